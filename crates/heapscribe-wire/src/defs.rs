@@ -1,0 +1,357 @@
+//! Definitions: what the numbers in events mean. An append-only stream of records, committed by one
+//! length in the head; a number is defined before the first event that has it.
+//!
+//! ```text
+//!   tag 1 node        parent_back varint  pc zigzag varint    bit 4 of the tag: reached by a guess
+//!   tag 2 cut         reason varint                           also a node, the root of a cut stack
+//!   tag 3 thread      id  tid  born_ticks  name
+//!   tag 4 module      start  end  bias(zigzag)  name  build id
+//!   tag 5 unmapped    -      modules named before this may be gone: addresses mean what comes after
+//! ```
+//! Strings are a varint length and bytes. A *node* is one frame of a stack; nodes are numbered from 1 in
+//! the order in which they stand here, `parent_back` counts back from this one to the node of its caller
+//! (its own number for a root: parent 0), and the pc is the difference to the pc of the node defined
+//! before it. A stack is the number of its leaf. The order of the stream matters once: a node's pc is to
+//! be looked up among the modules named before it and after the last `unmapped`, so that three plug-ins
+//! loaded one after the other at one address keep their own stacks.
+
+use crate::ids::{CodeAddress, StackId, ThreadId};
+use crate::limits::{BUILD_ID_BYTES_MAX, NAME_BYTES_MAX};
+use crate::varint;
+
+/// One definition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Definition<'a> {
+    /// A frame and its caller's node.
+    Node(Node),
+    /// A node that stands for frames that could not be followed; it has no parent.
+    Cut {
+        /// Why: the number of a [`crate::head::Drop`].
+        reason: u8,
+    },
+    /// A thread.
+    Thread {
+        /// Its number in events.
+        id: ThreadId,
+        /// The kernel's number.
+        tid: u32,
+        /// When it was first seen.
+        born_ticks: u64,
+        /// Its name at that time.
+        name: &'a [u8],
+    },
+    /// A file mapped for execution.
+    Module(Module<'a>),
+    /// Modules named before this may be gone.
+    Unmapped,
+}
+
+/// A frame and its caller's node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// The caller; unknown for the outermost frame.
+    pub parent: StackId,
+    /// Return address (the exact pc for a frame that a signal interrupted).
+    pub pc: CodeAddress,
+    /// Reached by a frame pointer where there was no unwinding information.
+    pub guessed: bool,
+}
+
+/// A file mapped for execution.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Module<'a> {
+    /// First mapped address.
+    pub start: u64,
+    /// First address after the last mapped one.
+    pub end: u64,
+    /// What to take from an address to have the one in the file.
+    pub bias: u64,
+    /// Its path, absolute where that could be found out.
+    pub name: &'a [u8],
+    /// GNU build id; empty when it has none.
+    pub build_id: &'a [u8],
+}
+
+const NODE: u8 = 1;
+const CUT: u8 = 2;
+const THREAD: u8 = 3;
+const MODULE: u8 = 4;
+const UNMAPPED: u8 = 5;
+const GUESSED: u8 = 0x10;
+
+/// Bytes of the longest definition.
+pub const DEFINITION_BYTES_MAX: usize = 1 + 6 * varint::MAX_BYTES + NAME_BYTES_MAX + BUILD_ID_BYTES_MAX;
+/// Bytes of the longest node.
+pub const NODE_BYTES_MAX: usize = 1 + 2 * varint::MAX_BYTES;
+
+/// Where in the numbering of nodes a stream stands: what the next record counts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// Number of the next node.
+    pub next_node: u32,
+    /// The pc of the node before it.
+    pub last_pc: u64,
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Position { next_node: 1, last_pc: 0 }
+    }
+}
+
+struct Pen<'a> {
+    at: &'a mut [u8],
+    len: usize,
+}
+
+impl Pen<'_> {
+    fn byte(&mut self, value: u8) {
+        if let Some(b) = self.at.get_mut(self.len) {
+            *b = value;
+        }
+        self.len += 1;
+    }
+
+    fn field(&mut self, value: u64) {
+        let rest = self.at.get_mut(self.len..).unwrap_or_default();
+        let n = varint::put(rest, value);
+        self.len = if n == 0 { usize::MAX / 2 } else { self.len + n };
+    }
+
+    fn text(&mut self, bytes: &[u8], max: usize) {
+        let bytes = bytes.get(..max).unwrap_or(bytes);
+        self.field(bytes.len() as u64);
+        let end = self.len + bytes.len();
+        if let Some(place) = self.at.get_mut(self.len..end) {
+            place.copy_from_slice(bytes);
+        }
+        self.len = end;
+    }
+}
+
+impl Definition<'_> {
+    /// Writes the definition at the start of `at` and moves `position` past it: how many bytes it took,
+    /// `None` (and nothing moved) when there is no room. Names longer than the limit are cut.
+    pub fn encode(&self, position: &mut Position, at: &mut [u8]) -> Option<usize> {
+        let room = at.len();
+        let mut pen = Pen { at, len: 0 };
+        let mut after = *position;
+        match self {
+            Definition::Node(node) => {
+                pen.byte(if node.guessed { NODE | GUESSED } else { NODE });
+                pen.field(u64::from(position.next_node.wrapping_sub(node.parent.0)));
+                pen.field(varint::zigzag(node.pc.0.wrapping_sub(position.last_pc) as i64));
+                after = Position { next_node: position.next_node + 1, last_pc: node.pc.0 };
+            }
+            Definition::Cut { reason } => {
+                pen.byte(CUT);
+                pen.field(u64::from(*reason));
+                after.next_node += 1;
+            }
+            Definition::Thread { id, tid, born_ticks, name } => {
+                pen.byte(THREAD);
+                pen.field(u64::from(id.0));
+                pen.field(u64::from(*tid));
+                pen.field(*born_ticks);
+                pen.text(name, NAME_BYTES_MAX);
+            }
+            Definition::Module(m) => {
+                pen.byte(MODULE);
+                pen.field(m.start);
+                pen.field(m.end);
+                pen.field(varint::zigzag(m.bias as i64));
+                pen.text(m.name, NAME_BYTES_MAX);
+                pen.text(m.build_id, BUILD_ID_BYTES_MAX);
+            }
+            Definition::Unmapped => pen.byte(UNMAPPED),
+        }
+        if pen.len > room {
+            return None;
+        }
+        *position = after;
+        Some(pen.len)
+    }
+}
+
+/// Bytes that are no definition: at which offset of the bytes given, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadDefinition {
+    /// Offset of the record in the bytes given.
+    pub offset: usize,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl core::fmt::Display for BadDefinition {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} at byte {} of the definitions", self.why, self.offset)
+    }
+}
+
+impl core::error::Error for BadDefinition {}
+
+/// Reads definitions in order. Nodes come with their own number. After an error it ends.
+#[derive(Clone, Debug)]
+pub struct Definitions<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+    position: Position,
+    failed: bool,
+}
+
+impl<'a> Definitions<'a> {
+    /// Over bytes that start at a record, where the numbering stands at `position`.
+    pub const fn new(bytes: &'a [u8], position: Position) -> Self {
+        Definitions { bytes, offset: 0, position, failed: false }
+    }
+
+    /// Where the next record starts.
+    pub const fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Where the numbering stands after what was read.
+    pub const fn position(&self) -> Position {
+        self.position
+    }
+
+    fn field(&self, at: &mut usize) -> Result<u64, &'static str> {
+        let rest = self.bytes.get(*at..).unwrap_or_default();
+        let (value, n) = varint::get(rest).ok_or("cut or overlong number")?;
+        *at += n;
+        Ok(value)
+    }
+
+    fn small(&self, at: &mut usize) -> Result<u32, &'static str> {
+        u32::try_from(self.field(at)?).map_err(|_| "number over 32 bits")
+    }
+
+    fn text(&self, at: &mut usize, max: usize) -> Result<&'a [u8], &'static str> {
+        let n = self.field(at)?;
+        if n > max as u64 {
+            return Err("name over its limit");
+        }
+        let end = *at + n as usize;
+        let text = self.bytes.get(*at..end).ok_or("cut name")?;
+        *at = end;
+        Ok(text)
+    }
+
+    fn node(&mut self, at: &mut usize, guessed: bool) -> Result<Definition<'a>, &'static str> {
+        let back = self.small(at)?;
+        let id = self.position.next_node;
+        if back == 0 || back > id {
+            return Err("node with a caller that does not exist");
+        }
+        let difference = varint::unzigzag(self.field(at)?);
+        let pc = self.position.last_pc.wrapping_add(difference as u64);
+        self.position = Position { next_node: id.checked_add(1).ok_or("too many nodes")?, last_pc: pc };
+        Ok(Definition::Node(Node { parent: StackId(id - back), pc: CodeAddress(pc), guessed }))
+    }
+
+    fn decode(&mut self) -> Result<(StackId, Definition<'a>), &'static str> {
+        let tag = self.bytes[self.offset];
+        let mut at = self.offset + 1;
+        let id = StackId(self.position.next_node);
+        let definition = match tag {
+            NODE => self.node(&mut at, false)?,
+            t if t == NODE | GUESSED => self.node(&mut at, true)?,
+            CUT => {
+                let reason = self.small(&mut at)?.min(255) as u8;
+                self.position.next_node = id.0.checked_add(1).ok_or("too many nodes")?;
+                Definition::Cut { reason }
+            }
+            THREAD => Definition::Thread {
+                id: ThreadId(self.small(&mut at)?),
+                tid: self.small(&mut at)?,
+                born_ticks: self.field(&mut at)?,
+                name: self.text(&mut at, NAME_BYTES_MAX)?,
+            },
+            MODULE => Definition::Module(Module {
+                start: self.field(&mut at)?,
+                end: self.field(&mut at)?,
+                bias: varint::unzigzag(self.field(&mut at)?) as u64,
+                name: self.text(&mut at, NAME_BYTES_MAX)?,
+                build_id: self.text(&mut at, BUILD_ID_BYTES_MAX)?,
+            }),
+            UNMAPPED => Definition::Unmapped,
+            _ => return Err("unknown kind of definition"),
+        };
+        self.offset = at;
+        Ok((id, definition))
+    }
+}
+
+impl<'a> Iterator for Definitions<'a> {
+    type Item = Result<(StackId, Definition<'a>), BadDefinition>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed || self.offset >= self.bytes.len() {
+            return None;
+        }
+        let before = self.position;
+        let result = self.decode().map_err(|why| BadDefinition { offset: self.offset, why });
+        if result.is_err() {
+            self.failed = true;
+            self.position = before;
+        }
+        Some(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(parent: u32, pc: u64) -> Definition<'static> {
+        Definition::Node(Node { parent: StackId(parent), pc: CodeAddress(pc), guessed: pc & 1 != 0 })
+    }
+
+    #[test]
+    fn a_stream_round_trips_and_any_cut_is_noticed() {
+        let module =
+            Module { start: 1 << 40, end: (1 << 40) + 4096, bias: u64::MAX, name: b"/x", build_id: &[7; 20] };
+        let all = [
+            Definition::Thread { id: ThreadId(1), tid: 77, born_ticks: 1 << 50, name: b"main" },
+            Definition::Module(module),
+            node(0, 0x5555_0000),
+            node(1, 0x5555_0011),
+            Definition::Cut { reason: 5 },
+            node(3, u64::MAX),
+            Definition::Unmapped,
+            node(0, 0),
+        ];
+        let mut bytes = vec![0; 512];
+        let (mut position, mut len) = (Position::default(), 0);
+        for d in &all {
+            len += d.encode(&mut position, &mut bytes[len..]).unwrap();
+        }
+        let read: Vec<_> =
+            Definitions::new(&bytes[..len], Position::default()).map(|r| r.unwrap().1).collect();
+        assert_eq!(read, all);
+        assert_eq!(position.next_node, 6);
+        for cut in 0..len {
+            let mut r = Definitions::new(&bytes[..cut], Position::default());
+            let whole = r.by_ref().filter(Result::is_ok).count();
+            assert!(whole < all.len());
+            assert!(r.offset() <= cut);
+        }
+    }
+
+    #[test]
+    fn no_room_moves_nothing() {
+        let mut position = Position::default();
+        for room in 0..3 {
+            assert_eq!(node(0, 1 << 30).encode(&mut position, &mut vec![0; room]), None);
+        }
+        assert_eq!(position, Position::default());
+    }
+
+    #[test]
+    fn a_caller_from_the_future_is_refused() {
+        for bytes in [&[NODE, 0, 0][..], &[NODE, 2, 0]] {
+            let got = Definitions::new(bytes, Position::default()).next();
+            assert!(matches!(got, Some(Err(BadDefinition { offset: 0, .. }))), "{got:?}");
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The head of a session: who this is, which clock its ticks are on, how much of the other files is
+//! used, and what was dropped, by reason.
+//!
+//! ```text
+//!      0  magic u64            8  abi u32           12  state u32 (0 being made, 1 recording, 2 refused)
+//!     16  pid u32             20  parent pid u32    24  stage u32: 0 exec'd image, 1 forked child
+//!     28  clock u32 (kind)    32  clock shift u32   36  live granule shift u32
+//!     40  created mono ns     48  created real ns   56  created ticks
+//!     64  defs committed u64  72  chunks in use u32 76  threads so far u32
+//!     80  live units in use   84  drainer heartbeat u32 (the drainer's only word)
+//!     88  parent's created mono ns (0 when the parent was not recorded)
+//!     96  spilled bytes u64  104  peak memory of the recorder itself u64
+//!    128  drops: a u64 counter for each reason, 32 of them
+//!    512  executable: u32 length, bytes        at most NAME_BYTES_MAX each
+//!   4620  command line: u32 length, bytes with NUL between the arguments
+//! ```
+
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::limits::NAME_BYTES_MAX;
+
+/// First eight bytes of a head.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HSCRHEAD");
+
+/// Reasons to drop something.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Drop {
+    /// Events: the log was full and nobody took it in time.
+    LogFull = 0,
+    /// Events: no memory for the log (a full tmpfs, a limit).
+    LogMemory = 1,
+    /// Events: the hook was entered again on the same thread, from a signal handler or the heap itself.
+    Reentered = 2,
+    /// Stacks: the definitions were full or had no memory; the event has the unknown stack.
+    StackTable = 3,
+    /// Live slots: no memory or no room for the table; the block's free will be an unknown one.
+    LiveTable = 4,
+    /// Stacks cut at the depth limit.
+    StackDepth = 5,
+    /// Stacks cut where the unwinding rule is one we do not follow.
+    StackRule = 6,
+    /// Stacks cut where there is no unwinding information and no usable frame pointer.
+    StackNoInfo = 7,
+    /// Stacks cut where a frame left the bounds of its stack.
+    StackBounds = 8,
+    /// Modules whose definition could not be written.
+    ModuleTable = 9,
+    /// Events before the session could be made.
+    NoSession = 10,
+    /// Frees and reallocs of blocks that are not known.
+    UnknownBlock = 11,
+    /// Threads beyond the number that have numbers of their own.
+    ThreadTable = 12,
+}
+
+impl Drop {
+    /// All, in the order of their numbers.
+    pub const ALL: [Drop; 13] = [
+        Drop::LogFull,
+        Drop::LogMemory,
+        Drop::Reentered,
+        Drop::StackTable,
+        Drop::LiveTable,
+        Drop::StackDepth,
+        Drop::StackRule,
+        Drop::StackNoInfo,
+        Drop::StackBounds,
+        Drop::ModuleTable,
+        Drop::NoSession,
+        Drop::UnknownBlock,
+        Drop::ThreadTable,
+    ];
+
+    /// A short name, as in `dropped.log_full` of a report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Drop::LogFull => "log_full",
+            Drop::LogMemory => "log_memory",
+            Drop::Reentered => "reentered",
+            Drop::StackTable => "stack_table",
+            Drop::LiveTable => "live_table",
+            Drop::StackDepth => "stack_depth",
+            Drop::StackRule => "stack_rule",
+            Drop::StackNoInfo => "stack_no_info",
+            Drop::StackBounds => "stack_bounds",
+            Drop::ModuleTable => "module_table",
+            Drop::NoSession => "no_session",
+            Drop::UnknownBlock => "unknown_block",
+            Drop::ThreadTable => "thread_table",
+        }
+    }
+
+    /// Whether events are missing because of it; the other reasons leave events with less in them.
+    pub const fn loses_events(self) -> bool {
+        matches!(self, Drop::LogFull | Drop::LogMemory | Drop::Reentered | Drop::NoSession)
+    }
+
+    /// The reason of this number.
+    pub fn from_number(n: u8) -> Option<Drop> {
+        Self::ALL.get(usize::from(n)).copied()
+    }
+}
+
+/// Counters that a head has room for.
+pub const DROP_COUNTERS: usize = 32;
+const _: () = assert!(Drop::ALL.len() <= DROP_COUNTERS);
+
+/// Where ticks come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum ClockKind {
+    /// CLOCK_MONOTONIC in ns.
+    Monotonic = 0,
+    /// The processor's time stamp counter, where the kernel itself keeps time by it.
+    Tsc = 1,
+}
+
+/// Right shift of the monotonic clock: a tick is 16 ns.
+pub const MONOTONIC_SHIFT: u32 = 4;
+/// Right shift of the time stamp counter: a tick is 8 to 32 ns on processors of 1 to 4 GHz.
+pub const TSC_SHIFT: u32 = 5;
+
+/// What `state` says.
+pub mod state {
+    /// The session is being made.
+    pub const MAKING: u32 = 0;
+    /// Recording.
+    pub const RECORDING: u32 = 1;
+}
+
+/// How the process came to be.
+pub mod stage {
+    /// A program that was exec'd.
+    pub const EXECED: u32 = 0;
+    /// A forked child of a recorded process.
+    pub const FORKED: u32 = 1;
+}
+
+/// The head as it lies in the shared file, for the process that writes it.
+#[repr(C)]
+#[derive(Debug)]
+#[allow(missing_docs, reason = "the table above says what each field is")]
+pub struct SharedHead {
+    pub magic: AtomicU64,
+    pub abi: AtomicU32,
+    pub state: AtomicU32,
+    pub pid: AtomicU32,
+    pub parent_pid: AtomicU32,
+    pub stage: AtomicU32,
+    pub clock_kind: AtomicU32,
+    pub clock_shift: AtomicU32,
+    pub live_granule_shift: AtomicU32,
+    pub created_mono_ns: AtomicU64,
+    pub created_real_ns: AtomicU64,
+    pub created_ticks: AtomicU64,
+    pub defs_committed: AtomicU64,
+    pub chunks_in_use: AtomicU32,
+    pub threads: AtomicU32,
+    pub live_units: AtomicU32,
+    pub heartbeat: AtomicU32,
+    pub parent_created_mono_ns: AtomicU64,
+    pub spilled_bytes: AtomicU64,
+    pub own_bytes: AtomicU64,
+    pub reserved: [AtomicU64; 2],
+    pub drops: [AtomicU64; DROP_COUNTERS],
+    pub reserved2: [AtomicU64; 16],
+    pub exe_len: AtomicU32,
+    pub exe: [u8; NAME_BYTES_MAX],
+    pub command_len: AtomicU32,
+    pub command: [u8; NAME_BYTES_MAX],
+}
+
+/// Bytes of the head file.
+pub const HEAD_FILE_BYTES: usize = 12 << 10;
+/// Offset of the heartbeat, the one word that the drainer writes.
+pub const HEARTBEAT_OFFSET: usize = offset_of!(SharedHead, heartbeat);
+
+const _: () = assert!(size_of::<SharedHead>() <= HEAD_FILE_BYTES);
+const _: () = assert!(offset_of!(SharedHead, created_mono_ns) == 40);
+const _: () = assert!(offset_of!(SharedHead, defs_committed) == 64);
+const _: () = assert!(HEARTBEAT_OFFSET == 84);
+const _: () = assert!(offset_of!(SharedHead, drops) == 128);
+const _: () = assert!(offset_of!(SharedHead, exe_len) == 512);
+const _: () = assert!(offset_of!(SharedHead, command_len) == 512 + 4 + NAME_BYTES_MAX);
+
+impl SharedHead {
+    /// Counts a drop.
+    pub fn drop_one(&self, reason: Drop) {
+        self.drops[reason as usize].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A head as another process copied it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the table above says what each field is")]
+pub struct Head<'a> {
+    pub state: u32,
+    pub pid: u32,
+    pub parent_pid: u32,
+    pub stage: u32,
+    pub clock_kind: u32,
+    pub clock_shift: u32,
+    pub live_granule_shift: u32,
+    pub created_mono_ns: u64,
+    pub created_real_ns: u64,
+    pub created_ticks: u64,
+    pub defs_committed: u64,
+    pub chunks_in_use: u32,
+    pub threads: u32,
+    pub live_units: u32,
+    pub heartbeat: u32,
+    pub parent_created_mono_ns: u64,
+    pub spilled_bytes: u64,
+    pub own_bytes: u64,
+    pub drops: [u64; DROP_COUNTERS],
+    pub exe: &'a [u8],
+    pub command: &'a [u8],
+}
+
+/// Why bytes are no head.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BadHead {
+    /// Fewer bytes than a head has.
+    TooShort,
+    /// The first eight bytes are not ours: not a head, or not one yet.
+    Magic,
+    /// A version that this program does not know.
+    Abi(u32),
+}
+
+impl core::fmt::Display for BadHead {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            BadHead::TooShort => f.write_str("the session's head is too short"),
+            BadHead::Magic => f.write_str("no session head (byte 0)"),
+            BadHead::Abi(v) => write!(f, "session of version {v}, known is {} (byte 8)", crate::ABI_VERSION),
+        }
+    }
+}
+
+impl core::error::Error for BadHead {}
+
+impl<'a> Head<'a> {
+    /// Takes a copied head apart.
+    pub fn parse(bytes: &'a [u8]) -> Result<Head<'a>, BadHead> {
+        if bytes.len() < size_of::<SharedHead>() {
+            return Err(BadHead::TooShort);
+        }
+        let u32_at = |o: usize| u32::from_le_bytes([bytes[o], bytes[o + 1], bytes[o + 2], bytes[o + 3]]);
+        let u64_at = |o: usize| u64::from(u32_at(o)) | u64::from(u32_at(o + 4)) << 32;
+        let name_at = |o: usize| &bytes[o + 4..o + 4 + (u32_at(o) as usize).min(NAME_BYTES_MAX)];
+        if u64_at(0) != MAGIC {
+            return Err(BadHead::Magic);
+        }
+        if u32_at(8) != crate::ABI_VERSION {
+            return Err(BadHead::Abi(u32_at(8)));
+        }
+        Ok(Head {
+            state: u32_at(offset_of!(SharedHead, state)),
+            pid: u32_at(offset_of!(SharedHead, pid)),
+            parent_pid: u32_at(offset_of!(SharedHead, parent_pid)),
+            stage: u32_at(offset_of!(SharedHead, stage)),
+            clock_kind: u32_at(offset_of!(SharedHead, clock_kind)),
+            clock_shift: u32_at(offset_of!(SharedHead, clock_shift)),
+            live_granule_shift: u32_at(offset_of!(SharedHead, live_granule_shift)),
+            created_mono_ns: u64_at(offset_of!(SharedHead, created_mono_ns)),
+            created_real_ns: u64_at(offset_of!(SharedHead, created_real_ns)),
+            created_ticks: u64_at(offset_of!(SharedHead, created_ticks)),
+            defs_committed: u64_at(offset_of!(SharedHead, defs_committed)),
+            chunks_in_use: u32_at(offset_of!(SharedHead, chunks_in_use)),
+            threads: u32_at(offset_of!(SharedHead, threads)),
+            live_units: u32_at(offset_of!(SharedHead, live_units)),
+            heartbeat: u32_at(HEARTBEAT_OFFSET),
+            parent_created_mono_ns: u64_at(offset_of!(SharedHead, parent_created_mono_ns)),
+            spilled_bytes: u64_at(offset_of!(SharedHead, spilled_bytes)),
+            own_bytes: u64_at(offset_of!(SharedHead, own_bytes)),
+            drops: core::array::from_fn(|i| u64_at(offset_of!(SharedHead, drops) + 8 * i)),
+            exe: name_at(offset_of!(SharedHead, exe_len)),
+            command: name_at(offset_of!(SharedHead, command_len)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_lengths_stay_inside() {
+        let mut bytes = [0xff; HEAD_FILE_BYTES];
+        bytes[..8].copy_from_slice(b"HSCRHEAD");
+        assert_eq!(Head::parse(&bytes), Err(BadHead::Abi(u32::MAX)));
+        bytes[8..12].copy_from_slice(&crate::ABI_VERSION.to_le_bytes());
+        let head = Head::parse(&bytes).unwrap();
+        assert_eq!((head.exe.len(), head.command.len()), (NAME_BYTES_MAX, NAME_BYTES_MAX));
+        assert_eq!(Head::parse(&bytes[..100]), Err(BadHead::TooShort));
+        assert_eq!(Head::parse(&[0; HEAD_FILE_BYTES]), Err(BadHead::Magic));
+    }
+
+    #[test]
+    fn drop_reasons_have_their_numbers() {
+        for (i, d) in Drop::ALL.iter().enumerate() {
+            assert_eq!(*d as usize, i);
+            assert_eq!(Drop::from_number(i as u8), Some(*d));
+        }
+        assert_eq!(Drop::from_number(200), None);
+    }
+}

@@ -1,0 +1,32 @@
+//! What the recorder inside the target and the program outside agree on, byte by byte.
+//!
+//! One recorded process is one *session*: a directory of four shared files that the target writes and
+//! anybody with the right to read them may read, at any moment, without the target's help.
+//!
+//! ```text
+//!   head   who this is, which clock, what was dropped            one page and strings   [head]
+//!   defs   what the numbers in the events mean, append-only      a byte stream          [defs]
+//!   live   what is allocated now, a slot per possible block      two-level radix        [live]
+//!   log    what happened: chunks of events, each one thread's    headers, then payloads [chunk], [record]
+//! ```
+//!
+//! *You bring* the memory: nothing here maps, opens or allocates. *It guarantees* that what is decoded
+//! lies within the bounds of the bytes given, whatever they hold: the other side may write anything at
+//! any time, so every reader copies, then checks, then uses. *It refuses* to guess: a byte that makes no
+//! sense is an error with its offset.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+
+pub mod chunk;
+pub mod defs;
+pub mod head;
+pub mod ids;
+pub mod limits;
+pub mod live;
+pub mod plan;
+pub mod record;
+pub mod varint;
+
+/// Version of everything in this crate: the session files and, through them, the blocks of a trace that
+/// carry their bytes. A reader refuses a version it does not know.
+pub const ABI_VERSION: u32 = 1;

@@ -1,0 +1,191 @@
+//! The live table: what is allocated now. A slot for each place where a block can start, found from the
+//! address by two steps of a radix, so that nothing is probed, hashed or locked.
+//!
+//! ```text
+//!   file     unit 0..3    directory: 2^14 entries of u32, by (address / 16 GiB, bit 3 of the address)
+//!            unit u       table: 4096 entries of u32, by address / 4 MiB within the 16 GiB
+//!            unit u ..    slots of 4 MiB of heap: one per granule (32 bytes on glibc, 16 elsewhere)
+//!   An entry is the number of the unit that it leads to, 0 for none. A unit is 16 KiB.
+//!
+//!   slot     word 0       bits 0-25 size  26-51 stack  52 live  53 address bit 4  54-61 thread, high 8
+//!            word 1       bits 0-47 birth ticks        48-63 thread, low 16
+//! ```
+//! A size of all ones says that the size, 64 bits, is word 1 of the slot after this one: the block
+//! covers that one, so it is no block's start. Word 0 is stored last and cleared first.
+//!
+//! Bit 3 of the address picks a table of its own, because other heaps have classes of 8 bytes (jemalloc,
+//! mimalloc, tcmalloc): two such neighbours share a granule but not a table. On glibc no two blocks start
+//! in the same 32 bytes; bit 4 in the slot says which half it was.
+
+use crate::ids::{HeapAddress, StackId, ThreadId};
+use crate::limits::{BIRTH_BITS, LIVE_UNIT_BYTES, LIVE_UNITS_MAX, SIZE_BITS, STACK_BITS};
+
+/// Bytes of heap that one run of slots covers.
+pub const REGION_BYTES: u64 = 4 << 20;
+/// Units of the directory.
+pub const DIRECTORY_UNITS: u32 = 4;
+/// Bytes of one slot.
+pub const SLOT_BYTES: usize = 16;
+/// Heap addresses are below this.
+pub const ADDRESS_END: u64 = 1 << 47;
+/// Granule shift where blocks start at least 32 bytes apart: glibc.
+pub const GRANULE_SHIFT_GLIBC: u32 = 5;
+/// Granule shift everywhere else.
+pub const GRANULE_SHIFT_OTHER: u32 = 4;
+/// Bytes of the whole file, most of them never allocated.
+pub const LIVE_FILE_BYTES: usize = LIVE_UNITS_MAX * LIVE_UNIT_BYTES;
+
+const DIRECTORY_ENTRIES: usize = (ADDRESS_END >> 34) as usize * 2;
+const _: () = assert!(DIRECTORY_ENTRIES * 4 == DIRECTORY_UNITS as usize * LIVE_UNIT_BYTES);
+const TABLE_ENTRIES: usize = ((1u64 << 34) / REGION_BYTES) as usize;
+const _: () = assert!(TABLE_ENTRIES * 4 == LIVE_UNIT_BYTES);
+
+/// Units of the slots of one region.
+pub const fn region_units(granule_shift: u32) -> u32 {
+    ((REGION_BYTES >> granule_shift) as usize * SLOT_BYTES / LIVE_UNIT_BYTES) as u32
+}
+
+/// Where an address leads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Path {
+    /// Entry of the directory.
+    pub directory: usize,
+    /// Entry of the table.
+    pub table: usize,
+    /// Slot within the region.
+    pub slot: usize,
+}
+
+impl Path {
+    /// The path of a block's address. The address is below [`ADDRESS_END`].
+    #[inline(always)]
+    pub const fn of(address: HeapAddress, granule_shift: u32) -> Path {
+        let a = address.0;
+        Path {
+            directory: ((a >> 34) << 1 | (a >> 3 & 1)) as usize % DIRECTORY_ENTRIES,
+            table: (a >> 22) as usize % TABLE_ENTRIES,
+            slot: ((a % REGION_BYTES) >> granule_shift) as usize,
+        }
+    }
+
+    /// The address that has this path, but for bit 4 where the granule is 32 bytes.
+    pub const fn address(self, granule_shift: u32) -> HeapAddress {
+        let phase = (self.directory as u64 & 1) << 3;
+        let high = (self.directory as u64 >> 1) << 34 | (self.table as u64) << 22;
+        HeapAddress(high | (self.slot as u64) << granule_shift | phase)
+    }
+}
+
+/// What a slot says of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slot {
+    /// Requested size in bytes.
+    pub size_bytes: u64,
+    /// Who asked for it.
+    pub stack: StackId,
+    /// Thread that asked for it.
+    pub thread: ThreadId,
+    /// When, in the low [`BIRTH_BITS`] bits.
+    pub birth_ticks: u64,
+    /// Bit 4 of the block's address.
+    pub upper_half: bool,
+}
+
+/// A size that does not fit its bits: the size stands in the slot after this one.
+pub const SIZE_ELSEWHERE: u64 = (1 << SIZE_BITS) - 1;
+const STACK_AT: u32 = SIZE_BITS;
+const LIVE: u64 = 1 << (SIZE_BITS + STACK_BITS);
+const UPPER_AT: u32 = SIZE_BITS + STACK_BITS + 1;
+const THREAD_HIGH_AT: u32 = UPPER_AT + 1;
+const BIRTH_MASK: u64 = (1 << BIRTH_BITS) - 1;
+
+impl Slot {
+    /// The two words. Sizes from [`SIZE_ELSEWHERE`] on are to be written after it by the caller.
+    #[inline(always)]
+    pub const fn pack(&self) -> [u64; 2] {
+        let size = if self.size_bytes < SIZE_ELSEWHERE { self.size_bytes } else { SIZE_ELSEWHERE };
+        let thread = self.thread.0 as u64;
+        let stack = self.stack.0 as u64 & ((1 << STACK_BITS) - 1);
+        let word0 = size
+            | stack << STACK_AT
+            | LIVE
+            | (self.upper_half as u64) << UPPER_AT
+            | (thread >> 16 & 0xff) << THREAD_HIGH_AT;
+        [word0, self.birth_ticks & BIRTH_MASK | (thread & 0xffff) << BIRTH_BITS]
+    }
+
+    /// What the words say; `None` for a free slot. A size of [`SIZE_ELSEWHERE`] is still to be fetched.
+    #[inline(always)]
+    pub const fn unpack(words: [u64; 2]) -> Option<Slot> {
+        let [word0, word1] = words;
+        if word0 & LIVE == 0 {
+            return None;
+        }
+        let thread = (word0 >> THREAD_HIGH_AT & 0xff) << 16 | word1 >> BIRTH_BITS;
+        Some(Slot {
+            size_bytes: word0 & SIZE_ELSEWHERE,
+            stack: StackId((word0 >> STACK_AT) as u32 & ((1 << STACK_BITS) - 1)),
+            thread: ThreadId(thread as u32),
+            birth_ticks: word1 & BIRTH_MASK,
+            upper_half: word0 >> UPPER_AT & 1 != 0,
+        })
+    }
+}
+
+/// Ticks from a birth in a slot to `now`, where the slot kept only the low bits.
+#[inline(always)]
+pub const fn age_ticks(now: u64, birth_ticks: u64) -> u64 {
+    now.wrapping_sub(birth_ticks) & BIRTH_MASK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(slot: Slot) {
+        assert_eq!(Slot::unpack(slot.pack()), Some(slot));
+    }
+
+    #[test]
+    fn slots_round_trip() {
+        for upper_half in [false, true] {
+            for n in [0, 1, (1 << 26) - 2] {
+                let birth_ticks = n << 20;
+                let thread = ThreadId(n as u32 & 0xff_ffff);
+                check(Slot { size_bytes: n, stack: StackId(n as u32), thread, birth_ticks, upper_half });
+            }
+        }
+        let huge = Slot {
+            size_bytes: 1 << 40,
+            stack: StackId(0),
+            thread: ThreadId(0),
+            birth_ticks: 0,
+            upper_half: false,
+        };
+        assert_eq!(Slot::unpack(huge.pack()).unwrap().size_bytes, SIZE_ELSEWHERE);
+        assert_eq!(Slot::unpack([0, u64::MAX]), None);
+    }
+
+    #[test]
+    fn paths_lead_back_to_their_addresses() {
+        for shift in [GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER] {
+            for a in [0x5555_5555_82a0u64, 0x7fff_f7ff_ffe8, 16, 8, 0x10_0000_0008, ADDRESS_END - 16] {
+                let back = Path::of(HeapAddress(a), shift).address(shift).0;
+                assert_eq!(back, if shift == 5 { a & !0x10 } else { a }, "{a:#x} {shift}");
+            }
+        }
+    }
+
+    #[test]
+    fn eight_byte_neighbours_do_not_share_a_slot() {
+        let a = Path::of(HeapAddress(0x1000), GRANULE_SHIFT_OTHER);
+        let b = Path::of(HeapAddress(0x1008), GRANULE_SHIFT_OTHER);
+        assert_ne!((a.directory, a.table, a.slot), (b.directory, b.table, b.slot));
+    }
+
+    #[test]
+    fn ages_survive_the_wrap_of_birth_ticks() {
+        let birth = (1u64 << 48) - 5;
+        assert_eq!(age_ticks((1 << 48) + 5, birth & BIRTH_MASK), 10);
+    }
+}

@@ -1,0 +1,110 @@
+//! The plan: what `record` wants, a small file in the session's base directory that each process reads
+//! when it starts. A binary of fixed size, so that reading it takes no parser and no memory.
+//!
+//! ```text
+//!   0 magic u64   8 abi u32   12 drainer pid u32   16 clock kind u32   20 when full u32
+//!  24 log chunks u32          28 reserved          32 spill limit bytes u64
+//! ```
+
+use crate::ABI_VERSION;
+use crate::head::ClockKind;
+
+/// First eight bytes of a plan.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"HSCRPLAN");
+/// Bytes of a plan.
+pub const PLAN_BYTES: usize = 64;
+/// The name of the plan's file in the base directory.
+pub const FILE_NAME: &str = "plan";
+/// The environment variable that names the base directory.
+pub const SESSION_VARIABLE: &str = "HEAPSCRIBE_SESSION";
+
+/// What a thread does whose log is full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u32)]
+pub enum WhenFull {
+    /// Waits for the drainer, as long as it lives.
+    #[default]
+    Wait = 0,
+    /// Drops the event and counts it.
+    Drop = 1,
+}
+
+/// What `record` wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Plan {
+    /// Process that drains the log; 0 for none.
+    pub drainer_pid: u32,
+    /// Clock to use.
+    pub clock: ClockKind,
+    /// What to do when the log is full.
+    pub when_full: WhenFull,
+    /// Chunks of log that a process may use, plus two for each thread.
+    pub log_chunks: u32,
+    /// How many bytes a process may write out itself when nobody drains it.
+    pub spill_limit_bytes: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan {
+            drainer_pid: 0,
+            clock: ClockKind::Monotonic,
+            when_full: WhenFull::Wait,
+            log_chunks: 64,
+            spill_limit_bytes: 1 << 30,
+        }
+    }
+}
+
+impl Plan {
+    /// The plan's bytes.
+    pub fn to_bytes(&self) -> [u8; PLAN_BYTES] {
+        let mut out = [0; PLAN_BYTES];
+        out[..8].copy_from_slice(&MAGIC.to_le_bytes());
+        for (i, word) in
+            [ABI_VERSION, self.drainer_pid, self.clock as u32, self.when_full as u32, self.log_chunks]
+                .into_iter()
+                .enumerate()
+        {
+            out[8 + 4 * i..12 + 4 * i].copy_from_slice(&word.to_le_bytes());
+        }
+        out[32..40].copy_from_slice(&self.spill_limit_bytes.to_le_bytes());
+        out
+    }
+
+    /// Reads a plan; `None` when it is not one of this version.
+    pub fn parse(bytes: &[u8; PLAN_BYTES]) -> Option<Plan> {
+        let u32_at = |o: usize| u32::from_le_bytes([bytes[o], bytes[o + 1], bytes[o + 2], bytes[o + 3]]);
+        let u64_at = |o: usize| u64::from(u32_at(o)) | u64::from(u32_at(o + 4)) << 32;
+        if u64_at(0) != MAGIC || u32_at(8) != ABI_VERSION {
+            return None;
+        }
+        Some(Plan {
+            drainer_pid: u32_at(12),
+            clock: if u32_at(16) == ClockKind::Tsc as u32 { ClockKind::Tsc } else { ClockKind::Monotonic },
+            when_full: if u32_at(20) == WhenFull::Drop as u32 { WhenFull::Drop } else { WhenFull::Wait },
+            log_chunks: u32_at(24),
+            spill_limit_bytes: u64_at(32),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trip_and_refusal() {
+        let plan = Plan {
+            drainer_pid: 5,
+            clock: ClockKind::Tsc,
+            when_full: WhenFull::Drop,
+            log_chunks: 9,
+            spill_limit_bytes: 1 << 40,
+        };
+        let mut bytes = plan.to_bytes();
+        assert_eq!(Plan::parse(&bytes), Some(plan));
+        bytes[8] ^= 1;
+        assert_eq!(Plan::parse(&bytes), None);
+    }
+}

@@ -1,0 +1,419 @@
+//! Events: what a thread did to the heap, a few bytes each, written in place into its chunk.
+//!
+//! ```text
+//!   tag      bits 0-2 kind   bits 3-6 call   bit 7 another thread's block
+//!   dt       varint, ticks since the event before it in this chunk (the chunk's begin for the first), >= 1
+//!   alloc    size  stack  [align_log2, for the aligned calls]
+//!   free     age_ticks  size  stack  [birth thread, when bit 7]
+//!   realloc  age_ticks  old size  old stack  [birth thread, when bit 7]  new size  new stack
+//!   failed   size  stack                          the call gave NULL and changed nothing
+//!   lost     count  reason                        events that are not here, see `head::Drop`
+//!   unknown  [new size  new stack, for realloc]   the block was not known: born before us, or dropped
+//! ```
+//!
+//! A free says what it frees - stack, size, age, thread of birth - so no reader has to match addresses:
+//! each chunk can be summed alone, in any order, on any core. (thread, birth ticks) names the block.
+
+use crate::ids::{StackId, ThreadId};
+use crate::limits::EVENT_BYTES_MAX;
+use crate::varint;
+
+/// The function that the program called.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+#[allow(missing_docs, reason = "each is the name of a function of the C library")]
+pub enum Call {
+    Malloc = 0,
+    Calloc = 1,
+    Realloc = 2,
+    Reallocarray = 3,
+    PosixMemalign = 4,
+    AlignedAlloc = 5,
+    Memalign = 6,
+    Valloc = 7,
+    Pvalloc = 8,
+    Free = 9,
+    Cfree = 10,
+    FreeSized = 11,
+    FreeAlignedSized = 12,
+}
+
+impl Call {
+    /// All, in the order of their numbers.
+    pub const ALL: [Call; 13] = [
+        Call::Malloc,
+        Call::Calloc,
+        Call::Realloc,
+        Call::Reallocarray,
+        Call::PosixMemalign,
+        Call::AlignedAlloc,
+        Call::Memalign,
+        Call::Valloc,
+        Call::Pvalloc,
+        Call::Free,
+        Call::Cfree,
+        Call::FreeSized,
+        Call::FreeAlignedSized,
+    ];
+
+    /// The name of the function.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Call::Malloc => "malloc",
+            Call::Calloc => "calloc",
+            Call::Realloc => "realloc",
+            Call::Reallocarray => "reallocarray",
+            Call::PosixMemalign => "posix_memalign",
+            Call::AlignedAlloc => "aligned_alloc",
+            Call::Memalign => "memalign",
+            Call::Valloc => "valloc",
+            Call::Pvalloc => "pvalloc",
+            Call::Free => "free",
+            Call::Cfree => "cfree",
+            Call::FreeSized => "free_sized",
+            Call::FreeAlignedSized => "free_aligned_sized",
+        }
+    }
+
+    /// Whether the caller asks for an alignment.
+    pub const fn is_aligned(self) -> bool {
+        matches!(
+            self,
+            Call::PosixMemalign | Call::AlignedAlloc | Call::Memalign | Call::Valloc | Call::Pvalloc
+        )
+    }
+
+    const fn from_bits(bits: u8) -> Option<Call> {
+        if (bits as usize) < Self::ALL.len() { Some(Self::ALL[bits as usize]) } else { None }
+    }
+}
+
+/// A block as it is told when it goes: all that its live slot knew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// Requested size in bytes.
+    pub size_bytes: u64,
+    /// Who asked for it.
+    pub stack: StackId,
+    /// Ticks from its birth to this event.
+    pub age_ticks: u64,
+    /// Thread that asked for it, when it is not the one of the event.
+    pub birth_thread: Option<ThreadId>,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A block was handed out.
+    Alloc {
+        /// By this function.
+        call: Call,
+        /// Requested size in bytes.
+        size_bytes: u64,
+        /// Asked for here.
+        stack: StackId,
+        /// Alignment asked for, as a power of two; 0 for calls that ask for none.
+        align_log2: u8,
+    },
+    /// A block was given back, by `free` and its like or by `realloc(p, 0)`.
+    Free {
+        /// By this function.
+        call: Call,
+        /// The block that went.
+        block: Block,
+    },
+    /// A block changed its size, moved or in place: one call, both blocks.
+    Realloc {
+        /// By this function.
+        call: Call,
+        /// The block that went.
+        old: Block,
+        /// Requested size in bytes of the block that came.
+        size_bytes: u64,
+        /// Where it was asked for.
+        stack: StackId,
+    },
+    /// The call gave NULL; nothing changed.
+    Failed {
+        /// By this function.
+        call: Call,
+        /// Requested size in bytes.
+        size_bytes: u64,
+        /// Asked for here.
+        stack: StackId,
+    },
+    /// A block that is not known was given back.
+    UnknownFree {
+        /// By this function.
+        call: Call,
+    },
+    /// A block that is not known became this one.
+    UnknownRealloc {
+        /// By this function.
+        call: Call,
+        /// Requested size in bytes of the block that came.
+        size_bytes: u64,
+        /// Where it was asked for.
+        stack: StackId,
+    },
+    /// Events are missing here.
+    Lost {
+        /// How many.
+        count: u64,
+        /// Why: a number of [`crate::head::Drop`].
+        reason: u8,
+    },
+}
+
+const ALLOC: u8 = 1;
+const FREE: u8 = 2;
+const REALLOC: u8 = 3;
+const FAILED: u8 = 4;
+const LOST: u8 = 5;
+const UNKNOWN: u8 = 6;
+const OTHER_THREAD: u8 = 0x80;
+
+/// Writes fields one after the other. The place was checked for the bound of a whole event, so running
+/// out is a bug of ours; it shows as a length of 0 and nothing is committed.
+struct Pen<'a> {
+    at: &'a mut [u8; EVENT_BYTES_MAX],
+    len: usize,
+}
+
+impl Pen<'_> {
+    #[inline(always)]
+    fn field(&mut self, value: u64) {
+        let rest = self.at.get_mut(self.len..).unwrap_or_default();
+        self.len += varint::put(rest, value);
+    }
+
+    #[inline(always)]
+    fn block(&mut self, b: &Block) {
+        self.field(b.age_ticks);
+        self.field(b.size_bytes);
+        self.field(u64::from(b.stack.0));
+        if let Some(thread) = b.birth_thread {
+            self.field(u64::from(thread.0));
+        }
+    }
+}
+
+const fn tag(kind: u8, call: Call) -> u8 {
+    kind | (call as u8) << 3
+}
+
+const fn tag_of_block(kind: u8, call: Call, block: &Block) -> u8 {
+    tag(kind, call) | if block.birth_thread.is_some() { OTHER_THREAD } else { 0 }
+}
+
+impl Event {
+    /// Writes the event at `at`, `dt` ticks after the one before it; how many bytes it took.
+    #[inline(always)]
+    pub fn encode(&self, dt: u64, at: &mut [u8; EVENT_BYTES_MAX]) -> usize {
+        let mut pen = Pen { at, len: 1 };
+        pen.field(dt);
+        let tag = match self {
+            Event::Alloc { call, size_bytes, stack, align_log2 } => {
+                pen.field(*size_bytes);
+                pen.field(u64::from(stack.0));
+                if call.is_aligned() {
+                    pen.field(u64::from(*align_log2));
+                }
+                tag(ALLOC, *call)
+            }
+            Event::Free { call, block } => {
+                pen.block(block);
+                tag_of_block(FREE, *call, block)
+            }
+            Event::Realloc { call, old, size_bytes, stack } => {
+                pen.block(old);
+                pen.field(*size_bytes);
+                pen.field(u64::from(stack.0));
+                tag_of_block(REALLOC, *call, old)
+            }
+            Event::Failed { call, size_bytes, stack } => {
+                pen.field(*size_bytes);
+                pen.field(u64::from(stack.0));
+                tag(FAILED, *call)
+            }
+            Event::UnknownFree { call } => tag(UNKNOWN, *call),
+            Event::UnknownRealloc { call, size_bytes, stack } => {
+                pen.field(*size_bytes);
+                pen.field(u64::from(stack.0));
+                tag(UNKNOWN, *call) | OTHER_THREAD
+            }
+            Event::Lost { count, reason } => {
+                pen.field(*count);
+                pen.field(u64::from(*reason));
+                LOST
+            }
+        };
+        pen.at[0] = tag;
+        pen.len
+    }
+}
+
+/// Bytes that are no event: at which offset of the slice, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BadEvent {
+    /// Offset of the event in the bytes given.
+    pub offset: usize,
+    /// What is wrong with it.
+    pub why: &'static str,
+}
+
+impl core::fmt::Display for BadEvent {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} at byte {} of the events", self.why, self.offset)
+    }
+}
+
+impl core::error::Error for BadEvent {}
+
+/// Reads the events of a chunk's payload, in order: each with the ticks since the one before it.
+/// After an error it ends.
+#[derive(Clone, Debug)]
+pub struct Events<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Events<'a> {
+    /// Over the committed bytes of a payload.
+    pub const fn new(bytes: &'a [u8]) -> Self {
+        Events { bytes, offset: 0 }
+    }
+
+    /// Where the next event starts.
+    pub const fn offset(&self) -> usize {
+        self.offset
+    }
+
+    #[inline(always)]
+    fn field(&self, at: &mut usize) -> Result<u64, &'static str> {
+        let (value, n) =
+            varint::get(self.bytes.get(*at..).unwrap_or_default()).ok_or("cut or overlong number")?;
+        *at += n;
+        Ok(value)
+    }
+
+    #[inline(always)]
+    fn small(&self, at: &mut usize) -> Result<u32, &'static str> {
+        u32::try_from(self.field(at)?).map_err(|_| "number over 32 bits")
+    }
+
+    #[inline(always)]
+    fn block(&self, at: &mut usize, other_thread: bool) -> Result<Block, &'static str> {
+        Ok(Block {
+            age_ticks: self.field(at)?,
+            size_bytes: self.field(at)?,
+            stack: StackId(self.small(at)?),
+            birth_thread: if other_thread { Some(ThreadId(self.small(at)?)) } else { None },
+        })
+    }
+
+    #[inline(always)]
+    fn decode(&mut self) -> Result<(u64, Event), &'static str> {
+        let tag = self.bytes[self.offset];
+        let mut at = self.offset + 1;
+        let dt = self.field(&mut at)?;
+        let call = Call::from_bits(tag >> 3 & 0xf).ok_or("unknown call")?;
+        let flag = tag & OTHER_THREAD != 0;
+        let event = match tag & 7 {
+            ALLOC if !flag => Event::Alloc {
+                call,
+                size_bytes: self.field(&mut at)?,
+                stack: StackId(self.small(&mut at)?),
+                align_log2: if call.is_aligned() { self.small(&mut at)?.min(63) as u8 } else { 0 },
+            },
+            FREE => Event::Free { call, block: self.block(&mut at, flag)? },
+            REALLOC => Event::Realloc {
+                call,
+                old: self.block(&mut at, flag)?,
+                size_bytes: self.field(&mut at)?,
+                stack: StackId(self.small(&mut at)?),
+            },
+            FAILED if !flag => {
+                Event::Failed { call, size_bytes: self.field(&mut at)?, stack: StackId(self.small(&mut at)?) }
+            }
+            UNKNOWN if flag => Event::UnknownRealloc {
+                call,
+                size_bytes: self.field(&mut at)?,
+                stack: StackId(self.small(&mut at)?),
+            },
+            UNKNOWN => Event::UnknownFree { call },
+            LOST if tag == LOST => {
+                Event::Lost { count: self.field(&mut at)?, reason: self.small(&mut at)?.min(255) as u8 }
+            }
+            _ => return Err("unknown kind of event"),
+        };
+        self.offset = at;
+        Ok((dt, event))
+    }
+}
+
+impl Iterator for Events<'_> {
+    type Item = Result<(u64, Event), BadEvent>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.offset >= self.bytes.len() {
+            return None;
+        }
+        let result = self.decode().map_err(|why| BadEvent { offset: self.offset, why });
+        if result.is_err() {
+            self.bytes = &[];
+        }
+        Some(result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(event: Event, dt: u64, len: usize) {
+        let mut at = [0xaau8; EVENT_BYTES_MAX];
+        let n = event.encode(dt, &mut at);
+        assert_eq!(n, len, "{event:?}");
+        assert_eq!(Events::new(&at[..n]).collect::<Vec<_>>(), [Ok((dt, event))]);
+        for cut in 1..n {
+            let got = Events::new(&at[..cut]).collect::<Vec<_>>();
+            assert!(matches!(got[..], [Err(BadEvent { offset: 0, .. })]), "cut to {cut}: {got:?}");
+        }
+    }
+
+    #[test]
+    fn each_kind_round_trips_and_notices_a_cut() {
+        let own = Block { size_bytes: 300, stack: StackId(70_000), age_ticks: 5, birth_thread: None };
+        let max = Block {
+            size_bytes: u64::MAX,
+            stack: StackId(u32::MAX),
+            age_ticks: u64::MAX,
+            birth_thread: Some(ThreadId(u32::MAX)),
+        };
+        let stack = StackId(3);
+        check(Event::Alloc { call: Call::Malloc, size_bytes: 24, stack, align_log2: 0 }, 1, 4);
+        check(Event::Alloc { call: Call::Memalign, size_bytes: 24, stack, align_log2: 12 }, 1, 5);
+        check(Event::Free { call: Call::Free, block: own }, 200, 1 + 2 + 1 + 2 + 3);
+        check(Event::Free { call: Call::FreeSized, block: max }, u64::MAX, 1 + 10 + 10 + 10 + 5 + 5);
+        check(Event::Realloc { call: Call::Realloc, old: max, size_bytes: u64::MAX, stack }, u64::MAX, 52);
+        check(Event::Realloc { call: Call::Reallocarray, old: own, size_bytes: 0, stack }, 1, 10);
+        check(Event::Failed { call: Call::Calloc, size_bytes: 1 << 62, stack }, 1, 12);
+        check(Event::UnknownFree { call: Call::Free }, 1, 2);
+        check(Event::UnknownRealloc { call: Call::Realloc, size_bytes: 1, stack }, 1, 4);
+        check(Event::Lost { count: 1000, reason: 3 }, 1, 5);
+    }
+
+    #[test]
+    fn what_is_no_event_is_named_with_its_offset() {
+        for (bytes, why) in [
+            (&[0u8, 1][..], "unknown kind of event"),
+            (&[7, 1], "unknown kind of event"),
+            (&[0x78 | 1, 1, 1, 1], "unknown call"),
+            (&[ALLOC, 1, 1, 255, 255, 255, 255, 31], "number over 32 bits"),
+        ] {
+            assert_eq!(Events::new(bytes).collect::<Vec<_>>(), [Err(BadEvent { offset: 0, why })]);
+        }
+    }
+}
