@@ -1,0 +1,153 @@
+//! The recorder's private memory: pages asked of the kernel once, handed out front to back, never given
+//! back while the process lives. It can be sealed: after that nothing is handed out, which is how a test
+//! shows that the hot path allocates nothing.
+//!
+//! All of it is asked to be zero in a forked child, so that a child starts with no thread, no table and
+//! no lock of its parent's: see [`Arena::restart`].
+#![allow(unsafe_code)]
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Bytes asked of the source at least, at a time.
+pub const REGION_BYTES: usize = 256 << 10;
+/// Regions that an arena keeps count of.
+pub const REGIONS_MAX: usize = 256;
+
+/// Where pages come from: zeroed, page-aligned, `len_bytes` of them, for ever.
+pub type PageSource = fn(len_bytes: usize) -> Option<NonNull<u8>>;
+
+struct Region {
+    base: AtomicUsize,
+    len: AtomicUsize,
+    used: AtomicUsize,
+}
+
+/// A bump allocator over regions of pages. One caller at a time hands out memory (the recorder's lock);
+/// the counters may be read by anybody.
+pub struct Arena {
+    source: PageSource,
+    regions: [Region; REGIONS_MAX],
+    total: AtomicUsize,
+    sealed: AtomicBool,
+}
+
+impl core::fmt::Debug for Arena {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Arena").field("total_bytes", &self.total_bytes()).finish_non_exhaustive()
+    }
+}
+
+impl Arena {
+    /// An arena without memory yet.
+    pub const fn new(source: PageSource) -> Self {
+        const EMPTY: Region =
+            Region { base: AtomicUsize::new(0), len: AtomicUsize::new(0), used: AtomicUsize::new(0) };
+        Arena {
+            source,
+            regions: [EMPTY; REGIONS_MAX],
+            total: AtomicUsize::new(0),
+            sealed: AtomicBool::new(false),
+        }
+    }
+
+    /// Bytes asked of the source so far.
+    pub fn total_bytes(&self) -> usize {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// From now on nothing is handed out.
+    pub fn seal(&self) {
+        self.sealed.store(true, Ordering::Relaxed);
+    }
+
+    /// Zeroed memory for `len_bytes` at a multiple of 64. `None` when sealed or out of pages.
+    ///
+    /// # Safety
+    /// * No two threads are in here at the same time.
+    pub unsafe fn alloc(&self, len_bytes: usize) -> Option<NonNull<u8>> {
+        if self.sealed.load(Ordering::Relaxed) {
+            return None;
+        }
+        let len = len_bytes.checked_next_multiple_of(64)?;
+        for region in &self.regions {
+            if region.base.load(Ordering::Relaxed) == 0 {
+                self.fill(region, len)?;
+            }
+            let used = region.used.load(Ordering::Relaxed);
+            if region.len.load(Ordering::Relaxed) - used >= len {
+                region.used.store(used + len, Ordering::Relaxed);
+                return NonNull::new((region.base.load(Ordering::Relaxed) + used) as *mut u8);
+            }
+        }
+        None
+    }
+
+    fn fill(&self, region: &Region, len: usize) -> Option<()> {
+        let len = len.max(REGION_BYTES).checked_next_multiple_of(4096)?;
+        let base = (self.source)(len)?;
+        region.base.store(base.as_ptr() as usize, Ordering::Relaxed);
+        region.len.store(len, Ordering::Relaxed);
+        region.used.store(0, Ordering::Relaxed);
+        self.total.fetch_add(len, Ordering::Relaxed);
+        Some(())
+    }
+
+    /// In a forked child, whose copy of the pages is zero: hands the same pages out anew. With
+    /// `wipe` they are zeroed here, for kernels that do not (before 4.14).
+    ///
+    /// # Safety
+    /// * Nothing refers to memory handed out before.
+    /// * No two threads are in here at the same time.
+    pub unsafe fn restart(&self, wipe: bool) {
+        for region in &self.regions {
+            let base = region.base.load(Ordering::Relaxed);
+            if wipe && base != 0 {
+                // SAFETY: the region is ours, `used` bytes of it were handed out and are forgotten.
+                unsafe { core::ptr::write_bytes(base as *mut u8, 0, region.used.load(Ordering::Relaxed)) };
+            }
+            region.used.store(0, Ordering::Relaxed);
+        }
+        self.sealed.store(false, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(len_bytes: usize) -> Option<NonNull<u8>> {
+        let v: &'static mut [u8] = vec![0u8; len_bytes + 4096].leak();
+        NonNull::new(v.as_mut_ptr().wrapping_add(4096 - v.as_ptr() as usize % 4096))
+    }
+
+    #[test]
+    fn memory_is_zeroed_aligned_and_apart() {
+        let arena = Arena::new(pages);
+        let mut ends = Vec::new();
+        for len in [1, 64, 65, 300_000, 7] {
+            // SAFETY: one thread.
+            let p = unsafe { arena.alloc(len) }.unwrap().as_ptr() as usize;
+            assert_eq!(p % 64, 0);
+            assert!(ends.iter().all(|&(a, b)| p >= b || p + len <= a), "{ends:?} {p:#x}");
+            // SAFETY: just handed out, `len` bytes.
+            assert!(unsafe { core::slice::from_raw_parts(p as *const u8, len) }.iter().all(|&b| b == 0));
+            ends.push((p, p + len));
+        }
+    }
+
+    #[test]
+    fn sealed_gives_nothing_until_it_restarts() {
+        let arena = Arena::new(pages);
+        // SAFETY: one thread; nothing keeps the memory.
+        unsafe {
+            let first = arena.alloc(100).unwrap();
+            arena.seal();
+            assert_eq!(arena.alloc(1), None);
+            first.as_ptr().write(7);
+            arena.restart(true);
+            assert_eq!(arena.alloc(100).unwrap(), first);
+            assert_eq!(first.as_ptr().read(), 0);
+        }
+    }
+}

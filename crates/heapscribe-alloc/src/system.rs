@@ -1,0 +1,55 @@
+//! The system heap: the functions that the program would have called, had we not been loaded.
+//!
+//! They are found by walking symbol tables, not by `dlsym`, which may itself allocate (LeakTracer #14)
+//! or want the loader's lock (agnocast #1211); here they are only a table of addresses. Calls are
+//! forwarded as they are, so that zero sizes, overflow, errno and alignment are the heap's own. What a
+//! libc does not have gets a stand-in built from what it has: musl has no `pvalloc` and no `cfree`,
+//! glibc before 2.43 no `free_sized`.
+#![allow(unsafe_code)]
+
+use core::ffi::{CStr, c_int, c_void};
+
+type Pointer = *mut c_void;
+
+/// Addresses of a heap's functions. `None` where the heap has no such function.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "each is the function of that name in the C library")]
+pub struct SystemHeap {
+    pub malloc: unsafe extern "C" fn(usize) -> Pointer,
+    pub free: unsafe extern "C" fn(Pointer),
+    pub calloc: unsafe extern "C" fn(usize, usize) -> Pointer,
+    pub realloc: unsafe extern "C" fn(Pointer, usize) -> Pointer,
+    pub posix_memalign: unsafe extern "C" fn(*mut Pointer, usize, usize) -> c_int,
+    pub aligned_alloc: unsafe extern "C" fn(usize, usize) -> Pointer,
+    pub memalign: unsafe extern "C" fn(usize, usize) -> Pointer,
+    pub valloc: Option<unsafe extern "C" fn(usize) -> Pointer>,
+    pub pvalloc: Option<unsafe extern "C" fn(usize) -> Pointer>,
+    pub malloc_usable_size: unsafe extern "C" fn(Pointer) -> usize,
+}
+
+impl SystemHeap {
+    /// Fills the table from `lookup`, which gives the address of a function by its name; `None` when one
+    /// of those that every libc has is missing.
+    ///
+    /// # Safety
+    /// * What `lookup` gives for a name is a function of the C library's signature for that name.
+    #[allow(clippy::missing_transmute_annotations, reason = "the types stand in the struct")]
+    pub unsafe fn find(lookup: impl Fn(&CStr) -> Option<*const ()>) -> Option<SystemHeap> {
+        use core::mem::transmute;
+        // SAFETY: the caller's contract: each address is a function of that name and so of that type.
+        unsafe {
+            Some(SystemHeap {
+                malloc: transmute(lookup(c"malloc")?),
+                free: transmute(lookup(c"free")?),
+                calloc: transmute(lookup(c"calloc")?),
+                realloc: transmute(lookup(c"realloc")?),
+                posix_memalign: transmute(lookup(c"posix_memalign")?),
+                aligned_alloc: transmute(lookup(c"aligned_alloc")?),
+                memalign: transmute(lookup(c"memalign")?),
+                valloc: lookup(c"valloc").map(|f| transmute(f)),
+                pvalloc: lookup(c"pvalloc").map(|f| transmute(f)),
+                malloc_usable_size: transmute(lookup(c"malloc_usable_size")?),
+            })
+        }
+    }
+}
