@@ -2,8 +2,8 @@
 //! back while the process lives. It can be sealed: after that nothing is handed out, which is how a test
 //! shows that the hot path allocates nothing.
 //!
-//! All of it is asked to be zero in a forked child, so that a child starts with no thread, no table and
-//! no lock of its parent's: see [`Arena::restart`].
+//! A forked child starts anew with the same pages, emptied: no thread, no table and no lock of its
+//! parent's, see [`Arena::restart`].
 #![allow(unsafe_code)]
 
 use core::ptr::NonNull;
@@ -93,18 +93,17 @@ impl Arena {
         Some(())
     }
 
-    /// In a forked child, whose copy of the pages is zero: hands the same pages out anew. With
-    /// `wipe` they are zeroed here, for kernels that do not (before 4.14).
+    /// In a forked child: hands the same pages out anew, after `empty` has made them zero.
     ///
     /// # Safety
     /// * Nothing refers to memory handed out before.
     /// * No two threads are in here at the same time.
-    pub unsafe fn restart(&self, wipe: bool) {
+    /// * `empty` leaves the bytes from its first argument on, as many as the second says, zero.
+    pub unsafe fn restart(&self, empty: unsafe fn(NonNull<u8>, usize)) {
         for region in &self.regions {
-            let base = region.base.load(Ordering::Relaxed);
-            if wipe && base != 0 {
-                // SAFETY: the region is ours, `used` bytes of it were handed out and are forgotten.
-                unsafe { core::ptr::write_bytes(base as *mut u8, 0, region.used.load(Ordering::Relaxed)) };
+            if let Some(base) = NonNull::new(region.base.load(Ordering::Relaxed) as *mut u8) {
+                // SAFETY: the region is ours, and what was handed out of it is forgotten.
+                unsafe { empty(base, region.len.load(Ordering::Relaxed)) };
             }
             region.used.store(0, Ordering::Relaxed);
         }
@@ -136,6 +135,11 @@ mod tests {
         }
     }
 
+    unsafe fn zero(base: NonNull<u8>, len_bytes: usize) {
+        // SAFETY: the arena's contract.
+        unsafe { base.as_ptr().write_bytes(0, len_bytes) };
+    }
+
     #[test]
     fn sealed_gives_nothing_until_it_restarts() {
         let arena = Arena::new(pages);
@@ -145,7 +149,7 @@ mod tests {
             arena.seal();
             assert_eq!(arena.alloc(1), None);
             first.as_ptr().write(7);
-            arena.restart(true);
+            arena.restart(zero);
             assert_eq!(arena.alloc(100).unwrap(), first);
             assert_eq!(first.as_ptr().read(), 0);
         }

@@ -1,1 +1,13 @@
-//! placeholder
+//! The library that is preloaded into the target: one table of hooks, nothing else.
+//!
+//! *You bring* a process whose allocation calls bind to the first definition in search order. *It
+//! guarantees* the semantics of the heap behind it - every call is forwarded as it is - and imports only
+//! what glibc since 2.17 and musl both have, so that it keeps no program from starting. *It refuses* to
+//! do anything in a process that was not asked to record.
+#![no_std]
+
+mod hooks;
+mod stub;
+
+#[cfg(not(test))]
+mod panic;

@@ -1,6 +1,49 @@
-//! The recorder that runs inside the target: capture, interning, live slots, events in place.
+//! The recorder that runs inside the target: which blocks, who asked for them, when they went.
+//!
+//! *You bring* the calls: a hook for each function of the heap, which forwards to [`program::heap`] and
+//! tells here what came of it, with the registers of its caller. *It guarantees* to change nothing that
+//! the program can see - no allocation, no errno, no open descriptor, no lock held across its code -
+//! and to record less, counted, where it can not record. *It refuses* to wait without end, and to follow
+//! a stack beyond its bounds.
+//!
+//! The pipeline, for a block that was handed out: enter -> capture the stack -> intern it -> room for the
+//! event -> live slot -> event, committed. For one that goes: enter -> take the live slot -> event.
 #![cfg_attr(not(test), no_std)]
 
 pub mod capture;
+mod clock;
+mod define;
+mod emit;
+mod enter;
+mod fork;
+mod intern;
+mod live;
 pub mod loader;
+mod lock;
+mod log;
+mod make;
+mod memory;
+mod modules;
+pub mod program;
+mod session;
+mod session_path;
+mod shared;
+mod stack;
 pub mod sys;
+mod thread;
+mod tls;
+
+pub use enter::{Entered, Taken, enter};
+pub use heapscribe_wire::record::Call;
+pub use modules::begin_close;
+
+/// A `dlclose` has ended: what it took away is forgotten.
+pub fn end_close() {
+    modules::end_close(program::loader(), session::current());
+}
+
+/// Nothing more is allocated by the recorder: for tests that show that the hot path does not.
+pub fn seal() {
+    memory::seal();
+}
+

@@ -309,6 +309,8 @@ pub unsafe fn protect_read_write(at: *mut u8, len_bytes: usize) -> Result<()> {
 /// What the kernel is told about a range of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advice {
+    /// Private pages become zero, their memory goes back.
+    DontNeed = 4,
     /// Not in a forked child.
     DontFork = 10,
     /// Not in core dumps.
@@ -324,7 +326,7 @@ pub enum Advice {
 /// # Safety
 /// The range must lie in a mapping of ours, page-aligned.
 pub unsafe fn advise(at: *mut u8, len_bytes: usize, advice: Advice) -> Result<()> {
-    // SAFETY: the caller's contract; none of the advices here loses data of this process.
+    // SAFETY: the caller's contract; `DontNeed` empties pages of ours only.
     unsafe { call(number::MADVISE, [at as usize, len_bytes, advice as usize, 0, 0, 0]) }.map(drop)
 }
 
@@ -450,4 +452,13 @@ impl Drop for SignalsBlocked {
         // SAFETY: a kernel signal set of 8 bytes.
         let _ = unsafe { call(number::RT_SIGPROCMASK, a) };
     }
+}
+
+/// Whether the kernel can read the 8 bytes at `address`: asked with a signal mask that it first copies,
+/// then refuses for a `how` that does not exist.
+pub fn is_readable(address: usize) -> bool {
+    const NO_SUCH_HOW: usize = usize::MAX;
+    // SAFETY: the kernel checks the address; nothing is changed.
+    let r = unsafe { call(number::RT_SIGPROCMASK, [NO_SUCH_HOW, address, 0, 8, 0, 0]) };
+    r == Err(Errno::EINVAL)
 }

@@ -2,7 +2,7 @@
 //! length in the head; a number is defined before the first event that has it.
 //!
 //! ```text
-//!   tag 1 node        parent_back varint  pc zigzag varint    bit 4 of the tag: reached by a guess
+//!   tag 1 node        parent_back varint  pc zigzag varint    bit 4 of the tag: guessed, bit 5: exact
 //!   tag 2 cut         reason varint                           also a node, the root of a cut stack
 //!   tag 3 thread      id  tid  born_ticks  name
 //!   tag 4 module      start  end  bias(zigzag)  name  build id
@@ -51,10 +51,12 @@ pub enum Definition<'a> {
 pub struct Node {
     /// The caller; unknown for the outermost frame.
     pub parent: StackId,
-    /// Return address (the exact pc for a frame that a signal interrupted).
+    /// Return address; the address of the interrupted instruction when `exact`.
     pub pc: CodeAddress,
     /// Reached by a frame pointer where there was no unwinding information.
     pub guessed: bool,
+    /// A signal interrupted this frame: its pc is to be looked up as it is, not as a return address.
+    pub exact: bool,
 }
 
 /// A file mapped for execution.
@@ -78,6 +80,7 @@ const THREAD: u8 = 3;
 const MODULE: u8 = 4;
 const UNMAPPED: u8 = 5;
 const GUESSED: u8 = 0x10;
+const EXACT: u8 = 0x20;
 
 /// Bytes of the longest definition.
 pub const DEFINITION_BYTES_MAX: usize = 1 + 6 * varint::MAX_BYTES + NAME_BYTES_MAX + BUILD_ID_BYTES_MAX;
@@ -96,6 +99,12 @@ pub struct Position {
 impl Default for Position {
     fn default() -> Self {
         Position { next_node: 1, last_pc: 0 }
+    }
+}
+
+impl Node {
+    const fn tag(&self) -> u8 {
+        NODE | if self.guessed { GUESSED } else { 0 } | if self.exact { EXACT } else { 0 }
     }
 }
 
@@ -138,7 +147,7 @@ impl Definition<'_> {
         let mut after = *position;
         match self {
             Definition::Node(node) => {
-                pen.byte(if node.guessed { NODE | GUESSED } else { NODE });
+                pen.byte(node.tag());
                 pen.field(u64::from(position.next_node.wrapping_sub(node.parent.0)));
                 pen.field(varint::zigzag(node.pc.0.wrapping_sub(position.last_pc) as i64));
                 after = Position { next_node: position.next_node + 1, last_pc: node.pc.0 };
@@ -237,7 +246,7 @@ impl<'a> Definitions<'a> {
         Ok(text)
     }
 
-    fn node(&mut self, at: &mut usize, guessed: bool) -> Result<Definition<'a>, &'static str> {
+    fn node(&mut self, at: &mut usize, tag: u8) -> Result<Definition<'a>, &'static str> {
         let back = self.small(at)?;
         let id = self.position.next_node;
         if back == 0 || back > id {
@@ -246,7 +255,12 @@ impl<'a> Definitions<'a> {
         let difference = varint::unzigzag(self.field(at)?);
         let pc = self.position.last_pc.wrapping_add(difference as u64);
         self.position = Position { next_node: id.checked_add(1).ok_or("too many nodes")?, last_pc: pc };
-        Ok(Definition::Node(Node { parent: StackId(id - back), pc: CodeAddress(pc), guessed }))
+        Ok(Definition::Node(Node {
+            parent: StackId(id - back),
+            pc: CodeAddress(pc),
+            guessed: tag & GUESSED != 0,
+            exact: tag & EXACT != 0,
+        }))
     }
 
     fn decode(&mut self) -> Result<(StackId, Definition<'a>), &'static str> {
@@ -254,8 +268,7 @@ impl<'a> Definitions<'a> {
         let mut at = self.offset + 1;
         let id = StackId(self.position.next_node);
         let definition = match tag {
-            NODE => self.node(&mut at, false)?,
-            t if t == NODE | GUESSED => self.node(&mut at, true)?,
+            t if t & !(GUESSED | EXACT) == NODE => self.node(&mut at, t)?,
             CUT => {
                 let reason = self.small(&mut at)?.min(255) as u8;
                 self.position.next_node = id.0.checked_add(1).ok_or("too many nodes")?;
@@ -304,7 +317,12 @@ mod tests {
     use super::*;
 
     fn node(parent: u32, pc: u64) -> Definition<'static> {
-        Definition::Node(Node { parent: StackId(parent), pc: CodeAddress(pc), guessed: pc & 1 != 0 })
+        Definition::Node(Node {
+            parent: StackId(parent),
+            pc: CodeAddress(pc),
+            guessed: pc & 1 != 0,
+            exact: pc & 0x10 != 0,
+        })
     }
 
     #[test]

@@ -53,11 +53,13 @@ pub enum Drop {
     UnknownBlock = 11,
     /// Threads beyond the number that have numbers of their own.
     ThreadTable = 12,
+    /// Live blocks whose address was handed out again: their free was not seen.
+    ReplacedBlock = 13,
 }
 
 impl Drop {
     /// All, in the order of their numbers.
-    pub const ALL: [Drop; 13] = [
+    pub const ALL: [Drop; 14] = [
         Drop::LogFull,
         Drop::LogMemory,
         Drop::Reentered,
@@ -71,6 +73,7 @@ impl Drop {
         Drop::NoSession,
         Drop::UnknownBlock,
         Drop::ThreadTable,
+        Drop::ReplacedBlock,
     ];
 
     /// A short name, as in `dropped.log_full` of a report.
@@ -89,6 +92,7 @@ impl Drop {
             Drop::NoSession => "no_session",
             Drop::UnknownBlock => "unknown_block",
             Drop::ThreadTable => "thread_table",
+            Drop::ReplacedBlock => "replaced_block",
         }
     }
 

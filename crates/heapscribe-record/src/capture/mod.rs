@@ -1,0 +1,20 @@
+//! The call stack of an allocation, taken in a few nanoseconds a frame.
+//!
+//! A return address asks one question: where are the caller's return address and frame pointer? The
+//! answer is the same each time, so it is worked out once from the module's `.eh_frame` ([`cfi`]), packed
+//! into 32 bits ([`rule`]), and kept in a table that all threads share ([`pc_cache`]). A warm [`walk`] is
+//! one load of a rule and one of a return address for each frame.
+//!
+//! What it refuses: to take a lock, to allocate, to call the C library, to read outside of the stack it
+//! was given ([`bounds`]), and to guess silently: frames found by a frame pointer alone are marked.
+
+pub mod bounds;
+pub mod cfi;
+pub mod pc_cache;
+pub mod rule;
+pub mod walk;
+
+pub use bounds::StackRange;
+pub use pc_cache::PcCache;
+pub use rule::Rule;
+pub use walk::{Context, End, Frame, Place, Registers, Step, Unwinder, Walk};

@@ -1,0 +1,104 @@
+//! From an event to its place in the thread's chunk: a bound checked, the event written where it stays,
+//! one release store of the length.
+#![allow(unsafe_code)]
+
+use heapscribe_wire::chunk::Opening;
+use heapscribe_wire::head::Drop;
+use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
+use heapscribe_wire::record::Event;
+
+use crate::log::Taken;
+use crate::session::Session;
+use crate::thread::Thread;
+use crate::{clock, modules, program};
+
+/// Room for one event in the thread's chunk: who has it can write an event and nothing can go wrong.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    thread: &'a Thread,
+    chunk: Taken,
+}
+
+/// Finds room for an event, in the open chunk or a new one. `None` when the event has to be dropped,
+/// which is counted.
+#[inline(always)]
+pub(crate) fn reserve<'a>(thread: &'a Thread, session: &Session) -> Option<Place<'a>> {
+    match thread.chunk.get() {
+        Some(chunk) if thread.limit.get() - thread.cursor.get() >= EVENT_BYTES_MAX => Some(Place { thread, chunk }),
+        _ => make_room(thread, session),
+    }
+}
+
+impl Place<'_> {
+    /// Writes the event, `now` being its time, and commits it.
+    #[inline(always)]
+    pub(crate) fn write(self, event: &Event, now: u64, before: u64) {
+        let cursor = self.thread.cursor.get();
+        // SAFETY: `reserve` saw that EVENT_BYTES_MAX bytes from the cursor on are provided; the chunk is
+        // this thread's.
+        let at = unsafe { &mut *self.chunk.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
+        let len = event.encode(now - before, at);
+        self.thread.cursor.set(cursor + len);
+        self.chunk.header.commit((cursor + len) as u32);
+    }
+}
+
+#[cold]
+fn make_room<'a>(thread: &'a Thread, session: &Session) -> Option<Place<'a>> {
+    if let Some(chunk) = thread.chunk.get()
+        && chunk.provided < CHUNK_PAYLOAD_BYTES
+        && let Ok(chunk) = session.log.provide_step(&chunk, &session.lock)
+    {
+        thread.limit.set(chunk.provided);
+        thread.chunk.set(Some(chunk));
+        return Some(Place { thread, chunk });
+    }
+    if let Some(chunk) = thread.chunk.take() {
+        seal(thread, &chunk, session);
+        modules::check(program::loader()?, session);
+    }
+    match session.log.take(session.head, &session.lock) {
+        Ok(chunk) => Some(open(thread, chunk, session)),
+        Err(reason) => {
+            thread.lost.set((thread.lost.get().0 + 1, reason as u8));
+            session.head.drop_one(reason);
+            None
+        }
+    }
+}
+
+fn open<'a>(thread: &'a Thread, chunk: Taken, session: &Session) -> Place<'a> {
+    let sequence = thread.sequence.get();
+    thread.sequence.set(sequence + 1);
+    let begin_ticks = session.ticks().max(thread.last_ticks.get());
+    thread.last_ticks.set(begin_ticks);
+    chunk.header.begin(&Opening {
+        thread: thread.id.get().0,
+        sequence,
+        begin_ticks,
+        begin_mono_ns: clock::monotonic_ns(),
+        last_alloc_ticks: thread.last_alloc_ticks.get(),
+    });
+    thread.chunk.set(Some(chunk));
+    thread.cursor.set(0);
+    thread.limit.set(chunk.provided);
+    let (count, reason) = thread.lost.take();
+    if count > 0 {
+        let now = thread.now(session);
+        Place { thread, chunk }.write(&Event::Lost { count, reason }, now, begin_ticks);
+    }
+    Place { thread, chunk }
+}
+
+/// Hands a chunk to the drainer.
+pub(crate) fn seal(thread: &Thread, chunk: &Taken, session: &Session) {
+    thread.limit.set(0);
+    thread.cursor.set(0);
+    let end_ticks = session.ticks().max(thread.last_ticks.get());
+    chunk.header.seal(end_ticks, clock::monotonic_ns());
+}
+
+/// Counts an event that could not be recorded at all.
+pub(crate) fn lose(session: &Session, reason: Drop) {
+    session.head.drop_one(reason);
+}

@@ -1,0 +1,225 @@
+//! The door from a hook into the recorder: one thread at a time, once at a time.
+#![allow(unsafe_code)]
+
+use heapscribe_wire::head::Drop as Reason;
+use heapscribe_wire::ids::ThreadId;
+use heapscribe_wire::live::{Slot, age_ticks};
+use heapscribe_wire::record::{Block, Call, Event};
+
+use crate::capture::Registers;
+use crate::session::{self, Session};
+use crate::thread::Thread;
+use crate::tls::{self, Words};
+use crate::{emit, stack};
+
+/// Proof that the recorder was entered on this thread: without it nothing can be recorded.
+#[derive(Debug)]
+pub struct Entered {
+    words: &'static Words,
+    thread: &'static Thread,
+    session: &'static Session,
+}
+
+impl Drop for Entered {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.words.leave();
+    }
+}
+
+/// A block that was taken out of the live table, before its end is written down.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken(Option<(Slot, u64)>);
+
+/// Enters the recorder from a hook whose caller's registers are given. `None` when there is nothing to
+/// record into, or the thread is in the recorder already: then the hook only forwards.
+#[inline(always)]
+pub fn enter(registers: &Registers) -> Option<Entered> {
+    let words = tls::words();
+    if words.inside.get() != 0 {
+        return reenter(words, registers);
+    }
+    let session = match session::current() {
+        Some(session) => session,
+        None => return begin(words, registers),
+    };
+    // SAFETY: a thread's state stays for the life of the process.
+    match unsafe { words.thread.get().as_ref() } {
+        Some(thread) => {
+            words.enter(registers.sp);
+            Some(Entered { words, thread, session })
+        }
+        None => attach(words, session, registers),
+    }
+}
+
+/// The mark is set. Either a signal handler, or the heap's own code, has come while the thread was in
+/// the recorder: pass. Or the hook that set it was left by `siglongjmp` from a handler: its frame lay
+/// deeper in the same stack than this one does, and is gone.
+#[cold]
+fn reenter(words: &'static Words, registers: &Registers) -> Option<Entered> {
+    let session = session::current()?;
+    // SAFETY: as in `enter`.
+    let thread = unsafe { words.thread.get().as_ref() }?;
+    let own = thread.stack.get()?;
+    let inside = words.inside.get();
+    if own.contains(inside) && own.contains(registers.sp) && registers.sp > inside {
+        words.enter(registers.sp);
+        return Some(Entered { words, thread, session });
+    }
+    emit::lose(session, Reason::Reentered);
+    None
+}
+
+/// The first hook of a process.
+#[cold]
+fn begin(words: &'static Words, registers: &Registers) -> Option<Entered> {
+    words.enter(registers.sp);
+    let session = session::get_or_make();
+    words.thread.set(core::ptr::null());
+    words.leave();
+    attach(words, session?, registers)
+}
+
+/// The first hook of a thread.
+#[cold]
+fn attach(words: &'static Words, session: &'static Session, registers: &Registers) -> Option<Entered> {
+    words.enter(registers.sp);
+    match session.threads.attach(session) {
+        Some(thread) => {
+            words.thread.set(thread);
+            Some(Entered { words, thread, session })
+        }
+        None => {
+            words.leave();
+            emit::lose(session, Reason::LogMemory);
+            None
+        }
+    }
+}
+
+impl Entered {
+    /// A block was handed out; null when the call failed.
+    ///
+    /// # Safety
+    /// * `registers` are those of the hook's caller.
+    /// * `address` was just handed out by the heap to this call, or is null.
+    #[inline(always)]
+    pub unsafe fn handed_out(&self, call: Call, address: usize, size_bytes: usize, align: usize, registers: Registers) {
+        let (thread, session) = (self.thread, self.session);
+        // SAFETY: the caller's contract.
+        let stack = unsafe { stack::current(registers, thread, session) };
+        let Some(place) = emit::reserve(thread, session) else { return };
+        let before = thread.last_ticks.get();
+        let now = thread.now(session);
+        let size_bytes = size_bytes as u64;
+        if address == 0 {
+            return place.write(&Event::Failed { call, size_bytes, stack }, now, before);
+        }
+        thread.last_alloc_ticks.set(now);
+        // SAFETY: the caller's contract: the block is this call's.
+        unsafe { self.note(address, size_bytes, stack, now) };
+        let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
+        place.write(&Event::Alloc { call, size_bytes, stack, align_log2 }, now, before);
+    }
+
+    /// Puts a block into the live table.
+    ///
+    /// # Safety
+    /// * The block at `address` is this call's.
+    #[inline(always)]
+    unsafe fn note(&self, address: usize, size_bytes: u64, stack: heapscribe_wire::ids::StackId, now: u64) {
+        let (thread, session) = (self.thread, self.session);
+        let slot = Slot { size_bytes, stack, thread: thread.id.get(), birth_ticks: now, upper_half: false };
+        // SAFETY: the caller's contract.
+        match unsafe { session.live.insert(address as u64, slot, &thread.regions, session.head, &session.lock) } {
+            Ok(false) => {}
+            Ok(true) => session.head.drop_one(Reason::ReplacedBlock),
+            Err(_) => session.head.drop_one(Reason::LiveTable),
+        }
+    }
+
+    /// A block is about to go, to `free` or `realloc`: takes it out of the live table.
+    ///
+    /// # Safety
+    /// * The caller of the hook owns the block at `address`.
+    #[inline(always)]
+    pub unsafe fn take(&self, address: usize) -> Taken {
+        // SAFETY: the caller's contract.
+        let slot = unsafe { self.session.live.take(address as u64, &self.thread.regions) };
+        Taken(slot.map(|slot| (slot, address as u64)))
+    }
+
+    /// The block that was taken has gone.
+    #[inline(always)]
+    pub fn gone(&self, call: Call, taken: Taken) {
+        let (thread, session) = (self.thread, self.session);
+        let Some(place) = emit::reserve(thread, session) else { return };
+        let before = thread.last_ticks.get();
+        let now = thread.now(session);
+        match taken.0 {
+            Some((slot, _)) => place.write(&Event::Free { call, block: self.block(&slot, now) }, now, before),
+            None => {
+                session.head.drop_one(Reason::UnknownBlock);
+                place.write(&Event::UnknownFree { call }, now, before);
+            }
+        }
+    }
+
+    /// The block that was taken has become another, by `realloc`.
+    ///
+    /// # Safety
+    /// * As for [`Self::handed_out`]; the address is not null.
+    #[inline(always)]
+    pub unsafe fn became(&self, call: Call, taken: Taken, address: usize, size_bytes: usize, registers: Registers) {
+        let (thread, session) = (self.thread, self.session);
+        // SAFETY: the caller's contract.
+        let stack = unsafe { stack::current(registers, thread, session) };
+        let Some(place) = emit::reserve(thread, session) else { return };
+        let before = thread.last_ticks.get();
+        let now = thread.now(session);
+        let size_bytes = size_bytes as u64;
+        thread.last_alloc_ticks.set(now);
+        // SAFETY: the caller's contract.
+        unsafe { self.note(address, size_bytes, stack, now) };
+        match taken.0 {
+            Some((slot, _)) => {
+                let old = self.block(&slot, now);
+                place.write(&Event::Realloc { call, old, size_bytes, stack }, now, before);
+            }
+            None => {
+                session.head.drop_one(Reason::UnknownBlock);
+                place.write(&Event::UnknownRealloc { call, size_bytes, stack }, now, before);
+            }
+        }
+    }
+
+    /// The `realloc` for which a block was taken has failed: the block stays, the failure is written down.
+    ///
+    /// # Safety
+    /// * As for [`Self::handed_out`].
+    #[cold]
+    pub unsafe fn stayed(&self, call: Call, taken: Taken, size_bytes: usize, registers: Registers) {
+        if let Some((slot, address)) = taken.0 {
+            let (thread, session) = (self.thread, self.session);
+            // SAFETY: the block is still the caller's, the heap has left it alone.
+            let put = unsafe { session.live.insert(address, slot, &thread.regions, session.head, &session.lock) };
+            if put.is_err() {
+                session.head.drop_one(Reason::LiveTable);
+            }
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.handed_out(call, 0, size_bytes, 0, registers) };
+    }
+
+    #[inline(always)]
+    fn block(&self, slot: &Slot, now: u64) -> Block {
+        let own: ThreadId = self.thread.id.get();
+        Block {
+            size_bytes: slot.size_bytes,
+            stack: slot.stack,
+            age_ticks: age_ticks(now, slot.birth_ticks),
+            birth_thread: (slot.thread != own).then_some(slot.thread),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Fork: a child never writes its parent's session.
+//!
+//! The word that says "recording" is zero in a child (MADV_WIPEONFORK), and the session's mappings are not
+//! there (MADV_DONTFORK), whichever way it was forked - `fork`, `_Fork`, a bare `clone` - so its first
+//! hook begins anew. The handler given to `pthread_atfork` does what is left: it resets the word on
+//! kernels that cannot wipe; and in a child forked by a signal handler that had interrupted the recorder
+//! (httrack #985 forks in one), it puts empty memory where the session was, for the interrupted hook to
+//! end in.
+#![allow(unsafe_code)]
+
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use crate::make::{ForkHandler, RegisterAtfork};
+use crate::{program, session, sys, tls};
+
+type PthreadAtfork = unsafe extern "C" fn(Option<ForkHandler>, Option<ForkHandler>, Option<ForkHandler>) -> c_int;
+
+static REGISTERED: AtomicBool = AtomicBool::new(false);
+/// Registers the handler, once for the process and all its children: they inherit it.
+pub(crate) fn register() {
+    if REGISTERED.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let Some(loader) = program::loader() else { return };
+    // glibc has pthread_atfork only as a static stub around this.
+    if let Some(f) = loader.find_anywhere(b"__register_atfork") {
+        // SAFETY: glibc's function of this name has this type; without a handle the handler stays for ever.
+        unsafe {
+            core::mem::transmute::<*const (), RegisterAtfork>(f)(None, None, Some(in_child), core::ptr::null());
+        }
+    } else if let Some(f) = loader.find_anywhere(b"pthread_atfork") {
+        // SAFETY: POSIX's type of the function.
+        unsafe {
+            core::mem::transmute::<*const (), PthreadAtfork>(f)(None, None, Some(in_child));
+        }
+    }
+}
+
+extern "C" fn in_child() {
+    if tls::words().inside.get() != 0
+        && let Some(session) = session::inherited()
+    {
+        for (base, len) in session.mappings() {
+            // SAFETY: the range was the session's, which no child has: nothing of the program is there.
+            let _ = unsafe { sys::map_private_over(base, len) };
+        }
+    }
+    session::forget_in_child();
+}

@@ -1,0 +1,248 @@
+//! The live table, written: plain stores into slots found by the address.
+//!
+//! Sound because a thread owns the address while it touches the slot: a slot is cleared before the real
+//! free and filled after the real malloc. The pages of slots are allocated before their first store, a
+//! unit of 16 KiB at a time; one byte for each unit, in private memory, says whether that was done.
+#![allow(unsafe_code)]
+
+use core::cell::Cell;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use heapscribe_wire::head::SharedHead;
+use heapscribe_wire::ids::HeapAddress;
+use heapscribe_wire::limits::LIVE_UNIT_BYTES;
+use heapscribe_wire::live::{
+    ADDRESS_END, DIRECTORY_UNITS, GRANULE_SHIFT_GLIBC, Path, SIZE_ELSEWHERE, SLOT_BYTES, Slot, region_units,
+};
+
+use crate::lock::Lock;
+use crate::shared::SharedFile;
+
+type Words = [AtomicU64; 2];
+const _: () = assert!(size_of::<Words>() == SLOT_BYTES);
+
+/// The table of this process.
+#[derive(Debug)]
+pub(crate) struct Live {
+    file: SharedFile,
+    /// A byte a unit: 1 when its pages are there.
+    present: NonNull<AtomicU8>,
+    granule_shift: u32,
+    units: u32,
+}
+
+/// Regions that a thread found last, so that most look-ups touch nothing but the slot.
+#[derive(Debug)]
+pub(crate) struct RegionCache([Cell<(u64, u32)>; 8]);
+
+impl Default for RegionCache {
+    fn default() -> Self {
+        RegionCache([const { Cell::new((u64::MAX, 0)) }; 8])
+    }
+}
+
+impl RegionCache {
+    /// Forgets them: for a thread that begins.
+    pub(crate) fn clear(&self) {
+        self.0.iter().for_each(|region| region.set((u64::MAX, 0)));
+    }
+}
+
+/// No room or no memory for a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NoSlot;
+
+impl Live {
+    /// A table over a new live file; `present` is a zeroed byte for each of its units.
+    ///
+    /// # Safety
+    /// * `present` is valid for a byte per mapped unit of `file`, for ever.
+    pub(crate) unsafe fn new(file: SharedFile, present: NonNull<AtomicU8>, granule_shift: u32) -> Live {
+        let units = (file.mapped_bytes() / LIVE_UNIT_BYTES) as u32;
+        Live { file, present, granule_shift, units }
+    }
+
+    /// The mapping.
+    pub(crate) fn range(&self) -> (*mut u8, usize) {
+        self.file.range()
+    }
+
+    #[inline(always)]
+    fn is_present(&self, unit: u32) -> bool {
+        debug_assert!(unit < self.units);
+        // SAFETY: a byte per unit; units come from this table's own entries and are checked when made.
+        unsafe { self.present.add(unit as usize).as_ref() }.load(Ordering::Relaxed) != 0
+    }
+
+    fn provide(&self, unit: u32) -> Result<(), NoSlot> {
+        self.file.provide(unit as usize * LIVE_UNIT_BYTES, LIVE_UNIT_BYTES).map_err(|_| NoSlot)?;
+        // SAFETY: as in `is_present`.
+        unsafe { self.present.add(unit as usize).as_ref() }.store(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn entry(&self, unit: u32, index: usize) -> &AtomicU32 {
+        // SAFETY: the unit is present (checked by the callers), an entry is 4 bytes within it or, for the
+        // directory, within the following unit that was checked instead.
+        unsafe { &*self.file.at(unit as usize * LIVE_UNIT_BYTES + index * 4).cast::<AtomicU32>() }
+    }
+
+    /// The first unit of the slots around an address, if they exist.
+    #[inline(always)]
+    fn region(&self, path: Path, address: u64, cache: &RegionCache) -> Option<u32> {
+        let key = address >> 22 << 1 | address >> 3 & 1;
+        let cached = &cache.0[(address >> 22) as usize % cache.0.len()];
+        if cached.get().0 == key {
+            return Some(cached.get().1);
+        }
+        let unit = self.find_region(path)?;
+        cached.set((key, unit));
+        Some(unit)
+    }
+
+    fn find_region(&self, path: Path) -> Option<u32> {
+        if !self.is_present((path.directory * 4 / LIVE_UNIT_BYTES) as u32) {
+            return None;
+        }
+        let table = self.entry(0, path.directory).load(Ordering::Acquire);
+        if table == 0 {
+            return None;
+        }
+        let region = self.entry(table, path.table).load(Ordering::Acquire);
+        (region != 0).then_some(region)
+    }
+
+    #[cold]
+    fn make_region(&self, path: Path, head: &SharedHead, lock: &Lock) -> Result<u32, NoSlot> {
+        let _held = lock.hold().ok_or(NoSlot)?;
+        let directory_unit = (path.directory * 4 / LIVE_UNIT_BYTES) as u32;
+        if !self.is_present(directory_unit) {
+            self.provide(directory_unit)?;
+        }
+        let entry = self.entry(0, path.directory);
+        let mut table = entry.load(Ordering::Acquire);
+        if table == 0 {
+            table = self.take_units(1, head)?;
+            self.provide(table)?;
+            entry.store(table, Ordering::Release);
+        }
+        let entry = self.entry(table, path.table);
+        let mut region = entry.load(Ordering::Acquire);
+        if region == 0 {
+            region = self.take_units(region_units(self.granule_shift), head)?;
+            let end = (region + region_units(self.granule_shift)) as usize * LIVE_UNIT_BYTES;
+            self.file.open(end).map_err(|_| NoSlot)?;
+            entry.store(region, Ordering::Release);
+        }
+        Ok(region)
+    }
+
+    fn take_units(&self, n: u32, head: &SharedHead) -> Result<u32, NoSlot> {
+        let first = head.live_units.load(Ordering::Relaxed).max(DIRECTORY_UNITS);
+        if first + n > self.units {
+            return Err(NoSlot);
+        }
+        head.live_units.store(first + n, Ordering::Relaxed);
+        Ok(first)
+    }
+
+    #[inline(always)]
+    fn words(&self, region: u32, slot: usize) -> (u32, &Words) {
+        let unit = region + (slot * SLOT_BYTES / LIVE_UNIT_BYTES) as u32;
+        let offset = region as usize * LIVE_UNIT_BYTES + slot * SLOT_BYTES;
+        // SAFETY: within the region's units, which lie in the mapping; touched only when present.
+        (unit, unsafe { &*self.file.at(offset).cast::<Words>() })
+    }
+
+    /// The words of an existing slot.
+    #[inline(always)]
+    fn existing(&self, address: u64, cache: &RegionCache) -> Option<&Words> {
+        if address >= ADDRESS_END {
+            return None;
+        }
+        let path = Path::of(HeapAddress(address), self.granule_shift);
+        let (unit, words) = self.words(self.region(path, address, cache)?, path.slot);
+        self.is_present(unit).then_some(words)
+    }
+
+    /// The words of a slot, made when they are not there yet.
+    #[inline(always)]
+    fn provided(&self, address: u64, cache: &RegionCache, head: &SharedHead, lock: &Lock) -> Result<&Words, NoSlot> {
+        match self.existing(address, cache) {
+            Some(words) => Ok(words),
+            None => self.make_slot(address, head, lock),
+        }
+    }
+
+    #[cold]
+    fn make_slot(&self, address: u64, head: &SharedHead, lock: &Lock) -> Result<&Words, NoSlot> {
+        if address >= ADDRESS_END {
+            return Err(NoSlot);
+        }
+        let path = Path::of(HeapAddress(address), self.granule_shift);
+        let region = match self.find_region(path) {
+            Some(region) => region,
+            None => self.make_region(path, head, lock)?,
+        };
+        let (unit, words) = self.words(region, path.slot);
+        if !self.is_present(unit) {
+            let _held = lock.hold().ok_or(NoSlot)?;
+            self.provide(unit)?;
+        }
+        Ok(words)
+    }
+
+    #[inline(always)]
+    fn upper_half(&self, address: u64) -> bool {
+        self.granule_shift == GRANULE_SHIFT_GLIBC && address & 16 != 0
+    }
+
+    /// Notes a block that was handed out. True when the slot said that another block was still there: its
+    /// free was not seen.
+    ///
+    /// # Safety
+    /// * The caller owns the block at `address`: nobody else inserts or takes there meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn insert(
+        &self,
+        address: u64,
+        mut slot: Slot,
+        cache: &RegionCache,
+        head: &SharedHead,
+        lock: &Lock,
+    ) -> Result<bool, NoSlot> {
+        let words = self.provided(address, cache, head, lock)?;
+        slot.upper_half = self.upper_half(address);
+        if slot.size_bytes >= SIZE_ELSEWHERE {
+            let next = self.provided(address + (1 << self.granule_shift), cache, head, lock)?;
+            next[0].store(0, Ordering::Relaxed);
+            next[1].store(slot.size_bytes, Ordering::Relaxed);
+        }
+        let [word0, word1] = slot.pack();
+        let replaced = Slot::unpack([words[0].load(Ordering::Relaxed), 0]).is_some();
+        words[1].store(word1, Ordering::Relaxed);
+        words[0].store(word0, Ordering::Release);
+        Ok(replaced)
+    }
+
+    /// Forgets the block at `address` and says what it was; `None` when there is none.
+    ///
+    /// # Safety
+    /// * As for [`Self::insert`].
+    #[inline(always)]
+    pub(crate) unsafe fn take(&self, address: u64, cache: &RegionCache) -> Option<Slot> {
+        let words = self.existing(address, cache)?;
+        let mut slot =
+            Slot::unpack([words[0].load(Ordering::Relaxed), words[1].load(Ordering::Relaxed)])?;
+        if slot.upper_half != self.upper_half(address) {
+            return None;
+        }
+        if slot.size_bytes == SIZE_ELSEWHERE {
+            let next = self.existing(address + (1 << self.granule_shift), cache)?;
+            slot.size_bytes = next[1].load(Ordering::Relaxed);
+        }
+        words[0].store(0, Ordering::Relaxed);
+        Some(slot)
+    }
+}

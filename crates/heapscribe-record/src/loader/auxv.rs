@@ -1,0 +1,39 @@
+//! The few words of the auxiliary vector that lead to the loader: the kernel's own copy, because the one
+//! on the stack is the program's to overwrite.
+
+use crate::sys::{File, Open};
+
+/// Where the kernel put the program and its interpreter.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Auxv {
+    /// AT_PHDR: the program headers of what was executed (the loader's own, when it was run by name).
+    pub(super) headers: usize,
+    /// AT_PHNUM.
+    pub(super) header_count: usize,
+    /// AT_BASE: where the interpreter was loaded; 0 when there is none.
+    pub(super) interpreter: usize,
+}
+
+impl Auxv {
+    /// Reads `/proc/self/auxv`.
+    pub(super) fn read() -> Option<Auxv> {
+        const AT_PHDR: u64 = 3;
+        const AT_PHNUM: u64 = 5;
+        const AT_BASE: u64 = 7;
+        let mut bytes = [0u8; 1024]; // some 20 entries of 16 bytes are in use
+        let file = File::open(c"/proc/self/auxv", Open::Read).ok()?;
+        let length = file.read_full(&mut bytes).ok()?;
+        let mut auxv = Auxv::default();
+        for entry in bytes.get(..length)?.chunks_exact(16) {
+            let (key, value) = entry.split_first_chunk::<8>()?;
+            let value = u64::from_ne_bytes(value.try_into().ok()?) as usize;
+            match u64::from_ne_bytes(*key) {
+                AT_PHDR => auxv.headers = value,
+                AT_PHNUM => auxv.header_count = value,
+                AT_BASE => auxv.interpreter = value,
+                _ => {}
+            }
+        }
+        (auxv.headers != 0).then_some(auxv)
+    }
+}

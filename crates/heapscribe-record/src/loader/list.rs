@@ -1,0 +1,174 @@
+//! The list of modules that the dynamic loader keeps for debuggers: `r_debug` and its `link_map` chain,
+//! the same on glibc and musl.
+#![allow(unsafe_code)]
+
+use core::ffi::{CStr, c_char};
+
+use super::auxv::Auxv;
+use super::elf::{Headers, PT_DYNAMIC, PT_GNU_EH_FRAME};
+use super::symbol;
+use super::text::ModuleText;
+use crate::sys;
+
+/// `struct r_debug`, as far as it is used.
+#[repr(C)]
+struct Rendezvous {
+    version: i32,
+    first: *const LinkMap,
+    break_address: usize,
+    state: i32,
+}
+
+/// The public part of `struct link_map`.
+#[repr(C)]
+pub(super) struct LinkMap {
+    pub(super) bias: usize,
+    pub(super) name: *const c_char,
+    dynamic: *const symbol::Dynamic,
+    next: *const LinkMap,
+    previous: *const LinkMap,
+}
+
+/// The address of the `r_debug`, which never moves.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List(usize);
+
+impl List {
+    /// From the program's DT_DEBUG entry, or from the loader's `_r_debug` when the program has none or the
+    /// loader itself was executed (`ld.so ./program`).
+    pub(super) fn discover() -> Option<List> {
+        let auxv = Auxv::read()?;
+        // SAFETY: the kernel says that these headers are there.
+        let program = unsafe { Headers::from_table(auxv.headers, auxv.header_count) };
+        let interpreter = match auxv.interpreter {
+            0 => None,
+            // SAFETY: the kernel mapped the interpreter there, its ELF header first.
+            base => unsafe { Headers::at(base) },
+        };
+        let address = [program, interpreter].into_iter().flatten().find_map(|headers| {
+            let dynamic = headers.ranges(PT_DYNAMIC).next()?.start as *const symbol::Dynamic;
+            // SAFETY: the dynamic section of a module that stays as long as the process.
+            unsafe { symbol::Tables::read(dynamic, headers.bias) }.rendezvous()
+        })?;
+        Some(List(address))
+    }
+
+    fn rendezvous(&self) -> &Rendezvous {
+        // SAFETY: the loader's `r_debug`, which lives as long as the process.
+        unsafe { &*(self.0 as *const Rendezvous) }
+    }
+
+    /// Whether no module is being added or removed.
+    pub(super) fn is_consistent(&self) -> bool {
+        // SAFETY: a live field; volatile because another thread may change it.
+        unsafe { (&raw const self.rendezvous().state).read_volatile() == 0 }
+    }
+
+    pub(super) fn modules(&self) -> Modules {
+        // SAFETY: a live field; volatile because another thread may change it.
+        let first = unsafe { (&raw const self.rendezvous().first).read_volatile() };
+        Modules { next: first, left: Modules::LIMIT }
+    }
+}
+
+/// The modules of the process, in search order.
+#[derive(Clone, Debug)]
+pub struct Modules {
+    next: *const LinkMap,
+    left: usize,
+}
+
+impl Modules {
+    /// More than any process has: a damaged list must still end.
+    const LIMIT: usize = 1 << 16;
+}
+
+impl Iterator for Modules {
+    type Item = Module;
+
+    fn next(&mut self) -> Option<Module> {
+        self.left = self.left.checked_sub(1)?;
+        if self.next.is_null() {
+            return None;
+        }
+        let link_map = self.next;
+        // SAFETY: a member of the loader's list.
+        self.next = unsafe { (*link_map).next };
+        Some(Module { link_map })
+    }
+}
+
+/// One module: the program, a library, the vDSO.
+#[derive(Clone, Copy, Debug)]
+pub struct Module {
+    link_map: *const LinkMap,
+}
+
+impl Module {
+    fn map(&self) -> &LinkMap {
+        // SAFETY: a member of the loader's list; modules are only asked while they are loaded.
+        unsafe { &*self.link_map }
+    }
+
+    /// The address of the loader's `link_map`: tells loaded modules apart.
+    pub fn link_map(&self) -> usize {
+        self.link_map as usize
+    }
+
+    /// What is added to a link-time address to make it one of this process.
+    pub fn bias(&self) -> usize {
+        self.map().bias
+    }
+
+    /// The path as the loader knows it: empty for the program itself on glibc.
+    pub fn name(&self) -> &[u8] {
+        let name = self.map().name;
+        if name.is_null() {
+            return b"";
+        }
+        // SAFETY: `l_name` is a C string.
+        unsafe { CStr::from_ptr(name) }.to_bytes()
+    }
+
+    /// The address of the dynamic section.
+    pub fn dynamic(&self) -> usize {
+        self.map().dynamic as usize
+    }
+
+    /// The address of symbol `name`, when this module defines it; of several versions the default one.
+    pub fn find_symbol(&self, name: &[u8]) -> Option<*const ()> {
+        self.tables()
+            .find(name, symbol::Hash::Gnu)
+            .or_else(|| self.tables().find(name, symbol::Hash::SystemV))
+    }
+
+    fn tables(&self) -> symbol::Tables {
+        // SAFETY: `l_ld` is the dynamic section of a loaded module.
+        unsafe { symbol::Tables::read(self.map().dynamic, self.map().bias) }
+    }
+
+    /// The module's mapping, found without `_dl_find_object`: from its program headers, which are at the
+    /// bias for a library, and where the kernel says for a program that was linked for a fixed address.
+    pub(super) fn text(&self) -> Option<ModuleText> {
+        let headers = self.headers()?;
+        let whole = headers.whole()?;
+        Some(ModuleText {
+            start: whole.start,
+            end: whole.end,
+            eh_frame_hdr: headers.ranges(PT_GNU_EH_FRAME).next().map_or(0, |r| r.start),
+            link_map: self.link_map(),
+        })
+    }
+
+    fn headers(&self) -> Option<Headers<'_>> {
+        let bias = self.bias();
+        if bias != 0 {
+            // SAFETY: the kernel says that the page is readable.
+            return if sys::is_readable(bias) { unsafe { Headers::at(bias) } } else { None };
+        }
+        let auxv = Auxv::read()?;
+        // SAFETY: the kernel says that these headers are there.
+        let program = unsafe { Headers::from_table(auxv.headers, auxv.header_count) }?;
+        (program.ranges(PT_DYNAMIC).next()?.start == self.dynamic()).then_some(program)
+    }
+}

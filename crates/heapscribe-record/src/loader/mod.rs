@@ -1,0 +1,83 @@
+//! What is loaded in this process, read from the loader's own data: no `dlsym`, no `dl_iterate_phdr`,
+//! because both take locks (and may allocate) that the thread inside `malloc` may already hold.
+//!
+//! Two doors lead in: the `r_debug` list that the loader keeps for debuggers, walked when the recorder
+//! starts, and `_dl_find_object` (glibc 2.35), which is lock-free and answers while the program runs.
+//! Where the second is missing (musl, older glibc) the list is walked, while the loader says it is whole.
+#![allow(unsafe_code)]
+
+mod auxv;
+mod elf;
+mod list;
+mod module;
+mod symbol;
+mod text;
+
+pub use list::{Module, Modules};
+pub use module::{BuildId, ModuleDetails};
+pub use text::{ModuleText, Segment};
+
+use text::FindObject;
+
+/// The way to this process's modules; found once, then two words to copy.
+#[derive(Clone, Copy, Debug)]
+pub struct Loader {
+    list: list::List,
+    find_object: Option<FindObject>,
+}
+
+impl Loader {
+    /// Finds the loader's list and its `_dl_find_object`. None when there is no dynamic loader (a static
+    /// program) or no `/proc`.
+    ///
+    /// To be called while no other thread loads or unloads modules: when the recorder starts.
+    pub fn discover() -> Option<Loader> {
+        let list = list::List::discover()?;
+        let mut loader = Loader { list, find_object: None };
+        loader.find_object = loader.find_anywhere(b"_dl_find_object").map(|address| {
+            // SAFETY: the symbol of this name is glibc's function of this type since it exists (2.35).
+            unsafe { FindObject::from_address(address) }
+        });
+        Some(loader)
+    }
+
+    /// The same loader as it would be without `_dl_find_object`: every look-up walks the list.
+    #[must_use]
+    pub fn without_find_object(self) -> Loader {
+        Loader { find_object: None, ..self }
+    }
+
+    /// The modules in search order: the program, what was preloaded, its libraries.
+    ///
+    /// The list is read without a lock: only for when no other thread loads or unloads.
+    pub fn modules(&self) -> Modules {
+        self.list.modules()
+    }
+
+    /// The first definition of `name` in search order.
+    pub fn find_anywhere(&self, name: &[u8]) -> Option<*const ()> {
+        self.modules().find_map(|module| module.find_symbol(name))
+    }
+
+    /// The definition of `name` that the module around `own_address` hides: the first one in the modules
+    /// after it, else before it, never its own.
+    pub fn find_next(&self, name: &[u8], own_address: *const ()) -> Option<*const ()> {
+        let own = self.find_text(own_address as usize)?.link_map;
+        let position = self.modules().position(|module| module.link_map() == own)?;
+        let after = self.modules().skip(position.saturating_add(1));
+        let before = self.modules().take(position);
+        after.chain(before).find_map(|module| module.find_symbol(name))
+    }
+
+    /// The module whose mapping holds `pc`. Lock-free; safe to call in a hook or a signal handler.
+    pub fn find_text(&self, pc: usize) -> Option<ModuleText> {
+        match self.find_object {
+            Some(find) => find.call(pc),
+            None if self.list.is_consistent() => {
+                let found = self.modules().filter_map(|module| module.text()).find(|text| text.contains(pc));
+                found.filter(|_| self.list.is_consistent())
+            }
+            None => None,
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The log's chunks, handed round: a thread takes a free one, fills and seals it; the drainer empties it.
+//!
+//! When none is free the plan says what happens: wait for the drainer, as long as it lives and makes
+//! progress, or drop the event and count it. When there is no drainer the thread that found the log full
+//! writes the sealed chunks to a file in the session directory itself, up to a limit.
+#![allow(unsafe_code)]
+
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+
+use heapscribe_wire::chunk::{HEADER_BYTES, Header, SharedHeader, State, header_offset, payload_offset};
+use heapscribe_wire::head::{Drop, SharedHead};
+use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, CHUNK_STEP_BYTES, CHUNKS_MAX};
+use heapscribe_wire::plan::{Plan, WhenFull};
+
+use crate::lock::Lock;
+use crate::session_path;
+use crate::shared::SharedFile;
+use crate::sys::{self, Open};
+
+/// Name of the file that threads write chunks to when nobody drains them: headers each followed by their
+/// committed bytes.
+pub(crate) const SPILL_NAME: &core::ffi::CStr = c"spill";
+
+const NAP_NS: u64 = 100_000;
+/// Naps without a sign of life from the drainer until it counts as lost: 10 s.
+const NAPS_WITHOUT_HEARTBEAT: u32 = 100_000;
+/// Naps between two looks whether the drainer's process is there.
+const NAPS_BETWEEN_LOOKS: u32 = 100;
+
+/// The log of this process.
+#[derive(Debug)]
+pub(crate) struct Log {
+    file: SharedFile,
+    plan: Plan,
+    hint: AtomicU32,
+    drainer_lost: AtomicBool,
+    /// Steps of each chunk's payload whose pages are there.
+    steps: &'static [AtomicU8; CHUNKS_MAX],
+}
+
+/// A chunk that a thread has taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    /// Its header.
+    pub header: &'static SharedHeader,
+    /// Its number.
+    pub index: usize,
+    /// Its payload.
+    pub payload: *mut u8,
+    /// Bytes of payload that may be written.
+    pub provided: usize,
+}
+
+impl Log {
+    /// A log over a new file; `steps` are zero.
+    pub(crate) fn new(file: SharedFile, plan: Plan, steps: &'static [AtomicU8; CHUNKS_MAX]) -> Log {
+        Log {
+            file,
+            plan,
+            hint: AtomicU32::new(0),
+            drainer_lost: AtomicBool::new(plan.drainer_pid == 0),
+            steps,
+        }
+    }
+
+    /// The mapping.
+    pub(crate) fn range(&self) -> (*mut u8, usize) {
+        self.file.range()
+    }
+
+    fn header(&self, index: usize) -> &'static SharedHeader {
+        // SAFETY: the header's page was provided when `chunks_in_use` went past it, and the mapping stays
+        // for the life of the process.
+        unsafe { &*self.file.at(header_offset(index)).cast::<SharedHeader>() }
+    }
+
+    fn chunks_max(&self, head: &SharedHead) -> usize {
+        let mapped = self.file.mapped_bytes().saturating_sub(payload_offset(0)) / CHUNK_PAYLOAD_BYTES;
+        let wanted = self.plan.log_chunks as usize + 2 * head.threads.load(Ordering::Relaxed) as usize;
+        wanted.min(mapped).min(CHUNKS_MAX)
+    }
+
+    /// Takes a free chunk, following the plan when there is none.
+    pub(crate) fn take(&self, head: &SharedHead, lock: &Lock) -> Result<Taken, Drop> {
+        if let Some(taken) = self.try_take(head, lock)? {
+            return Ok(taken);
+        }
+        if !self.drainer_is_lost(head) && self.plan.when_full == WhenFull::Wait {
+            if let Some(taken) = self.wait(head, lock)? {
+                return Ok(taken);
+            }
+        }
+        if self.drainer_lost.load(Ordering::Relaxed) {
+            self.spill(head, lock);
+            return self.try_take(head, lock)?.ok_or(Drop::LogFull);
+        }
+        Err(Drop::LogFull)
+    }
+
+    fn try_take(&self, head: &SharedHead, lock: &Lock) -> Result<Option<Taken>, Drop> {
+        let in_use = head.chunks_in_use.load(Ordering::Acquire) as usize;
+        let hint = self.hint.load(Ordering::Relaxed) as usize;
+        let free = (0..in_use).map(|i| (hint + i) % in_use).find(|&i| self.header(i).try_open());
+        let index = match free {
+            Some(index) => index,
+            None => match self.add_chunk(head, lock)? {
+                Some(index) => index,
+                None => return Ok(None),
+            },
+        };
+        self.hint.store(index as u32 + 1, Ordering::Relaxed);
+        let payload = self.file.at(payload_offset(index));
+        let header = self.header(index);
+        let provided = usize::from(self.steps[index].load(Ordering::Relaxed)) * CHUNK_STEP_BYTES;
+        let taken = Taken { header, index, payload, provided };
+        if provided == 0 {
+            return self.provide_step(&taken, lock).map(Some).inspect_err(|_| header.release());
+        }
+        Ok(Some(taken))
+    }
+
+    /// Brings a new chunk into use, already taken.
+    fn add_chunk(&self, head: &SharedHead, lock: &Lock) -> Result<Option<usize>, Drop> {
+        let _held = lock.hold().ok_or(Drop::LogFull)?;
+        let index = head.chunks_in_use.load(Ordering::Acquire) as usize;
+        if index >= self.chunks_max(head) {
+            return Ok(None);
+        }
+        self.file.provide(header_offset(index), HEADER_BYTES).map_err(|_| Drop::LogMemory)?;
+        let opened = self.header(index).try_open();
+        head.chunks_in_use.store(index as u32 + 1, Ordering::Release);
+        Ok(opened.then_some(index))
+    }
+
+    /// Allocates the pages of the next step of a chunk's payload.
+    pub(crate) fn provide_step(&self, taken: &Taken, lock: &Lock) -> Result<Taken, Drop> {
+        let provided = taken.provided;
+        if provided + CHUNK_STEP_BYTES > CHUNK_PAYLOAD_BYTES {
+            return Err(Drop::LogFull);
+        }
+        let _held = lock.hold().ok_or(Drop::LogFull)?;
+        let offset = payload_offset(taken.index) + provided;
+        self.file.provide(offset, CHUNK_STEP_BYTES).map_err(|_| Drop::LogMemory)?;
+        let provided = provided + CHUNK_STEP_BYTES;
+        self.steps[taken.index].store((provided / CHUNK_STEP_BYTES) as u8, Ordering::Relaxed);
+        Ok(Taken { provided, ..*taken })
+    }
+
+    fn drainer_is_lost(&self, head: &SharedHead) -> bool {
+        if !self.drainer_lost.load(Ordering::Relaxed) && !sys::process_exists(self.plan.drainer_pid) {
+            self.drainer_lost.store(true, Ordering::Relaxed);
+        }
+        let _ = head;
+        self.drainer_lost.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the drainer to free a chunk. Ends without one when it is lost.
+    fn wait(&self, head: &SharedHead, lock: &Lock) -> Result<Option<Taken>, Drop> {
+        let mut heartbeat = head.heartbeat.load(Ordering::Relaxed);
+        let mut quiet = 0;
+        while quiet < NAPS_WITHOUT_HEARTBEAT {
+            sys::sleep_ns(NAP_NS);
+            if let Some(taken) = self.try_take(head, lock)? {
+                return Ok(Some(taken));
+            }
+            let now = head.heartbeat.load(Ordering::Relaxed);
+            quiet = if now == heartbeat { quiet + 1 } else { 0 };
+            heartbeat = now;
+            if quiet % NAPS_BETWEEN_LOOKS == NAPS_BETWEEN_LOOKS - 1 && self.drainer_is_lost(head) {
+                return Ok(None);
+            }
+        }
+        self.drainer_lost.store(true, Ordering::Relaxed);
+        Ok(None)
+    }
+
+    /// Writes sealed chunks to the session's own file and frees them.
+    fn spill(&self, head: &SharedHead, lock: &Lock) {
+        let Some(_held) = lock.hold() else { return };
+        let Ok(file) = session_path::directory().and_then(|dir| dir.open_at(SPILL_NAME, Open::Append)) else {
+            return;
+        };
+        for index in 0..head.chunks_in_use.load(Ordering::Acquire) as usize {
+            let header = self.header(index);
+            let (sealed, open) = (State::Sealed as u32, State::Open as u32);
+            // Taken back as "open", so that a drainer that comes back does not read it meanwhile.
+            if header.state.compare_exchange(sealed, open, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                if self.spill_chunk(&file, index, head).is_err() {
+                    header.state.store(sealed, Ordering::Release);
+                    return;
+                }
+                header.release();
+            }
+        }
+    }
+
+    fn spill_chunk(&self, file: &sys::File, index: usize, head: &SharedHead) -> sys::Result<()> {
+        let shared = self.header(index);
+        let committed = (shared.committed.load(Ordering::Acquire) as usize).min(CHUNK_PAYLOAD_BYTES);
+        let written = head.spilled_bytes.load(Ordering::Relaxed);
+        let size = (HEADER_BYTES + committed) as u64;
+        let limit = self.plan.spill_limit_bytes.min(sys::file_size_limit());
+        if written + size > limit {
+            return Err(sys::Errno::ENOMEM);
+        }
+        // SAFETY: `committed` bytes of the payload were written by the chunk's thread, which handed it over.
+        let payload = unsafe { core::slice::from_raw_parts(self.file.at(payload_offset(index)), committed) };
+        file.write_all(&copy_of(shared).to_bytes())?;
+        file.write_all(payload)?;
+        head.spilled_bytes.store(written + size, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn copy_of(shared: &SharedHeader) -> Header {
+    Header {
+        state: State::Sealed as u32,
+        thread: shared.thread.load(Ordering::Relaxed),
+        committed: shared.committed.load(Ordering::Relaxed),
+        sequence: shared.sequence.load(Ordering::Relaxed),
+        begin_ticks: shared.begin_ticks.load(Ordering::Relaxed),
+        begin_mono_ns: shared.begin_mono_ns.load(Ordering::Relaxed),
+        end_ticks: shared.end_ticks.load(Ordering::Relaxed),
+        end_mono_ns: shared.end_mono_ns.load(Ordering::Relaxed),
+        last_alloc_ticks: shared.last_alloc_ticks.load(Ordering::Relaxed),
+    }
+}

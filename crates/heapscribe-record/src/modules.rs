@@ -1,0 +1,191 @@
+//! Which modules the definitions already name, so that each is named before the first stack through it,
+//! and so that another module at the same address is noticed.
+//!
+//! A program may close a plug-in and load another at the same place (three plug-ins, 100 blocks each,
+//! were all put down to the first by heaptrack). Modules are compared by identity - range, bias, name,
+//! build id - when the program calls `dlclose`, when a chunk is full (libc closes modules of its own,
+//! for iconv and name services), and for each address that is looked up while a `dlclose` is under way.
+//! When one has gone or changed, a new *generation* begins: the unwinding rules are forgotten, stacks are
+//! interned anew, and the definitions say that what was named before may be gone.
+//!
+//! The list is kept over a fork, because the unwinding rules are: a child names again what its parent had.
+#![allow(unsafe_code)]
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use heapscribe_wire::defs::{Definition, Module};
+use heapscribe_wire::head::Drop;
+
+use crate::lock::Held;
+use crate::loader::{Loader, ModuleDetails, ModuleText};
+use crate::session::Session;
+use crate::{program, session_path, sys};
+
+/// Modules kept count of; those beyond are named again for each new address, which is only slow.
+const MODULES_MAX: usize = 1024;
+
+struct Known {
+    start: AtomicUsize,
+    identity: AtomicU64,
+}
+
+/// The modules named in this generation.
+struct Modules {
+    known: [Known; MODULES_MAX],
+    count: AtomicUsize,
+    generation: AtomicU32,
+    /// Calls of `dlclose` under way.
+    closing: AtomicU32,
+}
+
+static MODULES: Modules = Modules {
+    known: [const { Known { start: AtomicUsize::new(0), identity: AtomicU64::new(0) } }; MODULES_MAX],
+    count: AtomicUsize::new(0),
+    generation: AtomicU32::new(0),
+    closing: AtomicU32::new(0),
+};
+
+/// Number of the generation: part of every stack's hash.
+#[inline(always)]
+pub(crate) fn generation() -> u32 {
+    MODULES.generation.load(Ordering::Acquire)
+}
+
+/// Whether a module is being closed somewhere: kept rules are then neither used nor added to.
+#[inline(always)]
+pub(crate) fn is_closing() -> bool {
+    MODULES.closing.load(Ordering::Acquire) != 0
+}
+
+/// A `dlclose` begins.
+pub fn begin_close() {
+    MODULES.closing.fetch_add(1, Ordering::AcqRel);
+}
+
+/// A `dlclose` has ended: forgets what it took away.
+pub(crate) fn end_close(loader: Option<&Loader>, session: Option<&Session>) {
+    if let (Some(loader), Some(session)) = (loader, session) {
+        check(loader, session);
+    }
+    MODULES.closing.fetch_sub(1, Ordering::AcqRel);
+}
+
+/// In a forked child: the calls that were under way in other threads are not here.
+pub(crate) fn forget_closing() {
+    MODULES.closing.store(0, Ordering::Release);
+}
+
+fn known() -> impl Iterator<Item = &'static Known> {
+    MODULES.known.iter().take(MODULES.count.load(Ordering::Acquire))
+}
+
+fn find_known(start: usize) -> Option<u64> {
+    known().find(|k| k.start.load(Ordering::Relaxed) == start).map(|k| k.identity.load(Ordering::Relaxed))
+}
+
+/// Looks whether every named module is still there, and begins a new generation when one is not.
+pub(crate) fn check(loader: &Loader, session: &Session) {
+    if known().any(|k| is_gone(loader, k.start.load(Ordering::Relaxed), k.identity.load(Ordering::Relaxed)))
+        && let Some(held) = session.lock.hold()
+    {
+        begin_generation(session, &held);
+    }
+}
+
+fn is_gone(loader: &Loader, start: usize, identity: u64) -> bool {
+    match loader.find_text(start) {
+        // SAFETY: the loader has just named it; should another thread close it this instant, it is one
+        // that no stack of ours goes through, and its first page is unmapped last.
+        Some(text) => text.start != start || unsafe { text.details() }.identity != identity,
+        None => true,
+    }
+}
+
+fn begin_generation(session: &Session, held: &Held<'_>) {
+    let _ = session.definer.append(&Definition::Unmapped, session.head, held);
+    MODULES.count.store(0, Ordering::Release);
+    MODULES.generation.fetch_add(1, Ordering::AcqRel);
+    if let Some(cache) = program::pc_cache() {
+        cache.clear();
+    }
+}
+
+/// Names the module of a new code address, if it is not named yet. Called by a walk, without the lock.
+pub(crate) fn announce(text: &ModuleText, session: &Session) {
+    let closing = is_closing();
+    if !closing && find_known(text.start).is_some() {
+        return;
+    }
+    // SAFETY: the calling thread's stack returns into it, so it is loaded and stays so.
+    let details = unsafe { text.details() };
+    match find_known(text.start) {
+        Some(identity) if identity == details.identity => return,
+        _ => {}
+    }
+    let Some(held) = session.lock.hold() else { return session.head.drop_one(Drop::ModuleTable) };
+    match find_known(text.start) {
+        Some(identity) if identity == details.identity => return,
+        Some(_) => begin_generation(session, &held),
+        None => {}
+    }
+    name(&details, session, &held);
+    let count = MODULES.count.load(Ordering::Relaxed);
+    if let Some(entry) = MODULES.known.get(count) {
+        entry.start.store(details.start, Ordering::Relaxed);
+        entry.identity.store(details.identity, Ordering::Relaxed);
+        MODULES.count.store(count + 1, Ordering::Release);
+    }
+}
+
+/// In a forked child: names what its parent had named, as far as it is still there.
+pub(crate) fn announce_again(loader: &Loader, session: &Session) {
+    let Some(held) = session.lock.hold() else { return };
+    for k in known() {
+        if let Some(text) = loader.find_text(k.start.load(Ordering::Relaxed)) {
+            // SAFETY: the only thread of the process is here, so nothing is being closed.
+            name(&unsafe { text.details() }, session, &held);
+        }
+    }
+}
+
+const PATH_BYTES: usize = session_path::PATH_BYTES_MAX;
+
+/// Room to make a path absolute in; used under the lock only.
+struct PathRoom(UnsafeCell<[u8; PATH_BYTES]>);
+// SAFETY: used only while the session's lock is held.
+unsafe impl Sync for PathRoom {}
+static PATH_ROOM: PathRoom = PathRoom(UnsafeCell::new([0; PATH_BYTES]));
+
+fn name(details: &ModuleDetails<'_>, session: &Session, held: &Held<'_>) {
+    // SAFETY: the lock is held.
+    let room = unsafe { &mut *PATH_ROOM.0.get() };
+    let module = Module {
+        start: details.start as u64,
+        end: details.end as u64,
+        bias: details.bias as u64,
+        name: absolute(details.name, room),
+        build_id: details.build_id.as_bytes(),
+    };
+    if session.definer.append(&Definition::Module(module), session.head, held).is_err() {
+        session.head.drop_one(Drop::ModuleTable);
+    }
+}
+
+/// The path as another process can use it: the program's own when the loader has no name for it, with
+/// the working directory before a relative one (`dlopen("./plugin.so")`).
+fn absolute<'a>(name: &'a [u8], room: &'a mut [u8; PATH_BYTES]) -> &'a [u8] {
+    if name.is_empty() {
+        let len = sys::readlink(c"/proc/self/exe", room).unwrap_or(0);
+        return room.get(..len).unwrap_or_default();
+    }
+    if name[0] == b'/' || !name.contains(&b'/') {
+        return name; // absolute, or the kernel's own ("linux-vdso.so.1")
+    }
+    let Ok(len) = sys::working_directory(room) else { return name };
+    let end = len + 1 + name.len();
+    let Some(place) = room.get_mut(len..end) else { return name };
+    place[0] = b'/';
+    place[1..].copy_from_slice(name);
+    room.get(..end).unwrap_or(name)
+}

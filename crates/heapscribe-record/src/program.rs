@@ -1,0 +1,122 @@
+//! What is known of the program as a whole and outlives a fork: its heap, its loader, the unwinding rules
+//! found so far. Set once, early, by whichever hook comes first; read without a lock ever after.
+#![allow(unsafe_code)]
+
+use core::cell::UnsafeCell;
+use core::ffi::CStr;
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use heapscribe_alloc::system::SystemHeap;
+
+use crate::capture::{PcCache, pc_cache};
+use crate::loader::Loader;
+use crate::memory;
+
+/// A value that is set once. A second thread that sets it at the same time sets the same.
+struct Once<T> {
+    /// 0 unset, 1 being set, 2 set.
+    state: AtomicU32,
+    value: UnsafeCell<MaybeUninit<T>>,
+}
+
+// SAFETY: the value is written by the one thread that moved the state from 0 to 1, and read only after
+// the state was stored as 2 with release.
+unsafe impl<T: Sync> Sync for Once<T> {}
+
+impl<T> Once<T> {
+    const fn new() -> Self {
+        Once { state: AtomicU32::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) }
+    }
+
+    #[inline(always)]
+    fn get(&self) -> Option<&T> {
+        // SAFETY: state 2 says that the value was written.
+        (self.state.load(Ordering::Acquire) == 2).then(|| unsafe { (*self.value.get()).assume_init_ref() })
+    }
+
+    /// Sets the value unless somebody else does. Does not wait for somebody else.
+    fn set(&self, value: T) {
+        if self.state.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            // SAFETY: only the thread that moved the state from 0 to 1 is here.
+            unsafe { (*self.value.get()).write(value) };
+            self.state.store(2, Ordering::Release);
+        }
+    }
+}
+
+/// The heap that would be the program's without us, and what kind it is.
+#[derive(Debug)]
+pub struct Heap {
+    /// Its functions.
+    pub system: SystemHeap,
+    /// It is glibc's own, whose blocks start at least 32 bytes apart.
+    pub is_glibc: bool,
+}
+
+static HEAP: Once<Heap> = Once::new();
+static LOADER: Once<Loader> = Once::new();
+static PC_CACHE: AtomicPtr<[AtomicU64; pc_cache::ENTRIES]> = AtomicPtr::new(core::ptr::null_mut());
+
+/// The program's heap. `None` only when a libc lacks a function that every libc has.
+#[inline(always)]
+pub fn heap() -> Option<&'static Heap> {
+    match HEAP.get() {
+        Some(heap) => Some(heap),
+        None => find_heap(),
+    }
+}
+
+#[cold]
+fn find_heap() -> Option<&'static Heap> {
+    let loader = loader()?;
+    let own = find_heap as *const ();
+    // SAFETY: the symbols of these names are the C library's functions, or those of a heap that took
+    // their place and so has their types.
+    let system = unsafe { SystemHeap::find(|name: &CStr| loader.find_next(name.to_bytes(), own)) }?;
+    let malloc = loader.find_text(system.malloc as usize)?;
+    let libc = loader.find_anywhere(b"gnu_get_libc_version").and_then(|f| loader.find_text(f as usize));
+    HEAP.set(Heap { system, is_glibc: libc.is_some_and(|libc| libc.start == malloc.start) });
+    HEAP.get()
+}
+
+/// The way to the program's modules.
+pub fn loader() -> Option<&'static Loader> {
+    if LOADER.get().is_none() {
+        LOADER.set(Loader::discover()?);
+    }
+    LOADER.get()
+}
+
+/// The unwinding rules found so far, for all threads; kept over a fork. `None` when there is no memory.
+#[inline(always)]
+pub fn pc_cache() -> Option<PcCache> {
+    // SAFETY: a published cache stays for the life of the process.
+    let entries = unsafe { PC_CACHE.load(Ordering::Acquire).as_ref() };
+    match entries {
+        Some(entries) => Some(PcCache::new(entries)),
+        None => make_pc_cache(),
+    }
+}
+
+#[cold]
+fn make_pc_cache() -> Option<PcCache> {
+    let place = memory::pages(size_of::<[AtomicU64; pc_cache::ENTRIES]>())?.cast();
+    let null = core::ptr::null_mut();
+    // When another thread was faster its cache is used, and this one stays unused, untouched pages.
+    let _ = PC_CACHE.compare_exchange(null, place.as_ptr(), Ordering::AcqRel, Ordering::Acquire);
+    // SAFETY: as in `pc_cache`.
+    unsafe { PC_CACHE.load(Ordering::Acquire).as_ref() }.map(PcCache::new)
+}
+
+/// Which process this is, kept in memory that a forked child inherits: there it names the parent.
+#[derive(Debug, Default)]
+pub struct Identity {
+    /// The process.
+    pub pid: AtomicU32,
+    /// When its session was made; 0 when there is none.
+    pub created_mono_ns: AtomicU64,
+}
+
+/// The process that made the last session.
+pub static IDENTITY: Identity = Identity { pid: AtomicU32::new(0), created_mono_ns: AtomicU64::new(0) };

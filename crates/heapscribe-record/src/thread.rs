@@ -1,0 +1,174 @@
+//! A thread's state: its chunk, its clock, its room for frames. Made at its first event, found through
+//! its thread-local words, and taken over by a new thread some time after it has ended - there is no
+//! destructor, because threads allocate and free until the very end, after all destructors.
+#![allow(unsafe_code)]
+
+use core::cell::{Cell, UnsafeCell};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use heapscribe_wire::defs::Definition;
+use heapscribe_wire::head::Drop;
+use heapscribe_wire::ids::ThreadId;
+use heapscribe_wire::limits::{DEPTH_MAX, THREADS_MAX};
+
+use crate::capture::{Frame, StackRange};
+use crate::live::RegionCache;
+use crate::lock::Held;
+use crate::log::Taken;
+use crate::session::Session;
+use crate::{memory, sys};
+
+/// What only the thread itself touches, or whoever takes it over after its end.
+pub(crate) struct Thread {
+    /// 1 while it belongs to a thread of this process; 0 in a forked child, where all of it is zero.
+    pub alive: AtomicU32,
+    /// The kernel's number of the thread.
+    pub tid: AtomicU32,
+    /// The number of the thread in events.
+    pub id: Cell<ThreadId>,
+    /// The session it records into.
+    pub session: Cell<Option<&'static Session>>,
+    /// Its open chunk.
+    pub chunk: Cell<Option<Taken>>,
+    /// Bytes of events in the chunk.
+    pub cursor: Cell<usize>,
+    /// Bytes of the chunk that can be written before room must be made.
+    pub limit: Cell<usize>,
+    /// Number of its next chunk.
+    pub sequence: Cell<u64>,
+    /// Ticks of its last event: no two events of a thread have the same.
+    pub last_ticks: Cell<u64>,
+    /// Ticks of its last allocation.
+    pub last_alloc_ticks: Cell<u64>,
+    /// Events lost since the last one that was written, and why.
+    pub lost: Cell<(u64, u8)>,
+    /// The stack it was born with.
+    pub stack: Cell<Option<StackRange>>,
+    /// Regions of the live table that it found last.
+    pub regions: RegionCache,
+    /// The next thread of the list of all.
+    next: AtomicPtr<Thread>,
+    /// Room for a captured stack.
+    pub frames: UnsafeCell<[Frame; DEPTH_MAX]>,
+}
+
+impl core::fmt::Debug for Thread {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Thread").field("id", &self.id.get()).finish_non_exhaustive()
+    }
+}
+
+/// All threads of the process, a list that only grows.
+#[derive(Debug, Default)]
+pub(crate) struct Threads {
+    first: AtomicPtr<Thread>,
+    /// Where the search for ended threads goes on.
+    cursor: AtomicPtr<Thread>,
+}
+
+/// How many threads are asked for signs of life when a new one comes.
+const LOOKS: usize = 4;
+
+impl Threads {
+    /// State for the calling thread: an ended thread's, else new. `None` when there is no memory.
+    pub(crate) fn attach(&self, session: &'static Session) -> Option<&'static Thread> {
+        let tid = sys::tid();
+        let thread = {
+            let held = session.lock.hold()?;
+            match self.find_ended(session.pid, tid) {
+                Some(thread) => thread,
+                None => self.add(&held)?,
+            }
+        };
+        if let Some(chunk) = thread.chunk.take() {
+            crate::emit::seal(thread, &chunk, session);
+        }
+        thread.begin(tid, session);
+        Some(thread)
+    }
+
+    fn iter_from<'a>(&'a self, start: *mut Thread) -> impl Iterator<Item = &'static Thread> + 'a {
+        // SAFETY: threads are never freed; the list only grows at its front.
+        core::iter::successors(unsafe { start.as_ref::<'static>() }, |t| unsafe {
+            t.next.load(Ordering::Acquire).as_ref::<'static>()
+        })
+    }
+
+    /// A thread that has ended: the kernel says so, or has given its number to the caller.
+    fn find_ended(&self, pid: u32, own_tid: u32) -> Option<&'static Thread> {
+        let first = self.first.load(Ordering::Acquire);
+        if let Some(same) = self.iter_from(first).find(|t| t.tid.load(Ordering::Relaxed) == own_tid) {
+            return Some(same);
+        }
+        let cursor = self.cursor.load(Ordering::Relaxed);
+        let start = if cursor.is_null() { first } else { cursor };
+        let mut ended = None;
+        for thread in self.iter_from(start).take(LOOKS) {
+            self.cursor.store(thread.next.load(Ordering::Relaxed), Ordering::Relaxed);
+            if ended.is_none() && !sys::thread_exists(pid, thread.tid.load(Ordering::Relaxed)) {
+                ended = Some(thread);
+                break;
+            }
+        }
+        ended
+    }
+
+    fn add(&self, _held: &Held<'_>) -> Option<&'static Thread> {
+        // SAFETY: the lock is held.
+        let place = unsafe { memory::alloc(size_of::<Thread>()) }?.cast::<Thread>();
+        // SAFETY: zeroed memory of the right size and alignment is a valid thread - integers, and frames
+        // that are integers - once its options and regions have been written.
+        let thread = unsafe {
+            (&raw mut (*place.as_ptr()).session).write(Cell::new(None));
+            (&raw mut (*place.as_ptr()).chunk).write(Cell::new(None));
+            (&raw mut (*place.as_ptr()).stack).write(Cell::new(None));
+            (&raw mut (*place.as_ptr()).regions).write(RegionCache::default());
+            place.as_ref()
+        };
+        thread.next.store(self.first.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.first.store(place.as_ptr(), Ordering::Release);
+        Some(thread)
+    }
+}
+
+impl Thread {
+    fn begin(&self, tid: u32, session: &'static Session) {
+        let number = session.head.threads.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = ThreadId(number.min(THREADS_MAX));
+        if number >= THREADS_MAX {
+            session.head.drop_one(Drop::ThreadTable);
+        }
+        self.tid.store(tid, Ordering::Relaxed);
+        self.id.set(id);
+        self.session.set(Some(session));
+        self.cursor.set(0);
+        self.limit.set(0);
+        self.sequence.set(0);
+        self.last_ticks.set(0);
+        self.last_alloc_ticks.set(0);
+        self.lost.set((0, 0));
+        self.stack.set(None);
+        self.regions.clear();
+        self.define(id, tid, session);
+        self.alive.store(1, Ordering::Release);
+    }
+
+    fn define(&self, id: ThreadId, tid: u32, session: &Session) {
+        let name = sys::thread_name();
+        let len = name.iter().position(|&b| b == 0).unwrap_or(name.len());
+        let born_ticks = session.ticks();
+        let definition = Definition::Thread { id, tid, born_ticks, name: &name[..len] };
+        let defined = session.lock.hold().map(|held| session.definer.append(&definition, session.head, &held));
+        if !matches!(defined, Some(Ok(_))) {
+            session.head.drop_one(Drop::ThreadTable);
+        }
+    }
+
+    /// The time of an event that happens now: later than any before it on this thread.
+    #[inline(always)]
+    pub(crate) fn now(&self, session: &Session) -> u64 {
+        let now = session.ticks().max(self.last_ticks.get() + 1);
+        self.last_ticks.set(now);
+        now
+    }
+}

@@ -1,0 +1,219 @@
+//! Walks of live stacks, compared frame by frame with those of gcc's unwinder.
+#![allow(unsafe_code)]
+
+mod stacks;
+
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::{Mutex, OnceLock};
+
+use heapscribe_record::capture::{End, Frame, Registers, StackRange, Unwinder, Walk};
+use stacks::{Counting, Stacks, hook, loader, unwinder};
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(
+        visit: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn _Unwind_GetIPInfo(context: *mut c_void, is_exact: *mut c_int) -> usize;
+}
+
+/// An address, and whether a signal interrupted it.
+type Seen = (usize, bool);
+
+extern "C" fn visit(context: *mut c_void, argument: *mut c_void) -> c_int {
+    let mut is_exact = 0;
+    // SAFETY: gcc's unwinder calls with its context and our argument.
+    unsafe {
+        let pc = _Unwind_GetIPInfo(context, &mut is_exact);
+        (*argument.cast::<Vec<Seen>>()).push((pc, is_exact != 0));
+    }
+    0
+}
+
+/// What gcc's unwinder sees from `pc` outward.
+fn reference(pc: usize) -> Vec<Seen> {
+    let mut seen: Vec<Seen> = Vec::new();
+    // SAFETY: `visit` takes this argument.
+    unsafe { _Unwind_Backtrace(visit, (&raw mut seen).cast()) };
+    seen.retain(|&(pc, _)| pc != 0);
+    let first = seen.iter().position(|&(seen, _)| seen == pc).expect("the caller is in the reference");
+    seen.split_off(first)
+}
+
+#[derive(Debug)]
+struct Report {
+    walk: Walk,
+    frames: Vec<Seen>,
+    warm: (Walk, usize),
+    bypassed: Vec<Seen>,
+    listed: Vec<Seen>,
+    reference: Vec<Seen>,
+}
+
+static REPORT: Mutex<Option<Report>> = Mutex::new(None);
+
+fn walk(unwinder: &Unwinder<'_>, start: Registers, limit: usize) -> (Walk, Vec<Seen>, usize) {
+    let stack = StackRange::around(start.sp).unwrap();
+    let mut out = vec![Frame::default(); limit];
+    let mut context = Counting::default();
+    // SAFETY: registers of a hook's caller, and the kernel's bounds.
+    let walk = unsafe { unwinder.walk(&mut context, start, stack, &mut out) };
+    out.truncate(walk.frames);
+    (walk, out.iter().map(|f| (f.address() as usize, f.is_exact())).collect(), context.new_code)
+}
+
+extern "C" fn report(sp: usize, bp: usize, pc: usize) {
+    let start = Registers { pc, sp, bp };
+    let (cold, frames, _) = walk(&unwinder(), start, 4096);
+    let (warm, _, new_code) = walk(&unwinder(), start, 4096);
+    let (_, bypassed, _) = walk(&Unwinder { cache: None, ..unwinder() }, start, 4096);
+    let old = loader().without_find_object();
+    let (_, listed, _) = walk(&Unwinder { loader: &old, cache: None }, start, 4096);
+    let reference = reference(pc);
+    *REPORT.lock().unwrap() =
+        Some(Report { walk: cold, frames, warm: (warm, new_code), bypassed, listed, reference });
+}
+
+hook!(report_hook => report);
+
+/// Runs a function of the library in each way of compiling it, and checks what the hook saw.
+fn check(name: &CStr, n: c_int, at_least: usize) {
+    check_end(name, n, at_least, End::Complete);
+}
+
+fn check_end(name: &CStr, n: c_int, at_least: usize, end: End) {
+    static LIBRARIES: OnceLock<Mutex<Vec<Stacks>>> = OnceLock::new();
+    let libraries = LIBRARIES.get_or_init(|| {
+        let build = |label, options: &[&str]| Stacks::build(label, options);
+        Mutex::new(vec![
+            build("o2", &["-O2"]),
+            build("o0", &["-O0"]),
+            build("fp", &["-O2", "-fno-omit-frame-pointer"]),
+        ])
+    });
+    for library in libraries.lock().unwrap_or_else(|e| e.into_inner()).iter() {
+        library.call(name, report_hook, n);
+        let report = REPORT.lock().unwrap().take().expect("the hook was called");
+        println!("{name:?}: {} frames, {:?}", report.frames.len(), report.walk);
+        assert_eq!(report.frames, report.reference, "{name:?}");
+        assert_eq!(report.walk.end, end);
+        assert_eq!(report.walk.guessed_from, None);
+        assert!(report.frames.len() >= at_least);
+        assert_eq!(report.warm.0, report.walk);
+        let exact = report.frames.iter().filter(|f| f.1).count();
+        assert_eq!(report.warm.1, exact, "only interrupted frames are looked up again");
+        assert_eq!(report.bypassed, report.frames, "without the cache");
+        assert_eq!(report.listed, report.frames, "without _dl_find_object");
+    }
+}
+
+#[test]
+fn recursion() {
+    check(c"recurse", 20, 40);
+}
+
+#[test]
+fn deep_recursion() {
+    check(c"recurse", 1500, 3000);
+}
+
+#[test]
+fn a_frame_of_megabytes() {
+    std::thread::Builder::new()
+        .stack_size(16 << 20)
+        .spawn(|| check(c"huge_frame", 0, 8))
+        .unwrap()
+        .join()
+        .unwrap();
+}
+
+#[test]
+fn alloca() {
+    check(c"variable_frame", 100, 8);
+}
+
+#[test]
+fn realigned_stack() {
+    check(c"realigned_frame", 100, 9);
+}
+
+#[test]
+fn a_callback_of_qsort() {
+    check(c"through_qsort", 0, 4);
+}
+
+#[test]
+fn in_a_signal_handler() {
+    check(c"in_handler", 0, 14);
+}
+
+#[test]
+fn in_a_signal_handler_on_its_own_stack() {
+    check(c"on_other_stack", 0, 14);
+}
+
+#[test]
+fn interrupted_at_the_first_instruction() {
+    check(c"at_first_instruction", 0, 14);
+}
+
+#[test]
+fn interrupted_at_the_last_instruction() {
+    check(c"at_last_instruction", 0, 14);
+}
+
+#[test]
+fn in_another_thread() {
+    check(c"in_thread", 0, 22);
+}
+
+#[test]
+fn on_the_stack_of_a_fiber() {
+    check_end(c"in_fiber", 0, 15, End::NoInfo); // glibc says nothing of what is below a context
+}
+
+/// A few frames, no more than there is room for.
+#[test]
+fn the_depth_is_limited() {
+    static SEEN: Mutex<Vec<Walk>> = Mutex::new(Vec::new());
+    extern "C" fn limited(sp: usize, bp: usize, pc: usize) {
+        for limit in [0, 1, 7] {
+            let (walk, ..) = walk(&unwinder(), Registers { pc, sp, bp }, limit);
+            SEEN.lock().unwrap().push(walk);
+        }
+    }
+    hook!(limited_hook => limited);
+    Stacks::build("limited", &["-O2"]).call(c"recurse", limited_hook, 10);
+    let expected = [0, 1, 7].map(|frames| Walk { frames, end: End::DepthLimit, guessed_from: None });
+    assert_eq!(*SEEN.lock().unwrap(), expected);
+}
+
+/// Code without tables, as a JIT makes it: frame pointers are followed, and said to be a guess. One that
+/// leads back ends the walk.
+#[test]
+fn without_tables_a_frame_pointer_is_a_guess() {
+    let mut words = [0usize; 4];
+    let base = &raw mut words as usize;
+    words = [base + 16, 0x1234, base, 0x5678];
+    std::hint::black_box(&mut words);
+    let stack = StackRange { lo: base, hi: base + size_of_val(&words) };
+    let start = Registers { pc: 0x1111, sp: base, bp: base };
+    let mut out = [Frame::default(); 8];
+    // SAFETY: the stack is the array.
+    let walk = unsafe { unwinder().walk(&mut Counting::default(), start, stack, &mut out) };
+    assert_eq!(walk, Walk { frames: 3, end: End::NoInfo, guessed_from: Some(1) });
+    assert_eq!(out.map(Frame::address)[..3], [0x1111, 0x1234, 0x5678]);
+}
+
+/// A walk is complete when a rule says so, or a return address that a rule led to is 0.
+#[test]
+fn a_guessed_end_is_not_complete() {
+    let mut words = [0usize; 2];
+    let base = &raw mut words as usize;
+    std::hint::black_box(&mut words);
+    let stack = StackRange { lo: base, hi: base + size_of_val(&words) };
+    let start = Registers { pc: 0x1111, sp: base, bp: base };
+    // SAFETY: the stack is the array.
+    let walk = unsafe { unwinder().walk(&mut Counting::default(), start, stack, &mut [Frame::default(); 8]) };
+    assert_eq!(walk, Walk { frames: 1, end: End::NoInfo, guessed_from: None });
+}
