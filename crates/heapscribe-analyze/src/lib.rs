@@ -1,1 +1,57 @@
-//! placeholder
+//! From events to answers: who allocated, how much, for how long, what was held at the peak and what
+//! never came back.
+//!
+//! A free event says what it frees - stack, size, age, thread of birth - so nothing here matches
+//! addresses or keeps a table of live blocks: each chunk of events is summed alone, on any core, and
+//! only sums meet. The peak is exact all the same, and the events are never sorted as a whole.
+//!
+//! *You bring* a [`History`]: a [`Recording`] over a trace, or anything that yields chunks of events.
+//! *It guarantees* memory in proportion to stacks, threads and steps of time, not to events; the same
+//! answer on any number of cores; and figures that clock skew between threads cannot corrupt. *It
+//! refuses* to name functions, to open files and to print.
+#![forbid(unsafe_code)]
+
+pub mod answer;
+pub mod input;
+
+mod assemble;
+mod held;
+mod histogram;
+mod level;
+mod nodes;
+mod passes;
+mod peak;
+mod recording;
+mod segment;
+mod sums;
+mod table;
+mod timeline;
+mod totals;
+
+pub use answer::Answer;
+pub use input::History;
+pub use recording::Recording;
+
+/// What to answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Steps of the timeline, at most; recordings of few ns have fewer.
+    pub timeline_steps: u32,
+    /// Events of one step of time that a core may bring into order at once while it searches for the
+    /// peak, 16 bytes each.
+    pub ordered_events_max: u64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { timeline_steps: 1000, ordered_events_max: 1 << 20 }
+    }
+}
+
+/// Answers everything about a recording at once.
+pub fn analyze<H: History>(history: &H, options: &Options) -> Answer {
+    let session = history.session();
+    let processes = history.processes();
+    let found = passes::run(history, &session, &processes, options);
+    assemble::assemble(history, session, &processes, found)
+}

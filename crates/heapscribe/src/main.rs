@@ -1,2 +1,44 @@
-//! placeholder
-fn main() {}
+//! The program `heapscribe`: it reads the command line, hands over to one command, and turns what came
+//! of it into messages and an exit code. Nothing else happens on this page.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod commands;
+mod drain;
+mod dump;
+mod exit;
+mod frames;
+mod json;
+mod message;
+mod symbols;
+mod target;
+mod text;
+mod trace_file;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = match &cli.command {
+        Command::Record(args) => commands::record::run(args),
+        Command::Report(args) => commands::report::run(args),
+        Command::Dump(args) => commands::dump::run(args),
+        Command::Flame(args) => commands::flame::run(args),
+        Command::Collect(args) => commands::collect::run(args),
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(e) if message::is_broken_pipe(&e) => ExitCode::SUCCESS,
+        Err(e) => {
+            message::error(&e);
+            match cli.command {
+                Command::Record(_) => exit::not_recorded(),
+                _ => exit::failed(),
+            }
+        }
+    }
+}

@@ -133,7 +133,8 @@ impl Rule {
     /// The offset in bytes.
     #[inline(always)]
     pub const fn offset(self) -> i64 {
-        (self.0 as i32 >> OFFSET_SHIFT) as i64 * 8
+        // Of 64 bits, because a cache word has the rule in its upper half: one shift, which a walk waits for.
+        (((self.0 as u64) << 32) as i64 >> (32 + OFFSET_SHIFT)) * 8
     }
 
     /// How far below the CFA a `Stack` or `Frame` rule finds the caller's rbp, in bytes; 0: it is in rbp.

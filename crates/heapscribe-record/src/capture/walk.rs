@@ -211,19 +211,20 @@ impl Unwinder<'_> {
             _ => return None,
         };
         let cfa = base.wrapping_add(rule.offset() as usize);
-        let return_slot = cfa.wrapping_sub(8);
-        if return_slot < here.sp || return_slot > place.stack.hi.wrapping_sub(8) || !cfa.is_multiple_of(8) {
+        // Aligned both, so a CFA above the stack pointer is so by a word at least.
+        let is_aligned = (cfa | here.sp).is_multiple_of(8);
+        if cfa <= here.sp || cfa > place.stack.hi || !is_aligned {
             return None;
         }
         let saved_slot = cfa.wrapping_sub(rule.saved_below());
-        if saved_slot < here.sp {
+        if saved_slot < here.sp || saved_slot > cfa {
             return None;
         }
         // SAFETY: the return slot is a whole word of the stack, at or above its pointer; so is the slot of
         // rbp, which is the CFA itself - and not read - when rbp was not saved, else between the two.
         unsafe {
             let bp = if saved_slot == cfa { here.bp } else { word(saved_slot) };
-            Some(Registers { pc: word(return_slot), sp: cfa, bp })
+            Some(Registers { pc: word(cfa.wrapping_sub(8)), sp: cfa, bp })
         }
     }
 

@@ -1,0 +1,429 @@
+//! Answers: all that a view is told. Plain data, no events, no names of functions: a view that wants
+//! names looks up `Frame`s in the modules' files itself.
+//!
+//! Units: `_bytes` are requested bytes, `_ns` are nanoseconds; a moment is counted from the begin of the
+//! recording ([`Answer::begin_mono_ns`]). A *block* that `realloc` makes counts as a new block and the
+//! one it replaces as freed, so `allocations - frees` is always what is live.
+
+/// The answer to "what did the heap do", for a whole trace.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Answer {
+    /// CLOCK_MONOTONIC ns of moment 0.
+    pub begin_mono_ns: u64,
+    /// Wall clock at moment 0, ns since 1970; 0 when it is not known.
+    pub begin_real_ns: u64,
+    /// The command that was recorded.
+    pub command: Vec<Vec<u8>>,
+    /// Name of the machine.
+    pub host: String,
+    /// Version of heapscribe that recorded.
+    pub version: String,
+    /// How the command ended; none when it was still running or the trace does not say.
+    pub exit: Option<Exit>,
+    /// From moment 0 to the last thing that was recorded, ns.
+    pub duration_ns: u64,
+    /// What all processes did together.
+    pub totals: Totals,
+    /// The moment when all processes together held the most bytes.
+    pub peak: Peak,
+    /// What was never freed.
+    pub leaked: Amount,
+    /// Whether every process was seen to its end. If not, part of `leaked` was merely live when the
+    /// recording ended: see [`Process::ended`].
+    pub complete: bool,
+    /// Blocks freed by their own thread before it allocated again.
+    pub temporary: Amount,
+    /// Stacks that did something themselves, in the order of their nodes.
+    pub stacks: Vec<Stack>,
+    /// The calls that lead to them.
+    pub tree: CallTree,
+    /// Allocations by size.
+    pub sizes: Vec<SizeClass>,
+    /// Freed blocks by how long they lived.
+    pub lifetimes: Vec<LifetimeClass>,
+    /// Processes in the order of the trace.
+    pub processes: Vec<Process>,
+    /// Threads, by process and number.
+    pub threads: Vec<Thread>,
+    /// The heap over time, in equal steps.
+    pub timeline: Timeline,
+    /// What is missing, by reason; only reasons that occurred, in the order of their numbers.
+    pub dropped: Vec<Dropped>,
+    /// Allocations whose stack is not known at all.
+    pub unknown_stacks: u64,
+    /// Frames of used stacks that lie in no module.
+    pub unresolved_frames: u64,
+    /// What is wrong with the trace or has to be known to read the answer, for people.
+    pub problems: Vec<String>,
+}
+
+/// A number of blocks and their bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Amount {
+    /// Blocks.
+    pub blocks: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// Calls as the program made them, failed ones too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Calls {
+    /// `malloc`.
+    pub malloc: u64,
+    /// `calloc`.
+    pub calloc: u64,
+    /// `realloc` and `reallocarray`, also those that freed.
+    pub realloc: u64,
+    /// `posix_memalign`, `aligned_alloc`, `memalign`, `valloc`, `pvalloc`.
+    pub aligned: u64,
+    /// `free`, `cfree`, `free_sized`, `free_aligned_sized`; `free(NULL)` is never recorded.
+    pub free: u64,
+}
+
+impl Calls {
+    /// All calls.
+    pub fn all(&self) -> u64 {
+        self.malloc + self.calloc + self.realloc + self.aligned + self.free
+    }
+}
+
+/// What happened, counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    /// Calls as the program made them.
+    pub calls: Calls,
+    /// Blocks handed out, by `realloc` too.
+    pub allocations: u64,
+    /// Their bytes.
+    pub allocated_bytes: u64,
+    /// Known blocks given back, by `realloc` too.
+    pub frees: u64,
+    /// Their bytes.
+    pub freed_bytes: u64,
+    /// Calls that gave NULL for want of memory.
+    pub failed: u64,
+    /// Calls of `realloc` that made a block larger.
+    pub reallocs_grown: u64,
+    /// Calls of `realloc` that made a block smaller.
+    pub reallocs_shrunk: u64,
+    /// Calls of `realloc` that left the size as it was.
+    pub reallocs_same: u64,
+    /// Frees and reallocs of blocks that were not known: born before the recording or in a parent.
+    pub unknown_blocks: u64,
+    /// Blocks given back by another thread than their own.
+    pub frees_by_others: u64,
+    /// Events that are missing.
+    pub lost_events: u64,
+}
+
+impl Answer {
+    /// Calls per second over the whole recording.
+    pub fn calls_per_second(&self) -> f64 {
+        self.per_second(self.totals.calls.all())
+    }
+
+    /// Allocations per second over the whole recording.
+    pub fn allocations_per_second(&self) -> f64 {
+        self.per_second(self.totals.allocations)
+    }
+
+    /// Bytes allocated per second over the whole recording.
+    pub fn allocated_bytes_per_second(&self) -> f64 {
+        self.per_second(self.totals.allocated_bytes)
+    }
+
+    fn per_second(&self, count: u64) -> f64 {
+        if self.duration_ns == 0 { 0.0 } else { count as f64 * 1e9 / self.duration_ns as f64 }
+    }
+}
+
+/// The moment of most bytes; of several equal ones the first.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Peak {
+    /// Bytes live at that moment.
+    pub bytes: u64,
+    /// Blocks live at that moment.
+    pub blocks: u64,
+    /// When, ns.
+    pub time_ns: u64,
+    /// Who held them, in the order of the nodes; only those that held something.
+    pub stacks: Vec<Holder>,
+}
+
+/// What one stack held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Holder {
+    /// The stack.
+    pub node: NodeId,
+    /// What it held.
+    pub held: Amount,
+}
+
+/// What the calls from exactly one stack did; inclusive figures are sums over a subtree.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Stack {
+    /// Its innermost frame.
+    pub node: NodeId,
+    /// Blocks handed out and their bytes.
+    pub allocated: Amount,
+    /// Blocks given back and their bytes.
+    pub freed: Amount,
+    /// Live at the peak of the whole trace.
+    pub at_peak: Amount,
+    /// Live at the end.
+    pub leaked: Amount,
+    /// Freed by the same thread before its next allocation.
+    pub temporary: Amount,
+    /// Freed by another thread than the one that allocated them.
+    pub freed_by_others: u64,
+    /// Calls that gave NULL.
+    pub failed: u64,
+    /// How long freed blocks lived.
+    pub lifetime: Lifetime,
+    /// Smallest request in bytes; 0 without allocations.
+    pub size_min_bytes: u64,
+    /// Largest request in bytes.
+    pub size_max_bytes: u64,
+}
+
+/// How long the blocks lived that were freed.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Lifetime {
+    /// Shortest, ns; 0 when none was freed.
+    pub min_ns: u64,
+    /// Mean, ns; 0 when none was freed.
+    pub mean_ns: f64,
+    /// Longest, ns.
+    pub max_ns: u64,
+}
+
+/// A node of the merged call tree: an index into [`CallTree::nodes`]. 0 is the root, which is no frame:
+/// what hangs on it directly has an unknown stack.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// The root: no frame at all, the unknown stack.
+    pub const ROOT: NodeId = NodeId(0);
+}
+
+/// The calls of all processes, merged by file and place in the file so that the same code at different
+/// addresses is one node. A node stands after its parent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallTree {
+    /// The nodes; the first is the root.
+    pub nodes: Vec<Node>,
+    /// The files that frames lie in.
+    pub modules: Vec<Module>,
+}
+
+impl Default for CallTree {
+    fn default() -> Self {
+        CallTree { nodes: vec![Node::default()], modules: Vec::new() }
+    }
+}
+
+impl CallTree {
+    /// From a node to the outermost frame, innermost first, without the root.
+    pub fn frames(&self, node: NodeId) -> impl Iterator<Item = (NodeId, &Frame)> {
+        let mut at = node;
+        std::iter::from_fn(move || {
+            let node = self.nodes.get(at.0 as usize).filter(|_| at != NodeId::ROOT)?;
+            let this = at;
+            at = node.parent;
+            Some((this, &node.frame))
+        })
+    }
+
+    /// For each node the sum over itself and everything below it. `own` is indexed by node.
+    pub fn inclusive(&self, own: &[i64]) -> Vec<i64> {
+        let mut sums = own.to_vec();
+        sums.resize(self.nodes.len(), 0);
+        for i in (1..sums.len()).rev() {
+            let (parent, sum) = (self.nodes[i].parent.0 as usize, sums[i]);
+            sums[parent] += sum;
+        }
+        sums
+    }
+}
+
+/// A frame and who called it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Node {
+    /// The caller; the root for an outermost frame. Always a smaller number, but for the root itself.
+    pub parent: NodeId,
+    /// The frame.
+    pub frame: Frame,
+}
+
+/// A place in code.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Frame {
+    /// Index into [`CallTree::modules`]; none for code that no file was mapped for.
+    pub module: Option<u32>,
+    /// Address within the file (pc - bias); the pc itself when there is no module.
+    pub address: u64,
+    /// Whether the address is one that a call returns to, so that the call is before it.
+    pub is_return_address: bool,
+    /// Reached by a frame pointer where there was no unwinding information.
+    pub guessed: bool,
+    /// Set for a node that is no frame but stands for those that could not be followed: why, a number of
+    /// `heapscribe_wire::head::Drop`.
+    pub cut: Option<u8>,
+}
+
+/// A file that code lies in.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Module {
+    /// Its path, as first seen.
+    pub path: Vec<u8>,
+    /// GNU build id; empty when it has none.
+    pub build_id: Vec<u8>,
+}
+
+/// Allocations of similar size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SizeClass {
+    /// Smallest size, bytes: a power of two, or 0.
+    pub from_bytes: u64,
+    /// Largest size, bytes.
+    pub to_bytes: u64,
+    /// Allocations.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Freed blocks that lived about as long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LifetimeClass {
+    /// Shortest, ns: a power of two, or 0.
+    pub from_ns: u64,
+    /// Longest, ns.
+    pub to_ns: u64,
+    /// Blocks.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// How a process ended, as far as the recording knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ended {
+    /// The trace does not say.
+    #[default]
+    Unknown,
+    /// It is gone.
+    Exited,
+    /// It became another program, which is another process here.
+    Execed,
+    /// The recording ended before it.
+    Abandoned,
+}
+
+impl Ended {
+    /// Whether it was seen to its end, so that what was live then is leaked.
+    pub fn is_end(self) -> bool {
+        !matches!(self, Ended::Unknown | Ended::Abandoned)
+    }
+}
+
+/// How the recorded command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+}
+
+/// One process: a program's image, or a forked child.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Process {
+    /// The kernel's number.
+    pub pid: u32,
+    /// The parent's.
+    pub parent_pid: u32,
+    /// Index of the recorded process that was its parent when it began.
+    pub parent: Option<usize>,
+    /// Whether it is a forked child that exec'd nothing: it holds its parent's blocks unseen.
+    pub is_fork: bool,
+    /// Path of the program.
+    pub exe: Vec<u8>,
+    /// Command line.
+    pub command: Vec<Vec<u8>>,
+    /// First moment, ns.
+    pub begin_ns: u64,
+    /// Last moment, ns.
+    pub end_ns: u64,
+    /// What it did.
+    pub totals: Totals,
+    /// When it held the most bytes, and who held them.
+    pub peak: Peak,
+    /// Never freed; live at the end of the recording when that came first.
+    pub leaked: Amount,
+    /// Who holds `leaked`, in the order of the nodes.
+    pub leaked_stacks: Vec<Holder>,
+    /// Blocks freed by their own thread before it allocated again.
+    pub temporary: Amount,
+    /// Highest resident set, bytes; 0 when none was sampled.
+    pub rss_peak_bytes: u64,
+    /// How it ended.
+    pub ended: Ended,
+    /// What is missing, by reason; only reasons that occurred.
+    pub dropped: Vec<Dropped>,
+    /// Peak memory of the recorder inside this process, bytes.
+    pub recorder_bytes: u64,
+}
+
+/// A thread of a process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Thread {
+    /// Index into [`Answer::processes`].
+    pub process: usize,
+    /// Its number in the events of that process.
+    pub id: u32,
+    /// The kernel's number; 0 when it is not known.
+    pub tid: u32,
+    /// Its name when it was first seen.
+    pub name: Vec<u8>,
+    /// What it did; `frees_by_others` counts the blocks of other threads that it freed.
+    pub totals: Totals,
+    /// Blocks that it freed before it allocated again.
+    pub temporary: Amount,
+}
+
+/// The heap over time: equal steps from moment 0 to the end.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Timeline {
+    /// Length of a step, ns.
+    pub step_ns: u64,
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// One step of a timeline, all processes together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Step {
+    /// Most heap bytes in this step. Exact where one thread was at work and in the step of the peak; else
+    /// the most that was seen at a few moments of the step.
+    pub heap_max_bytes: u64,
+    /// Heap bytes at the end of the step.
+    pub heap_end_bytes: u64,
+    /// Resident set of the running processes at the end of the step, bytes; 0 before the first sample.
+    pub rss_bytes: u64,
+    /// Allocations in the step.
+    pub allocations: u64,
+    /// Their bytes.
+    pub allocated_bytes: u64,
+}
+
+/// Something that is missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dropped {
+    /// A number of `heapscribe_wire::head::Drop`.
+    pub reason: u8,
+    /// How often.
+    pub count: u64,
+}

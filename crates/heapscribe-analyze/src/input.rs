@@ -1,0 +1,179 @@
+//! What the passes ask of a recording. They see chunks of events by number and load them when they need
+//! them, several at a time on several cores; where the bytes come from is not their business.
+
+use heapscribe_wire::defs::Definition;
+use heapscribe_wire::head::DROP_COUNTERS;
+use heapscribe_wire::ids::StackId;
+use heapscribe_wire::record::Events;
+
+use crate::answer::{Ended, Exit};
+
+/// A recording: processes, their definitions, and chunks of events.
+pub trait History: Sync {
+    /// What a thread of the analysis needs to load chunks: buffers, decompressors.
+    type Scratch: Default + Send;
+
+    /// The recording as a whole.
+    fn session(&self) -> SessionFacts;
+
+    /// The processes; chunks name them by index.
+    fn processes(&self) -> Vec<ProcessFacts>;
+
+    /// The chunks, in any order.
+    fn chunks(&self) -> Vec<ChunkFacts>;
+
+    /// The events of a chunk, by its index in [`Self::chunks`].
+    ///
+    /// # Errors
+    /// In words, when the bytes cannot be had; the chunk is left out and the answer says so.
+    fn events<'a>(&'a self, chunk: usize, scratch: &'a mut Self::Scratch) -> Result<Events<'a>, String>;
+
+    /// Gives all definitions of a process, in their order.
+    ///
+    /// # Errors
+    /// In words, when the rest of them cannot be had.
+    fn definitions(
+        &self,
+        process: usize,
+        take: &mut dyn FnMut(StackId, &Definition<'_>),
+    ) -> Result<(), String>;
+
+    /// What was wrong with the recording, in words.
+    fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The recording as a whole.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SessionFacts {
+    /// When it began, CLOCK_MONOTONIC ns; 0 when that is not known.
+    pub begin_mono_ns: u64,
+    /// The same moment, ns since 1970; 0 when that is not known.
+    pub begin_real_ns: u64,
+    /// When it ended, CLOCK_MONOTONIC ns; 0 when that is not known.
+    pub end_mono_ns: u64,
+    /// The command that was recorded.
+    pub command: Vec<Vec<u8>>,
+    /// Name of the machine.
+    pub host: String,
+    /// Version of heapscribe that recorded.
+    pub version: String,
+    /// How the command ended.
+    pub exit: Option<Exit>,
+}
+
+/// A process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ProcessFacts {
+    /// The kernel's number.
+    pub pid: u32,
+    /// The parent's.
+    pub parent_pid: u32,
+    /// Index of its recorded parent.
+    pub parent: Option<usize>,
+    /// Whether it is a forked child.
+    pub is_fork: bool,
+    /// Path of its program.
+    pub exe: Vec<u8>,
+    /// Command line.
+    pub command: Vec<Vec<u8>>,
+    /// When its recording began, CLOCK_MONOTONIC ns; 0 when that is not known.
+    pub begin_mono_ns: u64,
+    /// When it ended, CLOCK_MONOTONIC ns; 0 when that is not known.
+    pub end_mono_ns: u64,
+    /// How it ended.
+    pub ended: Ended,
+    /// How its ticks become ns.
+    pub clock: Clock,
+    /// What its recorder dropped, by the number of a `heapscribe_wire::head::Drop`.
+    pub drops: [u64; DROP_COUNTERS],
+    /// Peak memory of its recorder, bytes.
+    pub recorder_bytes: u64,
+    /// Resident set at moments, by time.
+    pub rss: Vec<RssSample>,
+}
+
+/// Resident memory of a process at a moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RssSample {
+    /// When, CLOCK_MONOTONIC ns.
+    pub mono_ns: u64,
+    /// Resident, bytes.
+    pub rss_bytes: u64,
+}
+
+/// A chunk: events of one thread, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ChunkFacts {
+    /// Index of its process.
+    pub process: usize,
+    /// Its thread, as a number.
+    pub thread: u32,
+    /// The first event's dt counts from here.
+    pub begin_ticks: u64,
+    /// Ticks of its last event.
+    pub last_ticks: u64,
+    /// Birth ticks of the thread's last allocation before this chunk; 0 for none.
+    pub last_alloc_ticks: u64,
+    /// How many events it has.
+    pub events: u64,
+}
+
+/// How the ticks of a process become CLOCK_MONOTONIC ns: a straight line, so that no two threads are
+/// reordered by it and ages are the same wherever they are converted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Clock {
+    /// A moment in ticks.
+    pub origin_ticks: u64,
+    /// The same moment, ns.
+    pub origin_ns: u64,
+    /// Length of a tick in units of 2^-32 ns; at least 1 ns for times to be as fine as ticks.
+    pub ns_per_tick_q32: u64,
+}
+
+impl Default for Clock {
+    /// Ticks that are ns.
+    fn default() -> Self {
+        Clock { origin_ticks: 0, origin_ns: 0, ns_per_tick_q32: 1 << 32 }
+    }
+}
+
+impl Clock {
+    /// A moment, ns.
+    pub fn ns(&self, ticks: u64) -> u64 {
+        let distance = i128::from(ticks) - i128::from(self.origin_ticks);
+        let ns = i128::from(self.origin_ns) + ((distance * i128::from(self.ns_per_tick_q32)) >> 32);
+        ns.clamp(0, i128::from(u64::MAX)) as u64
+    }
+
+    /// A length of time, ns.
+    #[inline(always)]
+    pub fn span_ns(&self, ticks: u64) -> u64 {
+        ((u128::from(ticks) * u128::from(self.ns_per_tick_q32)) >> 32) as u64
+    }
+
+    /// The first tick that is not before `ns`.
+    pub fn first_tick_at(&self, ns: u64) -> u64 {
+        let distance = i128::from(ns) - i128::from(self.origin_ns);
+        let per_tick = i128::from(self.ns_per_tick_q32.max(1));
+        let ticks = i128::from(self.origin_ticks) - (-(distance << 32)).div_euclid(per_tick);
+        ticks.clamp(0, i128::from(u64::MAX)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_tick_at_a_moment_is_the_first() {
+        for q in [1 << 32, 16 << 32, (13 << 32) + 12_345_678, 3 << 30] {
+            let clock = Clock { origin_ticks: 100_000, origin_ns: 50_000, ns_per_tick_q32: q };
+            for ns in [40_000, 49_999, 50_000, 50_001, 50_016, 77_777, 1 << 40] {
+                let tick = clock.first_tick_at(ns);
+                assert!(clock.ns(tick) >= ns && clock.ns(tick - 1) < ns, "{clock:?} at {ns}");
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The search for the highest moment, exact without sorting the trace.
+//!
+//! 1. Add up the segments of the first pass, step by step: a level that was certainly reached (`best`)
+//!    and, for each step with several threads, a bound.
+//! 2. Look again only at steps whose bound beats `best`, highest bound first: few events are ordered by
+//!    time and added one by one, many are cut into a finer grid and searched in the same way.
+//!
+//! `best` rises as steps are looked at, so that most candidates fall away unopened.
+
+use heapscribe_wire::record::{Event, Events};
+use rayon::prelude::*;
+
+use crate::input::{ChunkFacts, Clock, History};
+use crate::level::{self, Step};
+use crate::segment::{Cutter, Grid, Segment};
+
+/// Steps of a finer grid.
+const FINER_STEPS: u32 = 256;
+/// Steps that are looked at before `best` is asked again.
+const AT_ONCE: usize = 8;
+
+/// A level and the first moment when it was reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Height {
+    pub(crate) bytes: i64,
+    pub(crate) ns: u64,
+}
+
+impl Height {
+    fn offer(&mut self, other: Height) {
+        if other.bytes > self.bytes || (other.bytes == self.bytes && other.ns < self.ns) {
+            *self = other;
+        }
+    }
+
+    /// Whether a step may hold something better.
+    fn may_be_beaten(&self, bound_bytes: i64, begin_ns: u64) -> bool {
+        bound_bytes > self.bytes || (bound_bytes == self.bytes && begin_ns < self.ns)
+    }
+}
+
+/// What the search needs of the recording.
+pub(crate) struct Search<'a, H> {
+    pub(crate) history: &'a H,
+    pub(crate) chunks: &'a [ChunkFacts],
+    /// Clocks of the processes.
+    pub(crate) clocks: &'a [Clock],
+    /// Events that may be brought into order at once, 16 bytes each.
+    pub(crate) ordered_events_max: u64,
+}
+
+impl<H: History> Search<'_, H> {
+    /// The highest moment of sorted segments on a grid, starting at no bytes.
+    pub(crate) fn highest(&self, grid: &Grid, segments: &[Segment]) -> Height {
+        let best = Height { bytes: 0, ns: grid.begin_ns };
+        self.higher(grid, segments, &level::steps(segments, 0), best)
+    }
+
+    /// The same when the steps are known already; `best` is what is to be beaten.
+    pub(crate) fn higher(
+        &self,
+        grid: &Grid,
+        segments: &[Segment],
+        steps: &[Step],
+        mut best: Height,
+    ) -> Height {
+        for step in steps {
+            let (bytes, ns) = step.certain();
+            best.offer(Height { bytes, ns });
+        }
+        let mut open: Vec<&Step> = steps.iter().filter(|s| s.reached_ns.is_none()).collect();
+        open.sort_by_key(|s| (std::cmp::Reverse(s.bound_bytes), s.number));
+        for some in open.chunks(AT_ONCE) {
+            let wanted = some
+                .iter()
+                .filter(|s| best.may_be_beaten(s.bound_bytes, s.range(grid).0))
+                .collect::<Vec<_>>();
+            if wanted.is_empty() && best.bytes > some[0].bound_bytes {
+                break;
+            }
+            let found: Vec<Height> = wanted
+                .par_iter()
+                .map(|step| self.look_into(step, step.range(grid), &segments[step.segments.clone()], best))
+                .collect();
+            found.into_iter().for_each(|height| best.offer(height));
+        }
+        best
+    }
+
+    fn look_into(&self, step: &Step, range: (u64, u64), segments: &[Segment], best: Height) -> Height {
+        let mut chunks: Vec<u32> = segments.iter().map(|s| s.chunk).collect();
+        chunks.sort_unstable();
+        chunks.dedup();
+        if step.events <= self.ordered_events_max {
+            return self.in_order(step, range, &chunks, best);
+        }
+        if range.1 - range.0 <= 1 {
+            return best;
+        }
+        let grid = Grid::new(range.0, range.1, FINER_STEPS);
+        let mut finer = self.cut(&grid, &chunks);
+        level::sort(&mut finer);
+        self.higher(&grid, &finer, &level::steps(&finer, step.before_bytes), best)
+    }
+
+    /// Orders the events of a step and adds them one instant after the other.
+    fn in_order(&self, step: &Step, range: (u64, u64), chunks: &[u32], mut best: Height) -> Height {
+        let mut changes: Vec<(u64, i64)> = Vec::with_capacity(step.events as usize);
+        self.each_event(range, chunks, |_, ns, _, event| changes.push((ns, net_bytes(event))));
+        changes.sort_unstable_by_key(|(ns, _)| *ns);
+        let mut bytes = step.before_bytes;
+        for instant in changes.chunk_by(|a, b| a.0 == b.0) {
+            bytes = instant.iter().fold(bytes, |sum, (_, net)| sum.saturating_add(*net));
+            best.offer(Height { bytes, ns: instant[0].0 });
+        }
+        best
+    }
+
+    /// Cuts the chunks' events within the grid's range into segments.
+    fn cut(&self, grid: &Grid, chunks: &[u32]) -> Vec<Segment> {
+        let of_chunk = |&number: &u32| {
+            let mut segments = Vec::new();
+            let chunk = &self.chunks[number as usize];
+            let clock = &self.clocks[chunk.process];
+            let mut cutter = Cutter::new((number as usize, chunk), clock, grid, &mut segments);
+            self.each_event((grid.begin_ns, grid.end_ns), &[number], |ticks, _, _, event| {
+                cutter.at(ticks);
+                match *event {
+                    Event::Alloc { size_bytes, .. } | Event::UnknownRealloc { size_bytes, .. } => {
+                        cutter.came(size_bytes);
+                    }
+                    Event::Free { block, .. } => cutter.went(block.size_bytes),
+                    Event::Realloc { old, size_bytes, .. } => {
+                        cutter.went(old.size_bytes);
+                        cutter.came(size_bytes);
+                    }
+                    _ => {}
+                }
+            });
+            cutter.close();
+            segments
+        };
+        chunks.par_iter().flat_map_iter(of_chunk).collect()
+    }
+
+    /// Visits the events of chunks within a range of time: ticks, ns, chunk, event.
+    fn each_event(
+        &self,
+        (begin_ns, end_ns): (u64, u64),
+        chunks: &[u32],
+        mut visit: impl FnMut(u64, u64, usize, &Event),
+    ) {
+        let mut scratch = H::Scratch::default();
+        for &number in chunks {
+            let chunk = &self.chunks[number as usize];
+            let clock = &self.clocks[chunk.process];
+            let (begin, end) = (clock.first_tick_at(begin_ns), clock.first_tick_at(end_ns));
+            let Ok(events) = self.history.events(number as usize, &mut scratch) else { continue };
+            visit_range(events, chunk.begin_ticks, (begin, end), |ticks, event| {
+                visit(ticks, clock.ns(ticks), number as usize, event);
+            });
+        }
+    }
+}
+
+fn visit_range(
+    events: Events<'_>,
+    mut ticks: u64,
+    (begin, end): (u64, u64),
+    mut visit: impl FnMut(u64, &Event),
+) {
+    for (dt, event) in events.map_while(Result::ok) {
+        ticks = ticks.wrapping_add(dt);
+        if ticks >= end {
+            break;
+        }
+        if ticks >= begin {
+            visit(ticks, &event);
+        }
+    }
+}
+
+/// How much higher the heap is after an event.
+fn net_bytes(event: &Event) -> i64 {
+    match *event {
+        Event::Alloc { size_bytes, .. } | Event::UnknownRealloc { size_bytes, .. } => size_bytes as i64,
+        Event::Free { block, .. } => (block.size_bytes as i64).wrapping_neg(),
+        Event::Realloc { old, size_bytes, .. } => (size_bytes as i64).wrapping_sub(old.size_bytes as i64),
+        Event::Failed { .. } | Event::UnknownFree { .. } | Event::Lost { .. } => 0,
+    }
+}

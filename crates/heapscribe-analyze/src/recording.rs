@@ -1,0 +1,161 @@
+//! A trace as a history: processes by their place in the list, times on CLOCK_MONOTONIC, and for each
+//! process one straight clock through its beginning.
+
+use std::collections::HashMap;
+
+use heapscribe_trace::{
+    ChunkEntry, ExitStatus, HowEnded, Process, ProcessIndex, ProcessInfo, Scratch, Source, Stage, Trace,
+};
+use heapscribe_wire::defs::Definition;
+use heapscribe_wire::ids::StackId;
+use heapscribe_wire::record::Events;
+
+use crate::answer::{Ended, Exit};
+use crate::input::{ChunkFacts, Clock, History, ProcessFacts, RssSample, SessionFacts};
+
+/// A trace, to be analyzed.
+#[derive(Debug)]
+pub struct Recording<'t, S> {
+    trace: &'t Trace<S>,
+    indices: HashMap<ProcessIndex, usize>,
+}
+
+impl<'t, S: Source + Sync> Recording<'t, S> {
+    /// Over an open trace.
+    pub fn new(trace: &'t Trace<S>) -> Self {
+        let indices = trace.processes().iter().enumerate().map(|(i, p)| (p.index, i)).collect();
+        Recording { trace, indices }
+    }
+
+    fn facts(&self, process: &Process) -> ProcessFacts {
+        let info = process.info.clone().unwrap_or_default();
+        let end = process.end.clone().unwrap_or_default();
+        ProcessFacts {
+            pid: info.pid,
+            parent_pid: info.parent_pid,
+            parent: self.parent(&info),
+            is_fork: info.stage == Stage::Forked,
+            begin_mono_ns: info.created_mono_ns,
+            end_mono_ns: end.ended_mono_ns,
+            ended: ended(end.how),
+            clock: self.clock(process),
+            drops: end.drops,
+            recorder_bytes: end.own_bytes,
+            rss: self.rss(process.index),
+            exe: info.exe,
+            command: info.command,
+        }
+    }
+
+    fn parent(&self, child: &ProcessInfo) -> Option<usize> {
+        if child.parent_created_mono_ns == 0 {
+            return None;
+        }
+        self.trace.processes().iter().position(|process| {
+            process.info.as_ref().is_some_and(|info| {
+                (info.pid, info.created_mono_ns) == (child.parent_pid, child.parent_created_mono_ns)
+            })
+        })
+    }
+
+    /// The line goes through the process's beginning or, when that is lost, through its first chunk's.
+    fn clock(&self, process: &Process) -> Clock {
+        let first = || self.trace.chunks().iter().find(|entry| entry.process == process.index);
+        let (origin_ticks, origin_ns) = match (&process.info, first()) {
+            (Some(info), _) => (info.created_ticks, info.created_mono_ns),
+            (None, Some(entry)) => (entry.info.begin_ticks, entry.info.begin_mono_ns),
+            (None, None) => (0, 0),
+        };
+        let ns_per_tick = self.trace.clock(process.index).resolution_ns();
+        let ns_per_tick_q32 = ((ns_per_tick * (1u64 << 32) as f64) as u64).clamp(1, 1 << 50);
+        Clock { origin_ticks, origin_ns, ns_per_tick_q32 }
+    }
+
+    fn rss(&self, process: ProcessIndex) -> Vec<RssSample> {
+        let mut samples = Vec::new();
+        // What is damaged is told among the trace's problems; what came before it stays.
+        let _ = self.trace.memory(process, &mut Scratch::default(), |sample| {
+            samples.push(RssSample { mono_ns: sample.mono_ns, rss_bytes: sample.rss_bytes });
+        });
+        samples.sort_by_key(|sample| sample.mono_ns);
+        samples
+    }
+
+    fn chunk(&self, entry: &ChunkEntry) -> ChunkFacts {
+        ChunkFacts {
+            // A process that the trace does not list is one that no pass asks for.
+            process: self.indices.get(&entry.process).copied().unwrap_or(usize::MAX),
+            thread: entry.info.thread,
+            begin_ticks: entry.info.begin_ticks,
+            last_ticks: entry.sums.last_ticks.max(entry.info.begin_ticks),
+            last_alloc_ticks: entry.info.last_alloc_ticks,
+            events: u64::from(entry.sums.events),
+        }
+    }
+}
+
+fn ended(how: HowEnded) -> Ended {
+    match how {
+        HowEnded::Exited => Ended::Exited,
+        HowEnded::Execed => Ended::Execed,
+        HowEnded::Abandoned => Ended::Abandoned,
+        HowEnded::Unknown => Ended::Unknown,
+    }
+}
+
+impl<S: Source + Sync> History for Recording<'_, S> {
+    type Scratch = Scratch;
+
+    fn session(&self) -> SessionFacts {
+        let info = self.trace.session().cloned().unwrap_or_default();
+        let end = self.trace.session_end().copied().unwrap_or_default();
+        SessionFacts {
+            begin_mono_ns: info.started_mono_ns,
+            begin_real_ns: info.started_real_ns,
+            end_mono_ns: end.ended_mono_ns,
+            exit: end.exit.map(|exit| match exit {
+                ExitStatus::Code(code) => Exit::Code(code),
+                ExitStatus::Signal(signal) => Exit::Signal(signal),
+            }),
+            command: info.command,
+            host: info.host,
+            version: info.version,
+        }
+    }
+
+    fn processes(&self) -> Vec<ProcessFacts> {
+        self.trace.processes().iter().map(|process| self.facts(process)).collect()
+    }
+
+    fn chunks(&self) -> Vec<ChunkFacts> {
+        self.trace.chunks().iter().map(|entry| self.chunk(entry)).collect()
+    }
+
+    fn events<'a>(&'a self, chunk: usize, scratch: &'a mut Scratch) -> Result<Events<'a>, String> {
+        let chunk = self.trace.load_chunk(&self.trace.chunks()[chunk], scratch);
+        chunk.map(|chunk| chunk.events()).map_err(|error| error.to_string())
+    }
+
+    fn definitions(
+        &self,
+        process: usize,
+        take: &mut dyn FnMut(StackId, &Definition<'_>),
+    ) -> Result<(), String> {
+        let index = self.trace.processes()[process].index;
+        let read = self.trace.definitions(index, &mut Scratch::default(), take);
+        let problems = read.map_err(|error| error.to_string())?;
+        match &problems[..] {
+            [] => Ok(()),
+            some => Err(some.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+        }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let lost = |process: &Process| {
+            let note = process.end.as_ref().map(|end| end.lost_note.clone()).filter(|note| !note.is_empty());
+            note.map(|note| format!("process {}: {note}", process.info.as_ref().map_or(0, |info| info.pid)))
+        };
+        let skipped = self.trace.problems().iter().map(ToString::to_string);
+        skipped.chain(self.trace.processes().iter().filter_map(lost)).collect()
+    }
+}

@@ -1,0 +1,134 @@
+//! Random histories: the passes against the slow twin, figure by figure. Steps of time are few and the
+//! events that may be ordered at once fewer, so that the search for the peak has to go deep.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::twin::{Highest, Twin};
+use common::{Act, Op, Recorded, facts};
+use heapscribe_analyze::answer::{Amount, Answer, Ended, Peak};
+use heapscribe_analyze::{Options, analyze};
+use heapscribe_wire::record::Call;
+use proptest::prelude::*;
+
+const STACKS: [&str; 5] = ["main>f", "main>g", "main>f>g", "start>f", "?"];
+
+/// A byte program: each entry does something with a process, a thread, a step in time and a choice.
+type Byte = (u8, u8, u8, u8);
+
+/// Makes operations that a program could do of whatever comes.
+fn operations(program: &[Byte], processes: u8, threads: u8, pace: u64) -> Vec<Op> {
+    let (mut now, mut ops, mut live) = (2000, Vec::new(), Vec::<(usize, String)>::new());
+    let mut last = BTreeMap::new();
+    for (serial, &(what, who, wait, choice)) in program.iter().enumerate() {
+        let (process, thread) = (usize::from(who % processes), u32::from(who / processes % threads) + 1);
+        now += u64::from(wait) * pace / 16;
+        // Threads' clocks differ a little, and each one goes on.
+        let skewed = now - u64::from(thread) * (pace / 4);
+        let us = skewed.max(last.get(&(process, thread)).map_or(0, |us| us + 1));
+        let stack = STACKS[usize::from(choice) % STACKS.len()].to_owned();
+        let size = u64::from(choice).pow(2) / 3;
+        let mine: Vec<usize> = (0..live.len()).filter(|&i| live[i].0 == process).collect();
+        let pick = mine.get(usize::from(choice) % mine.len().max(1)).copied();
+        let newest = mine.last().copied();
+        let act = match (what % 16, pick, newest) {
+            (0, ..) => Act::Border,
+            (1, ..) => Act::UnknownFree,
+            (2, ..) => Act::Failed { call: Call::Calloc, size, stack },
+            (3, ..) => {
+                live.push((process, serial.to_string()));
+                Act::UnknownRealloc { block: serial.to_string(), size, stack }
+            }
+            (4 | 5, Some(at), _) => Act::Realloc { block: live[at].1.clone(), size, stack },
+            (6..=8, Some(at), _) => Act::Free { block: live.remove(at).1, call: Call::Free },
+            (9 | 10, _, Some(at)) => Act::Free { block: live.remove(at).1, call: Call::Realloc },
+            _ => {
+                live.push((process, serial.to_string()));
+                Act::Alloc { block: serial.to_string(), call: Call::Malloc, size, stack }
+            }
+        };
+        last.insert((process, thread), us);
+        ops.push(Op { process, thread, us, act });
+    }
+    ops
+}
+
+fn compare(program: &[Byte], processes: u8, threads: u8, pace: u64, options: &Options) {
+    let ops = operations(program, processes, threads, pace);
+    let mut recorded = Recorded::default();
+    (0..processes).for_each(|pid| recorded.process(facts(pid.into(), Ended::Exited)));
+    recorded.do_all(&ops);
+    let answer = analyze(&recorded, options);
+    let mut twin = Twin::of(&ops);
+    let of_all = twin.highest(None);
+    same_peak(&recorded, &answer, &answer.peak, &of_all);
+    for (number, process) in answer.processes.iter().enumerate() {
+        same_peak(&recorded, &answer, &process.peak, &twin.highest(Some(number)));
+    }
+    same_stacks(&recorded, &answer, &twin, &of_all);
+    let (allocations, bytes) = twin.allocations();
+    assert_eq!((answer.totals.allocations, answer.totals.allocated_bytes), (allocations, bytes));
+    let by_size =
+        |sum: (u64, u64), c: &heapscribe_analyze::answer::SizeClass| (sum.0 + c.count, sum.1 + c.bytes);
+    assert_eq!(answer.sizes.iter().fold((0, 0), by_size), (allocations, bytes));
+    let lived: u64 = answer.lifetimes.iter().map(|class| class.count).sum();
+    assert_eq!(lived, answer.totals.frees);
+    let steps = &answer.timeline.steps;
+    assert_eq!(steps.iter().map(|step| step.allocations).sum::<u64>(), allocations);
+    assert_eq!(steps.iter().map(|step| step.heap_max_bytes).max().unwrap_or(0), answer.peak.bytes);
+    assert_eq!(steps.last().map_or(0, |step| step.heap_end_bytes), answer.leaked.bytes);
+}
+
+fn same_peak(recorded: &Recorded, answer: &Answer, peak: &Peak, expected: &Highest) {
+    let us = (answer.begin_mono_ns + peak.time_ns - common::BEGIN_NS) / 1000;
+    assert_eq!(peak.bytes as i64, expected.bytes);
+    if expected.bytes == 0 {
+        return;
+    }
+    assert_eq!(us, expected.us);
+    let holders = peak.stacks.iter().map(|holder| {
+        let held = (holder.held.bytes as i64, holder.held.blocks as i64);
+        (recorded.path(answer, holder.node), held)
+    });
+    assert_eq!(holders.collect::<BTreeMap<_, _>>(), expected.held);
+}
+
+fn same_stacks(recorded: &Recorded, answer: &Answer, twin: &Twin, of_all: &Highest) {
+    let pair = |amount: &Amount| (amount.blocks, amount.bytes);
+    let mut expected = twin.stacks.clone();
+    for stack in &answer.stacks {
+        let path = recorded.path(answer, stack.node);
+        let twin = expected.remove(&path).unwrap_or_default();
+        assert_eq!(pair(&stack.allocated), twin.allocated, "{path}");
+        assert_eq!(pair(&stack.freed), twin.freed, "{path}");
+        assert_eq!(pair(&stack.temporary), twin.temporary, "{path}");
+        assert_eq!(pair(&stack.leaked), twin.leaked, "{path}");
+        assert_eq!(stack.freed_by_others, twin.by_others, "{path}");
+        assert_eq!(stack.size_min_bytes, twin.sizes.iter().copied().min().unwrap_or(0));
+        assert_eq!(stack.size_max_bytes, twin.sizes.iter().copied().max().unwrap_or(0));
+        assert_eq!(stack.lifetime.min_ns, twin.ages_us.iter().min().map_or(0, |us| us * 1000));
+        assert_eq!(stack.lifetime.max_ns, twin.ages_us.iter().max().map_or(0, |us| us * 1000));
+        if of_all.bytes > 0 {
+            let held = of_all.held.get(&path).copied().unwrap_or_default();
+            assert_eq!((stack.at_peak.bytes as i64, stack.at_peak.blocks as i64), held);
+        }
+    }
+    assert!(expected.is_empty(), "stacks that the answer forgot: {expected:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_passes_say_what_the_slow_twin_says(
+        program in prop::collection::vec(any::<Byte>(), 0..400),
+        processes in 1u8..4,
+        threads in 1u8..5,
+        pace in prop::sample::select(vec![4u64, 16, 400]),
+        timeline_steps in 1u32..20,
+        ordered_events_max in prop::sample::select(vec![0u64, 3, 30, 1 << 20]),
+    ) {
+        compare(&program, processes, threads, pace, &Options { timeline_steps, ordered_events_max });
+    }
+}

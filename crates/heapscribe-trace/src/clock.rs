@@ -1,0 +1,160 @@
+//! From ticks to nanoseconds.
+//!
+//! Events carry ticks of their process's own clock. The monotonic clock's ticks are nanoseconds shifted
+//! right, so that its rate is exact. The rate of the time stamp counter is written nowhere; but each
+//! chunk and each process brings pairs of a counter value and the CLOCK_MONOTONIC of the same moment, and
+//! as one machine has one counter, the earliest and the latest pair of the whole trace give the rate over
+//! the longest time there is.
+
+use heapscribe_wire::head::ClockKind;
+
+use crate::model::{ChunkInfo, ProcessInfo};
+
+/// Nanoseconds per raw value of a time stamp counter that nothing is known of: 2.5 GHz.
+const NOMINAL_TSC_NS: f64 = 0.4;
+
+/// The clock of one process: turns its ticks to nanoseconds.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Clock {
+    start_mono_ns: u64,
+    rate: Rate,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Rate {
+    Shift(u32),
+    NsPerTick(f64),
+}
+
+impl Clock {
+    /// When a tick of the chunk was, ns since the trace's start; 0 for what was before it.
+    #[inline(always)]
+    pub fn time_ns(&self, chunk: &ChunkInfo, ticks: u64) -> u64 {
+        let begin = chunk.begin_mono_ns.saturating_sub(self.start_mono_ns);
+        if ticks >= chunk.begin_ticks {
+            begin.saturating_add(self.age_ns(ticks - chunk.begin_ticks))
+        } else {
+            begin.saturating_sub(self.age_ns(chunk.begin_ticks - ticks))
+        }
+    }
+
+    /// How long a number of ticks takes, ns.
+    #[inline(always)]
+    pub fn age_ns(&self, ticks: u64) -> u64 {
+        match self.rate {
+            Rate::Shift(shift) => ticks.saturating_mul(1 << shift),
+            Rate::NsPerTick(ns) => (ticks as f64 * ns) as u64,
+        }
+    }
+
+    /// How long a tick takes, ns: what two times of this clock can be apart without being told apart.
+    pub fn resolution_ns(&self) -> f64 {
+        match self.rate {
+            Rate::Shift(shift) => (1u64 << shift) as f64,
+            Rate::NsPerTick(ns) => ns,
+        }
+    }
+}
+
+/// Collects what a trace tells of its clocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Calibration {
+    start_mono_ns: Option<u64>,
+    /// Earliest and latest pair of raw counter value and ns.
+    tsc: Option<[(u64, u64); 2]>,
+}
+
+impl Calibration {
+    /// Takes the pair of a process's beginning.
+    pub(crate) fn process(&mut self, info: &ProcessInfo) {
+        let start = self.start_mono_ns.unwrap_or(u64::MAX);
+        self.start_mono_ns = Some(start.min(info.created_mono_ns));
+        self.pair(info, info.created_ticks, info.created_mono_ns);
+    }
+
+    /// Takes the pairs of a chunk.
+    pub(crate) fn chunk(&mut self, info: &ProcessInfo, chunk: &ChunkInfo) {
+        self.pair(info, chunk.begin_ticks, chunk.begin_mono_ns);
+        self.pair(info, chunk.end_ticks, chunk.end_mono_ns);
+    }
+
+    fn pair(&mut self, info: &ProcessInfo, ticks: u64, mono_ns: u64) {
+        let raw = ticks.checked_shl(info.clock_shift).unwrap_or(0);
+        if info.clock_kind != ClockKind::Tsc || raw == 0 || mono_ns == 0 {
+            return;
+        }
+        let [first, last] = self.tsc.get_or_insert([(raw, mono_ns); 2]);
+        if raw < first.0 {
+            *first = (raw, mono_ns);
+        }
+        if raw > last.0 {
+            *last = (raw, mono_ns);
+        }
+    }
+
+    /// When the trace starts, CLOCK_MONOTONIC ns.
+    pub(crate) fn start_mono_ns(&self) -> u64 {
+        self.start_mono_ns.unwrap_or(0)
+    }
+
+    fn tsc_ns(&self) -> f64 {
+        let Some([first, last]) = self.tsc else { return NOMINAL_TSC_NS };
+        let rate = last.1.saturating_sub(first.1) as f64 / (last.0 - first.0) as f64;
+        // Counters run at 0.1 to 20 GHz; what lies outside is damage and not a rate.
+        if (0.05..=10.0).contains(&rate) { rate } else { NOMINAL_TSC_NS }
+    }
+
+    /// The clock of a process.
+    pub(crate) fn clock(&self, info: &ProcessInfo) -> Clock {
+        let shift = info.clock_shift.min(63);
+        let rate = match info.clock_kind {
+            ClockKind::Monotonic => Rate::Shift(shift),
+            ClockKind::Tsc => Rate::NsPerTick(self.tsc_ns() * (1u64 << shift) as f64),
+        };
+        Clock { start_mono_ns: self.start_mono_ns(), rate }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tsc(created_ticks: u64, created_mono_ns: u64) -> ProcessInfo {
+        let clock_kind = ClockKind::Tsc;
+        ProcessInfo { clock_kind, clock_shift: 5, created_ticks, created_mono_ns, ..ProcessInfo::default() }
+    }
+
+    #[test]
+    fn the_monotonic_clock_is_a_shift() {
+        let info = ProcessInfo { created_mono_ns: 1600, created_ticks: 100, ..ProcessInfo::default() };
+        let mut calibration = Calibration::default();
+        calibration.process(&info);
+        let clock = calibration.clock(&info);
+        let chunk = ChunkInfo { begin_ticks: 200, begin_mono_ns: 3200, ..ChunkInfo::default() };
+        assert_eq!(clock.time_ns(&chunk, 200), 1600);
+        assert_eq!(clock.time_ns(&chunk, 201), 1616);
+        assert_eq!(clock.time_ns(&chunk, 199), 1584);
+        assert_eq!(clock.age_ns(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn the_counters_rate_is_that_of_the_longest_time_in_the_trace() {
+        let (a, b) = (tsc(1000, 10_000), tsc(2_001_000, 32_010_000));
+        let mut calibration = Calibration::default();
+        calibration.process(&a);
+        calibration.process(&b);
+        let noisy = ChunkInfo { begin_ticks: 1010, begin_mono_ns: 20_000, ..ChunkInfo::default() };
+        calibration.chunk(&a, &noisy);
+        assert_eq!(calibration.clock(&a).age_ns(1_000_000), 16_000_000);
+        assert_eq!(calibration.start_mono_ns(), 10_000);
+    }
+
+    #[test]
+    fn pairs_that_make_no_sense_give_the_nominal_rate() {
+        let (a, b) = (tsc(1000, u64::MAX), tsc(u64::MAX, 5));
+        let mut calibration = Calibration::default();
+        calibration.process(&a);
+        calibration.process(&b);
+        assert_eq!(calibration.clock(&a).resolution_ns(), 12.8);
+    }
+}

@@ -1,0 +1,33 @@
+//! Tells formats apart by their first bytes.
+
+use crate::native::header::MAGIC;
+
+/// A format of traces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// Our own.
+    Native,
+    /// None that is known here.
+    Unknown,
+}
+
+/// First bytes of a file that [`detect`] wants to see; fewer are taken.
+pub const DETECT_BYTES: usize = 64;
+
+/// Which format a file with these first bytes has.
+pub fn detect(first: &[u8]) -> Format {
+    if first.starts_with(&MAGIC) { Format::Native } else { Format::Unknown }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_whole_magic_is_ours() {
+        assert_eq!(detect(&MAGIC), Format::Native);
+        assert_eq!(detect(&MAGIC[..7]), Format::Unknown);
+        assert_eq!(detect(b"{\"traceEvents\":["), Format::Unknown);
+        assert_eq!(detect(&[]), Format::Unknown);
+    }
+}

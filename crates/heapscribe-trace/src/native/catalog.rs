@@ -1,0 +1,97 @@
+//! What a trace holds, as it is gathered block for block, from the index or from a scan.
+
+use std::collections::BTreeMap;
+
+use super::block::{Kind, NO_PROCESS};
+use super::records;
+use crate::clock::Calibration;
+use crate::error::Problem;
+use crate::model::{ChunkEntry, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
+
+/// Where the blocks of a process stand that are read only when they are asked for.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    pub definitions: Vec<u64>,
+    pub memory: Vec<u64>,
+}
+
+/// What was found so far.
+#[derive(Debug, Default)]
+pub(super) struct Catalog {
+    pub session: Option<SessionInfo>,
+    pub session_end: Option<SessionEnd>,
+    pub processes: BTreeMap<u32, (Process, Places)>,
+    pub chunks: Vec<ChunkEntry>,
+    pub problems: Vec<Problem>,
+}
+
+impl Catalog {
+    pub(super) fn problem(&mut self, offset: u64, skipped_bytes: u64, what: &'static str) {
+        self.problems.push(Problem { offset, skipped_bytes, what });
+    }
+
+    fn process(&mut self, index: u32) -> &mut (Process, Places) {
+        let new = || (Process { index: ProcessIndex(index), ..Process::default() }, Places::default());
+        self.processes.entry(index).or_insert_with(new)
+    }
+
+    /// Whether a block of this kind can belong to this process, or to none.
+    pub(super) fn belongs(kind: Kind, process: u32) -> bool {
+        let of_none = matches!(kind, Kind::Session | Kind::SessionEnd | Kind::Index);
+        of_none == (process == NO_PROCESS)
+    }
+
+    /// Takes a block that is small enough to be kept; `None` when its payload makes no sense.
+    pub(super) fn record(&mut self, kind: Kind, process: u32, payload: &[u8]) -> Option<()> {
+        match kind {
+            Kind::Session => self.session = Some(records::get_session(payload)?),
+            Kind::SessionEnd => self.session_end = Some(records::get_session_end(payload)?),
+            Kind::Process => self.process(process).0.info = Some(records::get_process(payload)?),
+            Kind::ProcessEnd => self.process(process).0.end = Some(records::get_process_end(payload)?),
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// Notes where a block stands that is read later.
+    pub(super) fn place(&mut self, kind: Kind, process: u32, offset: u64) {
+        match kind {
+            Kind::Definitions => self.process(process).1.definitions.push(offset),
+            Kind::Memory => self.process(process).1.memory.push(offset),
+            _ => {}
+        }
+    }
+
+    /// Takes an events block; its times come when all clocks are known.
+    pub(super) fn chunk(&mut self, entry: ChunkEntry) {
+        self.process(entry.process.0);
+        self.chunks.push(entry);
+    }
+
+    /// What is taken for the beginning of a process of which that is not known: the first one that is.
+    pub(super) fn some_info(&self) -> ProcessInfo {
+        self.processes.values().find_map(|(p, _)| p.info.clone()).unwrap_or_default()
+    }
+
+    /// Gathers the clocks of all and sets the times of the chunks.
+    pub(super) fn calibrate(&mut self) -> Calibration {
+        let some = self.some_info();
+        let mut calibration = Calibration::default();
+        self.processes.values().filter_map(|(p, _)| p.info.as_ref()).for_each(|i| calibration.process(i));
+        for chunk in &self.chunks {
+            let info = self.processes.get(&chunk.process.0).and_then(|(p, _)| p.info.as_ref());
+            calibration.chunk(info.unwrap_or(&some), &chunk.info);
+        }
+        for chunk in &mut self.chunks {
+            let info = self.processes.get(&chunk.process.0).and_then(|(p, _)| p.info.as_ref());
+            let clock = calibration.clock(info.unwrap_or(&some));
+            chunk.begin_ns = clock.time_ns(&chunk.info, chunk.info.begin_ticks);
+            let end_ns = match chunk.info.end_mono_ns {
+                0 => clock.time_ns(&chunk.info, chunk.sums.last_ticks),
+                ns => ns.saturating_sub(calibration.start_mono_ns()),
+            };
+            chunk.end_ns = end_ns.max(chunk.begin_ns);
+        }
+        calibration
+    }
+}

@@ -1,0 +1,37 @@
+//! What stands before the events of an events block: whose they are and when. Of fixed size, because it
+//! is read for every chunk.
+
+use super::block::CHUNK_PREFIX_BYTES;
+use super::fields::Fields;
+use crate::model::ChunkInfo;
+
+/// The bytes before the events; `cut_bytes` followed them and were no events.
+pub(super) fn put_prefix(out: &mut Vec<u8>, info: &ChunkInfo, cut_bytes: u32) {
+    out.extend_from_slice(&info.thread.to_le_bytes());
+    out.extend_from_slice(&cut_bytes.to_le_bytes());
+    let words = [
+        info.sequence,
+        info.begin_ticks,
+        info.begin_mono_ns,
+        info.end_ticks,
+        info.end_mono_ns,
+        info.last_alloc_ticks,
+    ];
+    words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
+}
+
+/// Takes an events block apart: whose, how much was cut, the events.
+pub(super) fn split(payload: &[u8]) -> Option<(ChunkInfo, u32, &[u8])> {
+    let mut f = Fields::new(payload);
+    let (thread, cut_bytes) = (f.fixed_u32()?, f.fixed_u32()?);
+    let info = ChunkInfo {
+        thread,
+        sequence: f.fixed_u64()?,
+        begin_ticks: f.fixed_u64()?,
+        begin_mono_ns: f.fixed_u64()?,
+        end_ticks: f.fixed_u64()?,
+        end_mono_ns: f.fixed_u64()?,
+        last_alloc_ticks: f.fixed_u64()?,
+    };
+    Some((info, cut_bytes, &payload[CHUNK_PREFIX_BYTES..]))
+}

@@ -1,0 +1,211 @@
+//! Reads a trace: whole by its index, or what is left of it by scanning.
+
+use heapscribe_wire::defs::Definition;
+use heapscribe_wire::ids::StackId;
+use heapscribe_wire::record::{Event, Events};
+
+use super::block::Kind;
+use super::catalog::Places;
+use super::definitions::{self, damage, length_of};
+use super::{chunk, open, records};
+use crate::clock::{Calibration, Clock};
+use crate::error::{Problem, TraceError};
+use crate::model::{
+    ChunkEntry, ChunkInfo, MemorySample, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
+};
+use crate::source::Source;
+
+pub use super::load::Scratch;
+
+/// A trace, opened. Reading from it takes `&self`, so that threads can share it, and a [`Scratch`] of
+/// each thread's own. It holds about 250 bytes for each chunk of events.
+#[derive(Debug)]
+pub struct Trace<S> {
+    source: S,
+    session: Option<SessionInfo>,
+    session_end: Option<SessionEnd>,
+    processes: Vec<Process>,
+    places: Vec<Places>,
+    chunks: Vec<ChunkEntry>,
+    problems: Vec<Problem>,
+    calibration: Calibration,
+    some_info: ProcessInfo,
+}
+
+/// The events of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk<'s> {
+    /// The process whose it is.
+    pub process: ProcessIndex,
+    /// Whose and when.
+    pub info: ChunkInfo,
+    /// The events, encoded.
+    pub payload: &'s [u8],
+    offset: u64,
+}
+
+impl<'s> Chunk<'s> {
+    /// The events, each with the ticks since the one before it (`info.begin_ticks` for the first).
+    pub fn events(&self) -> Events<'s> {
+        Events::new(self.payload)
+    }
+
+    /// Hands each event to `visit`, with its time in ticks.
+    ///
+    /// # Errors
+    /// Bytes that are no event end it, after what came before them was visited.
+    #[inline]
+    pub fn for_each(&self, mut visit: impl FnMut(u64, &Event)) -> Result<(), TraceError> {
+        let mut ticks = self.info.begin_ticks;
+        for event in self.events() {
+            let (dt, event) =
+                event.map_err(|bad| TraceError::Damaged { offset: self.offset, what: bad.why })?;
+            ticks = ticks.wrapping_add(dt);
+            visit(ticks, &event);
+        }
+        Ok(())
+    }
+}
+
+impl<S: Source> Trace<S> {
+    /// Opens a trace: by its index when it is whole, else by scanning it block for block. What had to be
+    /// skipped is in [`Self::problems`].
+    ///
+    /// # Errors
+    /// When the bytes are not a trace, are of a later version or cannot be read.
+    pub fn open(source: S) -> Result<Trace<S>, TraceError> {
+        let mut catalog = open::open(&source)?;
+        let calibration = catalog.calibrate();
+        let some_info = catalog.some_info();
+        let (processes, places) = catalog.processes.into_values().unzip();
+        Ok(Trace {
+            source,
+            session: catalog.session,
+            session_end: catalog.session_end,
+            processes,
+            places,
+            chunks: catalog.chunks,
+            problems: catalog.problems,
+            calibration,
+            some_info,
+        })
+    }
+
+    /// What the recording was; `None` when that block is damaged.
+    pub fn session(&self) -> Option<&SessionInfo> {
+        self.session.as_ref()
+    }
+
+    /// How the recording ended; `None` when the trace was cut before.
+    pub fn session_end(&self) -> Option<&SessionEnd> {
+        self.session_end.as_ref()
+    }
+
+    /// The process images, by their numbers, also those of which nothing but events is left.
+    pub fn processes(&self) -> &[Process] {
+        &self.processes
+    }
+
+    fn place(&self, index: ProcessIndex) -> Option<usize> {
+        self.processes.binary_search_by_key(&index, |p| p.index).ok()
+    }
+
+    /// The process image of this number.
+    pub fn process(&self, index: ProcessIndex) -> Option<&Process> {
+        self.place(index).map(|i| &self.processes[i])
+    }
+
+    /// The chunks of events, in the order of the file; those of one thread are in their own order.
+    pub fn chunks(&self) -> &[ChunkEntry] {
+        &self.chunks
+    }
+
+    /// What was skipped when the trace was opened. Damage inside a block that the index names shows when
+    /// that block is read.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Whether the recorder finished the trace and nothing was skipped.
+    pub fn is_complete(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// When the trace starts, CLOCK_MONOTONIC ns: the creation of its first process. Times are since then.
+    pub fn start_mono_ns(&self) -> u64 {
+        self.calibration.start_mono_ns()
+    }
+
+    /// How long after its start the last thing in the trace was, ns.
+    pub fn duration_ns(&self) -> u64 {
+        let chunks = self.chunks.iter().map(|c| c.end_ns);
+        let processes = self.processes.iter().filter_map(|p| p.end.as_ref()).map(|e| e.ended_mono_ns);
+        let ends = processes.chain(self.session_end.map(|e| e.ended_mono_ns));
+        let ends = ends.map(|ns| ns.saturating_sub(self.start_mono_ns()));
+        chunks.chain(ends).max().unwrap_or(0)
+    }
+
+    /// The clock of a process; one that is not known has that of the first one.
+    pub fn clock(&self, process: ProcessIndex) -> Clock {
+        let info = self.process(process).and_then(|p| p.info.as_ref());
+        self.calibration.clock(info.unwrap_or(&self.some_info))
+    }
+
+    /// Hands the definitions of a process to `visit`, in order, each with the number of the next node (for
+    /// a node its own), which is at most `wire::limits::STACKS_MAX`. These numbers never go back; where a
+    /// damaged block is missing they leap. Gives what was skipped.
+    ///
+    /// # Errors
+    /// Only when the source cannot be read.
+    pub fn definitions(
+        &self,
+        process: ProcessIndex,
+        scratch: &mut Scratch,
+        visit: impl FnMut(StackId, &Definition<'_>),
+    ) -> Result<Vec<Problem>, TraceError> {
+        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].definitions);
+        definitions::visit(&self.source, offsets, scratch, visit)
+    }
+
+    /// Hands the memory samples of a process to `visit`, in the order of the file. Gives what was skipped.
+    ///
+    /// # Errors
+    /// Only when the source cannot be read.
+    pub fn memory(
+        &self,
+        process: ProcessIndex,
+        scratch: &mut Scratch,
+        mut visit: impl FnMut(&MemorySample),
+    ) -> Result<Vec<Problem>, TraceError> {
+        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].memory);
+        let mut problems = Vec::new();
+        for &offset in offsets {
+            let what = match scratch.block(&self.source, offset, Kind::Memory) {
+                Ok((_, payload)) if records::get_memory(payload, &mut visit) => continue,
+                Ok(_) => Kind::Memory.damaged(),
+                Err(e) => damage(e)?,
+            };
+            problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });
+        }
+        Ok(problems)
+    }
+
+    /// Reads the events of a chunk.
+    ///
+    /// # Errors
+    /// When the block is damaged, is not the one that the index told of, or cannot be read.
+    pub fn load_chunk<'s>(
+        &self,
+        entry: &ChunkEntry,
+        scratch: &'s mut Scratch,
+    ) -> Result<Chunk<'s>, TraceError> {
+        let offset = entry.offset;
+        let (header, payload) = scratch.block(&self.source, offset, Kind::Events)?;
+        let (info, _, payload) =
+            chunk::split(payload).ok_or(TraceError::Damaged { offset, what: Kind::Events.damaged() })?;
+        if header.number != entry.number || header.process != entry.process.0 || info != entry.info {
+            return Err(TraceError::Damaged { offset, what: "another chunk than the index says" });
+        }
+        Ok(Chunk { process: entry.process, info, payload, offset })
+    }
+}

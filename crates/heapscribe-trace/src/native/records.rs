@@ -1,0 +1,146 @@
+//! The payloads of the small blocks: session, process, their ends, memory samples. Both ways; what
+//! follows the fields that are known was added by a later minor version.
+
+use heapscribe_wire::head::{ClockKind, DROP_COUNTERS};
+use heapscribe_wire::varint::zigzag;
+
+use super::fields::{Fields, put, put_from, put_list, put_text};
+use crate::model::{
+    ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessInfo, SessionEnd, SessionInfo, Stage,
+};
+
+pub(super) fn put_session(out: &mut Vec<u8>, s: &SessionInfo) {
+    put(out, s.started_mono_ns);
+    put(out, s.started_real_ns);
+    put_text(out, s.host.as_bytes());
+    put_text(out, s.version.as_bytes());
+    put_list(out, &s.command);
+}
+
+pub(super) fn get_session(payload: &[u8]) -> Option<SessionInfo> {
+    let mut f = Fields::new(payload);
+    Some(SessionInfo {
+        started_mono_ns: f.number()?,
+        started_real_ns: f.number()?,
+        host: f.string()?,
+        version: f.string()?,
+        command: f.list()?,
+    })
+}
+
+pub(super) fn put_session_end(out: &mut Vec<u8>, end: &SessionEnd) {
+    let (how, code) = match end.exit {
+        None => (0, 0),
+        Some(ExitStatus::Code(code)) => (1, code),
+        Some(ExitStatus::Signal(signal)) => (2, signal),
+    };
+    put(out, end.ended_mono_ns);
+    put(out, how);
+    put(out, zigzag(i64::from(code)));
+}
+
+pub(super) fn get_session_end(payload: &[u8]) -> Option<SessionEnd> {
+    let mut f = Fields::new(payload);
+    let ended_mono_ns = f.number()?;
+    let (how, code) = (f.number()?, i32::try_from(f.signed()?).ok()?);
+    let exit = match how {
+        1 => Some(ExitStatus::Code(code)),
+        2 => Some(ExitStatus::Signal(code)),
+        _ => None,
+    };
+    Some(SessionEnd { ended_mono_ns, exit })
+}
+
+pub(super) fn put_process(out: &mut Vec<u8>, p: &ProcessInfo) {
+    put(out, u64::from(p.pid));
+    put(out, u64::from(p.parent_pid));
+    put(out, p.stage as u64);
+    put(out, p.created_mono_ns);
+    put(out, p.created_real_ns);
+    put(out, p.parent_created_mono_ns);
+    put(out, p.created_ticks);
+    put(out, p.clock_kind as u64);
+    put(out, u64::from(p.clock_shift));
+    put_text(out, &p.exe);
+    put_list(out, &p.command);
+}
+
+pub(super) fn get_process(payload: &[u8]) -> Option<ProcessInfo> {
+    let mut f = Fields::new(payload);
+    Some(ProcessInfo {
+        pid: f.small()?,
+        parent_pid: f.small()?,
+        stage: [Stage::Execed, Stage::Forked].get(f.number()? as usize).copied()?,
+        created_mono_ns: f.number()?,
+        created_real_ns: f.number()?,
+        parent_created_mono_ns: f.number()?,
+        created_ticks: f.number()?,
+        clock_kind: [ClockKind::Monotonic, ClockKind::Tsc].get(f.number()? as usize).copied()?,
+        clock_shift: f.small().filter(|shift| *shift < 32)?,
+        exe: f.text()?.to_vec(),
+        command: f.list()?,
+    })
+}
+
+const HOW: [HowEnded; 4] = [HowEnded::Unknown, HowEnded::Exited, HowEnded::Execed, HowEnded::Abandoned];
+
+pub(super) fn put_process_end(out: &mut Vec<u8>, end: &ProcessEnd) {
+    put(out, end.ended_mono_ns);
+    put(out, HOW.iter().position(|how| *how == end.how).unwrap_or(0) as u64);
+    put(out, u64::from(end.threads));
+    put(out, end.own_bytes);
+    put(out, end.spilled_bytes);
+    put_text(out, end.lost_note.as_bytes());
+    put(out, end.drops.len() as u64);
+    end.drops.iter().for_each(|n| put(out, *n));
+}
+
+pub(super) fn get_process_end(payload: &[u8]) -> Option<ProcessEnd> {
+    let mut f = Fields::new(payload);
+    let mut end = ProcessEnd {
+        ended_mono_ns: f.number()?,
+        how: HOW.get(f.number()? as usize).copied().unwrap_or_default(),
+        threads: f.small()?,
+        own_bytes: f.number()?,
+        spilled_bytes: f.number()?,
+        lost_note: f.string()?,
+        drops: [0; DROP_COUNTERS],
+    };
+    let counters = f.number()?.min(DROP_COUNTERS as u64) as usize;
+    for drops in &mut end.drops[..counters] {
+        *drops = f.number()?;
+    }
+    Some(end)
+}
+
+pub(super) fn put_memory(out: &mut Vec<u8>, samples: &[MemorySample]) {
+    let mut last = MemorySample::default();
+    for s in samples {
+        put_from(out, s.mono_ns, last.mono_ns);
+        put_from(out, s.rss_bytes, last.rss_bytes);
+        put_from(out, s.shared_bytes, last.shared_bytes);
+        put_from(out, s.virtual_bytes, last.virtual_bytes);
+        last = *s;
+    }
+}
+
+/// Hands the samples to `visit`; whether all of the bytes were some.
+pub(super) fn get_memory(payload: &[u8], mut visit: impl FnMut(&MemorySample)) -> bool {
+    let mut f = Fields::new(payload);
+    let mut last = MemorySample::default();
+    while !f.is_empty() {
+        let Some(sample) = get_sample(&mut f, &last) else { return false };
+        visit(&sample);
+        last = sample;
+    }
+    true
+}
+
+fn get_sample(f: &mut Fields<'_>, last: &MemorySample) -> Option<MemorySample> {
+    Some(MemorySample {
+        mono_ns: f.number_from(last.mono_ns)?,
+        rss_bytes: f.number_from(last.rss_bytes)?,
+        shared_bytes: f.number_from(last.shared_bytes)?,
+        virtual_bytes: f.number_from(last.virtual_bytes)?,
+    })
+}

@@ -1,0 +1,147 @@
+//! What is left of a trace without its index: every block that can be found.
+//!
+//! Blocks stand one behind the other. Where there is none, or one is damaged and none stands behind it,
+//! the next is searched by its first bytes. A header has its own CRC, so that a match by chance is none;
+//! blocks are numbered, so that it is noticed when one is missing, stands twice or is part of another.
+
+use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Kind, SYNC};
+use super::catalog::Catalog;
+use super::chunk;
+use super::load::{Scratch, read_header};
+use crate::error::TraceError;
+use crate::model::{ChunkEntry, ProcessIndex};
+use crate::source::{Source, read_up_to};
+use crate::sums::ChunkSums;
+
+/// Bytes that are read first when a header is searched, then twice as many each time: most are near, and
+/// a file with damage everywhere must not be read over and over.
+const SEARCH_BYTES_MIN: usize = 256;
+const SEARCH_BYTES_MAX: usize = 64 << 10;
+
+/// Goes through the blocks from `at` to `end`.
+pub(super) struct Scanner<'a, S> {
+    source: &'a S,
+    at: u64,
+    end: u64,
+    number: u32,
+    /// Bytes that may be read a second time when a damaged block is searched for others within it: as
+    /// many as there are, or a file of lying lengths would take the square of its length.
+    second_look_bytes: u64,
+    scratch: Scratch,
+    found: Vec<u8>,
+}
+
+impl<'a, S: Source> Scanner<'a, S> {
+    pub(super) fn new(source: &'a S, start: u64, end: u64) -> Self {
+        let scratch = Scratch::default();
+        Scanner { source, at: start, end, number: 0, second_look_bytes: end, scratch, found: Vec::new() }
+    }
+
+    /// Fills the catalog. Each round moves on by at least one byte.
+    pub(super) fn run(mut self, catalog: &mut Catalog) -> Result<(), TraceError> {
+        while self.at < self.end {
+            let start = self.at;
+            match read_header(self.source, start) {
+                Ok(header) => self.block(&header, catalog)?,
+                Err(e @ TraceError::Io { .. }) => return Err(e),
+                Err(TraceError::Damaged { what, .. }) => {
+                    self.at = self.search(start + 1)?;
+                    catalog.problem(start, self.at - start, what);
+                }
+                Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, header: &BlockHeader, catalog: &mut Catalog) -> Result<(), TraceError> {
+        let start = self.at;
+        let what = match self.take(header, catalog) {
+            Ok(()) => {
+                self.at = start.saturating_add(header.file_bytes()).min(self.end);
+                return Ok(());
+            }
+            Err(e @ TraceError::Io { .. }) => return Err(e),
+            Err(TraceError::Damaged { what, .. }) => what,
+            Err(_) => "damaged block",
+        };
+        self.at = self.after_damage(start, header)?;
+        catalog.problem(start, self.at - start, what);
+        Ok(())
+    }
+
+    /// Where to go on after a damaged block: behind it if a block or the end is there, else at the first
+    /// block after its header, because it may be bytes that are missing.
+    fn after_damage(&mut self, start: u64, header: &BlockHeader) -> Result<u64, TraceError> {
+        let behind = start.saturating_add(header.file_bytes());
+        if behind == self.end || (behind < self.end && read_header(self.source, behind).is_ok()) {
+            return Ok(behind);
+        }
+        let cost = header.file_bytes();
+        if self.second_look_bytes < cost {
+            return Ok(behind.min(self.end));
+        }
+        self.second_look_bytes -= cost;
+        self.search(start + BLOCK_HEADER_BYTES as u64)
+    }
+
+    fn take(&mut self, header: &BlockHeader, catalog: &mut Catalog) -> Result<(), TraceError> {
+        let offset = self.at;
+        let damaged = |what| TraceError::Damaged { offset, what };
+        if offset + BLOCK_HEADER_BYTES as u64 + u64::from(header.stored_bytes) > self.end {
+            return Err(damaged("the file ends within a block"));
+        }
+        if header.number < self.number {
+            return Err(damaged("a block that was before or is part of another"));
+        }
+        if header.number > self.number {
+            catalog.problem(offset, 0, "blocks are missing before this one");
+        }
+        self.number = header.number.saturating_add(1);
+        let payload = self.scratch.payload(self.source, offset, header)?;
+        let Some(kind) = Kind::from_number(header.kind) else { return Ok(()) };
+        if !Catalog::belongs(kind, header.process) {
+            return Err(damaged("block of no or of the wrong process"));
+        }
+        catalog.place(kind, header.process, offset);
+        if kind == Kind::Events {
+            let entry = events(header, offset, payload).ok_or(damaged(kind.damaged()))?;
+            catalog.chunk(entry);
+        }
+        catalog.record(kind, header.process, payload).ok_or(damaged(kind.damaged()))
+    }
+
+    /// Where the next header stands from `from` on; the end when there is none.
+    fn search(&mut self, from: u64) -> Result<u64, TraceError> {
+        let mut at = from;
+        let mut bytes = SEARCH_BYTES_MIN;
+        while at < self.end {
+            self.found.resize(bytes, 0);
+            let n = read_up_to(self.source, at, &mut self.found)
+                .map_err(|error| TraceError::Io { offset: at, error })?;
+            if let Some(found) = find_header(&self.found[..n]) {
+                return Ok((at + found as u64).min(self.end));
+            }
+            if n < bytes {
+                break;
+            }
+            at += (n - (BLOCK_HEADER_BYTES - 1)) as u64;
+            bytes = (2 * bytes).min(SEARCH_BYTES_MAX);
+        }
+        Ok(self.end)
+    }
+}
+
+fn find_header(bytes: &[u8]) -> Option<usize> {
+    let is_header =
+        |w: &[u8]| w[..4] == SYNC && <&[u8; 32]>::try_from(w).is_ok_and(|w| BlockHeader::decode(w).is_ok());
+    bytes.windows(BLOCK_HEADER_BYTES).position(is_header)
+}
+
+fn events(header: &BlockHeader, offset: u64, payload: &[u8]) -> Option<ChunkEntry> {
+    let (info, cut_bytes, events) = chunk::split(payload)?;
+    let mut sums = ChunkSums::of(&info, events);
+    sums.cut_bytes = sums.cut_bytes.saturating_add(cut_bytes);
+    let process = ProcessIndex(header.process);
+    Some(ChunkEntry { process, info, sums, offset, number: header.number, ..ChunkEntry::default() })
+}

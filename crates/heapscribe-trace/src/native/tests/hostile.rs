@@ -1,0 +1,134 @@
+//! Files that were made to harm: every checksum is right, everything behind them lies.
+
+use super::super::block::{BLOCK_HEADER_BYTES, BlockHeader, Codec, Kind, NO_PROCESS};
+use super::super::header::file_header;
+use super::damage::{Rng, mutate};
+use super::resealed::reseal;
+use super::*;
+
+/// A file of these blocks, well formed and without an end.
+fn file(blocks: &[(Kind, Codec, u32, u32, &[u8])]) -> Vec<u8> {
+    let mut out = file_header(0).to_vec();
+    for (number, (kind, codec, process, raw_bytes, stored)) in blocks.iter().enumerate() {
+        let header = BlockHeader {
+            kind: *kind as u8,
+            codec: *codec as u8,
+            process: *process,
+            number: number as u32,
+            raw_bytes: *raw_bytes,
+            stored_bytes: stored.len() as u32,
+            crc: crc32c::crc32c(stored),
+        };
+        out.extend_from_slice(&header.encode());
+        out.extend_from_slice(stored);
+        out.resize(out.len().next_multiple_of(8), 0);
+    }
+    out
+}
+
+fn problems(blocks: &[(Kind, Codec, u32, u32, &[u8])]) -> Vec<&'static str> {
+    let told = tell(file(blocks)).unwrap();
+    told.problems[1..].iter().map(|p| p.what).collect()
+}
+
+#[test]
+fn ten_thousand_lies_under_right_checksums() {
+    let mut rng = Rng(0x0123_4567_89ab_cdef);
+    for round in 0..10_000 {
+        let mut bytes = sample(round % 2);
+        (0..1 + rng.below(4)).for_each(|_| mutate(&mut bytes, &mut rng));
+        reseal(&mut bytes);
+        let source = Counted { bytes: &bytes, read: Cell::new(0) };
+        if let Err(e) = tell(&source) {
+            assert!(e.to_string().contains("byte"), "{round}: {e}");
+        }
+        assert!(source.read.get() < 100 * bytes.len() as u64 + 4096, "{round}: {}", source.read.get());
+    }
+}
+
+#[test]
+fn lengths_that_no_block_has_are_refused() {
+    let most = BLOCK_MAX as u32;
+    assert_eq!(problems(&[(Kind::Memory, Codec::Zstd, 0, most + 1, b"x")]), ["block longer than blocks are"]);
+    let events = (1 << 16) + 57;
+    assert_eq!(problems(&[(Kind::Events, Codec::Zstd, 0, events, b"x")]), ["block longer than blocks are"]);
+    let longer = "block that is longer stored than raw";
+    assert_eq!(problems(&[(Kind::Memory, Codec::Zstd, 0, 1, b"xy")]), [longer]);
+}
+
+const BLOCK_MAX: usize = super::super::block::BLOCK_BYTES_MAX;
+
+#[test]
+fn a_frame_of_another_length_than_told_is_damage() {
+    let frame = zstd::bulk::compress(&[0; 1000], 1).unwrap();
+    for raw_bytes in [999, 1001, 1 << 20] {
+        assert_eq!(
+            problems(&[(Kind::Events, Codec::Zstd, 0, raw_bytes.min(65_000), &frame)]),
+            ["damaged events block"]
+        );
+    }
+    assert_eq!(
+        problems(&[(Kind::Session, Codec::Zstd, NO_PROCESS, 1000, &frame)]),
+        ["damaged session block"]
+    );
+}
+
+#[test]
+fn definitions_that_go_back_or_far_ahead_are_not_told() {
+    let block = |next_node: u32| {
+        let mut out = next_node.to_le_bytes().to_vec();
+        out.extend_from_slice(&[0; 12]);
+        out.extend_from_slice(&definition_bytes(
+            &[Definition::Cut { reason: 1 }],
+            &mut Position { next_node, last_pc: 0 },
+        ));
+        out
+    };
+    let all: Vec<_> = [5, 5, 0, u32::MAX - 1, 1 << 26, 6].map(block).to_vec();
+    let blocks: Vec<_> =
+        all.iter().map(|b| (Kind::Definitions, Codec::Raw, 7, b.len() as u32, &b[..])).collect();
+    let told = tell(file(&blocks)).unwrap();
+    assert_eq!(
+        told.definitions,
+        ["ProcessIndex(7) StackId(5) Cut { reason: 1 }", "ProcessIndex(7) StackId(6) Cut { reason: 1 }"]
+    );
+    assert_eq!(told.problems.len(), 1 + 1 + 4, "{:?}", told.problems);
+}
+
+#[test]
+fn many_headers_that_claim_the_same_bytes_take_no_square_of_time() {
+    let one = &file(&[(Kind::Memory, Codec::Raw, 0, 0, b"")])[32..];
+    let mut bytes = file_header(0).to_vec();
+    for number in 0..20_000u32 {
+        let mut header = BlockHeader::decode(one.try_into().unwrap()).unwrap();
+        (header.number, header.raw_bytes, header.stored_bytes) = (number, 500_000, 500_000);
+        bytes.extend_from_slice(&header.encode());
+    }
+    let source = Counted { bytes: &bytes, read: Cell::new(0) };
+    let told = tell(&source).unwrap();
+    assert!(told.problems.len() > 1);
+    let most = (20 * bytes.len() + 64 * BLOCK_HEADER_BYTES) as u64;
+    assert!(source.read.get() < most, "{} of {}", source.read.get(), bytes.len());
+}
+
+#[test]
+fn blocks_of_a_later_minor_version_are_passed_over() {
+    let mut bytes = file(&[(Kind::Memory, Codec::Raw, 0, 3, b"abc")]);
+    bytes[32 + 4] = 200;
+    reseal(&mut bytes);
+    assert_eq!(tell(&bytes).unwrap().problems.len(), 1);
+}
+
+#[test]
+fn damage_everywhere_is_read_a_few_times_at_most() {
+    let one = file(&[(Kind::Memory, Codec::Raw, 0, 0, b"")])[32..].to_vec();
+    let mut bytes = file_header(0).to_vec();
+    for number in 0..10_000u32 {
+        let header = BlockHeader { number, ..BlockHeader::decode(one[..].try_into().unwrap()).unwrap() };
+        bytes.extend_from_slice(&header.encode());
+        bytes.extend_from_slice(b"\xf1hsB and no more");
+    }
+    let source = Counted { bytes: &bytes, read: Cell::new(0) };
+    assert_eq!(tell(&source).unwrap().problems.len(), 10_001);
+    assert!(source.read.get() < 16 * bytes.len() as u64, "{} of {}", source.read.get(), bytes.len());
+}

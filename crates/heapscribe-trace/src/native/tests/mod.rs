@@ -1,0 +1,188 @@
+//! What all tests of the format need: a small trace with one of everything, and all that a trace says.
+
+mod damage;
+mod hostile;
+mod resealed;
+mod round_trip;
+
+use std::cell::Cell;
+use std::io;
+
+use heapscribe_wire::defs::{Definition, Module, Node, Position};
+use heapscribe_wire::head::{ClockKind, DROP_COUNTERS};
+use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
+use heapscribe_wire::limits::EVENT_BYTES_MAX;
+use heapscribe_wire::record::{Block, Call, Event};
+
+use crate::model::*;
+use crate::{Problem, Scratch, Source, Trace, TraceError, Writer};
+
+pub(super) fn event_bytes(events: &[(u64, Event)]) -> Vec<u8> {
+    let (mut out, mut at) = (Vec::new(), [0; EVENT_BYTES_MAX]);
+    for (dt, event) in events {
+        let n = event.encode(*dt, &mut at);
+        out.extend_from_slice(&at[..n]);
+    }
+    out
+}
+
+pub(super) fn definition_bytes(definitions: &[Definition<'_>], position: &mut Position) -> Vec<u8> {
+    let mut out = Vec::new();
+    for d in definitions {
+        let mut at = [0; heapscribe_wire::defs::DEFINITION_BYTES_MAX];
+        let n = d.encode(position, &mut at).unwrap();
+        out.extend_from_slice(&at[..n]);
+    }
+    out
+}
+
+fn some_definitions(position: &mut Position) -> Vec<u8> {
+    let module = Module { start: 1 << 30, end: 1 << 31, bias: 4096, name: b"/bin/x", build_id: &[1, 2] };
+    let node = |parent, pc| {
+        Definition::Node(Node { parent: StackId(parent), pc: CodeAddress(pc), guessed: false, exact: false })
+    };
+    let first = position.next_node;
+    let thread = Definition::Thread { id: ThreadId(1), tid: 9, born_ticks: 5, name: b"main" };
+    let root = Definition::Cut { reason: 5 };
+    definition_bytes(&[thread, Definition::Module(module), root, node(first, 1 << 30)], position)
+}
+
+pub(super) fn some_events(seed: u64) -> Vec<u8> {
+    let stack = StackId(2);
+    let block = |size_bytes, birth_thread| Block { size_bytes, stack, age_ticks: 7, birth_thread };
+    event_bytes(&[
+        (1, Event::Alloc { call: Call::Malloc, size_bytes: 100 + seed, stack, align_log2: 0 }),
+        (2, Event::Alloc { call: Call::Memalign, size_bytes: 64, stack, align_log2: 6 }),
+        (300, Event::Free { call: Call::Free, block: block(64, Some(ThreadId(2))) }),
+        (1, Event::Realloc { call: Call::Realloc, old: block(100 + seed, None), size_bytes: 5, stack }),
+        (1, Event::Failed { call: Call::Calloc, size_bytes: 1 << 60, stack }),
+        (9, Event::UnknownFree { call: Call::Free }),
+        (9, Event::UnknownRealloc { call: Call::Realloc, size_bytes: 40, stack }),
+        (1, Event::Lost { count: 12, reason: 0 }),
+    ])
+}
+
+pub(super) fn process_info(pid: u32) -> ProcessInfo {
+    ProcessInfo {
+        pid,
+        parent_pid: 1,
+        stage: Stage::Forked,
+        created_mono_ns: 1_000_000 * u64::from(pid),
+        created_real_ns: 1 << 60,
+        parent_created_mono_ns: 77,
+        created_ticks: 50_000 * u64::from(pid),
+        clock_kind: ClockKind::Tsc,
+        clock_shift: 5,
+        exe: b"/bin/x".to_vec(),
+        command: vec![b"x".to_vec(), b"".to_vec(), b"-y\xff".to_vec()],
+    }
+}
+
+fn write_process(w: &mut Writer, pid: u32, out: &mut Vec<u8>) {
+    let process = w.process(&process_info(pid), out);
+    let mut position = Position::default();
+    for sequence in 0..2 {
+        let begins = position;
+        let bytes = some_definitions(&mut position);
+        assert_eq!(w.definitions(process, begins, &bytes, out).position, position);
+        let begin_mono_ns = 1_000_000 * u64::from(pid) + 500_000 * sequence;
+        let begin_ticks = begin_mono_ns / 20;
+        let info = ChunkInfo { thread: 1, sequence, begin_ticks, begin_mono_ns, ..ChunkInfo::default() };
+        w.events(process, &info, &some_events(sequence), out);
+    }
+    let sample = MemorySample { mono_ns: 5, rss_bytes: 1 << 20, shared_bytes: 4096, virtual_bytes: 1 << 30 };
+    w.memory(process, &[sample, MemorySample { mono_ns: 6, ..sample }], out);
+    let mut drops = [0; DROP_COUNTERS];
+    drops[3] = 4;
+    let end = ProcessEnd { how: HowEnded::Execed, drops, lost_note: "n".into(), ..ProcessEnd::default() };
+    w.process_end(process, &end, out);
+}
+
+/// A small trace with one of everything.
+pub(super) fn sample(level: i32) -> Vec<u8> {
+    let mut w = Writer::new();
+    w.set_level(level);
+    let mut out = Vec::new();
+    let session = SessionInfo {
+        command: vec![b"x".to_vec()],
+        host: "here".into(),
+        version: "0.1.0".into(),
+        started_real_ns: 3,
+        started_mono_ns: 4,
+    };
+    w.start(&session, &mut out);
+    write_process(&mut w, 10, &mut out);
+    write_process(&mut w, 11, &mut out);
+    w.session_end(&SessionEnd { ended_mono_ns: 8, exit: Some(ExitStatus::Signal(9)) }, &mut out);
+    w.finish(&mut out);
+    assert_eq!(out.len() as u64, w.bytes());
+    out
+}
+
+/// Everything that a trace says, and everything that was wrong with it.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Told {
+    pub session: Option<SessionInfo>,
+    pub session_end: Option<SessionEnd>,
+    pub processes: Vec<Process>,
+    pub chunks: Vec<ChunkEntry>,
+    pub definitions: Vec<String>,
+    pub memory: Vec<MemorySample>,
+    pub events: Vec<(u64, Event)>,
+    pub problems: Vec<Problem>,
+    pub errors: Vec<String>,
+}
+
+impl Told {
+    pub(super) fn is_clean(&self) -> bool {
+        self.problems.is_empty() && self.errors.is_empty()
+    }
+}
+
+pub(super) fn tell<S: Source>(source: S) -> Result<Told, TraceError> {
+    let trace = Trace::open(source)?;
+    let mut scratch = Scratch::default();
+    let mut told = Told {
+        session: trace.session().cloned(),
+        session_end: trace.session_end().copied(),
+        processes: trace.processes().to_vec(),
+        chunks: trace.chunks().to_vec(),
+        problems: trace.problems().to_vec(),
+        ..Told::default()
+    };
+    for process in trace.processes() {
+        let mut definitions = |id: StackId, d: &Definition<'_>| {
+            told.definitions.push(format!("{:?} {id:?} {d:?}", process.index));
+        };
+        told.problems.extend(trace.definitions(process.index, &mut scratch, &mut definitions)?);
+        let samples = &mut told.memory;
+        told.problems.extend(trace.memory(process.index, &mut scratch, |s| samples.push(*s))?);
+    }
+    for entry in trace.chunks() {
+        let mut visit = |ticks, event: &Event| told.events.push((ticks, *event));
+        let chunk = trace.load_chunk(entry, &mut scratch);
+        if let Err(e) = chunk.and_then(|chunk| chunk.for_each(&mut visit)) {
+            told.errors.push(e.to_string());
+        }
+        let _ = trace.clock(entry.process).time_ns(&entry.info, u64::MAX);
+    }
+    Ok(told)
+}
+
+/// Counts what is read, so that a test can say "not much" without a clock.
+pub(super) struct Counted<'a> {
+    pub bytes: &'a [u8],
+    pub read: Cell<u64>,
+}
+
+impl Source for Counted<'_> {
+    fn len(&self) -> u64 {
+        Source::len(self.bytes)
+    }
+
+    fn read_at(&self, offset: u64, at: &mut [u8]) -> io::Result<usize> {
+        let n = self.bytes.read_at(offset, at)?;
+        self.read.set(self.read.get() + n as u64 + 1);
+        Ok(n)
+    }
+}

@@ -1,0 +1,267 @@
+//! Writes a trace: takes what is to be written, appends bytes to a buffer of the caller.
+
+use heapscribe_wire::defs::{BadDefinition, DEFINITION_BYTES_MAX, Definitions, Position};
+use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
+use zstd::bulk::Compressor;
+
+use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Codec, Kind, NO_PROCESS};
+use super::header::{FOOTER_BYTES, Footer, file_header};
+use super::index::IndexBuilder;
+use super::{chunk, records};
+use crate::model::{ChunkInfo, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
+use crate::sums::ChunkSums;
+
+/// Level of zstd that is used when none is asked for.
+pub const DEFAULT_LEVEL: i32 = 1;
+
+/// Bytes of definitions in one block: little is lost when one is damaged.
+const DEFINITIONS_SLICE_BYTES: usize = 256 << 10;
+/// Memory samples in one block.
+const SAMPLES_PER_BLOCK: usize = 4096;
+
+/// Writes a trace. The bytes that its functions append to `out` are to be written to the file in this
+/// order. The writer itself keeps the list for the next index block (about 64 KiB), a buffer of 256 KiB and
+/// the compressor, however long the trace becomes.
+pub struct Writer {
+    packer: Packer,
+    index: IndexBuilder,
+    raw: Vec<u8>,
+    bytes: u64,
+    number: u32,
+    processes: u32,
+}
+
+/// How much of the definitions was taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DefinitionsTaken {
+    /// Where the numbering stands after them; what the next bytes start at.
+    pub position: Position,
+    /// Bytes taken: whole definitions.
+    pub bytes: usize,
+    /// What stopped it before the end. When it is a cut definition that is still being written, give the
+    /// bytes from there on again with more behind them.
+    pub bad: Option<BadDefinition>,
+}
+
+impl Default for Writer {
+    fn default() -> Self {
+        Writer::new()
+    }
+}
+
+impl std::fmt::Debug for Writer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("bytes", &self.bytes).field("blocks", &self.number).finish()
+    }
+}
+
+impl Writer {
+    /// A writer that compresses at [`DEFAULT_LEVEL`].
+    pub fn new() -> Writer {
+        let mut packer = Packer { level: 0, compressor: None };
+        packer.set_level(DEFAULT_LEVEL);
+        let raw = Vec::with_capacity(DEFINITIONS_SLICE_BYTES + DEFINITION_BYTES_MAX);
+        Writer { packer, index: IndexBuilder::default(), raw, bytes: 0, number: 0, processes: 0 }
+    }
+
+    /// Compresses at this level of zstd from now on; 0 does not compress.
+    pub fn set_level(&mut self, level: i32) {
+        self.packer.set_level(level);
+    }
+
+    /// Begins the file. Must come first.
+    pub fn start(&mut self, session: &SessionInfo, out: &mut Vec<u8>) {
+        let header = file_header(session.started_real_ns);
+        out.extend_from_slice(&header);
+        self.bytes = header.len() as u64;
+        self.index.begin(0, self.bytes, 0);
+        self.raw.clear();
+        records::put_session(&mut self.raw, session);
+        self.listed(Kind::Session, NO_PROCESS, out);
+    }
+
+    /// Tells of a process image and gives it its number.
+    pub fn process(&mut self, info: &ProcessInfo, out: &mut Vec<u8>) -> ProcessIndex {
+        let index = self.processes;
+        self.processes += 1;
+        self.raw.clear();
+        records::put_process(&mut self.raw, info);
+        self.listed(Kind::Process, index, out);
+        ProcessIndex(index)
+    }
+
+    /// Writes a piece of a process's definitions, which starts at a definition and at `position` of the
+    /// numbering. Must come before the first events that need it.
+    pub fn definitions(
+        &mut self,
+        process: ProcessIndex,
+        position: Position,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+    ) -> DefinitionsTaken {
+        let mut reader = Definitions::new(bytes, position);
+        let mut bad = None;
+        while bad.is_none() && reader.offset() < bytes.len() {
+            let (start, begins) = (reader.offset(), reader.position());
+            while reader.offset() - start < DEFINITIONS_SLICE_BYTES {
+                match reader.next() {
+                    Some(Ok(_)) => {}
+                    Some(Err(why)) => bad = Some(why),
+                    None => break,
+                }
+            }
+            self.definitions_slice(process, begins, &bytes[start..reader.offset()], out);
+        }
+        DefinitionsTaken { position: reader.position(), bytes: reader.offset(), bad }
+    }
+
+    fn definitions_slice(&mut self, process: ProcessIndex, from: Position, bytes: &[u8], out: &mut Vec<u8>) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.raw.clear();
+        self.raw.extend_from_slice(&from.next_node.to_le_bytes());
+        self.raw.extend_from_slice(&[0; 4]);
+        self.raw.extend_from_slice(&from.last_pc.to_le_bytes());
+        self.raw.extend_from_slice(bytes);
+        self.listed(Kind::Definitions, process.0, out);
+    }
+
+    /// Writes a chunk's events up to the first that is none. The sums tell how far that was.
+    pub fn events(
+        &mut self,
+        process: ProcessIndex,
+        info: &ChunkInfo,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> ChunkSums {
+        let mut sums = ChunkSums::of(info, payload.get(..CHUNK_PAYLOAD_BYTES).unwrap_or(payload));
+        let kept = sums.payload_bytes as usize;
+        sums.cut_bytes = u32::try_from(payload.len() - kept).unwrap_or(u32::MAX);
+        self.raw.clear();
+        chunk::put_prefix(&mut self.raw, info, sums.cut_bytes);
+        self.raw.extend_from_slice(&payload[..kept]);
+        let file_bytes = self.emit(Kind::Events, process.0, out);
+        self.index.chunk(process.0, file_bytes, info, &sums);
+        self.write_full_index(out);
+        sums
+    }
+
+    /// Writes memory samples of a process.
+    pub fn memory(&mut self, process: ProcessIndex, samples: &[MemorySample], out: &mut Vec<u8>) {
+        for piece in samples.chunks(SAMPLES_PER_BLOCK) {
+            self.raw.clear();
+            records::put_memory(&mut self.raw, piece);
+            self.listed(Kind::Memory, process.0, out);
+        }
+    }
+
+    /// Tells how a process image ended.
+    pub fn process_end(&mut self, process: ProcessIndex, end: &ProcessEnd, out: &mut Vec<u8>) {
+        self.raw.clear();
+        records::put_process_end(&mut self.raw, end);
+        self.listed(Kind::ProcessEnd, process.0, out);
+    }
+
+    /// Tells how the recording ended.
+    pub fn session_end(&mut self, end: &SessionEnd, out: &mut Vec<u8>) {
+        self.raw.clear();
+        records::put_session_end(&mut self.raw, end);
+        self.listed(Kind::SessionEnd, NO_PROCESS, out);
+    }
+
+    /// Ends the file: the rest of the index and the footer. Nothing can follow.
+    pub fn finish(&mut self, out: &mut Vec<u8>) {
+        let index_offset = self.bytes;
+        self.write_index(out);
+        self.bytes += FOOTER_BYTES as u64;
+        let footer = Footer { index_offset, file_bytes: self.bytes, blocks: self.number };
+        out.extend_from_slice(&footer.encode());
+    }
+
+    /// Bytes of the file so far.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    fn listed(&mut self, kind: Kind, process: u32, out: &mut Vec<u8>) {
+        let file_bytes = self.emit(kind, process, out);
+        self.index.block(kind, process, file_bytes);
+        self.write_full_index(out);
+    }
+
+    fn write_full_index(&mut self, out: &mut Vec<u8>) {
+        if self.index.is_full() {
+            self.write_index(out);
+        }
+    }
+
+    fn write_index(&mut self, out: &mut Vec<u8>) {
+        let offset = self.bytes;
+        self.raw.clear();
+        self.index.write(&mut self.raw);
+        self.emit(Kind::Index, NO_PROCESS, out);
+        self.index.begin(offset, self.bytes, self.number);
+    }
+
+    fn emit(&mut self, kind: Kind, process: u32, out: &mut Vec<u8>) -> u64 {
+        let file_bytes = self.packer.block(kind, process, self.number, &self.raw, out);
+        self.number = self.number.wrapping_add(1);
+        self.bytes += file_bytes;
+        file_bytes
+    }
+}
+
+/// Makes blocks of payloads, with one compression context for all.
+struct Packer {
+    level: i32,
+    compressor: Option<Compressor<'static>>,
+}
+
+impl Packer {
+    /// Without a compressor (level 0, no memory) blocks are stored as they are.
+    fn set_level(&mut self, level: i32) {
+        if level != self.level {
+            self.level = level;
+            self.compressor = if level == 0 { None } else { Compressor::new(level).ok() };
+        }
+    }
+
+    /// Appends a block to `out`: how many bytes.
+    fn block(&mut self, kind: Kind, process: u32, number: u32, raw: &[u8], out: &mut Vec<u8>) -> u64 {
+        let start = out.len();
+        let body = start + BLOCK_HEADER_BYTES;
+        out.resize(body + raw.len().next_multiple_of(8), 0);
+        let (codec, stored) = match self.compress(kind, raw, &mut out[body..]) {
+            Some(n) => (Codec::Zstd, n),
+            None => {
+                out[body..body + raw.len()].copy_from_slice(raw);
+                (Codec::Raw, raw.len())
+            }
+        };
+        let crc = crc32c::crc32c(&out[body..body + stored]);
+        let header = BlockHeader {
+            kind: kind as u8,
+            codec: codec as u8,
+            process,
+            number,
+            raw_bytes: raw.len() as u32,
+            stored_bytes: stored as u32,
+            crc,
+        };
+        out[start..body].copy_from_slice(&header.encode());
+        let end = body + stored.next_multiple_of(8);
+        out[body + stored..end].fill(0);
+        out.truncate(end);
+        header.file_bytes()
+    }
+
+    /// Compresses to `at`; `None` when it is not to be or does not get smaller.
+    fn compress(&mut self, kind: Kind, raw: &[u8], at: &mut [u8]) -> Option<usize> {
+        if !kind.compresses() {
+            return None;
+        }
+        let n = self.compressor.as_mut()?.compress_to_buffer(raw, at).ok()?;
+        (n < raw.len()).then_some(n)
+    }
+}

@@ -1,0 +1,133 @@
+//! What the events of a chunk add up to. The index of a trace holds these, so that totals, timelines and
+//! the search for the peak need not decode the events.
+
+use heapscribe_wire::record::{Call, Event, Events};
+
+use crate::model::ChunkInfo;
+
+/// What the events of one chunk add up to. Sums that would overflow stay at their limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ChunkSums {
+    /// Events, `lost` ones included.
+    pub events: u32,
+    /// Blocks handed out, by `realloc(NULL, n)` too.
+    pub allocs: u32,
+    /// Known blocks given back, by `realloc(p, 0)` too.
+    pub frees: u32,
+    /// Known blocks that became others.
+    pub reallocs: u32,
+    /// Calls that gave NULL.
+    pub failed: u32,
+    /// Unknown blocks that were given back.
+    pub unknown_frees: u32,
+    /// Unknown blocks that became others.
+    pub unknown_reallocs: u32,
+    /// Calls by function, the failed ones too; index is a [`Call`] as a number.
+    pub calls: [u32; Call::ALL.len()],
+    /// Events that are missing in this chunk.
+    pub lost_events: u64,
+    /// Bytes of all blocks that came, by alloc, realloc and unknown realloc.
+    pub alloc_bytes: u64,
+    /// Bytes of all known blocks that went, by free and realloc.
+    pub freed_bytes: u64,
+    /// Bytes that came less bytes that went.
+    pub net_bytes: i64,
+    /// The largest `net_bytes` after any of the events, at least 0 (before the first).
+    pub max_net_bytes: i64,
+    /// Ticks of the event after which `max_net_bytes` was first reached; `begin_ticks` when it is 0.
+    pub max_net_ticks: u64,
+    /// Blocks that came less known blocks that went.
+    pub net_blocks: i64,
+    /// Ticks of the first event; `begin_ticks` without one.
+    pub first_ticks: u64,
+    /// Ticks of the last event; `begin_ticks` without one.
+    pub last_ticks: u64,
+    /// Bytes of events that are in the trace.
+    pub payload_bytes: u32,
+    /// Bytes after them that were no events when the trace was written and are not in it.
+    pub cut_bytes: u32,
+}
+
+impl ChunkSums {
+    /// Sums the events of `payload` up to the first that is none; `payload_bytes` is how far that went,
+    /// `cut_bytes` the rest.
+    pub fn of(info: &ChunkInfo, payload: &[u8]) -> ChunkSums {
+        let mut sums = ChunkSums {
+            max_net_ticks: info.begin_ticks,
+            first_ticks: info.begin_ticks,
+            last_ticks: info.begin_ticks,
+            ..ChunkSums::default()
+        };
+        let mut events = Events::new(payload);
+        while let Some(Ok((dt, event))) = events.next() {
+            sums.last_ticks = sums.last_ticks.wrapping_add(dt);
+            if sums.events == 0 {
+                sums.first_ticks = sums.last_ticks;
+            }
+            sums.events += 1;
+            sums.add(&event);
+        }
+        sums.payload_bytes = events.offset() as u32;
+        sums.cut_bytes = (payload.len() - events.offset()) as u32;
+        sums
+    }
+
+    #[inline(always)]
+    fn add(&mut self, event: &Event) {
+        match *event {
+            Event::Alloc { call, size_bytes, .. } => {
+                self.call(call);
+                self.allocs += 1;
+                self.came(size_bytes);
+            }
+            Event::Free { call, block } => {
+                self.call(call);
+                self.frees += 1;
+                self.went(block.size_bytes);
+            }
+            Event::Realloc { call, old, size_bytes, .. } => {
+                self.call(call);
+                self.reallocs += 1;
+                self.went(old.size_bytes);
+                self.came(size_bytes);
+            }
+            Event::Failed { call, .. } => {
+                self.call(call);
+                self.failed += 1;
+            }
+            Event::UnknownFree { call } => {
+                self.call(call);
+                self.unknown_frees += 1;
+            }
+            Event::UnknownRealloc { call, size_bytes, .. } => {
+                self.call(call);
+                self.unknown_reallocs += 1;
+                self.came(size_bytes);
+            }
+            Event::Lost { count, .. } => self.lost_events = self.lost_events.saturating_add(count),
+        }
+    }
+
+    #[inline(always)]
+    fn call(&mut self, call: Call) {
+        self.calls[call as usize] += 1;
+    }
+
+    #[inline(always)]
+    fn came(&mut self, size_bytes: u64) {
+        self.alloc_bytes = self.alloc_bytes.saturating_add(size_bytes);
+        self.net_bytes = self.net_bytes.saturating_add_unsigned(size_bytes);
+        self.net_blocks += 1;
+        if self.net_bytes > self.max_net_bytes {
+            self.max_net_bytes = self.net_bytes;
+            self.max_net_ticks = self.last_ticks;
+        }
+    }
+
+    #[inline(always)]
+    fn went(&mut self, size_bytes: u64) {
+        self.freed_bytes = self.freed_bytes.saturating_add(size_bytes);
+        self.net_bytes = self.net_bytes.saturating_sub_unsigned(size_bytes);
+        self.net_blocks -= 1;
+    }
+}

@@ -1,0 +1,273 @@
+//! The command line: every command, every flag, every default, in one place.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::exit;
+
+/// Prints help with the examples first: most people look for a line to copy.
+const TEMPLATE: &str =
+    "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}\n";
+
+/// heapscribe writes down every block of a program's heap with its call stack, and explains the peak,
+/// the leaks and the blocks that live for a moment only.
+#[derive(Debug, Parser)]
+#[command(version, about, help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
+Examples:
+  heapscribe record -- ./server --port 80        run it, write heapscribe.server.<pid>.hst
+  heapscribe report heapscribe.server.4711.hst   explain what its heap did
+  heapscribe flame server.hst -o peak.svg --of peak
+  heapscribe dump server.hst | grep ' ! '        calls that were refused
+")]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Where sessions lie when nothing else is asked for: in memory.
+pub(crate) const SESSION_DIR: &str = "/dev/shm";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Record(RecordArgs),
+    Report(ReportArgs),
+    Dump(DumpArgs),
+    Flame(FlameArgs),
+    Collect(CollectArgs),
+}
+
+/// Run a program and write a trace of its heap
+#[derive(Clone, Debug, Args)]
+#[command(help_template = TEMPLATE, after_help = exit::HELP,
+          override_usage = "heapscribe record [OPTIONS] -- CMD [ARGS]...", before_help = "\
+Examples:
+  heapscribe record -- ./server --port 80
+  heapscribe record -o run.hst --quiet -- make -j8
+  heapscribe record --when-full drop -- ./control-loop     never make the program wait
+")]
+pub(crate) struct RecordArgs {
+    /// Where to write the trace [default: heapscribe.<program>.<pid>.hst in the working directory]
+    #[arg(short, long, value_name = "TRACE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// What the program does when the log is full: wait for us, or drop events and count them
+    #[arg(long, value_enum, default_value_t = WhenFull::Wait)]
+    pub(crate) when_full: WhenFull,
+
+    /// Size of each process's log, in chunks of 64 KiB
+    #[arg(long, value_name = "N", default_value_t = 64,
+          value_parser = clap::value_parser!(u32).range(2..=heapscribe_wire::limits::CHUNKS_MAX as i64))]
+    pub(crate) log_chunks: u32,
+
+    /// Where the shared files lie while the program runs; best in memory
+    #[arg(long, value_name = "DIR", default_value = SESSION_DIR)]
+    pub(crate) session_dir: PathBuf,
+
+    /// How hard to compress the trace, 1 (fast) to 19 (small)
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=19))]
+    pub(crate) level: i32,
+
+    /// Bytes that a process may write beside its log when nobody drains it, for example 512MiB
+    #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = parse_bytes)]
+    pub(crate) spill_limit: u64,
+
+    /// Do not wait for processes that CMD started and that outlive it
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+
+    /// Print no summary at the end
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// The program to run, and its arguments
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+/// What the program does when the log is full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum WhenFull {
+    Wait,
+    Drop,
+}
+
+/// Explain a trace: peak, leaks, temporaries, hottest stacks
+#[derive(Clone, Debug, Args)]
+#[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
+Examples:
+  heapscribe report run.hst
+  heapscribe report run.hst --top 3
+  heapscribe report run.hst --json | jq .peak.bytes
+")]
+pub(crate) struct ReportArgs {
+    /// The trace
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+
+    /// Print JSON, with keys that stay the same from version to version
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// How many stacks to show in each list [default: 10; with --json all]
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) symbols: SymbolArgs,
+}
+
+/// Print every event as a line of text
+#[derive(Clone, Debug, Args)]
+#[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
+Examples:
+  heapscribe dump run.hst | head
+  heapscribe dump run.hst | grep ' ! '             calls that were refused
+  heapscribe dump run.hst --json | jq -c 'select(.size > 1000000)'
+", after_long_help = format!("{DUMP_LINES}\n\n{}", exit::HELP))]
+pub(crate) struct DumpArgs {
+    /// The trace
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+
+    /// Print a JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Draw a flame graph
+#[derive(Clone, Debug, Args)]
+#[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
+Examples:
+  heapscribe flame run.hst -o peak.svg                   who holds the bytes at the peak
+  heapscribe flame run.hst -o leaks.html --of leaked     one page that works without a network
+  heapscribe flame run.hst -o calls.folded --of count    lines for other flame graph tools
+")]
+pub(crate) struct FlameArgs {
+    /// The trace
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+
+    /// Where to write it; its ending says what: .svg, .html or .folded
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// What the width of a frame means
+    #[arg(long, value_enum, default_value_t = FlameOf::Peak)]
+    pub(crate) of: FlameOf,
+
+    #[command(flatten)]
+    pub(crate) symbols: SymbolArgs,
+}
+
+/// What the width of a frame means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum FlameOf {
+    /// Bytes held when the heap was largest
+    Peak,
+    /// Bytes never given back
+    Leaked,
+    /// Bytes asked for over the whole run
+    Allocated,
+    /// Number of allocations
+    Count,
+    /// Number of blocks that were freed before their thread's next allocation
+    Temporary,
+}
+
+/// Write a trace from a session directory that was left behind
+#[derive(Clone, Debug, Args)]
+#[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
+Examples:
+  heapscribe collect /dev/shm/heapscribe.1000.4711 -o run.hst
+")]
+pub(crate) struct CollectArgs {
+    /// The session directory
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    /// Where to write the trace
+    #[arg(short, long, value_name = "TRACE")]
+    pub(crate) output: PathBuf,
+}
+
+/// Where names and lines of code come from.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SymbolArgs {
+    /// Where separate debug files lie
+    #[arg(long, value_name = "DIR", default_value = "/usr/lib/debug")]
+    pub(crate) debug_dir: PathBuf,
+}
+
+const DUMP_LINES: &str = "\
+Lines:
+  <time> <process> <thread> <sign> <size> <age> <stack> <call>
+  time     ns since the first process started
+  process  P and its number, in order of start
+  thread   T and its number in the process
+  sign     + allocated   - freed   ~ reallocated   ! refused   ? block not known   x events lost
+  size     bytes; old>new for ~; how many for x
+  age      ns since the block was born, for - and ~
+  stack    S and the number of its innermost frame; old>new for ~
+  Definitions start with #: processes, files of code, threads, stacks, memory samples, ends.
+
+Order:
+  First each process with its definitions, then the events, then samples and ends. Events come as in
+  the file: those of one thread in the order of time, different threads in turns of some thousand.
+  Sort by the first column to mix them.";
+
+/// Reads 4096, 64KiB, 512MiB, 1.5GB and the like.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no number of bytes; write it like 4096, 512MiB or 1GB");
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kib" | "k" => 1 << 10,
+        "mib" | "m" => 1 << 20,
+        "gib" | "g" => 1 << 30,
+        "tib" | "t" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return Err(wrong()),
+    };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(scale).ok_or_else(wrong);
+    }
+    let part: f64 = number.parse().map_err(|_| wrong())?;
+    Ok((part * scale as f64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn bytes_have_units() {
+        for (text, bytes) in
+            [("0", 0), ("4096", 4096), ("64KiB", 65536), ("1g", 1 << 30), ("1.5MB", 1_500_000)]
+        {
+            assert_eq!(parse_bytes(text), Ok(bytes));
+        }
+        for text in ["", "GiB", "1XB", "99999999999TiB", "1.2.3"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_after_the_dashes_is_the_programs() {
+        let cli = Cli::parse_from(["heapscribe", "record", "-q", "--", "ls", "--json", "-o", "x"]);
+        let Command::Record(args) = cli.command else { panic!("{cli:?}") };
+        assert!(args.quiet && args.output.is_none());
+        assert_eq!(args.command, ["ls", "--json", "-o", "x"]);
+    }
+}

@@ -1,0 +1,33 @@
+//! `heapscribe collect`: writes a trace from sessions that were left behind, by a `record` that was
+//! killed or by processes that outlived it.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use heapscribe_trace::model::{SessionEnd, SessionInfo};
+
+use crate::cli::CollectArgs;
+use crate::drain::{self, Drain};
+use crate::message::{self, Problem};
+use crate::text::recorded;
+
+/// Runs the command.
+pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
+    drain::check_owner(&args.dir)?;
+    if !drain::has_sessions(&args.dir) {
+        let what = format!("no sessions in {}", args.dir.display());
+        return Err(Problem::new(what, "it may have been collected before").into());
+    }
+    let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..SessionInfo::default() };
+    let mut drain = Drain::new(&args.dir, &args.output, heapscribe_trace::native::write::DEFAULT_LEVEL, &info)?;
+    drain.pass();
+    let living = drain.living();
+    let (summary, failure) = drain.finish(SessionEnd::default());
+    message::block(&recorded::summary(&summary, &args.output, failure.is_some()));
+    if living > 0 {
+        message::note(&format!("{living} of the processes still run; their sessions stay"));
+    } else {
+        drain::remove_base(&args.dir);
+    }
+    Ok(if failure.is_some() { crate::exit::partial() } else { ExitCode::SUCCESS })
+}

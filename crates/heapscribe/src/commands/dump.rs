@@ -1,0 +1,134 @@
+//! `heapscribe dump`: every thing in a trace as a line of text or a JSON object, in the order of the
+//! file, holding one chunk at a time.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use heapscribe_trace::{ChunkEntry, Process, Scratch, Source, Trace, TraceError};
+use heapscribe_wire::record::Event;
+
+use super::partial;
+use crate::cli::DumpArgs;
+use crate::dump::lines::Lines;
+use crate::dump::objects::Objects;
+use crate::dump::{Moment, Printer};
+use crate::trace_file;
+
+/// Runs the command.
+pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
+    let trace = trace_file::open(&args.trace)?;
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let problems = if args.json {
+        print(&trace, &mut Objects { out: &mut out })?
+    } else {
+        print(&trace, &mut Lines { out: &mut out })?
+    };
+    out.flush()?;
+    Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
+}
+
+/// Prints a whole trace; gives what could not be read, in words.
+pub(crate) fn print<S: Source>(trace: &Trace<S>, printer: &mut dyn Printer) -> Result<Vec<String>> {
+    let mut dump = Dump {
+        trace,
+        printer,
+        scratch: Scratch::default(),
+        problems: trace.problems().iter().map(ToString::to_string).collect(),
+    };
+    if let Some(info) = trace.session() {
+        dump.printer.session(info)?;
+    }
+    for process in trace.processes() {
+        dump.process(process)?;
+    }
+    for entry in trace.chunks() {
+        dump.chunk(entry)?;
+    }
+    for process in trace.processes() {
+        dump.process_end(process)?;
+    }
+    if let Some(end) = trace.session_end() {
+        dump.printer.session_end(end)?;
+    }
+    Ok(dump.problems)
+}
+
+struct Dump<'a, S> {
+    trace: &'a Trace<S>,
+    printer: &'a mut dyn Printer,
+    scratch: Scratch,
+    problems: Vec<String>,
+}
+
+/// Prints until the first failure to do so; the visits of a trace can not be stopped half-way.
+struct Until {
+    result: io::Result<()>,
+}
+
+impl Until {
+    fn new() -> Until {
+        Until { result: Ok(()) }
+    }
+
+    fn then(&mut self, print: impl FnOnce() -> io::Result<()>) {
+        if self.result.is_ok() {
+            self.result = print();
+        }
+    }
+}
+
+impl<S: Source> Dump<'_, S> {
+    fn process(&mut self, process: &Process) -> Result<()> {
+        self.printer.process(process)?;
+        let mut until = Until::new();
+        let index = process.index;
+        let skipped = self.trace.definitions(index, &mut self.scratch, |node, definition| {
+            until.then(|| self.printer.definition(index.0, node, definition));
+        })?;
+        self.problems.extend(skipped.iter().map(ToString::to_string));
+        Ok(until.result?)
+    }
+
+    /// A chunk that cannot be read is left out; what could be read of it stands.
+    fn chunk(&mut self, entry: &ChunkEntry) -> Result<()> {
+        let mut until = Until::new();
+        let clock = self.trace.clock(entry.process);
+        let outcome = self.trace.load_chunk(entry, &mut self.scratch).and_then(|chunk| {
+            chunk.for_each(|ticks, event| {
+                let moment = Moment {
+                    time_ns: clock.time_ns(&chunk.info, ticks),
+                    process: chunk.process.0,
+                    thread: chunk.info.thread,
+                    event,
+                    age_ns: clock.age_ns(age_ticks(event)),
+                };
+                until.then(|| self.printer.event(&moment));
+            })
+        });
+        match outcome {
+            Err(e @ TraceError::Damaged { .. }) => self.problems.push(e.to_string()),
+            other => other?,
+        }
+        Ok(until.result?)
+    }
+
+    fn process_end(&mut self, process: &Process) -> Result<()> {
+        let mut until = Until::new();
+        let (index, start) = (process.index, self.trace.start_mono_ns());
+        let skipped = self.trace.memory(index, &mut self.scratch, |sample| {
+            let time_ns = sample.mono_ns.saturating_sub(start);
+            until.then(|| self.printer.memory(index.0, time_ns, sample));
+        })?;
+        self.problems.extend(skipped.iter().map(ToString::to_string));
+        until.result?;
+        Ok(self.printer.process_end(process)?)
+    }
+}
+
+fn age_ticks(event: &Event) -> u64 {
+    match event {
+        Event::Free { block, .. } | Event::Realloc { old: block, .. } => block.age_ticks,
+        _ => 0,
+    }
+}

@@ -1,0 +1,156 @@
+//! `heapscribe flame`: draws who allocates as a flame graph, the width of a frame being what `--of` says.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use heapscribe_analyze::answer::{Answer, NodeId, Stack};
+use inferno::flamegraph;
+
+use super::partial;
+use crate::cli::{FlameArgs, FlameOf};
+use crate::frames::{NamedStacks, lossy};
+use crate::message::Problem;
+use crate::symbols::Resolver;
+use crate::trace_file;
+
+/// What the file's ending asks for.
+#[derive(Clone, Copy)]
+enum Form {
+    Svg,
+    Html,
+    Folded,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
+    let form = form(&args.output)?;
+    let trace = trace_file::open(&args.trace)?;
+    let answer = trace_file::analyze(&trace);
+    let lines = folded(&answer, args.of, &Resolver { debug_dir: args.symbols.debug_dir.clone() });
+    if lines.is_empty() {
+        return Err(nothing_to_draw(args).into());
+    }
+    let picture = match form {
+        Form::Folded => lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect(),
+        Form::Svg => svg(&answer, args.of, &lines)?,
+        Form::Html => html(&answer, args.of, &svg(&answer, args.of, &lines)?)?,
+    };
+    let written = std::fs::write(&args.output, picture);
+    written.with_context(|| format!("cannot write {}", args.output.display()))?;
+    Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
+}
+
+fn form(path: &Path) -> Result<Form, Problem> {
+    match path.extension().and_then(|e| e.to_str()) {
+        Some("svg") => Ok(Form::Svg),
+        Some("html") => Ok(Form::Html),
+        Some("folded") => Ok(Form::Folded),
+        _ => Err(Problem::new(
+            format!("{} does not say what to write", path.display()),
+            "let its name end in .svg (a picture), .html (a page) or .folded (lines of text)",
+        )),
+    }
+}
+
+fn nothing_to_draw(args: &FlameArgs) -> Problem {
+    let what = match args.of {
+        FlameOf::Peak | FlameOf::Allocated | FlameOf::Count => "no allocation",
+        FlameOf::Leaked => "no leaked block",
+        FlameOf::Temporary => "no temporary block",
+    };
+    Problem::new(
+        format!("{} has {what}, so there is nothing to draw", args.trace.display()),
+        format!("see what it has: heapscribe report {}", args.trace.display()),
+    )
+}
+
+fn width(of: FlameOf, stack: &Stack) -> u64 {
+    match of {
+        FlameOf::Peak => stack.at_peak.bytes,
+        FlameOf::Leaked => stack.leaked.bytes,
+        FlameOf::Allocated => stack.allocated.bytes,
+        FlameOf::Count => stack.allocated.blocks,
+        FlameOf::Temporary => stack.temporary.blocks,
+    }
+}
+
+const fn title(of: FlameOf) -> &'static str {
+    match of {
+        FlameOf::Peak => "Bytes held at the peak of the heap",
+        FlameOf::Leaked => "Bytes never freed",
+        FlameOf::Allocated => "Bytes allocated",
+        FlameOf::Count => "Number of allocations",
+        FlameOf::Temporary => "Blocks freed before the next allocation",
+    }
+}
+
+const fn unit(of: FlameOf) -> &'static str {
+    match of {
+        FlameOf::Peak | FlameOf::Leaked | FlameOf::Allocated => "bytes",
+        FlameOf::Count => "allocations",
+        FlameOf::Temporary => "blocks",
+    }
+}
+
+/// `outer;inner 42`, one line for each different stack of names, sorted.
+pub(crate) fn folded(answer: &Answer, of: FlameOf, resolver: &Resolver) -> Vec<String> {
+    let stacks: Vec<_> =
+        answer.stacks.iter().map(|s| (s.node, width(of, s))).filter(|(_, width)| *width > 0).collect();
+    let names = NamedStacks::look_up(answer, stacks.iter().map(|(node, _)| *node), resolver);
+    let mut lines: BTreeMap<String, u64> = BTreeMap::new();
+    for (node, width) in stacks {
+        *lines.entry(path(node, &names)).or_default() += width;
+    }
+    lines.into_iter().map(|(path, width)| format!("{path} {width}")).collect()
+}
+
+fn path(node: NodeId, names: &NamedStacks<'_>) -> String {
+    let frames = names.frames(node);
+    if frames.is_empty() {
+        return "[unknown stack]".to_owned();
+    }
+    // The format separates frames by semicolons and stacks by lines.
+    let name = |f: &crate::frames::NamedFrame| f.name().replace(';', ":").replace('\n', " ");
+    frames.iter().rev().map(name).collect::<Vec<_>>().join(";")
+}
+
+fn svg(answer: &Answer, of: FlameOf, lines: &[String]) -> Result<Vec<u8>> {
+    let mut options = flamegraph::Options::default();
+    options.title = title(of).to_owned();
+    options.subtitle = Some(command(answer));
+    options.count_name = unit(of).to_owned();
+    options.name_type = "Function:".to_owned();
+    options.colors = flamegraph::color::Palette::Basic(flamegraph::color::BasicPalette::Mem);
+    options.deterministic = true;
+    options.hash = true;
+    let mut picture = Vec::new();
+    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut picture)
+        .context("cannot draw the flame graph")?;
+    Ok(picture)
+}
+
+fn command(answer: &Answer) -> String {
+    answer.command.iter().map(|part| lossy(part)).collect::<Vec<_>>().join(" ")
+}
+
+/// The picture within a page: nothing is fetched from anywhere.
+fn html(answer: &Answer, of: FlameOf, svg: &[u8]) -> Result<Vec<u8>> {
+    let start = svg.windows(4).position(|w| w == b"<svg").context("cannot draw the flame graph")?;
+    let title = escape(&format!("{} - {}", title(of), command(answer)));
+    let mut page = Vec::with_capacity(svg.len() + 512);
+    write!(
+        page,
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>"
+    )?;
+    write!(page, "\n<style>body {{ margin: 0 }} svg {{ width: 100% }}</style>\n</head>\n<body>\n")?;
+    page.extend_from_slice(&svg[start..]);
+    page.extend_from_slice(b"\n</body>\n</html>\n");
+    Ok(page)
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

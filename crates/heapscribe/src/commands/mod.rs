@@ -1,0 +1,8 @@
+//! What the program can do: a file for each command, each with one `run`.
+
+pub(crate) mod collect;
+pub(crate) mod dump;
+pub(crate) mod flame;
+mod partial;
+pub(crate) mod record;
+pub(crate) mod report;

@@ -1,0 +1,28 @@
+//! Answers that are not whole: said on stderr after the answer, and in the exit code.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::{exit, message};
+
+/// Problems that are told one by one.
+const SHOWN: usize = 10;
+
+/// 0 when the trace was finished and all of it could be read; else says what is wrong with it.
+pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) -> ExitCode {
+    if is_complete && problems.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    let shown = trace.display();
+    for problem in problems.iter().take(SHOWN) {
+        message::trouble(&format!("{shown}: {problem}"));
+    }
+    if problems.len() > SHOWN {
+        message::trouble(&format!("{shown}: and {} more like these", problems.len() - SHOWN));
+    }
+    if !is_complete && problems.is_empty() {
+        message::trouble(&format!("{shown}: the recording was not finished"));
+    }
+    message::hint("all that could be read is in the answer; the rest is lost");
+    exit::partial()
+}

@@ -1,0 +1,160 @@
+//! `heapscribe record`: runs a program with the recorder loaded into it and all it starts, and drains
+//! them into one trace while they run.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+
+use anyhow::{Context, Result};
+use heapscribe_trace::model::{self, SessionEnd, SessionInfo};
+use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
+
+use crate::cli::{self, RecordArgs};
+use crate::drain::{self, Alive, Base, Drain, Summary};
+use crate::message;
+use crate::target::{diagnose, preload, signals::Signals};
+use crate::text::recorded;
+
+/// Runs the command.
+pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
+    let library = preload::place()?;
+    let base = Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR)?;
+    let outcome = record(args, &library, &base);
+    base.remove();
+    outcome
+}
+
+fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<ExitCode> {
+    base.write_plan(&plan(args))?;
+    let trace = trace_path(args);
+    let mut drain = Drain::new(base.path(), &trace, args.level, &session_info(args))?;
+    let mut signals = Signals::take()?;
+    let mut child = match start(args, library, base) {
+        Ok(child) => child,
+        Err((code, e)) => {
+            let _ = std::fs::remove_file(&trace);
+            message::error(&e);
+            return Ok(ExitCode::from(code));
+        }
+    };
+    raise_descriptor_limit();
+    if !args.quiet {
+        message::note(&format!("recording into {}", trace.display()));
+    }
+    let status = follow(args, &mut drain, &mut child, &mut signals)?;
+    let living = drain.living();
+    let seen = drain.has_seen(child.id());
+    let (summary, failure) = drain.finish(SessionEnd { ended_mono_ns: 0, exit: status.map(exit_status) });
+    tell(args, &trace, &summary, failure.is_some());
+    if !seen || !summary.pids_with_calls.contains(&child.id()) {
+        diagnose::unseen(&args.command[0], child.id());
+    }
+    if living > 0 {
+        message::note(&format!("{living} recorded processes still run; their sessions stay in {}", base.path().display()));
+        message::hint(&format!("heapscribe collect {} -o REST.hst", base.path().display()));
+    }
+    Ok(status.map_or(ExitCode::SUCCESS, exit_code))
+}
+
+fn plan(args: &RecordArgs) -> Plan {
+    Plan {
+        drainer_pid: std::process::id(),
+        clock: drain::clock_kind(),
+        when_full: match args.when_full {
+            cli::WhenFull::Wait => WhenFull::Wait,
+            cli::WhenFull::Drop => WhenFull::Drop,
+        },
+        log_chunks: args.log_chunks,
+        spill_limit_bytes: args.spill_limit,
+    }
+}
+
+fn trace_path(args: &RecordArgs) -> PathBuf {
+    args.output.clone().unwrap_or_else(|| {
+        let program = std::path::Path::new(&args.command[0]).file_name().unwrap_or_default();
+        PathBuf::from(format!("heapscribe.{}.{}.hst", program.to_string_lossy(), std::process::id()))
+    })
+}
+
+fn session_info(args: &RecordArgs) -> SessionInfo {
+    use std::os::unix::ffi::OsStrExt;
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    SessionInfo {
+        command: args.command.iter().map(|a| a.as_bytes().to_vec()).collect(),
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_real_ns: u64::try_from(now.as_nanos()).unwrap_or(0),
+        started_mono_ns: drain::monotonic_ns(),
+    }
+}
+
+/// Starts the program. A failure comes with the exit code that shells give it.
+fn start(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<Child, (u8, anyhow::Error)> {
+    let mut command = Command::new(&args.command[0]);
+    command.args(&args.command[1..]).env(SESSION_VARIABLE, base.path()).env("LD_PRELOAD", preload::list(library));
+    command.spawn().map_err(|e| {
+        let code = if e.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+        let what = anyhow::Error::from(e).context(format!("{} can not be run", args.command[0].display()));
+        (code, what)
+    })
+}
+
+/// Each recorded process takes four descriptors here. The program was started before, with its own limit.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+/// Drains until the program and all that it started have ended, or the user stops waiting for the rest.
+/// The program's status; `None` when it was still running.
+fn follow(args: &RecordArgs, drain: &mut Drain, child: &mut Child, signals: &mut Signals) -> Result<Option<ExitStatus>> {
+    let alive = Alive::find(child.id(), u64::MAX);
+    let mut status = None;
+    loop {
+        // Asked before the pass, so that what a process wrote before its end is drained after its end.
+        let ended = match status {
+            None => child.try_wait().context("the program can not be waited for")?,
+            ended => ended,
+        };
+        drain.pass();
+        if status.is_none() && ended.is_some() {
+            status = ended;
+            if drain.living() > 0 && !args.no_wait {
+                let rest = drain.living();
+                message::note(&format!("the program has ended; {rest} processes that it started go on and are recorded"));
+                message::hint("Ctrl-C stops waiting for them, --no-wait does not wait at all");
+            }
+        }
+        if status.is_some() && (args.no_wait || drain.living() == 0) {
+            return Ok(status);
+        }
+        let stop = signals.pass_on(status.is_none().then(|| child.id()));
+        if status.is_some() && stop {
+            return Ok(status);
+        }
+        drain.wait(alive.as_ref().filter(|_| status.is_none()));
+    }
+}
+
+fn exit_status(status: ExitStatus) -> model::ExitStatus {
+    use std::os::unix::process::ExitStatusExt;
+    match status.signal() {
+        Some(signal) => model::ExitStatus::Signal(signal),
+        None => model::ExitStatus::Code(status.code().unwrap_or(0)),
+    }
+}
+
+/// As shells tell it: the program's own code, 128 + N for signal N.
+fn exit_code(status: ExitStatus) -> ExitCode {
+    match exit_status(status) {
+        model::ExitStatus::Code(code) => ExitCode::from(code as u8),
+        model::ExitStatus::Signal(signal) => ExitCode::from(128u8.wrapping_add(signal as u8)),
+    }
+}
+
+fn tell(args: &RecordArgs, trace: &std::path::Path, summary: &Summary, is_cut: bool) {
+    if !args.quiet {
+        message::block(&recorded::summary(summary, trace, is_cut));
+    }
+}

@@ -1,0 +1,44 @@
+//! `heapscribe report`: explains a trace, in sentences or as JSON.
+
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use heapscribe_analyze::answer::Answer;
+
+use super::partial;
+use crate::cli::ReportArgs;
+use crate::frames::NamedStacks;
+use crate::json;
+use crate::symbols::Resolver;
+use crate::text::report::Report;
+use crate::trace_file;
+
+/// Entries of each list in the text.
+const TOP: usize = 10;
+
+/// Runs the command.
+pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
+    let trace = trace_file::open(&args.trace)?;
+    let answer = trace_file::analyze(&trace);
+    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    if args.json {
+        print_json(&mut out, &answer, args.top, &resolver)?;
+    } else {
+        let shown = args.trace.to_string_lossy();
+        let report = Report { answer: &answer, top: args.top.unwrap_or(TOP), trace: &shown };
+        let names = NamedStacks::look_up(&answer, report.wanted(), &resolver);
+        report.print(&mut out, &names)?;
+    }
+    out.flush()?;
+    Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
+}
+
+fn print_json(out: &mut dyn Write, answer: &Answer, top: Option<usize>, resolver: &Resolver) -> Result<()> {
+    let stacks = json::report::chosen(answer, top);
+    let names = NamedStacks::look_up(answer, stacks.iter().map(|s| s.node), resolver);
+    serde_json::to_writer(&mut *out, &json::report::Report::new(answer, &stacks, &names))?;
+    writeln!(out)?;
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! The base directory of a recording: where every recorded process makes its session.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use heapscribe_wire::head::ClockKind;
+use heapscribe_wire::plan::{FILE_NAME, Plan};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::message::{self, Problem};
+
+/// Less room than this on a file system is not enough for the sessions of a small program.
+const ROOM_BYTES_MIN: u64 = 16 << 20;
+
+/// A base directory of ours, private to this user.
+pub(crate) struct Base {
+    path: PathBuf,
+}
+
+impl Base {
+    /// Makes the directory below `parent`, or below another place when that is not there or too small and
+    /// was not asked for by name.
+    pub(crate) fn create(parent: &Path, is_default: bool) -> Result<Base> {
+        if !is_default {
+            return Base::below(parent).with_context(|| format!("sessions can not lie in {}", parent.display()));
+        }
+        let mut candidates = vec![parent.to_owned()];
+        candidates.extend(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from));
+        candidates.push(std::env::temp_dir());
+        for candidate in &candidates {
+            if room_bytes(candidate).is_some_and(|room| room >= ROOM_BYTES_MIN)
+                && let Ok(base) = Base::below(candidate)
+            {
+                if candidate != parent {
+                    let (wanted, used) = (parent.display(), candidate.display());
+                    message::warning(&format!("{wanted} is not there or too small: sessions lie in {used}"));
+                }
+                return Ok(base);
+            }
+        }
+        Base::below(parent).map_err(|e| {
+            let what = format!("no place for the sessions of the recorded processes: {}: {e}", parent.display());
+            Problem::new(what, "--session-dir DIR names a directory with some 16 MiB of room").into()
+        })
+    }
+
+    fn below(parent: &Path) -> io::Result<Base> {
+        let (uid, pid) = (rustix::process::geteuid().as_raw(), std::process::id());
+        let mut attempt = 0;
+        loop {
+            let path = parent.join(format!("heapscribe.{uid}.{pid}.{attempt}"));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                // The umask may have taken bits away.
+                Ok(()) => {
+                    fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
+                    return Ok(Base { path: fs::canonicalize(path)? });
+                }
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Says what each process is to do.
+    pub(crate) fn write_plan(&self, plan: &Plan) -> Result<()> {
+        let path = self.path.join(FILE_NAME);
+        fs::write(&path, plan.to_bytes()).with_context(|| format!("{} can not be written", path.display()))
+    }
+
+    /// Removes the directory, unless sessions are left in it.
+    pub(crate) fn remove(&self) {
+        remove_base(&self.path);
+    }
+}
+
+/// Removes a base directory, unless sessions are left in it.
+pub(crate) fn remove_base(path: &Path) {
+    if !has_sessions(path) {
+        let _ = fs::remove_dir_all(path);
+    }
+}
+
+/// Whether there is any session in a base directory.
+pub(crate) fn has_sessions(base: &Path) -> bool {
+    sessions(base).next().is_some()
+}
+
+/// Refuses a directory that is not this user's own and private.
+pub(crate) fn check_owner(path: &Path) -> Result<()> {
+    let meta = fs::symlink_metadata(path).with_context(|| format!("{} can not be read", path.display()))?;
+    let is_ours = meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;
+    if is_ours {
+        return Ok(());
+    }
+    let what = format!("{} is not a session directory of this user", path.display());
+    Err(Problem::new(what, "`record` names the directory when it leaves one behind").into())
+}
+
+fn room_bytes(path: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(path).ok()?;
+    stat.f_bavail.checked_mul(stat.f_frsize)
+}
+
+/// The sessions in a base directory, by pid and time of creation.
+pub(crate) fn sessions(base: &Path) -> impl Iterator<Item = (u32, u64)> + use<> {
+    let entries = fs::read_dir(base).into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let name = entry.file_name();
+        let (pid, created) = name.to_str()?.split_once('.')?;
+        Some((pid.parse().ok()?, created.parse().ok()?))
+    })
+}
+
+/// The directory of a session.
+pub(crate) fn session_path(base: &Path, (pid, created): (u32, u64)) -> PathBuf {
+    base.join(format!("{pid}.{created}"))
+}
+
+/// Removes a session that is drained.
+pub(crate) fn remove_session(base: &Path, key: (u32, u64)) {
+    let _ = fs::remove_dir_all(session_path(base, key));
+}
+
+/// The clock that the kernel itself keeps time by, when it is one that programs can read.
+pub(crate) fn clock_kind() -> ClockKind {
+    let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    match source.as_deref().map(str::trim) {
+        Ok("tsc") => ClockKind::Tsc,
+        _ => ClockKind::Monotonic,
+    }
+}
+
+/// CLOCK_MONOTONIC, ns.
+pub(crate) fn monotonic_ns() -> u64 {
+    let t = clock_gettime(ClockId::Monotonic);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}

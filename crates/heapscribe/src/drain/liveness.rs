@@ -1,0 +1,56 @@
+//! Whether a recorded process still lives, told by the kernel through a pidfd: it cannot be confused by
+//! a pid that is given out again.
+
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+/// A process that lived when it was asked for.
+pub(crate) struct Alive {
+    descriptor: OwnedFd,
+}
+
+impl Alive {
+    /// The process `pid`, if it lives and was there at `created_mono_ns` of this boot's monotonic clock.
+    pub(crate) fn find(pid: u32, created_mono_ns: u64) -> Option<Alive> {
+        let raw = i32::try_from(pid).ok()?;
+        let descriptor = pidfd_open(Pid::from_raw(raw)?, PidfdFlags::empty()).ok()?;
+        let alive = Alive { descriptor };
+        (alive.is_alive() && started_before(pid, created_mono_ns)).then_some(alive)
+    }
+
+    /// Whether it still lives.
+    pub(crate) fn is_alive(&self) -> bool {
+        let mut set = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        !matches!(poll(&mut set, Some(&now)), Ok(1..))
+    }
+}
+
+/// Whether process `pid` began before that moment: else its number was given out again. The kernel counts
+/// starts in ticks of 10 ms since boot, suspended time included, so only a start clearly later counts.
+fn started_before(pid: u32, created_mono_ns: u64) -> bool {
+    const TICK_NS: u64 = 10_000_000;
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
+    let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let Some(start) = after_name.split_whitespace().nth(19).and_then(|s| s.parse::<u64>().ok()) else { return true };
+    start.saturating_mul(TICK_NS) <= created_mono_ns.saturating_add(suspended_ns() + 2 * TICK_NS)
+}
+
+fn suspended_ns() -> u64 {
+    use rustix::time::{ClockId, clock_gettime};
+    let ns = |id| {
+        let t = clock_gettime(id);
+        t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+    };
+    ns(ClockId::Boottime).saturating_sub(ns(ClockId::Monotonic))
+}
+
+/// Waits until one of the processes ends, or `longest` is over, or a signal comes.
+pub(crate) fn wait<'a>(processes: impl Iterator<Item = &'a Alive>, longest: Duration) {
+    let mut set: Vec<_> = processes.map(|p| PollFd::new(&p.descriptor, PollFlags::IN)).collect();
+    let time = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: i64::from(longest.subsec_nanos()) };
+    let _ = poll(&mut set, Some(&time));
+}

@@ -1,0 +1,128 @@
+//! The drainer: takes chunks out of the sessions of all recorded processes, and writes them to the trace
+//! while the processes run.
+//!
+//! Sessions are read with `pread` and handed back with `pwrite`, never mapped: what the other side may
+//! scribble on is copied first, checked, then used. One pass looks at every session once; between passes
+//! it waits for a process to end, or for a moment that is short while chunks come and long while none do.
+
+mod base;
+mod liveness;
+mod memory;
+mod session;
+mod sink;
+mod summary;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::Result;
+use heapscribe_trace::model::{HowEnded, SessionEnd, SessionInfo};
+
+pub(crate) use base::{Base, check_owner, clock_kind, has_sessions, monotonic_ns, remove_base};
+pub(crate) use liveness::Alive;
+use session::Session;
+use sink::Sink;
+pub(crate) use summary::Summary;
+
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+const LONGEST_WAIT: Duration = Duration::from_millis(16);
+
+/// Drains all sessions of one base directory into one trace.
+pub(crate) struct Drain {
+    base: PathBuf,
+    sink: Sink,
+    /// Sessions by the names of their directories: the pid, then the time of creation.
+    sessions: BTreeMap<(u32, u64), Session>,
+    wait: Duration,
+    memory: memory::Schedule,
+    summary: Summary,
+}
+
+impl Drain {
+    /// A drainer of what appears in `base`, into a new file at `trace`.
+    pub(crate) fn new(base: &Path, trace: &Path, level: i32, info: &SessionInfo) -> Result<Drain> {
+        Ok(Drain {
+            base: base.to_owned(),
+            sink: Sink::create(trace, level, info)?,
+            sessions: BTreeMap::new(),
+            wait: SHORTEST_WAIT,
+            memory: memory::Schedule::new(),
+            summary: Summary::default(),
+        })
+    }
+
+    /// Looks at every session once.
+    pub(crate) fn pass(&mut self) {
+        let mut busy = self.find_new();
+        let sample = self.memory.is_due(self.sessions.len());
+        for session in self.sessions.values_mut() {
+            busy |= session.drain(&mut self.sink, &mut self.summary);
+            if sample {
+                session.sample_memory();
+            }
+        }
+        let ended: Vec<_> =
+            self.sessions.iter().filter(|(_, s)| !s.is_alive()).map(|(&key, _)| (key, HowEnded::Exited)).collect();
+        busy |= !ended.is_empty();
+        for (key, how) in ended {
+            self.end(key, how);
+        }
+        self.wait = if busy { SHORTEST_WAIT } else { (self.wait * 2).min(LONGEST_WAIT) };
+    }
+
+    /// Takes up sessions that are new. A pid that comes again has exec'd: its old session has ended.
+    fn find_new(&mut self) -> bool {
+        let mut new: Vec<_> = base::sessions(&self.base).filter(|key| !self.sessions.contains_key(key)).collect();
+        new.sort_unstable_by_key(|&(pid, created)| (created, pid));
+        let mut found = false;
+        for key in new {
+            let Some(session) = Session::open(&self.base, key) else { continue };
+            let earlier: Vec<_> =
+                self.sessions.range((key.0, 0)..(key.0, key.1)).map(|(&earlier, _)| earlier).collect();
+            for earlier in earlier {
+                self.end(earlier, HowEnded::Execed);
+            }
+            self.sessions.insert(key, session);
+            found = true;
+        }
+        found
+    }
+
+    fn end(&mut self, key: (u32, u64), how: HowEnded) {
+        if let Some(session) = self.sessions.remove(&key) {
+            let keep = how == HowEnded::Abandoned;
+            session.end(how, &mut self.sink, &mut self.summary);
+            if !keep {
+                base::remove_session(&self.base, key);
+            }
+        }
+    }
+
+    /// Waits until a recorded process or `other` ends, or it is time for the next pass.
+    pub(crate) fn wait(&self, other: Option<&Alive>) {
+        liveness::wait(self.sessions.values().filter_map(Session::alive).chain(other), self.wait);
+    }
+
+    /// How many recorded processes live.
+    pub(crate) fn living(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// Whether a session of process `pid` was ever seen.
+    pub(crate) fn has_seen(&self, pid: u32) -> bool {
+        self.summary.pids.contains(&pid) || self.sessions.keys().any(|key| key.0 == pid)
+    }
+
+    /// Ends all sessions as they are, and the trace.
+    pub(crate) fn finish(mut self, end: SessionEnd) -> (Summary, Option<String>) {
+        for key in self.sessions.keys().copied().collect::<Vec<_>>() {
+            let how = if self.sessions[&key].is_alive() { HowEnded::Abandoned } else { HowEnded::Exited };
+            self.end(key, how);
+        }
+        let SessionEnd { exit, .. } = end;
+        let failure = self.sink.finish(&SessionEnd { ended_mono_ns: base::monotonic_ns(), exit });
+        self.summary.trace_bytes = self.sink.bytes();
+        (self.summary, failure)
+    }
+}

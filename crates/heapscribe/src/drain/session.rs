@@ -1,0 +1,287 @@
+//! One session being drained: the four files of one process image, read by copies.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{Ordering, fence};
+
+use heapscribe_trace::model::{ChunkInfo, HowEnded, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, Stage};
+use heapscribe_wire::chunk::{
+    COMMITTED_OFFSET, HEADER_BYTES, Header, STATE_OFFSET, State, header_offset, payload_offset,
+};
+use heapscribe_wire::defs::Position;
+use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, HEARTBEAT_OFFSET, Head, stage};
+use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, CHUNKS_MAX, DEFS_BYTES_MAX};
+use rustix::fs::OFlags;
+
+use super::base::{self, monotonic_ns};
+use super::liveness::Alive;
+use super::memory::Memory;
+use super::sink::Sink;
+use super::summary::{Level, Summary};
+
+/// Definitions taken in one go.
+const DEFINITIONS_BYTES: usize = 4 << 20;
+/// A session whose head is not there yet is left alone for as long as its process lives.
+pub(super) struct Session {
+    directory: PathBuf,
+    head: File,
+    defs: File,
+    log: File,
+    alive: Option<Alive>,
+    memory: Memory,
+    samples: Vec<MemorySample>,
+    process: Option<ProcessIndex>,
+    pid: u32,
+    position: Position,
+    defs_taken: u64,
+    heartbeat: u32,
+    level: Level,
+    has_calls: bool,
+    notes: Vec<String>,
+    chunk: Vec<u8>,
+}
+
+/// A file of a session: no symlink, since other programs of the user may write there.
+fn open(path: &Path, write: bool) -> Option<File> {
+    let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC).bits() as i32;
+    OpenOptions::new().read(true).write(write).custom_flags(flags).open(path).ok()
+}
+
+impl Session {
+    /// The session `key` of `base`, when its files are there. A half-made one whose process is gone is
+    /// removed: nothing was recorded in it.
+    pub(super) fn open(base: &Path, key: (u32, u64)) -> Option<Session> {
+        let directory = base::session_path(base, key);
+        let (pid, created) = key;
+        let alive = Alive::find(pid, created);
+        let files = || Some((open(&directory.join("head"), true)?, open(&directory.join("defs"), false)?, open(&directory.join("log"), true)?));
+        let ready = files().filter(|(head, ..)| read_head(head, |_| ()).is_some());
+        let Some((head, defs, log)) = ready else {
+            if alive.is_none() {
+                base::remove_session(base, key);
+            }
+            return None;
+        };
+        Some(Session {
+            directory,
+            head,
+            defs,
+            log,
+            alive,
+            memory: Memory::of(pid),
+            samples: Vec::new(),
+            process: None,
+            pid,
+            position: Position::default(),
+            defs_taken: 0,
+            heartbeat: 0,
+            level: Level::default(),
+            has_calls: false,
+            notes: Vec::new(),
+            chunk: vec![0; CHUNK_PAYLOAD_BYTES],
+        })
+    }
+
+    pub(super) fn alive(&self) -> Option<&Alive> {
+        self.alive.as_ref()
+    }
+
+    pub(super) fn is_alive(&self) -> bool {
+        self.alive.as_ref().is_some_and(Alive::is_alive)
+    }
+
+    /// The number in the trace, told there first.
+    fn process(&mut self, sink: &mut Sink) -> ProcessIndex {
+        if let Some(process) = self.process {
+            return process;
+        }
+        let info = read_head(&self.head, process_info).unwrap_or_default();
+        let process = sink.write(|writer, out| writer.process(&info, out));
+        self.process = Some(process);
+        process
+    }
+
+    /// Takes what is sealed. Whether anything was.
+    pub(super) fn drain(&mut self, sink: &mut Sink, summary: &mut Summary) -> bool {
+        self.beat();
+        let process = self.process(sink);
+        let sealed = self.chunks(|header| header.state == State::Sealed as u32);
+        self.take_definitions(process, sink);
+        for (index, header) in &sealed {
+            self.take_chunk(process, *index, header, sink, summary);
+            self.free(*index);
+        }
+        !sealed.is_empty()
+    }
+
+    /// Tells the process that somebody drains it.
+    fn beat(&mut self) {
+        self.heartbeat = self.heartbeat.wrapping_add(1);
+        let _ = self.head.write_at(&self.heartbeat.to_le_bytes(), HEARTBEAT_OFFSET as u64);
+    }
+
+    /// The headers of the chunks in use that `wanted` picks, a thread's in its own order.
+    fn chunks(&self, wanted: impl Fn(&Header) -> bool) -> Vec<(usize, Header)> {
+        let in_use = read_head(&self.head, |head| head.chunks_in_use).unwrap_or(0) as usize;
+        let mut bytes = vec![0; in_use.min(CHUNKS_MAX) * HEADER_BYTES];
+        let n = read_up_to(&self.log, &mut bytes, header_offset(0) as u64);
+        let headers = bytes[..n].chunks_exact(HEADER_BYTES).filter_map(|b| Some(Header::parse(b.try_into().ok()?)));
+        let mut picked: Vec<_> = headers.enumerate().filter(|(_, header)| wanted(header)).collect();
+        picked.sort_by_key(|(_, header)| (header.thread, header.sequence));
+        // What the headers say was committed is to be read after them, also by processors that reorder.
+        fence(Ordering::SeqCst);
+        picked
+    }
+
+    fn take_definitions(&mut self, process: ProcessIndex, sink: &mut Sink) {
+        let committed = read_head(&self.head, |head| head.defs_committed).unwrap_or(0).min(DEFS_BYTES_MAX as u64);
+        while self.defs_taken < committed {
+            let mut bytes = vec![0; ((committed - self.defs_taken) as usize).min(DEFINITIONS_BYTES)];
+            let n = read_up_to(&self.defs, &mut bytes, self.defs_taken);
+            let position = self.position;
+            let taken = sink.write(|writer, out| writer.definitions(process, position, &bytes[..n], out));
+            self.position = taken.position;
+            self.defs_taken += taken.bytes as u64;
+            if taken.bytes == 0 {
+                let why = taken.bad.map_or("it is cut", |bad| bad.why);
+                self.note(format!("definitions from byte {} on can not be read: {why}", self.defs_taken));
+                self.defs_taken = u64::MAX;
+            }
+        }
+    }
+
+    fn take_chunk(&mut self, process: ProcessIndex, index: usize, header: &Header, sink: &mut Sink, summary: &mut Summary) {
+        let Some(len) = header.payload_bytes() else {
+            return self.note(format!("chunk {index} claims {} bytes", header.committed));
+        };
+        let mut payload = std::mem::take(&mut self.chunk);
+        let n = read_up_to(&self.log, &mut payload[..len], payload_offset(index) as u64);
+        self.write_chunk(process, header, &payload[..n], sink, summary);
+        self.chunk = payload;
+    }
+
+    fn write_chunk(&mut self, process: ProcessIndex, header: &Header, payload: &[u8], sink: &mut Sink, summary: &mut Summary) {
+        let info = ChunkInfo {
+            thread: header.thread,
+            sequence: header.sequence,
+            begin_ticks: header.begin_ticks,
+            begin_mono_ns: header.begin_mono_ns,
+            end_ticks: header.end_ticks,
+            end_mono_ns: header.end_mono_ns,
+            last_alloc_ticks: header.last_alloc_ticks,
+        };
+        let sums = sink.write(|writer, out| writer.events(process, &info, payload, out));
+        self.level.add(&info, &sums);
+        self.has_calls |= sums.calls.iter().any(|&n| n > 0);
+        summary.add(&sums);
+        if sums.cut_bytes > 0 {
+            self.note(format!("{} bytes of a chunk of thread {} are no events", sums.cut_bytes, info.thread));
+        }
+    }
+
+    /// Hands a chunk back: first what would be read again, then the state.
+    fn free(&self, index: usize) {
+        let header = header_offset(index);
+        let _ = self.log.write_at(&0u32.to_le_bytes(), (header + COMMITTED_OFFSET) as u64);
+        fence(Ordering::SeqCst);
+        let _ = self.log.write_at(&(State::Free as u32).to_le_bytes(), (header + STATE_OFFSET) as u64);
+    }
+
+    /// Takes what threads wrote out themselves while nobody drained them.
+    fn take_spilled(&mut self, process: ProcessIndex, sink: &mut Sink, summary: &mut Summary) {
+        let Some(mut spill) = open(&self.directory.join("spill"), false) else { return };
+        let mut header = [0; HEADER_BYTES];
+        while spill.read_exact(&mut header).is_ok() {
+            let header = Header::parse(&header);
+            let Some(len) = header.payload_bytes() else {
+                return self.note("what was written out by the process itself is damaged".to_owned());
+            };
+            let mut payload = vec![0; len];
+            let whole = spill.read_exact(&mut payload).is_ok();
+            if !whole {
+                return self.note("the last chunk that the process itself wrote out is cut".to_owned());
+            }
+            self.write_chunk(process, &header, &payload, sink, summary);
+        }
+    }
+
+    pub(super) fn sample_memory(&mut self) {
+        self.samples.extend(self.memory.sample());
+    }
+
+    fn note(&mut self, note: String) {
+        const NOTES_MAX: usize = 16;
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push(note);
+        }
+    }
+
+    /// Takes all that is left, and tells how the image ended.
+    pub(super) fn end(mut self, how: HowEnded, sink: &mut Sink, summary: &mut Summary) {
+        self.drain(sink, summary);
+        let process = self.process(sink);
+        self.take_spilled(process, sink, summary);
+        let open = self.chunks(|header| header.state != State::Free as u32 && header.committed > 0);
+        self.take_definitions(process, sink);
+        for (index, header) in &open {
+            self.take_chunk(process, *index, header, sink, summary);
+        }
+        let samples = std::mem::take(&mut self.samples);
+        sink.write(|writer, out| writer.memory(process, &samples, out));
+        let mut end = read_head(&self.head, process_end).unwrap_or_default();
+        end.ended_mono_ns = monotonic_ns();
+        end.how = how;
+        end.lost_note = self.notes.join("; ");
+        sink.write(|writer, out| writer.process_end(process, &end, out));
+        summary.process(self.pid, self.level.peak(), &end.drops, self.has_calls);
+    }
+}
+
+/// Copies the head and hands it to `look`; `None` when it is not one, or not one yet.
+fn read_head<T>(file: &File, look: impl FnOnce(&Head<'_>) -> T) -> Option<T> {
+    let mut bytes = [0; HEAD_FILE_BYTES];
+    let n = read_up_to(file, &mut bytes, 0);
+    Head::parse(&bytes[..n]).ok().map(|head| look(&head))
+}
+
+/// Reads until the buffer is full or the file ends.
+fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> usize {
+    let mut n = 0;
+    while n < into.len() {
+        match file.read_at(&mut into[n..], offset + n as u64) {
+            Ok(0) | Err(_) => break,
+            Ok(k) => n += k,
+        }
+    }
+    n
+}
+
+fn process_info(head: &Head<'_>) -> ProcessInfo {
+    let arguments = head.command.strip_suffix(b"\0").unwrap_or(head.command);
+    ProcessInfo {
+        pid: head.pid,
+        parent_pid: head.parent_pid,
+        stage: if head.stage == stage::FORKED { Stage::Forked } else { Stage::Execed },
+        created_mono_ns: head.created_mono_ns,
+        created_real_ns: head.created_real_ns,
+        parent_created_mono_ns: head.parent_created_mono_ns,
+        created_ticks: head.created_ticks,
+        clock_kind: if head.clock_kind == ClockKind::Tsc as u32 { ClockKind::Tsc } else { ClockKind::Monotonic },
+        clock_shift: head.clock_shift,
+        exe: head.exe.to_vec(),
+        command: arguments.split(|&b| b == 0).map(<[u8]>::to_vec).collect(),
+    }
+}
+
+fn process_end(head: &Head<'_>) -> ProcessEnd {
+    ProcessEnd {
+        drops: head.drops,
+        threads: head.threads,
+        own_bytes: head.own_bytes,
+        spilled_bytes: head.spilled_bytes,
+        ..ProcessEnd::default()
+    }
+}
+

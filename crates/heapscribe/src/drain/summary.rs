@@ -1,0 +1,105 @@
+//! The few lines that `record` says at the end, summed while chunks pass by.
+
+use std::collections::BTreeSet;
+
+use heapscribe_trace::ChunkSums;
+use heapscribe_trace::model::ChunkInfo;
+use heapscribe_wire::head::{DROP_COUNTERS, Drop};
+
+/// What was recorded, in sums over all processes.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    /// Recorded process images.
+    pub(crate) processes: u64,
+    /// Their pids.
+    pub(crate) pids: BTreeSet<u32>,
+    /// Pids of which an allocation call was recorded.
+    pub(crate) pids_with_calls: BTreeSet<u32>,
+    /// Calls of all kinds.
+    pub(crate) calls: u64,
+    /// Blocks handed out.
+    pub(crate) allocations: u64,
+    /// Bytes of them.
+    pub(crate) allocated_bytes: u64,
+    /// The largest level of one process.
+    pub(crate) peak: Peak,
+    /// Blocks and bytes that were never given back.
+    pub(crate) left_blocks: i64,
+    pub(crate) left_bytes: i64,
+    /// Drops by reason.
+    pub(crate) drops: [u64; DROP_COUNTERS],
+    /// Bytes of the trace.
+    pub(crate) trace_bytes: u64,
+}
+
+/// The largest level of a process so far, and whether it is exact: chunks of one thread come in order,
+/// those of several do not.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Peak {
+    pub(crate) bytes: i64,
+    pub(crate) mono_ns: u64,
+    pub(crate) is_exact: bool,
+}
+
+/// The level of one process, followed chunk by chunk.
+#[derive(Debug, Default)]
+pub(crate) struct Level {
+    bytes: i64,
+    threads: BTreeSet<u32>,
+    pub(crate) peak: Peak,
+}
+
+impl Level {
+    pub(crate) fn add(&mut self, info: &ChunkInfo, sums: &ChunkSums) {
+        self.threads.insert(info.thread);
+        let highest = self.bytes.saturating_add(sums.max_net_bytes);
+        if highest > self.peak.bytes {
+            self.peak = Peak { bytes: highest, mono_ns: time_of(info, sums), is_exact: true };
+        }
+        self.bytes = self.bytes.saturating_add(sums.net_bytes);
+    }
+
+    pub(crate) fn peak(&self) -> Peak {
+        Peak { is_exact: self.threads.len() <= 1, ..self.peak }
+    }
+}
+
+/// When the chunk's highest level was: on the line between its two clock readings.
+fn time_of(info: &ChunkInfo, sums: &ChunkSums) -> u64 {
+    let ticks = info.end_ticks.saturating_sub(info.begin_ticks);
+    let ns = info.end_mono_ns.saturating_sub(info.begin_mono_ns);
+    let into = sums.max_net_ticks.saturating_sub(info.begin_ticks).min(ticks);
+    let share = if ticks == 0 { 0 } else { u128::from(ns) * u128::from(into) / u128::from(ticks) };
+    info.begin_mono_ns.saturating_add(u64::try_from(share).unwrap_or(0))
+}
+
+impl Summary {
+    pub(crate) fn add(&mut self, sums: &ChunkSums) {
+        self.calls += sums.calls.iter().map(|&n| u64::from(n)).sum::<u64>();
+        self.allocations +=
+            u64::from(sums.allocs) + u64::from(sums.reallocs) + u64::from(sums.unknown_reallocs);
+        self.allocated_bytes = self.allocated_bytes.saturating_add(sums.alloc_bytes);
+        self.left_blocks = self.left_blocks.saturating_add(sums.net_blocks);
+        self.left_bytes = self.left_bytes.saturating_add(sums.net_bytes);
+    }
+
+    pub(crate) fn process(&mut self, pid: u32, peak: Peak, drops: &[u64; DROP_COUNTERS], has_calls: bool) {
+        self.processes += 1;
+        self.pids.insert(pid);
+        if has_calls {
+            self.pids_with_calls.insert(pid);
+        }
+        if peak.bytes > self.peak.bytes {
+            self.peak = peak;
+        }
+        for (sum, n) in self.drops.iter_mut().zip(drops) {
+            *sum = sum.saturating_add(*n);
+        }
+    }
+
+    /// Events that are missing.
+    pub(crate) fn lost_events(&self) -> u64 {
+        let lost = Drop::ALL.iter().filter(|reason| reason.loses_events());
+        lost.map(|&reason| self.drops[reason as usize]).fold(0, u64::saturating_add)
+    }
+}

@@ -1,0 +1,41 @@
+//! A trace, thing by thing: what a dump prints, apart from how. [`lines`] is for people and `grep`,
+//! [`objects`] for programs.
+
+pub(crate) mod lines;
+pub(crate) mod objects;
+
+use std::io;
+
+use heapscribe_trace::{MemorySample, Process, SessionEnd, SessionInfo};
+use heapscribe_wire::defs::Definition;
+use heapscribe_wire::ids::StackId;
+use heapscribe_wire::record::Event;
+
+/// An event, with whose it is and when, in ns since the trace's start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment<'a> {
+    pub(crate) time_ns: u64,
+    pub(crate) process: u32,
+    pub(crate) thread: u32,
+    pub(crate) event: &'a Event,
+    /// Age of the block that went, for events that have one.
+    pub(crate) age_ns: u64,
+}
+
+/// Takes the things of a trace, one at a time, and writes them.
+pub(crate) trait Printer {
+    /// The recording as a whole.
+    fn session(&mut self, info: &SessionInfo) -> io::Result<()>;
+    /// A process.
+    fn process(&mut self, process: &Process) -> io::Result<()>;
+    /// A definition of a process; `node` is its number when it is a node.
+    fn definition(&mut self, process: u32, node: StackId, definition: &Definition<'_>) -> io::Result<()>;
+    /// An event.
+    fn event(&mut self, moment: &Moment<'_>) -> io::Result<()>;
+    /// A memory sample, at ns since the trace's start.
+    fn memory(&mut self, process: u32, time_ns: u64, sample: &MemorySample) -> io::Result<()>;
+    /// How a process ended.
+    fn process_end(&mut self, process: &Process) -> io::Result<()>;
+    /// How the recording ended.
+    fn session_end(&mut self, end: &SessionEnd) -> io::Result<()>;
+}

@@ -1,0 +1,170 @@
+//! A trace as JSON, an object per line; `type` says of what.
+
+use std::io::{self, Write};
+
+use heapscribe_trace::{ExitStatus, MemorySample, Process, SessionEnd, SessionInfo, Stage};
+use heapscribe_wire::defs::Definition;
+use heapscribe_wire::head::Drop;
+use heapscribe_wire::ids::StackId;
+use heapscribe_wire::record::{Block, Call, Event};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::lines::{hex, how_ended, reason_name};
+use super::{Moment, Printer};
+use crate::frames::lossy;
+
+/// Writes objects.
+pub(crate) struct Objects<W> {
+    pub(crate) out: W,
+}
+
+impl<W: Write> Objects<W> {
+    fn line(&mut self, object: &Value) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, object)?;
+        self.out.write_all(b"\n")
+    }
+}
+
+impl<W: Write> Printer for Objects<W> {
+    fn session(&mut self, info: &SessionInfo) -> io::Result<()> {
+        self.line(&json!({
+            "type": "session", "host": info.host, "version": info.version, "command": texts(&info.command),
+            "begin_real_ns": info.started_real_ns,
+        }))
+    }
+
+    fn process(&mut self, process: &Process) -> io::Result<()> {
+        let info = process.info.as_ref();
+        self.line(&json!({
+            "type": "process", "process": process.index.0,
+            "pid": info.map(|i| i.pid), "parent": info.map(|i| i.parent_pid),
+            "forked": info.map(|i| i.stage == Stage::Forked),
+            "exe": info.map(|i| lossy(&i.exe)), "command": info.map(|i| texts(&i.command)),
+        }))
+    }
+
+    fn definition(&mut self, process: u32, node: StackId, definition: &Definition<'_>) -> io::Result<()> {
+        self.line(&match definition {
+            Definition::Node(n) => json!({
+                "type": "stack", "process": process, "stack": node.0, "pc": format!("{:#x}", n.pc.0),
+                "caller": n.parent.0, "guessed": n.guessed, "exact": n.exact,
+            }),
+            Definition::Cut { reason } => json!({
+                "type": "stack", "process": process, "stack": node.0, "cut": reason_name(*reason),
+            }),
+            Definition::Thread { id, tid, born_ticks, name } => json!({
+                "type": "thread", "process": process, "thread": id.0, "tid": tid, "born_ticks": born_ticks,
+                "name": lossy(name),
+            }),
+            Definition::Module(m) => json!({
+                "type": "module", "process": process, "start": format!("{:#x}", m.start),
+                "end": format!("{:#x}", m.end), "bias": format!("{:#x}", m.bias),
+                "build_id": hex(m.build_id), "path": lossy(m.name),
+            }),
+            Definition::Unmapped => json!({ "type": "unmapped", "process": process }),
+        })
+    }
+
+    fn event(&mut self, m: &Moment<'_>) -> io::Result<()> {
+        let (time, process, thread) = (m.time_ns, m.process, m.thread);
+        serde_json::to_writer(&mut self.out, &Line { time, process, thread, what: what(m) })?;
+        self.out.write_all(b"\n")
+    }
+
+    fn memory(&mut self, process: u32, time_ns: u64, s: &MemorySample) -> io::Result<()> {
+        self.line(&json!({
+            "type": "memory", "process": process, "time": time_ns, "rss": s.rss_bytes,
+            "shared": s.shared_bytes, "virtual": s.virtual_bytes,
+        }))
+    }
+
+    fn process_end(&mut self, process: &Process) -> io::Result<()> {
+        let Some(end) = &process.end else {
+            return self.line(&json!({ "type": "process_end", "process": process.index.0 }));
+        };
+        let drops = Drop::ALL.map(|reason| (reason.name().to_owned(), end.drops[reason as usize].into()));
+        self.line(&json!({
+            "type": "process_end", "process": process.index.0, "how": how_ended(end.how),
+            "threads": end.threads, "dropped": Value::Object(drops.into_iter().collect()),
+            "note": end.lost_note,
+        }))
+    }
+
+    fn session_end(&mut self, end: &SessionEnd) -> io::Result<()> {
+        let (code, signal) = match end.exit {
+            Some(ExitStatus::Code(code)) => (Some(code), None),
+            Some(ExitStatus::Signal(signal)) => (None, Some(signal)),
+            None => (None, None),
+        };
+        self.line(&json!({ "type": "session_end", "code": code, "signal": signal }))
+    }
+}
+
+/// An event, whose and when.
+#[derive(Serialize)]
+struct Line {
+    time: u64,
+    process: u32,
+    thread: u32,
+    #[serde(flatten)]
+    what: What,
+}
+
+/// What happened; `type` is the variant.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum What {
+    Alloc { call: &'static str, size: u64, stack: u32, align: Option<u64> },
+    Free { call: &'static str, size: u64, stack: u32, age: u64, birth_thread: Option<u32> },
+    Realloc { call: &'static str, size: u64, stack: u32, age: u64, birth_thread: Option<u32>, old: Old },
+    Failed { call: &'static str, size: u64, stack: u32 },
+    UnknownFree { call: &'static str },
+    UnknownRealloc { call: &'static str, size: u64, stack: u32 },
+    Lost { count: u64, reason: String },
+}
+
+/// The block that `realloc` took.
+#[derive(Serialize)]
+struct Old {
+    size: u64,
+    stack: u32,
+}
+
+fn what(m: &Moment<'_>) -> What {
+    let age = m.age_ns;
+    match *m.event {
+        Event::Alloc { call, size_bytes: size, stack, align_log2 } => {
+            What::Alloc { call: call.name(), size, stack: stack.0, align: align(call, align_log2) }
+        }
+        Event::Free { call, block } => {
+            let (size, stack, birth_thread) = (block.size_bytes, block.stack.0, birth(&block));
+            What::Free { call: call.name(), size, stack, age, birth_thread }
+        }
+        Event::Realloc { call, old, size_bytes: size, stack } => {
+            let (birth_thread, stack) = (birth(&old), stack.0);
+            let old = Old { size: old.size_bytes, stack: old.stack.0 };
+            What::Realloc { call: call.name(), size, stack, age, birth_thread, old }
+        }
+        Event::Failed { call, size_bytes: size, stack } => {
+            What::Failed { call: call.name(), size, stack: stack.0 }
+        }
+        Event::UnknownFree { call } => What::UnknownFree { call: call.name() },
+        Event::UnknownRealloc { call, size_bytes: size, stack } => {
+            What::UnknownRealloc { call: call.name(), size, stack: stack.0 }
+        }
+        Event::Lost { count, reason } => What::Lost { count, reason: reason_name(reason) },
+    }
+}
+
+fn align(call: Call, align_log2: u8) -> Option<u64> {
+    call.is_aligned().then(|| 1 << align_log2.min(63))
+}
+
+fn birth(block: &Block) -> Option<u32> {
+    block.birth_thread.map(|thread| thread.0)
+}
+
+fn texts(parts: &[Vec<u8>]) -> Vec<String> {
+    parts.iter().map(|part| lossy(part)).collect()
+}

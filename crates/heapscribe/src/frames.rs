@@ -1,0 +1,160 @@
+//! Stacks with names: the frames of an answer's call tree, joined with what their modules' files say.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use heapscribe_analyze::answer::{Answer, CallTree, Frame, NodeId};
+use heapscribe_wire::head::Drop;
+
+use crate::symbols::{Module, Names, Resolver, Step, Trouble};
+
+/// One line of a stack.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct NamedFrame {
+    /// The function's name, when it is known.
+    pub(crate) function: Option<String>,
+    /// The source file.
+    pub(crate) file: Option<String>,
+    /// The line in it.
+    pub(crate) line: Option<u32>,
+    /// The module's path; none when the code lies in no file.
+    pub(crate) module: Option<String>,
+    /// Address in the module's file, or in memory without a module.
+    pub(crate) offset: u64,
+    /// Whether its code lies inside the function of the next line.
+    pub(crate) inlined: bool,
+    /// Whether it was found without unwinding information.
+    pub(crate) guessed: bool,
+    /// Set where the stack could not be followed any further: why.
+    pub(crate) cut: Option<Drop>,
+}
+
+impl NamedFrame {
+    /// The function, else `module+0xoffset`, else the reason why there is nothing.
+    pub(crate) fn name(&self) -> String {
+        if let Some(function) = &self.function {
+            return function.clone();
+        }
+        if let Some(reason) = self.cut {
+            return format!("[stack cut: {}]", reason.name());
+        }
+        match &self.module {
+            Some(path) => format!("{}+{:#x}", path.rsplit('/').next().unwrap_or(path), self.offset),
+            None => format!("{:#x}", self.offset),
+        }
+    }
+
+    /// `file:line`, as far as it is known.
+    pub(crate) fn place(&self) -> Option<String> {
+        let file = self.file.as_ref()?;
+        Some(self.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}")))
+    }
+}
+
+/// A module whose frames are not all named, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Unnamed {
+    /// Its path.
+    pub(crate) module: String,
+    /// What stood in the way.
+    pub(crate) trouble: Trouble,
+}
+
+/// The names for some of an answer's stacks.
+pub(crate) struct NamedStacks<'a> {
+    tree: &'a CallTree,
+    names: HashMap<u32, Names>,
+}
+
+impl<'a> NamedStacks<'a> {
+    /// Looks up every frame of the stacks that are wanted.
+    pub(crate) fn look_up(
+        answer: &'a Answer,
+        wanted: impl IntoIterator<Item = NodeId>,
+        resolver: &Resolver,
+    ) -> Self {
+        let tree = &answer.tree;
+        let addresses = addresses_by_module(tree, wanted);
+        let requests: Vec<_> =
+            addresses.iter().map(|(&module, places)| request(tree, module, places)).collect();
+        let names = addresses.into_keys().zip(resolver.resolve(&requests)).collect();
+        NamedStacks { tree, names }
+    }
+
+    /// The lines of a stack, the innermost first. Inlined functions stand before the one they are in.
+    pub(crate) fn frames(&self, stack: NodeId) -> Vec<NamedFrame> {
+        self.tree.frames(stack).flat_map(|(_, frame)| self.lines(frame)).collect()
+    }
+
+    fn lines(&self, frame: &Frame) -> Vec<NamedFrame> {
+        let bare = NamedFrame {
+            module: frame.module.and_then(|m| self.tree.modules.get(m as usize)).map(|m| lossy(&m.path)),
+            offset: frame.address,
+            guessed: frame.guessed,
+            cut: frame.cut.and_then(Drop::from_number),
+            ..NamedFrame::default()
+        };
+        let names = frame.module.and_then(|m| self.names.get(&m));
+        let steps = names.map_or(&[][..], |names| names.at(place_of_call(frame)));
+        if steps.is_empty() { vec![bare] } else { steps.iter().map(|step| named(&bare, step)).collect() }
+    }
+
+    /// Modules that were looked up with less than full success, by path.
+    pub(crate) fn unnamed(&self) -> Vec<Unnamed> {
+        let module = |m: &u32| lossy(&self.tree.modules[*m as usize].path);
+        let mut all: Vec<_> = self
+            .names
+            .iter()
+            .filter_map(|(m, names)| {
+                names.trouble.clone().map(|trouble| Unnamed { module: module(m), trouble })
+            })
+            .collect();
+        all.sort_by(|a, b| a.module.cmp(&b.module));
+        all
+    }
+}
+
+/// A return address may already be in the next function or on the next line; the call is before it.
+fn place_of_call(frame: &Frame) -> u64 {
+    if frame.is_return_address { frame.address.saturating_sub(1) } else { frame.address }
+}
+
+fn addresses_by_module(
+    tree: &CallTree,
+    wanted: impl IntoIterator<Item = NodeId>,
+) -> BTreeMap<u32, BTreeSet<u64>> {
+    let mut addresses: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+    let mut seen = vec![false; tree.nodes.len()];
+    for stack in wanted {
+        // Outer frames are shared between stacks: what was seen once has all its callers seen.
+        for (node, frame) in tree.frames(stack) {
+            if std::mem::replace(&mut seen[node.0 as usize], true) {
+                break;
+            }
+            if let Some(module) = frame.module.filter(|m| (*m as usize) < tree.modules.len()) {
+                addresses.entry(module).or_default().insert(place_of_call(frame));
+            }
+        }
+    }
+    addresses
+}
+
+fn request(tree: &CallTree, module: u32, places: &BTreeSet<u64>) -> (Module, Vec<u64>) {
+    let module = &tree.modules[module as usize];
+    let asked = Module { path: lossy(&module.path), build_id: module.build_id.clone() };
+    (asked, places.iter().copied().collect())
+}
+
+fn named(bare: &NamedFrame, step: &Step) -> NamedFrame {
+    NamedFrame {
+        function: step.function.clone(),
+        file: step.file.clone(),
+        line: step.line,
+        inlined: step.inlined,
+        ..bare.clone()
+    }
+}
+
+/// Names of the system are bytes; what is no UTF-8 in them shows as a replacement character.
+pub(crate) fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,4 @@
+//! Answers as JSON. The keys are a promise: they keep their names, meaning and order; new ones may come.
+
+pub(crate) mod parts;
+pub(crate) mod report;

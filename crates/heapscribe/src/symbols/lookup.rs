@@ -1,0 +1,128 @@
+//! One module's addresses looked up: debug information first, the symbol table for what it leaves open.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use addr2line::Loader;
+use object::{Object, ObjectSymbol, SymbolKind};
+
+use super::debug_file::DebugFile;
+use super::demangle::demangle;
+use super::elf::{self, ElfFile};
+use super::progress::Progress;
+use super::{Names, Step, Trouble};
+
+/// Names for the addresses of one file.
+pub(super) fn names(
+    file: &ElfFile,
+    debug: Option<&DebugFile>,
+    addresses: &[u64],
+    progress: &Progress,
+) -> Names {
+    let loader = debug.and_then(|d| Loader::new_with_sup(&d.path, d.shared.as_ref()).ok());
+    let mut table = SymbolTable::default();
+    table.read(&file.path);
+    if let Some(separate) = debug.filter(|d| d.path != file.path) {
+        table.read(&separate.path);
+    }
+    table.sort();
+    let steps: HashMap<_, _> = addresses
+        .iter()
+        .inspect(|_| progress.advance())
+        .map(|&address| (address, steps_at(address, loader.as_ref(), &table)))
+        .filter(|(_, steps)| !steps.is_empty())
+        .collect();
+    Names { steps, trouble: loader.is_none().then_some(Trouble::NoDebugInfo) }
+}
+
+fn steps_at(address: u64, loader: Option<&Loader>, table: &SymbolTable) -> Vec<Step> {
+    let mut steps = loader.map(|l| dwarf_steps(address, l)).unwrap_or_default();
+    let symbol = || table.function_at(address).map(demangle);
+    match steps.last_mut() {
+        Some(outer) if outer.function.is_none() => outer.function = symbol(),
+        Some(_) => {}
+        None => steps.extend(symbol().map(|name| Step { function: Some(name), ..Step::default() })),
+    }
+    steps
+}
+
+/// The functions at an address, the innermost first. What does not parse counts as not there.
+fn dwarf_steps(address: u64, loader: &Loader) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let Ok(mut frames) = loader.find_frames(address) else { return steps };
+    while let Ok(Some(frame)) = frames.next() {
+        let name = frame.function.as_ref().and_then(|f| f.raw_name().ok().map(|raw| demangle(&raw)));
+        let location = frame.location;
+        steps.push(Step {
+            function: name,
+            file: location.as_ref().and_then(|l| l.file).map(clean_path),
+            line: location.and_then(|l| l.line).filter(|line| *line > 0),
+            inlined: true,
+        });
+    }
+    if let Some(outer) = steps.last_mut() {
+        outer.inlined = false;
+    }
+    steps.retain(|step| step.function.is_some() || step.file.is_some() || !step.inlined);
+    if steps.iter().all(|step| step.function.is_none() && step.file.is_none()) { Vec::new() } else { steps }
+}
+
+/// `/src/./a/../b.c` as people write it: `/src/b.c`.
+fn clean_path(path: &str) -> String {
+    use std::path::Component;
+    let mut clean = std::path::PathBuf::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if clean.file_name().is_some_and(|name| name != "..") => {
+                clean.pop();
+            }
+            _ => clean.push(part),
+        }
+    }
+    clean.to_string_lossy().into_owned()
+}
+
+/// Functions of an ELF symbol table by address.
+#[derive(Default)]
+struct SymbolTable {
+    symbols: Vec<Symbol>,
+}
+
+struct Symbol {
+    start: u64,
+    size: u64,
+    name: String,
+}
+
+impl SymbolTable {
+    /// Adds what one file has in its two tables; a file without them adds nothing.
+    fn read(&mut self, path: &Path) {
+        let _ = elf::with_object(path, |object| {
+            for symbol in object.symbols().chain(object.dynamic_symbols()) {
+                let is_code = matches!(symbol.kind(), SymbolKind::Text);
+                let Some(name) = symbol.name().ok().filter(|n| is_code && !n.is_empty()) else { continue };
+                if symbol.is_definition() || symbol.address() > 0 {
+                    let (start, size) = (symbol.address(), symbol.size());
+                    self.symbols.push(Symbol { start, size, name: name.to_owned() });
+                }
+            }
+        });
+    }
+
+    /// Of many names for one address the sized, then the shortest comes last and wins.
+    fn sort(&mut self) {
+        self.symbols.retain(|s| s.start > 0);
+        self.symbols.sort_by(|a, b| {
+            (a.start, a.size, b.name.len(), &b.name).cmp(&(b.start, b.size, a.name.len(), &a.name))
+        });
+    }
+
+    fn function_at(&self, address: u64) -> Option<&str> {
+        let after = self.symbols.partition_point(|s| s.start <= address);
+        let symbol = self.symbols[..after].last()?;
+        // Hand-written assembly has symbols without a size: they reach up to the next one.
+        let inside = symbol.size == 0 || address - symbol.start < symbol.size;
+        inside.then_some(symbol.name.as_str())
+    }
+}

@@ -1,0 +1,139 @@
+//! Addresses to names: function, file and line for every address of a trace, inlined calls included.
+//!
+//! *You bring* modules as they were recorded (path and build id) and addresses as they stand in the file,
+//! return addresses already moved back into their call. *It guarantees* that a name comes from the very
+//! file that ran: a file whose build id differs is not used, and that is said. *It refuses* nothing else:
+//! what cannot be named keeps its module and offset.
+//!
+//! A module is opened once in a run, all its addresses are looked up together, modules in parallel.
+
+mod debug_file;
+mod demangle;
+mod dlang;
+mod elf;
+mod lookup;
+mod progress;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+
+use self::progress::Progress;
+
+/// A module as it was recorded.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Module {
+    /// Its path when it ran.
+    pub(crate) path: String,
+    /// Its GNU build id; empty when it has none.
+    pub(crate) build_id: Vec<u8>,
+}
+
+/// A function at an address: the one whose code it is, or one that was inlined into it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Step {
+    /// Its name, as the source has it.
+    pub(crate) function: Option<String>,
+    /// The source file.
+    pub(crate) file: Option<String>,
+    /// The line in it.
+    pub(crate) line: Option<u32>,
+    /// Whether its code lies inside the function that follows.
+    pub(crate) inlined: bool,
+}
+
+/// Why a module has no names, or only the names of functions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Trouble {
+    /// It never was a file: the kernel's page, code made at run time.
+    NotAFile,
+    /// The file is not there any more.
+    Gone,
+    /// There is another file of that name now.
+    Changed,
+    /// The file is there, but is no ELF file that can be read.
+    Unreadable(String),
+    /// Functions are known from the symbol table, lines are not.
+    NoDebugInfo,
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Trouble::NotAFile => f.write_str("is no file"),
+            Trouble::Gone => f.write_str("is not there any more"),
+            Trouble::Changed => f.write_str("has changed since the recording"),
+            Trouble::Unreadable(why) => write!(f, "cannot be read: {why}"),
+            Trouble::NoDebugInfo => f.write_str("has no debug information"),
+        }
+    }
+}
+
+/// What is known about the addresses asked for in one module.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    /// For each address the functions there, the innermost first; the last one is not inlined.
+    steps: HashMap<u64, Vec<Step>>,
+    /// What stood in the way.
+    pub(crate) trouble: Option<Trouble>,
+}
+
+impl Names {
+    /// Functions at the address, the innermost first; empty when nothing is known.
+    pub(crate) fn at(&self, address: u64) -> &[Step] {
+        self.steps.get(&address).map_or(&[], Vec::as_slice)
+    }
+
+    fn none(trouble: Trouble) -> Names {
+        Names { steps: HashMap::new(), trouble: Some(trouble) }
+    }
+}
+
+/// Looks up addresses of many modules.
+pub(crate) struct Resolver {
+    /// Where separate debug files lie.
+    pub(crate) debug_dir: PathBuf,
+}
+
+impl Resolver {
+    /// One answer per request, in the same order.
+    pub(crate) fn resolve(&self, requests: &[(Module, Vec<u64>)]) -> Vec<Names> {
+        let progress = Progress::start(requests.iter().map(|(_, a)| a.len() as u64).sum());
+        let answers = requests
+            .par_iter()
+            .map(|(module, addresses)| {
+                progress.show(&module.path);
+                self.resolve_module(module, addresses, &progress)
+            })
+            .collect();
+        progress.finish();
+        answers
+    }
+
+    fn resolve_module(&self, module: &Module, addresses: &[u64], progress: &Progress) -> Names {
+        match elf::open(module) {
+            Ok(file) => {
+                let debug = debug_file::find(&file, &self.debug_dir);
+                lookup::names(&file, debug.as_ref(), addresses, progress)
+            }
+            // The file is gone or another one, but its debug file may still be there, and has its id.
+            Err(trouble @ (Trouble::Gone | Trouble::Changed)) => {
+                match debug_file::by_build_id(&module.build_id, &self.debug_dir) {
+                    Some(file) => lookup::names(
+                        &file,
+                        debug_file::find(&file, &self.debug_dir).as_ref(),
+                        addresses,
+                        progress,
+                    ),
+                    None => Names::none(trouble),
+                }
+            }
+            Err(trouble) => Names::none(trouble),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

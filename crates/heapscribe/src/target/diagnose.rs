@@ -1,0 +1,91 @@
+//! Why nothing was seen of a program, told in words: a silent empty trace helps nobody.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use object::{Object as _, ObjectSymbol as _};
+
+use crate::message;
+
+/// Says that no allocation call of the program was seen, why, and what to do.
+pub(crate) fn unseen(program: &OsStr, pid: u32) {
+    let path = find(program);
+    let (why, hint) = path.as_deref().map_or(Why::Unknown, why).words();
+    message::warning(&format!("no allocation call of {pid} was seen: {} {why}", program.display()));
+    message::hint(hint);
+}
+
+enum Why {
+    Static,
+    Privileged,
+    OwnHeap(String),
+    Script,
+    Unknown,
+}
+
+impl Why {
+    fn words(self) -> (String, &'static str) {
+        match self {
+            Why::Static => (
+                "is statically linked, so nothing can be loaded into it".to_owned(),
+                "link it dynamically to record it, or record the programs that it starts",
+            ),
+            Why::Privileged => (
+                "runs with more rights than its caller, and the loader then ignores LD_PRELOAD".to_owned(),
+                "record it as the user it runs as, or from a copy without the setuid bit",
+            ),
+            Why::OwnHeap(symbol) => (
+                format!("has a heap of its own inside ({symbol}), which is called directly"),
+                "build it with the system heap (for Rust: without its #[global_allocator]) to record it",
+            ),
+            Why::Script => (
+                "is a script whose interpreter was not seen".to_owned(),
+                "name the interpreter: heapscribe record -- INTERPRETER SCRIPT",
+            ),
+            Why::Unknown => (
+                "made none, or cleared its environment before it started another".to_owned(),
+                "check that LD_PRELOAD reaches it: heapscribe record -- env",
+            ),
+        }
+    }
+}
+
+/// The program's file, looked up as the shell does.
+fn find(program: &OsStr) -> Option<PathBuf> {
+    if Path::new(program).components().count() > 1 {
+        return Some(PathBuf::from(program));
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file())
+}
+
+fn why(path: &Path) -> Why {
+    let privileged = fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o6000 != 0);
+    if privileged {
+        return Why::Privileged;
+    }
+    let Ok(bytes) = fs::read(path) else { return Why::Unknown };
+    if bytes.starts_with(b"#!") {
+        return Why::Script;
+    }
+    let Ok(file) = object::File::parse(&*bytes) else { return Why::Unknown };
+    if let Some(symbol) = own_heap(&file) {
+        return Why::OwnHeap(symbol);
+    }
+    if file.section_by_name(".interp").is_none() { Why::Static } else { Why::Unknown }
+}
+
+/// A symbol that tells of a heap inside the program: its own `malloc`, or one of the well-known heaps.
+fn own_heap(file: &object::File<'_>) -> Option<String> {
+    const PREFIXES: [&str; 6] = ["_rjem_", "je_malloc", "mi_malloc", "tc_malloc", "rpmalloc", "sn_malloc"];
+    let mut symbols = file.dynamic_symbols().chain(file.symbols()).filter(|symbol| symbol.is_definition());
+    let name = symbols.find_map(|symbol| {
+        let name = symbol.name().ok()?;
+        let is_heap = name == "malloc" || PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        is_heap.then(|| name.to_owned())
+    });
+    // A static program has a malloc too; that it is static says more.
+    name.filter(|_| file.section_by_name(".interp").is_some())
+}

@@ -1,0 +1,73 @@
+//! What a report does not know, in words: dropped by reason, without a name, damaged. Said even when it
+//! is nothing, because only then silence means something.
+
+use std::io;
+
+use heapscribe_analyze::answer::Answer;
+use heapscribe_wire::head::Drop;
+
+use super::number::{count, counted};
+use super::{Out, heading};
+use crate::frames::Unnamed;
+use crate::symbols::Trouble;
+
+/// The section on what is missing.
+pub(crate) fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result<()> {
+    heading(out, "What is missing")?;
+    writeln!(out, "  Events lost: {}.", count(lost_events(answer)))?;
+    for dropped in answer.dropped.iter().filter(|d| d.count > 0) {
+        match Drop::from_number(dropped.reason) {
+            Some(reason) => {
+                writeln!(out, "  {}: {} ({}).", meaning(reason), count(dropped.count), reason.name())?
+            }
+            None => writeln!(out, "  Other, reason {}: {}.", dropped.reason, count(dropped.count))?,
+        }
+    }
+    if answer.unknown_stacks > 0 {
+        writeln!(out, "  Without a stack: {}.", counted(answer.unknown_stacks, "allocation"))?;
+    }
+    if answer.unresolved_frames > 0 {
+        writeln!(out, "  In no file: {} of the stacks.", counted(answer.unresolved_frames, "frame"))?;
+    }
+    names(out, unnamed)?;
+    for problem in &answer.problems {
+        writeln!(out, "  {problem}.")?;
+    }
+    Ok(())
+}
+
+/// Files whose functions have no names or no lines. That the system's libraries have no lines is common.
+fn names(out: Out<'_>, unnamed: &[Unnamed]) -> io::Result<()> {
+    for module in unnamed.iter().filter(|m| m.trouble != Trouble::NoDebugInfo) {
+        writeln!(out, "  No names: {} {}.", module.module, module.trouble)?;
+    }
+    let no_lines = unnamed.iter().filter(|m| m.trouble == Trouble::NoDebugInfo);
+    let files: Vec<_> = no_lines.map(|m| m.module.rsplit('/').next().unwrap_or(&m.module)).collect();
+    if files.is_empty() { Ok(()) } else { writeln!(out, "  No debug information: {}.", files.join(", ")) }
+}
+
+/// Events that are not in the trace: what the recorder counted, or at least what the trace itself tells.
+pub(crate) fn lost_events(answer: &Answer) -> u64 {
+    let loses = |reason| Drop::from_number(reason).is_some_and(Drop::loses_events);
+    let counted: u64 = answer.dropped.iter().filter(|d| loses(d.reason)).map(|d| d.count).sum();
+    counted.max(answer.totals.lost_events)
+}
+
+fn meaning(reason: Drop) -> &'static str {
+    match reason {
+        Drop::LogFull => "Events lost because the log was full",
+        Drop::LogMemory => "Events lost for want of memory for the log",
+        Drop::Reentered => "Events lost inside signal handlers or the heap itself",
+        Drop::NoSession => "Events lost before recording could begin",
+        Drop::StackTable => "Events without a stack because the table of stacks was full",
+        Drop::LiveTable => "Blocks not followed because the table of blocks was full",
+        Drop::StackDepth => "Stacks cut because they are too deep",
+        Drop::StackRule => "Stacks cut at code whose unwinding rule is not supported",
+        Drop::StackNoInfo => "Stacks cut at code without unwinding information",
+        Drop::StackBounds => "Stacks cut at a frame outside of its stack",
+        Drop::ModuleTable => "Files of code not noted",
+        Drop::UnknownBlock => "Blocks freed that were not known, born before the recording or in a parent",
+        Drop::ReplacedBlock => "Blocks whose free was not seen, found when their place was used again",
+        Drop::ThreadTable => "Threads beyond the number that can be told apart",
+    }
+}

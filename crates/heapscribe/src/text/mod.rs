@@ -1,0 +1,22 @@
+//! Answers as plain sentences for people, at most 80 columns where it is up to us.
+
+pub(crate) mod chart;
+pub(crate) mod missing;
+pub(crate) mod number;
+pub(crate) mod recorded;
+pub(crate) mod report;
+pub(crate) mod stack;
+pub(crate) mod tables;
+
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+/// Where a report goes: colour codes are taken out further down when it is no terminal.
+pub(crate) type Out<'a> = &'a mut dyn Write;
+
+/// The heading of a section.
+pub(crate) fn heading(out: Out<'_>, text: &str) -> io::Result<()> {
+    let bold = Style::new().bold();
+    writeln!(out, "\n{bold}{text}{bold:#}")
+}

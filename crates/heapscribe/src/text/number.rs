@@ -1,0 +1,103 @@
+//! Numbers as people read them: exact with separators, and beside it the size one can imagine.
+
+/// `1,234,567`.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 block`, `2 blocks`.
+pub(crate) fn counted(n: u64, singular: &str) -> String {
+    format!("{} {singular}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// `5,000,000 bytes (4.77 MiB)`; small numbers need no second form.
+pub(crate) fn bytes(n: u64) -> String {
+    let exact = counted(n, "byte");
+    if n < 1024 { exact } else { format!("{exact} ({})", short_bytes(n)) }
+}
+
+/// `4.77 MiB`.
+pub(crate) fn short_bytes(n: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if n < 1024 {
+        return format!("{n} B");
+    }
+    let mut value = n as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.995 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", three_digits(value), UNITS[unit])
+}
+
+/// `1.23 s`, `45.6 ms`, `789 ns`.
+pub(crate) fn duration(ns: u64) -> String {
+    const UNITS: [(&str, f64); 3] = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
+    let found = UNITS.iter().find(|(_, scale)| ns as f64 >= *scale);
+    found.map_or_else(
+        || format!("{ns} ns"),
+        |(unit, scale)| format!("{} {unit}", three_digits(ns as f64 / scale)),
+    )
+}
+
+/// `12.3 %`.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    format!("{:.1} %", if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 })
+}
+
+/// `2026-11-21 10:15:00 UTC`, from ns since 1970.
+pub(crate) fn date(real_ns: u64) -> String {
+    let seconds = real_ns / 1_000_000_000;
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+/// The day of the Gregorian calendar, counted in years that begin in March so that leap days come last.
+fn civil(days_since_1970: u64) -> (u64, u64, u64) {
+    let days = days_since_1970 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+fn three_digits(value: f64) -> String {
+    let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!([count(0), count(999), count(1000), count(1234567)], ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([bytes(1), bytes(1023)], ["1 byte", "1,023 bytes"]);
+        assert_eq!(bytes(5_000_000), "5,000,000 bytes (4.77 MiB)");
+        assert_eq!([short_bytes(1024), short_bytes((1 << 20) - 1)], ["1.00 KiB", "1.00 MiB"]);
+        assert_eq!(short_bytes(u64::MAX), "16.0 EiB");
+        assert_eq!([duration(0), duration(1_500), duration(12_345_678)], ["0 ns", "1.50 us", "12.3 ms"]);
+        assert_eq!([duration(61_000_000_000), percent(1, 3), percent(1, 0)], ["61.0 s", "33.3 %", "0.0 %"]);
+    }
+
+    #[test]
+    fn dates_know_leap_years() {
+        assert_eq!(date(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(date(951_782_400_000_000_000), "2000-02-29 00:00:00 UTC");
+        assert_eq!(date(1_795_256_100_000_000_000), "2026-11-21 10:15:00 UTC");
+    }
+}

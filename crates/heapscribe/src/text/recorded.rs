@@ -1,0 +1,48 @@
+//! What `record` says at the end: a few lines, and the next command.
+
+use std::path::Path;
+
+use heapscribe_wire::head::Drop;
+
+use crate::drain::Summary;
+use crate::text::number;
+
+/// The summary's lines.
+pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool) -> String {
+    let mut lines = vec![format!(
+        "{} processes, {} calls, {} allocations of {} in all",
+        number::count(s.processes),
+        number::count(s.calls),
+        number::count(s.allocations),
+        number::bytes(s.allocated_bytes)
+    )];
+    if s.peak.bytes > 0 {
+        let about = if s.peak.is_exact { "" } else { "about " };
+        let of = if s.processes > 1 { " (of one process)" } else { "" };
+        lines.push(format!("peak: {about}{}{of}", number::bytes(s.peak.bytes.unsigned_abs())));
+    }
+    lines.push(format!(
+        "not freed: {} in {} blocks",
+        number::bytes(s.left_bytes.max(0).unsigned_abs()),
+        number::count(s.left_blocks.max(0).unsigned_abs())
+    ));
+    lines.push(format!("dropped: {} events{}", number::count(s.lost_events()), reasons(s)));
+    lines.push(format!(
+        "trace: {}, {}{}",
+        trace.display(),
+        number::bytes(s.trace_bytes),
+        if is_cut { ", cut" } else { "" }
+    ));
+    lines.push(format!("next: heapscribe report {}", trace.display()));
+    lines.join("\n")
+}
+
+/// The reasons for which anything is missing or cut, with their counts.
+fn reasons(s: &Summary) -> String {
+    let told: Vec<_> = Drop::ALL
+        .iter()
+        .filter(|&&reason| s.drops[reason as usize] > 0)
+        .map(|&reason| format!("{} {}", number::count(s.drops[reason as usize]), reason.name()))
+        .collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+}

@@ -1,0 +1,212 @@
+//! The report: what the heap of a program did, from the totals down to what is not known.
+
+use std::cmp::Reverse;
+use std::io;
+
+use heapscribe_analyze::answer::{Amount, Answer, Exit, NodeId, Stack};
+
+use super::number::{bytes, count, counted, date, duration, percent, short_bytes};
+use super::stack::StackPrinter;
+use super::{Out, chart, heading, missing, tables};
+use crate::frames::{NamedStacks, lossy};
+
+/// What is to be printed.
+pub(crate) struct Report<'a> {
+    /// The answer.
+    pub(crate) answer: &'a Answer,
+    /// Entries of each list.
+    pub(crate) top: usize,
+    /// The trace's path, for the commands to type next.
+    pub(crate) trace: &'a str,
+}
+
+/// A list of stacks: which, in which order.
+#[derive(Clone, Copy)]
+enum List {
+    Peak,
+    Leaked,
+    Temporary,
+    Count,
+    Bytes,
+}
+
+impl List {
+    const ALL: [List; 5] = [List::Peak, List::Leaked, List::Temporary, List::Count, List::Bytes];
+
+    fn amount(self, stack: &Stack) -> Amount {
+        match self {
+            List::Peak => stack.at_peak,
+            List::Leaked => stack.leaked,
+            List::Temporary => stack.temporary,
+            List::Count | List::Bytes => stack.allocated,
+        }
+    }
+
+    fn key(self, stack: &Stack) -> u64 {
+        let amount = self.amount(stack);
+        if matches!(self, List::Temporary | List::Count) { amount.blocks } else { amount.bytes }
+    }
+
+    /// The first ones, largest first; those that have nothing are left out.
+    fn first(self, stacks: &[Stack], top: usize) -> Vec<&Stack> {
+        let mut chosen: Vec<&Stack> = stacks.iter().filter(|s| self.amount(s).blocks > 0).collect();
+        chosen.sort_by_key(|s| (Reverse(self.key(s)), s.node));
+        chosen.truncate(top);
+        chosen
+    }
+}
+
+impl Report<'_> {
+    /// The stacks that will be printed: only their names need to be looked up.
+    pub(crate) fn wanted(&self) -> Vec<NodeId> {
+        let lists = List::ALL.iter().flat_map(|list| list.first(&self.answer.stacks, self.top));
+        lists.map(|stack| stack.node).collect()
+    }
+
+    /// Prints all of it.
+    pub(crate) fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
+        let mut stacks = StackPrinter::new(names);
+        self.header(out)?;
+        self.totals(out)?;
+        self.peak(out, &mut stacks)?;
+        self.leaked(out, &mut stacks)?;
+        self.temporary(out, &mut stacks)?;
+        heading(out, "Stacks with the most allocations")?;
+        self.list(out, List::Count, &mut stacks)?;
+        heading(out, "Stacks with the most bytes")?;
+        self.list(out, List::Bytes, &mut stacks)?;
+        tables::sizes(out, self.answer)?;
+        tables::lifetimes(out, self.answer)?;
+        tables::threads(out, self.answer, self.top)?;
+        tables::processes(out, self.answer, self.top)?;
+        chart::draw(out, &self.answer.timeline)?;
+        missing::section(out, self.answer, &names.unnamed())?;
+        self.next(out)
+    }
+
+    fn header(&self, out: Out<'_>) -> io::Result<()> {
+        let a = self.answer;
+        let command: Vec<_> = a.command.iter().map(|part| lossy(part)).collect();
+        writeln!(out, "The heap of: {}", command.join(" "))?;
+        let when =
+            if a.begin_real_ns == 0 { String::new() } else { format!(" on {}", date(a.begin_real_ns)) };
+        let host = if a.host.is_empty() { String::new() } else { format!(" at {}", a.host) };
+        writeln!(out, "Recorded{when}{host}, {} long; {}.", duration(a.duration_ns), self.end())
+    }
+
+    fn end(&self) -> String {
+        match self.answer.exit {
+            Some(Exit::Code(code)) => format!("the program ended with exit code {code}"),
+            Some(Exit::Signal(signal)) => format!("the program was killed by signal {signal}"),
+            None => "how the program ended is not known".to_owned(),
+        }
+    }
+
+    fn totals(&self, out: Out<'_>) -> io::Result<()> {
+        let (a, t) = (self.answer, &self.answer.totals);
+        heading(out, "Totals")?;
+        let c = &t.calls;
+        writeln!(out, "  {}, {} a second:", counted(c.all(), "call"), count(a.calls_per_second() as u64))?;
+        let kinds = [
+            ("malloc", c.malloc),
+            ("calloc", c.calloc),
+            ("realloc", c.realloc),
+            ("aligned", c.aligned),
+            ("free", c.free),
+        ];
+        for (name, calls) in kinds {
+            writeln!(out, "    {name:<8}{:>16}", count(calls))?;
+        }
+        writeln!(
+            out,
+            "  {} of {}, {} a second.",
+            counted(t.allocations, "allocation"),
+            bytes(t.allocated_bytes),
+            short_bytes(a.allocated_bytes_per_second() as u64),
+        )?;
+        writeln!(
+            out,
+            "  {} of {}; {} by another thread than the one that allocated.",
+            counted(t.frees, "free"),
+            bytes(t.freed_bytes),
+            count(t.frees_by_others)
+        )?;
+        if c.realloc > 0 {
+            let [grown, shrunk, same] = [t.reallocs_grown, t.reallocs_shrunk, t.reallocs_same].map(count);
+            writeln!(
+                out,
+                "  Blocks changed by realloc: {grown} grew, {shrunk} shrank, {same} stayed as large."
+            )?;
+        }
+        writeln!(out, "  Refused for want of memory: {}.", counted(t.failed, "call"))
+    }
+
+    fn peak(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+        let peak = &self.answer.peak;
+        heading(out, "Peak")?;
+        writeln!(
+            out,
+            "  The heap was largest {} after the start: {} in {}.",
+            duration(peak.time_ns),
+            bytes(peak.bytes),
+            counted(peak.blocks, "block")
+        )?;
+        self.list(out, List::Peak, stacks)
+    }
+
+    fn leaked(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+        let leaked = self.answer.leaked;
+        heading(out, "Leaked")?;
+        if leaked.blocks == 0 {
+            return writeln!(out, "  Nothing: every block was freed.");
+        }
+        writeln!(out, "  Never freed: {} in {}.", bytes(leaked.bytes), counted(leaked.blocks, "block"))?;
+        if !self.answer.complete {
+            writeln!(
+                out,
+                "  Not every process was seen to its end, so some of it may still have been in use."
+            )?;
+        }
+        self.list(out, List::Leaked, stacks)
+    }
+
+    fn temporary(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+        let temporary = self.answer.temporary;
+        heading(out, "Temporary")?;
+        writeln!(
+            out,
+            "  Freed by their thread before it allocated again: {} of {}, {} of all allocations.",
+            counted(temporary.blocks, "block"),
+            bytes(temporary.bytes),
+            percent(temporary.blocks, self.answer.totals.allocations)
+        )?;
+        self.list(out, List::Temporary, stacks)
+    }
+
+    fn list(&self, out: Out<'_>, list: List, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+        let whole: u64 = self.answer.stacks.iter().map(|s| list.key(s)).sum();
+        for (i, stack) in list.first(&self.answer.stacks, self.top).into_iter().enumerate() {
+            let amount = list.amount(stack);
+            let share = percent(list.key(stack), whole);
+            let (b, n) = (bytes(amount.bytes), counted(amount.blocks, "block"));
+            let figures = match list {
+                List::Temporary | List::Count => format!("{share}: {n} of {b}"),
+                List::Peak | List::Leaked | List::Bytes => format!("{share}: {b} in {n}"),
+            };
+            stacks.entry(out, i + 1, &figures, stack.node)?;
+        }
+        Ok(())
+    }
+
+    fn next(&self, out: Out<'_>) -> io::Result<()> {
+        heading(out, "Next")?;
+        let of = match self.answer {
+            a if a.leaked.bytes > 0 => "leaked",
+            a if a.temporary.blocks > 0 => "temporary",
+            _ => "allocated",
+        };
+        writeln!(out, "  heapscribe flame {} -o peak.svg --of peak", self.trace)?;
+        writeln!(out, "  heapscribe flame {} -o {of}.html --of {of}", self.trace)?;
+        writeln!(out, "  heapscribe report {} --json", self.trace)
+    }
+}

@@ -1,0 +1,113 @@
+//! The tables of a report: sizes, lifetimes, threads, processes.
+
+use std::io;
+
+use heapscribe_analyze::answer::{Answer, Ended, Process, Thread};
+
+use super::number::{bytes, count, counted, duration, percent, short_bytes};
+use super::{Out, heading};
+use crate::frames::lossy;
+
+/// Width of the longest bar.
+const BAR: u64 = 20;
+
+/// Allocations by size.
+pub(crate) fn sizes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
+    let used: Vec<_> = answer.sizes.iter().filter(|class| class.count > 0).collect();
+    let Some(most) = used.iter().map(|class| class.count).max() else { return Ok(()) };
+    heading(out, "Sizes of the blocks")?;
+    for class in used {
+        let range = format!("{} to {}", count(class.from_bytes), count(class.to_bytes));
+        let bar = "#".repeat((u128::from(class.count) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
+        let share = percent(class.count, answer.totals.allocations);
+        writeln!(out, "  {range:>23} bytes {:>14} {share:>8} {bar}", count(class.count))?;
+    }
+    Ok(())
+}
+
+/// Freed blocks by how long they lived.
+pub(crate) fn lifetimes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
+    let used: Vec<_> = answer.lifetimes.iter().filter(|class| class.count > 0).collect();
+    let Some(most) = used.iter().map(|class| class.count).max() else { return Ok(()) };
+    heading(out, "How long freed blocks lived")?;
+    for class in used {
+        let range = format!("{} to {}", duration(class.from_ns), duration(class.to_ns));
+        let bar = "#".repeat((u128::from(class.count) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
+        let share = percent(class.count, answer.totals.frees);
+        writeln!(out, "  {range:>29} {:>14} {share:>8} {bar}", count(class.count))?;
+    }
+    Ok(())
+}
+
+/// What each thread did, the busiest first.
+pub(crate) fn threads(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<()> {
+    let mut threads: Vec<&Thread> = answer.threads.iter().filter(|t| t.totals.calls.all() > 0).collect();
+    if threads.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Threads")?;
+    threads.sort_by_key(|t| std::cmp::Reverse(t.totals.calls.all()));
+    for thread in threads.iter().take(top) {
+        let pid = answer.processes.get(thread.process).map_or(0, |p| p.pid);
+        let name = lossy(&thread.name);
+        let who = if name.is_empty() { "unnamed".to_owned() } else { name };
+        writeln!(
+            out,
+            "  {who} (thread {} of process {pid}): {}, {} of {}, {} temporary",
+            thread.tid,
+            counted(thread.totals.calls.all(), "call"),
+            counted(thread.totals.allocations, "allocation"),
+            bytes(thread.totals.allocated_bytes),
+            count(thread.temporary.blocks),
+        )?;
+    }
+    more(out, threads.len(), top, "thread")
+}
+
+/// What each process did, when there is more than one.
+pub(crate) fn processes(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<()> {
+    if answer.processes.len() < 2 {
+        return Ok(());
+    }
+    heading(out, &format!("Processes: {}", count(answer.processes.len() as u64)))?;
+    for process in answer.processes.iter().take(top) {
+        writeln!(out, "  {}", process_line(process))?;
+        writeln!(
+            out,
+            "      {}, {} of {}; peak {}; {}: {}; {}",
+            counted(process.totals.calls.all(), "call"),
+            counted(process.totals.allocations, "allocation"),
+            short_bytes(process.totals.allocated_bytes),
+            bytes(process.peak.bytes),
+            if process.ended.is_end() { "never freed" } else { "not freed yet" },
+            bytes(process.leaked.bytes),
+            ended(process.ended),
+        )?;
+    }
+    more(out, answer.processes.len(), top, "process")
+}
+
+fn process_line(process: &Process) -> String {
+    let how = if process.is_fork { "forked from" } else { "child of" };
+    let name = match process.command.is_empty() {
+        true => lossy(&process.exe),
+        false => process.command.iter().map(|part| lossy(part)).collect::<Vec<_>>().join(" "),
+    };
+    format!("{} ({how} {}): {name}", process.pid, process.parent_pid)
+}
+
+fn ended(how: Ended) -> &'static str {
+    match how {
+        Ended::Unknown => "its end is not in the trace",
+        Ended::Exited => "exited",
+        Ended::Execed => "became another program",
+        Ended::Abandoned => "was still running when the recording ended",
+    }
+}
+
+fn more(out: Out<'_>, all: usize, shown: usize, what: &str) -> io::Result<()> {
+    match all.saturating_sub(shown) {
+        0 => Ok(()),
+        rest => writeln!(out, "  ... {rest} more {what}{}", if what.ends_with('s') { "es" } else { "s" }),
+    }
+}

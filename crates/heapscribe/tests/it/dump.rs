@@ -1,0 +1,33 @@
+//! Dumps of a small trace, line for line.
+
+use std::process::{Command, Stdio};
+
+use crate::sample;
+use crate::see::Place;
+
+#[test]
+fn lines() {
+    insta::assert_snapshot!(Place::with_trace(&sample::trace()).stdout("dump run.hst"));
+}
+
+#[test]
+fn objects() {
+    let out = Place::with_trace(&sample::trace()).stdout("dump run.hst --json");
+    assert!(out.lines().all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok()));
+    insta::assert_snapshot!(out);
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let place = Place::with_trace(&sample::trace());
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = Command::new(assert_cmd::cargo::cargo_bin("heapscribe"))
+        .args(["dump", "run.hst"])
+        .current_dir(place.path("run.hst").parent().unwrap())
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}

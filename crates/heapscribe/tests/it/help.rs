@@ -1,0 +1,29 @@
+//! Help and errors, word for word.
+
+use crate::see::Place;
+
+#[test]
+fn help_of_every_command() {
+    let place = Place::with_trace(b"");
+    insta::assert_snapshot!("help", place.stdout("--help"));
+    for command in ["record", "report", "dump", "flame", "collect"] {
+        insta::assert_snapshot!(format!("help_{command}"), place.stdout(&format!("{command} --help")));
+    }
+}
+
+#[test]
+fn errors_say_what_and_what_next() {
+    let place = Place::with_trace(b"no trace at all");
+    let errors = [
+        "report missing.hst",
+        "report run.hst",
+        "dump .",
+        "flame run.hst -o picture.png",
+        "flame run.hst",
+        "record --spill-limit 1XB -- true",
+        "record",
+        "reprot run.hst",
+    ]
+    .map(|arguments| format!("$ heapscribe {arguments}\n{}\n", place.failure(arguments)));
+    insta::assert_snapshot!(errors.join("\n"));
+}

@@ -1,0 +1,10 @@
+//! The program as its users see it: help, errors, reports, dumps and pictures of small traces.
+
+mod damaged;
+mod dump;
+mod flame;
+mod help;
+mod names;
+mod report;
+mod sample;
+mod see;

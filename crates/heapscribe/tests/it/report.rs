@@ -1,0 +1,44 @@
+//! The report of a small trace, as text and as JSON.
+
+use crate::sample;
+use crate::see::Place;
+
+#[test]
+fn text() {
+    let (code, out, err) = Place::with_trace(&sample::trace()).all("report run.hst");
+    insta::assert_snapshot!(format!("{out}\n--- stderr ---\n{err}--- exit {code:?}"));
+}
+
+#[test]
+fn json() {
+    let (_, out, _) = Place::with_trace(&sample::trace()).all("report run.hst --json");
+    let mut value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let steps = value["timeline"]["steps"].as_array_mut().unwrap();
+    assert!(steps.len() > 10);
+    steps.truncate(2);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&value).unwrap());
+}
+
+#[test]
+fn the_same_bytes_give_the_same_text() {
+    let place = Place::with_trace(&sample::trace());
+    assert_eq!(place.all("report run.hst"), place.all("report run.hst"));
+    assert_eq!(place.all("report run.hst --json"), place.all("report run.hst --json"));
+}
+
+#[test]
+fn top_shortens_every_list() {
+    let place = Place::with_trace(&sample::trace());
+    assert!(place.all("report run.hst").1.contains("   2. "));
+    assert!(!place.all("report run.hst --top 1").1.contains("   2. "));
+    let json: serde_json::Value =
+        serde_json::from_str(&place.all("report run.hst --json --top 1").1).unwrap();
+    assert_eq!(json["stacks"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_run_with_nothing_wrong_says_so() {
+    let text = Place::with_trace(&sample::tiny()).stdout("report run.hst");
+    assert!(text.contains("Nothing: every block was freed."), "{text}");
+    assert!(text.contains("Events lost: 0."), "{text}");
+}

@@ -1,0 +1,217 @@
+//! A small trace with a bit of everything: two processes, three threads, every kind of event.
+//!
+//! ```text
+//!   P0 app, threads 1 "main" and 2 "worker"; P1 its forked child, thread 1
+//!   S1 _start   S2 main<-S1   S3 parse<-S2   S4 load<-S2   S5 cut   S6 callback<-S5
+//! ```
+
+use heapscribe_trace::{
+    ChunkInfo, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd,
+    SessionInfo, Stage, Writer,
+};
+use heapscribe_wire::defs::{Definition, Module, Node, Position};
+use heapscribe_wire::head::Drop;
+use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
+use heapscribe_wire::limits::EVENT_BYTES_MAX;
+use heapscribe_wire::record::{Block, Call, Event};
+
+/// CLOCK_MONOTONIC at the start; a tick is 16 ns.
+const START_NS: u64 = 1_600_000_000;
+const MS: u64 = 62_500;
+
+const PARSE: StackId = StackId(3);
+const LOAD: StackId = StackId(4);
+const CALLBACK: StackId = StackId(6);
+
+/// The whole trace.
+pub(crate) fn trace() -> Vec<u8> {
+    let mut t = Recording::start();
+    let app = t.process(100, 1, Stage::Execed, 0);
+    t.define(app, &definitions());
+    t.chunk(app, 1, 1, &main_events());
+    t.chunk(app, 2, 3, &worker_events());
+    let child = t.process(101, 100, Stage::Forked, 5);
+    t.define(child, &definitions());
+    t.chunk(
+        child,
+        1,
+        6,
+        &[(1, alloc(Call::Malloc, 64, PARSE)), (1, Event::UnknownFree { call: Call::Free })],
+    );
+    t.memory(app, &[(2, 3 << 20), (6, 4 << 20), (9, 4 << 20)]);
+    t.end(child, HowEnded::Exited, 8, &[(Drop::UnknownBlock, 1)]);
+    t.end(app, HowEnded::Exited, 10, &[(Drop::StackDepth, 2), (Drop::LogFull, 3), (Drop::UnknownBlock, 1)]);
+    t.finish()
+}
+
+/// One process, one allocation, one free: nothing is wrong with it.
+pub(crate) fn tiny() -> Vec<u8> {
+    let mut t = Recording::start();
+    let app = t.process(100, 1, Stage::Execed, 0);
+    t.define(app, &definitions());
+    t.chunk(app, 1, 1, &[(1, alloc(Call::Malloc, 5, PARSE)), (9, free(5, PARSE, 9, None))]);
+    t.end(app, HowEnded::Exited, 2, &[]);
+    t.finish()
+}
+
+/// A trace of one allocation whose stack is a single return address in a file.
+pub(crate) fn one_frame(path: &str, build_id: &[u8], return_address: u64) -> Vec<u8> {
+    let mut t = Recording::start();
+    let app = t.process(100, 1, Stage::Execed, 0);
+    let module = Module { start: 0, end: 1 << 40, bias: 0, name: path.as_bytes(), build_id };
+    let pc = CodeAddress(return_address);
+    let node = Node { parent: StackId(0), pc, guessed: false, exact: false };
+    t.define(app, &[Definition::Module(module), Definition::Node(node)]);
+    t.chunk(app, 1, 1, &[(1, alloc(Call::Malloc, 5, StackId(1)))]);
+    t.end(app, HowEnded::Exited, 2, &[]);
+    t.finish()
+}
+
+fn main_events() -> Vec<(u64, Event)> {
+    let old = Block { size_bytes: 1_000, stack: LOAD, age_ticks: MS, birth_thread: None };
+    vec![
+        (1, alloc(Call::Malloc, 1_000, LOAD)),
+        (MS, Event::Realloc { call: Call::Realloc, old, size_bytes: 2_000_000, stack: LOAD }),
+        (1, alloc(Call::Malloc, 24, PARSE)),
+        (10, free(24, PARSE, 10, None)),
+        (5, alloc(Call::Calloc, 24, PARSE)),
+        (10, free(24, PARSE, 10, None)),
+        (MS, alloc(Call::Calloc, 4_096, CALLBACK)),
+        (1, Event::Failed { call: Call::Malloc, size_bytes: 1 << 50, stack: LOAD }),
+        (1, Event::Lost { count: 3, reason: Drop::LogFull as u8 }),
+        (4 * MS, free(2_000_000, LOAD, 5 * MS + 27, None)),
+    ]
+}
+
+fn worker_events() -> Vec<(u64, Event)> {
+    let call = Call::PosixMemalign;
+    vec![
+        (MS, Event::Alloc { call, size_bytes: 4_096, stack: PARSE, align_log2: 6 }),
+        (MS, free(4_096, CALLBACK, MS, Some(1))),
+        (MS, Event::UnknownRealloc { call: Call::Realloc, size_bytes: 10, stack: PARSE }),
+    ]
+}
+
+fn alloc(call: Call, size_bytes: u64, stack: StackId) -> Event {
+    Event::Alloc { call, size_bytes, stack, align_log2: 0 }
+}
+
+fn free(size_bytes: u64, stack: StackId, age_ticks: u64, thread: Option<u32>) -> Event {
+    let birth_thread = thread.map(ThreadId);
+    Event::Free { call: Call::Free, block: Block { size_bytes, stack, age_ticks, birth_thread } }
+}
+
+fn definitions() -> Vec<Definition<'static>> {
+    let node = |parent, pc, guessed| {
+        Definition::Node(Node { parent: StackId(parent), pc: CodeAddress(pc), guessed, exact: false })
+    };
+    let app = Module { start: 0x1000, end: 0x9000, bias: 0, name: b"/nonexistent/app", build_id: &[7; 20] };
+    let library = Module {
+        start: 0x20000,
+        end: 0x30000,
+        bias: 0x20000,
+        name: b"/nonexistent/libgui.so",
+        build_id: &[],
+    };
+    let thread = |id, name| Definition::Thread { id: ThreadId(id), tid: 99 + id, born_ticks: 0, name };
+    vec![
+        Definition::Module(app),
+        Definition::Module(library),
+        thread(1, b"main"),
+        thread(2, b"worker"),
+        node(0, 0x1010, false),
+        node(1, 0x1100, false),
+        node(2, 0x1200, false),
+        node(2, 0x1300, true),
+        Definition::Cut { reason: Drop::StackDepth as u8 },
+        node(5, 0x20042, false),
+    ]
+}
+
+struct Recording {
+    writer: Writer,
+    out: Vec<u8>,
+}
+
+impl Recording {
+    fn start() -> Recording {
+        let mut t = Recording { writer: Writer::new(), out: Vec::new() };
+        let info = SessionInfo {
+            command: vec![b"./app".to_vec(), b"--fast".to_vec()],
+            host: "box".to_owned(),
+            version: "0.1.0".to_owned(),
+            started_real_ns: 1_795_256_100_000_000_000,
+            started_mono_ns: START_NS,
+        };
+        t.writer.start(&info, &mut t.out);
+        t
+    }
+
+    fn process(&mut self, pid: u32, parent_pid: u32, stage: Stage, at_ms: u64) -> ProcessIndex {
+        let info = ProcessInfo {
+            pid,
+            parent_pid,
+            stage,
+            created_mono_ns: ns(at_ms),
+            created_real_ns: 1_795_256_100_000_000_000 + at_ms * 1_000_000,
+            parent_created_mono_ns: if stage == Stage::Forked { START_NS } else { 0 },
+            created_ticks: ns(at_ms) / 16,
+            exe: b"/nonexistent/app".to_vec(),
+            command: vec![b"./app".to_vec(), b"--fast".to_vec()],
+            ..ProcessInfo::default()
+        };
+        self.writer.process(&info, &mut self.out)
+    }
+
+    fn define(&mut self, process: ProcessIndex, definitions: &[Definition<'_>]) {
+        let (mut bytes, mut position) = (vec![0; 1 << 12], Position::default());
+        let mut used = 0;
+        for definition in definitions {
+            used += definition.encode(&mut position, &mut bytes[used..]).unwrap();
+        }
+        let taken = self.writer.definitions(process, Position::default(), &bytes[..used], &mut self.out);
+        assert_eq!((taken.bytes, taken.bad), (used, None));
+    }
+
+    fn chunk(&mut self, process: ProcessIndex, thread: u32, at_ms: u64, events: &[(u64, Event)]) {
+        let mut payload = Vec::new();
+        for (dt, event) in events {
+            let mut at = [0; EVENT_BYTES_MAX];
+            let n = event.encode(*dt, &mut at);
+            payload.extend_from_slice(&at[..n]);
+        }
+        let (begin_ticks, begin_mono_ns) = (ns(at_ms) / 16, ns(at_ms));
+        let info = ChunkInfo { thread, begin_ticks, begin_mono_ns, ..ChunkInfo::default() };
+        self.writer.events(process, &info, &payload, &mut self.out);
+    }
+
+    fn memory(&mut self, process: ProcessIndex, samples: &[(u64, u64)]) {
+        let sample = |&(at_ms, rss_bytes): &(u64, u64)| MemorySample {
+            mono_ns: ns(at_ms),
+            rss_bytes,
+            shared_bytes: 1 << 20,
+            virtual_bytes: 1 << 30,
+        };
+        let samples: Vec<_> = samples.iter().map(sample).collect();
+        self.writer.memory(process, &samples, &mut self.out);
+    }
+
+    fn end(&mut self, process: ProcessIndex, how: HowEnded, at_ms: u64, dropped: &[(Drop, u64)]) {
+        let mut end = ProcessEnd { ended_mono_ns: ns(at_ms), how, threads: 2, ..ProcessEnd::default() };
+        for (reason, count) in dropped {
+            end.drops[*reason as usize] = *count;
+        }
+        self.writer.process_end(process, &end, &mut self.out);
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        let end = SessionEnd { ended_mono_ns: ns(10), exit: Some(ExitStatus::Code(0)) };
+        self.writer.session_end(&end, &mut self.out);
+        self.writer.finish(&mut self.out);
+        self.out
+    }
+}
+
+fn ns(at_ms: u64) -> u64 {
+    START_NS + at_ms * 1_000_000
+}
