@@ -1,5 +1,7 @@
-//! How many events a second the analysis takes: `cargo run --release --example speed [threads] [M events]`.
-//! The events are those of a program with many short lives and some long ones, in memory already.
+//! How many events a second the analysis takes, events being in memory already:
+//! `cargo run --release --example speed [threads] [M events] [script]`. The program repeats a script of
+//! so many operations as loops do; without one it does something else each time, which no processor can
+//! foresee.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -28,11 +30,14 @@ fn random(state: &mut u64) -> u64 {
 }
 
 /// One thread's chunks: their begin, last allocation before, last ticks, number of events, bytes.
-fn write_thread(events: u64) -> Vec<(ChunkFacts, Vec<u8>)> {
+fn write_thread(events: u64, script: u64) -> Vec<(ChunkFacts, Vec<u8>)> {
     let (mut seed, mut ticks, mut last_alloc) = (88_172_645_463_325_252, 1000, 0);
     let (mut chunks, mut live) =
         (Vec::<(ChunkFacts, Vec<u8>)>::new(), VecDeque::<(u64, u64, StackId)>::new());
-    for _ in 0..events {
+    for number in 0..events {
+        if script != 0 && number % script == 0 {
+            seed = 88_172_645_463_325_252;
+        }
         let r = random(&mut seed);
         if chunks.last().is_none_or(|(_, bytes)| bytes.len() + EVENT_BYTES_MAX > CHUNK_PAYLOAD_BYTES) {
             let begin =
@@ -66,8 +71,8 @@ fn write_thread(events: u64) -> Vec<(ChunkFacts, Vec<u8>)> {
 }
 
 impl Busy {
-    fn new(threads: u32, events: u64) -> Busy {
-        let chunks = write_thread(events / u64::from(threads));
+    fn new(threads: u32, events: u64, script: u64) -> Busy {
+        let chunks = write_thread(events / u64::from(threads), script);
         let of_thread = |thread| chunks.iter().map(move |(facts, _)| ChunkFacts { thread, ..*facts });
         let facts = (1..=threads).flat_map(of_thread).collect();
         Busy { facts, payloads: chunks.iter().map(|(_, bytes)| bytes.clone()).collect() }
@@ -106,7 +111,7 @@ impl History for Busy {
 fn main() {
     let argument = |n, default| std::env::args().nth(n).and_then(|a| a.parse().ok()).unwrap_or(default);
     let (threads, events) = (argument(1, 1), argument(2, 20) * 1_000_000);
-    let busy = Busy::new(threads as u32, events);
+    let busy = Busy::new(threads as u32, events, argument(3, 0));
     let bytes: usize = busy.payloads.iter().map(Vec::len).sum::<usize>() * threads as usize;
     let events: u64 = busy.facts.iter().map(|chunk| chunk.events).sum();
     let begin = Instant::now();

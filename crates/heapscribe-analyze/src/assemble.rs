@@ -6,18 +6,16 @@ use std::collections::BTreeMap;
 use heapscribe_wire::head::{DROP_COUNTERS, Drop};
 use heapscribe_wire::ids::StackId;
 
-use crate::answer::{self, Amount, Answer, Holder, Lifetime, NodeId, Peak, Process, Stack, Thread, Totals};
+use crate::amounts::{ByNode, add, add_amount, amount, at_least_0, holders, in_ns, lifetime, sum};
+use crate::answer::{self, Amount, Answer, Holder, NodeId, Peak, Process, Stack, Thread, Totals};
 use crate::held::Held;
 use crate::histogram::Histogram;
-use crate::input::{Clock, History, ProcessFacts, SessionFacts};
+use crate::input::{History, ProcessFacts, SessionFacts};
 use crate::nodes::{Definitions, Merger};
 use crate::passes::{Found, FoundProcess};
 use crate::sums::{Row, ThreadSums};
 use crate::timeline::timeline;
 use crate::totals;
-
-/// What stacks held, by node.
-type ByNode = BTreeMap<NodeId, Held>;
 
 /// Builds the answer, process by process.
 #[derive(Default)]
@@ -53,7 +51,7 @@ pub(crate) fn assemble<H: History>(
     let peak = Peak {
         bytes: at_least_0(found.peak.bytes),
         blocks: at_least_0(assembly.at_peak.values().map(|held| held.blocks).sum()),
-        time_ns: found.peak.ns - begin_ns,
+        time_ns: found.peak.ns.saturating_sub(begin_ns),
         stacks: holders(&assembly.at_peak),
     };
     let duration_ns = found.grid.end_ns - 1 - begin_ns;
@@ -101,6 +99,7 @@ impl Assembly {
         let (totals, dropped) = self.totals(&all, facts, &found);
         self.sizes.merge(&found.sums.sizes);
         self.lifetimes.merge(&found.sums.lifetimes);
+        found.sums.problems.sort();
         self.answer.problems.append(&mut found.sums.problems);
         self.answer.processes.push(Process {
             totals,
@@ -258,52 +257,4 @@ fn known(facts: &ProcessFacts, found: &FoundProcess, begin_ns: u64) -> Process {
         recorder_bytes: facts.recorder_bytes,
         ..Process::default()
     }
-}
-
-/// A row with its ages in ns.
-fn in_ns(row: &Row, clock: &Clock) -> Row {
-    let (min, max) = if row.frees == 0 { (u64::MAX, 0) } else { (row.age_min, row.age_max) };
-    Row {
-        age_sum: row.age_sum.wrapping_mul(u128::from(clock.ns_per_tick_q32)) >> 32,
-        age_min: if row.frees == 0 { min } else { clock.span_ns(min) },
-        age_max: clock.span_ns(max),
-        ..*row
-    }
-}
-
-fn lifetime(row: &Row) -> Lifetime {
-    if row.frees == 0 {
-        return Lifetime::default();
-    }
-    Lifetime { min_ns: row.age_min, mean_ns: row.age_sum as f64 / row.frees as f64, max_ns: row.age_max }
-}
-
-fn add(to: &mut ByNode, node: NodeId, held: Held) {
-    to.entry(node).or_default().add(&held);
-}
-
-fn add_amount(to: &mut Amount, other: &Amount) {
-    to.blocks += other.blocks;
-    to.bytes = to.bytes.wrapping_add(other.bytes);
-}
-
-fn at_least_0(value: i64) -> u64 {
-    u64::try_from(value).unwrap_or(0)
-}
-
-fn amount(held: &Held) -> Amount {
-    Amount { blocks: at_least_0(held.blocks), bytes: at_least_0(held.bytes) }
-}
-
-/// Those that hold something.
-fn holders(held: &ByNode) -> Vec<Holder> {
-    let some = |h: &Holder| h.held != Amount::default();
-    held.iter().map(|(&node, held)| Holder { node, held: amount(held) }).filter(some).collect()
-}
-
-fn sum(holders: &[Holder]) -> Amount {
-    holders.iter().fold(Amount::default(), |mut sum, holder| {
-        add_amount(&mut sum, &holder.held);
-        sum
-    })
 }

@@ -87,7 +87,9 @@ fn net<H: History>(
 
 fn add_chunk(held: &mut Table<Held>, chunk: &ChunkFacts, events: Events<'_>, wants: &impl Fn(u64) -> bool) {
     let mut ticks = chunk.begin_ticks;
-    for (dt, event) in events.map_while(Result::ok) {
+    for item in events {
+        // What is no event ends the chunk, and the first pass has said so.
+        let Ok((dt, event)) = item else { return };
         ticks = ticks.wrapping_add(dt);
         if wants(ticks) {
             let mut change = |stack, blocks, bytes| held.row(stack).add(&Held { blocks, bytes });

@@ -14,6 +14,7 @@
 pub mod answer;
 pub mod input;
 
+mod amounts;
 mod assemble;
 mod held;
 mod histogram;
@@ -27,6 +28,7 @@ mod sums;
 mod table;
 mod timeline;
 mod totals;
+mod tree;
 
 pub use answer::Answer;
 pub use input::History;

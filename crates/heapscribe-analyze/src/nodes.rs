@@ -9,15 +9,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use heapscribe_wire::defs::{self, Definition};
 use heapscribe_wire::ids::StackId;
-use heapscribe_wire::limits::STACKS_MAX;
 
 use crate::answer::{CallTree, Frame, Module, Node, NodeId};
 
 /// The stacks and threads of one process, as it defined them.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
-    /// Parent and frame by stack number; none where a definition is missing.
-    nodes: Vec<Option<(StackId, Frame)>>,
+    /// Number, parent and frame, by number; numbers leap where definitions are missing.
+    nodes: Vec<(StackId, StackId, Frame)>,
     /// Threads: number, kernel's number, name.
     pub(crate) threads: Vec<(u32, u32, Vec<u8>)>,
     mapped: Mapped,
@@ -41,18 +40,14 @@ impl Definitions {
     }
 
     fn put(&mut self, id: StackId, parent: StackId, frame: Frame) {
-        let at = id.0 as usize;
-        if id.0 > STACKS_MAX || parent >= id {
-            return;
+        if parent < id && self.nodes.last().is_none_or(|(last, ..)| *last < id) {
+            self.nodes.push((id, parent, frame));
         }
-        if at >= self.nodes.len() {
-            self.nodes.resize(at + 1, None);
-        }
-        self.nodes[at] = Some((parent, frame));
     }
 
     fn get(&self, id: StackId) -> Option<(StackId, Frame)> {
-        self.nodes.get(id.0 as usize).copied().flatten()
+        let at = self.nodes.binary_search_by_key(&id, |(id, ..)| *id).ok()?;
+        Some((self.nodes[at].1, self.nodes[at].2))
     }
 }
 

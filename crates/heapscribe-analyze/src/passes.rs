@@ -67,7 +67,7 @@ pub(crate) fn run<H: History>(
     let ordered_events_max = options.ordered_events_max;
     let search = Search { history, chunks: &chunks, clocks: &clocks, ordered_events_max };
 
-    let summed: Vec<(Sums, Vec<Segment>, Height)> = by_process
+    let mut summed: Vec<(Sums, Vec<Segment>, Height)> = by_process
         .par_iter()
         .zip(&clocks)
         .map(|(chunks, clock)| {
@@ -78,7 +78,7 @@ pub(crate) fn run<H: History>(
             (sums, segments, peak)
         })
         .collect();
-    let (segments, steps, peak) = together(&search, &grid, &summed);
+    let (segments, steps, peak) = together(&search, &grid, &mut summed);
 
     let found =
         summed.into_par_iter().zip(&by_process).zip(&clocks).map(|(((sums, _, own), chunks), clock)| {
@@ -94,15 +94,19 @@ pub(crate) fn run<H: History>(
 fn together<H: History>(
     search: &Search<'_, H>,
     grid: &Grid,
-    summed: &[(Sums, Vec<Segment>, Height)],
+    summed: &mut [(Sums, Vec<Segment>, Height)],
 ) -> (Vec<Segment>, Vec<Step>, Height) {
-    let mut segments: Vec<Segment> = summed.iter().flat_map(|(_, segments, _)| segments).copied().collect();
+    if let [(_, segments, peak)] = summed {
+        let segments = std::mem::take(segments);
+        let steps = level::steps(&segments, 0);
+        return (segments, steps, *peak);
+    }
+    let mut segments: Vec<Segment> =
+        summed.iter_mut().flat_map(|(_, of_one, _)| std::mem::take(of_one)).collect();
     level::sort(&mut segments);
     let steps = level::steps(&segments, 0);
-    let peak = match summed {
-        [(_, _, only)] => *only,
-        _ => search.highest(grid, &segments),
-    };
+    let best = Height { bytes: 0, ns: grid.begin_ns };
+    let peak = search.higher(grid, &segments, &steps, best);
     (segments, steps, peak)
 }
 

@@ -169,10 +169,11 @@ fn visit_range(
     (begin, end): (u64, u64),
     mut visit: impl FnMut(u64, &Event),
 ) {
-    for (dt, event) in events.map_while(Result::ok) {
+    for item in events {
+        let Ok((dt, event)) = item else { return };
         ticks = ticks.wrapping_add(dt);
         if ticks >= end {
-            break;
+            return;
         }
         if ticks >= begin {
             visit(ticks, &event);

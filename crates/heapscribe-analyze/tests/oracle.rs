@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use common::twin::{Highest, Twin};
 use common::{Act, Op, Recorded, facts};
 use heapscribe_analyze::answer::{Amount, Answer, Ended, Peak};
+use heapscribe_analyze::input::ChunkFacts;
 use heapscribe_analyze::{Options, analyze};
 use heapscribe_wire::record::Call;
 use proptest::prelude::*;
@@ -130,5 +131,22 @@ proptest! {
         ordered_events_max in prop::sample::select(vec![0u64, 3, 30, 1 << 20]),
     ) {
         compare(&program, processes, threads, pace, &Options { timeline_steps, ordered_events_max });
+    }
+
+    #[test]
+    fn bytes_that_no_recorder_wrote_give_some_answer(
+        chunks in prop::collection::vec((any::<[u64; 4]>(), prop::collection::vec(any::<u8>(), 0..300)), 0..6),
+        timeline_steps in 0u32..20,
+    ) {
+        let mut recorded = Recorded::default();
+        recorded.process(facts(1, Ended::Unknown));
+        for ([begin_ticks, last_ticks, last_alloc_ticks, other], mut payload) in chunks {
+            // Kinds and calls that exist get further than most bytes; stacks stay small for the speed.
+            payload.iter_mut().step_by(3).for_each(|byte| *byte = (*byte % 7) | (*byte & 0x88));
+            let (process, thread, events) = ((other % 3) as usize, other as u32 % 3, other >> 50);
+            let chunk = ChunkFacts { process, thread, begin_ticks, last_ticks, last_alloc_ticks, events };
+            recorded.raw(chunk, payload);
+        }
+        analyze(&recorded, &Options { timeline_steps, ordered_events_max: 3 });
     }
 }

@@ -68,7 +68,14 @@ unsafe fn caller(sp: *const usize, bp: usize) -> Registers {
 /// # Safety
 /// * `sp` as for [`caller`]; `p` is what the heap just gave, for this call.
 #[inline(always)]
-unsafe fn handed_out(call: Call, p: Pointer, size: usize, align: usize, sp: *const usize, bp: usize) -> Pointer {
+unsafe fn handed_out(
+    call: Call,
+    p: Pointer,
+    size: usize,
+    align: usize,
+    sp: *const usize,
+    bp: usize,
+) -> Pointer {
     // SAFETY: the caller's contract.
     unsafe {
         let registers = caller(sp, bp);
@@ -99,7 +106,13 @@ unsafe extern "C" fn on_realloc(old: Pointer, size: usize, sp: *const usize, bp:
 
 /// Overflow is ENOMEM and leaves the old block alone; otherwise it is `realloc`. Done here, because
 /// glibc's own calls `realloc` through the PLT and would be seen as two calls.
-unsafe extern "C" fn on_reallocarray(old: Pointer, count: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
+unsafe extern "C" fn on_reallocarray(
+    old: Pointer,
+    count: usize,
+    size: usize,
+    sp: *const usize,
+    bp: usize,
+) -> Pointer {
     match count.checked_mul(size) {
         // SAFETY: the program's call; the stub's registers.
         Some(total) => unsafe { resize(Call::Reallocarray, old, total, sp, bp) },
@@ -183,7 +196,13 @@ unsafe extern "C" fn on_free_sized(p: Pointer, _size: usize, sp: *const usize, b
     unsafe { release(Call::FreeSized, p, sp, bp) }
 }
 
-unsafe extern "C" fn on_free_aligned_sized(p: Pointer, _align: usize, _size: usize, sp: *const usize, bp: usize) {
+unsafe extern "C" fn on_free_aligned_sized(
+    p: Pointer,
+    _align: usize,
+    _size: usize,
+    sp: *const usize,
+    bp: usize,
+) {
     // SAFETY: the program's call; the stub's registers. C23 lets free stand for it.
     unsafe { release(Call::FreeAlignedSized, p, sp, bp) }
 }

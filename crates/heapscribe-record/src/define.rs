@@ -43,7 +43,12 @@ impl Definer {
     }
 
     /// Appends a definition. For a node or a cut, gives its number.
-    pub(crate) fn append(&self, definition: &Definition<'_>, head: &SharedHead, _held: &Held<'_>) -> Result<StackId, NoRoom> {
+    pub(crate) fn append(
+        &self,
+        definition: &Definition<'_>,
+        head: &SharedHead,
+        _held: &Held<'_>,
+    ) -> Result<StackId, NoRoom> {
         let mut position = self.position.get();
         let id = StackId(position.next_node);
         if id.0 >= STACKS_MAX {

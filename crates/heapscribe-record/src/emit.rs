@@ -24,7 +24,9 @@ pub(crate) struct Place<'a> {
 #[inline(always)]
 pub(crate) fn reserve<'a>(thread: &'a Thread, session: &Session) -> Option<Place<'a>> {
     match thread.chunk.get() {
-        Some(chunk) if thread.limit.get() - thread.cursor.get() >= EVENT_BYTES_MAX => Some(Place { thread, chunk }),
+        Some(chunk) if thread.limit.get() - thread.cursor.get() >= EVENT_BYTES_MAX => {
+            Some(Place { thread, chunk })
+        }
         _ => make_room(thread, session),
     }
 }

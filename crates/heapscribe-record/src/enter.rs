@@ -105,7 +105,14 @@ impl Entered {
     /// * `registers` are those of the hook's caller.
     /// * `address` was just handed out by the heap to this call, or is null.
     #[inline(always)]
-    pub unsafe fn handed_out(&self, call: Call, address: usize, size_bytes: usize, align: usize, registers: Registers) {
+    pub unsafe fn handed_out(
+        &self,
+        call: Call,
+        address: usize,
+        size_bytes: usize,
+        align: usize,
+        registers: Registers,
+    ) {
         let (thread, session) = (self.thread, self.session);
         // SAFETY: the caller's contract.
         let stack = unsafe { stack::current(registers, thread, session) };
@@ -132,7 +139,9 @@ impl Entered {
         let (thread, session) = (self.thread, self.session);
         let slot = Slot { size_bytes, stack, thread: thread.id.get(), birth_ticks: now, upper_half: false };
         // SAFETY: the caller's contract.
-        match unsafe { session.live.insert(address as u64, slot, &thread.regions, session.head, &session.lock) } {
+        match unsafe {
+            session.live.insert(address as u64, slot, &thread.regions, session.head, &session.lock)
+        } {
             Ok(false) => {}
             Ok(true) => session.head.drop_one(Reason::ReplacedBlock),
             Err(_) => session.head.drop_one(Reason::LiveTable),
@@ -171,7 +180,14 @@ impl Entered {
     /// # Safety
     /// * As for [`Self::handed_out`]; the address is not null.
     #[inline(always)]
-    pub unsafe fn became(&self, call: Call, taken: Taken, address: usize, size_bytes: usize, registers: Registers) {
+    pub unsafe fn became(
+        &self,
+        call: Call,
+        taken: Taken,
+        address: usize,
+        size_bytes: usize,
+        registers: Registers,
+    ) {
         let (thread, session) = (self.thread, self.session);
         // SAFETY: the caller's contract.
         let stack = unsafe { stack::current(registers, thread, session) };
@@ -203,7 +219,8 @@ impl Entered {
         if let Some((slot, address)) = taken.0 {
             let (thread, session) = (self.thread, self.session);
             // SAFETY: the block is still the caller's, the heap has left it alone.
-            let put = unsafe { session.live.insert(address, slot, &thread.regions, session.head, &session.lock) };
+            let put =
+                unsafe { session.live.insert(address, slot, &thread.regions, session.head, &session.lock) };
             if put.is_err() {
                 session.head.drop_one(Reason::LiveTable);
             }

@@ -14,7 +14,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use crate::make::{ForkHandler, RegisterAtfork};
 use crate::{program, session, sys, tls};
 
-type PthreadAtfork = unsafe extern "C" fn(Option<ForkHandler>, Option<ForkHandler>, Option<ForkHandler>) -> c_int;
+type PthreadAtfork =
+    unsafe extern "C" fn(Option<ForkHandler>, Option<ForkHandler>, Option<ForkHandler>) -> c_int;
 
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 /// Registers the handler, once for the process and all its children: they inherit it.
@@ -27,7 +28,12 @@ pub(crate) fn register() {
     if let Some(f) = loader.find_anywhere(b"__register_atfork") {
         // SAFETY: glibc's function of this name has this type; without a handle the handler stays for ever.
         unsafe {
-            core::mem::transmute::<*const (), RegisterAtfork>(f)(None, None, Some(in_child), core::ptr::null());
+            core::mem::transmute::<*const (), RegisterAtfork>(f)(
+                None,
+                None,
+                Some(in_child),
+                core::ptr::null(),
+            );
         }
     } else if let Some(f) = loader.find_anywhere(b"pthread_atfork") {
         // SAFETY: POSIX's type of the function.

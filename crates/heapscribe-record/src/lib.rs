@@ -46,4 +46,3 @@ pub fn end_close() {
 pub fn seal() {
     memory::seal();
 }
-

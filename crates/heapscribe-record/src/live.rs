@@ -168,7 +168,13 @@ impl Live {
 
     /// The words of a slot, made when they are not there yet.
     #[inline(always)]
-    fn provided(&self, address: u64, cache: &RegionCache, head: &SharedHead, lock: &Lock) -> Result<&Words, NoSlot> {
+    fn provided(
+        &self,
+        address: u64,
+        cache: &RegionCache,
+        head: &SharedHead,
+        lock: &Lock,
+    ) -> Result<&Words, NoSlot> {
         match self.existing(address, cache) {
             Some(words) => Ok(words),
             None => self.make_slot(address, head, lock),
@@ -233,8 +239,7 @@ impl Live {
     #[inline(always)]
     pub(crate) unsafe fn take(&self, address: u64, cache: &RegionCache) -> Option<Slot> {
         let words = self.existing(address, cache)?;
-        let mut slot =
-            Slot::unpack([words[0].load(Ordering::Relaxed), words[1].load(Ordering::Relaxed)])?;
+        let mut slot = Slot::unpack([words[0].load(Ordering::Relaxed), words[1].load(Ordering::Relaxed)])?;
         if slot.upper_half != self.upper_half(address) {
             return None;
         }

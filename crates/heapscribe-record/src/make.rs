@@ -8,7 +8,9 @@ use core::sync::atomic::Ordering;
 
 use heapscribe_wire::chunk::{LOG_FILE_BYTES, PAYLOADS_OFFSET};
 use heapscribe_wire::head::{self, HEAD_FILE_BYTES, SharedHead, stage, state};
-use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, CHUNKS_MAX, DEFS_BYTES_MAX, LIVE_UNIT_BYTES, NAME_BYTES_MAX};
+use heapscribe_wire::limits::{
+    CHUNK_PAYLOAD_BYTES, CHUNKS_MAX, DEFS_BYTES_MAX, LIVE_UNIT_BYTES, NAME_BYTES_MAX,
+};
 use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, LIVE_FILE_BYTES};
 use heapscribe_wire::plan::{PLAN_BYTES, Plan};
 
@@ -125,7 +127,8 @@ fn base_from_proc() -> bool {
 }
 
 fn open_base() -> Result<File, Refusal> {
-    let base = File::open(session_path::base().ok_or(Refusal::NotAsked)?, Open::Directory).map_err(|_| Refusal::Base)?;
+    let base = File::open(session_path::base().ok_or(Refusal::NotAsked)?, Open::Directory)
+        .map_err(|_| Refusal::Base)?;
     let stat = base.stat().map_err(|_| Refusal::Base)?;
     let is_private = stat.mode & 0o077 == 0;
     if stat.uid == sys::euid() && is_private { Ok(base) } else { Err(Refusal::Base) }
@@ -257,7 +260,8 @@ fn name_program(head: &SharedHead) {
     // may read it.
     unsafe { core::ptr::copy_nonoverlapping(room.as_ptr(), head.exe.as_ptr().cast_mut(), exe) };
     head.exe_len.store(exe as u32, Ordering::Relaxed);
-    let read = File::open(c"/proc/self/cmdline", Open::Read).and_then(|f| f.read_full(&mut room[..NAME_BYTES_MAX]));
+    let read =
+        File::open(c"/proc/self/cmdline", Open::Read).and_then(|f| f.read_full(&mut room[..NAME_BYTES_MAX]));
     let command = read.unwrap_or(0);
     // SAFETY: as above.
     unsafe { core::ptr::copy_nonoverlapping(room.as_ptr(), head.command.as_ptr().cast_mut(), command) };

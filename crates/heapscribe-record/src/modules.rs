@@ -17,8 +17,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapscribe_wire::defs::{Definition, Module};
 use heapscribe_wire::head::Drop;
 
-use crate::lock::Held;
 use crate::loader::{Loader, ModuleDetails, ModuleText};
+use crate::lock::Held;
 use crate::session::Session;
 use crate::{program, session_path, sys};
 

@@ -18,8 +18,8 @@ use crate::intern::Interner;
 use crate::live::Live;
 use crate::lock::Lock;
 use crate::log::Log;
-use crate::thread::Threads;
 use crate::make::Refusal;
+use crate::thread::Threads;
 use crate::{clock, make, memory, sys};
 
 /// What the hooks of a recording process use.

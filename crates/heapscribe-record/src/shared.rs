@@ -29,7 +29,12 @@ pub(crate) struct SharedFile {
 
 impl SharedFile {
     /// Makes the file in `dir`, `file_bytes` long without any page, and maps the first `map_bytes`.
-    pub(crate) fn create(dir: &File, name: &'static CStr, file_bytes: usize, map_bytes: usize) -> sys::Result<SharedFile> {
+    pub(crate) fn create(
+        dir: &File,
+        name: &'static CStr,
+        file_bytes: usize,
+        map_bytes: usize,
+    ) -> sys::Result<SharedFile> {
         let file = dir.open_at(name, Open::CreateNew)?;
         file.truncate(file_bytes as u64)?;
         let base = file.map_shared_closed(map_bytes)?;

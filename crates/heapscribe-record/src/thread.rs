@@ -158,7 +158,8 @@ impl Thread {
         let len = name.iter().position(|&b| b == 0).unwrap_or(name.len());
         let born_ticks = session.ticks();
         let definition = Definition::Thread { id, tid, born_ticks, name: &name[..len] };
-        let defined = session.lock.hold().map(|held| session.definer.append(&definition, session.head, &held));
+        let defined =
+            session.lock.hold().map(|held| session.definer.append(&definition, session.head, &held));
         if !matches!(defined, Some(Ok(_))) {
             session.head.drop_one(Drop::ThreadTable);
         }

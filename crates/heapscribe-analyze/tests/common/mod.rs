@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use heapscribe_analyze::answer::{Answer, Ended, Frame, NodeId};
 use heapscribe_analyze::input::{ChunkFacts, Clock, History, ProcessFacts, SessionFacts};
+use heapscribe_trace::{ChunkInfo, ProcessIndex, Writer};
 use heapscribe_wire::defs::{Definition, Definitions, Module, Node, Position};
 use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Block, Call, Event, Events};
 
 pub const BEGIN_NS: u64 = 1_000_000_000;
-const BEGIN_TICKS: u64 = 5000;
+pub const BEGIN_TICKS: u64 = 5000;
 const APP: &str = "/bin/app";
 
 /// Something that a thread of a process does at a time.
@@ -222,6 +223,33 @@ impl Recorded {
         let mut names: Vec<_> = answer.tree.frames(node).map(|(_, frame)| self.name(answer, frame)).collect();
         names.reverse();
         if names.is_empty() { "?".to_owned() } else { names.join(">") }
+    }
+}
+
+impl Recorded {
+    /// A chunk that no recorder would write.
+    pub fn raw(&mut self, facts: ChunkFacts, payload: Vec<u8>) {
+        self.chunks.push((facts, payload));
+    }
+
+    /// Writes the definitions and chunks of a process to a trace.
+    pub fn write(&self, process: usize, index: ProcessIndex, writer: &mut Writer, out: &mut Vec<u8>) {
+        let definitions = &self.processes[process].definitions;
+        let taken = writer.definitions(index, Position::default(), definitions, out);
+        assert_eq!(taken.bytes, definitions.len());
+        let clock = self.processes[process].facts.clock;
+        for (facts, payload) in self.chunks.iter().filter(|(facts, _)| facts.process == process) {
+            let info = ChunkInfo {
+                thread: facts.thread,
+                sequence: 0,
+                begin_ticks: facts.begin_ticks,
+                begin_mono_ns: clock.ns(facts.begin_ticks),
+                end_ticks: facts.last_ticks,
+                end_mono_ns: clock.ns(facts.last_ticks),
+                last_alloc_ticks: facts.last_alloc_ticks,
+            };
+            writer.events(index, &info, payload, out);
+        }
     }
 }
 

@@ -390,9 +390,14 @@ unsafe fn interrupted<C: Context>(context: &mut C, state: State) -> Step {
     }
 }
 
-/// The caller as it is when rbp is a frame pointer: saved rbp and return address side by side.
+/// The caller as it is when rbp is a frame pointer: saved rbp and return address side by side. An rbp of 0
+/// marks the outermost frame (System V ABI, 3.4.1): so does glibc's loader, whose entry has no unwinding
+/// information, before it calls the constructors (`ls`, libselinux).
 unsafe fn by_frame_pointer(state: State) -> Step {
     let record = state.here.bp;
+    if record == 0 {
+        return Step::End(End::Complete);
+    }
     if record < state.here.sp {
         return Step::End(End::NoInfo);
     }

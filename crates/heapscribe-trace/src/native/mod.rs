@@ -52,6 +52,7 @@ pub mod header;
 mod index;
 mod load;
 mod open;
+mod pack;
 pub mod read;
 mod records;
 mod scan;

@@ -21,7 +21,8 @@ pub(super) fn open<S: Source>(source: &S) -> Result<Catalog, TraceError> {
             Ok(whole) => catalog = whole,
             Err(e @ TraceError::Io { .. }) => return Err(e),
             Err(_) => {
-                catalog.problem(footer.index_offset, 0, "damaged index, blocks were searched instead");
+                let at = footer.index_offset.min(end);
+                catalog.problem(at, 0, "damaged index, blocks were searched instead");
                 end -= FOOTER_BYTES as u64;
                 Scanner::new(source, HEADER_BYTES as u64, end).run(&mut catalog)?;
             }

@@ -19,7 +19,8 @@ pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
         return Err(Problem::new(what, "it may have been collected before").into());
     }
     let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..SessionInfo::default() };
-    let mut drain = Drain::new(&args.dir, &args.output, heapscribe_trace::native::write::DEFAULT_LEVEL, &info)?;
+    let mut drain =
+        Drain::new(&args.dir, &args.output, heapscribe_trace::native::write::DEFAULT_LEVEL, &info)?;
     drain.pass();
     let living = drain.living();
     let (summary, failure) = drain.finish(SessionEnd::default());

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_trace::{ChunkEntry, Process, Scratch, Source, Trace, TraceError};
+use heapscribe_trace::{ChunkEntry, Process, Scratch, Source, Trace};
 use heapscribe_wire::record::Event;
 
 use super::partial;
@@ -106,9 +106,8 @@ impl<S: Source> Dump<'_, S> {
                 until.then(|| self.printer.event(&moment));
             })
         });
-        match outcome {
-            Err(e @ TraceError::Damaged { .. }) => self.problems.push(e.to_string()),
-            other => other?,
+        if let Err(e) = outcome {
+            self.problems.push(e.to_string());
         }
         Ok(until.result?)
     }

@@ -49,7 +49,10 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
         diagnose::unseen(&args.command[0], child.id());
     }
     if living > 0 {
-        message::note(&format!("{living} recorded processes still run; their sessions stay in {}", base.path().display()));
+        message::note(&format!(
+            "{living} recorded processes still run; their sessions stay in {}",
+            base.path().display()
+        ));
         message::hint(&format!("heapscribe collect {} -o REST.hst", base.path().display()));
     }
     Ok(status.map_or(ExitCode::SUCCESS, exit_code))
@@ -90,7 +93,10 @@ fn session_info(args: &RecordArgs) -> SessionInfo {
 /// Starts the program. A failure comes with the exit code that shells give it.
 fn start(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<Child, (u8, anyhow::Error)> {
     let mut command = Command::new(&args.command[0]);
-    command.args(&args.command[1..]).env(SESSION_VARIABLE, base.path()).env("LD_PRELOAD", preload::list(library));
+    command
+        .args(&args.command[1..])
+        .env(SESSION_VARIABLE, base.path())
+        .env("LD_PRELOAD", preload::list(library));
     command.spawn().map_err(|e| {
         let code = if e.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
         let what = anyhow::Error::from(e).context(format!("{} can not be run", args.command[0].display()));
@@ -108,7 +114,12 @@ fn raise_descriptor_limit() {
 
 /// Drains until the program and all that it started have ended, or the user stops waiting for the rest.
 /// The program's status; `None` when it was still running.
-fn follow(args: &RecordArgs, drain: &mut Drain, child: &mut Child, signals: &mut Signals) -> Result<Option<ExitStatus>> {
+fn follow(
+    args: &RecordArgs,
+    drain: &mut Drain,
+    child: &mut Child,
+    signals: &mut Signals,
+) -> Result<Option<ExitStatus>> {
     let alive = Alive::find(child.id(), u64::MAX);
     let mut status = None;
     loop {
@@ -122,7 +133,9 @@ fn follow(args: &RecordArgs, drain: &mut Drain, child: &mut Child, signals: &mut
             status = ended;
             if drain.living() > 0 && !args.no_wait {
                 let rest = drain.living();
-                message::note(&format!("the program has ended; {rest} processes that it started go on and are recorded"));
+                message::note(&format!(
+                    "the program has ended; {rest} processes that it started go on and are recorded"
+                ));
                 message::hint("Ctrl-C stops waiting for them, --no-wait does not wait at all");
             }
         }

@@ -25,7 +25,8 @@ impl Base {
     /// was not asked for by name.
     pub(crate) fn create(parent: &Path, is_default: bool) -> Result<Base> {
         if !is_default {
-            return Base::below(parent).with_context(|| format!("sessions can not lie in {}", parent.display()));
+            return Base::below(parent)
+                .with_context(|| format!("sessions can not lie in {}", parent.display()));
         }
         let mut candidates = vec![parent.to_owned()];
         candidates.extend(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from));
@@ -42,7 +43,8 @@ impl Base {
             }
         }
         Base::below(parent).map_err(|e| {
-            let what = format!("no place for the sessions of the recorded processes: {}: {e}", parent.display());
+            let what =
+                format!("no place for the sessions of the recorded processes: {}: {e}", parent.display());
             Problem::new(what, "--session-dir DIR names a directory with some 16 MiB of room").into()
         })
     }
@@ -96,7 +98,8 @@ pub(crate) fn has_sessions(base: &Path) -> bool {
 /// Refuses a directory that is not this user's own and private.
 pub(crate) fn check_owner(path: &Path) -> Result<()> {
     let meta = fs::symlink_metadata(path).with_context(|| format!("{} can not be read", path.display()))?;
-    let is_ours = meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;
+    let is_ours =
+        meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;
     if is_ours {
         return Ok(());
     }

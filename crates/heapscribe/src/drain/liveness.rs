@@ -35,7 +35,9 @@ fn started_before(pid: u32, created_mono_ns: u64) -> bool {
     const TICK_NS: u64 = 10_000_000;
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let Some(start) = after_name.split_whitespace().nth(19).and_then(|s| s.parse::<u64>().ok()) else { return true };
+    let Some(start) = after_name.split_whitespace().nth(19).and_then(|s| s.parse::<u64>().ok()) else {
+        return true;
+    };
     start.saturating_mul(TICK_NS) <= created_mono_ns.saturating_add(suspended_ns() + 2 * TICK_NS)
 }
 

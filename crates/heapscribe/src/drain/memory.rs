@@ -57,6 +57,11 @@ impl Memory {
         let page_bytes = rustix::param::page_size() as u64;
         let mut next = || Some(pages.next()?.ok()? * page_bytes);
         let (virtual_bytes, rss_bytes, shared_bytes) = (next()?, next()?, next()?);
-        (rss_bytes > 0).then_some(MemorySample { mono_ns: monotonic_ns(), rss_bytes, shared_bytes, virtual_bytes })
+        (rss_bytes > 0).then_some(MemorySample {
+            mono_ns: monotonic_ns(),
+            rss_bytes,
+            shared_bytes,
+            virtual_bytes,
+        })
     }
 }

@@ -62,8 +62,12 @@ impl Drain {
                 session.sample_memory();
             }
         }
-        let ended: Vec<_> =
-            self.sessions.iter().filter(|(_, s)| !s.is_alive()).map(|(&key, _)| (key, HowEnded::Exited)).collect();
+        let ended: Vec<_> = self
+            .sessions
+            .iter()
+            .filter(|(_, s)| !s.is_alive())
+            .map(|(&key, _)| (key, HowEnded::Exited))
+            .collect();
         busy |= !ended.is_empty();
         for (key, how) in ended {
             self.end(key, how);
@@ -73,7 +77,8 @@ impl Drain {
 
     /// Takes up sessions that are new. A pid that comes again has exec'd: its old session has ended.
     fn find_new(&mut self) -> bool {
-        let mut new: Vec<_> = base::sessions(&self.base).filter(|key| !self.sessions.contains_key(key)).collect();
+        let mut new: Vec<_> =
+            base::sessions(&self.base).filter(|key| !self.sessions.contains_key(key)).collect();
         new.sort_unstable_by_key(|&(pid, created)| (created, pid));
         let mut found = false;
         for key in new {

@@ -6,7 +6,9 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{Ordering, fence};
 
-use heapscribe_trace::model::{ChunkInfo, HowEnded, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, Stage};
+use heapscribe_trace::model::{
+    ChunkInfo, HowEnded, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, Stage,
+};
 use heapscribe_wire::chunk::{
     COMMITTED_OFFSET, HEADER_BYTES, Header, STATE_OFFSET, State, header_offset, payload_offset,
 };
@@ -23,7 +25,8 @@ use super::summary::{Level, Summary};
 
 /// Definitions taken in one go.
 const DEFINITIONS_BYTES: usize = 4 << 20;
-/// A session whose head is not there yet is left alone for as long as its process lives.
+
+/// A session, and how far it is drained.
 pub(super) struct Session {
     directory: PathBuf,
     head: File,
@@ -56,7 +59,13 @@ impl Session {
         let directory = base::session_path(base, key);
         let (pid, created) = key;
         let alive = Alive::find(pid, created);
-        let files = || Some((open(&directory.join("head"), true)?, open(&directory.join("defs"), false)?, open(&directory.join("log"), true)?));
+        let files = || {
+            Some((
+                open(&directory.join("head"), true)?,
+                open(&directory.join("defs"), false)?,
+                open(&directory.join("log"), true)?,
+            ))
+        };
         let ready = files().filter(|(head, ..)| read_head(head, |_| ()).is_some());
         let Some((head, defs, log)) = ready else {
             if alive.is_none() {
@@ -64,14 +73,16 @@ impl Session {
             }
             return None;
         };
+        // Sampled at once: a short-lived process may not be there for a second time.
+        let memory = Memory::of(pid);
         Some(Session {
             directory,
             head,
             defs,
             log,
             alive,
-            memory: Memory::of(pid),
-            samples: Vec::new(),
+            samples: memory.sample().into_iter().collect(),
+            memory,
             process: None,
             pid,
             position: Position::default(),
@@ -93,11 +104,12 @@ impl Session {
     }
 
     /// The number in the trace, told there first.
-    fn process(&mut self, sink: &mut Sink) -> ProcessIndex {
+    fn process(&mut self, sink: &mut Sink, summary: &mut Summary) -> ProcessIndex {
         if let Some(process) = self.process {
             return process;
         }
         let info = read_head(&self.head, process_info).unwrap_or_default();
+        summary.began(info.created_mono_ns);
         let process = sink.write(|writer, out| writer.process(&info, out));
         self.process = Some(process);
         process
@@ -106,7 +118,7 @@ impl Session {
     /// Takes what is sealed. Whether anything was.
     pub(super) fn drain(&mut self, sink: &mut Sink, summary: &mut Summary) -> bool {
         self.beat();
-        let process = self.process(sink);
+        let process = self.process(sink, summary);
         let sealed = self.chunks(|header| header.state == State::Sealed as u32);
         self.take_definitions(process, sink);
         for (index, header) in &sealed {
@@ -127,7 +139,8 @@ impl Session {
         let in_use = read_head(&self.head, |head| head.chunks_in_use).unwrap_or(0) as usize;
         let mut bytes = vec![0; in_use.min(CHUNKS_MAX) * HEADER_BYTES];
         let n = read_up_to(&self.log, &mut bytes, header_offset(0) as u64);
-        let headers = bytes[..n].chunks_exact(HEADER_BYTES).filter_map(|b| Some(Header::parse(b.try_into().ok()?)));
+        let headers =
+            bytes[..n].chunks_exact(HEADER_BYTES).filter_map(|b| Some(Header::parse(b.try_into().ok()?)));
         let mut picked: Vec<_> = headers.enumerate().filter(|(_, header)| wanted(header)).collect();
         picked.sort_by_key(|(_, header)| (header.thread, header.sequence));
         // What the headers say was committed is to be read after them, also by processors that reorder.
@@ -136,7 +149,8 @@ impl Session {
     }
 
     fn take_definitions(&mut self, process: ProcessIndex, sink: &mut Sink) {
-        let committed = read_head(&self.head, |head| head.defs_committed).unwrap_or(0).min(DEFS_BYTES_MAX as u64);
+        let committed =
+            read_head(&self.head, |head| head.defs_committed).unwrap_or(0).min(DEFS_BYTES_MAX as u64);
         while self.defs_taken < committed {
             let mut bytes = vec![0; ((committed - self.defs_taken) as usize).min(DEFINITIONS_BYTES)];
             let n = read_up_to(&self.defs, &mut bytes, self.defs_taken);
@@ -152,7 +166,14 @@ impl Session {
         }
     }
 
-    fn take_chunk(&mut self, process: ProcessIndex, index: usize, header: &Header, sink: &mut Sink, summary: &mut Summary) {
+    fn take_chunk(
+        &mut self,
+        process: ProcessIndex,
+        index: usize,
+        header: &Header,
+        sink: &mut Sink,
+        summary: &mut Summary,
+    ) {
         let Some(len) = header.payload_bytes() else {
             return self.note(format!("chunk {index} claims {} bytes", header.committed));
         };
@@ -162,7 +183,14 @@ impl Session {
         self.chunk = payload;
     }
 
-    fn write_chunk(&mut self, process: ProcessIndex, header: &Header, payload: &[u8], sink: &mut Sink, summary: &mut Summary) {
+    fn write_chunk(
+        &mut self,
+        process: ProcessIndex,
+        header: &Header,
+        payload: &[u8],
+        sink: &mut Sink,
+        summary: &mut Summary,
+    ) {
         let info = ChunkInfo {
             thread: header.thread,
             sequence: header.sequence,
@@ -221,7 +249,7 @@ impl Session {
     /// Takes all that is left, and tells how the image ended.
     pub(super) fn end(mut self, how: HowEnded, sink: &mut Sink, summary: &mut Summary) {
         self.drain(sink, summary);
-        let process = self.process(sink);
+        let process = self.process(sink, summary);
         self.take_spilled(process, sink, summary);
         let open = self.chunks(|header| header.state != State::Free as u32 && header.committed > 0);
         self.take_definitions(process, sink);
@@ -268,7 +296,11 @@ fn process_info(head: &Head<'_>) -> ProcessInfo {
         created_real_ns: head.created_real_ns,
         parent_created_mono_ns: head.parent_created_mono_ns,
         created_ticks: head.created_ticks,
-        clock_kind: if head.clock_kind == ClockKind::Tsc as u32 { ClockKind::Tsc } else { ClockKind::Monotonic },
+        clock_kind: if head.clock_kind == ClockKind::Tsc as u32 {
+            ClockKind::Tsc
+        } else {
+            ClockKind::Monotonic
+        },
         clock_shift: head.clock_shift,
         exe: head.exe.to_vec(),
         command: arguments.split(|&b| b == 0).map(<[u8]>::to_vec).collect(),
@@ -284,4 +316,3 @@ fn process_end(head: &Head<'_>) -> ProcessEnd {
         ..ProcessEnd::default()
     }
 }
-

@@ -30,7 +30,8 @@ impl Sink {
     pub(crate) fn create(path: &Path, level: i32, info: &SessionInfo) -> anyhow::Result<Sink> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
-        let file = options.open(path).with_context(|| format!("the trace {} can not be written", path.display()))?;
+        let file =
+            options.open(path).with_context(|| format!("the trace {} can not be written", path.display()))?;
         let mut writer = Writer::new();
         writer.set_level(level);
         let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);

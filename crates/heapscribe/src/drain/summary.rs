@@ -15,6 +15,8 @@ pub(crate) struct Summary {
     pub(crate) pids: BTreeSet<u32>,
     /// Pids of which an allocation call was recorded.
     pub(crate) pids_with_calls: BTreeSet<u32>,
+    /// When the first of them began, CLOCK_MONOTONIC ns; 0 for none.
+    pub(crate) first_mono_ns: u64,
     /// Calls of all kinds.
     pub(crate) calls: u64,
     /// Blocks handed out.
@@ -74,6 +76,13 @@ fn time_of(info: &ChunkInfo, sums: &ChunkSums) -> u64 {
 }
 
 impl Summary {
+    /// A process image began at this time.
+    pub(crate) fn began(&mut self, mono_ns: u64) {
+        if self.first_mono_ns == 0 || mono_ns < self.first_mono_ns {
+            self.first_mono_ns = mono_ns;
+        }
+    }
+
     pub(crate) fn add(&mut self, sums: &ChunkSums) {
         self.calls += sums.calls.iter().map(|&n| u64::from(n)).sum::<u64>();
         self.allocations +=

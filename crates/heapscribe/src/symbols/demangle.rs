@@ -8,10 +8,9 @@ use super::dlang;
 pub(super) fn demangle(raw: &str) -> String {
     // `name@@VERSION` and the `.part.0`, `.cold`, `.llvm.123` of compilers are no part of the name.
     let name = raw.split("@").next().unwrap_or(raw);
-    if name.starts_with("_R") || name.starts_with("_ZN") {
-        if let Ok(rust) = rustc_demangle::try_demangle(name) {
-            return format!("{rust:#}");
-        }
+    let maybe_rust = name.starts_with("_R") || name.starts_with("_ZN");
+    if let Some(rust) = maybe_rust.then(|| rustc_demangle::try_demangle(name).ok()).flatten() {
+        return format!("{rust:#}");
     }
     if name.starts_with("_Z") {
         return cpp(name).unwrap_or_else(|| name.to_owned());

@@ -36,7 +36,8 @@ fn candidates() -> impl Iterator<Item = PathBuf> {
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let user = cache.or(home).map(|cache| cache.join("heapscribe"));
     let temporary = std::env::temp_dir().join(format!("heapscribe-cache.{}", uid.as_raw()));
-    let usable = |path: &PathBuf| path.is_absolute() && !path.as_os_str().as_bytes().iter().any(|b| b": ".contains(b));
+    let usable =
+        |path: &PathBuf| path.is_absolute() && !path.as_os_str().as_bytes().iter().any(|b| b": ".contains(b));
     root.into_iter().chain(user).chain([temporary]).filter(usable)
 }
 

@@ -9,9 +9,10 @@ use crate::text::number;
 
 /// The summary's lines.
 pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool) -> String {
+    let after = s.peak.mono_ns.saturating_sub(s.first_mono_ns);
     let mut lines = vec![format!(
-        "{} processes, {} calls, {} allocations of {} in all",
-        number::count(s.processes),
+        "{}, {} calls, {} allocations of {} in all",
+        number::counted(s.processes, "process image"),
         number::count(s.calls),
         number::count(s.allocations),
         number::bytes(s.allocated_bytes)
@@ -19,7 +20,8 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool) -> String {
     if s.peak.bytes > 0 {
         let about = if s.peak.is_exact { "" } else { "about " };
         let of = if s.processes > 1 { " (of one process)" } else { "" };
-        lines.push(format!("peak: {about}{}{of}", number::bytes(s.peak.bytes.unsigned_abs())));
+        let bytes = number::bytes(s.peak.bytes.unsigned_abs());
+        lines.push(format!("peak: {about}{bytes}{of}, {} after the start", number::duration(after)));
     }
     lines.push(format!(
         "not freed: {} in {} blocks",

@@ -10,8 +10,8 @@ use crate::frames::{NamedFrame, NamedStacks};
 
 /// Frames of one stack that a report shows.
 const FRAMES_SHOWN: usize = 16;
-/// Column of the file names.
-const PLACE_COLUMN: usize = 44;
+/// Columns for the names of functions, where they are enough.
+const NAME_COLUMNS: usize = 38;
 
 /// Prints stacks; one that was printed before is only named again.
 pub(crate) struct StackPrinter<'a> {
@@ -51,20 +51,49 @@ impl<'a> StackPrinter<'a> {
     }
 }
 
+/// The function and where it is: beside it, or on a line of its own below a long name.
 fn frame_line(frame: &NamedFrame) -> String {
-    let module = frame.module.as_deref().map(|path| path.rsplit('/').next().unwrap_or(path));
-    let place = frame.place().or_else(|| {
-        let known = frame.function.is_some();
-        module.filter(|_| known).map(|module| format!("{module}+{:#x}", frame.offset))
-    });
     let mut line = frame.name();
-    if let Some(place) = place {
-        line = format!("{line:<width$} {place}", width = PLACE_COLUMN - 6);
-    }
     for (set, mark) in [(frame.inlined, " (inlined)"), (frame.guessed, " (guessed)")] {
         if set {
             line.push_str(mark);
         }
     }
-    line
+    match place(frame) {
+        Some(place) if line.chars().count() < NAME_COLUMNS => format!("{line:<NAME_COLUMNS$} {place}"),
+        Some(place) => format!("{line}\n          {place}"),
+        None => line,
+    }
+}
+
+/// File and line; for a function without them its place in the module.
+fn place(frame: &NamedFrame) -> Option<String> {
+    let in_module = || {
+        let module = frame.module.as_deref().filter(|_| frame.function.is_some())?;
+        Some(format!("{}+{:#x}", module.rsplit('/').next().unwrap_or(module), frame.offset))
+    };
+    frame.place().or_else(in_module)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_a_line_or_two() {
+        let frame = |function: &str, line| NamedFrame {
+            function: Some(function.to_owned()),
+            file: Some("/src/a.c".to_owned()).filter(|_| line > 0),
+            line: Some(line),
+            module: Some("/usr/lib/libz.so".to_owned()),
+            offset: 0x42,
+            ..NamedFrame::default()
+        };
+        let long = "std::vector<int, std::allocator<int> >::push_back(int const&)";
+        let inlined = NamedFrame { inlined: true, ..frame("grow", 7) };
+        let bare = NamedFrame { function: None, guessed: true, ..frame("", 0) };
+        let frames = [frame("main", 3), frame(long, 12), inlined, frame("deflate", 0), bare];
+        let lines: Vec<_> = frames.iter().map(frame_line).collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
 }

@@ -132,3 +132,14 @@ fn damage_everywhere_is_read_a_few_times_at_most() {
     assert_eq!(tell(&source).unwrap().problems.len(), 10_001);
     assert!(source.read.get() < 16 * bytes.len() as u64, "{} of {}", source.read.get(), bytes.len());
 }
+
+#[test]
+fn a_footer_that_leads_out_of_the_file_is_told_with_a_place_in_it() {
+    let mut bytes = sample(1);
+    let footer = bytes.len() - 32;
+    bytes[footer + 8..footer + 16].fill(0xff);
+    reseal(&mut bytes);
+    let told = tell(&bytes[..]).unwrap();
+    assert_eq!(told.problems[0].offset, bytes.len() as u64);
+    assert_eq!(told.events, tell(&sample(1)[..]).unwrap().events);
+}

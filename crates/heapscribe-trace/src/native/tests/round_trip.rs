@@ -270,3 +270,17 @@ fn a_command_too_long_is_cut_and_not_lost() {
     assert_eq!(told.session.unwrap().command.len(), 4096);
     assert_eq!(told.processes[0].info.as_ref().unwrap().command.len(), 1);
 }
+
+#[test]
+fn threads_can_share_a_trace() {
+    let trace = Trace::open(sample(1)).unwrap();
+    std::thread::scope(|scope| {
+        for entry in trace.chunks() {
+            let trace = &trace;
+            scope.spawn(move || {
+                let mut scratch = Scratch::default();
+                assert_eq!(trace.load_chunk(entry, &mut scratch).unwrap().events().count(), 8);
+            });
+        }
+    });
+}

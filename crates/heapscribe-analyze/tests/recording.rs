@@ -1,0 +1,103 @@
+//! A history through the bytes of a trace and back gives the answer that it gives directly.
+
+mod common;
+
+use common::{Act, BEGIN_NS, Op, Recorded, facts};
+use heapscribe_analyze::answer::{Ended, Exit};
+use heapscribe_analyze::{Answer, Options, Recording, analyze};
+use heapscribe_trace::{
+    ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessInfo, SessionEnd, SessionInfo, Stage, Trace,
+    Writer,
+};
+use heapscribe_wire::head::ClockKind;
+use heapscribe_wire::record::Call;
+
+/// A time stamp counter whose ticks are us, as `common` has them.
+const SHIFT: u32 = 12;
+
+fn two_processes() -> Recorded {
+    let mut recorded = Recorded::default();
+    recorded.process(facts(10, Ended::Exited));
+    recorded.process(facts(11, Ended::Abandoned));
+    let mut ops = Vec::new();
+    for n in 0..3000u64 {
+        let (process, thread) = ((n % 2) as usize, (n / 2 % 3) as u32 + 1);
+        let stack = ["main>f", "main>g", "main>f>h"][(n % 3) as usize].to_owned();
+        let act = match n % 7 {
+            0 if n % 35 == 0 => Act::Border,
+            1 => Act::UnknownFree,
+            _ => Act::Alloc { block: n.to_string(), call: Call::Malloc, size: n, stack },
+        };
+        let born = n.saturating_sub(10);
+        let goes = matches!(act, Act::Alloc { .. }) && n >= 10 && born % 7 > 1 && n % 5 != 0;
+        ops.push(Op { process, thread, us: 2 * n, act });
+        if goes {
+            let act = Act::Free { block: born.to_string(), call: Call::Free };
+            ops.push(Op { process, thread, us: 2 * n + 1, act });
+        }
+    }
+    recorded.do_all(&ops);
+    recorded
+}
+
+fn written(recorded: &Recorded) -> Vec<u8> {
+    let (mut out, mut writer) = (Vec::new(), Writer::new());
+    let session = SessionInfo { started_mono_ns: BEGIN_NS, started_real_ns: 5, ..SessionInfo::default() };
+    writer.start(&session, &mut out);
+    for (number, pid) in [10, 11].into_iter().enumerate() {
+        let info = ProcessInfo {
+            pid,
+            parent_pid: 10,
+            parent_created_mono_ns: if pid == 11 { BEGIN_NS } else { 0 },
+            stage: if pid == 11 { Stage::Forked } else { Stage::Execed },
+            created_mono_ns: BEGIN_NS,
+            created_ticks: common::BEGIN_TICKS,
+            clock_kind: ClockKind::Tsc,
+            clock_shift: SHIFT,
+            ..ProcessInfo::default()
+        };
+        let index = writer.process(&info, &mut out);
+        recorded.write(number, index, &mut writer, &mut out);
+        let samples = [MemorySample { mono_ns: BEGIN_NS + 1, rss_bytes: 4096, ..MemorySample::default() }];
+        writer.memory(index, &samples, &mut out);
+        let how = if pid == 11 { HowEnded::Abandoned } else { HowEnded::Exited };
+        let mut end = ProcessEnd { how, ..ProcessEnd::default() };
+        end.drops[3] = u64::from(pid);
+        writer.process_end(index, &end, &mut out);
+    }
+    writer.session_end(&SessionEnd { ended_mono_ns: 0, exit: Some(ExitStatus::Code(3)) }, &mut out);
+    writer.finish(&mut out);
+    out
+}
+
+#[test]
+fn through_a_trace_and_back() {
+    let recorded = two_processes();
+    let direct = analyze(&recorded, &Options::default());
+    let trace = Trace::open(written(&recorded)).unwrap();
+    let read = analyze(&Recording::new(&trace), &Options::default());
+    assert!(direct.peak.bytes > 0 && direct.temporary.blocks == 0 && direct.totals.frees > 500);
+
+    let known: Vec<_> = read.processes.iter().map(|p| (p.pid, p.parent, p.is_fork, p.ended)).collect();
+    assert_eq!(known, [(10, None, false, Ended::Exited), (11, Some(0), true, Ended::Abandoned)]);
+    assert_eq!(read.dropped.iter().map(|d| (d.reason, d.count)).collect::<Vec<_>>(), [(3, 21)]);
+    assert_eq!((read.exit, read.begin_real_ns, read.complete), (Some(Exit::Code(3)), 5, false));
+    assert_eq!(read.timeline.steps[0].rss_bytes, 8192);
+    assert_eq!(read.processes[0].rss_peak_bytes, 4096);
+    assert_eq!(figures(read), figures(direct));
+}
+
+/// What comes from events and definitions alone.
+fn figures(mut answer: Answer) -> Answer {
+    for process in &mut answer.processes {
+        *process = heapscribe_analyze::answer::Process {
+            totals: process.totals,
+            peak: process.peak.clone(),
+            leaked: process.leaked,
+            leaked_stacks: process.leaked_stacks.clone(),
+            ..Default::default()
+        };
+    }
+    answer.timeline.steps.iter_mut().for_each(|step| step.rss_bytes = 0);
+    Answer { exit: None, begin_real_ns: 0, dropped: Vec::new(), ..answer }
+}
