@@ -110,7 +110,7 @@ pub(crate) struct ReportArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// How many stacks to show in each list [default: 10; with --json all]
+    /// How many stacks to show in each list [default: 10; with --json 1000]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
 

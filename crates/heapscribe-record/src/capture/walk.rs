@@ -264,7 +264,12 @@ impl Unwinder<'_> {
         let Some(text) = self.loader.find_text(instruction) else { return Rule::NO_INFO };
         context.on_new_code(&text);
         // SAFETY: code that the calling thread is to return to is loaded.
-        let rule = unsafe { rule_in(&text, here.pc, instruction) };
+        let found = unsafe { rule_in(&text, here.pc, instruction) };
+        let rule = match found.kind() {
+            // Linked without unwinding information for it (node's `_start`): still, nothing called it.
+            Kind::NoInfo if self.loader.is_entry(here.pc) => Rule::END,
+            _ => found,
+        };
         if let Some(cache) = self.cache.as_ref().filter(|_| !place.is_exact) {
             cache.put(here.pc, rule);
         }

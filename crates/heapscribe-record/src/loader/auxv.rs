@@ -10,6 +10,8 @@ pub(super) struct Auxv {
     pub(super) headers: usize,
     /// AT_PHNUM.
     pub(super) header_count: usize,
+    /// AT_ENTRY: where the program begins.
+    pub(super) entry: usize,
     /// AT_BASE: where the interpreter was loaded; 0 when there is none.
     pub(super) interpreter: usize,
 }
@@ -20,6 +22,7 @@ impl Auxv {
         const AT_PHDR: u64 = 3;
         const AT_PHNUM: u64 = 5;
         const AT_BASE: u64 = 7;
+        const AT_ENTRY: u64 = 9;
         let mut bytes = [0u8; 1024]; // some 20 entries of 16 bytes are in use
         let file = File::open(c"/proc/self/auxv", Open::Read).ok()?;
         let length = file.read_full(&mut bytes).ok()?;
@@ -31,6 +34,7 @@ impl Auxv {
                 AT_PHDR => auxv.headers = value,
                 AT_PHNUM => auxv.header_count = value,
                 AT_BASE => auxv.interpreter = value,
+                AT_ENTRY => auxv.entry = value,
                 _ => {}
             }
         }

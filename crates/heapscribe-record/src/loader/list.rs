@@ -64,6 +64,13 @@ impl List {
         unsafe { (&raw const self.rendezvous().state).read_volatile() == 0 }
     }
 
+    /// What the kernel executed, and the address at which it was entered.
+    pub(super) fn program(&self) -> Option<(ModuleText, usize)> {
+        let entry = Auxv::read()?.entry;
+        let text = self.modules().filter_map(|module| module.text()).find(|text| text.contains(entry))?;
+        Some((text, entry))
+    }
+
     pub(super) fn modules(&self) -> Modules {
         // SAFETY: a live field; volatile because another thread may change it.
         let first = unsafe { (&raw const self.rendezvous().first).read_volatile() };

@@ -24,6 +24,8 @@ use text::FindObject;
 pub struct Loader {
     list: list::List,
     find_object: Option<FindObject>,
+    /// The program itself, whole, and the address at which it was entered.
+    program: Option<(ModuleText, usize)>,
 }
 
 impl Loader {
@@ -33,7 +35,8 @@ impl Loader {
     /// To be called while no other thread loads or unloads modules: when the recorder starts.
     pub fn discover() -> Option<Loader> {
         let list = list::List::discover()?;
-        let mut loader = Loader { list, find_object: None };
+        let program = list.program();
+        let mut loader = Loader { list, find_object: None, program };
         loader.find_object = loader.find_anywhere(b"_dl_find_object").map(|address| {
             // SAFETY: the symbol of this name is glibc's function of this type since it exists (2.35).
             unsafe { FindObject::from_address(address) }
@@ -69,10 +72,25 @@ impl Loader {
         after.chain(before).find_map(|module| module.find_symbol(name))
     }
 
+    /// Whether `pc` is in the first instructions of the program: the code that nothing has called.
+    pub fn is_entry(&self, pc: usize) -> bool {
+        const START_BYTES: usize = 64;
+        self.program.is_some_and(|(_, entry)| (1..START_BYTES).contains(&pc.wrapping_sub(entry)))
+    }
+
+    /// glibc gives a single segment of a program that was linked for a fixed address and has gaps (node):
+    /// neither its headers nor its unwinding tables are within that.
+    fn whole(&self, text: ModuleText) -> ModuleText {
+        match self.program {
+            Some((program, _)) if program.link_map == text.link_map => program,
+            _ => text,
+        }
+    }
+
     /// The module whose mapping holds `pc`. Lock-free; safe to call in a hook or a signal handler.
     pub fn find_text(&self, pc: usize) -> Option<ModuleText> {
         match self.find_object {
-            Some(find) => find.call(pc),
+            Some(find) => find.call(pc).map(|text| self.whole(text)),
             None if self.list.is_consistent() => {
                 let found = self.modules().filter_map(|module| module.text()).find(|text| text.contains(pc));
                 found.filter(|_| self.list.is_consistent())

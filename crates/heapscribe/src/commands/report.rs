@@ -16,6 +16,8 @@ use crate::trace_file;
 
 /// Entries of each list in the text.
 const TOP: usize = 10;
+/// Stacks in JSON: all 100,000 of a compiler's are half a gigabyte.
+const TOP_JSON: usize = 1000;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
@@ -24,7 +26,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     let mut out = BufWriter::new(anstream::stdout().lock());
     if args.json {
-        print_json(&mut out, &answer, args.top, &resolver)?;
+        print_json(&mut out, &answer, args.top.unwrap_or(TOP_JSON), &resolver)?;
     } else {
         let shown = args.trace.to_string_lossy();
         let report = Report { answer: &answer, top: args.top.unwrap_or(TOP), trace: &shown };
@@ -35,8 +37,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
 }
 
-fn print_json(out: &mut dyn Write, answer: &Answer, top: Option<usize>, resolver: &Resolver) -> Result<()> {
-    let stacks = json::report::chosen(answer, top);
+fn print_json(out: &mut dyn Write, answer: &Answer, top: usize, resolver: &Resolver) -> Result<()> {
+    let stacks = json::report::chosen(answer, Some(top));
     let names = NamedStacks::look_up(answer, stacks.iter().map(|s| s.node), resolver);
     serde_json::to_writer(&mut *out, &json::report::Report::new(answer, &stacks, &names))?;
     writeln!(out)?;
