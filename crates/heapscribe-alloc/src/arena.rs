@@ -23,6 +23,12 @@ struct Region {
     used: AtomicUsize,
 }
 
+impl Region {
+    const fn new() -> Self {
+        Region { base: AtomicUsize::new(0), len: AtomicUsize::new(0), used: AtomicUsize::new(0) }
+    }
+}
+
 /// A bump allocator over regions of pages. One caller at a time hands out memory (the recorder's lock);
 /// the counters may be read by anybody.
 pub struct Arena {
@@ -41,11 +47,9 @@ impl core::fmt::Debug for Arena {
 impl Arena {
     /// An arena without memory yet.
     pub const fn new(source: PageSource) -> Self {
-        const EMPTY: Region =
-            Region { base: AtomicUsize::new(0), len: AtomicUsize::new(0), used: AtomicUsize::new(0) };
         Arena {
             source,
-            regions: [EMPTY; REGIONS_MAX],
+            regions: [const { Region::new() }; REGIONS_MAX],
             total: AtomicUsize::new(0),
             sealed: AtomicBool::new(false),
         }

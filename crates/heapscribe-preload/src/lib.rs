@@ -5,6 +5,8 @@
 //! what glibc since 2.17 and musl both have, so that it keeps no program from starting. *It refuses* to
 //! do anything in a process that was not asked to record.
 #![no_std]
+// The hooks are exported to the dynamic linker, not to other crates.
+#![allow(unreachable_pub, reason = "`no_mangle` functions in private modules")]
 
 mod hooks;
 mod stub;

@@ -65,6 +65,7 @@ fn reenter(words: &'static Words, registers: &Registers) -> Option<Entered> {
     let inside = words.inside.get();
     if own.contains(inside) && own.contains(registers.sp) && registers.sp > inside {
         words.enter(registers.sp);
+        emit::lose(session, Reason::Reentered); // what the hook that was left may not have written down
         return Some(Entered { words, thread, session });
     }
     emit::lose(session, Reason::Reentered);

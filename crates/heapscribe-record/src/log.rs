@@ -85,10 +85,11 @@ impl Log {
         if let Some(taken) = self.try_take(head, lock)? {
             return Ok(taken);
         }
-        if !self.drainer_is_lost(head) && self.plan.when_full == WhenFull::Wait {
-            if let Some(taken) = self.wait(head, lock)? {
-                return Ok(taken);
-            }
+        if !self.drainer_is_lost()
+            && self.plan.when_full == WhenFull::Wait
+            && let Some(taken) = self.wait(head, lock)?
+        {
+            return Ok(taken);
         }
         if self.drainer_lost.load(Ordering::Relaxed) {
             self.spill(head, lock);
@@ -146,11 +147,10 @@ impl Log {
         Ok(Taken { provided, ..*taken })
     }
 
-    fn drainer_is_lost(&self, head: &SharedHead) -> bool {
+    fn drainer_is_lost(&self) -> bool {
         if !self.drainer_lost.load(Ordering::Relaxed) && !sys::process_exists(self.plan.drainer_pid) {
             self.drainer_lost.store(true, Ordering::Relaxed);
         }
-        let _ = head;
         self.drainer_lost.load(Ordering::Relaxed)
     }
 
@@ -166,7 +166,7 @@ impl Log {
             let now = head.heartbeat.load(Ordering::Relaxed);
             quiet = if now == heartbeat { quiet + 1 } else { 0 };
             heartbeat = now;
-            if quiet % NAPS_BETWEEN_LOOKS == NAPS_BETWEEN_LOOKS - 1 && self.drainer_is_lost(head) {
+            if quiet % NAPS_BETWEEN_LOOKS == NAPS_BETWEEN_LOOKS - 1 && self.drainer_is_lost() {
                 return Ok(None);
             }
         }

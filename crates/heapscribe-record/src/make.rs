@@ -168,23 +168,24 @@ impl Sizes {
 }
 
 fn files(base: &File, plan: &Plan, is_glibc: bool, created: u64, place: NonNull<Session>) -> sys::Result<()> {
-    let dir = make_directory(base, created)?;
     let sizes = Sizes::within_limits();
-    if sizes.log <= PAYLOADS_OFFSET || sizes.defs == 0 || sizes.live == 0 {
+    // A file over the limit would not be an error but SIGXFSZ.
+    let fits_limits = sys::file_size_limit() >= HEAD_FILE_BYTES as u64;
+    if !fits_limits || sizes.log <= PAYLOADS_OFFSET || sizes.defs == 0 || sizes.live == 0 {
         return Err(Errno::ENOMEM);
     }
+    let dir = make_directory(base, created)?;
     let defs = SharedFile::create(&dir, c"defs", sizes.defs, sizes.defs)?;
     let live = SharedFile::create(&dir, c"live", sizes.live, sizes.live)?;
     let log = SharedFile::create(&dir, c"log", sizes.log, sizes.log)?;
     // The head last: it is by the head that others find the session.
     let head = SharedFile::create(&dir, c"head", HEAD_FILE_BYTES, HEAD_FILE_BYTES)?;
     head.provide(0, HEAD_FILE_BYTES)?;
-    let present = sys::map_private(sizes.live / LIVE_UNIT_BYTES)?;
     let granule_shift = if is_glibc { GRANULE_SHIFT_GLIBC } else { GRANULE_SHIFT_OTHER };
     // SAFETY: the head's pages are there for the life of the process and zero, which is a valid head;
-    // `present` is a new mapping of a byte per unit.
+    // `present` is a byte per unit; only the thread that makes the session takes memory now.
     let (head, live, steps) = unsafe {
-        let present = NonNull::new(present).ok_or(Errno::ENOMEM)?.cast();
+        let present = memory::alloc(sizes.live / LIVE_UNIT_BYTES).ok_or(Errno::ENOMEM)?.cast();
         let steps = memory::alloc(CHUNKS_MAX).ok_or(Errno::ENOMEM)?.cast().as_ref();
         (&*head.at(0).cast::<SharedHead>(), Live::new(live, present, granule_shift), steps)
     };

@@ -2,9 +2,10 @@
 //! and so that another module at the same address is noticed.
 //!
 //! A program may close a plug-in and load another at the same place (three plug-ins, 100 blocks each,
-//! were all put down to the first by heaptrack). Modules are compared by identity - range, bias, name,
-//! build id - when the program calls `dlclose`, when a chunk is full (libc closes modules of its own,
-//! for iconv and name services), and for each address that is looked up while a `dlclose` is under way.
+//! were all put down to the first by heaptrack). The loader is asked whether they are where they were
+//! when the program has called `dlclose`, and when a chunk is full (libc closes modules of its own, for
+//! iconv and name services); and while a `dlclose` is under way each address that is looked up has its
+//! module compared by identity: range, bias, name, build id.
 //! When one has gone or changed, a new *generation* begins: the unwinding rules are forgotten, stacks are
 //! interned anew, and the definitions say that what was named before may be gone.
 //!
@@ -27,7 +28,22 @@ const MODULES_MAX: usize = 1024;
 
 struct Known {
     start: AtomicUsize,
+    /// What tells the file apart: range, bias, name, build id.
     identity: AtomicU64,
+    /// What the loader says of it without looking into the module, which may be unmapped any moment.
+    place: AtomicU64,
+}
+
+impl Known {
+    const fn new() -> Known {
+        Known { start: AtomicUsize::new(0), identity: AtomicU64::new(0), place: AtomicU64::new(0) }
+    }
+}
+
+/// A hash of where the loader has a module.
+fn place(text: &ModuleText) -> u64 {
+    let numbers = [text.start, text.end, text.link_map, text.eh_frame_hdr];
+    numbers.iter().fold(1, |hash, &n| (hash ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
 }
 
 /// The modules named in this generation.
@@ -40,7 +56,7 @@ struct Modules {
 }
 
 static MODULES: Modules = Modules {
-    known: [const { Known { start: AtomicUsize::new(0), identity: AtomicU64::new(0) } }; MODULES_MAX],
+    known: [const { Known::new() }; MODULES_MAX],
     count: AtomicUsize::new(0),
     generation: AtomicU32::new(0),
     closing: AtomicU32::new(0),
@@ -86,20 +102,17 @@ fn find_known(start: usize) -> Option<u64> {
 
 /// Looks whether every named module is still there, and begins a new generation when one is not.
 pub(crate) fn check(loader: &Loader, session: &Session) {
-    if known().any(|k| is_gone(loader, k.start.load(Ordering::Relaxed), k.identity.load(Ordering::Relaxed)))
+    if known().any(|k| is_gone(loader, k))
         && let Some(held) = session.lock.hold()
     {
         begin_generation(session, &held);
     }
 }
 
-fn is_gone(loader: &Loader, start: usize, identity: u64) -> bool {
-    match loader.find_text(start) {
-        // SAFETY: the loader has just named it; should another thread close it this instant, it is one
-        // that no stack of ours goes through, and its first page is unmapped last.
-        Some(text) => text.start != start || unsafe { text.details() }.identity != identity,
-        None => true,
-    }
+/// Asks the loader only: another thread may be closing the module this instant.
+fn is_gone(loader: &Loader, known: &Known) -> bool {
+    let text = loader.find_text(known.start.load(Ordering::Relaxed));
+    text.is_none_or(|text| place(&text) != known.place.load(Ordering::Relaxed))
 }
 
 fn begin_generation(session: &Session, held: &Held<'_>) {
@@ -134,6 +147,7 @@ pub(crate) fn announce(text: &ModuleText, session: &Session) {
     if let Some(entry) = MODULES.known.get(count) {
         entry.start.store(details.start, Ordering::Relaxed);
         entry.identity.store(details.identity, Ordering::Relaxed);
+        entry.place.store(place(text), Ordering::Relaxed);
         MODULES.count.store(count + 1, Ordering::Release);
     }
 }

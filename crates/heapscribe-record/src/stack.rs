@@ -88,7 +88,8 @@ fn ask_for_bounds(sp: usize, thread: &Thread) -> Option<StackRange> {
     let stack = StackRange::around(sp)?;
     // A thread's control block lies at the top of its own stack; the first thread's does not, but its
     // stack is the one that the kernel made, which only ever grows downwards.
-    if stack.contains(tls::thread_pointer()) || is_first_thread(thread) && thread.stack.get().is_none() {
+    let has_grown = |known: Option<StackRange>| known.is_none_or(|known| known.hi == stack.hi);
+    if stack.contains(tls::thread_pointer()) || is_first_thread(thread) && has_grown(thread.stack.get()) {
         thread.stack.set(Some(stack));
     }
     Some(stack)

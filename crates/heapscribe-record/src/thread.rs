@@ -75,10 +75,13 @@ impl Threads {
         let tid = sys::tid();
         let thread = {
             let held = session.lock.hold()?;
-            match self.find_ended(session.pid, tid) {
+            let thread = match self.find_ended(session.pid, tid) {
                 Some(thread) => thread,
                 None => self.add(&held)?,
-            }
+            };
+            // Claimed under the lock, or another new thread would find the same one ended.
+            thread.tid.store(tid, Ordering::Relaxed);
+            thread
         };
         if let Some(chunk) = thread.chunk.take() {
             crate::emit::seal(thread, &chunk, session);

@@ -44,10 +44,12 @@ static int space_later(int argc, char **argv) { some(10); limit(RLIMIT_AS, 1 << 
 static int files_1m(int argc, char **argv) { limit(RLIMIT_FSIZE, 1 << 20); return again(argv); }
 static int files_4k(int argc, char **argv) { limit(RLIMIT_FSIZE, 4096); return again(argv); }
 static int files_0(int argc, char **argv) { limit(RLIMIT_FSIZE, 0); return again(argv); }
-static int files_later(int argc, char **argv) { limit(RLIMIT_FSIZE, 4096); return work(argc, argv); }
+static int files_later(int argc, char **argv) { some(10); limit(RLIMIT_FSIZE, 4096); return work(argc, argv); }
 static int descriptors_16(int argc, char **argv) { limit(RLIMIT_NOFILE, 16); return again(argv); }
 static int descriptors_4(int argc, char **argv) { limit(RLIMIT_NOFILE, 4); return again(argv); }
-static int descriptors_later(int argc, char **argv) { limit(RLIMIT_NOFILE, 3); return work(argc, argv); }
+static int descriptors_later(int argc, char **argv) { some(10); limit(RLIMIT_NOFILE, 3); return work(argc, argv); }
+// No descriptor is left when the first block of all is asked for.
+static int descriptors_before(int argc, char **argv) { limit(RLIMIT_NOFILE, 3); return work(argc, argv); }
 static int stack_64k(int argc, char **argv) { limit(RLIMIT_STACK, 64 << 10); return again(argv); }
 
 static int locked(int argc, char **argv) {
@@ -91,7 +93,7 @@ static const struct test_case cases[] = {
     { "work", work }, { "space", space }, { "space_later", space_later }, { "files_1m", files_1m },
     { "files_4k", files_4k }, { "files_0", files_0 }, { "files_later", files_later },
     { "descriptors_16", descriptors_16 }, { "descriptors_4", descriptors_4 },
-    { "descriptors_later", descriptors_later }, { "stack_64k", stack_64k }, { "locked", locked },
+    { "descriptors_later", descriptors_later }, { "descriptors_before", descriptors_before }, { "stack_64k", stack_64k }, { "locked", locked },
     { "shut_in", shut_in }, { "drops_rights", drops_rights }, { "filtered", filtered }, { 0 },
 };
 

@@ -1,0 +1,288 @@
+//! What the end-to-end tests share: programs compiled at test time, run as they are and recorded, with a
+//! time limit, and what the trace says of them.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
+use tempfile::TempDir;
+
+mod counts;
+pub use counts::{Calls, Counted, own_calls};
+
+/// Longer than this no test program runs: one that does hangs.
+pub const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// The program under test; `HEAPSCRIBE_BIN` names another build of it.
+pub fn heapscribe() -> Command {
+    let built = OsStr::new(env!("CARGO_BIN_EXE_heapscribe")).to_owned();
+    let mut command = Command::new(std::env::var_os("HEAPSCRIBE_BIN").unwrap_or(built));
+    command.env("COLUMNS", "100").env_remove("RUST_BACKTRACE").env_remove("LD_PRELOAD");
+    command
+}
+
+/// Where the sources of the test programs lie.
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs")
+}
+
+/// Whether a command can be found.
+pub fn has(program: &str) -> bool {
+    std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+        .any(|dir| dir.join(program).is_file())
+}
+
+/// Whether this is root; else says what is skipped.
+pub fn is_root_or_skip(what: &str) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    if !root {
+        println!("skipped: {what} needs root");
+    }
+    root
+}
+
+/// A number from the environment, for campaigns that do a test's work more often.
+pub fn times(variable: &str, default: usize) -> usize {
+    std::env::var(variable).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
+}
+
+/// A directory of its own for a test.
+pub struct Place {
+    dir: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Place {
+        Place { dir: tempfile::Builder::new().prefix("heapscribe-e2e.").tempdir().unwrap() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Compiles `source` with `compiler` and gives the program.
+    pub fn compile_with(&self, compiler: &str, source: &str, name: &str, flags: &[&str]) -> PathBuf {
+        let output = self.path(name);
+        let mut command = Command::new(compiler);
+        command.args(["-O1", "-g", "-w", "-fno-builtin", "-pthread", "-o"]).arg(&output).args(flags);
+        let status = command.arg(sources().join(source)).status().unwrap();
+        assert!(status.success(), "{source} can not be compiled");
+        output
+    }
+
+    /// Compiles a C or C++ program named like its source.
+    pub fn compile(&self, source: &str) -> PathBuf {
+        let compiler = if source.ends_with(".cpp") { "c++" } else { "cc" };
+        let name = source.split('.').next().unwrap();
+        self.compile_with(compiler, source, name, &[])
+    }
+
+    /// Compiles a shared library.
+    pub fn library(&self, source: &str, name: &str, flags: &[&str]) -> PathBuf {
+        self.compile_with("cc", source, name, &[&["-shared", "-fPIC"], flags].concat())
+    }
+}
+
+/// A program to run: the same recorded or not.
+#[derive(Clone)]
+pub struct Run<'a> {
+    place: &'a Place,
+    command: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    options: Vec<OsString>,
+}
+
+/// How a run ended, and what it said.
+#[derive(Debug)]
+pub struct Ended {
+    /// As shells tell it: 128 and more for signals.
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+    pub took: Duration,
+}
+
+impl<'a> Run<'a> {
+    pub fn new(place: &'a Place, program: impl AsRef<OsStr>) -> Run<'a> {
+        Run { place, command: vec![program.as_ref().to_owned()], environment: vec![], options: vec![] }
+    }
+
+    pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+        self.command.extend(args.into_iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.environment.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Options of `record`.
+    pub fn options<S: AsRef<OsStr>>(mut self, options: impl IntoIterator<Item = S>) -> Self {
+        self.options.extend(options.into_iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// Where `record` writes the trace.
+    pub fn trace(&self) -> PathBuf {
+        self.place.path("run.hst")
+    }
+
+    /// The program as it is.
+    pub fn plain(&self) -> Ended {
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]).envs(self.environment.iter().map(|(k, v)| (k, v)));
+        Started::new(command, self.place, "plain").wait()
+    }
+
+    /// The program under `record`, started.
+    pub fn start(&self) -> Started {
+        let mut command = heapscribe();
+        command.args(["record", "-o"]).arg(self.trace()).args(&self.options).arg("--").args(&self.command);
+        command.envs(self.environment.iter().map(|(k, v)| (k, v)));
+        Started::new(command, self.place, "recorded")
+    }
+
+    /// The program under `record`, to its end.
+    pub fn recorded(&self) -> Ended {
+        self.start().wait()
+    }
+}
+
+/// A process that runs in a group of its own, with its output in files.
+pub struct Started {
+    pub child: Child,
+    began: Instant,
+    stdout: PathBuf,
+    stderr: PathBuf,
+}
+
+impl Started {
+    pub fn new(mut command: Command, place: &Place, name: &str) -> Started {
+        let (stdout, stderr) = (place.path(&format!("{name}.out")), place.path(&format!("{name}.err")));
+        command
+            .stdin(Stdio::null())
+            .stdout(File::create(&stdout).unwrap())
+            .stderr(File::create(&stderr).unwrap());
+        let child = command.process_group(0).spawn().unwrap();
+        Started { child, began: Instant::now(), stdout, stderr }
+    }
+
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).unwrap();
+    }
+
+    /// Its output so far.
+    pub fn said(&self) -> (String, String) {
+        (text(&self.stdout), text(&self.stderr))
+    }
+
+    /// Waits for the end; past the time limit the whole group is killed and the test has failed.
+    pub fn wait(mut self) -> Ended {
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                let (stdout, stderr) = self.said();
+                return Ended { code: code(status), stdout, stderr, took: self.began.elapsed() };
+            }
+            if self.began.elapsed() > TIME_LIMIT {
+                let _ = kill_process_group(self.pid(), Signal::KILL);
+                let _ = self.child.wait();
+                panic!("it hangs; so far it said: {:?}", self.said());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// As shells tell it.
+fn code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+fn text(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}
+
+/// Waits until something holds; it is a failure when that takes too long.
+pub fn until(what: &str, holds: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < TIME_LIMIT, "waited too long: {what}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Whether a process is there and is no zombie.
+pub fn lives(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// What `report --json` says of a trace, and its exit code.
+pub struct Report {
+    pub json: Value,
+    pub code: i32,
+    pub stderr: String,
+}
+
+impl Report {
+    /// Reads a trace; that there is an answer must hold for every trace.
+    pub fn of(trace: &Path) -> Report {
+        let output = heapscribe().args(["report", "--json"]).arg(trace).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        let json = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|e| panic!("{}: {e}: {stderr}", trace.display()));
+        Report { json, code: code(output.status), stderr }
+    }
+
+    pub fn calls(&self) -> Calls {
+        Calls::of_json(&self.json["calls"])
+    }
+
+    /// How often something was dropped, by the name of the reason or `total`.
+    pub fn dropped(&self, reason: &str) -> u64 {
+        self.json["dropped"][reason].as_u64().unwrap()
+    }
+
+    /// The reasons for which anything was dropped or cut.
+    pub fn reasons(&self) -> Vec<(String, u64)> {
+        let all = self.json["dropped"].as_object().unwrap().iter();
+        let told = all.filter(|(name, n)| *name != "total" && n.as_u64() != Some(0));
+        told.map(|(name, n)| (name.clone(), n.as_u64().unwrap())).collect()
+    }
+
+    pub fn processes(&self) -> &[Value] {
+        self.json["processes"].as_array().unwrap()
+    }
+
+    /// Checks that nothing is missing but for the reasons named.
+    #[track_caller]
+    pub fn assert_whole(&self, but_for: &[&str]) {
+        let other: Vec<_> =
+            self.reasons().into_iter().filter(|(name, _)| !but_for.contains(&name.as_str())).collect();
+        assert_eq!(other, [], "dropped for other reasons than {but_for:?}");
+        assert_eq!(self.json["complete"], true);
+        let lossless = self.dropped("total") == 0;
+        assert_eq!(self.code, if lossless { 0 } else { 3 }, "{}", self.stderr);
+    }
+
+    /// Checks that every process but the first has a parent in the report, before it or itself (an exec).
+    #[track_caller]
+    pub fn assert_linked(&self) {
+        let pids: Vec<u64> = self.processes().iter().map(|p| p["pid"].as_u64().unwrap()).collect();
+        for (i, process) in self.processes().iter().enumerate().skip(1) {
+            let parent = process["parent"].as_u64().unwrap();
+            let is_exec = pids[..i].contains(&pids[i]);
+            assert!(pids[..i].contains(&parent) || is_exec, "process {i} has no parent: {process}");
+        }
+    }
+}
