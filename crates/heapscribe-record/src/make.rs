@@ -246,11 +246,20 @@ fn describe(session: &Session, is_child: bool, created_mono_ns: u64) {
     head.created_real_ns.store(clock::realtime_ns(), Ordering::Relaxed);
     head.parent_created_mono_ns.store(parent_created, Ordering::Relaxed);
     head.own_bytes.store(memory::total_bytes() as u64, Ordering::Relaxed);
+    head.pid_namespace.store(pid_namespace(), Ordering::Relaxed);
     name_program(head);
     head.state.store(state::RECORDING, Ordering::Relaxed);
     head.magic.store(head::MAGIC, Ordering::Release);
     IDENTITY.pid.store(session.pid, Ordering::Relaxed);
     IDENTITY.created_mono_ns.store(created_mono_ns, Ordering::Relaxed);
+}
+
+/// The inode number in `pid:[4026531836]`: a process in a container counts pids of its own.
+fn pid_namespace() -> u64 {
+    let mut link = [0; 32];
+    let len = sys::readlink(c"/proc/self/ns/pid", &mut link).unwrap_or(0);
+    let digits = link.iter().take(len).filter(|byte| byte.is_ascii_digit());
+    digits.fold(0, |number: u64, &digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
 }
 
 fn name_program(head: &SharedHead) {

@@ -10,6 +10,7 @@
 //!     80  live units in use   84  drainer heartbeat u32 (the drainer's only word)
 //!     88  parent's created mono ns (0 when the parent was not recorded)
 //!     96  spilled bytes u64  104  peak memory of the recorder itself u64
+//!    112  pid namespace u64: its inode number, in which `pid` counts; 0 when not known
 //!    128  drops: a u64 counter for each reason, 32 of them
 //!    512  executable: u32 length, bytes        at most NAME_BYTES_MAX each
 //!   4620  command line: u32 length, bytes with NUL between the arguments
@@ -167,7 +168,8 @@ pub struct SharedHead {
     pub parent_created_mono_ns: AtomicU64,
     pub spilled_bytes: AtomicU64,
     pub own_bytes: AtomicU64,
-    pub reserved: [AtomicU64; 2],
+    pub pid_namespace: AtomicU64,
+    pub reserved: AtomicU64,
     pub drops: [AtomicU64; DROP_COUNTERS],
     pub reserved2: [AtomicU64; 16],
     pub exe_len: AtomicU32,
@@ -218,6 +220,7 @@ pub struct Head<'a> {
     pub parent_created_mono_ns: u64,
     pub spilled_bytes: u64,
     pub own_bytes: u64,
+    pub pid_namespace: u64,
     pub drops: [u64; DROP_COUNTERS],
     pub exe: &'a [u8],
     pub command: &'a [u8],
@@ -280,6 +283,7 @@ impl<'a> Head<'a> {
             parent_created_mono_ns: u64_at(offset_of!(SharedHead, parent_created_mono_ns)),
             spilled_bytes: u64_at(offset_of!(SharedHead, spilled_bytes)),
             own_bytes: u64_at(offset_of!(SharedHead, own_bytes)),
+            pid_namespace: u64_at(offset_of!(SharedHead, pid_namespace)),
             drops: core::array::from_fn(|i| u64_at(offset_of!(SharedHead, drops) + 8 * i)),
             exe: name_at(offset_of!(SharedHead, exe_len)),
             command: name_at(offset_of!(SharedHead, command_len)),

@@ -10,15 +10,30 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 /// A process that lived when it was asked for.
 pub(crate) struct Alive {
     descriptor: OwnedFd,
+    pid: u32,
 }
 
 impl Alive {
-    /// The process `pid`, if it lives and was there at `created_mono_ns` of this boot's monotonic clock.
+    /// The process that calls itself `pid` in the pid namespace of that inode number (0: ours), if it lives
+    /// and was there at `created_mono_ns` of this boot's monotonic clock.
+    pub(crate) fn find_in(namespace: u64, pid: u32, created_mono_ns: u64) -> Option<Alive> {
+        if namespace == 0 || namespace_of("self") == Some(namespace) {
+            return Alive::find(pid, created_mono_ns);
+        }
+        Alive::find(host_pid(namespace, pid)?, created_mono_ns)
+    }
+
+    /// The process `pid` of our own pid namespace, under the same conditions.
     pub(crate) fn find(pid: u32, created_mono_ns: u64) -> Option<Alive> {
         let raw = i32::try_from(pid).ok()?;
         let descriptor = pidfd_open(Pid::from_raw(raw)?, PidfdFlags::empty()).ok()?;
-        let alive = Alive { descriptor };
+        let alive = Alive { descriptor, pid };
         (alive.is_alive() && started_before(pid, created_mono_ns)).then_some(alive)
+    }
+
+    /// Its number in our own pid namespace.
+    pub(crate) fn pid(&self) -> u32 {
+        self.pid
     }
 
     /// Whether it still lives.
@@ -27,6 +42,29 @@ impl Alive {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         !matches!(poll(&mut set, Some(&now)), Ok(1..))
     }
+}
+
+/// The inode number of a process's pid namespace, from a link such as `pid:[4026531836]`.
+fn namespace_of(process: &str) -> Option<u64> {
+    let link = std::fs::read_link(format!("/proc/{process}/ns/pid")).ok()?;
+    link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()
+}
+
+/// The pid here of the process that has `pid` in another namespace (a container's): found by asking all.
+fn host_pid(namespace: u64, pid: u32) -> Option<u32> {
+    let names =
+        std::fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let is_it = |name: &str| {
+        let status = std::fs::read_to_string(format!("/proc/{name}/status")).ok()?;
+        let innermost =
+            status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().last()?;
+        Some(innermost.parse() == Ok(pid) && namespace_of(name) == Some(namespace))
+    };
+    names
+        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
+        .find(|name| is_it(name) == Some(true))?
+        .parse()
+        .ok()
 }
 
 /// Whether process `pid` began before that moment: else its number was given out again. The kernel counts

@@ -83,8 +83,9 @@ impl Drain {
         let mut found = false;
         for key in new {
             let Some(session) = Session::open(&self.base, key) else { continue };
-            let earlier: Vec<_> =
-                self.sessions.range((key.0, 0)..(key.0, key.1)).map(|(&earlier, _)| earlier).collect();
+            let before = self.sessions.range((key.0, 0)..(key.0, key.1));
+            let same = before.filter(|(_, earlier)| earlier.namespace() == session.namespace());
+            let earlier: Vec<_> = same.map(|(&earlier, _)| earlier).collect();
             for earlier in earlier {
                 self.end(earlier, HowEnded::Execed);
             }

@@ -33,6 +33,7 @@ pub(super) struct Session {
     defs: File,
     log: File,
     alive: Option<Alive>,
+    namespace: u64,
     memory: Memory,
     samples: Vec<MemorySample>,
     process: Option<ProcessIndex>,
@@ -58,29 +59,27 @@ impl Session {
     pub(super) fn open(base: &Path, key: (u32, u64)) -> Option<Session> {
         let directory = base::session_path(base, key);
         let (pid, created) = key;
-        let alive = Alive::find(pid, created);
         let files = || {
-            Some((
-                open(&directory.join("head"), true)?,
-                open(&directory.join("defs"), false)?,
-                open(&directory.join("log"), true)?,
-            ))
+            let file = |name, write| open(&directory.join(name), write);
+            Some((file("head", true)?, file("defs", false)?, file("log", true)?))
         };
-        let ready = files().filter(|(head, ..)| read_head(head, |_| ()).is_some());
-        let Some((head, defs, log)) = ready else {
-            if alive.is_none() {
+        let ready = files().and_then(|files| Some((read_head(&files.0, |head| head.pid_namespace)?, files)));
+        let Some((namespace, (head, defs, log))) = ready else {
+            if Alive::find(pid, created).is_none() {
                 base::remove_session(base, key);
             }
             return None;
         };
+        let alive = Alive::find_in(namespace, pid, created);
         // Sampled at once: a short-lived process may not be there for a second time.
-        let memory = Memory::of(pid);
+        let memory = Memory::of(alive.as_ref().map_or(pid, Alive::pid));
         Some(Session {
             directory,
             head,
             defs,
             log,
             alive,
+            namespace,
             samples: memory.sample().into_iter().collect(),
             memory,
             process: None,
@@ -97,6 +96,11 @@ impl Session {
 
     pub(super) fn alive(&self) -> Option<&Alive> {
         self.alive.as_ref()
+    }
+
+    /// The pid namespace in which the session's pid counts, by inode number.
+    pub(super) fn namespace(&self) -> u64 {
+        self.namespace
     }
 
     pub(super) fn is_alive(&self) -> bool {
