@@ -1,2 +1,42 @@
-//! placeholder
-fn main() {}
+//! What is done to this repository by program: `cargo run -p xtask -- COMMAND`. A command is a module and
+//! a line in [`COMMANDS`].
+
+use std::process::ExitCode;
+
+mod campaign;
+mod tidy;
+
+/// A command: its name, what it is for, what runs it with the rest of the arguments.
+struct Command {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> ExitCode,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "campaign",
+        about: "run the tests that meet chance for longer: kill, fork, disk",
+        run: campaign::run,
+    },
+    Command {
+        name: "tidy",
+        about: "check the house rules; `cargo test -p xtask` does the same",
+        run: tidy::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let named = arguments.first().and_then(|name| COMMANDS.iter().find(|c| c.name == name.as_str()));
+    match named {
+        Some(command) => (command.run)(&arguments[1..]),
+        None => usage(),
+    }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("usage: cargo run -p xtask -- COMMAND\n");
+    COMMANDS.iter().for_each(|c| eprintln!("  {:<10} {}", c.name, c.about));
+    ExitCode::from(2)
+}

@@ -200,3 +200,181 @@ impl Interner {
         Some(table)
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::collections::{HashMap, HashSet};
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt;
+    use std::sync::atomic::AtomicU32;
+
+    use heapscribe_wire::defs::{Definitions, Position};
+    use heapscribe_wire::limits::DEFS_STEP_BYTES;
+
+    use super::*;
+    use crate::lock::Lock;
+    use crate::shared::SharedFile;
+    use crate::sys;
+
+    /// A head as it is when its file was just made.
+    pub(crate) fn head() -> &'static SharedHead {
+        // SAFETY: a head is integers, for which zero is valid.
+        Box::leak(unsafe { Box::<SharedHead>::new_zeroed().assume_init() })
+    }
+
+    /// A session file in a directory of its own, which is gone when this returns.
+    pub(crate) fn file(map_bytes: usize) -> SharedFile {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("heapscribe-record-{}-{n}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        let name = CString::new(path.as_os_str().as_bytes()).unwrap();
+        let dir = sys::File::open(&name, sys::Open::Directory).unwrap();
+        let file = SharedFile::create(&dir, c"file", map_bytes, map_bytes).unwrap();
+        std::fs::remove_dir_all(&path).unwrap();
+        file
+    }
+
+    /// The next of a row of numbers that look random.
+    pub(crate) fn random(state: &mut u64) -> u64 {
+        *state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let n = *state ^ *state >> 33;
+        n.wrapping_mul(0xff51_afd7_ed55_8ccd) >> 24
+    }
+
+    /// The arena that tables come from is for who holds the recorder's lock, here the one of all tests.
+    static ARENA: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+    /// A stack: where its definitions are of, why it is cut, and its frames, the leaf first.
+    type Stack = (u32, Option<Drop>, Vec<u64>);
+
+    fn frames(bits: &[u64]) -> &[Frame] {
+        // SAFETY: a frame is 64 bits, of which all values are valid.
+        unsafe { core::slice::from_raw_parts(bits.as_ptr().cast(), bits.len()) }
+    }
+
+    /// The interner, its definitions, and the twin: the stacks that it was asked to define.
+    struct Both {
+        interner: Interner,
+        definer: Definer,
+        head: &'static SharedHead,
+        lock: Lock,
+        twin: HashMap<Stack, StackId>,
+    }
+
+    impl Both {
+        fn new(map_bytes: usize) -> Both {
+            let definer = Definer::new(file(map_bytes));
+            let (interner, head, lock) = (Interner::default(), head(), Lock::default());
+            Both { interner, definer, head, lock, twin: HashMap::new() }
+        }
+
+        /// Interns a stack as a hook does. What is found must be what the twin knows.
+        fn intern(&mut self, stack: &Stack) -> Option<StackId> {
+            let (generation, cut, bits) = stack;
+            let frames = Frames { pcs: frames(bits), guessed_from: usize::MAX, cut: *cut };
+            let known = self.twin.get(stack).copied();
+            let found = self.interner.find(&frames, *generation);
+            if known.is_some() {
+                assert_eq!(found, known, "{stack:x?}");
+                return known;
+            }
+            let held = self.lock.hold().unwrap();
+            let id = self.interner.define(&frames, *generation, &self.definer, self.head, &held)?;
+            assert!(found.is_none_or(|found| found == id), "a part of a stack that was defined before");
+            assert_eq!(self.interner.find(&frames, *generation), Some(id));
+            self.twin.insert(stack.clone(), id);
+            Some(id)
+        }
+
+        /// The nodes and cuts that were defined, from number 1 on.
+        fn definitions(&self) -> Vec<Definition<'static>> {
+            let len = self.head.defs_committed.load(Ordering::Acquire) as usize;
+            // SAFETY: the first `len` bytes are written, and the mapping stays.
+            let bytes = unsafe { core::slice::from_raw_parts(self.definer.range().0, len) };
+            Definitions::new(bytes, Position::default()).map(|read| read.unwrap().1).collect()
+        }
+
+        /// That each number leads, caller by caller, to what its stack was, and that no node is there
+        /// twice or for nothing.
+        fn check(&self) {
+            let definitions = self.definitions();
+            for ((_, cut, bits), id) in &self.twin {
+                let mut at = *id;
+                for &frame in bits {
+                    let Definition::Node(node) = definitions[at.0 as usize - 1] else { panic!("no node") };
+                    assert_eq!(node.pc.0 | u64::from(node.exact) << 63, frame);
+                    at = node.parent;
+                }
+                let root = at.0.checked_sub(1).map(|i| definitions[i as usize]);
+                assert_eq!(root, cut.map(|reason| Definition::Cut { reason: reason as u8 }));
+            }
+            let mut nodes = HashSet::new();
+            for (generation, cut, bits) in self.twin.keys() {
+                let from = usize::from(cut.is_none());
+                nodes.extend((from..=bits.len()).map(|n| (generation, cut, &bits[bits.len() - n..])));
+            }
+            assert_eq!(definitions.len(), nodes.len());
+            assert_eq!(self.interner.entries.load(Ordering::Relaxed), nodes.len());
+        }
+    }
+
+    /// A stack that shares its outer frames with one of those before it.
+    fn grown(before: &[Stack], state: &mut u64) -> Stack {
+        let (mut generation, mut cut, mut bits) = before[random(state) as usize % before.len()].clone();
+        bits.drain(..random(state) as usize % (bits.len() + 1));
+        for _ in 0..1 + random(state) % 6 {
+            let exact = u64::from(random(state).is_multiple_of(16)) << 63;
+            // Return addresses as they are: close together, in few functions.
+            bits.insert(0, (0x5555_5555_0000 + random(state) % 5000 * 4) | exact);
+        }
+        if random(state).is_multiple_of(50) {
+            generation = random(state) as u32 % 4;
+            cut = [None, Some(Drop::StackDepth), Some(Drop::StackRule)][random(state) as usize % 3];
+        }
+        (generation, cut, bits)
+    }
+
+    #[test]
+    fn numbers_are_those_of_a_map() {
+        let _arena = ARENA.lock().unwrap();
+        let mut both = Both::new(16 << 20);
+        let (mut stacks, mut state) = (vec![(0, None, vec![0x40_1000])], 1);
+        for _ in 0..30_000 {
+            let stack = grown(&stacks, &mut state);
+            both.intern(&stack).unwrap();
+            let again = &stacks[random(&mut state) as usize % stacks.len()];
+            both.intern(again).unwrap();
+            stacks.push(stack);
+        }
+        assert!(both.interner.entries.load(Ordering::Relaxed) > 16 * FIRST_CAPACITY, "it has grown often");
+        both.check();
+    }
+
+    #[test]
+    fn without_room_known_stacks_keep_their_numbers() {
+        let _arena = ARENA.lock().unwrap();
+        let mut both = Both::new(DEFS_STEP_BYTES);
+        let (mut stacks, mut state) = (vec![(0, None, vec![0x40_1000])], 1);
+        while both.intern(stacks.last().unwrap()).is_some() {
+            stacks.push(grown(&stacks, &mut state));
+        }
+        let lost = stacks.pop().unwrap();
+        assert!(stacks.len() > 1000);
+        assert_eq!(both.intern(&lost), None);
+        stacks.iter().for_each(|stack| assert!(both.intern(stack).is_some()));
+    }
+
+    #[test]
+    fn frames_beyond_a_guess_are_told_as_guessed() {
+        let _arena = ARENA.lock().unwrap();
+        let both = Both::new(DEFS_STEP_BYTES);
+        let frames = Frames { pcs: frames(&[3, 2, 1]), guessed_from: 1, cut: None };
+        let held = both.lock.hold().unwrap();
+        both.interner.define(&frames, 0, &both.definer, both.head, &held).unwrap();
+        let guessed = both.definitions().into_iter().map(|d| matches!(d, Definition::Node(n) if n.guessed));
+        assert_eq!(guessed.collect::<Vec<_>>(), [true, true, false], "from the outermost in");
+        let none = Frames { pcs: &[], guessed_from: 0, cut: None };
+        assert_eq!(both.interner.find(&none, 0), Some(StackId::UNKNOWN));
+    }
+}

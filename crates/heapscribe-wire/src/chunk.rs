@@ -20,7 +20,9 @@
 //! `committed` is the commit: a reader after SIGKILL trusts the bytes below it and no others. Hand-over:
 //!
 //! 1. thread: compare-and-swap free -> open, fill the header, events, ..., end fields, store sealed;
-//! 2. drainer: reads sealed, copies the payload, stores committed = 0, then stores free.
+//! 2. drainer: reads sealed, then the rest of the header, copies the payload, stores committed = 0, then
+//!    stores free. A copy of a whole header is of no one moment: what it says beside sealed may be from
+//!    before, so a drainer that saw sealed in a copy looks again.
 //!
 //! `committed` is zeroed while the chunk is still the drainer's, so that a thread killed between its
 //! swap and its first event does not leave the old events to be read a second time.
@@ -30,7 +32,7 @@ use core::mem::offset_of;
 use crate::limits::{CHUNK_PAYLOAD_BYTES, CHUNKS_MAX};
 
 #[path = "sync.rs"]
-mod sync;
+pub(crate) mod sync;
 use sync::{AtomicU32, AtomicU64, IS_MODEL, Ordering};
 
 /// Bytes of a header.

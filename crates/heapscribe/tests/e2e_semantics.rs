@@ -51,7 +51,7 @@ fn on_other_heaps() {
             continue;
         }
         let place = Place::new();
-        let program = place.compile("semantics.c");
+        let program = place.compile_with("cc", "semantics.c", "semantics", &["-DOTHER_HEAP"]);
         let run = Run::new(&place, &program).env("LD_PRELOAD", &heap);
         let (plain, recorded) = (run.plain(), run.recorded());
         assert_eq!(plain.stdout, recorded.stdout, "{}", heap.display());

@@ -5,11 +5,14 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
 
 /// A process that lived when it was asked for.
 pub(crate) struct Alive {
-    descriptor: OwnedFd,
+    /// None where the kernel gave none - there are too many already - and the process has to be asked for
+    /// by its number.
+    descriptor: Option<OwnedFd>,
     pid: u32,
 }
 
@@ -26,7 +29,11 @@ impl Alive {
     /// The process `pid` of our own pid namespace, under the same conditions.
     pub(crate) fn find(pid: u32, created_mono_ns: u64) -> Option<Alive> {
         let raw = i32::try_from(pid).ok()?;
-        let descriptor = pidfd_open(Pid::from_raw(raw)?, PidfdFlags::empty()).ok()?;
+        let descriptor = match pidfd_open(Pid::from_raw(raw)?, PidfdFlags::empty()) {
+            Ok(descriptor) => Some(descriptor),
+            Err(Errno::SRCH) => return None,
+            Err(_) => None,
+        };
         let alive = Alive { descriptor, pid };
         (alive.is_alive() && started_before(pid, created_mono_ns)).then_some(alive)
     }
@@ -38,10 +45,16 @@ impl Alive {
 
     /// Whether it still lives.
     pub(crate) fn is_alive(&self) -> bool {
-        let mut set = [PollFd::new(&self.descriptor, PollFlags::IN)];
+        let Some(descriptor) = &self.descriptor else { return is_there(self.pid) };
+        let mut set = [PollFd::new(descriptor, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         !matches!(poll(&mut set, Some(&now)), Ok(1..))
     }
+}
+
+fn is_there(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }
 
 /// The inode number of a process's pid namespace, from a link such as `pid:[4026531836]`.
@@ -90,7 +103,8 @@ fn suspended_ns() -> u64 {
 
 /// Waits until one of the processes ends, or `longest` is over, or a signal comes.
 pub(crate) fn wait<'a>(processes: impl Iterator<Item = &'a Alive>, longest: Duration) {
-    let mut set: Vec<_> = processes.map(|p| PollFd::new(&p.descriptor, PollFlags::IN)).collect();
+    let mut set: Vec<_> =
+        processes.filter_map(|p| Some(PollFd::new(p.descriptor.as_ref()?, PollFlags::IN))).collect();
     let time = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: i64::from(longest.subsec_nanos()) };
     let _ = poll(&mut set, Some(&time));
 }

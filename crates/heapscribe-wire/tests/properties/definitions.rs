@@ -1,0 +1,151 @@
+//! Definitions: `defs.rs`.
+
+use heapscribe_wire::defs::{
+    BadDefinition, DEFINITION_BYTES_MAX, Definition, Definitions, Module, NODE_BYTES_MAX, Node, Position,
+};
+use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
+use heapscribe_wire::limits::{BUILD_ID_BYTES_MAX, NAME_BYTES_MAX};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::{holds_up_to, number};
+
+fn name(max: usize) -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![9 => vec(any::<u8>(), 0..20), 1 => vec(any::<u8>(), 0..max + 20)]
+}
+
+/// A definition that owns its names; of a node, the parent is one of those before it.
+#[derive(Clone, Debug)]
+enum Owned {
+    Node { parent: u32, pc: u64, guessed: bool, exact: bool },
+    Cut(u8),
+    Thread(u32, u32, u64, Vec<u8>),
+    Module(u64, u64, u64, Vec<u8>, Vec<u8>),
+    Unmapped,
+}
+
+impl Owned {
+    /// As a definition when `next` is the next node's number; names are cut where encoding cuts them.
+    fn definition(&self, next: u32) -> Definition<'_> {
+        fn cut(bytes: &[u8], max: usize) -> &[u8] {
+            &bytes[..bytes.len().min(max)]
+        }
+        match self {
+            Owned::Node { parent, pc, guessed, exact } => Definition::Node(Node {
+                parent: StackId(parent % next),
+                pc: CodeAddress(*pc),
+                guessed: *guessed,
+                exact: *exact,
+            }),
+            Owned::Cut(reason) => Definition::Cut { reason: *reason },
+            Owned::Thread(id, tid, born_ticks, name) => Definition::Thread {
+                id: ThreadId(*id),
+                tid: *tid,
+                born_ticks: *born_ticks,
+                name: cut(name, NAME_BYTES_MAX),
+            },
+            Owned::Module(start, end, bias, name, build_id) => Definition::Module(Module {
+                start: *start,
+                end: *end,
+                bias: *bias,
+                name: cut(name, NAME_BYTES_MAX),
+                build_id: cut(build_id, BUILD_ID_BYTES_MAX),
+            }),
+            Owned::Unmapped => Definition::Unmapped,
+        }
+    }
+}
+
+fn owned() -> impl Strategy<Value = Owned> {
+    let node = (any::<u32>(), number(), any::<bool>(), any::<bool>());
+    let module = (number(), number(), any::<u64>(), name(NAME_BYTES_MAX), name(BUILD_ID_BYTES_MAX));
+    prop_oneof![
+        8 => node.prop_map(|(parent, pc, guessed, exact)| Owned::Node { parent, pc, guessed, exact }),
+        1 => any::<u8>().prop_map(Owned::Cut),
+        1 => (any::<u32>(), any::<u32>(), number(), name(NAME_BYTES_MAX))
+            .prop_map(|(id, tid, born, name)| Owned::Thread(id, tid, born, name)),
+        1 => module.prop_map(|(start, end, bias, name, id)| Owned::Module(start, end, bias, name, id)),
+        1 => Just(Owned::Unmapped),
+    ]
+}
+
+/// Definitions with the numbers that they get, their bytes, and where each begins, with the end.
+fn defined(all: &[Owned]) -> (Vec<(StackId, Definition<'_>)>, Vec<u8>, Vec<usize>) {
+    let (mut definitions, mut bytes, mut starts) = (Vec::new(), Vec::new(), vec![0]);
+    let mut position = Position::default();
+    for owned in all {
+        let definition = owned.definition(position.next_node);
+        definitions.push((StackId(position.next_node), definition));
+        let mut at = [0; DEFINITION_BYTES_MAX];
+        let len = definition.encode(&mut position, &mut at).expect("room for the longest");
+        assert!(!matches!(owned, Owned::Node { .. }) || len <= NODE_BYTES_MAX);
+        bytes.extend(&at[..len]);
+        starts.push(bytes.len());
+    }
+    (definitions, bytes, starts)
+}
+
+/// As [`read_events`]; a node's caller is always one before it.
+fn read_definitions(bytes: &[u8]) -> (Vec<(StackId, Definition<'_>)>, Option<BadDefinition>) {
+    let (mut definitions, mut read) = (Definitions::new(bytes, Position::default()), Vec::new());
+    loop {
+        let (before, position) = (definitions.offset(), definitions.position());
+        match definitions.next() {
+            None => return (read, None),
+            Some(Ok((id, definition))) => {
+                assert!(before < definitions.offset() && definitions.offset() <= bytes.len());
+                assert!(!matches!(definition, Definition::Node(node) if node.parent >= id));
+                read.push((id, definition));
+            }
+            Some(Err(bad)) => {
+                assert!(bad.offset == before && before < bytes.len());
+                assert_eq!((definitions.offset(), definitions.position()), (before, position));
+                assert!(definitions.next().is_none(), "after an error it ends");
+                return (read, Some(bad));
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn definitions_round_trip(all in vec(owned(), 0..40)) {
+        let (definitions, bytes, _) = defined(&all);
+        prop_assert_eq!(read_definitions(&bytes), (definitions, None));
+    }
+
+    #[test]
+    fn cut_definitions_are_those_before_the_cut(
+        all in vec(owned(), 1..12), cut in any::<prop::sample::Index>()
+    ) {
+        let (definitions, bytes, starts) = defined(&all);
+        let cut = cut.index(bytes.len());
+        let (read, bad) = read_definitions(&bytes[..cut]);
+        holds_up_to(cut, &starts, &definitions, &read);
+        prop_assert_eq!(bad.map(|bad| bad.offset), (!starts.contains(&cut)).then(|| starts[read.len()]));
+    }
+
+    #[test]
+    fn changed_definitions_do_no_harm(
+        all in vec(owned(), 1..12), at in any::<prop::sample::Index>(), to in any::<u8>()
+    ) {
+        let (definitions, mut bytes, starts) = defined(&all);
+        let at = at.index(bytes.len());
+        bytes[at] = to;
+        holds_up_to(at, &starts, &definitions, &read_definitions(&bytes).0);
+    }
+
+    #[test]
+    fn any_bytes_are_definitions_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
+        read_definitions(&bytes);
+    }
+
+    #[test]
+    fn a_definition_without_room_moves_nothing(owned in owned(), room in 0..DEFINITION_BYTES_MAX) {
+        let (definitions, bytes, _) = defined(std::slice::from_ref(&owned));
+        let mut position = Position::default();
+        let len = definitions[0].1.encode(&mut position, &mut vec![0; room]);
+        prop_assert_eq!(len, (room >= bytes.len()).then_some(bytes.len()));
+        prop_assert!(len.is_some() || position == Position::default());
+    }
+}

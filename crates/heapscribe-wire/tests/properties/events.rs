@@ -1,0 +1,109 @@
+//! Events: `record.rs`.
+
+use heapscribe_wire::ids::ThreadId;
+use heapscribe_wire::limits::EVENT_BYTES_MAX;
+use heapscribe_wire::record::{BadEvent, Block, Call, Event, Events};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::{holds_up_to, number, stack};
+
+fn call() -> impl Strategy<Value = Call> {
+    proptest::sample::select(&Call::ALL[..])
+}
+
+fn block() -> impl Strategy<Value = Block> {
+    let birth_thread = proptest::option::of(any::<u32>().prop_map(ThreadId));
+    (number(), stack(), number(), birth_thread).prop_map(|(size_bytes, stack, age_ticks, birth_thread)| {
+        Block { size_bytes, stack, age_ticks, birth_thread }
+    })
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let asked = || (call(), number(), stack());
+    prop_oneof![
+        (asked(), 0..64u8).prop_map(|((call, size_bytes, stack), align)| {
+            let align_log2 = if call.is_aligned() { align } else { 0 };
+            Event::Alloc { call, size_bytes, stack, align_log2 }
+        }),
+        (call(), block()).prop_map(|(call, block)| Event::Free { call, block }),
+        (asked(), block()).prop_map(|((call, size_bytes, stack), old)| Event::Realloc {
+            call,
+            old,
+            size_bytes,
+            stack
+        }),
+        asked().prop_map(|(call, size_bytes, stack)| Event::Failed { call, size_bytes, stack }),
+        call().prop_map(|call| Event::UnknownFree { call }),
+        asked().prop_map(|(call, size_bytes, stack)| Event::UnknownRealloc { call, size_bytes, stack }),
+        (number(), any::<u8>()).prop_map(|(count, reason)| Event::Lost { count, reason }),
+    ]
+}
+
+/// The bytes of events, and where each begins, with the end.
+fn encoded(events: &[(u64, Event)]) -> (Vec<u8>, Vec<usize>) {
+    let (mut bytes, mut starts) = (Vec::new(), vec![0]);
+    for (dt, event) in events {
+        let mut at = [0; EVENT_BYTES_MAX];
+        let len = event.encode(*dt, &mut at);
+        bytes.extend(&at[..len]);
+        starts.push(bytes.len());
+    }
+    (bytes, starts)
+}
+
+/// Reads to the end: the offset stays within the bytes and grows, an error is at the offset, and last.
+fn read_events(bytes: &[u8]) -> (Vec<(u64, Event)>, Option<BadEvent>) {
+    let (mut events, mut read) = (Events::new(bytes), Vec::new());
+    loop {
+        let before = events.offset();
+        match events.next() {
+            None => return (read, None),
+            Some(Ok(event)) => {
+                assert!(before < events.offset() && events.offset() <= bytes.len());
+                read.push(event);
+            }
+            Some(Err(bad)) => {
+                assert!(bad.offset == before && before < bytes.len());
+                assert!(events.next().is_none(), "after an error it ends");
+                return (read, Some(bad));
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn events_round_trip(events in vec((number(), event()), 0..40)) {
+        let (bytes, _) = encoded(&events);
+        prop_assert_eq!(read_events(&bytes), (events, None));
+    }
+
+    #[test]
+    fn cut_events_are_those_before_the_cut(events in vec((number(), event()), 1..12)) {
+        let (bytes, starts) = encoded(&events);
+        for cut in 0..bytes.len() {
+            let (read, bad) = read_events(&bytes[..cut]);
+            holds_up_to(cut, &starts, &events, &read);
+            prop_assert_eq!(bad.map(|bad| bad.offset), (!starts.contains(&cut)).then(|| starts[read.len()]));
+        }
+    }
+
+    #[test]
+    fn changed_events_do_no_harm(
+        events in vec((number(), event()), 1..12), at in any::<prop::sample::Index>(), to in any::<u8>()
+    ) {
+        let (mut bytes, starts) = encoded(&events);
+        let at = at.index(bytes.len());
+        bytes[at] = to;
+        holds_up_to(at, &starts, &events, &read_events(&bytes).0);
+    }
+
+    #[test]
+    fn any_bytes_are_events_or_an_error(bytes in vec(any::<u8>(), 0..200)) {
+        let (read, bad) = read_events(&bytes);
+        // What was read can be written again, and read again.
+        prop_assert_eq!(read_events(&encoded(&read).0), (read, None));
+        prop_assert!(bad.is_none_or(|bad| bad.offset < bytes.len()));
+    }
+}

@@ -1,0 +1,225 @@
+//! No room, no rights, no /dev/shm: the program goes on unharmed, the error is told once, and what could
+//! be written can be read.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use support::{Counted, Ended, Place, Report, Run, has, is_root_or_skip};
+
+/// A file system in memory of a given size, gone at the end of the test.
+struct Tmpfs {
+    at: PathBuf,
+}
+
+impl Tmpfs {
+    fn new(place: &Place, size: &str) -> Tmpfs {
+        let at = place.path("tmpfs");
+        std::fs::create_dir(&at).unwrap();
+        let options = format!("size={size},mode=0700");
+        let status =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &options, "none"]).arg(&at).status().unwrap();
+        assert!(status.success(), "tmpfs can not be mounted");
+        Tmpfs { at }
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.at).status();
+    }
+}
+
+/// How often an error is told.
+fn errors(said: &str) -> usize {
+    said.lines().filter(|line| line.contains("error:")).count()
+}
+
+#[track_caller]
+fn assert_unharmed(ended: &Ended) {
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "work done\n"), "{}", ended.stderr);
+}
+
+fn worker<'a>(place: &'a Place, rounds: &str) -> Run<'a> {
+    let program = place.compile("worker.c");
+    // Sizes of all kinds make a trace that does not compress well.
+    Run::new(place, program)
+        .args(["-j", "2", "-n", rounds, "-s", "1000000"])
+        .env("COUNTS", place.path("counts"))
+}
+
+/// heaptrack's program is killed by SIGPIPE here.
+#[test]
+fn trace_on_a_full_disk() {
+    if !is_root_or_skip("mount") {
+        return;
+    }
+    let place = Place::new();
+    let disk = Tmpfs::new(&place, "1m");
+    let trace = disk.at.join("full.hst");
+    let program = place.compile("worker.c");
+    let mut command = support::heapscribe();
+    command.args(["record", "-o"]).arg(&trace).arg("--").arg(&program);
+    command.args(["-j", "2", "-n", "2000000", "-s", "3000"]).env("COUNTS", place.path("counts"));
+    let ended = support::Started::new(command, &place, "recorded").wait();
+    assert_unharmed(&ended);
+    assert_eq!(errors(&ended.stderr), 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("cut"), "{}", ended.stderr);
+    let report = Report::of(&trace);
+    let counted = Counted::read(&place.path("counts")).calls.all();
+    assert!((1..counted).contains(&report.calls().all()), "{:?} of {counted}", report.calls());
+    assert_eq!((report.json["complete"].clone(), report.code), (false.into(), 3));
+}
+
+fn sessions_in(size: &str) {
+    if !is_root_or_skip("mount") {
+        return;
+    }
+    let place = Place::new();
+    let disk = Tmpfs::new(&place, size);
+    let run = worker(&place, "50000").options([Path::new("--session-dir"), &disk.at]);
+    let ended = run.recorded();
+    assert_unharmed(&ended);
+    let report = Report::of(&run.trace());
+    let counted = Counted::read(&place.path("counts")).calls.all();
+    let told = report.calls().all() + report.dropped("total");
+    let is_whole = (counted..counted + 100).contains(&told);
+    let is_refused = report.calls().all() == 0 && errors(&ended.stderr) == 1;
+    assert!(is_whole || is_refused, "{told} of {counted}, {:?}: {}", report.reasons(), ended.stderr);
+    println!(
+        "{size}: {} of {counted} calls, {:?}, {} errors told",
+        report.calls().all(),
+        report.reasons(),
+        errors(&ended.stderr)
+    );
+}
+
+#[test]
+fn sessions_in_16_kib() {
+    sessions_in("16k");
+}
+
+#[test]
+fn sessions_in_64_kib() {
+    sessions_in("64k");
+}
+
+#[test]
+fn sessions_in_300_kib() {
+    sessions_in("300k");
+}
+
+#[test]
+fn sessions_in_1_mib() {
+    sessions_in("1m");
+}
+
+#[test]
+fn sessions_in_4_mib() {
+    sessions_in("4m");
+}
+
+/// Many processes and no room: told once, not by each of them.
+#[test]
+fn refused_children_are_told_once() {
+    if !is_root_or_skip("mount") {
+        return;
+    }
+    let place = Place::new();
+    let disk = Tmpfs::new(&place, "64k");
+    let program = place.compile("life_fork.c");
+    let run = Run::new(&place, &program).args(["storm"]).options([Path::new("--session-dir"), &disk.at]);
+    let ended = run.recorded();
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "300 of 300 children\n"), "{}", ended.stderr);
+    assert!(errors(&ended.stderr) <= 1, "{}", ended.stderr);
+    Report::of(&run.trace());
+}
+
+/// Nothing is recorded, and the program is not run: the command line asked for what can not be.
+#[test]
+fn places_that_can_not_be_written() {
+    let place = Place::new();
+    let program = place.compile("says.c");
+    for options in [
+        ["-o", "/proc/none.hst"],
+        ["-o", "/nowhere/none.hst"],
+        ["--session-dir", "/nowhere"],
+        ["--session-dir", "/proc"],
+    ] {
+        let mut command = support::heapscribe();
+        command.current_dir(place.path("")).arg("record").args(options).arg("--").arg(&program);
+        let ended = support::Started::new(command, &place, "recorded").wait();
+        assert_eq!(
+            (ended.code, ended.stdout.as_str(), errors(&ended.stderr)),
+            (125, "", 1),
+            "{options:?}: {}",
+            ended.stderr
+        );
+        assert!(ended.stderr.contains(options[1]), "{options:?}: {}", ended.stderr);
+    }
+}
+
+/// Runs a worker where /dev/shm is what the shell command makes of it.
+fn with_shm(change: &str) -> (Ended, Report, Counted) {
+    let place = Place::new();
+    let (program, trace) = (place.compile("worker.c"), place.path("run.hst"));
+    let bin = support::heapscribe().get_program().to_owned();
+    let script = format!(
+        "{change} && exec {} record -o {} -- {} -n 20000",
+        Path::new(&bin).display(),
+        trace.display(),
+        program.display()
+    );
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", &script]).env("COUNTS", place.path("counts"));
+    let ended = support::Started::new(command, &place, "recorded").wait();
+    assert_unharmed(&ended);
+    (ended, Report::of(&trace), Counted::read(&place.path("counts")))
+}
+
+fn can_unshare() -> bool {
+    is_root_or_skip("unshare")
+        && (has("unshare") || {
+            println!("skipped: no unshare");
+            false
+        })
+}
+
+/// The sessions lie elsewhere, which is said.
+#[test]
+fn no_dev_shm() {
+    if !can_unshare() {
+        return;
+    }
+    for change in [
+        "umount -l /dev/shm && mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3",
+        "mount -t tmpfs -o size=64k none /dev/shm",
+        "mount -t tmpfs -o ro none /dev/shm",
+    ] {
+        let (ended, report, counted) = with_shm(change);
+        assert!(
+            ended.stderr.contains("warning: /dev/shm is not there or too small"),
+            "{change}: {}",
+            ended.stderr
+        );
+        report.assert_whole(&["stack_no_info"]);
+        assert!(report.calls().all() >= counted.calls.all());
+    }
+}
+
+/// The program's own /proc is not there: it still runs.
+#[test]
+fn no_proc() {
+    if !can_unshare() {
+        return;
+    }
+    let place = Place::new();
+    let program = place.compile("worker.c");
+    let script = format!("umount -l /proc; exec {} -n 20000", program.display());
+    let run =
+        Run::new(&place, "unshare").args(["-m", "sh", "-c", &script]).env("COUNTS", place.path("counts"));
+    let (plain, recorded) = (run.plain(), run.recorded());
+    assert_unharmed(&plain);
+    assert_unharmed(&recorded);
+}

@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+"""Reads a heapscribe trace by docs/format.md alone and prints what its events add up to.
+
+    read_trace.py TRACE                      totals, a line each
+    read_trace.py TRACE --compare REPORT     compares them with `heapscribe report --json`
+
+Every length and checksum is checked. The blocks are found twice, by scanning the file and by its index,
+and both must say the same. zstd frames need the package `zstandard`.
+"""
+
+import json
+import signal
+import sys
+from collections import Counter
+
+SESSION, PROCESS, DEFINITIONS, EVENTS, MEMORY, PROCESS_END, SESSION_END, INDEX = range(1, 9)
+NONE = 0xFFFFFFFF
+CALLS = ("malloc calloc realloc reallocarray posix_memalign aligned_alloc memalign valloc pvalloc "
+         "free cfree free_sized free_aligned_sized").split()
+ALIGNED = range(4, 9)
+KIND_OF_CALL = ["malloc", "calloc", "realloc", "realloc"] + ["aligned"] * 5 + ["free"] * 4
+DROPS = ("log_full log_memory reentered stack_table live_table stack_depth stack_rule stack_no_info "
+         "stack_bounds module_table no_session unknown_block thread_table replaced_block").split()
+
+
+class Bad(Exception):
+    """The file is not as the page says."""
+
+
+def need(condition, offset, what):
+    if not condition:
+        raise Bad(f"{what} at byte {offset}")
+
+
+def crc_table():
+    table = []
+    for n in range(256):
+        for _ in range(8):
+            n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
+        table.append(n)
+    return table
+
+
+TABLE = crc_table()
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+class Fields:
+    """Fields, read one after the other."""
+
+    def __init__(self, data, offset=0):
+        self.data, self.at, self.offset = data, 0, offset
+
+    def ended(self):
+        return self.at >= len(self.data)
+
+    def bytes(self, n):
+        need(self.at + n <= len(self.data), self.offset + self.at, "fields that go over their end")
+        self.at += n
+        return self.data[self.at - n:self.at]
+
+    def fixed(self, n):
+        return int.from_bytes(self.bytes(n), "little")
+
+    def varint(self):
+        value = shift = 0
+        for i in range(10):
+            byte = self.fixed(1)
+            need(i < 9 or byte <= 1, self.offset + self.at, "overlong number")
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+        raise Bad("overlong number")
+
+    def signed(self):
+        value = self.varint()
+        return value >> 1 ^ -(value & 1)
+
+    def from_(self, base):
+        return base + self.signed() & 0xFFFFFFFFFFFFFFFF
+
+    def text(self, most=64 << 10):
+        n = self.varint()
+        need(n <= most, self.offset + self.at, "text that is too long")
+        return self.bytes(n)
+
+    def list(self):
+        n = self.varint()
+        need(n <= 4096, self.offset + self.at, "list that is too long")
+        return [self.text() for _ in range(n)]
+
+
+class Block:
+    """One block of the file at `at`, checked and unpacked."""
+
+    def __init__(self, data, at):
+        head = data[at:at + 32]
+        need(len(head) == 32 and head[:4] == b"\xf1hsB", at, "no block")
+        f = Fields(head[4:])
+        self.kind, self.codec, zero = f.fixed(1), f.fixed(1), f.fixed(2)
+        self.process, self.number, self.raw_len, stored_len, crc, own = (f.fixed(4) for _ in range(6))
+        need(own == crc32c(head[:28]), at, "wrong crc of a block header")
+        need(zero == 0 and stored_len <= self.raw_len, at, "block header that cannot be")
+        need(self.raw_len <= (65592 if self.kind == EVENTS else 1 << 20), at, "block that is too long")
+        need((self.process == NONE) == (self.kind in (SESSION, SESSION_END, INDEX)), at, "block of no process")
+        stored = data[at + 32:at + 32 + stored_len]
+        need(len(stored) == stored_len and crc == crc32c(stored), at, "wrong crc of a block")
+        padding = -stored_len % 8
+        need(data[at + 32 + stored_len:at + 32 + stored_len + padding] == bytes(padding), at, "padding that is not 0")
+        self.at, self.end = at, at + 32 + stored_len + padding
+        self.payload = self.unpack(stored)
+        need(len(self.payload) == self.raw_len, at, "wrong length of a block")
+
+    def unpack(self, stored):
+        if self.codec == 0:
+            return stored
+        need(self.codec == 1 and self.kind in (DEFINITIONS, EVENTS, MEMORY, INDEX), self.at, "unknown codec")
+        try:
+            import zstandard
+        except ImportError:
+            sys.exit("the package `zstandard` is missing: pip install zstandard")
+        return zstandard.ZstdDecompressor().decompress(stored, max_output_size=self.raw_len)
+
+
+def sums_of_events(block):
+    """What the events of a block add up to, in the words of the index."""
+    f = Fields(block.payload, block.at)
+    s = {"thread": f.fixed(4), "cut": f.fixed(4), "sequence": f.fixed(8), "begin_ticks": f.fixed(8),
+         "begin_mono": f.fixed(8), "end_ticks": f.fixed(8), "end_mono": f.fixed(8), "last_alloc": f.fixed(8)}
+    n, calls = Counter(), Counter()
+    ticks = first = s["begin_ticks"]
+    net = highest = 0
+    highest_ticks = ticks
+    stacks = []
+    while not f.ended():
+        tag = f.fixed(1)
+        kind, call, flag = tag & 7, tag >> 3 & 15, tag >> 7
+        dt = f.varint()
+        need(dt >= 1 or n["events"] == 0, block.at, "event that is not later than the one before it")
+        ticks += dt
+        first = ticks if n["events"] == 0 else first
+        n["events"] += 1
+        came = went = 0
+        if kind == 1:
+            need(not flag, block.at, "flag where there is none")
+            came = f.varint()
+            stacks.append(f.varint())
+            align = f.varint() if call in ALIGNED else 0
+            need(align < 64, block.at, "alignment that cannot be")
+            n["allocs"] += 1
+        elif kind in (2, 3):
+            age, went = f.varint(), f.varint()
+            stacks.append(f.varint())
+            if flag:
+                need(f.varint() != s["thread"], block.at, "a flag for the thread itself")
+            if kind == 3:
+                came = f.varint()
+                stacks.append(f.varint())
+            n["frees" if kind == 2 else "reallocs"] += 1
+        elif kind == 4:
+            f.varint(), stacks.append(f.varint())
+            n["failed"] += 1
+        elif kind == 5:
+            need(tag == 5, block.at, "call of a lost event")
+            n["lost"] += f.varint()
+            need(f.varint() < 32, block.at, "reason that cannot be")
+        elif kind == 6:
+            if flag:
+                came = f.varint()
+                stacks.append(f.varint())
+            n["unknown_reallocs" if flag else "unknown_frees"] += 1
+        else:
+            raise Bad(f"unknown event {tag:#x} in the block at byte {block.at}")
+        if kind != 5:
+            need(call < len(CALLS), block.at, "unknown call")
+            calls[call] += 1
+        n["came"], n["went"] = n["came"] + came, n["went"] + went
+        net -= went
+        net += came
+        if came and net > highest:
+            highest, highest_ticks = net, ticks
+    s.update({key: n[key] for key in ("events", "allocs", "frees", "reallocs", "failed", "unknown_frees",
+                                      "unknown_reallocs", "lost", "came", "went")})
+    s.update(net=net, highest=highest, highest_ticks=highest_ticks, first=first, last=ticks,
+             bytes=len(block.payload) - 56, calls=dict(calls))
+    return s, stacks
+
+
+def sums_of_index(f, last):
+    """The same as the index tells it."""
+    s = {"thread": f.varint(), "sequence": f.varint()}
+    s["begin_ticks"], s["begin_mono"] = f.from_(last[0]), f.from_(last[1])
+    last[:] = [s["begin_ticks"], s["begin_mono"]]
+    s["end_ticks"], s["end_mono"] = f.from_(s["begin_ticks"]), f.from_(s["begin_mono"])
+    s["last_alloc"] = f.from_(s["begin_ticks"])
+    for key in ("events", "allocs", "frees", "reallocs", "failed", "unknown_frees", "unknown_reallocs",
+                "lost", "came", "went"):
+        s[key] = f.varint()
+    s["net"] = s["came"] - s["went"] + f.signed()
+    s["highest"] = f.varint()
+    s["highest_ticks"], s["first"], s["last"] = (f.from_(s["begin_ticks"]) for _ in range(3))
+    s["bytes"], s["cut"] = f.varint(), f.varint()
+    mask = f.varint()
+    s["calls"] = {call: f.varint() for call in range(64) if mask >> call & 1}
+    return s
+
+
+def scan(data):
+    blocks, at = [], 32
+    while at < len(data) and data[at:at + 8] != b"HSCREND\n":
+        blocks.append(Block(data, at))
+        need(blocks[-1].number == len(blocks) - 1, at, "wrong block number")
+        at = blocks[-1].end
+    return blocks
+
+
+def check_footer(data, blocks):
+    foot = data[-32:]
+    need(foot[:8] == b"HSCREND\n", len(data) - 32, "no footer")
+    need(int.from_bytes(foot[28:], "little") == crc32c(foot[:28]), len(data) - 32, "wrong crc of the footer")
+    f = Fields(foot[8:])
+    index, length, count = f.fixed(8), f.fixed(8), f.fixed(4)
+    need(length == len(data) and count == len(blocks), len(data) - 32, "wrong footer")
+    return index
+
+
+def check_index(data, blocks, sums):
+    """Follows the index backwards and compares each entry with the block itself."""
+    by_offset = {block.at: block for block in blocks}
+    at, seen, end = check_footer(data, blocks), 0, len(data) - 32
+    while True:
+        own = by_offset.get(at)
+        need(own is not None and own.kind == INDEX and own.end == end, at, "no index block")
+        f = Fields(own.payload, at)
+        previous, offset, number, count = f.fixed(8), f.fixed(8), f.fixed(4), f.fixed(4)
+        first, last = offset, [0, 0]
+        for i in range(count):
+            kind, process, length = f.fixed(1), f.varint() - 1 & NONE, f.varint() * 8
+            block = by_offset[offset]
+            need((kind, process, length, number + i) == (block.kind, block.process, block.end - offset, block.number),
+                 offset, "index that tells otherwise")
+            if kind == EVENTS:
+                told = sums_of_index(f, last)
+                need(told == sums[offset], offset, f"sums that differ: {told} {sums[offset]}")
+            offset += length
+        need(f.ended() and offset == at, at, "index that is not whole")
+        seen += count + 1
+        if previous == 0:
+            need(first == 32 and seen == len(blocks), at, "index that does not list all")
+            return seen
+        at, end = previous, first
+
+
+def read_definitions(block, state, names):
+    f = Fields(block.payload, block.at)
+    next_node, zero, last_pc = f.fixed(4), f.fixed(4), f.fixed(8)
+    need((next_node, last_pc) == tuple(state) and zero == 0, block.at, "numbering that does not go on")
+    while not f.ended():
+        tag = f.fixed(1)
+        if tag & ~0x30 == 1:
+            back = f.varint()
+            need(1 <= back <= state[0], block.at, "caller that is not there")
+            state[1] = f.from_(state[1])
+            state[0] += 1
+            names["nodes"] += 1
+        elif tag == 2:
+            need(f.varint() < 32, block.at, "reason that cannot be")
+            state[0] += 1
+            names["cuts"] += 1
+        elif tag == 3:
+            f.varint(), f.varint(), f.varint(), f.text(4096)
+            names["threads"] += 1
+        elif tag == 4:
+            start, end, _, _, build_id = f.varint(), f.varint(), f.signed(), f.text(4096), f.text(32)
+            need(start < end, block.at, "module without an address")
+            names["modules"] += 1
+        elif tag == 5:
+            names["unmapped"] += 1
+        else:
+            raise Bad(f"unknown definition {tag:#x} in the block at byte {block.at}")
+
+
+def read(data):
+    need(data[:8] == b"\x89HSCR\r\n\x1a", 0, "no trace")
+    f = Fields(data[8:32])
+    major, _minor, _zero, _started, abi, crc = f.fixed(2), f.fixed(2), f.fixed(4), f.fixed(8), f.fixed(4), f.fixed(4)
+    need((major, abi) == (1, 1), 8, "another version")
+    need(crc == crc32c(data[:28]), 28, "wrong crc of the header")
+    blocks = scan(data)
+    total, calls, drops, names, sums, numbering = Counter(), Counter(), Counter(), Counter(), {}, {}
+    sequences = {}
+    for block in blocks:
+        f = Fields(block.payload, block.at)
+        if block.kind == SESSION:
+            f.varint(), f.varint(), f.text(), f.text(), f.list()
+        elif block.kind == PROCESS:
+            need(block.process == total["processes"], block.at, "wrong number of a process")
+            pid, parent, stage = f.varint(), f.varint(), f.varint()
+            need(stage < 2, block.at, "stage that cannot be")
+            times = [f.varint() for _ in range(4)]
+            need(f.varint() < 2 and f.varint() < 32, block.at, "clock that cannot be")
+            f.text(), f.list()
+            total["processes"] += 1
+            numbering[block.process] = [1, 0]
+        elif block.kind == DEFINITIONS:
+            read_definitions(block, numbering[block.process], names)
+            continue
+        elif block.kind == EVENTS:
+            s, stacks = sums_of_events(block)
+            sums[block.at] = s
+            need(max(stacks, default=0) < numbering[block.process][0], block.at, "stack before its definition")
+            seen = sequences.setdefault((block.process, s["thread"]), set())
+            need(s["sequence"] not in seen, block.at, "chunk that is there twice")
+            seen.add(s["sequence"])
+            for key in ("events", "allocs", "frees", "reallocs", "failed", "unknown_frees", "unknown_reallocs",
+                        "lost", "came", "went"):
+                total[key] += s[key]
+            for call, n in s["calls"].items():
+                calls[KIND_OF_CALL[call]] += n
+            continue
+        elif block.kind == MEMORY:
+            while not f.ended():
+                [f.signed() for _ in range(4)]
+                total["samples"] += 1
+        elif block.kind == PROCESS_END:
+            f.varint()
+            need(f.varint() < 4, block.at, "end that cannot be")
+            f.varint(), f.varint(), f.varint(), f.text()
+            for reason in range(f.varint()):
+                drops[DROPS[reason] if reason < len(DROPS) else str(reason)] += f.varint()
+        elif block.kind == SESSION_END:
+            f.varint(), f.varint(), f.signed()
+        elif block.kind == INDEX:
+            continue
+        need(f.ended(), block.at, "fields that this version does not have")
+    total["listed"] = check_index(data, blocks, sums)
+    total["missing"] = sum(max(seen) + 1 - len(seen) for seen in sequences.values())
+    return total, calls, drops, names
+
+
+def answer(total, calls, drops):
+    """The totals under the names that `report --json` gives them."""
+    known = {kind: calls[kind] for kind in ("malloc", "calloc", "realloc", "aligned", "free")}
+    return {
+        **{f"calls.{kind}": n for kind, n in known.items()},
+        "calls.total": sum(known.values()),
+        "allocations": total["allocs"] + total["reallocs"] + total["unknown_reallocs"],
+        "bytes_allocated": total["came"],
+        "frees": total["frees"] + total["reallocs"],
+        "bytes_freed": total["went"],
+        "failed": total["failed"],
+        "unknown_blocks": total["unknown_frees"] + total["unknown_reallocs"],
+        **{f"dropped.{name}": drops[name] for name in DROPS},
+    }
+
+
+def compare(mine, path):
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    wrong = 0
+    for key, value in mine.items():
+        theirs = report
+        for part in key.split("."):
+            theirs = theirs[part]
+        if theirs != value:
+            print(f"DIFFERS {key}: {value} here, {theirs} in the report")
+            wrong += 1
+    print(f"{len(mine) - wrong} of {len(mine)} figures agree")
+    return 1 if wrong else 0
+
+
+def main(arguments):
+    if len(arguments) not in (1, 3) or (len(arguments) == 3 and arguments[1] != "--compare"):
+        sys.exit(__doc__)
+    with open(arguments[0], "rb") as file:
+        data = file.read()
+    total, calls, drops, names = read(data)
+    mine = answer(total, calls, drops)
+    if len(arguments) == 3:
+        return compare(mine, arguments[2])
+    print(f"{len(data)} bytes, {total['listed']} blocks, {total['processes']} processes, {total['events']} events, "
+          f"{total['samples']} memory samples")
+    print(", ".join(f"{n} {name}" for name, n in names.items()))
+    if total["missing"]:
+        print(f"{total['missing']} chunks are missing: of some threads later ones are there")
+    for key, value in mine.items():
+        if value or not key.startswith("dropped."):
+            print(f"{key:20} {value}")
+    return 0
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Bad as bad:
+        sys.exit(f"{sys.argv[1]}: {bad}")

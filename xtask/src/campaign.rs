@@ -1,0 +1,76 @@
+//! Campaigns: the end-to-end tests that meet chance, run for longer, with a summary of a line each.
+//!
+//! ```text
+//!   cargo run -p xtask -- campaign kill [TARGETS [RECORDS]]   kill -9 at random moments   [50 20]
+//!   cargo run -p xtask -- campaign fork [ROUNDS]              forks, signals, jumps       [10]
+//!   cargo run -p xtask -- campaign disk [ROUNDS]              no room, no rights          [5]
+//! ```
+//! The tests themselves are `crates/heapscribe/tests/e2e_*.rs`; a campaign only says how often.
+
+use std::process::{Command, ExitCode};
+
+/// One run of a test file: which tests, and what the environment says of how often.
+struct Round<'a> {
+    file: &'a str,
+    filters: &'a [&'a str],
+    environment: &'a [(&'a str, String)],
+}
+
+impl Round<'_> {
+    /// Runs it; the lines that tell what came of it, and whether all held.
+    fn run(&self) -> (Vec<String>, bool) {
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        cargo.args(["test", "--release", "-q", "-p", "heapscribe", "--test", self.file, "--", "--nocapture"]);
+        cargo.args(self.filters).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        match cargo.output() {
+            Ok(output) => {
+                let told = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
+                if !output.status.success() {
+                    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+                }
+                (told, output.status.success())
+            }
+            Err(e) => (vec![format!("cargo can not be run: {e}")], false),
+        }
+    }
+}
+
+/// `campaign WHAT [COUNTS]`.
+pub(crate) fn run(args: &[String]) -> ExitCode {
+    let count = |i: usize, default: usize| args.get(i).and_then(|n| n.parse().ok()).unwrap_or(default);
+    let all_held = match args.first().map(String::as_str) {
+        Some("kill") => kill(count(1, 50), count(2, 20)),
+        Some("fork") => {
+            again("fork", count(1, 10), "e2e_life", &["fork", "vfork", "handler", "jumps", "daemon"])
+        }
+        Some("disk") => again("disk", count(1, 5), "e2e_disk", &[]),
+        _ => {
+            eprintln!("usage: xtask campaign kill [TARGETS [RECORDS]] | fork [ROUNDS] | disk [ROUNDS]");
+            return ExitCode::from(2);
+        }
+    };
+    if all_held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The two halves of the kill test; their own lines are the summary.
+fn kill(targets: usize, records: usize) -> bool {
+    let environment =
+        [("HEAPSCRIBE_KILLS", targets.to_string()), ("HEAPSCRIBE_KILLS_OF_RECORD", records.to_string())];
+    let round = Round { file: "e2e_kill", filters: &["kill_of"], environment: &environment };
+    let (told, held) = round.run();
+    told.iter().filter(|line| line.starts_with("kill ")).for_each(|line| println!("{line}"));
+    held
+}
+
+/// The same tests again and again.
+fn again(name: &str, rounds: usize, file: &str, filters: &[&str]) -> bool {
+    let round = Round { file, filters, environment: &[] };
+    let mut held = 0;
+    for _ in 0..rounds {
+        let (told, all) = round.run();
+        held += usize::from(all);
+        told.iter().filter(|line| line.starts_with("test result")).for_each(|line| println!("{line}"));
+    }
+    println!("{name}: {held} of {rounds} rounds without a failure");
+    held == rounds
+}

@@ -1,0 +1,104 @@
+//! Which crate may use which, and that nothing foreign runs in the target.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::tree::{Tree, root};
+
+/// A crate of ours and the crates of ours that it may use.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("heapscribe-wire", &[]),
+    ("heapscribe-alloc", &[]),
+    ("heapscribe-record", &["heapscribe-wire", "heapscribe-alloc"]),
+    ("heapscribe-preload", &["heapscribe-record", "heapscribe-alloc"]),
+    ("heapscribe-trace", &["heapscribe-wire"]),
+    ("heapscribe-analyze", &["heapscribe-trace", "heapscribe-wire"]),
+    ("heapscribe", &["heapscribe-analyze", "heapscribe-trace", "heapscribe-wire"]),
+    ("xtask", &[]),
+];
+
+/// Crates that run in the target: they use nothing that is not ours.
+const IN_TARGET: &[&str] =
+    &["heapscribe-wire", "heapscribe-alloc", "heapscribe-record", "heapscribe-preload"];
+
+/// A crate and what it needs to be built and run; what its tests need does not count.
+#[derive(Debug)]
+struct Package {
+    name: String,
+    uses: Vec<String>,
+}
+
+pub(crate) fn check(_tree: &Tree) -> Vec<String> {
+    match packages() {
+        Some(packages) => judge(&packages),
+        None => vec!["`cargo metadata` gave no answer".to_owned()],
+    }
+}
+
+fn packages() -> Option<Vec<Package>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let arguments = ["metadata", "--format-version", "1", "--no-deps"];
+    let output = Command::new(cargo).args(arguments).current_dir(root()).output().ok()?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).ok()?;
+    metadata["packages"].as_array()?.iter().map(package).collect()
+}
+
+fn package(value: &Value) -> Option<Package> {
+    let dependencies = value["dependencies"].as_array()?;
+    let used = dependencies.iter().filter(|d| d["kind"].as_str() != Some("dev"));
+    let uses = used.filter_map(|d| Some(d["name"].as_str()?.to_owned())).collect();
+    Some(Package { name: value["name"].as_str()?.to_owned(), uses })
+}
+
+fn judge(packages: &[Package]) -> Vec<String> {
+    let is_ours = |name: &str| MAY_USE.iter().any(|(ours, _)| *ours == name);
+    let mut found = Vec::new();
+    for Package { name, uses } in packages {
+        let Some((_, may_use)) = MAY_USE.iter().find(|(ours, _)| ours == name) else {
+            found.push(format!("{name}: a new crate; say in MAY_USE which crates it may use"));
+            continue;
+        };
+        for used in uses {
+            if is_ours(used) && !may_use.contains(&used.as_str()) {
+                found.push(format!("{name}: must not use {used}"));
+            }
+            if !is_ours(used) && IN_TARGET.contains(&name.as_str()) {
+                found.push(format!("{name}: runs in the target and must not use {used}"));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(name: &str, uses: &[&str]) -> Package {
+        Package { name: name.to_owned(), uses: uses.iter().map(|&u| u.to_owned()).collect() }
+    }
+
+    #[test]
+    fn what_is_found() {
+        let found = judge(&[
+            package("heapscribe-record", &["heapscribe-wire", "libc", "heapscribe"]),
+            package("heapscribe", &["heapscribe-trace", "clap", "heapscribe-record"]),
+            package("heapscribe-new", &[]),
+        ]);
+        assert_eq!(
+            found,
+            [
+                "heapscribe-record: runs in the target and must not use libc",
+                "heapscribe-record: must not use heapscribe",
+                "heapscribe: must not use heapscribe-record",
+                "heapscribe-new: a new crate; say in MAY_USE which crates it may use",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_repository_keeps_it() {
+        crate::tidy::assert_clean(check);
+    }
+}

@@ -1,0 +1,106 @@
+//! Unsafe code lives on named islands. A new one is a decision, so it is a change of this list too.
+
+use super::tree::Tree;
+
+/// Files that may hold unsafe code, below `crates/`.
+const ISLANDS: &[&str] = &[
+    "heapscribe-alloc/src/arena.rs",
+    "heapscribe-alloc/src/system.rs",
+    "heapscribe-preload/src/hooks.rs",
+    "heapscribe-preload/src/panic.rs",
+    "heapscribe-record/src/capture/bounds.rs",
+    "heapscribe-record/src/capture/walk.rs",
+    "heapscribe-record/src/clock.rs",
+    "heapscribe-record/src/define.rs",
+    "heapscribe-record/src/emit.rs",
+    "heapscribe-record/src/enter.rs",
+    "heapscribe-record/src/fork.rs",
+    "heapscribe-record/src/intern.rs",
+    "heapscribe-record/src/live.rs",
+    "heapscribe-record/src/loader/elf.rs",
+    "heapscribe-record/src/loader/list.rs",
+    "heapscribe-record/src/loader/mod.rs",
+    "heapscribe-record/src/loader/module.rs",
+    "heapscribe-record/src/loader/symbol.rs",
+    "heapscribe-record/src/loader/text.rs",
+    "heapscribe-record/src/log.rs",
+    "heapscribe-record/src/make.rs",
+    "heapscribe-record/src/memory.rs",
+    "heapscribe-record/src/modules.rs",
+    "heapscribe-record/src/program.rs",
+    "heapscribe-record/src/session.rs",
+    "heapscribe-record/src/session_path.rs",
+    "heapscribe-record/src/shared.rs",
+    "heapscribe-record/src/stack.rs",
+    "heapscribe-record/src/sys.rs",
+    "heapscribe-record/src/thread.rs",
+    "heapscribe-record/src/tls.rs",
+];
+
+/// Crates that refuse it altogether, by the file that says so.
+const FORBIDDING: &[&str] = &[
+    "crates/heapscribe-wire/src/lib.rs",
+    "crates/heapscribe-trace/src/lib.rs",
+    "crates/heapscribe-analyze/src/lib.rs",
+    "crates/heapscribe/src/main.rs",
+];
+
+pub(crate) fn check(tree: &Tree) -> Vec<String> {
+    judge(tree, ISLANDS, FORBIDDING)
+}
+
+fn judge(tree: &Tree, islands: &[&str], forbidding: &[&str]) -> Vec<String> {
+    let is_island = |path: &str| path.strip_prefix("crates/").is_some_and(|rest| islands.contains(&rest));
+    // Tests may do what they need to; they run in no program but themselves.
+    let sources: Vec<_> =
+        tree.ending(".rs").filter(|f| f.path.starts_with("crates/") && !f.is_below("tests")).collect();
+    let mut found = Vec::new();
+    for file in sources.iter().filter(|f| !is_island(&f.path) && allows_unsafe(f.text())) {
+        found.push(format!("{}: allows unsafe code and is not in the list of islands", file.path));
+    }
+    for island in islands {
+        let there = sources.iter().find(|f| f.path.strip_prefix("crates/") == Some(island));
+        if !there.is_some_and(|f| allows_unsafe(f.text())) {
+            found.push(format!("crates/{island}: is in the list of islands and has no unsafe code"));
+        }
+    }
+    for path in forbidding {
+        let there = tree.files.iter().find(|f| f.path == *path);
+        if !there.is_some_and(|f| f.text().contains("#![forbid(unsafe_code)]")) {
+            found.push(format!("{path}: does not forbid unsafe code"));
+        }
+    }
+    found
+}
+
+fn allows_unsafe(text: &str) -> bool {
+    let mut lines =
+        text.lines().map(str::trim).filter(|line| line.starts_with("#[") || line.starts_with("#!["));
+    lines.any(|line| (line.contains("allow(") || line.contains("expect(")) && line.contains("unsafe_code"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_found() {
+        let tree = Tree::of(&[
+            ("crates/a/src/new.rs", "#![allow(unsafe_code)]"),
+            ("crates/a/src/old.rs", "#![allow(unsafe_code)]"),
+            ("crates/a/src/plain.rs", "// #![allow(unsafe_code)]"),
+            ("crates/a/tests/t.rs", "#![allow(unsafe_code)]"),
+            ("crates/b/src/lib.rs", "#![deny(unsafe_code)]"),
+        ]);
+        let found = judge(&tree, &["a/src/old.rs", "a/src/plain.rs"], &["crates/b/src/lib.rs"]);
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].starts_with("crates/a/src/new.rs: allows"));
+        assert!(found[1].starts_with("crates/a/src/plain.rs: is in the list"));
+        assert!(found[2].starts_with("crates/b/src/lib.rs: does not forbid"));
+    }
+
+    #[test]
+    fn the_repository_keeps_it() {
+        crate::tidy::assert_clean(check);
+    }
+}

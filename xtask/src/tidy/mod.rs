@@ -1,0 +1,50 @@
+//! The house rules as a test that ratchets: what is in order stays in order, and lists of exemptions may
+//! only get shorter. Each check is a file of its own, gives what it found as lines of text, and has a test
+//! that runs it over this repository.
+
+use std::process::ExitCode;
+
+mod code;
+mod dependencies;
+mod islands;
+mod length;
+mod library;
+mod prose;
+mod silence;
+mod source;
+mod tree;
+
+use tree::Tree;
+
+/// A check: what is wrong, a line each.
+type Check = fn(&Tree) -> Vec<String>;
+
+const CHECKS: &[(&str, Check)] = &[
+    ("first lines and names of source files", source::check),
+    ("lengths of functions and files", length::check),
+    ("islands of unsafe code", islands::check),
+    ("what the crates of the user's side must not do", silence::check),
+    ("text: titles, sizes, foreign places", prose::check),
+    ("dependencies", dependencies::check),
+    ("the shared library", library::check),
+];
+
+/// `cargo run -p xtask -- tidy`.
+pub(crate) fn run(_arguments: &[String]) -> ExitCode {
+    let tree = Tree::load();
+    let mut found = 0;
+    for (name, check) in CHECKS {
+        let lines = check(&tree);
+        println!("{} {name}", if lines.is_empty() { "ok  " } else { "FAIL" });
+        lines.iter().for_each(|line| println!("       {line}"));
+        found += lines.len();
+    }
+    if found == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// What the test of each check says.
+#[cfg(test)]
+fn assert_clean(check: Check) {
+    let found = check(&Tree::load());
+    assert!(found.is_empty(), "\n{}\n", found.join("\n"));
+}
