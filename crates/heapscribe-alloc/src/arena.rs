@@ -74,9 +74,10 @@ impl Arena {
             return None;
         }
         let len = len_bytes.checked_next_multiple_of(64)?;
-        for region in &self.regions {
+        for (number, region) in self.regions.iter().enumerate() {
             if region.base.load(Ordering::Relaxed) == 0 {
-                self.fill(region, len)?;
+                // Larger ones as they become more: 256 of 256 KiB would do for 1750 threads only.
+                self.fill(region, len.max(REGION_BYTES << (number / 16).min(10)))?;
             }
             let used = region.used.load(Ordering::Relaxed);
             if region.len.load(Ordering::Relaxed) - used >= len {
@@ -88,7 +89,7 @@ impl Arena {
     }
 
     fn fill(&self, region: &Region, len: usize) -> Option<()> {
-        let len = len.max(REGION_BYTES).checked_next_multiple_of(4096)?;
+        let len = len.checked_next_multiple_of(4096)?;
         let base = (self.source)(len)?;
         region.base.store(base.as_ptr() as usize, Ordering::Relaxed);
         region.len.store(len, Ordering::Relaxed);

@@ -7,7 +7,8 @@ use core::ffi::{c_int, c_void};
 
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_record::capture::Registers;
-use heapscribe_record::{Call, enter, program};
+use heapscribe_record::program::{self, Heap};
+use heapscribe_record::{Call, enter};
 
 use crate::stub::stub;
 
@@ -49,8 +50,8 @@ fn set_errno(value: c_int) {
 
 /// The heap behind us. A process without one cannot have come this far; should it, the call fails.
 #[inline(always)]
-fn heap() -> Option<&'static SystemHeap> {
-    program::heap().map(|heap| &heap.system)
+fn heap() -> Option<&'static Heap> {
+    program::heap()
 }
 
 /// The registers of the hook's caller: its return address is on top of the stack.
@@ -63,40 +64,47 @@ unsafe fn caller(sp: *const usize, bp: usize) -> Registers {
     Registers { pc: unsafe { *sp }, sp: sp as usize + 8, bp }
 }
 
-/// Tells the recorder of a block that was handed out, or that the call failed.
-///
-/// # Safety
-/// * `sp` as for [`caller`]; `p` is what the heap just gave, for this call.
-#[inline(always)]
-unsafe fn handed_out(
+/// What is asked for: by which function, how large, how aligned (0 for no wish).
+#[derive(Clone, Copy)]
+struct Wish {
     call: Call,
-    p: Pointer,
     size: usize,
     align: usize,
+}
+
+/// Asks the heap for a block, and tells the recorder of it, or that the call failed.
+///
+/// # Safety
+/// * `sp` as for [`caller`]; `ask` forwards the program's call.
+#[inline(always)]
+unsafe fn hand_out(
+    wish: Wish,
     sp: *const usize,
     bp: usize,
+    ask: impl FnOnce(&SystemHeap) -> Pointer,
 ) -> Pointer {
+    let Some(heap) = heap() else { return core::ptr::null_mut() };
     // SAFETY: the caller's contract.
-    unsafe {
-        let registers = caller(sp, bp);
-        if let Some(entered) = enter(&registers) {
-            entered.handed_out(call, p as usize, size, align, registers);
-        }
+    let registers = unsafe { caller(sp, bp) };
+    let is_heaps_own = heap.calls_itself(registers.pc);
+    let p = heap.forward(ask);
+    if !is_heaps_own && let Some(entered) = enter(&registers) {
+        // SAFETY: the heap has just handed the block out, for this call.
+        unsafe { entered.handed_out(wish.call, p as usize, wish.size, wish.align, registers) };
     }
     p
 }
 
 unsafe extern "C" fn on_malloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let Some(heap) = heap() else { return core::ptr::null_mut() };
+    let wish = Wish { call: Call::Malloc, size, align: 0 };
     // SAFETY: the program's call, forwarded; the stub's registers.
-    unsafe { handed_out(Call::Malloc, (heap.malloc)(size), size, 0, sp, bp) }
+    unsafe { hand_out(wish, sp, bp, |heap| (heap.malloc)(size)) }
 }
 
 unsafe extern "C" fn on_calloc(count: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let Some(heap) = heap() else { return core::ptr::null_mut() };
-    let total = count.saturating_mul(size);
+    let wish = Wish { call: Call::Calloc, size: count.saturating_mul(size), align: 0 };
     // SAFETY: the program's call, forwarded; the stub's registers.
-    unsafe { handed_out(Call::Calloc, (heap.calloc)(count, size), total, 0, sp, bp) }
+    unsafe { hand_out(wish, sp, bp, |heap| (heap.calloc)(count, size)) }
 }
 
 unsafe extern "C" fn on_realloc(old: Pointer, size: usize, sp: *const usize, bp: usize) -> Pointer {
@@ -118,8 +126,9 @@ unsafe extern "C" fn on_reallocarray(
         Some(total) => unsafe { resize(Call::Reallocarray, old, total, sp, bp) },
         None => {
             set_errno(ENOMEM);
-            // SAFETY: nothing was handed out; the stub's registers.
-            unsafe { handed_out(Call::Reallocarray, core::ptr::null_mut(), usize::MAX, 0, sp, bp) }
+            let wish = Wish { call: Call::Reallocarray, size: usize::MAX, align: 0 };
+            // SAFETY: nothing is handed out; the stub's registers.
+            unsafe { hand_out(wish, sp, bp, |_| core::ptr::null_mut()) }
         }
     }
 }
@@ -131,14 +140,15 @@ unsafe fn resize(call: Call, old: Pointer, size: usize, sp: *const usize, bp: us
     // SAFETY: the program's call, forwarded; the block at `old` is the program's to give away.
     unsafe {
         if old.is_null() {
-            return handed_out(call, (heap.realloc)(old, size), size, 0, sp, bp);
+            return hand_out(Wish { call, size, align: 0 }, sp, bp, |heap| (heap.realloc)(old, size));
         }
         let registers = caller(sp, bp);
+        let entered = if heap.calls_itself(registers.pc) { None } else { enter(&registers) };
         // Taken before, because another thread may be handed the address as soon as realloc has moved.
-        let Some(taken) = enter(&registers).map(|entered| entered.take(old as usize)) else {
-            return (heap.realloc)(old, size);
+        let Some(taken) = entered.map(|entered| entered.take(old as usize)) else {
+            return heap.forward(|heap| (heap.realloc)(old, size));
         };
-        let new = (heap.realloc)(old, size);
+        let new = heap.forward(|heap| (heap.realloc)(old, size));
         if let Some(entered) = enter(&registers) {
             match (new.is_null(), size) {
                 (false, _) => entered.became(call, taken, new as usize, size, registers),
@@ -151,21 +161,8 @@ unsafe fn resize(call: Call, old: Pointer, size: usize, sp: *const usize, bp: us
     }
 }
 
-/// Tells the recorder of a block that goes. Done before it really does, when its address is still ours.
+/// Tells the recorder of a block that goes, before it really does, when its address is still ours.
 ///
-/// # Safety
-/// * `p` is the program's to give away; `sp` as for [`caller`].
-#[inline(always)]
-unsafe fn goes(call: Call, p: Pointer, sp: *const usize, bp: usize) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        if let Some(entered) = enter(&caller(sp, bp)) {
-            let taken = entered.take(p as usize);
-            entered.gone(call, taken);
-        }
-    }
-}
-
 /// # Safety
 /// * As for the C library's `free`; `sp` as for [`caller`].
 #[inline(always)]
@@ -174,10 +171,16 @@ unsafe fn release(call: Call, p: Pointer, sp: *const usize, bp: usize) {
     if p.is_null() {
         return;
     }
-    // SAFETY: the program's call, forwarded.
+    // SAFETY: the program's call, forwarded; the block is the program's to give away.
     unsafe {
-        goes(call, p, sp, bp);
-        (heap.free)(p);
+        let registers = caller(sp, bp);
+        if !heap.calls_itself(registers.pc)
+            && let Some(entered) = enter(&registers)
+        {
+            let taken = entered.take(p as usize);
+            entered.gone(call, taken);
+        }
+        heap.forward(|heap| (heap.free)(p));
     }
 }
 
@@ -214,61 +217,63 @@ unsafe extern "C" fn on_posix_memalign(
     sp: *const usize,
     bp: usize,
 ) -> c_int {
-    let Some(heap) = heap() else { return ENOMEM };
+    let mut result = ENOMEM;
+    let wish = Wish { call: Call::PosixMemalign, size, align };
     // SAFETY: the program's call, forwarded: `out` is written only on success, as libc does.
     unsafe {
-        let result = (heap.posix_memalign)(out, align, size);
-        let p = if result == 0 { *out } else { core::ptr::null_mut() };
-        handed_out(Call::PosixMemalign, p, size, align, sp, bp);
-        result
+        hand_out(wish, sp, bp, |heap| {
+            result = (heap.posix_memalign)(out, align, size);
+            if result == 0 { *out } else { core::ptr::null_mut() }
+        });
     }
+    result
 }
 
 unsafe extern "C" fn on_aligned_alloc(align: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let Some(heap) = heap() else { return core::ptr::null_mut() };
+    let wish = Wish { call: Call::AlignedAlloc, size, align };
     // SAFETY: the program's call, forwarded; the stub's registers.
-    unsafe { handed_out(Call::AlignedAlloc, (heap.aligned_alloc)(align, size), size, align, sp, bp) }
+    unsafe { hand_out(wish, sp, bp, |heap| (heap.aligned_alloc)(align, size)) }
 }
 
 unsafe extern "C" fn on_memalign(align: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let Some(heap) = heap() else { return core::ptr::null_mut() };
+    let wish = Wish { call: Call::Memalign, size, align };
     // SAFETY: the program's call, forwarded; the stub's registers.
-    unsafe { handed_out(Call::Memalign, (heap.memalign)(align, size), size, align, sp, bp) }
+    unsafe { hand_out(wish, sp, bp, |heap| (heap.memalign)(align, size)) }
 }
 
 unsafe extern "C" fn on_valloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let Some(heap) = heap() else { return core::ptr::null_mut() };
+    let wish = Wish { call: Call::Valloc, size, align: PAGE_BYTES };
     // SAFETY: the program's call, forwarded, to memalign where a heap has no valloc; the stub's registers.
     unsafe {
-        let p = match heap.valloc {
+        hand_out(wish, sp, bp, |heap| match heap.valloc {
             Some(valloc) => valloc(size),
             None => (heap.memalign)(PAGE_BYTES, size),
-        };
-        handed_out(Call::Valloc, p, size, PAGE_BYTES, sp, bp)
+        })
     }
 }
 
 /// Whole pages, at least one. musl has no such function: there it is made of memalign, and a size that
 /// cannot be rounded up is ENOMEM.
 unsafe extern "C" fn on_pvalloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let Some(heap) = heap() else { return core::ptr::null_mut() };
+    let wish = Wish { call: Call::Pvalloc, size, align: PAGE_BYTES };
     // SAFETY: the program's call, forwarded; the stub's registers.
     unsafe {
-        let p = match (heap.pvalloc, size.max(1).checked_next_multiple_of(PAGE_BYTES)) {
-            (Some(pvalloc), _) => pvalloc(size),
-            (None, Some(whole)) => (heap.memalign)(PAGE_BYTES, whole),
-            (None, None) => {
-                set_errno(ENOMEM);
-                core::ptr::null_mut()
+        hand_out(wish, sp, bp, |heap| {
+            match (heap.pvalloc, size.max(1).checked_next_multiple_of(PAGE_BYTES)) {
+                (Some(pvalloc), _) => pvalloc(size),
+                (None, Some(whole)) => (heap.memalign)(PAGE_BYTES, whole),
+                (None, None) => {
+                    set_errno(ENOMEM);
+                    core::ptr::null_mut()
+                }
             }
-        };
-        handed_out(Call::Pvalloc, p, size, PAGE_BYTES, sp, bp)
+        })
     }
 }
 
 unsafe extern "C" fn on_malloc_usable_size(p: Pointer, _sp: *const usize, _bp: usize) -> usize {
     // SAFETY: the program's call, forwarded.
-    heap().map_or(0, |heap| unsafe { (heap.malloc_usable_size)(p) })
+    heap().map_or(0, |heap| unsafe { (heap.system.malloc_usable_size)(p) })
 }
 
 /// Not of the heap, but what makes addresses change their meaning: the recorder is told before and after.

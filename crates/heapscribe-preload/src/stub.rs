@@ -2,7 +2,8 @@
 //!
 //! A hook needs its caller's registers as they are at the call - stack pointer and frame pointer - before
 //! any prologue has changed them, so that the walk starts at the caller and never has to get past frames
-//! of ours. The stub adds them behind the arguments and jumps; the body returns to the caller itself.
+//! of ours. (Walks that a signal starts in a stub find its unwinding information: nothing is pushed.) The
+//! stub adds them behind the arguments and jumps; the body returns to the caller itself.
 
 /// Exports `$name` as a stub that calls `$body` with the caller's stack and frame pointer as the arguments
 /// that follow its own `$n`.
@@ -24,7 +25,8 @@ macro_rules! stub {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!("endbr64", $first, $second, "jmp {body}", body = sym $body)
+            core::arch::naked_asm!(".cfi_startproc", "endbr64", $first, $second, "jmp {body}", ".cfi_endproc",
+                body = sym $body)
         }
     };
 }

@@ -2,7 +2,7 @@
 //! that commits it, and before the first event that needs it.
 #![allow(unsafe_code)]
 
-use core::cell::Cell;
+use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::Ordering;
 
 use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Position};
@@ -11,7 +11,13 @@ use heapscribe_wire::ids::StackId;
 use heapscribe_wire::limits::{DEFS_STEP_BYTES, STACKS_MAX};
 
 use crate::lock::Held;
-use crate::shared::SharedFile;
+use crate::shared::{SharedFile, WINDOW_BYTES};
+
+/// Room for the one definition in 16 MiB that lies in two windows; used under the lock only.
+struct Scratch(UnsafeCell<[u8; DEFINITION_BYTES_MAX]>);
+// SAFETY: used only while the session's lock is held.
+unsafe impl Sync for Scratch {}
+static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; DEFINITION_BYTES_MAX]));
 
 /// The definitions of this process.
 #[derive(Debug)]
@@ -37,9 +43,9 @@ impl Definer {
         }
     }
 
-    /// The mapping.
-    pub(crate) fn range(&self) -> (*mut u8, usize) {
-        self.file.range()
+    /// The mapped file.
+    pub(crate) fn file(&self) -> &SharedFile {
+        &self.file
     }
 
     /// Appends a definition. For a node or a cut, gives its number.
@@ -51,14 +57,28 @@ impl Definer {
     ) -> Result<StackId, NoRoom> {
         let mut position = self.position.get();
         let id = StackId(position.next_node);
-        if id.0 >= STACKS_MAX {
+        let is_node = matches!(definition, Definition::Node(_) | Definition::Cut { .. });
+        if is_node && id.0 >= STACKS_MAX {
             return Err(NoRoom);
         }
         let at = self.written.get();
         let room = self.room(at)?;
-        // SAFETY: `room` bytes from `at` on are provided, and only the holder of the lock writes there.
-        let place = unsafe { core::slice::from_raw_parts_mut(self.file.at(at), room) };
-        let len = definition.encode(&mut position, place).ok_or(NoRoom)?;
+        let in_window = WINDOW_BYTES - at % WINDOW_BYTES;
+        let len = if in_window >= room {
+            // SAFETY: `room` bytes from `at` on are provided, in one window, and only the holder of the lock
+            // writes there.
+            let place = unsafe { core::slice::from_raw_parts_mut(self.file.at(at), room) };
+            definition.encode(&mut position, place).ok_or(NoRoom)?
+        } else {
+            // SAFETY: the lock is held.
+            let scratch = unsafe { &mut *SCRATCH.0.get() };
+            let len = definition.encode(&mut position, &mut scratch[..room]).ok_or(NoRoom)?;
+            for (i, byte) in scratch[..len].iter().enumerate() {
+                // SAFETY: as above, in two windows.
+                unsafe { self.file.at(at + i).write(*byte) };
+            }
+            len
+        };
         self.position.set(position);
         self.written.set(at + len);
         head.defs_committed.store((at + len) as u64, Ordering::Release);
@@ -69,7 +89,7 @@ impl Definer {
     fn room(&self, at: usize) -> Result<usize, NoRoom> {
         if self.provided.get() - at < DEFINITION_BYTES_MAX {
             let end = self.provided.get() + DEFS_STEP_BYTES;
-            if end > self.file.mapped_bytes() {
+            if end > self.file.file_bytes() {
                 return Err(NoRoom);
             }
             self.file.provide(self.provided.get(), DEFS_STEP_BYTES).map_err(|_| NoRoom)?;

@@ -2,6 +2,8 @@
 //! one release store of the length.
 #![allow(unsafe_code)]
 
+use core::sync::atomic::Ordering;
+
 use heapscribe_wire::chunk::Opening;
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
@@ -10,7 +12,7 @@ use heapscribe_wire::record::Event;
 use crate::log::Taken;
 use crate::session::Session;
 use crate::thread::Thread;
-use crate::{clock, modules, program};
+use crate::{clock, memory, modules, program};
 
 /// Room for one event in the thread's chunk: who has it can write an event and nothing can go wrong.
 #[derive(Debug)]
@@ -74,6 +76,7 @@ fn open<'a>(thread: &'a Thread, chunk: Taken, session: &Session) -> Place<'a> {
     thread.sequence.set(sequence + 1);
     let begin_ticks = session.ticks().max(thread.last_ticks.get());
     thread.last_ticks.set(begin_ticks);
+    session.head.own_bytes.store(memory::total_bytes() as u64, Ordering::Relaxed);
     chunk.header.begin(&Opening {
         thread: thread.id.get().0,
         sequence,

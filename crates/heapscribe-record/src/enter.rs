@@ -10,7 +10,7 @@ use crate::capture::Registers;
 use crate::session::{self, Session};
 use crate::thread::Thread;
 use crate::tls::{self, Words};
-use crate::{emit, stack};
+use crate::{emit, stack, sys};
 
 /// Proof that the recorder was entered on this thread: without it nothing can be recorded.
 #[derive(Debug)]
@@ -58,12 +58,23 @@ pub fn enter(registers: &Registers) -> Option<Entered> {
 /// deeper in the same stack than this one does, and is gone.
 #[cold]
 fn reenter(words: &'static Words, registers: &Registers) -> Option<Entered> {
-    let session = session::current()?;
+    let Some(session) = session::current() else {
+        // A handler has come while the session is being made; or this is a child, forked by a handler that
+        // had interrupted the recorder, and the mark is there until that hook has ended.
+        session::lose_early();
+        return None;
+    };
     // SAFETY: as in `enter`.
-    let thread = unsafe { words.thread.get().as_ref() }?;
-    let own = thread.stack.get()?;
+    let thread = unsafe { words.thread.get().as_ref() };
+    let own = thread.and_then(|thread| thread.stack.get());
     let inside = words.inside.get();
-    if own.contains(inside) && own.contains(registers.sp) && registers.sp > inside {
+    if let (Some(thread), Some(own)) = (thread, own)
+        && own.contains(inside)
+        && own.contains(registers.sp)
+        && registers.sp >= inside
+        // An alternate signal stack may lie in the thread's own stack, above all of its frames.
+        && !sys::is_on_alternate_stack()
+    {
         words.enter(registers.sp);
         emit::lose(session, Reason::Reentered); // what the hook that was left may not have written down
         return Some(Entered { words, thread, session });

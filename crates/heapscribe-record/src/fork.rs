@@ -5,7 +5,8 @@
 //! hook begins anew. The handler given to `pthread_atfork` does what is left: it resets the word on
 //! kernels that cannot wipe; and in a child forked by a signal handler that had interrupted the recorder
 //! (httrack #985 forks in one), it puts empty memory where the session was, for the interrupted hook to
-//! end in.
+//! end in. A child that such a handler makes without libc's `fork` has no handler run for it and faults
+//! when it returns into the hook; one that execs or exits, as all do that we know, does not return.
 #![allow(unsafe_code)]
 
 use core::ffi::c_int;
@@ -47,10 +48,10 @@ extern "C" fn in_child() {
     if tls::words().inside.get() != 0
         && let Some(session) = session::inherited()
     {
-        for (base, len) in session.mappings() {
+        session.for_each_mapping(|base, len| {
             // SAFETY: the range was the session's, which no child has: nothing of the program is there.
             let _ = unsafe { sys::map_private_over(base, len) };
-        }
+        });
     }
     session::forget_in_child();
 }

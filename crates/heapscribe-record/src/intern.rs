@@ -202,7 +202,10 @@ impl Interner {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+pub(crate) use tests::{file, head, random};
+
+#[cfg(test)]
+mod tests {
     use std::collections::{HashMap, HashSet};
     use std::ffi::CString;
     use std::os::unix::ffi::OsStrExt;
@@ -230,7 +233,8 @@ pub(crate) mod tests {
         std::fs::create_dir(&path).unwrap();
         let name = CString::new(path.as_os_str().as_bytes()).unwrap();
         let dir = sys::File::open(&name, sys::Open::Directory).unwrap();
-        let file = SharedFile::create(&dir, c"file", map_bytes, map_bytes).unwrap();
+        let windows = (0..crate::shared::windows_of(map_bytes)).map(|_| Default::default()).collect();
+        let file = SharedFile::create(&dir, c"file", map_bytes, Vec::leak(windows)).unwrap();
         std::fs::remove_dir_all(&path).unwrap();
         file
     }
@@ -291,7 +295,7 @@ pub(crate) mod tests {
         fn definitions(&self) -> Vec<Definition<'static>> {
             let len = self.head.defs_committed.load(Ordering::Acquire) as usize;
             // SAFETY: the first `len` bytes are written, and the mapping stays.
-            let bytes = unsafe { core::slice::from_raw_parts(self.definer.range().0, len) };
+            let bytes = unsafe { core::slice::from_raw_parts(self.definer.file().at(0), len) };
             Definitions::new(bytes, Position::default()).map(|read| read.unwrap().1).collect()
         }
 

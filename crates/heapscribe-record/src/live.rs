@@ -13,14 +13,18 @@ use heapscribe_wire::head::SharedHead;
 use heapscribe_wire::ids::HeapAddress;
 use heapscribe_wire::limits::LIVE_UNIT_BYTES;
 use heapscribe_wire::live::{
-    ADDRESS_END, DIRECTORY_UNITS, GRANULE_SHIFT_GLIBC, Path, SIZE_ELSEWHERE, SLOT_BYTES, Slot, region_units,
+    ADDRESS_END, DIRECTORY_UNITS, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, Path, SIZE_ELSEWHERE, SLOT_BYTES,
+    Slot, region_units,
 };
 
 use crate::lock::Lock;
-use crate::shared::SharedFile;
+use crate::shared::{SharedFile, WINDOW_BYTES};
 
 type Words = [AtomicU64; 2];
 const _: () = assert!(size_of::<Words>() == SLOT_BYTES);
+
+const WINDOW_UNITS: u32 = (WINDOW_BYTES / LIVE_UNIT_BYTES) as u32;
+const _: () = assert!(region_units(GRANULE_SHIFT_OTHER) <= WINDOW_UNITS);
 
 /// The table of this process.
 #[derive(Debug)]
@@ -59,13 +63,13 @@ impl Live {
     /// # Safety
     /// * `present` is valid for a byte per mapped unit of `file`, for ever.
     pub(crate) unsafe fn new(file: SharedFile, present: NonNull<AtomicU8>, granule_shift: u32) -> Live {
-        let units = (file.mapped_bytes() / LIVE_UNIT_BYTES) as u32;
+        let units = (file.file_bytes() / LIVE_UNIT_BYTES) as u32;
         Live { file, present, granule_shift, units }
     }
 
-    /// The mapping.
-    pub(crate) fn range(&self) -> (*mut u8, usize) {
-        self.file.range()
+    /// The mapped file.
+    pub(crate) fn file(&self) -> &SharedFile {
+        &self.file
     }
 
     #[inline(always)]
@@ -139,7 +143,10 @@ impl Live {
     }
 
     fn take_units(&self, n: u32, head: &SharedHead) -> Result<u32, NoSlot> {
-        let first = head.live_units.load(Ordering::Relaxed).max(DIRECTORY_UNITS);
+        let mut first = head.live_units.load(Ordering::Relaxed).max(DIRECTORY_UNITS);
+        if first / WINDOW_UNITS != (first + n - 1) / WINDOW_UNITS {
+            first = first.next_multiple_of(WINDOW_UNITS); // a region's slots are one piece of memory
+        }
         if first + n > self.units {
             return Err(NoSlot);
         }
@@ -221,13 +228,14 @@ impl Live {
         let words = self.provided(address, cache, head, lock)?;
         slot.upper_half = self.upper_half(address);
         if slot.size_bytes >= SIZE_ELSEWHERE {
-            let next = self.provided(address + (1 << self.granule_shift), cache, head, lock)?;
+            let next = self.provided(address + (1 << self.granule_shift), cache, head, lock);
+            let next = next.inspect_err(|_| words[0].store(0, Ordering::Relaxed))?;
             next[0].store(0, Ordering::Relaxed);
             next[1].store(slot.size_bytes, Ordering::Relaxed);
         }
         let [word0, word1] = slot.pack();
         let replaced = Slot::unpack([words[0].load(Ordering::Relaxed), 0]).is_some();
-        words[1].store(word1, Ordering::Relaxed);
+        words[1].store(word1, Ordering::Release); // or a reader could pair it with the word 0 before
         words[0].store(word0, Ordering::Release);
         Ok(replaced)
     }
@@ -257,10 +265,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     use heapscribe_wire::ids::{StackId, ThreadId};
-    use heapscribe_wire::live::{GRANULE_SHIFT_OTHER, REGION_BYTES};
+    use heapscribe_wire::live::REGION_BYTES;
 
     use super::*;
-    use crate::intern::tests::{file, head, random};
+    use crate::intern::{file, head, random};
 
     /// The table and its twin, of which the twin knows a block by the place where its slot must be.
     struct Both {

@@ -5,7 +5,7 @@
 //! writes the sealed chunks to a file in the session directory itself, up to a limit.
 #![allow(unsafe_code)]
 
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, SharedHeader, State, header_offset, payload_offset};
 use heapscribe_wire::head::{Drop, SharedHead};
@@ -13,19 +13,28 @@ use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, CHUNK_STEP_BYTES, CHUNKS_MAX}
 use heapscribe_wire::plan::{Plan, WhenFull};
 
 use crate::lock::Lock;
-use crate::session_path;
 use crate::shared::SharedFile;
 use crate::sys::{self, Open};
+use crate::{make, session_path};
 
 /// Name of the file that threads write chunks to when nobody drains them: headers each followed by their
 /// committed bytes.
 pub(crate) const SPILL_NAME: &core::ffi::CStr = c"spill";
 
 const NAP_NS: u64 = 100_000;
-/// Naps without a sign of life from the drainer until it counts as lost: 10 s.
+/// Naps without a sign of life from the drainer until nobody waits for it: 10 s, a little more where the
+/// kernel rounds naps up.
 const NAPS_WITHOUT_HEARTBEAT: u32 = 100_000;
-/// Naps between two looks whether the drainer's process is there.
-const NAPS_BETWEEN_LOOKS: u32 = 100;
+/// Naps without a sign of life until the kernel is asked whether the drainer is there at all: 0.2 s. Not
+/// at once: a sandbox may kill a program that calls `kill` (sshd's).
+const NAPS_BEFORE_LOOKING: u32 = 2_000;
+
+/// The drainer takes chunks.
+const LISTENS: u32 = 0;
+/// It has not been heard of for long. It may wake up, so its chunks are not touched; events are dropped.
+const SILENT: u32 = 1;
+/// Its process is gone: threads write chunks out themselves.
+const GONE: u32 = 2;
 
 /// The log of this process.
 #[derive(Debug)]
@@ -33,7 +42,10 @@ pub(crate) struct Log {
     file: SharedFile,
     plan: Plan,
     hint: AtomicU32,
-    drainer_lost: AtomicBool,
+    /// LISTENS, SILENT or GONE.
+    drainer: AtomicU32,
+    /// The drainer's last sign of life.
+    heartbeat: AtomicU32,
     /// Steps of each chunk's payload whose pages are there.
     steps: &'static [AtomicU8; CHUNKS_MAX],
 }
@@ -58,14 +70,15 @@ impl Log {
             file,
             plan,
             hint: AtomicU32::new(0),
-            drainer_lost: AtomicBool::new(plan.drainer_pid == 0),
+            drainer: AtomicU32::new(if plan.drainer_pid == 0 { GONE } else { LISTENS }),
+            heartbeat: AtomicU32::new(0),
             steps,
         }
     }
 
-    /// The mapping.
-    pub(crate) fn range(&self) -> (*mut u8, usize) {
-        self.file.range()
+    /// The mapped file.
+    pub(crate) fn file(&self) -> &SharedFile {
+        &self.file
     }
 
     fn header(&self, index: usize) -> &'static SharedHeader {
@@ -75,7 +88,7 @@ impl Log {
     }
 
     fn chunks_max(&self, head: &SharedHead) -> usize {
-        let mapped = self.file.mapped_bytes().saturating_sub(payload_offset(0)) / CHUNK_PAYLOAD_BYTES;
+        let mapped = self.file.file_bytes().saturating_sub(payload_offset(0)) / CHUNK_PAYLOAD_BYTES;
         let wanted = self.plan.log_chunks as usize + 2 * head.threads.load(Ordering::Relaxed) as usize;
         wanted.min(mapped).min(CHUNKS_MAX)
     }
@@ -85,13 +98,14 @@ impl Log {
         if let Some(taken) = self.try_take(head, lock)? {
             return Ok(taken);
         }
-        if !self.drainer_is_lost()
+        self.notice_heartbeat(head);
+        if self.drainer.load(Ordering::Relaxed) == LISTENS
             && self.plan.when_full == WhenFull::Wait
             && let Some(taken) = self.wait(head, lock)?
         {
             return Ok(taken);
         }
-        if self.drainer_lost.load(Ordering::Relaxed) {
+        if self.drainer.load(Ordering::Relaxed) == GONE {
             self.spill(head, lock);
             return self.try_take(head, lock)?.ok_or(Drop::LogFull);
         }
@@ -144,40 +158,61 @@ impl Log {
         self.file.provide(offset, CHUNK_STEP_BYTES).map_err(|_| Drop::LogMemory)?;
         let provided = provided + CHUNK_STEP_BYTES;
         self.steps[taken.index].store((provided / CHUNK_STEP_BYTES) as u8, Ordering::Relaxed);
-        Ok(Taken { provided, ..*taken })
+        // The window that shows the payload may have been mapped only now.
+        Ok(Taken { provided, payload: self.file.at(payload_offset(taken.index)), ..*taken })
     }
 
-    fn drainer_is_lost(&self) -> bool {
-        if !self.drainer_lost.load(Ordering::Relaxed) && !sys::process_exists(self.plan.drainer_pid) {
-            self.drainer_lost.store(true, Ordering::Relaxed);
+    /// A drainer that was silent listens again when its heartbeat moves.
+    fn notice_heartbeat(&self, head: &SharedHead) {
+        let now = head.heartbeat.load(Ordering::Relaxed);
+        if self.heartbeat.swap(now, Ordering::Relaxed) != now {
+            let _ = self.drainer.compare_exchange(SILENT, LISTENS, Ordering::Relaxed, Ordering::Relaxed);
         }
-        self.drainer_lost.load(Ordering::Relaxed)
     }
 
-    /// Waits for the drainer to free a chunk. Ends without one when it is lost.
+    /// Whether there is any chunk that the drainer could free. When the threads hold them all - a log made
+    /// small by a limit, and many threads - waiting would never end.
+    fn has_sealed(&self, head: &SharedHead) -> bool {
+        let in_use = head.chunks_in_use.load(Ordering::Acquire) as usize;
+        (0..in_use).any(|index| self.header(index).state.load(Ordering::Relaxed) == State::Sealed as u32)
+    }
+
+    /// Waits for the drainer to free a chunk. Ends without one when the drainer is silent or gone, or there
+    /// is nothing to wait for.
     fn wait(&self, head: &SharedHead, lock: &Lock) -> Result<Option<Taken>, Drop> {
         let mut heartbeat = head.heartbeat.load(Ordering::Relaxed);
         let mut quiet = 0;
         while quiet < NAPS_WITHOUT_HEARTBEAT {
+            let is_hopeful = self.has_sealed(head);
             sys::sleep_ns(NAP_NS);
             if let Some(taken) = self.try_take(head, lock)? {
                 return Ok(Some(taken));
             }
+            if !is_hopeful && !self.has_sealed(head) {
+                return Ok(None);
+            }
             let now = head.heartbeat.load(Ordering::Relaxed);
             quiet = if now == heartbeat { quiet + 1 } else { 0 };
             heartbeat = now;
-            if quiet % NAPS_BETWEEN_LOOKS == NAPS_BETWEEN_LOOKS - 1 && self.drainer_is_lost() {
+            if quiet % NAPS_BEFORE_LOOKING == NAPS_BEFORE_LOOKING - 1 && self.drainer_is_gone() {
+                self.drainer.store(GONE, Ordering::Relaxed);
                 return Ok(None);
             }
         }
-        self.drainer_lost.store(true, Ordering::Relaxed);
+        self.drainer.store(SILENT, Ordering::Relaxed);
         Ok(None)
+    }
+
+    /// Whether the drainer's process is gone, as far as that can be known: in another pid namespace its
+    /// number means nothing.
+    fn drainer_is_gone(&self) -> bool {
+        make::pid_namespace() == self.plan.pid_namespace && !sys::process_exists(self.plan.drainer_pid)
     }
 
     /// Writes sealed chunks to the session's own file and frees them.
     fn spill(&self, head: &SharedHead, lock: &Lock) {
         let Some(_held) = lock.hold() else { return };
-        let Ok(file) = session_path::directory().and_then(|dir| dir.open_at(SPILL_NAME, Open::Append)) else {
+        let Ok(file) = session_path::directory().and_then(|dir| dir.open_at(SPILL_NAME, Open::Create)) else {
             return;
         };
         for index in 0..head.chunks_in_use.load(Ordering::Acquire) as usize {
@@ -205,8 +240,10 @@ impl Log {
         }
         // SAFETY: `committed` bytes of the payload were written by the chunk's thread, which handed it over.
         let payload = unsafe { core::slice::from_raw_parts(self.file.at(payload_offset(index)), committed) };
-        file.write_all(&copy_of(shared).to_bytes())?;
-        file.write_all(payload)?;
+        // At the place that the last whole chunk ended, so that one that was cut by a full disk is
+        // overwritten by the next.
+        file.write_all_at(&copy_of(shared).to_bytes(), written)?;
+        file.write_all_at(payload, written + HEADER_BYTES as u64)?;
         head.spilled_bytes.store(written + size, Ordering::Relaxed);
         Ok(())
     }

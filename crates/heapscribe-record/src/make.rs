@@ -4,7 +4,7 @@
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_int, c_ulong};
 use core::ptr::NonNull;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use heapscribe_wire::chunk::{LOG_FILE_BYTES, PAYLOADS_OFFSET};
 use heapscribe_wire::head::{self, HEAD_FILE_BYTES, SharedHead, stage, state};
@@ -21,7 +21,7 @@ use crate::lock::Lock;
 use crate::log::Log;
 use crate::program::{self, IDENTITY};
 use crate::session::Session;
-use crate::shared::SharedFile;
+use crate::shared::{SharedFile, windows_of};
 use crate::sys::{self, Errno, File, Open};
 use crate::thread::Threads;
 use crate::{clock, fork, memory, modules, session_path};
@@ -70,9 +70,15 @@ pub(crate) fn session(is_child: bool, place: NonNull<Session>) -> Result<(), Ref
     let base = open_base()?;
     let plan = read_plan(&base)?;
     let heap = program::heap().ok_or(Refusal::Heap)?;
+    if let Some(loader) = program::loader() {
+        clock::find(loader);
+    }
     let created_mono_ns = clock::monotonic_ns();
     files(&base, &plan, heap.is_glibc, created_mono_ns, place).map_err(|e| {
-        tell(&base, &plan, e);
+        // Not in a forked child: what is descriptor 2 of a daemon is not for messages any more.
+        if !is_child {
+            tell(&base, &plan, e);
+        }
         Refusal::Files(e)
     })?;
     // SAFETY: `files` has written it.
@@ -143,8 +149,8 @@ fn read_plan(base: &File) -> Result<Plan, Refusal> {
     }
 }
 
-/// How many bytes of each file are mapped: all of them, or less where the program's address space or the
-/// size of its files is limited.
+/// How large each file may become: less where the program's address space or the size of its files is
+/// limited.
 struct Sizes {
     defs: usize,
     live: usize,
@@ -175,11 +181,11 @@ fn files(base: &File, plan: &Plan, is_glibc: bool, created: u64, place: NonNull<
         return Err(Errno::ENOMEM);
     }
     let dir = make_directory(base, created)?;
-    let defs = SharedFile::create(&dir, c"defs", sizes.defs, sizes.defs)?;
-    let live = SharedFile::create(&dir, c"live", sizes.live, sizes.live)?;
-    let log = SharedFile::create(&dir, c"log", sizes.log, sizes.log)?;
+    let file = |name, bytes| SharedFile::create(&dir, name, bytes, windows(bytes)?);
+    let (defs, live, log) =
+        (file(c"defs", sizes.defs)?, file(c"live", sizes.live)?, file(c"log", sizes.log)?);
     // The head last: it is by the head that others find the session.
-    let head = SharedFile::create(&dir, c"head", HEAD_FILE_BYTES, HEAD_FILE_BYTES)?;
+    let head = file(c"head", HEAD_FILE_BYTES)?;
     head.provide(0, HEAD_FILE_BYTES)?;
     let granule_shift = if is_glibc { GRANULE_SHIFT_GLIBC } else { GRANULE_SHIFT_OTHER };
     // SAFETY: the head's pages are there for the life of the process and zero, which is a valid head;
@@ -204,6 +210,15 @@ fn files(base: &File, plan: &Plan, is_glibc: bool, created: u64, place: NonNull<
     // SAFETY: the place is new memory for a session.
     unsafe { place.write(session) };
     Ok(())
+}
+
+/// Room for the addresses of a file's windows.
+fn windows(file_bytes: usize) -> sys::Result<&'static [AtomicUsize]> {
+    let count = windows_of(file_bytes);
+    // SAFETY: only the thread that makes the session takes memory now.
+    let place = unsafe { memory::alloc(count * size_of::<AtomicUsize>()) }.ok_or(Errno::ENOMEM)?;
+    // SAFETY: zeroed memory for so many words, for the life of the process.
+    Ok(unsafe { core::slice::from_raw_parts(place.cast().as_ptr(), count) })
 }
 
 /// `PID.CREATED` in the base directory, which must be new.
@@ -255,7 +270,7 @@ fn describe(session: &Session, is_child: bool, created_mono_ns: u64) {
 }
 
 /// The inode number in `pid:[4026531836]`: a process in a container counts pids of its own.
-fn pid_namespace() -> u64 {
+pub(crate) fn pid_namespace() -> u64 {
     let mut link = [0; 32];
     let len = sys::readlink(c"/proc/self/ns/pid", &mut link).unwrap_or(0);
     let digits = link.iter().take(len).filter(|byte| byte.is_ascii_digit());

@@ -84,7 +84,7 @@ pub(crate) fn end_close(loader: Option<&Loader>, session: Option<&Session>) {
     if let (Some(loader), Some(session)) = (loader, session) {
         check(loader, session);
     }
-    MODULES.closing.fetch_sub(1, Ordering::AcqRel);
+    closed();
 }
 
 /// In a forked child: the calls that were under way in other threads are not here.
@@ -117,11 +117,20 @@ fn is_gone(loader: &Loader, known: &Known) -> bool {
 
 fn begin_generation(session: &Session, held: &Held<'_>) {
     let _ = session.definer.append(&Definition::Unmapped, session.head, held);
+    // Nobody uses the rules while they are forgotten, or adds to them.
+    begin_close();
     MODULES.count.store(0, Ordering::Release);
-    MODULES.generation.fetch_add(1, Ordering::AcqRel);
     if let Some(cache) = program::pc_cache() {
         cache.clear();
     }
+    MODULES.generation.fetch_add(1, Ordering::AcqRel);
+    closed();
+}
+
+/// A child that was forked inside a `dlclose` ends one that it has not begun.
+fn closed() {
+    let one_less = |n: u32| n.checked_sub(1);
+    let _ = MODULES.closing.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less);
 }
 
 /// Names the module of a new code address, if it is not named yet. Called by a walk, without the lock.

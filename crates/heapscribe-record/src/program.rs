@@ -5,13 +5,14 @@
 use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
+use core::ops::Range;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use heapscribe_alloc::system::SystemHeap;
 
 use crate::capture::{PcCache, pc_cache};
 use crate::loader::Loader;
-use crate::memory;
+use crate::{memory, tls};
 
 /// A value that is set once. A second thread that sets it at the same time sets the same.
 struct Once<T> {
@@ -35,12 +36,15 @@ impl<T> Once<T> {
         (self.state.load(Ordering::Acquire) == 2).then(|| unsafe { (*self.value.get()).assume_init_ref() })
     }
 
-    /// Sets the value unless somebody else does. Does not wait for somebody else.
+    /// Sets the value unless somebody else does, which takes a few instructions.
     fn set(&self, value: T) {
         if self.state.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             // SAFETY: only the thread that moved the state from 0 to 1 is here.
             unsafe { (*self.value.get()).write(value) };
             self.state.store(2, Ordering::Release);
+        }
+        while self.state.load(Ordering::Acquire) != 2 {
+            core::hint::spin_loop();
         }
     }
 }
@@ -52,6 +56,31 @@ pub struct Heap {
     pub system: SystemHeap,
     /// It is glibc's own, whose blocks start at least 32 bytes apart.
     pub is_glibc: bool,
+    /// Its functions may call each other through the hooks: musl's calloc calls malloc.
+    pub may_nest: bool,
+    /// The module that its malloc is in.
+    text: Range<usize>,
+}
+
+impl Heap {
+    /// Calls the heap. While the call lasts, calls from the heap's own module are its own.
+    #[inline(always)]
+    pub fn forward<T>(&self, call: impl FnOnce(&SystemHeap) -> T) -> T {
+        if !self.may_nest {
+            return call(&self.system);
+        }
+        let words = tls::words();
+        let before = words.forwards.replace(true);
+        let result = call(&self.system);
+        words.forwards.set(before);
+        result
+    }
+
+    /// Whether a hook was called by the heap itself, serving another hook's call, and not by the program.
+    #[inline(always)]
+    pub fn calls_itself(&self, caller_pc: usize) -> bool {
+        self.may_nest && tls::words().forwards.get() && self.text.contains(&caller_pc)
+    }
 }
 
 static HEAP: Once<Heap> = Once::new();
@@ -76,7 +105,9 @@ fn find_heap() -> Option<&'static Heap> {
     let system = unsafe { SystemHeap::find(|name: &CStr| loader.find_next(name.to_bytes(), own)) }?;
     let malloc = loader.find_text(system.malloc as usize)?;
     let libc = loader.find_anywhere(b"gnu_get_libc_version").and_then(|f| loader.find_text(f as usize));
-    HEAP.set(Heap { system, is_glibc: libc.is_some_and(|libc| libc.start == malloc.start) });
+    let is_glibc = libc.is_some_and(|libc| libc.start == malloc.start);
+    let text = malloc.start..malloc.end;
+    HEAP.set(Heap { system, is_glibc, may_nest: !is_glibc, text });
     HEAP.get()
 }
 

@@ -52,10 +52,12 @@ impl Session {
         clock::ticks(self.clock)
     }
 
-    /// The shared mappings: address and bytes.
-    pub(crate) fn mappings(&self) -> [(*mut u8, usize); 4] {
-        let head = ptr::from_ref(self.head).cast_mut().cast();
-        [(head, HEAD_FILE_BYTES), self.definer.range(), self.live.range(), self.log.range()]
+    /// Hands each shared mapping to `take`: address and bytes.
+    pub(crate) fn for_each_mapping(&self, mut take: impl FnMut(*mut u8, usize)) {
+        take(ptr::from_ref(self.head).cast_mut().cast(), HEAD_FILE_BYTES);
+        for file in [self.definer.file(), self.live.file(), self.log.file()] {
+            file.for_each_mapping(&mut take);
+        }
     }
 }
 
@@ -94,13 +96,24 @@ pub(crate) fn get_or_make() -> Option<&'static Session> {
     }
     let state = state()?;
     match state.compare_exchange(0, MAKING, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) if sys::shares_memory_with_parent() => {
+            // A child of vfork, in its parent's memory: the session would have the wrong process.
+            state.store(0, Ordering::Release);
+            lose_early();
+            None
+        }
         Ok(_) => make(state),
         Err(MAKING) => {
-            EARLY.fetch_add(1, Ordering::Relaxed);
+            lose_early();
             None
         }
         Err(_) => current(),
     }
+}
+
+/// Counts an event for which there is no session yet.
+pub(crate) fn lose_early() {
+    EARLY.fetch_add(1, Ordering::Relaxed);
 }
 
 fn state() -> Option<&'static AtomicU32> {
@@ -120,6 +133,8 @@ fn state() -> Option<&'static AtomicU32> {
 }
 
 fn make(state: &'static AtomicU32) -> Option<&'static Session> {
+    // A handler that jumped away would leave it half made for ever.
+    let _blocked = sys::SignalsBlocked::new();
     let is_child = make::is_forked_child();
     if is_child {
         // SAFETY: a forked child has one thread when it comes here first, and all that was handed out

@@ -6,7 +6,7 @@ use heapscribe_wire::ids::StackId;
 
 use crate::capture::{Context, End, Registers, StackRange, Unwinder, Walk};
 use crate::intern::Frames;
-use crate::loader::ModuleText;
+use crate::loader::{Loader, ModuleText};
 use crate::session::Session;
 use crate::thread::Thread;
 use crate::{modules, program, tls};
@@ -30,18 +30,48 @@ pub(crate) unsafe fn current(registers: Registers, thread: &Thread, session: &Se
         session.head.drop_one(Drop::StackBounds);
         return StackId::UNKNOWN;
     };
+    // A module that is found gone during the walk begins a new generation, in which the others are not
+    // named yet: walked again, and named.
+    let mut generation = modules::generation();
+    for _ in 0..WALKS_MAX {
+        // SAFETY: the caller's registers; the bounds hold the stack pointer.
+        let frames = unsafe { walk(registers, stack, loader, thread, session) };
+        let after = modules::generation();
+        if after == generation {
+            if let Some(reason) = frames.cut {
+                session.head.drop_one(reason);
+            }
+            return match session.interner.find(&frames, generation) {
+                Some(id) => id,
+                None => define(&frames, generation, session),
+            };
+        }
+        generation = after;
+    }
+    session.head.drop_one(Drop::StackTable);
+    StackId::UNKNOWN
+}
+
+const WALKS_MAX: usize = 3;
+
+/// # Safety
+/// * As for [`current`]; `stack` holds the registers' stack pointer.
+#[inline(always)]
+unsafe fn walk<'a>(
+    registers: Registers,
+    stack: StackRange,
+    loader: &Loader,
+    thread: &'a Thread,
+    session: &Session,
+) -> Frames<'a> {
     let cache = if modules::is_closing() { None } else { program::pc_cache() };
     let unwinder = Unwinder { loader, cache };
     // SAFETY: the thread's own room for frames, used by one hook at a time.
     let room = unsafe { &mut *thread.frames.get() };
-    // SAFETY: the caller's registers; the bounds hold the stack pointer.
+    // SAFETY: the caller's contract.
     let walk = unsafe { unwinder.walk(&mut Announcing(session), registers, stack, room) };
-    let cut = cut(&walk);
-    if let Some(reason) = cut {
-        session.head.drop_one(reason);
-    }
     let pcs = room.get(..walk.frames).unwrap_or_default();
-    intern(&Frames { pcs, guessed_from: walk.guessed_from.unwrap_or(usize::MAX), cut }, session)
+    Frames { pcs, guessed_from: walk.guessed_from.unwrap_or(usize::MAX), cut: cut(&walk) }
 }
 
 fn cut(walk: &Walk) -> Option<Drop> {
@@ -54,19 +84,14 @@ fn cut(walk: &Walk) -> Option<Drop> {
     }
 }
 
-#[inline(always)]
-fn intern(frames: &Frames<'_>, session: &Session) -> StackId {
-    match session.interner.find(frames, modules::generation()) {
-        Some(id) => id,
-        None => define(frames, session),
-    }
-}
-
+/// Defines a new stack. When the generation has changed since before the walk, its modules may not be named
+/// in the one that would hold it: it is then unknown, and counted.
 #[cold]
-fn define(frames: &Frames<'_>, session: &Session) -> StackId {
-    let defined = session.lock.hold().and_then(|held| {
-        session.interner.define(frames, modules::generation(), &session.definer, session.head, &held)
-    });
+fn define(frames: &Frames<'_>, generation: u32, session: &Session) -> StackId {
+    let defined =
+        session.lock.hold().filter(|_| modules::generation() == generation).and_then(|held| {
+            session.interner.define(frames, generation, &session.definer, session.head, &held)
+        });
     defined.unwrap_or_else(|| {
         session.head.drop_one(Drop::StackTable);
         StackId::UNKNOWN
@@ -79,9 +104,18 @@ fn define(frames: &Frames<'_>, session: &Session) -> StackId {
 fn bounds(sp: usize, thread: &Thread) -> Option<StackRange> {
     match thread.stack.get() {
         Some(stack) if stack.contains(sp) => Some(stack),
+        Some(stack) if sp < stack.lo && is_first_thread(thread) && stack.hi - sp < GROWTH_BYTES_MAX => {
+            let grown = StackRange { lo: sp & !0xfff, hi: stack.hi };
+            thread.stack.set(Some(grown));
+            Some(grown)
+        }
         _ => ask_for_bounds(sp, thread),
     }
 }
+
+/// The first thread's stack grows downwards as it is used. The kernel maps nothing else this far below its
+/// top (it leaves at least 128 MiB), so an address there needs not to be asked for.
+const GROWTH_BYTES_MAX: usize = 64 << 20;
 
 #[cold]
 fn ask_for_bounds(sp: usize, thread: &Thread) -> Option<StackRange> {

@@ -48,6 +48,8 @@ mod number {
     pub(super) const MUNMAP: usize = 11;
     pub(super) const RT_SIGPROCMASK: usize = 14;
     pub(super) const IOCTL: usize = 16;
+    pub(super) const PWRITE64: usize = 18;
+    pub(super) const MREMAP: usize = 25;
     pub(super) const MADVISE: usize = 28;
     pub(super) const NANOSLEEP: usize = 35;
     pub(super) const GETPID: usize = 39;
@@ -57,9 +59,12 @@ mod number {
     pub(super) const READLINK: usize = 89;
     pub(super) const GETPPID: usize = 110;
     pub(super) const GETEUID: usize = 107;
+    pub(super) const SIGALTSTACK: usize = 131;
     pub(super) const PRCTL: usize = 157;
     pub(super) const GETTID: usize = 186;
     pub(super) const TGKILL: usize = 234;
+    pub(super) const CLOCK_GETTIME: usize = 228;
+    pub(super) const KCMP: usize = 312;
     pub(super) const OPENAT: usize = 257;
     pub(super) const MKDIRAT: usize = 258;
     pub(super) const FALLOCATE: usize = 285;
@@ -103,8 +108,8 @@ pub enum Open {
     ReadWrite,
     /// Create; it must not exist. Mode 0600.
     CreateNew,
-    /// Append, created when missing. Mode 0600.
-    Append,
+    /// Read and write, created when missing. Mode 0600.
+    Create,
     /// A directory, as a base for the `at` calls.
     Directory,
 }
@@ -112,7 +117,6 @@ pub enum Open {
 const O_RDWR: usize = 2;
 const O_CREAT: usize = 0o100;
 const O_EXCL: usize = 0o200;
-const O_APPEND: usize = 0o2000;
 const O_DIRECTORY: usize = 0o200_000;
 const O_NOFOLLOW: usize = 0o400_000;
 const O_CLOEXEC: usize = 0o2_000_000;
@@ -126,7 +130,7 @@ impl Open {
                 Open::ReadFollow => 0,
                 Open::ReadWrite => O_RDWR | O_NOFOLLOW,
                 Open::CreateNew => O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
-                Open::Append => 1 | O_CREAT | O_APPEND | O_NOFOLLOW,
+                Open::Create => O_RDWR | O_CREAT | O_NOFOLLOW,
                 Open::Directory => O_DIRECTORY | O_NOFOLLOW,
             }
     }
@@ -221,11 +225,16 @@ impl File {
         Ok(n)
     }
 
-    /// Writes all of `bytes`.
-    pub fn write_all(&self, mut bytes: &[u8]) -> Result<()> {
+    /// Writes all of `bytes` at `offset`.
+    pub fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> Result<()> {
         while !bytes.is_empty() {
-            match write(self.0, bytes) {
-                Ok(n) => bytes = &bytes[n..],
+            let a = [self.0 as usize, bytes.as_ptr() as usize, bytes.len(), offset as usize, 0, 0];
+            // SAFETY: `bytes` is valid for its length.
+            match unsafe { call(number::PWRITE64, a) } {
+                Ok(n) => {
+                    bytes = bytes.get(n..).unwrap_or_default();
+                    offset += n as u64;
+                }
                 Err(Errno::EINTR) => {}
                 Err(e) => return Err(e),
             }
@@ -297,6 +306,26 @@ pub unsafe fn unmap(at: *mut u8, len_bytes: usize) {
     let _ = unsafe { call(number::MUNMAP, [at as usize, len_bytes, 0, 0, 0, 0]) };
 }
 
+/// Maps the file behind the shared mapping at `page` once more, from that page on and `len_bytes` far, at
+/// an address of the kernel's choice.
+///
+/// # Safety
+/// `page` must be the address of a page of a shared file mapping of ours.
+pub unsafe fn map_again(page: *mut u8, len_bytes: usize) -> Result<*mut u8> {
+    const MREMAP_MAYMOVE: usize = 1;
+    // SAFETY: with an old size of 0 the old mapping stays as it is.
+    unsafe { call(number::MREMAP, [page as usize, 0, len_bytes, MREMAP_MAYMOVE, 0, 0]) }.map(|p| p as *mut u8)
+}
+
+/// Closes part of a mapping.
+///
+/// # Safety
+/// The range must lie in a mapping of ours that nothing uses, page-aligned.
+pub unsafe fn protect_none(at: *mut u8, len_bytes: usize) -> Result<()> {
+    // SAFETY: the caller's contract.
+    unsafe { call(number::MPROTECT, [at as usize, len_bytes, PROT_NONE, 0, 0, 0]) }.map(drop)
+}
+
 /// Opens part of a closed mapping for reading and writing.
 ///
 /// # Safety
@@ -340,6 +369,15 @@ pub fn pid() -> u32 {
 pub fn parent_pid() -> u32 {
     // SAFETY: no arguments.
     unsafe { call(number::GETPPID, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// Whether this process and its parent have one memory, as a child of `vfork` has. False when the kernel
+/// will not say.
+pub fn shares_memory_with_parent() -> bool {
+    const KCMP_VM: usize = 1;
+    // SAFETY: plain integers.
+    let r = unsafe { call(number::KCMP, [pid() as usize, parent_pid() as usize, KCMP_VM, 0, 0, 0]) };
+    r == Ok(0)
 }
 
 /// This thread.
@@ -396,6 +434,24 @@ pub fn working_directory(into: &mut [u8]) -> Result<usize> {
     let a = [into.as_mut_ptr() as usize, into.len(), 0, 0, 0, 0];
     // SAFETY: `into` is valid for its length.
     unsafe { call(number::GETCWD, a) }.map(|n| n.saturating_sub(1))
+}
+
+/// Whether the calling thread is in a signal handler on its alternate stack. True when the kernel will
+/// not say.
+pub fn is_on_alternate_stack() -> bool {
+    const SS_ONSTACK: u64 = 1;
+    let mut stack = [0u64; 3]; // struct stack_t: pointer, flags (and padding), size
+    // SAFETY: `stack` is as large as the kernel's structure.
+    let r = unsafe { call(number::SIGALTSTACK, [0, stack.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    r.is_err() || stack[1] & SS_ONSTACK != 0
+}
+
+/// A clock's time in ns, asked of the kernel itself.
+pub fn clock_ns(clock: i32) -> u64 {
+    let mut t = [0u64; 2];
+    // SAFETY: `t` is a struct timespec.
+    let _ = unsafe { call(number::CLOCK_GETTIME, [clock as usize, t.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    t[0] * 1_000_000_000 + t[1]
 }
 
 /// A resource limit of this process (the soft one), `u64::MAX` for none.

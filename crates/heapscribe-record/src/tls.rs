@@ -17,9 +17,9 @@ core::arch::global_asm!(
     ".globl heapscribe_thread_words",
     ".hidden heapscribe_thread_words",
     ".type heapscribe_thread_words,@object",
-    ".size heapscribe_thread_words,16",
+    ".size heapscribe_thread_words,32",
     "heapscribe_thread_words:",
-    ".zero 16",
+    ".zero 32",
     ".previous",
 );
 
@@ -28,6 +28,7 @@ core::arch::global_asm!(
 /// ```text
 ///   0  thread   its state, null before its first event
 ///   8  inside   stack pointer of the hook that is in the recorder, 0 when none is
+///  16  forwards 1 while a hook's call is in a heap that calls its own functions through the hooks
 /// ```
 #[repr(C)]
 #[derive(Debug)]
@@ -36,9 +37,12 @@ pub(crate) struct Words {
     pub thread: Cell<*const Thread>,
     /// Stack pointer of the hook that is in the recorder.
     pub inside: Cell<usize>,
+    /// Whether a call is in a heap that calls its own functions through the hooks.
+    pub forwards: Cell<bool>,
+    reserved: u64,
 }
 
-const _: () = assert!(size_of::<Words>() == 16);
+const _: () = assert!(size_of::<Words>() == 32);
 
 /// This thread's words.
 #[inline(always)]

@@ -2,18 +2,18 @@
 //! used, and what was dropped, by reason.
 //!
 //! ```text
-//!      0  magic u64            8  abi u32           12  state u32 (0 being made, 1 recording, 2 refused)
+//!      0  magic u64            8  abi u32           12  state u32 (0 being made, 1 recording)
 //!     16  pid u32             20  parent pid u32    24  stage u32: 0 exec'd image, 1 forked child
 //!     28  clock u32 (kind)    32  clock shift u32   36  live granule shift u32
 //!     40  created mono ns     48  created real ns   56  created ticks
 //!     64  defs committed u64  72  chunks in use u32 76  threads so far u32
 //!     80  live units in use   84  drainer heartbeat u32 (the drainer's only word)
-//!     88  parent's created mono ns (0 when the parent was not recorded)
-//!     96  spilled bytes u64  104  peak memory of the recorder itself u64
+//!     88  created mono ns of the process that forked this one, 0 for an exec'd image
+//!     96  spilled bytes u64  104  private memory that the recorder has mapped u64
 //!    112  pid namespace u64: its inode number, in which `pid` counts; 0 when not known
 //!    128  drops: a u64 counter for each reason, 32 of them
 //!    512  executable: u32 length, bytes        at most NAME_BYTES_MAX each
-//!   4620  command line: u32 length, bytes with NUL between the arguments
+//!   4612  command line: u32 length, bytes with NUL between the arguments
 //! ```
 
 use core::mem::offset_of;

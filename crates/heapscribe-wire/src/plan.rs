@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   0 magic u64   8 abi u32   12 drainer pid u32   16 clock kind u32   20 when full u32
-//!  24 log chunks u32          28 reserved          32 spill limit bytes u64
+//!  24 log chunks u32          28 reserved          32 spill limit bytes u64   40 pid namespace u64
 //! ```
 
 use crate::ABI_VERSION;
@@ -34,6 +34,8 @@ pub enum WhenFull {
 pub struct Plan {
     /// Process that drains the log; 0 for none.
     pub drainer_pid: u32,
+    /// Inode number of the pid namespace in which that process has that number; 0 when not known.
+    pub pid_namespace: u64,
     /// Clock to use.
     pub clock: ClockKind,
     /// What to do when the log is full.
@@ -48,6 +50,7 @@ impl Default for Plan {
     fn default() -> Self {
         Plan {
             drainer_pid: 0,
+            pid_namespace: 0,
             clock: ClockKind::Monotonic,
             when_full: WhenFull::Wait,
             log_chunks: 64,
@@ -69,6 +72,7 @@ impl Plan {
             out[8 + 4 * i..12 + 4 * i].copy_from_slice(&word.to_le_bytes());
         }
         out[32..40].copy_from_slice(&self.spill_limit_bytes.to_le_bytes());
+        out[40..48].copy_from_slice(&self.pid_namespace.to_le_bytes());
         out
     }
 
@@ -81,6 +85,7 @@ impl Plan {
         }
         Some(Plan {
             drainer_pid: u32_at(12),
+            pid_namespace: u64_at(40),
             clock: if u32_at(16) == ClockKind::Tsc as u32 { ClockKind::Tsc } else { ClockKind::Monotonic },
             when_full: if u32_at(20) == WhenFull::Drop as u32 { WhenFull::Drop } else { WhenFull::Wait },
             log_chunks: u32_at(24),
@@ -97,6 +102,7 @@ mod tests {
     fn round_trip_and_refusal() {
         let plan = Plan {
             drainer_pid: 5,
+            pid_namespace: 1 << 33,
             clock: ClockKind::Tsc,
             when_full: WhenFull::Drop,
             log_chunks: 9,

@@ -119,6 +119,8 @@ pub(crate) enum Manner {
     Careful,
     /// Believes all of the header that it saw sealed, without a second look.
     OneLook,
+    /// As `OneLook`; and frees only what its header still says.
+    Compares,
     /// Stores `free` before it has zeroed `committed`.
     FreesFirst,
     /// Does not zero `committed`.
@@ -154,9 +156,12 @@ impl Drainer {
                 continue;
             }
             let second = Read::Running.header(&chunk.header);
-            let header = if self.manner == Manner::OneLook { first } else { second };
+            let one_look = matches!(self.manner, Manner::OneLook | Manner::Compares);
+            let header = if one_look { first } else { second };
             self.take(chunk, header, Read::Running);
-            self.free(chunk);
+            if self.manner != Manner::Compares || Read::Running.header(&chunk.header) == header {
+                self.free(chunk);
+            }
         }
     }
 

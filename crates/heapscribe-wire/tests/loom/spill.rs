@@ -103,6 +103,13 @@ fn a_drainer_that_claims_its_chunks_may_come_back() {
 /// The drainer stores `free` into a chunk that by now is a thread's again.
 #[test]
 #[should_panic]
-fn as_written_a_drainer_that_comes_back_does_harm() {
+fn a_drainer_that_only_stores_may_not_come_back() {
     explore("comes back", 4, || drainer_comes_back(Manner::Careful));
+}
+
+/// Both take what was sealed; and between the comparison and the store the chunk may change hands.
+#[test]
+#[should_panic]
+fn as_written_a_drainer_that_compares_and_comes_back_does_harm() {
+    explore("compares and comes back", 4, || drainer_comes_back(Manner::Compares));
 }

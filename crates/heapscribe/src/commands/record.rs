@@ -61,6 +61,7 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
 fn plan(args: &RecordArgs) -> Plan {
     Plan {
         drainer_pid: std::process::id(),
+        pid_namespace: drain::own_namespace(),
         clock: drain::clock_kind(),
         when_full: match args.when_full {
             cli::WhenFull::Wait => WhenFull::Wait,
@@ -129,18 +130,14 @@ fn follow(
             ended => ended,
         };
         drain.pass();
-        if status.is_none() && ended.is_some() {
-            status = ended;
-            if drain.living() > 0 && !args.no_wait {
-                let rest = drain.living();
-                message::note(&format!(
-                    "the program has ended; {rest} processes that it started go on and are recorded"
-                ));
-                message::hint("Ctrl-C stops waiting for them, --no-wait does not wait at all");
-            }
-        }
-        if status.is_some() && (args.no_wait || drain.living() == 0) {
+        let has_just_ended = status.is_none() && ended.is_some();
+        status = ended;
+        if status.is_some() && (args.no_wait || !drain.is_awaited()) {
             return Ok(status);
+        }
+        if has_just_ended {
+            message::note("the program has ended; processes that it started go on and are recorded");
+            message::hint("Ctrl-C stops waiting for them, --no-wait does not wait at all");
         }
         let stop = signals.pass_on(status.is_none().then(|| child.id()));
         if status.is_some() && stop {

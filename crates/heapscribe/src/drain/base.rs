@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use heapscribe_wire::head::ClockKind;
-use heapscribe_wire::plan::{FILE_NAME, Plan};
+use heapscribe_wire::plan::{FILE_NAME, Plan, SESSION_VARIABLE};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::message::{self, Problem};
@@ -119,6 +119,21 @@ pub(crate) fn sessions(base: &Path) -> impl Iterator<Item = (u32, u64)> + use<> 
         let name = entry.file_name();
         let (pid, created) = name.to_str()?.split_once('.')?;
         Some((pid.parse().ok()?, created.parse().ok()?))
+    })
+}
+
+/// Processes of this user that were told to record into `base`, by their environment: one that has just
+/// been forked has no session until its first allocation.
+pub(crate) fn has_users(base: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    let wanted = [SESSION_VARIABLE.as_bytes(), b"=", base.as_os_str().as_bytes()].concat();
+    let own = std::process::id().to_string();
+    fs::read_dir("/proc").into_iter().flatten().flatten().any(|entry| {
+        let name = entry.file_name();
+        let is_other = name.as_bytes().iter().all(u8::is_ascii_digit) && name.as_bytes() != own.as_bytes();
+        is_other
+            && fs::read(entry.path().join("environ"))
+                .is_ok_and(|environment| environment.split(|&b| b == 0).any(|variable| variable == wanted))
     })
 }
 

@@ -63,6 +63,11 @@ fn namespace_of(process: &str) -> Option<u64> {
     link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()
 }
 
+/// The inode number of our own pid namespace; 0 when it is not known.
+pub(crate) fn own_namespace() -> u64 {
+    namespace_of("self").unwrap_or(0)
+}
+
 /// The pid here of the process that has `pid` in another namespace (a container's): found by asking all.
 fn host_pid(namespace: u64, pid: u32) -> Option<u32> {
     let names =

@@ -20,7 +20,7 @@ use anyhow::Result;
 use heapscribe_trace::model::{HowEnded, SessionEnd, SessionInfo};
 
 pub(crate) use base::{Base, check_owner, clock_kind, has_sessions, monotonic_ns, remove_base};
-pub(crate) use liveness::Alive;
+pub(crate) use liveness::{Alive, own_namespace};
 use session::Session;
 use sink::Sink;
 pub(crate) use summary::Summary;
@@ -59,7 +59,7 @@ impl Drain {
         for session in self.sessions.values_mut() {
             busy |= session.drain(&mut self.sink, &mut self.summary);
             if sample {
-                session.sample_memory();
+                session.sample_memory(&mut self.sink);
             }
         }
         let ended: Vec<_> = self
@@ -113,6 +113,11 @@ impl Drain {
     /// How many recorded processes live.
     pub(crate) fn living(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// Whether a process that is to be recorded lives, be it before its first allocation.
+    pub(crate) fn is_awaited(&self) -> bool {
+        !self.sessions.is_empty() || base::has_users(&self.base)
     }
 
     /// Whether a session of process `pid` was ever seen.

@@ -1,5 +1,6 @@
 //! One session being drained: the four files of one process image, read by copies.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -47,10 +48,11 @@ pub(super) struct Session {
     chunk: Vec<u8>,
 }
 
-/// A file of a session: no symlink, since other programs of the user may write there.
+/// A file of a session: no symlink and no pipe, since other programs of the user may write there.
 fn open(path: &Path, write: bool) -> Option<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC).bits() as i32;
-    OpenOptions::new().read(true).write(write).custom_flags(flags).open(path).ok()
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
+    let file = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path).ok()?;
+    file.metadata().is_ok_and(|meta| meta.is_file()).then_some(file)
 }
 
 impl Session {
@@ -127,7 +129,13 @@ impl Session {
         self.take_definitions(process, sink);
         for (index, header) in &sealed {
             self.take_chunk(process, *index, header, sink, summary);
-            self.free(*index);
+        }
+        if !sealed.is_empty() {
+            // Into the file before the chunks are handed back: should we be killed, they are there or here.
+            sink.flush();
+        }
+        for (index, header) in &sealed {
+            self.free(*index, header);
         }
         !sealed.is_empty()
     }
@@ -143,13 +151,26 @@ impl Session {
         let in_use = read_head(&self.head, |head| head.chunks_in_use).unwrap_or(0) as usize;
         let mut bytes = vec![0; in_use.min(CHUNKS_MAX) * HEADER_BYTES];
         let n = read_up_to(&self.log, &mut bytes, header_offset(0) as u64);
-        let headers =
-            bytes[..n].chunks_exact(HEADER_BYTES).filter_map(|b| Some(Header::parse(b.try_into().ok()?)));
-        let mut picked: Vec<_> = headers.enumerate().filter(|(_, header)| wanted(header)).collect();
+        let headers = bytes[..n]
+            .chunks_exact(HEADER_BYTES)
+            .map(|b| b.try_into().map_or_else(|_| Header::default(), Header::parse));
+        let picked: Vec<_> =
+            headers.enumerate().filter(|(_, header)| wanted(header)).map(|(i, _)| i).collect();
+        // One copy may hold a new state beside older fields: nothing orders the words of a copy. Looked at
+        // again after the state was seen, all that was stored before it is there.
+        fence(Ordering::SeqCst);
+        let mut picked: Vec<_> =
+            picked.into_iter().map(|i| (i, self.header(i))).filter(|(_, h)| wanted(h)).collect();
         picked.sort_by_key(|(_, header)| (header.thread, header.sequence));
         // What the headers say was committed is to be read after them, also by processors that reorder.
         fence(Ordering::SeqCst);
         picked
+    }
+
+    fn header(&self, index: usize) -> Header {
+        let mut bytes = [0; HEADER_BYTES];
+        read_up_to(&self.log, &mut bytes, header_offset(index) as u64);
+        Header::parse(&bytes)
     }
 
     fn take_definitions(&mut self, process: ProcessIndex, sink: &mut Sink) {
@@ -209,38 +230,60 @@ impl Session {
         self.has_calls |= sums.calls.iter().any(|&n| n > 0);
         summary.add(&sums);
         if sums.cut_bytes > 0 {
+            summary.damaged_bytes += u64::from(sums.cut_bytes);
             self.note(format!("{} bytes of a chunk of thread {} are no events", sums.cut_bytes, info.thread));
         }
     }
 
-    /// Hands a chunk back: first what would be read again, then the state.
-    fn free(&self, index: usize) {
-        let header = header_offset(index);
-        let _ = self.log.write_at(&0u32.to_le_bytes(), (header + COMMITTED_OFFSET) as u64);
+    /// Hands a chunk back: first what would be read again, then the state. Not when it is another than the
+    /// one that was read: the process may have taken us for gone and written it out itself.
+    fn free(&self, index: usize, read: &Header) {
+        let offset = header_offset(index);
+        if self.header(index) != *read {
+            return;
+        }
+        let _ = self.log.write_at(&0u32.to_le_bytes(), (offset + COMMITTED_OFFSET) as u64);
         fence(Ordering::SeqCst);
-        let _ = self.log.write_at(&(State::Free as u32).to_le_bytes(), (header + STATE_OFFSET) as u64);
+        let _ = self.log.write_at(&(State::Free as u32).to_le_bytes(), (offset + STATE_OFFSET) as u64);
     }
 
-    /// Takes what threads wrote out themselves while nobody drained them.
-    fn take_spilled(&mut self, process: ProcessIndex, sink: &mut Sink, summary: &mut Summary) {
-        let Some(mut spill) = open(&self.directory.join("spill"), false) else { return };
+    /// Takes what threads wrote out themselves while nobody drained them. Which chunks these were.
+    fn take_spilled(
+        &mut self,
+        process: ProcessIndex,
+        sink: &mut Sink,
+        summary: &mut Summary,
+    ) -> BTreeSet<(u32, u64)> {
+        let mut taken = BTreeSet::new();
+        let Some(mut spill) = open(&self.directory.join("spill"), false) else { return taken };
         let mut header = [0; HEADER_BYTES];
         while spill.read_exact(&mut header).is_ok() {
             let header = Header::parse(&header);
             let Some(len) = header.payload_bytes() else {
-                return self.note("what was written out by the process itself is damaged".to_owned());
+                self.note("what was written out by the process itself is damaged".to_owned());
+                break;
             };
             let mut payload = vec![0; len];
-            let whole = spill.read_exact(&mut payload).is_ok();
-            if !whole {
-                return self.note("the last chunk that the process itself wrote out is cut".to_owned());
+            if spill.read_exact(&mut payload).is_err() {
+                self.note("the last chunk that the process itself wrote out is cut".to_owned());
+                break;
             }
             self.write_chunk(process, &header, &payload, sink, summary);
+            taken.insert((header.thread, header.sequence));
         }
+        taken
     }
 
-    pub(super) fn sample_memory(&mut self) {
+    /// Samples its memory; now and then what was sampled goes into the trace.
+    pub(super) fn sample_memory(&mut self, sink: &mut Sink) {
+        const SAMPLES_KEPT: usize = 500;
         self.samples.extend(self.memory.sample());
+        if self.samples.len() >= SAMPLES_KEPT
+            && let Some(process) = self.process
+        {
+            let samples = std::mem::take(&mut self.samples);
+            sink.write(|writer, out| writer.memory(process, &samples, out));
+        }
     }
 
     fn note(&mut self, note: String) {
@@ -252,10 +295,14 @@ impl Session {
 
     /// Takes all that is left, and tells how the image ended.
     pub(super) fn end(mut self, how: HowEnded, sink: &mut Sink, summary: &mut Summary) {
-        self.drain(sink, summary);
         let process = self.process(sink, summary);
-        self.take_spilled(process, sink, summary);
-        let open = self.chunks(|header| header.state != State::Free as u32 && header.committed > 0);
+        // The order of a thread's chunks: what was written out is older than what is still in the log.
+        self.take_definitions(process, sink);
+        let spilled = self.take_spilled(process, sink, summary);
+        self.drain(sink, summary);
+        // A thread killed while it wrote a chunk out has left it in both places.
+        let is_new = |h: &Header| !spilled.contains(&(h.thread, h.sequence));
+        let open = self.chunks(|h| h.state != State::Free as u32 && h.committed > 0 && is_new(h));
         self.take_definitions(process, sink);
         for (index, header) in &open {
             self.take_chunk(process, *index, header, sink, summary);
@@ -305,7 +352,7 @@ fn process_info(head: &Head<'_>) -> ProcessInfo {
         } else {
             ClockKind::Monotonic
         },
-        clock_shift: head.clock_shift,
+        clock_shift: head.clock_shift.min(31), // more is no shift of a clock, and no reader takes it
         exe: head.exe.to_vec(),
         command: arguments.split(|&b| b == 0).map(<[u8]>::to_vec).collect(),
     }

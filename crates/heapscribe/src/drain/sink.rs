@@ -2,7 +2,7 @@
 //! told once, and the drainer goes on emptying the sessions, so that no program waits for a disk.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
@@ -20,6 +20,8 @@ pub(crate) struct Sink {
     path: String,
     writer: Writer,
     buffer: Vec<u8>,
+    /// Where blocks end in the buffer.
+    ends: Vec<usize>,
     /// Bytes that are in the file.
     written: u64,
     failure: Option<String>,
@@ -37,7 +39,8 @@ impl Sink {
         let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
         writer.start(info, &mut buffer);
         let path = path.display().to_string();
-        let mut sink = Sink { file, path, writer, buffer, written: 0, failure: None };
+        let mut sink =
+            Sink { file, path, writer, ends: vec![buffer.len()], buffer, written: 0, failure: None };
         sink.flush();
         Ok(sink)
     }
@@ -45,6 +48,7 @@ impl Sink {
     /// Writes blocks.
     pub(crate) fn write<T>(&mut self, blocks: impl FnOnce(&mut Writer, &mut Vec<u8>) -> T) -> T {
         let result = blocks(&mut self.writer, &mut self.buffer);
+        self.ends.push(self.buffer.len());
         if self.buffer.len() >= BUFFER_BYTES {
             self.flush();
         }
@@ -54,17 +58,21 @@ impl Sink {
     /// Brings what was gathered into the file.
     pub(crate) fn flush(&mut self) {
         if self.failure.is_none()
-            && let Err(e) = self.file.write_all(&self.buffer)
+            && let Err((n, e)) = write_counted(&mut self.file, &self.buffer)
         {
             // What follows the last whole block would only be named as damage by a reader.
+            let whole = self.ends.iter().rev().find(|&&end| end <= n).map_or(0, |&end| end);
+            self.written += whole as u64;
             let _ = self.file.set_len(self.written);
             let what = format!("the trace {} ends at byte {}: {e}", self.path, self.written);
             message::trouble(&what);
             message::hint("the program goes on; what was written so far can be read");
             self.failure = Some(what);
+        } else if self.failure.is_none() {
+            self.written += self.buffer.len() as u64;
         }
-        self.written += if self.failure.is_none() { self.buffer.len() as u64 } else { 0 };
         self.buffer.clear();
+        self.ends.clear();
     }
 
     /// Ends the trace; what went wrong, if anything.
@@ -79,4 +87,18 @@ impl Sink {
     pub(crate) fn bytes(&self) -> u64 {
         self.written
     }
+}
+
+/// Writes all of `bytes`; when that fails, how many got there.
+fn write_counted(file: &mut File, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
+    let mut n = 0;
+    while n < bytes.len() {
+        match file.write(&bytes[n..]) {
+            Ok(0) => return Err((n, io::ErrorKind::WriteZero.into())),
+            Ok(k) => n += k,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err((n, e)),
+        }
+    }
+    Ok(())
 }

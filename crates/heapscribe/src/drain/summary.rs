@@ -30,6 +30,8 @@ pub(crate) struct Summary {
     pub(crate) left_bytes: i64,
     /// Drops by reason.
     pub(crate) drops: [u64; DROP_COUNTERS],
+    /// Bytes of logs that were no events.
+    pub(crate) damaged_bytes: u64,
     /// Bytes of the trace.
     pub(crate) trace_bytes: u64,
 }

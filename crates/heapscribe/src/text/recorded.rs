@@ -29,6 +29,9 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool) -> String {
         number::count(s.left_blocks.max(0).unsigned_abs())
     ));
     lines.push(format!("dropped: {} events{}", number::count(s.lost_events()), reasons(s)));
+    if s.damaged_bytes > 0 {
+        lines.push(format!("damaged: {} of the log were no events", number::bytes(s.damaged_bytes)));
+    }
     lines.push(format!(
         "trace: {}, {}{}",
         trace.display(),

@@ -150,8 +150,9 @@ typedef void (*plain_free)(void *);
 static void other_frees(void) {
     sized_free f1 = (sized_free)dlsym(RTLD_DEFAULT, "free_sized");
     aligned_free f2 = (aligned_free)dlsym(RTLD_DEFAULT, "free_aligned_sized");
-    plain_free f3 = (plain_free)dlsym(RTLD_DEFAULT, "cfree");
-#ifdef __GLIBC__
+    plain_free f3 = NULL;
+#if defined(__GLIBC__) && !defined(OTHER_HEAP)
+    f3 = (plain_free)dlsym(RTLD_DEFAULT, "cfree");
     if (!f3) f3 = (plain_free)dlvsym(RTLD_DEFAULT, "cfree", "GLIBC_2.2.5");
 #endif
     mallocs += 2; aligneds++; frees += 3;

@@ -127,6 +127,10 @@ struct Own {
 }
 
 impl Own {
+    fn is_own(&self, process: u64, event: &Value) -> bool {
+        self.stacks.get(&(process, event["stack"].as_u64().unwrap())) == Some(&true)
+    }
+
     fn line(&mut self, line: &Value) {
         let process = line["process"].as_u64().unwrap_or(0);
         match line["type"].as_str().unwrap() {
@@ -140,10 +144,8 @@ impl Own {
                 self.stacks.insert((process, line["stack"].as_u64().unwrap()), is_own);
             }
             "unknown_free" | "unknown_realloc" => self.calls.add(line["call"].as_str().unwrap()),
-            "alloc" | "free" | "realloc" | "failed" => {
-                if self.stacks.get(&(process, line["stack"].as_u64().unwrap())) == Some(&true) {
-                    self.calls.add(line["call"].as_str().unwrap());
-                }
+            "alloc" | "free" | "realloc" | "failed" if self.is_own(process, line) => {
+                self.calls.add(line["call"].as_str().unwrap());
             }
             _ => {}
         }
