@@ -1,0 +1,193 @@
+//! Files: opened for a moment, closed when dropped.
+#![allow(unsafe_code)]
+
+use core::ffi::CStr;
+
+use super::memory::{MAP_NORESERVE, MAP_SHARED, PROT_NONE};
+use super::{Errno, Result, call, number};
+
+/// An open file that is closed when dropped, so that no descriptor of ours outlives a slow path: programs
+/// close all descriptors, and reuse their numbers.
+#[derive(Debug)]
+pub struct File(i32);
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: plain integers; the descriptor is ours.
+        let _ = unsafe { call(number::CLOSE, [self.0 as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// How a file is opened. All are close-on-exec and refuse a symlink as the last component.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Open {
+    /// Read an existing file.
+    Read,
+    /// Read, following symlinks: for `/proc/self/exe` and the like, where the kernel makes the links.
+    ReadFollow,
+    /// Read and write an existing file.
+    ReadWrite,
+    /// Create; it must not exist. Mode 0600.
+    CreateNew,
+    /// Read and write, created when missing. Mode 0600.
+    Create,
+    /// A directory, as a base for the `at` calls.
+    Directory,
+}
+
+const O_RDWR: usize = 2;
+const O_CREAT: usize = 0o100;
+const O_EXCL: usize = 0o200;
+const O_DIRECTORY: usize = 0o200_000;
+const O_NOFOLLOW: usize = 0o400_000;
+const O_CLOEXEC: usize = 0o2_000_000;
+const AT_FDCWD: i32 = -100;
+
+impl Open {
+    const fn flags(self) -> usize {
+        O_CLOEXEC
+            | match self {
+                Open::Read => O_NOFOLLOW,
+                Open::ReadFollow => 0,
+                Open::ReadWrite => O_RDWR | O_NOFOLLOW,
+                Open::CreateNew => O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+                Open::Create => O_RDWR | O_CREAT | O_NOFOLLOW,
+                Open::Directory => O_DIRECTORY | O_NOFOLLOW,
+            }
+    }
+}
+
+/// What `fstat` says, as far as it is of use here.
+#[derive(Clone, Copy, Debug)]
+pub struct Stat {
+    /// Device and inode: the identity of the file.
+    pub identity: (u64, u64),
+    /// Type and permission bits.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Size in bytes.
+    pub size_bytes: u64,
+}
+
+impl File {
+    /// Opens `path`, relative to the working directory.
+    pub fn open(path: &CStr, how: Open) -> Result<File> {
+        Self::open_from(AT_FDCWD, path, how)
+    }
+
+    /// Opens `name` in this directory.
+    pub fn open_at(&self, name: &CStr, how: Open) -> Result<File> {
+        Self::open_from(self.0, name, how)
+    }
+
+    fn open_from(dir: i32, path: &CStr, how: Open) -> Result<File> {
+        let a = [dir as isize as usize, path.as_ptr() as usize, how.flags(), 0o600, 0, 0];
+        // SAFETY: `path` is a C string that lives through the call.
+        let fd = unsafe { call(number::OPENAT, a) }?;
+        Ok(File(fd as i32))
+    }
+
+    /// Makes directory `name` in this one, mode 0700. `EEXIST` when there is anything of that name.
+    pub fn mkdir_at(&self, name: &CStr) -> Result<()> {
+        // SAFETY: `name` is a C string that lives through the call.
+        unsafe { call(number::MKDIRAT, [self.0 as usize, name.as_ptr() as usize, 0o700, 0, 0, 0]) }.map(drop)
+    }
+
+    /// Identity, mode, owner and size.
+    pub fn stat(&self) -> Result<Stat> {
+        let mut raw = [0u64; 18]; // struct stat is 144 bytes on x86_64
+        // SAFETY: `raw` is as large as the kernel's struct stat.
+        unsafe { call(number::FSTAT, [self.0 as usize, raw.as_mut_ptr() as usize, 0, 0, 0, 0]) }?;
+        // st_dev 0, st_ino 8, st_nlink 16, st_mode 24 (u32), st_uid 28 (u32), st_size 48
+        Ok(Stat {
+            identity: (raw[0], raw[1]),
+            mode: raw[3] as u32,
+            uid: (raw[3] >> 32) as u32,
+            size_bytes: raw[6],
+        })
+    }
+
+    /// Sets the size; a sparse file when it grows. The caller keeps below [`file_size_limit`], or the
+    /// kernel sends SIGXFSZ.
+    pub fn truncate(&self, size_bytes: u64) -> Result<()> {
+        // SAFETY: plain integers.
+        unsafe { call(number::FTRUNCATE, [self.0 as usize, size_bytes as usize, 0, 0, 0, 0]) }.map(drop)
+    }
+
+    /// Allocates the pages of a range without changing what is in them.
+    pub fn allocate(&self, offset: u64, len_bytes: u64) -> Result<()> {
+        let a = [self.0 as usize, 0, offset as usize, len_bytes as usize, 0, 0];
+        // SAFETY: plain integers.
+        unsafe { call(number::FALLOCATE, a) }.map(drop)
+    }
+
+    /// Reads once, at the file's position. 0 at the end.
+    pub fn read(&self, into: &mut [u8]) -> Result<usize> {
+        loop {
+            let a = [self.0 as usize, into.as_mut_ptr() as usize, into.len(), 0, 0, 0];
+            // SAFETY: `into` is valid for its length.
+            match unsafe { call(number::READ, a) } {
+                Err(Errno::EINTR) => {}
+                r => return r,
+            }
+        }
+    }
+
+    /// Reads until `into` is full or the file ends; how much was read.
+    pub fn read_full(&self, into: &mut [u8]) -> Result<usize> {
+        let mut n = 0;
+        while n < into.len() {
+            match self.read(&mut into[n..])? {
+                0 => break,
+                k => n += k,
+            }
+        }
+        Ok(n)
+    }
+
+    /// Writes all of `bytes` at `offset`.
+    pub fn write_all_at(&self, mut bytes: &[u8], mut offset: u64) -> Result<()> {
+        while !bytes.is_empty() {
+            let a = [self.0 as usize, bytes.as_ptr() as usize, bytes.len(), offset as usize, 0, 0];
+            // SAFETY: `bytes` is valid for its length.
+            match unsafe { call(number::PWRITE64, a) } {
+                Ok(n) => {
+                    bytes = bytes.get(n..).unwrap_or_default();
+                    offset += n as u64;
+                }
+                Err(Errno::EINTR) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Maps `len_bytes` of the file from its start, shared, without access: [`protect_read_write`] opens
+    /// what is used. Without access, because `mlockall` would otherwise fill all the holes.
+    pub fn map_shared_closed(&self, len_bytes: usize) -> Result<*mut u8> {
+        let a = [0, len_bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, self.0 as usize, 0];
+        // SAFETY: a new mapping, at an address of the kernel's choice.
+        unsafe { call(number::MMAP, a) }.map(|p| p as *mut u8)
+    }
+
+    /// An `ioctl` that takes one structure.
+    ///
+    /// # Safety
+    /// `argument` must be what `request` reads and writes.
+    pub unsafe fn ioctl<T>(&self, request: usize, argument: &mut T) -> Result<usize> {
+        let a = [self.0 as usize, request, core::ptr::from_mut(argument) as usize, 0, 0, 0];
+        // SAFETY: the caller's contract.
+        unsafe { call(number::IOCTL, a) }
+    }
+}
+
+fn write(fd: i32, bytes: &[u8]) -> Result<usize> {
+    // SAFETY: `bytes` is valid for its length.
+    unsafe { call(number::WRITE, [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) }
+}
+
+/// Says something to the person, once, on standard error; whether it got there does not matter.
+pub fn say(message: &[u8]) {
+    let _ = write(2, message);
+}

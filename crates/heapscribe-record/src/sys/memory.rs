@@ -1,0 +1,83 @@
+//! Memory: mappings of our own, their access, and what the kernel is told about them.
+#![allow(unsafe_code)]
+
+use super::{Result, call, number};
+
+pub(super) const PROT_NONE: usize = 0;
+const PROT_READ_WRITE: usize = 3;
+pub(super) const MAP_SHARED: usize = 1;
+const MAP_PRIVATE: usize = 2;
+const MAP_ANONYMOUS: usize = 0x20;
+pub(super) const MAP_NORESERVE: usize = 0x4000;
+
+/// New private zeroed memory.
+pub fn map_private(len_bytes: usize) -> Result<*mut u8> {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    let a = [0, len_bytes, PROT_READ_WRITE, flags, usize::MAX, 0];
+    // SAFETY: a new mapping, at an address of the kernel's choice.
+    unsafe { call(number::MMAP, a) }.map(|p| p as *mut u8)
+}
+
+/// Puts private zeroed memory in the place of whatever is mapped at `at`.
+///
+/// # Safety
+/// `at .. at + len_bytes` must be a range of our own mappings that nothing else uses.
+pub unsafe fn map_private_over(at: *mut u8, len_bytes: usize) -> Result<()> {
+    const MAP_FIXED: usize = 0x10;
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    // SAFETY: the caller's contract.
+    unsafe { call(number::MMAP, [at as usize, len_bytes, PROT_READ_WRITE, flags, usize::MAX, 0]) }.map(drop)
+}
+
+/// Maps the file behind the shared mapping at `page` once more, from that page on and `len_bytes` far, at
+/// an address of the kernel's choice.
+///
+/// # Safety
+/// `page` must be the address of a page of a shared file mapping of ours.
+pub unsafe fn map_again(page: *mut u8, len_bytes: usize) -> Result<*mut u8> {
+    const MREMAP_MAYMOVE: usize = 1;
+    // SAFETY: with an old size of 0 the old mapping stays as it is.
+    unsafe { call(number::MREMAP, [page as usize, 0, len_bytes, MREMAP_MAYMOVE, 0, 0]) }.map(|p| p as *mut u8)
+}
+
+/// Closes part of a mapping.
+///
+/// # Safety
+/// The range must lie in a mapping of ours that nothing uses, page-aligned.
+pub unsafe fn protect_none(at: *mut u8, len_bytes: usize) -> Result<()> {
+    // SAFETY: the caller's contract.
+    unsafe { call(number::MPROTECT, [at as usize, len_bytes, PROT_NONE, 0, 0, 0]) }.map(drop)
+}
+
+/// Opens part of a closed mapping for reading and writing.
+///
+/// # Safety
+/// The range must lie in a mapping of ours, page-aligned.
+pub unsafe fn protect_read_write(at: *mut u8, len_bytes: usize) -> Result<()> {
+    // SAFETY: the caller's contract.
+    unsafe { call(number::MPROTECT, [at as usize, len_bytes, PROT_READ_WRITE, 0, 0, 0]) }.map(drop)
+}
+
+/// What the kernel is told about a range of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Advice {
+    /// Private pages become zero, their memory goes back.
+    DontNeed = 4,
+    /// Not in a forked child.
+    DontFork = 10,
+    /// Not in core dumps.
+    DontDump = 16,
+    /// Zero in a forked child (Linux 4.14).
+    WipeOnFork = 18,
+    /// Allocate and map the pages now; `EFAULT` where a store would have meant SIGBUS (Linux 5.14).
+    PopulateWrite = 23,
+}
+
+/// `madvise`.
+///
+/// # Safety
+/// The range must lie in a mapping of ours, page-aligned.
+pub unsafe fn advise(at: *mut u8, len_bytes: usize, advice: Advice) -> Result<()> {
+    // SAFETY: the caller's contract; `DontNeed` empties pages of ours only.
+    unsafe { call(number::MADVISE, [at as usize, len_bytes, advice as usize, 0, 0, 0]) }.map(drop)
+}

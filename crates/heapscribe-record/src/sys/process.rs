@@ -1,0 +1,166 @@
+//! This process and its threads: who they are, what is allowed to them, what they wait for.
+#![allow(unsafe_code)]
+
+use core::ffi::CStr;
+
+use super::{Errno, Result, call, number};
+
+/// This process.
+pub fn pid() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { call(number::GETPID, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// The parent of this process.
+pub fn parent_pid() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { call(number::GETPPID, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// Whether this process and its parent have one memory, as a child of `vfork` has. False when the kernel
+/// will not say.
+pub fn shares_memory_with_parent() -> bool {
+    const KCMP_VM: usize = 1;
+    // SAFETY: plain integers.
+    let r = unsafe { call(number::KCMP, [pid() as usize, parent_pid() as usize, KCMP_VM, 0, 0, 0]) };
+    r == Ok(0)
+}
+
+/// This thread.
+pub fn tid() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { call(number::GETTID, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// The effective user.
+pub fn euid() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { call(number::GETEUID, [0; 6]) }.unwrap_or(u32::MAX as usize) as u32
+}
+
+/// Whether thread `tid` of process `pid` is there. True when the kernel will not say.
+pub fn thread_exists(pid: u32, tid: u32) -> bool {
+    // SAFETY: plain integers; signal 0 only asks.
+    let r = unsafe { call(number::TGKILL, [pid as usize, tid as usize, 0, 0, 0, 0]) };
+    r != Err(Errno::ESRCH)
+}
+
+/// Whether process `pid` is there. True when the kernel will not say.
+pub fn process_exists(pid: u32) -> bool {
+    // SAFETY: plain integers; signal 0 only asks.
+    let r = unsafe { call(number::KILL, [pid as usize, 0, 0, 0, 0, 0]) };
+    r != Err(Errno::ESRCH)
+}
+
+/// Sleeps; shorter when a signal comes.
+pub fn sleep_ns(ns: u64) {
+    let t = [ns / 1_000_000_000, ns % 1_000_000_000];
+    // SAFETY: `t` is a struct timespec.
+    let _ = unsafe { call(number::NANOSLEEP, [t.as_ptr() as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// The calling thread's name, NUL-padded.
+pub fn thread_name() -> [u8; 16] {
+    const PR_GET_NAME: usize = 16;
+    let mut name = [0u8; 16];
+    // SAFETY: the kernel writes at most 16 bytes.
+    let _ = unsafe { call(number::PRCTL, [PR_GET_NAME, name.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    name
+}
+
+/// Where a symlink points; how many bytes of `into` it took. Cut when too long.
+pub fn readlink(path: &CStr, into: &mut [u8]) -> Result<usize> {
+    let a = [path.as_ptr() as usize, into.as_mut_ptr() as usize, into.len(), 0, 0, 0];
+    // SAFETY: `path` is a C string, `into` valid for its length.
+    unsafe { call(number::READLINK, a) }
+}
+
+/// The working directory, without the final NUL; how many bytes of `into` it took.
+pub fn working_directory(into: &mut [u8]) -> Result<usize> {
+    let a = [into.as_mut_ptr() as usize, into.len(), 0, 0, 0, 0];
+    // SAFETY: `into` is valid for its length.
+    unsafe { call(number::GETCWD, a) }.map(|n| n.saturating_sub(1))
+}
+
+/// Whether the calling thread is in a signal handler on its alternate stack. True when the kernel will
+/// not say.
+pub fn is_on_alternate_stack() -> bool {
+    const SS_ONSTACK: u64 = 1;
+    let mut stack = [0u64; 3]; // struct stack_t: pointer, flags (and padding), size
+    // SAFETY: `stack` is as large as the kernel's structure.
+    let r = unsafe { call(number::SIGALTSTACK, [0, stack.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    r.is_err() || stack[1] & SS_ONSTACK != 0
+}
+
+/// A clock's time in ns, asked of the kernel itself.
+pub fn clock_ns(clock: i32) -> u64 {
+    let mut t = [0u64; 2];
+    // SAFETY: `t` is a struct timespec.
+    let _ = unsafe { call(number::CLOCK_GETTIME, [clock as usize, t.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    t[0] * 1_000_000_000 + t[1]
+}
+
+/// A resource limit of this process (the soft one), `u64::MAX` for none.
+fn limit(resource: usize) -> u64 {
+    let mut pair = [u64::MAX; 2];
+    let a = [0, resource, 0, pair.as_mut_ptr() as usize, 0, 0];
+    // SAFETY: `pair` is a struct rlimit64.
+    match unsafe { call(number::PRLIMIT64, a) } {
+        Ok(_) => pair[0],
+        Err(_) => u64::MAX,
+    }
+}
+
+/// The largest file this process may write (RLIMIT_FSIZE), in bytes.
+pub fn file_size_limit() -> u64 {
+    limit(1)
+}
+
+/// How much address space this process may have (RLIMIT_AS), in bytes.
+pub fn address_space_limit() -> u64 {
+    limit(9)
+}
+
+/// All signals held back while this lives, so that no handler can run - or jump away - while the thread
+/// holds one of our locks.
+#[derive(Debug)]
+pub struct SignalsBlocked {
+    before: u64,
+}
+
+impl SignalsBlocked {
+    /// Blocks every signal for this thread.
+    pub fn new() -> Self {
+        const SIG_SETMASK: usize = 2;
+        let all = u64::MAX;
+        let mut before = 0u64;
+        let a = [SIG_SETMASK, (&raw const all) as usize, (&raw mut before) as usize, 8, 0, 0];
+        // SAFETY: two kernel signal sets of 8 bytes.
+        let _ = unsafe { call(number::RT_SIGPROCMASK, a) };
+        SignalsBlocked { before }
+    }
+}
+
+impl Default for SignalsBlocked {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for SignalsBlocked {
+    fn drop(&mut self) {
+        const SIG_SETMASK: usize = 2;
+        let a = [SIG_SETMASK, (&raw const self.before) as usize, 0, 8, 0, 0];
+        // SAFETY: a kernel signal set of 8 bytes.
+        let _ = unsafe { call(number::RT_SIGPROCMASK, a) };
+    }
+}
+
+/// Whether the kernel can read the 8 bytes at `address`: asked with a signal mask that it first copies,
+/// then refuses for a `how` that does not exist.
+pub fn is_readable(address: usize) -> bool {
+    const NO_SUCH_HOW: usize = usize::MAX;
+    // SAFETY: the kernel checks the address; nothing is changed.
+    let r = unsafe { call(number::RT_SIGPROCMASK, [NO_SUCH_HOW, address, 0, 8, 0, 0]) };
+    r == Err(Errno::EINVAL)
+}
