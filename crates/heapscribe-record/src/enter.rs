@@ -6,8 +6,8 @@ use heapscribe_wire::ids::ThreadId;
 use heapscribe_wire::live::{Slot, age_ticks};
 use heapscribe_wire::record::{Block, Call, Event};
 
-use crate::capture::Registers;
-use crate::session::{self, Session};
+use crate::capture::{Registers, StackRange};
+use crate::session::{self, Memory, Session};
 use crate::thread::Thread;
 use crate::tls::{self, Words};
 use crate::{emit, stack, sys};
@@ -41,7 +41,7 @@ pub fn enter(registers: &Registers) -> Option<Entered> {
     }
     let session = match session::current() {
         Some(session) => session,
-        None => return begin(words, registers),
+        None => return begin(words, registers, Memory::Emptied),
     };
     // SAFETY: a thread's state stays for the life of the process.
     match unsafe { words.thread.get().as_ref() } {
@@ -53,41 +53,49 @@ pub fn enter(registers: &Registers) -> Option<Entered> {
     }
 }
 
-/// The mark is set. Either a signal handler, or the heap's own code, has come while the thread was in
-/// the recorder: pass. Or the hook that set it was left by `siglongjmp` from a handler: its frame lay
-/// deeper in the same stack than this one does, and is gone.
+/// The mark is set. Either a signal handler has come while the thread was in the recorder: pass. Or the
+/// hook that set it was left by `siglongjmp` from a handler, and its frame is gone.
 #[cold]
 fn reenter(words: &'static Words, registers: &Registers) -> Option<Entered> {
     let Some(session) = session::current() else {
-        // A handler has come while the session is being made; or this is a child, forked by a handler that
-        // had interrupted the recorder, and the mark is there until that hook has ended.
-        session::lose_early();
-        return None;
+        return forked_inside(words, registers);
     };
     // SAFETY: as in `enter`.
     let thread = unsafe { words.thread.get().as_ref() };
-    let own = thread.and_then(|thread| thread.stack.get());
-    let inside = words.inside.get();
-    if let (Some(thread), Some(own)) = (thread, own)
-        && own.contains(inside)
-        && own.contains(registers.sp)
-        && registers.sp >= inside
-        // An alternate signal stack may lie in the thread's own stack, above all of its frames.
-        && !sys::is_on_alternate_stack()
-    {
-        words.enter(registers.sp);
-        emit::lose(session, Reason::Reentered); // what the hook that was left may not have written down
-        return Some(Entered { words, thread, session });
+    emit::lose(session, Reason::Reentered); // also when the mark is stale: what that hook had to write down
+    let thread = thread.filter(|thread| is_stale(words.inside.get(), registers.sp, thread.stack.get()))?;
+    words.enter(registers.sp);
+    Some(Entered { words, thread, session })
+}
+
+/// Whether the hook that was at `inside` is gone, seen from one at `sp`: this one is on the thread's own
+/// stack, and that one was on another - no handler comes back from there - or not above this one.
+fn is_stale(inside: usize, sp: usize, own: Option<StackRange>) -> bool {
+    let Some(own) = own.filter(|own| own.contains(sp)) else { return false };
+    // An alternate signal stack may lie in the thread's own stack (an array of `main`).
+    let alternate = sys::alternate_stack();
+    let was_on_alternate = alternate.range.contains(&inside);
+    !alternate.is_in_use && (was_on_alternate || !own.contains(inside) || sp >= inside)
+}
+
+/// The mark is set and there is no session. Either the session is being made, with signals held back, and
+/// what we call for it calls the heap (musl's pthread_atfork): that is not the program's. Or this is a child, forked by a handler that had interrupted the recorder: it begins anew, and leaves the
+/// memory alone in which the interrupted hook will go on to its end.
+#[cold]
+fn forked_inside(words: &'static Words, registers: &Registers) -> Option<Entered> {
+    if session::is_being_made() {
+        return None;
     }
-    emit::lose(session, Reason::Reentered);
-    None
+    begin(words, registers, Memory::Kept)
 }
 
 /// The first hook of a process.
 #[cold]
-fn begin(words: &'static Words, registers: &Registers) -> Option<Entered> {
+fn begin(words: &'static Words, registers: &Registers, memory: Memory) -> Option<Entered> {
+    // Before the mark: a handler that jumped away now would leave it for ever, and no thread to tell by.
+    let _blocked = sys::SignalsBlocked::new();
     words.enter(registers.sp);
-    let session = session::get_or_make();
+    let session = session::get_or_make(memory);
     words.thread.set(core::ptr::null());
     words.leave();
     attach(words, session?, registers)
@@ -96,9 +104,11 @@ fn begin(words: &'static Words, registers: &Registers) -> Option<Entered> {
 /// The first hook of a thread.
 #[cold]
 fn attach(words: &'static Words, session: &'static Session, registers: &Registers) -> Option<Entered> {
+    let _blocked = sys::SignalsBlocked::new(); // as in `begin`
     words.enter(registers.sp);
     match session.threads.attach(session) {
         Some(thread) => {
+            stack::learn_bounds(registers.sp, thread);
             words.thread.set(thread);
             Some(Entered { words, thread, session })
         }

@@ -58,8 +58,9 @@ pub struct Heap {
     pub is_glibc: bool,
     /// Its functions may call each other through the hooks: musl's calloc calls malloc.
     pub may_nest: bool,
-    /// The module that its malloc is in.
-    text: Range<usize>,
+    /// The module that its malloc is in, and our own: musl's memalign jumps to aligned_alloc, which then
+    /// returns to us.
+    text: [Range<usize>; 2],
 }
 
 impl Heap {
@@ -79,7 +80,7 @@ impl Heap {
     /// Whether a hook was called by the heap itself, serving another hook's call, and not by the program.
     #[inline(always)]
     pub fn calls_itself(&self, caller_pc: usize) -> bool {
-        self.may_nest && tls::words().forwards.get() && self.text.contains(&caller_pc)
+        self.may_nest && tls::words().forwards.get() && self.text.iter().any(|text| text.contains(&caller_pc))
     }
 }
 
@@ -106,7 +107,8 @@ fn find_heap() -> Option<&'static Heap> {
     let malloc = loader.find_text(system.malloc as usize)?;
     let libc = loader.find_anywhere(b"gnu_get_libc_version").and_then(|f| loader.find_text(f as usize));
     let is_glibc = libc.is_some_and(|libc| libc.start == malloc.start);
-    let text = malloc.start..malloc.end;
+    let ours = loader.find_text(own as usize)?;
+    let text = [malloc.start..malloc.end, ours.start..ours.end];
     HEAP.set(Heap { system, is_glibc, may_nest: !is_glibc, text });
     HEAP.get()
 }

@@ -89,8 +89,24 @@ pub(crate) fn current() -> Option<&'static Session> {
     }
 }
 
+/// What becomes of the memory that a forked child inherits from its parent's recorder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Memory {
+    /// It is handed out anew.
+    Emptied,
+    /// It stays: a hook that was interrupted still uses it.
+    Kept,
+}
+
+/// Whether this process is making its session right now.
+pub(crate) fn is_being_made() -> bool {
+    // SAFETY: as in `current`.
+    let state = unsafe { STATE.load(Ordering::Acquire).as_ref() };
+    state.is_none_or(|state| state.load(Ordering::Acquire) == MAKING)
+}
+
 /// The session of this process, made if need be. `None` when it is refused or another thread makes it.
-pub(crate) fn get_or_make() -> Option<&'static Session> {
+pub(crate) fn get_or_make(memory: Memory) -> Option<&'static Session> {
     if OFF.load(Ordering::Relaxed) != 0 {
         return None;
     }
@@ -102,7 +118,7 @@ pub(crate) fn get_or_make() -> Option<&'static Session> {
             lose_early();
             None
         }
-        Ok(_) => make(state),
+        Ok(_) => make(state, memory),
         Err(MAKING) => {
             lose_early();
             None
@@ -112,7 +128,7 @@ pub(crate) fn get_or_make() -> Option<&'static Session> {
 }
 
 /// Counts an event for which there is no session yet.
-pub(crate) fn lose_early() {
+fn lose_early() {
     EARLY.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -132,11 +148,11 @@ fn state() -> Option<&'static AtomicU32> {
     unsafe { STATE.load(Ordering::Acquire).as_ref() }
 }
 
-fn make(state: &'static AtomicU32) -> Option<&'static Session> {
+fn make(state: &'static AtomicU32, memory: Memory) -> Option<&'static Session> {
     // A handler that jumped away would leave it half made for ever.
     let _blocked = sys::SignalsBlocked::new();
     let is_child = make::is_forked_child();
-    if is_child {
+    if is_child && memory == Memory::Emptied {
         // SAFETY: a forked child has one thread when it comes here first, and all that was handed out
         // before belongs to its parent's session, which is not used again.
         unsafe { memory::restart_in_child() };

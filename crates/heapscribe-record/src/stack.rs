@@ -30,29 +30,31 @@ pub(crate) unsafe fn current(registers: Registers, thread: &Thread, session: &Se
         session.head.drop_one(Drop::StackBounds);
         return StackId::UNKNOWN;
     };
-    // A module that is found gone during the walk begins a new generation, in which the others are not
-    // named yet: walked again, and named.
-    let mut generation = modules::generation();
+    // A module that is found gone begins a new generation, in which the others are not named yet: walked
+    // again, and named.
     for _ in 0..WALKS_MAX {
+        let generation = modules::generation();
         // SAFETY: the caller's registers; the bounds hold the stack pointer.
         let frames = unsafe { walk(registers, stack, loader, thread, session) };
-        let after = modules::generation();
-        if after == generation {
+        let known = if modules::generation() == generation {
+            session.interner.find(&frames, generation)
+        } else {
+            None
+        };
+        let id = known.or_else(|| define(&frames, generation, session));
+        if let Some(id) = id {
             if let Some(reason) = frames.cut {
                 session.head.drop_one(reason);
             }
-            return match session.interner.find(&frames, generation) {
-                Some(id) => id,
-                None => define(&frames, generation, session),
-            };
+            return id;
         }
-        generation = after;
     }
     session.head.drop_one(Drop::StackTable);
     StackId::UNKNOWN
 }
 
-const WALKS_MAX: usize = 3;
+/// Walks for one stack, each ended by a module that went meanwhile.
+const WALKS_MAX: usize = 16;
 
 /// # Safety
 /// * As for [`current`]; `stack` holds the registers' stack pointer.
@@ -84,18 +86,20 @@ fn cut(walk: &Walk) -> Option<Drop> {
     }
 }
 
-/// Defines a new stack. When the generation has changed since before the walk, its modules may not be named
-/// in the one that would hold it: it is then unknown, and counted.
+/// Defines a new stack. `None` when the generation has changed since before the walk: its modules may not
+/// be named in the one that would hold it.
 #[cold]
-fn define(frames: &Frames<'_>, generation: u32, session: &Session) -> StackId {
-    let defined =
-        session.lock.hold().filter(|_| modules::generation() == generation).and_then(|held| {
-            session.interner.define(frames, generation, &session.definer, session.head, &held)
-        });
-    defined.unwrap_or_else(|| {
+fn define(frames: &Frames<'_>, generation: u32, session: &Session) -> Option<StackId> {
+    let held = session.lock.hold();
+    if held.is_some() && modules::generation() != generation {
+        return None;
+    }
+    let defined = held
+        .and_then(|held| session.interner.define(frames, generation, &session.definer, session.head, &held));
+    Some(defined.unwrap_or_else(|| {
         session.head.drop_one(Drop::StackTable);
         StackId::UNKNOWN
-    })
+    }))
 }
 
 /// The stack that `sp` is on: the thread's own, asked for once, or another - a signal's, a fiber's -
@@ -116,6 +120,11 @@ fn bounds(sp: usize, thread: &Thread) -> Option<StackRange> {
 /// The first thread's stack grows downwards as it is used. The kernel maps nothing else this far below its
 /// top (it leaves at least 128 MiB), so an address there needs not to be asked for.
 const GROWTH_BYTES_MAX: usize = 64 << 20;
+
+/// Asks for the bounds of a new thread's stack, so that they are known whatever happens to its first hook.
+pub(crate) fn learn_bounds(sp: usize, thread: &Thread) {
+    let _ = ask_for_bounds(sp, thread);
+}
 
 #[cold]
 fn ask_for_bounds(sp: usize, thread: &Thread) -> Option<StackRange> {

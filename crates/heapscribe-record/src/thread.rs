@@ -73,6 +73,9 @@ impl Threads {
     /// State for the calling thread: an ended thread's, else new. `None` when there is no memory.
     pub(crate) fn attach(&self, session: &'static Session) -> Option<&'static Thread> {
         let tid = sys::tid();
+        if sys::pid() != session.pid {
+            return None; // a child of vfork, in its parent's memory: its number is not this thread's
+        }
         let thread = {
             let held = session.lock.hold()?;
             let thread = match self.find_ended(session.pid, tid) {

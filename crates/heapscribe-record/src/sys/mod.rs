@@ -14,9 +14,9 @@ pub use memory::{
     Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read_write,
 };
 pub use process::{
-    SignalsBlocked, address_space_limit, clock_ns, euid, file_size_limit, is_on_alternate_stack, is_readable,
-    parent_pid, pid, process_exists, readlink, shares_memory_with_parent, sleep_ns, thread_exists,
-    thread_name, tid, working_directory,
+    AlternateStack, SignalsBlocked, address_space_limit, alternate_stack, clock_ns, euid, file_size_limit,
+    is_readable, parent_pid, pid, process_exists, readlink, shares_memory_with_parent, sleep_ns,
+    thread_exists, thread_name, tid, working_directory,
 };
 
 /// The kernel's error number, positive.

@@ -82,14 +82,23 @@ pub fn working_directory(into: &mut [u8]) -> Result<usize> {
     unsafe { call(number::GETCWD, a) }.map(|n| n.saturating_sub(1))
 }
 
-/// Whether the calling thread is in a signal handler on its alternate stack. True when the kernel will
-/// not say.
-pub fn is_on_alternate_stack() -> bool {
-    const SS_ONSTACK: u64 = 1;
-    let mut stack = [0u64; 3]; // struct stack_t: pointer, flags (and padding), size
+/// A thread's alternate signal stack.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AlternateStack {
+    /// Where it is; empty when there is none.
+    pub range: core::ops::Range<usize>,
+    /// Whether the thread is on it. True when the kernel will not say.
+    pub is_in_use: bool,
+}
+
+/// The calling thread's alternate signal stack.
+pub fn alternate_stack() -> AlternateStack {
+    const SS_ONSTACK: usize = 1;
+    let mut stack = [0usize; 3]; // struct stack_t: pointer, flags (and padding), size
     // SAFETY: `stack` is as large as the kernel's structure.
     let r = unsafe { call(number::SIGALTSTACK, [0, stack.as_mut_ptr() as usize, 0, 0, 0, 0]) };
-    r.is_err() || stack[1] & SS_ONSTACK != 0
+    let [base, flags, size] = stack;
+    AlternateStack { range: base..base.wrapping_add(size), is_in_use: r.is_err() || flags & SS_ONSTACK != 0 }
 }
 
 /// A clock's time in ns, asked of the kernel itself.
