@@ -63,14 +63,14 @@ fn threads_contend_for_two_chunks() {
 /// sequence, of before. These are to be read after `sealed` was, so the drainer has to look again.
 #[test]
 #[should_panic]
-fn as_written_one_look_at_a_header_is_not_enough() {
+fn one_look_at_a_header_is_not_enough() {
     explore("one look", 3, || round(2, 2, Manner::OneLook));
 }
 
 /// Nor does it help to compare before the chunk is freed: its events have been taken by then.
 #[test]
 #[should_panic]
-fn as_written_one_look_is_not_mended_by_a_comparison() {
+fn one_look_is_not_mended_by_a_comparison() {
     explore("one look, compares", 3, || round(2, 2, Manner::Compares));
 }
 

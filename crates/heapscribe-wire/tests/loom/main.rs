@@ -6,8 +6,7 @@
 //! ```
 //!
 //! Without `--cfg loom` this is empty. `LOOM_MAX_PREEMPTIONS=5` goes further than the models do by
-//! themselves. A test that `should_panic` shows that a step of a protocol is needed, or, where its name
-//! begins with `as_written`, what the code as it is does not keep.
+//! themselves. A test that `should_panic` shows that a step of a protocol is needed: without it, it fails.
 #![allow(unexpected_cfgs, reason = "`loom` is given by hand")]
 #![cfg(loom)]
 

@@ -86,7 +86,7 @@ fn two_copies_in_any_order_are_not_enough() {
 
 #[test]
 #[should_panic = "it was not noticed"]
-fn as_written_word_1_is_not_ordered_after_the_clearing_of_word_0() {
+fn word_1_is_not_ordered_after_the_clearing_of_word_0() {
     explore("slot, word 1 relaxed", 4, || what_stays_is_a_block::<2>(Acquire, Relaxed));
 }
 

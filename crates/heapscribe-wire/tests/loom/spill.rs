@@ -84,14 +84,14 @@ fn drainer_comes_back(manner: Manner) {
 }
 
 #[test]
-fn a_reader_that_knows_what_was_written_out_gets_all_once() {
+fn a_reader_that_knows_what_wout_gets_all_once() {
     explore("killed while it writes out", 0, || (0..=5).for_each(|steps| killed_after(steps, true)));
 }
 
 /// Between the last byte in the file and `committed = 0` the events are in both.
 #[test]
 #[should_panic = "killed after 3 steps"]
-fn as_written_a_kill_while_writing_out_doubles_events() {
+fn a_kill_while_writing_out_doubles_events() {
     explore("killed while it writes out", 0, || (0..=5).for_each(|steps| killed_after(steps, false)));
 }
 
@@ -110,6 +110,6 @@ fn a_drainer_that_only_stores_may_not_come_back() {
 /// Both take what was sealed; and between the comparison and the store the chunk may change hands.
 #[test]
 #[should_panic]
-fn as_written_a_drainer_that_compares_and_comes_back_does_harm() {
+fn a_drainer_that_compares_and_comes_back_does_harm() {
     explore("compares and comes back", 4, || drainer_comes_back(Manner::Compares));
 }
