@@ -4,6 +4,7 @@
 //!   cargo run -p xtask -- campaign kill [TARGETS [RECORDS]]   kill -9 at random moments   [50 20]
 //!   cargo run -p xtask -- campaign fork [ROUNDS]              forks, signals, jumps       [10]
 //!   cargo run -p xtask -- campaign disk [ROUNDS]              no room, no rights          [5]
+//!   cargo run -p xtask -- campaign damage [MUTATIONS]         cut at every byte, mutated  [10000]
 //! ```
 //! The tests themselves are `crates/heapscribe/tests/e2e_*.rs`; a campaign only says how often.
 
@@ -43,24 +44,38 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         Some("fork") => {
             again("fork", count(1, 10), "e2e_life", &["fork", "vfork", "handler", "jumps", "daemon"])
         }
+        Some("damage") => damage(count(1, 10_000)),
         Some("disk") => again("disk", count(1, 5), "e2e_disk", &[]),
         _ => {
-            eprintln!("usage: xtask campaign kill [TARGETS [RECORDS]] | fork [ROUNDS] | disk [ROUNDS]");
+            eprintln!(
+                "usage: xtask campaign kill [TARGETS [RECORDS]] | fork [ROUNDS] | disk [ROUNDS] | damage [MUTATIONS]"
+            );
             return ExitCode::from(2);
         }
     };
     if all_held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The two halves of the kill test; their own lines are the summary.
+/// The two halves of the kill test.
 fn kill(targets: usize, records: usize) -> bool {
     let environment =
         [("HEAPSCRIBE_KILLS", targets.to_string()), ("HEAPSCRIBE_KILLS_OF_RECORD", records.to_string())];
-    let round = Round { file: "e2e_kill", filters: &["kill_of"], environment: &environment };
+    summarized(&Round { file: "e2e_kill", filters: &["kill_of"], environment: &environment }, "kill ")
+}
+
+/// A small trace cut at every byte, and changed at random.
+fn damage(mutations: usize) -> bool {
+    let environment =
+        [("HEAPSCRIBE_CUT_STEP", "1".to_owned()), ("HEAPSCRIBE_MUTATIONS", mutations.to_string())];
+    summarized(&Round { file: "e2e_damage", filters: &[], environment: &environment }, "damage: ")
+}
+
+/// Runs it once; the tests' own lines, which begin with `name`, are the summary.
+fn summarized(round: &Round<'_>, name: &str) -> bool {
     let (told, held) = round.run();
     // The test harness may have put its dots in front.
     let summaries =
-        told.iter().map(|line| line.trim_start_matches('.')).filter(|line| line.starts_with("kill "));
+        told.iter().map(|line| line.trim_start_matches('.')).filter(|line| line.starts_with(name));
     summaries.for_each(|line| println!("{line}"));
     held
 }

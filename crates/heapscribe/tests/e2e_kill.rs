@@ -9,25 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Counted, Place, Report, Run, Started, TIME_LIMIT, heapscribe, lives, times, until};
-
-/// Numbers that differ from run to run and are told when a test fails.
-struct Random(u64);
-
-impl Random {
-    fn new() -> Random {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-        let seed = std::env::var("HEAPSCRIBE_SEED").ok().and_then(|s| s.parse().ok());
-        let random = Random(seed.unwrap_or(now.as_nanos() as u64));
-        println!("HEAPSCRIBE_SEED={}", random.0);
-        random
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
-}
+use support::{Counted, Place, Random, Report, Run, Started, TIME_LIMIT, heapscribe, lives, times, until};
 
 const FOR_EVER: &str = "1000000000";
 

@@ -290,3 +290,23 @@ impl Report {
         assert!(orphans.len() <= 1, "processes without a parent: {orphans:?}");
     }
 }
+
+/// Numbers that differ from run to run and are told when a test fails.
+pub struct Random(u64);
+
+impl Random {
+    /// From the clock, or `HEAPSCRIBE_SEED`.
+    pub fn new() -> Random {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let seed = std::env::var("HEAPSCRIBE_SEED").ok().and_then(|s| s.parse().ok());
+        let random = Random(seed.unwrap_or(now.as_nanos() as u64));
+        println!("HEAPSCRIBE_SEED={}", random.0);
+        random
+    }
+
+    /// The next, below `n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
