@@ -73,12 +73,20 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
 
     fn rss(&self, process: ProcessIndex) -> Vec<RssSample> {
         let mut samples = Vec::new();
-        // What is damaged is told among the trace's problems; what came before it stays.
+        // What is damaged is told by `damaged_samples`; the rest stays.
         let _ = self.trace.memory(process, &mut Scratch::default(), |sample| {
             samples.push(RssSample { mono_ns: sample.mono_ns, rss_bytes: sample.rss_bytes });
         });
         samples.sort_by_key(|sample| sample.mono_ns);
         samples
+    }
+
+    /// What of a process's memory samples can not be read.
+    fn damaged_samples(&self, process: ProcessIndex) -> Vec<String> {
+        match self.trace.memory(process, &mut Scratch::default(), |_| ()) {
+            Ok(problems) => problems.iter().map(ToString::to_string).collect(),
+            Err(error) => vec![error.to_string()],
+        }
     }
 
     fn chunk(&self, entry: &ChunkEntry) -> ChunkFacts {
@@ -156,6 +164,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
             note.map(|note| format!("process {}: {note}", process.info.as_ref().map_or(0, |info| info.pid)))
         };
         let skipped = self.trace.problems().iter().map(ToString::to_string);
-        skipped.chain(self.trace.processes().iter().filter_map(lost)).collect()
+        let samples = self.trace.processes().iter().flat_map(|process| self.damaged_samples(process.index));
+        skipped.chain(samples).chain(self.trace.processes().iter().filter_map(lost)).collect()
     }
 }

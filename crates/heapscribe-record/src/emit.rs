@@ -14,48 +14,58 @@ use crate::session::Session;
 use crate::thread::Thread;
 use crate::{clock, memory, modules, program};
 
-/// Room for one event in the thread's chunk: who has it can write an event and nothing can go wrong.
+/// Room for one event in the thread's chunk, and its time: who has it can write an event and nothing can
+/// go wrong.
 #[derive(Debug)]
 pub(crate) struct Place<'a> {
     thread: &'a Thread,
     chunk: Taken,
+    /// Ticks of the thread's event before this one.
+    before: u64,
+    /// Ticks of this one.
+    pub(crate) now: u64,
 }
 
 /// Finds room for an event, in the open chunk or a new one. `None` when the event has to be dropped,
 /// which is counted.
 #[inline(always)]
 pub(crate) fn reserve<'a>(thread: &'a Thread, session: &Session) -> Option<Place<'a>> {
-    match thread.chunk.get() {
-        Some(chunk) if thread.limit.get() - thread.cursor.get() >= EVENT_BYTES_MAX => {
-            Some(Place { thread, chunk })
-        }
-        _ => make_room(thread, session),
-    }
+    let chunk = match thread.chunk.get() {
+        Some(chunk) if thread.limit.get() - thread.cursor.get() >= EVENT_BYTES_MAX => chunk,
+        _ => make_room(thread, session)?,
+    };
+    Some(Place::new(thread, chunk, session))
 }
 
-impl Place<'_> {
-    /// Writes the event, `now` being its time, and commits it.
+impl<'a> Place<'a> {
     #[inline(always)]
-    pub(crate) fn write(self, event: &Event, now: u64, before: u64) {
+    fn new(thread: &'a Thread, chunk: Taken, session: &Session) -> Place<'a> {
+        let before = thread.last_ticks.get();
+        Place { thread, chunk, before, now: thread.now(session) }
+    }
+
+    /// Writes the event and commits it.
+    #[inline(always)]
+    pub(crate) fn write(self, event: &Event) {
         let cursor = self.thread.cursor.get();
         // SAFETY: `reserve` saw that EVENT_BYTES_MAX bytes from the cursor on are provided; the chunk is
         // this thread's.
         let at = unsafe { &mut *self.chunk.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
-        let len = event.encode(now - before, at);
+        let len = event.encode(self.now - self.before, at);
         self.thread.cursor.set(cursor + len);
         self.chunk.header.commit((cursor + len) as u32);
     }
 }
 
 #[cold]
-fn make_room<'a>(thread: &'a Thread, session: &Session) -> Option<Place<'a>> {
+fn make_room(thread: &Thread, session: &Session) -> Option<Taken> {
     if let Some(chunk) = thread.chunk.get()
         && chunk.provided < CHUNK_PAYLOAD_BYTES
         && let Ok(chunk) = session.log.provide_step(&chunk, &session.lock)
     {
         thread.limit.set(chunk.provided);
         thread.chunk.set(Some(chunk));
-        return Some(Place { thread, chunk });
+        return Some(chunk);
     }
     if let Some(chunk) = thread.chunk.take() {
         seal(thread, &chunk, session);
@@ -71,7 +81,7 @@ fn make_room<'a>(thread: &'a Thread, session: &Session) -> Option<Place<'a>> {
     }
 }
 
-fn open<'a>(thread: &'a Thread, chunk: Taken, session: &Session) -> Place<'a> {
+fn open(thread: &Thread, chunk: Taken, session: &Session) -> Taken {
     let sequence = thread.sequence.get();
     thread.sequence.set(sequence + 1);
     let begin_ticks = session.ticks().max(thread.last_ticks.get());
@@ -89,10 +99,9 @@ fn open<'a>(thread: &'a Thread, chunk: Taken, session: &Session) -> Place<'a> {
     thread.limit.set(chunk.provided);
     let (count, reason) = thread.lost.take();
     if count > 0 {
-        let now = thread.now(session);
-        Place { thread, chunk }.write(&Event::Lost { count, reason }, now, begin_ticks);
+        Place::new(thread, chunk, session).write(&Event::Lost { count, reason });
     }
-    Place { thread, chunk }
+    chunk
 }
 
 /// Hands a chunk to the drainer.

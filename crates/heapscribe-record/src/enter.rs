@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use heapscribe_wire::head::Drop as Reason;
-use heapscribe_wire::ids::ThreadId;
+use heapscribe_wire::ids::{StackId, ThreadId};
 use heapscribe_wire::live::{Slot, age_ticks};
 use heapscribe_wire::record::{Block, Call, Event};
 
@@ -139,26 +139,24 @@ impl Entered {
         // SAFETY: the caller's contract.
         let stack = unsafe { stack::current(registers, thread, session) };
         let Some(place) = emit::reserve(thread, session) else { return };
-        let before = thread.last_ticks.get();
-        let now = thread.now(session);
         let size_bytes = size_bytes as u64;
         if address == 0 {
-            return place.write(&Event::Failed { call, size_bytes, stack }, now, before);
+            return place.write(&Event::Failed { call, size_bytes, stack });
         }
-        thread.last_alloc_ticks.set(now);
         // SAFETY: the caller's contract: the block is this call's.
-        unsafe { self.note(address, size_bytes, stack, now) };
+        unsafe { self.note(address, size_bytes, stack, place.now) };
         let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
-        place.write(&Event::Alloc { call, size_bytes, stack, align_log2 }, now, before);
+        place.write(&Event::Alloc { call, size_bytes, stack, align_log2 });
     }
 
-    /// Puts a block into the live table.
+    /// Puts a block that was just born into the live table.
     ///
     /// # Safety
     /// * The block at `address` is this call's.
     #[inline(always)]
-    unsafe fn note(&self, address: usize, size_bytes: u64, stack: heapscribe_wire::ids::StackId, now: u64) {
+    unsafe fn note(&self, address: usize, size_bytes: u64, stack: StackId, now: u64) {
         let (thread, session) = (self.thread, self.session);
+        thread.last_alloc_ticks.set(now);
         let slot = Slot { size_bytes, stack, thread: thread.id.get(), birth_ticks: now, upper_half: false };
         // SAFETY: the caller's contract.
         match unsafe {
@@ -186,13 +184,14 @@ impl Entered {
     pub fn gone(&self, call: Call, taken: Taken) {
         let (thread, session) = (self.thread, self.session);
         let Some(place) = emit::reserve(thread, session) else { return };
-        let before = thread.last_ticks.get();
-        let now = thread.now(session);
         match taken.0 {
-            Some((slot, _)) => place.write(&Event::Free { call, block: self.block(&slot, now) }, now, before),
+            Some((slot, _)) => {
+                let block = self.block(&slot, place.now);
+                place.write(&Event::Free { call, block });
+            }
             None => {
                 session.head.drop_one(Reason::UnknownBlock);
-                place.write(&Event::UnknownFree { call }, now, before);
+                place.write(&Event::UnknownFree { call });
             }
         }
     }
@@ -214,20 +213,17 @@ impl Entered {
         // SAFETY: the caller's contract.
         let stack = unsafe { stack::current(registers, thread, session) };
         let Some(place) = emit::reserve(thread, session) else { return };
-        let before = thread.last_ticks.get();
-        let now = thread.now(session);
         let size_bytes = size_bytes as u64;
-        thread.last_alloc_ticks.set(now);
         // SAFETY: the caller's contract.
-        unsafe { self.note(address, size_bytes, stack, now) };
+        unsafe { self.note(address, size_bytes, stack, place.now) };
         match taken.0 {
             Some((slot, _)) => {
-                let old = self.block(&slot, now);
-                place.write(&Event::Realloc { call, old, size_bytes, stack }, now, before);
+                let old = self.block(&slot, place.now);
+                place.write(&Event::Realloc { call, old, size_bytes, stack });
             }
             None => {
                 session.head.drop_one(Reason::UnknownBlock);
-                place.write(&Event::UnknownRealloc { call, size_bytes, stack }, now, before);
+                place.write(&Event::UnknownRealloc { call, size_bytes, stack });
             }
         }
     }

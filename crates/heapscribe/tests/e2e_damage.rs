@@ -28,7 +28,7 @@ impl Readers {
         for (command, whole) in &self.whole {
             let (code, out, err) = run(place, command, trace);
             match code {
-                0 => assert_eq!(&out, whole, "{command} of {what}: exit 0, but another answer"),
+                0 => assert!(&out == whole, "{command} of {what}: exit 0, but another answer:\n{out}"),
                 1 | 3 => assert!(err.contains("error: "), "{command} of {what}: {code} {err}"),
                 _ => panic!("{command} of {what}: {code} {err}"),
             }
