@@ -12,9 +12,13 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::make::{ForkHandler, RegisterAtfork};
 use crate::{program, session, sys, tls};
 
+type ForkHandler = extern "C" fn();
+/// `__register_atfork` of glibc; the last argument is the library that the handlers belong to.
+type RegisterAtfork =
+    unsafe extern "C" fn(Option<ForkHandler>, Option<ForkHandler>, Option<ForkHandler>, *const ()) -> c_int;
+/// `pthread_atfork` of POSIX.
 type PthreadAtfork =
     unsafe extern "C" fn(Option<ForkHandler>, Option<ForkHandler>, Option<ForkHandler>) -> c_int;
 

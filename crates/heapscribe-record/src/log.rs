@@ -13,9 +13,9 @@ use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, CHUNK_STEP_BYTES, CHUNKS_MAX}
 use heapscribe_wire::plan::{Plan, WhenFull};
 
 use crate::lock::Lock;
+use crate::session_path;
 use crate::shared::SharedFile;
 use crate::sys::{self, Open};
-use crate::{make, session_path};
 
 /// Name of the file that threads write chunks to when nobody drains them: headers each followed by their
 /// committed bytes.
@@ -206,7 +206,7 @@ impl Log {
     /// Whether the drainer's process is gone, as far as that can be known: in another pid namespace its
     /// number means nothing.
     fn drainer_is_gone(&self) -> bool {
-        make::pid_namespace() == self.plan.pid_namespace && !sys::process_exists(self.plan.drainer_pid)
+        sys::pid_namespace() == self.plan.pid_namespace && !sys::process_exists(self.plan.drainer_pid)
     }
 
     /// Writes sealed chunks to the session's own file and frees them.

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_char, c_int, c_ulong};
+use core::ffi::{CStr, c_char, c_ulong};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -261,20 +261,12 @@ fn describe(session: &Session, is_child: bool, created_mono_ns: u64) {
     head.created_real_ns.store(clock::realtime_ns(), Ordering::Relaxed);
     head.parent_created_mono_ns.store(parent_created, Ordering::Relaxed);
     head.own_bytes.store(memory::total_bytes() as u64, Ordering::Relaxed);
-    head.pid_namespace.store(pid_namespace(), Ordering::Relaxed);
+    head.pid_namespace.store(sys::pid_namespace(), Ordering::Relaxed);
     name_program(head);
     head.state.store(state::RECORDING, Ordering::Relaxed);
     head.magic.store(head::MAGIC, Ordering::Release);
     IDENTITY.pid.store(session.pid, Ordering::Relaxed);
     IDENTITY.created_mono_ns.store(created_mono_ns, Ordering::Relaxed);
-}
-
-/// The inode number in `pid:[4026531836]`: a process in a container counts pids of its own.
-pub(crate) fn pid_namespace() -> u64 {
-    let mut link = [0; 32];
-    let len = sys::readlink(c"/proc/self/ns/pid", &mut link).unwrap_or(0);
-    let digits = link.iter().take(len).filter(|byte| byte.is_ascii_digit());
-    digits.fold(0, |number: u64, &digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
 }
 
 fn name_program(head: &SharedHead) {
@@ -315,9 +307,3 @@ fn tell(base: &File, plan: &Plan, error: Errno) {
         });
     }
 }
-
-/// The handler that libc runs in a forked child.
-pub(crate) type ForkHandler = extern "C" fn();
-/// `__register_atfork` of glibc.
-pub(crate) type RegisterAtfork =
-    unsafe extern "C" fn(Option<ForkHandler>, Option<ForkHandler>, Option<ForkHandler>, *const ()) -> c_int;

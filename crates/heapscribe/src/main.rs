@@ -9,9 +9,9 @@ mod dump;
 mod exit;
 mod frames;
 mod json;
+mod launch;
 mod message;
 mod symbols;
-mod target;
 mod text;
 mod trace_file;
 

@@ -15,8 +15,8 @@ pub use memory::{
 };
 pub use process::{
     AlternateStack, SignalsBlocked, address_space_limit, alternate_stack, clock_ns, euid, file_size_limit,
-    is_readable, parent_pid, pid, process_exists, readlink, shares_memory_with_parent, sleep_ns,
-    thread_exists, thread_name, tid, working_directory,
+    is_readable, parent_pid, pid, pid_namespace, process_exists, readlink, shares_memory_with_parent,
+    sleep_ns, thread_exists, thread_name, tid, working_directory,
 };
 
 /// The kernel's error number, positive.

@@ -75,6 +75,14 @@ pub fn readlink(path: &CStr, into: &mut [u8]) -> Result<usize> {
     unsafe { call(number::READLINK, a) }
 }
 
+/// The inode number in `pid:[4026531836]`: a process in a container counts pids of its own.
+pub fn pid_namespace() -> u64 {
+    let mut link = [0; 32];
+    let len = readlink(c"/proc/self/ns/pid", &mut link).unwrap_or(0);
+    let digits = link.iter().take(len).filter(|byte| byte.is_ascii_digit());
+    digits.fold(0, |number: u64, &digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
+}
+
 /// The working directory, without the final NUL; how many bytes of `into` it took.
 pub fn working_directory(into: &mut [u8]) -> Result<usize> {
     let a = [into.as_mut_ptr() as usize, into.len(), 0, 0, 0, 0];

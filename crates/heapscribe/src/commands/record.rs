@@ -10,8 +10,8 @@ use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 
 use crate::cli::{self, RecordArgs};
 use crate::drain::{self, Alive, Base, Drain, Summary};
+use crate::launch::{diagnose, preload, signals::Signals};
 use crate::message;
-use crate::target::{diagnose, preload, signals::Signals};
 use crate::text::recorded;
 
 /// Runs the command.
