@@ -12,7 +12,7 @@ use heapscribe_wire::record::Event;
 use crate::log::Taken;
 use crate::session::Session;
 use crate::thread::Thread;
-use crate::{clock, memory, modules, program};
+use crate::{clock, memory, modules, program, sys};
 
 /// Room for one event in the thread's chunk, and its time: who has it can write an event and nothing can
 /// go wrong.
@@ -31,7 +31,7 @@ pub(crate) struct Place<'a> {
 #[inline(always)]
 pub(crate) fn reserve<'a>(thread: &'a Thread, session: &Session) -> Option<Place<'a>> {
     let chunk = match thread.chunk.get() {
-        Some(chunk) if thread.limit.get() - thread.cursor.get() >= EVENT_BYTES_MAX => chunk,
+        Some(chunk) if thread.limit.get().saturating_sub(thread.cursor.get()) >= EVENT_BYTES_MAX => chunk,
         _ => make_room(thread, session)?,
     };
     Some(Place::new(thread, chunk, session))
@@ -57,21 +57,29 @@ impl<'a> Place<'a> {
     }
 }
 
+/// Makes room. What it changes of the thread's state takes several stores, so signals are held back: a
+/// handler that jumped away between two of them would leave the header of one chunk beside the payload of
+/// another. Not while it waits for a chunk, though.
 #[cold]
 fn make_room(thread: &Thread, session: &Session) -> Option<Taken> {
-    if let Some(chunk) = thread.chunk.get()
-        && chunk.provided < CHUNK_PAYLOAD_BYTES
-        && let Ok(chunk) = session.log.provide_step(&chunk, &session.lock)
     {
-        thread.limit.set(chunk.provided);
-        thread.chunk.set(Some(chunk));
-        return Some(chunk);
+        let _blocked = sys::SignalsBlocked::new();
+        if let Some(chunk) = thread.chunk.get()
+            && chunk.provided < CHUNK_PAYLOAD_BYTES
+            && let Ok(chunk) = session.log.provide_step(&chunk, &session.lock)
+        {
+            thread.limit.set(chunk.provided);
+            thread.chunk.set(Some(chunk));
+            return Some(chunk);
+        }
+        if let Some(chunk) = thread.chunk.take() {
+            seal(thread, &chunk, session);
+            modules::check(program::loader()?, session);
+        }
     }
-    if let Some(chunk) = thread.chunk.take() {
-        seal(thread, &chunk, session);
-        modules::check(program::loader()?, session);
-    }
-    match session.log.take(session.head, &session.lock) {
+    let taken = session.log.take(session.head, &session.lock);
+    let _blocked = sys::SignalsBlocked::new();
+    match taken {
         Ok(chunk) => Some(open(thread, chunk, session)),
         Err(reason) => {
             thread.lost.set((thread.lost.get().0 + 1, reason as u8));

@@ -7,7 +7,7 @@
 
 use core::cell::Cell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use heapscribe_wire::head::SharedHead;
 use heapscribe_wire::ids::HeapAddress;
@@ -36,20 +36,38 @@ pub(crate) struct Live {
     units: u32,
 }
 
-/// Regions that a thread found last, so that most look-ups touch nothing but the slot.
+/// Regions that a thread found last, so that most look-ups touch nothing but the slot. A handler may jump
+/// away at any store, so a key is taken off before its unit changes and put on after.
 #[derive(Debug)]
-pub(crate) struct RegionCache([Cell<(u64, u32)>; 8]);
+pub(crate) struct RegionCache([(Cell<u64>, Cell<u32>); 8]);
+
+const NO_KEY: u64 = u64::MAX;
 
 impl Default for RegionCache {
     fn default() -> Self {
-        RegionCache([const { Cell::new((u64::MAX, 0)) }; 8])
+        RegionCache([const { (Cell::new(NO_KEY), Cell::new(0)) }; 8])
     }
 }
 
 impl RegionCache {
     /// Forgets them: for a thread that begins.
     pub(crate) fn clear(&self) {
-        self.0.iter().for_each(|region| region.set((u64::MAX, 0)));
+        self.0.iter().for_each(|(key, _)| key.set(NO_KEY));
+    }
+
+    #[inline(always)]
+    fn get(&self, address: u64, key: u64) -> Option<u32> {
+        let (cached, unit) = &self.0[(address >> 22) as usize % self.0.len()];
+        (cached.get() == key).then(|| unit.get())
+    }
+
+    fn set(&self, address: u64, key: u64, unit: u32) {
+        let (cached, place) = &self.0[(address >> 22) as usize % self.0.len()];
+        cached.set(NO_KEY);
+        compiler_fence(Ordering::SeqCst);
+        place.set(unit);
+        compiler_fence(Ordering::SeqCst);
+        cached.set(key);
     }
 }
 
@@ -96,12 +114,11 @@ impl Live {
     #[inline(always)]
     fn region(&self, path: Path, address: u64, cache: &RegionCache) -> Option<u32> {
         let key = address >> 22 << 1 | address >> 3 & 1;
-        let cached = &cache.0[(address >> 22) as usize % cache.0.len()];
-        if cached.get().0 == key {
-            return Some(cached.get().1);
+        if let Some(unit) = cache.get(address, key) {
+            return Some(unit);
         }
         let unit = self.find_region(path)?;
-        cached.set((key, unit));
+        cache.set(address, key, unit);
         Some(unit)
     }
 

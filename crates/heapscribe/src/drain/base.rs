@@ -1,7 +1,9 @@
 //! The base directory of a recording: where every recorded process makes its session.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -122,19 +124,36 @@ pub(crate) fn sessions(base: &Path) -> impl Iterator<Item = (u32, u64)> + use<> 
     })
 }
 
-/// Processes of this user that were told to record into `base`, by their environment: one that has just
-/// been forked has no session until its first allocation.
+/// Whether a process lives that was told to record into `base`, by its environment: one that has just been
+/// forked has no session until its first allocation.
 pub(crate) fn has_users(base: &Path) -> bool {
-    use std::os::unix::ffi::OsStrExt;
     let wanted = [SESSION_VARIABLE.as_bytes(), b"=", base.as_os_str().as_bytes()].concat();
-    let own = std::process::id().to_string();
-    fs::read_dir("/proc").into_iter().flatten().flatten().any(|entry| {
-        let name = entry.file_name();
-        let is_other = name.as_bytes().iter().all(u8::is_ascii_digit) && name.as_bytes() != own.as_bytes();
-        is_other
-            && fs::read(entry.path().join("environ"))
-                .is_ok_and(|environment| environment.split(|&b| b == 0).any(|variable| variable == wanted))
-    })
+    let mut seen = BTreeSet::from([std::process::id()]);
+    // Again until nobody is new: a daemon's child may come after the list was made, and its parent, which
+    // is in it, be gone before it is looked at.
+    loop {
+        let new: Vec<u32> = pids().filter(|pid| !seen.contains(pid)).collect();
+        if new.is_empty() {
+            return false;
+        }
+        if new.iter().any(|&pid| has_variable(pid, &wanted)) {
+            return true;
+        }
+        seen.extend(new);
+    }
+}
+
+fn pids() -> impl Iterator<Item = u32> {
+    fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn has_variable(pid: u32, wanted: &[u8]) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|&b| b == 0).any(|variable| variable == wanted)
 }
 
 /// The directory of a session.
