@@ -25,6 +25,7 @@ mod make;
 mod memory;
 mod modules;
 pub mod program;
+mod regions;
 mod session;
 mod session_path;
 mod shared;

@@ -5,9 +5,8 @@
 //! unit of 16 KiB at a time; one byte for each unit, in private memory, says whether that was done.
 #![allow(unsafe_code)]
 
-use core::cell::Cell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use heapscribe_wire::head::SharedHead;
 use heapscribe_wire::ids::HeapAddress;
@@ -18,6 +17,7 @@ use heapscribe_wire::live::{
 };
 
 use crate::lock::Lock;
+use crate::regions::RegionCache;
 use crate::shared::{SharedFile, WINDOW_BYTES};
 
 type Words = [AtomicU64; 2];
@@ -34,41 +34,6 @@ pub(crate) struct Live {
     present: NonNull<AtomicU8>,
     granule_shift: u32,
     units: u32,
-}
-
-/// Regions that a thread found last, so that most look-ups touch nothing but the slot. A handler may jump
-/// away at any store, so a key is taken off before its unit changes and put on after.
-#[derive(Debug)]
-pub(crate) struct RegionCache([(Cell<u64>, Cell<u32>); 8]);
-
-const NO_KEY: u64 = u64::MAX;
-
-impl Default for RegionCache {
-    fn default() -> Self {
-        RegionCache([const { (Cell::new(NO_KEY), Cell::new(0)) }; 8])
-    }
-}
-
-impl RegionCache {
-    /// Forgets them: for a thread that begins.
-    pub(crate) fn clear(&self) {
-        self.0.iter().for_each(|(key, _)| key.set(NO_KEY));
-    }
-
-    #[inline(always)]
-    fn get(&self, address: u64, key: u64) -> Option<u32> {
-        let (cached, unit) = &self.0[(address >> 22) as usize % self.0.len()];
-        (cached.get() == key).then(|| unit.get())
-    }
-
-    fn set(&self, address: u64, key: u64, unit: u32) {
-        let (cached, place) = &self.0[(address >> 22) as usize % self.0.len()];
-        cached.set(NO_KEY);
-        compiler_fence(Ordering::SeqCst);
-        place.set(unit);
-        compiler_fence(Ordering::SeqCst);
-        cached.set(key);
-    }
 }
 
 /// No room or no memory for a slot.

@@ -12,9 +12,9 @@ use heapscribe_wire::ids::ThreadId;
 use heapscribe_wire::limits::{DEPTH_MAX, THREADS_MAX};
 
 use crate::capture::{Frame, StackRange};
-use crate::live::RegionCache;
 use crate::lock::Held;
 use crate::log::Taken;
+use crate::regions::RegionCache;
 use crate::session::Session;
 use crate::{memory, sys};
 
