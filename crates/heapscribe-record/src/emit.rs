@@ -5,7 +5,6 @@
 use core::sync::atomic::Ordering;
 
 use heapscribe_wire::chunk::Opening;
-use heapscribe_wire::head::Drop;
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
 use heapscribe_wire::record::Event;
 
@@ -118,9 +117,4 @@ pub(crate) fn seal(thread: &Thread, chunk: &Taken, session: &Session) {
     thread.cursor.set(0);
     let end_ticks = session.ticks().max(thread.last_ticks.get());
     chunk.header.seal(end_ticks, clock::monotonic_ns());
-}
-
-/// Counts an event that could not be recorded at all.
-pub(crate) fn lose(session: &Session, reason: Drop) {
-    session.head.drop_one(reason);
 }

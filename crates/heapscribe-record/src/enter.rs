@@ -62,7 +62,7 @@ fn reenter(words: &'static Words, registers: &Registers) -> Option<Entered> {
     };
     // SAFETY: as in `enter`.
     let thread = unsafe { words.thread.get().as_ref() };
-    emit::lose(session, Reason::Reentered); // also when the mark is stale: what that hook had to write down
+    session.head.drop_one(Reason::Reentered); // also when the mark is stale: what that hook had to write down
     let thread = thread.filter(|thread| is_stale(words.inside.get(), registers.sp, thread.stack.get()))?;
     words.enter(registers.sp);
     Some(Entered { words, thread, session })
@@ -79,8 +79,9 @@ fn is_stale(inside: usize, sp: usize, own: Option<StackRange>) -> bool {
 }
 
 /// The mark is set and there is no session. Either the session is being made, with signals held back, and
-/// what we call for it calls the heap (musl's pthread_atfork): that is not the program's. Or this is a child, forked by a handler that had interrupted the recorder: it begins anew, and leaves the
-/// memory alone in which the interrupted hook will go on to its end.
+/// what we call for it calls the heap (musl's pthread_atfork): that is not the program's. Or this is a
+/// child, forked by a handler that had interrupted the recorder: it begins anew, and leaves the memory alone
+/// in which the interrupted hook will go on to its end.
 #[cold]
 fn forked_inside(words: &'static Words, registers: &Registers) -> Option<Entered> {
     if session::is_being_made() {
@@ -108,13 +109,13 @@ fn attach(words: &'static Words, session: &'static Session, registers: &Register
     words.enter(registers.sp);
     match session.threads.attach(session) {
         Some(thread) => {
-            stack::learn_bounds(registers.sp, thread);
+            stack::learn_bounds(registers.sp, thread, session);
             words.thread.set(thread);
             Some(Entered { words, thread, session })
         }
         None => {
             words.leave();
-            emit::lose(session, Reason::LogMemory);
+            session.head.drop_one(Reason::LogMemory);
             None
         }
     }

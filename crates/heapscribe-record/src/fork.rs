@@ -23,6 +23,7 @@ type PthreadAtfork =
     unsafe extern "C" fn(Option<ForkHandler>, Option<ForkHandler>, Option<ForkHandler>) -> c_int;
 
 static REGISTERED: AtomicBool = AtomicBool::new(false);
+
 /// Registers the handler, once for the process and all its children: they inherit it.
 pub(crate) fn register() {
     if REGISTERED.swap(true, Ordering::Relaxed) {

@@ -17,7 +17,8 @@ pub(crate) fn pages(len_bytes: usize) -> Option<NonNull<u8>> {
     NonNull::new(base)
 }
 
-/// Zeroed memory for `len_bytes`, aligned to 64, for the life of the process. `None` when the kernel gives none, or the arena is sealed.
+/// Zeroed memory for `len_bytes`, aligned to 64, for the life of the process. `None` when the
+/// kernel gives none, or the arena is sealed.
 ///
 /// # Safety
 /// * The caller holds the recorder's lock or is the only thread that is in the recorder.

@@ -26,7 +26,7 @@ impl Context for Announcing<'_> {
 #[inline(always)]
 pub(crate) unsafe fn current(registers: Registers, thread: &Thread, session: &Session) -> StackId {
     let Some(loader) = program::loader() else { return StackId::UNKNOWN };
-    let Some(stack) = bounds(registers.sp, thread) else {
+    let Some(stack) = bounds(registers.sp, thread, session) else {
         session.head.drop_one(Drop::StackBounds);
         return StackId::UNKNOWN;
     };
@@ -105,15 +105,17 @@ fn define(frames: &Frames<'_>, generation: u32, session: &Session) -> Option<Sta
 /// The stack that `sp` is on: the thread's own, asked for once, or another - a signal's, a fiber's -
 /// which is asked for each time, since such stacks come and go.
 #[inline(always)]
-fn bounds(sp: usize, thread: &Thread) -> Option<StackRange> {
+fn bounds(sp: usize, thread: &Thread, session: &Session) -> Option<StackRange> {
     match thread.stack.get() {
         Some(stack) if stack.contains(sp) => Some(stack),
-        Some(stack) if sp < stack.lo && is_first_thread(thread) && stack.hi - sp < GROWTH_BYTES_MAX => {
+        Some(stack)
+            if sp < stack.lo && is_first_thread(thread, session) && stack.hi - sp < GROWTH_BYTES_MAX =>
+        {
             let grown = StackRange { lo: sp & !0xfff, hi: stack.hi };
             thread.stack.set(Some(grown));
             Some(grown)
         }
-        _ => ask_for_bounds(sp, thread),
+        _ => ask_for_bounds(sp, thread, session),
     }
 }
 
@@ -122,23 +124,24 @@ fn bounds(sp: usize, thread: &Thread) -> Option<StackRange> {
 const GROWTH_BYTES_MAX: usize = 64 << 20;
 
 /// Asks for the bounds of a new thread's stack, so that they are known whatever happens to its first hook.
-pub(crate) fn learn_bounds(sp: usize, thread: &Thread) {
-    let _ = ask_for_bounds(sp, thread);
+pub(crate) fn learn_bounds(sp: usize, thread: &Thread, session: &Session) {
+    let _ = ask_for_bounds(sp, thread, session);
 }
 
 #[cold]
-fn ask_for_bounds(sp: usize, thread: &Thread) -> Option<StackRange> {
+fn ask_for_bounds(sp: usize, thread: &Thread, session: &Session) -> Option<StackRange> {
     let stack = StackRange::around(sp)?;
     // A thread's control block lies at the top of its own stack; the first thread's does not, but its
     // stack is the one that the kernel made, which only ever grows downwards.
     let has_grown = |known: Option<StackRange>| known.is_none_or(|known| known.hi == stack.hi);
-    if stack.contains(tls::thread_pointer()) || is_first_thread(thread) && has_grown(thread.stack.get()) {
+    if stack.contains(tls::thread_pointer())
+        || is_first_thread(thread, session) && has_grown(thread.stack.get())
+    {
         thread.stack.set(Some(stack));
     }
     Some(stack)
 }
 
-fn is_first_thread(thread: &Thread) -> bool {
-    let session = thread.session.get();
-    session.is_some_and(|s| s.pid == thread.tid.load(core::sync::atomic::Ordering::Relaxed))
+fn is_first_thread(thread: &Thread, session: &Session) -> bool {
+    session.pid == thread.tid.load(core::sync::atomic::Ordering::Relaxed)
 }

@@ -20,14 +20,10 @@ use crate::{memory, sys};
 
 /// What only the thread itself touches, or whoever takes it over after its end.
 pub(crate) struct Thread {
-    /// 1 while it belongs to a thread of this process; 0 in a forked child, where all of it is zero.
-    pub alive: AtomicU32,
     /// The kernel's number of the thread.
     pub tid: AtomicU32,
     /// The number of the thread in events.
     pub id: Cell<ThreadId>,
-    /// The session it records into.
-    pub session: Cell<Option<&'static Session>>,
     /// Its open chunk.
     pub chunk: Cell<Option<Taken>>,
     /// Bytes of events in the chunk.
@@ -71,7 +67,7 @@ const LOOKS: usize = 4;
 
 impl Threads {
     /// State for the calling thread: an ended thread's, else new. `None` when there is no memory.
-    pub(crate) fn attach(&self, session: &'static Session) -> Option<&'static Thread> {
+    pub(crate) fn attach(&self, session: &Session) -> Option<&'static Thread> {
         let tid = sys::tid();
         if sys::pid() != session.pid {
             return None; // a child of vfork, in its parent's memory: its number is not this thread's
@@ -108,15 +104,10 @@ impl Threads {
         }
         let cursor = self.cursor.load(Ordering::Relaxed);
         let start = if cursor.is_null() { first } else { cursor };
-        let mut ended = None;
-        for thread in self.iter_from(start).take(LOOKS) {
+        self.iter_from(start).take(LOOKS).find(|thread| {
             self.cursor.store(thread.next.load(Ordering::Relaxed), Ordering::Relaxed);
-            if ended.is_none() && !sys::thread_exists(pid, thread.tid.load(Ordering::Relaxed)) {
-                ended = Some(thread);
-                break;
-            }
-        }
-        ended
+            !sys::thread_exists(pid, thread.tid.load(Ordering::Relaxed))
+        })
     }
 
     fn add(&self, _held: &Held<'_>) -> Option<&'static Thread> {
@@ -125,7 +116,6 @@ impl Threads {
         // SAFETY: zeroed memory of the right size and alignment is a valid thread - integers, and frames
         // that are integers - once its options and regions have been written.
         let thread = unsafe {
-            (&raw mut (*place.as_ptr()).session).write(Cell::new(None));
             (&raw mut (*place.as_ptr()).chunk).write(Cell::new(None));
             (&raw mut (*place.as_ptr()).stack).write(Cell::new(None));
             (&raw mut (*place.as_ptr()).regions).write(RegionCache::default());
@@ -138,15 +128,13 @@ impl Threads {
 }
 
 impl Thread {
-    fn begin(&self, tid: u32, session: &'static Session) {
+    fn begin(&self, tid: u32, session: &Session) {
         let number = session.head.threads.fetch_add(1, Ordering::Relaxed) + 1;
         let id = ThreadId(number.min(THREADS_MAX));
         if number >= THREADS_MAX {
             session.head.drop_one(Drop::ThreadTable);
         }
-        self.tid.store(tid, Ordering::Relaxed);
         self.id.set(id);
-        self.session.set(Some(session));
         self.cursor.set(0);
         self.limit.set(0);
         self.sequence.set(0);
@@ -156,7 +144,6 @@ impl Thread {
         self.stack.set(None);
         self.regions.clear();
         self.define(id, tid, session);
-        self.alive.store(1, Ordering::Release);
     }
 
     fn define(&self, id: ThreadId, tid: u32, session: &Session) {

@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_trace::model::{SessionEnd, SessionInfo};
+use heapscribe_trace::model::SessionInfo;
 
 use crate::cli::CollectArgs;
 use crate::drain::{self, Drain};
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
         Drain::new(&args.dir, &args.output, heapscribe_trace::native::write::DEFAULT_LEVEL, &info)?;
     drain.pass();
     let living = drain.living();
-    let (summary, failure) = drain.finish(SessionEnd::default());
+    let (summary, failure) = drain.finish(None);
     message::block(&recorded::summary(&summary, &args.output, failure.is_some()));
     if living > 0 {
         message::note(&format!("{living} of the processes still run; their sessions stay"));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
-use heapscribe_trace::model::{self, SessionEnd, SessionInfo};
+use heapscribe_trace::model::{self, SessionInfo};
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 
 use crate::cli::{self, RecordArgs};
@@ -42,10 +42,9 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
     }
     let status = follow(args, &mut drain, &mut child, &mut signals)?;
     let living = drain.living();
-    let seen = drain.has_seen(child.id());
-    let (summary, failure) = drain.finish(SessionEnd { ended_mono_ns: 0, exit: status.map(exit_status) });
+    let (summary, failure) = drain.finish(status.map(exit_status));
     tell(args, &trace, &summary, failure.is_some());
-    if !seen || !summary.pids_with_calls.contains(&child.id()) {
+    if !summary.pids_with_calls.contains(&child.id()) {
         diagnose::unseen(&args.command[0], child.id());
     }
     if living > 0 {
@@ -105,7 +104,7 @@ fn start(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<Ch
     })
 }
 
-/// Each recorded process takes four descriptors here. The program was started before, with its own limit.
+/// Each recorded process takes five descriptors here. The program was started before, with its own limit.
 fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
-use heapscribe_trace::model::{HowEnded, SessionEnd, SessionInfo};
+use heapscribe_trace::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
 
 pub(crate) use base::{Base, check_owner, clock_kind, has_sessions, monotonic_ns, remove_base};
 pub(crate) use liveness::{Alive, own_namespace};
@@ -62,15 +62,11 @@ impl Drain {
                 session.sample_memory(&mut self.sink);
             }
         }
-        let ended: Vec<_> = self
-            .sessions
-            .iter()
-            .filter(|(_, s)| !s.is_alive())
-            .map(|(&key, _)| (key, HowEnded::Exited))
-            .collect();
+        let ended: Vec<_> =
+            self.sessions.iter().filter(|(_, s)| !s.is_alive()).map(|(&key, _)| key).collect();
         busy |= !ended.is_empty();
-        for (key, how) in ended {
-            self.end(key, how);
+        for key in ended {
+            self.end(key, HowEnded::Exited);
         }
         self.wait = if busy { SHORTEST_WAIT } else { (self.wait * 2).min(LONGEST_WAIT) };
     }
@@ -120,18 +116,12 @@ impl Drain {
         !self.sessions.is_empty() || base::has_users(&self.base)
     }
 
-    /// Whether a session of process `pid` was ever seen.
-    pub(crate) fn has_seen(&self, pid: u32) -> bool {
-        self.summary.pids.contains(&pid) || self.sessions.keys().any(|key| key.0 == pid)
-    }
-
-    /// Ends all sessions as they are, and the trace.
-    pub(crate) fn finish(mut self, end: SessionEnd) -> (Summary, Option<String>) {
+    /// Ends all sessions as they are, and the trace; `exit` is how the program ended, if it has.
+    pub(crate) fn finish(mut self, exit: Option<ExitStatus>) -> (Summary, Option<String>) {
         for key in self.sessions.keys().copied().collect::<Vec<_>>() {
             let how = if self.sessions[&key].is_alive() { HowEnded::Abandoned } else { HowEnded::Exited };
             self.end(key, how);
         }
-        let SessionEnd { exit, .. } = end;
         let failure = self.sink.finish(&SessionEnd { ended_mono_ns: base::monotonic_ns(), exit });
         self.summary.trace_bytes = self.sink.bytes();
         (self.summary, failure)

@@ -11,8 +11,6 @@ use heapscribe_wire::head::{DROP_COUNTERS, Drop};
 pub(crate) struct Summary {
     /// Recorded process images.
     pub(crate) processes: u64,
-    /// Their pids.
-    pub(crate) pids: BTreeSet<u32>,
     /// Pids of which an allocation call was recorded.
     pub(crate) pids_with_calls: BTreeSet<u32>,
     /// When the first of them began, CLOCK_MONOTONIC ns; 0 for none.
@@ -96,7 +94,6 @@ impl Summary {
 
     pub(crate) fn process(&mut self, pid: u32, peak: Peak, drops: &[u64; DROP_COUNTERS], has_calls: bool) {
         self.processes += 1;
-        self.pids.insert(pid);
         if has_calls {
             self.pids_with_calls.insert(pid);
         }
