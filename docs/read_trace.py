@@ -20,7 +20,8 @@ CALLS = ("malloc calloc realloc reallocarray posix_memalign aligned_alloc memali
 ALIGNED = range(4, 9)
 KIND_OF_CALL = ["malloc", "calloc", "realloc", "realloc"] + ["aligned"] * 5 + ["free"] * 4
 DROPS = ("log_full log_memory reentered stack_table live_table stack_depth stack_rule stack_no_info "
-         "stack_bounds module_table no_session unknown_block thread_table replaced_block").split()
+         "stack_bounds module_table no_session unknown_block thread_table replaced_block "
+         "rate_table registered_frames").split()
 
 
 class Bad(Exception):
@@ -142,6 +143,9 @@ def sums_of_events(block):
     while not f.ended():
         tag = f.fixed(1)
         kind, call, flag = tag & 7, tag >> 3 & 15, tag >> 7
+        if kind == 7:
+            need(tag >> 3 <= 3, block.at, "rate that cannot be")
+            continue
         dt = f.varint()
         need(dt >= 1 or n["events"] == 0, block.at, "event that is not later than the one before it")
         ticks += dt
@@ -283,6 +287,9 @@ def read_definitions(block, state, names):
             names["modules"] += 1
         elif tag == 5:
             names["unmapped"] += 1
+        elif tag == 6:
+            need(1 <= f.varint() <= 3 and f.varint() > 0, block.at, "rate that cannot be")
+            names["rates"] += 1
         else:
             raise Bad(f"unknown definition {tag:#x} in the block at byte {block.at}")
 
@@ -291,7 +298,7 @@ def read(data):
     need(data[:8] == b"\x89HSCR\r\n\x1a", 0, "no trace")
     f = Fields(data[8:32])
     major, _minor, _zero, _started, abi, crc = f.fixed(2), f.fixed(2), f.fixed(4), f.fixed(8), f.fixed(4), f.fixed(4)
-    need((major, abi) == (1, 1), 8, "another version")
+    need((major, abi) == (1, 2), 8, "another version")
     need(crc == crc32c(data[:28]), 28, "wrong crc of the header")
     blocks = scan(data)
     total, calls, drops, names, sums, numbering = Counter(), Counter(), Counter(), Counter(), {}, {}

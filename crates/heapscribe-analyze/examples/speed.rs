@@ -102,7 +102,7 @@ impl History for Busy {
     fn definitions(&self, _: usize, take: &mut dyn FnMut(StackId, &Definition<'_>)) -> Result<(), String> {
         for number in 1..=STACKS as u32 {
             let (parent, pc) = (StackId(number / 2), CodeAddress(u64::from(number)));
-            take(StackId(number), &Definition::Node(Node { parent, pc, guessed: false, exact: false }));
+            take(StackId(number), &Definition::Node(Node { parent, pc, guesses: false, exact: false }));
         }
         Ok(())
     }

@@ -104,7 +104,10 @@ fn add_chunk(held: &mut Table<Held>, chunk: &ChunkFacts, events: Events<'_>, wan
                     change(old.stack, -1, (old.size_bytes as i64).wrapping_neg());
                     change(stack, 1, size_bytes as i64);
                 }
-                Event::Failed { .. } | Event::UnknownFree { .. } | Event::Lost { .. } => {}
+                Event::Failed { .. }
+                | Event::UnknownFree { .. }
+                | Event::Rate { .. }
+                | Event::Lost { .. } => {}
             }
         }
     }

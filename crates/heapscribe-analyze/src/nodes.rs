@@ -36,6 +36,7 @@ impl Definitions {
             Definition::Thread { id, tid, name, .. } => self.threads.push((id.0, *tid, name.to_vec())),
             Definition::Module(module) => self.mapped.map(module, tree.module(module)),
             Definition::Unmapped => self.mapped = Mapped::default(),
+            Definition::Rate { .. } => {}
         }
     }
 
@@ -102,7 +103,7 @@ impl Mapped {
             module: found.map(|range| range.module),
             address: pc.wrapping_sub(found.map_or(0, |range| range.bias)),
             is_return_address: !node.exact,
-            guessed: node.guessed,
+            guesses: node.guesses,
             cut: None,
         }
     }
@@ -191,7 +192,7 @@ mod tests {
     }
 
     fn check(mapped: &Mapped, pc: u64, module: Option<u32>) {
-        let node = defs::Node { parent: StackId(0), pc: CodeAddress(pc), guessed: false, exact: true };
+        let node = defs::Node { parent: StackId(0), pc: CodeAddress(pc), guesses: false, exact: true };
         assert_eq!(mapped.frame(&node).module, module, "pc {pc}");
     }
 
@@ -218,7 +219,7 @@ mod tests {
     fn a_return_to_the_end_of_a_file_belongs_to_it() {
         let mut mapped = Mapped::default();
         map(&mut mapped, 100, 200, 1);
-        let node = |pc| defs::Node { parent: StackId(0), pc: CodeAddress(pc), guessed: false, exact: false };
+        let node = |pc| defs::Node { parent: StackId(0), pc: CodeAddress(pc), guesses: false, exact: false };
         assert_eq!(mapped.frame(&node(100)).module, None);
         assert_eq!(mapped.frame(&node(200)).module, Some(1));
     }

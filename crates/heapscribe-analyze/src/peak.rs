@@ -187,6 +187,6 @@ fn net_bytes(event: &Event) -> i64 {
         Event::Alloc { size_bytes, .. } | Event::UnknownRealloc { size_bytes, .. } => size_bytes as i64,
         Event::Free { block, .. } => (block.size_bytes as i64).wrapping_neg(),
         Event::Realloc { old, size_bytes, .. } => (size_bytes as i64).wrapping_sub(old.size_bytes as i64),
-        Event::Failed { .. } | Event::UnknownFree { .. } | Event::Lost { .. } => 0,
+        Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } | Event::Lost { .. } => 0,
     }
 }

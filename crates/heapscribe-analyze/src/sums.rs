@@ -253,7 +253,7 @@ impl Pass<'_> {
                 self.thread.unknown += 1;
                 self.came(stack, size_bytes);
             }
-            Event::Lost { .. } => {}
+            Event::Rate { .. } | Event::Lost { .. } => {}
         }
     }
 

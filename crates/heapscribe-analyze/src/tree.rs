@@ -69,8 +69,9 @@ pub struct Frame {
     pub address: u64,
     /// Whether the address is one that a call returns to, so that the call is before it.
     pub is_return_address: bool,
-    /// Reached by a frame pointer where there was no unwinding information.
-    pub guessed: bool,
+    /// Its caller was found by a frame pointer, for want of unwinding information: the caller and all
+    /// frames beyond it may be wrong.
+    pub guesses: bool,
     /// Set for a node that is no frame but stands for those that could not be followed: why, a number of
     /// `heapscribe_wire::head::Drop`.
     pub cut: Option<u8>,

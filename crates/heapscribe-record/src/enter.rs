@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use heapscribe_wire::head::Drop as Reason;
-use heapscribe_wire::ids::{StackId, ThreadId};
+use heapscribe_wire::ids::{RateId, StackId, ThreadId};
 use heapscribe_wire::live::{Slot, age_ticks};
 use heapscribe_wire::record::{Block, Call, Event};
 
@@ -158,7 +158,14 @@ impl Entered {
     unsafe fn note(&self, address: usize, size_bytes: u64, stack: StackId, now: u64) {
         let (thread, session) = (self.thread, self.session);
         thread.last_alloc_ticks.set(now);
-        let slot = Slot { size_bytes, stack, thread: thread.id.get(), birth_ticks: now, upper_half: false };
+        let slot = Slot {
+            size_bytes,
+            stack,
+            thread: thread.id.get(),
+            birth_ticks: now,
+            upper_half: false,
+            rate: RateId::FULL,
+        };
         // SAFETY: the caller's contract.
         match unsafe {
             session.live.insert(address as u64, slot, &thread.regions, session.head, &session.lock)

@@ -144,7 +144,7 @@ impl Interner {
         for (i, frame) in frames.pcs.iter().enumerate().rev() {
             hash = roll(hash, frame.to_bits());
             let pc = CodeAddress(frame.address());
-            let node = Node { parent, pc, guessed: i >= frames.guessed_from, exact: frame.is_exact() };
+            let node = Node { parent, pc, guesses: i + 1 == frames.guessed_from, exact: frame.is_exact() };
             parent = self.find_or_append(hash, &Definition::Node(node), definer, head, held)?;
         }
         Some(parent)
@@ -370,14 +370,14 @@ mod tests {
     }
 
     #[test]
-    fn frames_beyond_a_guess_are_told_as_guessed() {
+    fn a_frame_that_guesses_its_caller_says_so() {
         let _arena = ARENA.lock().unwrap();
         let both = Both::new(DEFS_STEP_BYTES);
         let frames = Frames { pcs: frames(&[3, 2, 1]), guessed_from: 1, cut: None };
         let held = both.lock.hold().unwrap();
         both.interner.define(&frames, 0, &both.definer, both.head, &held).unwrap();
-        let guessed = both.definitions().into_iter().map(|d| matches!(d, Definition::Node(n) if n.guessed));
-        assert_eq!(guessed.collect::<Vec<_>>(), [true, true, false], "from the outermost in");
+        let guessed = both.definitions().into_iter().map(|d| matches!(d, Definition::Node(n) if n.guesses));
+        assert_eq!(guessed.collect::<Vec<_>>(), [false, false, true], "from the outermost in");
         let none = Frames { pcs: &[], guessed_from: 0, cut: None };
         assert_eq!(both.interner.find(&none, 0), Some(StackId::UNKNOWN));
     }

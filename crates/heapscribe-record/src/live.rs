@@ -246,7 +246,7 @@ impl Live {
 mod tests {
     use std::collections::BTreeMap;
 
-    use heapscribe_wire::ids::{StackId, ThreadId};
+    use heapscribe_wire::ids::{RateId, StackId, ThreadId};
     use heapscribe_wire::live::REGION_BYTES;
 
     use super::*;
@@ -296,7 +296,14 @@ mod tests {
             };
             let (stack, thread) =
                 (StackId(self.random(1 << 26) as u32), ThreadId(self.random(1 << 24) as u32));
-            Slot { size_bytes, stack, thread, birth_ticks: self.random(1 << 40), upper_half: false }
+            Slot {
+                size_bytes,
+                stack,
+                thread,
+                birth_ticks: self.random(1 << 40),
+                upper_half: false,
+                rate: RateId(self.random(4) as u8),
+            }
         }
 
         /// Whether a block that needs the slot after its own has or would have it for itself, as real

@@ -60,6 +60,9 @@ impl ChunkSums {
         };
         let mut events = Events::new(payload);
         while let Some(Ok((dt, event))) = events.next() {
+            if matches!(event, Event::Rate { .. }) {
+                continue; // not a thing that happened
+            }
             sums.last_ticks = sums.last_ticks.wrapping_add(dt);
             if sums.events == 0 {
                 sums.first_ticks = sums.last_ticks;
@@ -104,6 +107,7 @@ impl ChunkSums {
                 self.unknown_reallocs += 1;
                 self.came(size_bytes);
             }
+            Event::Rate { .. } => {}
             Event::Lost { count, .. } => self.lost_events = self.lost_events.saturating_add(count),
         }
     }

@@ -2,10 +2,11 @@
 //! length in the head; a number is defined before the first event that has it.
 //!
 //! ```text
-//!   tag 1 node        parent_back varint  pc zigzag varint    bit 4 of the tag: guessed, bit 5: exact
+//!   tag 1 node        parent_back varint  pc zigzag varint    bit 4 of the tag: guesses, bit 5: exact
 //!   tag 2 cut         reason varint                           also a node, the root of a cut stack
 //!   tag 3 thread      id  tid  born_ticks  name
 //!   tag 4 module      start  end  bias(zigzag)  name  build id
+//!   tag 6 rate        number  mean bytes                      a sampling rate: bytes between two samples, on average
 //!   tag 5 unmapped    -      modules named before this may be gone: addresses mean what comes after
 //! ```
 //! Strings are a varint length and bytes. A *node* is one frame of a stack; nodes are numbered from 1 in
@@ -15,7 +16,7 @@
 //! be looked up among the modules named before it and after the last `unmapped`, so that three plug-ins
 //! loaded one after the other at one address keep their own stacks.
 
-use crate::ids::{CodeAddress, StackId, ThreadId};
+use crate::ids::{CodeAddress, RateId, StackId, ThreadId};
 use crate::limits::{BUILD_ID_BYTES_MAX, NAME_BYTES_MAX};
 use crate::varint;
 
@@ -44,6 +45,13 @@ pub enum Definition<'a> {
     Module(Module<'a>),
     /// Modules named before this may be gone.
     Unmapped,
+    /// A rate at which blocks are sampled.
+    Rate {
+        /// Its number in events and slots.
+        id: RateId,
+        /// Bytes between two samples, on average.
+        mean_bytes: u64,
+    },
 }
 
 /// A frame and its caller's node.
@@ -53,8 +61,9 @@ pub struct Node {
     pub parent: StackId,
     /// Return address; the address of the interrupted instruction when `exact`.
     pub pc: CodeAddress,
-    /// Reached by a frame pointer where there was no unwinding information.
-    pub guessed: bool,
+    /// Its caller was found by a frame pointer, for want of unwinding information: the caller and all
+    /// frames beyond it may be wrong.
+    pub guesses: bool,
     /// A signal interrupted this frame: its pc is to be looked up as it is, not as a return address.
     pub exact: bool,
 }
@@ -79,7 +88,8 @@ const CUT: u8 = 2;
 const THREAD: u8 = 3;
 const MODULE: u8 = 4;
 const UNMAPPED: u8 = 5;
-const GUESSED: u8 = 0x10;
+const RATE: u8 = 6;
+const GUESSES: u8 = 0x10;
 const EXACT: u8 = 0x20;
 
 /// Bytes of the longest definition.
@@ -104,7 +114,7 @@ impl Default for Position {
 
 impl Node {
     const fn tag(&self) -> u8 {
-        NODE | if self.guessed { GUESSED } else { 0 } | if self.exact { EXACT } else { 0 }
+        NODE | if self.guesses { GUESSES } else { 0 } | if self.exact { EXACT } else { 0 }
     }
 }
 
@@ -173,6 +183,11 @@ impl Definition<'_> {
                 pen.text(m.build_id, BUILD_ID_BYTES_MAX);
             }
             Definition::Unmapped => pen.byte(UNMAPPED),
+            Definition::Rate { id, mean_bytes } => {
+                pen.byte(RATE);
+                pen.field(u64::from(id.0));
+                pen.field(*mean_bytes);
+            }
         }
         if pen.len > room {
             return None;
@@ -258,7 +273,7 @@ impl<'a> Definitions<'a> {
         Ok(Definition::Node(Node {
             parent: StackId(id - back),
             pc: CodeAddress(pc),
-            guessed: tag & GUESSED != 0,
+            guesses: tag & GUESSES != 0,
             exact: tag & EXACT != 0,
         }))
     }
@@ -268,7 +283,7 @@ impl<'a> Definitions<'a> {
         let mut at = self.offset + 1;
         let id = StackId(self.position.next_node);
         let definition = match tag {
-            t if t & !(GUESSED | EXACT) == NODE => self.node(&mut at, t)?,
+            t if t & !(GUESSES | EXACT) == NODE => self.node(&mut at, t)?,
             CUT => {
                 let reason = self.small(&mut at)?.min(255) as u8;
                 self.position.next_node = id.0.checked_add(1).ok_or("too many nodes")?;
@@ -288,6 +303,10 @@ impl<'a> Definitions<'a> {
                 build_id: self.text(&mut at, BUILD_ID_BYTES_MAX)?,
             }),
             UNMAPPED => Definition::Unmapped,
+            RATE => Definition::Rate {
+                id: RateId(self.small(&mut at)?.min(255) as u8),
+                mean_bytes: self.field(&mut at)?,
+            },
             _ => return Err("unknown kind of definition"),
         };
         self.offset = at;
@@ -320,7 +339,7 @@ mod tests {
         Definition::Node(Node {
             parent: StackId(parent),
             pc: CodeAddress(pc),
-            guessed: pc & 1 != 0,
+            guesses: pc & 1 != 0,
             exact: pc & 0x10 != 0,
         })
     }
@@ -337,6 +356,7 @@ mod tests {
             Definition::Cut { reason: 5 },
             node(3, u64::MAX),
             Definition::Unmapped,
+            Definition::Rate { id: RateId(2), mean_bytes: 512 << 10 },
             node(0, 0),
         ];
         let mut bytes = vec![0; 512];

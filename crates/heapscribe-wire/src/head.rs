@@ -12,6 +12,8 @@
 //!     96  spilled bytes u64  104  private memory that the recorder has mapped u64
 //!    112  pid namespace u64: its inode number, in which `pid` counts; 0 when not known
 //!    128  drops: a u64 counter for each reason, 32 of them
+//!    384  mode u64, see [`crate::mode`]: what is recorded; anybody who may write the file may change it
+//!    448  stacks verified u64  456 of them different u64   (HEAPSCRIBE_VERIFY_STACKS)
 //!    512  executable: u32 length, bytes        at most NAME_BYTES_MAX each
 //!   4612  command line: u32 length, bytes with NUL between the arguments
 //! ```
@@ -20,6 +22,7 @@ use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::limits::NAME_BYTES_MAX;
+use crate::mode::Mode;
 
 /// First eight bytes of a head.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"HSCRHEAD");
@@ -56,11 +59,15 @@ pub enum Drop {
     ThreadTable = 12,
     /// Live blocks whose address was handed out again: their free was not seen.
     ReplacedBlock = 13,
+    /// Sampling rates beyond the number that a process can have; its former rate stays.
+    RateTable = 14,
+    /// Sections of unwinding information registered by the program for which there was no room.
+    RegisteredFrames = 15,
 }
 
 impl Drop {
     /// All, in the order of their numbers.
-    pub const ALL: [Drop; 14] = [
+    pub const ALL: [Drop; 16] = [
         Drop::LogFull,
         Drop::LogMemory,
         Drop::Reentered,
@@ -75,6 +82,8 @@ impl Drop {
         Drop::UnknownBlock,
         Drop::ThreadTable,
         Drop::ReplacedBlock,
+        Drop::RateTable,
+        Drop::RegisteredFrames,
     ];
 
     /// A short name, as in `dropped.log_full` of a report.
@@ -94,6 +103,8 @@ impl Drop {
             Drop::UnknownBlock => "unknown_block",
             Drop::ThreadTable => "thread_table",
             Drop::ReplacedBlock => "replaced_block",
+            Drop::RateTable => "rate_table",
+            Drop::RegisteredFrames => "registered_frames",
         }
     }
 
@@ -171,7 +182,11 @@ pub struct SharedHead {
     pub pid_namespace: AtomicU64,
     pub reserved: AtomicU64,
     pub drops: [AtomicU64; DROP_COUNTERS],
-    pub reserved2: [AtomicU64; 16],
+    pub mode: AtomicU64,
+    pub reserved2: [AtomicU64; 7],
+    pub stacks_verified: AtomicU64,
+    pub stacks_different: AtomicU64,
+    pub reserved3: [AtomicU64; 6],
     pub exe_len: AtomicU32,
     pub exe: [u8; NAME_BYTES_MAX],
     pub command_len: AtomicU32,
@@ -182,12 +197,16 @@ pub struct SharedHead {
 pub const HEAD_FILE_BYTES: usize = 12 << 10;
 /// Offset of the heartbeat, the one word that the drainer writes.
 pub const HEARTBEAT_OFFSET: usize = offset_of!(SharedHead, heartbeat);
+/// Offset of the mode. It has a cache line to itself, because every hook reads it.
+pub const MODE_OFFSET: usize = offset_of!(SharedHead, mode);
 
 const _: () = assert!(size_of::<SharedHead>() <= HEAD_FILE_BYTES);
 const _: () = assert!(offset_of!(SharedHead, created_mono_ns) == 40);
 const _: () = assert!(offset_of!(SharedHead, defs_committed) == 64);
 const _: () = assert!(HEARTBEAT_OFFSET == 84);
 const _: () = assert!(offset_of!(SharedHead, drops) == 128);
+const _: () = assert!(MODE_OFFSET == 384 && MODE_OFFSET.is_multiple_of(64));
+const _: () = assert!(offset_of!(SharedHead, stacks_verified) == 448);
 const _: () = assert!(offset_of!(SharedHead, exe_len) == 512);
 const _: () = assert!(offset_of!(SharedHead, command_len) == 512 + 4 + NAME_BYTES_MAX);
 
@@ -222,6 +241,9 @@ pub struct Head<'a> {
     pub own_bytes: u64,
     pub pid_namespace: u64,
     pub drops: [u64; DROP_COUNTERS],
+    pub mode: Mode,
+    pub stacks_verified: u64,
+    pub stacks_different: u64,
     pub exe: &'a [u8],
     pub command: &'a [u8],
 }
@@ -285,6 +307,9 @@ impl<'a> Head<'a> {
             own_bytes: u64_at(offset_of!(SharedHead, own_bytes)),
             pid_namespace: u64_at(offset_of!(SharedHead, pid_namespace)),
             drops: core::array::from_fn(|i| u64_at(offset_of!(SharedHead, drops) + 8 * i)),
+            mode: Mode::from_word(u64_at(MODE_OFFSET)),
+            stacks_verified: u64_at(offset_of!(SharedHead, stacks_verified)),
+            stacks_different: u64_at(offset_of!(SharedHead, stacks_different)),
             exe: name_at(offset_of!(SharedHead, exe_len)),
             command: name_at(offset_of!(SharedHead, command_len)),
         })

@@ -14,6 +14,15 @@ impl StackId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ThreadId(pub u32);
 
+/// A sampling rate of one process: 0 is "every block", 1 to 3 are the rates that `defs` names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct RateId(pub u8);
+
+impl RateId {
+    /// Every block is recorded: weight 1.
+    pub const FULL: RateId = RateId(0);
+}
+
 /// An address of code in the target, as its program counter held it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct CodeAddress(pub u64);

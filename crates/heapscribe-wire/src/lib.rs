@@ -23,10 +23,11 @@ pub mod head;
 pub mod ids;
 pub mod limits;
 pub mod live;
+pub mod mode;
 pub mod plan;
 pub mod record;
 pub mod varint;
 
 /// Version of everything in this crate: the session files and, through them, the blocks of a trace that
 /// carry their bytes. A reader refuses a version it does not know.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;

@@ -10,8 +10,8 @@ pub const CHUNK_PAYLOAD_BYTES: usize = 64 << 10;
 /// Step in which the pages of a chunk are allocated when it is first used.
 pub const CHUNK_STEP_BYTES: usize = 16 << 10;
 
-/// Bytes that one event takes at most: a tag and seven varints.
-pub const EVENT_BYTES_MAX: usize = 1 + 7 * crate::varint::MAX_BYTES;
+/// Bytes that one event takes at most: a tag and seven varints, and before it the rate that it is of.
+pub const EVENT_BYTES_MAX: usize = 1 + 1 + 7 * crate::varint::MAX_BYTES;
 
 /// Bytes of the definitions file.
 pub const DEFS_BYTES_MAX: usize = 1 << 30;
@@ -29,6 +29,11 @@ pub const BIRTH_BITS: u32 = 48;
 
 /// Stack nodes of one process.
 pub const STACKS_MAX: u32 = (1 << STACK_BITS) - 1;
+/// Bits of a sampling rate's number in a live slot.
+pub const RATE_BITS: u32 = 2;
+/// Sampling rates of one process, over its whole life.
+pub const RATES_MAX: usize = (1 << RATE_BITS) - 1;
+
 /// Threads of one process, over its whole life. The last number stands for all that came later.
 pub const THREADS_MAX: u32 = (1 << THREAD_BITS) - 1;
 
@@ -46,5 +51,5 @@ const _: () = assert!(CHUNK_PAYLOAD_BYTES.is_multiple_of(CHUNK_STEP_BYTES));
 const _: () = assert!(EVENT_BYTES_MAX * 16 < CHUNK_STEP_BYTES);
 const _: () = assert!(DEFS_STEP_BYTES > 4 * NAME_BYTES_MAX);
 const _: () = assert!(DEFS_BYTES_MAX.is_multiple_of(DEFS_STEP_BYTES));
-const _: () = assert!(STACK_BITS + SIZE_BITS + 2 + (THREAD_BITS - 16) <= 64);
+const _: () = assert!(STACK_BITS + SIZE_BITS + 2 + (THREAD_BITS - 16) + RATE_BITS == 64);
 const _: () = assert!(BIRTH_BITS + 16 == 64);

@@ -8,6 +8,7 @@
 //!   An entry is the number of the unit that it leads to, 0 for none. A unit is 16 KiB.
 //!
 //!   slot     word 0       bits 0-25 size  26-51 stack  52 live  53 address bit 4  54-61 thread, high 8
+//!                      62-63 sampling rate
 //!            word 1       bits 0-47 birth ticks        48-63 thread, low 16
 //! ```
 //! A size of all ones says that the size, 64 bits, is word 1 of the slot after this one: the block
@@ -17,7 +18,7 @@
 //! mimalloc, tcmalloc): two such neighbours share a granule but not a table. On glibc no two blocks start
 //! in the same 32 bytes; bit 4 in the slot says which half it was.
 
-use crate::ids::{HeapAddress, StackId, ThreadId};
+use crate::ids::{HeapAddress, RateId, StackId, ThreadId};
 use crate::limits::{BIRTH_BITS, LIVE_UNIT_BYTES, LIVE_UNITS_MAX, SIZE_BITS, STACK_BITS};
 
 /// Bytes of heap that one run of slots covers.
@@ -89,6 +90,8 @@ pub struct Slot {
     pub birth_ticks: u64,
     /// Bit 4 of the block's address.
     pub upper_half: bool,
+    /// The rate at which blocks were sampled when this one was.
+    pub rate: RateId,
 }
 
 /// A size that does not fit its bits: the size stands in the slot after this one.
@@ -97,6 +100,7 @@ const STACK_AT: u32 = SIZE_BITS;
 const LIVE: u64 = 1 << (SIZE_BITS + STACK_BITS);
 const UPPER_AT: u32 = SIZE_BITS + STACK_BITS + 1;
 const THREAD_HIGH_AT: u32 = UPPER_AT + 1;
+const RATE_AT: u32 = THREAD_HIGH_AT + 8;
 const BIRTH_MASK: u64 = (1 << BIRTH_BITS) - 1;
 
 impl Slot {
@@ -110,7 +114,8 @@ impl Slot {
             | stack << STACK_AT
             | LIVE
             | (self.upper_half as u64) << UPPER_AT
-            | (thread >> 16 & 0xff) << THREAD_HIGH_AT;
+            | (thread >> 16 & 0xff) << THREAD_HIGH_AT
+            | (self.rate.0 as u64) << RATE_AT;
         [word0, self.birth_ticks & BIRTH_MASK | (thread & 0xffff) << BIRTH_BITS]
     }
 
@@ -128,6 +133,7 @@ impl Slot {
             thread: ThreadId(thread as u32),
             birth_ticks: word1 & BIRTH_MASK,
             upper_half: word0 >> UPPER_AT & 1 != 0,
+            rate: RateId((word0 >> RATE_AT) as u8),
         })
     }
 }
@@ -152,7 +158,8 @@ mod tests {
             for n in [0, 1, (1 << 26) - 2] {
                 let birth_ticks = n << 20;
                 let thread = ThreadId(n as u32 & 0xff_ffff);
-                check(Slot { size_bytes: n, stack: StackId(n as u32), thread, birth_ticks, upper_half });
+                let (stack, rate) = (StackId(n as u32), RateId(n as u8 & 3));
+                check(Slot { size_bytes: n, stack, thread, birth_ticks, upper_half, rate });
             }
         }
         let huge = Slot {
@@ -161,6 +168,7 @@ mod tests {
             thread: ThreadId(0),
             birth_ticks: 0,
             upper_half: false,
+            rate: RateId(3),
         };
         assert_eq!(Slot::unpack(huge.pack()).unwrap().size_bytes, SIZE_ELSEWHERE);
         assert_eq!(Slot::unpack([0, u64::MAX]), None);

@@ -4,10 +4,12 @@
 //! ```text
 //!   0 magic u64   8 abi u32   12 drainer pid u32   16 clock kind u32   20 when full u32
 //!  24 log chunks u32          28 reserved          32 spill limit bytes u64   40 pid namespace u64
+//!  48 mode u64, see [`crate::mode`]                56 seed of the sampling u64, 0 for none
 //! ```
 
 use crate::ABI_VERSION;
 use crate::head::ClockKind;
+use crate::mode::Mode;
 
 /// First eight bytes of a plan.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"HSCRPLAN");
@@ -44,6 +46,10 @@ pub struct Plan {
     pub log_chunks: u32,
     /// How many bytes a process may write out itself when nobody drains it.
     pub spill_limit_bytes: u64,
+    /// What is recorded at first.
+    pub mode: Mode,
+    /// Makes samples the same again in each run of the same program; 0: they are others each time.
+    pub seed: u64,
 }
 
 impl Default for Plan {
@@ -55,6 +61,8 @@ impl Default for Plan {
             when_full: WhenFull::Wait,
             log_chunks: 64,
             spill_limit_bytes: 1 << 30,
+            mode: Mode::Full,
+            seed: 0,
         }
     }
 }
@@ -73,6 +81,8 @@ impl Plan {
         }
         out[32..40].copy_from_slice(&self.spill_limit_bytes.to_le_bytes());
         out[40..48].copy_from_slice(&self.pid_namespace.to_le_bytes());
+        out[48..56].copy_from_slice(&self.mode.to_word().to_le_bytes());
+        out[56..64].copy_from_slice(&self.seed.to_le_bytes());
         out
     }
 
@@ -90,6 +100,8 @@ impl Plan {
             when_full: if u32_at(20) == WhenFull::Drop as u32 { WhenFull::Drop } else { WhenFull::Wait },
             log_chunks: u32_at(24),
             spill_limit_bytes: u64_at(32),
+            mode: Mode::from_word(u64_at(48)),
+            seed: u64_at(56),
         })
     }
 }
@@ -107,6 +119,8 @@ mod tests {
             when_full: WhenFull::Drop,
             log_chunks: 9,
             spill_limit_bytes: 1 << 40,
+            mode: Mode::Sampled { mean_bytes: 512 << 10 },
+            seed: 7,
         };
         let mut bytes = plan.to_bytes();
         assert_eq!(Plan::parse(&bytes), Some(plan));

@@ -9,13 +9,15 @@
 //!   failed   size  stack                          the call gave NULL and changed nothing
 //!   lost     count  reason                        events that are not here, see `head::Drop`
 //!   unknown  [new size  new stack, for realloc]   the block was not known: born before us, or dropped
+//!   rate     -             no dt; the call bits hold a sampling rate's number: all blocks told from here on,
+//!                          born or gone, were sampled at that rate; a chunk begins at 0, every block
 //! ```
 //!
 //! A free says what it frees - stack, size, age, thread of birth - so no reader has to match addresses:
 //! each chunk can be summed alone, in any order, on any core. (thread, birth ticks) names the block.
 
-use crate::ids::{StackId, ThreadId};
-use crate::limits::EVENT_BYTES_MAX;
+use crate::ids::{RateId, StackId, ThreadId};
+use crate::limits::{EVENT_BYTES_MAX, RATES_MAX};
 use crate::varint;
 
 /// The function that the program called.
@@ -156,6 +158,11 @@ pub enum Event {
         /// Where it was asked for.
         stack: StackId,
     },
+    /// The blocks of the events that follow in this chunk were sampled at this rate.
+    Rate {
+        /// The rate.
+        rate: RateId,
+    },
     /// Events are missing here.
     Lost {
         /// How many.
@@ -171,6 +178,7 @@ const REALLOC: u8 = 3;
 const FAILED: u8 = 4;
 const LOST: u8 = 5;
 const UNKNOWN: u8 = 6;
+const RATE: u8 = 7;
 const OTHER_THREAD: u8 = 0x80;
 
 /// Writes fields one after the other. The place was checked for the bound of a whole event, so running
@@ -207,12 +215,17 @@ const fn tag_of_block(kind: u8, call: Call, block: &Block) -> u8 {
 }
 
 impl Event {
-    /// Writes the event at `at`, `dt` ticks after the one before it; how many bytes it took.
+    /// Writes the event at `at`, `dt` ticks after the one before it (0 for a rate); how many bytes it took.
     #[inline(always)]
     pub fn encode(&self, dt: u64, at: &mut [u8; EVENT_BYTES_MAX]) -> usize {
+        if let Event::Rate { rate } = self {
+            at[0] = RATE | (rate.0 & RATES_MAX as u8) << 3;
+            return 1;
+        }
         let mut pen = Pen { at, len: 1 };
         pen.field(dt);
         let tag = match self {
+            Event::Rate { .. } => return 0, // told above
             Event::Alloc { call, size_bytes, stack, align_log2 } => {
                 pen.field(*size_bytes);
                 pen.field(u64::from(stack.0));
@@ -316,6 +329,14 @@ impl<'a> Events<'a> {
     fn decode(&mut self) -> Result<(u64, Event), &'static str> {
         let tag = self.bytes[self.offset];
         let mut at = self.offset + 1;
+        if tag & 7 == RATE {
+            let rate = RateId(tag >> 3);
+            if usize::from(rate.0) > RATES_MAX {
+                return Err("unknown rate");
+            }
+            self.offset = at;
+            return Ok((0, Event::Rate { rate }));
+        }
         let dt = self.field(&mut at)?;
         let call = Call::from_bits(tag >> 3 & 0xf).ok_or("unknown call")?;
         let flag = tag & OTHER_THREAD != 0;
@@ -403,13 +424,15 @@ mod tests {
         check(Event::UnknownFree { call: Call::Free }, 1, 2);
         check(Event::UnknownRealloc { call: Call::Realloc, size_bytes: 1, stack }, 1, 4);
         check(Event::Lost { count: 1000, reason: 3 }, 1, 5);
+        check(Event::Rate { rate: RateId(0) }, 0, 1);
+        check(Event::Rate { rate: RateId(3) }, 0, 1);
     }
 
     #[test]
     fn what_is_no_event_is_named_with_its_offset() {
         for (bytes, why) in [
             (&[0u8, 1][..], "unknown kind of event"),
-            (&[7, 1], "unknown kind of event"),
+            (&[7 | 4 << 3, 1], "unknown rate"),
             (&[0x78 | 1, 1, 1, 1], "unknown call"),
             (&[ALLOC, 1, 1, 255, 255, 255, 255, 31], "number over 32 bits"),
         ] {

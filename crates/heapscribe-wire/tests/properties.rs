@@ -3,7 +3,7 @@
 
 use heapscribe_wire::chunk::{HEADER_BYTES, Header};
 use heapscribe_wire::head::{HEAD_FILE_BYTES, Head, MAGIC};
-use heapscribe_wire::ids::{HeapAddress, StackId, ThreadId};
+use heapscribe_wire::ids::{HeapAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::NAME_BYTES_MAX;
 use heapscribe_wire::live::{
     ADDRESS_END, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, Path, SIZE_ELSEWHERE, Slot, age_ticks,
@@ -58,9 +58,10 @@ proptest! {
     fn slots_round_trip(
         size_bytes in number(), stack in 0..1u32 << 26, thread in 0..1u32 << 24,
         birth_ticks in 0..1u64 << 48, upper_half in any::<bool>(), age in 0..1u64 << 48,
+        rate in 0..4u8,
     ) {
         let (stack, thread) = (StackId(stack), ThreadId(thread));
-        let slot = Slot { size_bytes, stack, thread, birth_ticks, upper_half };
+        let slot = Slot { size_bytes, stack, thread, birth_ticks, upper_half, rate: RateId(rate) };
         let size_bytes = size_bytes.min(SIZE_ELSEWHERE);
         prop_assert_eq!(Slot::unpack(slot.pack()), Some(Slot { size_bytes, ..slot }));
         prop_assert_eq!(age_ticks(birth_ticks + age, birth_ticks), age);

@@ -22,7 +22,7 @@ pub(crate) struct NamedFrame {
     pub(crate) offset: u64,
     /// Whether its code lies inside the function of the next line.
     pub(crate) inlined: bool,
-    /// Whether it was found without unwinding information.
+    /// Whether it or a frame before it was found without unwinding information.
     pub(crate) guessed: bool,
     /// Set where the stack could not be followed any further: why.
     pub(crate) cut: Option<Drop>,
@@ -82,14 +82,20 @@ impl<'a> NamedStacks<'a> {
 
     /// The lines of a stack, the innermost first. Inlined functions stand before the one they are in.
     pub(crate) fn frames(&self, stack: NodeId) -> Vec<NamedFrame> {
-        self.tree.frames(stack).flat_map(|(_, frame)| self.lines(frame)).collect()
+        let mut guessed = false;
+        let lines = self.tree.frames(stack).flat_map(|(_, frame)| {
+            let is_guessed = guessed;
+            guessed |= frame.guesses;
+            self.lines(frame, is_guessed)
+        });
+        lines.collect()
     }
 
-    fn lines(&self, frame: &Frame) -> Vec<NamedFrame> {
+    fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
         let bare = NamedFrame {
             module: frame.module.and_then(|m| self.tree.modules.get(m as usize)).map(|m| lossy(&m.path)),
             offset: frame.address,
-            guessed: frame.guessed,
+            guessed,
             cut: frame.cut.and_then(Drop::from_number),
             ..NamedFrame::default()
         };

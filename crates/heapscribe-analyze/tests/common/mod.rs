@@ -277,7 +277,7 @@ impl Process {
             return known;
         }
         let id = StackId(self.position.next_node);
-        let node = Node { parent, pc: CodeAddress(pc), guessed: false, exact: false };
+        let node = Node { parent, pc: CodeAddress(pc), guesses: false, exact: false };
         self.define(&if cut { Definition::Cut { reason: 5 } } else { Definition::Node(node) });
         self.stacks.insert((parent, pc), id);
         id

@@ -3,7 +3,7 @@
 use heapscribe_wire::defs::{
     BadDefinition, DEFINITION_BYTES_MAX, Definition, Definitions, Module, NODE_BYTES_MAX, Node, Position,
 };
-use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
+use heapscribe_wire::ids::{CodeAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::{BUILD_ID_BYTES_MAX, NAME_BYTES_MAX};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -17,11 +17,12 @@ fn name(max: usize) -> impl Strategy<Value = Vec<u8>> {
 /// A definition that owns its names; of a node, the parent is one of those before it.
 #[derive(Clone, Debug)]
 enum Owned {
-    Node { parent: u32, pc: u64, guessed: bool, exact: bool },
+    Node { parent: u32, pc: u64, guesses: bool, exact: bool },
     Cut(u8),
     Thread(u32, u32, u64, Vec<u8>),
     Module(u64, u64, u64, Vec<u8>, Vec<u8>),
     Unmapped,
+    Rate(u8, u64),
 }
 
 impl Owned {
@@ -31,10 +32,10 @@ impl Owned {
             &bytes[..bytes.len().min(max)]
         }
         match self {
-            Owned::Node { parent, pc, guessed, exact } => Definition::Node(Node {
+            Owned::Node { parent, pc, guesses, exact } => Definition::Node(Node {
                 parent: StackId(parent % next),
                 pc: CodeAddress(*pc),
-                guessed: *guessed,
+                guesses: *guesses,
                 exact: *exact,
             }),
             Owned::Cut(reason) => Definition::Cut { reason: *reason },
@@ -52,6 +53,7 @@ impl Owned {
                 build_id: cut(build_id, BUILD_ID_BYTES_MAX),
             }),
             Owned::Unmapped => Definition::Unmapped,
+            Owned::Rate(id, mean_bytes) => Definition::Rate { id: RateId(*id), mean_bytes: *mean_bytes },
         }
     }
 }
@@ -60,12 +62,13 @@ fn owned() -> impl Strategy<Value = Owned> {
     let node = (any::<u32>(), number(), any::<bool>(), any::<bool>());
     let module = (number(), number(), any::<u64>(), name(NAME_BYTES_MAX), name(BUILD_ID_BYTES_MAX));
     prop_oneof![
-        8 => node.prop_map(|(parent, pc, guessed, exact)| Owned::Node { parent, pc, guessed, exact }),
+        8 => node.prop_map(|(parent, pc, guesses, exact)| Owned::Node { parent, pc, guesses, exact }),
         1 => any::<u8>().prop_map(Owned::Cut),
         1 => (any::<u32>(), any::<u32>(), number(), name(NAME_BYTES_MAX))
             .prop_map(|(id, tid, born, name)| Owned::Thread(id, tid, born, name)),
         1 => module.prop_map(|(start, end, bias, name, id)| Owned::Module(start, end, bias, name, id)),
         1 => Just(Owned::Unmapped),
+        1 => (any::<u8>(), number()).prop_map(|(id, mean_bytes)| Owned::Rate(id, mean_bytes)),
     ]
 }
 

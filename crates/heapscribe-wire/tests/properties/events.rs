@@ -1,7 +1,7 @@
 //! Events: `record.rs`.
 
-use heapscribe_wire::ids::ThreadId;
-use heapscribe_wire::limits::EVENT_BYTES_MAX;
+use heapscribe_wire::ids::{RateId, ThreadId};
+use heapscribe_wire::limits::{EVENT_BYTES_MAX, RATES_MAX};
 use heapscribe_wire::record::{BadEvent, Block, Call, Event, Events};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -37,7 +37,16 @@ fn event() -> impl Strategy<Value = Event> {
         call().prop_map(|call| Event::UnknownFree { call }),
         asked().prop_map(|(call, size_bytes, stack)| Event::UnknownRealloc { call, size_bytes, stack }),
         (number(), any::<u8>()).prop_map(|(count, reason)| Event::Lost { count, reason }),
+        (0..=RATES_MAX as u8).prop_map(|rate| Event::Rate { rate: RateId(rate) }),
     ]
+}
+
+/// An event with the ticks before it, of which a rate has none.
+fn timed() -> impl Strategy<Value = (u64, Event)> {
+    (number(), event()).prop_map(|(dt, event)| match event {
+        Event::Rate { .. } => (0, event),
+        _ => (dt, event),
+    })
 }
 
 /// The bytes of events, and where each begins, with the end.
@@ -74,13 +83,13 @@ fn read_events(bytes: &[u8]) -> (Vec<(u64, Event)>, Option<BadEvent>) {
 
 proptest! {
     #[test]
-    fn events_round_trip(events in vec((number(), event()), 0..40)) {
+    fn events_round_trip(events in vec(timed(), 0..40)) {
         let (bytes, _) = encoded(&events);
         prop_assert_eq!(read_events(&bytes), (events, None));
     }
 
     #[test]
-    fn cut_events_are_those_before_the_cut(events in vec((number(), event()), 1..12)) {
+    fn cut_events_are_those_before_the_cut(events in vec(timed(), 1..12)) {
         let (bytes, starts) = encoded(&events);
         for cut in 0..bytes.len() {
             let (read, bad) = read_events(&bytes[..cut]);
@@ -91,7 +100,7 @@ proptest! {
 
     #[test]
     fn changed_events_do_no_harm(
-        events in vec((number(), event()), 1..12), at in any::<prop::sample::Index>(), to in any::<u8>()
+        events in vec(timed(), 1..12), at in any::<prop::sample::Index>(), to in any::<u8>()
     ) {
         let (mut bytes, starts) = encoded(&events);
         let at = at.index(bytes.len());

@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
 use heapscribe_trace::model::{self, SessionInfo};
+use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 
 use crate::cli::{self, RecordArgs};
@@ -68,6 +69,8 @@ fn plan(args: &RecordArgs) -> Plan {
         },
         log_chunks: args.log_chunks,
         spill_limit_bytes: args.spill_limit,
+        mode: Mode::Full,
+        seed: 0,
     }
 }
 

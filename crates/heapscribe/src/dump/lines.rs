@@ -40,11 +40,11 @@ impl<W: Write> Printer for Lines<W> {
         write!(self.out, "# P{process} ")?;
         match definition {
             Definition::Node(n) => {
-                let guessed = if n.guessed { " guessed" } else { "" };
+                let guesses = if n.guesses { " guesses" } else { "" };
                 let exact = if n.exact { " exact" } else { "" };
                 writeln!(
                     self.out,
-                    "stack S{} pc={:#x} caller=S{}{guessed}{exact}",
+                    "stack S{} pc={:#x} caller=S{}{guesses}{exact}",
                     node.0, n.pc.0, n.parent.0
                 )
             }
@@ -64,6 +64,9 @@ impl<W: Write> Printer for Lines<W> {
                 text(m.name)
             ),
             Definition::Unmapped => writeln!(self.out, "unmapped"),
+            Definition::Rate { id, mean_bytes } => {
+                writeln!(self.out, "rate R{} mean_bytes={mean_bytes}", id.0)
+            }
         }
     }
 
@@ -90,6 +93,7 @@ impl<W: Write> Printer for Lines<W> {
             Event::UnknownRealloc { call, size_bytes, stack } => {
                 write!(self.out, "? ->{size_bytes} - ->S{} {}", stack.0, call.name())?;
             }
+            Event::Rate { rate } => write!(self.out, "% - - R{}", rate.0)?,
             Event::Lost { count, reason } => write!(self.out, "x {count} - - {}", reason_name(*reason))?,
         }
         writeln!(self.out)

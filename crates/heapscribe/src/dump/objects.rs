@@ -48,7 +48,7 @@ impl<W: Write> Printer for Objects<W> {
         self.line(&match definition {
             Definition::Node(n) => json!({
                 "type": "stack", "process": process, "stack": node.0, "pc": format!("{:#x}", n.pc.0),
-                "caller": n.parent.0, "guessed": n.guessed, "exact": n.exact,
+                "caller": n.parent.0, "guesses": n.guesses, "exact": n.exact,
             }),
             Definition::Cut { reason } => json!({
                 "type": "stack", "process": process, "stack": node.0, "cut": reason_name(*reason),
@@ -63,6 +63,9 @@ impl<W: Write> Printer for Objects<W> {
                 "build_id": hex(m.build_id), "path": lossy(m.name),
             }),
             Definition::Unmapped => json!({ "type": "unmapped", "process": process }),
+            Definition::Rate { id, mean_bytes } => {
+                json!({ "type": "rate", "process": process, "rate": id.0, "mean_bytes": mean_bytes })
+            }
         })
     }
 
@@ -121,6 +124,7 @@ enum What {
     Failed { call: &'static str, size: u64, stack: u32 },
     UnknownFree { call: &'static str },
     UnknownRealloc { call: &'static str, size: u64, stack: u32 },
+    Rate { rate: u8 },
     Lost { count: u64, reason: String },
 }
 
@@ -153,6 +157,7 @@ fn what(m: &Moment<'_>) -> What {
         Event::UnknownRealloc { call, size_bytes: size, stack } => {
             What::UnknownRealloc { call: call.name(), size, stack: stack.0 }
         }
+        Event::Rate { rate } => What::Rate { rate: rate.0 },
         Event::Lost { count, reason } => What::Lost { count, reason: reason_name(reason) },
     }
 }

@@ -68,6 +68,8 @@ fn meaning(reason: Drop) -> &'static str {
         Drop::ModuleTable => "Files of code not noted",
         Drop::UnknownBlock => "Blocks freed that were not known, born before the recording or in a parent",
         Drop::ReplacedBlock => "Blocks whose free was not seen, found when their place was used again",
+        Drop::RateTable => "Sampling rates beyond the number that a process can have",
+        Drop::RegisteredFrames => "Unwinding information of generated code for which there was no room",
         Drop::ThreadTable => "Threads beyond the number that can be told apart",
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn one_frame(path: &str, build_id: &[u8], return_address: u64) -> Vec
     let app = t.process(100, 1, Stage::Execed, 0);
     let module = Module { start: 0, end: 1 << 40, bias: 0, name: path.as_bytes(), build_id };
     let pc = CodeAddress(return_address);
-    let node = Node { parent: StackId(0), pc, guessed: false, exact: false };
+    let node = Node { parent: StackId(0), pc, guesses: false, exact: false };
     t.define(app, &[Definition::Module(module), Definition::Node(node)]);
     t.chunk(app, 1, 1, &[(1, alloc(Call::Malloc, 5, StackId(1)))]);
     t.end(app, HowEnded::Exited, 2, &[]);
@@ -102,8 +102,8 @@ fn free(size_bytes: u64, stack: StackId, age_ticks: u64, thread: Option<u32>) ->
 }
 
 fn definitions() -> Vec<Definition<'static>> {
-    let node = |parent, pc, guessed| {
-        Definition::Node(Node { parent: StackId(parent), pc: CodeAddress(pc), guessed, exact: false })
+    let node = |parent, pc, guesses| {
+        Definition::Node(Node { parent: StackId(parent), pc: CodeAddress(pc), guesses, exact: false })
     };
     let app = Module { start: 0x1000, end: 0x9000, bias: 0, name: b"/nonexistent/app", build_id: &[7; 20] };
     let library = Module {

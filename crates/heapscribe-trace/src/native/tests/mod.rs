@@ -39,7 +39,7 @@ pub(super) fn definition_bytes(definitions: &[Definition<'_>], position: &mut Po
 fn some_definitions(position: &mut Position) -> Vec<u8> {
     let module = Module { start: 1 << 30, end: 1 << 31, bias: 4096, name: b"/bin/x", build_id: &[1, 2] };
     let node = |parent, pc| {
-        Definition::Node(Node { parent: StackId(parent), pc: CodeAddress(pc), guessed: false, exact: false })
+        Definition::Node(Node { parent: StackId(parent), pc: CodeAddress(pc), guesses: false, exact: false })
     };
     let first = position.next_node;
     let thread = Definition::Thread { id: ThreadId(1), tid: 9, born_ticks: 5, name: b"main" };

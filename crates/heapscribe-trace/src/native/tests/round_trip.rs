@@ -178,7 +178,7 @@ proptest! {
         let mut sums: Vec<ChunkSums> = Vec::new();
         for (info, events) in &chunks {
             let mut payload = event_bytes(events);
-            payload.extend(junk.iter().map(|b| b | 7));
+            payload.extend(junk.iter().map(|b| b & !7));
             sums.push(w.events(process, info, &payload, &mut out));
         }
         w.finish(&mut out);
@@ -232,7 +232,7 @@ fn definitions_are_cut_into_slices_and_stop_at_what_is_none() {
         .map(|i| Node {
             parent: StackId(i as u32 / 2),
             pc: CodeAddress(i * 977),
-            guessed: false,
+            guesses: false,
             exact: false,
         })
         .map(Definition::Node)
