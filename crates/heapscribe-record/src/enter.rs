@@ -10,7 +10,7 @@ use crate::capture::{Registers, StackRange};
 use crate::session::{self, Memory, Session};
 use crate::thread::Thread;
 use crate::tls::{self, Words};
-use crate::{emit, stack, sys};
+use crate::{emit, stack, stack_bounds, sys};
 
 /// Proof that the recorder was entered on this thread: without it nothing can be recorded.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ fn attach(words: &'static Words, session: &'static Session, registers: &Register
     words.enter(registers.sp);
     match session.threads.attach(session) {
         Some(thread) => {
-            stack::learn_bounds(registers.sp, thread, session);
+            stack_bounds::learn(registers.sp, thread, session);
             words.thread.set(thread);
             Some(Entered { words, thread, session })
         }

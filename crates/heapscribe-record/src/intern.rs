@@ -1,17 +1,14 @@
-//! From a stack to its number: a stack is the path from its outermost frame to its leaf, its hash is
-//! rolled along that path, and the leaf's hash is all that is looked up.
+//! From a stack to its number: the hash of its path is looked up in one table, lock-free.
 //!
 //! ```text
-//!   hash(outermost caller's caller) = seed of the generation (or of the cut)
-//!   hash(frame) = roll(hash(its caller), pc)
-//!   table[key(hash(leaf))] -> number of the leaf's node in defs
+//!   entry    hash of the path, 0: no entry    number of the node in defs
+//!   place    low bits of the hash, then the entries after it
 //! ```
-//!
-//! Readers take no lock: an entry's number is stored before its hash, and a table that has grown too full
-//! is replaced by one twice as large, the old one staying where it is (all old ones together are smaller
-//! than the new). Only where the leaf is new is the path walked from the outside, under the lock, and the
-//! missing nodes are defined. Two stacks whose 64-bit hashes are equal would share a number: for a
-//! million stacks the chance is 3 in 100 million.
+//! An entry's number is stored before its hash. A table that has grown too full is replaced by one twice
+//! as large, and the memory of the old one is given back at once: who still reads it finds it empty, and
+//! comes to the new one under the lock. Only where the leaf is new are nodes defined, from the outermost one
+//! that is missing inwards, under the lock. Two stacks whose 64-bit hashes are equal would share a number:
+//! for a million stacks the chance is 3 in 100 million.
 #![allow(unsafe_code)]
 
 use core::ptr;
@@ -21,24 +18,27 @@ use heapscribe_wire::defs::{Definition, Node};
 use heapscribe_wire::head::{Drop, SharedHead};
 use heapscribe_wire::ids::{CodeAddress, StackId};
 
-use crate::capture::Frame;
+use crate::capture::{Frame, PathHash};
 use crate::define::Definer;
 use crate::lock::Held;
-use crate::memory;
+use crate::{memory, sys};
 
-const FIRST_CAPACITY: usize = 2048;
+const FIRST_CAPACITY: usize = 4096;
 
-/// A table: this, then `capacity` entries of (hash, number).
-#[repr(C)]
+/// A table: this, then `capacity` entries.
+#[repr(C, align(64))]
 #[derive(Debug)]
 struct Table {
     capacity: usize,
-    reserved: [usize; 7],
 }
 
 type Entry = [AtomicU64; 2];
 
 impl Table {
+    const fn bytes(capacity: usize) -> usize {
+        size_of::<Table>() + capacity * size_of::<Entry>()
+    }
+
     #[inline(always)]
     fn entry(&self, index: usize) -> &Entry {
         // SAFETY: a table is allocated with `capacity` entries behind it; the index is masked.
@@ -48,10 +48,14 @@ impl Table {
     #[inline(always)]
     fn find(&self, hash: u64) -> Option<StackId> {
         for i in 0..self.capacity {
-            let entry = self.entry((hash as usize).wrapping_add(i));
-            match entry[0].load(Ordering::Acquire) {
+            let [found, id] = self.entry((hash as usize).wrapping_add(i));
+            match found.load(Ordering::Acquire) {
                 0 => return None,
-                h if h == hash => return Some(StackId(entry[1].load(Ordering::Relaxed) as u32)),
+                h if h == hash => {
+                    // 0 when the table's memory was given back this instant.
+                    let id = StackId(id.load(Ordering::Relaxed) as u32);
+                    return (id != StackId::UNKNOWN).then_some(id);
+                }
                 _ => {}
             }
         }
@@ -59,144 +63,142 @@ impl Table {
     }
 
     fn insert(&self, hash: u64, id: StackId) {
-        for i in 0..self.capacity {
-            let entry = self.entry((hash as usize).wrapping_add(i));
-            if entry[0].load(Ordering::Relaxed) == 0 {
-                entry[1].store(u64::from(id.0), Ordering::Relaxed);
-                entry[0].store(hash, Ordering::Release);
-                return;
-            }
+        let mut entries = (0..self.capacity).map(|i| self.entry((hash as usize).wrapping_add(i)));
+        if let Some([found, number]) = entries.find(|entry| entry[0].load(Ordering::Relaxed) == 0) {
+            number.store(u64::from(id.0), Ordering::Relaxed);
+            found.store(hash, Ordering::Release);
+        }
+    }
+
+    /// Gives back the pages of a table that nobody looks into any more, but for the first, whose capacity
+    /// readers may still use.
+    fn give_back(&self) {
+        const PAGE_BYTES: usize = 4096;
+        let begin = (ptr::from_ref(self) as usize + size_of::<Table>()).next_multiple_of(PAGE_BYTES);
+        let end = (ptr::from_ref(self) as usize + Table::bytes(self.capacity)) & !(PAGE_BYTES - 1);
+        if begin < end {
+            // SAFETY: whole pages of the table's own entries, which are atomic integers that may turn to
+            // zero at any time. Locked pages cannot be given back, and stay.
+            let _ = unsafe { sys::advise(begin as *mut u8, end - begin, sys::Advice::DontNeed) };
         }
     }
 }
 
-/// The nodes of this process, by hash.
+/// The nodes of this process, by the hash of their path.
 #[derive(Debug, Default)]
 pub(crate) struct Interner {
     table: AtomicPtr<Table>,
     entries: AtomicUsize,
 }
 
-/// A captured stack: return addresses from the leaf outwards.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Frames<'a> {
-    /// The frames.
-    pub pcs: &'a [Frame],
-    /// From this index on they were reached by a guess.
-    pub guessed_from: usize,
-    /// Why it ends before the outermost frame, if it does.
-    pub cut: Option<Drop>,
-}
-
-/// One frame further in. Five cycles: a walk waits for as many of these as it has frames.
-#[inline(always)]
-fn roll(hash: u64, pc: u64) -> u64 {
-    (hash.rotate_left(5) ^ pc).wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
-/// What a path's hash is kept under: its high bits decide too where in the table, and 0 says "no entry".
-#[inline(always)]
-fn key(hash: u64) -> u64 {
-    let h = hash ^ hash >> 32;
-    h | u64::from(h == 0)
-}
-
-impl Frames<'_> {
-    #[inline(always)]
-    fn seed(&self, generation: u32) -> u64 {
-        let cut = self.cut.map_or(0, |reason| reason as u64 + 1);
-        roll(u64::from(generation) << 8 | cut, 0x5ca1_ab1e)
-    }
-
-    #[inline(always)]
-    fn leaf_hash(&self, generation: u32) -> u64 {
-        self.pcs.iter().rev().fold(self.seed(generation), |hash, frame| roll(hash, frame.to_bits()))
-    }
+/// A captured stack, the outermost frame first.
+pub(crate) trait Path {
+    /// How many frames it has.
+    fn len(&self) -> usize;
+    /// The path from the outermost frame to frame `index`; the frame; the path's number, if it is known.
+    fn frame(&self, index: usize) -> (PathHash, Frame, StackId);
+    /// Takes note of the number of the path to frame `index`.
+    fn set_id(&mut self, index: usize, id: StackId);
+    /// The hash of the path before its first frame, and why that is not an outermost one.
+    fn root(&self) -> (PathHash, Option<Drop>);
 }
 
 impl Interner {
-    /// The number of a stack that is known.
     #[inline(always)]
-    pub(crate) fn find(&self, frames: &Frames<'_>, generation: u32) -> Option<StackId> {
-        if frames.pcs.is_empty() {
-            return Some(StackId::UNKNOWN);
-        }
-        // SAFETY: a published table stays for the life of the process.
-        let table = unsafe { self.table.load(Ordering::Acquire).as_ref() }?;
-        table.find(key(frames.leaf_hash(generation)))
+    fn table(&self) -> Option<&Table> {
+        // SAFETY: a published table stays for the life of the process; its entries may turn to zero.
+        unsafe { self.table.load(Ordering::Acquire).as_ref() }
     }
 
-    /// The number of a stack, defining what of it is new. `None` when there is no room or memory for it.
+    /// The number of a path that is known.
+    #[inline(always)]
+    pub(crate) fn find(&self, path: PathHash) -> Option<StackId> {
+        self.table()?.find(path.key())
+    }
+
+    /// Index of the first frame whose path has no number, and the number before it.
+    pub(crate) fn first_new(&self, path: &impl Path) -> (usize, StackId) {
+        for index in (0..path.len()).rev() {
+            let (hash, frame, id) = path.frame(index);
+            if frame == Frame::default() {
+                return (index + 1, StackId::UNKNOWN); // the word that ends the stack
+            }
+            let id = if id == StackId::UNKNOWN { self.find(hash) } else { Some(id) };
+            if let Some(id) = id {
+                return (index + 1, id);
+            }
+        }
+        (0, StackId::UNKNOWN)
+    }
+
+    /// The number of a path, defining what of it is new. `None` when there is no room or memory for it.
     pub(crate) fn define(
         &self,
-        frames: &Frames<'_>,
-        generation: u32,
+        path: &mut impl Path,
         definer: &Definer,
         head: &SharedHead,
         held: &Held<'_>,
     ) -> Option<StackId> {
-        let mut hash = frames.seed(generation);
-        let mut parent = StackId::UNKNOWN;
-        if let Some(reason) = frames.cut {
+        let (first, mut parent) = self.first_new(path);
+        if let (StackId::UNKNOWN, (seed, Some(reason))) = (parent, path.root()) {
             let cut = Definition::Cut { reason: reason as u8 };
-            parent = self.find_or_append(hash, &cut, definer, head, held)?;
+            parent = match self.find(seed) {
+                Some(id) => id,
+                None => self.append(seed, &cut, definer, head, held)?,
+            };
         }
-        for (i, frame) in frames.pcs.iter().enumerate().rev() {
-            hash = roll(hash, frame.to_bits());
+        for index in first..path.len() {
+            let (hash, frame, _) = path.frame(index);
             let pc = CodeAddress(frame.address());
-            let node = Node { parent, pc, guesses: i + 1 == frames.guessed_from, exact: frame.is_exact() };
-            parent = self.find_or_append(hash, &Definition::Node(node), definer, head, held)?;
+            let node = Node { parent, pc, guesses: frame.guesses(), exact: frame.is_exact() };
+            parent = self.append(hash, &Definition::Node(node), definer, head, held)?;
+            path.set_id(index, parent);
         }
         Some(parent)
     }
 
-    fn find_or_append(
+    fn append(
         &self,
-        hash: u64,
+        hash: PathHash,
         definition: &Definition<'_>,
         definer: &Definer,
         head: &SharedHead,
         held: &Held<'_>,
     ) -> Option<StackId> {
         let table = self.with_room(held)?;
-        let hash = key(hash);
-        if let Some(id) = table.find(hash) {
-            return Some(id);
-        }
         let id = definer.append(definition, head, held).ok()?;
-        table.insert(hash, id);
+        table.insert(hash.key(), id);
         self.entries.fetch_add(1, Ordering::Relaxed);
         Some(id)
     }
 
-    /// The table, replaced by a larger one when it is more than half full.
+    /// The table, replaced by a larger one when it is more than three quarters full.
     fn with_room(&self, held: &Held<'_>) -> Option<&Table> {
-        // SAFETY: a published table stays for the life of the process.
-        let table = unsafe { self.table.load(Ordering::Acquire).as_ref() };
-        match table {
-            Some(table) if self.entries.load(Ordering::Relaxed) * 2 < table.capacity => Some(table),
+        match self.table() {
+            Some(table) if self.entries.load(Ordering::Relaxed) * 4 < table.capacity * 3 => Some(table),
             Some(table) => self.grow(Some(table), table.capacity * 2, held),
             None => self.grow(None, FIRST_CAPACITY, held),
         }
     }
 
     fn grow(&self, old: Option<&Table>, capacity: usize, _held: &Held<'_>) -> Option<&Table> {
-        let bytes = size_of::<Table>() + capacity * size_of::<Entry>();
         // SAFETY: the lock is held.
-        let place = unsafe { memory::alloc(bytes) }?.cast::<Table>();
-        // SAFETY: `bytes` zeroed bytes, which are an empty table but for its capacity.
+        let place = unsafe { memory::alloc(Table::bytes(capacity)) }?.cast::<Table>();
+        // SAFETY: zeroed bytes of that many, which are an empty table but for its capacity.
         let table = unsafe {
             (*place.as_ptr()).capacity = capacity;
             place.as_ref()
         };
         for i in 0..old.map_or(0, |t| t.capacity) {
-            let entry = old?.entry(i);
-            let hash = entry[0].load(Ordering::Relaxed);
+            let [hash, id] = old?.entry(i).each_ref().map(|word| word.load(Ordering::Relaxed));
             if hash != 0 {
-                table.insert(hash, StackId(entry[1].load(Ordering::Relaxed) as u32));
+                table.insert(hash, StackId(id as u32));
             }
         }
         self.table.store(place.as_ptr(), Ordering::Release);
+        if let Some(old) = old {
+            old.give_back();
+        }
         Some(table)
     }
 }
@@ -218,6 +220,7 @@ mod tests {
     use crate::lock::Lock;
     use crate::shared::SharedFile;
     use crate::sys;
+    use crate::walks::Walked;
 
     /// A head as it is when its file was just made.
     pub(crate) fn head() -> &'static SharedHead {
@@ -276,17 +279,18 @@ mod tests {
         /// Interns a stack as a hook does. What is found must be what the twin knows.
         fn intern(&mut self, stack: &Stack) -> Option<StackId> {
             let (generation, cut, bits) = stack;
-            let frames = Frames { pcs: frames(bits), guessed_from: usize::MAX, cut: *cut };
+            let mut hashes = vec![PathHash::default(); bits.len()];
+            let mut walked = Walked::new(frames(bits), &mut hashes, *generation, *cut);
             let known = self.twin.get(stack).copied();
-            let found = self.interner.find(&frames, *generation);
+            let found = self.interner.find(walked.hash());
             if known.is_some() {
                 assert_eq!(found, known, "{stack:x?}");
                 return known;
             }
             let held = self.lock.hold().unwrap();
-            let id = self.interner.define(&frames, *generation, &self.definer, self.head, &held)?;
+            let id = self.interner.define(&mut walked, &self.definer, self.head, &held)?;
             assert!(found.is_none_or(|found| found == id), "a part of a stack that was defined before");
-            assert_eq!(self.interner.find(&frames, *generation), Some(id));
+            assert_eq!(self.interner.find(walked.hash()), Some(id));
             self.twin.insert(stack.clone(), id);
             Some(id)
         }
@@ -371,14 +375,14 @@ mod tests {
 
     #[test]
     fn a_frame_that_guesses_its_caller_says_so() {
+        const GUESSES: u64 = 1 << 62;
         let _arena = ARENA.lock().unwrap();
         let both = Both::new(DEFS_STEP_BYTES);
-        let frames = Frames { pcs: frames(&[3, 2, 1]), guessed_from: 1, cut: None };
+        let mut hashes = [PathHash::default(); 3];
+        let mut walked = Walked::new(frames(&[3 | GUESSES, 2, 1]), &mut hashes, 0, None);
         let held = both.lock.hold().unwrap();
-        both.interner.define(&frames, 0, &both.definer, both.head, &held).unwrap();
+        both.interner.define(&mut walked, &both.definer, both.head, &held).unwrap();
         let guessed = both.definitions().into_iter().map(|d| matches!(d, Definition::Node(n) if n.guesses));
         assert_eq!(guessed.collect::<Vec<_>>(), [false, false, true], "from the outermost in");
-        let none = Frames { pcs: &[], guessed_from: 0, cut: None };
-        assert_eq!(both.interner.find(&none, 0), Some(StackId::UNKNOWN));
     }
 }

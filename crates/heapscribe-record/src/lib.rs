@@ -30,9 +30,12 @@ mod session;
 mod session_path;
 mod shared;
 mod stack;
+mod stack_bounds;
+mod stack_check;
 pub mod sys;
 mod thread;
 mod tls;
+mod walks;
 
 pub use enter::{Entered, Taken, enter};
 pub use heapscribe_wire::record::Call;

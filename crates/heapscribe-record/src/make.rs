@@ -199,6 +199,7 @@ fn files(base: &File, plan: &Plan, is_glibc: bool, created: u64, place: NonNull<
     let session = Session {
         head,
         pid: sys::pid(),
+        verify_every: plan.verify_every,
         clock: plan.clock,
         lock: Lock::default(),
         log: Log::new(log, *plan, steps),

@@ -13,7 +13,7 @@
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use heapscribe_wire::defs::{Definition, Module};
 use heapscribe_wire::head::Drop;
@@ -50,33 +50,57 @@ fn place(text: &ModuleText) -> u64 {
 struct Modules {
     known: [Known; MODULES_MAX],
     count: AtomicUsize,
-    generation: AtomicU32,
-    /// Calls of `dlclose` under way.
-    closing: AtomicU32,
+    /// See [`Epoch`].
+    epoch: AtomicU64,
 }
 
 static MODULES: Modules = Modules {
     known: [const { Known::new() }; MODULES_MAX],
     count: AtomicUsize::new(0),
-    generation: AtomicU32::new(0),
-    closing: AtomicU32::new(0),
+    epoch: AtomicU64::new(ONE_GENERATION),
 };
 
-/// Number of the generation: part of every stack's hash.
-#[inline(always)]
-pub(crate) fn generation() -> u32 {
-    MODULES.generation.load(Ordering::Acquire)
+/// What is loaded, as far as walks depend on it: the generation, and how many calls of `dlclose` are under
+/// way. One word, so that a walk looks at both with one load.
+///
+/// | bits   | field                                   |
+/// |--------|-----------------------------------------|
+/// | 0..32  | calls of `dlclose` under way            |
+/// | 32..64 | number of the generation, from 1        |
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Epoch(u64);
+
+const ONE_GENERATION: u64 = 1 << 32;
+
+impl Epoch {
+    /// Whether no module is being closed: else kept rules and walks are neither used nor added to.
+    #[inline(always)]
+    pub(crate) const fn is_quiet(self) -> bool {
+        self.0 as u32 == 0
+    }
+
+    /// Number of the generation: part of every stack's hash.
+    #[inline(always)]
+    pub(crate) const fn generation(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// The word, which is never 0.
+    #[inline(always)]
+    pub(crate) const fn number(self) -> u64 {
+        self.0
+    }
 }
 
-/// Whether a module is being closed somewhere: kept rules are then neither used nor added to.
+/// What is loaded now.
 #[inline(always)]
-pub(crate) fn is_closing() -> bool {
-    MODULES.closing.load(Ordering::Acquire) != 0
+pub(crate) fn epoch() -> Epoch {
+    Epoch(MODULES.epoch.load(Ordering::Acquire))
 }
 
 /// A `dlclose` begins.
 pub fn begin_close() {
-    MODULES.closing.fetch_add(1, Ordering::AcqRel);
+    MODULES.epoch.fetch_add(1, Ordering::AcqRel);
 }
 
 /// A `dlclose` has ended: forgets what it took away.
@@ -89,7 +113,7 @@ pub(crate) fn end_close(loader: Option<&Loader>, session: Option<&Session>) {
 
 /// In a forked child: the calls that were under way in other threads are not here.
 pub(crate) fn forget_closing() {
-    MODULES.closing.store(0, Ordering::Release);
+    MODULES.epoch.fetch_and(!u64::from(u32::MAX), Ordering::AcqRel);
 }
 
 fn known() -> impl Iterator<Item = &'static Known> {
@@ -123,20 +147,19 @@ fn begin_generation(session: &Session, held: &Held<'_>) {
     if let Some(cache) = program::pc_cache() {
         cache.clear();
     }
-    MODULES.generation.fetch_add(1, Ordering::AcqRel);
+    MODULES.epoch.fetch_add(ONE_GENERATION, Ordering::AcqRel);
     closed();
 }
 
 /// A child that was forked inside a `dlclose` ends one that it has not begun.
 fn closed() {
-    let one_less = |n: u32| n.checked_sub(1);
-    let _ = MODULES.closing.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less);
+    let one_less = |epoch: u64| (!Epoch(epoch).is_quiet()).then(|| epoch - 1);
+    let _ = MODULES.epoch.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less);
 }
 
-/// Names the module of a new code address, if it is not named yet. Called by a walk, without the lock.
+/// Names the module of a frame that is to be defined, if it is not named yet. Called without the lock.
 pub(crate) fn announce(text: &ModuleText, session: &Session) {
-    let closing = is_closing();
-    if !closing && find_known(text.start).is_some() {
+    if epoch().is_quiet() && find_known(text.start).is_some() {
         return;
     }
     // SAFETY: the calling thread's stack returns into it, so it is loaded and stays so.

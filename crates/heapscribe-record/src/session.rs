@@ -29,6 +29,8 @@ pub(crate) struct Session {
     pub head: &'static SharedHead,
     /// This process.
     pub pid: u32,
+    /// Every how many captures of a stack one is checked; 0: never.
+    pub verify_every: u32,
     /// Which clock ticks are on.
     pub clock: ClockKind,
     /// For what is rare.

@@ -1,16 +1,45 @@
 //! From the registers at a hook's entry to the number of the stack.
+//!
+//! ```text
+//!   on the thread's own stack    walk again, number of the leaf's path      almost always
+//!   on another one               the same, after a look that it is there    fibers, signals
+//!   unusual, or a dlclose runs   walk from the beginning, keep nothing
+//! ```
 #![allow(unsafe_code)]
 
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;
 
-use crate::capture::{Context, End, Registers, StackRange, Unwinder, Walk};
-use crate::intern::Frames;
+use crate::capture::again::{Again, walk_again};
+use crate::capture::{Context, End, Registers, StackRange, Unwinder};
+use crate::intern::Path;
 use crate::loader::{Loader, ModuleText};
 use crate::session::Session;
 use crate::thread::Thread;
-use crate::{modules, program, tls};
+use crate::walks::{Walked, Walks, seed};
+use crate::{modules, program, stack_bounds, stack_check};
 
+/// Walks for one stack, each ended by a module that went meanwhile.
+const WALKS_MAX: usize = 16;
+
+/// What is the same for all walks of a capture.
+#[derive(Clone, Copy)]
+pub(crate) struct Capture<'a> {
+    pub(crate) registers: Registers,
+    pub(crate) thread: &'a Thread,
+    pub(crate) session: &'a Session,
+    pub(crate) unwinder: Unwinder<'a>,
+    pub(crate) epoch: modules::Epoch,
+}
+
+/// A walk that needs not to name modules: they are named when a stack is defined.
+struct Silent;
+
+impl Context for Silent {
+    fn on_new_code(&mut self, _text: &ModuleText) {}
+}
+
+/// While a module is being closed, another may be where a named one was: each is looked at.
 struct Announcing<'a>(&'a Session);
 
 impl Context for Announcing<'_> {
@@ -25,59 +54,143 @@ impl Context for Announcing<'_> {
 /// * `registers` are those of the hook's caller, which is still active.
 #[inline(always)]
 pub(crate) unsafe fn current(registers: Registers, thread: &Thread, session: &Session) -> StackId {
-    let Some(loader) = program::loader() else { return StackId::UNKNOWN };
-    let Some(stack) = bounds(registers.sp, thread, session) else {
-        session.head.drop_one(Drop::StackBounds);
-        return StackId::UNKNOWN;
-    };
+    let (Some(loader), cache) = (program::loader(), program::pc_cache()) else { return StackId::UNKNOWN };
+    let epoch = modules::epoch();
+    let unwinder = Unwinder { loader, cache };
+    let capture = Capture { registers, thread, session, unwinder, epoch };
+    if let Some(stack) = thread.stack.get().filter(|stack| stack.contains(registers.sp))
+        && epoch.is_quiet()
+    {
+        // SAFETY: the thread's own, used by one hook at a time.
+        let Walks { own, new, .. } = unsafe { &mut *thread.walks.get() };
+        let (number, generation) = (epoch.number(), epoch.generation());
+        // SAFETY: the caller's registers, in the thread's own stack, which is all there.
+        let again = unsafe {
+            walk_again(own, new, &unwinder, &mut Silent, registers, stack, stack.hi, number, generation)
+        };
+        if again == Again::Walked
+            && session.verify_every == 0
+            && own.cut().is_none()
+            && let Some(leaf) = own.leaf()
+        {
+            if leaf.id != StackId::UNKNOWN {
+                return leaf.id;
+            }
+            if let Some(id) = session.interner.find(leaf.hash) {
+                leaf.id = id;
+                return id;
+            }
+        }
+    }
+    // SAFETY: the caller's contract.
+    unsafe { rare(capture) }
+}
+
+/// All that is rare: new stacks, other stacks, unusual ones.
+///
+/// # Safety
+/// * As for [`current`].
+#[cold]
+#[inline(never)]
+unsafe fn rare(mut capture: Capture<'_>) -> StackId {
     // A module that is found gone begins a new generation, in which the others are not named yet: walked
     // again, and named.
     for _ in 0..WALKS_MAX {
-        let generation = modules::generation();
-        // SAFETY: the caller's registers; the bounds hold the stack pointer.
-        let frames = unsafe { walk(registers, stack, loader, thread, session) };
-        let known = if modules::generation() == generation {
-            session.interner.find(&frames, generation)
-        } else {
-            None
+        let Some((stack, readable, index)) = stack_bounds::find(&capture) else {
+            capture.session.head.drop_one(Drop::StackBounds);
+            return StackId::UNKNOWN;
         };
-        let id = known.or_else(|| define(&frames, generation, session));
-        if let Some(id) = id {
-            if let Some(reason) = frames.cut {
-                session.head.drop_one(reason);
+        // SAFETY: the caller's contract; the stack is readable as far as `readable`.
+        let id = unsafe {
+            match index {
+                _ if !capture.epoch.is_quiet() => walk_from_new(&capture, stack),
+                Some(index) => walk_kept(&capture, stack, readable, index),
+                None => walk_from_new(&capture, stack),
             }
+        };
+        if let Some(id) = id {
             return id;
         }
+        capture.epoch = modules::epoch();
     }
-    session.head.drop_one(Drop::StackTable);
+    capture.session.head.drop_one(Drop::StackTable);
     StackId::UNKNOWN
 }
 
-/// Walks for one stack, each ended by a module that went meanwhile.
-const WALKS_MAX: usize = 16;
-
+/// Walks on from what is kept of a stack. `None` when it is to be tried again.
+///
 /// # Safety
-/// * As for [`current`]; `stack` holds the registers' stack pointer.
-#[inline(always)]
-unsafe fn walk<'a>(
-    registers: Registers,
+/// * As for [`current`]; `stack` holds the stack pointer and is readable up to `readable`.
+unsafe fn walk_kept(
+    capture: &Capture<'_>,
     stack: StackRange,
-    loader: &Loader,
-    thread: &'a Thread,
-    session: &Session,
-) -> Frames<'a> {
-    let cache = if modules::is_closing() { None } else { program::pc_cache() };
-    let unwinder = Unwinder { loader, cache };
-    // SAFETY: the thread's own room for frames, used by one hook at a time.
-    let room = unsafe { &mut *thread.frames.get() };
+    readable: usize,
+    index: stack_bounds::Index,
+) -> Option<StackId> {
+    let Capture { registers, thread, session, ref unwinder, epoch } = *capture;
+    // SAFETY: the thread's own, used by one hook at a time.
+    let walks = unsafe { &mut *thread.walks.get() };
+    let walk = match index {
+        stack_bounds::Index::Own => &mut walks.own,
+        stack_bounds::Index::Other(index) => &mut walks.others.get_mut(index)?.as_mut()?.1,
+    };
+    let (number, generation) = (epoch.number(), epoch.generation());
     // SAFETY: the caller's contract.
-    let walk = unsafe { unwinder.walk(&mut Announcing(session), registers, stack, room) };
-    let pcs = room.get(..walk.frames).unwrap_or_default();
-    Frames { pcs, guessed_from: walk.guessed_from.unwrap_or(usize::MAX), cut: cut(&walk) }
+    let again = unsafe {
+        walk_again(walk, walks.new, unwinder, &mut Silent, registers, stack, readable, number, generation)
+    };
+    let cut = walk.cut();
+    match again {
+        Again::Walked => {
+            let hash = walk.leaf()?.hash;
+            if stack_check::is_due(thread, session) {
+                // SAFETY: the caller's contract.
+                let same =
+                    unsafe { stack_check::is_same(capture, stack, (walks.frames, walks.hashes), hash) };
+                if !same {
+                    walk.forget();
+                    // SAFETY: the caller's contract.
+                    return unsafe { walk_from_new(capture, stack) };
+                }
+            }
+            number_of(&mut (walk.path(), seed(generation, cut), cut), hash, capture)
+        }
+        Again::NoRoom if walks.grow(session) => None,
+        // SAFETY: the caller's contract; where only a part was known to be readable the kernel is asked.
+        _ => unsafe { walk_from_new(capture, stack_bounds::ask(capture).unwrap_or(stack)) },
+    }
 }
 
-fn cut(walk: &Walk) -> Option<Drop> {
-    match walk.end {
+/// Walks from the leaf to the outermost frame. `None` when it is to be tried again.
+///
+/// # Safety
+/// * As for [`current`]; `stack` holds the stack pointer and is readable.
+unsafe fn walk_from_new(capture: &Capture<'_>, stack: StackRange) -> Option<StackId> {
+    let Capture { registers, thread, session, unwinder, epoch } = *capture;
+    // SAFETY: the thread's own room, used by one hook at a time.
+    let walks = unsafe { &mut *thread.walks.get() };
+    // SAFETY: the caller's contract.
+    let walk = unsafe {
+        if epoch.is_quiet() {
+            unwinder.walk(&mut Silent, registers, stack, walks.frames)
+        } else {
+            // What is found now must not be kept, and what was kept must not be used.
+            let unwinder = Unwinder { cache: None, ..unwinder };
+            unwinder.walk(&mut Announcing(session), registers, stack, walks.frames)
+        }
+    };
+    if walk.end == End::DepthLimit && walks.grow(session) {
+        return None;
+    }
+    let frames = walks.frames.get(..walk.frames).unwrap_or_default();
+    let mut walked = Walked::new(frames, walks.hashes, epoch.generation(), cut(walk.end));
+    let hash = walked.hash();
+    number_of(&mut walked, hash, capture)
+}
+
+/// What a walk's end means for its stack.
+pub(crate) fn cut(end: End) -> Option<Drop> {
+    match end {
         End::Complete => None,
         End::DepthLimit => Some(Drop::StackDepth),
         End::OtherRule => Some(Drop::StackRule),
@@ -86,62 +199,54 @@ fn cut(walk: &Walk) -> Option<Drop> {
     }
 }
 
-/// Defines a new stack. `None` when the generation has changed since before the walk: its modules may not
-/// be named in the one that would hold it.
-#[cold]
-fn define(frames: &Frames<'_>, generation: u32, session: &Session) -> Option<StackId> {
+/// The number of a path, known or new. `None` when the generation has changed since before the walk.
+fn number_of(path: &mut impl Path, hash: crate::capture::PathHash, capture: &Capture<'_>) -> Option<StackId> {
+    let Capture { session, epoch, .. } = *capture;
+    if let (_, Some(reason)) = path.root() {
+        session.head.drop_one(reason);
+    }
+    let is_current = modules::epoch().generation() == epoch.generation();
+    let known = if is_current { session.interner.find(hash) } else { None };
+    match known {
+        Some(id) => {
+            path.set_id(path.len().wrapping_sub(1), id);
+            Some(id)
+        }
+        None => define(path, capture),
+    }
+}
+
+/// Defines a new stack. `None` when the generation has changed since before the walk.
+fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<StackId> {
+    let Capture { session, epoch, .. } = *capture;
+    let (first, _) = session.interner.first_new(path);
+    name_modules(path, first, capture);
     let held = session.lock.hold();
-    if held.is_some() && modules::generation() != generation {
+    if held.is_some() && modules::epoch().generation() != epoch.generation() {
         return None;
     }
-    let defined = held
-        .and_then(|held| session.interner.define(frames, generation, &session.definer, session.head, &held));
+    let defined = held.and_then(|held| session.interner.define(path, &session.definer, session.head, &held));
     Some(defined.unwrap_or_else(|| {
         session.head.drop_one(Drop::StackTable);
         StackId::UNKNOWN
     }))
 }
 
-/// The stack that `sp` is on: the thread's own, asked for once, or another - a signal's, a fiber's -
-/// which is asked for each time, since such stacks come and go.
-#[inline(always)]
-fn bounds(sp: usize, thread: &Thread, session: &Session) -> Option<StackRange> {
-    match thread.stack.get() {
-        Some(stack) if stack.contains(sp) => Some(stack),
-        Some(stack)
-            if sp < stack.lo && is_first_thread(thread, session) && stack.hi - sp < GROWTH_BYTES_MAX =>
-        {
-            let grown = StackRange { lo: sp & !0xfff, hi: stack.hi };
-            thread.stack.set(Some(grown));
-            Some(grown)
+/// Names the modules of frames that are to be defined, so that none is defined before its module. Done
+/// here and not when a rule is found, because rules are shared with threads that were about to name a
+/// module when a new generation began (a race of two plug-ins lost 61 blocks' names that way).
+fn name_modules(path: &impl Path, first: usize, capture: &Capture<'_>) {
+    let loader: &Loader = capture.unwinder.loader;
+    let mut last: Option<ModuleText> = None;
+    for index in first..path.len() {
+        let (_, frame, _) = path.frame(index);
+        let code = (frame.address() as usize).wrapping_sub(usize::from(!frame.is_exact()));
+        if last.is_some_and(|text| text.contains(code)) {
+            continue;
         }
-        _ => ask_for_bounds(sp, thread, session),
+        last = loader.find_text(code);
+        if let Some(text) = &last {
+            modules::announce(text, capture.session);
+        }
     }
-}
-
-/// The first thread's stack grows downwards as it is used. The kernel maps nothing else this far below its
-/// top (it leaves at least 128 MiB), so an address there needs not to be asked for.
-const GROWTH_BYTES_MAX: usize = 64 << 20;
-
-/// Asks for the bounds of a new thread's stack, so that they are known whatever happens to its first hook.
-pub(crate) fn learn_bounds(sp: usize, thread: &Thread, session: &Session) {
-    let _ = ask_for_bounds(sp, thread, session);
-}
-
-#[cold]
-fn ask_for_bounds(sp: usize, thread: &Thread, session: &Session) -> Option<StackRange> {
-    let stack = StackRange::around(sp)?;
-    // A thread's control block lies at the top of its own stack; the first thread's does not, but its
-    // stack is the one that the kernel made, which only ever grows downwards.
-    let has_grown = |known: Option<StackRange>| known.is_none_or(|known| known.hi == stack.hi);
-    if stack.contains(tls::thread_pointer())
-        || is_first_thread(thread, session) && has_grown(thread.stack.get())
-    {
-        thread.stack.set(Some(stack));
-    }
-    Some(stack)
-}
-
-fn is_first_thread(thread: &Thread, session: &Session) -> bool {
-    session.pid == thread.tid.load(core::sync::atomic::Ordering::Relaxed)
 }

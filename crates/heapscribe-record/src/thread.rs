@@ -9,13 +9,14 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::ThreadId;
-use heapscribe_wire::limits::{DEPTH_MAX, THREADS_MAX};
+use heapscribe_wire::limits::THREADS_MAX;
 
-use crate::capture::{Frame, StackRange};
+use crate::capture::StackRange;
 use crate::lock::Held;
 use crate::log::Taken;
 use crate::regions::RegionCache;
 use crate::session::Session;
+use crate::walks::Walks;
 use crate::{memory, sys};
 
 /// What only the thread itself touches, or whoever takes it over after its end.
@@ -44,8 +45,10 @@ pub(crate) struct Thread {
     pub regions: RegionCache,
     /// The next thread of the list of all.
     next: AtomicPtr<Thread>,
-    /// Room for a captured stack.
-    pub frames: UnsafeCell<[Frame; DEPTH_MAX]>,
+    /// Its walks.
+    pub walks: UnsafeCell<Walks>,
+    /// Captures of its stack, as far as they are counted for the cross-check.
+    pub captures: Cell<u32>,
 }
 
 impl core::fmt::Debug for Thread {
@@ -112,13 +115,14 @@ impl Threads {
 
     fn add(&self, _held: &Held<'_>) -> Option<&'static Thread> {
         // SAFETY: the lock is held.
-        let place = unsafe { memory::alloc(size_of::<Thread>()) }?.cast::<Thread>();
-        // SAFETY: zeroed memory of the right size and alignment is a valid thread - integers, and frames
-        // that are integers - once its options and regions have been written.
+        let (place, walks) = unsafe { (memory::alloc(size_of::<Thread>())?.cast::<Thread>(), Walks::new()?) };
+        // SAFETY: zeroed memory of the right size and alignment is a valid thread, once its options, regions
+        // and walks have been written.
         let thread = unsafe {
             (&raw mut (*place.as_ptr()).chunk).write(Cell::new(None));
             (&raw mut (*place.as_ptr()).stack).write(Cell::new(None));
             (&raw mut (*place.as_ptr()).regions).write(RegionCache::default());
+            (&raw mut (*place.as_ptr()).walks).write(UnsafeCell::new(walks));
             place.as_ref()
         };
         thread.next.store(self.first.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -142,6 +146,8 @@ impl Thread {
         self.last_alloc_ticks.set(0);
         self.lost.set((0, 0));
         self.stack.set(None);
+        // SAFETY: the thread's own; no hook is in it yet.
+        unsafe { (*self.walks.get()).forget() };
         self.regions.clear();
         self.define(id, tid, session);
     }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   0 magic u64   8 abi u32   12 drainer pid u32   16 clock kind u32   20 when full u32
-//!  24 log chunks u32          28 reserved          32 spill limit bytes u64   40 pid namespace u64
+//!  24 log chunks u32          28 verify every u32  32 spill limit bytes u64   40 pid namespace u64
 //!  48 mode u64, see [`crate::mode`]                56 seed of the sampling u64, 0 for none
 //! ```
 
@@ -46,6 +46,8 @@ pub struct Plan {
     pub log_chunks: u32,
     /// How many bytes a process may write out itself when nobody drains it.
     pub spill_limit_bytes: u64,
+    /// Every how many captures of a stack one is made twice and compared; 0: never.
+    pub verify_every: u32,
     /// What is recorded at first.
     pub mode: Mode,
     /// Makes samples the same again in each run of the same program; 0: they are others each time.
@@ -61,6 +63,7 @@ impl Default for Plan {
             when_full: WhenFull::Wait,
             log_chunks: 64,
             spill_limit_bytes: 1 << 30,
+            verify_every: 0,
             mode: Mode::Full,
             seed: 0,
         }
@@ -79,6 +82,7 @@ impl Plan {
         {
             out[8 + 4 * i..12 + 4 * i].copy_from_slice(&word.to_le_bytes());
         }
+        out[28..32].copy_from_slice(&self.verify_every.to_le_bytes());
         out[32..40].copy_from_slice(&self.spill_limit_bytes.to_le_bytes());
         out[40..48].copy_from_slice(&self.pid_namespace.to_le_bytes());
         out[48..56].copy_from_slice(&self.mode.to_word().to_le_bytes());
@@ -100,6 +104,7 @@ impl Plan {
             when_full: if u32_at(20) == WhenFull::Drop as u32 { WhenFull::Drop } else { WhenFull::Wait },
             log_chunks: u32_at(24),
             spill_limit_bytes: u64_at(32),
+            verify_every: u32_at(28),
             mode: Mode::from_word(u64_at(48)),
             seed: u64_at(56),
         })
@@ -119,6 +124,7 @@ mod tests {
             when_full: WhenFull::Drop,
             log_chunks: 9,
             spill_limit_bytes: 1 << 40,
+            verify_every: 3,
             mode: Mode::Sampled { mean_bytes: 512 << 10 },
             seed: 7,
         };

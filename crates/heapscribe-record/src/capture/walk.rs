@@ -26,7 +26,8 @@ pub struct Registers {
 ///
 /// | bits  | field                                                                                     |
 /// |-------|-------------------------------------------------------------------------------------------|
-/// | 0..63 | address                                                                                   |
+/// | 0..62 | address                                                                                   |
+/// | 62    | 1: its caller was found by a frame pointer that nothing vouches for                        |
 /// | 63    | 1: the address of the interrupted instruction; 0: a return address, behind its call       |
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[repr(transparent)]
@@ -34,22 +35,36 @@ pub struct Frame(u64);
 
 impl Frame {
     const EXACT: u64 = 1 << 63;
+    const GUESSES: u64 = 1 << 62;
 
     #[inline(always)]
-    const fn new(pc: usize, is_exact: bool) -> Frame {
-        Frame(pc as u64 & !Self::EXACT | if is_exact { Self::EXACT } else { 0 })
+    pub(super) const fn new(pc: usize, is_exact: bool) -> Frame {
+        Frame(pc as u64 & !(Self::EXACT | Self::GUESSES) | if is_exact { Self::EXACT } else { 0 })
+    }
+
+    /// The same frame, whose caller was guessed.
+    #[inline(always)]
+    #[must_use]
+    pub(super) const fn guessing(self) -> Frame {
+        Frame(self.0 | Self::GUESSES)
     }
 
     /// The return address, or the address of the interrupted instruction.
     #[inline(always)]
     pub const fn address(self) -> u64 {
-        self.0 & !Self::EXACT
+        self.0 & !(Self::EXACT | Self::GUESSES)
     }
 
     /// Whether a signal interrupted the frame at its address, which then belongs to its line itself.
     #[inline(always)]
     pub const fn is_exact(self) -> bool {
         self.0 & Self::EXACT != 0
+    }
+
+    /// Whether its caller was found by a frame pointer alone: that and all frames further out may be wrong.
+    #[inline(always)]
+    pub const fn guesses(self) -> bool {
+        self.0 & Self::GUESSES != 0
     }
 
     /// All 64 bits: what equal frames have in common.
@@ -103,15 +118,13 @@ pub struct Walk {
     pub frames: usize,
     /// Why there are no more.
     pub end: End,
-    /// The first frame that was found by a guess; all after it depend on that.
-    pub guessed_from: Option<usize>,
 }
 
 /// What a walk asks of the recorder.
 pub trait Context {
     /// The walk has met a code address that the cache does not have, in this module, which is loaded now.
-    /// Called before the cache has it: no other thread can use the address unannounced. The same module
-    /// comes often, and each time while there is no cache or the frame was interrupted by a signal.
+    /// The same module comes often, and each time while there is no cache or the frame was interrupted by a
+    /// signal.
     fn on_new_code(&mut self, text: &ModuleText);
 
     /// The bounds of another stack that the walk goes on to.
@@ -147,7 +160,6 @@ impl Unwinder<'_> {
         out: &mut [Frame],
     ) -> Walk {
         let (mut here, mut place) = (start, Place { stack, is_exact: false });
-        let mut guessed_from = None;
         let mut frames = 0;
         let end = loop {
             let Some(room) = out.get_mut(frames..) else { break End::DepthLimit };
@@ -158,20 +170,20 @@ impl Unwinder<'_> {
             if reached.pc == 0 {
                 break End::Complete;
             }
-            let Some(slot) = out.get_mut(frames) else { break End::DepthLimit };
-            *slot = Frame::new(reached.pc, place.is_exact);
+            let Some(frame) = out.get_mut(frames) else { break End::DepthLimit };
+            *frame = Frame::new(reached.pc, place.is_exact);
             frames += 1;
             // SAFETY: the same.
             (here, place) = match unsafe { self.step(context, reached, place) } {
                 Step::Caller(caller, its_place) => (caller, its_place),
                 Step::Guessed(caller, its_place) => {
-                    guessed_from = guessed_from.or(Some(frames));
+                    *frame = frame.guessing();
                     (caller, its_place)
                 }
                 Step::End(end) => break end,
             };
         };
-        Walk { frames, end, guessed_from: guessed_from.filter(|&from| from < frames) }
+        Walk { frames, end }
     }
 
     /// Writes frames as long as each has a [`Unwinder::quick_step`]: how many there were, and the first one
@@ -235,8 +247,8 @@ impl Unwinder<'_> {
     /// - The stack is readable from `here.sp` to its end.
     #[inline(never)]
     pub unsafe fn step<C: Context>(&self, context: &mut C, here: Registers, place: Place) -> Step {
+        let rule = self.cached(here, place).unwrap_or_else(|| self.new_rule(context, here, place));
         let state = State { here, place };
-        let rule = self.cached(here, place).unwrap_or_else(|| self.new_rule(context, state));
         // SAFETY: the caller's contract is what these four ask for, too.
         unsafe {
             match rule.kind() {
@@ -253,13 +265,13 @@ impl Unwinder<'_> {
 
     /// The cache is of return addresses: an interrupted instruction may have the same address.
     #[inline(always)]
-    fn cached(&self, here: Registers, place: Place) -> Option<Rule> {
+    pub(super) fn cached(&self, here: Registers, place: Place) -> Option<Rule> {
         let cache = self.cache.as_ref().filter(|_| !place.is_exact)?;
         cache.get(here.pc)
     }
 
     #[cold]
-    fn new_rule<C: Context>(&self, context: &mut C, State { here, place }: State) -> Rule {
+    pub(super) fn new_rule<C: Context>(&self, context: &mut C, here: Registers, place: Place) -> Rule {
         let instruction = if place.is_exact { here.pc } else { here.pc.wrapping_sub(1) };
         let Some(text) = self.loader.find_text(instruction) else { return Rule::NO_INFO };
         context.on_new_code(&text);
@@ -301,7 +313,7 @@ unsafe fn rule_in(text: &ModuleText, pc: usize, instruction: usize) -> Rule {
 /// # Safety
 /// - `address .. + 8` is readable.
 #[inline(always)]
-unsafe fn word(address: usize) -> usize {
+pub(super) unsafe fn word(address: usize) -> usize {
     // SAFETY: the caller's contract; stacks need not be aligned when a program is broken.
     unsafe { (address as *const usize).read_unaligned() }
 }

@@ -69,9 +69,16 @@ fn plan(args: &RecordArgs) -> Plan {
         },
         log_chunks: args.log_chunks,
         spill_limit_bytes: args.spill_limit,
+        verify_every: verify_every(),
         mode: Mode::Full,
         seed: 0,
     }
+}
+
+/// Every how many captures of a stack one is checked: for developers of heapscribe, so no option.
+fn verify_every() -> u32 {
+    let value = std::env::var("HEAPSCRIBE_VERIFY_STACKS");
+    value.ok().and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
 fn trace_path(args: &RecordArgs) -> PathBuf {
