@@ -177,8 +177,7 @@ unsafe fn release(call: Call, p: Pointer, sp: *const usize, bp: usize) {
         if !heap.calls_itself(registers.pc)
             && let Some(entered) = enter(&registers)
         {
-            let taken = entered.take(p as usize);
-            entered.gone(call, taken);
+            entered.goes(call, p as usize);
         }
         heap.forward(|heap| (heap.free)(p));
     }

@@ -10,7 +10,7 @@ use crate::capture::{Registers, StackRange};
 use crate::session::{self, Memory, Session};
 use crate::thread::Thread;
 use crate::tls::{self, Words};
-use crate::{emit, stack, stack_bounds, sys};
+use crate::{emit, live, stack, stack_bounds, sys};
 
 /// Proof that the recorder was entered on this thread: without it nothing can be recorded.
 #[derive(Debug)]
@@ -26,6 +26,9 @@ impl Drop for Entered {
         self.words.leave();
     }
 }
+
+/// How far before a block a heap keeps what it knows of it (glibc: 16 bytes).
+const HEAP_WORDS_BYTES: usize = 16;
 
 /// A block that was taken out of the live table, before its end is written down.
 #[derive(Clone, Copy, Debug)]
@@ -137,6 +140,7 @@ impl Entered {
         registers: Registers,
     ) {
         let (thread, session) = (self.thread, self.session);
+        session.live.prefetch(address as u64, &thread.regions);
         // SAFETY: the caller's contract.
         let stack = unsafe { stack::current(registers, thread, session) };
         let Some(place) = emit::reserve(thread, session) else { return };
@@ -176,7 +180,26 @@ impl Entered {
         }
     }
 
-    /// A block is about to go, to `free` or `realloc`: takes it out of the live table.
+    /// A block is about to go, to `free`: takes it out of the live table and writes down that it goes.
+    ///
+    /// # Safety
+    /// * The caller of the hook owns the block at `address`.
+    #[inline(always)]
+    pub unsafe fn goes(&self, call: Call, address: usize) {
+        let (thread, session) = (self.thread, self.session);
+        // Neither the slot nor the heap's own words before the block are in the cache when a block has
+        // lived for long: fetched together, while the clock is read, they cost one wait and not two.
+        session.live.prefetch(address as u64, &thread.regions);
+        live::fetch(address.wrapping_sub(HEAP_WORDS_BYTES) as *const u8);
+        let place = emit::reserve(thread, session);
+        // SAFETY: the caller's contract.
+        let taken = unsafe { self.take(address) };
+        if let Some(place) = place {
+            self.write_gone(call, taken, place);
+        }
+    }
+
+    /// A block is about to go, to `realloc`: takes it out of the live table.
     ///
     /// # Safety
     /// * The caller of the hook owns the block at `address`.
@@ -191,14 +214,20 @@ impl Entered {
     #[inline(always)]
     pub fn gone(&self, call: Call, taken: Taken) {
         let (thread, session) = (self.thread, self.session);
-        let Some(place) = emit::reserve(thread, session) else { return };
+        if let Some(place) = emit::reserve(thread, session) {
+            self.write_gone(call, taken, place);
+        }
+    }
+
+    #[inline(always)]
+    fn write_gone(&self, call: Call, taken: Taken, place: emit::Place<'_>) {
         match taken.0 {
             Some((slot, _)) => {
                 let block = self.block(&slot, place.now);
                 place.write(&Event::Free { call, block });
             }
             None => {
-                session.head.drop_one(Reason::UnknownBlock);
+                self.session.head.drop_one(Reason::UnknownBlock);
                 place.write(&Event::UnknownFree { call });
             }
         }

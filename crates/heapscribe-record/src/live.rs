@@ -12,8 +12,8 @@ use heapscribe_wire::head::SharedHead;
 use heapscribe_wire::ids::HeapAddress;
 use heapscribe_wire::limits::LIVE_UNIT_BYTES;
 use heapscribe_wire::live::{
-    ADDRESS_END, DIRECTORY_UNITS, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, Path, SIZE_ELSEWHERE, SLOT_BYTES,
-    Slot, region_units,
+    ADDRESS_END, DIRECTORY_UNITS, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, Path, REGION_BYTES,
+    SIZE_ELSEWHERE, SLOT_BYTES, Slot, region_units,
 };
 
 use crate::lock::Lock;
@@ -34,6 +34,14 @@ pub(crate) struct Live {
     present: NonNull<AtomicU8>,
     granule_shift: u32,
     units: u32,
+}
+
+/// Has memory fetched into the cache.
+#[inline(always)]
+pub(crate) fn fetch(place: *const u8) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a hint, which does nothing where there is no memory.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
 }
 
 /// No room or no memory for a slot.
@@ -155,6 +163,17 @@ impl Live {
         self.is_present(unit).then_some(words)
     }
 
+    /// Has the slot of an address fetched, which most often is in no cache, while other things are done.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, address: u64, cache: &RegionCache) {
+        let key = address >> 22 << 1 | address >> 3 & 1;
+        if let Some(region) = cache.get(address, key) {
+            let slot = ((address % REGION_BYTES) >> self.granule_shift) as usize;
+            let place = self.file.at(region as usize * LIVE_UNIT_BYTES + slot * SLOT_BYTES);
+            fetch(place);
+        }
+    }
+
     /// The words of a slot, made when they are not there yet.
     #[inline(always)]
     fn provided(
@@ -247,7 +266,6 @@ mod tests {
     use std::collections::BTreeMap;
 
     use heapscribe_wire::ids::{RateId, StackId, ThreadId};
-    use heapscribe_wire::live::REGION_BYTES;
 
     use super::*;
     use crate::intern::{file, head, random};

@@ -11,6 +11,7 @@ use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;
 
 use crate::capture::again::{Again, walk_again};
+use crate::capture::memo;
 use crate::capture::{Context, End, Registers, StackRange, Unwinder};
 use crate::intern::Path;
 use crate::loader::{Loader, ModuleText};
@@ -61,29 +62,57 @@ pub(crate) unsafe fn current(registers: Registers, thread: &Thread, session: &Se
     if let Some(stack) = thread.stack.get().filter(|stack| stack.contains(registers.sp))
         && epoch.is_quiet()
     {
-        // SAFETY: the thread's own, used by one hook at a time.
-        let Walks { own, new, .. } = unsafe { &mut *thread.walks.get() };
-        let (number, generation) = (epoch.number(), epoch.generation());
-        // SAFETY: the caller's registers, in the thread's own stack, which is all there.
-        let again = unsafe {
-            walk_again(own, new, &unwinder, &mut Silent, registers, stack, stack.hi, number, generation)
-        };
-        if again == Again::Walked
-            && session.verify_every == 0
-            && own.cut().is_none()
-            && let Some(leaf) = own.leaf()
-        {
-            if leaf.id != StackId::UNKNOWN {
-                return leaf.id;
-            }
-            if let Some(id) = session.interner.find(leaf.hash) {
-                leaf.id = id;
-                return id;
-            }
+        // SAFETY: the thread's own, used by one hook at a time; the registers are the caller's, in the
+        // thread's own stack, which is all there.
+        if let Some(id) = unsafe { on_own_stack(&capture, stack, &mut *thread.walks.get()) } {
+            return id;
         }
     }
     // SAFETY: the caller's contract.
     unsafe { rare(capture) }
+}
+
+/// The number of a stack that is known. `None` for all that is rare.
+///
+/// # Safety
+/// * As for [`current`]; `stack` is the thread's own.
+#[inline(always)]
+unsafe fn on_own_stack(capture: &Capture<'_>, stack: StackRange, walks: &mut Walks) -> Option<StackId> {
+    let Capture { registers, session, ref unwinder, epoch, .. } = *capture;
+    let Walks { own, new, ways, .. } = walks;
+    let (number, generation) = (epoch.number(), epoch.generation());
+    if own.epoch() != number {
+        return None;
+    }
+    // SAFETY: the caller's contract.
+    let (unchanged, known) = unsafe {
+        let unchanged = own.unchanged(registers.sp);
+        (unchanged, memo::find(ways, own, unchanged, registers, number))
+    };
+    if let Some(id) = known {
+        count_cut(own.cut(), session);
+        // SAFETY: the caller's contract.
+        return unsafe { stack_check::confirmed(capture, stack, walks, id) };
+    }
+    // SAFETY: the caller's contract.
+    let again = unsafe {
+        walk_again(own, new, unwinder, &mut Silent, registers, stack, stack.hi, unchanged, number, generation)
+    };
+    let Again::Walked { outer, new: count } = again else { return None };
+    let leaf = own.leaf()?;
+    if leaf.id == StackId::UNKNOWN {
+        leaf.id = session.interner.find(leaf.hash)?;
+    }
+    let id = leaf.id;
+    if let (Some(joined), 1..=memo::FRAMES_MAX) = (outer.checked_sub(1), count)
+        && let Some(new) = new.get(..count)
+        && new.iter().all(|new| new.plain().is_some())
+    {
+        memo::keep(ways, own, registers, new, joined, id);
+    }
+    count_cut(own.cut(), session);
+    // SAFETY: the caller's contract.
+    unsafe { stack_check::confirmed(capture, stack, walks, id) }
 }
 
 /// All that is rare: new stacks, other stacks, unusual ones.
@@ -135,25 +164,36 @@ unsafe fn walk_kept(
         stack_bounds::Index::Other(index) => &mut walks.others.get_mut(index)?.as_mut()?.1,
     };
     let (number, generation) = (epoch.number(), epoch.generation());
+    if walk.epoch() != number {
+        walk.forget();
+    }
     // SAFETY: the caller's contract.
     let again = unsafe {
-        walk_again(walk, walks.new, unwinder, &mut Silent, registers, stack, readable, number, generation)
+        let unchanged = walk.unchanged(registers.sp);
+        walk_again(
+            walk,
+            walks.new,
+            unwinder,
+            &mut Silent,
+            registers,
+            stack,
+            readable,
+            unchanged,
+            number,
+            generation,
+        )
     };
     let cut = walk.cut();
     match again {
-        Again::Walked => {
+        Again::Walked { .. } => {
             let hash = walk.leaf()?.hash;
-            if stack_check::is_due(thread, session) {
+            let id = number_of(&mut (walk.path(), seed(generation, cut), cut), hash, capture)?;
+            // SAFETY: the caller's contract.
+            match unsafe { stack_check::confirmed(capture, stack, walks, id) } {
+                Some(id) => Some(id),
                 // SAFETY: the caller's contract.
-                let same =
-                    unsafe { stack_check::is_same(capture, stack, (walks.frames, walks.hashes), hash) };
-                if !same {
-                    walk.forget();
-                    // SAFETY: the caller's contract.
-                    return unsafe { walk_from_new(capture, stack) };
-                }
+                None => unsafe { walk_from_new(capture, stack) },
             }
-            number_of(&mut (walk.path(), seed(generation, cut), cut), hash, capture)
         }
         Again::NoRoom if walks.grow(session) => None,
         // SAFETY: the caller's contract; where only a part was known to be readable the kernel is asked.
@@ -188,6 +228,14 @@ unsafe fn walk_from_new(capture: &Capture<'_>, stack: StackRange) -> Option<Stac
     number_of(&mut walked, hash, capture)
 }
 
+/// Counts a stack that does not begin at an outermost frame.
+#[inline(always)]
+fn count_cut(cut: Option<Drop>, session: &Session) {
+    if let Some(reason) = cut {
+        session.head.drop_one(reason);
+    }
+}
+
 /// What a walk's end means for its stack.
 pub(crate) fn cut(end: End) -> Option<Drop> {
     match end {
@@ -202,9 +250,7 @@ pub(crate) fn cut(end: End) -> Option<Drop> {
 /// The number of a path, known or new. `None` when the generation has changed since before the walk.
 fn number_of(path: &mut impl Path, hash: crate::capture::PathHash, capture: &Capture<'_>) -> Option<StackId> {
     let Capture { session, epoch, .. } = *capture;
-    if let (_, Some(reason)) = path.root() {
-        session.head.drop_one(reason);
-    }
+    count_cut(path.root().1, session);
     let is_current = modules::epoch().generation() == epoch.generation();
     let known = if is_current { session.interner.find(hash) } else { None };
     match known {

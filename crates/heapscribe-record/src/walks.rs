@@ -8,6 +8,7 @@ use heapscribe_wire::limits::DEPTH_MAX;
 
 use crate::capture::again::New;
 use crate::capture::kept::{Kept, KeptWalk};
+use crate::capture::memo::{self, Way};
 use crate::capture::{Frame, PathHash, StackRange};
 use crate::intern::Path;
 use crate::memory;
@@ -27,6 +28,8 @@ pub(crate) struct Walks {
     pub others: [Option<(StackRange, KeptWalk)>; OTHERS],
     /// The one of those that is to be forgotten next.
     oldest: usize,
+    /// Ways to the own stack's kept walk.
+    pub ways: &'static mut [Way; memo::ENTRIES],
     /// Room for frames on their way.
     pub new: &'static mut [New],
     /// Room for a walk that is not kept, the leaf first.
@@ -39,19 +42,18 @@ const fn bytes(frames: usize) -> usize {
     KeptWalk::bytes(frames) + frames * (size_of::<New>() + size_of::<Frame>() + size_of::<PathHash>())
 }
 
-impl Walks {
-    /// Room for a new thread. `None` when there is no memory.
-    ///
-    /// # Safety
-    /// * As for [`memory::alloc`].
-    pub(crate) unsafe fn new() -> Option<Walks> {
-        // SAFETY: the caller's contract.
-        unsafe { Walks::with_room(FRAMES_AT_FIRST) }
-    }
+/// What grows with the depth of a thread's stacks.
+struct Room {
+    own: KeptWalk,
+    new: &'static mut [New],
+    frames: &'static mut [Frame],
+    hashes: &'static mut [PathHash],
+}
 
+impl Room {
     /// # Safety
     /// * As for [`memory::alloc`].
-    unsafe fn with_room(frames: usize) -> Option<Walks> {
+    unsafe fn new(frames: usize) -> Option<Room> {
         // SAFETY: the caller's contract; the parts lie one behind the other in new, zeroed memory, and
         // are integers, for which zero is valid.
         unsafe {
@@ -59,20 +61,34 @@ impl Walks {
             let new = own.add(KeptWalk::bytes(frames)).cast::<New>();
             let leaf_first = new.add(frames).cast::<Frame>();
             let hashes = leaf_first.add(frames).cast::<PathHash>();
-            Some(Walks {
+            Some(Room {
                 own: KeptWalk::over(own, frames),
-                others: [const { None }; OTHERS],
-                oldest: 0,
                 new: core::slice::from_raw_parts_mut(new, frames),
                 frames: core::slice::from_raw_parts_mut(leaf_first, frames),
                 hashes: core::slice::from_raw_parts_mut(hashes, frames),
             })
         }
     }
+}
+
+impl Walks {
+    /// Memory for a new thread. `None` when there is none.
+    ///
+    /// # Safety
+    /// * As for [`memory::alloc`].
+    pub(crate) unsafe fn new() -> Option<Walks> {
+        // SAFETY: the caller's contract; ways are integers, for which zero is valid.
+        let (Room { own, new, frames, hashes }, ways) = unsafe {
+            let ways = memory::alloc(size_of::<[Way; memo::ENTRIES]>())?.cast().as_mut();
+            (Room::new(FRAMES_AT_FIRST)?, ways)
+        };
+        Some(Walks { own, others: [const { None }; OTHERS], oldest: 0, ways, new, frames, hashes })
+    }
 
     /// Forgets all walks: for a thread that begins.
     pub(crate) fn forget(&mut self) {
         self.own.forget();
+        self.ways.iter_mut().for_each(Way::forget);
         self.others.iter_mut().flatten().for_each(|(range, walk)| {
             *range = StackRange { lo: 0, hi: 0 };
             walk.forget();
@@ -86,10 +102,10 @@ impl Walks {
             return false;
         }
         let Some(_held) = session.lock.hold() else { return false };
-        // SAFETY: the lock is held.
-        let Some(larger) = (unsafe { Walks::with_room(DEPTH_MAX) }) else { return false };
-        let others = core::mem::replace(&mut self.others, [const { None }; OTHERS]);
-        *self = Walks { others, oldest: self.oldest, ..larger };
+        // SAFETY: the lock is held; integers in new, zeroed memory.
+        let Some(room) = (unsafe { Room::new(DEPTH_MAX) }) else { return false };
+        self.own = room.own;
+        (self.new, self.frames, self.hashes) = (room.new, room.frames, room.hashes);
         true
     }
 

@@ -30,6 +30,14 @@ pub(crate) struct New {
     loaded: usize,
 }
 
+impl New {
+    /// The frame's place, when the step from it to its caller depends on nothing but the stack pointer.
+    #[inline(always)]
+    pub(crate) fn plain(&self) -> Option<Mark> {
+        (self.loaded & FLAGS == 0).then_some(Mark { slot: self.slot, pc: self.pc })
+    }
+}
+
 /// The caller was found by the frame pointer.
 const BY_BP: usize = 1;
 /// The caller was found by a frame pointer that nothing vouches for.
@@ -41,8 +49,13 @@ const FLAGS: usize = 7;
 /// What became of a walk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Again {
-    /// It is kept.
-    Walked,
+    /// It is kept: so many frames are new, as told in the room for them, after the outermost ones.
+    Walked {
+        /// How many of the kept walk's outermost frames are as before.
+        outer: usize,
+        /// How many were walked.
+        new: usize,
+    },
     /// There was no room for so many frames.
     NoRoom,
     /// It met something that is not for this kind of walk. What was kept stays.
@@ -73,7 +86,7 @@ struct Walking<'a> {
 ///
 /// # Safety
 /// - `start` are registers of the calling thread, of a frame that is still active, on `stack`.
-/// - `walk` is of `stack`, or empty; `stack` is readable from `start.sp` to `readable`, which is beyond all
+/// - `walk` is of `stack`, or empty, and `unchanged` is what it says for this stack pointer; `stack` is readable from `start.sp` to `readable`, which is beyond all
 ///   that is kept.
 #[allow(clippy::too_many_arguments, reason = "all of a capture's state, in registers")]
 #[inline(always)]
@@ -85,17 +98,13 @@ pub(crate) unsafe fn walk_again<C: Context>(
     start: Registers,
     stack: StackRange,
     readable: usize,
+    unchanged: usize,
     epoch: u64,
     generation: u32,
 ) -> Again {
     if !start.sp.is_multiple_of(8) {
         return Again::Unusual;
     }
-    if walk.epoch() != epoch {
-        walk.forget();
-    }
-    // SAFETY: the caller's contract.
-    let unchanged = unsafe { walk.unchanged(start.sp) };
     let place = Place { stack, is_exact: false };
     let mut walking = Walking { unwinder, place, readable, new, len: 0 };
     // SAFETY: the caller's contract.
@@ -111,14 +120,14 @@ pub(crate) unsafe fn walk_again<C: Context>(
     }
     if walking.len == 0 {
         walk.begins_at(outer - 1); // what is kept further in may come back
-        return Again::Walked;
+        return Again::Walked { outer, new: 0 };
     }
     let seed = PathHash::seed(generation, cut.map_or(0, |reason| reason as u8 + 1));
     walk.open(outer);
     walk.begin(cut);
     if walking.keep(walk, seed) {
         walk.close(epoch);
-        return Again::Walked;
+        return Again::Walked { outer, new: walking.len };
     }
     walk.forget();
     Again::Unusual

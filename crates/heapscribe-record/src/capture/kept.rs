@@ -177,6 +177,18 @@ impl KeptWalk {
         self.marks.get(..self.len)?.get(index).map(|mark| mark.slot)
     }
 
+    /// The path out from frame `index`.
+    pub(crate) fn hash(&self, index: usize) -> Option<PathHash> {
+        self.kept.get(..self.len)?.get(index).map(|kept| kept.hash)
+    }
+
+    /// Whether frame `index` is the one with this slot and path, and its frame pointer does not matter.
+    #[inline(always)]
+    pub(crate) fn is_at(&self, index: usize, slot: usize, hash: PathHash) -> bool {
+        let (Some(mark), Some(kept)) = (self.marks.get(index), self.kept.get(index)) else { return false };
+        mark.slot == slot && kept.hash == hash && kept.bp == NOT_USED
+    }
+
     /// The frame pointer of frame `index`.
     #[inline(always)]
     pub(crate) fn bp(&self, index: usize) -> usize {

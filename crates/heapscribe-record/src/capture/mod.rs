@@ -16,6 +16,7 @@ pub(crate) mod again;
 pub mod bounds;
 pub mod cfi;
 pub(crate) mod kept;
+pub(crate) mod memo;
 pub mod path;
 pub mod pc_cache;
 pub mod rule;
