@@ -5,7 +5,7 @@
 //! unit of 16 KiB at a time; one byte for each unit, in private memory, says whether that was done.
 #![allow(unsafe_code)]
 
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use heapscribe_wire::head::SharedHead;
@@ -17,7 +17,7 @@ use heapscribe_wire::live::{
 };
 
 use crate::lock::Lock;
-use crate::regions::RegionCache;
+use crate::regions::{Region, RegionCache};
 use crate::shared::{SharedFile, WINDOW_BYTES};
 
 type Words = [AtomicU64; 2];
@@ -83,16 +83,29 @@ impl Live {
         unsafe { &*self.file.at(unit as usize * LIVE_UNIT_BYTES + index * 4).cast::<AtomicU32>() }
     }
 
-    /// The first unit of the slots around an address, if they exist.
+    /// The slots around an address, if they exist.
     #[inline(always)]
-    fn region(&self, path: Path, address: u64, cache: &RegionCache) -> Option<u32> {
-        let key = address >> 22 << 1 | address >> 3 & 1;
-        if let Some(unit) = cache.get(address, key) {
-            return Some(unit);
+    fn region(&self, address: u64, cache: &RegionCache) -> Option<Region> {
+        match cache.get(address) {
+            Some(region) => Some(region),
+            None => self.look_for_region(address, cache),
         }
-        let unit = self.find_region(path)?;
-        cache.set(address, key, unit);
-        Some(unit)
+    }
+
+    #[cold]
+    fn look_for_region(&self, address: u64, cache: &RegionCache) -> Option<Region> {
+        if address >= ADDRESS_END {
+            return None;
+        }
+        let region = self.place_of(self.find_region(Path::of(HeapAddress(address), self.granule_shift))?);
+        cache.set(address, region);
+        Some(region)
+    }
+
+    /// Where the slots of the region that begins with `unit` are.
+    fn place_of(&self, unit: u32) -> Region {
+        let present = self.present.as_ptr().wrapping_add(unit as usize);
+        Region { slots: self.file.at(unit as usize * LIVE_UNIT_BYTES), present }
     }
 
     fn find_region(&self, path: Path) -> Option<u32> {
@@ -144,33 +157,30 @@ impl Live {
         Ok(first)
     }
 
+    /// The words of an address's slot, and whether their pages are there.
     #[inline(always)]
-    fn words(&self, region: u32, slot: usize) -> (u32, &Words) {
-        let unit = region + (slot * SLOT_BYTES / LIVE_UNIT_BYTES) as u32;
-        let offset = region as usize * LIVE_UNIT_BYTES + slot * SLOT_BYTES;
-        // SAFETY: within the region's units, which lie in the mapping; touched only when present.
-        (unit, unsafe { &*self.file.at(offset).cast::<Words>() })
+    fn words(&self, region: Region, address: u64) -> (bool, &Words) {
+        let slot = ((address % REGION_BYTES) >> self.granule_shift) as usize;
+        // SAFETY: a region's slots lie one behind the other in the mapping, in one window, and are touched
+        // only when their unit is present; there is a byte for each unit.
+        unsafe {
+            let present = &*region.present.add(slot * SLOT_BYTES / LIVE_UNIT_BYTES);
+            (present.load(Ordering::Relaxed) != 0, &*region.slots.add(slot * SLOT_BYTES).cast::<Words>())
+        }
     }
 
     /// The words of an existing slot.
     #[inline(always)]
     fn existing(&self, address: u64, cache: &RegionCache) -> Option<&Words> {
-        if address >= ADDRESS_END {
-            return None;
-        }
-        let path = Path::of(HeapAddress(address), self.granule_shift);
-        let (unit, words) = self.words(self.region(path, address, cache)?, path.slot);
-        self.is_present(unit).then_some(words)
+        let (is_present, words) = self.words(self.region(address, cache)?, address);
+        is_present.then_some(words)
     }
 
     /// Has the slot of an address fetched, which most often is in no cache, while other things are done.
     #[inline(always)]
     pub(crate) fn prefetch(&self, address: u64, cache: &RegionCache) {
-        let key = address >> 22 << 1 | address >> 3 & 1;
-        if let Some(region) = cache.get(address, key) {
-            let slot = ((address % REGION_BYTES) >> self.granule_shift) as usize;
-            let place = self.file.at(region as usize * LIVE_UNIT_BYTES + slot * SLOT_BYTES);
-            fetch(place);
+        if let Some(region) = cache.get(address) {
+            fetch(ptr::from_ref(self.words(region, address).1).cast());
         }
     }
 
@@ -199,10 +209,10 @@ impl Live {
             Some(region) => region,
             None => self.make_region(path, head, lock)?,
         };
-        let (unit, words) = self.words(region, path.slot);
-        if !self.is_present(unit) {
+        let (is_present, words) = self.words(self.place_of(region), address);
+        if !is_present {
             let _held = lock.hold().ok_or(NoSlot)?;
-            self.provide(unit)?;
+            self.provide(region + (path.slot * SLOT_BYTES / LIVE_UNIT_BYTES) as u32)?;
         }
         Ok(words)
     }

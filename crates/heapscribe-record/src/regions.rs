@@ -1,41 +1,75 @@
 //! Where in the live table a thread was last: a walk through two tables is then one comparison.
 
 use core::cell::Cell;
-use core::sync::atomic::{Ordering, compiler_fence};
+use core::ptr;
+use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
+
+/// The slots of a region of the live table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Region {
+    /// Its first slot; they lie one behind the other.
+    pub slots: *mut u8,
+    /// The byte of its first unit among those that say whether a unit's pages are there.
+    pub present: *const AtomicU8,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Entry {
+    key: Cell<u64>,
+    slots: Cell<*mut u8>,
+    present: Cell<*const AtomicU8>,
+}
 
 /// Regions that a thread found last, so that most look-ups touch nothing but the slot. A handler may jump
-/// away at any store, so a key is taken off before its unit changes and put on after.
+/// away at any store, so a key is taken off before its region changes and put on after.
 #[derive(Debug)]
-pub(crate) struct RegionCache([(Cell<u64>, Cell<u32>); 8]);
+pub(crate) struct RegionCache([Entry; 8]);
 
 const NO_KEY: u64 = u64::MAX;
 
 impl Default for RegionCache {
     fn default() -> Self {
-        RegionCache([const { (Cell::new(NO_KEY), Cell::new(0)) }; 8])
+        RegionCache(
+            [const {
+                Entry {
+                    key: Cell::new(NO_KEY),
+                    slots: Cell::new(ptr::null_mut()),
+                    present: Cell::new(ptr::null()),
+                }
+            }; 8],
+        )
     }
 }
 
 impl RegionCache {
     /// Forgets them: for a thread that begins.
     pub(crate) fn clear(&self) {
-        self.0.iter().for_each(|(key, _)| key.set(NO_KEY));
+        self.0.iter().for_each(|entry| entry.key.set(NO_KEY));
     }
 
-    /// The first unit of the region that `address` is in, kept under `key`.
+    /// What an address in its region is kept under: its region, and the table that bit 3 picks.
     #[inline(always)]
-    pub(crate) fn get(&self, address: u64, key: u64) -> Option<u32> {
-        let (cached, unit) = &self.0[(address >> 22) as usize % self.0.len()];
-        (cached.get() == key).then(|| unit.get())
+    const fn key(address: u64) -> u64 {
+        address >> 22 << 1 | address >> 3 & 1
     }
 
-    /// Keeps the first unit of a region.
-    pub(crate) fn set(&self, address: u64, key: u64, unit: u32) {
-        let (cached, place) = &self.0[(address >> 22) as usize % self.0.len()];
-        cached.set(NO_KEY);
+    /// The region that `address` is in.
+    #[inline(always)]
+    pub(crate) fn get(&self, address: u64) -> Option<Region> {
+        let entry = &self.0[(address >> 22) as usize % self.0.len()];
+        let is_it = entry.key.get() == Self::key(address);
+        is_it.then(|| Region { slots: entry.slots.get(), present: entry.present.get() })
+    }
+
+    /// Keeps the region of an address.
+    pub(crate) fn set(&self, address: u64, region: Region) {
+        let entry = &self.0[(address >> 22) as usize % self.0.len()];
+        entry.key.set(NO_KEY);
         compiler_fence(Ordering::SeqCst);
-        place.set(unit);
+        entry.slots.set(region.slots);
+        entry.present.set(region.present);
         compiler_fence(Ordering::SeqCst);
-        cached.set(key);
+        entry.key.set(Self::key(address));
     }
 }

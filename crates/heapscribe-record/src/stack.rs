@@ -87,7 +87,8 @@ unsafe fn on_own_stack(capture: &Capture<'_>, stack: StackRange, walks: &mut Wal
     // SAFETY: the caller's contract.
     let (unchanged, known) = unsafe {
         let unchanged = own.unchanged(registers.sp);
-        (unchanged, memo::find(ways, own, unchanged, registers, number))
+        let here = own.id_at(unchanged, registers);
+        (unchanged, here.or_else(|| memo::find(ways, own, unchanged, registers, number)))
     };
     if let Some(id) = known {
         count_cut(own.cut(), session);

@@ -8,7 +8,20 @@ pub const MAX_BYTES: usize = 10;
 /// Writes `value` at the start of `at`; how many bytes it took. Writes nothing and gives 0 when `at` is
 /// too short.
 #[inline(always)]
-pub fn put(at: &mut [u8], mut value: u64) -> usize {
+pub fn put(at: &mut [u8], value: u64) -> usize {
+    // Nearly all numbers take one or two bytes: written as one word, without a branch on which it is. The
+    // second byte of a short number is overwritten by what comes next.
+    if value < 1 << 14
+        && let Some(place) = at.first_chunk_mut::<2>()
+    {
+        let more = u16::from(value >= 0x80);
+        *place = (value as u16 & 0x7f | more << 7 | (value as u16 >> 7) << 8).to_le_bytes();
+        return 1 + usize::from(more);
+    }
+    put_any(at, value)
+}
+
+fn put_any(at: &mut [u8], mut value: u64) -> usize {
     let mut n = 0;
     while value >= 0x80 {
         let Some(byte) = at.get_mut(n) else { return 0 };

@@ -20,7 +20,7 @@ use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;
 
 use super::path::PathHash;
-use super::walk::{Frame, word};
+use super::walk::{Frame, Registers, word};
 
 /// Where a frame was found.
 #[repr(C)]
@@ -147,10 +147,17 @@ impl KeptWalk {
     #[inline(always)]
     pub(crate) unsafe fn unchanged(&self, sp: usize) -> usize {
         let lowest = sp.wrapping_sub(8);
-        let marks = self.marks.get(..self.len).unwrap_or_default();
+        let mut marks = self.marks.get(..self.len).unwrap_or_default();
+        // Frames further in than the stack pointer have ended. Few, so they are taken off one by one, and
+        // the others need no such look.
+        while let Some((last, others)) = marks.split_last()
+            && last.slot < lowest
+        {
+            marks = others;
+        }
         // SAFETY: a slot at or above the stack pointer, within the stack.
-        let holds = |mark: &Mark| mark.slot >= lowest && unsafe { word(mark.slot) } == mark.pc;
-        let unchanged = marks.iter().position(|mark| !holds(mark)).unwrap_or(marks.len());
+        let is_other = |mark: &Mark| unsafe { word(mark.slot) } != mark.pc;
+        let unchanged = marks.iter().position(is_other).unwrap_or(marks.len());
         // SAFETY: the same.
         if self.checks_len == 0 { unchanged } else { unsafe { self.checked(unchanged, lowest) } }
     }
@@ -169,6 +176,16 @@ impl KeptWalk {
             }
         }
         unchanged
+    }
+
+    /// The number of the path out from the innermost of the `unchanged` frames, when that is the one whose
+    /// registers these are.
+    #[inline(always)]
+    pub(crate) fn id_at(&self, unchanged: usize, at: Registers) -> Option<StackId> {
+        let index = unchanged.checked_sub(1)?;
+        let (mark, kept) = (self.marks.get(index)?, self.kept.get(index)?);
+        let is_here = mark.slot == at.sp.wrapping_sub(8) && (kept.bp == NOT_USED || kept.bp == at.bp);
+        (is_here && kept.id != StackId::UNKNOWN).then_some(kept.id)
     }
 
     /// Where frame `index` was found.
