@@ -10,20 +10,24 @@ use heapscribe_record::capture::Registers;
 use heapscribe_record::program::{self, Heap};
 use heapscribe_record::{Call, enter};
 
-use crate::stub::stub;
+use crate::stub::{filter, gap, gate, stub};
 
 type Pointer = *mut c_void;
 
 macro_rules! hooks {
-    ($($name:ident => $body:ident / $n:tt;)*) => { $( stub!($name, $body, $n); )* };
+    ($($name:ident => $body:ident / $n:tt $(, $turn:expr)?;)*) => {
+        $( stub!($name, $body, $n $(, $turn)?); )*
+    };
 }
 
 hooks! {
-    malloc => on_malloc / 1;
-    calloc => on_calloc / 2;
-    realloc => on_realloc / 2;
+    malloc => on_malloc / 1, concat!(gate!(), "\n mov r11, rdi\n", gap!(), "\n jmp qword ptr [rip + {next}]");
+    calloc => on_calloc / 2, concat!(gate!(), "\n mov rax, rdi\n mul rsi\n jo 2f\n mov r11, rax\n", gap!(),
+        "\n jmp qword ptr [rip + {next} + 8]");
+    realloc => on_realloc / 2, concat!(gate!(), "\n", filter!(), "\n mov r11, rsi\n", gap!(),
+        "\n jmp qword ptr [rip + {next} + 16]");
     reallocarray => on_reallocarray / 3;
-    free => on_free / 1;
+    free => on_free / 1, concat!(gate!(), "\n", filter!(), "\n jmp qword ptr [rip + {next} + 24]");
     cfree => on_cfree / 1;
     free_sized => on_free_sized / 2;
     free_aligned_sized => on_free_aligned_sized / 3;

@@ -1,21 +1,79 @@
-//! What stands at each exported name: two moves and a jump.
+//! What stands at each exported name: a look at the gate, two moves and a jump.
 //!
 //! A hook needs its caller's registers as they are at the call - stack pointer and frame pointer - before
 //! any prologue has changed them, so that the walk starts at the caller and never has to get past frames
 //! of ours. (Walks that a signal starts in a stub find its unwinding information: nothing is pushed.) The
 //! stub adds them behind the arguments and jumps; the body returns to the caller itself.
+//!
+//! Four stubs turn round before that when there is nothing to record, see `heapscribe_record::gate`. They
+//! use only registers that a call may change, and add nothing to the stack.
+
+/// `rax` = the mode word, `r10` = offset of the thread's words; leaves to `2:` when the thread does not
+/// follow this mode.
+macro_rules! gate {
+    () => {
+        "mov rax, qword ptr [rip + {gate}]
+         mov r10, qword ptr [rip + heapscribe_thread_words@GOTTPOFF]
+         mov rax, qword ptr [rax]
+         cmp rax, qword ptr fs:[r10 + {seen}]
+         jne 2f"
+    };
+}
+
+/// Takes `r11` and one from the gap; leaves to `2:`, with the gap as it was, when it is not so large.
+macro_rules! gap {
+    () => {
+        "add r11, 1
+         mov rax, qword ptr fs:[r10 + {gap}]
+         sub rax, r11
+         jb 2f
+         mov qword ptr fs:[r10 + {gap}], rax"
+    };
+}
+
+/// Leaves to `2:` when `rdi` may be a block that was recorded.
+macro_rules! filter {
+    () => {
+        "mov r11, rdi
+         shr r11, 4
+         imul r11d, r11d, {factor}
+         shr r11d, {shift}
+         lea rax, [rip + {filter}]
+         cmp byte ptr [rax + r11], 0
+         jne 2f"
+    };
+}
+
+pub(crate) use {filter, gap, gate};
 
 /// Exports `$name` as a stub that calls `$body` with the caller's stack and frame pointer as the arguments
-/// that follow its own `$n`.
+/// that follow its own `$n`; `$turn` are instructions by which it may turn round before that.
 macro_rules! stub {
-    ($name:ident, $body:path, 1) => {
-        stub!(@ $name, $body, "mov rsi, rsp", "mov rdx, rbp");
+    ($name:ident, $body:path, 1 $(, $turn:expr)?) => {
+        stub!(@ $name, $body, "mov rsi, rsp", "mov rdx, rbp" $(, $turn)?);
     };
-    ($name:ident, $body:path, 2) => {
-        stub!(@ $name, $body, "mov rdx, rsp", "mov rcx, rbp");
+    ($name:ident, $body:path, 2 $(, $turn:expr)?) => {
+        stub!(@ $name, $body, "mov rdx, rsp", "mov rcx, rbp" $(, $turn)?);
     };
     ($name:ident, $body:path, 3) => {
         stub!(@ $name, $body, "mov rcx, rsp", "mov r8, rbp");
+    };
+    (@ $name:ident, $body:path, $first:literal, $second:literal, $turn:expr) => {
+        /// The C library's function of this name.
+        ///
+        /// # Safety
+        /// * As for the C library's function.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(".cfi_startproc", "endbr64", $turn, "2:", $first, $second, "jmp {body}",
+                ".cfi_endproc", "/* {factor} {shift} {filter} {gap} {seen} {gate} {next} */",
+                body = sym $body, gate = sym heapscribe_record::gate::GATE,
+                filter = sym heapscribe_record::filter::FILTER, next = sym heapscribe_record::gate::NEXT,
+                seen = const heapscribe_record::SEEN_OFFSET, gap = const heapscribe_record::GAP_OFFSET,
+                factor = const heapscribe_record::filter::FACTOR as i32,
+                shift = const heapscribe_record::filter::SHIFT)
+        }
     };
     (@ $name:ident, $body:path, $first:literal, $second:literal) => {
         /// The C library's function of this name.

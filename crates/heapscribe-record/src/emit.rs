@@ -5,6 +5,7 @@
 use core::sync::atomic::Ordering;
 
 use heapscribe_wire::chunk::Opening;
+use heapscribe_wire::ids::RateId;
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
 use heapscribe_wire::record::Event;
 
@@ -12,6 +13,9 @@ use crate::log::Taken;
 use crate::session::Session;
 use crate::thread::Thread;
 use crate::{clock, memory, modules, program, sys};
+
+/// Two events, of which one is a rate, may be written at places of [`EVENT_BYTES_MAX`].
+const ROOM_BYTES: usize = EVENT_BYTES_MAX + 1;
 
 /// Room for one event in the thread's chunk, and its time: who has it can write an event and nothing can
 /// go wrong.
@@ -30,7 +34,7 @@ pub(crate) struct Place<'a> {
 #[inline(always)]
 pub(crate) fn reserve<'a>(thread: &'a Thread, session: &Session) -> Option<Place<'a>> {
     let chunk = match thread.chunk.get() {
-        Some(chunk) if thread.limit.get().saturating_sub(thread.cursor.get()) >= EVENT_BYTES_MAX => chunk,
+        Some(chunk) if thread.limit.get().saturating_sub(thread.cursor.get()) >= ROOM_BYTES => chunk,
         _ => make_room(thread, session)?,
     };
     Some(Place::new(thread, chunk, session))
@@ -43,11 +47,25 @@ impl<'a> Place<'a> {
         Place { thread, chunk, before, now: thread.now(session) }
     }
 
-    /// Writes the event and commits it.
+    /// Says at which rate the blocks of the events that follow were sampled. Where these end.
+    #[cold]
+    fn write_rate(&self, rate: RateId, cursor: usize) -> usize {
+        // SAFETY: as in `write`.
+        let at = unsafe { &mut *self.chunk.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
+        let len = Event::Rate { rate }.encode(0, at);
+        self.thread.chunk_rate.set(rate);
+        self.chunk.header.commit((cursor + len) as u32);
+        cursor + len
+    }
+
+    /// Writes the event, about blocks of this rate, and commits it.
     #[inline(always)]
-    pub(crate) fn write(self, event: &Event) {
-        let cursor = self.thread.cursor.get();
-        // SAFETY: `reserve` saw that EVENT_BYTES_MAX bytes from the cursor on are provided; the chunk is
+    pub(crate) fn write(self, event: &Event, rate: RateId) {
+        let mut cursor = self.thread.cursor.get();
+        if self.thread.chunk_rate.get() != rate {
+            cursor = self.write_rate(rate, cursor);
+        }
+        // SAFETY: `reserve` saw that ROOM_BYTES from the cursor on are provided; the chunk is
         // this thread's.
         let at = unsafe { &mut *self.chunk.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
         let len = event.encode(self.now - self.before, at);
@@ -104,9 +122,10 @@ fn open(thread: &Thread, chunk: Taken, session: &Session) -> Taken {
     thread.chunk.set(Some(chunk));
     thread.cursor.set(0);
     thread.limit.set(chunk.provided);
+    thread.chunk_rate.set(RateId::FULL);
     let (count, reason) = thread.lost.take();
     if count > 0 {
-        Place::new(thread, chunk, session).write(&Event::Lost { count, reason });
+        Place::new(thread, chunk, session).write(&Event::Lost { count, reason }, RateId::FULL);
     }
     chunk
 }

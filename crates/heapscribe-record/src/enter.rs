@@ -10,7 +10,7 @@ use crate::capture::{Registers, StackRange};
 use crate::session::{self, Memory, Session};
 use crate::thread::Thread;
 use crate::tls::{self, Words};
-use crate::{emit, live, stack, stack_bounds, sys};
+use crate::{emit, filter, gate, live, stack, stack_bounds, sys};
 
 /// Proof that the recorder was entered on this thread: without it nothing can be recorded.
 #[derive(Debug)]
@@ -102,6 +102,9 @@ fn begin(words: &'static Words, registers: &Registers, memory: Memory) -> Option
     let session = session::get_or_make(memory);
     words.thread.set(core::ptr::null());
     words.leave();
+    if session.is_none() && session::is_refused_for_good() {
+        gate::close(words);
+    }
     attach(words, session?, registers)
 }
 
@@ -140,18 +143,19 @@ impl Entered {
         registers: Registers,
     ) {
         let (thread, session) = (self.thread, self.session);
+        let Some(rate) = gate::admits(size_bytes, thread, self.words, session) else { return };
         session.live.prefetch(address as u64, &thread.regions);
         // SAFETY: the caller's contract.
         let stack = unsafe { stack::current(registers, thread, session) };
         let Some(place) = emit::reserve(thread, session) else { return };
         let size_bytes = size_bytes as u64;
         if address == 0 {
-            return place.write(&Event::Failed { call, size_bytes, stack });
+            return place.write(&Event::Failed { call, size_bytes, stack }, RateId::FULL);
         }
         // SAFETY: the caller's contract: the block is this call's.
-        unsafe { self.note(address, size_bytes, stack, place.now) };
+        unsafe { self.note(address, size_bytes, stack, rate, place.now) };
         let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
-        place.write(&Event::Alloc { call, size_bytes, stack, align_log2 });
+        place.write(&Event::Alloc { call, size_bytes, stack, align_log2 }, rate);
     }
 
     /// Puts a block that was just born into the live table.
@@ -159,17 +163,14 @@ impl Entered {
     /// # Safety
     /// * The block at `address` is this call's.
     #[inline(always)]
-    unsafe fn note(&self, address: usize, size_bytes: u64, stack: StackId, now: u64) {
+    unsafe fn note(&self, address: usize, size_bytes: u64, stack: StackId, rate: RateId, now: u64) {
         let (thread, session) = (self.thread, self.session);
         thread.last_alloc_ticks.set(now);
-        let slot = Slot {
-            size_bytes,
-            stack,
-            thread: thread.id.get(),
-            birth_ticks: now,
-            upper_half: false,
-            rate: RateId::FULL,
-        };
+        let (thread_id, birth_ticks) = (thread.id.get(), now);
+        let slot = Slot { size_bytes, stack, thread: thread_id, birth_ticks, upper_half: false, rate };
+        if rate != RateId::FULL {
+            filter::add(address);
+        }
         // SAFETY: the caller's contract.
         match unsafe {
             session.live.insert(address as u64, slot, &thread.regions, session.head, &session.lock)
@@ -191,11 +192,16 @@ impl Entered {
         // lived for long: fetched together, while the clock is read, they cost one wait and not two.
         session.live.prefetch(address as u64, &thread.regions);
         live::fetch(address.wrapping_sub(HEAP_WORDS_BYTES) as *const u8);
-        let place = emit::reserve(thread, session);
-        // SAFETY: the caller's contract.
-        let taken = unsafe { self.take(address) };
-        if let Some(place) = place {
-            self.write_gone(call, taken, place);
+        if gate::is_full(session.head) {
+            let place = emit::reserve(thread, session);
+            // SAFETY: the caller's contract.
+            let taken = unsafe { self.take(address) };
+            if let Some(place) = place {
+                self.write_gone(call, taken, place);
+            }
+        } else {
+            // SAFETY: the caller's contract.
+            self.gone(call, unsafe { self.take(address) });
         }
     }
 
@@ -214,22 +220,39 @@ impl Entered {
     #[inline(always)]
     pub fn gone(&self, call: Call, taken: Taken) {
         let (thread, session) = (self.thread, self.session);
+        if !self.concerns(taken) {
+            return;
+        }
         if let Some(place) = emit::reserve(thread, session) {
             self.write_gone(call, taken, place);
         }
     }
 
+    /// Whether what was taken is to be told of: not a block that was not sampled.
+    #[inline(always)]
+    fn concerns(&self, taken: Taken) -> bool {
+        taken.0.is_some() || gate::is_full(self.session.head)
+    }
+
     #[inline(always)]
     fn write_gone(&self, call: Call, taken: Taken, place: emit::Place<'_>) {
         match taken.0 {
-            Some((slot, _)) => {
+            Some((slot, address)) => {
+                self.no_more(&slot, address);
                 let block = self.block(&slot, place.now);
-                place.write(&Event::Free { call, block });
+                place.write(&Event::Free { call, block }, slot.rate);
             }
             None => {
                 self.session.head.drop_one(Reason::UnknownBlock);
-                place.write(&Event::UnknownFree { call });
+                place.write(&Event::UnknownFree { call }, RateId::FULL);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn no_more(&self, slot: &Slot, address: u64) {
+        if slot.rate != RateId::FULL {
+            filter::remove(address as usize);
         }
     }
 
@@ -247,20 +270,35 @@ impl Entered {
         registers: Registers,
     ) {
         let (thread, session) = (self.thread, self.session);
+        let Some(rate) = gate::admits(size_bytes, thread, self.words, session) else {
+            return self.gone(call, taken);
+        };
         // SAFETY: the caller's contract.
         let stack = unsafe { stack::current(registers, thread, session) };
-        let Some(place) = emit::reserve(thread, session) else { return };
         let size_bytes = size_bytes as u64;
+        // A block of another rate: its end and the other's birth are two events, each of its own rate.
+        let is_split = taken.0.is_some_and(|(slot, _)| slot.rate != rate);
+        let taken = if is_split {
+            self.gone(call, taken);
+            Taken(None)
+        } else {
+            taken
+        };
+        let Some(place) = emit::reserve(thread, session) else { return };
         // SAFETY: the caller's contract.
-        unsafe { self.note(address, size_bytes, stack, place.now) };
+        unsafe { self.note(address, size_bytes, stack, rate, place.now) };
         match taken.0 {
-            Some((slot, _)) => {
+            Some((slot, old)) => {
+                self.no_more(&slot, old);
                 let old = self.block(&slot, place.now);
-                place.write(&Event::Realloc { call, old, size_bytes, stack });
+                place.write(&Event::Realloc { call, old, size_bytes, stack }, rate);
+            }
+            None if rate != RateId::FULL || is_split => {
+                place.write(&Event::Alloc { call, size_bytes, stack, align_log2: 0 }, rate);
             }
             None => {
                 session.head.drop_one(Reason::UnknownBlock);
-                place.write(&Event::UnknownRealloc { call, size_bytes, stack });
+                place.write(&Event::UnknownRealloc { call, size_bytes, stack }, rate);
             }
         }
     }

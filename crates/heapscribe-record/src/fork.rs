@@ -12,7 +12,7 @@
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{program, session, sys, tls};
+use crate::{gate, program, session, sys, tls};
 
 type ForkHandler = extern "C" fn();
 /// `__register_atfork` of glibc; the last argument is the library that the handlers belong to.
@@ -59,4 +59,5 @@ extern "C" fn in_child() {
         });
     }
     session::forget_in_child();
+    gate::come_in(tls::words());
 }

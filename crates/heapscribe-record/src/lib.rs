@@ -15,7 +15,9 @@ mod clock;
 mod define;
 mod emit;
 mod enter;
+pub mod filter;
 mod fork;
+pub mod gate;
 mod intern;
 mod live;
 pub mod loader;
@@ -40,6 +42,7 @@ mod walks;
 pub use enter::{Entered, Taken, enter};
 pub use heapscribe_wire::record::Call;
 pub use modules::begin_close;
+pub use tls::{GAP_OFFSET, SEEN_OFFSET};
 
 /// A `dlclose` has ended: what it took away is forgotten.
 pub fn end_close() {

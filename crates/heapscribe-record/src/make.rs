@@ -15,6 +15,7 @@ use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, LIVE_FILE_
 use heapscribe_wire::plan::{PLAN_BYTES, Plan};
 
 use crate::define::Definer;
+use crate::gate::{self, Rates};
 use crate::intern::Interner;
 use crate::live::Live;
 use crate::lock::Lock;
@@ -74,7 +75,7 @@ pub(crate) fn session(is_child: bool, place: NonNull<Session>) -> Result<(), Ref
         clock::find(loader);
     }
     let created_mono_ns = clock::monotonic_ns();
-    files(&base, &plan, heap.is_glibc, created_mono_ns, place).map_err(|e| {
+    files(&base, &plan, (heap.is_glibc, is_child), created_mono_ns, place).map_err(|e| {
         // Not in a forked child: what is descriptor 2 of a daemon is not for messages any more.
         if !is_child {
             tell(&base, &plan, e);
@@ -173,7 +174,13 @@ impl Sizes {
     }
 }
 
-fn files(base: &File, plan: &Plan, is_glibc: bool, created: u64, place: NonNull<Session>) -> sys::Result<()> {
+fn files(
+    base: &File,
+    plan: &Plan,
+    (is_glibc, is_child): (bool, bool),
+    created: u64,
+    place: NonNull<Session>,
+) -> sys::Result<()> {
     let sizes = Sizes::within_limits();
     // A file over the limit would not be an error but SIGXFSZ.
     let fits_limits = sys::file_size_limit() >= HEAD_FILE_BYTES as u64;
@@ -195,11 +202,14 @@ fn files(base: &File, plan: &Plan, is_glibc: bool, created: u64, place: NonNull<
         let steps = memory::alloc(CHUNKS_MAX).ok_or(Errno::ENOMEM)?.cast().as_ref();
         (&*head.at(0).cast::<SharedHead>(), Live::new(live, present, granule_shift), steps)
     };
+    let mode = if is_child { gate::inherited() } else { None };
+    head.mode.store(mode.unwrap_or(plan.mode.to_word()), Ordering::Relaxed);
     head.live_granule_shift.store(granule_shift, Ordering::Relaxed);
     let session = Session {
         head,
         pid: sys::pid(),
         verify_every: plan.verify_every,
+        rates: Rates::new(plan.seed),
         clock: plan.clock,
         lock: Lock::default(),
         log: Log::new(log, *plan, steps),

@@ -14,13 +14,14 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use heapscribe_wire::head::{ClockKind, Drop, HEAD_FILE_BYTES, SharedHead};
 
 use crate::define::Definer;
+use crate::gate::Rates;
 use crate::intern::Interner;
 use crate::live::Live;
 use crate::lock::Lock;
 use crate::log::Log;
 use crate::make::Refusal;
 use crate::thread::Threads;
-use crate::{clock, make, memory, sys};
+use crate::{clock, filter, gate, make, memory, sys};
 
 /// What the hooks of a recording process use.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Session {
     pub pid: u32,
     /// Every how many captures of a stack one is checked; 0: never.
     pub verify_every: u32,
+    /// Sampling rates.
+    pub rates: Rates,
     /// Which clock ticks are on.
     pub clock: ClockKind,
     /// For what is rare.
@@ -163,6 +166,10 @@ fn make(state: &'static AtomicU32, memory: Memory) -> Option<&'static Session> {
         Ok(session) => {
             let early = EARLY.swap(0, Ordering::Relaxed);
             session.head.drops[Drop::NoSession as usize].fetch_add(early, Ordering::Relaxed);
+            if is_child {
+                filter::clear();
+            }
+            gate::open(session.head);
             state.store(RECORDING, Ordering::Release);
             make::announce(session, is_child);
             Some(session)
@@ -193,6 +200,11 @@ pub(crate) fn forget_in_child() {
     if let Some(state) = unsafe { STATE.load(Ordering::Acquire).as_ref() } {
         state.store(0, Ordering::Release);
     }
+}
+
+/// Whether no process from here on will be recorded.
+pub(crate) fn is_refused_for_good() -> bool {
+    OFF.load(Ordering::Relaxed) != 0
 }
 
 /// The mappings of the parent's session, in a forked child that has not made its own.

@@ -8,10 +8,11 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::Drop;
-use heapscribe_wire::ids::ThreadId;
+use heapscribe_wire::ids::{RateId, ThreadId};
 use heapscribe_wire::limits::THREADS_MAX;
 
 use crate::capture::StackRange;
+use crate::gate::Sampling;
 use crate::lock::Held;
 use crate::log::Taken;
 use crate::regions::RegionCache;
@@ -45,6 +46,10 @@ pub(crate) struct Thread {
     pub regions: RegionCache,
     /// The next thread of the list of all.
     next: AtomicPtr<Thread>,
+    /// What it samples by.
+    pub sampling: Sampling,
+    /// The sampling rate of the events last written into its chunk.
+    pub chunk_rate: Cell<RateId>,
     /// Its walks.
     pub walks: UnsafeCell<Walks>,
     /// Captures of its stack, as far as they are counted for the cross-check.
@@ -122,6 +127,7 @@ impl Threads {
             (&raw mut (*place.as_ptr()).chunk).write(Cell::new(None));
             (&raw mut (*place.as_ptr()).stack).write(Cell::new(None));
             (&raw mut (*place.as_ptr()).regions).write(RegionCache::default());
+            (&raw mut (*place.as_ptr()).sampling).write(Sampling::new());
             (&raw mut (*place.as_ptr()).walks).write(UnsafeCell::new(walks));
             place.as_ref()
         };
@@ -146,6 +152,7 @@ impl Thread {
         self.last_alloc_ticks.set(0);
         self.lost.set((0, 0));
         self.stack.set(None);
+        self.sampling.forget();
         // SAFETY: the thread's own; no hook is in it yet.
         unsafe { (*self.walks.get()).forget() };
         self.regions.clear();

@@ -17,9 +17,9 @@ core::arch::global_asm!(
     ".globl heapscribe_thread_words",
     ".hidden heapscribe_thread_words",
     ".type heapscribe_thread_words,@object",
-    ".size heapscribe_thread_words,32",
+    ".size heapscribe_thread_words,48",
     "heapscribe_thread_words:",
-    ".zero 32",
+    ".zero 48",
     ".previous",
 );
 
@@ -28,6 +28,8 @@ core::arch::global_asm!(
 /// ```text
 ///   0  thread   its state, null before its first event
 ///   8  inside   stack pointer of the hook that is in the recorder, 0 when none is
+///  24  seen     mode word by which a hook may turn round, see `gate`
+///  32  gap      bytes until the next sample
 ///  16  forwards 1 while a hook's call is in a heap that calls its own functions through the hooks
 /// ```
 #[repr(C)]
@@ -39,10 +41,18 @@ pub(crate) struct Words {
     pub inside: Cell<usize>,
     /// Whether a call is in a heap that calls its own functions through the hooks.
     pub forwards: Cell<bool>,
+    /// The mode word by which a hook may turn round.
+    pub seen: Cell<u64>,
+    /// Bytes until the next sample.
+    pub gap: Cell<u64>,
     reserved: u64,
 }
 
-const _: () = assert!(size_of::<Words>() == 32);
+const _: () = assert!(size_of::<Words>() == 48);
+/// Offset of `seen`, for hooks.
+pub const SEEN_OFFSET: usize = core::mem::offset_of!(Words, seen);
+/// Offset of `gap`, for hooks.
+pub const GAP_OFFSET: usize = core::mem::offset_of!(Words, gap);
 
 /// This thread's words.
 #[inline(always)]

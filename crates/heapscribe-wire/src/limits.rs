@@ -10,8 +10,8 @@ pub const CHUNK_PAYLOAD_BYTES: usize = 64 << 10;
 /// Step in which the pages of a chunk are allocated when it is first used.
 pub const CHUNK_STEP_BYTES: usize = 16 << 10;
 
-/// Bytes that one event takes at most: a tag and seven varints, and before it the rate that it is of.
-pub const EVENT_BYTES_MAX: usize = 1 + 1 + 7 * crate::varint::MAX_BYTES;
+/// Bytes that one event takes at most: a tag and seven varints.
+pub const EVENT_BYTES_MAX: usize = 1 + 7 * crate::varint::MAX_BYTES;
 
 /// Bytes of the definitions file.
 pub const DEFS_BYTES_MAX: usize = 1 << 30;
