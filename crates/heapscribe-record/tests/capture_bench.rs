@@ -61,7 +61,7 @@ hook!(bench_hook => bench);
 #[ignore = "takes seconds, and says something in a release build only"]
 fn ns_per_frame() {
     for (label, options) in [("rsp", &["-O2"][..]), ("rbp", &["-O2", "-fno-omit-frame-pointer"])] {
-        let library = Stacks::build(label, options);
+        let library = Stacks::build("stacks.c", label, options);
         for depth in [5, 25, 100, 1000] {
             library.call(c"recurse", bench_hook, depth);
             let (frames, [warm, cold, listed]) = RESULT.lock().unwrap().take().unwrap();
