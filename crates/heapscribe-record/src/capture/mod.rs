@@ -20,6 +20,7 @@ pub(crate) mod kept;
 pub(crate) mod memo;
 pub mod path;
 pub mod pc_cache;
+pub mod registered;
 pub mod rule;
 pub mod walk;
 

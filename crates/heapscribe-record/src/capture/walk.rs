@@ -8,6 +8,7 @@
 use super::bounds::StackRange;
 use super::cfi;
 use super::pc_cache::PcCache;
+use super::registered;
 use super::rule::{Kind, Rule};
 use crate::loader::{Loader, ModuleText};
 
@@ -279,7 +280,10 @@ impl Unwinder<'_> {
     #[cold]
     pub(super) fn new_rule<C: Context>(&self, context: &mut C, here: Registers, place: Place) -> Rule {
         let instruction = State { here, place }.instruction();
-        let Some(text) = self.loader.find_text(instruction) else { return Rule::NO_INFO };
+        let cache = self.cache.as_ref().filter(|_| !place.is_exact);
+        let Some(text) = self.loader.find_text(instruction) else {
+            return registered::rule_at(here.pc, instruction, cache);
+        };
         context.on_new_code(&text);
         // SAFETY: code that the calling thread is to return to is loaded.
         let found = unsafe { rule_in(&text, here.pc, instruction) };
@@ -288,7 +292,7 @@ impl Unwinder<'_> {
             Kind::NoInfo if self.loader.is_entry(here.pc) => Rule::END,
             _ => found,
         };
-        if let Some(cache) = self.cache.as_ref().filter(|_| !place.is_exact) {
+        if let Some(cache) = cache {
             cache.put(here.pc, rule);
         }
         rule

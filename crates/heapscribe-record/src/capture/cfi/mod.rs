@@ -7,11 +7,13 @@
 mod entry;
 pub mod evaluate;
 mod expression;
+mod list;
 mod program;
 mod reader;
 mod row;
 mod whole;
 
+pub use list::{Extent, Listed};
 pub use whole::{COLUMNS, CfaRule, Expression, RegisterRule, WholeRow};
 
 use super::rule::Rule;

@@ -21,6 +21,7 @@ pub use registers::AllRegisters;
 
 use super::bounds::StackRange;
 use super::cfi::{self, WholeRow};
+use super::registered;
 use super::rule::Kind;
 use super::walk::{
     Context, End, Frame, Place, Registers, State, Step, Unwinder, Walk, by_frame_pointer, interrupted,
@@ -198,7 +199,9 @@ impl FullFrame {
             Some(text) => unsafe { text.segment(text.eh_frame_hdr) }.and_then(|segment| {
                 Some(self.follow(segment, cfi::row_at(segment, text.eh_frame_hdr, instruction)?))
             }),
-            None => None,
+            None => registered::ask(instruction, |listed| {
+                Some(self.follow(listed.segment, listed.row_at(instruction)?))
+            }),
         };
         found.unwrap_or(Err(End::OtherRule))
     }
