@@ -34,6 +34,7 @@ pub(super) struct Record<'a> {
 }
 
 /// The record at `address`. None at the end of the section.
+#[inline]
 pub(super) fn record<'a>(segment: &Segment<'a>, address: usize) -> Option<Record<'a>> {
     const EXTENDED: u32 = u32::MAX;
     let mut reader = Reader::new(segment, address)?;

@@ -26,22 +26,25 @@ use row::RuleRow;
 ///
 /// `pc` is the address of an instruction: for a return address, the one before it.
 pub fn rule_at(segment: Segment<'_>, header_address: usize, pc: usize) -> Rule {
-    entry_at(&segment, header_address, pc).and_then(|entry| rule(&entry, pc)).unwrap_or(Rule::NO_INFO)
+    rule_by_header(&segment, header_address, pc).unwrap_or(Rule::NO_INFO)
 }
 
 /// The same with all registers; none where there is no information.
 #[inline(never)] // its rows take much of the stack, which is free again before anything else is called
 pub fn row_at(segment: Segment<'_>, header_address: usize, pc: usize) -> Option<WholeRow> {
-    program::row(&entry_at(&segment, header_address, pc)?, pc)
+    let entry_address = Index::read(&segment, header_address)?.find(pc)?;
+    program::row(&FrameEntry::read(&segment, entry_address)?, pc)
 }
 
-fn entry_at<'a>(segment: &Segment<'a>, header_address: usize, pc: usize) -> Option<FrameEntry<'a>> {
+fn rule_by_header(segment: &Segment<'_>, header_address: usize, pc: usize) -> Option<Rule> {
     let entry_address = Index::read(segment, header_address)?.find(pc)?;
-    FrameEntry::read(segment, entry_address).filter(|entry| entry.covers(pc))
+    rule(&FrameEntry::read(segment, entry_address)?, pc)
 }
 
+/// None when the entry is not about `pc`.
+#[inline]
 fn rule(entry: &FrameEntry<'_>, pc: usize) -> Option<Rule> {
-    if entry.common.is_signal_frame {
+    if entry.common.is_signal_frame && entry.covers(pc) {
         return Some(Rule::SIGNAL);
     }
     program::row::<RuleRow>(entry, pc).map(|row| row.rule())

@@ -8,8 +8,12 @@ use super::row::{BP, RETURN, Row, SP, Saved};
 /// Compilers nest one deep, hand-written assembly two.
 const REMEMBERED: usize = 4;
 
-/// The row at `pc`, which the entry covers. None for a program that makes no sense.
+/// The row at `pc`. None when the entry is not about it, or its program makes no sense.
+#[inline]
 pub(super) fn row<R: Row>(entry: &FrameEntry<'_>, pc: usize) -> Option<R> {
+    if !entry.covers(pc) {
+        return None;
+    }
     let common = &entry.common;
     let mut machine = Machine::<R>::new(common, pc);
     machine.run(common.program.clone())?;
@@ -129,6 +133,7 @@ impl<'a, R: Row> Machine<'a, R> {
         self.row.restore(self.column(register), &self.initial);
     }
 
+    #[inline(always)]
     fn set(&mut self, register: u64, saved: Saved<'_>) -> Option<()> {
         self.row.set(self.column(register), saved)
     }

@@ -97,6 +97,7 @@ enum Place {
 }
 
 impl Place {
+    #[inline(always)]
     fn new(saved: Saved<'_>) -> Place {
         match saved {
             Saved::Same => Place::Same,
@@ -158,6 +159,7 @@ impl Row for RuleRow {
         self.cfa = expression::cfa(&block.reader, pc);
     }
 
+    #[inline(always)] // most programs say one thing most of the time, and it is known which
     fn set(&mut self, column: u64, saved: Saved<'_>) -> Option<()> {
         match column {
             BP => self.bp = Place::new(saved),
