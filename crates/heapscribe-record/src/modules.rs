@@ -60,23 +60,28 @@ static MODULES: Modules = Modules {
     epoch: AtomicU64::new(ONE_GENERATION),
 };
 
-/// What is loaded, as far as walks depend on it: the generation, and how many calls of `dlclose` are under
-/// way. One word, so that a walk looks at both with one load.
+/// What is loaded, as far as walks depend on it: the generation, how often unwinding information was
+/// registered or taken back, and how many calls of `dlclose` are under way. One word, so that a walk looks
+/// at all with one load.
 ///
-/// | bits   | field                                   |
-/// |--------|-----------------------------------------|
-/// | 0..32  | calls of `dlclose` under way            |
-/// | 32..64 | number of the generation, from 1        |
+/// | bits   | field                                                                     |
+/// |--------|---------------------------------------------------------------------------|
+/// | 0..12  | calls of `dlclose` under way                                              |
+/// | 12..32 | changes of what the program has registered (`__register_frame`), wrapping |
+/// | 32..64 | number of the generation, from 1                                          |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Epoch(u64);
 
+const CLOSING: u64 = (1 << 12) - 1;
+const ONE_CHANGE: u64 = 1 << 12;
 const ONE_GENERATION: u64 = 1 << 32;
+const CHANGES: u64 = ONE_GENERATION - ONE_CHANGE;
 
 impl Epoch {
     /// Whether no module is being closed: else kept rules and walks are neither used nor added to.
     #[inline(always)]
     pub(crate) const fn is_quiet(self) -> bool {
-        self.0 as u32 == 0
+        self.0 & CLOSING == 0
     }
 
     /// Number of the generation: part of every stack's hash.
@@ -98,6 +103,12 @@ pub(crate) fn epoch() -> Epoch {
     Epoch(MODULES.epoch.load(Ordering::Acquire))
 }
 
+/// The program has registered unwinding information, or taken it back: walks that were kept are out of date.
+pub(crate) fn registered_changed() {
+    let one_more = |epoch: u64| Some(epoch & !CHANGES | epoch.wrapping_add(ONE_CHANGE) & CHANGES);
+    let _ = MODULES.epoch.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more);
+}
+
 /// A `dlclose` begins.
 pub fn begin_close() {
     MODULES.epoch.fetch_add(1, Ordering::AcqRel);
@@ -113,7 +124,7 @@ pub(crate) fn end_close(loader: Option<&Loader>, session: Option<&Session>) {
 
 /// In a forked child: the calls that were under way in other threads are not here.
 pub(crate) fn forget_closing() {
-    MODULES.epoch.fetch_and(!u64::from(u32::MAX), Ordering::AcqRel);
+    MODULES.epoch.fetch_and(!CLOSING, Ordering::AcqRel);
 }
 
 fn known() -> impl Iterator<Item = &'static Known> {

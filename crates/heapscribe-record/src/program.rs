@@ -10,9 +10,10 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use heapscribe_alloc::system::SystemHeap;
 
-use crate::capture::{PcCache, pc_cache};
+use crate::capture::cfi::Extent;
+use crate::capture::{PcCache, pc_cache, registered};
 use crate::loader::Loader;
-use crate::{memory, tls};
+use crate::{memory, modules, tls};
 
 /// A value that is set once. A second thread that sets it at the same time sets the same.
 struct Once<T> {
@@ -124,12 +125,17 @@ pub fn loader() -> Option<&'static Loader> {
 /// The unwinding rules found so far, for all threads; kept over a fork. `None` when there is no memory.
 #[inline(always)]
 pub fn pc_cache() -> Option<PcCache> {
-    // SAFETY: a published cache stays for the life of the process.
-    let entries = unsafe { PC_CACHE.load(Ordering::Acquire).as_ref() };
-    match entries {
-        Some(entries) => Some(PcCache::new(entries)),
+    match made_pc_cache() {
+        Some(cache) => Some(cache),
         None => make_pc_cache(),
     }
+}
+
+/// The same when there is one already.
+#[inline(always)]
+fn made_pc_cache() -> Option<PcCache> {
+    // SAFETY: a published cache stays for the life of the process.
+    unsafe { PC_CACHE.load(Ordering::Acquire).as_ref() }.map(PcCache::new)
 }
 
 #[cold]
@@ -138,8 +144,24 @@ fn make_pc_cache() -> Option<PcCache> {
     let null = core::ptr::null_mut();
     // When another thread was faster its cache is used, and this one stays unused, untouched pages.
     let _ = PC_CACHE.compare_exchange(null, place.as_ptr(), Ordering::AcqRel, Ordering::Acquire);
-    // SAFETY: as in `pc_cache`.
-    unsafe { PC_CACHE.load(Ordering::Acquire).as_ref() }.map(PcCache::new)
+    made_pc_cache()
+}
+
+/// The program registers unwinding information for code that it has made. False when there is no room.
+///
+/// # Safety
+/// * As for [`registered::register`].
+pub unsafe fn register_frames(begin: usize, extent: Extent) -> bool {
+    // SAFETY: the caller's contract.
+    let has_room = unsafe { registered::register(begin, extent, made_pc_cache()) };
+    modules::registered_changed();
+    has_room
+}
+
+/// The program takes such information back.
+pub fn deregister_frames(begin: usize) {
+    registered::deregister(begin, made_pc_cache());
+    modules::registered_changed();
 }
 
 /// Which process this is, kept in memory that a forked child inherits: there it names the parent.

@@ -6,7 +6,7 @@ mod stacks;
 use std::ffi::c_int;
 use std::sync::Mutex;
 
-use heapscribe_record::capture::{End, Frame, PcCache, Registers, StackRange, Unwinder};
+use heapscribe_record::capture::{End, Frame, PcCache, Registers, StackRange, Unwinder, full_walk};
 use stacks::{Counting, Stacks, hook, loader, unwinder};
 
 unsafe extern "C" {
@@ -61,7 +61,7 @@ hook!(bench_hook => bench);
 #[ignore = "takes seconds, and says something in a release build only"]
 fn ns_per_frame() {
     for (label, options) in [("rsp", &["-O2"][..]), ("rbp", &["-O2", "-fno-omit-frame-pointer"])] {
-        let library = Stacks::build(label, options);
+        let library = Stacks::build("stacks.c", label, options);
         for depth in [5, 25, 100, 1000] {
             library.call(c"recurse", bench_hook, depth);
             let (frames, [warm, cold, listed]) = RESULT.lock().unwrap().take().unwrap();
@@ -69,5 +69,39 @@ fn ns_per_frame() {
                 "{label} {frames:4} frames: {warm:.2} ns a frame, {cold:.0} new, {listed:.0} new by the list"
             );
         }
+    }
+}
+
+extern "C" fn bench_full(sp: usize, bp: usize, pc: usize) {
+    const WALKS: usize = 2000;
+    let (start, stack) = (Registers { pc, sp, bp }, StackRange::around(sp).unwrap());
+    let mut out = [Frame::default(); 4096];
+    let (unwinder, mut context) = (unwinder(), Counting::default());
+    let (mut best, mut frames) = (f64::MAX, 0);
+    for _ in 0..8 {
+        let before = thread_ns();
+        for _ in 0..WALKS {
+            let out = std::hint::black_box(&mut out);
+            // SAFETY: registers of a hook's caller, in this call of it, and the kernel's bounds.
+            let walk = unsafe { full_walk(&unwinder, &mut context, start, stack, out) };
+            assert_eq!(walk.end, End::Complete);
+            frames = walk.frames;
+        }
+        best = best.min((thread_ns() - before) as f64 / WALKS as f64);
+    }
+    *RESULT.lock().unwrap() = Some((frames, [best; 3]));
+}
+
+hook!(bench_full_hook => bench_full);
+
+/// A walk past a frame that has no packed rule: what is inside of it is followed with all registers.
+#[test]
+#[ignore = "takes seconds, and says something in a release build only"]
+fn ns_of_a_full_walk() {
+    let library = Stacks::build("odd.c", "bench-full", &["-O2"]);
+    for depth in [0, 5, 25, 100] {
+        library.call(c"by_rbx", bench_full_hook, depth);
+        let (frames, [ns, ..]) = RESULT.lock().unwrap().take().unwrap();
+        println!("{frames:4} frames, {} inside: {ns:.0} ns a walk", 2 * depth + 2);
     }
 }

@@ -1,6 +1,7 @@
 //! Broken and hostile unwinding tables: an answer, always, and soon.
 
-use heapscribe_record::capture::cfi::rule_at;
+use heapscribe_record::capture::cfi::evaluate::{Inputs, evaluate};
+use heapscribe_record::capture::cfi::{COLUMNS, CfaRule, RegisterRule, row_at, rule_at};
 use heapscribe_record::capture::rule::Rule;
 use heapscribe_record::loader::Segment;
 use proptest::prelude::*;
@@ -40,8 +41,38 @@ fn section(initial: &[u8], program: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// All registers are 0, and memory is full of its own addresses.
+struct Machine;
+
+impl Inputs for Machine {
+    fn register(&self, _number: u64) -> Option<u64> {
+        Some(0)
+    }
+
+    fn read(&self, address: u64, _size: usize) -> Option<u64> {
+        Some(address)
+    }
+}
+
+/// The rule, after the whole row was read too, and all its expressions were evaluated.
 fn rule(bytes: &[u8], offset: usize) -> Rule {
-    rule_at(Segment { bytes, address: ADDRESS }, ADDRESS, PC + offset)
+    let segment = Segment { bytes, address: ADDRESS };
+    let rule = rule_at(segment, ADDRESS, PC + offset);
+    let row = row_at(segment, ADDRESS, PC + offset);
+    if row.is_none() {
+        assert!(matches!(rule, Rule::NO_INFO | Rule::OTHER | Rule::SIGNAL | Rule::END), "{rule:?}");
+    }
+    if let Some(row) = row {
+        let registers = (0..COLUMNS).filter_map(|column| match row.register(column) {
+            RegisterRule::At(e) | RegisterRule::Is(e) => Some(e),
+            _ => None,
+        });
+        let cfa = if let CfaRule::Is(e) = row.cfa { Some(e) } else { None };
+        for expression in registers.chain(cfa) {
+            let _ = evaluate(expression.bytes(&segment).expect("it was read before"), &Machine, Some(1));
+        }
+    }
+    rule
 }
 
 const USUAL: &[u8] = &[0x0c, 7, 8, 0x90, 1];
@@ -88,6 +119,7 @@ proptest! {
         let segment = Segment { bytes: &bytes, address: ADDRESS };
         rule_at(segment, ADDRESS, pc);
         rule_at(segment, pc, ADDRESS);
+        row_at(segment, ADDRESS, pc);
     }
 
     #[test]

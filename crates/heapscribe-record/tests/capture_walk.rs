@@ -1,44 +1,16 @@
 //! Walks of live stacks, compared frame by frame with those of gcc's unwinder.
 #![allow(unsafe_code)]
 
+#[path = "stacks/reference.rs"]
+mod reference;
 mod stacks;
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_int};
 use std::sync::{Mutex, OnceLock};
 
 use heapscribe_record::capture::{End, Frame, Registers, StackRange, Unwinder, Walk};
+use reference::{Seen, reference};
 use stacks::{Counting, Stacks, hook, loader, unwinder};
-
-unsafe extern "C" {
-    fn _Unwind_Backtrace(
-        visit: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
-        argument: *mut c_void,
-    ) -> c_int;
-    fn _Unwind_GetIPInfo(context: *mut c_void, is_exact: *mut c_int) -> usize;
-}
-
-/// An address, and whether a signal interrupted it.
-type Seen = (usize, bool);
-
-extern "C" fn visit(context: *mut c_void, argument: *mut c_void) -> c_int {
-    let mut is_exact = 0;
-    // SAFETY: gcc's unwinder calls with its context and our argument.
-    unsafe {
-        let pc = _Unwind_GetIPInfo(context, &mut is_exact);
-        (*argument.cast::<Vec<Seen>>()).push((pc, is_exact != 0));
-    }
-    0
-}
-
-/// What gcc's unwinder sees from `pc` outward.
-fn reference(pc: usize) -> Vec<Seen> {
-    let mut seen: Vec<Seen> = Vec::new();
-    // SAFETY: `visit` takes this argument.
-    unsafe { _Unwind_Backtrace(visit, (&raw mut seen).cast()) };
-    seen.retain(|&(pc, _)| pc != 0);
-    let first = seen.iter().position(|&(seen, _)| seen == pc).expect("the caller is in the reference");
-    seen.split_off(first)
-}
 
 #[derive(Debug)]
 struct Report {
@@ -87,7 +59,7 @@ fn check(name: &CStr, n: c_int, at_least: usize) {
 fn check_end(name: &CStr, n: c_int, at_least: usize, end: End) {
     static LIBRARIES: OnceLock<Mutex<Vec<Stacks>>> = OnceLock::new();
     let libraries = LIBRARIES.get_or_init(|| {
-        let build = |label, options: &[&str]| Stacks::build(label, options);
+        let build = |label, options: &[&str]| Stacks::build("stacks.c", label, options);
         Mutex::new(vec![
             build("o2", &["-O2"]),
             build("o0", &["-O0"]),
@@ -186,7 +158,7 @@ fn the_depth_is_limited() {
         }
     }
     hook!(limited_hook => limited);
-    Stacks::build("limited", &["-O2"]).call(c"recurse", limited_hook, 10);
+    Stacks::build("stacks.c", "limited", &["-O2"]).call(c"recurse", limited_hook, 10);
     let expected = [0, 1, 7].map(|frames| Walk { frames, end: End::DepthLimit });
     assert_eq!(*SEEN.lock().unwrap(), expected);
 }

@@ -30,6 +30,10 @@ const WEAK_IMPORTS: &[&str] =
 
 /// What it exports: the hooks.
 const EXPORTS: &[&str] = &[
+    "__deregister_frame",
+    "__deregister_frame_info",
+    "__register_frame",
+    "__register_frame_info",
     "aligned_alloc",
     "calloc",
     "cfree",

@@ -15,14 +15,17 @@
 pub(crate) mod again;
 pub mod bounds;
 pub mod cfi;
+pub mod full;
 pub(crate) mod kept;
 pub(crate) mod memo;
 pub mod path;
 pub mod pc_cache;
+pub mod registered;
 pub mod rule;
 pub mod walk;
 
 pub use bounds::StackRange;
+pub use full::full_walk;
 pub use path::PathHash;
 pub use pc_cache::PcCache;
 pub use rule::Rule;

@@ -12,6 +12,7 @@
 //! The entry's number is bits 0..16 of the address, xor bits 16..32. A newer rule replaces an older one.
 //! Who finds a rule also sees what was done before it was put there (the announcement of its module).
 
+use core::ops::RangeInclusive;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::rule::Rule;
@@ -44,6 +45,11 @@ impl Key {
         let tag = (pc >> 16) as u32;
         Some(Key { index: pc as u16 ^ tag as u16, tag })
     }
+
+    /// The address.
+    const fn address(self) -> usize {
+        (self.tag as usize) << 16 | (self.index ^ self.tag as u16) as usize
+    }
 }
 
 impl PcCache {
@@ -74,6 +80,29 @@ impl PcCache {
         }
     }
 
+    /// Forgets the rules of some addresses: code has come or gone there.
+    pub fn forget(&self, pcs: RangeInclusive<usize>) {
+        if pcs.end().saturating_sub(*pcs.start()) < ENTRIES {
+            return pcs.filter_map(Key::new).for_each(|key| self.forget_key(key));
+        }
+        for (entry, index) in self.entries.iter().zip(0u16..=u16::MAX) {
+            let tag = entry.load(Ordering::Relaxed) as u32;
+            let key = Key { index, tag };
+            if pcs.contains(&key.address()) {
+                self.forget_key(key);
+            }
+        }
+    }
+
+    /// Leaves an entry alone that has another address's rule, or gets it this instant.
+    fn forget_key(&self, key: Key) {
+        let entry = self.entry(key);
+        let word = entry.load(Ordering::SeqCst);
+        if word as u32 == key.tag {
+            let _ = entry.compare_exchange(word, 0, Ordering::SeqCst, Ordering::Relaxed);
+        }
+    }
+
     /// Forgets all rules: modules have come or gone.
     pub fn clear(&self) {
         for entry in self.entries {
@@ -93,8 +122,7 @@ mod tests {
         #[test]
         fn a_key_is_the_address(pc in 0usize..1 << 48) {
             let key = Key::new(pc).unwrap();
-            let low = key.index ^ key.tag as u16;
-            prop_assert_eq!((key.tag as usize) << 16 | usize::from(low), pc);
+            prop_assert_eq!(key.address(), pc);
         }
     }
 
@@ -110,5 +138,19 @@ mod tests {
         assert_eq!(cache.get(1 << 48), None);
         cache.clear();
         assert_eq!(cache.get(1), None);
+    }
+    #[test]
+    fn some_are_forgotten_and_no_others() {
+        static MEMORY: [AtomicU64; ENTRIES] = [const { AtomicU64::new(0) }; ENTRIES];
+        let cache = PcCache::new(&MEMORY);
+        let all = [0x1_0000, 0x1_0004, 0x1_0008, 0x7f00_0001_0004, 0x7f00_0010_0000];
+        let left = |range| {
+            all.iter().for_each(|&pc| cache.put(pc, Rule::END));
+            cache.forget(range);
+            all.map(|pc| cache.get(pc).is_some())
+        };
+        assert_eq!(left(0x1_0001..=0x1_0007), [true, false, true, true, true]);
+        assert_eq!(left(0x1_0004..=0x7f00_0001_0004), [true, false, false, false, true]);
+        assert_eq!(left(0..=usize::MAX), [false; 5]);
     }
 }

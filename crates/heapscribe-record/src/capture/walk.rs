@@ -8,6 +8,7 @@
 use super::bounds::StackRange;
 use super::cfi;
 use super::pc_cache::PcCache;
+use super::registered;
 use super::rule::{Kind, Rule};
 use crate::loader::{Loader, ModuleText};
 
@@ -247,8 +248,8 @@ impl Unwinder<'_> {
     /// - The stack is readable from `here.sp` to its end.
     #[inline(never)]
     pub unsafe fn step<C: Context>(&self, context: &mut C, here: Registers, place: Place) -> Step {
-        let rule = self.cached(here, place).unwrap_or_else(|| self.new_rule(context, here, place));
         let state = State { here, place };
+        let rule = self.rule(context, state);
         // SAFETY: the caller's contract is what these four ask for, too.
         unsafe {
             match rule.kind() {
@@ -263,6 +264,12 @@ impl Unwinder<'_> {
         }
     }
 
+    /// The rule of a frame.
+    #[inline(always)]
+    pub(super) fn rule<C: Context>(&self, context: &mut C, State { here, place }: State) -> Rule {
+        self.cached(here, place).unwrap_or_else(|| self.new_rule(context, here, place))
+    }
+
     /// The cache is of return addresses: an interrupted instruction may have the same address.
     #[inline(always)]
     pub(super) fn cached(&self, here: Registers, place: Place) -> Option<Rule> {
@@ -272,8 +279,11 @@ impl Unwinder<'_> {
 
     #[cold]
     pub(super) fn new_rule<C: Context>(&self, context: &mut C, here: Registers, place: Place) -> Rule {
-        let instruction = if place.is_exact { here.pc } else { here.pc.wrapping_sub(1) };
-        let Some(text) = self.loader.find_text(instruction) else { return Rule::NO_INFO };
+        let instruction = State { here, place }.instruction();
+        let cache = self.cache.as_ref().filter(|_| !place.is_exact);
+        let Some(text) = self.loader.find_text(instruction) else {
+            return registered::rule_at(here.pc, instruction, cache);
+        };
         context.on_new_code(&text);
         // SAFETY: code that the calling thread is to return to is loaded.
         let found = unsafe { rule_in(&text, here.pc, instruction) };
@@ -282,7 +292,7 @@ impl Unwinder<'_> {
             Kind::NoInfo if self.loader.is_entry(here.pc) => Rule::END,
             _ => found,
         };
-        if let Some(cache) = self.cache.as_ref().filter(|_| !place.is_exact) {
+        if let Some(cache) = cache {
             cache.put(here.pc, rule);
         }
         rule
@@ -320,23 +330,33 @@ pub(super) unsafe fn word(address: usize) -> usize {
 
 /// A frame, while a step is taken from it.
 #[derive(Clone, Copy)]
-struct State {
-    here: Registers,
-    place: Place,
+pub(super) struct State {
+    pub(super) here: Registers,
+    pub(super) place: Place,
 }
 
 impl State {
+    /// The instruction that the frame is at: for a return address, the last byte of its call.
+    pub(super) const fn instruction(self) -> usize {
+        if self.place.is_exact { self.here.pc } else { self.here.pc.wrapping_sub(1) }
+    }
+
+    /// Whether `size` bytes are of the frame, or of its callers.
+    #[inline(always)]
+    pub(super) fn holds(self, address: usize, size: usize) -> bool {
+        let Place { stack, is_exact } = self.place;
+        let sp = self.here.sp;
+        let floor = if is_exact { sp.saturating_sub(RED_ZONE).max(stack.lo) } else { sp };
+        address >= floor && address < stack.hi && stack.hi - address >= size
+    }
+
     /// A word of the frame, at or above the stack pointer, or in the red zone of interrupted code.
     ///
     /// # Safety
     /// - As for [`Unwinder::step`].
-    unsafe fn read(self, address: usize) -> Option<usize> {
-        let Place { stack, is_exact } = self.place;
-        let sp = self.here.sp;
-        let floor = if is_exact { sp.saturating_sub(RED_ZONE).max(stack.lo) } else { sp };
-        let is_inside = address >= floor && address < stack.hi && stack.hi - address >= 8;
+    pub(super) unsafe fn read(self, address: usize) -> Option<usize> {
         // SAFETY: within the part of the stack that is readable.
-        is_inside.then(|| unsafe { word(address) })
+        self.holds(address, 8).then(|| unsafe { word(address) })
     }
 
     /// The caller, whose return address is below the CFA, and whose rbp is `bp`.
@@ -389,7 +409,7 @@ unsafe fn realigned(state: State, rule: Rule) -> Option<(Registers, Place)> {
 }
 
 /// The registers that the kernel saved when it called the handler.
-unsafe fn interrupted<C: Context>(context: &mut C, state: State) -> Step {
+pub(super) unsafe fn interrupted<C: Context>(context: &mut C, state: State) -> Step {
     const BP: usize = 120;
     const SP: usize = 160;
     const PC: usize = 168;
@@ -410,7 +430,7 @@ unsafe fn interrupted<C: Context>(context: &mut C, state: State) -> Step {
 /// The caller as it is when rbp is a frame pointer: saved rbp and return address side by side. An rbp of 0
 /// marks the outermost frame (System V ABI, 3.4.1): so does glibc's loader, whose entry has no unwinding
 /// information, before it calls the constructors (`ls`, libselinux).
-unsafe fn by_frame_pointer(state: State) -> Step {
+pub(super) unsafe fn by_frame_pointer(state: State) -> Step {
     let record = state.here.bp;
     if record == 0 {
         return Step::End(End::Complete);

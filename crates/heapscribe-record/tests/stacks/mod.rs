@@ -25,17 +25,18 @@ pub(crate) struct Stacks(*mut c_void);
 unsafe impl Send for Stacks {}
 
 impl Stacks {
-    /// Compiles with `options` and loads; `label` names the file.
-    pub(crate) fn build(label: &str, options: &[&str]) -> Stacks {
+    /// Compiles `source` with `options` and loads it; `label` names the file. Calls between its functions
+    /// are bound when they are made.
+    pub(crate) fn build(source: &str, label: &str, options: &[&str]) -> Stacks {
         let path =
             PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{label}-{}.so", std::process::id()));
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stacks/stacks.c");
-        let common = ["-shared", "-fPIC", "-pthread", "-Wall", "-o"];
+        let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stacks")).join(source);
+        let common = ["-shared", "-fPIC", "-pthread", "-Wall", "-Wl,-z,lazy", "-o"];
         let status = Command::new("cc").args(options).args(common).arg(&path).arg(source).status().unwrap();
         assert!(status.success());
         let name = CString::new(path.to_str().unwrap()).unwrap();
-        // SAFETY: a C string; RTLD_NOW.
-        let handle = unsafe { dlopen(name.as_ptr(), 2) };
+        // SAFETY: a C string; RTLD_LAZY.
+        let handle = unsafe { dlopen(name.as_ptr(), 1) };
         assert!(!handle.is_null());
         std::fs::remove_file(path).unwrap();
         Stacks(handle)

@@ -1,6 +1,8 @@
 //! The two records of `.eh_frame`: a function's frame description entry (FDE), and the common information
 //! entry (CIE) that it builds on.
 
+use core::ops::Range;
+
 use super::reader::{Encoding, Reader};
 use crate::loader::Segment;
 
@@ -25,8 +27,15 @@ pub(super) struct FrameEntry<'a> {
     pub(super) program: Reader<'a>,
 }
 
-/// A record's body, which starts with the CIE pointer. None at the end of the section.
-fn body<'a>(segment: &Segment<'a>, address: usize) -> Option<Reader<'a>> {
+/// A record's body, which starts with the CIE pointer, and where the next record is.
+pub(super) struct Record<'a> {
+    pub(super) body: Reader<'a>,
+    pub(super) end: usize,
+}
+
+/// The record at `address`. None at the end of the section.
+#[inline]
+pub(super) fn record<'a>(segment: &Segment<'a>, address: usize) -> Option<Record<'a>> {
     const EXTENDED: u32 = u32::MAX;
     let mut reader = Reader::new(segment, address)?;
     let length = match reader.u32()? {
@@ -34,12 +43,13 @@ fn body<'a>(segment: &Segment<'a>, address: usize) -> Option<Reader<'a>> {
         EXTENDED => usize::try_from(reader.u64()?).ok()?,
         length => length as usize,
     };
-    reader.split(length)
+    let body = reader.split(length)?;
+    Some(Record { body, end: reader.address() })
 }
 
 impl<'a> FrameEntry<'a> {
     pub(super) fn read(segment: &Segment<'a>, address: usize) -> Option<FrameEntry<'a>> {
-        let mut reader = body(segment, address)?;
+        let mut reader = record(segment, address)?.body;
         let pointer_address = reader.address();
         let common_offset = reader.u32()? as usize;
         if common_offset == 0 {
@@ -55,6 +65,11 @@ impl<'a> FrameEntry<'a> {
         Some(FrameEntry { common, start, length, program: reader })
     }
 
+    /// The code that it is about.
+    pub(super) fn code(&self) -> Range<usize> {
+        self.start..self.start.saturating_add(self.length)
+    }
+
     pub(super) fn covers(&self, pc: usize) -> bool {
         pc.checked_sub(self.start).is_some_and(|offset| offset < self.length)
     }
@@ -62,7 +77,7 @@ impl<'a> FrameEntry<'a> {
 
 impl<'a> CommonEntry<'a> {
     fn read(segment: &Segment<'a>, address: usize) -> Option<CommonEntry<'a>> {
-        let mut reader = body(segment, address)?;
+        let mut reader = record(segment, address)?.body;
         let (id, version) = (reader.u32()?, reader.u8()?);
         if id != 0 || !matches!(version, 1 | 3) {
             return None;

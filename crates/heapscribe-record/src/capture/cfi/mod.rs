@@ -5,30 +5,49 @@
 //! bounded by the segment, every loop by its length; what cannot be understood has no rule.
 
 mod entry;
+pub mod evaluate;
 mod expression;
+mod list;
 mod program;
 mod reader;
 mod row;
+mod whole;
+
+pub use list::{Extent, Listed};
+pub use whole::{COLUMNS, CfaRule, Expression, RegisterRule, WholeRow};
 
 use super::rule::Rule;
 use crate::loader::Segment;
 use entry::FrameEntry;
 use reader::{Encoding, Reader};
+use row::RuleRow;
 
 /// The rule at `pc`, by the `.eh_frame_hdr` at `header_address` in `segment`.
 ///
 /// `pc` is the address of an instruction: for a return address, the one before it.
 pub fn rule_at(segment: Segment<'_>, header_address: usize, pc: usize) -> Rule {
-    lookup(&segment, header_address, pc).unwrap_or(Rule::NO_INFO)
+    rule_by_header(&segment, header_address, pc).unwrap_or(Rule::NO_INFO)
 }
 
-fn lookup(segment: &Segment<'_>, header_address: usize, pc: usize) -> Option<Rule> {
+/// The same with all registers; none where there is no information.
+#[inline(never)] // its rows take much of the stack, which is free again before anything else is called
+pub fn row_at(segment: Segment<'_>, header_address: usize, pc: usize) -> Option<WholeRow> {
+    let entry_address = Index::read(&segment, header_address)?.find(pc)?;
+    program::row(&FrameEntry::read(&segment, entry_address)?, pc)
+}
+
+fn rule_by_header(segment: &Segment<'_>, header_address: usize, pc: usize) -> Option<Rule> {
     let entry_address = Index::read(segment, header_address)?.find(pc)?;
-    let entry = FrameEntry::read(segment, entry_address)?;
-    if !entry.covers(pc) {
-        return None;
+    rule(&FrameEntry::read(segment, entry_address)?, pc)
+}
+
+/// None when the entry is not about `pc`.
+#[inline]
+fn rule(entry: &FrameEntry<'_>, pc: usize) -> Option<Rule> {
+    if entry.common.is_signal_frame && entry.covers(pc) {
+        return Some(Rule::SIGNAL);
     }
-    program::rule(&entry, pc)
+    program::row::<RuleRow>(entry, pc).map(|row| row.rule())
 }
 
 /// The sorted table of `.eh_frame_hdr`: first address of a function, address of its entry.

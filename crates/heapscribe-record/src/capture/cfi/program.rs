@@ -2,42 +2,41 @@
 //! of one address is complete.
 
 use super::entry::{CommonEntry, FrameEntry};
-use super::expression;
 use super::reader::Reader;
-use super::row::{Cfa, Row, Saved};
-use crate::capture::rule::Rule;
+use super::row::{BP, RETURN, Row, SP, Saved};
 
 /// Compilers nest one deep, hand-written assembly two.
-const REMEMBERED: usize = 8;
+const REMEMBERED: usize = 4;
 
-/// The rule at `pc`, which the entry covers. None for a program that makes no sense.
-pub(super) fn rule(entry: &FrameEntry<'_>, pc: usize) -> Option<Rule> {
-    let common = &entry.common;
-    if common.is_signal_frame {
-        return Some(Rule::SIGNAL);
+/// The row at `pc`. None when the entry is not about it, or its program makes no sense.
+#[inline]
+pub(super) fn row<R: Row>(entry: &FrameEntry<'_>, pc: usize) -> Option<R> {
+    if !entry.covers(pc) {
+        return None;
     }
-    let mut machine = Machine::new(common, pc);
+    let common = &entry.common;
+    let mut machine = Machine::<R>::new(common, pc);
     machine.run(common.program.clone())?;
     machine.initial = machine.row;
     machine.location = entry.start;
     machine.run(entry.program.clone())?;
-    Some(machine.row.rule())
+    Some(machine.row)
 }
 
-struct Machine<'a> {
+struct Machine<'a, R> {
     common: &'a CommonEntry<'a>,
     pc: usize,
     location: usize,
-    row: Row,
-    initial: Row,
-    remembered: [Row; REMEMBERED],
+    row: R,
+    initial: R,
+    remembered: [R; REMEMBERED],
     depth: usize,
 }
 
-impl<'a> Machine<'a> {
-    fn new(common: &'a CommonEntry<'a>, pc: usize) -> Machine<'a> {
-        let remembered = [Row::EMPTY; REMEMBERED];
-        Machine { common, pc, location: 0, row: Row::EMPTY, initial: Row::EMPTY, remembered, depth: 0 }
+impl<'a, R: Row> Machine<'a, R> {
+    fn new(common: &'a CommonEntry<'a>, pc: usize) -> Machine<'a, R> {
+        let remembered = [R::EMPTY; REMEMBERED];
+        Machine { common, pc, location: 0, row: R::EMPTY, initial: R::EMPTY, remembered, depth: 0 }
     }
 
     /// Runs until the next row would start behind `pc`, or the end.
@@ -49,7 +48,7 @@ impl<'a> Machine<'a> {
                 1 => self.advance(low)?,
                 2 => {
                     let offset = self.scaled(program.unsigned()?)?;
-                    self.set(low, Saved::AtCfa(offset));
+                    self.set(low, Saved::AtCfa(offset))?;
                 }
                 3 => self.restore(low),
                 _ if matches!(opcode, 0x0a..=0x0f | 0x12 | 0x13) => self.change_cfa(opcode, &mut program)?,
@@ -93,12 +92,12 @@ impl<'a> Machine<'a> {
                 self.depth = self.depth.checked_sub(1)?;
                 self.row = *self.remembered.get(self.depth)?;
             }
-            0x0c => self.row.cfa = Cfa::new(program.unsigned()?, plain(program.unsigned()?)?),
-            0x0d => self.row.cfa = self.row.cfa.with_register(program.unsigned()?)?,
-            0x0e => self.row.cfa = self.row.cfa.with_offset(plain(program.unsigned()?)?)?,
-            0x0f => self.row.cfa = expression::cfa(&block(program)?, self.pc),
-            0x12 => self.row.cfa = Cfa::new(program.unsigned()?, self.scaled_signed(program.signed()?)?),
-            _ => self.row.cfa = self.row.cfa.with_offset(self.scaled_signed(program.signed()?)?)?,
+            0x0c => self.row.set_cfa(program.unsigned()?, plain(program.unsigned()?)?)?,
+            0x0d => self.row.set_cfa_register(program.unsigned()?)?,
+            0x0e => self.row.set_cfa_offset(plain(program.unsigned()?)?)?,
+            0x0f => self.row.set_cfa_expression(&program.block()?, self.pc),
+            0x12 => self.row.set_cfa(program.unsigned()?, self.scaled_signed(program.signed()?)?)?,
+            _ => self.row.set_cfa_offset(self.scaled_signed(program.signed()?)?)?,
         }
         Some(())
     }
@@ -117,35 +116,36 @@ impl<'a> Machine<'a> {
             }
             0x07 => Saved::Undefined,
             0x08 => Saved::Same,
-            0x09 => program.unsigned().map(|_| Saved::Other)?,
-            0x10 => expression::offset_from_bp(block(program)?).map_or(Saved::Other, Saved::AtBp),
+            0x09 => Saved::Register(program.unsigned()?),
+            0x10 => Saved::At(program.block()?),
             0x11 => Saved::AtCfa(self.scaled_signed(program.signed()?)?),
-            0x14 => value(self.scaled(program.unsigned()?)?),
-            0x15 => value(self.scaled_signed(program.signed()?)?),
-            0x16 => block(program).map(|_| Saved::Other)?,
+            0x14 => Saved::IsCfa(self.scaled(program.unsigned()?)?),
+            0x15 => Saved::IsCfa(self.scaled_signed(program.signed()?)?),
+            0x16 => Saved::Is(program.block()?),
             0x2e => return Some(()), // the size of pushed arguments: for landing pads only
             0x2f => Saved::AtCfa(self.scaled(program.unsigned()?)?.checked_neg()?),
             _ => return None,
         };
-        self.set(register, saved);
-        Some(())
+        self.set(register, saved)
     }
 
     fn restore(&mut self, register: u64) {
-        let initial = match register {
-            Row::BP => self.initial.bp,
-            Row::SP => self.initial.sp,
-            _ => self.initial.return_address,
-        };
-        self.set(register, initial);
+        self.row.restore(self.column(register), &self.initial);
     }
 
-    fn set(&mut self, register: u64, saved: Saved) {
+    #[inline(always)]
+    fn set(&mut self, register: u64, saved: Saved<'_>) -> Option<()> {
+        self.row.set(self.column(register), saved)
+    }
+
+    /// A CIE may name another register for the return address than the usual column.
+    fn column(&self, register: u64) -> u64 {
+        const NONE: u64 = u64::MAX;
         match register {
-            Row::BP => self.row.bp = saved,
-            Row::SP => self.row.sp = saved,
-            r if r == self.common.return_register => self.row.return_address = saved,
-            _ => {}
+            BP | SP => register,
+            _ if register == self.common.return_register => RETURN,
+            RETURN => NONE,
+            _ => register,
         }
     }
 
@@ -160,15 +160,4 @@ impl<'a> Machine<'a> {
 
 fn plain(number: u64) -> Option<i64> {
     i64::try_from(number).ok()
-}
-
-/// A register whose value is CFA + `offset`.
-fn value(offset: i64) -> Saved {
-    if offset == 0 { Saved::IsCfa } else { Saved::Other }
-}
-
-/// An expression: its length, then its bytes.
-fn block<'a>(program: &mut Reader<'a>) -> Option<Reader<'a>> {
-    let length = usize::try_from(program.unsigned()?).ok()?;
-    program.split(length)
 }

@@ -31,6 +31,14 @@ impl Encoding {
     }
 }
 
+/// A run of bytes that is preceded by its length.
+#[derive(Clone, Debug)]
+pub(super) struct Block<'a> {
+    /// Where the length is.
+    pub(super) address: usize,
+    pub(super) reader: Reader<'a>,
+}
+
 /// A place in a run of bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Reader<'a> {
@@ -56,6 +64,13 @@ impl<'a> Reader<'a> {
         let part = Reader { bytes, ..self.clone() };
         self.skip(length)?;
         Some(part)
+    }
+
+    /// A run of bytes with its length before it, as expressions are written.
+    pub(super) fn block(&mut self) -> Option<Block<'a>> {
+        let address = self.address;
+        let length = usize::try_from(self.unsigned()?).ok()?;
+        Some(Block { address, reader: self.split(length)? })
     }
 
     /// All that is left.

@@ -1,7 +1,56 @@
-//! One row of the unwinding table - what is known at one address - as far as the recorder follows it: the
-//! CFA, rbp, rsp and the return address. All other registers can only matter to rows that are `Other`.
+//! One row of the unwinding table - what is known at one address: what instructions can say of it, and
+//! the part that packed rules are made of: the CFA, rbp, rsp and the return address. All other registers
+//! can only matter to rows that are `Other`; those are in a [`super::WholeRow`].
 
 use super::super::rule::Rule;
+use super::expression;
+use super::reader::Block;
+
+/// DWARF's number of rbp on x86_64.
+pub(super) const BP: u64 = 6;
+/// DWARF's number of rsp on x86_64.
+pub(super) const SP: u64 = 7;
+/// The column of the return address.
+pub(super) const RETURN: u64 = 16;
+
+/// What an instruction says of where the caller's value of a register is.
+#[derive(Clone, Debug)]
+pub(super) enum Saved<'a> {
+    /// In the register still.
+    Same,
+    /// Nowhere.
+    Undefined,
+    /// At CFA + offset.
+    AtCfa(i64),
+    /// It is CFA + offset.
+    IsCfa(i64),
+    /// In another register.
+    Register(u64),
+    /// At the address that an expression gives.
+    At(Block<'a>),
+    /// It is what an expression gives.
+    Is(Block<'a>),
+}
+
+/// What a call frame program fills in: as much of a row as its reader wants. None from a method is the end
+/// of a program that makes no sense.
+pub(super) trait Row: Copy {
+    /// Nothing was said.
+    const EMPTY: Self;
+
+    /// The CFA is a register + offset.
+    fn set_cfa(&mut self, register: u64, offset: i64) -> Option<()>;
+    /// The same offset from another register.
+    fn set_cfa_register(&mut self, register: u64) -> Option<()>;
+    /// Another offset from the same register.
+    fn set_cfa_offset(&mut self, offset: i64) -> Option<()>;
+    /// The CFA is what an expression gives, for code at `pc`.
+    fn set_cfa_expression(&mut self, block: &Block<'_>, pc: usize);
+    /// A register of the caller's.
+    fn set(&mut self, column: u64, saved: Saved<'_>) -> Option<()>;
+    /// As it was in the row that a function begins with.
+    fn restore(&mut self, column: u64, initial: &Self);
+}
 
 /// How the CFA is had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,36 +68,18 @@ pub(super) enum Cfa {
 }
 
 impl Cfa {
-    pub(super) fn new(register: u64, offset: i64) -> Cfa {
+    fn new(register: u64, offset: i64) -> Cfa {
         match register {
-            Row::SP => Cfa::Sp(offset),
-            Row::BP => Cfa::Bp(offset),
+            SP => Cfa::Sp(offset),
+            BP => Cfa::Bp(offset),
             other => Cfa::Register(other, offset),
-        }
-    }
-
-    /// The same offset from another register.
-    pub(super) fn with_register(self, register: u64) -> Option<Cfa> {
-        match self {
-            Cfa::Sp(offset) | Cfa::Bp(offset) | Cfa::Register(_, offset) => Some(Cfa::new(register, offset)),
-            Cfa::SavedAtBp(_) | Cfa::Other => None,
-        }
-    }
-
-    /// Another offset from the same register.
-    pub(super) fn with_offset(self, offset: i64) -> Option<Cfa> {
-        match self {
-            Cfa::Sp(_) => Some(Cfa::Sp(offset)),
-            Cfa::Bp(_) => Some(Cfa::Bp(offset)),
-            Cfa::Register(register, _) => Some(Cfa::Register(register, offset)),
-            Cfa::SavedAtBp(_) | Cfa::Other => None,
         }
     }
 }
 
-/// Where the caller's value of a register is.
+/// Where the caller's value of a register is, as far as a packed rule can say it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Saved {
+enum Place {
     /// Nothing was said.
     Unspecified,
     /// In the register still.
@@ -65,54 +96,110 @@ pub(super) enum Saved {
     Other,
 }
 
-/// What is known at one address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Row {
-    pub(super) cfa: Cfa,
-    pub(super) bp: Saved,
-    pub(super) sp: Saved,
-    pub(super) return_address: Saved,
+impl Place {
+    #[inline(always)]
+    fn new(saved: Saved<'_>) -> Place {
+        match saved {
+            Saved::Same => Place::Same,
+            Saved::Undefined => Place::Undefined,
+            Saved::AtCfa(offset) => Place::AtCfa(offset),
+            Saved::IsCfa(0) => Place::IsCfa,
+            Saved::At(block) => expression::offset_from_bp(block.reader).map_or(Place::Other, Place::AtBp),
+            Saved::IsCfa(_) | Saved::Register(_) | Saved::Is(_) => Place::Other,
+        }
+    }
+
+    /// Undefined counts: there is no better value, and no caller asks for it.
+    fn is_unchanged(self) -> bool {
+        matches!(self, Place::Unspecified | Place::Same | Place::Undefined)
+    }
 }
 
-impl Row {
-    /// DWARF's number of rbp on x86_64.
-    pub(super) const BP: u64 = 6;
-    /// DWARF's number of rsp on x86_64.
-    pub(super) const SP: u64 = 7;
+/// The part of a row that packed rules are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct RuleRow {
+    cfa: Cfa,
+    bp: Place,
+    sp: Place,
+    return_address: Place,
+}
 
-    pub(super) const EMPTY: Row = Row {
+impl Row for RuleRow {
+    const EMPTY: RuleRow = RuleRow {
         cfa: Cfa::Other,
-        bp: Saved::Unspecified,
-        sp: Saved::Unspecified,
-        return_address: Saved::Unspecified,
+        bp: Place::Unspecified,
+        sp: Place::Unspecified,
+        return_address: Place::Unspecified,
     };
 
+    fn set_cfa(&mut self, register: u64, offset: i64) -> Option<()> {
+        self.cfa = Cfa::new(register, offset);
+        Some(())
+    }
+
+    fn set_cfa_register(&mut self, register: u64) -> Option<()> {
+        self.cfa = match self.cfa {
+            Cfa::Sp(offset) | Cfa::Bp(offset) | Cfa::Register(_, offset) => Cfa::new(register, offset),
+            Cfa::SavedAtBp(_) | Cfa::Other => return None,
+        };
+        Some(())
+    }
+
+    fn set_cfa_offset(&mut self, offset: i64) -> Option<()> {
+        self.cfa = match self.cfa {
+            Cfa::Sp(_) => Cfa::Sp(offset),
+            Cfa::Bp(_) => Cfa::Bp(offset),
+            Cfa::Register(register, _) => Cfa::Register(register, offset),
+            Cfa::SavedAtBp(_) | Cfa::Other => return None,
+        };
+        Some(())
+    }
+
+    fn set_cfa_expression(&mut self, block: &Block<'_>, pc: usize) {
+        self.cfa = expression::cfa(&block.reader, pc);
+    }
+
+    #[inline(always)] // most programs say one thing most of the time, and it is known which
+    fn set(&mut self, column: u64, saved: Saved<'_>) -> Option<()> {
+        match column {
+            BP => self.bp = Place::new(saved),
+            SP => self.sp = Place::new(saved),
+            RETURN => self.return_address = Place::new(saved),
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn restore(&mut self, column: u64, initial: &RuleRow) {
+        match column {
+            BP => self.bp = initial.bp,
+            SP => self.sp = initial.sp,
+            RETURN => self.return_address = initial.return_address,
+            _ => {}
+        }
+    }
+}
+
+impl RuleRow {
     /// The packed rule.
     pub(super) fn rule(&self) -> Rule {
         match self.return_address {
-            Saved::Undefined => return Rule::END,
-            Saved::AtCfa(-8) => {}
+            Place::Undefined => return Rule::END,
+            Place::AtCfa(-8) => {}
             _ => return Rule::OTHER,
         }
-        if !matches!(self.sp, Saved::Unspecified | Saved::IsCfa) {
+        if !matches!(self.sp, Place::Unspecified | Place::IsCfa) {
             return Rule::OTHER;
         }
         match (self.cfa, self.bp) {
-            (Cfa::Sp(offset), Saved::AtCfa(bp)) => Rule::stack(offset, Some(bp.wrapping_neg())),
-            (Cfa::Bp(offset), Saved::AtCfa(bp)) => Rule::frame(offset, Some(bp.wrapping_neg())),
-            (Cfa::Bp(offset), Saved::AtBp(bp)) => Rule::frame(offset, Some(offset.wrapping_sub(bp))),
-            (Cfa::SavedAtBp(offset), Saved::AtBp(bp)) => Rule::deref(offset, Some(bp)),
+            (Cfa::Sp(offset), Place::AtCfa(bp)) => Rule::stack(offset, Some(bp.wrapping_neg())),
+            (Cfa::Bp(offset), Place::AtCfa(bp)) => Rule::frame(offset, Some(bp.wrapping_neg())),
+            (Cfa::Bp(offset), Place::AtBp(bp)) => Rule::frame(offset, Some(offset.wrapping_sub(bp))),
+            (Cfa::SavedAtBp(offset), Place::AtBp(bp)) => Rule::deref(offset, Some(bp)),
             (Cfa::Sp(offset), bp) if bp.is_unchanged() => Rule::stack(offset, None),
             (Cfa::Bp(offset), bp) if bp.is_unchanged() => Rule::frame(offset, None),
             (Cfa::SavedAtBp(offset), bp) if bp.is_unchanged() => Rule::deref(offset, None),
             _ => Rule::OTHER,
         }
-    }
-}
-
-impl Saved {
-    /// Undefined counts: there is no better value, and no caller asks for it.
-    fn is_unchanged(self) -> bool {
-        matches!(self, Saved::Unspecified | Saved::Same | Saved::Undefined)
     }
 }
