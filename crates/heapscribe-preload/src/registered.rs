@@ -35,8 +35,8 @@ fn extent(loader: &Loader, unwinder: *const ()) -> Extent {
 /// * As for libgcc's `__register_frame`.
 unsafe fn register(begin: Pointer, unwinder: *const ()) {
     if let Some(loader) = program::loader() {
-        // SAFETY: the caller's contract. What there is no room for has no rules.
-        let _ = unsafe { program::register_frames(begin as usize, extent(loader, unwinder)) };
+        // SAFETY: the caller's contract.
+        unsafe { program::register_frames(begin as usize, extent(loader, unwinder)) };
     }
 }
 

@@ -9,11 +9,12 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use heapscribe_alloc::system::SystemHeap;
+use heapscribe_wire::head::Drop;
 
 use crate::capture::cfi::Extent;
 use crate::capture::{PcCache, pc_cache, registered};
 use crate::loader::Loader;
-use crate::{memory, modules, tls};
+use crate::{memory, modules, session, tls};
 
 /// A value that is set once. A second thread that sets it at the same time sets the same.
 struct Once<T> {
@@ -147,15 +148,18 @@ fn make_pc_cache() -> Option<PcCache> {
     made_pc_cache()
 }
 
-/// The program registers unwinding information for code that it has made. False when there is no room.
+/// The program registers unwinding information for code that it has made. When there is no room for
+/// it, that is counted.
 ///
 /// # Safety
 /// * As for [`registered::register`].
-pub unsafe fn register_frames(begin: usize, extent: Extent) -> bool {
+pub unsafe fn register_frames(begin: usize, extent: Extent) {
     // SAFETY: the caller's contract.
     let has_room = unsafe { registered::register(begin, extent, made_pc_cache()) };
     modules::registered_changed();
-    has_room
+    if let (false, Some(session)) = (has_room, session::current()) {
+        session.head.drop_one(Drop::RegisteredFrames);
+    }
 }
 
 /// The program takes such information back.

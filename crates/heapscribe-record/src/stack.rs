@@ -12,7 +12,7 @@ use heapscribe_wire::ids::StackId;
 
 use crate::capture::again::{Again, walk_again};
 use crate::capture::memo;
-use crate::capture::{Context, End, Registers, StackRange, Unwinder};
+use crate::capture::{Context, End, Frame, Registers, StackRange, Unwinder, Walk, full_walk};
 use crate::intern::Path;
 use crate::loader::{Loader, ModuleText};
 use crate::session::Session;
@@ -207,17 +207,17 @@ unsafe fn walk_kept(
 /// # Safety
 /// * As for [`current`]; `stack` holds the stack pointer and is readable.
 unsafe fn walk_from_new(capture: &Capture<'_>, stack: StackRange) -> Option<StackId> {
-    let Capture { registers, thread, session, unwinder, epoch } = *capture;
+    let Capture { thread, session, unwinder, epoch, .. } = *capture;
     // SAFETY: the thread's own room, used by one hook at a time.
     let walks = unsafe { &mut *thread.walks.get() };
     // SAFETY: the caller's contract.
     let walk = unsafe {
         if epoch.is_quiet() {
-            unwinder.walk(&mut Silent, registers, stack, walks.frames)
+            walk_all(&unwinder, &mut Silent, capture, stack, walks.frames)
         } else {
             // What is found now must not be kept, and what was kept must not be used.
             let unwinder = Unwinder { cache: None, ..unwinder };
-            unwinder.walk(&mut Announcing(session), registers, stack, walks.frames)
+            walk_all(&unwinder, &mut Announcing(session), capture, stack, walks.frames)
         }
     };
     if walk.end == End::DepthLimit && walks.grow(session) {
@@ -234,6 +234,28 @@ unsafe fn walk_from_new(capture: &Capture<'_>, stack: StackRange) -> Option<Stac
 fn count_cut(cut: Option<Drop>, session: &Session) {
     if let Some(reason) = cut {
         session.head.drop_one(reason);
+    }
+}
+
+/// Walks by packed rules, and where these do not suffice with all registers.
+///
+/// # Safety
+/// * As for [`walk_from_new`].
+unsafe fn walk_all<C: Context>(
+    unwinder: &Unwinder<'_>,
+    context: &mut C,
+    capture: &Capture<'_>,
+    stack: StackRange,
+    frames: &mut [Frame],
+) -> Walk {
+    let registers = capture.registers;
+    // SAFETY: the caller's contract; this thread is inside the call of the hook.
+    unsafe {
+        let walk = unwinder.walk(context, registers, stack, frames);
+        if walk.end == End::OtherRule && stack_bounds::has_room(capture, stack) {
+            return full_walk(unwinder, context, registers, stack, frames);
+        }
+        walk
     }
 }
 

@@ -86,6 +86,20 @@ fn readable_to(sp: usize, outermost: usize, range: StackRange) -> Option<usize> 
     (is_near && (first..end).step_by(PAGE_BYTES).all(sys::is_readable)).then_some(end)
 }
 
+/// What a walk with all registers may take of the program's stack, and then some.
+const WALK_BYTES: usize = 16 << 10;
+
+/// Whether the program's stack has room for a walk with all registers: a signal's may have two pages.
+pub(crate) fn has_room(capture: &Capture<'_>, stack: StackRange) -> bool {
+    let sp = capture.registers.sp;
+    let alternate = sys::alternate_stack();
+    if alternate.is_in_use && alternate.range.contains(&sp) {
+        return sp - alternate.range.start >= WALK_BYTES;
+    }
+    let grows = is_first_thread(capture.thread, capture.session) && capture.thread.stack.get() == Some(stack);
+    grows || sp.saturating_sub(stack.lo) >= WALK_BYTES
+}
+
 /// Asks the kernel for the stack around the caller's stack pointer.
 pub(crate) fn ask(capture: &Capture<'_>) -> Option<StackRange> {
     ask_for(capture.registers.sp, capture.thread, capture.session)

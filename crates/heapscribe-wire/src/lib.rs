@@ -17,6 +17,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod call;
 pub mod chunk;
 pub mod defs;
 pub mod head;

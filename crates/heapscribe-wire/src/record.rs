@@ -16,79 +16,10 @@
 //! A free says what it frees - stack, size, age, thread of birth - so no reader has to match addresses:
 //! each chunk can be summed alone, in any order, on any core. (thread, birth ticks) names the block.
 
+pub use crate::call::Call;
 use crate::ids::{RateId, StackId, ThreadId};
 use crate::limits::{EVENT_BYTES_MAX, RATES_MAX};
 use crate::varint;
-
-/// The function that the program called.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-#[allow(missing_docs, reason = "each is the name of a function of the C library")]
-pub enum Call {
-    Malloc = 0,
-    Calloc = 1,
-    Realloc = 2,
-    Reallocarray = 3,
-    PosixMemalign = 4,
-    AlignedAlloc = 5,
-    Memalign = 6,
-    Valloc = 7,
-    Pvalloc = 8,
-    Free = 9,
-    Cfree = 10,
-    FreeSized = 11,
-    FreeAlignedSized = 12,
-}
-
-impl Call {
-    /// All, in the order of their numbers.
-    pub const ALL: [Call; 13] = [
-        Call::Malloc,
-        Call::Calloc,
-        Call::Realloc,
-        Call::Reallocarray,
-        Call::PosixMemalign,
-        Call::AlignedAlloc,
-        Call::Memalign,
-        Call::Valloc,
-        Call::Pvalloc,
-        Call::Free,
-        Call::Cfree,
-        Call::FreeSized,
-        Call::FreeAlignedSized,
-    ];
-
-    /// The name of the function.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Call::Malloc => "malloc",
-            Call::Calloc => "calloc",
-            Call::Realloc => "realloc",
-            Call::Reallocarray => "reallocarray",
-            Call::PosixMemalign => "posix_memalign",
-            Call::AlignedAlloc => "aligned_alloc",
-            Call::Memalign => "memalign",
-            Call::Valloc => "valloc",
-            Call::Pvalloc => "pvalloc",
-            Call::Free => "free",
-            Call::Cfree => "cfree",
-            Call::FreeSized => "free_sized",
-            Call::FreeAlignedSized => "free_aligned_sized",
-        }
-    }
-
-    /// Whether the caller asks for an alignment.
-    pub const fn is_aligned(self) -> bool {
-        matches!(
-            self,
-            Call::PosixMemalign | Call::AlignedAlloc | Call::Memalign | Call::Valloc | Call::Pvalloc
-        )
-    }
-
-    const fn from_bits(bits: u8) -> Option<Call> {
-        if (bits as usize) < Self::ALL.len() { Some(Self::ALL[bits as usize]) } else { None }
-    }
-}
 
 /// A block as it is told when it goes: all that its live slot knew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
