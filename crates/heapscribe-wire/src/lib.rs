@@ -26,6 +26,7 @@ pub mod live;
 pub mod mode;
 pub mod plan;
 pub mod record;
+pub mod sampler;
 pub mod varint;
 
 /// Version of everything in this crate: the session files and, through them, the blocks of a trace that
