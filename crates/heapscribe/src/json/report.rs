@@ -30,6 +30,7 @@ pub(crate) struct Report<'a> {
     temporary: CountJson,
     dropped: DroppedJson,
     unresolved: Unresolved,
+    stack_check: StackCheckJson,
     stacks: Stacks<'a>,
     processes: Vec<ProcessJson>,
     threads: Vec<ThreadJson>,
@@ -58,6 +59,12 @@ struct Unresolved {
     stacks: u64,
     frames: u64,
     modules: Vec<UnnamedJson>,
+}
+
+#[derive(Serialize)]
+struct StackCheckJson {
+    verified: u64,
+    different: u64,
 }
 
 #[derive(Serialize)]
@@ -189,6 +196,10 @@ impl<'a> Report<'a> {
             temporary: a.temporary.into(),
             dropped: DroppedJson::new(&a.dropped, a.totals.lost_events),
             unresolved: unresolved(a, names),
+            stack_check: StackCheckJson {
+                verified: a.stack_check.verified,
+                different: a.stack_check.different,
+            },
             stacks: Stacks { stacks, names },
             processes: a.processes.iter().map(process).collect(),
             threads: threads(a),
