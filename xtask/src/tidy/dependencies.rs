@@ -15,7 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-trace", &["heapscribe-wire"]),
     ("heapscribe-analyze", &["heapscribe-trace", "heapscribe-wire"]),
     ("heapscribe", &["heapscribe-analyze", "heapscribe-trace", "heapscribe-wire"]),
-    ("xtask", &[]),
+    ("xtask", &["heapscribe-trace", "heapscribe-wire"]),
 ];
 
 /// Crates that run in the target: they use nothing that is not ours.
