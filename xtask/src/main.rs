@@ -17,7 +17,7 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "campaign",
-        about: "run the tests that meet chance for longer: kill, fork, disk",
+        about: "run the tests that meet chance for longer: kill, fork, disk, stacks, damage",
         run: campaign::run,
     },
     Command {

@@ -158,6 +158,17 @@ fn stacks_that_come_and_go() {
             assert!(stack.len() <= frames + 4 && frames <= 13, "{stack:?}");
         }
     };
+    let children = |report: &Report| {
+        between(
+            report,
+            1900,
+            &["block", "in_child", "forks"],
+            &["forks", "children", "", "run_part", "main"],
+        );
+        let mut depths: Vec<_> = stacks_of(report, 1900).iter().map(|s| times(s, "forks")).collect();
+        depths.sort_unstable();
+        assert_eq!(depths, (1..=20).collect::<Vec<_>>());
+    };
     let parts = [
         part("fibers_in_turn", &["stack_no_info"], fiber),
         part("stacks_come_and_go", &["stack_no_info"], fiber),
@@ -168,12 +179,8 @@ fn stacks_that_come_and_go() {
         part("threads_in_waves", &[], |report| {
             between(report, 1800, &["block", "thread_main"], &["thread_main"])
         }),
-        part("child_by_vfork", &[], |report| {
-            between(report, 1900, &["block", "in_child", "forks"], &["child_by_vfork", "run_part", "main"]);
-            let mut depths: Vec<_> = stacks_of(report, 1900).iter().map(|s| times(s, "forks")).collect();
-            depths.sort_unstable();
-            assert_eq!(depths, (1..=20).collect::<Vec<_>>());
-        }),
+        part("child_by_vfork", &[], children),
+        part("child_by_fork", &[], children),
     ];
     check("fibers", &parts);
 }
@@ -203,6 +210,13 @@ fn code_that_comes_and_goes() {
         part("generated_code", &["stack_no_info"], |report| {
             let first = ["block", "from_generated", "", "through_generated"]; // nothing names generated code
             between(report, 3001, &first, &["generated_code", "run_part", "main"]);
+            between(report, 3500, &first[..3], &["generated_code", "run_part", "main"]);
+            assert!(stacks_of(report, 3500).iter().all(|s| times(s, "passed_over") == 0));
+            let stacks = report.json["stacks"].as_array().unwrap().iter();
+            for stack in stacks.filter(|s| s["size"]["min"] == 3500) {
+                let guessed = stack["frames"].as_array().unwrap().iter().map(|f| f["guessed"] == true);
+                assert_eq!(guessed.take(4).collect::<Vec<_>>(), [false, false, false, true]);
+            }
         }),
     ];
     check("code", &parts);

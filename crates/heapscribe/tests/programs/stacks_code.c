@@ -71,7 +71,7 @@ static uint64_t lazy_binding(void) {
 }
 
 KEEP void from_generated(Tree *t) {
-    block(t, 3000 + t->calls % 2);
+    block(t, 3000 + (t->calls == 500 ? 500 : t->calls % 2));
     unsigned kept = t->calls;
     t->calls = 2;
     step(t, 5);
@@ -92,11 +92,23 @@ KEEP void through_generated(Tree *t, unsigned char *page, int with_pointer) {
     t->sum += (uint64_t)frame[0];
 }
 
+// Called from a frame with a frame pointer, code without one looks as if it were that frame: a guess by rbp
+// passes over the function that really called.
+KEEP __attribute__((optimize("no-omit-frame-pointer"))) void passed_over(Tree *t, unsigned char *page) {
+    volatile char frame[64];
+    frame[0] = 1;
+    memcpy(page, WITHOUT, sizeof WITHOUT);
+    ((void (*)(Call *, Tree *))page)(from_generated, t);
+    t->sum += (uint64_t)frame[0];
+}
+
 static uint64_t generated_code(void) {
     Tree t = {3, 0, 0, 0};
     for (int round = 0; round < 40; round++) {
         unsigned char *page = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         for (t.calls = 0; t.calls < 4; t.calls++) through_generated(&t, page, t.calls % 2);
+        t.calls = 500;
+        passed_over(&t, page);
         munmap(page, 4096);
     }
     return t.sum;

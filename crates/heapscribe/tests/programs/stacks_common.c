@@ -8,8 +8,11 @@ typedef void Shape(Tree *, int);
 enum { SHAPES = 18 };
 extern Shape *const shapes_fp[SHAPES], *const shapes_sp[SHAPES];
 
+// STACKS_SEED in the environment makes other trees.
+static uint64_t seed;
+
 unsigned draw(Tree *tree, unsigned n) {
-    tree->random = tree->random * 6364136223846793005u + 1442695040888963407u;
+    tree->random = tree->random * 6364136223846793005u + 1442695040888963407u + 2 * seed;
     return (unsigned)(tree->random >> 33) % n;
 }
 
@@ -54,6 +57,8 @@ KEEP void leaf(Tree *tree) {
 }
 
 int run_part(const Part *parts, const char *name) {
+    const char *given = getenv("STACKS_SEED");
+    seed = given ? strtoull(given, 0, 10) : 0;
     for (; parts->name; parts++) {
         if (!name) {
             puts(parts->name);

@@ -148,10 +148,11 @@ KEEP void *thread_main(void *seed) {
     return (void *)t.sum;
 }
 
-// Threads one after the other on stacks of different size in one mapping.
+// Threads one after the other on stacks of different size at one place, with no access right above them: a
+// thread may follow one that had more.
 static uint64_t given_stacks(void) {
     enum { ROOM = 512 << 10 };
-    char *room = map(0, ROOM, 0);
+    char *room = mmap(0, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     uint64_t sum = 0;
     for (uintptr_t round = 0; round < 60; round++) {
         pthread_attr_t attr;
@@ -159,10 +160,11 @@ static uint64_t given_stacks(void) {
         void *result;
         size_t size = ((64 + 8 * (round % 7)) << 10), from = PAGE * (round % 5);
         pthread_attr_init(&attr);
-        pthread_attr_setstack(&attr, room + from, size);
+        pthread_attr_setstack(&attr, map(room + from, size, 1), size);
         pthread_create(&thread, &attr, thread_main, (void *)round);
         pthread_join(thread, &result);
         sum = sum * 31 + (uint64_t)result;
+        mmap(room, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     }
     munmap(room, ROOM);
     return sum;
@@ -183,7 +185,9 @@ static uint64_t threads_in_waves(void) {
     return sum;
 }
 
-// The child allocates below the parent's frames, in the parent's memory, and goes.
+// A child allocates below its parent's frames and goes; that of vfork is in the parent's memory.
+static int by_fork;
+
 KEEP void in_child(Tree *t) {
     block(t, 1900);
     t->calls = 3;
@@ -194,7 +198,7 @@ KEEP void forks(Tree *t, int depth) {
     volatile char frame[72];
     frame[0] = (char)depth;
     if (depth == 0) {
-        pid_t child = vfork();
+        pid_t child = by_fork ? fork() : vfork();
         if (child == 0) {
             in_child(t);
             _exit(3);
@@ -209,11 +213,18 @@ KEEP void forks(Tree *t, int depth) {
     t->sum += (uint64_t)frame[0];
 }
 
-static uint64_t child_by_vfork(void) {
+KEEP uint64_t children(void) {
     Tree t = {4, 0, 0, 0};
     block(&t, 10);
     for (int round = 0; round < 20; round++) forks(&t, round);
     return t.sum;
+}
+
+static uint64_t child_by_vfork(void) { return children() + 2; }
+
+static uint64_t child_by_fork(void) {
+    by_fork = 1;
+    return children() + 1;
 }
 
 int main(int count, char **arguments) {
@@ -221,7 +232,7 @@ int main(int count, char **arguments) {
     static const Part parts[] = {
         {"fibers_in_turn", fibers_in_turn}, {"stacks_come_and_go", stacks_come_and_go},
         {"fibers_wander", fibers_wander}, {"given_stacks", given_stacks},
-        {"threads_in_waves", threads_in_waves}, {"child_by_vfork", child_by_vfork}, {0, 0},
+        {"threads_in_waves", threads_in_waves}, {"child_by_vfork", child_by_vfork}, {"child_by_fork", child_by_fork}, {0, 0},
     };
     return run_part(parts, arguments[1]);
 }
