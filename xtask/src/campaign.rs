@@ -4,6 +4,7 @@
 //!   cargo run -p xtask -- campaign kill [TARGETS [RECORDS]]   kill -9 at random moments   [50 20]
 //!   cargo run -p xtask -- campaign fork [ROUNDS]              forks, signals, jumps       [10]
 //!   cargo run -p xtask -- campaign disk [ROUNDS]              no room, no rights          [5]
+//!   cargo run -p xtask -- campaign stacks [ROUNDS]            frames, jumps, fibers       [20]
 //!   cargo run -p xtask -- campaign damage [MUTATIONS]         cut at every byte, mutated  [10000]
 //! ```
 //! The tests themselves are `crates/heapscribe/tests/e2e_*.rs`; a campaign only says how often.
@@ -44,11 +45,12 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         Some("fork") => {
             again("fork", count(1, 10), "e2e_life", &["fork", "vfork", "handler", "jumps", "daemon"])
         }
+        Some("stacks") => stacks(count(1, 20)),
         Some("damage") => damage(count(1, 10_000)),
         Some("disk") => again("disk", count(1, 5), "e2e_disk", &[]),
         _ => {
             eprintln!(
-                "usage: xtask campaign kill [TARGETS [RECORDS]] | fork [ROUNDS] | disk [ROUNDS] | damage [MUTATIONS]"
+                "usage: xtask campaign kill [TARGETS [RECORDS]] | fork [ROUNDS] | disk [ROUNDS] | stacks [ROUNDS] | damage [MUTATIONS]"
             );
             return ExitCode::from(2);
         }
@@ -80,12 +82,26 @@ fn summarized(round: &Round<'_>, name: &str) -> bool {
     held
 }
 
+/// The torture of stacks, each time with other trees of calls.
+fn stacks(rounds: usize) -> bool {
+    let round = |seed: usize| {
+        let environment = [("STACKS_SEED", (seed + 1).to_string())];
+        Round { file: "e2e_stacks", filters: &[], environment: &environment }.run()
+    };
+    repeated("stacks", rounds, round)
+}
+
 /// The same tests again and again.
 fn again(name: &str, rounds: usize, file: &str, filters: &[&str]) -> bool {
     let round = Round { file, filters, environment: &[] };
+    repeated(name, rounds, |_| round.run())
+}
+
+/// Counts the rounds in which everything held.
+fn repeated(name: &str, rounds: usize, run: impl Fn(usize) -> (Vec<String>, bool)) -> bool {
     let mut held = 0;
-    for _ in 0..rounds {
-        let (told, all) = round.run();
+    for number in 0..rounds {
+        let (told, all) = run(number);
         held += usize::from(all);
         told.iter().filter(|line| line.starts_with("test result")).for_each(|line| println!("{line}"));
     }

@@ -4,6 +4,7 @@
 use std::process::ExitCode;
 
 mod campaign;
+mod compare;
 mod tidy;
 
 /// A command: its name, what it is for, what runs it with the rest of the arguments.
@@ -16,8 +17,13 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "campaign",
-        about: "run the tests that meet chance for longer: kill, fork, disk",
+        about: "run the tests that meet chance for longer: kill, fork, disk, stacks, damage",
         run: campaign::run,
+    },
+    Command {
+        name: "compare-stacks",
+        about: "record a command and hold each stack against libunwind's",
+        run: compare::run,
     },
     Command {
         name: "tidy",
@@ -37,6 +43,6 @@ fn main() -> ExitCode {
 
 fn usage() -> ExitCode {
     eprintln!("usage: cargo run -p xtask -- COMMAND\n");
-    COMMANDS.iter().for_each(|c| eprintln!("  {:<10} {}", c.name, c.about));
+    COMMANDS.iter().for_each(|c| eprintln!("  {:<14} {}", c.name, c.about));
     ExitCode::from(2)
 }

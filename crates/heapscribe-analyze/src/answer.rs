@@ -54,12 +54,23 @@ pub struct Answer {
     pub dropped: Vec<Dropped>,
     /// Allocations whose stack is not known at all.
     pub unknown_stacks: u64,
+    /// Stacks that were taken twice, in two ways, to compare them; none unless that was asked for.
+    pub stack_check: StackCheck,
     /// Frames of used stacks that lie in no module.
     pub unresolved_frames: u64,
     /// When blocks were sampled: how sure the figures are, all of which are then estimates.
     pub sampling: Option<Sampling>,
     /// What is wrong with the trace or has to be known to read the answer, for people.
     pub problems: Vec<String>,
+}
+
+/// Stacks that the recorder took a second time, from scratch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StackCheck {
+    /// How many.
+    pub verified: u64,
+    /// How many of them came out different: each is a fault of the recorder.
+    pub different: u64,
 }
 
 /// A number of blocks and their bytes.

@@ -100,6 +100,9 @@ impl Assembly {
         let mut at_own_peak = ByNode::new();
         found.held.held.iter().for_each(|(stack, held)| add(&mut at_own_peak, node_of(stack), *held));
 
+        let check = &mut self.answer.stack_check;
+        check.verified = check.verified.saturating_add(facts.stack_check.verified);
+        check.different = check.different.saturating_add(facts.stack_check.different);
         let all = self.threads(number, &found, definitions);
         let leaked_stacks = self.leaked(&at_end);
         let (totals, dropped) = self.totals(&all, facts, &found);

@@ -6,7 +6,7 @@ use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::Events;
 
-use crate::answer::{Ended, Exit};
+use crate::answer::{Ended, Exit, StackCheck};
 
 /// A recording: processes, their definitions, and chunks of events.
 pub trait History: Sync {
@@ -90,6 +90,8 @@ pub struct ProcessFacts {
     pub drops: [u64; DROP_COUNTERS],
     /// Peak memory of its recorder, bytes.
     pub recorder_bytes: u64,
+    /// Stacks that its recorder took twice.
+    pub stack_check: StackCheck,
     /// Resident set at moments, by time.
     pub rss: Vec<RssSample>,
 }

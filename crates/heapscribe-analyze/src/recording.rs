@@ -10,7 +10,7 @@ use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::Events;
 
-use crate::answer::{Ended, Exit};
+use crate::answer::{Ended, Exit, StackCheck};
 use crate::input::{ChunkFacts, Clock, History, ProcessFacts, RssSample, SessionFacts};
 
 /// A trace, to be analyzed.
@@ -41,6 +41,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             clock: self.clock(process),
             drops: end.drops,
             recorder_bytes: end.own_bytes,
+            stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },
             rss: self.rss(process.index),
             exe: info.exe,
             command: info.command,

@@ -129,6 +129,10 @@ pub struct ProcessEnd {
     pub own_bytes: u64,
     /// What its threads wrote out themselves because nobody drained them, bytes.
     pub spilled_bytes: u64,
+    /// Stacks that the recorder took a second time, in another way (HEAPSCRIBE_VERIFY_STACKS).
+    pub stacks_verified: u64,
+    /// How many of them came out different.
+    pub stacks_different: u64,
     /// What `record` could not save of it, in words; empty when it saved all.
     pub lost_note: String,
 }

@@ -15,7 +15,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-trace", &["heapscribe-wire"]),
     ("heapscribe-analyze", &["heapscribe-trace", "heapscribe-wire"]),
     ("heapscribe", &["heapscribe-analyze", "heapscribe-trace", "heapscribe-wire"]),
-    ("xtask", &[]),
+    ("xtask", &["heapscribe-trace", "heapscribe-wire"]),
     ("heapscribe-bench", &["heapscribe-wire"]),
 ];
 

@@ -12,7 +12,7 @@ mod library;
 mod prose;
 mod silence;
 mod source;
-mod tree;
+pub(crate) mod tree;
 
 use tree::Tree;
 

@@ -29,6 +29,7 @@
 //!                       end ticks u64  end mono u64  last alloc u64, then events as `wire::record` has them
 //!   kind 5 memory       samples: mono  rss  shared  virtual, each zigzag against the sample before
 //!   kind 6 process end  ended mono  how  threads  own bytes  spilled bytes  note  count and drops
+//!                       stacks verified  different
 //!   kind 7 session end  ended mono  how (0 running, 1 code, 2 signal)  zigzag of the code
 //!   kind 8 index        see `index`: every block since the index block before it
 //! ```

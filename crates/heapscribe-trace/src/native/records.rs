@@ -1,7 +1,7 @@
 //! The payloads of the small blocks: session, process, their ends, memory samples. Both ways; what
 //! follows the fields that are known was added by a later minor version.
 
-use heapscribe_wire::head::{ClockKind, DROP_COUNTERS};
+use heapscribe_wire::head::ClockKind;
 use heapscribe_wire::varint::zigzag;
 
 use super::fields::{Fields, put, put_from, put_list, put_text};
@@ -93,6 +93,8 @@ pub(super) fn put_process_end(out: &mut Vec<u8>, end: &ProcessEnd) {
     put_text(out, end.lost_note.as_bytes());
     put(out, end.drops.len() as u64);
     end.drops.iter().for_each(|n| put(out, *n));
+    put(out, end.stacks_verified);
+    put(out, end.stacks_different);
 }
 
 pub(super) fn get_process_end(payload: &[u8]) -> Option<ProcessEnd> {
@@ -104,11 +106,17 @@ pub(super) fn get_process_end(payload: &[u8]) -> Option<ProcessEnd> {
         own_bytes: f.number()?,
         spilled_bytes: f.number()?,
         lost_note: f.string()?,
-        drops: [0; DROP_COUNTERS],
+        ..ProcessEnd::default()
     };
-    let counters = f.number()?.min(DROP_COUNTERS as u64) as usize;
-    for drops in &mut end.drops[..counters] {
-        *drops = f.number()?;
+    // A later version may count more reasons than this one knows.
+    for reason in 0..f.number()? {
+        let n = f.number()?;
+        if let Some(counter) = end.drops.get_mut(reason as usize) {
+            *counter = n;
+        }
+    }
+    if !f.is_empty() {
+        (end.stacks_verified, end.stacks_different) = (f.number()?, f.number()?);
     }
     Some(end)
 }

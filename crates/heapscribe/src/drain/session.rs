@@ -364,6 +364,8 @@ fn process_end(head: &Head<'_>) -> ProcessEnd {
         threads: head.threads,
         own_bytes: head.own_bytes,
         spilled_bytes: head.spilled_bytes,
+        stacks_verified: head.stacks_verified,
+        stacks_different: head.stacks_different,
         ..ProcessEnd::default()
     }
 }

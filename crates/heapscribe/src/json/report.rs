@@ -33,6 +33,7 @@ pub(crate) struct Report<'a> {
     temporary: CountJson,
     dropped: DroppedJson,
     unresolved: Unresolved,
+    stack_check: StackCheckJson,
     stacks: Stacks<'a>,
     processes: Vec<ProcessJson>,
     threads: Vec<ThreadJson>,
@@ -61,6 +62,12 @@ struct Unresolved {
     stacks: u64,
     frames: u64,
     modules: Vec<UnnamedJson>,
+}
+
+#[derive(Serialize)]
+struct StackCheckJson {
+    verified: u64,
+    different: u64,
 }
 
 #[derive(Serialize)]
@@ -196,6 +203,10 @@ impl<'a> Report<'a> {
             temporary: a.temporary.into(),
             dropped: DroppedJson::new(&a.dropped, a.totals.lost_events),
             unresolved: unresolved(a, names),
+            stack_check: StackCheckJson {
+                verified: a.stack_check.verified,
+                different: a.stack_check.different,
+            },
             stacks: Stacks { answer: a, stacks, names },
             processes: a.processes.iter().map(process).collect(),
             threads: threads(a),

@@ -32,6 +32,11 @@ pub(crate) fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io:
     if answer.unresolved_frames > 0 {
         writeln!(out, "  In no file: {} of the stacks.", counted(answer.unresolved_frames, "frame"))?;
     }
+    if answer.stack_check.verified > 0 {
+        let check = answer.stack_check;
+        let (taken, other) = (counted(check.verified, "stack"), count(check.different));
+        writeln!(out, "  Taken twice and compared: {taken}, of which {other} came out different.")?;
+    }
     names(out, unnamed)?;
     for problem in &answer.problems {
         writeln!(out, "  {problem}.")?;

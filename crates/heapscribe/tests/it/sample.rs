@@ -227,7 +227,14 @@ impl Recording {
     }
 
     fn end(&mut self, process: ProcessIndex, how: HowEnded, at_ms: u64, dropped: &[(Drop, u64)]) {
-        let mut end = ProcessEnd { ended_mono_ns: ns(at_ms), how, threads: 2, ..ProcessEnd::default() };
+        let mut end = ProcessEnd {
+            ended_mono_ns: ns(at_ms),
+            how,
+            threads: 2,
+            stacks_verified: 500,
+            stacks_different: 1,
+            ..ProcessEnd::default()
+        };
         for (reason, count) in dropped {
             end.drops[*reason as usize] = *count;
         }

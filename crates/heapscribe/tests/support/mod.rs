@@ -238,7 +238,12 @@ pub struct Report {
 impl Report {
     /// Reads a trace; that there is an answer must hold for every trace.
     pub fn of(trace: &Path) -> Report {
-        let output = heapscribe().args(["report", "--json"]).arg(trace).output().unwrap();
+        Report::with(&[], trace)
+    }
+
+    /// The same with more options.
+    pub fn with(options: &[&str], trace: &Path) -> Report {
+        let output = heapscribe().args(["report", "--json"]).args(options).arg(trace).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         let json = serde_json::from_slice(&output.stdout)
             .unwrap_or_else(|e| panic!("{}: {e}: {stderr}", trace.display()));

@@ -82,11 +82,13 @@ fn process_end() -> impl Strategy<Value = ProcessEnd> {
         Just(HowEnded::Abandoned),
         Just(HowEnded::Unknown)
     ];
-    (any::<[u64; 3]>(), how, any::<[u64; DROP_COUNTERS]>(), any::<u32>(), ".{0,20}").prop_map(
+    (any::<[u64; 5]>(), how, any::<[u64; DROP_COUNTERS]>(), any::<u32>(), ".{0,20}").prop_map(
         |(w, how, drops, threads, lost_note)| ProcessEnd {
             ended_mono_ns: w[0],
             own_bytes: w[1],
             spilled_bytes: w[2],
+            stacks_verified: w[3],
+            stacks_different: w[4],
             how,
             drops,
             threads,
