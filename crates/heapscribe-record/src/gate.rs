@@ -232,8 +232,12 @@ fn follow(mode: u64, thread: &Thread, words: &Words, session: &Session) {
 pub(crate) fn open(head: &SharedHead) {
     const PAGE_BYTES: usize = 4096;
     let page = core::ptr::from_ref(head).cast_mut().cast::<u8>();
-    // SAFETY: the head's first page is a shared mapping; the new one is ours and stays for ever.
-    let again = unsafe { sys::map_again(page, PAGE_BYTES) };
+    // SAFETY: the head's first page is a shared mapping; the new one is ours and stays for ever. It begins
+    // as the old one is, not kept over a fork: a child whose gate led nowhere died at its first call.
+    let again = unsafe {
+        sys::map_again(page, PAGE_BYTES)
+            .and_then(|base| sys::advise(base, PAGE_BYTES, sys::Advice::DoFork).map(|()| base))
+    };
     let word = match again {
         Ok(base) => base.wrapping_add(MODE_OFFSET).cast::<AtomicU64>(),
         Err(_) => (&raw const UNKNOWN).cast_mut(), // everybody comes in and looks at the head
