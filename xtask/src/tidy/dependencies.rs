@@ -16,6 +16,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-analyze", &["heapscribe-trace", "heapscribe-wire"]),
     ("heapscribe", &["heapscribe-analyze", "heapscribe-trace", "heapscribe-wire"]),
     ("xtask", &[]),
+    ("heapscribe-bench", &["heapscribe-wire"]),
 ];
 
 /// Crates that run in the target: they use nothing that is not ours.

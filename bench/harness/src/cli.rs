@@ -1,0 +1,215 @@
+//! The command line of the harness.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::tool::Tool;
+
+/// Measures what recording costs: beside the program alone, a hook that only counts, and heaptrack.
+#[derive(Debug, Parser)]
+pub(crate) struct Cli {
+    /// A built heapscribe to measure; otherwise that of this repository is built first
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(crate) heapscribe: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to measure.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Programs under each tool: CPU, memory, trace
+    Corpus(CorpusArgs),
+    /// Throughput of programs of several threads
+    Threads(ThreadsArgs),
+    /// ns of a single call, by depth of the stack and fresh frames, and of an event
+    Micro(MicroArgs),
+    /// Instructions of a single call, counted by callgrind
+    Instructions(InstructionsArgs),
+    /// All of it, as one page of Markdown
+    Results(ResultsArgs),
+}
+
+/// How a table is told.
+#[derive(Clone, Copy, Default, Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct Form {
+    /// Print JSON, with every single run
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+}
+
+/// How often, and under what.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Rounds {
+    /// Tools, the first of which is always `bare` [default: all that are there]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "TOOLS")]
+    pub(crate) tools: Vec<Tool>,
+
+    /// Rounds; in each, every tool runs once
+    #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+
+    /// Seconds after which a run is stopped and counts as failed
+    #[arg(long, default_value_t = 300, value_name = "SECONDS")]
+    pub(crate) timeout: u64,
+}
+
+/// Arguments of `corpus`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct CorpusArgs {
+    /// Only these programs
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) programs: Vec<String>,
+
+    /// A directory with a file `manifest` of other programs, see bench/README.md
+    #[arg(long, value_name = "DIR")]
+    pub(crate) corpus: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) rounds: Rounds,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+/// Arguments of `threads`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ThreadsArgs {
+    /// Only these of larson, producer_consumer, churn
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) programs: Vec<String>,
+
+    /// Numbers of threads
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS", default_value = "1,2,4,8")]
+    pub(crate) threads: Vec<u32>,
+
+    /// Work, as a multiple of the usual operations
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
+    pub(crate) work: f64,
+
+    #[command(flatten)]
+    pub(crate) rounds: Rounds,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+/// Arguments of `micro`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct MicroArgs {
+    #[command(flatten)]
+    pub(crate) rounds: Rounds,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+/// Arguments of `instructions`.
+#[derive(Clone, Copy, Default, Debug, Args)]
+pub(crate) struct InstructionsArgs {
+    /// Fail when a call takes over 5 % more than bench/instructions.json says
+    #[arg(long, conflicts_with = "bless")]
+    pub(crate) check: bool,
+
+    /// Write what was counted to bench/instructions.json
+    #[arg(long)]
+    pub(crate) bless: bool,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+/// Arguments of `results`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ResultsArgs {
+    /// Where to write the page [default: standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// A directory with a file `manifest` of other programs, see bench/README.md
+    #[arg(long, value_name = "DIR")]
+    pub(crate) corpus: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) rounds: Rounds,
+}
+
+impl ResultsArgs {
+    /// As `corpus` takes them.
+    pub(crate) fn corpus(&self) -> CorpusArgs {
+        CorpusArgs {
+            programs: Vec::new(),
+            corpus: self.corpus.clone(),
+            rounds: self.rounds.clone(),
+            form: Form::default(),
+        }
+    }
+
+    /// As `threads` takes them.
+    pub(crate) fn threads(&self) -> ThreadsArgs {
+        ThreadsArgs {
+            programs: Vec::new(),
+            threads: vec![1, 2, 4, 8],
+            work: 1.0,
+            rounds: self.rounds.clone(),
+            form: Form::default(),
+        }
+    }
+
+    /// As `micro` takes them.
+    pub(crate) fn micro(&self) -> MicroArgs {
+        MicroArgs { rounds: self.rounds.clone(), form: Form::default() }
+    }
+}
+
+impl Command {
+    /// Whether something of ours is measured.
+    pub(crate) fn needs_heapscribe(&self) -> bool {
+        let named = match self {
+            Command::Corpus(args) => &args.rounds.tools,
+            Command::Threads(args) => &args.rounds.tools,
+            Command::Micro(args) => &args.rounds.tools,
+            Command::Results(args) => &args.rounds.tools,
+            Command::Instructions(_) => return true,
+        };
+        named.is_empty() || named.iter().any(|tool| tool.needs_heapscribe())
+    }
+
+    /// How the command's tables are to be told.
+    pub(crate) fn form(&self) -> Form {
+        match self {
+            Command::Corpus(args) => args.form,
+            Command::Threads(args) => args.form,
+            Command::Micro(args) => args.form,
+            Command::Instructions(args) => args.form,
+            Command::Results(_) => Form { json: false, markdown: true },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn lists_are_split_at_commas() {
+        let cli =
+            Cli::parse_from(["x", "corpus", "--tools", "bare,heapscribe", "--programs", "a,b", "-n", "2"]);
+        let Command::Corpus(args) = cli.command else { panic!("{cli:?}") };
+        assert_eq!(args.rounds.tools, [Tool::Bare, Tool::Heapscribe]);
+        assert_eq!((args.programs, args.rounds.rounds), (vec!["a".to_owned(), "b".to_owned()], 2));
+    }
+}
