@@ -5,6 +5,7 @@
 //! recording ([`Answer::begin_mono_ns`]). A *block* that `realloc` makes counts as a new block and the
 //! one it replaces as freed, so `allocations - frees` is always what is live.
 
+use crate::estimate::Sampling;
 pub use crate::tree::{CallTree, Frame, Module, Node, NodeId};
 
 /// The answer to "what did the heap do", for a whole trace.
@@ -55,6 +56,8 @@ pub struct Answer {
     pub unknown_stacks: u64,
     /// Frames of used stacks that lie in no module.
     pub unresolved_frames: u64,
+    /// When blocks were sampled: how sure the figures are, all of which are then estimates.
+    pub sampling: Option<Sampling>,
     /// What is wrong with the trace or has to be known to read the answer, for people.
     pub problems: Vec<String>,
 }

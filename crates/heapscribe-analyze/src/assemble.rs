@@ -13,6 +13,7 @@ use crate::histogram::Histogram;
 use crate::input::{History, ProcessFacts, SessionFacts};
 use crate::nodes::{Definitions, Merger};
 use crate::passes::{Found, FoundProcess};
+use crate::sampling::AllSamples;
 use crate::sums::{Row, ThreadSums};
 use crate::timeline::timeline;
 use crate::totals;
@@ -30,6 +31,7 @@ struct Assembly {
     lost_events: u64,
     dropped: [u64; DROP_COUNTERS],
     below_zero: usize,
+    samples: AllSamples,
     answer: Answer,
 }
 
@@ -90,9 +92,13 @@ impl Assembly {
             add(&mut at_end, *node, Held::at_end(row));
         }
         let common = found.held_at_common.as_ref().unwrap_or(&found.held);
-        common.iter().for_each(|(stack, held)| add(&mut self.at_peak, node_of(stack), *held));
+        common.held.iter().for_each(|(stack, held)| add(&mut self.at_peak, node_of(stack), *held));
+        let note = self.samples.rates(facts.pid, found.sums.rates, &definitions.means);
+        self.answer.problems.extend(note);
+        self.samples.at_peak(&common.sampled, node_of);
+        self.samples.lives(&found.sums.sampled, node_of);
         let mut at_own_peak = ByNode::new();
-        found.held.iter().for_each(|(stack, held)| add(&mut at_own_peak, node_of(stack), *held));
+        found.held.held.iter().for_each(|(stack, held)| add(&mut at_own_peak, node_of(stack), *held));
 
         let all = self.threads(number, &found, definitions);
         let leaked_stacks = self.leaked(&at_end);
@@ -172,7 +178,7 @@ impl Assembly {
             0 => 0,
             real => real.saturating_sub(session.begin_mono_ns.saturating_sub(begin_ns)),
         };
-        Answer {
+        let answer = Answer {
             begin_mono_ns: begin_ns,
             begin_real_ns,
             command: session.command,
@@ -199,7 +205,8 @@ impl Assembly {
             lifetimes: self.lifetimes.lifetimes(),
             dropped: totals::dropped(&self.dropped),
             ..self.answer
-        }
+        };
+        Answer { sampling: self.samples.of(&answer), ..answer }
     }
 
     fn stacks(&self) -> Vec<Stack> {

@@ -1,13 +1,16 @@
 //! Who held what at a moment: the sum of all that came and went up to it, in any order. What came and
 //! went *after* it, taken from what was held at the end, gives the same, so the shorter side is decoded.
 
-use heapscribe_wire::ids::StackId;
-use heapscribe_wire::record::{Event, Events};
+use heapscribe_wire::ids::{RateId, StackId};
+use heapscribe_wire::record::Events;
 use rayon::prelude::*;
 
+use crate::change::{Change, Scale};
 use crate::input::{ChunkFacts, Clock, History};
-use crate::sums::Row;
+use crate::rates::Rates;
+use crate::sums::{Row, Sums};
 use crate::table::Table;
+use crate::weight::{Moments, Samples};
 
 /// Blocks and bytes, or how many more or fewer; below zero when allocations are missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,7 +21,7 @@ pub(crate) struct Held {
 
 impl Held {
     pub(crate) fn add(&mut self, other: &Held) {
-        self.blocks += other.blocks;
+        self.blocks = self.blocks.wrapping_add(other.blocks);
         self.bytes = self.bytes.wrapping_add(other.bytes);
     }
 
@@ -31,83 +34,145 @@ impl Held {
     }
 }
 
-/// Who held what of one process just after all events at `ns`, by stack.
-pub(crate) fn held_at<H: History>(
-    history: &H,
-    chunks: &[(usize, ChunkFacts)],
-    clock: &Clock,
-    ns: u64,
-    end: &Table<Row>,
-) -> Vec<(StackId, Held)> {
-    let after = clock.first_tick_at(ns.saturating_add(1));
-    let touches_before = |c: &ChunkFacts| c.begin_ticks < after;
-    let touches_after = |c: &ChunkFacts| c.last_ticks >= after;
-    let cost = |touches: &dyn Fn(&ChunkFacts) -> bool| -> u64 {
-        chunks.iter().filter(|(_, c)| touches(c)).map(|(_, c)| c.events).sum()
-    };
-    if cost(&touches_after) < cost(&touches_before) {
-        let mut held = net(history, chunks, |c| touches_after(c), |ticks| ticks >= after);
-        let rows = end.rows().iter().map(|(stack, row)| (*stack, Held::at_end(row)));
-        let rows: Vec<_> = rows.collect();
-        rows.into_iter()
-            .map(|(stack, at_end)| {
-                let change = *held.row(stack);
-                let bytes = at_end.bytes.wrapping_sub(change.bytes);
-                (stack, Held { blocks: at_end.blocks - change.blocks, bytes })
-            })
-            .collect()
-    } else {
-        net(history, chunks, |c| touches_before(c), |ticks| ticks < after).into_sorted()
+/// What stacks held at a moment, and of those with sampled blocks how sure that is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Holding {
+    pub(crate) held: Vec<(StackId, Held)>,
+    pub(crate) sampled: Samples<Moments>,
+}
+
+/// Sums of changes.
+#[derive(Clone, Debug, Default)]
+struct Net {
+    held: Table<Held>,
+    sampled: Samples<Moments>,
+}
+
+impl Net {
+    #[inline(always)]
+    fn came(&mut self, change: &Change) {
+        let (blocks, bytes) = (change.share.blocks as i64, change.share.bytes as i64);
+        self.held.row(change.stack).add(&Held { blocks, bytes });
+        if change.sampled {
+            self.sampled_came(change);
+        }
+    }
+
+    #[inline(always)]
+    fn went(&mut self, change: &Change) {
+        let (blocks, bytes) = (change.share.blocks as i64, change.share.bytes as i64);
+        let held = Held { blocks: blocks.wrapping_neg(), bytes: bytes.wrapping_neg() };
+        self.held.row(change.stack).add(&held);
+        if change.sampled {
+            self.sampled_went(change);
+        }
+    }
+
+    #[cold]
+    fn sampled_came(&mut self, change: &Change) {
+        self.sampled.note(change.stack, change.size_bytes, change.share, Moments::add);
+    }
+
+    #[cold]
+    fn sampled_went(&mut self, change: &Change) {
+        self.sampled.note(change.stack, change.size_bytes, change.share, Moments::remove);
+    }
+
+    fn merge(mut self, other: Net) -> Net {
+        self.held.merge(other.held, Held::add);
+        self.sampled.merge(other.sampled, Moments::add);
+        self
     }
 }
 
-/// Sums what came less what went, by stack, over the events whose time is asked for.
-fn net<H: History>(
-    history: &H,
-    chunks: &[(usize, ChunkFacts)],
-    wants_chunk: impl Fn(&ChunkFacts) -> bool + Sync,
-    wants: impl Fn(u64) -> bool + Sync,
-) -> Table<Held> {
-    chunks
-        .par_iter()
-        .with_min_len(16)
-        .filter(|(_, chunk)| wants_chunk(chunk))
-        .fold(<(H::Scratch, Table<Held>)>::default, |(mut scratch, mut held), (number, chunk)| {
-            if let Ok(events) = history.events(*number, &mut scratch) {
-                add_chunk(&mut held, chunk, events, &wants);
-            }
-            (scratch, held)
-        })
-        .map(|(_, held)| held)
-        .reduce(Table::default, |mut a, b| {
-            a.merge(b, Held::add);
-            a
-        })
+/// Chunks of one process and what is needed to read them.
+pub(crate) struct Chunks<'a, H> {
+    pub(crate) history: &'a H,
+    pub(crate) rates: &'a Rates<'a, H>,
+    pub(crate) chunks: &'a [(usize, ChunkFacts)],
+    pub(crate) clock: &'a Clock,
 }
 
-fn add_chunk(held: &mut Table<Held>, chunk: &ChunkFacts, events: Events<'_>, wants: &impl Fn(u64) -> bool) {
-    let mut ticks = chunk.begin_ticks;
+impl<H: History> Chunks<'_, H> {
+    /// Who held what just after all events at `ns`, by stack; `end` is what all chunks add up to.
+    pub(crate) fn held_at(&self, ns: u64, end: &Sums) -> Holding {
+        let after = self.clock.first_tick_at(ns.saturating_add(1));
+        let touches_before = |c: &ChunkFacts| c.begin_ticks < after;
+        let touches_after = |c: &ChunkFacts| c.last_ticks >= after;
+        let cost = |touches: &dyn Fn(&ChunkFacts) -> bool| -> u64 {
+            self.chunks.iter().filter(|(_, c)| touches(c)).map(|(_, c)| c.events).sum()
+        };
+        if cost(&touches_after) < cost(&touches_before) {
+            before(self.net(touches_after, |ticks| ticks >= after), end)
+        } else {
+            let net = self.net(touches_before, |ticks| ticks < after);
+            Holding { held: net.held.into_sorted(), sampled: net.sampled }
+        }
+    }
+
+    /// Sums what came less what went, by stack, over the events whose time is asked for.
+    fn net(
+        &self,
+        wants_chunk: impl Fn(&ChunkFacts) -> bool + Sync,
+        wants: impl Fn(u64) -> bool + Sync,
+    ) -> Net {
+        self.chunks
+            .par_iter()
+            .with_min_len(16)
+            .filter(|(_, chunk)| wants_chunk(chunk))
+            .fold(<(H::Scratch, Net)>::default, |(mut scratch, mut net), (number, chunk)| {
+                if let Ok(events) = self.history.events(*number, &mut scratch) {
+                    let mean_of = |rate| self.rates.mean(chunk.process, rate);
+                    add_chunk(&mut net, chunk, events, mean_of, &wants);
+                }
+                (scratch, net)
+            })
+            .map(|(_, net)| net)
+            .reduce(Net::default, Net::merge)
+    }
+}
+
+/// What was held before changes that led to the end.
+fn before(mut changes: Net, end: &Sums) -> Holding {
+    let mut holding = Holding::default();
+    for (stack, row) in end.stacks.rows() {
+        let (at_end, change) = (Held::at_end(row), *changes.held.row(*stack));
+        let (blocks, bytes) =
+            (at_end.blocks.wrapping_sub(change.blocks), at_end.bytes.wrapping_sub(change.bytes));
+        holding.held.push((*stack, Held { blocks, bytes }));
+    }
+    for (stack, lives) in end.sampled.stacks.rows() {
+        let mut held = lives.at_end();
+        held.remove(changes.sampled.stacks.row(*stack));
+        *holding.sampled.stacks.row(*stack) = held;
+    }
+    for (class, lives) in &end.sampled.classes {
+        let mut held = lives.at_end();
+        held.remove(&changes.sampled.classes.get(class).copied().unwrap_or_default());
+        holding.sampled.classes.insert(*class, held);
+    }
+    holding
+}
+
+fn add_chunk(
+    net: &mut Net,
+    chunk: &ChunkFacts,
+    events: Events<'_>,
+    mean_of: impl Fn(RateId) -> u64,
+    wants: &impl Fn(u64) -> bool,
+) {
+    let (mut ticks, mut scale) = (chunk.begin_ticks, Scale::new(chunk.thread));
     for item in events {
         // What is no event ends the chunk, and the first pass has said so.
         let Ok((dt, event)) = item else { return };
         ticks = ticks.wrapping_add(dt);
-        if wants(ticks) {
-            let mut change = |stack, blocks, bytes| held.row(stack).add(&Held { blocks, bytes });
-            match event {
-                Event::Alloc { size_bytes, stack, .. } | Event::UnknownRealloc { size_bytes, stack, .. } => {
-                    change(stack, 1, size_bytes as i64);
-                }
-                Event::Free { block, .. } => {
-                    change(block.stack, -1, (block.size_bytes as i64).wrapping_neg());
-                }
-                Event::Realloc { old, size_bytes, stack, .. } => {
-                    change(old.stack, -1, (old.size_bytes as i64).wrapping_neg());
-                    change(stack, 1, size_bytes as i64);
-                }
-                Event::Failed { .. }
-                | Event::UnknownFree { .. }
-                | Event::Rate { .. }
-                | Event::Lost { .. } => {}
+        if !scale.follow(&event, &mean_of) && wants(ticks) {
+            let (went, came) = scale.changes(&event, ticks);
+            if let Some(change) = went {
+                net.went(&change);
+            }
+            if let Some(change) = came {
+                net.came(&change);
             }
         }
     }

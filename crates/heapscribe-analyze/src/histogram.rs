@@ -1,6 +1,7 @@
 //! Counts by power of two: class 0 holds the value 0, class k those of k bits.
 
 use crate::answer::{LifetimeClass, SizeClass};
+use crate::weight::Share;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Class {
@@ -21,10 +22,10 @@ impl Default for Histogram {
 impl Histogram {
     /// Counts a block.
     #[inline(always)]
-    pub(crate) fn add(&mut self, figure: u64, bytes: u64) {
+    pub(crate) fn add(&mut self, figure: u64, share: Share) {
         let class = &mut self.0[64 - figure.leading_zeros() as usize];
-        class.count += 1;
-        class.bytes = class.bytes.wrapping_add(bytes);
+        class.count += share.blocks;
+        class.bytes = class.bytes.wrapping_add(share.bytes);
     }
 
     /// Adds another.
@@ -73,7 +74,7 @@ mod tests {
     fn classes_meet_without_gap() {
         let mut h = Histogram::default();
         for figure in [0, 1, 2, 3, 4, 7, 8, 1 << 63, u64::MAX] {
-            h.add(figure, 1);
+            h.add(figure, Share::one(1));
         }
         let ranges: Vec<_> = h.sizes().iter().map(|c| (c.from_bytes, c.to_bytes, c.count)).collect();
         let top = (1 << 63, u64::MAX, 2);

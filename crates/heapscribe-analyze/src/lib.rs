@@ -5,6 +5,9 @@
 //! addresses or keeps a table of live blocks: each chunk of events is summed alone, on any core, and
 //! only sums meet. The peak is exact all the same, and the events are never sorted as a whole.
 //!
+//! Where blocks were sampled each stands for several, and every figure is an estimate; [`estimate`] says
+//! how sure the main ones are.
+//!
 //! *You bring* a [`History`]: a [`Recording`] over a trace, or anything that yields chunks of events.
 //! *It guarantees* memory in proportion to stacks, threads and steps of time, not to events; the same
 //! answer on any number of cores; and figures that clock skew between threads cannot corrupt. *It
@@ -12,23 +15,28 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod estimate;
 pub mod input;
 
 mod amounts;
 mod assemble;
+mod change;
 mod held;
 mod histogram;
 mod level;
 mod nodes;
 mod passes;
 mod peak;
+mod rates;
 mod recording;
+mod sampling;
 mod segment;
 mod sums;
 mod table;
 mod timeline;
 mod totals;
 mod tree;
+mod weight;
 
 pub use answer::Answer;
 pub use input::History;

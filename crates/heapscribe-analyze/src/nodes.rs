@@ -11,6 +11,7 @@ use heapscribe_wire::defs::{self, Definition};
 use heapscribe_wire::ids::StackId;
 
 use crate::answer::{CallTree, Frame, Module, Node, NodeId};
+use crate::rates::{self, Means};
 
 /// The stacks and threads of one process, as it defined them.
 #[derive(Debug, Default)]
@@ -19,6 +20,8 @@ pub(crate) struct Definitions {
     nodes: Vec<(StackId, StackId, Frame)>,
     /// Threads: number, kernel's number, name.
     pub(crate) threads: Vec<(u32, u32, Vec<u8>)>,
+    /// Sampling rates.
+    pub(crate) means: Means,
     mapped: Mapped,
 }
 
@@ -36,7 +39,7 @@ impl Definitions {
             Definition::Thread { id, tid, name, .. } => self.threads.push((id.0, *tid, name.to_vec())),
             Definition::Module(module) => self.mapped.map(module, tree.module(module)),
             Definition::Unmapped => self.mapped = Mapped::default(),
-            Definition::Rate { .. } => {}
+            Definition::Rate { .. } => rates::note(&mut self.means, definition),
         }
     }
 

@@ -6,14 +6,14 @@
 //!
 //! Events are never stored but for the few that the search for the peak has to bring into order.
 
-use heapscribe_wire::ids::StackId;
 use rayon::prelude::*;
 
 use crate::Options;
-use crate::held::{Held, held_at};
+use crate::held::{self, Holding};
 use crate::input::{ChunkFacts, Clock, History, ProcessFacts, SessionFacts};
 use crate::level::{self, Step};
 use crate::peak::{Height, Search};
+use crate::rates::Rates;
 use crate::segment::{Grid, Segment};
 use crate::sums::Sums;
 
@@ -38,9 +38,9 @@ pub(crate) struct FoundProcess {
     pub(crate) sums: Sums,
     pub(crate) peak: Height,
     /// Who held what at its own peak.
-    pub(crate) held: Vec<(StackId, Held)>,
+    pub(crate) held: Holding,
     /// Who held what at the peak of all; none where that is the same.
-    pub(crate) held_at_common: Option<Vec<(StackId, Held)>>,
+    pub(crate) held_at_common: Option<Holding>,
     /// First and last moment of its events, ns.
     pub(crate) span: Option<(u64, u64)>,
 }
@@ -65,13 +65,14 @@ pub(crate) fn run<H: History>(
     }
     let (grid, finer) = choose_grid(session, processes, &by_process, options.timeline_steps);
     let ordered_events_max = options.ordered_events_max;
-    let search = Search { history, chunks: &chunks, clocks: &clocks, ordered_events_max };
+    let rates = &Rates::new(history, processes.len());
+    let search = Search { history, rates, chunks: &chunks, clocks: &clocks, ordered_events_max };
 
     let mut summed: Vec<(Sums, Vec<Segment>, Height)> = by_process
         .par_iter()
         .zip(&clocks)
         .map(|(chunks, clock)| {
-            let mut sums = sum(history, chunks, clock, &grid);
+            let mut sums = sum(history, rates, chunks, clock, &grid);
             let mut segments = std::mem::take(&mut sums.segments);
             level::sort(&mut segments);
             let peak = search.highest(&grid, &segments);
@@ -82,7 +83,8 @@ pub(crate) fn run<H: History>(
 
     let found =
         summed.into_par_iter().zip(&by_process).zip(&clocks).map(|(((sums, _, own), chunks), clock)| {
-            let at = |ns| held_at(history, chunks, clock, ns, &sums.stacks);
+            let of_process = held::Chunks { history, rates, chunks, clock };
+            let at = |ns| of_process.held_at(ns, &sums);
             let held_at_common = (own.ns != peak.ns).then(|| at(peak.ns));
             FoundProcess { held: at(own.ns), held_at_common, peak: own, span: span(chunks, clock), sums }
         });
@@ -111,13 +113,16 @@ fn together<H: History>(
 }
 
 /// Sums the chunks of a process.
-fn sum<H: History>(history: &H, chunks: &Chunks, clock: &Clock, grid: &Grid) -> Sums {
+fn sum<H: History>(history: &H, rates: &Rates<'_, H>, chunks: &Chunks, clock: &Clock, grid: &Grid) -> Sums {
     chunks
         .par_iter()
         .with_min_len(16)
         .fold(<(H::Scratch, Sums)>::default, |(mut scratch, mut sums), (number, chunk)| {
             match history.events(*number, &mut scratch) {
-                Ok(events) => sums.add_chunk((*number, chunk), clock, grid, events),
+                Ok(events) => {
+                    let mean_of = |rate| rates.mean(chunk.process, rate);
+                    sums.add_chunk((*number, chunk), clock, grid, &mean_of, events);
+                }
                 Err(why) => sums.problems.push(why),
             }
             (scratch, sums)

@@ -7,11 +7,12 @@
 //!
 //! `best` rises as steps are looked at, so that most candidates fall away unopened.
 
-use heapscribe_wire::record::{Event, Events};
 use rayon::prelude::*;
 
+use crate::change::{Change, Scale};
 use crate::input::{ChunkFacts, Clock, History};
 use crate::level::{self, Step};
+use crate::rates::Rates;
 use crate::segment::{Cutter, Grid, Segment};
 
 /// Steps of a finer grid.
@@ -42,6 +43,7 @@ impl Height {
 /// What the search needs of the recording.
 pub(crate) struct Search<'a, H> {
     pub(crate) history: &'a H,
+    pub(crate) rates: &'a Rates<'a, H>,
     pub(crate) chunks: &'a [ChunkFacts],
     /// Clocks of the processes.
     pub(crate) clocks: &'a [Clock],
@@ -106,7 +108,7 @@ impl<H: History> Search<'_, H> {
     /// Orders the events of a step and adds them one instant after the other.
     fn in_order(&self, step: &Step, range: (u64, u64), chunks: &[u32], mut best: Height) -> Height {
         let mut changes: Vec<(u64, i64)> = Vec::with_capacity(step.events as usize);
-        self.each_event(range, chunks, |_, ns, _, event| changes.push((ns, net_bytes(event))));
+        self.each_event(range, chunks, |_, ns, went_and_came| changes.push((ns, net_bytes(went_and_came))));
         changes.sort_unstable_by_key(|(ns, _)| *ns);
         let mut bytes = step.before_bytes;
         for instant in changes.chunk_by(|a, b| a.0 == b.0) {
@@ -123,18 +125,13 @@ impl<H: History> Search<'_, H> {
             let chunk = &self.chunks[number as usize];
             let clock = &self.clocks[chunk.process];
             let mut cutter = Cutter::new((number as usize, chunk), clock, grid, &mut segments);
-            self.each_event((grid.begin_ns, grid.end_ns), &[number], |ticks, _, _, event| {
+            self.each_event((grid.begin_ns, grid.end_ns), &[number], |ticks, _, (went, came)| {
                 cutter.at(ticks);
-                match *event {
-                    Event::Alloc { size_bytes, .. } | Event::UnknownRealloc { size_bytes, .. } => {
-                        cutter.came(size_bytes);
-                    }
-                    Event::Free { block, .. } => cutter.went(block.size_bytes),
-                    Event::Realloc { old, size_bytes, .. } => {
-                        cutter.went(old.size_bytes);
-                        cutter.came(size_bytes);
-                    }
-                    _ => {}
+                if let Some(went) = went {
+                    cutter.went(went.share);
+                }
+                if let Some(came) = came {
+                    cutter.came(came.share);
                 }
             });
             cutter.close();
@@ -143,12 +140,12 @@ impl<H: History> Search<'_, H> {
         chunks.par_iter().flat_map_iter(of_chunk).collect()
     }
 
-    /// Visits the events of chunks within a range of time: ticks, ns, chunk, event.
+    /// Visits the events of chunks within a range of time: ticks, ns, and what went and came.
     fn each_event(
         &self,
         (begin_ns, end_ns): (u64, u64),
         chunks: &[u32],
-        mut visit: impl FnMut(u64, u64, usize, &Event),
+        mut visit: impl FnMut(u64, u64, Changes),
     ) {
         let mut scratch = H::Scratch::default();
         for &number in chunks {
@@ -156,37 +153,26 @@ impl<H: History> Search<'_, H> {
             let clock = &self.clocks[chunk.process];
             let (begin, end) = (clock.first_tick_at(begin_ns), clock.first_tick_at(end_ns));
             let Ok(events) = self.history.events(number as usize, &mut scratch) else { continue };
-            visit_range(events, chunk.begin_ticks, (begin, end), |ticks, event| {
-                visit(ticks, clock.ns(ticks), number as usize, event);
-            });
+            let (mut ticks, mut scale) = (chunk.begin_ticks, Scale::new(chunk.thread));
+            for item in events {
+                let Ok((dt, event)) = item else { break };
+                ticks = ticks.wrapping_add(dt);
+                if ticks >= end {
+                    break;
+                }
+                if !scale.follow(&event, |rate| self.rates.mean(chunk.process, rate)) && ticks >= begin {
+                    visit(ticks, clock.ns(ticks), scale.changes(&event, ticks));
+                }
+            }
         }
     }
 }
 
-fn visit_range(
-    events: Events<'_>,
-    mut ticks: u64,
-    (begin, end): (u64, u64),
-    mut visit: impl FnMut(u64, &Event),
-) {
-    for item in events {
-        let Ok((dt, event)) = item else { return };
-        ticks = ticks.wrapping_add(dt);
-        if ticks >= end {
-            return;
-        }
-        if ticks >= begin {
-            visit(ticks, &event);
-        }
-    }
-}
+/// The block that went and the block that came.
+type Changes = (Option<Change>, Option<Change>);
 
 /// How much higher the heap is after an event.
-fn net_bytes(event: &Event) -> i64 {
-    match *event {
-        Event::Alloc { size_bytes, .. } | Event::UnknownRealloc { size_bytes, .. } => size_bytes as i64,
-        Event::Free { block, .. } => (block.size_bytes as i64).wrapping_neg(),
-        Event::Realloc { old, size_bytes, .. } => (size_bytes as i64).wrapping_sub(old.size_bytes as i64),
-        Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } | Event::Lost { .. } => 0,
-    }
+fn net_bytes((went, came): Changes) -> i64 {
+    let bytes = |change: Option<Change>| change.map_or(0, |change| change.share.bytes as i64);
+    bytes(came).wrapping_sub(bytes(went))
 }

@@ -6,6 +6,7 @@
 //! bound beats the best known level are decoded again (see `peak`).
 
 use crate::input::{ChunkFacts, Clock};
+use crate::weight::Share;
 
 /// Equal steps over a range of time, ns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +46,7 @@ pub(crate) struct Segment {
     pub(crate) chunk: u32,
     pub(crate) step: u32,
     pub(crate) events: u32,
-    pub(crate) allocations: u32,
+    pub(crate) allocations: u64,
     pub(crate) allocated_bytes: u64,
     /// Bytes that came less bytes that went.
     pub(crate) net_bytes: i64,
@@ -105,10 +106,10 @@ impl<'a> Cutter<'a> {
 
     /// A block came.
     #[inline(always)]
-    pub(crate) fn came(&mut self, bytes: u64) {
-        self.open.allocations += 1;
-        self.open.allocated_bytes = self.open.allocated_bytes.wrapping_add(bytes);
-        self.open.net_bytes = self.open.net_bytes.wrapping_add(bytes as i64);
+    pub(crate) fn came(&mut self, share: Share) {
+        self.open.allocations += share.blocks;
+        self.open.allocated_bytes = self.open.allocated_bytes.wrapping_add(share.bytes);
+        self.open.net_bytes = self.open.net_bytes.wrapping_add(share.bytes as i64);
         if self.open.net_bytes > self.open.rise_bytes {
             self.open.rise_bytes = self.open.net_bytes;
             self.rise_ticks = self.ticks;
@@ -117,8 +118,8 @@ impl<'a> Cutter<'a> {
 
     /// A block went.
     #[inline(always)]
-    pub(crate) fn went(&mut self, bytes: u64) {
-        self.open.net_bytes = self.open.net_bytes.wrapping_sub(bytes as i64);
+    pub(crate) fn went(&mut self, share: Share) {
+        self.open.net_bytes = self.open.net_bytes.wrapping_sub(share.bytes as i64);
     }
 
     #[cold]

@@ -1,16 +1,21 @@
 //! The first pass: what each stack, thread and process did. A chunk is summed alone - a free event says
 //! what it frees - so chunks go through in any order on any core and only the sums meet.
+//!
+//! Every sum is over what blocks stand for: themselves where every block was recorded, more where they
+//! were sampled (`weight`).
 
 use std::collections::BTreeMap;
 
 use heapscribe_wire::head::DROP_COUNTERS;
-use heapscribe_wire::ids::StackId;
-use heapscribe_wire::record::{Block, Call, Event, Events};
+use heapscribe_wire::ids::{RateId, StackId};
+use heapscribe_wire::record::{BadEvent, Block, Call, Event, Events};
 
+use crate::change::Scale;
 use crate::histogram::Histogram;
 use crate::input::{ChunkFacts, Clock};
 use crate::segment::{Cutter, Grid, Segment};
 use crate::table::Table;
+use crate::weight::{Lives, Samples, Share};
 
 /// What the calls from one stack did.
 #[derive(Clone, Copy, Debug)]
@@ -69,22 +74,22 @@ impl Row {
     }
 
     #[inline(always)]
-    fn came(&mut self, bytes: u64) {
-        self.allocations += 1;
-        self.allocated_bytes = self.allocated_bytes.wrapping_add(bytes);
-        self.size_min = self.size_min.min(bytes);
-        self.size_max = self.size_max.max(bytes);
+    fn came(&mut self, size_bytes: u64, share: Share) {
+        self.allocations += share.blocks;
+        self.allocated_bytes = self.allocated_bytes.wrapping_add(share.bytes);
+        self.size_min = self.size_min.min(size_bytes);
+        self.size_max = self.size_max.max(size_bytes);
     }
 
     #[inline(always)]
-    fn went(&mut self, block: &Block, temporary: bool) {
-        self.frees += 1;
-        self.freed_bytes = self.freed_bytes.wrapping_add(block.size_bytes);
-        self.by_others += u64::from(block.birth_thread.is_some());
-        self.temporary += u64::from(temporary);
-        self.temporary_bytes =
-            self.temporary_bytes.wrapping_add(if temporary { block.size_bytes } else { 0 });
-        self.age_sum = self.age_sum.wrapping_add(u128::from(block.age_ticks));
+    fn went(&mut self, block: &Block, share: Share, temporary: bool) {
+        self.frees += share.blocks;
+        self.freed_bytes = self.freed_bytes.wrapping_add(share.bytes);
+        self.by_others += if block.birth_thread.is_some() { share.blocks } else { 0 };
+        self.temporary += if temporary { share.blocks } else { 0 };
+        self.temporary_bytes = self.temporary_bytes.wrapping_add(if temporary { share.bytes } else { 0 });
+        let ages = u128::from(block.age_ticks).wrapping_mul(u128::from(share.blocks));
+        self.age_sum = self.age_sum.wrapping_add(ages);
         self.age_min = self.age_min.min(block.age_ticks);
         self.age_max = self.age_max.max(block.age_ticks);
     }
@@ -130,11 +135,11 @@ impl ThreadSums {
         self.temporary_bytes = self.temporary_bytes.wrapping_add(other.temporary_bytes);
     }
 
-    fn count_resize(&mut self, old_bytes: u64, new_bytes: u64) {
+    fn count_resize(&mut self, old_bytes: u64, new_bytes: u64, calls: u64) {
         match new_bytes.cmp(&old_bytes) {
-            std::cmp::Ordering::Greater => self.grown += 1,
-            std::cmp::Ordering::Less => self.shrunk += 1,
-            std::cmp::Ordering::Equal => self.same += 1,
+            std::cmp::Ordering::Greater => self.grown += calls,
+            std::cmp::Ordering::Less => self.shrunk += calls,
+            std::cmp::Ordering::Equal => self.same += calls,
         }
     }
 }
@@ -143,6 +148,9 @@ impl ThreadSums {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sums {
     pub(crate) stacks: Table<Row>,
+    pub(crate) sampled: Samples<Lives>,
+    /// Which rates occur, a bit for each.
+    pub(crate) rates: u8,
     pub(crate) threads: BTreeMap<u32, ThreadSums>,
     pub(crate) sizes: Histogram,
     pub(crate) lifetimes: Histogram,
@@ -158,6 +166,8 @@ impl Sums {
             std::mem::swap(&mut self, &mut other);
         }
         self.stacks.merge(other.stacks, Row::merge);
+        self.sampled.merge(other.sampled, Lives::merge);
+        self.rates |= other.rates;
         for (thread, sums) in &other.threads {
             self.threads.entry(*thread).or_default().merge(sums);
         }
@@ -171,38 +181,33 @@ impl Sums {
         self
     }
 
-    /// Sums a chunk.
+    /// Sums a chunk; `mean_of` says the mean bytes of a rate.
     pub(crate) fn add_chunk(
         &mut self,
         (number, chunk): (usize, &ChunkFacts),
         clock: &Clock,
         grid: &Grid,
+        mean_of: &dyn Fn(RateId) -> u64,
         events: Events<'_>,
     ) {
-        let mut pass = Pass {
+        let pass = Pass {
             stacks: &mut self.stacks,
+            sampled: &mut self.sampled,
+            rates: &mut self.rates,
             sizes: &mut self.sizes,
             lifetimes: &mut self.lifetimes,
+            lost: &mut self.lost,
             cutter: Cutter::new((number, chunk), clock, grid, &mut self.segments),
             clock,
             thread: ThreadSums::default(),
+            scale: Scale::new(chunk.thread),
             ticks: chunk.begin_ticks,
             last_alloc: chunk.last_alloc_ticks,
         };
-        for item in events {
-            match item {
-                Ok((dt, Event::Lost { count, reason })) => {
-                    pass.ticks = pass.ticks.wrapping_add(dt);
-                    pass.thread.lost = pass.thread.lost.saturating_add(count);
-                    let at = usize::from(reason).min(DROP_COUNTERS - 1);
-                    self.lost[at] = self.lost[at].saturating_add(count);
-                }
-                Ok((dt, event)) => pass.take(dt, &event),
-                Err(bad) => self.problems.push(format!("chunk {number}: {bad}; the rest of it is left out")),
-            }
+        let (thread, bad) = pass.run(events, mean_of);
+        if let Some(bad) = bad {
+            self.problems.push(format!("chunk {number}: {bad}; the rest of it is left out"));
         }
-        pass.cutter.close();
-        let thread = pass.thread;
         self.threads.entry(chunk.thread).or_default().merge(&thread);
     }
 }
@@ -210,34 +215,106 @@ impl Sums {
 /// A chunk on its way through the sums.
 struct Pass<'a> {
     stacks: &'a mut Table<Row>,
+    sampled: &'a mut Samples<Lives>,
+    rates: &'a mut u8,
     sizes: &'a mut Histogram,
     lifetimes: &'a mut Histogram,
+    lost: &'a mut [u64; DROP_COUNTERS],
     cutter: Cutter<'a>,
     clock: &'a Clock,
     thread: ThreadSums,
+    scale: Scale,
     ticks: u64,
     last_alloc: u64,
 }
 
 impl Pass<'_> {
+    /// Takes all events, up to the first that is none or, without `RATES`, up to the first rate: what
+    /// follows is given back.
     #[inline(always)]
-    fn take(&mut self, dt: u64, event: &Event) {
+    fn all<'e, const RATES: bool>(
+        &mut self,
+        mut events: Events<'e>,
+        mean_of: &dyn Fn(RateId) -> u64,
+    ) -> Result<Option<Events<'e>>, BadEvent> {
+        loop {
+            let before = events.clone();
+            let Some(item) = events.next() else { return Ok(None) };
+            match item? {
+                (_, Event::Rate { rate }) if RATES => self.rate(rate, mean_of(rate)),
+                (_, Event::Rate { .. }) => return Ok(Some(before)),
+                (dt, Event::Lost { count, reason }) => {
+                    self.ticks = self.ticks.wrapping_add(dt);
+                    self.thread.lost = self.thread.lost.saturating_add(count);
+                    let at = usize::from(reason).min(DROP_COUNTERS - 1);
+                    self.lost[at] = self.lost[at].saturating_add(count);
+                }
+                (dt, event) => self.take::<RATES>(dt, &event),
+            }
+        }
+    }
+
+    /// A chunk with rates is rare, and its loop must not lie in the way of the others'.
+    #[cold]
+    #[inline(never)]
+    fn all_rated(
+        mut self,
+        events: Events<'_>,
+        mean_of: &dyn Fn(RateId) -> u64,
+    ) -> (ThreadSums, Option<BadEvent>) {
+        let outcome = self.all::<true>(events, mean_of);
+        self.cutter.close();
+        (self.thread, outcome.err())
+    }
+
+    #[inline(always)]
+    fn run(mut self, events: Events<'_>, mean_of: &dyn Fn(RateId) -> u64) -> (ThreadSums, Option<BadEvent>) {
+        match self.all::<false>(events, mean_of) {
+            Ok(Some(rest)) => self.all_rated(rest, mean_of),
+            outcome => {
+                self.cutter.close();
+                (self.thread, outcome.err())
+            }
+        }
+    }
+
+    /// A rate that is told again while it is in force says that the thread was given blocks that were not
+    /// sampled: the one that was told last is no longer its last.
+    #[inline(always)]
+    fn rate(&mut self, rate: RateId, mean_bytes: u64) {
+        if rate == self.scale.rate && rate != RateId::FULL {
+            self.last_alloc = 0;
+        }
+        *self.rates |= 1 << rate.0;
+        (self.scale.rate, self.scale.mean_bytes) = (rate, mean_bytes);
+    }
+
+    #[inline(always)]
+    fn take<const RATES: bool>(&mut self, dt: u64, event: &Event) {
         self.ticks = self.ticks.wrapping_add(dt);
         self.cutter.at(self.ticks);
         match *event {
             Event::Alloc { call, size_bytes, stack, .. } => {
-                self.thread.calls[call as usize] += 1;
-                self.came(stack, size_bytes);
+                let share = self.of_new::<RATES>(size_bytes);
+                self.thread.calls[call as usize] += share.blocks;
+                self.came(stack, size_bytes, share, self.is_sampled::<RATES>());
             }
             Event::Free { call, block } => {
-                self.thread.calls[call as usize] += 1;
-                self.went(&block);
+                let share = self.of_old::<RATES>(&block);
+                // Half of a realloc whose other block was not sampled: such calls are counted by the
+                // blocks that came.
+                let half = self.is_sampled::<RATES>() && matches!(call, Call::Realloc | Call::Reallocarray);
+                self.thread.calls[call as usize] += if half { 0 } else { share.blocks };
+                self.went(&block, share, self.is_sampled::<RATES>());
             }
             Event::Realloc { call, old, size_bytes, stack } => {
-                self.thread.calls[call as usize] += 1;
-                self.thread.count_resize(old.size_bytes, size_bytes);
-                self.went(&old);
-                self.came(stack, size_bytes);
+                let (share, new) = (self.of_old::<RATES>(&old), self.of_new::<RATES>(size_bytes));
+                self.thread.calls[call as usize] += new.blocks;
+                // Both blocks were sampled, each by itself.
+                let calls = share.blocks.saturating_mul(new.blocks);
+                self.thread.count_resize(old.size_bytes, size_bytes, calls);
+                self.went(&old, share, self.is_sampled::<RATES>());
+                self.came(stack, size_bytes, new, self.is_sampled::<RATES>());
             }
             Event::Failed { call, stack, .. } => {
                 self.thread.calls[call as usize] += 1;
@@ -251,37 +328,67 @@ impl Pass<'_> {
             Event::UnknownRealloc { call, size_bytes, stack } => {
                 self.thread.calls[call as usize] += 1;
                 self.thread.unknown += 1;
-                self.came(stack, size_bytes);
+                self.came(stack, size_bytes, Share::one(size_bytes), false);
             }
             Event::Rate { .. } | Event::Lost { .. } => {}
         }
     }
 
     #[inline(always)]
-    fn came(&mut self, stack: StackId, bytes: u64) {
+    fn is_sampled<const RATES: bool>(&self) -> bool {
+        RATES && self.scale.mean_bytes != 0
+    }
+
+    #[inline(always)]
+    fn of_new<const RATES: bool>(&self, size_bytes: u64) -> Share {
+        if RATES { self.scale.of_new(size_bytes, self.ticks) } else { Share::one(size_bytes) }
+    }
+
+    #[inline(always)]
+    fn of_old<const RATES: bool>(&self, block: &Block) -> Share {
+        if RATES { self.scale.of_old(block, self.ticks) } else { Share::one(block.size_bytes) }
+    }
+
+    #[inline(always)]
+    fn came(&mut self, stack: StackId, size_bytes: u64, share: Share, sampled: bool) {
         self.last_alloc = self.ticks;
-        self.thread.allocations += 1;
-        self.thread.allocated_bytes = self.thread.allocated_bytes.wrapping_add(bytes);
-        self.stacks.row(stack).came(bytes);
-        self.sizes.add(bytes, bytes);
-        self.cutter.came(bytes);
+        self.thread.allocations += share.blocks;
+        self.thread.allocated_bytes = self.thread.allocated_bytes.wrapping_add(share.bytes);
+        self.stacks.row(stack).came(size_bytes, share);
+        self.sizes.add(size_bytes, share);
+        self.cutter.came(share);
+        if sampled {
+            self.sampled.note(stack, size_bytes, share, |lives, block| lives.came.add(block));
+        }
     }
 
     /// A block is named by its thread and its ticks of birth, so these tell whether it is the last one
     /// that this thread was given.
     #[inline(always)]
-    fn went(&mut self, block: &Block) {
+    fn went(&mut self, block: &Block, share: Share, sampled: bool) {
         let born = self.ticks.wrapping_sub(block.age_ticks);
         let temporary = block.birth_thread.is_none() && self.last_alloc != 0 && born == self.last_alloc;
-        self.thread.frees += 1;
-        self.thread.freed_bytes = self.thread.freed_bytes.wrapping_add(block.size_bytes);
-        self.thread.others_freed += u64::from(block.birth_thread.is_some());
+        self.thread.frees += share.blocks;
+        self.thread.freed_bytes = self.thread.freed_bytes.wrapping_add(share.bytes);
+        self.thread.others_freed += if block.birth_thread.is_some() { share.blocks } else { 0 };
         if temporary {
-            self.thread.temporary += 1;
-            self.thread.temporary_bytes = self.thread.temporary_bytes.wrapping_add(block.size_bytes);
+            self.thread.temporary += share.blocks;
+            self.thread.temporary_bytes = self.thread.temporary_bytes.wrapping_add(share.bytes);
         }
-        self.stacks.row(block.stack).went(block, temporary);
-        self.lifetimes.add(self.clock.span_ns(block.age_ticks), block.size_bytes);
-        self.cutter.went(block.size_bytes);
+        self.stacks.row(block.stack).went(block, share, temporary);
+        self.lifetimes.add(self.clock.span_ns(block.age_ticks), share);
+        self.cutter.went(share);
+        if sampled {
+            self.went_sampled(block, share, temporary);
+        }
+    }
+
+    #[cold]
+    fn went_sampled(&mut self, block: &Block, share: Share, temporary: bool) {
+        let (stack, size_bytes) = (block.stack, block.size_bytes);
+        self.sampled.note(stack, size_bytes, share, |lives, block| lives.went.add(block));
+        if temporary {
+            self.sampled.note(stack, size_bytes, share, |lives, block| lives.temporary.add(block));
+        }
     }
 }

@@ -26,7 +26,7 @@ fn heap(found: &Found, steps: &mut [answer::Step]) {
             most = most.max(part.certain().0).max(part.after_bytes);
             level = part.after_bytes;
             for segment in &found.segments[part.segments.clone()] {
-                step.allocations += u64::from(segment.allocations);
+                step.allocations += segment.allocations;
                 step.allocated_bytes = step.allocated_bytes.wrapping_add(segment.allocated_bytes);
             }
         }
