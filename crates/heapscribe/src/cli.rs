@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
 
 use crate::exit;
 
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Dump(DumpArgs),
     Flame(FlameArgs),
     Collect(CollectArgs),
+    Ctl(CtlArgs),
 }
 
 /// Run a program and write a trace of its heap
@@ -46,6 +48,7 @@ Examples:
   heapscribe record -- ./server --port 80
   heapscribe record -o run.hst --quiet -- make -j8
   heapscribe record --when-full drop -- ./control-loop     never make the program wait
+  heapscribe record --sample 512KiB -- ./server            cheap: one block in so many bytes
 ")]
 pub(crate) struct RecordArgs {
     /// Where to write the trace [default: heapscribe.<program>.<pid>.hst in the working directory]
@@ -73,6 +76,18 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = parse_bytes)]
     pub(crate) spill_limit: u64,
 
+    /// Record samples instead of every block: one hit in SIZE bytes on average, for example 512KiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_mean)]
+    pub(crate) sample: Option<u64>,
+
+    /// Makes the same samples each time; other numbers, others
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) sample_seed: Option<u64>,
+
+    /// Begin with every block, or with nothing until `heapscribe ctl PID start`
+    #[arg(long, value_enum, default_value_t = StartMode::Full, conflicts_with = "sample")]
+    pub(crate) mode: StartMode,
+
     /// Do not wait for processes that CMD started and that outlive it
     #[arg(long)]
     pub(crate) no_wait: bool,
@@ -84,6 +99,13 @@ pub(crate) struct RecordArgs {
     /// The program to run, and its arguments
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+/// What is recorded at first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum StartMode {
+    Full,
+    Off,
 }
 
 /// What the program does when the log is full.
@@ -192,6 +214,42 @@ pub(crate) struct CollectArgs {
     pub(crate) output: PathBuf,
 }
 
+/// Tell a running process what to record
+#[derive(Clone, Debug, Args)]
+#[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
+Examples:
+  heapscribe ctl 4711 mode sampled:64KiB     sample from now on
+  heapscribe ctl 4711 stop                   record nothing new, follow known blocks to their end
+  heapscribe ctl 4711 start                  as `record` began, or every block if that was nothing
+")]
+pub(crate) struct CtlArgs {
+    /// The process
+    #[arg(value_name = "PID")]
+    pub(crate) pid: u32,
+
+    /// Where the shared files lie, if `record` was told so
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) session_dir: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) verb: CtlVerb,
+}
+
+/// What a process is told.
+#[derive(Clone, Copy, Debug, Subcommand)]
+pub(crate) enum CtlVerb {
+    /// What to record from now on
+    Mode {
+        /// full, off, sampled (at 512KiB) or sampled:SIZE
+        #[arg(value_name = "MODE", value_parser = parse_mode)]
+        mode: Mode,
+    },
+    /// Record as `record` began, or every block if that was nothing
+    Start,
+    /// Record nothing new
+    Stop,
+}
+
 /// Where names and lines of code come from.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SymbolArgs {
@@ -207,9 +265,12 @@ Lines:
   process  P and its number, in order of start
   thread   T and its number in the process
   sign     + allocated   - freed   ~ reallocated   ! refused   ? block not known   x events lost
-  size     bytes; old>new for ~; how many for x
+           % sampling rate of the blocks that follow in this thread's turn
+  size     bytes; old>new for ~; how many for x; mean bytes between samples for %, - for
+           every block
   age      ns since the block was born, for - and ~
-  stack    S and the number of its innermost frame; old>new for ~
+  stack    S and the number of its innermost frame; old>new for ~; R and its
+           number for %
   Definitions start with #: processes, files of code, threads, stacks, memory samples, ends.
 
 Order:
@@ -241,6 +302,28 @@ fn parse_bytes(text: &str) -> Result<u64, String> {
     Ok((part * scale as f64) as u64)
 }
 
+/// Bytes between two samples.
+fn parse_mean(text: &str) -> Result<u64, String> {
+    match parse_bytes(text)? {
+        0 => Err("samples must lie some bytes apart; without --sample every block is recorded".to_owned()),
+        mean if mean > MEAN_BYTES_MAX => Err(format!("`{text}` is too far apart, 1TiB is the most")),
+        mean => Ok(mean),
+    }
+}
+
+/// The mean that `sampled` alone stands for.
+const MEAN_BYTES: u64 = 512 << 10;
+
+fn parse_mode(text: &str) -> Result<Mode, String> {
+    match text.split_once(':') {
+        None if text == "full" => Ok(Mode::Full),
+        None if text == "off" => Ok(Mode::Off),
+        None if text == "sampled" => Ok(Mode::Sampled { mean_bytes: MEAN_BYTES }),
+        Some(("sampled", size)) => Ok(Mode::Sampled { mean_bytes: parse_mean(size)? }),
+        _ => Err("write full, off, sampled or sampled:SIZE, for example sampled:64KiB".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -260,6 +343,23 @@ mod tests {
         }
         for text in ["", "GiB", "1XB", "99999999999TiB", "1.2.3"] {
             assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn modes_are_words() {
+        let sampled = |mean_bytes| Ok(Mode::Sampled { mean_bytes });
+        for (text, mode) in [
+            ("full", Ok(Mode::Full)),
+            ("off", Ok(Mode::Off)),
+            ("sampled", sampled(512 << 10)),
+            ("sampled:1k", sampled(1024)),
+            ("sampled:1TiB", sampled(1 << 40)),
+        ] {
+            assert_eq!(parse_mode(text), mode);
+        }
+        for text in ["", "on", "sampled:", "sampled:0", "sampled:2TiB", "full:1", "sampled:1XB"] {
+            assert!(parse_mode(text).is_err(), "{text}");
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod cli;
 mod commands;
+mod control;
 mod drain;
 mod dump;
 mod exit;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Dump(args) => commands::dump::run(args),
         Command::Flame(args) => commands::flame::run(args),
         Command::Collect(args) => commands::collect::run(args),
+        Command::Ctl(args) => commands::ctl::run(args),
     };
     match outcome {
         Ok(code) => code,

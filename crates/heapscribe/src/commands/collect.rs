@@ -5,8 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use heapscribe_trace::model::SessionInfo;
+use heapscribe_wire::mode::Mode;
 
 use crate::cli::CollectArgs;
+use crate::control;
 use crate::drain::{self, Drain};
 use crate::message::{self, Problem};
 use crate::text::recorded;
@@ -18,13 +20,14 @@ pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
         let what = format!("no sessions in {}", args.dir.display());
         return Err(Problem::new(what, "it may have been collected before").into());
     }
+    let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
     let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..SessionInfo::default() };
     let mut drain =
         Drain::new(&args.dir, &args.output, heapscribe_trace::native::write::DEFAULT_LEVEL, &info)?;
     drain.pass();
     let living = drain.living();
     let (summary, failure) = drain.finish(None);
-    message::block(&recorded::summary(&summary, &args.output, failure.is_some()));
+    message::block(&recorded::summary(&summary, &args.output, failure.is_some(), is_full));
     if living > 0 {
         message::note(&format!("{living} of the processes still run; their sessions stay"));
     } else {

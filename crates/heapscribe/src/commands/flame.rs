@@ -14,6 +14,7 @@ use crate::cli::{FlameArgs, FlameOf};
 use crate::frames::{NamedStacks, lossy};
 use crate::message::Problem;
 use crate::symbols::Resolver;
+use crate::text::tables;
 use crate::trace_file;
 
 /// What the file's ending asks for.
@@ -77,14 +78,15 @@ fn width(of: FlameOf, stack: &Stack) -> u64 {
     }
 }
 
-const fn title(of: FlameOf) -> &'static str {
-    match of {
+fn title(answer: &Answer, of: FlameOf) -> String {
+    let title = match of {
         FlameOf::Peak => "Bytes held at the peak of the heap",
         FlameOf::Leaked => "Bytes never freed",
         FlameOf::Allocated => "Bytes allocated",
         FlameOf::Count => "Number of allocations",
         FlameOf::Temporary => "Blocks freed before the next allocation",
-    }
+    };
+    tables::estimated(answer, title)
 }
 
 const fn unit(of: FlameOf) -> &'static str {
@@ -119,7 +121,7 @@ fn path(node: NodeId, names: &NamedStacks<'_>) -> String {
 
 fn svg(answer: &Answer, of: FlameOf, lines: &[String]) -> Result<Vec<u8>> {
     let mut options = flamegraph::Options::default();
-    options.title = title(of).to_owned();
+    options.title = title(answer, of);
     options.subtitle = Some(command(answer));
     options.count_name = unit(of).to_owned();
     options.name_type = "Function:".to_owned();
@@ -139,7 +141,7 @@ fn command(answer: &Answer) -> String {
 /// The picture within a page: nothing is fetched from anywhere.
 fn html(answer: &Answer, of: FlameOf, svg: &[u8]) -> Result<Vec<u8>> {
     let start = svg.windows(4).position(|w| w == b"<svg").context("cannot draw the flame graph")?;
-    let title = escape(&format!("{} - {}", title(of), command(answer)));
+    let title = escape(&format!("{} - {}", title(answer, of), command(answer)));
     let mut page = Vec::with_capacity(svg.len() + 512);
     write!(
         page,

@@ -1,6 +1,7 @@
 //! What the program can do: a file for each command, each with one `run`.
 
 pub(crate) mod collect;
+pub(crate) mod ctl;
 pub(crate) mod dump;
 pub(crate) mod flame;
 mod partial;

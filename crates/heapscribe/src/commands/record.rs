@@ -45,7 +45,8 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
     let living = drain.living();
     let (summary, failure) = drain.finish(status.map(exit_status));
     tell(args, &trace, &summary, failure.is_some());
-    if !summary.pids_with_calls.contains(&child.id()) {
+    // Of a program that is sampled or not recorded at first there need not be any call.
+    if mode(args) == Mode::Full && !summary.pids_with_calls.contains(&child.id()) {
         diagnose::unseen(&args.command[0], child.id());
     }
     if living > 0 {
@@ -70,8 +71,17 @@ fn plan(args: &RecordArgs) -> Plan {
         log_chunks: args.log_chunks,
         spill_limit_bytes: args.spill_limit,
         verify_every: verify_every(),
-        mode: Mode::Full,
-        seed: 0,
+        mode: mode(args),
+        seed: args.sample_seed.unwrap_or(0),
+    }
+}
+
+/// What is recorded at first.
+fn mode(args: &RecordArgs) -> Mode {
+    match (args.sample, args.mode) {
+        (Some(mean_bytes), _) => Mode::Sampled { mean_bytes },
+        (None, cli::StartMode::Full) => Mode::Full,
+        (None, cli::StartMode::Off) => Mode::Off,
     }
 }
 
@@ -174,6 +184,6 @@ fn exit_code(status: ExitStatus) -> ExitCode {
 
 fn tell(args: &RecordArgs, trace: &std::path::Path, summary: &Summary, is_cut: bool) {
     if !args.quiet {
-        message::block(&recorded::summary(summary, trace, is_cut));
+        message::block(&recorded::summary(summary, trace, is_cut, mode(args) == Mode::Full));
     }
 }

@@ -19,7 +19,9 @@ use std::time::Duration;
 use anyhow::Result;
 use heapscribe_trace::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
 
-pub(crate) use base::{Base, check_owner, clock_kind, has_sessions, monotonic_ns, remove_base};
+pub(crate) use base::{
+    Base, check_owner, clock_kind, has_sessions, monotonic_ns, remove_base, session_path, sessions,
+};
 pub(crate) use liveness::{Alive, own_namespace};
 use session::Session;
 use sink::Sink;

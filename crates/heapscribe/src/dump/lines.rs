@@ -8,12 +8,13 @@ use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{Block, Call, Event};
 
-use super::{Moment, Printer};
+use super::{Moment, Printer, Rates};
 use crate::frames::lossy;
 
 /// Writes lines.
 pub(crate) struct Lines<W> {
     pub(crate) out: W,
+    pub(crate) rates: Rates,
 }
 
 impl<W: Write> Printer for Lines<W> {
@@ -37,6 +38,7 @@ impl<W: Write> Printer for Lines<W> {
     }
 
     fn definition(&mut self, process: u32, node: StackId, definition: &Definition<'_>) -> io::Result<()> {
+        self.rates.note(process, definition);
         write!(self.out, "# P{process} ")?;
         match definition {
             Definition::Node(n) => {
@@ -93,7 +95,10 @@ impl<W: Write> Printer for Lines<W> {
             Event::UnknownRealloc { call, size_bytes, stack } => {
                 write!(self.out, "? ->{size_bytes} - ->S{} {}", stack.0, call.name())?;
             }
-            Event::Rate { rate } => write!(self.out, "% - - R{}", rate.0)?,
+            Event::Rate { rate } => match self.rates.mean_bytes(m.process, *rate) {
+                Some(mean_bytes) => write!(self.out, "% {mean_bytes} - R{}", rate.0)?,
+                None => write!(self.out, "% - - R{}", rate.0)?,
+            },
             Event::Lost { count, reason } => write!(self.out, "x {count} - - {}", reason_name(*reason))?,
         }
         writeln!(self.out)

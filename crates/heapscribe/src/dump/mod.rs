@@ -4,11 +4,12 @@
 pub(crate) mod lines;
 pub(crate) mod objects;
 
+use std::collections::BTreeMap;
 use std::io;
 
 use heapscribe_trace::{MemorySample, Process, SessionEnd, SessionInfo};
 use heapscribe_wire::defs::Definition;
-use heapscribe_wire::ids::StackId;
+use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::Event;
 
 /// An event, with whose it is and when, in ns since the trace's start.
@@ -20,6 +21,23 @@ pub(crate) struct Moment<'a> {
     pub(crate) event: &'a Event,
     /// Age of the block that went, for events that have one.
     pub(crate) age_ns: u64,
+}
+
+/// The sampling rates that processes defined.
+#[derive(Debug, Default)]
+pub(crate) struct Rates(BTreeMap<(u32, RateId), u64>);
+
+impl Rates {
+    fn note(&mut self, process: u32, definition: &Definition<'_>) {
+        if let Definition::Rate { id, mean_bytes } = definition {
+            self.0.insert((process, *id), *mean_bytes);
+        }
+    }
+
+    /// Mean bytes of a rate; none for every block.
+    fn mean_bytes(&self, process: u32, rate: RateId) -> Option<u64> {
+        self.0.get(&(process, rate)).copied()
+    }
 }
 
 /// Takes the things of a trace, one at a time, and writes them.

@@ -11,12 +11,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::lines::{hex, how_ended, reason_name};
-use super::{Moment, Printer};
+use super::{Moment, Printer, Rates};
 use crate::frames::lossy;
 
 /// Writes objects.
 pub(crate) struct Objects<W> {
     pub(crate) out: W,
+    pub(crate) rates: Rates,
 }
 
 impl<W: Write> Objects<W> {
@@ -45,6 +46,7 @@ impl<W: Write> Printer for Objects<W> {
     }
 
     fn definition(&mut self, process: u32, node: StackId, definition: &Definition<'_>) -> io::Result<()> {
+        self.rates.note(process, definition);
         self.line(&match definition {
             Definition::Node(n) => json!({
                 "type": "stack", "process": process, "stack": node.0, "pc": format!("{:#x}", n.pc.0),
@@ -71,7 +73,7 @@ impl<W: Write> Printer for Objects<W> {
 
     fn event(&mut self, m: &Moment<'_>) -> io::Result<()> {
         let (time, process, thread) = (m.time_ns, m.process, m.thread);
-        serde_json::to_writer(&mut self.out, &Line { time, process, thread, what: what(m) })?;
+        serde_json::to_writer(&mut self.out, &Line { time, process, thread, what: what(m, &self.rates) })?;
         self.out.write_all(b"\n")
     }
 
@@ -124,7 +126,7 @@ enum What {
     Failed { call: &'static str, size: u64, stack: u32 },
     UnknownFree { call: &'static str },
     UnknownRealloc { call: &'static str, size: u64, stack: u32 },
-    Rate { rate: u8 },
+    Rate { rate: u8, mean_bytes: Option<u64> },
     Lost { count: u64, reason: String },
 }
 
@@ -135,7 +137,7 @@ struct Old {
     stack: u32,
 }
 
-fn what(m: &Moment<'_>) -> What {
+fn what(m: &Moment<'_>, rates: &Rates) -> What {
     let age = m.age_ns;
     match *m.event {
         Event::Alloc { call, size_bytes: size, stack, align_log2 } => {
@@ -157,7 +159,7 @@ fn what(m: &Moment<'_>) -> What {
         Event::UnknownRealloc { call, size_bytes: size, stack } => {
             What::UnknownRealloc { call: call.name(), size, stack: stack.0 }
         }
-        Event::Rate { rate } => What::Rate { rate: rate.0 },
+        Event::Rate { rate } => What::Rate { rate: rate.0, mean_bytes: rates.mean_bytes(m.process, rate) },
         Event::Lost { count, reason } => What::Lost { count, reason: reason_name(reason) },
     }
 }

@@ -2,3 +2,4 @@
 
 pub(crate) mod parts;
 pub(crate) mod report;
+pub(crate) mod sampling;

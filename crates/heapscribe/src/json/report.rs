@@ -6,6 +6,7 @@ use heapscribe_analyze::answer::{Answer, Ended, Exit, Process, Stack};
 use serde::Serialize;
 
 use super::parts::{BlocksJson, CountJson, DroppedJson, FrameJson, PeakJson, TotalsJson};
+use super::sampling::{SamplingJson, StackSamplingJson};
 use crate::frames::{NamedStacks, lossy};
 
 /// Changes when a key changes its name or meaning.
@@ -22,6 +23,8 @@ pub(crate) struct Report<'a> {
     duration_ns: u64,
     exit: Option<ExitJson>,
     complete: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampling: Option<SamplingJson>,
     #[serde(flatten)]
     totals: TotalsJson,
     rates: Rates,
@@ -68,13 +71,14 @@ struct UnnamedJson {
 
 /// The stacks with their frames, made one at a time: written out they are many times what they are here.
 struct Stacks<'a> {
+    answer: &'a Answer,
     stacks: &'a [&'a Stack],
     names: &'a NamedStacks<'a>,
 }
 
 impl Serialize for Stacks<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.stacks.iter().map(|s| stack(s, self.names)))
+        serializer.collect_seq(self.stacks.iter().map(|s| stack(self.answer, s, self.names)))
     }
 }
 
@@ -92,6 +96,8 @@ struct StackJson {
     failed: u64,
     lifetime_ns: Range<f64>,
     size: Range<()>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sampling: Option<StackSamplingJson>,
 }
 
 #[derive(Serialize)]
@@ -172,7 +178,7 @@ pub(crate) fn chosen(answer: &Answer, top: Option<usize>) -> Vec<&Stack> {
 
 impl<'a> Report<'a> {
     /// The answer with these of its stacks.
-    pub(crate) fn new(a: &Answer, stacks: &'a [&'a Stack], names: &'a NamedStacks<'a>) -> Self {
+    pub(crate) fn new(a: &'a Answer, stacks: &'a [&'a Stack], names: &'a NamedStacks<'a>) -> Self {
         Report {
             format: FORMAT,
             recorded_by: a.version.clone(),
@@ -182,6 +188,7 @@ impl<'a> Report<'a> {
             duration_ns: a.duration_ns,
             exit: a.exit.map(exit),
             complete: a.complete,
+            sampling: a.sampling.as_ref().map(Into::into),
             totals: (&a.totals).into(),
             rates: rates(a),
             peak: (&a.peak).into(),
@@ -189,7 +196,7 @@ impl<'a> Report<'a> {
             temporary: a.temporary.into(),
             dropped: DroppedJson::new(&a.dropped, a.totals.lost_events),
             unresolved: unresolved(a, names),
-            stacks: Stacks { stacks, names },
+            stacks: Stacks { answer: a, stacks, names },
             processes: a.processes.iter().map(process).collect(),
             threads: threads(a),
             histogram: histogram(a),
@@ -230,7 +237,9 @@ fn unresolved(a: &Answer, names: &NamedStacks<'_>) -> Unresolved {
     }
 }
 
-fn stack(s: &Stack, names: &NamedStacks<'_>) -> StackJson {
+fn stack(a: &Answer, s: &Stack, names: &NamedStacks<'_>) -> StackJson {
+    let at = a.stacks.binary_search_by_key(&s.node, |stack| stack.node).ok();
+    let estimates = a.sampling.as_ref().zip(at).and_then(|(sampling, at)| sampling.stacks.get(at));
     StackJson {
         id: s.node.0,
         frames: names.frames(s.node).into_iter().map(FrameJson::from).collect(),
@@ -244,6 +253,7 @@ fn stack(s: &Stack, names: &NamedStacks<'_>) -> StackJson {
         failed: s.failed,
         lifetime_ns: Range { min: s.lifetime.min_ns, mean: s.lifetime.mean_ns, max: s.lifetime.max_ns },
         size: Range { min: s.size_min_bytes, mean: (), max: s.size_max_bytes },
+        sampling: estimates.map(Into::into),
     }
 }
 

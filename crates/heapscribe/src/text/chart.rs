@@ -2,9 +2,9 @@
 
 use std::io;
 
-use heapscribe_analyze::answer::Timeline;
+use heapscribe_analyze::answer::{Answer, Timeline};
 
-use super::{Out, number};
+use super::{Out, number, tables};
 
 const COLUMNS: usize = 66;
 const ROWS: usize = 10;
@@ -17,13 +17,14 @@ struct Column {
 }
 
 /// Draws the chart; nothing when there is no time to show.
-pub(crate) fn draw(out: Out<'_>, timeline: &Timeline) -> io::Result<()> {
+pub(crate) fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
+    let timeline = &answer.timeline;
     let columns = columns(timeline);
     let top = columns.iter().map(|c| c.heap.max(c.rss)).max().unwrap_or(0);
     if top == 0 {
         return Ok(());
     }
-    super::heading(out, "Heap (#) and resident memory (o) over time")?;
+    super::heading(out, &tables::estimated(answer, "Heap (#) and resident memory (o) over time"))?;
     for row in (0..ROWS).rev() {
         let label = if row + 1 == ROWS { number::short_bytes(top) } else { String::new() };
         let line: String = columns.iter().map(|c| cell(c, row, top)).collect();
@@ -73,7 +74,7 @@ mod tests {
         let step = |i: u64| Step { heap_max_bytes: i << 10, rss_bytes: 200 << 10, ..Step::default() };
         let timeline = Timeline { step_ns: 1_000_000, steps: (0..132).map(step).collect() };
         let mut out = Vec::new();
-        draw(&mut out, &timeline).unwrap();
+        draw(&mut out, &Answer { timeline, ..Answer::default() }).unwrap();
         let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         insta::assert_snapshot!(text);
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn no_time_no_chart() {
         let mut out = Vec::new();
-        draw(&mut out, &Timeline::default()).unwrap();
+        draw(&mut out, &Answer::default()).unwrap();
         assert!(out.is_empty());
     }
 }

@@ -7,7 +7,7 @@ use heapscribe_analyze::answer::Answer;
 use heapscribe_wire::head::Drop;
 
 use super::number::{count, counted};
-use super::{Out, heading};
+use super::{Out, estimate, heading};
 use crate::frames::Unnamed;
 use crate::symbols::Trouble;
 
@@ -22,6 +22,9 @@ pub(crate) fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io:
             }
             None => writeln!(out, "  Other, reason {}: {}.", dropped.reason, count(dropped.count))?,
         }
+    }
+    if let Some(sampling) = &answer.sampling {
+        estimate::unseen(out, sampling)?;
     }
     if answer.unknown_stacks > 0 {
         writeln!(out, "  Without a stack: {}.", counted(answer.unknown_stacks, "allocation"))?;

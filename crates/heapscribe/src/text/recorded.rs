@@ -7,12 +7,30 @@ use heapscribe_wire::head::Drop;
 use crate::drain::Summary;
 use crate::text::number;
 
-/// The summary's lines.
-pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool) -> String {
+/// The summary's lines. Of a recording that did not begin with every block the sums are of what was
+/// recorded, which is not what happened.
+pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) -> String {
+    let processes = number::counted(s.processes, "process image");
+    let mut lines = if is_full { exact(s, &processes) } else { recorded(s, &processes) };
+    lines.push(format!("dropped: {} events{}", number::count(s.lost_events()), reasons(s)));
+    if s.damaged_bytes > 0 {
+        lines.push(format!("damaged: {} of the log were no events", number::bytes(s.damaged_bytes)));
+    }
+    lines.push(format!(
+        "trace: {}, {}{}",
+        trace.display(),
+        number::bytes(s.trace_bytes),
+        if is_cut { ", cut" } else { "" }
+    ));
+    lines.push(format!("next: heapscribe report {}", trace.display()));
+    lines.join("\n")
+}
+
+/// What happened.
+fn exact(s: &Summary, processes: &str) -> Vec<String> {
     let after = s.peak.mono_ns.saturating_sub(s.first_mono_ns);
     let mut lines = vec![format!(
-        "{}, {} calls, {} allocations of {} in all",
-        number::counted(s.processes, "process image"),
+        "{processes}, {} calls, {} allocations of {} in all",
         number::count(s.calls),
         number::count(s.allocations),
         number::bytes(s.allocated_bytes)
@@ -28,18 +46,13 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool) -> String {
         number::bytes(s.left_bytes.max(0).unsigned_abs()),
         number::count(s.left_blocks.max(0).unsigned_abs())
     ));
-    lines.push(format!("dropped: {} events{}", number::count(s.lost_events()), reasons(s)));
-    if s.damaged_bytes > 0 {
-        lines.push(format!("damaged: {} of the log were no events", number::bytes(s.damaged_bytes)));
-    }
-    lines.push(format!(
-        "trace: {}, {}{}",
-        trace.display(),
-        number::bytes(s.trace_bytes),
-        if is_cut { ", cut" } else { "" }
-    ));
-    lines.push(format!("next: heapscribe report {}", trace.display()));
-    lines.join("\n")
+    lines
+}
+
+/// What was recorded of it.
+fn recorded(s: &Summary, processes: &str) -> Vec<String> {
+    let (calls, blocks) = (number::counted(s.calls, "call"), number::counted(s.allocations, "block"));
+    vec![format!("{processes}, {calls} and {blocks} recorded; the report estimates the rest")]
 }
 
 /// The reasons for which anything is missing or cut, with their counts.

@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::io;
 
 use heapscribe_analyze::answer::{Amount, Answer, Exit, NodeId, Stack};
+use heapscribe_analyze::estimate::{Estimate, Sampling, StackEstimates};
 
-use super::number::{bytes, count, counted, date, duration, percent, short_bytes};
+use super::number::{count, counted, date, duration, percent, short_bytes};
 use super::stack::StackPrinter;
-use super::{Out, chart, heading, missing, tables};
+use super::{Out, chart, estimate, heading, missing, tables};
 use crate::frames::{NamedStacks, lossy};
 
 /// What is to be printed.
@@ -39,6 +40,15 @@ impl List {
             List::Leaked => stack.leaked,
             List::Temporary => stack.temporary,
             List::Count | List::Bytes => stack.allocated,
+        }
+    }
+
+    fn estimate(self, of: &StackEstimates) -> &Estimate {
+        match self {
+            List::Peak => &of.at_peak,
+            List::Leaked => &of.leaked,
+            List::Temporary => &of.temporary,
+            List::Count | List::Bytes => &of.allocated,
         }
     }
 
@@ -79,7 +89,7 @@ impl Report<'_> {
         tables::lifetimes(out, self.answer)?;
         tables::threads(out, self.answer, self.top)?;
         tables::processes(out, self.answer, self.top)?;
-        chart::draw(out, &self.answer.timeline)?;
+        chart::draw(out, self.answer)?;
         missing::section(out, self.answer, &names.unnamed())?;
         self.next(out)
     }
@@ -91,7 +101,20 @@ impl Report<'_> {
         let when =
             if a.begin_real_ns == 0 { String::new() } else { format!(" on {}", date(a.begin_real_ns)) };
         let host = if a.host.is_empty() { String::new() } else { format!(" at {}", a.host) };
-        writeln!(out, "Recorded{when}{host}, {} long; {}.", duration(a.duration_ns), self.end())
+        writeln!(out, "Recorded{when}{host}, {} long; {}.", duration(a.duration_ns), self.end())?;
+        a.sampling.as_ref().map_or(Ok(()), |sampling| estimate::legend(out, sampling))
+    }
+
+    /// How sure a total is, when blocks were sampled.
+    fn sureness(&self, of: fn(&Sampling) -> &Estimate) -> Option<&Estimate> {
+        self.answer.sampling.as_ref().map(of)
+    }
+
+    /// How sure a stack's figure is, when blocks were sampled.
+    fn sureness_of(&self, list: List, stack: &Stack) -> Option<&Estimate> {
+        let sampling = self.answer.sampling.as_ref()?;
+        let at = self.answer.stacks.binary_search_by_key(&stack.node, |s| s.node).ok()?;
+        sampling.stacks.get(at).map(|of| list.estimate(of))
     }
 
     fn end(&self) -> String {
@@ -106,7 +129,13 @@ impl Report<'_> {
         let (a, t) = (self.answer, &self.answer.totals);
         heading(out, "Totals")?;
         let c = &t.calls;
-        writeln!(out, "  {}, {} a second:", counted(c.all(), "call"), count(a.calls_per_second() as u64))?;
+        let about = if a.sampling.is_some() { "≈ " } else { "" };
+        writeln!(
+            out,
+            "  {about}{}, {} a second:",
+            counted(c.all(), "call"),
+            count(a.calls_per_second() as u64)
+        )?;
         let kinds = [
             ("malloc", c.malloc),
             ("calloc", c.calloc),
@@ -120,18 +149,19 @@ impl Report<'_> {
         writeln!(
             out,
             "  {} of {}, {} a second.",
-            counted(t.allocations, "allocation"),
-            bytes(t.allocated_bytes),
+            estimate::blocks(t.allocations, "allocation", self.sureness(|s| &s.allocated)),
+            estimate::bytes(t.allocated_bytes, self.sureness(|s| &s.allocated)),
             short_bytes(a.allocated_bytes_per_second() as u64),
         )?;
         writeln!(
             out,
-            "  {} of {}; {} by another thread than the one that allocated.",
-            counted(t.frees, "free"),
-            bytes(t.freed_bytes),
+            "  {} of {}; {about}{} by another thread than the one that allocated.",
+            estimate::blocks(t.frees, "free", self.sureness(|s| &s.freed)),
+            estimate::bytes(t.freed_bytes, self.sureness(|s| &s.freed)),
             count(t.frees_by_others)
         )?;
-        if c.realloc > 0 {
+        // Both blocks of a realloc are sampled too rarely to say anything.
+        if c.realloc > 0 && a.sampling.is_none() {
             let [grown, shrunk, same] = [t.reallocs_grown, t.reallocs_shrunk, t.reallocs_same].map(count);
             writeln!(
                 out,
@@ -148,8 +178,8 @@ impl Report<'_> {
             out,
             "  The heap was largest {} after the start: {} in {}.",
             duration(peak.time_ns),
-            bytes(peak.bytes),
-            counted(peak.blocks, "block")
+            estimate::bytes(peak.bytes, self.sureness(|s| &s.peak)),
+            estimate::blocks(peak.blocks, "block", self.sureness(|s| &s.peak))
         )?;
         self.list(out, List::Peak, stacks)
     }
@@ -158,9 +188,15 @@ impl Report<'_> {
         let leaked = self.answer.leaked;
         heading(out, "Leaked")?;
         if leaked.blocks == 0 {
-            return writeln!(out, "  Nothing: every block was freed.");
+            let what = if self.answer.sampling.is_some() { "sampled block" } else { "block" };
+            return writeln!(out, "  Nothing: every {what} was freed.");
         }
-        writeln!(out, "  Never freed: {} in {}.", bytes(leaked.bytes), counted(leaked.blocks, "block"))?;
+        writeln!(
+            out,
+            "  Never freed: {} in {}.",
+            estimate::bytes(leaked.bytes, self.sureness(|s| &s.leaked)),
+            estimate::blocks(leaked.blocks, "block", self.sureness(|s| &s.leaked))
+        )?;
         if !self.answer.complete {
             writeln!(
                 out,
@@ -176,8 +212,8 @@ impl Report<'_> {
         writeln!(
             out,
             "  Freed by their thread before it allocated again: {} of {}, {} of all allocations.",
-            counted(temporary.blocks, "block"),
-            bytes(temporary.bytes),
+            estimate::blocks(temporary.blocks, "block", self.sureness(|s| &s.temporary)),
+            estimate::bytes(temporary.bytes, self.sureness(|s| &s.temporary)),
             percent(temporary.blocks, self.answer.totals.allocations)
         )?;
         self.list(out, List::Temporary, stacks)
@@ -188,7 +224,9 @@ impl Report<'_> {
         for (i, stack) in list.first(&self.answer.stacks, self.top).into_iter().enumerate() {
             let amount = list.amount(stack);
             let share = percent(list.key(stack), whole);
-            let (b, n) = (bytes(amount.bytes), counted(amount.blocks, "block"));
+            let sureness = self.sureness_of(list, stack);
+            let b = estimate::row_bytes(amount.bytes, sureness);
+            let n = estimate::row_blocks(amount.blocks, sureness);
             let figures = match list {
                 List::Temporary | List::Count => format!("{share}: {n} of {b}"),
                 List::Peak | List::Leaked | List::Bytes => format!("{share}: {b} in {n}"),

@@ -11,11 +11,16 @@ use crate::frames::lossy;
 /// Width of the longest bar.
 const BAR: u64 = 20;
 
+/// A heading that says so when what follows is estimated.
+pub(crate) fn estimated(answer: &Answer, title: &str) -> String {
+    if answer.sampling.is_some() { format!("{title} (estimated)") } else { title.to_owned() }
+}
+
 /// Allocations by size.
 pub(crate) fn sizes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let used: Vec<_> = answer.sizes.iter().filter(|class| class.count > 0).collect();
     let Some(most) = used.iter().map(|class| class.count).max() else { return Ok(()) };
-    heading(out, "Sizes of the blocks")?;
+    heading(out, &estimated(answer, "Sizes of the blocks"))?;
     for class in used {
         let range = format!("{} to {}", count(class.from_bytes), count(class.to_bytes));
         let bar = "#".repeat((u128::from(class.count) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
@@ -29,7 +34,7 @@ pub(crate) fn sizes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
 pub(crate) fn lifetimes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let used: Vec<_> = answer.lifetimes.iter().filter(|class| class.count > 0).collect();
     let Some(most) = used.iter().map(|class| class.count).max() else { return Ok(()) };
-    heading(out, "How long freed blocks lived")?;
+    heading(out, &estimated(answer, "How long freed blocks lived"))?;
     for class in used {
         let range = format!("{} to {}", duration(class.from_ns), duration(class.to_ns));
         let bar = "#".repeat((u128::from(class.count) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
@@ -45,7 +50,7 @@ pub(crate) fn threads(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<(
     if threads.is_empty() {
         return Ok(());
     }
-    heading(out, "Threads")?;
+    heading(out, &estimated(answer, "Threads"))?;
     threads.sort_by_key(|t| std::cmp::Reverse(t.totals.calls.all()));
     for thread in threads.iter().take(top) {
         let pid = answer.processes.get(thread.process).map_or(0, |p| p.pid);
@@ -69,7 +74,7 @@ pub(crate) fn processes(out: Out<'_>, answer: &Answer, top: usize) -> io::Result
     if answer.processes.len() < 2 {
         return Ok(());
     }
-    heading(out, &format!("Processes: {}", count(answer.processes.len() as u64)))?;
+    heading(out, &estimated(answer, &format!("Processes: {}", count(answer.processes.len() as u64))))?;
     for process in answer.processes.iter().take(top) {
         writeln!(out, "  {}", process_line(process))?;
         writeln!(

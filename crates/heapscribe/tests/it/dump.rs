@@ -18,6 +18,16 @@ fn objects() {
 }
 
 #[test]
+fn rates_say_what_they_mean() {
+    let place = Place::with_trace(&sample::sampled());
+    let rates = |arguments| {
+        let is_rate = |line: &&str| line.contains("% ") || line.contains("rate");
+        place.stdout(arguments).lines().filter(is_rate).map(|line| line.to_owned() + "\n").collect::<String>()
+    };
+    insta::assert_snapshot!(rates("dump run.hst") + &rates("dump run.hst --json"));
+}
+
+#[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let place = Place::with_trace(&sample::trace());
     let (reader, writer) = std::io::pipe().unwrap();

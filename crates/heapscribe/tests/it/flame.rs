@@ -35,6 +35,15 @@ fn a_page_needs_no_network() {
 }
 
 #[test]
+fn a_picture_of_samples_says_that_it_is_estimated() {
+    let place = Place::with_trace(&sample::sampled());
+    place.stdout("flame run.hst -o out.html --of allocated");
+    assert!(
+        file(&place.path("out.html")).contains("<title>Bytes allocated (estimated) - ./app --fast</title>")
+    );
+}
+
+#[test]
 fn nothing_to_draw_is_said() {
     let place = Place::with_trace(&sample::tiny());
     insta::assert_snapshot!(place.failure("flame run.hst -o out.svg --of leaked"), @r"

@@ -6,7 +6,7 @@ use crate::see::Place;
 fn help_of_every_command() {
     let place = Place::with_trace(b"");
     insta::assert_snapshot!("help", place.stdout("--help"));
-    for command in ["record", "report", "dump", "flame", "collect"] {
+    for command in ["record", "report", "dump", "flame", "collect", "ctl"] {
         insta::assert_snapshot!(format!("help_{command}"), place.stdout(&format!("{command} --help")));
     }
 }
@@ -21,6 +21,11 @@ fn errors_say_what_and_what_next() {
         "flame run.hst -o picture.png",
         "flame run.hst",
         "record --spill-limit 1XB -- true",
+        "record --sample 0 -- true",
+        "record --sample 2TiB -- true",
+        "record --sample 1MB --mode off -- true",
+        "ctl 4194305 stop --session-dir .",
+        "ctl 1 mode on",
         "record",
         "reprot run.hst",
     ]

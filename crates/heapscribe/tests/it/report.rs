@@ -42,3 +42,25 @@ fn a_run_with_nothing_wrong_says_so() {
     assert!(text.contains("Nothing: every block was freed."), "{text}");
     assert!(text.contains("Events lost: 0."), "{text}");
 }
+
+#[test]
+fn estimates_of_samples_as_text() {
+    insta::assert_snapshot!(Place::with_trace(&sample::sampled()).stdout("report run.hst"));
+}
+
+#[test]
+fn estimates_of_samples_as_json() {
+    let out = Place::with_trace(&sample::sampled()).stdout("report run.hst --json");
+    let mut value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    for key in ["timeline", "processes", "threads", "dropped", "lifetimes", "histogram"] {
+        value.as_object_mut().unwrap().remove(key).unwrap();
+    }
+    insta::assert_snapshot!(serde_json::to_string_pretty(&value).unwrap());
+}
+
+#[test]
+fn what_is_exact_has_no_estimates() {
+    let place = Place::with_trace(&sample::trace());
+    assert!(!place.all("report run.hst --json").1.contains("sampling"));
+    assert!(!place.all("report run.hst").1.contains('≈'));
+}

@@ -11,7 +11,7 @@ use heapscribe_trace::{
 };
 use heapscribe_wire::defs::{Definition, Module, Node, Position};
 use heapscribe_wire::head::Drop;
-use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
+use heapscribe_wire::ids::{CodeAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Block, Call, Event};
 
@@ -41,6 +41,30 @@ pub(crate) fn trace() -> Vec<u8> {
     t.memory(app, &[(2, 3 << 20), (6, 4 << 20), (9, 4 << 20)]);
     t.end(child, HowEnded::Exited, 8, &[(Drop::UnknownBlock, 1)]);
     t.end(app, HowEnded::Exited, 10, &[(Drop::StackDepth, 2), (Drop::LogFull, 3), (Drop::UnknownBlock, 1)]);
+    t.finish()
+}
+
+/// One process that was recorded in full at first, then sampled each 64 KiB: blocks of 8,000 bytes, half of
+/// them freed, and large ones that no sample misses.
+pub(crate) fn sampled() -> Vec<u8> {
+    let rate = RateId(1);
+    let mut t = Recording::start();
+    let app = t.process(100, 1, Stage::Execed, 0);
+    t.define(app, &definitions());
+    t.define_more(app, &[Definition::Rate { id: rate, mean_bytes: 64 << 10 }], 7);
+    let mut events = vec![(1, alloc(Call::Malloc, 1_000, LOAD)), (0, Event::Rate { rate })];
+    for number in 0..20 {
+        events.push((MS / 10, alloc(Call::Malloc, 8_000, PARSE)));
+        if number % 2 == 0 {
+            events.push((10, free(8_000, PARSE, 10, None)));
+        }
+    }
+    // Told again: the thread was given blocks that are not here.
+    events.extend([(1, alloc(Call::Calloc, 1 << 20, LOAD)), (0, Event::Rate { rate })]);
+    events.extend([(1, free(1 << 20, LOAD, 1, None)), (0, Event::Rate { rate: RateId::FULL })]);
+    events.push((1, alloc(Call::Malloc, 500, LOAD)));
+    t.chunk(app, 1, 1, &events);
+    t.end(app, HowEnded::Exited, 10, &[]);
     t.finish()
 }
 
@@ -164,12 +188,18 @@ impl Recording {
     }
 
     fn define(&mut self, process: ProcessIndex, definitions: &[Definition<'_>]) {
-        let (mut bytes, mut position) = (vec![0; 1 << 12], Position::default());
+        self.define_more(process, definitions, Position::default().next_node);
+    }
+
+    /// Defines what has no pcs, the next node being this one.
+    fn define_more(&mut self, process: ProcessIndex, definitions: &[Definition<'_>], next_node: u32) {
+        let start = Position { next_node, ..Position::default() };
+        let (mut bytes, mut position) = (vec![0; 1 << 12], start);
         let mut used = 0;
         for definition in definitions {
             used += definition.encode(&mut position, &mut bytes[used..]).unwrap();
         }
-        let taken = self.writer.definitions(process, Position::default(), &bytes[..used], &mut self.out);
+        let taken = self.writer.definitions(process, start, &bytes[..used], &mut self.out);
         assert_eq!((taken.bytes, taken.bad), (used, None));
     }
 

@@ -1,0 +1,63 @@
+//! `heapscribe ctl`: tells a running process that is recorded what to do.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use heapscribe_wire::mode::Mode;
+
+use crate::cli::{CtlArgs, CtlVerb, SESSION_DIR};
+use crate::control::Controlled;
+use crate::message;
+use crate::text::number::short_bytes;
+
+/// Runs the command.
+pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
+    let process = Controlled::find(args.pid, &places(args))?;
+    let mode = match args.verb {
+        CtlVerb::Mode { mode } => mode,
+        CtlVerb::Start => process.first_mode()?,
+        CtlVerb::Stop => Mode::Off,
+    };
+    let who = format!("process {} ({})", args.pid, process.exe);
+    if mode == process.mode {
+        message::note(&format!("{who} records {} already", told(mode)));
+    } else {
+        process.set_mode(mode)?;
+        message::note(&format!("{who} recorded {}, records {} now", told(process.mode), told(mode)));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where `record` may have put sessions, in its order.
+fn places(args: &CtlArgs) -> Vec<PathBuf> {
+    if let Some(dir) = &args.session_dir {
+        return vec![dir.clone()];
+    }
+    let mut places = vec![PathBuf::from(SESSION_DIR)];
+    places.extend(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from));
+    places.push(std::env::temp_dir());
+    places
+}
+
+fn told(mode: Mode) -> String {
+    match mode {
+        Mode::Off => "nothing new".to_owned(),
+        Mode::Full => "every block".to_owned(),
+        Mode::Sampled { mean_bytes } => format!("a sample each {}", short_bytes(mean_bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_have_words() {
+        let sampled = Mode::Sampled { mean_bytes: 512 << 10 };
+        assert_eq!(
+            [Mode::Off, Mode::Full, sampled].map(told),
+            ["nothing new", "every block", "a sample each 512 KiB"]
+        );
+    }
+}

@@ -1,0 +1,101 @@
+//! Running processes under a recorder: where their sessions are, and the word in each session's head that
+//! says what is recorded. Whoever may write the file may change it; every thread follows at its next call.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use heapscribe_wire::head::{HEAD_FILE_BYTES, Head, MODE_OFFSET};
+use heapscribe_wire::mode::Mode;
+use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
+
+use crate::drain;
+use crate::message::Problem;
+
+/// A running process that is recorded.
+pub(crate) struct Controlled {
+    base: PathBuf,
+    head: PathBuf,
+    /// Its program.
+    pub(crate) exe: String,
+    /// What is recorded now.
+    pub(crate) mode: Mode,
+}
+
+impl Controlled {
+    /// Finds the session of a process below these directories: the newest, which is that of the program
+    /// that it runs now.
+    pub(crate) fn find(pid: u32, parents: &[PathBuf]) -> Result<Controlled> {
+        let mut found: Vec<(u64, PathBuf)> = Vec::new();
+        for base in parents.iter().flat_map(|parent| bases(parent)) {
+            let of_process = drain::sessions(&base).filter(|(of, _)| *of == pid);
+            found.extend(of_process.map(|(_, created)| (created, base.clone())));
+        }
+        let Some((created, base)) = found.into_iter().max() else { return Err(none(pid, parents)) };
+        if !Path::new(&format!("/proc/{pid}")).exists() {
+            let what = format!("process {pid} has ended");
+            return Err(Problem::new(what, "what it did until then is in its trace").into());
+        }
+        drain::check_owner(&base)?;
+        Controlled::read(base.clone(), drain::session_path(&base, (pid, created)).join("head"))
+    }
+
+    fn read(base: PathBuf, head: PathBuf) -> Result<Controlled> {
+        let shown = head.display();
+        let mut bytes = vec![0; HEAD_FILE_BYTES];
+        let file = open(&head, false).with_context(|| format!("{shown} can not be opened"))?;
+        file.read_exact_at(&mut bytes, 0).with_context(|| format!("{shown} can not be read"))?;
+        let parsed = Head::parse(&bytes).with_context(|| format!("{shown} is no head of a session"))?;
+        let (exe, mode) = (String::from_utf8_lossy(parsed.exe).into_owned(), parsed.mode);
+        Ok(Controlled { base, head, exe, mode })
+    }
+
+    /// What `record` began with; everything when it began with nothing.
+    pub(crate) fn first_mode(&self) -> Result<Mode> {
+        let mode = first_mode(&self.base)?;
+        Ok(if mode == Mode::Off { Mode::Full } else { mode })
+    }
+
+    /// Says what is to be recorded from now on.
+    pub(crate) fn set_mode(&self, mode: Mode) -> Result<()> {
+        let written = open(&self.head, true)
+            .and_then(|file| file.write_all_at(&mode.to_word().to_le_bytes(), MODE_OFFSET as u64));
+        written.with_context(|| format!("{} can not be changed", self.head.display()))
+    }
+}
+
+/// What the processes of a base directory were to record at first.
+pub(crate) fn first_mode(base: &Path) -> Result<Mode> {
+    let path = base.join(FILE_NAME);
+    let mut bytes = [0; PLAN_BYTES];
+    let read = open(&path, false).and_then(|file| file.read_exact_at(&mut bytes, 0));
+    read.with_context(|| format!("{} can not be read", path.display()))?;
+    let plan = Plan::parse(&bytes);
+    Ok(plan.with_context(|| format!("{} is no plan of this version", path.display()))?.mode)
+}
+
+/// Opens a file of a session; a link in its place is not followed.
+fn open(path: &Path, write: bool) -> std::io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    OpenOptions::new().read(!write).write(write).custom_flags(flags).open(path)
+}
+
+/// The base directories of this user in a directory; or the directory itself, when it is one.
+fn bases(parent: &Path) -> Vec<PathBuf> {
+    if parent.join(FILE_NAME).is_file() {
+        return vec![parent.to_owned()];
+    }
+    let prefix = format!("heapscribe.{}.", rustix::process::geteuid().as_raw());
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(|n| n.starts_with(&prefix)));
+    ours.map(|entry| entry.path()).collect()
+}
+
+fn none(pid: u32, parents: &[PathBuf]) -> anyhow::Error {
+    let places: Vec<_> = parents.iter().map(|parent| parent.display().to_string()).collect();
+    let what = format!("no session of process {pid} of this user in {}", places.join(", "));
+    let hint = "it must have been started by `heapscribe record` and have allocated once; \
+                --session-dir DIR says where its sessions lie if `record` was told so";
+    Problem::new(what, hint).into()
+}

@@ -1,0 +1,68 @@
+//! `ctl` and a running program: the word in its session's head is what was asked for, and says so.
+
+mod support;
+
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use heapscribe_wire::head::MODE_OFFSET;
+use heapscribe_wire::mode::Mode;
+use rustix::process::{Pid, Signal, kill_process};
+use support::{Place, Run, heapscribe, until};
+
+/// The sessions below a directory for sessions: pid and path of the head.
+fn sessions(dir: &Path) -> Vec<(u32, PathBuf)> {
+    let inside = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path());
+    let in_bases = inside(dir).flat_map(|base| inside(&base).collect::<Vec<_>>());
+    let finished = in_bases.filter_map(|path| {
+        let pid = path.file_name()?.to_str()?.split_once('.')?.0.parse().ok()?;
+        let head = path.join("head");
+        let has_magic = std::fs::read(&head).is_ok_and(|bytes| bytes.starts_with(b"HSCRHEAD"));
+        has_magic.then_some((pid, head))
+    });
+    finished.collect()
+}
+
+fn mode(head: &Path) -> Mode {
+    let mut word = [0; 8];
+    std::fs::File::open(head).unwrap().read_exact_at(&mut word, MODE_OFFSET as u64).unwrap();
+    Mode::from_word(u64::from_le_bytes(word))
+}
+
+/// Runs `ctl` for a process; what it says.
+fn ctl(dir: &Path, pid: u32, words: &[&str]) -> String {
+    let mut command = heapscribe();
+    command.arg("ctl").arg(pid.to_string()).args(words).arg("--session-dir").arg(dir);
+    String::from_utf8(command.output().unwrap().stderr).unwrap()
+}
+
+#[test]
+fn a_running_program_is_told_what_to_record() {
+    let place = Place::new();
+    let dir = place.path("sessions");
+    std::fs::create_dir(&dir).unwrap();
+    let run = Run::new(&place, "sleep").args(["1000"]).options(["--session-dir"]).options([&dir]);
+    let started = run.options(["--sample", "1MiB"]).start();
+    until("the program has a session", || !sessions(&dir).is_empty());
+    let (pid, head) = sessions(&dir).remove(0);
+    let mut said = Vec::new();
+    for (words, wanted) in [
+        (&["mode", "full"][..], Mode::Full),
+        (&["mode", "sampled:64KiB"], Mode::Sampled { mean_bytes: 64 << 10 }),
+        (&["stop"], Mode::Off),
+        (&["stop"], Mode::Off),
+        (&["start"], Mode::Sampled { mean_bytes: 1 << 20 }),
+    ] {
+        said.push(ctl(&dir, pid, words).replace(&pid.to_string(), "PID"));
+        assert_eq!(mode(&head), wanted, "{said:?}");
+    }
+    assert!(
+        said[1].ends_with("sleep) recorded every block, records a sample each 64.0 KiB now\n"),
+        "{said:?}"
+    );
+    assert!(said[2].ends_with("recorded a sample each 64.0 KiB, records nothing new now\n"), "{said:?}");
+    assert!(said[3].ends_with("records nothing new already\n"), "{said:?}");
+    kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::TERM).unwrap();
+    assert_eq!(started.wait().code, 128 + 15);
+    assert!(ctl(&dir, pid, &["stop"]).starts_with("error: no session of process"));
+}
