@@ -16,7 +16,7 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "campaign",
-        about: "run the tests that meet chance for longer: kill, fork, disk",
+        about: "run the tests that meet chance for longer: kill, fork, disk, damage, sample",
         run: campaign::run,
     },
     Command {
