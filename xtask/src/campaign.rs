@@ -6,8 +6,11 @@
 //!   cargo run -p xtask -- campaign disk [ROUNDS]              no room, no rights          [5]
 //!   cargo run -p xtask -- campaign stacks [ROUNDS]            frames, jumps, fibers       [20]
 //!   cargo run -p xtask -- campaign damage [MUTATIONS]         cut at every byte, mutated  [10000]
+//!   cargo run -p xtask -- campaign sample [RUNS [RECORDS [MEAN]]]  ranges hold the truth  [200 20 65536]
 //! ```
-//! The tests themselves are `crates/heapscribe/tests/e2e_*.rs`; a campaign only says how often.
+//! The tests themselves are `crates/heapscribe/tests/e2e_*.rs`; a campaign only says how often. That of
+//! sampling records a program in full, samples that trace `RUNS` times (`examples/resample.rs` of
+//! heapscribe-analyze), and has the recorder sample the program `RECORDS` times.
 
 use std::process::{Command, ExitCode};
 
@@ -48,9 +51,11 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         Some("stacks") => stacks(count(1, 20)),
         Some("damage") => damage(count(1, 10_000)),
         Some("disk") => again("disk", count(1, 5), "e2e_disk", &[]),
+        Some("sample") => sample(count(1, 200), count(2, 20), count(3, 64 << 10)),
         _ => {
             eprintln!(
-                "usage: xtask campaign kill [TARGETS [RECORDS]] | fork [ROUNDS] | disk [ROUNDS] | stacks [ROUNDS] | damage [MUTATIONS]"
+                "usage: xtask campaign kill [TARGETS [RECORDS]] | fork [ROUNDS] | disk [ROUNDS] | stacks [ROUNDS] \
+                 | damage [MUTATIONS] | sample [RUNS [RECORDS [MEAN]]]"
             );
             return ExitCode::from(2);
         }
@@ -63,6 +68,61 @@ fn kill(targets: usize, records: usize) -> bool {
     let environment =
         [("HEAPSCRIBE_KILLS", targets.to_string()), ("HEAPSCRIBE_KILLS_OF_RECORD", records.to_string())];
     summarized(&Round { file: "e2e_kill", filters: &["kill_of"], environment: &environment }, "kill ")
+}
+
+/// What is sampled: a program that does the same each time, with blocks of all sizes.
+const SAMPLED: &[&str] = &[
+    "/usr/bin/python3",
+    "-c",
+    "\
+import json, re
+words = {}
+for n in range(400):
+    text = json.dumps({'n': n, 'squares': [i * i for i in range(n % 97)], 'name': 'x' * (n % 50)})
+    for word in re.findall('[a-z]+|[0-9]+', text):
+        words.setdefault(word, []).append(n)
+big = [bytearray(size) for size in range(0, 200_000, 997)]
+",
+];
+
+/// Whether samples tell the truth: of one full trace, and of the recorder.
+fn sample(runs: usize, records: usize, mean_bytes: usize) -> bool {
+    let directory = std::env::temp_dir().join(format!("heapscribe-campaign-{}", std::process::id()));
+    if let Err(e) = std::fs::create_dir(&directory) {
+        eprintln!("{}: {e}", directory.display());
+        return false;
+    }
+    let trace = |name: String| directory.join(name).to_string_lossy().into_owned();
+    let full = trace("full.hst".to_owned());
+    let mut held = cargo(&["build", "--release", "-q", "-p", "heapscribe"]) && record(&full, &[]);
+    let mut arguments =
+        vec!["run", "--release", "-q", "-p", "heapscribe-analyze", "--example", "resample", "--"];
+    let (number, mean) = (runs.to_string(), mean_bytes.to_string());
+    arguments.extend([full.as_str(), number.as_str(), mean.as_str()]);
+    let sampled: Vec<String> = (1..=records).map(|seed| trace(format!("{seed}.hst"))).collect();
+    for (seed, path) in (1..).zip(&sampled) {
+        held &= record(path, &["--sample", mean.as_str(), "--sample-seed", i32::to_string(&seed).as_str()]);
+    }
+    arguments.extend(sampled.iter().map(String::as_str));
+    held = held && cargo(&arguments);
+    let _ = std::fs::remove_dir_all(&directory);
+    held
+}
+
+/// Records the program that is sampled.
+fn record(trace: &str, options: &[&str]) -> bool {
+    let mut run = vec!["run", "--release", "-q", "-p", "heapscribe", "--", "record", "-q", "-o", trace];
+    run.extend(options);
+    run.push("--");
+    run.extend(SAMPLED);
+    cargo(&run)
+}
+
+/// Python does the same each time with one seed for its hashes, and all of its blocks are malloc's.
+fn cargo(arguments: &[&str]) -> bool {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(arguments).env("PYTHONHASHSEED", "0").env("PYTHONMALLOC", "malloc");
+    cargo.status().is_ok_and(|status| status.success())
 }
 
 /// A small trace cut at every byte, and changed at random.

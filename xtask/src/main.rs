@@ -17,7 +17,7 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "campaign",
-        about: "run the tests that meet chance for longer: kill, fork, disk, stacks, damage",
+        about: "run the tests that meet chance for longer: kill, fork, disk, stacks, damage, sample",
         run: campaign::run,
     },
     Command {

@@ -12,7 +12,8 @@
 //! For the lower end `c = V / X`. For the upper end `c` is the third moment by the second, which is the
 //! same when all samples stand for as much, and larger when some stand for far more than others: then the
 //! large ones are what may have been missed. A total over blocks of all sizes is put together from the
-//! ranges of its classes of sizes.
+//! ranges of its classes of sizes. A stack of fewer than five samples is shown because it happened to be
+//! hit, so its range begins at what was seen of it.
 
 /// 95 % of a normal distribution lie within this many standard deviations.
 const Z: f64 = 1.959_963_984_540_054;

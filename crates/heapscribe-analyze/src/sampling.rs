@@ -102,12 +102,18 @@ fn total(amount: Amount, classes: &[Moments]) -> Estimate {
     }
 }
 
-fn estimate(amount: Amount, samples: &Moments) -> Estimate {
-    Estimate {
-        samples: count(samples.samples),
-        blocks: figure(amount.blocks, &samples.blocks),
-        bytes: figure(amount.bytes, &samples.bytes),
-    }
+/// A stack of fewer samples is one of many that might have been hit: it is in the answer because it was,
+/// and its estimate is too high more often than not. All that is sure is what was seen.
+const SAMPLES_FEW: u64 = 5;
+
+fn estimate(amount: Amount, moments: &Moments) -> Estimate {
+    let samples = count(moments.samples);
+    let of = |value, moment: &Moment| {
+        let figure = figure(value, moment);
+        let seen = figure.value - (moment.value - moment.own) as f64;
+        Figure { low: if samples < SAMPLES_FEW { seen.min(figure.low) } else { figure.low }, ..figure }
+    };
+    Estimate { samples, blocks: of(amount.blocks, &moments.blocks), bytes: of(amount.bytes, &moments.bytes) }
 }
 
 /// A figure of `value`, some of which was sampled; what is more than that was recorded block by block.

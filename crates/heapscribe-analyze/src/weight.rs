@@ -59,6 +59,8 @@ fn chance(thread: u32, birth_ticks: u64) -> f64 {
 /// Sums over one figure of sampled blocks. Sums that would overflow stay at their limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Moment {
+    /// Their own figures.
+    pub(crate) own: i128,
     /// What they stand for.
     pub(crate) value: i128,
     pub(crate) variance: i128,
@@ -69,10 +71,11 @@ impl Moment {
     fn of(figure: u64, stands_for: u64) -> Moment {
         let (value, more) = (i128::from(stands_for), i128::from(stands_for.saturating_sub(figure)));
         let variance = value.saturating_mul(more);
-        Moment { value, variance, lean: variance.saturating_mul(more) }
+        Moment { own: i128::from(figure), value, variance, lean: variance.saturating_mul(more) }
     }
 
     fn merge(&mut self, other: &Moment, sign: i128) {
+        self.own = self.own.saturating_add(sign * other.own);
         self.value = self.value.saturating_add(sign * other.value);
         self.variance = self.variance.saturating_add(sign * other.variance);
         self.lean = self.lean.saturating_add(sign * other.lean);
