@@ -31,10 +31,16 @@ pub(crate) struct New {
 }
 
 impl New {
+    /// Where the frame was found.
+    #[inline(always)]
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { slot: self.slot, pc: self.pc }
+    }
+
     /// The frame's place, when the step from it to its caller depends on nothing but the stack pointer.
     #[inline(always)]
     pub(crate) fn plain(&self) -> Option<Mark> {
-        (self.loaded & FLAGS == 0).then_some(Mark { slot: self.slot, pc: self.pc })
+        (self.loaded & FLAGS == 0).then_some(self.mark())
     }
 }
 
@@ -80,6 +86,8 @@ struct Walking<'a> {
     readable: usize,
     new: &'a mut [New],
     len: usize,
+    /// All that was said of any of them.
+    flags: usize,
 }
 
 /// Walks from `start` as far as `walk` does not know the way, and keeps what it found in it.
@@ -106,7 +114,7 @@ pub(crate) unsafe fn walk_again<C: Context>(
         return Again::Unusual;
     }
     let place = Place { stack, is_exact: false };
-    let mut walking = Walking { unwinder, place, readable, new, len: 0 };
+    let mut walking = Walking { unwinder, place, readable, new, len: 0, flags: 0 };
     // SAFETY: the caller's contract.
     let met = unsafe { walking.outwards(walk, unchanged, context, start) };
     let (outer, cut) = match met {
@@ -148,27 +156,21 @@ impl Walking<'_> {
     ) -> Met {
         let mut here = start;
         let mut outer = unchanged;
+        // The slot of the innermost frame that may still be met.
+        let mut nearest = walk.slot_before(outer);
         loop {
             let slot = here.sp.wrapping_sub(8);
-            while let Some(index) = outer.checked_sub(1) {
-                match walk.slot(index) {
-                    Some(kept)
-                        if kept == slot && (walk.bp(index) == NOT_USED || walk.bp(index) == here.bp) =>
-                    {
-                        return Met::Known(index);
-                    }
-                    Some(kept) if kept > slot => break,
-                    _ => outer = index,
+            while slot >= nearest {
+                outer -= 1; // there is a frame: the slot before none is beyond all addresses
+                let bp = walk.bp(outer);
+                if slot == nearest && (bp == NOT_USED || bp == here.bp) {
+                    return Met::Known(outer);
                 }
+                nearest = walk.slot_before(outer);
             }
-            let Some(rule) = self.unwinder.cache.as_ref().and_then(|cache| cache.get(here.pc)) else {
-                let rule = self.unwinder.new_rule(context, here, self.place);
-                // SAFETY: the caller's contract.
-                match unsafe { self.step(here, rule) } {
-                    Ok(caller) => here = caller,
-                    Err(met) => return met,
-                }
-                continue;
+            let rule = match self.unwinder.cache.as_ref().and_then(|cache| cache.get(here.pc)) {
+                Some(rule) => rule,
+                None => self.unwinder.new_rule(context, here, self.place),
             };
             // SAFETY: the caller's contract, kept by each step for the next.
             match unsafe { self.step(here, rule) } {
@@ -216,6 +218,7 @@ impl Walking<'_> {
         let place = self.new.get_mut(self.len).ok_or(Met::NoRoom)?;
         *place = New { slot: here.sp.wrapping_sub(8), pc: here.pc, bp: here.bp, loaded };
         self.len += 1;
+        self.flags |= loaded & FLAGS;
         Ok(())
     }
 
@@ -315,7 +318,17 @@ impl Walking<'_> {
     #[inline(always)]
     fn keep(&self, walk: &mut KeptWalk, seed: PathHash) -> bool {
         let outer = walk.innermost().copied();
-        let mut hash = outer.map_or(seed, |kept| kept.hash);
+        let hash = outer.map_or(seed, |kept| kept.hash);
+        if self.flags == 0 && outer.is_none_or(|kept| kept.bp == NOT_USED) {
+            walk.extend(self.new.get(..self.len).unwrap_or_default(), hash);
+            return true;
+        }
+        self.keep_with_checks(walk, outer, hash)
+    }
+
+    /// As [`Self::keep`], where frame pointers are followed.
+    #[inline(never)]
+    fn keep_with_checks(&self, walk: &mut KeptWalk, outer: Option<Kept>, mut hash: PathHash) -> bool {
         // The frame pointer of the frame before, and whether anything further out was found by it.
         let mut bp = outer.map_or(NOT_USED, |kept| kept.bp);
         let mut is_used = bp != NOT_USED;

@@ -19,6 +19,7 @@ use core::sync::atomic::{Ordering, compiler_fence};
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;
 
+use super::again::New;
 use super::path::PathHash;
 use super::walk::{Frame, Registers, word};
 
@@ -188,6 +189,13 @@ impl KeptWalk {
         (is_here && kept.id != StackId::UNKNOWN).then_some(kept.id)
     }
 
+    /// The slot of the frame before frame `index`, further out; beyond all addresses when there is none.
+    #[inline(always)]
+    pub(crate) fn slot_before(&self, index: usize) -> usize {
+        let before = index.checked_sub(1).and_then(|index| self.marks.get(index));
+        before.map_or(usize::MAX, |mark| mark.slot)
+    }
+
     /// Where frame `index` was found.
     #[inline(always)]
     pub(crate) fn slot(&self, index: usize) -> Option<usize> {
@@ -224,6 +232,24 @@ impl KeptWalk {
         {
             self.checks_len = last;
         }
+    }
+
+    /// Adds frames further in, the last of `new` first, none of which was found by a frame pointer. There
+    /// is room for them.
+    #[inline(always)]
+    pub(crate) fn extend(&mut self, new: &[New], mut hash: PathHash) {
+        let places = self.len..self.len + new.len();
+        let (Some(marks), Some(kept)) = (self.marks.get_mut(places.clone()), self.kept.get_mut(places))
+        else {
+            return;
+        };
+        for (new, (mark, kept)) in new.iter().rev().zip(marks.iter_mut().zip(kept)) {
+            let frame = Frame::new(new.mark().pc, false);
+            hash = if new.mark().pc == 0 { hash } else { hash.roll(frame) };
+            *mark = new.mark();
+            *kept = Kept { hash, frame, bp: NOT_USED, id: StackId::UNKNOWN };
+        }
+        self.len += new.len();
     }
 
     /// Adds a frame further in.
