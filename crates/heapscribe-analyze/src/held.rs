@@ -2,10 +2,10 @@
 //! went *after* it, taken from what was held at the end, gives the same, so the shorter side is decoded.
 
 use heapscribe_wire::ids::StackId;
-use heapscribe_wire::record::{Event, Events};
+use heapscribe_wire::record::Event;
 use rayon::prelude::*;
 
-use crate::input::{ChunkFacts, Clock, History};
+use crate::input::{ChunkFacts, Clock, EventsInOrder, History};
 use crate::sums::Row;
 use crate::table::Table;
 
@@ -85,7 +85,12 @@ fn net<H: History>(
         })
 }
 
-fn add_chunk(held: &mut Table<Held>, chunk: &ChunkFacts, events: Events<'_>, wants: &impl Fn(u64) -> bool) {
+fn add_chunk(
+    held: &mut Table<Held>,
+    chunk: &ChunkFacts,
+    events: impl EventsInOrder,
+    wants: &impl Fn(u64) -> bool,
+) {
     let mut ticks = chunk.begin_ticks;
     for item in events {
         // What is no event ends the chunk, and the first pass has said so.

@@ -4,7 +4,7 @@
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::StackId;
-use heapscribe_wire::record::Events;
+use heapscribe_wire::record::{BadEvent, Event};
 
 use crate::answer::{Ended, Exit};
 
@@ -22,11 +22,15 @@ pub trait History: Sync {
     /// The chunks, in any order.
     fn chunks(&self) -> Vec<ChunkFacts>;
 
-    /// The events of a chunk, by its index in [`Self::chunks`].
+    /// The events of a chunk, by its index in [`Self::chunks`]: each with the ticks since the one before it.
     ///
     /// # Errors
     /// In words, when the bytes cannot be had; the chunk is left out and the answer says so.
-    fn events<'a>(&'a self, chunk: usize, scratch: &'a mut Self::Scratch) -> Result<Events<'a>, String>;
+    fn events<'a>(
+        &'a self,
+        chunk: usize,
+        scratch: &'a mut Self::Scratch,
+    ) -> Result<impl EventsInOrder + 'a, String>;
 
     /// Gives all definitions of a process, in their order.
     ///
@@ -43,6 +47,11 @@ pub trait History: Sync {
         Vec::new()
     }
 }
+
+/// The events of a chunk in their order; after bytes that are none there are no more.
+pub trait EventsInOrder: Iterator<Item = Result<(u64, Event), BadEvent>> {}
+
+impl<I: Iterator<Item = Result<(u64, Event), BadEvent>>> EventsInOrder for I {}
 
 /// The recording as a whole.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -7,10 +7,10 @@
 //!
 //! `best` rises as steps are looked at, so that most candidates fall away unopened.
 
-use heapscribe_wire::record::{Event, Events};
+use heapscribe_wire::record::Event;
 use rayon::prelude::*;
 
-use crate::input::{ChunkFacts, Clock, History};
+use crate::input::{ChunkFacts, Clock, EventsInOrder, History};
 use crate::level::{self, Step};
 use crate::segment::{Cutter, Grid, Segment};
 
@@ -164,7 +164,7 @@ impl<H: History> Search<'_, H> {
 }
 
 fn visit_range(
-    events: Events<'_>,
+    events: impl EventsInOrder,
     mut ticks: u64,
     (begin, end): (u64, u64),
     mut visit: impl FnMut(u64, &Event),

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::StackId;
-use heapscribe_wire::record::{Block, Call, Event, Events};
+use heapscribe_wire::record::{Block, Call, Event};
 
 use crate::histogram::Histogram;
-use crate::input::{ChunkFacts, Clock};
+use crate::input::{ChunkFacts, Clock, EventsInOrder};
 use crate::segment::{Cutter, Grid, Segment};
 use crate::table::Table;
 
@@ -177,7 +177,7 @@ impl Sums {
         (number, chunk): (usize, &ChunkFacts),
         clock: &Clock,
         grid: &Grid,
-        events: Events<'_>,
+        events: impl EventsInOrder,
     ) {
         let mut pass = Pass {
             stacks: &mut self.stacks,

@@ -142,6 +142,9 @@ impl Rng {
 
 /// Does one of the things that happen to files.
 pub(super) fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
+    if bytes.is_empty() {
+        return;
+    }
     let at = rng.below(bytes.len());
     let end = (at + 1 + rng.below(200)).min(bytes.len());
     match rng.below(8) {
