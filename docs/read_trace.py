@@ -174,7 +174,7 @@ class Events:
             age = self.ticks - self.last_birth & 0xFFFFFFFFFFFFFFFF
             return stack, size, age, self.threads.varint() if flag else None
         need(not flag, self.gone.offset + self.gone.at, "another thread's block that came here")
-        row, back = (self.alive, number) if number <= 16 else (self.born, number - 16)
+        row, back = (self.alive, number) if number <= 4 else (self.born, number - 4)
         need(back <= len(row), self.gone.offset + self.gone.at, "block that did not come here")
         block = row[-back]
         at = next((i for i in range(len(self.alive) - 1, -1, -1) if self.alive[i] is block), None)
@@ -401,7 +401,7 @@ def read(data):
             for reason in range(f.varint()):
                 drops[DROPS[reason] if reason < len(DROPS) else str(reason)] += f.varint()
         elif block.kind == SESSION_END:
-            f.varint(), f.varint(), f.signed()
+            f.varint(), f.varint(), f.signed(), [f.varint() for _ in range(6)]
         elif block.kind == INDEX:
             continue
         need(f.ended(), block.at, "fields that this version does not have")

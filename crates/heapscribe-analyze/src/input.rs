@@ -1,6 +1,7 @@
 //! What the passes ask of a recording. They see chunks of events by number and load them when they need
 //! them, several at a time on several cores; where the bytes come from is not their business.
 
+use heapscribe_trace::Drainer;
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::StackId;
@@ -70,6 +71,8 @@ pub struct SessionFacts {
     pub version: String,
     /// How the command ended.
     pub exit: Option<Exit>,
+    /// How the one who wrote the trace kept up; all 0 when that is not known.
+    pub drainer: Drainer,
 }
 
 /// A process.

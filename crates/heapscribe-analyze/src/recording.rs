@@ -120,6 +120,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
             begin_mono_ns: info.started_mono_ns,
             begin_real_ns: info.started_real_ns,
             end_mono_ns: end.ended_mono_ns,
+            drainer: end.drainer,
             exit: end.exit.map(|exit| match exit {
                 ExitStatus::Code(code) => Exit::Code(code),
                 ExitStatus::Signal(signal) => Exit::Signal(signal),

@@ -9,7 +9,7 @@ use super::columns::Room;
 use crate::error::TraceError;
 use crate::source::{Source, read_up_to};
 
-/// Memory that reading needs, at most about 3 MiB; one for each thread that reads, to be used again.
+/// Memory that reading needs, at most about 6 MiB; one for each thread that reads, to be used again.
 #[derive(Default)]
 pub struct Scratch {
     stored: Vec<u8>,

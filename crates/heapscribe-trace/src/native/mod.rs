@@ -30,6 +30,8 @@
 //!   kind 5 memory       samples: mono  rss  shared  virtual, each zigzag against the sample before
 //!   kind 6 process end  ended mono  how  threads  own bytes  spilled bytes  note  count and drops
 //!   kind 7 session end  ended mono  how (0 running, 1 code, 2 signal)  zigzag of the code
+//!                       of the drainer: waiting bytes  waiting ns  full logs  hurried chunks
+//!                       cpu ns  peak rss
 //!   kind 8 index        see `index`: every block since the index block before it
 //! ```
 //! What has no type is a varint; texts are a varint length and bytes; a command is a varint count and

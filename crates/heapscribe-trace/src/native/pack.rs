@@ -2,7 +2,7 @@
 
 use std::io;
 
-use zstd::stream::raw::{Encoder, InBuffer, Operation, OutBuffer};
+use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Codec, Kind};
 
@@ -19,9 +19,17 @@ pub(super) struct Packer {
 impl Packer {
     /// Without a compressor (level 0, no memory) blocks are stored as they are.
     pub(super) fn set_level(&mut self, level: i32) {
-        if level != self.level {
-            self.level = level;
-            self.compressor = if level == 0 { None } else { Encoder::new(level).ok() };
+        if level == self.level {
+            return;
+        }
+        self.level = level;
+        if level == 0 {
+            return; // what there is stays, for the next level
+        }
+        let set =
+            |encoder: &mut Encoder<'_>| encoder.set_parameter(CParameter::CompressionLevel(level)).is_ok();
+        if !self.compressor.as_mut().is_some_and(set) {
+            self.compressor = Encoder::new(level).ok();
         }
     }
 
@@ -63,7 +71,7 @@ impl Packer {
 
     /// Compresses to `at`; `None` when it is not to be or does not get smaller.
     fn compress(&mut self, kind: Kind, raw: &[u8], ends: &[usize], at: &mut [u8]) -> Option<usize> {
-        if !kind.compresses() {
+        if self.level == 0 || !kind.compresses() {
             return None;
         }
         let n = frame(self.compressor.as_mut()?, raw, ends, at).ok()?;

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use heapscribe_analyze::answer::{Answer, Ended, Exit, Process, Stack};
 use serde::Serialize;
 
-use super::parts::{BlocksJson, CountJson, DroppedJson, FrameJson, PeakJson, TotalsJson};
+use super::parts::{BlocksJson, CountJson, DrainerJson, DroppedJson, FrameJson, PeakJson, TotalsJson};
 use crate::frames::{NamedStacks, lossy};
 
 /// Changes when a key changes its name or meaning.
@@ -21,6 +21,7 @@ pub(crate) struct Report<'a> {
     begin_real_ns: u64,
     duration_ns: u64,
     exit: Option<ExitJson>,
+    drainer: DrainerJson,
     complete: bool,
     #[serde(flatten)]
     totals: TotalsJson,
@@ -181,6 +182,7 @@ impl<'a> Report<'a> {
             begin_real_ns: a.begin_real_ns,
             duration_ns: a.duration_ns,
             exit: a.exit.map(exit),
+            drainer: (&a.drainer).into(),
             complete: a.complete,
             totals: (&a.totals).into(),
             rates: rates(a),

@@ -66,34 +66,40 @@ impl Births {
         (at != 0 && self.all.get(at)?.older != WENT).then_some(at)
     }
 
-    /// The block that came at these ticks, looked for among the `most` youngest: its place and which it is
-    /// of these.
+    /// The how manieth of all that came a block is, from the last.
+    pub(super) fn back(&self, at: usize) -> u64 {
+        (self.all.len() - at) as u64
+    }
+
+    /// The how manieth youngest of those that did not go a block is, if it is among the `most` youngest.
     #[inline(always)]
-    pub(super) fn find_near(&self, ticks: u64, most: u64) -> Option<(usize, u64)> {
+    pub(super) fn rank(&self, wanted: usize, most: u64) -> Option<u64> {
         let mut at = 0;
         for n in 1..=most {
             at = self.all[at].older as usize;
-            if at == 0 || self.all[at].ticks < ticks {
-                return None;
-            }
-            if self.all[at].ticks == ticks {
-                return Some((at, n));
+            if at <= wanted {
+                return (at == wanted).then_some(n);
             }
         }
         None
     }
 
-    /// The block that came at these ticks, and the how manieth of all it is from the last.
-    pub(super) fn find_far(&self, ticks: u64) -> Option<(usize, u64)> {
+    /// The block that came at these ticks.
+    fn search(&self, ticks: u64) -> Option<usize> {
         let at = 1 + self.all[1..].partition_point(|birth| birth.ticks < ticks);
-        let birth = self.all.get(at)?;
-        (birth.ticks == ticks && birth.older != WENT).then_some((at, (self.all.len() - at) as u64))
+        (self.all.get(at)?.ticks == ticks).then_some(at)
     }
 
     /// The block at a place that was found.
     #[inline(always)]
     pub(super) fn at(&self, at: usize) -> &Birth {
         &self.all[at]
+    }
+
+    /// Whether the block at a place did not go.
+    #[inline(always)]
+    pub(super) fn lives(&self, at: usize) -> bool {
+        self.all[at].older != WENT
     }
 
     /// It went.
@@ -103,5 +109,37 @@ impl Births {
         self.all[older as usize].younger = younger;
         self.all[younger as usize].older = older;
         self.all[at].older = WENT;
+    }
+}
+
+/// Slots of the table of ticks.
+const SLOTS: usize = 1 << 14;
+
+/// Which block came at which ticks: the encoder's short way. A slot is the last block of its ticks, so
+/// one that is not found there may only have been pushed out.
+pub(super) struct ByTicks {
+    slots: Box<[u32]>,
+}
+
+impl Default for ByTicks {
+    fn default() -> Self {
+        ByTicks { slots: vec![0; SLOTS].into() }
+    }
+}
+
+impl ByTicks {
+    /// The block that came last.
+    #[inline(always)]
+    pub(super) fn came(&mut self, ticks: u64, births: &Births) {
+        self.slots[ticks as usize % SLOTS] = births.all.len() as u32 - 1;
+    }
+
+    /// The place of the block that came at these ticks. What an events block before left in the table is
+    /// known by its ticks.
+    #[inline(always)]
+    pub(super) fn find(&self, ticks: u64, births: &Births) -> Option<usize> {
+        let at = self.slots[ticks as usize % SLOTS] as usize;
+        let in_slot = births.all.get(at).filter(|_| at != 0)?;
+        if in_slot.ticks == ticks { Some(at) } else { births.search(ticks) }
     }
 }

@@ -3,12 +3,13 @@
 use heapscribe_wire::record::{Block, Event, Events};
 use heapscribe_wire::varint;
 
-use super::births::Births;
-use super::known::{Known, Numbers};
+use super::births::{Births, ByTicks};
+use super::known::{NAMED_MAX, Numbers};
+use super::pen::Pen;
 use super::{COLUMNS, Column, NEAR_MAX, SAME, SIZE_BASE, VERBATIM};
 use crate::model::ChunkInfo;
 use crate::native::block::EVENTS_BYTES_MAX;
-use crate::native::fields::put;
+use crate::native::fields;
 use crate::sums::ChunkSums;
 
 /// Events between two looks at how large the columns have become.
@@ -21,10 +22,11 @@ const LENGTHS_BYTES_MAX: usize = COLUMNS * varint::MAX_BYTES;
 /// Makes columns; keeps its memory from one events block to the next.
 #[derive(Default)]
 pub(crate) struct Encoder {
-    columns: [Vec<u8>; COLUMNS],
+    columns: [Pen; COLUMNS],
     births: Births,
-    known: Known,
+    by_ticks: ByTicks,
     numbers: Numbers,
+    begin: u64,
     ticks: u64,
     last_birth: u64,
 }
@@ -53,36 +55,36 @@ impl Encoder {
             taken = events.offset();
         }
         sums.cut_bytes = u32::try_from(payload.len() - taken).unwrap_or(u32::MAX);
-        self.columns.iter().for_each(|column| put(out, column.len() as u64));
+        self.columns.iter().for_each(|column| fields::put(out, column.written().len() as u64));
         for column in &self.columns {
-            out.extend_from_slice(column);
+            out.extend_from_slice(column.written());
             ends.push(out.len());
         }
         sums
     }
 
     fn begin(&mut self, info: &ChunkInfo) {
-        self.columns.iter_mut().for_each(Vec::clear);
+        self.columns.iter_mut().for_each(Pen::clear);
         self.births.clear();
-        self.known.clear();
         self.numbers.clear();
-        (self.ticks, self.last_birth) = (info.begin_ticks, info.begin_ticks);
+        (self.begin, self.ticks, self.last_birth) = (info.begin_ticks, info.begin_ticks, info.begin_ticks);
     }
 
+    /// Whether there is room for the events until the next look.
     fn has_room(&self, before: usize) -> bool {
-        let bytes: usize = self.columns.iter().map(Vec::len).sum();
+        let bytes: usize = self.columns.iter().map(|column| column.written().len()).sum();
         before + LENGTHS_BYTES_MAX + bytes + BYTES_BETWEEN_LOOKS <= EVENTS_BYTES_MAX
+            && self.numbers.named() + 2 * EVENTS_BETWEEN_LOOKS <= NAMED_MAX
     }
 
     #[inline(always)]
     fn put(&mut self, column: Column, value: u64) {
-        let column = &mut self.columns[column as usize];
-        if value < 0x80 { column.push(value as u8) } else { put(column, value) }
+        self.columns[column as usize].number(value);
     }
 
     #[inline(always)]
     fn event(&mut self, dt: u64, event: &Event, tag: u8) {
-        self.columns[Column::Tags as usize].push(tag);
+        self.columns[Column::Tags as usize].byte(tag);
         if let Event::Rate { .. } = event {
             return;
         }
@@ -117,22 +119,20 @@ impl Encoder {
     fn came(&mut self, stack: u32, size_bytes: u64) {
         self.told(stack, size_bytes, Column::Stacks, Column::Sizes);
         self.births.came(self.ticks, size_bytes, stack);
+        self.by_ticks.came(self.ticks, &self.births);
     }
 
     /// A stack and a size.
     #[inline(always)]
     fn told(&mut self, stack: u32, size_bytes: u64, stacks: Column, sizes: Column) {
-        let number = self.numbers.number(stack, self.known.len() + 1);
+        let (known, new) = self.numbers.look(stack);
+        let last = std::mem::replace(&mut known.size_bytes, size_bytes);
+        let number = if new.is_none() { known.number } else { 0 };
         self.put(stacks, u64::from(number));
-        if number == 0 {
-            let distance = self.known.distance(stack);
+        if let Some(distance) = new {
             self.put(Column::New, varint::zigzag(distance));
-            self.known.name(distance);
         }
-        let number = if number == 0 { self.known.len() as u64 } else { u64::from(number) };
-        let last =
-            self.known.numbered(number).map(|known| std::mem::replace(&mut known.size_bytes, size_bytes));
-        if last == Some(size_bytes) {
+        if last == size_bytes {
             self.put(sizes, SAME);
         } else if let Some(code) = size_bytes.checked_add(SIZE_BASE) {
             self.put(sizes, code);
@@ -160,15 +160,13 @@ impl Encoder {
             return None;
         }
         let born = self.ticks.wrapping_sub(block.age_ticks);
-        let found = match self.births.find_near(born, NEAR_MAX) {
-            Some(near) => near,
-            None => {
-                let (at, number) = self.births.find_far(born)?;
-                (at, number + NEAR_MAX)
-            }
-        };
-        let birth = self.births.at(found.0);
-        (birth.size_bytes == block.size_bytes && birth.stack == block.stack.0).then_some(found)
+        let at = if born <= self.begin { None } else { self.by_ticks.find(born, &self.births) }?;
+        let birth = self.births.at(at);
+        if birth.size_bytes != block.size_bytes || birth.stack != block.stack.0 || !self.births.lives(at) {
+            return None;
+        }
+        let number = self.births.rank(at, NEAR_MAX).unwrap_or_else(|| self.births.back(at) + NEAR_MAX);
+        Some((at, number))
     }
 
     fn stranger(&mut self, block: &Block) {

@@ -27,11 +27,6 @@ impl Known {
         self.all.get_mut((number as usize).wrapping_sub(1))
     }
 
-    /// How far a new stack is from the one before it.
-    pub(super) fn distance(&self, stack: u32) -> i64 {
-        i64::from(stack) - i64::from(self.last_new)
-    }
-
     /// Names a new stack, that far from the one before it, which gets the next number; `None` when that is
     /// no stack.
     pub(super) fn name(&mut self, distance: i64) -> Option<&mut Stack> {
@@ -40,27 +35,35 @@ impl Known {
         self.all.push(Stack { stack: self.last_new, size_bytes: 0 });
         self.all.last_mut()
     }
-
-    /// How many were named.
-    pub(super) fn len(&self) -> usize {
-        self.all.len()
-    }
 }
 
 /// Slots of the table: much more than one chunk can name.
 const SLOTS: usize = 1 << 15;
 const MASK: usize = SLOTS - 1;
+/// Stacks that may be named, so that the table never fills up.
+pub(super) const NAMED_MAX: u32 = SLOTS as u32 / 4 * 3;
 
-/// From a stack to its number. A slot is the stack, its number and the events block that it was filled
-/// for, so that beginning a new one costs nothing.
-pub(super) struct Numbers {
-    slots: Vec<(u32, u32, u32)>,
+/// What the encoder knows of a stack.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Slot {
+    stack: u32,
+    /// The events block that it was filled for, so that beginning a new one costs nothing.
     round: u32,
+    pub(super) number: u32,
+    pub(super) size_bytes: u64,
+}
+
+/// From a stack to its number and last size: what [`Known`] tells, the other way round.
+pub(super) struct Numbers {
+    slots: Box<[Slot]>,
+    round: u32,
+    named: u32,
+    last_new: u32,
 }
 
 impl Default for Numbers {
     fn default() -> Self {
-        Numbers { slots: vec![(0, 0, 0); SLOTS], round: 1 }
+        Numbers { slots: vec![Slot::default(); SLOTS].into(), round: 1, named: 0, last_new: 0 }
     }
 }
 
@@ -68,28 +71,33 @@ impl Numbers {
     /// Forgets all.
     pub(super) fn clear(&mut self) {
         self.round = self.round.wrapping_add(1);
+        (self.named, self.last_new) = (0, 0);
         if self.round == 0 {
             *self = Numbers::default();
         }
     }
 
-    /// The number of a stack; 0 when it had none, and now has `next`. When the table is nearly full it has
-    /// none the next time either.
+    /// How many were named.
+    pub(super) fn named(&self) -> u32 {
+        self.named
+    }
+
+    /// What is known of a stack, and when it is new, and has its number only now, how far it is from the
+    /// new one before it.
     #[inline(always)]
-    pub(super) fn number(&mut self, stack: u32, next: usize) -> u32 {
-        let mut at = (stack.wrapping_mul(0x9e37_79b1) >> 16) as usize;
-        loop {
-            let (of, number, round) = self.slots[at & MASK];
-            if round != self.round {
-                if next < SLOTS / 4 * 3 {
-                    self.slots[at & MASK] = (stack, next as u32, self.round);
-                }
-                return 0;
-            }
-            if of == stack {
-                return number;
-            }
+    pub(super) fn look(&mut self, stack: u32) -> (&mut Slot, Option<i64>) {
+        let mut at = (stack.wrapping_mul(0x9e37_79b1) >> 17) as usize;
+        while self.slots[at & MASK].round == self.round && self.slots[at & MASK].stack != stack {
             at += 1;
         }
+        let slot = &mut self.slots[at & MASK];
+        if slot.round == self.round {
+            return (slot, None);
+        }
+        self.named += 1;
+        *slot = Slot { stack, round: self.round, number: self.named, size_bytes: 0 };
+        let distance = i64::from(stack) - i64::from(self.last_new);
+        self.last_new = stack;
+        (slot, Some(distance))
     }
 }

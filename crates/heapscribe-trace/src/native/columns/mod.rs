@@ -18,8 +18,8 @@
 //!   sizes     of blocks that came and of failed calls: 0 the last size of its stack in this events block
 //!             (0 for a new one), 1 it follows as it is, else size + 2
 //!   old sizes of strangers, the same
-//!   gone      of blocks that went: 0 a stranger; up to 16 the how manieth of the blocks that came in this
-//!             events block and did not go, from the youngest; else, 16 less, the how manieth of all that
+//!   gone      of blocks that went: 0 a stranger; up to 4 the how manieth of the blocks that came in this
+//!             events block and did not go, from the youngest; else, 4 less, the how manieth of all that
 //!             came here
 //!   births    of strangers: ticks of birth, zigzag against the stranger before (begin ticks for the first)
 //!   threads   of blocks that went and were another thread's: which
@@ -37,6 +37,7 @@ mod cursor;
 mod decode;
 mod encode;
 mod known;
+mod pen;
 #[cfg(test)]
 mod tests;
 
@@ -78,7 +79,7 @@ enum Column {
 const COLUMNS: usize = 12;
 
 /// Up to here a number in `gone` counts the blocks that did not go, beyond it those that came.
-const NEAR_MAX: u64 = 16;
+const NEAR_MAX: u64 = 4;
 
 /// In `sizes`: the last one of the stack.
 const SAME: u64 = 0;

@@ -86,7 +86,7 @@ fn a_block_that_only_looks_as_if_it_came_here_is_a_stranger() {
 
 #[test]
 fn blocks_go_in_any_order_however_many_there_are() {
-    for n in [1, 2, 15, 16, 17, 40, 1000] {
+    for n in [1, 2, 3, 4, 5, 6, 40, 1000] {
         let came: Vec<_> = (0..n).map(|i| (1, alloc(i))).collect();
         let first = (0..n).map(|i| (1, free(n, i, None)));
         let last = (0..n).map(|i| (1, free(1 + 2 * i, n - 1 - i, None)));
