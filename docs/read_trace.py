@@ -109,7 +109,7 @@ class Block:
         self.process, self.number, self.raw_len, stored_len, crc, own = (f.fixed(4) for _ in range(6))
         need(own == crc32c(head[:28]), at, "wrong crc of a block header")
         need(zero == 0 and stored_len <= self.raw_len, at, "block header that cannot be")
-        need(self.raw_len <= (65592 if self.kind == EVENTS else 1 << 20), at, "block that is too long")
+        need(self.raw_len <= (256 << 10 if self.kind == EVENTS else 1 << 20), at, "block that is too long")
         need((self.process == NONE) == (self.kind in (SESSION, SESSION_END, INDEX)), at, "block of no process")
         stored = data[at + 32:at + 32 + stored_len]
         need(len(stored) == stored_len and crc == crc32c(stored), at, "wrong crc of a block")
@@ -130,55 +130,113 @@ class Block:
         return zstandard.ZstdDecompressor().decompress(stored, max_output_size=self.raw_len)
 
 
+class Events:
+    """The events of a block: columns, and what was told before."""
+
+    COLUMNS = "tags alloc_dt other_dt stacks strangers new sizes old_sizes gone births threads rest".split()
+
+    def __init__(self, f, begin_ticks):
+        lengths = [f.varint() for _ in self.COLUMNS]
+        for name, length in zip(self.COLUMNS, lengths):
+            setattr(self, name, Fields(f.bytes(length), f.offset + f.at - length))
+        need(f.ended(), f.offset + f.at, "bytes that are of no column")
+        self.ticks = self.last_birth = begin_ticks
+        self.last_new = 0
+        self.known = [None]  # from a stack's number in this block to the stack and its last size
+        self.born = []       # [ticks, size, stack], in the order in which they came
+        self.alive = []      # those that did not go, the youngest last
+
+    def told(self, stacks, sizes):
+        """A stack and a size."""
+        number = stacks.varint()
+        if number == 0:
+            self.last_new += self.new.signed()
+            need(0 <= self.last_new < 1 << 32, self.new.offset, "stack that cannot be")
+            self.known.append([self.last_new, 0])
+            number = len(self.known) - 1
+        need(number < len(self.known), stacks.offset + stacks.at, "stack that was not named")
+        known, code = self.known[number], sizes.varint()
+        known[1] = known[1] if code == 0 else sizes.varint() if code == 1 else code - 2
+        return tuple(known)
+
+    def came(self):
+        stack, size = self.told(self.stacks, self.sizes)
+        self.born.append([self.ticks, size, stack])
+        self.alive.append(self.born[-1])
+        return stack, size
+
+    def went(self, flag):
+        """Stack, size, age and, when that is another one, thread of birth."""
+        number = self.gone.varint()
+        if number == 0:
+            self.last_birth = self.births.from_(self.last_birth)
+            stack, size = self.told(self.strangers, self.old_sizes)
+            age = self.ticks - self.last_birth & 0xFFFFFFFFFFFFFFFF
+            return stack, size, age, self.threads.varint() if flag else None
+        need(not flag, self.gone.offset + self.gone.at, "another thread's block that came here")
+        row, back = (self.alive, number) if number <= 4 else (self.born, number - 4)
+        need(back <= len(row), self.gone.offset + self.gone.at, "block that did not come here")
+        block = row[-back]
+        at = next((i for i in range(len(self.alive) - 1, -1, -1) if self.alive[i] is block), None)
+        need(at is not None, self.gone.offset + self.gone.at, "block that went before")
+        del self.alive[at]
+        return block[2], block[1], self.ticks - block[0], None
+
+    def ended(self):
+        """Whether no column has anything left."""
+        return all(getattr(self, name).ended() for name in self.COLUMNS)
+
+
 def sums_of_events(block):
     """What the events of a block add up to, in the words of the index."""
     f = Fields(block.payload, block.at)
     s = {"thread": f.fixed(4), "cut": f.fixed(4), "sequence": f.fixed(8), "begin_ticks": f.fixed(8),
          "begin_mono": f.fixed(8), "end_ticks": f.fixed(8), "end_mono": f.fixed(8), "last_alloc": f.fixed(8)}
     n, calls = Counter(), Counter()
-    ticks = first = s["begin_ticks"]
+    e = Events(f, s["begin_ticks"])
+    first = s["begin_ticks"]
     net = highest = 0
-    highest_ticks = ticks
+    highest_ticks = first
     stacks = []
-    while not f.ended():
-        tag = f.fixed(1)
+    while not e.tags.ended():
+        tag = e.tags.fixed(1)
         kind, call, flag = tag & 7, tag >> 3 & 15, tag >> 7
         if kind == 7:
             need(tag >> 3 <= 3, block.at, "rate that cannot be")
             continue
-        dt = f.varint()
+        dt = (e.alloc_dt if kind == 1 else e.other_dt).varint()
         need(dt >= 1 or n["events"] == 0, block.at, "event that is not later than the one before it")
-        ticks += dt
-        first = ticks if n["events"] == 0 else first
+        e.ticks += dt
+        first = e.ticks if n["events"] == 0 else first
         n["events"] += 1
         came = went = 0
         if kind == 1:
             need(not flag, block.at, "flag where there is none")
-            came = f.varint()
-            stacks.append(f.varint())
-            align = f.varint() if call in ALIGNED else 0
+            stack, came = e.came()
+            stacks.append(stack)
+            align = e.rest.varint() if call in ALIGNED else 0
             need(align < 64, block.at, "alignment that cannot be")
             n["allocs"] += 1
         elif kind in (2, 3):
-            age, went = f.varint(), f.varint()
-            stacks.append(f.varint())
-            if flag:
-                need(f.varint() != s["thread"], block.at, "a flag for the thread itself")
+            stack, went, _, thread = e.went(flag)
+            stacks.append(stack)
+            need(thread != s["thread"], block.at, "a flag for the thread itself")
             if kind == 3:
-                came = f.varint()
-                stacks.append(f.varint())
+                stack, came = e.came()
+                stacks.append(stack)
             n["frees" if kind == 2 else "reallocs"] += 1
         elif kind == 4:
-            f.varint(), stacks.append(f.varint())
+            need(not flag, block.at, "flag where there is none")
+            stacks.append(e.told(e.stacks, e.sizes)[0])
             n["failed"] += 1
         elif kind == 5:
             need(tag == 5, block.at, "call of a lost event")
-            n["lost"] += f.varint()
-            need(f.varint() < 32, block.at, "reason that cannot be")
+            n["lost"] += e.rest.varint()
+            need(e.rest.varint() < 32, block.at, "reason that cannot be")
         elif kind == 6:
             if flag:
-                came = f.varint()
-                stacks.append(f.varint())
+                stack, came = e.came()
+                stacks.append(stack)
             n["unknown_reallocs" if flag else "unknown_frees"] += 1
         else:
             raise Bad(f"unknown event {tag:#x} in the block at byte {block.at}")
@@ -189,11 +247,11 @@ def sums_of_events(block):
         net -= went
         net += came
         if came and net > highest:
-            highest, highest_ticks = net, ticks
+            highest, highest_ticks = net, e.ticks
+    need(e.ended(), block.at, "fields of no event")
     s.update({key: n[key] for key in ("events", "allocs", "frees", "reallocs", "failed", "unknown_frees",
                                       "unknown_reallocs", "lost", "came", "went")})
-    s.update(net=net, highest=highest, highest_ticks=highest_ticks, first=first, last=ticks,
-             bytes=len(block.payload) - 56, calls=dict(calls))
+    s.update(net=net, highest=highest, highest_ticks=highest_ticks, first=first, last=e.ticks, calls=dict(calls))
     return s, stacks
 
 
@@ -210,7 +268,7 @@ def sums_of_index(f, last):
     s["net"] = s["came"] - s["went"] + f.signed()
     s["highest"] = f.varint()
     s["highest_ticks"], s["first"], s["last"] = (f.from_(s["begin_ticks"]) for _ in range(3))
-    s["bytes"], s["cut"] = f.varint(), f.varint()
+    s["cut"] = f.varint()
     mask = f.varint()
     s["calls"] = {call: f.varint() for call in range(64) if mask >> call & 1}
     return s
@@ -343,7 +401,7 @@ def read(data):
             for reason in range(f.varint()):
                 drops[DROPS[reason] if reason < len(DROPS) else str(reason)] += f.varint()
         elif block.kind == SESSION_END:
-            f.varint(), f.varint(), f.signed()
+            f.varint(), f.varint(), f.signed(), [f.varint() for _ in range(6)]
         elif block.kind == INDEX:
             continue
         need(f.ended(), block.at, "fields that this version does not have")

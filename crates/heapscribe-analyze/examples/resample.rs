@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use heapscribe_analyze::answer::{Answer, NodeId, Stack};
 use heapscribe_analyze::estimate::{Estimate, Figure, StackEstimates};
-use heapscribe_analyze::input::{ChunkFacts, History, ProcessFacts, SessionFacts};
+use heapscribe_analyze::input::{ChunkFacts, EventsInOrder, History, ProcessFacts, SessionFacts};
 use heapscribe_analyze::{Options, Recording, analyze};
 use heapscribe_trace::{Scratch, Trace};
 use heapscribe_wire::defs::Definition;
@@ -183,7 +183,7 @@ impl History for Resampled<'_> {
         self.chunks.iter().map(|(facts, _)| *facts).collect()
     }
 
-    fn events<'a>(&'a self, chunk: usize, _: &'a mut Scratch) -> Result<Events<'a>, String> {
+    fn events<'a>(&'a self, chunk: usize, _: &'a mut Scratch) -> Result<impl EventsInOrder + 'a, String> {
         Ok(Events::new(&self.chunks[chunk].1))
     }
 

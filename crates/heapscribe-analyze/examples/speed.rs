@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use heapscribe_analyze::answer::Ended;
-use heapscribe_analyze::input::{ChunkFacts, Clock, History, ProcessFacts, SessionFacts};
+use heapscribe_analyze::input::{ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, SessionFacts};
 use heapscribe_analyze::{Options, analyze};
 use heapscribe_wire::defs::{Definition, Node};
 use heapscribe_wire::ids::{CodeAddress, StackId};
@@ -95,7 +95,7 @@ impl History for Busy {
         self.facts.clone()
     }
 
-    fn events<'a>(&'a self, chunk: usize, (): &'a mut ()) -> Result<Events<'a>, String> {
+    fn events<'a>(&'a self, chunk: usize, (): &'a mut ()) -> Result<impl EventsInOrder + 'a, String> {
         Ok(Events::new(&self.payloads[chunk % self.payloads.len()]))
     }
 

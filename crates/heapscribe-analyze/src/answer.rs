@@ -7,6 +7,7 @@
 
 use crate::estimate::Sampling;
 pub use crate::tree::{CallTree, Frame, Module, Node, NodeId};
+use heapscribe_trace::Drainer;
 
 /// The answer to "what did the heap do", for a whole trace.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -23,6 +24,8 @@ pub struct Answer {
     pub version: String,
     /// How the command ended; none when it was still running or the trace does not say.
     pub exit: Option<Exit>,
+    /// How the one who wrote the trace kept up; all 0 when that is not known.
+    pub drainer: Drainer,
     /// From moment 0 to the last thing that was recorded, ns.
     pub duration_ns: u64,
     /// What all processes did together.

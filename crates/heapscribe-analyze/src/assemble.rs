@@ -188,6 +188,7 @@ impl Assembly {
             host: session.host,
             version: session.version,
             exit: session.exit,
+            drainer: session.drainer,
             duration_ns,
             totals: Totals { lost_events: self.lost_events, ..totals::totals(&self.all) },
             peak,

@@ -2,11 +2,10 @@
 //! went *after* it, taken from what was held at the end, gives the same, so the shorter side is decoded.
 
 use heapscribe_wire::ids::{RateId, StackId};
-use heapscribe_wire::record::Events;
 use rayon::prelude::*;
 
 use crate::change::{Change, Scale};
-use crate::input::{ChunkFacts, Clock, History};
+use crate::input::{ChunkFacts, Clock, EventsInOrder, History};
 use crate::rates::Rates;
 use crate::sums::{Row, Sums};
 use crate::table::Table;
@@ -157,7 +156,7 @@ fn before(mut changes: Net, end: &Sums) -> Holding {
 fn add_chunk(
     net: &mut Net,
     chunk: &ChunkFacts,
-    events: Events<'_>,
+    events: impl EventsInOrder,
     mean_of: impl Fn(RateId) -> u64,
     wants: &impl Fn(u64) -> bool,
 ) {

@@ -1,10 +1,11 @@
 //! What the passes ask of a recording. They see chunks of events by number and load them when they need
 //! them, several at a time on several cores; where the bytes come from is not their business.
 
+use heapscribe_trace::Drainer;
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::StackId;
-use heapscribe_wire::record::Events;
+use heapscribe_wire::record::{BadEvent, Event};
 
 use crate::answer::{Ended, Exit, StackCheck};
 
@@ -22,11 +23,15 @@ pub trait History: Sync {
     /// The chunks, in any order.
     fn chunks(&self) -> Vec<ChunkFacts>;
 
-    /// The events of a chunk, by its index in [`Self::chunks`].
+    /// The events of a chunk, by its index in [`Self::chunks`]: each with the ticks since the one before it.
     ///
     /// # Errors
     /// In words, when the bytes cannot be had; the chunk is left out and the answer says so.
-    fn events<'a>(&'a self, chunk: usize, scratch: &'a mut Self::Scratch) -> Result<Events<'a>, String>;
+    fn events<'a>(
+        &'a self,
+        chunk: usize,
+        scratch: &'a mut Self::Scratch,
+    ) -> Result<impl EventsInOrder + 'a, String>;
 
     /// Gives all definitions of a process, in their order.
     ///
@@ -43,6 +48,11 @@ pub trait History: Sync {
         Vec::new()
     }
 }
+
+/// The events of a chunk in their order; after bytes that are none there are no more.
+pub trait EventsInOrder: Iterator<Item = Result<(u64, Event), BadEvent>> {}
+
+impl<I: Iterator<Item = Result<(u64, Event), BadEvent>>> EventsInOrder for I {}
 
 /// The recording as a whole.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -61,6 +71,8 @@ pub struct SessionFacts {
     pub version: String,
     /// How the command ended.
     pub exit: Option<Exit>,
+    /// How the one who wrote the trace kept up; all 0 when that is not known.
+    pub drainer: Drainer,
 }
 
 /// A process.

@@ -8,10 +8,9 @@ use heapscribe_trace::{
 };
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
-use heapscribe_wire::record::Events;
 
 use crate::answer::{Ended, Exit, StackCheck};
-use crate::input::{ChunkFacts, Clock, History, ProcessFacts, RssSample, SessionFacts};
+use crate::input::{ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, RssSample, SessionFacts};
 
 /// A trace, to be analyzed.
 #[derive(Debug)]
@@ -122,6 +121,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
             begin_mono_ns: info.started_mono_ns,
             begin_real_ns: info.started_real_ns,
             end_mono_ns: end.ended_mono_ns,
+            drainer: end.drainer,
             exit: end.exit.map(|exit| match exit {
                 ExitStatus::Code(code) => Exit::Code(code),
                 ExitStatus::Signal(signal) => Exit::Signal(signal),
@@ -140,7 +140,11 @@ impl<S: Source + Sync> History for Recording<'_, S> {
         self.trace.chunks().iter().map(|entry| self.chunk(entry)).collect()
     }
 
-    fn events<'a>(&'a self, chunk: usize, scratch: &'a mut Scratch) -> Result<Events<'a>, String> {
+    fn events<'a>(
+        &'a self,
+        chunk: usize,
+        scratch: &'a mut Scratch,
+    ) -> Result<impl EventsInOrder + 'a, String> {
         let chunk = self.trace.load_chunk(&self.trace.chunks()[chunk], scratch);
         chunk.map(|chunk| chunk.events()).map_err(|error| error.to_string())
     }

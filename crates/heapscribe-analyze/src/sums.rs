@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::{RateId, StackId};
-use heapscribe_wire::record::{BadEvent, Block, Call, Event, Events};
+use heapscribe_wire::record::{BadEvent, Block, Call, Event};
 
 use crate::change::Scale;
 use crate::histogram::Histogram;
-use crate::input::{ChunkFacts, Clock};
+use crate::input::{ChunkFacts, Clock, EventsInOrder};
 use crate::segment::{Cutter, Grid, Segment};
 use crate::table::Table;
 use crate::weight::{Lives, Samples, Share};
@@ -188,7 +188,7 @@ impl Sums {
         clock: &Clock,
         grid: &Grid,
         mean_of: &dyn Fn(RateId) -> u64,
-        events: Events<'_>,
+        events: impl EventsInOrder,
     ) {
         let pass = Pass {
             stacks: &mut self.stacks,
@@ -205,9 +205,8 @@ impl Sums {
             last_alloc: chunk.last_alloc_ticks,
         };
         let (thread, bad) = pass.run(events, mean_of);
-        if let Some(bad) = bad {
-            self.problems.push(format!("chunk {number}: {bad}; the rest of it is left out"));
-        }
+        let problem = bad.map(|bad| format!("chunk {number}: {bad}; the rest of it is left out"));
+        self.problems.extend(problem);
         self.threads.entry(chunk.thread).or_default().merge(&thread);
     }
 }
@@ -229,29 +228,32 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Takes all events, up to the first that is none or, without `RATES`, up to the first rate: what
+    /// Takes all events, up to the first that is none or, without `RATES`, with the first rate: what
     /// follows is given back.
     #[inline(always)]
-    fn all<'e, const RATES: bool>(
+    fn all<const RATES: bool, E: EventsInOrder>(
         &mut self,
-        mut events: Events<'e>,
+        mut events: E,
         mean_of: &dyn Fn(RateId) -> u64,
-    ) -> Result<Option<Events<'e>>, BadEvent> {
-        loop {
-            let before = events.clone();
-            let Some(item) = events.next() else { return Ok(None) };
+    ) -> Result<Option<E>, BadEvent> {
+        while let Some(item) = events.next() {
             match item? {
-                (_, Event::Rate { rate }) if RATES => self.rate(rate, mean_of(rate)),
-                (_, Event::Rate { .. }) => return Ok(Some(before)),
+                (_, Event::Rate { rate }) => {
+                    self.rate(rate, mean_of(rate));
+                    if !RATES {
+                        return Ok(Some(events));
+                    }
+                }
                 (dt, Event::Lost { count, reason }) => {
                     self.ticks = self.ticks.wrapping_add(dt);
                     self.thread.lost = self.thread.lost.saturating_add(count);
-                    let at = usize::from(reason).min(DROP_COUNTERS - 1);
-                    self.lost[at] = self.lost[at].saturating_add(count);
+                    let lost = &mut self.lost[usize::from(reason).min(DROP_COUNTERS - 1)];
+                    *lost = lost.saturating_add(count);
                 }
                 (dt, event) => self.take::<RATES>(dt, &event),
             }
         }
+        Ok(None)
     }
 
     /// A chunk with rates is rare, and its loop must not lie in the way of the others'.
@@ -259,17 +261,21 @@ impl Pass<'_> {
     #[inline(never)]
     fn all_rated(
         mut self,
-        events: Events<'_>,
+        events: impl EventsInOrder,
         mean_of: &dyn Fn(RateId) -> u64,
     ) -> (ThreadSums, Option<BadEvent>) {
-        let outcome = self.all::<true>(events, mean_of);
+        let outcome = self.all::<true, _>(events, mean_of);
         self.cutter.close();
         (self.thread, outcome.err())
     }
 
     #[inline(always)]
-    fn run(mut self, events: Events<'_>, mean_of: &dyn Fn(RateId) -> u64) -> (ThreadSums, Option<BadEvent>) {
-        match self.all::<false>(events, mean_of) {
+    fn run(
+        mut self,
+        events: impl EventsInOrder,
+        mean_of: &dyn Fn(RateId) -> u64,
+    ) -> (ThreadSums, Option<BadEvent>) {
+        match self.all::<false, _>(events, mean_of) {
             Ok(Some(rest)) => self.all_rated(rest, mean_of),
             outcome => {
                 self.cutter.close();

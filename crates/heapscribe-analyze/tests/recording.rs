@@ -65,7 +65,10 @@ fn written(recorded: &Recorded) -> Vec<u8> {
         end.drops[3] = u64::from(pid);
         writer.process_end(index, &end, &mut out);
     }
-    writer.session_end(&SessionEnd { ended_mono_ns: 0, exit: Some(ExitStatus::Code(3)) }, &mut out);
+    writer.session_end(
+        &SessionEnd { ended_mono_ns: 0, exit: Some(ExitStatus::Code(3)), ..SessionEnd::default() },
+        &mut out,
+    );
     writer.finish(&mut out);
     out
 }

@@ -14,8 +14,8 @@ use crate::session::Session;
 use crate::thread::Thread;
 use crate::{clock, memory, modules, program, sys};
 
-/// Two events, of which one is a rate, may be written at places of [`EVENT_BYTES_MAX`].
-const ROOM_BYTES: usize = EVENT_BYTES_MAX + 1;
+/// An event, and before it up to two rates of a byte, each written at a place of [`EVENT_BYTES_MAX`].
+const ROOM_BYTES: usize = EVENT_BYTES_MAX + 2;
 
 /// Room for one event in the thread's chunk, and its time: who has it can write an event and nothing can
 /// go wrong.
@@ -47,24 +47,35 @@ impl<'a> Place<'a> {
         Place { thread, chunk, before, now: thread.now(session) }
     }
 
-    /// Says at which rate the blocks of the events that follow were sampled. Where these end.
+    /// Says at which rate the blocks of the events that follow were sampled.
     #[cold]
-    fn write_rate(&self, rate: RateId, cursor: usize) -> usize {
+    fn write_rate(&self, rate: RateId) {
+        let cursor = self.thread.cursor.get();
         // SAFETY: as in `write`.
         let at = unsafe { &mut *self.chunk.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
         let len = Event::Rate { rate }.encode(0, at);
         self.thread.chunk_rate.set(rate);
+        self.thread.cursor.set(cursor + len);
         self.chunk.header.commit((cursor + len) as u32);
-        cursor + len
+    }
+
+    /// Says before the end of a sampled block that the thread was given others after it, which were not
+    /// sampled: the rate in force is told again.
+    #[cold]
+    pub(crate) fn write_others_came(&self, rate: RateId) {
+        if self.thread.chunk_rate.get() != rate {
+            self.write_rate(rate);
+        }
+        self.write_rate(rate);
     }
 
     /// Writes the event, about blocks of this rate, and commits it.
     #[inline(always)]
     pub(crate) fn write(self, event: &Event, rate: RateId) {
-        let mut cursor = self.thread.cursor.get();
         if self.thread.chunk_rate.get() != rate {
-            cursor = self.write_rate(rate, cursor);
+            self.write_rate(rate);
         }
+        let cursor = self.thread.cursor.get();
         // SAFETY: `reserve` saw that ROOM_BYTES from the cursor on are provided; the chunk is
         // this thread's.
         let at = unsafe { &mut *self.chunk.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };

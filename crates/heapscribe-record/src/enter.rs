@@ -3,6 +3,7 @@
 
 use heapscribe_wire::head::Drop as Reason;
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};
+use heapscribe_wire::limits::BIRTH_BITS;
 use heapscribe_wire::live::{Slot, age_ticks};
 use heapscribe_wire::record::{Block, Call, Event};
 
@@ -238,7 +239,7 @@ impl Entered {
     fn write_gone(&self, call: Call, taken: Taken, place: emit::Place<'_>) {
         match taken.0 {
             Some((slot, address)) => {
-                self.no_more(&slot, address);
+                self.no_more(&slot, address, &place);
                 let block = self.block(&slot, place.now);
                 place.write(&Event::Free { call, block }, slot.rate);
             }
@@ -250,9 +251,22 @@ impl Entered {
     }
 
     #[inline(always)]
-    fn no_more(&self, slot: &Slot, address: u64) {
+    fn no_more(&self, slot: &Slot, address: u64, place: &emit::Place<'_>) {
         if slot.rate != RateId::FULL {
-            filter::remove(address as usize);
+            self.sample_is_no_more(slot, address, place);
+        }
+    }
+
+    /// The end of a sampled block. One that looks like the thread's newest, because those after it were not
+    /// sampled, must not be taken for one that lived for a moment only.
+    #[cold]
+    fn sample_is_no_more(&self, slot: &Slot, address: u64, place: &emit::Place<'_>) {
+        filter::remove(address as usize);
+        let thread = self.thread;
+        let newest = thread.last_alloc_ticks.get() & ((1 << BIRTH_BITS) - 1);
+        let looks_newest = slot.thread == thread.id.get() && slot.birth_ticks == newest;
+        if looks_newest && thread.sampling.has_given_others(self.words) {
+            place.write_others_came(slot.rate);
         }
     }
 
@@ -289,7 +303,7 @@ impl Entered {
         unsafe { self.note(address, size_bytes, stack, rate, place.now) };
         match taken.0 {
             Some((slot, old)) => {
-                self.no_more(&slot, old);
+                self.no_more(&slot, old, &place);
                 let old = self.block(&slot, place.now);
                 place.write(&Event::Realloc { call, old, size_bytes, stack }, rate);
             }

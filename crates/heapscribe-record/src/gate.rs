@@ -118,6 +118,8 @@ pub(crate) struct Sampling {
     rate: Cell<RateId>,
     mean_bytes: Cell<u64>,
     sampler: Cell<Option<Sampler>>,
+    /// The gap as it was just after the last sample.
+    first_gap: Cell<u64>,
 }
 
 impl core::fmt::Debug for Sampling {
@@ -134,6 +136,7 @@ impl Sampling {
             rate: Cell::new(RateId::FULL),
             mean_bytes: Cell::new(0),
             sampler: Cell::new(None),
+            first_gap: Cell::new(0),
         }
     }
 
@@ -141,6 +144,11 @@ impl Sampling {
     pub(crate) fn forget(&self) {
         self.followed.set(u64::MAX);
         self.sampler.set(None);
+    }
+
+    /// Whether the thread was given blocks since its last sample.
+    pub(crate) fn has_given_others(&self, words: &Words) -> bool {
+        words.gap.get() != self.first_gap.get()
     }
 
     fn next_gap(&self, thread: &Thread, session: &Session) -> u64 {
@@ -197,7 +205,9 @@ fn admits_sample(
         words.gap.set(NEVER);
         return None;
     }
-    words.gap.set(sampling.next_gap(thread, session));
+    let gap = sampling.next_gap(thread, session);
+    words.gap.set(gap);
+    sampling.first_gap.set(gap);
     Some(sampling.rate.get())
 }
 

@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use heapscribe_trace::{ChunkInfo, ChunkSums, ProcessInfo, Scratch, SessionInfo, Trace, Writer};
+use heapscribe_trace::{ChunkInfo, ProcessInfo, Scratch, SessionInfo, Trace, Writer};
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
 use heapscribe_wire::record::{Block, Call, Event};
@@ -101,11 +101,6 @@ fn main() {
         );
         read(&file, events);
     }
-    let start = Instant::now();
-    for (_, _, payload) in &chunks {
-        black_box(ChunkSums::of(&ChunkInfo::default(), payload));
-    }
-    println!("summed alone: {:.1} M events/s", events as f64 / start.elapsed().as_secs_f64() / 1e6);
 }
 
 fn read(file: &[u8], events: u64) {

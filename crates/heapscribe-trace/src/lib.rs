@@ -20,7 +20,7 @@ pub mod sums;
 pub use clock::Clock;
 pub use error::{Problem, TraceError};
 pub use model::{
-    ChunkEntry, ChunkInfo, ExitStatus, HowEnded, MemorySample, Process, ProcessEnd, ProcessIndex,
+    ChunkEntry, ChunkInfo, Drainer, ExitStatus, HowEnded, MemorySample, Process, ProcessEnd, ProcessIndex,
     ProcessInfo, SessionEnd, SessionInfo, Stage,
 };
 pub use native::read::{Chunk, Scratch, Trace};

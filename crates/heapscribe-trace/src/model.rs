@@ -43,6 +43,25 @@ pub struct SessionEnd {
     pub ended_mono_ns: u64,
     /// How the command ended; `None` when it was still running.
     pub exit: Option<ExitStatus>,
+    /// How the drainer kept up.
+    pub drainer: Drainer,
+}
+
+/// How the one who emptied the logs and wrote the trace kept up with the programs. All 0 is not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Drainer {
+    /// The most events that waited in full chunks of all logs at a time, bytes.
+    pub waiting_bytes: u64,
+    /// The longest that a full chunk waited, ns.
+    pub waiting_ns: u64,
+    /// How often a log was found with so many full chunks that threads had to wait or to drop events.
+    pub full_logs: u64,
+    /// Chunks of events that were written without compression, because there was no time.
+    pub hurried_chunks: u64,
+    /// CPU time that it took, ns.
+    pub cpu_ns: u64,
+    /// The most memory that it had, bytes.
+    pub peak_rss_bytes: u64,
 }
 
 /// How a process image came to be.

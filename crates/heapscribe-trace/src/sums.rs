@@ -1,7 +1,7 @@
 //! What the events of a chunk add up to. The index of a trace holds these, so that totals, timelines and
 //! the search for the peak need not decode the events.
 
-use heapscribe_wire::record::{Call, Event, Events};
+use heapscribe_wire::record::{Call, Event};
 
 use crate::model::ChunkInfo;
 
@@ -42,37 +42,33 @@ pub struct ChunkSums {
     pub first_ticks: u64,
     /// Ticks of the last event; `begin_ticks` without one.
     pub last_ticks: u64,
-    /// Bytes of events that are in the trace.
-    pub payload_bytes: u32,
-    /// Bytes after them that were no events when the trace was written and are not in it.
+    /// Bytes that were no events when the trace was written and are not in it.
     pub cut_bytes: u32,
 }
 
 impl ChunkSums {
-    /// Sums the events of `payload` up to the first that is none; `payload_bytes` is how far that went,
-    /// `cut_bytes` the rest.
-    pub fn of(info: &ChunkInfo, payload: &[u8]) -> ChunkSums {
-        let mut sums = ChunkSums {
+    /// Of a chunk without events.
+    pub fn begin(info: &ChunkInfo) -> ChunkSums {
+        ChunkSums {
             max_net_ticks: info.begin_ticks,
             first_ticks: info.begin_ticks,
             last_ticks: info.begin_ticks,
             ..ChunkSums::default()
-        };
-        let mut events = Events::new(payload);
-        while let Some(Ok((dt, event))) = events.next() {
-            if matches!(event, Event::Rate { .. }) {
-                continue; // not a thing that happened
-            }
-            sums.last_ticks = sums.last_ticks.wrapping_add(dt);
-            if sums.events == 0 {
-                sums.first_ticks = sums.last_ticks;
-            }
-            sums.events += 1;
-            sums.add(&event);
         }
-        sums.payload_bytes = events.offset() as u32;
-        sums.cut_bytes = (payload.len() - events.offset()) as u32;
-        sums
+    }
+
+    /// Adds the next event, so many ticks after the one before it.
+    #[inline(always)]
+    pub fn take(&mut self, dt: u64, event: &Event) {
+        if matches!(event, Event::Rate { .. }) {
+            return; // not a thing that happened
+        }
+        self.last_ticks = self.last_ticks.wrapping_add(dt);
+        if self.events == 0 {
+            self.first_ticks = self.last_ticks;
+        }
+        self.events += 1;
+        self.add(event);
     }
 
     #[inline(always)]

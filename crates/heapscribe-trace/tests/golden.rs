@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use heapscribe_trace::{
-    ChunkInfo, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessInfo, Scratch, SessionEnd, SessionInfo,
-    Stage, Trace, Writer,
+    ChunkInfo, Drainer, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessInfo, Scratch, SessionEnd,
+    SessionInfo, Stage, Trace, Writer,
 };
 use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Module, Position};
 use heapscribe_wire::head::ClockKind;
@@ -141,7 +141,18 @@ fn write_fixture() {
     w.start(&session, &mut out);
     write_process(&mut w, 0, ClockKind::Tsc, &mut out);
     write_process(&mut w, 1, ClockKind::Monotonic, &mut out);
-    w.session_end(&SessionEnd { ended_mono_ns: 60_000_000, exit: Some(ExitStatus::Code(3)) }, &mut out);
+    let drainer = Drainer {
+        waiting_bytes: 1 << 16,
+        waiting_ns: 2_000_000,
+        full_logs: 1,
+        hurried_chunks: 2,
+        cpu_ns: 3_000_000,
+        peak_rss_bytes: 8 << 20,
+    };
+    w.session_end(
+        &SessionEnd { ended_mono_ns: 60_000_000, exit: Some(ExitStatus::Code(3)), drainer },
+        &mut out,
+    );
     w.finish(&mut out);
     std::fs::write(fixture("native-1.0.txt"), dump(&out)).unwrap();
     std::fs::write(fixture("native-1.0.trace"), out).unwrap();

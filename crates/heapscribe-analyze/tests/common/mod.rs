@@ -9,7 +9,7 @@ pub mod twin;
 use std::collections::{BTreeMap, HashMap};
 
 use heapscribe_analyze::answer::{Answer, Ended, Frame, NodeId};
-use heapscribe_analyze::input::{ChunkFacts, Clock, History, ProcessFacts, SessionFacts};
+use heapscribe_analyze::input::{ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, SessionFacts};
 use heapscribe_trace::{ChunkInfo, ProcessIndex, Writer};
 use heapscribe_wire::defs::{Definition, Definitions, Module, Node, Position};
 use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
@@ -300,7 +300,7 @@ impl History for Recorded {
         self.chunks.iter().map(|(facts, _)| *facts).collect()
     }
 
-    fn events<'a>(&'a self, chunk: usize, _: &'a mut ()) -> Result<Events<'a>, String> {
+    fn events<'a>(&'a self, chunk: usize, _: &'a mut ()) -> Result<impl EventsInOrder + 'a, String> {
         Ok(Events::new(&self.chunks[chunk].1))
     }
 

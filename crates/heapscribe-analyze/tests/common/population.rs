@@ -4,7 +4,7 @@
 
 use heapscribe_analyze::answer::{Answer, Ended};
 use heapscribe_analyze::estimate::StackEstimates;
-use heapscribe_analyze::input::{ChunkFacts, History, ProcessFacts, SessionFacts};
+use heapscribe_analyze::input::{ChunkFacts, EventsInOrder, History, ProcessFacts, SessionFacts};
 use heapscribe_wire::defs::{Definition, Node};
 use heapscribe_wire::ids::{CodeAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
@@ -277,7 +277,7 @@ impl History for Sampled {
         self.chunks.iter().map(|(facts, _)| *facts).collect()
     }
 
-    fn events<'a>(&'a self, chunk: usize, (): &'a mut ()) -> Result<Events<'a>, String> {
+    fn events<'a>(&'a self, chunk: usize, (): &'a mut ()) -> Result<impl EventsInOrder + 'a, String> {
         Ok(Events::new(&self.chunks[chunk].1))
     }
 

@@ -1,7 +1,5 @@
 //! The header of a block, both ways, and the bounds of what it may claim.
 
-use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
-
 use super::header::{is_sealed, seal, u32_at};
 
 /// Bytes of a block header.
@@ -13,7 +11,7 @@ pub const BLOCK_BYTES_MAX: usize = 1 << 20;
 /// Bytes before the events in an events block.
 pub const CHUNK_PREFIX_BYTES: usize = 56;
 /// Bytes of an events block, uncompressed, at most.
-pub const EVENTS_BYTES_MAX: usize = CHUNK_PREFIX_BYTES + CHUNK_PAYLOAD_BYTES;
+pub const EVENTS_BYTES_MAX: usize = 256 << 10;
 
 /// The process number of a block that belongs to none.
 pub(crate) const NO_PROCESS: u32 = u32::MAX;

@@ -2,13 +2,14 @@
 //! is read for every chunk.
 
 use super::block::CHUNK_PREFIX_BYTES;
+use super::columns::Columns;
 use super::fields::Fields;
 use crate::model::ChunkInfo;
 
-/// The bytes before the events; `cut_bytes` followed them and were no events.
-pub(super) fn put_prefix(out: &mut Vec<u8>, info: &ChunkInfo, cut_bytes: u32) {
+/// The bytes before the events, which nothing was cut of yet.
+pub(super) fn put_prefix(out: &mut Vec<u8>, info: &ChunkInfo) {
     out.extend_from_slice(&info.thread.to_le_bytes());
-    out.extend_from_slice(&cut_bytes.to_le_bytes());
+    out.extend_from_slice(&[0; 4]);
     let words = [
         info.sequence,
         info.begin_ticks,
@@ -20,8 +21,13 @@ pub(super) fn put_prefix(out: &mut Vec<u8>, info: &ChunkInfo, cut_bytes: u32) {
     words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
 }
 
-/// Takes an events block apart: whose, how much was cut, the events.
-pub(super) fn split(payload: &[u8]) -> Option<(ChunkInfo, u32, &[u8])> {
+/// Says how many bytes were cut, in a prefix that is written.
+pub(super) fn set_cut(out: &mut [u8], cut_bytes: u32) {
+    out[4..8].copy_from_slice(&cut_bytes.to_le_bytes());
+}
+
+/// Takes an events block apart: whose, how much was cut, the columns.
+pub(super) fn split(payload: &[u8]) -> Option<(ChunkInfo, u32, Columns<'_>)> {
     let mut f = Fields::new(payload);
     let (thread, cut_bytes) = (f.fixed_u32()?, f.fixed_u32()?);
     let info = ChunkInfo {
@@ -33,5 +39,5 @@ pub(super) fn split(payload: &[u8]) -> Option<(ChunkInfo, u32, &[u8])> {
         end_mono_ns: f.fixed_u64()?,
         last_alloc_ticks: f.fixed_u64()?,
     };
-    Some((info, cut_bytes, &payload[CHUNK_PREFIX_BYTES..]))
+    Some((info, cut_bytes, Columns::split(&payload[CHUNK_PREFIX_BYTES..])?))
 }

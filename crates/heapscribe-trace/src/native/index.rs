@@ -10,7 +10,7 @@
 //!   events   thread  sequence  begin ticks*  begin mono*  end ticks^  end mono^  last alloc^
 //!            events  allocs  frees  reallocs  failed  unknown frees  unknown reallocs  lost
 //!            alloc bytes  freed bytes  net bytes (zigzag, less their difference)  max net  its ticks^
-//!            first ticks^  last ticks^  payload bytes  cut bytes  mask of calls, counts of those
+//!            first ticks^  last ticks^  cut bytes  mask of calls, counts of those
 //! ```
 //! `*` zigzag against the events entry before it in this block, `^` against the begin of the same chunk.
 
@@ -108,7 +108,6 @@ fn put_sums(out: &mut Vec<u8>, s: &ChunkSums, begin_ticks: u64) {
     put_from(out, s.max_net_ticks, begin_ticks);
     put_from(out, s.first_ticks, begin_ticks);
     put_from(out, s.last_ticks, begin_ticks);
-    put(out, u64::from(s.payload_bytes));
     put(out, u64::from(s.cut_bytes));
     let mask = s.calls.iter().rev().fold(0, |mask, n| mask << 1 | u64::from(*n != 0));
     put(out, mask);
@@ -135,7 +134,7 @@ fn get_sums(f: &mut Fields<'_>, begin_ticks: u64) -> Option<ChunkSums> {
     s.max_net_ticks = f.number_from(begin_ticks)?;
     s.first_ticks = f.number_from(begin_ticks)?;
     s.last_ticks = f.number_from(begin_ticks)?;
-    (s.payload_bytes, s.cut_bytes) = (f.small()?, f.small()?);
+    s.cut_bytes = f.small()?;
     let mask = f.number()?;
     for (_, n) in s.calls.iter_mut().enumerate().filter(|(i, _)| mask >> i & 1 != 0) {
         *n = f.small()?;

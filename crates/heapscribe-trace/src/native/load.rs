@@ -5,15 +5,17 @@ use std::fmt;
 use zstd::bulk::Decompressor;
 
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Codec, Kind};
+use super::columns::Room;
 use crate::error::TraceError;
 use crate::source::{Source, read_up_to};
 
-/// Memory that reading needs, at most about 3 MiB; one for each thread that reads, to be used again.
+/// Memory that reading needs, at most about 6 MiB; one for each thread that reads, to be used again.
 #[derive(Default)]
 pub struct Scratch {
     stored: Vec<u8>,
     raw: Vec<u8>,
     decompressor: Option<Decompressor<'static>>,
+    room: Room,
 }
 
 impl fmt::Debug for Scratch {
@@ -71,6 +73,23 @@ impl Scratch {
             return Err(TraceError::Damaged { offset, what: "block of another kind than the index says" });
         }
         Ok((header, self.payload(source, offset, &header)?))
+    }
+
+    /// Reads the events block at `offset`; with its payload comes what decoding it needs.
+    pub(super) fn chunk<S: Source>(
+        &mut self,
+        source: &S,
+        offset: u64,
+    ) -> Result<(BlockHeader, &[u8], &mut Room), TraceError> {
+        let (header, _) = self.block(source, offset, Kind::Events)?;
+        let (payload, room) = self.unpacked(&header);
+        Ok((header, payload, room))
+    }
+
+    /// The payload that was read and unpacked last, which is this block's, and what decoding it needs.
+    pub(super) fn unpacked(&mut self, header: &BlockHeader) -> (&[u8], &mut Room) {
+        let is_raw = header.codec == Codec::Raw as u8;
+        (if is_raw { &self.stored } else { &self.raw }, &mut self.room)
     }
 
     fn unpack(&mut self, header: &BlockHeader) -> Option<&[u8]> {

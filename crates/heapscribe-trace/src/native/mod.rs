@@ -17,7 +17,7 @@
 //!            16  length of the file u64      24  blocks u32      28  crc of 0..28
 //! ```
 //! A crc is CRC-32C. Blocks are numbered from 0. Codec 0 is the raw bytes, 1 one zstd frame; the stored
-//! length is never over the raw one, which is at most 64 KiB + 56 for events and 1 MiB for all else.
+//! length is never over the raw one, which is at most 256 KiB for events and 1 MiB for all else.
 //! Sessions, processes and ends are never compressed, so that a small file cannot ask for much memory.
 //!
 //! ```text
@@ -26,11 +26,13 @@
 //!                       created ticks  clock kind  clock shift  exe  command
 //!   kind 3 definitions  next node u32  0 u32  last pc u64, then definitions as `wire::defs` has them
 //!   kind 4 events       thread u32  cut u32  sequence u64  begin ticks u64  begin mono u64
-//!                       end ticks u64  end mono u64  last alloc u64, then events as `wire::record` has them
+//!                       end ticks u64  end mono u64  last alloc u64, then events in columns, see `columns`
 //!   kind 5 memory       samples: mono  rss  shared  virtual, each zigzag against the sample before
 //!   kind 6 process end  ended mono  how  threads  own bytes  spilled bytes  note  count and drops
 //!                       stacks verified  different
 //!   kind 7 session end  ended mono  how (0 running, 1 code, 2 signal)  zigzag of the code
+//!                       of the drainer: waiting bytes  waiting ns  full logs  hurried chunks
+//!                       cpu ns  peak rss
 //!   kind 8 index        see `index`: every block since the index block before it
 //! ```
 //! What has no type is a varint; texts are a varint length and bytes; a command is a varint count and
@@ -47,6 +49,7 @@
 pub mod block;
 mod catalog;
 mod chunk;
+pub mod columns;
 mod definitions;
 mod fields;
 pub mod header;

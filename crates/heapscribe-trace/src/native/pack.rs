@@ -1,22 +1,35 @@
 //! Makes a block of a payload: compresses, checksums, pads, at its final place in the caller's buffer.
 
-use zstd::bulk::Compressor;
+use std::io;
+
+use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Codec, Kind};
+
+/// Fewer bytes of one sort are compressed with what follows.
+const PIECE_BYTES_MIN: usize = 1 << 10;
 
 /// Makes blocks of payloads, with one compression context for all.
 #[derive(Default)]
 pub(super) struct Packer {
     level: i32,
-    compressor: Option<Compressor<'static>>,
+    compressor: Option<Encoder<'static>>,
 }
 
 impl Packer {
     /// Without a compressor (level 0, no memory) blocks are stored as they are.
     pub(super) fn set_level(&mut self, level: i32) {
-        if level != self.level {
-            self.level = level;
-            self.compressor = if level == 0 { None } else { Compressor::new(level).ok() };
+        if level == self.level {
+            return;
+        }
+        self.level = level;
+        if level == 0 {
+            return; // what there is stays, for the next level
+        }
+        let set =
+            |encoder: &mut Encoder<'_>| encoder.set_parameter(CParameter::CompressionLevel(level)).is_ok();
+        if !self.compressor.as_mut().is_some_and(set) {
+            self.compressor = Encoder::new(level).ok();
         }
     }
 
@@ -26,13 +39,13 @@ impl Packer {
         kind: Kind,
         process: u32,
         number: u32,
-        raw: &[u8],
+        (raw, ends): (&[u8], &[usize]),
         out: &mut Vec<u8>,
     ) -> u64 {
         let start = out.len();
         let body = start + BLOCK_HEADER_BYTES;
         out.resize(body + raw.len().next_multiple_of(8), 0);
-        let (codec, stored) = match self.compress(kind, raw, &mut out[body..]) {
+        let (codec, stored) = match self.compress(kind, raw, ends, &mut out[body..]) {
             Some(n) => (Codec::Zstd, n),
             None => {
                 out[body..body + raw.len()].copy_from_slice(raw);
@@ -57,11 +70,45 @@ impl Packer {
     }
 
     /// Compresses to `at`; `None` when it is not to be or does not get smaller.
-    fn compress(&mut self, kind: Kind, raw: &[u8], at: &mut [u8]) -> Option<usize> {
-        if !kind.compresses() {
+    fn compress(&mut self, kind: Kind, raw: &[u8], ends: &[usize], at: &mut [u8]) -> Option<usize> {
+        if self.level == 0 || !kind.compresses() {
             return None;
         }
-        let n = self.compressor.as_mut()?.compress_to_buffer(raw, at).ok()?;
+        let n = frame(self.compressor.as_mut()?, raw, ends, at).ok()?;
         (n < raw.len()).then_some(n)
     }
+}
+
+/// One frame, with a block of zstd's own for each sort of bytes: each gets a code that suits it.
+fn frame(encoder: &mut Encoder<'static>, raw: &[u8], ends: &[usize], at: &mut [u8]) -> io::Result<usize> {
+    encoder.reinit()?;
+    encoder.set_pledged_src_size(Some(raw.len() as u64))?;
+    let mut out = OutBuffer::around(at);
+    let mut start = 0;
+    for &end in ends.iter().filter(|end| **end < raw.len()) {
+        if end - start >= PIECE_BYTES_MIN {
+            piece(encoder, &raw[start..end], &mut out)?;
+            if encoder.flush(&mut out)? != 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            start = end;
+        }
+    }
+    piece(encoder, &raw[start..], &mut out)?;
+    if encoder.finish(&mut out, true)? != 0 {
+        return Err(io::ErrorKind::WriteZero.into());
+    }
+    Ok(out.pos())
+}
+
+fn piece(encoder: &mut Encoder<'static>, bytes: &[u8], out: &mut OutBuffer<'_, [u8]>) -> io::Result<()> {
+    let mut input = InBuffer::around(bytes);
+    while input.pos() < bytes.len() {
+        let before = (input.pos(), out.pos());
+        encoder.run(&mut input, out)?;
+        if before == (input.pos(), out.pos()) {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+    }
+    Ok(())
 }

@@ -2,10 +2,11 @@
 
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
-use heapscribe_wire::record::{Event, Events};
+use heapscribe_wire::record::Event;
 
 use super::block::Kind;
 use super::catalog::Places;
+use super::columns::{ChunkEvents, Columns, Room};
 use super::definitions::{self, damage, length_of};
 use super::{chunk, open, records};
 use crate::clock::{Calibration, Clock};
@@ -33,21 +34,21 @@ pub struct Trace<S> {
 }
 
 /// The events of a chunk.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub struct Chunk<'s> {
     /// The process whose it is.
     pub process: ProcessIndex,
     /// Whose and when.
     pub info: ChunkInfo,
-    /// The events, encoded.
-    pub payload: &'s [u8],
+    columns: Columns<'s>,
+    room: &'s mut Room,
     offset: u64,
 }
 
 impl<'s> Chunk<'s> {
     /// The events, each with the ticks since the one before it (`info.begin_ticks` for the first).
-    pub fn events(&self) -> Events<'s> {
-        Events::new(self.payload)
+    pub fn events(self) -> ChunkEvents<'s> {
+        self.columns.events(self.info.begin_ticks, self.room)
     }
 
     /// Hands each event to `visit`, with its time in ticks.
@@ -55,11 +56,10 @@ impl<'s> Chunk<'s> {
     /// # Errors
     /// Bytes that are no event end it, after what came before them was visited.
     #[inline]
-    pub fn for_each(&self, mut visit: impl FnMut(u64, &Event)) -> Result<(), TraceError> {
-        let mut ticks = self.info.begin_ticks;
+    pub fn for_each(self, mut visit: impl FnMut(u64, &Event)) -> Result<(), TraceError> {
+        let (mut ticks, offset) = (self.info.begin_ticks, self.offset);
         for event in self.events() {
-            let (dt, event) =
-                event.map_err(|bad| TraceError::Damaged { offset: self.offset, what: bad.why })?;
+            let (dt, event) = event.map_err(|bad| TraceError::Damaged { offset, what: bad.why })?;
             ticks = ticks.wrapping_add(dt);
             visit(ticks, &event);
         }
@@ -200,12 +200,12 @@ impl<S: Source> Trace<S> {
         scratch: &'s mut Scratch,
     ) -> Result<Chunk<'s>, TraceError> {
         let offset = entry.offset;
-        let (header, payload) = scratch.block(&self.source, offset, Kind::Events)?;
-        let (info, _, payload) =
-            chunk::split(payload).ok_or(TraceError::Damaged { offset, what: Kind::Events.damaged() })?;
+        let (header, payload, room) = scratch.chunk(&self.source, offset)?;
+        let damaged = TraceError::Damaged { offset, what: Kind::Events.damaged() };
+        let (info, _, columns) = chunk::split(payload).ok_or(damaged)?;
         if header.number != entry.number || header.process != entry.process.0 || info != entry.info {
             return Err(TraceError::Damaged { offset, what: "another chunk than the index says" });
         }
-        Ok(Chunk { process: entry.process, info, payload, offset })
+        Ok(Chunk { process: entry.process, info, columns, room, offset })
     }
 }

@@ -6,7 +6,7 @@ use heapscribe_wire::varint::zigzag;
 
 use super::fields::{Fields, put, put_from, put_list, put_text};
 use crate::model::{
-    ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessInfo, SessionEnd, SessionInfo, Stage,
+    Drainer, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessInfo, SessionEnd, SessionInfo, Stage,
 };
 
 pub(super) fn put_session(out: &mut Vec<u8>, s: &SessionInfo) {
@@ -37,6 +37,10 @@ pub(super) fn put_session_end(out: &mut Vec<u8>, end: &SessionEnd) {
     put(out, end.ended_mono_ns);
     put(out, how);
     put(out, zigzag(i64::from(code)));
+    let d = &end.drainer;
+    for n in [d.waiting_bytes, d.waiting_ns, d.full_logs, d.hurried_chunks, d.cpu_ns, d.peak_rss_bytes] {
+        put(out, n);
+    }
 }
 
 pub(super) fn get_session_end(payload: &[u8]) -> Option<SessionEnd> {
@@ -48,7 +52,15 @@ pub(super) fn get_session_end(payload: &[u8]) -> Option<SessionEnd> {
         2 => Some(ExitStatus::Signal(code)),
         _ => None,
     };
-    Some(SessionEnd { ended_mono_ns, exit })
+    let drainer = Drainer {
+        waiting_bytes: f.number()?,
+        waiting_ns: f.number()?,
+        full_logs: f.number()?,
+        hurried_chunks: f.number()?,
+        cpu_ns: f.number()?,
+        peak_rss_bytes: f.number()?,
+    };
+    Some(SessionEnd { ended_mono_ns, exit, drainer })
 }
 
 pub(super) fn put_process(out: &mut Vec<u8>, p: &ProcessInfo) {

@@ -4,9 +4,12 @@
 //! the next is searched by its first bytes. A header has its own CRC, so that a match by chance is none;
 //! blocks are numbered, so that it is noticed when one is missing, stands twice or is part of another.
 
+use heapscribe_wire::record::BadEvent;
+
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Kind, SYNC};
 use super::catalog::Catalog;
 use super::chunk;
+use super::columns::Room;
 use super::load::{Scratch, read_header};
 use crate::error::TraceError;
 use crate::model::{ChunkEntry, ProcessIndex};
@@ -98,15 +101,17 @@ impl<'a, S: Source> Scanner<'a, S> {
             catalog.problem(offset, 0, "blocks are missing before this one");
         }
         self.number = header.number.saturating_add(1);
-        let payload = self.scratch.payload(self.source, offset, header)?;
+        self.scratch.payload(self.source, offset, header)?;
         let Some(kind) = Kind::from_number(header.kind) else { return Ok(()) };
         if !Catalog::belongs(kind, header.process) {
             return Err(damaged("block of no or of the wrong process"));
         }
         catalog.place(kind, header.process, offset);
+        let (payload, room) = self.scratch.unpacked(header);
         if kind == Kind::Events {
-            let entry = events(header, offset, payload).ok_or(damaged(kind.damaged()))?;
+            let (entry, bad) = events(header, offset, payload, room).ok_or(damaged(kind.damaged()))?;
             catalog.chunk(entry);
+            bad.into_iter().for_each(|bad| catalog.problem(offset, 0, bad.why));
         }
         catalog.record(kind, header.process, payload).ok_or(damaged(kind.damaged()))
     }
@@ -138,10 +143,23 @@ fn find_header(bytes: &[u8]) -> Option<usize> {
     bytes.windows(BLOCK_HEADER_BYTES).position(is_header)
 }
 
-fn events(header: &BlockHeader, offset: u64, payload: &[u8]) -> Option<ChunkEntry> {
-    let (info, cut_bytes, events) = chunk::split(payload)?;
-    let mut sums = ChunkSums::of(&info, events);
-    sums.cut_bytes = sums.cut_bytes.saturating_add(cut_bytes);
+/// A chunk as it would be listed, and what is no event in it.
+fn events(
+    header: &BlockHeader,
+    offset: u64,
+    payload: &[u8],
+    room: &mut Room,
+) -> Option<(ChunkEntry, Option<BadEvent>)> {
+    let (info, cut_bytes, columns) = chunk::split(payload)?;
+    let mut sums = ChunkSums { cut_bytes, ..ChunkSums::begin(&info) };
+    let mut bad = None;
+    for event in columns.events(info.begin_ticks, room) {
+        match event {
+            Ok((dt, event)) => sums.take(dt, &event),
+            Err(why) => bad = Some(why),
+        }
+    }
     let process = ProcessIndex(header.process);
-    Some(ChunkEntry { process, info, sums, offset, number: header.number, ..ChunkEntry::default() })
+    let entry = ChunkEntry { process, info, sums, offset, number: header.number, ..ChunkEntry::default() };
+    Some((entry, bad))
 }

@@ -4,6 +4,7 @@ use heapscribe_wire::defs::{BadDefinition, DEFINITION_BYTES_MAX, Definitions, Po
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 
 use super::block::{Kind, NO_PROCESS};
+use super::columns::Encoder;
 use super::header::{FOOTER_BYTES, Footer, file_header};
 use super::index::IndexBuilder;
 use super::pack::Packer;
@@ -20,12 +21,15 @@ const DEFINITIONS_SLICE_BYTES: usize = 256 << 10;
 const SAMPLES_PER_BLOCK: usize = 4096;
 
 /// Writes a trace. The bytes that its functions append to `out` are to be written to the file in this
-/// order. The writer itself keeps the list for the next index block (about 64 KiB), a buffer of 256 KiB and
-/// the compressor, however long the trace becomes.
+/// order. The writer itself keeps the list for the next index block (about 64 KiB), a buffer of 256 KiB,
+/// room for the columns of one chunk (4 MiB at most) and the compressor, however long the trace becomes.
 pub struct Writer {
     packer: Packer,
+    encoder: Encoder,
     index: IndexBuilder,
     raw: Vec<u8>,
+    /// Where in `raw` one sort of bytes ends and another begins.
+    ends: Vec<usize>,
     bytes: u64,
     number: u32,
     processes: u32,
@@ -61,7 +65,16 @@ impl Writer {
         let mut packer = Packer::default();
         packer.set_level(DEFAULT_LEVEL);
         let raw = Vec::with_capacity(DEFINITIONS_SLICE_BYTES + DEFINITION_BYTES_MAX);
-        Writer { packer, index: IndexBuilder::default(), raw, bytes: 0, number: 0, processes: 0 }
+        Writer {
+            packer,
+            encoder: Encoder::default(),
+            index: IndexBuilder::default(),
+            raw,
+            ends: Vec::new(),
+            bytes: 0,
+            number: 0,
+            processes: 0,
+        }
     }
 
     /// Compresses at this level of zstd from now on; 0 does not compress.
@@ -135,12 +148,13 @@ impl Writer {
         payload: &[u8],
         out: &mut Vec<u8>,
     ) -> ChunkSums {
-        let mut sums = ChunkSums::of(info, payload.get(..CHUNK_PAYLOAD_BYTES).unwrap_or(payload));
-        let kept = sums.payload_bytes as usize;
-        sums.cut_bytes = u32::try_from(payload.len() - kept).unwrap_or(u32::MAX);
         self.raw.clear();
-        chunk::put_prefix(&mut self.raw, info, sums.cut_bytes);
-        self.raw.extend_from_slice(&payload[..kept]);
+        chunk::put_prefix(&mut self.raw, info);
+        let most = payload.get(..CHUNK_PAYLOAD_BYTES).unwrap_or(payload);
+        let mut sums = self.encoder.encode(info, most, &mut self.raw, &mut self.ends);
+        let beyond = u32::try_from(payload.len() - most.len()).unwrap_or(u32::MAX);
+        sums.cut_bytes = sums.cut_bytes.saturating_add(beyond);
+        chunk::set_cut(&mut self.raw, sums.cut_bytes);
         let file_bytes = self.emit(Kind::Events, process.0, out);
         self.index.chunk(process.0, file_bytes, info, &sums);
         self.write_full_index(out);
@@ -205,7 +219,8 @@ impl Writer {
     }
 
     fn emit(&mut self, kind: Kind, process: u32, out: &mut Vec<u8>) -> u64 {
-        let file_bytes = self.packer.block(kind, process, self.number, &self.raw, out);
+        let file_bytes = self.packer.block(kind, process, self.number, (&self.raw, &self.ends), out);
+        self.ends.clear();
         self.number = self.number.wrapping_add(1);
         self.bytes += file_bytes;
         file_bytes

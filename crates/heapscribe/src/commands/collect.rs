@@ -23,7 +23,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
     let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
     let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..SessionInfo::default() };
     let mut drain =
-        Drain::new(&args.dir, &args.output, heapscribe_trace::native::write::DEFAULT_LEVEL, &info)?;
+        Drain::new(&args.dir, &args.output, heapscribe_trace::native::write::DEFAULT_LEVEL, None, &info)?;
     drain.pass();
     let living = drain.living();
     let (summary, failure) = drain.finish(None);

@@ -97,9 +97,9 @@ impl<S: Source> Dump<'_, S> {
         let outcome = self.trace.load_chunk(entry, &mut self.scratch).and_then(|chunk| {
             chunk.for_each(|ticks, event| {
                 let moment = Moment {
-                    time_ns: clock.time_ns(&chunk.info, ticks),
-                    process: chunk.process.0,
-                    thread: chunk.info.thread,
+                    time_ns: clock.time_ns(&entry.info, ticks),
+                    process: entry.process.0,
+                    thread: entry.info.thread,
                     event,
                     age_ns: clock.age_ns(age_ticks(event)),
                 };

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
 fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<ExitCode> {
     base.write_plan(&plan(args))?;
     let trace = trace_path(args);
-    let mut drain = Drain::new(base.path(), &trace, args.level, &session_info(args))?;
+    let mut drain = Drain::new(base.path(), &trace, args.level, Some(args.log_chunks), &session_info(args))?;
     let mut signals = Signals::take()?;
     let mut child = match start(args, library, base) {
         Ok(child) => child,
@@ -37,6 +37,7 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
             return Ok(ExitCode::from(code));
         }
     };
+    drain.watch(child.id());
     raise_descriptor_limit();
     if !args.quiet {
         message::note(&format!("recording into {}", trace.display()));
@@ -46,7 +47,7 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
     let (summary, failure) = drain.finish(status.map(exit_status));
     tell(args, &trace, &summary, failure.is_some());
     // Of a program that is sampled or not recorded at first there need not be any call.
-    if mode(args) == Mode::Full && !summary.pids_with_calls.contains(&child.id()) {
+    if mode(args) == Mode::Full && !summary.watched_has_calls {
         diagnose::unseen(&args.command[0], child.id());
     }
     if living > 0 {

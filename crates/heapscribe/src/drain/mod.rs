@@ -7,14 +7,16 @@
 
 mod base;
 mod liveness;
+mod log;
 mod memory;
+mod output;
+mod pace;
 mod session;
 mod sink;
 mod summary;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::Result;
 use heapscribe_trace::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
@@ -23,45 +25,51 @@ pub(crate) use base::{
     Base, check_owner, clock_kind, has_sessions, monotonic_ns, remove_base, session_path, sessions,
 };
 pub(crate) use liveness::{Alive, own_namespace};
+use output::Output;
 use session::Session;
-use sink::Sink;
 pub(crate) use summary::Summary;
-
-const SHORTEST_WAIT: Duration = Duration::from_millis(1);
-const LONGEST_WAIT: Duration = Duration::from_millis(16);
 
 /// Drains all sessions of one base directory into one trace.
 pub(crate) struct Drain {
     base: PathBuf,
-    sink: Sink,
+    output: Output,
     /// Sessions by the names of their directories: the pid, then the time of creation.
     sessions: BTreeMap<(u32, u64), Session>,
-    wait: Duration,
     memory: memory::Schedule,
-    summary: Summary,
 }
 
 impl Drain {
-    /// A drainer of what appears in `base`, into a new file at `trace`.
-    pub(crate) fn new(base: &Path, trace: &Path, level: i32, info: &SessionInfo) -> Result<Drain> {
+    /// A drainer of what appears in `base`, into a new file at `trace`, compressed at `level` when the
+    /// logs, which have so many chunks if anybody still fills them, leave time for that.
+    pub(crate) fn new(
+        base: &Path,
+        trace: &Path,
+        level: i32,
+        log_chunks: Option<u32>,
+        info: &SessionInfo,
+    ) -> Result<Drain> {
         Ok(Drain {
             base: base.to_owned(),
-            sink: Sink::create(trace, level, info)?,
+            output: Output::create(trace, level, log_chunks, info)?,
             sessions: BTreeMap::new(),
-            wait: SHORTEST_WAIT,
             memory: memory::Schedule::new(),
-            summary: Summary::default(),
         })
+    }
+
+    /// Looks whether this process has calls; the summary says so.
+    pub(crate) fn watch(&mut self, pid: u32) {
+        self.output.summary.watched_pid = pid;
     }
 
     /// Looks at every session once.
     pub(crate) fn pass(&mut self) {
         let mut busy = self.find_new();
-        let sample = self.memory.is_due(self.sessions.len());
+        let processes = self.sessions.len();
+        let sample = self.memory.is_due(processes);
         for session in self.sessions.values_mut() {
-            busy |= session.drain(&mut self.sink, &mut self.summary);
+            busy |= session.drain(&mut self.output);
             if sample {
-                session.sample_memory(&mut self.sink);
+                session.sample_memory(processes, &mut self.output);
             }
         }
         let ended: Vec<_> =
@@ -70,7 +78,7 @@ impl Drain {
         for key in ended {
             self.end(key, HowEnded::Exited);
         }
-        self.wait = if busy { SHORTEST_WAIT } else { (self.wait * 2).min(LONGEST_WAIT) };
+        self.output.pace.passed(busy);
     }
 
     /// Takes up sessions that are new. A pid that comes again has exec'd: its old session has ended.
@@ -96,7 +104,7 @@ impl Drain {
     fn end(&mut self, key: (u32, u64), how: HowEnded) {
         if let Some(session) = self.sessions.remove(&key) {
             let keep = how == HowEnded::Abandoned;
-            session.end(how, &mut self.sink, &mut self.summary);
+            session.end(how, &mut self.output);
             if !keep {
                 base::remove_session(&self.base, key);
             }
@@ -105,7 +113,10 @@ impl Drain {
 
     /// Waits until a recorded process or `other` ends, or it is time for the next pass.
     pub(crate) fn wait(&self, other: Option<&Alive>) {
-        liveness::wait(self.sessions.values().filter_map(Session::alive).chain(other), self.wait);
+        liveness::wait(
+            self.sessions.values().filter_map(Session::alive).chain(other),
+            self.output.pace.wait(),
+        );
     }
 
     /// How many recorded processes live.
@@ -124,8 +135,11 @@ impl Drain {
             let how = if self.sessions[&key].is_alive() { HowEnded::Abandoned } else { HowEnded::Exited };
             self.end(key, how);
         }
-        let failure = self.sink.finish(&SessionEnd { ended_mono_ns: base::monotonic_ns(), exit });
-        self.summary.trace_bytes = self.sink.bytes();
-        (self.summary, failure)
+        let Output { mut sink, mut summary, pace, .. } = self.output;
+        summary.drainer = pace.told();
+        let ended_mono_ns = base::monotonic_ns();
+        let failure = sink.finish(&SessionEnd { ended_mono_ns, exit, drainer: summary.drainer });
+        summary.trace_bytes = sink.bytes();
+        (summary, failure)
     }
 }

@@ -3,26 +3,25 @@
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io::Read;
+use std::mem::offset_of;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{Ordering, fence};
 
 use heapscribe_trace::model::{
     ChunkInfo, HowEnded, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, Stage,
 };
-use heapscribe_wire::chunk::{
-    COMMITTED_OFFSET, HEADER_BYTES, Header, STATE_OFFSET, State, header_offset, payload_offset,
-};
+use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
 use heapscribe_wire::defs::Position;
-use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, HEARTBEAT_OFFSET, Head, stage};
-use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, CHUNKS_MAX, DEFS_BYTES_MAX};
+use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, HEARTBEAT_OFFSET, Head, SharedHead, stage};
+use heapscribe_wire::limits::DEFS_BYTES_MAX;
 use rustix::fs::OFlags;
 
 use super::base::{self, monotonic_ns};
 use super::liveness::Alive;
+use super::log::Log;
 use super::memory::Memory;
-use super::sink::Sink;
-use super::summary::{Level, Summary};
+use super::output::Output;
+use super::summary::Level;
 
 /// Definitions taken in one go.
 const DEFINITIONS_BYTES: usize = 4 << 20;
@@ -32,7 +31,7 @@ pub(super) struct Session {
     directory: PathBuf,
     head: File,
     defs: File,
-    log: File,
+    log: Log,
     alive: Option<Alive>,
     namespace: u64,
     memory: Memory,
@@ -45,7 +44,6 @@ pub(super) struct Session {
     level: Level,
     has_calls: bool,
     notes: Vec<String>,
-    chunk: Vec<u8>,
 }
 
 /// A file of a session: no symlink and no pipe, since other programs of the user may write there.
@@ -79,7 +77,7 @@ impl Session {
             directory,
             head,
             defs,
-            log,
+            log: Log::new(log),
             alive,
             namespace,
             samples: memory.sample().into_iter().collect(),
@@ -92,7 +90,6 @@ impl Session {
             level: Level::default(),
             has_calls: false,
             notes: Vec::new(),
-            chunk: vec![0; CHUNK_PAYLOAD_BYTES],
         })
     }
 
@@ -110,34 +107,38 @@ impl Session {
     }
 
     /// The number in the trace, told there first.
-    fn process(&mut self, sink: &mut Sink, summary: &mut Summary) -> ProcessIndex {
+    fn process(&mut self, output: &mut Output) -> ProcessIndex {
         if let Some(process) = self.process {
             return process;
         }
         let info = read_head(&self.head, process_info).unwrap_or_default();
-        summary.began(info.created_mono_ns);
-        let process = sink.write(|writer, out| writer.process(&info, out));
+        output.summary.began(info.created_mono_ns);
+        let process = output.sink.write(|writer, out| writer.process(&info, out));
         self.process = Some(process);
         process
     }
 
     /// Takes what is sealed. Whether anything was.
-    pub(super) fn drain(&mut self, sink: &mut Sink, summary: &mut Summary) -> bool {
+    pub(super) fn drain(&mut self, output: &mut Output) -> bool {
         self.beat();
-        let process = self.process(sink, summary);
-        let sealed = self.chunks(|header| header.state == State::Sealed as u32);
-        self.take_definitions(process, sink);
+        let process = self.process(output);
+        let sealed = self.log.chunks(self.in_use(), |header| header.state == State::Sealed as u32);
+        if sealed.is_empty() {
+            return false;
+        }
+        let level = output.pace.level_for(&sealed);
+        output.sink.set_level(level);
+        // Looked for after the chunks were seen sealed: all that their events need is committed.
+        self.take_definitions(process, output);
         for (index, header) in &sealed {
-            self.take_chunk(process, *index, header, sink, summary);
+            self.take_chunk(process, *index, header, output);
         }
-        if !sealed.is_empty() {
-            // Into the file before the chunks are handed back: should we be killed, they are there or here.
-            sink.flush();
-        }
+        // Into the file before the chunks are handed back: should we be killed, they are there or here.
+        output.sink.flush();
         for (index, header) in &sealed {
-            self.free(*index, header);
+            self.log.free(*index, header);
         }
-        !sealed.is_empty()
+        true
     }
 
     /// Tells the process that somebody drains it.
@@ -146,41 +147,28 @@ impl Session {
         let _ = self.head.write_at(&self.heartbeat.to_le_bytes(), HEARTBEAT_OFFSET as u64);
     }
 
-    /// The headers of the chunks in use that `wanted` picks, a thread's in its own order.
-    fn chunks(&self, wanted: impl Fn(&Header) -> bool) -> Vec<(usize, Header)> {
-        let in_use = read_head(&self.head, |head| head.chunks_in_use).unwrap_or(0) as usize;
-        let mut bytes = vec![0; in_use.min(CHUNKS_MAX) * HEADER_BYTES];
-        let n = read_up_to(&self.log, &mut bytes, header_offset(0) as u64);
-        let headers = bytes[..n]
-            .chunks_exact(HEADER_BYTES)
-            .map(|b| b.try_into().map_or_else(|_| Header::default(), Header::parse));
-        let picked: Vec<_> =
-            headers.enumerate().filter(|(_, header)| wanted(header)).map(|(i, _)| i).collect();
-        // One copy may hold a new state beside older fields: nothing orders the words of a copy. Looked at
-        // again after the state was seen, all that was stored before it is there.
-        fence(Ordering::SeqCst);
-        let mut picked: Vec<_> =
-            picked.into_iter().map(|i| (i, self.header(i))).filter(|(_, h)| wanted(h)).collect();
-        picked.sort_by_key(|(_, header)| (header.thread, header.sequence));
-        // What the headers say was committed is to be read after them, also by processors that reorder.
-        fence(Ordering::SeqCst);
-        picked
+    /// How many chunks of the log were ever used.
+    fn in_use(&self) -> usize {
+        let mut word = [0; 4];
+        read_up_to(&self.head, &mut word, offset_of!(SharedHead, chunks_in_use) as u64);
+        u32::from_le_bytes(word) as usize
     }
 
-    fn header(&self, index: usize) -> Header {
-        let mut bytes = [0; HEADER_BYTES];
-        read_up_to(&self.log, &mut bytes, header_offset(index) as u64);
-        Header::parse(&bytes)
+    /// How many bytes of definitions are whole.
+    fn committed(&self) -> u64 {
+        let mut word = [0; 8];
+        read_up_to(&self.head, &mut word, offset_of!(SharedHead, defs_committed) as u64);
+        u64::from_le_bytes(word).min(DEFS_BYTES_MAX as u64)
     }
 
-    fn take_definitions(&mut self, process: ProcessIndex, sink: &mut Sink) {
-        let committed =
-            read_head(&self.head, |head| head.defs_committed).unwrap_or(0).min(DEFS_BYTES_MAX as u64);
+    fn take_definitions(&mut self, process: ProcessIndex, output: &mut Output) {
+        let committed = self.committed();
         while self.defs_taken < committed {
             let mut bytes = vec![0; ((committed - self.defs_taken) as usize).min(DEFINITIONS_BYTES)];
             let n = read_up_to(&self.defs, &mut bytes, self.defs_taken);
             let position = self.position;
-            let taken = sink.write(|writer, out| writer.definitions(process, position, &bytes[..n], out));
+            let taken =
+                output.sink.write(|writer, out| writer.definitions(process, position, &bytes[..n], out));
             self.position = taken.position;
             self.defs_taken += taken.bytes as u64;
             if taken.bytes == 0 {
@@ -191,31 +179,17 @@ impl Session {
         }
     }
 
-    fn take_chunk(
-        &mut self,
-        process: ProcessIndex,
-        index: usize,
-        header: &Header,
-        sink: &mut Sink,
-        summary: &mut Summary,
-    ) {
+    fn take_chunk(&mut self, process: ProcessIndex, index: usize, header: &Header, output: &mut Output) {
         let Some(len) = header.payload_bytes() else {
             return self.note(format!("chunk {index} claims {} bytes", header.committed));
         };
-        let mut payload = std::mem::take(&mut self.chunk);
-        let n = read_up_to(&self.log, &mut payload[..len], payload_offset(index) as u64);
-        self.write_chunk(process, header, &payload[..n], sink, summary);
-        self.chunk = payload;
+        let mut payload = std::mem::take(&mut output.chunk);
+        let n = self.log.payload(index, &mut payload[..len]);
+        self.write_chunk(process, header, &payload[..n], output);
+        output.chunk = payload;
     }
 
-    fn write_chunk(
-        &mut self,
-        process: ProcessIndex,
-        header: &Header,
-        payload: &[u8],
-        sink: &mut Sink,
-        summary: &mut Summary,
-    ) {
+    fn write_chunk(&mut self, process: ProcessIndex, header: &Header, payload: &[u8], output: &mut Output) {
         let info = ChunkInfo {
             thread: header.thread,
             sequence: header.sequence,
@@ -225,35 +199,18 @@ impl Session {
             end_mono_ns: header.end_mono_ns,
             last_alloc_ticks: header.last_alloc_ticks,
         };
-        let sums = sink.write(|writer, out| writer.events(process, &info, payload, out));
+        let sums = output.sink.write(|writer, out| writer.events(process, &info, payload, out));
         self.level.add(&info, &sums);
         self.has_calls |= sums.calls.iter().any(|&n| n > 0);
-        summary.add(&sums);
+        output.summary.add(&sums);
         if sums.cut_bytes > 0 {
-            summary.damaged_bytes += u64::from(sums.cut_bytes);
+            output.summary.damaged_bytes += u64::from(sums.cut_bytes);
             self.note(format!("{} bytes of a chunk of thread {} are no events", sums.cut_bytes, info.thread));
         }
     }
 
-    /// Hands a chunk back: first what would be read again, then the state. Not when it is another than the
-    /// one that was read: the process may have taken us for gone and written it out itself.
-    fn free(&self, index: usize, read: &Header) {
-        let offset = header_offset(index);
-        if self.header(index) != *read {
-            return;
-        }
-        let _ = self.log.write_at(&0u32.to_le_bytes(), (offset + COMMITTED_OFFSET) as u64);
-        fence(Ordering::SeqCst);
-        let _ = self.log.write_at(&(State::Free as u32).to_le_bytes(), (offset + STATE_OFFSET) as u64);
-    }
-
     /// Takes what threads wrote out themselves while nobody drained them. Which chunks these were.
-    fn take_spilled(
-        &mut self,
-        process: ProcessIndex,
-        sink: &mut Sink,
-        summary: &mut Summary,
-    ) -> BTreeSet<(u32, u64)> {
+    fn take_spilled(&mut self, process: ProcessIndex, output: &mut Output) -> BTreeSet<(u32, u64)> {
         let mut taken = BTreeSet::new();
         let Some(mut spill) = open(&self.directory.join("spill"), false) else { return taken };
         let mut header = [0; HEADER_BYTES];
@@ -268,21 +225,24 @@ impl Session {
                 self.note("the last chunk that the process itself wrote out is cut".to_owned());
                 break;
             }
-            self.write_chunk(process, &header, &payload, sink, summary);
+            self.write_chunk(process, &header, &payload, output);
             taken.insert((header.thread, header.sequence));
         }
         taken
     }
 
     /// Samples its memory; now and then what was sampled goes into the trace.
-    pub(super) fn sample_memory(&mut self, sink: &mut Sink) {
+    /// The more processes there are, the fewer of each are kept till then.
+    pub(super) fn sample_memory(&mut self, processes: usize, output: &mut Output) {
         const SAMPLES_KEPT: usize = 500;
+        const SAMPLES_OF_ALL: usize = 1 << 16;
         self.samples.extend(self.memory.sample());
-        if self.samples.len() >= SAMPLES_KEPT
+        let kept = (SAMPLES_OF_ALL / processes.max(1)).clamp(1, SAMPLES_KEPT);
+        if self.samples.len() >= kept
             && let Some(process) = self.process
         {
             let samples = std::mem::take(&mut self.samples);
-            sink.write(|writer, out| writer.memory(process, &samples, out));
+            output.sink.write(|writer, out| writer.memory(process, &samples, out));
         }
     }
 
@@ -294,27 +254,28 @@ impl Session {
     }
 
     /// Takes all that is left, and tells how the image ended.
-    pub(super) fn end(mut self, how: HowEnded, sink: &mut Sink, summary: &mut Summary) {
-        let process = self.process(sink, summary);
+    pub(super) fn end(mut self, how: HowEnded, output: &mut Output) {
+        let process = self.process(output);
         // The order of a thread's chunks: what was written out is older than what is still in the log.
-        self.take_definitions(process, sink);
-        let spilled = self.take_spilled(process, sink, summary);
-        self.drain(sink, summary);
+        self.take_definitions(process, output);
+        let spilled = self.take_spilled(process, output);
+        self.drain(output);
         // A thread killed while it wrote a chunk out has left it in both places.
         let is_new = |h: &Header| !spilled.contains(&(h.thread, h.sequence));
-        let open = self.chunks(|h| h.state != State::Free as u32 && h.committed > 0 && is_new(h));
-        self.take_definitions(process, sink);
+        let open =
+            self.log.chunks(self.in_use(), |h| h.state != State::Free as u32 && h.committed > 0 && is_new(h));
+        self.take_definitions(process, output);
         for (index, header) in &open {
-            self.take_chunk(process, *index, header, sink, summary);
+            self.take_chunk(process, *index, header, output);
         }
         let samples = std::mem::take(&mut self.samples);
-        sink.write(|writer, out| writer.memory(process, &samples, out));
+        output.sink.write(|writer, out| writer.memory(process, &samples, out));
         let mut end = read_head(&self.head, process_end).unwrap_or_default();
         end.ended_mono_ns = monotonic_ns();
         end.how = how;
         end.lost_note = self.notes.join("; ");
-        sink.write(|writer, out| writer.process_end(process, &end, out));
-        summary.process(self.pid, self.level.peak(), &end.drops, self.has_calls);
+        output.sink.write(|writer, out| writer.process_end(process, &end, out));
+        output.summary.process(self.pid, self.level.peak(), &end.drops, self.has_calls);
     }
 }
 
@@ -326,7 +287,7 @@ fn read_head<T>(file: &File, look: impl FnOnce(&Head<'_>) -> T) -> Option<T> {
 }
 
 /// Reads until the buffer is full or the file ends.
-fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> usize {
+pub(super) fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> usize {
     let mut n = 0;
     while n < into.len() {
         match file.read_at(&mut into[n..], offset + n as u64) {

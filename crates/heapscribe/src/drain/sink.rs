@@ -45,6 +45,11 @@ impl Sink {
         Ok(sink)
     }
 
+    /// Compresses what follows at this level; 0 does not.
+    pub(crate) fn set_level(&mut self, level: i32) {
+        self.writer.set_level(level);
+    }
+
     /// Writes blocks.
     pub(crate) fn write<T>(&mut self, blocks: impl FnOnce(&mut Writer, &mut Vec<u8>) -> T) -> T {
         let result = blocks(&mut self.writer, &mut self.buffer);

@@ -1,9 +1,7 @@
 //! The few lines that `record` says at the end, summed while chunks pass by.
 
-use std::collections::BTreeSet;
-
-use heapscribe_trace::ChunkSums;
 use heapscribe_trace::model::ChunkInfo;
+use heapscribe_trace::{ChunkSums, Drainer};
 use heapscribe_wire::head::{DROP_COUNTERS, Drop};
 
 /// What was recorded, in sums over all processes.
@@ -11,8 +9,9 @@ use heapscribe_wire::head::{DROP_COUNTERS, Drop};
 pub(crate) struct Summary {
     /// Recorded process images.
     pub(crate) processes: u64,
-    /// Pids of which an allocation call was recorded.
-    pub(crate) pids_with_calls: BTreeSet<u32>,
+    /// The process that was to be recorded, and whether an allocation call of it was.
+    pub(crate) watched_pid: u32,
+    pub(crate) watched_has_calls: bool,
     /// When the first of them began, CLOCK_MONOTONIC ns; 0 for none.
     pub(crate) first_mono_ns: u64,
     /// Calls of all kinds.
@@ -32,6 +31,8 @@ pub(crate) struct Summary {
     pub(crate) damaged_bytes: u64,
     /// Bytes of the trace.
     pub(crate) trace_bytes: u64,
+    /// How the drainer kept up.
+    pub(crate) drainer: Drainer,
 }
 
 /// The largest level of a process so far, and whether it is exact: chunks of one thread come in order,
@@ -47,13 +48,15 @@ pub(crate) struct Peak {
 #[derive(Debug, Default)]
 pub(crate) struct Level {
     bytes: i64,
-    threads: BTreeSet<u32>,
+    /// The thread of the first chunk, and whether there were others.
+    thread: Option<u32>,
+    has_others: bool,
     pub(crate) peak: Peak,
 }
 
 impl Level {
     pub(crate) fn add(&mut self, info: &ChunkInfo, sums: &ChunkSums) {
-        self.threads.insert(info.thread);
+        self.has_others |= *self.thread.get_or_insert(info.thread) != info.thread;
         let highest = self.bytes.saturating_add(sums.max_net_bytes);
         if highest > self.peak.bytes {
             self.peak = Peak { bytes: highest, mono_ns: time_of(info, sums), is_exact: true };
@@ -62,7 +65,7 @@ impl Level {
     }
 
     pub(crate) fn peak(&self) -> Peak {
-        Peak { is_exact: self.threads.len() <= 1, ..self.peak }
+        Peak { is_exact: !self.has_others, ..self.peak }
     }
 }
 
@@ -94,9 +97,7 @@ impl Summary {
 
     pub(crate) fn process(&mut self, pid: u32, peak: Peak, drops: &[u64; DROP_COUNTERS], has_calls: bool) {
         self.processes += 1;
-        if has_calls {
-            self.pids_with_calls.insert(pid);
-        }
+        self.watched_has_calls |= has_calls && pid == self.watched_pid;
         if peak.bytes > self.peak.bytes {
             self.peak = peak;
         }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::lines::{hex, how_ended, reason_name};
 use super::{Moment, Printer, Rates};
 use crate::frames::lossy;
+use crate::json::parts::DrainerJson;
 
 /// Writes objects.
 pub(crate) struct Objects<W> {
@@ -102,7 +103,8 @@ impl<W: Write> Printer for Objects<W> {
             Some(ExitStatus::Signal(signal)) => (None, Some(signal)),
             None => (None, None),
         };
-        self.line(&json!({ "type": "session_end", "code": code, "signal": signal }))
+        let drainer = DrainerJson::from(&end.drainer);
+        self.line(&json!({ "type": "session_end", "code": code, "signal": signal, "drainer": drainer }))
     }
 }
 

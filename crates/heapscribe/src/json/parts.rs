@@ -1,6 +1,7 @@
 //! The objects that occur in more than one place of the JSON.
 
 use heapscribe_analyze::answer::{Amount, Calls, Dropped, Peak, Totals};
+use heapscribe_trace::Drainer;
 use heapscribe_wire::head::Drop;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -163,6 +164,30 @@ impl From<NamedFrame> for FrameJson {
             inlined: f.inlined,
             guessed: f.guessed,
             cut: f.cut.map(Drop::name),
+        }
+    }
+}
+
+/// How the one who wrote the trace kept up with the programs.
+#[derive(serde::Serialize)]
+pub(crate) struct DrainerJson {
+    waiting_bytes: u64,
+    waiting_ns: u64,
+    full_logs: u64,
+    hurried_chunks: u64,
+    cpu_ns: u64,
+    peak_rss_bytes: u64,
+}
+
+impl From<&Drainer> for DrainerJson {
+    fn from(d: &Drainer) -> Self {
+        DrainerJson {
+            waiting_bytes: d.waiting_bytes,
+            waiting_ns: d.waiting_ns,
+            full_logs: d.full_logs,
+            hurried_chunks: d.hurried_chunks,
+            cpu_ns: d.cpu_ns,
+            peak_rss_bytes: d.peak_rss_bytes,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use heapscribe_analyze::answer::{Answer, Ended, Exit, Process, Stack};
 use serde::Serialize;
 
-use super::parts::{BlocksJson, CountJson, DroppedJson, FrameJson, PeakJson, TotalsJson};
+use super::parts::{BlocksJson, CountJson, DrainerJson, DroppedJson, FrameJson, PeakJson, TotalsJson};
 use super::sampling::{SamplingJson, StackSamplingJson};
 use crate::frames::{NamedStacks, lossy};
 
@@ -22,6 +22,7 @@ pub(crate) struct Report<'a> {
     begin_real_ns: u64,
     duration_ns: u64,
     exit: Option<ExitJson>,
+    drainer: DrainerJson,
     complete: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     sampling: Option<SamplingJson>,
@@ -194,6 +195,7 @@ impl<'a> Report<'a> {
             begin_real_ns: a.begin_real_ns,
             duration_ns: a.duration_ns,
             exit: a.exit.map(exit),
+            drainer: (&a.drainer).into(),
             complete: a.complete,
             sampling: a.sampling.as_ref().map(Into::into),
             totals: (&a.totals).into(),

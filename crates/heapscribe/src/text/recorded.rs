@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use heapscribe_trace::Drainer;
 use heapscribe_wire::head::Drop;
 
 use crate::drain::Summary;
@@ -16,6 +17,7 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
     if s.damaged_bytes > 0 {
         lines.push(format!("damaged: {} of the log were no events", number::bytes(s.damaged_bytes)));
     }
+    lines.push(format!("drainer: {}", drainer(&s.drainer)));
     lines.push(format!(
         "trace: {}, {}{}",
         trace.display(),
@@ -53,6 +55,25 @@ fn exact(s: &Summary, processes: &str) -> Vec<String> {
 fn recorded(s: &Summary, processes: &str) -> Vec<String> {
     let (calls, blocks) = (number::counted(s.calls, "call"), number::counted(s.allocations, "block"));
     vec![format!("{processes}, {calls} and {blocks} recorded; the report estimates the rest")]
+}
+
+/// How the drainer kept up.
+pub(crate) fn drainer(d: &Drainer) -> String {
+    let mut told = format!(
+        "at most {} of full log waited, {} at the longest; {} of CPU, {} of memory",
+        number::bytes(d.waiting_bytes),
+        number::duration(d.waiting_ns),
+        number::duration(d.cpu_ns),
+        number::bytes(d.peak_rss_bytes)
+    );
+    if d.hurried_chunks > 0 {
+        let chunks = number::counted(d.hurried_chunks, "chunk");
+        told.push_str(&format!("; {chunks} not compressed, for want of time"));
+    }
+    if d.full_logs > 0 {
+        told.push_str(&format!("; a log was full {} times", number::count(d.full_logs)));
+    }
+    told
 }
 
 /// The reasons for which anything is missing or cut, with their counts.

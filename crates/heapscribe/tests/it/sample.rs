@@ -242,7 +242,8 @@ impl Recording {
     }
 
     fn finish(mut self) -> Vec<u8> {
-        let end = SessionEnd { ended_mono_ns: ns(10), exit: Some(ExitStatus::Code(0)) };
+        let end =
+            SessionEnd { ended_mono_ns: ns(10), exit: Some(ExitStatus::Code(0)), ..SessionEnd::default() };
         self.writer.session_end(&end, &mut self.out);
         self.writer.finish(&mut self.out);
         self.out

@@ -113,7 +113,10 @@ pub(super) fn sample(level: i32) -> Vec<u8> {
     w.start(&session, &mut out);
     write_process(&mut w, 10, &mut out);
     write_process(&mut w, 11, &mut out);
-    w.session_end(&SessionEnd { ended_mono_ns: 8, exit: Some(ExitStatus::Signal(9)) }, &mut out);
+    w.session_end(
+        &SessionEnd { ended_mono_ns: 8, exit: Some(ExitStatus::Signal(9)), ..SessionEnd::default() },
+        &mut out,
+    );
     w.finish(&mut out);
     assert_eq!(out.len() as u64, w.bytes());
     out

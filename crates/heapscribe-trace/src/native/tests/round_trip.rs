@@ -115,7 +115,8 @@ fn session() -> impl Strategy<Value = (SessionInfo, SessionEnd)> {
     (words(), ".{0,20}", ".{0,9}", any::<[u64; 3]>(), exit).prop_map(|(command, host, version, w, exit)| {
         let (started_real_ns, started_mono_ns) = (w[0], w[1]);
         let info = SessionInfo { command, host, version, started_real_ns, started_mono_ns };
-        (info, SessionEnd { ended_mono_ns: w[2], exit })
+        let drainer = Drainer { waiting_ns: w[0], cpu_ns: w[1], peak_rss_bytes: w[2], ..Drainer::default() };
+        (info, SessionEnd { ended_mono_ns: w[2], exit, drainer })
     })
 }
 

@@ -1,0 +1,145 @@
+//! The blocks of the heap that came in one events block, and which of them did not go yet: what both the
+//! encoder and the decoder know at each event.
+
+/// A block that came.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Birth {
+    pub(super) ticks: u64,
+    pub(super) size_bytes: u64,
+    pub(super) stack: u32,
+    /// The next older and the next younger block that did not go; 0 is the end of the row.
+    older: u32,
+    younger: u32,
+}
+
+/// In `older`: it went.
+const WENT: u32 = u32::MAX;
+
+/// All that came, in their order, from 1; those that did not go are a row, linked both ways.
+#[derive(Debug)]
+pub(super) struct Births {
+    all: Vec<Birth>,
+}
+
+const END: Birth = Birth { ticks: 0, size_bytes: 0, stack: 0, older: 0, younger: 0 };
+
+impl Default for Births {
+    fn default() -> Self {
+        Births { all: vec![END] }
+    }
+}
+
+impl Births {
+    /// Forgets all, keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.all.clear();
+        self.all.push(END);
+    }
+
+    /// A block came.
+    #[inline(always)]
+    pub(super) fn came(&mut self, ticks: u64, size_bytes: u64, stack: u32) {
+        let number = self.all.len() as u32;
+        let older = self.all[0].older;
+        self.all[older as usize].younger = number;
+        self.all[0].older = number;
+        self.all.push(Birth { ticks, size_bytes, stack, older, younger: 0 });
+    }
+
+    /// The `n`th youngest of those that did not go, from 1.
+    #[inline(always)]
+    pub(super) fn near(&self, n: u64) -> Option<usize> {
+        let mut at = 0;
+        for _ in 0..n {
+            at = self.all[at].older as usize;
+            if at == 0 {
+                return None;
+            }
+        }
+        (at != 0).then_some(at)
+    }
+
+    /// The `n`th last of all that came, from 1, if it did not go.
+    #[inline(always)]
+    pub(super) fn far(&self, n: u64) -> Option<usize> {
+        let at = usize::try_from(n).ok().and_then(|n| self.all.len().checked_sub(n))?;
+        (at != 0 && self.all.get(at)?.older != WENT).then_some(at)
+    }
+
+    /// The how manieth of all that came a block is, from the last.
+    pub(super) fn back(&self, at: usize) -> u64 {
+        (self.all.len() - at) as u64
+    }
+
+    /// The how manieth youngest of those that did not go a block is, if it is among the `most` youngest.
+    #[inline(always)]
+    pub(super) fn rank(&self, wanted: usize, most: u64) -> Option<u64> {
+        let mut at = 0;
+        for n in 1..=most {
+            at = self.all[at].older as usize;
+            if at <= wanted {
+                return (at == wanted).then_some(n);
+            }
+        }
+        None
+    }
+
+    /// The block that came at these ticks.
+    fn search(&self, ticks: u64) -> Option<usize> {
+        let at = 1 + self.all[1..].partition_point(|birth| birth.ticks < ticks);
+        (self.all.get(at)?.ticks == ticks).then_some(at)
+    }
+
+    /// The block at a place that was found.
+    #[inline(always)]
+    pub(super) fn at(&self, at: usize) -> &Birth {
+        &self.all[at]
+    }
+
+    /// Whether the block at a place did not go.
+    #[inline(always)]
+    pub(super) fn lives(&self, at: usize) -> bool {
+        self.all[at].older != WENT
+    }
+
+    /// It went.
+    #[inline(always)]
+    pub(super) fn went(&mut self, at: usize) {
+        let Birth { older, younger, .. } = self.all[at];
+        self.all[older as usize].younger = younger;
+        self.all[younger as usize].older = older;
+        self.all[at].older = WENT;
+    }
+}
+
+/// Slots of the table of ticks.
+const SLOTS: usize = 1 << 14;
+
+/// Which block came at which ticks: the encoder's short way. A slot is the last block of its ticks, so
+/// one that is not found there may only have been pushed out.
+pub(super) struct ByTicks {
+    slots: Box<[u32]>,
+}
+
+impl Default for ByTicks {
+    fn default() -> Self {
+        ByTicks { slots: vec![0; SLOTS].into() }
+    }
+}
+
+impl ByTicks {
+    /// The block that came last.
+    #[inline(always)]
+    pub(super) fn came(&mut self, ticks: u64, births: &Births) {
+        self.slots[ticks as usize % SLOTS] = births.all.len() as u32 - 1;
+    }
+
+    /// The place of the block that came at these ticks. What an events block before left in the table is
+    /// known by its ticks.
+    #[inline(always)]
+    pub(super) fn find(&self, ticks: u64, births: &Births) -> Option<usize> {
+        let at = self.slots[ticks as usize % SLOTS] as usize;
+        let in_slot = births.all.get(at).filter(|_| at != 0)?;
+        if in_slot.ticks == ticks { Some(at) } else { births.search(ticks) }
+    }
+}

@@ -1,0 +1,182 @@
+//! Events of the log to columns.
+
+use heapscribe_wire::record::{Block, Event, Events};
+use heapscribe_wire::varint;
+
+use super::births::{Births, ByTicks};
+use super::known::{NAMED_MAX, Numbers};
+use super::pen::Pen;
+use super::{COLUMNS, Column, NEAR_MAX, SAME, SIZE_BASE, VERBATIM};
+use crate::model::ChunkInfo;
+use crate::native::block::EVENTS_BYTES_MAX;
+use crate::native::fields;
+use crate::sums::ChunkSums;
+
+/// Events between two looks at how large the columns have become.
+const EVENTS_BETWEEN_LOOKS: u32 = 256;
+/// What those can take at most: all fields of an event, and what says where they come from.
+const BYTES_BETWEEN_LOOKS: usize = EVENTS_BETWEEN_LOOKS as usize * 8 * varint::MAX_BYTES;
+/// Room for the lengths of the columns.
+const LENGTHS_BYTES_MAX: usize = COLUMNS * varint::MAX_BYTES;
+
+/// Makes columns; keeps its memory from one events block to the next.
+#[derive(Default)]
+pub(crate) struct Encoder {
+    columns: [Pen; COLUMNS],
+    births: Births,
+    by_ticks: ByTicks,
+    numbers: Numbers,
+    begin: u64,
+    ticks: u64,
+    last_birth: u64,
+}
+
+impl Encoder {
+    /// Appends the columns of the events in `payload`, up to the first that is none, to `out`, and where
+    /// each column ends there to `ends`. The sums say how far that went.
+    pub(crate) fn encode(
+        &mut self,
+        info: &ChunkInfo,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+        ends: &mut Vec<usize>,
+    ) -> ChunkSums {
+        self.begin(info);
+        let mut sums = ChunkSums::begin(info);
+        let (mut events, mut taken, mut count) = (Events::new(payload), 0, 0u32);
+        while let Some(Ok((dt, event))) = events.next() {
+            // No valid log makes columns of that size.
+            if count.is_multiple_of(EVENTS_BETWEEN_LOOKS) && !self.has_room(out.len()) {
+                break;
+            }
+            count += 1;
+            sums.take(dt, &event);
+            self.event(dt, &event, payload[taken]);
+            taken = events.offset();
+        }
+        sums.cut_bytes = u32::try_from(payload.len() - taken).unwrap_or(u32::MAX);
+        self.columns.iter().for_each(|column| fields::put(out, column.written().len() as u64));
+        for column in &self.columns {
+            out.extend_from_slice(column.written());
+            ends.push(out.len());
+        }
+        sums
+    }
+
+    fn begin(&mut self, info: &ChunkInfo) {
+        self.columns.iter_mut().for_each(Pen::clear);
+        self.births.clear();
+        self.numbers.clear();
+        (self.begin, self.ticks, self.last_birth) = (info.begin_ticks, info.begin_ticks, info.begin_ticks);
+    }
+
+    /// Whether there is room for the events until the next look.
+    fn has_room(&self, before: usize) -> bool {
+        let bytes: usize = self.columns.iter().map(|column| column.written().len()).sum();
+        before + LENGTHS_BYTES_MAX + bytes + BYTES_BETWEEN_LOOKS <= EVENTS_BYTES_MAX
+            && self.numbers.named() + 2 * EVENTS_BETWEEN_LOOKS <= NAMED_MAX
+    }
+
+    #[inline(always)]
+    fn put(&mut self, column: Column, value: u64) {
+        self.columns[column as usize].number(value);
+    }
+
+    #[inline(always)]
+    fn event(&mut self, dt: u64, event: &Event, tag: u8) {
+        self.columns[Column::Tags as usize].byte(tag);
+        if let Event::Rate { .. } = event {
+            return;
+        }
+        self.ticks = self.ticks.wrapping_add(dt);
+        let dt_column = if let Event::Alloc { .. } = event { Column::AllocDt } else { Column::OtherDt };
+        self.put(dt_column, dt);
+        match event {
+            Event::Alloc { call, size_bytes, stack, align_log2 } => {
+                self.came(stack.0, *size_bytes);
+                if call.is_aligned() {
+                    self.put(Column::Rest, u64::from(*align_log2));
+                }
+            }
+            Event::Free { block, .. } => self.went(block),
+            Event::Realloc { old, size_bytes, stack, .. } => {
+                self.went(old);
+                self.came(stack.0, *size_bytes);
+            }
+            Event::UnknownRealloc { size_bytes, stack, .. } => self.came(stack.0, *size_bytes),
+            Event::Failed { size_bytes, stack, .. } => {
+                self.told(stack.0, *size_bytes, Column::Stacks, Column::Sizes);
+            }
+            Event::UnknownFree { .. } | Event::Rate { .. } => {}
+            Event::Lost { count, reason } => {
+                self.put(Column::Rest, *count);
+                self.put(Column::Rest, u64::from(*reason));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn came(&mut self, stack: u32, size_bytes: u64) {
+        self.told(stack, size_bytes, Column::Stacks, Column::Sizes);
+        self.births.came(self.ticks, size_bytes, stack);
+        self.by_ticks.came(self.ticks, &self.births);
+    }
+
+    /// A stack and a size.
+    #[inline(always)]
+    fn told(&mut self, stack: u32, size_bytes: u64, stacks: Column, sizes: Column) {
+        let (known, new) = self.numbers.look(stack);
+        let last = std::mem::replace(&mut known.size_bytes, size_bytes);
+        let number = if new.is_none() { known.number } else { 0 };
+        self.put(stacks, u64::from(number));
+        if let Some(distance) = new {
+            self.put(Column::New, varint::zigzag(distance));
+        }
+        if last == size_bytes {
+            self.put(sizes, SAME);
+        } else if let Some(code) = size_bytes.checked_add(SIZE_BASE) {
+            self.put(sizes, code);
+        } else {
+            self.put(sizes, VERBATIM);
+            self.put(sizes, size_bytes);
+        }
+    }
+
+    #[inline(always)]
+    fn went(&mut self, block: &Block) {
+        match self.born_here(block) {
+            Some((at, number)) => {
+                self.put(Column::Gone, number);
+                self.births.went(at);
+            }
+            None => self.stranger(block),
+        }
+    }
+
+    /// The place of a block that came in this events block, and the number that says which it is.
+    #[inline(always)]
+    fn born_here(&self, block: &Block) -> Option<(usize, u64)> {
+        if block.birth_thread.is_some() {
+            return None;
+        }
+        let born = self.ticks.wrapping_sub(block.age_ticks);
+        let at = if born <= self.begin { None } else { self.by_ticks.find(born, &self.births) }?;
+        let birth = self.births.at(at);
+        if birth.size_bytes != block.size_bytes || birth.stack != block.stack.0 || !self.births.lives(at) {
+            return None;
+        }
+        let number = self.births.rank(at, NEAR_MAX).unwrap_or_else(|| self.births.back(at) + NEAR_MAX);
+        Some((at, number))
+    }
+
+    fn stranger(&mut self, block: &Block) {
+        self.put(Column::Gone, 0);
+        let born = self.ticks.wrapping_sub(block.age_ticks);
+        self.put(Column::Births, varint::zigzag(born.wrapping_sub(self.last_birth) as i64));
+        self.last_birth = born;
+        self.told(block.stack.0, block.size_bytes, Column::Strangers, Column::OldSizes);
+        if let Some(thread) = block.birth_thread {
+            self.put(Column::Threads, u64::from(thread.0));
+        }
+    }
+}

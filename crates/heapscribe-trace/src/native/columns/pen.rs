@@ -1,0 +1,60 @@
+//! A column that is being written: room that was made once, so that no store has to ask for more.
+
+use heapscribe_wire::varint;
+
+use crate::native::block::EVENTS_BYTES_MAX;
+
+/// Bytes of one column, from its begin.
+pub(super) struct Pen {
+    room: Box<[u8]>,
+    at: usize,
+}
+
+impl Default for Pen {
+    fn default() -> Self {
+        Pen { room: vec![0; EVENTS_BYTES_MAX].into(), at: 0 }
+    }
+}
+
+impl Pen {
+    /// Begins anew.
+    pub(super) fn clear(&mut self) {
+        self.at = 0;
+    }
+
+    /// Writes one byte. The encoder looks in time whether there is room; beyond it nothing is written.
+    #[inline(always)]
+    pub(super) fn byte(&mut self, byte: u8) {
+        if let Some(place) = self.room.get_mut(self.at) {
+            *place = byte;
+            self.at += 1;
+        }
+    }
+
+    /// Writes a number.
+    #[inline(always)]
+    pub(super) fn number(&mut self, value: u64) {
+        if value < 0x80 { self.byte(value as u8) } else { self.long(value) }
+    }
+
+    #[inline(always)]
+    fn long(&mut self, value: u64) {
+        let Some(two) = self.room.get_mut(self.at..self.at + 2) else { return };
+        if value < 0x4000 {
+            two.copy_from_slice(&[value as u8 | 0x80, (value >> 7) as u8]);
+            self.at += 2;
+        } else {
+            self.longer(value);
+        }
+    }
+
+    #[inline(never)]
+    fn longer(&mut self, value: u64) {
+        self.at += varint::put(&mut self.room[self.at..], value);
+    }
+
+    /// What was written.
+    pub(super) fn written(&self) -> &[u8] {
+        &self.room[..self.at]
+    }
+}
