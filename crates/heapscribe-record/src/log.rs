@@ -41,7 +41,6 @@ const GONE: u32 = 2;
 pub(crate) struct Log {
     file: SharedFile,
     plan: Plan,
-    hint: AtomicU32,
     /// LISTENS, SILENT or GONE.
     drainer: AtomicU32,
     /// The drainer's last sign of life.
@@ -69,7 +68,6 @@ impl Log {
         Log {
             file,
             plan,
-            hint: AtomicU32::new(0),
             drainer: AtomicU32::new(if plan.drainer_pid == 0 { GONE } else { LISTENS }),
             heartbeat: AtomicU32::new(0),
             steps,
@@ -114,8 +112,9 @@ impl Log {
 
     fn try_take(&self, head: &SharedHead, lock: &Lock) -> Result<Option<Taken>, Drop> {
         let in_use = head.chunks_in_use.load(Ordering::Acquire) as usize;
-        let hint = self.hint.load(Ordering::Relaxed) as usize;
-        let free = (0..in_use).map(|i| (hint + i) % in_use).find(|&i| self.header(i).try_open());
+        // The first that is free, so that as few as possible are ever touched: they count as the program's
+        // memory.
+        let free = (0..in_use).find(|&i| self.header(i).try_open());
         let index = match free {
             Some(index) => index,
             None => match self.add_chunk(head, lock)? {
@@ -123,7 +122,6 @@ impl Log {
                 None => return Ok(None),
             },
         };
-        self.hint.store(index as u32 + 1, Ordering::Relaxed);
         let payload = self.file.at(payload_offset(index));
         let header = self.header(index);
         let provided = usize::from(self.steps[index].load(Ordering::Relaxed)) * CHUNK_STEP_BYTES;
