@@ -1,0 +1,135 @@
+//! What is recorded in each mode, and across changes of the mode while the program runs.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::{Ended, Place, Report, Run, heapscribe, until};
+
+/// Blocks that one call path of function `name` was given, and how many of them are left.
+fn of(report: &Report, name: &str) -> (u64, u64) {
+    let stacks = report.json["stacks"].as_array().unwrap().iter();
+    let its: Vec<&Value> = stacks
+        .filter(|s| s["frames"].as_array().unwrap().iter().any(|frame| frame["function"] == name))
+        .collect();
+    let sum = |of: &dyn Fn(&Value) -> u64| its.iter().map(|s| of(s)).sum();
+    (sum(&|s| s["count"].as_u64().unwrap()), sum(&|s| s["leaked"]["blocks"].as_u64().unwrap()))
+}
+
+/// Samples that hit blocks of the call paths of function `name`.
+fn samples_of(report: &Report, name: &str) -> u64 {
+    let stacks = report.json["stacks"].as_array().unwrap().iter();
+    let its =
+        stacks.filter(|s| s["frames"].as_array().unwrap().iter().any(|frame| frame["function"] == name));
+    its.map(|s| s["sampling"]["allocated"]["samples"].as_u64().unwrap()).sum()
+}
+
+/// Tells the process with this pid what to record.
+fn ctl(dir: &Path, pid: u32, words: &[&str]) {
+    let mut command = heapscribe();
+    command.arg("ctl").arg(pid.to_string()).args(words).arg("--session-dir").arg(dir);
+    let said = command.output().unwrap();
+    assert!(said.status.success(), "{words:?}: {}", String::from_utf8_lossy(&said.stderr));
+}
+
+/// Pid of the one process that has a session below `dir`.
+fn pid_of(dir: &Path, program: &str) -> Option<u32> {
+    let inside = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path());
+    let sessions = inside(dir.to_path_buf()).flat_map(inside);
+    let pids = sessions.filter_map(|s| s.file_name()?.to_str()?.split_once('.')?.0.parse::<u32>().ok());
+    pids.into_iter().find(|pid| {
+        std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.starts_with(program.as_bytes()))
+    })
+}
+
+/// Off, then everything, off, every byte's block, off: each phase has its own function.
+#[test]
+fn each_phase_in_its_mode() {
+    let place = Place::new();
+    let (dir, steps) = (place.path("sessions"), place.path("steps"));
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::create_dir(&steps).unwrap();
+    let program = place.compile("modes.c");
+    let run = Run::new(&place, &program).args([Path::new("phases"), &steps]).options(["--session-dir"]);
+    let run = run.options([&dir]).options(["--mode", "off"]);
+    let started = run.start();
+    let name = program.to_str().unwrap();
+    until("the program has a session", || pid_of(&dir, name).is_some());
+    let pid = pid_of(&dir, name).unwrap();
+    for (phase, mode) in
+        [(1, None), (2, Some("full")), (3, Some("off")), (4, Some("sampled:1")), (5, Some("off"))]
+    {
+        if let Some(mode) = mode {
+            ctl(&dir, pid, &["mode", mode]);
+        }
+        std::fs::write(steps.join(phase.to_string()), "").unwrap();
+        until("the phase is over", || steps.join(format!("done{phase}")).exists());
+    }
+    let Ended { code, stdout, stderr, .. } = started.wait();
+    assert_eq!((code, stdout.as_str()), (0, "sum 650000\n"), "{stderr}");
+    let report = Report::of(&run.trace());
+    // With samples of one byte on average a block of 100 goes unseen once in e^101 times.
+    let seen = ["phase_1", "phase_2", "phase_3", "phase_4", "phase_5"].map(|phase| of(&report, phase));
+    assert_eq!(seen, [(0, 0), (1100, 0), (0, 0), (1100, 0), (0, 0)]);
+    // Blocks of phase 1 were freed while everything was recorded, those of phase 3 while samples were.
+    assert_eq!(report.dropped("unknown_block"), 1000);
+}
+
+/// What came and what went of all processes and threads, by which calls.
+fn totals(report: &Report) -> [u64; 5] {
+    let calls = report.calls();
+    [calls.malloc, calls.calloc, calls.realloc, calls.aligned, calls.free]
+}
+
+/// Where each byte is hit all calls are there, in threads and forked children, and nothing is left over.
+#[test]
+fn samples_of_a_byte_are_everything() {
+    let place = Place::new();
+    let program = place.compile("modes.c");
+    let full = Run::new(&place, &program).args(["threads"]);
+    let ended = full.recorded();
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "sum 7\n"), "{}", ended.stderr);
+    let exact = Report::of(&full.trace());
+    let other = Place::new();
+    let sampled = Run::new(&other, &program).args(["threads"]).options(["--sample", "1"]);
+    let ended = sampled.recorded();
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "sum 7\n"), "{}", ended.stderr);
+    let report = Report::of(&sampled.trace());
+    assert_eq!(of(&report, "all_calls"), of(&exact, "all_calls"));
+    assert_eq!(of(&report, "all_calls").1, 0);
+    assert_eq!(report.processes().len(), 4);
+    let [malloc, calloc, realloc, aligned, _] = totals(&report);
+    let [exact_malloc, exact_calloc, exact_realloc, exact_aligned, _] = totals(&exact);
+    assert_eq!((calloc, aligned), (exact_calloc, exact_aligned));
+    assert!(
+        malloc.abs_diff(exact_malloc) <= 40 && realloc.abs_diff(exact_realloc) <= 4,
+        "small blocks of libc"
+    );
+}
+
+/// The samples of a seed are the same in each run of one thread, and not those of another seed.
+#[test]
+fn a_seed_makes_the_same_samples() {
+    let place = Place::new();
+    let steps = place.path("steps");
+    std::fs::create_dir(&steps).unwrap();
+    (1..=5).for_each(|phase| std::fs::write(steps.join(phase.to_string()), "").unwrap());
+    let program = place.compile("modes.c");
+    let samples = |seed: &str| {
+        let run = Run::new(&place, &program).args([Path::new("phases"), &steps]);
+        let run = run.options(["--sample", "4KiB", "--sample-seed", seed]);
+        assert_eq!(run.recorded().code, 0);
+        let report = Report::of(&run.trace());
+        let hit = ["phase_1", "phase_2", "phase_3", "phase_4", "phase_5"].map(|phase| {
+            let (count, left) = of(&report, phase);
+            assert!(count > 300 && left == 0, "{phase}: {count} {left}");
+            samples_of(&report, phase)
+        });
+        assert!(hit.iter().all(|n| *n > 10), "{hit:?}");
+        hit
+    };
+    let first = samples("7");
+    assert_eq!(samples("7"), first);
+    assert_ne!(samples("8"), first);
+}
