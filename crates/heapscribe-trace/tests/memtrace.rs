@@ -1,9 +1,8 @@
 //! Files of memtrace's own writer: ours makes the same bytes of the same calls, and of what was read.
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use heapscribe_trace::memtrace::{Event, Order, ReadOptions, Reader, WriteOptions, Writer, script};
+use heapscribe_trace::memtrace::{Order, ReadOptions, Reader, WriteOptions, copy_all, script};
 
 fn fixture(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/memtrace").join(name);
@@ -21,22 +20,7 @@ fn a_script_becomes_the_bytes_that_memtrace_makes_of_it() {
 /// A file with the events of another one.
 fn copy(bytes: &[u8], options: WriteOptions) -> Vec<u8> {
     let mut reader = Reader::open(bytes, ReadOptions::default()).unwrap();
-    let start_us = reader.info().start_us;
-    let mut writer = Writer::create(Vec::new(), reader.info(), options).unwrap();
-    let read = reader.for_each(|moment, event| {
-        let (domain, time_us) = (moment.domain, start_us + moment.time_us);
-        match event {
-            Event::Alloc(a) => {
-                let id = writer.alloc(domain, time_us, a, moment.locations).unwrap();
-                assert_eq!(id, a.id);
-            }
-            Event::Promote(id) => writer.promote(domain, time_us, *id, moment.locations).unwrap(),
-            Event::Collect(id) => writer.collect(domain, time_us, *id, moment.locations).unwrap(),
-        }
-        ControlFlow::<()>::Continue(())
-    });
-    read.unwrap();
-    writer.finish(reader.locations()).unwrap()
+    copy_all(&mut reader, Vec::new(), options).unwrap()
 }
 
 #[test]

@@ -115,6 +115,11 @@ impl Decoder {
         }
     }
 
+    /// How many stacks the file does not tell.
+    pub(crate) fn hidden_stacks(&self) -> u64 {
+        self.domains.values().map(|domain| domain.stacks.hidden).sum()
+    }
+
     /// How many domains had events.
     pub(crate) fn domains(&self) -> usize {
         self.domains.len()

@@ -33,6 +33,7 @@
 //! texts behind a zero byte; lines over 1048575, columns over 255 and 1023; times finer than 1 us.
 
 mod backtrace;
+mod copy;
 mod decode;
 mod domain;
 mod error;
@@ -49,6 +50,7 @@ pub mod script;
 mod time;
 mod write;
 
+pub use copy::{Changes, CopyError, copy, copy_all};
 pub use error::{Fault, MemtraceError, Skipped, Why};
 pub use event::{Alloc, Event, Heap, Info, LocationCode, Moment, ObjectId};
 pub use header::{Header, Verifier};

@@ -110,6 +110,12 @@ impl<S: Source> Reader<S> {
         self.end_us.saturating_sub(self.info.start_us)
     }
 
+    /// How many stacks the file does not tell, as more of them is in common with the one before than that
+    /// one had room for; the one before stands in their place.
+    pub fn hidden_stacks(&self) -> u64 {
+        self.decoder.hidden_stacks()
+    }
+
     /// Numbers of objects that are missing although no other domain can have them: packets were lost
     /// without a trace.
     pub fn missing_objects(&self) -> u64 {

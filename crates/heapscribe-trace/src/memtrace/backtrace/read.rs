@@ -29,6 +29,8 @@ pub(crate) struct StackReader {
     missed: bool,
     /// Nor is the last stack known, or how deep it was.
     lost_stack: bool,
+    /// Stacks that the file does not tell.
+    pub(crate) hidden: u64,
 }
 
 impl StackReader {
@@ -42,6 +44,7 @@ impl StackReader {
             scratch: Vec::new(),
             missed: false,
             lost_stack: false,
+            hidden: 0,
         };
         reader.next[usize::from(FORGOTTEN)] = FORGOTTEN;
         reader
@@ -95,6 +98,7 @@ impl StackReader {
         } else {
             // The last stack was too deep to be written whole: this one cannot be known either, but its
             // words change the cache.
+            self.hidden += 1;
             self.scratch.clear();
             append(&mut self.codes, &mut self.next, &mut self.scratch, at, words)?;
         }
