@@ -156,6 +156,27 @@ pub(crate) struct DumpArgs {
     /// Print a JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// How lines look; `memtrace` prints a memtrace file as memtrace's own tools do
+    #[arg(long, value_enum, default_value_t = DumpStyle::Native, conflicts_with = "json")]
+    pub(crate) style: DumpStyle,
+
+    /// Leave stacks out
+    #[arg(long, requires = "style")]
+    pub(crate) no_stacks: bool,
+
+    /// Pass over what is damaged and go on with what can be trusted
+    #[arg(long, requires = "style")]
+    pub(crate) salvage: bool,
+}
+
+/// How the lines of a dump look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum DumpStyle {
+    /// As below
+    Native,
+    /// As memtrace's own tools print it
+    Memtrace,
 }
 
 /// Draw a flame graph

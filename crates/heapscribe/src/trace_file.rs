@@ -7,6 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::{Answer, Options, Recording};
+use heapscribe_trace::memtrace::{ReadOptions, Reader};
 use heapscribe_trace::{Source, Trace, TraceError};
 
 use crate::message::Problem;
@@ -30,13 +31,25 @@ impl Source for FileSource {
 
 /// Opens a trace.
 pub(crate) fn open(path: &Path) -> Result<Trace<FileSource>> {
+    Trace::open(source(path)?).map_err(|e| unreadable(path, e).into())
+}
+
+/// Opens a memtrace file.
+pub(crate) fn open_memtrace(path: &Path, options: ReadOptions) -> Result<Reader<FileSource>> {
+    Reader::open(source(path)?, options).map_err(|e| {
+        let what = format!("{}: {e}", path.display());
+        Problem::new(what, "without its first packet nothing of a memtrace file can be read").into()
+    })
+}
+
+fn source(path: &Path) -> Result<FileSource> {
     let shown = path.display();
     let file = File::open(path).map_err(|e| no_file(path, &e))?;
     let meta = file.metadata().with_context(|| format!("cannot read {shown}"))?;
     if !meta.is_file() {
         return Err(not_a_file(path, meta.is_dir()).into());
     }
-    Trace::open(FileSource { file, len: meta.len() }).map_err(|e| unreadable(path, e).into())
+    Ok(FileSource { file, len: meta.len() })
 }
 
 fn no_file(path: &Path, e: &io::Error) -> Problem {
