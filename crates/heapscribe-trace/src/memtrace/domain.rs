@@ -213,7 +213,7 @@ impl DomainWriter {
         let packet = &mut shared.locations_packet;
         let times_us = (self.time_begin_us, self.time_begin_us);
         let word = EVENT_LOCATION << TIME_BITS | (self.time_begin_us as u32 & TIME_MASK);
-        let mut rest = self.new.iter().peekable();
+        let mut rest = self.new.iter().filter(|code| locations.get(**code).is_some()).peekable();
         while rest.peek().is_some() {
             header::begin(packet, shared.pid, self.domain, None);
             let fits = |packet: &Packet, code: LocationCode| {

@@ -43,7 +43,7 @@ impl Default for WriteOptions {
 /// for each domain, and the deepest stack; nothing is allocated for an event.
 ///
 /// All calls must be given the same [`Locations`], which may have grown between them. A code that it does
-/// not know is announced without frames.
+/// not know is not announced: it may become known later, and must not mean two things.
 #[derive(Debug)]
 pub struct Writer<W> {
     shared: Shared<W>,

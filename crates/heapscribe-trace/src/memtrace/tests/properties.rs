@@ -146,3 +146,15 @@ proptest! {
         }
     }
 }
+
+/// Found by fuzzing a copy: a code in a stack before the file says what it is.
+#[test]
+fn a_code_that_becomes_known_late_means_one_thing() {
+    let calls: String = ["a\t1000000\t0\t1\t1\t0\t0\t9\n", "f\t0\n", "loc\t9\t1\ta.ml\t1\t2\t3\tlate\n"]
+        .into_iter()
+        .chain(["a\t1000001\t5\t1\t1\t0\t0\t9\n"])
+        .collect();
+    let read = read(&file(Order::Direct, &calls), ReadOptions::default());
+    assert_eq!(read.error, None);
+    assert_eq!(read.lines, ["0 d0 +0 1w x1 Minor ?", "1 d5 +10000 1w x1 Minor late"]);
+}
