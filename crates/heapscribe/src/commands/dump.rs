@@ -23,9 +23,9 @@ pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
     let trace = trace_file::open(&args.trace)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let problems = if args.json {
-        print(&trace, &mut Objects { out: &mut out, rates: Rates::default() })?
+        print(&*trace, &mut Objects { out: &mut out, rates: Rates::default() })?
     } else {
-        print(&trace, &mut Lines { out: &mut out, rates: Rates::default() })?
+        print(&*trace, &mut Lines { out: &mut out, rates: Rates::default() })?
     };
     out.flush()?;
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
