@@ -81,13 +81,8 @@ impl Decoder {
         }
         self.gap_objects += domain.gap(header);
         let content_at = offset + header.header_bytes as u64;
-        let mut packet = Packet {
-            at: Cursor::new(content),
-            header,
-            start_us,
-            offset: content_at,
-            next_id: int(header.ids_begin),
-        };
+        let mut packet =
+            Packet { content, header, start_us, offset: content_at, next_id: int(header.ids_begin) };
 
         let mut begin = 0;
         let flow = packet.events(domain, &mut self.locations, stacks, &mut begin, visit);
@@ -145,7 +140,7 @@ impl Domain {
 
 /// A packet on its way.
 struct Packet<'p> {
-    at: Cursor<'p>,
+    content: &'p [u8],
     header: &'p Header,
     start_us: i64,
     offset: u64,
@@ -153,7 +148,8 @@ struct Packet<'p> {
 }
 
 impl Packet<'_> {
-    /// Reads events up to the end; `begin` is where the last one began.
+    /// Reads events up to the end; `begin` is where the last one began. What changes with every event is in
+    /// variables that no call is given a reference to, so that they stay in registers.
     #[inline(always)]
     fn events<B>(
         &mut self,
@@ -163,24 +159,32 @@ impl Packet<'_> {
         begin: &mut usize,
         visit: &mut impl FnMut(&Moment<'_>, &Event<'_>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, Fault> {
-        while !self.at.is_empty() {
-            *begin = self.at.pos();
-            let word = self.at.u32()?;
+        let (mut at, mut last_us) = (Cursor::new(self.content), domain.last_us);
+        while !at.is_empty() {
+            *begin = at.pos();
+            let word = at.u32()?;
             let time_us = time::of_event(self.header, word)?;
-            if time_us < domain.last_us {
+            if time_us < last_us {
                 return Err(Fault::TimeGoesBack);
             }
+            last_us = time_us;
             domain.last_us = time_us;
             let code = word >> TIME_BITS;
             let event = match code {
                 EVENT_INFO => return Err(Fault::SecondInfo),
                 EVENT_LOCATION => {
-                    domain.recent.read(&mut self.at, locations)?;
+                    let mut behind = at;
+                    domain.recent.read(&mut behind, locations)?;
+                    at = behind;
                     continue;
                 }
-                EVENT_PROMOTE => Event::Promote(self.object(true)?),
-                EVENT_COLLECT => Event::Collect(self.object(false)?),
-                _ => Event::Alloc(self.alloc(code, &mut domain.stacks, stacks)?),
+                EVENT_PROMOTE => Event::Promote(object(&mut at, self.next_id, true)?),
+                EVENT_COLLECT => Event::Collect(object(&mut at, self.next_id, false)?),
+                _ => {
+                    let alloc = alloc(&mut at, code, self.next_id, &mut domain.stacks, stacks)?;
+                    self.next_id = self.next_id.wrapping_add(1);
+                    Event::Alloc(alloc)
+                }
             };
             let moment = Moment {
                 time_us: time_us.wrapping_sub(self.start_us),
@@ -194,43 +198,52 @@ impl Packet<'_> {
         }
         Ok(ControlFlow::Continue(()))
     }
+}
 
-    #[inline(always)]
-    fn alloc<'s>(&mut self, code: u32, stacks: &'s mut StackReader, parse: bool) -> Result<Alloc<'s>, Fault> {
-        let short_words = i64::from(code.wrapping_sub(EVENT_SHORT));
-        let is_short = (1..=SHORT_WORDS_MAX).contains(&short_words);
-        let (length_words, samples, heap) = if is_short {
-            (short_words, 1, Heap::Minor)
-        } else if code == EVENT_ALLOC {
-            (self.at.vint()?, self.at.vint()?, self.heap()?)
-        } else {
-            return Err(Fault::UnknownEvent(code));
-        };
-        let common = self.at.vint()?;
-        let words = if is_short { u32::from(self.at.u8()?) } else { u32::from(self.at.u16()?) };
-        let stack = if parse {
-            stacks.read(&mut self.at, common, words)?
-        } else {
-            skip(&mut self.at, words)?;
-            &[]
-        };
-        let id = ObjectId(self.next_id);
-        self.next_id = self.next_id.wrapping_add(1);
-        Ok(Alloc { id, length_words, samples, heap, common, stack })
-    }
+#[inline(always)]
+fn alloc<'s>(
+    at: &mut Cursor<'_>,
+    code: u32,
+    id: i64,
+    stacks: &'s mut StackReader,
+    parse: bool,
+) -> Result<Alloc<'s>, Fault> {
+    let short_words = i64::from(code.wrapping_sub(EVENT_SHORT));
+    let is_short = (1..=SHORT_WORDS_MAX).contains(&short_words);
+    let (length_words, samples, heap) = if is_short {
+        (short_words, 1, Heap::Minor)
+    } else if code == EVENT_ALLOC {
+        (at.vint()?, at.vint()?, heap(at.u8()?)?)
+    } else {
+        return Err(Fault::UnknownEvent(code));
+    };
+    let common = at.vint()?;
+    let words = if is_short { u32::from(at.u8()?) } else { u32::from(at.u16()?) };
+    let stack = if parse {
+        stacks.read(at, common, words)?
+    } else {
+        skip(at, words)?;
+        &[]
+    };
+    Ok(Alloc { id: ObjectId(id), length_words, samples, heap, common, stack })
+}
 
-    fn heap(&mut self) -> Result<Heap, Fault> {
-        let source = self.at.u8()?;
-        Heap::ALL.get(usize::from(source)).copied().ok_or(Fault::UnknownSource(source))
+#[inline(always)]
+fn heap(source: u8) -> Result<Heap, Fault> {
+    match source {
+        0 => Ok(Heap::Minor),
+        1 => Ok(Heap::Major),
+        2 => Ok(Heap::External),
+        other => Err(Fault::UnknownSource(other)),
     }
+}
 
-    /// Objects are named by how many came after them.
-    #[inline(always)]
-    fn object(&mut self, is_promotion: bool) -> Result<ObjectId, Fault> {
-        let back = self.at.vint()?;
-        if is_promotion && back < 0 {
-            return Err(Fault::PromotedEarly);
-        }
-        Ok(ObjectId(self.next_id.wrapping_sub(1).wrapping_sub(back)))
+/// Objects are named by how many came after them.
+#[inline(always)]
+fn object(at: &mut Cursor<'_>, next_id: i64, is_promotion: bool) -> Result<ObjectId, Fault> {
+    let back = at.vint()?;
+    if is_promotion && back < 0 {
+        return Err(Fault::PromotedEarly);
     }
+    Ok(ObjectId(next_id.wrapping_sub(1).wrapping_sub(back)))
 }
