@@ -79,7 +79,7 @@ impl Decoder {
         if let (true, Some(verifier)) = (stacks, header.verifier) {
             domain.stacks.verify(verifier).map_err(|fault| BadContent { at: 0, fault })?;
         }
-        self.gap_objects += domain.gap(header);
+        self.gap_objects = self.gap_objects.saturating_add(domain.gap(header));
         let content_at = offset + header.header_bytes as u64;
         let mut packet =
             Packet { content, header, start_us, offset: content_at, next_id: int(header.ids_begin) };

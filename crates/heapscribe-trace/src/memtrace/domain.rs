@@ -147,7 +147,7 @@ impl DomainWriter {
         locations: &Locations,
     ) -> io::Result<()> {
         self.begin(shared, EVENT_PROMOTE, time_us, locations)?;
-        self.packet.put_vint(self.next_id - 1 - id.0);
+        self.packet.put_vint((self.next_id - 1).wrapping_sub(id.0));
         Ok(())
     }
 
@@ -159,7 +159,7 @@ impl DomainWriter {
         locations: &Locations,
     ) -> io::Result<()> {
         self.begin(shared, EVENT_COLLECT, time_us, locations)?;
-        self.packet.put_vint(self.next_id - 1 - id.0);
+        self.packet.put_vint((self.next_id - 1).wrapping_sub(id.0));
         Ok(())
     }
 

@@ -224,7 +224,8 @@ impl<W: Write> Conversion<W> {
         for domain in domains {
             self.seal(domain)?;
         }
-        let end_ns = START_NS + u64::try_from(end_us).unwrap_or(0).saturating_mul(1000);
+        let end_us = u64::try_from(end_us).unwrap_or(0);
+        let end_ns = START_NS.saturating_add(end_us.saturating_mul(1000));
         let last_ns = self.threads.values().map(|thread| ns_at(thread.last_ticks)).max().unwrap_or(0);
         let ended_mono_ns = end_ns.max(last_ns);
         let end = ProcessEnd {

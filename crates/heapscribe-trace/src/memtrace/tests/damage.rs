@@ -134,6 +134,18 @@ fn files_that_are_none_are_refused() {
     assert_eq!(refused(&later), "trace format v004, known is up to v003 at byte 0");
 }
 
+/// Found by fuzzing: two packets whose numbers lie as far apart as numbers can.
+#[test]
+fn numbers_that_leap_far_are_counted_up_to_the_largest() {
+    let mut bytes = sample();
+    for (at, _) in packets(&bytes)[1..].to_vec() {
+        let far = i64::MAX.to_le_bytes();
+        bytes[at + 52..at + 60].copy_from_slice(&far);
+        bytes[at + 60..at + 68].copy_from_slice(&far);
+    }
+    assert!(read(&bytes, SALVAGE).lines.len() >= 15);
+}
+
 proptest! {
     /// Bytes changed anywhere: no panic, and an end.
     #[test]
