@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 mod campaign;
 mod compare;
+mod conformance;
 mod tidy;
 
 /// A command: its name, what it is for, what runs it with the rest of the arguments.
@@ -24,6 +25,11 @@ const COMMANDS: &[Command] = &[
         name: "compare-stacks",
         about: "record a command and hold each stack against libunwind's",
         run: compare::run,
+    },
+    Command {
+        name: "conformance",
+        about: "compare with files of other systems: conformance DIR, a folder for each format",
+        run: conformance::run,
     },
     Command {
         name: "tidy",

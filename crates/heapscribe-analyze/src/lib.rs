@@ -16,6 +16,7 @@
 
 pub mod answer;
 pub mod estimate;
+pub mod heavy;
 pub mod input;
 
 mod amounts;

@@ -1,5 +1,6 @@
 //! Tells formats apart by their first bytes.
 
+use crate::memtrace;
 use crate::native::header::MAGIC;
 
 /// A format of traces.
@@ -7,6 +8,8 @@ use crate::native::header::MAGIC;
 pub enum Format {
     /// Our own.
     Native,
+    /// OCaml's memtrace.
+    Memtrace,
     /// None that is known here.
     Unknown,
 }
@@ -16,7 +19,13 @@ pub const DETECT_BYTES: usize = 64;
 
 /// Which format a file with these first bytes has.
 pub fn detect(first: &[u8]) -> Format {
-    if first.starts_with(&MAGIC) { Format::Native } else { Format::Unknown }
+    if first.starts_with(&MAGIC) {
+        Format::Native
+    } else if first.starts_with(&memtrace::MAGIC) {
+        Format::Memtrace
+    } else {
+        Format::Unknown
+    }
 }
 
 #[cfg(test)]
@@ -28,6 +37,7 @@ mod tests {
         assert_eq!(detect(&MAGIC), Format::Native);
         assert_eq!(detect(&MAGIC[..7]), Format::Unknown);
         assert_eq!(detect(b"{\"traceEvents\":["), Format::Unknown);
+        assert_eq!(detect(b"\xc1\x1f\xfc\xc1"), Format::Memtrace);
         assert_eq!(detect(&[]), Format::Unknown);
     }
 }

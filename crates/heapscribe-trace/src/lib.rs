@@ -12,6 +12,7 @@
 pub mod clock;
 pub mod detect;
 pub mod error;
+pub mod memtrace;
 pub mod model;
 pub mod native;
 pub mod source;

@@ -7,6 +7,12 @@ use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
 
 use crate::exit;
 
+mod rewriting;
+mod units;
+
+pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
+use self::units::parse_bytes;
+
 /// Prints help with the examples first: most people look for a line to copy.
 const TEMPLATE: &str =
     "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}\n";
@@ -29,6 +35,9 @@ pub(crate) struct Cli {
 /// Where sessions lie when nothing else is asked for: in memory.
 pub(crate) const SESSION_DIR: &str = "/dev/shm";
 
+/// Where separate debug files lie when nothing else is said.
+pub(crate) const DEBUG_DIR: &str = "/usr/lib/debug";
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -38,6 +47,10 @@ pub(crate) enum Command {
     Flame(FlameArgs),
     Collect(CollectArgs),
     Ctl(CtlArgs),
+    Convert(ConvertArgs),
+    Subsample(SubsampleArgs),
+    Redact(RedactArgs),
+    Hotspots(HotspotsArgs),
 }
 
 /// Run a program and write a trace of its heap
@@ -54,6 +67,10 @@ pub(crate) struct RecordArgs {
     /// Where to write the trace [default: heapscribe.<program>.<pid>.hst in the working directory]
     #[arg(short, long, value_name = "TRACE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// What to write: a trace of ours, or one for memtrace's tools, of the process with most events
+    #[arg(long, value_enum, default_value_t = TraceFormat::Native)]
+    pub(crate) format: TraceFormat,
 
     /// What the program does when the log is full: wait for us, or drop events and count them
     #[arg(long, value_enum, default_value_t = WhenFull::Wait)]
@@ -108,6 +125,15 @@ pub(crate) enum StartMode {
     Off,
 }
 
+/// A format that traces are written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum TraceFormat {
+    /// Ours, of all processes
+    Native,
+    /// That of OCaml's memtrace and its viewer, of one process
+    Memtrace,
+}
+
 /// What the program does when the log is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum WhenFull {
@@ -156,6 +182,27 @@ pub(crate) struct DumpArgs {
     /// Print a JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// How lines look; `memtrace` prints a memtrace file as memtrace's own tools do
+    #[arg(long, value_enum, default_value_t = DumpStyle::Native, conflicts_with = "json")]
+    pub(crate) style: DumpStyle,
+
+    /// Leave stacks out
+    #[arg(long, requires = "style")]
+    pub(crate) no_stacks: bool,
+
+    /// Pass over what is damaged and go on with what can be trusted
+    #[arg(long, requires = "style")]
+    pub(crate) salvage: bool,
+}
+
+/// How the lines of a dump look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum DumpStyle {
+    /// As below
+    Native,
+    /// As memtrace's own tools print it
+    Memtrace,
 }
 
 /// Draw a flame graph
@@ -254,7 +301,7 @@ pub(crate) enum CtlVerb {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SymbolArgs {
     /// Where separate debug files lie
-    #[arg(long, value_name = "DIR", default_value = "/usr/lib/debug")]
+    #[arg(long, value_name = "DIR", default_value = DEBUG_DIR)]
     pub(crate) debug_dir: PathBuf,
 }
 
@@ -277,30 +324,6 @@ Order:
   First each process with its definitions, then the events, then samples and ends. Events come as in
   the file: those of one thread in the order of time, different threads in turns of some thousand.
   Sort by the first column to mix them.";
-
-/// Reads 4096, 64KiB, 512MiB, 1.5GB and the like.
-fn parse_bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no number of bytes; write it like 4096, 512MiB or 1GB");
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let scale: u64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "kib" | "k" => 1 << 10,
-        "mib" | "m" => 1 << 20,
-        "gib" | "g" => 1 << 30,
-        "tib" | "t" => 1 << 40,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "tb" => 1_000_000_000_000,
-        _ => return Err(wrong()),
-    };
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(scale).ok_or_else(wrong);
-    }
-    let part: f64 = number.parse().map_err(|_| wrong())?;
-    Ok((part * scale as f64) as u64)
-}
 
 /// Bytes between two samples.
 fn parse_mean(text: &str) -> Result<u64, String> {
@@ -332,18 +355,6 @@ mod tests {
     fn the_command_line_is_consistent() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn bytes_have_units() {
-        for (text, bytes) in
-            [("0", 0), ("4096", 4096), ("64KiB", 65536), ("1g", 1 << 30), ("1.5MB", 1_500_000)]
-        {
-            assert_eq!(parse_bytes(text), Ok(bytes));
-        }
-        for text in ["", "GiB", "1XB", "99999999999TiB", "1.2.3"] {
-            assert!(parse_bytes(text).is_err(), "{text}");
-        }
     }
 
     #[test]

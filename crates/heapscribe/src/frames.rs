@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use heapscribe_analyze::answer::{Answer, CallTree, Frame, NodeId};
 use heapscribe_wire::head::Drop;
 
+use crate::convert::places;
 use crate::symbols::{Module, Names, Resolver, Step, Trouble};
 
 /// One line of a stack.
@@ -93,7 +94,11 @@ impl<'a> NamedStacks<'a> {
 
     fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
         let bare = NamedFrame {
-            module: frame.module.and_then(|m| self.tree.modules.get(m as usize)).map(|m| lossy(&m.path)),
+            module: frame
+                .module
+                .and_then(|m| self.tree.modules.get(m as usize))
+                .map(|m| lossy(&m.path))
+                .filter(|path| !places::is_place(path)),
             offset: frame.address,
             guessed,
             cut: frame.cut.and_then(Drop::from_number),

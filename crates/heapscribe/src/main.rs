@@ -5,6 +5,7 @@
 mod cli;
 mod commands;
 mod control;
+mod convert;
 mod drain;
 mod dump;
 mod exit;
@@ -31,6 +32,10 @@ fn main() -> ExitCode {
         Command::Flame(args) => commands::flame::run(args),
         Command::Collect(args) => commands::collect::run(args),
         Command::Ctl(args) => commands::ctl::run(args),
+        Command::Convert(args) => commands::convert::run(args),
+        Command::Subsample(args) => commands::rewrite::subsample(args),
+        Command::Redact(args) => commands::rewrite::redact(args),
+        Command::Hotspots(args) => commands::hotspots::run(args),
     };
     match outcome {
         Ok(code) => code,

@@ -1,14 +1,20 @@
 //! Traces as files: the one place of the reading commands that opens something.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufWriter};
+use std::ops::Deref;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::{Answer, Options, Recording};
+use heapscribe_trace::detect::{self, Format};
+use heapscribe_trace::memtrace::{ReadOptions, Reader};
 use heapscribe_trace::{Source, Trace, TraceError};
 
+use crate::convert::from_memtrace::{self, Sizes};
+use crate::convert::tally::Tally;
 use crate::message::Problem;
 
 /// A file that is read at offsets, by several threads at a time.
@@ -28,15 +34,84 @@ impl Source for FileSource {
     }
 }
 
-/// Opens a trace.
-pub(crate) fn open(path: &Path) -> Result<Trace<FileSource>> {
+/// A trace that is open, whatever format its file has.
+pub(crate) struct Opened {
+    trace: Trace<FileSource>,
+    /// What only a memtrace file has.
+    pub(crate) memtrace: Option<Tally>,
+    /// What could not be read of a file of another format.
+    problems: Vec<String>,
+}
+
+impl Deref for Opened {
+    type Target = Trace<FileSource>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.trace
+    }
+}
+
+/// Opens a trace of ours, or one of memtrace's, whose samples become the bytes that they stand for.
+pub(crate) fn open(path: &Path) -> Result<Opened> {
+    match format(path)? {
+        Format::Memtrace => open_converted(path, Sizes::Estimated),
+        Format::Native | Format::Unknown => {
+            let trace = Trace::open(source(path)?).map_err(|e| unreadable(path, e))?;
+            Ok(Opened { trace, memtrace: None, problems: Vec::new() })
+        }
+    }
+}
+
+/// Which format a file has.
+pub(crate) fn format(path: &Path) -> Result<Format> {
+    let mut first = [0; detect::DETECT_BYTES];
+    let n =
+        source(path)?.read_at(0, &mut first).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(detect::detect(&first[..n]))
+}
+
+/// Converts a memtrace file into a file without a name, and opens that.
+fn open_converted(path: &Path, sizes: Sizes) -> Result<Opened> {
+    let mut reader = open_memtrace(path, ReadOptions { stacks: true, salvage: true })?;
+    let file = nameless_file().context("cannot make a temporary file")?;
+    let (tally, problems) = from_memtrace::convert(&mut reader, BufWriter::new(&file), sizes)?;
+    let len = file.metadata().context("cannot read a temporary file")?.len();
+    let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
+    Ok(Opened { trace, memtrace: Some(tally), problems })
+}
+
+/// A file that goes with its last descriptor.
+fn nameless_file() -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let path = std::env::temp_dir().join(format!(
+        "heapscribe.{}.{}",
+        std::process::id(),
+        TEMPORARY.fetch_add(1, Relaxed)
+    ));
+    let file = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+    std::fs::remove_file(&path)?;
+    Ok(file)
+}
+
+/// Numbers temporary files.
+static TEMPORARY: AtomicU32 = AtomicU32::new(0);
+
+/// Opens a memtrace file.
+pub(crate) fn open_memtrace(path: &Path, options: ReadOptions) -> Result<Reader<FileSource>> {
+    Reader::open(source(path)?, options).map_err(|e| {
+        let what = format!("{}: {e}", path.display());
+        Problem::new(what, "without its first packet nothing of a memtrace file can be read").into()
+    })
+}
+
+fn source(path: &Path) -> Result<FileSource> {
     let shown = path.display();
     let file = File::open(path).map_err(|e| no_file(path, &e))?;
     let meta = file.metadata().with_context(|| format!("cannot read {shown}"))?;
     if !meta.is_file() {
         return Err(not_a_file(path, meta.is_dir()).into());
     }
-    Trace::open(FileSource { file, len: meta.len() }).map_err(|e| unreadable(path, e).into())
+    Ok(FileSource { file, len: meta.len() })
 }
 
 fn no_file(path: &Path, e: &io::Error) -> Problem {
@@ -75,6 +150,8 @@ fn unreadable(path: &Path, e: TraceError) -> Problem {
 }
 
 /// Explains a trace.
-pub(crate) fn analyze(trace: &Trace<FileSource>) -> Answer {
-    heapscribe_analyze::analyze(&Recording::new(trace), &Options::default())
+pub(crate) fn analyze(opened: &Opened) -> Answer {
+    let mut answer = heapscribe_analyze::analyze(&Recording::new(&opened.trace), &Options::default());
+    answer.problems.extend_from_slice(&opened.problems);
+    answer
 }

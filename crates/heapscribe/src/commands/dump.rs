@@ -8,8 +8,8 @@ use anyhow::Result;
 use heapscribe_trace::{ChunkEntry, Process, Scratch, Source, Trace};
 use heapscribe_wire::record::Event;
 
-use super::partial;
-use crate::cli::DumpArgs;
+use super::{dump_memtrace, partial};
+use crate::cli::{DumpArgs, DumpStyle};
 use crate::dump::lines::Lines;
 use crate::dump::objects::Objects;
 use crate::dump::{Moment, Printer, Rates};
@@ -17,12 +17,15 @@ use crate::trace_file;
 
 /// Runs the command.
 pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
+    if args.style == DumpStyle::Memtrace {
+        return dump_memtrace::run(args);
+    }
     let trace = trace_file::open(&args.trace)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let problems = if args.json {
-        print(&trace, &mut Objects { out: &mut out, rates: Rates::default() })?
+        print(&*trace, &mut Objects { out: &mut out, rates: Rates::default() })?
     } else {
-        print(&trace, &mut Lines { out: &mut out, rates: Rates::default() })?
+        print(&*trace, &mut Lines { out: &mut out, rates: Rates::default() })?
     };
     out.flush()?;
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))

@@ -68,7 +68,8 @@ fn nothing_to_draw(args: &FlameArgs) -> Problem {
     )
 }
 
-fn width(of: FlameOf, stack: &Stack) -> u64 {
+/// What a stack has of what the picture is of.
+pub(super) fn width(of: FlameOf, stack: &Stack) -> u64 {
     match of {
         FlameOf::Peak => stack.at_peak.bytes,
         FlameOf::Leaked => stack.leaked.bytes,

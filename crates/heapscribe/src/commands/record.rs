@@ -1,7 +1,7 @@
 //! `heapscribe record`: runs a program with the recorder loaded into it and all it starts, and drains
 //! them into one trace while they run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
@@ -9,11 +9,14 @@ use heapscribe_trace::model::{self, SessionInfo};
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 
-use crate::cli::{self, RecordArgs};
+use crate::cli::{self, RecordArgs, TraceFormat};
+use crate::convert::to_memtrace;
 use crate::drain::{self, Alive, Base, Drain, Summary};
 use crate::launch::{diagnose, preload, signals::Signals};
 use crate::message;
+use crate::symbols::Resolver;
 use crate::text::recorded;
+use crate::trace_file;
 
 /// Runs the command.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
@@ -26,7 +29,8 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
 
 fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<ExitCode> {
     base.write_plan(&plan(args))?;
-    let trace = trace_path(args);
+    let output = trace_path(args);
+    let trace = recording_path(args, &output);
     let mut drain = Drain::new(base.path(), &trace, args.level, Some(args.log_chunks), &session_info(args))?;
     let mut signals = Signals::take()?;
     let mut child = match start(args, library, base) {
@@ -40,12 +44,12 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
     drain.watch(child.id());
     raise_descriptor_limit();
     if !args.quiet {
-        message::note(&format!("recording into {}", trace.display()));
+        message::note(&format!("recording into {}", output.display()));
     }
     let status = follow(args, &mut drain, &mut child, &mut signals)?;
     let living = drain.living();
     let (summary, failure) = drain.finish(status.map(exit_status));
-    tell(args, &trace, &summary, failure.is_some());
+    tell(args, &output, &summary, failure.is_some());
     // Of a program that is sampled or not recorded at first there need not be any call.
     if mode(args) == Mode::Full && !summary.watched_has_calls {
         diagnose::unseen(&args.command[0], child.id());
@@ -57,7 +61,33 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
         ));
         message::hint(&format!("heapscribe collect {} -o REST.hst", base.path().display()));
     }
+    if args.format == TraceFormat::Memtrace {
+        convert(&trace, &output)?;
+    }
     Ok(status.map_or(ExitCode::SUCCESS, exit_code))
+}
+
+/// Where the recording goes first: a format of others is made of it at the end, when the names of all frames
+/// can be looked up at once, without slowing the program down.
+fn recording_path(args: &RecordArgs, output: &Path) -> PathBuf {
+    match args.format {
+        TraceFormat::Native => output.to_owned(),
+        TraceFormat::Memtrace => {
+            let mut name = output.as_os_str().to_owned();
+            name.push(".part");
+            PathBuf::from(name)
+        }
+    }
+}
+
+/// Makes the trace that was asked for; the recording goes only when that worked.
+fn convert(recording: &Path, output: &Path) -> Result<()> {
+    let trace = trace_file::open(recording)?;
+    let resolver = Resolver { debug_dir: PathBuf::from(cli::DEBUG_DIR) };
+    let problems = to_memtrace::convert(&trace, None, &resolver, super::convert::create(output)?)
+        .with_context(|| format!("the recording stays in {}", recording.display()))?;
+    problems.iter().for_each(|problem| message::warning(problem));
+    std::fs::remove_file(recording).with_context(|| format!("cannot remove {}", recording.display()))
 }
 
 fn plan(args: &RecordArgs) -> Plan {
@@ -95,7 +125,8 @@ fn verify_every() -> u32 {
 fn trace_path(args: &RecordArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(|| {
         let program = std::path::Path::new(&args.command[0]).file_name().unwrap_or_default();
-        PathBuf::from(format!("heapscribe.{}.{}.hst", program.to_string_lossy(), std::process::id()))
+        let ending = if args.format == TraceFormat::Memtrace { "ctf" } else { "hst" };
+        PathBuf::from(format!("heapscribe.{}.{}.{ending}", program.to_string_lossy(), std::process::id()))
     })
 }
 

@@ -1,7 +1,8 @@
 //! A trace, thing by thing: what a dump prints, apart from how. [`lines`] is for people and `grep`,
-//! [`objects`] for programs.
+//! [`objects`] for programs, [`memtrace`] for comparing with memtrace's own tools.
 
 pub(crate) mod lines;
+pub(crate) mod memtrace;
 pub(crate) mod objects;
 
 use std::collections::BTreeMap;

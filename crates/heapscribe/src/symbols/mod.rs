@@ -21,6 +21,7 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 
 use self::progress::Progress;
+use crate::convert::places;
 
 /// A module as it was recorded.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -113,6 +114,10 @@ impl Resolver {
     }
 
     fn resolve_module(&self, module: &Module, addresses: &[u64], progress: &Progress) -> Names {
+        if let Some(steps) = places::steps(&module.path) {
+            let steps = addresses.iter().map(|address| (*address, steps.clone())).collect();
+            return Names { steps, trouble: None };
+        }
         match elf::open(module) {
             Ok(file) => {
                 let debug = debug_file::find(&file, &self.debug_dir);

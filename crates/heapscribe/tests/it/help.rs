@@ -6,7 +6,9 @@ use crate::see::Place;
 fn help_of_every_command() {
     let place = Place::with_trace(b"");
     insta::assert_snapshot!("help", place.stdout("--help"));
-    for command in ["record", "report", "dump", "flame", "collect", "ctl"] {
+    for command in
+        ["record", "report", "dump", "flame", "collect", "ctl", "convert", "subsample", "redact", "hotspots"]
+    {
         insta::assert_snapshot!(format!("help_{command}"), place.stdout(&format!("{command} --help")));
     }
 }

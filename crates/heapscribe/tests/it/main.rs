@@ -4,6 +4,7 @@ mod damaged;
 mod dump;
 mod flame;
 mod help;
+mod memtrace;
 mod names;
 mod report;
 mod sample;

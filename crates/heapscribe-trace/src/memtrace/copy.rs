@@ -1,0 +1,127 @@
+//! Copies the events of a trace into another one, all of them or some.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+use super::error::MemtraceError;
+use super::event::{Alloc, Event, Info, Moment, ObjectId};
+use super::locations::Locations;
+use super::read::Reader;
+use super::write::{WriteOptions, Writer};
+use crate::source::Source;
+
+/// Why a copy is not whole.
+#[derive(Debug)]
+pub enum CopyError {
+    /// What is copied cannot be read.
+    Read(MemtraceError),
+    /// The copy cannot be written.
+    Write(io::Error),
+}
+
+impl fmt::Display for CopyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CopyError::Read(e) => e.fmt(f),
+            CopyError::Write(e) => write!(f, "the copy cannot be written: {e}"),
+        }
+    }
+}
+
+impl std::error::Error for CopyError {}
+
+/// What to change on the way.
+pub struct Changes<'c> {
+    /// The trace as a whole.
+    pub info: Info,
+    /// What codes mean in the copy, when not the same.
+    pub locations: Option<&'c Locations>,
+    /// How many samples of an object to keep; 0 leaves it out with its promotion and end.
+    pub samples: &'c mut dyn FnMut(&Moment<'_>, &Alloc<'_>) -> i64,
+    /// Whether promotions and ends of this moment are kept.
+    pub ends: &'c dyn Fn(&Moment<'_>) -> bool,
+}
+
+impl fmt::Debug for Changes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Changes").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+/// Copies the events that are still to be read. Objects are numbered anew as the writer does it; memory
+/// grows with the objects that are there at a time.
+///
+/// # Errors
+/// When reading or writing fails. When it is reading, the copy has what came before, and is finished.
+pub fn copy<S: Source, W: Write>(
+    reader: &mut Reader<S>,
+    sink: W,
+    options: WriteOptions,
+    changes: &mut Changes<'_>,
+) -> Result<W, CopyError> {
+    let start_us = reader.info().start_us;
+    let mut writer = Writer::create(sink, &changes.info, options).map_err(CopyError::Write)?;
+    let mut numbers = HashMap::new();
+    let read = reader.for_each(|moment, event| {
+        match put(&mut writer, &mut numbers, start_us, changes, moment, event) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(e) => ControlFlow::Break(e),
+        }
+    });
+    if let Ok(Some(e)) = read {
+        return Err(CopyError::Write(e));
+    }
+    let sink = writer.finish(changes.locations.unwrap_or(reader.locations())).map_err(CopyError::Write)?;
+    read.map_err(CopyError::Read)?;
+    Ok(sink)
+}
+
+/// Copies all events as they are.
+///
+/// # Errors
+/// As [`copy`].
+pub fn copy_all<S: Source, W: Write>(
+    reader: &mut Reader<S>,
+    sink: W,
+    options: WriteOptions,
+) -> Result<W, CopyError> {
+    let mut changes = Changes {
+        info: reader.info().clone(),
+        locations: None,
+        samples: &mut |_, alloc| alloc.samples,
+        ends: &|_| true,
+    };
+    copy(reader, sink, options, &mut changes)
+}
+
+fn put<W: Write>(
+    writer: &mut Writer<W>,
+    numbers: &mut HashMap<ObjectId, ObjectId>,
+    start_us: i64,
+    changes: &mut Changes<'_>,
+    moment: &Moment<'_>,
+    event: &Event<'_>,
+) -> io::Result<()> {
+    let locations = changes.locations.unwrap_or(moment.locations);
+    let (domain, time_us) = (moment.domain, start_us.saturating_add(moment.time_us));
+    match event {
+        Event::Alloc(alloc) => {
+            let samples = (changes.samples)(moment, alloc);
+            if samples != 0 {
+                let id = writer.alloc(domain, time_us, &Alloc { samples, ..*alloc }, locations)?;
+                numbers.insert(alloc.id, id);
+            }
+            Ok(())
+        }
+        Event::Promote(id) => match numbers.get(id).filter(|_| (changes.ends)(moment)) {
+            Some(id) => writer.promote(domain, time_us, *id, locations),
+            None => Ok(()),
+        },
+        Event::Collect(id) => match numbers.remove(id).filter(|_| (changes.ends)(moment)) {
+            Some(id) => writer.collect(domain, time_us, id, locations),
+            None => Ok(()),
+        },
+    }
+}

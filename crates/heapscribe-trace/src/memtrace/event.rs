@@ -1,0 +1,106 @@
+//! What a trace tells: events as memtrace has them, with what belongs to them.
+
+use super::locations::Locations;
+
+/// A return address, as a number that stands for it in the whole trace. Its inlined frames are in
+/// [`Locations`]. 0 is none: memtrace's caches begin full of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct LocationCode(pub i64);
+
+impl LocationCode {
+    /// A frame that was lost with a damaged part of the file.
+    pub const UNKNOWN: LocationCode = LocationCode(0);
+}
+
+/// The number of an object that was sampled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct ObjectId(pub i64);
+
+/// Where an object was allocated.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Heap {
+    /// In the minor heap.
+    Minor = 0,
+    /// In the major heap at once.
+    Major = 1,
+    /// Outside OCaml's heaps.
+    External = 2,
+}
+
+impl Heap {
+    /// All, in the order of their numbers.
+    pub const ALL: [Heap; 3] = [Heap::Minor, Heap::Major, Heap::External];
+}
+
+/// An object that was sampled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Alloc<'a> {
+    /// Its number.
+    pub id: ObjectId,
+    /// Its length in words, without the header.
+    pub length_words: i64,
+    /// How many of its words were drawn.
+    pub samples: i64,
+    /// Where it lies.
+    pub heap: Heap,
+    /// How many outermost frames are those of the domain's allocation before, as the file says.
+    pub common: i64,
+    /// Who asked for it, outermost first; empty when stacks are not read.
+    pub stack: &'a [LocationCode],
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event<'a> {
+    /// An object was allocated and sampled.
+    Alloc(Alloc<'a>),
+    /// A sampled object survived the minor heap.
+    Promote(ObjectId),
+    /// A sampled object is no longer there.
+    Collect(ObjectId),
+}
+
+/// When and where an event was.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// Since the start of the trace, us.
+    pub time_us: i64,
+    /// The domain.
+    pub domain: u16,
+    /// Where the event begins in the file.
+    pub offset: u64,
+    /// What the codes in stacks mean, as far as the file was read.
+    pub locations: &'a Locations,
+}
+
+/// The trace as a whole.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Info {
+    /// How probable it was for a word to be drawn.
+    pub sample_rate: f64,
+    /// Bits of a word.
+    pub word_bits: u8,
+    /// Path of the program.
+    pub executable: Vec<u8>,
+    /// Name of the machine.
+    pub host: Vec<u8>,
+    /// Parameters of OCaml's runtime.
+    pub runtime_params: Vec<u8>,
+    /// The traced process.
+    pub pid: i64,
+    /// What the program says that the trace is about; empty for nothing.
+    pub context: Vec<u8>,
+    /// When the trace starts, us since 1970.
+    pub start_us: i64,
+    /// The domain that started it.
+    pub domain: u16,
+}
+
+impl Info {
+    /// Bytes of a word.
+    pub fn word_bytes(&self) -> u64 {
+        u64::from(self.word_bits / 8).max(1)
+    }
+}

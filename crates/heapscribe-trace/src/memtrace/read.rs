@@ -1,0 +1,216 @@
+//! Reads a memtrace file from its beginning to its end, an event at a time.
+
+use std::ops::ControlFlow;
+
+use super::decode::{BadContent, Decoder};
+use super::error::{Fault, MemtraceError, Skipped, Why};
+use super::event::{Event, Info, Moment};
+use super::header::Header;
+use super::info;
+use super::locations::Locations;
+use super::packets::{Found, Packets};
+use crate::source::Source;
+
+/// Parts passed over that are told one by one; more are only counted.
+const SKIPPED_MAX: usize = 1000;
+
+/// How to read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadOptions {
+    /// Whether stacks are wanted; without them reading is faster, and does not see that stacks are wrong.
+    pub stacks: bool,
+    /// Whether to pass over what makes no sense and to go on with the next packet that can be trusted.
+    pub salvage: bool,
+}
+
+impl Default for ReadOptions {
+    /// As memtrace reads: with stacks, and up to the first thing that makes no sense.
+    fn default() -> Self {
+        ReadOptions { stacks: true, salvage: false }
+    }
+}
+
+/// Reads a file. It takes memory for 256 KiB of the file, for the names of all locations, and for each
+/// domain a cache of 160 KiB and the longest stack.
+#[derive(Debug)]
+pub struct Reader<S> {
+    packets: Packets<S>,
+    options: ReadOptions,
+    info: Info,
+    offset: u64,
+    decoder: Decoder,
+    skipped: Vec<Skipped>,
+    skipped_more: u64,
+    skipped_bytes: u64,
+    end_us: i64,
+}
+
+impl<S: Source> Reader<S> {
+    /// Opens a file: reads its first packet.
+    ///
+    /// # Errors
+    /// When the bytes cannot be read, or are no memtrace file. Without its first packet a file is none.
+    pub fn open(source: S, options: ReadOptions) -> Result<Reader<S>, MemtraceError> {
+        let mut packets = Packets::new(source);
+        let malformed = |offset, fault| MemtraceError::Malformed { offset, fault };
+        let (header, info) = match packets.at(0)? {
+            Found::Packet(header, content) => match info::decode(&header, content) {
+                Ok(info) => (header, info),
+                Err((at, fault)) => return Err(malformed((header.header_bytes + at) as u64, fault)),
+            },
+            Found::Cut(_, bytes) => return Err(malformed(bytes as u64, Fault::CutInfo)),
+            Found::End => return Err(malformed(0, Fault::NotAPacket)),
+            Found::Bad(fault) => return Err(malformed(0, fault)),
+        };
+        Ok(Reader {
+            packets,
+            options,
+            offset: header.packet_bytes as u64,
+            decoder: Decoder::new(&info),
+            end_us: info.start_us,
+            info,
+            skipped: Vec::new(),
+            skipped_more: 0,
+            skipped_bytes: 0,
+        })
+    }
+
+    /// The trace as a whole.
+    pub fn info(&self) -> &Info {
+        &self.info
+    }
+
+    /// What codes mean, as far as the file was read.
+    pub fn locations(&self) -> &Locations {
+        &self.decoder.locations
+    }
+
+    /// What was passed over so far, the first 1000 parts of it.
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+
+    /// How many parts were passed over that [`Self::skipped`] does not have.
+    pub fn skipped_more(&self) -> u64 {
+        self.skipped_more
+    }
+
+    /// How many bytes of the file were passed over.
+    pub fn skipped_bytes(&self) -> u64 {
+        self.skipped_bytes
+    }
+
+    /// How far the file was read, bytes.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// When the last packet that was read ended, us since the trace's start.
+    pub fn end_us(&self) -> i64 {
+        self.end_us.saturating_sub(self.info.start_us)
+    }
+
+    /// How many stacks the file does not tell, as more of them is in common with the one before than that
+    /// one had room for; the one before stands in their place.
+    pub fn hidden_stacks(&self) -> u64 {
+        self.decoder.hidden_stacks()
+    }
+
+    /// Numbers of objects that are missing although no other domain can have them: packets were lost
+    /// without a trace.
+    pub fn missing_objects(&self) -> u64 {
+        if self.decoder.domains() == 1 { self.decoder.gap_objects } else { 0 }
+    }
+
+    /// Hands all events to `visit`, until it breaks; what it broke with.
+    ///
+    /// # Errors
+    /// When bytes cannot be read or make no sense; events before that were visited.
+    #[inline]
+    pub fn for_each<B>(
+        &mut self,
+        mut visit: impl FnMut(&Moment<'_>, &Event<'_>) -> ControlFlow<B>,
+    ) -> Result<Option<B>, MemtraceError> {
+        loop {
+            match self.packet(&mut visit)? {
+                Step::Next => {}
+                Step::Broke(why) => return Ok(Some(why)),
+                Step::End => return Ok(None),
+            }
+        }
+    }
+
+    fn packet<B>(
+        &mut self,
+        visit: &mut impl FnMut(&Moment<'_>, &Event<'_>) -> ControlFlow<B>,
+    ) -> Result<Step<B>, MemtraceError> {
+        let begin = self.offset;
+        let (header, content) = match self.packets.at(begin)? {
+            Found::Packet(header, content) => (header, content),
+            Found::Cut(header, bytes) => {
+                let why = self.other_pid(&header).unwrap_or(Why::Truncated);
+                self.skip(begin, bytes as u64, why);
+                self.offset = begin + bytes as u64;
+                return Ok(Step::End);
+            }
+            Found::End => return Ok(Step::End),
+            Found::Bad(fault) => return self.bad(begin, None, fault),
+        };
+        self.offset = begin + header.packet_bytes as u64;
+        if header.pid != self.info.pid {
+            self.skip(begin, header.packet_bytes as u64, Why::OtherPid(header.pid, self.info.pid));
+            return Ok(Step::Next);
+        }
+        match self.decoder.packet(&header, (content, begin), self.options.stacks, visit) {
+            Ok(ControlFlow::Break(why)) => Ok(Step::Broke(why)),
+            Ok(ControlFlow::Continue(())) => {
+                self.end_us = self.end_us.max(header.time_end_us);
+                Ok(Step::Next)
+            }
+            Err(BadContent { at, fault }) => {
+                let at = begin + (header.header_bytes + at) as u64;
+                self.bad(at, Some((begin, header)), fault)
+            }
+        }
+    }
+
+    fn other_pid(&self, header: &Header) -> Option<Why> {
+        (header.pid != self.info.pid).then_some(Why::OtherPid(header.pid, self.info.pid))
+    }
+
+    /// Stops, or when salvaging goes on behind what makes no sense: behind the packet when its header is
+    /// good and another packet follows it, else at the next one that is.
+    fn bad<B>(
+        &mut self,
+        at: u64,
+        packet: Option<(u64, Header)>,
+        fault: Fault,
+    ) -> Result<Step<B>, MemtraceError> {
+        if !self.options.salvage {
+            return Err(MemtraceError::Malformed { offset: at, fault });
+        }
+        let after = packet.map_or(at + 1, |(begin, header)| begin + header.packet_bytes as u64);
+        let follows = |found| matches!(found, Found::Packet(..) | Found::Cut(..) | Found::End);
+        let is_whole = packet.is_some() && follows(self.packets.at(after)?);
+        let from = if is_whole { after } else { packet.map_or(at, |(begin, _)| begin) + 1 };
+        self.offset = if is_whole { after } else { self.packets.next_trusted(from, self.info.pid)? };
+        self.decoder.missed(packet.filter(|_| is_whole).map(|(_, header)| header.domain));
+        self.skip(at, self.offset.saturating_sub(at), Why::Fault { at, fault });
+        Ok(Step::Next)
+    }
+
+    fn skip(&mut self, offset: u64, bytes: u64, why: Why) {
+        self.skipped_bytes += bytes;
+        if self.skipped.len() < SKIPPED_MAX {
+            self.skipped.push(Skipped { offset, bytes, why });
+        } else {
+            self.skipped_more += 1;
+        }
+    }
+}
+
+enum Step<B> {
+    Next,
+    Broke(B),
+    End,
+}

@@ -1,0 +1,84 @@
+//! Numbers with units, as people write them.
+
+/// Reads 4096, 64KiB, 512MiB, 1.5GB and the like.
+pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no number of bytes; write it like 4096, 512MiB or 1GB");
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let scale: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kib" | "k" => 1 << 10,
+        "mib" | "m" => 1 << 20,
+        "gib" | "g" => 1 << 30,
+        "tib" | "t" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return Err(wrong()),
+    };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(scale).ok_or_else(wrong);
+    }
+    let part: f64 = number.parse().map_err(|_| wrong())?;
+    Ok((part * scale as f64) as u64)
+}
+
+/// Reads 1.5s, 200ms, 3m and the like; without a unit it is seconds. Nanoseconds.
+pub(super) fn parse_duration(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no time; write it like 1.5s, 200ms or 3m");
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let ns = match unit.trim() {
+        "ns" => 1.0,
+        "us" => 1e3,
+        "ms" => 1e6,
+        "" | "s" => 1e9,
+        "m" | "min" => 60e9,
+        "h" => 3600e9,
+        _ => return Err(wrong()),
+    };
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    Ok((number * ns) as u64)
+}
+
+/// Reads a chance, more than 0 and at most 1.
+pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
+    let wrong = || format!("`{text}` is no chance; write it like 0.01 or 1e-4");
+    text.parse().ok().filter(|rate| *rate > 0.0 && *rate <= 1.0).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_units() {
+        for (text, bytes) in
+            [("0", 0), ("4096", 4096), ("64KiB", 65536), ("1g", 1 << 30), ("1.5MB", 1_500_000)]
+        {
+            assert_eq!(parse_bytes(text), Ok(bytes));
+        }
+        for text in ["", "GiB", "1XB", "99999999999TiB", "1.2.3"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_have_units() {
+        let check = |text: &str, ns: u64| assert_eq!(parse_duration(text), Ok(ns), "{text}");
+        check("1.5s", 1_500_000_000);
+        check("2", 2_000_000_000);
+        check("200ms", 200_000_000);
+        check("3m", 180_000_000_000);
+        assert!(parse_duration("soon").is_err());
+    }
+
+    #[test]
+    fn a_chance_is_above_0_and_at_most_1() {
+        assert_eq!(parse_rate("1e-4"), Ok(1e-4));
+        for text in ["0", "1.1", "-1", "nan", "x"] {
+            assert!(parse_rate(text).is_err(), "{text}");
+        }
+    }
+}

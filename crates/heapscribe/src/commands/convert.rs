@@ -1,0 +1,53 @@
+//! `heapscribe convert`: writes a trace in another format.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use heapscribe_trace::detect::Format;
+use heapscribe_trace::memtrace::ReadOptions;
+
+use super::partial;
+use crate::cli::{ConvertArgs, TraceFormat};
+use crate::convert::from_memtrace::{self, Sizes};
+use crate::convert::to_memtrace;
+use crate::message::Problem;
+use crate::symbols::Resolver;
+use crate::trace_file;
+
+/// Runs the command.
+pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
+    let from = trace_file::format(&args.trace)?;
+    let problems = match (from, args.to) {
+        (Format::Memtrace, TraceFormat::Native) => {
+            let mut reader =
+                trace_file::open_memtrace(&args.trace, ReadOptions { stacks: true, salvage: true })?;
+            from_memtrace::convert(&mut reader, create(&args.output)?, Sizes::AsAsked)?.1
+        }
+        (Format::Native | Format::Unknown, TraceFormat::Memtrace) => {
+            let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+            let trace = trace_file::open(&args.trace)?;
+            to_memtrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
+        }
+        (Format::Memtrace, TraceFormat::Memtrace) | (_, TraceFormat::Native) => {
+            return Err(same_format(args).into());
+        }
+    };
+    Ok(partial::exit_code(&args.trace, &problems, true))
+}
+
+fn same_format(args: &ConvertArgs) -> Problem {
+    let shown = args.trace.display();
+    Problem::new(
+        format!("{shown} has that format already"),
+        format!("copy it: cp {shown} {}", args.output.display()),
+    )
+}
+
+/// A file to write a trace into.
+pub(super) fn create(path: &Path) -> Result<BufWriter<File>> {
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(BufWriter::with_capacity(1 << 16, file))
+}

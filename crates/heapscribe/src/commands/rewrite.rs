@@ -1,0 +1,116 @@
+//! `heapscribe subsample` and `heapscribe redact`: a trace with fewer blocks, or without names, in the format
+//! that it has.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use heapscribe_trace::detect::Format;
+use heapscribe_trace::memtrace::{self, Info, Locations, Order, ReadOptions, WriteOptions};
+use heapscribe_trace::{Scratch, Source, Trace};
+use heapscribe_wire::defs::Definition;
+
+use super::convert::create;
+use super::partial;
+use crate::cli::{RedactArgs, SubsampleArgs};
+use crate::convert::redact::Redactor;
+use crate::convert::rewrite::{Changes, rewrite};
+use crate::convert::thin::Thin;
+use crate::message::Problem;
+use crate::trace_file;
+
+/// Runs `subsample`.
+pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
+    let time_ns = args.from.unwrap_or(0)..args.to.unwrap_or(u64::MAX);
+    let problems = if trace_file::format(&args.trace)? == Format::Memtrace {
+        let mut reader = trace_file::open_memtrace(&args.trace, ReadOptions { stacks: true, salvage: true })?;
+        let info = reader.info().clone();
+        let rate = args.rate.unwrap_or(info.sample_rate);
+        let part = rate / info.sample_rate;
+        check_rate(args, part > 1.0)?;
+        let thin = Thin::new(args.rate, time_ns, args.seed, BTreeMap::new());
+        let in_time = |moment: &memtrace::Moment<'_>| {
+            thin.is_in_time(u64::try_from(moment.time_us).unwrap_or(0).saturating_mul(1000))
+        };
+        let mut changes = memtrace::Changes {
+            info: Info { sample_rate: rate, ..info },
+            locations: None,
+            samples: &mut |moment, alloc| {
+                if in_time(moment) { thin.samples(alloc.id, alloc.samples, part) } else { 0 }
+            },
+            ends: &in_time,
+        };
+        memtrace::copy(&mut reader, create(&args.output)?, options(), &mut changes)?;
+        reader.skipped().iter().map(ToString::to_string).collect()
+    } else {
+        let trace = trace_file::open(&args.trace)?;
+        let means = means(&trace)?;
+        let finest = means.values().copied().max().unwrap_or(0);
+        let thin = Thin::new(args.rate, time_ns, args.seed, means);
+        check_rate(args, args.rate.is_some() && thin.mean_bytes() < finest)?;
+        let changes = Changes { thin: Some(&thin), rename: None };
+        rewrite(&trace, create(&args.output)?, &changes)?
+    };
+    Ok(partial::exit_code(&args.trace, &problems, true))
+}
+
+fn check_rate(args: &SubsampleArgs, is_finer: bool) -> Result<(), Problem> {
+    let shown = args.trace.display();
+    if is_finer {
+        return Err(Problem::new(
+            format!("{shown} was sampled at a lower rate than --rate"),
+            "what was not drawn then cannot be had now; ask for a lower rate",
+        ));
+    }
+    Ok(())
+}
+
+/// Copies are in the order of the original.
+fn options() -> WriteOptions {
+    WriteOptions { order: Order::Multiplexed, ..WriteOptions::default() }
+}
+
+/// Bytes between two samples, by the number of the rate; of processes that differ the larger.
+fn means<S: Source>(trace: &Trace<S>) -> Result<BTreeMap<u8, u64>> {
+    let mut means: BTreeMap<u8, u64> = BTreeMap::new();
+    for process in trace.processes() {
+        trace.definitions(process.index, &mut Scratch::default(), |_, definition| {
+            if let Definition::Rate { id, mean_bytes } = definition {
+                let mean = means.entry(id.0).or_default();
+                *mean = (*mean).max(*mean_bytes);
+            }
+        })?;
+    }
+    Ok(means)
+}
+
+/// Runs `redact`.
+pub(crate) fn redact(args: &RedactArgs) -> Result<ExitCode> {
+    let redactor = Redactor::new();
+    let problems = if trace_file::format(&args.trace)? == Format::Memtrace {
+        let locations = redactor.locations(&all_locations(args)?);
+        let mut reader = trace_file::open_memtrace(&args.trace, ReadOptions { stacks: true, salvage: true })?;
+        let mut changes = memtrace::Changes {
+            info: redactor.info(reader.info()),
+            locations: Some(&locations),
+            samples: &mut |_, alloc| alloc.samples,
+            ends: &|_| true,
+        };
+        memtrace::copy(&mut reader, create(&args.output)?, options(), &mut changes)?;
+        reader.skipped().iter().map(ToString::to_string).collect()
+    } else {
+        let trace = trace_file::open(&args.trace)?;
+        let changes = Changes { thin: None, rename: Some(&|name| redactor.path(name)) };
+        rewrite(&trace, create(&args.output)?, &changes)?
+    };
+    Ok(partial::exit_code(&args.trace, &problems, true))
+}
+
+/// What all codes of a file mean: they have to be known before the first of them is written under another
+/// name.
+fn all_locations(args: &RedactArgs) -> Result<Locations> {
+    let mut reader = trace_file::open_memtrace(&args.trace, ReadOptions { stacks: false, salvage: true })?;
+    let read = reader.for_each(|_, _| std::ops::ControlFlow::<()>::Continue(()));
+    read.with_context(|| format!("cannot read {}", args.trace.display()))?;
+    Ok(reader.locations().clone())
+}

@@ -1,0 +1,12 @@
+//! From one format of traces to another. What a format has no room for is lost on the way; each direction
+//! says what that is.
+
+pub(crate) mod from_memtrace;
+pub(crate) mod live;
+pub(crate) mod places;
+pub(crate) mod redact;
+pub(crate) mod rewrite;
+pub(crate) mod stacks;
+pub(crate) mod tally;
+pub(crate) mod thin;
+pub(crate) mod to_memtrace;

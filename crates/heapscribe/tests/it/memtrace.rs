@@ -1,0 +1,190 @@
+//! memtrace files through the program.
+
+use std::path::PathBuf;
+
+use assert_cmd::Command;
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../heapscribe-trace/tests/fixtures/memtrace").join(name)
+}
+
+fn heapscribe(args: &[&str], file: &str) -> std::process::Output {
+    Command::cargo_bin("heapscribe").unwrap().args(args).arg(fixture(file)).output().unwrap()
+}
+
+#[test]
+fn dumps_are_those_of_memtrace_itself() {
+    for name in ["n413_fork_1e-1", "n413_long_1e-2", "script_s7_small_direct", "script_s7_small_mux"] {
+        let output = heapscribe(&["dump", "--style", "memtrace"], &format!("{name}.ctf"));
+        let expected = std::fs::read(fixture(&format!("{name}.dump.txt"))).unwrap();
+        assert!(output.status.success() && output.stdout == expected, "{name}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_named_with_its_byte() {
+    let output = heapscribe(&["dump", "--style", "memtrace"], "trunc_in_first_packet.ctf");
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("trunc_in_first_packet.ctf: the first packet is cut at byte 100"), "{said}");
+}
+
+#[test]
+fn without_stacks_there_are_none() {
+    let output = heapscribe(&["dump", "--style", "memtrace", "--no-stacks"], "n413_long_1e-2.ctf");
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("\n0000000243 0000000000 alloc 1 len=13 dom=0    0: \n"), "{said}");
+}
+
+/// A directory to write to, and the program run in it.
+struct Work {
+    dir: tempfile::TempDir,
+}
+
+impl Work {
+    fn new() -> Work {
+        Work { dir: tempfile::tempdir().unwrap() }
+    }
+
+    fn run(&self, words: &str) -> String {
+        let mut command = Command::cargo_bin("heapscribe").unwrap();
+        let output = command.current_dir(self.dir.path()).args(words.split(' ')).output().unwrap();
+        // The sample of our own format has lost events, which is told by 3.
+        let is_told = matches!(output.status.code(), Some(0 | 3));
+        assert!(is_told, "{words}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Brings a fixture here.
+    fn take(&self, name: &str) {
+        std::fs::copy(fixture(name), self.dir.path().join(name)).unwrap();
+    }
+
+    /// The lines of a dump as memtrace has it, without its first two and its last.
+    fn dump(&self, name: &str) -> Vec<String> {
+        let text = self.run(&format!("dump --style memtrace {name}"));
+        text.lines().filter(|line| !line.starts_with('#')).map(str::to_owned).collect()
+    }
+}
+
+/// What the other format has no room for is taken out of a line: the heap, samples, frames in common.
+fn comparable(line: &str) -> String {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    match words[2].starts_with("alloc") {
+        true => [&words[..2], &["alloc"], &words[4..6], &words[7..]].concat().join(" "),
+        false => words.join(" "),
+    }
+}
+
+#[test]
+fn there_and_back_again() {
+    let work = Work::new();
+    for name in ["n413_long_1e-2", "n413_fork_1e-1"] {
+        work.take(&format!("{name}.ctf"));
+        work.run(&format!("convert {name}.ctf --to native -o there.hst"));
+        work.run("convert there.hst --to memtrace -o back.ctf");
+        let before: Vec<_> = work.dump(&format!("{name}.ctf")).iter().map(|line| comparable(line)).collect();
+        let expected: Vec<_> = before.into_iter().filter(|line| !line.contains(" promote ")).collect();
+        let back: Vec<_> = work.dump("back.ctf").iter().map(|line| comparable(line)).collect();
+        assert_eq!(back, expected, "{name}");
+    }
+}
+
+#[test]
+fn a_trace_of_ours_becomes_objects_with_matched_ends() {
+    let work = Work::new();
+    std::fs::write(work.dir.path().join("run.hst"), crate::sample::trace()).unwrap();
+    work.run("convert run.hst --to memtrace -o run.ctf");
+    let lines = work.dump("run.ctf");
+    let report: serde_json::Value = serde_json::from_str(&work.run("report --json run.ctf")).unwrap();
+    let objects = |word: &str| lines.iter().filter(|line| line.contains(word)).count();
+    assert_eq!(report["allocations"], objects(" alloc_ext "));
+    assert_eq!(report["frees"], objects(" collect "));
+    assert_eq!(report["memtrace"]["external"]["objects"], objects(" alloc_ext "));
+    assert!(lines.iter().all(|line| !line.contains(" promote ")) && !lines.is_empty());
+}
+
+#[test]
+fn reports_give_samples_the_bytes_that_they_stand_for() {
+    let work = Work::new();
+    work.take("n413_long_1e-2.ctf");
+    let text = work.run("report n413_long_1e-2.ctf");
+    assert!(text.contains("each word was drawn with a chance of 0.01"), "{text}");
+    let report: serde_json::Value =
+        serde_json::from_str(&work.run("report --json n413_long_1e-2.ctf")).unwrap();
+    let samples = report["memtrace"]["all"]["samples"].as_u64().unwrap();
+    assert_eq!((samples, &report["memtrace"]["all"]["objects"]), (23, &serde_json::json!(22)));
+    assert_eq!(report["bytes_allocated"], samples * 800);
+    work.run("flame n413_long_1e-2.ctf -o out.folded --of allocated");
+    let folded = std::fs::read_to_string(work.dir.path().join("out.folded")).unwrap();
+    let sum: u64 = folded.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
+    assert_eq!(sum, samples * 800);
+    assert!(folded.contains("Stdlib__List.init_aux;Stdlib__List.init_aux;"), "{folded}");
+}
+
+#[test]
+fn a_part_has_what_was_asked_for() {
+    let work = Work::new();
+    work.take("n413_fork_1e-1.ctf");
+    let all = work.dump("n413_fork_1e-1.ctf");
+    work.run("subsample n413_fork_1e-1.ctf -o same.ctf");
+    assert_eq!(work.dump("same.ctf"), all);
+    work.run("subsample n413_fork_1e-1.ctf --rate 0.05 -o half.ctf");
+    let samples = |lines: &[String]| -> f64 {
+        let allocs = lines.iter().filter(|line| line.contains(" alloc"));
+        allocs.map(|line| line.split(' ').nth(3).unwrap().parse::<f64>().unwrap()).sum()
+    };
+    let part = samples(&work.dump("half.ctf")) / samples(&all);
+    assert!((0.4..0.6).contains(&part), "{part}");
+    let end_us = |line: &String| line[..10].parse::<u64>().unwrap();
+    let middle = end_us(&all[all.len() / 2]);
+    work.run(&format!("subsample n413_fork_1e-1.ctf --to {middle}us -o early.ctf"));
+    let early = work.dump("early.ctf");
+    assert_eq!(early, all.iter().filter(|line| end_us(line) < middle).cloned().collect::<Vec<_>>());
+}
+
+#[test]
+fn a_redacted_trace_has_its_shape_but_no_names() {
+    let work = Work::new();
+    work.take("n413_long_1e-2.ctf");
+    work.run("redact n413_long_1e-2.ctf -o blank.ctf");
+    let (before, after) = (work.dump("n413_long_1e-2.ctf"), work.dump("blank.ctf"));
+    let shape = |line: &String| {
+        let words: Vec<_> =
+            line.split(' ').map(|w| w.rsplit_once('@').map_or(w, |(_, place)| place)).collect();
+        words.iter().map(|w| w.split_once(':').map_or(*w, |(_, span)| span)).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(after.iter().map(shape).collect::<Vec<_>>(), before.iter().map(shape).collect::<Vec<_>>());
+    let text = work.run("dump --style memtrace blank.ctf");
+    assert!(["List", "builder", "p_long", "list.ml"].iter().all(|name| !text.contains(name)), "{text}");
+}
+
+#[test]
+fn traces_of_ours_are_thinned_and_redacted_too() {
+    let work = Work::new();
+    std::fs::write(work.dir.path().join("run.hst"), crate::sample::trace()).unwrap();
+    let count = |work: &Work, name: &str| {
+        let report: serde_json::Value =
+            serde_json::from_str(&work.run(&format!("report --json {name}"))).unwrap();
+        (report["allocations"].as_u64().unwrap(), report["frees"].as_u64().unwrap())
+    };
+    work.run("redact run.hst -o blank.hst");
+    assert_eq!(count(&work, "blank.hst"), count(&work, "run.hst"));
+    assert!(!work.run("dump blank.hst").contains("/usr/"));
+    work.run("subsample run.hst --rate 1e-9 -o none.hst");
+    assert_eq!(count(&work, "none.hst"), (0, 0));
+    work.run("subsample run.hst -o same.hst");
+    assert_eq!(count(&work, "same.hst"), count(&work, "run.hst"));
+}
+
+#[test]
+fn hotspots_say_how_far_they_may_be_wrong() {
+    let work = Work::new();
+    work.take("n413_long_1e-2.ctf");
+    let exact = work.run("hotspots n413_long_1e-2.ctf --top 3 --length 2");
+    assert!(exact.starts_with("18,400 bytes (18.0 KiB) in all; of runs of up to 2 calls"), "{exact}");
+    assert!(exact.contains("up to 0 bytes (0.0 %) more"), "{exact}");
+    assert!(exact.contains("Dune__exe__P_long > Stdlib__List.init_aux"), "{exact}");
+    let rough = work.run("hotspots n413_long_1e-2.ctf --top 3 --length 2 --entries 2");
+    assert!(!rough.contains("up to 0 bytes"), "{rough}");
+}
