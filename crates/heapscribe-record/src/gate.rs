@@ -30,7 +30,7 @@ use heapscribe_wire::sampler::Sampler;
 use crate::session::Session;
 use crate::thread::Thread;
 use crate::tls::Words;
-use crate::{filter, program, sys};
+use crate::{filter, program, session_path, sys};
 
 /// No mode: everybody comes in.
 static UNKNOWN: AtomicU64 = AtomicU64::new(u64::MAX);
@@ -239,18 +239,16 @@ fn follow(mode: u64, thread: &Thread, words: &Words, session: &Session) {
 }
 
 /// Opens the gate of a process that has a session: from now on its mode is the head's.
-pub(crate) fn open(head: &SharedHead) {
+pub(crate) fn open() {
     const PAGE_BYTES: usize = 4096;
-    let page = core::ptr::from_ref(head).cast_mut().cast::<u8>();
-    // SAFETY: the head's first page is a shared mapping; the new one is ours and stays for ever. It begins
-    // as the old one is, not kept over a fork: a child whose gate led nowhere died at its first call.
-    let again = unsafe {
-        sys::map_again(page, PAGE_BYTES)
-            .and_then(|base| sys::advise(base, PAGE_BYTES, sys::Advice::DoFork).map(|()| base))
-    };
+    // Opened again: a mapping made from the session's would not be kept over a fork, as that is not, and a
+    // child whose gate led nowhere died at its first call. Valgrind knows no such mappings at all.
+    let again = session_path::open(c"head").and_then(|file| file.map_shared_closed(PAGE_BYTES));
+    // SAFETY: the mapping was just made and is ours; it stays for ever.
+    let again = again.and_then(|base| unsafe { sys::protect_read_write(base, PAGE_BYTES) }.map(|()| base));
     let word = match again {
         Ok(base) => base.wrapping_add(MODE_OFFSET).cast::<AtomicU64>(),
-        Err(_) => (&raw const UNKNOWN).cast_mut(), // everybody comes in and looks at the head
+        Err(_) => (&raw const UNKNOWN).cast_mut(), // everybody comes in and looks at the session's head
     };
     if let Some(heap) = program::heap() {
         NEXT.malloc.store(heap.system.malloc as usize, Ordering::Relaxed);

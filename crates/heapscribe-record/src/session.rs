@@ -169,7 +169,7 @@ fn make(state: &'static AtomicU32, memory: Memory) -> Option<&'static Session> {
             if is_child {
                 filter::clear();
             }
-            gate::open(session.head);
+            gate::open();
             state.store(RECORDING, Ordering::Release);
             make::announce(session, is_child);
             Some(session)

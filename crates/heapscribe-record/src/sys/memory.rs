@@ -65,8 +65,6 @@ pub enum Advice {
     DontNeed = 4,
     /// Not in a forked child.
     DontFork = 10,
-    /// In a forked child, too.
-    DoFork = 11,
     /// Not in core dumps.
     DontDump = 16,
     /// Zero in a forked child (Linux 4.14).
