@@ -19,7 +19,7 @@ pub(crate) enum Tool {
     Loaded,
     /// `heapscribe record`
     Heapscribe,
-    /// `heapscribe record --sample 512KiB`
+    /// `heapscribe record --sample 512KiB --sample-seed 1`
     HeapscribeSampled,
     /// heaptrack, as its script runs it
     Heaptrack,
@@ -36,6 +36,8 @@ pub(crate) struct Around {
 
 /// What sampling is asked for: the mean distance of samples.
 const SAMPLE: &str = "512KiB";
+/// The same samples each time, so that instructions can be compared.
+const SEED: &str = "1";
 
 impl Tool {
     /// Those of a table when nobody names others.
@@ -93,7 +95,7 @@ impl Tool {
             Tool::Count => preload(&places.program("libcount.so")),
             Tool::Loaded => preload(places.library.as_deref().unwrap_or(Path::new(""))),
             Tool::Heapscribe => record(&[]),
-            Tool::HeapscribeSampled => record(&["--sample", SAMPLE]),
+            Tool::HeapscribeSampled => record(&["--sample", SAMPLE, "--sample-seed", SEED]),
             Tool::Heaptrack => Around {
                 before: vec!["heaptrack".into(), "-o".into(), traces.join("trace").into_os_string()],
                 environment: Vec::new(),
