@@ -63,13 +63,21 @@ impl Session {
             let file = |name, write| open(&directory.join(name), write);
             Some((file("head", true)?, file("defs", false)?, file("log", true)?))
         };
-        let ready = files().and_then(|files| Some((read_head(&files.0, |head| head.pid_namespace)?, files)));
-        let Some((namespace, (head, defs, log))) = ready else {
-            if Alive::find(pid, created).is_none() {
+        let ready =
+            || files().and_then(|files| Some((read_head(&files.0, |head| head.pid_namespace)?, files)));
+        let found = ready();
+        let found = if found.is_none() && Alive::find(pid, created).is_none() {
+            // It may have made its session, used it and ended since that look: a forked child that lives for
+            // less than a millisecond.
+            let found = ready();
+            if found.is_none() {
                 base::remove_session(base, key);
             }
-            return None;
+            found
+        } else {
+            found
         };
+        let (namespace, (head, defs, log)) = found?;
         let alive = Alive::find_in(namespace, pid, created);
         // Sampled at once: a short-lived process may not be there for a second time.
         let memory = Memory::of(alive.as_ref().map_or(pid, Alive::pid));
