@@ -27,6 +27,7 @@ use heapscribe_wire::limits::RATES_MAX;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::sampler::Sampler;
 
+use crate::program::Heap;
 use crate::session::Session;
 use crate::thread::Thread;
 use crate::tls::Words;
@@ -61,6 +62,15 @@ pub static NEXT: Next = Next {
     realloc: AtomicUsize::new(0),
     free: AtomicUsize::new(0),
 };
+
+impl Next {
+    fn set(&self, heap: &Heap) {
+        self.malloc.store(heap.system.malloc as usize, Ordering::Relaxed);
+        self.calloc.store(heap.system.calloc as usize, Ordering::Relaxed);
+        self.realloc.store(heap.system.realloc as usize, Ordering::Relaxed);
+        self.free.store(heap.system.free as usize, Ordering::Relaxed);
+    }
+}
 
 /// More bytes than any program asks for.
 const NEVER: u64 = u64::MAX;
@@ -251,10 +261,7 @@ pub(crate) fn open() {
         Err(_) => (&raw const UNKNOWN).cast_mut(), // everybody comes in and looks at the session's head
     };
     if let Some(heap) = program::heap() {
-        NEXT.malloc.store(heap.system.malloc as usize, Ordering::Relaxed);
-        NEXT.calloc.store(heap.system.calloc as usize, Ordering::Relaxed);
-        NEXT.realloc.store(heap.system.realloc as usize, Ordering::Relaxed);
-        NEXT.free.store(heap.system.free as usize, Ordering::Relaxed);
+        NEXT.set(heap);
     }
     GATE.store(word, Ordering::Release);
 }
@@ -262,10 +269,7 @@ pub(crate) fn open() {
 /// Lets all calls of a thread of a process that is not recorded turn round.
 pub(crate) fn close(words: &Words) {
     let Some(heap) = program::heap().filter(|heap| !heap.may_nest) else { return };
-    NEXT.malloc.store(heap.system.malloc as usize, Ordering::Relaxed);
-    NEXT.calloc.store(heap.system.calloc as usize, Ordering::Relaxed);
-    NEXT.realloc.store(heap.system.realloc as usize, Ordering::Relaxed);
-    NEXT.free.store(heap.system.free as usize, Ordering::Relaxed);
+    NEXT.set(heap);
     words.gap.set(NEVER);
     words.seen.set(Mode::Off.to_word());
     GATE.store((&raw const NOT_RECORDED).cast_mut(), Ordering::Release);

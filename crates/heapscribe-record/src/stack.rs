@@ -12,12 +12,12 @@ use heapscribe_wire::ids::StackId;
 
 use crate::capture::again::{Again, walk_again};
 use crate::capture::memo;
-use crate::capture::{Context, End, Frame, Registers, StackRange, Unwinder, Walk, full_walk};
+use crate::capture::{Context, End, Frame, PathHash, Registers, StackRange, Unwinder, Walk, full_walk};
 use crate::intern::Path;
 use crate::loader::{Loader, ModuleText};
 use crate::session::Session;
 use crate::thread::Thread;
-use crate::walks::{Walked, Walks, seed};
+use crate::walks::{Walked, Walks};
 use crate::{modules, program, stack_bounds, stack_check};
 
 /// Walks for one stack, each ended by a module that went meanwhile.
@@ -34,7 +34,7 @@ pub(crate) struct Capture<'a> {
 }
 
 /// A walk that needs not to name modules: they are named when a stack is defined.
-struct Silent;
+pub(crate) struct Silent;
 
 impl Context for Silent {
     fn on_new_code(&mut self, _text: &ModuleText) {}
@@ -188,7 +188,7 @@ unsafe fn walk_kept(
     match again {
         Again::Walked { .. } => {
             let hash = walk.leaf()?.hash;
-            let id = number_of(&mut (walk.path(), seed(generation, cut), cut), hash, capture)?;
+            let id = number_of(&mut (walk.path(), PathHash::seed(generation, cut), cut), hash, capture)?;
             // SAFETY: the caller's contract.
             match unsafe { stack_check::confirmed(capture, stack, walks, id) } {
                 Some(id) => Some(id),
@@ -271,7 +271,7 @@ pub(crate) fn cut(end: End) -> Option<Drop> {
 }
 
 /// The number of a path, known or new. `None` when the generation has changed since before the walk.
-fn number_of(path: &mut impl Path, hash: crate::capture::PathHash, capture: &Capture<'_>) -> Option<StackId> {
+fn number_of(path: &mut impl Path, hash: PathHash, capture: &Capture<'_>) -> Option<StackId> {
     let Capture { session, epoch, .. } = *capture;
     count_cut(path.root().1, session);
     let is_current = modules::epoch().generation() == epoch.generation();

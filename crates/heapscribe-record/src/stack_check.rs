@@ -7,18 +7,11 @@ use core::sync::atomic::Ordering;
 
 use heapscribe_wire::ids::StackId;
 
-use crate::capture::{Context, StackRange, Unwinder};
-use crate::loader::ModuleText;
+use crate::capture::{StackRange, Unwinder};
 use crate::session::Session;
-use crate::stack::{Capture, cut};
+use crate::stack::{Capture, Silent, cut};
 use crate::thread::Thread;
 use crate::walks::{Walked, Walks};
-
-struct Silent;
-
-impl Context for Silent {
-    fn on_new_code(&mut self, _text: &ModuleText) {}
-}
 
 /// The number that a capture has come to; `None` when it was checked and is not right.
 ///

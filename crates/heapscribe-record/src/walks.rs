@@ -173,7 +173,7 @@ impl<'a> Walked<'a> {
         generation: u32,
         cut: Option<Drop>,
     ) -> Walked<'a> {
-        let seed = seed(generation, cut);
+        let seed = PathHash::seed(generation, cut);
         let mut hash = seed;
         for (frame, place) in frames.iter().zip(hashes.iter_mut()).rev() {
             hash = hash.roll(*frame);
@@ -186,12 +186,6 @@ impl<'a> Walked<'a> {
     pub(crate) fn hash(&self) -> PathHash {
         if self.frames.is_empty() { self.seed } else { self.hashes.first().copied().unwrap_or(self.seed) }
     }
-}
-
-/// The hash of a path before its first frame.
-#[inline(always)]
-pub(crate) fn seed(generation: u32, cut: Option<Drop>) -> PathHash {
-    PathHash::seed(generation, cut.map_or(0, |reason| reason as u8 + 1))
 }
 
 impl Path for Walked<'_> {

@@ -94,8 +94,8 @@ struct Walking<'a> {
 ///
 /// # Safety
 /// - `start` are registers of the calling thread, of a frame that is still active, on `stack`.
-/// - `walk` is of `stack`, or empty, and `unchanged` is what it says for this stack pointer; `stack` is readable from `start.sp` to `readable`, which is beyond all
-///   that is kept.
+/// - `walk` is of `stack`, or empty, and `unchanged` is what it says for this stack pointer.
+/// - `stack` is readable from `start.sp` to `readable`, which is beyond all that is kept.
 #[allow(clippy::too_many_arguments, reason = "all of a capture's state, in registers")]
 #[inline(always)]
 pub(crate) unsafe fn walk_again<C: Context>(
@@ -130,7 +130,7 @@ pub(crate) unsafe fn walk_again<C: Context>(
         walk.begins_at(outer - 1); // what is kept further in may come back
         return Again::Walked { outer, new: 0 };
     }
-    let seed = PathHash::seed(generation, cut.map_or(0, |reason| reason as u8 + 1));
+    let seed = PathHash::seed(generation, cut);
     walk.open(outer);
     walk.begin(cut);
     if walking.keep(walk, seed) {

@@ -8,6 +8,8 @@
 //! ```
 //! Two stacks whose hashes are equal in the bits that a table keeps would share a number: see `intern`.
 
+use heapscribe_wire::head::Drop;
+
 use super::walk::Frame;
 
 /// The hash of a path.
@@ -17,10 +19,14 @@ pub struct PathHash(u64);
 
 impl PathHash {
     /// The hash of the empty path: of what is loaded (`generation`), and of why the path does not begin
-    /// at an outermost frame (0 when it does).
+    /// at an outermost frame, if it does not.
     #[inline(always)]
-    pub const fn seed(generation: u32, cut: u8) -> PathHash {
-        PathHash(((generation as u64) << 8 | cut as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5ca1_ab1e)
+    pub const fn seed(generation: u32, cut: Option<Drop>) -> PathHash {
+        let cut = match cut {
+            None => 0,
+            Some(reason) => reason as u64 + 1,
+        };
+        PathHash(((generation as u64) << 8 | cut).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5ca1_ab1e)
     }
 
     /// One frame further in. Five cycles: a walk waits for as many of these as it has new frames.
