@@ -3,8 +3,7 @@
 //! The thread's own is asked for once and stays as long as the thread. Others - a signal's, a fiber's -
 //! come and go, and one may be unmapped and a shorter one mapped in its place: so before a walk over one
 //! that is known, each page as far out as the kept walk goes is tried by a system call that reads a word
-//! of it and says so if it cannot (50 to 100 ns a page, where asking for the mapping takes 2 us).
-
+//! of it and says so if it cannot: one call a page, where asking for the mapping opens a file.
 #![allow(unsafe_code)]
 
 use crate::capture::StackRange;
