@@ -43,17 +43,19 @@ pub fn enter(registers: &Registers) -> Option<Entered> {
     if words.inside.get() != 0 {
         return reenter(words, registers);
     }
-    let session = match session::current() {
-        Some(session) => session,
-        None => return begin(words, registers, Memory::Emptied),
-    };
+    if words.thread.get().is_null() {
+        return begin(words, registers, Memory::Emptied);
+    }
+    // The mark comes before the look at session and thread: a handler that forks in between leaves its
+    // child with neither, and the mark is what the child is told by to give this hook memory to end in.
+    words.enter(registers.sp);
     // SAFETY: a thread's state stays for the life of the process.
-    match unsafe { words.thread.get().as_ref() } {
-        Some(thread) => {
-            words.enter(registers.sp);
-            Some(Entered { words, thread, session })
+    match (session::current(), unsafe { words.thread.get().as_ref() }) {
+        (Some(session), Some(thread)) => Some(Entered { words, thread, session }),
+        _ => {
+            words.leave();
+            begin(words, registers, Memory::Emptied)
         }
-        None => attach(words, session, registers),
     }
 }
 
@@ -94,11 +96,23 @@ fn forked_inside(words: &'static Words, registers: &Registers) -> Option<Entered
     begin(words, registers, Memory::Kept)
 }
 
-/// The first hook of a process.
+/// The first hook of a thread, perhaps of the process.
 #[cold]
 fn begin(words: &'static Words, registers: &Registers, memory: Memory) -> Option<Entered> {
     // Before the mark: a handler that jumped away now would leave it for ever, and no thread to tell by.
+    // And before the look at the session: a handler that forks leaves its child without one.
     let _blocked = sys::SignalsBlocked::new();
+    let session = session::current().or_else(|| make(words, registers, memory))?;
+    // SAFETY: as in `enter`.
+    if let Some(thread) = unsafe { words.thread.get().as_ref() } {
+        words.enter(registers.sp); // a handler has come in before us
+        return Some(Entered { words, thread, session });
+    }
+    attach(words, session, registers)
+}
+
+/// Makes this process its session, with signals blocked.
+fn make(words: &Words, registers: &Registers, memory: Memory) -> Option<&'static Session> {
     words.enter(registers.sp);
     let session = session::get_or_make(memory);
     words.thread.set(core::ptr::null());
@@ -106,13 +120,11 @@ fn begin(words: &'static Words, registers: &Registers, memory: Memory) -> Option
     if session.is_none() && session::is_refused_for_good() {
         gate::close(words);
     }
-    attach(words, session?, registers)
+    session
 }
 
-/// The first hook of a thread.
-#[cold]
+/// Takes a thread in, with signals blocked.
 fn attach(words: &'static Words, session: &'static Session, registers: &Registers) -> Option<Entered> {
-    let _blocked = sys::SignalsBlocked::new(); // as in `begin`
     words.enter(registers.sp);
     match session.threads.attach(session) {
         Some(thread) => {
