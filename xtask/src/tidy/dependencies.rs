@@ -14,7 +14,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-preload", &["heapscribe-record", "heapscribe-alloc"]),
     ("heapscribe-trace", &["heapscribe-wire"]),
     ("heapscribe-analyze", &["heapscribe-trace", "heapscribe-wire"]),
-    ("heapscribe", &["heapscribe-analyze", "heapscribe-trace", "heapscribe-wire"]),
+    ("heapscribe-messages", &["heapscribe-wire"]),
+    ("heapscribe", &["heapscribe-analyze", "heapscribe-messages", "heapscribe-trace", "heapscribe-wire"]),
     ("xtask", &["heapscribe-trace", "heapscribe-wire"]),
     ("heapscribe-bench", &["heapscribe-wire"]),
 ];
