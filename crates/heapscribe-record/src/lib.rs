@@ -39,7 +39,7 @@ mod thread;
 mod tls;
 mod walks;
 
-pub use enter::{Entered, Taken, enter};
+pub use enter::{Entered, Taken, enter, enter_again};
 pub use heapscribe_wire::record::Call;
 pub use modules::begin_close;
 pub use tls::{GAP_OFFSET, SEEN_OFFSET};

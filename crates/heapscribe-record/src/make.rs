@@ -12,6 +12,7 @@ use heapscribe_wire::limits::{
     CHUNK_PAYLOAD_BYTES, CHUNKS_MAX, DEFS_BYTES_MAX, LIVE_UNIT_BYTES, NAME_BYTES_MAX,
 };
 use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, LIVE_FILE_BYTES};
+use heapscribe_wire::operation::THREADS_FILE_BYTES;
 use heapscribe_wire::plan::{PLAN_BYTES, Plan};
 
 use crate::define::Definer;
@@ -150,12 +151,15 @@ fn read_plan(base: &File) -> Result<Plan, Refusal> {
     }
 }
 
+const PAGE_BYTES: usize = 4096;
+
 /// How large each file may become: less where the program's address space or the size of its files is
 /// limited.
 struct Sizes {
     defs: usize,
     live: usize,
     log: usize,
+    threads: usize,
 }
 
 impl Sizes {
@@ -170,6 +174,7 @@ impl Sizes {
             defs: share(DEFS_BYTES_MAX, 64, 64 << 10),
             live: share(LIVE_FILE_BYTES, 16, LIVE_UNIT_BYTES),
             log: share(LOG_FILE_BYTES, 64, CHUNK_PAYLOAD_BYTES),
+            threads: share(THREADS_FILE_BYTES, 256, PAGE_BYTES),
         }
     }
 }
@@ -184,13 +189,15 @@ fn files(
     let sizes = Sizes::within_limits();
     // A file over the limit would not be an error but SIGXFSZ.
     let fits_limits = sys::file_size_limit() >= HEAD_FILE_BYTES as u64;
-    if !fits_limits || sizes.log <= PAYLOADS_OFFSET || sizes.defs == 0 || sizes.live == 0 {
+    let is_too_little = [sizes.defs, sizes.live, sizes.threads].contains(&0);
+    if !fits_limits || sizes.log <= PAYLOADS_OFFSET || is_too_little {
         return Err(Errno::ENOMEM);
     }
     let dir = make_directory(base, created)?;
     let file = |name, bytes| SharedFile::create(&dir, name, bytes, windows(bytes)?);
     let (defs, live, log) =
         (file(c"defs", sizes.defs)?, file(c"live", sizes.live)?, file(c"log", sizes.log)?);
+    let threads = Threads::new(file(c"threads", sizes.threads)?);
     // The head last: it is by the head that others find the session.
     let head = file(c"head", HEAD_FILE_BYTES)?;
     head.provide(0, HEAD_FILE_BYTES)?;
@@ -205,6 +212,7 @@ fn files(
     let mode = if is_child { gate::inherited() } else { None };
     head.mode.store(mode.unwrap_or(plan.mode.to_word()), Ordering::Relaxed);
     head.live_granule_shift.store(granule_shift, Ordering::Relaxed);
+    head.is_expedited.store(u32::from(sys::register_for_barriers()), Ordering::Relaxed);
     let session = Session {
         head,
         pid: sys::pid(),
@@ -216,7 +224,7 @@ fn files(
         definer: Definer::new(defs),
         interner: Interner::default(),
         live,
-        threads: Threads::default(),
+        threads,
     };
     // SAFETY: the place is new memory for a session.
     unsafe { place.write(session) };

@@ -22,6 +22,8 @@ const ISLANDS: &[&str] = &[
     "heapscribe-record/src/define.rs",
     "heapscribe-record/src/emit.rs",
     "heapscribe-record/src/enter.rs",
+    "heapscribe-record/src/enter/blocks.rs",
+    "heapscribe-record/src/enter/held.rs",
     "heapscribe-record/src/fork.rs",
     "heapscribe-record/src/gate.rs",
     "heapscribe-record/src/intern.rs",

@@ -78,6 +78,7 @@ fn meaning(reason: Drop) -> &'static str {
         Drop::ReplacedBlock => "Blocks whose free was not seen, found when their place was used again",
         Drop::RateTable => "Sampling rates beyond the number that a process can have",
         Drop::RegisteredFrames => "Unwinding information of generated code for which there was no room",
+        Drop::Held => "Calls not recorded because readers of the live heap held them back for too long",
         Drop::ThreadTable => "Threads beyond the number that can be told apart",
     }
 }
