@@ -18,6 +18,7 @@ mod enter;
 pub mod filter;
 mod fork;
 pub mod gate;
+pub mod global;
 mod intern;
 mod live;
 pub mod loader;

@@ -11,7 +11,7 @@ use heapscribe_wire::head::{self, HEAD_FILE_BYTES, SharedHead, stage, state};
 use heapscribe_wire::limits::{
     CHUNK_PAYLOAD_BYTES, CHUNKS_MAX, DEFS_BYTES_MAX, LIVE_UNIT_BYTES, NAME_BYTES_MAX,
 };
-use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, LIVE_FILE_BYTES};
+use heapscribe_wire::live::LIVE_FILE_BYTES;
 use heapscribe_wire::operation::THREADS_FILE_BYTES;
 use heapscribe_wire::plan::{PLAN_BYTES, Plan};
 
@@ -71,12 +71,12 @@ pub(crate) fn session(is_child: bool, place: NonNull<Session>) -> Result<(), Ref
     }
     let base = open_base()?;
     let plan = read_plan(&base)?;
-    let heap = program::heap().ok_or(Refusal::Heap)?;
+    let granule_shift = program::granule_shift().ok_or(Refusal::Heap)?;
     if let Some(loader) = program::loader() {
         clock::find(loader);
     }
     let created_mono_ns = clock::monotonic_ns();
-    files(&base, &plan, (heap.is_glibc, is_child), created_mono_ns, place).map_err(|e| {
+    files(&base, &plan, (granule_shift, is_child), created_mono_ns, place).map_err(|e| {
         // Not in a forked child: what is descriptor 2 of a daemon is not for messages any more.
         if !is_child {
             tell(&base, &plan, e);
@@ -182,7 +182,7 @@ impl Sizes {
 fn files(
     base: &File,
     plan: &Plan,
-    (is_glibc, is_child): (bool, bool),
+    (granule_shift, is_child): (u32, bool),
     created: u64,
     place: NonNull<Session>,
 ) -> sys::Result<()> {
@@ -201,7 +201,6 @@ fn files(
     // The head last: it is by the head that others find the session.
     let head = file(c"head", HEAD_FILE_BYTES)?;
     head.provide(0, HEAD_FILE_BYTES)?;
-    let granule_shift = if is_glibc { GRANULE_SHIFT_GLIBC } else { GRANULE_SHIFT_OTHER };
     // SAFETY: the head's pages are there for the life of the process and zero, which is a valid head;
     // `present` is a byte per unit; only the thread that makes the session takes memory now.
     let (head, live, steps) = unsafe {

@@ -44,6 +44,12 @@ impl NamedFrame {
         }
     }
 
+    /// Whether it is the recorder's own, where that is a part of the program (`RecordedHeap`): nobody asks
+    /// who called the allocator to learn that it was called.
+    fn is_recorders(&self) -> bool {
+        self.file.as_deref().is_some_and(|file| file.ends_with("heapscribe-record/src/global.rs"))
+    }
+
     /// `file:line`, as far as it is known.
     pub(crate) fn place(&self) -> Option<String> {
         let file = self.file.as_ref()?;
@@ -89,7 +95,7 @@ impl<'a> NamedStacks<'a> {
             guessed |= frame.guesses;
             self.lines(frame, is_guessed)
         });
-        lines.collect()
+        lines.skip_while(NamedFrame::is_recorders).collect()
     }
 
     fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
