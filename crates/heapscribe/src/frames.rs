@@ -6,6 +6,7 @@ use heapscribe_analyze::answer::{Answer, CallTree, Frame, NodeId};
 use heapscribe_wire::head::Drop;
 
 use crate::convert::places;
+use crate::symbols::stable::stable;
 use crate::symbols::{Module, Names, Resolver, Step, Trouble};
 
 /// One line of a stack.
@@ -41,6 +42,15 @@ impl NamedFrame {
         match &self.module {
             Some(path) => format!("{}+{:#x}", path.rsplit('/').next().unwrap_or(path), self.offset),
             None => format!("{:#x}", self.offset),
+        }
+    }
+
+    /// A name that the same code has in another build and at another address.
+    pub(crate) fn stable_name(&self) -> String {
+        match (&self.function, &self.module, self.cut) {
+            (Some(function), ..) => stable(function).to_owned(),
+            (None, None, None) => "[code in no file]".to_owned(),
+            _ => self.name(),
         }
     }
 
@@ -92,7 +102,8 @@ impl<'a> NamedStacks<'a> {
         lines.collect()
     }
 
-    fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
+    /// The lines of a frame alone, the innermost first.
+    pub(crate) fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
         let bare = NamedFrame {
             module: frame
                 .module
