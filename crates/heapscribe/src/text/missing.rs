@@ -45,7 +45,7 @@ pub(crate) fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io:
 }
 
 /// Files whose functions have no names or no lines. That the system's libraries have no lines is common.
-fn names(out: Out<'_>, unnamed: &[Unnamed]) -> io::Result<()> {
+pub(super) fn names(out: Out<'_>, unnamed: &[Unnamed]) -> io::Result<()> {
     for module in unnamed.iter().filter(|m| m.trouble != Trouble::NoDebugInfo) {
         writeln!(out, "  No names: {} {}.", module.module, module.trouble)?;
     }
