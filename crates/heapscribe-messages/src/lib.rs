@@ -1,2 +1,8 @@
 //! A message log that its writer never waits for and never allocates for: the parts that AOS, the robot
 //! operating system of FRC team 971, writes and reads.
+//!
+//! [`layout`] and [`header_fields`] say what a part looks like; all else goes by them.
+
+pub mod checksum;
+pub mod header_fields;
+pub mod layout;
