@@ -5,6 +5,7 @@
 //! records that write themselves.
 
 pub mod checksum;
+pub mod encode;
 pub mod header_fields;
 pub mod layout;
 pub mod pack;

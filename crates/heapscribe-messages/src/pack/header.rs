@@ -162,7 +162,7 @@ impl<'a> Header<'a> {
     /// Bytes of the record, its length in front included.
     #[must_use]
     pub fn size(&self, layout: Layout) -> usize {
-        self.pack(layout, &mut []).map_or_else(|short| short.needs_bytes, |size| size)
+        self.pack(layout, &mut []).unwrap_or_else(|short| short.needs_bytes)
     }
 
     /// Writes the record to the beginning of `buffer`, and gives its bytes.
