@@ -2,10 +2,11 @@
 //! operating system of FRC team 971, writes and reads.
 //!
 //! [`layout`] and [`header_fields`] say what a part looks like; all else goes by them. [`pack`] has the
-//! records that write themselves.
+//! records that write themselves, [`read`] reads what such writers left.
 
 pub mod checksum;
 pub mod encode;
 pub mod header_fields;
 pub mod layout;
 pub mod pack;
+pub mod read;
