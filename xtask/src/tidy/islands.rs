@@ -6,6 +6,7 @@ use super::tree::Tree;
 const ISLANDS: &[&str] = &[
     "heapscribe-alloc/src/arena.rs",
     "heapscribe-alloc/src/system.rs",
+    "heapscribe-messages/src/encode/lzma.rs",
     "heapscribe-preload/src/hooks.rs",
     "heapscribe-preload/src/panic.rs",
     "heapscribe-preload/src/registered.rs",
