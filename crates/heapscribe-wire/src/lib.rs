@@ -27,6 +27,7 @@ pub mod live;
 pub mod mode;
 pub mod plan;
 pub mod record;
+pub mod reserve;
 pub mod sampler;
 pub mod varint;
 
