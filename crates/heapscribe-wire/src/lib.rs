@@ -29,6 +29,7 @@ pub mod mode;
 pub mod operation;
 pub mod plan;
 pub mod record;
+pub mod reserve;
 pub mod sampler;
 pub mod varint;
 
