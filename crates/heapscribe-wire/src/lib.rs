@@ -26,6 +26,7 @@ pub mod ids;
 pub mod limits;
 pub mod live;
 pub mod mode;
+pub mod named;
 pub mod operation;
 pub mod plan;
 pub mod record;

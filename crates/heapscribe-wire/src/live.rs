@@ -25,6 +25,8 @@
 use crate::ids::{HeapAddress, RateId, StackId, ThreadId};
 use crate::limits::{BIRTH_BITS, LIVE_UNIT_BYTES, LIVE_UNITS_MAX, SIZE_BITS, STACK_BITS};
 
+pub mod walk;
+
 /// Bytes of heap that one run of slots covers.
 pub const REGION_BYTES: u64 = 4 << 20;
 /// Units of the directory.
