@@ -95,7 +95,8 @@ pub(crate) fn two<S: Source + ?Sized>(source: &S) -> Result<Index, GoTraceError>
         let from = window.offset();
         let taken = window.next(source, 2 * BATCH_BYTES_MAX, |bytes| {
             let content = bytes.get(..header.bytes).ok_or(Fault::Cut)?;
-            Ok(batch_of_two(&mut index, &header, from, content))
+            batch_of_two(&mut index, &header, from, content);
+            Ok(())
         })?;
         match taken {
             Ok(()) => window.skip(header.bytes),
