@@ -7,9 +7,11 @@ use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
 
 use crate::exit;
 
+mod looking;
 mod rewriting;
 mod units;
 
+pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
 pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
 use self::units::parse_bytes;
 
@@ -51,6 +53,9 @@ pub(crate) enum Command {
     Subsample(SubsampleArgs),
     Redact(RedactArgs),
     Hotspots(HotspotsArgs),
+    Ps(PsArgs),
+    Snapshot(SnapshotArgs),
+    List(ListArgs),
 }
 
 /// Run a program and write a trace of its heap
