@@ -18,6 +18,7 @@ pub mod answer;
 pub mod estimate;
 pub mod heavy;
 pub mod input;
+pub mod snapshot;
 
 mod amounts;
 mod assemble;

@@ -317,6 +317,7 @@ Lines:
   process  P and its number, in order of start
   thread   T and its number in the process
   sign     + allocated   - freed   ~ reallocated   ! refused   ? block not known   x events lost
+           = live when a snapshot was taken, with its address in place of the call
            % sampling rate of the blocks that follow in this thread's turn
   size     bytes; old>new for ~; how many for x; mean bytes between samples for %, - for
            every block

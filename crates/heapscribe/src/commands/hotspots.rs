@@ -65,7 +65,7 @@ struct Counted {
 fn collect(args: &HotspotsArgs, answer: &Answer, resolver: &Resolver, names: &mut Names) -> Counted {
     let stacks: Vec<_> =
         answer.stacks.iter().map(|s| (s.node, width(args.of, s))).filter(|(_, weight)| *weight > 0).collect();
-    let named = NamedStacks::look_up(answer, stacks.iter().map(|(node, _)| *node), resolver);
+    let named = NamedStacks::look_up(&answer.tree, stacks.iter().map(|(node, _)| *node), resolver);
     let mut counted = Counted { runs: Heavy::new(args.entries), whole: 0 };
     let mut seen = HashSet::new();
     for (node, weight) in stacks {

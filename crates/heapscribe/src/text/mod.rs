@@ -2,6 +2,7 @@
 
 pub(crate) mod chart;
 pub(crate) mod estimate;
+pub(crate) mod live;
 pub(crate) mod missing;
 pub(crate) mod number;
 pub(crate) mod recorded;

@@ -6,9 +6,21 @@ use crate::see::Place;
 fn help_of_every_command() {
     let place = Place::with_trace(b"");
     insta::assert_snapshot!("help", place.stdout("--help"));
-    for command in
-        ["record", "report", "dump", "flame", "collect", "ctl", "convert", "subsample", "redact", "hotspots"]
-    {
+    for command in [
+        "record",
+        "report",
+        "dump",
+        "flame",
+        "collect",
+        "ctl",
+        "convert",
+        "subsample",
+        "redact",
+        "hotspots",
+        "ps",
+        "snapshot",
+        "list",
+    ] {
         insta::assert_snapshot!(format!("help_{command}"), place.stdout(&format!("{command} --help")));
     }
 }
@@ -28,6 +40,11 @@ fn errors_say_what_and_what_next() {
         "record --sample 1MB --mode off -- true",
         "ctl 4194305 stop --session-dir .",
         "ctl 1 mode on",
+        "snapshot 4194305 --session-dir .",
+        "snapshot nobody --session-dir .",
+        "snapshot ./nothing",
+        "list nobody --session-dir .",
+        "report --by-block run.hst",
         "record",
         "reprot run.hst",
     ]
