@@ -11,12 +11,14 @@ mod diff;
 mod looking;
 mod plot;
 mod rewriting;
+mod top;
 mod units;
 
 pub(crate) use self::diff::DiffArgs;
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
+pub(crate) use self::top::TopArgs;
 use self::units::parse_bytes;
 
 /// Prints help with the examples first: most people look for a line to copy.
@@ -60,6 +62,7 @@ pub(crate) enum Command {
     Redact(RedactArgs),
     Hotspots(HotspotsArgs),
     Ps(PsArgs),
+    Top(TopArgs),
     Snapshot(SnapshotArgs),
     List(ListArgs),
 }

@@ -47,7 +47,7 @@ impl NamedFrame {
 
     /// Whether it is the recorder's own, where that is a part of the program (`RecordedHeap`): nobody asks
     /// who called the allocator to learn that it was called.
-    fn is_recorders(&self) -> bool {
+    pub(crate) fn is_recorders(&self) -> bool {
         self.file.as_deref().is_some_and(|file| file.ends_with("heapscribe-record/src/global.rs"))
     }
 

@@ -18,6 +18,7 @@ mod plot;
 mod symbols;
 mod text;
 mod trace_file;
+mod tui;
 
 use std::process::ExitCode;
 
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Redact(args) => commands::rewrite::redact(args),
         Command::Hotspots(args) => commands::hotspots::run(args),
         Command::Ps(args) => commands::ps::run(args),
+        Command::Top(args) => commands::top::run(args),
         Command::Snapshot(args) => commands::snapshot::run(args),
         Command::List(args) => commands::list::run(args),
     };

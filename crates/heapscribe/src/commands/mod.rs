@@ -16,3 +16,4 @@ pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod rewrite;
 pub(crate) mod snapshot;
+pub(crate) mod top;

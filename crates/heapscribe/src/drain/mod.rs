@@ -25,6 +25,7 @@ pub(crate) use base::{
     Base, check_owner, clock_kind, has_sessions, monotonic_ns, remove_base, session_path, sessions,
 };
 pub(crate) use liveness::{Alive, own_namespace};
+pub(crate) use memory::Memory;
 use output::Output;
 use session::Session;
 pub(crate) use session::{open_file, process_end, process_info, read_up_to};

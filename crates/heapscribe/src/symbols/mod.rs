@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use rayon::prelude::*;
 
 use self::progress::Progress;
+pub(crate) use self::progress::draw_no_progress;
 use crate::convert::places;
 
 /// A module as it was recorded.

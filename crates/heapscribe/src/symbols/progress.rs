@@ -1,9 +1,18 @@
 //! A progress bar for work that takes longer than a second, on terminals only.
 
 use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Set when the terminal is somebody else's to draw on.
+static IS_HIDDEN: AtomicBool = AtomicBool::new(false);
+
+/// Draws no bar from now on: the whole screen is taken.
+pub(crate) fn draw_no_progress() {
+    IS_HIDDEN.store(true, Ordering::Relaxed);
+}
 
 /// Hidden until the work has taken a second.
 pub(super) struct Progress {
@@ -18,7 +27,8 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("looking up names {bar:30} {percent}% {wide_msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Progress { bar, started: Instant::now(), on_terminal: std::io::stderr().is_terminal() }
+        let on_terminal = std::io::stderr().is_terminal() && !IS_HIDDEN.load(Ordering::Relaxed);
+        Progress { bar, started: Instant::now(), on_terminal }
     }
 
     /// What is being worked on.

@@ -20,6 +20,7 @@ fn help_of_every_command() {
         "redact",
         "hotspots",
         "ps",
+        "top",
         "snapshot",
         "list",
     ] {

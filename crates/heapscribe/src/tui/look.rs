@@ -1,0 +1,86 @@
+//! One look at a process: what is live by stack, and what its threads have done so far.
+
+use anyhow::{Context, Result};
+use heapscribe_analyze::snapshot::{self, Snapshot as Answer};
+use heapscribe_trace::Trace;
+use heapscribe_wire::chunk::State;
+use heapscribe_wire::mode::Mode;
+
+use crate::drain::{Memory, monotonic_ns};
+use crate::live::{self, Exactness, Session, Snapshot};
+use crate::text::number::short_bytes;
+
+/// What was seen.
+#[derive(Debug, Default)]
+pub(crate) struct Look {
+    /// When, CLOCK_MONOTONIC ns.
+    pub(crate) mono_ns: u64,
+    /// The process, and its program.
+    pub(crate) pid: u32,
+    pub(crate) exe: String,
+    /// What is recorded, in words.
+    pub(crate) mode: String,
+    /// Whether it lives.
+    pub(crate) is_alive: bool,
+    /// Why it is not of one instant.
+    pub(crate) inexact: Option<String>,
+    /// How long the process was held back, ns.
+    pub(crate) held_ns: u64,
+    /// Resident memory, bytes; 0 when it is gone.
+    pub(crate) rss_bytes: u64,
+    /// How long full chunks have waited for the drainer, ns.
+    pub(crate) lag_ns: u64,
+    /// By all threads, of recorded blocks, so far.
+    pub(crate) allocated_bytes: u64,
+    pub(crate) allocated_blocks: u64,
+    pub(crate) freed_bytes: u64,
+    /// What is live.
+    pub(crate) live: Answer,
+}
+
+impl Look {
+    /// Looks.
+    pub(crate) fn at(session: &Session) -> Result<Look> {
+        let snapshot = Snapshot::take(session)?;
+        let mut bytes = Vec::new();
+        live::save(&snapshot, &mut bytes).context("the snapshot can not be kept in memory")?;
+        let live = snapshot::analyze(&Trace::open(bytes)?).into_iter().next().unwrap_or_default();
+        let sum = |of: fn(&heapscribe_wire::operation::Record) -> u64| {
+            snapshot.records.iter().map(of).fold(0, u64::wrapping_add)
+        };
+        let (head, alive) = (snapshot.head.get(), session.living_pid());
+        Ok(Look {
+            mono_ns: snapshot.moment.mono_ns,
+            pid: head.pid,
+            exe: String::from_utf8_lossy(head.exe).into_owned(),
+            mode: in_words(head.mode),
+            is_alive: alive.is_some(),
+            inexact: match &snapshot.exactness {
+                Exactness::Inexact(why) => Some(why.to_string()),
+                Exactness::Instant | Exactness::Ended => None,
+            },
+            held_ns: snapshot.held.as_nanos() as u64,
+            rss_bytes: alive.and_then(|pid| Memory::of(pid).sample()).map_or(0, |sample| sample.rss_bytes),
+            lag_ns: lag_ns(session)?,
+            allocated_bytes: sum(|r| r.allocated_bytes),
+            allocated_blocks: sum(|r| r.allocated_blocks),
+            freed_bytes: sum(|r| r.freed_bytes),
+            live,
+        })
+    }
+}
+
+fn in_words(mode: Mode) -> String {
+    match mode {
+        Mode::Off => "off".to_owned(),
+        Mode::Full => "full".to_owned(),
+        Mode::Sampled { mean_bytes } => format!("sampled, one in {}", short_bytes(mean_bytes)),
+    }
+}
+
+fn lag_ns(session: &Session) -> Result<u64> {
+    let head = session.head()?;
+    let now = monotonic_ns();
+    let sealed = session.chunks(&head.get()).into_iter().filter(|chunk| chunk.state == State::Sealed as u32);
+    Ok(sealed.map(|chunk| now.saturating_sub(chunk.end_mono_ns)).max().unwrap_or(0))
+}

@@ -1,0 +1,15 @@
+//! What is live in a process, on a terminal, as it changes: `heapscribe top`.
+//!
+//! *You bring* a session. *It guarantees* to leave the process alone but for a moment's hold at each look,
+//! and the terminal as it was, however it ends. *It refuses* terminals of less than 40 columns.
+//!
+//! `look` asks the session, `names` keeps what code is called, `state` is what the user sees and does
+//! without any terminal, `view` draws it, and `run` is the loop of them.
+
+mod look;
+mod names;
+mod run;
+mod state;
+mod view;
+
+pub(crate) use run::{once, run};

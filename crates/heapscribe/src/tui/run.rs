@@ -1,0 +1,103 @@
+//! The loop: look, draw, listen.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+
+use super::look::Look;
+use super::state::{Key, Next, State};
+use super::view;
+use crate::live::Session;
+use crate::message::Problem;
+use crate::symbols::{self, Resolver};
+
+/// The screen for which `top` is made, of [`once`].
+const COLUMNS: u16 = 80;
+const ROWS: u16 = 24;
+
+/// Shows a process until the user has seen enough.
+pub(crate) fn run(session: &Session, interval: Duration, resolver: &Resolver) -> Result<()> {
+    if !std::io::stdout().is_terminal() {
+        let hint = "--once prints one screen; `heapscribe snapshot` writes down what is live";
+        return Err(Problem::new("standard output is no terminal", hint).into());
+    }
+    symbols::draw_no_progress();
+    let mut state = State::default();
+    state.take(Look::at(session)?, resolver);
+    let mut terminal = ratatui::try_init()?;
+    let outcome = watch(&mut terminal, &mut state, session, interval, resolver);
+    ratatui::restore();
+    outcome
+}
+
+fn watch(
+    terminal: &mut ratatui::DefaultTerminal,
+    state: &mut State,
+    session: &Session,
+    interval: Duration,
+    resolver: &Resolver,
+) -> Result<()> {
+    let mut next_look = Instant::now() + interval;
+    loop {
+        terminal.draw(|frame| view::draw(frame, state))?;
+        if event::poll(next_look.saturating_duration_since(Instant::now()))?
+            && let Some(key) = key(&event::read()?)
+            && state.press(key) == Next::Quit
+        {
+            return Ok(());
+        }
+        if Instant::now() >= next_look {
+            // A process that has ended does not change any more; its last picture stays.
+            if !state.is_paused && state.look.is_alive {
+                state.take(Look::at(session)?, resolver);
+            }
+            next_look = Instant::now() + interval;
+        }
+    }
+}
+
+fn key(event: &Event) -> Option<Key> {
+    let Event::Key(key) = event else { return None };
+    if key.kind == KeyEventKind::Release {
+        return None;
+    }
+    Some(match key.code {
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => Key::Char('q'),
+        KeyCode::Char(c) => Key::Char(c),
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        _ => return None,
+    })
+}
+
+/// Prints one screen as text, after two looks, so that it has rates.
+pub(crate) fn once(
+    session: &Session,
+    interval: Duration,
+    resolver: &Resolver,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut state = State::default();
+    state.take(Look::at(session)?, resolver);
+    if state.look.is_alive {
+        std::thread::sleep(interval);
+        state.take(Look::at(session)?, resolver);
+    }
+    let mut terminal = Terminal::new(TestBackend::new(COLUMNS, ROWS))?;
+    terminal.draw(|frame| view::draw(frame, &state))?;
+    let buffer = terminal.backend().buffer();
+    for row in buffer.content().chunks(usize::from(COLUMNS)) {
+        let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,397 @@
+//! What the user of `top` sees and has chosen, without a terminal.
+
+use std::collections::{HashMap, VecDeque};
+
+use heapscribe_analyze::answer::{Amount, NodeId};
+
+use super::look::Look;
+use super::names::NameCache;
+use crate::frames::{NamedFrame, lossy};
+use crate::symbols::Resolver;
+
+/// Looks of which the curves are drawn.
+const HISTORY: usize = 240;
+/// Stacks that are shown one by one: a compiler has 100,000, and names take time.
+const STACKS: usize = 2000;
+
+/// What the rows are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum By {
+    #[default]
+    Stack,
+    /// All blocks below a function, however deep.
+    Function,
+    /// The thread that allocated.
+    Thread,
+}
+
+/// What the rows are sorted by, the most first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Sort {
+    #[default]
+    Bytes,
+    Blocks,
+    Growth,
+    Oldest,
+}
+
+/// A row.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Row {
+    /// What it is, for people.
+    pub(crate) label: String,
+    /// What it is from one look to the next, and what a filter looks in.
+    key: String,
+    pub(crate) live: Amount,
+    /// Since the look before, bytes a second.
+    pub(crate) growth: f64,
+    /// Age of its oldest block, ns; 0 when that is not known.
+    pub(crate) oldest_ns: u64,
+    stack: Option<NodeId>,
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) look: Look,
+    /// What the look before said: time, and what threads had done.
+    before: Option<(u64, u64, u64, u64)>,
+    /// Live and resident bytes of the looks so far.
+    pub(crate) history: VecDeque<(u64, u64)>,
+    pub(crate) by: By,
+    pub(crate) sort: Sort,
+    pub(crate) filter: String,
+    /// Whether keys go into the filter.
+    pub(crate) is_typing: bool,
+    pub(crate) is_paused: bool,
+    pub(crate) selected: usize,
+    /// The frames of the row that was opened.
+    pub(crate) opened: Option<Vec<NamedFrame>>,
+    pub(crate) rows: Vec<Row>,
+    sizes: HashMap<String, u64>,
+    names: NameCache,
+}
+
+/// What is done next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Next {
+    Stay,
+    Quit,
+}
+
+/// A key, whatever terminal it came from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Key {
+    Char(char),
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    Enter,
+    Escape,
+    Backspace,
+}
+
+impl State {
+    /// Takes a new look.
+    pub(crate) fn take(&mut self, look: Look, resolver: &Resolver) {
+        let before = &self.look;
+        if before.mono_ns != 0 {
+            self.before =
+                Some((before.mono_ns, before.allocated_bytes, before.allocated_blocks, before.freed_bytes));
+        }
+        self.history.push_back((look.live.live.bytes, look.rss_bytes));
+        if self.history.len() > HISTORY {
+            self.history.pop_front();
+        }
+        self.sizes = self.rows.iter().map(|row| (row.key.clone(), row.live.bytes)).collect();
+        self.look = look;
+        let stacks: Vec<NodeId> = self.largest().iter().map(|stack| stack.node).collect();
+        self.names.learn(&self.look.live.tree, &stacks, resolver);
+        self.refresh();
+    }
+
+    /// Bytes and blocks that came, bytes that went, a second.
+    pub(crate) fn rates(&self) -> Option<(f64, f64, f64)> {
+        let (mono_ns, bytes, blocks, freed) = self.before?;
+        let seconds = self.look.mono_ns.checked_sub(mono_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
+        let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
+        let look = &self.look;
+        Some((
+            rate(look.allocated_bytes, bytes),
+            rate(look.allocated_blocks, blocks),
+            rate(look.freed_bytes, freed),
+        ))
+    }
+
+    /// Stacks that do not fit: how many, and what they hold.
+    pub(crate) fn left_out(&self) -> (usize, u64) {
+        let all = &self.look.live.stacks;
+        let shown: u64 = self.largest().iter().map(|stack| stack.live.bytes).sum();
+        (all.len().saturating_sub(STACKS), self.look.live.live.bytes.saturating_sub(shown))
+    }
+
+    fn largest(&self) -> Vec<heapscribe_analyze::snapshot::LiveStack> {
+        let mut stacks = self.look.live.stacks.clone();
+        stacks.sort_by_key(|stack| std::cmp::Reverse(stack.live.bytes));
+        stacks.truncate(STACKS);
+        stacks
+    }
+
+    /// The rows anew: of another kind, filtered, sorted.
+    fn refresh(&mut self) {
+        let mut rows = match self.by {
+            By::Stack => self.stacks(),
+            By::Function => self.functions(),
+            By::Thread => self.threads(),
+        };
+        let seconds = self.before.map_or(0.0, |(ns, ..)| self.look.mono_ns.saturating_sub(ns) as f64 / 1e9);
+        for row in &mut rows {
+            if let Some(before) = self.sizes.get(&row.key).filter(|_| seconds > 0.0) {
+                row.growth = (row.live.bytes as f64 - *before as f64) / seconds;
+            }
+        }
+        let wanted = self.filter.to_lowercase();
+        rows.retain(|row| row.key.to_lowercase().contains(&wanted));
+        match self.sort {
+            Sort::Bytes => rows.sort_by_key(|row| std::cmp::Reverse(row.live.bytes)),
+            Sort::Blocks => rows.sort_by_key(|row| std::cmp::Reverse(row.live.blocks)),
+            Sort::Growth => rows.sort_by(|a, b| b.growth.total_cmp(&a.growth)),
+            Sort::Oldest => rows.sort_by_key(|row| std::cmp::Reverse(row.oldest_ns)),
+        }
+        self.rows = rows;
+        self.selected = self.selected.min(self.rows.len().saturating_sub(1));
+    }
+
+    fn stacks(&self) -> Vec<Row> {
+        let row = |stack: heapscribe_analyze::snapshot::LiveStack| {
+            let names: Vec<String> = self.frames(stack.node).iter().map(NamedFrame::name).collect();
+            let label = if names.is_empty() { "[unknown stack]".to_owned() } else { names.join(" < ") };
+            let (live, oldest_ns) = (stack.live, stack.oldest_ns);
+            Row { key: names.join("\n"), label, live, growth: 0.0, oldest_ns, stack: Some(stack.node) }
+        };
+        self.largest().into_iter().map(row).collect()
+    }
+
+    fn functions(&self) -> Vec<Row> {
+        let mut rows: HashMap<String, Row> = HashMap::new();
+        for stack in self.largest() {
+            let mut names: Vec<String> = self.frames(stack.node).iter().map(NamedFrame::name).collect();
+            names.sort_unstable();
+            names.dedup(); // a function that calls itself holds its blocks once
+            for name in names {
+                let row = rows.entry(name).or_default();
+                row.live.bytes += stack.live.bytes;
+                row.live.blocks += stack.live.blocks;
+                row.oldest_ns = row.oldest_ns.max(stack.oldest_ns);
+            }
+        }
+        rows.into_iter().map(|(name, row)| Row { label: name.clone(), key: name, ..row }).collect()
+    }
+
+    fn threads(&self) -> Vec<Row> {
+        let row = |thread: &heapscribe_analyze::snapshot::LiveThread| {
+            let label = format!("{} (thread {}, tid {})", lossy(&thread.name), thread.id, thread.tid);
+            Row { key: label.clone(), label, live: thread.live, ..Row::default() }
+        };
+        self.look.live.threads.iter().map(row).collect()
+    }
+
+    fn frames(&self, stack: NodeId) -> Vec<NamedFrame> {
+        self.names.frames(&self.look.live.tree, stack)
+    }
+
+    /// Does what a key asks for.
+    pub(crate) fn press(&mut self, key: Key) -> Next {
+        if self.is_typing {
+            self.type_in(key);
+            return Next::Stay;
+        }
+        match key {
+            Key::Char('q') => return Next::Quit,
+            Key::Char('s') => self.show(By::Stack),
+            Key::Char('f') => self.show(By::Function),
+            Key::Char('t') => self.show(By::Thread),
+            Key::Char('b') => self.sort_by(Sort::Bytes),
+            Key::Char('n') => self.sort_by(Sort::Blocks),
+            Key::Char('g') => self.sort_by(Sort::Growth),
+            Key::Char('o') => self.sort_by(Sort::Oldest),
+            Key::Char('/') => self.is_typing = true,
+            Key::Char(' ') => self.is_paused = !self.is_paused,
+            Key::Enter => self.open(),
+            Key::Escape => self.close(),
+            Key::Up => self.selected = self.selected.saturating_sub(1),
+            Key::Down => self.select(self.selected + 1),
+            Key::PageUp => self.selected = self.selected.saturating_sub(10),
+            Key::PageDown => self.select(self.selected + 10),
+            Key::Char(_) | Key::Backspace => {}
+        }
+        Next::Stay
+    }
+
+    fn type_in(&mut self, key: Key) {
+        match key {
+            Key::Char(c) => self.filter.push(c),
+            Key::Backspace => drop(self.filter.pop()),
+            Key::Escape => {
+                self.filter.clear();
+                self.is_typing = false;
+            }
+            _ => self.is_typing = false,
+        }
+        self.refresh();
+    }
+
+    fn select(&mut self, row: usize) {
+        self.selected = row.min(self.rows.len().saturating_sub(1));
+    }
+
+    fn show(&mut self, by: By) {
+        (self.by, self.selected, self.opened) = (by, 0, None);
+        self.sizes.clear();
+        self.refresh();
+    }
+
+    fn sort_by(&mut self, sort: Sort) {
+        self.sort = sort;
+        self.refresh();
+    }
+
+    /// Opens the row: a stack's frames, or a function's stacks.
+    fn open(&mut self) {
+        let Some(row) = self.rows.get(self.selected) else { return };
+        match row.stack {
+            Some(stack) => self.opened = Some(self.frames(stack)),
+            None if self.by == By::Function => {
+                self.filter = row.key.clone();
+                self.show(By::Stack);
+            }
+            None => {}
+        }
+    }
+
+    fn close(&mut self) {
+        if self.opened.take().is_none() {
+            self.filter.clear();
+            self.refresh();
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use heapscribe_analyze::answer::{CallTree, Frame, Module, Node};
+    use heapscribe_analyze::snapshot::{LiveStack, LiveThread, Snapshot};
+
+    use super::*;
+
+    /// A process with three stacks, `third < second < first` and so on, of a file that is not there.
+    pub(crate) fn look(seconds: u64, bytes: [u64; 3]) -> Look {
+        let frame = |address: u64| Frame { module: Some(0), address, ..Frame::default() };
+        let node = |parent: u32, address: u64| Node { parent: NodeId(parent), frame: frame(address) };
+        let tree = CallTree {
+            nodes: vec![Node::default(), node(0, 0x10), node(1, 0x20), node(2, 0x30)],
+            modules: vec![Module { path: b"/gone/app".to_vec(), build_id: vec![] }],
+        };
+        let stack = |(i, &bytes): (usize, &u64)| LiveStack {
+            node: NodeId(i as u32 + 1),
+            live: Amount { blocks: bytes / 100, bytes },
+            oldest_ns: (i as u64 + 1) * 1_000_000_000,
+            ..LiveStack::default()
+        };
+        let all: u64 = bytes.iter().sum();
+        let live = Amount { blocks: all / 100, bytes: all };
+        let threads = vec![LiveThread { id: 1, tid: 4711, name: b"main".to_vec(), live }];
+        let stacks = bytes.iter().enumerate().map(stack).collect();
+        Look {
+            mono_ns: (seconds + 1) * 1_000_000_000,
+            pid: 4711,
+            exe: "/usr/bin/app".to_owned(),
+            mode: "full".to_owned(),
+            is_alive: true,
+            held_ns: 30_000,
+            rss_bytes: 2 * all,
+            allocated_bytes: all + seconds * 4096,
+            allocated_blocks: all / 100 + seconds * 10,
+            freed_bytes: seconds * 4096,
+            live: Snapshot { live, stacks, threads, tree, ..Snapshot::default() },
+            ..Look::default()
+        }
+    }
+
+    pub(crate) fn seen(looks: impl IntoIterator<Item = Look>) -> State {
+        let resolver = Resolver { debug_dir: "/nowhere".into() };
+        let mut state = State::default();
+        looks.into_iter().for_each(|look| state.take(look, &resolver));
+        state
+    }
+
+    fn labels(state: &State) -> Vec<(&str, u64)> {
+        state.rows.iter().map(|row| (row.label.as_str(), row.live.bytes)).collect()
+    }
+
+    fn press(state: &mut State, keys: &str) {
+        keys.chars().for_each(|c| assert_eq!(state.press(Key::Char(c)), Next::Stay));
+    }
+
+    #[test]
+    fn stacks_are_sorted_by_what_was_asked_for() {
+        let mut state = seen([look(0, [1000, 3000, 2000]), look(2, [1000, 3400, 3000])]);
+        assert_eq!(labels(&state).iter().map(|row| row.1).collect::<Vec<_>>(), [3400, 3000, 1000]);
+        let growth = |state: &State| state.rows.iter().map(|row| row.growth as i64).collect::<Vec<_>>();
+        press(&mut state, "g");
+        assert_eq!(growth(&state), [500, 200, 0]);
+        press(&mut state, "o");
+        assert_eq!(state.rows.iter().map(|row| row.oldest_ns / 1_000_000_000).collect::<Vec<_>>(), [3, 2, 1]);
+        press(&mut state, "n");
+        assert_eq!(state.rows[0].live.blocks, 34);
+        assert_eq!(state.rates(), Some((4096.0 + 700.0, 17.0, 4096.0)));
+    }
+
+    #[test]
+    fn a_function_holds_what_is_below_it() {
+        let mut state = seen([look(0, [1000, 3000, 2000])]);
+        press(&mut state, "f");
+        assert_eq!(labels(&state), [("app+0x10", 6000), ("app+0x20", 5000), ("app+0x30", 2000)]);
+        state.press(Key::Down);
+        state.press(Key::Enter);
+        assert_eq!((state.by, state.filter.as_str()), (By::Stack, "app+0x20"));
+        assert_eq!(labels(&state).iter().map(|row| row.1).collect::<Vec<_>>(), [3000, 2000]);
+    }
+
+    #[test]
+    fn a_filter_is_typed_kept_and_cleared() {
+        let mut state = seen([look(0, [1000, 3000, 2000])]);
+        press(&mut state, "/0x30q");
+        assert!(state.rows.is_empty() && state.is_typing, "q is a letter of the filter");
+        state.press(Key::Backspace);
+        state.press(Key::Enter);
+        assert_eq!(labels(&state), [("app+0x30 < app+0x20 < app+0x10", 2000)]);
+        state.press(Key::Escape);
+        assert_eq!(state.rows.len(), 3);
+        assert_eq!(state.press(Key::Char('q')), Next::Quit);
+    }
+
+    #[test]
+    fn a_stack_is_opened_and_closed() {
+        let mut state = seen([look(0, [1000, 3000, 2000])]);
+        state.press(Key::Enter);
+        let names: Vec<_> = state.opened.iter().flatten().map(NamedFrame::name).collect();
+        assert_eq!(names, ["app+0x20", "app+0x10"]);
+        state.press(Key::Escape);
+        assert_eq!(state.opened, None);
+    }
+
+    #[test]
+    fn nothing_is_beyond_the_last_row() {
+        let mut state = seen([look(0, [1000, 3000, 2000])]);
+        state.press(Key::PageDown);
+        assert_eq!(state.selected, 2);
+        press(&mut state, "t");
+        assert_eq!((labels(&state), state.selected), (vec![("main (thread 1, tid 4711)", 6000)], 0));
+        let mut empty = seen([]);
+        for key in [Key::Down, Key::Enter, Key::PageUp] {
+            assert_eq!(empty.press(key), Next::Stay);
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The screen, from the top: who it is, what it does, curves, rows, keys. Made for 80 columns and 24
+//! lines, and wider where there is room.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Paragraph, Sparkline};
+
+use super::state::{By, Row, Sort, State};
+use crate::frames::NamedFrame;
+use crate::text::number::{count, counted, duration, percent, short_bytes};
+
+const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
+
+/// Draws all.
+pub(crate) fn draw(frame: &mut Frame<'_>, state: &State) {
+    let parts = [3, 3, 1].map(Constraint::Length);
+    let rest = [Constraint::Min(1), Constraint::Length(1)];
+    let [head, curves, titles, rows, keys] =
+        Layout::vertical(parts.into_iter().chain(rest)).areas(frame.area());
+    frame.render_widget(Paragraph::new(header(state)), head);
+    draw_curves(frame, state, curves);
+    match &state.opened {
+        Some(frames) => {
+            let title = Line::styled(format!("Stack of {}, the innermost call first", chosen(state)), BOLD);
+            frame.render_widget(Paragraph::new(title), titles);
+            frame.render_widget(Paragraph::new(stack(frames, rows)), rows);
+        }
+        None => {
+            frame.render_widget(Paragraph::new(Line::styled(columns(state), BOLD)), titles);
+            frame.render_widget(Paragraph::new(lines(state, rows)), rows);
+        }
+    }
+    frame.render_widget(Paragraph::new(help(state)), keys);
+}
+
+fn chosen(state: &State) -> String {
+    let row = state.rows.get(state.selected);
+    row.map(|row| format!("{} in {}", short_bytes(row.live.bytes), counted(row.live.blocks, "block")))
+        .unwrap_or_default()
+}
+
+fn header(state: &State) -> Vec<Line<'static>> {
+    let look = &state.look;
+    let program = look.exe.rsplit('/').next().unwrap_or(&look.exe).to_owned();
+    let mut about = format!(" ({}), recorded: {}", look.pid, look.mode);
+    if !look.is_alive {
+        about.push_str(", ended");
+    } else if look.lag_ns > 0 {
+        about.push_str(&format!(", the drainer is {} behind", duration(look.lag_ns)));
+    }
+    if state.is_paused {
+        about.push_str(", paused");
+    }
+    let live = look.live.live;
+    let pools = look.live.pools.bytes;
+    let mut heap = format!("live {} in {}", short_bytes(live.bytes), counted(live.blocks, "block"));
+    if look.live.sampling.is_some() {
+        heap.push_str(" (estimated)");
+    }
+    if pools > 0 {
+        heap.push_str(&format!(", {} of it in pools", short_bytes(pools)));
+    }
+    let rates = state.rates().map_or_else(
+        || "no rates yet".to_owned(),
+        |(came, blocks, went)| {
+            let (came, went) = (short_bytes(came as u64), short_bytes(went as u64));
+            format!("a second: {came} in {} allocated, {went} freed", counted(blocks as u64, "block"))
+        },
+    );
+    let exact = match &look.inexact {
+        Some(why) => format!("; not of one instant: {why}"),
+        None if look.is_alive => format!("; held for {}", duration(look.held_ns)),
+        None => String::new(),
+    };
+    vec![
+        Line::from(vec![Span::styled(program, BOLD), Span::raw(about)]),
+        Line::raw(heap),
+        Line::raw(format!("{rates}{exact}")),
+    ]
+}
+
+fn draw_curves(frame: &mut Frame<'_>, state: &State, area: Rect) {
+    let halves = Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)]);
+    let [left, right] = halves.spacing(2).areas(area);
+    let heap: Vec<u64> = state.history.iter().map(|(live, _)| *live).collect();
+    let rss: Vec<u64> = state.history.iter().map(|(_, rss)| *rss).collect();
+    for (name, values, area) in [("heap", heap, left), ("resident", rss, right)] {
+        let [title, curve] = Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(area);
+        let now = values.last().copied().unwrap_or(0);
+        let most = values.iter().copied().max().unwrap_or(0);
+        let text = format!("{name} {}, at most {}", short_bytes(now), short_bytes(most));
+        frame.render_widget(Paragraph::new(Line::styled(text, DIM)), title);
+        let shown = &values[values.len().saturating_sub(usize::from(curve.width))..];
+        frame.render_widget(Sparkline::default().data(shown).max(most.max(1)), curve);
+    }
+}
+
+fn columns(state: &State) -> String {
+    let mark = |sort: Sort| if state.sort == sort { "*" } else { "" };
+    let what = match state.by {
+        By::Stack => "STACK",
+        By::Function => "FUNCTION AND ALL BELOW IT",
+        By::Thread => "THREAD THAT ALLOCATED",
+    };
+    let live = format!("LIVE{}", mark(Sort::Bytes));
+    let blocks = format!("BLOCKS{}", mark(Sort::Blocks));
+    let (growth, oldest) =
+        (format!("GROWTH/s{}", mark(Sort::Growth)), format!("OLDEST{}", mark(Sort::Oldest)));
+    format!("{live:>9} {:>7} {blocks:>9} {growth:>10} {oldest:>8}  {what}", "SHARE")
+}
+
+fn lines(state: &State, area: Rect) -> Vec<Line<'static>> {
+    let height = usize::from(area.height);
+    let first = state.selected.saturating_sub(height.saturating_sub(1));
+    let all = state.look.live.live.bytes;
+    let row = |(number, row): (usize, &Row)| {
+        let style = if number == state.selected { CHOSEN } else { Style::default() };
+        Line::styled(cut(&line(row, all), area.width), style)
+    };
+    let mut lines: Vec<_> = state.rows.iter().enumerate().skip(first).take(height).map(row).collect();
+    let (left_out, bytes) = state.left_out();
+    if left_out > 0 && lines.len() < height {
+        let text = format!(
+            "{:>9} in {} that are not shown",
+            short_bytes(bytes),
+            counted(left_out as u64, "smaller stack")
+        );
+        lines.push(Line::styled(text, DIM));
+    }
+    lines
+}
+
+fn line(row: &Row, all: u64) -> String {
+    let growth = match row.growth as i64 {
+        0 => "-".to_owned(),
+        grown @ 1.. => format!("+{}", short_bytes(grown as u64)),
+        shrunk => format!("-{}", short_bytes(shrunk.unsigned_abs())),
+    };
+    let oldest = if row.oldest_ns == 0 { "-".to_owned() } else { duration(row.oldest_ns) };
+    let (live, share) = (short_bytes(row.live.bytes), percent(row.live.bytes, all));
+    format!("{live:>9} {share:>7} {:>9} {growth:>10} {oldest:>8}  {}", count(row.live.blocks), row.label)
+}
+
+fn cut(text: &str, width: u16) -> String {
+    text.chars().take(usize::from(width)).collect()
+}
+
+fn stack(frames: &[NamedFrame], area: Rect) -> Vec<Line<'static>> {
+    let line = |frame: &NamedFrame| {
+        let place = frame.place().map(|place| format!("  {place}")).unwrap_or_default();
+        Line::raw(cut(&format!("  {}{place}", frame.name()), area.width))
+    };
+    frames.iter().take(usize::from(area.height)).map(line).collect()
+}
+
+fn help(state: &State) -> Line<'static> {
+    let text = if state.is_typing {
+        format!("filter: {}_  (Enter keeps it, Esc clears it)", state.filter)
+    } else if state.opened.is_some() {
+        "Esc back  q quit".to_owned()
+    } else {
+        let filter = if state.filter.is_empty() { String::new() } else { format!("[{}] ", state.filter) };
+        format!("{filter}s stacks f functions t threads | sort b n g o | / filter Enter open q quit")
+    };
+    Line::styled(text, DIM)
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+
+    use super::super::state::Key;
+    use super::super::state::tests::{look, seen};
+    use super::*;
+
+    fn screen(state: &State, (width, height): (u16, u16)) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        terminal.draw(|frame| draw(frame, state)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let rows = buffer.content().chunks(usize::from(width));
+        let line = |row: &[ratatui::buffer::Cell]| row.iter().map(|cell| cell.symbol()).collect::<String>();
+        rows.map(|row| line(row).trim_end().to_owned() + "\n").collect()
+    }
+
+    #[test]
+    fn a_screen_of_80_columns_and_24_lines() {
+        let mut state = seen((0..6).map(|i| look(i, [100_000, 300_000 * (i + 1), 2000])));
+        insta::assert_snapshot!("stacks", screen(&state, (80, 24)));
+        state.press(Key::Enter);
+        insta::assert_snapshot!("opened", screen(&state, (80, 24)));
+        state.press(Key::Escape);
+        for c in "f/0x".chars() {
+            state.press(Key::Char(c));
+        }
+        insta::assert_snapshot!("functions", screen(&state, (80, 24)));
+    }
+
+    #[test]
+    fn small_screens_show_less() {
+        let state = seen([look(0, [1000, 3000, 2000])]);
+        for size in [(40, 12), (10, 8), (80, 1), (1, 1)] {
+            screen(&state, size);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `top`, driven in a terminal of 80 columns and 24 lines.
+
+mod support;
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use support::{Place, has, heapscribe, until};
+
+/// A recorded program that holds 100 blocks of 100,000 bytes and 500 of 100, until its input ends.
+struct Holds {
+    record: Child,
+    session_dir: std::path::PathBuf,
+    place: Place,
+}
+
+impl Holds {
+    fn start() -> Holds {
+        let place = Place::new();
+        let session_dir = place.path("sessions");
+        std::fs::create_dir(&session_dir).unwrap();
+        let mut record = heapscribe();
+        record.args(["record", "-q", "-o"]).arg(place.path("run.hst")).arg("--session-dir").arg(&session_dir);
+        record.arg("--").arg(place.compile("holds.c")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut record = record.spawn().unwrap();
+        let mut said = [0; 6];
+        std::io::Read::read_exact(record.stdout.as_mut().unwrap(), &mut said).unwrap();
+        assert_eq!(&said, b"holds\n");
+        Holds { record, session_dir, place }
+    }
+
+    fn top(&self) -> Command {
+        let mut top = heapscribe();
+        top.args(["top", "holds", "--interval", "100ms", "--session-dir"]).arg(&self.session_dir);
+        top
+    }
+
+    fn end(mut self) {
+        drop(self.record.stdin.take());
+        assert!(self.record.wait().unwrap().success());
+    }
+}
+
+/// A line of the screen with the live bytes and the number of blocks of a row.
+fn has_row(screen: &str, live: &str, blocks: &str, what: &str) -> bool {
+    screen.lines().any(|line| {
+        let mut words = line.split_whitespace();
+        line.contains(what) && line.trim_start().starts_with(live) && words.any(|word| word == blocks)
+    })
+}
+
+#[test]
+fn one_screen_for_scripts() {
+    let holds = Holds::start();
+    let output = holds.top().arg("--once").output().unwrap();
+    let screen = String::from_utf8(output.stdout).unwrap();
+    assert!(screen.starts_with("holds ("), "{screen}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(has_row(&screen, "9.54 MiB", "100", "hold_large < main"), "{screen}");
+    assert!(has_row(&screen, "48.8 KiB", "500", "hold_small < main"), "{screen}");
+    holds.end();
+}
+
+#[test]
+fn without_a_terminal_it_says_what_to_do() {
+    let holds = Holds::start();
+    let output = holds.top().stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("standard output is no terminal") && said.contains("--once"), "{said}");
+    holds.end();
+}
+
+struct Tmux {
+    socket: std::path::PathBuf,
+}
+
+impl Tmux {
+    fn command(&self, args: &[&str]) -> String {
+        let output = Command::new("tmux").arg("-S").arg(&self.socket).args(args).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn screen(&self) -> String {
+        self.command(&["capture-pane", "-p"])
+    }
+
+    fn shows(&self, what: &str, holds: impl Fn(&str) -> bool) {
+        until(what, || holds(&self.screen()));
+    }
+}
+
+impl Drop for Tmux {
+    fn drop(&mut self) {
+        self.command(&["kill-server"]);
+    }
+}
+
+#[test]
+fn a_terminal_is_driven() {
+    if !has("tmux") {
+        eprintln!("skipped: tmux is not there");
+        return;
+    }
+    let holds = Holds::start();
+    let tmux = Tmux { socket: holds.place.path("tmux") };
+    let top = holds.top();
+    let words: Vec<_> = std::iter::once(top.get_program()).chain(top.get_args()).collect();
+    let line = words.iter().map(|word| format!("'{}'", word.to_str().unwrap())).collect::<Vec<_>>().join(" ");
+    let shell = format!("{line}; echo ended with $?; sleep 60");
+    tmux.command(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", &shell]);
+    tmux.shows("stacks", |s| has_row(s, "9.54 MiB", "100", "hold_large < main"));
+    tmux.command(&["send-keys", "n"]);
+    tmux.shows("most blocks first", |s| {
+        let rows: Vec<_> = s.lines().filter(|line| line.contains("< main")).collect();
+        rows.first().is_some_and(|line| line.contains("hold_small")) && s.contains("BLOCKS*")
+    });
+    tmux.command(&["send-keys", "f"]);
+    tmux.shows("functions", |s| {
+        s.contains("FUNCTION AND ALL BELOW IT") && has_row(s, "48.8 KiB", "500", " hold_small")
+    });
+    tmux.command(&["send-keys", "s"]);
+    tmux.command(&["send-keys", "/"]);
+    tmux.command(&["send-keys", "-l", "hold_small"]);
+    tmux.command(&["send-keys", "Enter"]);
+    tmux.shows("a filter", |s| s.contains("[hold_small]") && !s.contains("hold_large"));
+    tmux.command(&["send-keys", "Enter"]);
+    tmux.shows("a stack", |s| s.contains("the innermost call first") && s.contains("holds.c:"));
+    tmux.command(&["send-keys", "q"]);
+    tmux.shows("the shell again", |s| s.contains("ended with 0"));
+    std::thread::sleep(Duration::from_millis(10));
+    holds.end();
+}
