@@ -79,7 +79,8 @@ pub(crate) struct RecordArgs {
     #[arg(short, long, value_name = "TRACE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to write: a trace of ours, or one for memtrace's tools, of the process with most events
+    /// What to write: a trace of ours, or files for memtrace's tools, one for each process: TRACE that
+    /// of CMD, others with their pid before the ending
     #[arg(long, value_enum, default_value_t = TraceFormat::Native)]
     pub(crate) format: TraceFormat,
 

@@ -6,7 +6,7 @@ use super::backtrace::write::StackWriter;
 use super::event::{Alloc, Heap, LocationCode, ObjectId};
 use super::header::{self, Packet, Verifier};
 use super::layout::{
-    EVENT_ALLOC, EVENT_BYTES_MAX, EVENT_COLLECT, EVENT_LOCATION, EVENT_PROMOTE, EVENT_SHORT,
+    EVENT_ALLOC, EVENT_BYTES_MAX, EVENT_COLLECT, EVENT_LOCATION, EVENT_PROMOTE, EVENT_SHORT, HEADER_BYTES,
     NEW_LOCATIONS_MAX, PACKET_TIME_MAX_US, SHORT_WORDS_MAX, TIME_BITS, TIME_MASK, VARIABLE_BYTES_MAX,
 };
 use super::location::{self, Recent};
@@ -82,6 +82,11 @@ impl DomainWriter {
 
     pub(crate) fn next_id(&self) -> Option<ObjectId> {
         (self.next_id < self.chunk_end).then_some(ObjectId(self.next_id))
+    }
+
+    /// Whether events are in the open packet.
+    pub(crate) fn has_events(&self) -> bool {
+        self.packet.pos() > HEADER_BYTES
     }
 
     /// Writes an allocation; its number in `alloc` and its common frames are not looked at.

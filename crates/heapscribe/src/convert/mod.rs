@@ -1,8 +1,10 @@
 //! From one format of traces to another. What a format has no room for is lost on the way; each direction
 //! says what that is.
 
+pub(crate) mod drawing;
 pub(crate) mod from_memtrace;
 pub(crate) mod live;
+pub(crate) mod objects;
 pub(crate) mod places;
 pub(crate) mod redact;
 pub(crate) mod rewrite;
