@@ -87,8 +87,8 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Writes an allocation and gives its number. What `alloc` says of its number and common frames is not
-    /// looked at. `time_us` is since 1970.
+    /// Writes an allocation and gives its number. What `alloc` says of its number and of common frames in a
+    /// file is not looked at; the frames that it says were kept are taken for that. `time_us` is since 1970.
     ///
     /// # Errors
     /// Those of the sink; [`io::ErrorKind::Other`] in a forked child.
