@@ -11,12 +11,14 @@ mod diff;
 mod looking;
 mod plot;
 mod rewriting;
+mod salvage;
 mod units;
 
 pub(crate) use self::diff::DiffArgs;
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
+pub(crate) use self::salvage::SalvageArgs;
 use self::units::parse_bytes;
 
 /// Prints help with the examples first: most people look for a line to copy.
@@ -175,6 +177,9 @@ pub(crate) struct ReportArgs {
     pub(crate) top: Option<usize>,
 
     #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
+
+    #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
 }
 
@@ -203,9 +208,8 @@ pub(crate) struct DumpArgs {
     #[arg(long, requires = "style")]
     pub(crate) no_stacks: bool,
 
-    /// Pass over what is damaged and go on with what can be trusted
-    #[arg(long, requires = "style")]
-    pub(crate) salvage: bool,
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 }
 
 /// How the lines of a dump look.
@@ -237,6 +241,9 @@ pub(crate) struct FlameArgs {
     /// What the width of a frame means
     #[arg(long, value_enum, default_value_t = FlameOf::Peak)]
     pub(crate) of: FlameOf,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use heapscribe_analyze::measure::Measure;
 
-use super::{FlameOf, SymbolArgs, TEMPLATE};
+use super::{FlameOf, SalvageArgs, SymbolArgs, TEMPLATE};
 use crate::exit;
 
 /// Compare two traces: which stacks grew and which shrank, by the names of their functions
@@ -36,6 +36,9 @@ pub(crate) struct DiffArgs {
     /// How many stacks to show in each direction; the rest is summed [default: 10; with --json 1000]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

@@ -27,7 +27,7 @@ const TOLD_BY_LONGER: f64 = 0.95;
 
 /// Runs the command.
 pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
-    let trace = trace_file::open(&args.trace)?;
+    let trace = trace_file::open(&args.trace, args.salvage)?;
     let answer = trace_file::analyze(&trace);
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     let mut names = Names::default();
