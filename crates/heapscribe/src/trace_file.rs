@@ -82,7 +82,7 @@ fn open_converted(path: &Path, salvage: SalvageArgs, sizes: Sizes) -> Result<Ope
 }
 
 /// A file that goes with its last descriptor.
-fn nameless_file() -> io::Result<File> {
+pub(crate) fn nameless_file() -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let path = std::env::temp_dir().join(format!(
         "heapscribe.{}.{}",

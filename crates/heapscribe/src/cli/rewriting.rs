@@ -118,7 +118,8 @@ pub(crate) struct HotspotsArgs {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=64))]
     pub(crate) length: usize,
 
-    /// Runs that are kept while counting: more cost memory and make the error smaller
+    /// Runs that are kept while counting, twice as many at times: more cost memory and make the error
+    /// smaller. For `allocated` and `count` nothing else grows with the number of stacks
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     pub(crate) entries: usize,
 

@@ -38,8 +38,10 @@ impl Drawing {
     pub(crate) fn samples(&self, size_bytes: u64, rate: RateId, (thread, ticks): (u32, u64)) -> i64 {
         let size = size_bytes as f64;
         let weight = match self.means.get(&rate.0).filter(|_| rate != RateId::FULL) {
-            Some(mean) if size > 0.0 => -size / (-size / *mean as f64).exp_m1(),
-            _ => size,
+            // Samples of ours never hit a block without bytes; those of memtrace hit its header.
+            Some(_) if size_bytes == 0 => return 1,
+            Some(mean) => -size / (-size / *mean as f64).exp_m1(),
+            None => size,
         };
         let expected = weight * self.samples_per_byte;
         if self.is_whole || expected >= ALMOST_ONE {
@@ -70,7 +72,7 @@ mod tests {
     #[test]
     fn a_block_that_was_drawn_at_the_files_rate_has_a_sample_or_more() {
         let drawing = drawing(1000);
-        for (size, samples) in [(1, 1), (100, 1), (1000, 2), (10_000, 10), (1 << 20, 1049)] {
+        for (size, samples) in [(0, 1), (1, 1), (100, 1), (1000, 2), (10_000, 10), (1 << 20, 1049)] {
             assert_eq!(drawing.samples(size, RateId(1), (1, size)), samples, "{size}");
         }
     }

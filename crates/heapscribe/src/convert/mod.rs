@@ -12,3 +12,6 @@ pub(crate) mod stacks;
 pub(crate) mod tally;
 pub(crate) mod thin;
 pub(crate) mod to_memtrace;
+
+#[cfg(test)]
+mod tests;

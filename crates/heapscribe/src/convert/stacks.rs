@@ -23,6 +23,8 @@ const CUT: i64 = 1 << 60;
 struct Frame {
     module: Option<usize>,
     address: u64,
+    /// Whether the call returns to the byte behind `address`, which is what is shown when there is no name.
+    returns: bool,
 }
 
 /// A mapped module, in the order of being named.
@@ -72,6 +74,11 @@ impl Stacks {
         }
     }
 
+    /// Gives up a node that was taken: its caller and its code. For who keeps nodes elsewhere.
+    pub(crate) fn forget(&mut self, id: StackId) -> Option<(StackId, LocationCode)> {
+        self.nodes.remove(&id)
+    }
+
     fn module(&mut self, module: Module) -> usize {
         let modules = &mut self.modules;
         *self.module_numbers.entry(module.clone()).or_insert_with(|| {
@@ -85,7 +92,7 @@ impl Stacks {
         let pc = node.pc.0.wrapping_sub(u64::from(!node.exact));
         let found = self.mapped.iter().rev().find(|m| m.start <= pc && pc < m.end);
         let address = pc.wrapping_sub(found.map_or(0, |m| m.bias));
-        let frame = Frame { module: found.map(|m| m.module), address };
+        let frame = Frame { module: found.map(|m| m.module), address, returns: !node.exact };
         if let Some(code) = self.frames.get(&frame) {
             return *code;
         }
@@ -164,7 +171,8 @@ impl Stacks {
         let Some(module) = frame.module else { return Vec::new() };
         let path = &self.modules[module].path;
         let short = path.rsplit('/').next().unwrap_or_default();
-        let function = locations.name(format!("{short}+{:#x}", frame.address).as_bytes());
+        let function = locations
+            .name(format!("{short}+{:#x}", frame.address.wrapping_add(u64::from(frame.returns))).as_bytes());
         vec![Location::clamped(locations.name(path.as_bytes()), function, 0, 0, 0)]
     }
 }
