@@ -14,7 +14,7 @@ mod rewriting;
 mod salvage;
 mod units;
 
-pub(crate) use self::diff::DiffArgs;
+pub(crate) use self::diff::{DiffArgs, FlameOf};
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
@@ -247,22 +247,6 @@ pub(crate) struct FlameArgs {
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
-}
-
-/// What the width of a frame means.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum FlameOf {
-    /// Bytes held when the heap was largest
-    Peak,
-    /// Bytes never given back
-    #[value(alias = "live")]
-    Leaked,
-    /// Bytes asked for over the whole run
-    Allocated,
-    /// Number of allocations
-    Count,
-    /// Number of blocks that were freed before their thread's next allocation
-    Temporary,
 }
 
 /// Write a trace from a session directory that was left behind
