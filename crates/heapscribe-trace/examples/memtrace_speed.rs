@@ -21,7 +21,7 @@ struct Kept {
 }
 
 enum What {
-    Alloc { length_words: i64, samples: i64, heap: Heap, frames: (usize, usize) },
+    Alloc { length_words: i64, samples: i64, heap: Heap, frames: (usize, usize), kept: usize },
     Promote(ObjectId),
     Collect(ObjectId),
 }
@@ -109,8 +109,8 @@ fn collect(bytes: &[u8]) -> Trace {
             Event::Alloc(alloc) => {
                 let begin = frames.len();
                 frames.extend_from_slice(alloc.stack);
-                let Alloc { length_words, samples, heap, .. } = *alloc;
-                What::Alloc { length_words, samples, heap, frames: (begin, frames.len()) }
+                let Alloc { length_words, samples, heap, kept, .. } = *alloc;
+                What::Alloc { length_words, samples, heap, frames: (begin, frames.len()), kept }
             }
             Event::Promote(id) => What::Promote(*id),
             Event::Collect(id) => What::Collect(*id),
@@ -129,9 +129,9 @@ fn encode(trace: &Trace) -> usize {
     for Kept { time_us, domain, what } in events {
         let (time_us, domain) = (*time_us, *domain);
         let written = match *what {
-            What::Alloc { length_words, samples, heap, frames: (begin, end) } => {
+            What::Alloc { length_words, samples, heap, frames: (begin, end), kept } => {
                 let stack = &frames[begin..end];
-                let alloc = Alloc { id: ObjectId(0), length_words, samples, heap, common: 0, stack };
+                let alloc = Alloc { id: ObjectId(0), length_words, samples, heap, common: 0, kept, stack };
                 writer.alloc(domain, time_us, &alloc, locations).map(|_| ())
             }
             What::Promote(id) => writer.promote(domain, time_us, id, locations),

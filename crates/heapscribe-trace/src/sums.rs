@@ -1,7 +1,7 @@
 //! What the events of a chunk add up to. The index of a trace holds these, so that totals, timelines and
 //! the search for the peak need not decode the events.
 
-use heapscribe_wire::record::{Call, Event};
+use heapscribe_wire::record::{Call, Event, Events};
 
 use crate::model::ChunkInfo;
 
@@ -55,6 +55,17 @@ impl ChunkSums {
             last_ticks: info.begin_ticks,
             ..ChunkSums::default()
         }
+    }
+
+    /// Of a chunk's events up to the first that is none.
+    pub fn of(info: &ChunkInfo, payload: &[u8]) -> ChunkSums {
+        let mut sums = ChunkSums::begin(info);
+        let mut events = Events::new(payload);
+        while let Some(Ok((dt, event))) = events.next() {
+            sums.take(dt, &event);
+        }
+        sums.cut_bytes = u32::try_from(payload.len() - events.offset()).unwrap_or(u32::MAX);
+        sums
     }
 
     /// Adds the next event, so many ticks after the one before it.

@@ -11,13 +11,15 @@ mod diff;
 mod looking;
 mod plot;
 mod rewriting;
+mod salvage;
 mod top;
 mod units;
 
-pub(crate) use self::diff::DiffArgs;
+pub(crate) use self::diff::{DiffArgs, FlameOf};
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
+pub(crate) use self::salvage::SalvageArgs;
 pub(crate) use self::top::TopArgs;
 use self::units::parse_bytes;
 
@@ -82,7 +84,8 @@ pub(crate) struct RecordArgs {
     #[arg(short, long, value_name = "TRACE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to write: a trace of ours, or one for memtrace's tools, of the process with most events
+    /// What to write: a trace of ours, or files for memtrace's tools, one for each process: TRACE that
+    /// of CMD, others with their pid before the ending
     #[arg(long, value_enum, default_value_t = TraceFormat::Native)]
     pub(crate) format: TraceFormat,
 
@@ -177,6 +180,9 @@ pub(crate) struct ReportArgs {
     pub(crate) top: Option<usize>,
 
     #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
+
+    #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
 }
 
@@ -205,9 +211,8 @@ pub(crate) struct DumpArgs {
     #[arg(long, requires = "style")]
     pub(crate) no_stacks: bool,
 
-    /// Pass over what is damaged and go on with what can be trusted
-    #[arg(long, requires = "style")]
-    pub(crate) salvage: bool,
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 }
 
 /// How the lines of a dump look.
@@ -241,23 +246,10 @@ pub(crate) struct FlameArgs {
     pub(crate) of: FlameOf,
 
     #[command(flatten)]
-    pub(crate) symbols: SymbolArgs,
-}
+    pub(crate) salvage: SalvageArgs,
 
-/// What the width of a frame means.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum FlameOf {
-    /// Bytes held when the heap was largest
-    Peak,
-    /// Bytes never given back
-    #[value(alias = "live")]
-    Leaked,
-    /// Bytes asked for over the whole run
-    Allocated,
-    /// Number of allocations
-    Count,
-    /// Number of blocks that were freed before their thread's next allocation
-    Temporary,
+    #[command(flatten)]
+    pub(crate) symbols: SymbolArgs,
 }
 
 /// Write a trace from a session directory that was left behind

@@ -10,6 +10,7 @@ mod drain;
 mod dump;
 mod exit;
 mod frames;
+mod hotspots;
 mod json;
 mod launch;
 mod live;

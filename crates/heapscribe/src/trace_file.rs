@@ -13,6 +13,7 @@ use heapscribe_trace::detect::{self, Format};
 use heapscribe_trace::memtrace::{ReadOptions, Reader};
 use heapscribe_trace::{Source, Trace, TraceError};
 
+use crate::cli::SalvageArgs;
 use crate::convert::from_memtrace::{self, Sizes};
 use crate::convert::tally::Tally;
 use crate::message::Problem;
@@ -40,7 +41,7 @@ pub(crate) struct Opened {
     /// What only a memtrace file has.
     pub(crate) memtrace: Option<Tally>,
     /// What could not be read of a file of another format.
-    problems: Vec<String>,
+    pub(crate) problems: Vec<String>,
 }
 
 impl Deref for Opened {
@@ -52,9 +53,9 @@ impl Deref for Opened {
 }
 
 /// Opens a trace of ours, or one of memtrace's, whose samples become the bytes that they stand for.
-pub(crate) fn open(path: &Path) -> Result<Opened> {
+pub(crate) fn open(path: &Path, salvage: SalvageArgs) -> Result<Opened> {
     match format(path)? {
-        Format::Memtrace => open_converted(path, Sizes::Estimated),
+        Format::Memtrace => open_converted(path, salvage, Sizes::Estimated),
         Format::Native | Format::Unknown => {
             let trace = Trace::open(source(path)?).map_err(|e| unreadable(path, e))?;
             Ok(Opened { trace, memtrace: None, problems: Vec::new() })
@@ -71,8 +72,8 @@ pub(crate) fn format(path: &Path) -> Result<Format> {
 }
 
 /// Converts a memtrace file into a file without a name, and opens that.
-fn open_converted(path: &Path, sizes: Sizes) -> Result<Opened> {
-    let mut reader = open_memtrace(path, ReadOptions { stacks: true, salvage: true })?;
+fn open_converted(path: &Path, salvage: SalvageArgs, sizes: Sizes) -> Result<Opened> {
+    let mut reader = open_memtrace(path, salvage.options(true))?;
     let file = nameless_file().context("cannot make a temporary file")?;
     let (tally, problems) = from_memtrace::convert(&mut reader, BufWriter::new(&file), sizes)?;
     let len = file.metadata().context("cannot read a temporary file")?.len();
@@ -81,7 +82,7 @@ fn open_converted(path: &Path, sizes: Sizes) -> Result<Opened> {
 }
 
 /// A file that goes with its last descriptor.
-fn nameless_file() -> io::Result<File> {
+pub(crate) fn nameless_file() -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let path = std::env::temp_dir().join(format!(
         "heapscribe.{}.{}",

@@ -63,9 +63,9 @@ pub fn copy<S: Source, W: Write>(
 ) -> Result<W, CopyError> {
     let start_us = reader.info().start_us;
     let mut writer = Writer::create(sink, &changes.info, options).map_err(CopyError::Write)?;
-    let mut numbers = HashMap::new();
+    let (mut numbers, mut kept) = (HashMap::new(), HashMap::new());
     let read = reader.for_each(|moment, event| {
-        match put(&mut writer, &mut numbers, start_us, changes, moment, event) {
+        match put(&mut writer, (&mut numbers, &mut kept), start_us, changes, moment, event) {
             Ok(()) => ControlFlow::Continue(()),
             Err(e) => ControlFlow::Break(e),
         }
@@ -98,7 +98,7 @@ pub fn copy_all<S: Source, W: Write>(
 
 fn put<W: Write>(
     writer: &mut Writer<W>,
-    numbers: &mut HashMap<ObjectId, ObjectId>,
+    (numbers, kept): (&mut HashMap<ObjectId, ObjectId>, &mut HashMap<u16, usize>),
     start_us: i64,
     changes: &mut Changes<'_>,
     moment: &Moment<'_>,
@@ -109,10 +109,14 @@ fn put<W: Write>(
     match event {
         Event::Alloc(alloc) => {
             let samples = (changes.samples)(moment, alloc);
-            if samples != 0 {
-                let id = writer.alloc(domain, time_us, &Alloc { samples, ..*alloc }, locations)?;
-                numbers.insert(alloc.id, id);
+            // Of the stack that was written last is left what all stacks since then have kept.
+            let so_far = kept.remove(&domain).unwrap_or(usize::MAX).min(alloc.kept);
+            if samples == 0 {
+                kept.insert(domain, so_far);
+                return Ok(());
             }
+            let id = writer.alloc(domain, time_us, &Alloc { samples, kept: so_far, ..*alloc }, locations)?;
+            numbers.insert(alloc.id, id);
             Ok(())
         }
         Event::Promote(id) => match numbers.get(id).filter(|_| (changes.ends)(moment)) {

@@ -219,13 +219,13 @@ fn alloc<'s>(
     };
     let common = at.vint()?;
     let words = if is_short { u32::from(at.u8()?) } else { u32::from(at.u16()?) };
-    let stack = if parse {
+    let (stack, kept) = if parse {
         stacks.read(at, common, words)?
     } else {
         skip(at, words)?;
-        &[]
+        (&[][..], 0)
     };
-    Ok(Alloc { id: ObjectId(id), length_words, samples, heap, common, stack })
+    Ok(Alloc { id: ObjectId(id), length_words, samples, heap, common, kept, stack })
 }
 
 #[inline(always)]

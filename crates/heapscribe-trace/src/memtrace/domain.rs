@@ -6,7 +6,7 @@ use super::backtrace::write::StackWriter;
 use super::event::{Alloc, Heap, LocationCode, ObjectId};
 use super::header::{self, Packet, Verifier};
 use super::layout::{
-    EVENT_ALLOC, EVENT_BYTES_MAX, EVENT_COLLECT, EVENT_LOCATION, EVENT_PROMOTE, EVENT_SHORT,
+    EVENT_ALLOC, EVENT_BYTES_MAX, EVENT_COLLECT, EVENT_LOCATION, EVENT_PROMOTE, EVENT_SHORT, HEADER_BYTES,
     NEW_LOCATIONS_MAX, PACKET_TIME_MAX_US, SHORT_WORDS_MAX, TIME_BITS, TIME_MASK, VARIABLE_BYTES_MAX,
 };
 use super::location::{self, Recent};
@@ -84,7 +84,13 @@ impl DomainWriter {
         (self.next_id < self.chunk_end).then_some(ObjectId(self.next_id))
     }
 
-    /// Writes an allocation; its number in `alloc` and its common frames are not looked at.
+    /// Whether events are in the open packet.
+    pub(crate) fn has_events(&self) -> bool {
+        self.packet.pos() > HEADER_BYTES
+    }
+
+    /// Writes an allocation; its number in `alloc` and what a file
+    /// said of its common frames are not looked at.
     #[inline]
     pub(crate) fn alloc<W: Write>(
         &mut self,
@@ -93,7 +99,7 @@ impl DomainWriter {
         alloc: &Alloc<'_>,
         locations: &Locations,
     ) -> io::Result<ObjectId> {
-        let common = self.take_stack(alloc.stack);
+        let common = self.take_stack(alloc.stack, alloc.kept);
         let frames = alloc.stack.len() - common;
         let is_short = (1..=SHORT_WORDS_MAX).contains(&alloc.length_words)
             && alloc.heap == Heap::Minor
@@ -124,9 +130,12 @@ impl DomainWriter {
         Ok(ObjectId(id))
     }
 
-    /// Makes a stack the last one; how many outermost frames the two have in common.
-    fn take_stack(&mut self, stack: &[LocationCode]) -> usize {
-        let same = self.last_stack.iter().zip(stack).take_while(|(a, b)| a == b).count();
+    /// Makes a stack the last one, of which this many frames are known to be those of the last one; how many
+    /// outermost frames the two have in common.
+    fn take_stack(&mut self, stack: &[LocationCode], kept: usize) -> usize {
+        let kept = kept.min(stack.len()).min(self.last_stack.len());
+        debug_assert_eq!(self.last_stack[..kept], stack[..kept]);
+        let same = kept + same_frames(&self.last_stack[kept..], &stack[kept..]);
         self.last_stack.truncate(same);
         self.last_stack.extend_from_slice(&stack[same..]);
         same
@@ -231,4 +240,14 @@ impl DomainWriter {
         self.new.clear();
         Ok(())
     }
+}
+
+/// Frames that are compared at a time.
+const LANES: usize = 8;
+
+/// How many frames two stacks have in common from their begin.
+fn same_frames(a: &[LocationCode], b: &[LocationCode]) -> usize {
+    let chunks = a.chunks_exact(LANES).zip(b.chunks_exact(LANES)).take_while(|(a, b)| a == b).count();
+    let same = chunks * LANES;
+    same + a[same..].iter().zip(&b[same..]).take_while(|(a, b)| a == b).count()
 }

@@ -47,6 +47,9 @@ pub struct Alloc<'a> {
     pub heap: Heap,
     /// How many outermost frames are those of the domain's allocation before, as the file says.
     pub common: i64,
+    /// How many outermost frames are known to be those of the domain's allocation before this one, as they
+    /// were handed over; 0 when that is not known. Who writes may say so to have them not compared.
+    pub kept: usize,
     /// Who asked for it, outermost first; empty when stacks are not read.
     pub stack: &'a [LocationCode],
 }

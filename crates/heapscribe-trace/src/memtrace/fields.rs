@@ -1,6 +1,8 @@
 //! The fields that everything is made of, both ways. Reading stops at the end of the bytes given, writing
 //! has room by the bounds that were checked before.
 
+use std::ffi::CStr;
+
 use super::error::Fault;
 
 /// Takes fields out of bytes, one after the other.
@@ -75,9 +77,9 @@ impl<'a> Cursor<'a> {
     /// A text up to its zero byte.
     pub(crate) fn text(&mut self) -> Result<&'a [u8], Fault> {
         let rest = self.bytes.get(self.pos..).unwrap_or_default();
-        let end = rest.iter().position(|&byte| byte == 0).ok_or(Fault::CutEvent)?;
-        self.pos += end + 1;
-        Ok(&rest[..end])
+        let text = CStr::from_bytes_until_nul(rest).map_err(|_| Fault::CutEvent)?.to_bytes();
+        self.pos += text.len() + 1;
+        Ok(text)
     }
 
     #[inline(always)]

@@ -21,17 +21,63 @@ const FRAME_BYTES: usize = 6;
 /// Bytes of a code and the number of its frames.
 const HEAD_BYTES: usize = 9;
 
-/// A file and its functions, the last used one in front.
+/// Things in the order of their last use: what is moved are their places, a byte each.
+#[derive(Clone, Debug)]
+struct Front<T> {
+    items: Vec<T>,
+    /// Places in `items`, the last used one in front.
+    order: [u8; NAMES],
+}
+
+impl<T> Default for Front<T> {
+    fn default() -> Self {
+        Front { items: Vec::new(), order: [0; NAMES] }
+    }
+}
+
+impl<T> Front<T> {
+    /// The one in front.
+    fn first(&mut self) -> Option<&mut T> {
+        self.items.get_mut(usize::from(self.order[0]))
+    }
+
+    fn find(&self, is_it: impl Fn(&T) -> bool) -> Option<usize> {
+        let used = self.order.iter().take(self.items.len());
+        used.map(|place| &self.items[usize::from(*place)]).position(is_it)
+    }
+
+    /// Moves the one at this place of the order to the front.
+    fn bring_forward(&mut self, place: usize) -> Result<(), Fault> {
+        let slot = *self.order[..self.items.len()].get(place).ok_or(Fault::EmptyName)?;
+        self.order.copy_within(..place, 1);
+        self.order[0] = slot;
+        Ok(())
+    }
+
+    /// Puts a new one in front. When there is no room, `reuse` makes it of the one that was used longest ago.
+    fn push(&mut self, new: T, reuse: impl FnOnce(&mut T, T)) {
+        let last = NAMES - 1;
+        let slot = if self.items.len() < NAMES { self.items.len() as u8 } else { self.order[last] };
+        match self.items.get_mut(usize::from(slot)) {
+            Some(old) => reuse(old, new),
+            None => self.items.push(new),
+        }
+        self.order.copy_within(..last, 1);
+        self.order[0] = slot;
+    }
+}
+
+/// A file and its functions.
 #[derive(Clone, Debug, Default)]
 struct File {
     name: NameId,
-    functions: Vec<NameId>,
+    functions: Front<NameId>,
 }
 
 /// The names that a domain used last. Reader and writer each have one and move names alike.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recent {
-    files: Vec<File>,
+    files: Front<File>,
     /// The frames of the location that is being read.
     frames: Vec<Location>,
 }
@@ -39,8 +85,9 @@ pub(crate) struct Recent {
 impl Recent {
     /// Forgets what the names are, for a reader that missed locations: places stay places.
     pub(crate) fn forget(&mut self) {
-        let functions = vec![NameId::UNKNOWN; NAMES];
-        self.files = vec![File { name: NameId::UNKNOWN, functions }; NAMES];
+        let order = std::array::from_fn(|place| place as u8);
+        let functions = Front { items: vec![NameId::UNKNOWN; NAMES], order };
+        self.files = Front { items: vec![File { name: NameId::UNKNOWN, functions }; NAMES], order };
     }
 
     /// Reads a location event behind its first word, and keeps it.
@@ -60,16 +107,16 @@ impl Recent {
         let field = |shift: u32, width: u32| bits >> shift & ((1 << width) - 1);
         match field(38, 5) {
             NEW => self.push_read(locations.name(at.text()?)),
-            place => to_front(&mut self.files, place)?,
+            place => self.files.bring_forward(place as usize)?,
         }
-        let file = &mut self.files[0];
+        let file = self.files.first().ok_or(Fault::EmptyName)?;
         match field(43, 5) {
-            NEW => push(&mut file.functions, locations.name(at.text()?)),
-            place => to_front(&mut file.functions, place)?,
+            NEW => file.functions.push(locations.name(at.text()?), |old, new| *old = new),
+            place => file.functions.bring_forward(place as usize)?,
         }
         Ok(Location {
             file: file.name,
-            function: file.functions[0],
+            function: *file.functions.first().ok_or(Fault::EmptyName)?,
             line: field(0, 20) as u32,
             start_char: field(20, 8) as u16,
             end_char: field(28, 10) as u16,
@@ -79,17 +126,13 @@ impl Recent {
     /// Writers of version 1 let a new file have the functions of the one that it pushes off. Those of
     /// later versions begin with none, and never refer to what stands behind; so this reads all of them.
     fn push_read(&mut self, name: NameId) {
-        let functions = match self.files.len() {
-            NAMES => self.files.pop().unwrap_or_default().functions,
-            _ => Vec::new(),
-        };
-        push(&mut self.files, File { name, functions });
+        self.files.push(File { name, functions: Front::default() }, |old, new| old.name = new.name);
     }
 
     /// Writes a location event behind its first word; frames that are too many or too long become one
     /// that says so.
     pub(crate) fn write(&mut self, packet: &mut Packet, code: LocationCode, locations: &Locations) {
-        let frames = writable(locations.get(code).unwrap_or_default(), locations);
+        let frames = writable(code, locations);
         packet.put_i64(int(code.0));
         packet.put([frames.len() as u8]);
         for frame in frames {
@@ -98,24 +141,25 @@ impl Recent {
     }
 
     fn write_frame(&mut self, packet: &mut Packet, frame: &Location, locations: &Locations) {
-        let file_place = match self.files.iter().position(|file| file.name == frame.file) {
+        let file_place = match self.files.find(|file| file.name == frame.file) {
             Some(place) => {
-                self.files[..=place].rotate_right(1);
+                let _ = self.files.bring_forward(place); // it is there
                 place as u64
             }
             None => {
-                push(&mut self.files, File { name: frame.file, functions: Vec::new() });
+                let new = File { name: frame.file, functions: Front::default() };
+                self.files.push(new, |old, new| *old = new);
                 NEW
             }
         };
-        let functions = &mut self.files[0].functions;
-        let function_place = match functions.iter().position(|name| *name == frame.function) {
+        let Some(File { functions, .. }) = self.files.first() else { return };
+        let function_place = match functions.find(|name| *name == frame.function) {
             Some(place) => {
-                functions[..=place].rotate_right(1);
+                let _ = functions.bring_forward(place); // it is there
                 place as u64
             }
             None => {
-                push(functions, frame.function);
+                functions.push(frame.function, |old, new| *old = new);
                 NEW
             }
         };
@@ -135,35 +179,23 @@ impl Recent {
     }
 }
 
-fn to_front<T>(table: &mut [T], place: u64) -> Result<(), Fault> {
-    let used = table.get_mut(..=place as usize).ok_or(Fault::EmptyName)?;
-    used.rotate_right(1);
-    Ok(())
-}
-
-fn push<T>(table: &mut Vec<T>, first: T) {
-    table.truncate(NAMES - 1);
-    table.insert(0, first);
-}
-
 /// What stands for frames that do not fit.
 const UNWRITABLE: Location =
     Location { file: NameId::NO_FILE, function: NameId::NO_FUNCTION, line: 1, start_char: 1, end_char: 1 };
 
-fn writable<'a>(frames: &'a [Location], locations: &Locations) -> &'a [Location] {
-    if frames.len() > FRAMES_MAX || size(frames, locations) > VARIABLE_BYTES_MAX {
-        &[UNWRITABLE]
-    } else {
-        frames
-    }
+/// The frames that are written for a code.
+fn writable(code: LocationCode, locations: &Locations) -> &[Location] {
+    let frames = locations.get(code).unwrap_or_default();
+    let fits = frames.len() <= FRAMES_MAX && size(frames, locations) <= VARIABLE_BYTES_MAX;
+    if fits { frames } else { &[UNWRITABLE] }
 }
 
 fn size(frames: &[Location], locations: &Locations) -> usize {
-    let names = |f: &Location| locations.text(f.file).len() + 1 + locations.text(f.function).len() + 1;
-    HEAD_BYTES + frames.iter().map(|frame| FRAME_BYTES + names(frame)).sum::<usize>()
+    let bytes = |name: NameId| locations.text(name).len() + 1;
+    HEAD_BYTES + frames.iter().map(|f| FRAME_BYTES + bytes(f.file) + bytes(f.function)).sum::<usize>()
 }
 
 /// Bytes that a code takes at most, behind its event's first word.
 pub(crate) fn size_of(code: LocationCode, locations: &Locations) -> usize {
-    size(writable(locations.get(code).unwrap_or_default(), locations), locations)
+    size(writable(code, locations), locations)
 }

@@ -1,6 +1,8 @@
 //! What location codes mean: for each the inlined frames at it, outermost first. Names are kept once.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 
 use foldhash::fast::RandomState;
 
@@ -63,32 +65,79 @@ impl Location {
     }
 }
 
-/// Names, each once, in the order in which they came.
+/// Names, each once, in the order in which they came, one behind the other.
 #[derive(Clone, Debug)]
 struct Names {
-    numbers: HashMap<Vec<u8>, NameId, RandomState>,
-    texts: Vec<Vec<u8>>,
+    /// Numbers by the hash of the text; of texts with the same hash the second has the next key, and so on.
+    numbers: HashMap<u64, NameId, BuildHasherDefault<Hashed>>,
+    hasher: RandomState,
+    texts: Vec<u8>,
+    /// Where each text begins, and where the last one ends.
+    begins: Vec<usize>,
+}
+
+/// What is hashed already.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hashed(u64);
+
+impl Hasher for Hashed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only whole hashes are keys")
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 impl Default for Names {
     fn default() -> Self {
-        let mut names = Names { numbers: HashMap::default(), texts: vec![LOST.to_vec()] };
-        names.number(b"<unknown>");
-        names.number(b"??");
+        let mut names = Names {
+            numbers: HashMap::default(),
+            hasher: RandomState::default(),
+            texts: Vec::new(),
+            begins: vec![0],
+        };
+        for name in [LOST, b"<unknown>", b"??"] {
+            names.number(name);
+        }
         names
     }
 }
 
 impl Names {
     fn number(&mut self, text: &[u8]) -> NameId {
-        if let Some(known) = self.numbers.get(text) {
-            return *known;
+        let mut hash = self.hasher.hash_one(text);
+        while let Some(known) = self.numbers.get(&hash) {
+            if self.text(*known) == text {
+                return *known;
+            }
+            hash = hash.wrapping_add(1);
         }
-        let number = NameId(u32::try_from(self.texts.len()).unwrap_or(0));
-        self.texts.push(text.to_vec());
-        self.numbers.insert(text.to_vec(), number);
-        number
+        let Ok(number) = u32::try_from(self.begins.len() - 1) else { return NameId::UNKNOWN };
+        self.texts.extend_from_slice(text);
+        self.begins.push(self.texts.len());
+        self.numbers.insert(hash, NameId(number));
+        NameId(number)
     }
+
+    #[inline]
+    fn text(&self, name: NameId) -> &[u8] {
+        let at = name.0 as usize;
+        let found = self.begins.get(at..).and_then(<[usize]>::first_chunk::<2>);
+        found.map_or(LOST, |[begin, end]| &self.texts[*begin..*end])
+    }
+}
+
+/// Where the frames of a code are.
+#[derive(Clone, Copy, Debug)]
+struct Frames {
+    begin: u32,
+    len: u32,
 }
 
 /// The frames of location codes. Codes and names belong to one trace.
@@ -96,7 +145,7 @@ impl Names {
 pub struct Locations {
     names: Names,
     frames: Vec<Location>,
-    by_code: HashMap<LocationCode, (u32, u32), RandomState>,
+    by_code: HashMap<LocationCode, Frames, RandomState>,
 }
 
 impl Locations {
@@ -107,34 +156,38 @@ impl Locations {
 
     /// The name of a number.
     pub fn text(&self, name: NameId) -> &[u8] {
-        self.names.texts.get(name.0 as usize).map_or(LOST, Vec::as_slice)
+        self.names.text(name)
     }
 
     /// The inlined frames at a code, outermost first, often none; `None` when the code was never announced.
     pub fn get(&self, code: LocationCode) -> Option<&[Location]> {
-        let (start, len) = *self.by_code.get(&code)?;
-        self.frames.get(start as usize..(start + len) as usize)
+        self.by_code.get(&code).map(|of| frames(&self.frames, of))
     }
 
     /// Says what a code means, in place of what it meant before.
     pub fn set(&mut self, code: LocationCode, frames: &[Location]) {
-        let start = u32::try_from(self.frames.len()).unwrap_or(u32::MAX);
-        self.frames.extend_from_slice(frames);
-        self.by_code.insert(code, (start, frames.len() as u32));
+        let of = put(&mut self.frames, frames);
+        self.by_code.insert(code, of);
     }
 
     /// Takes a code as a file announces it; false when it was announced as something else.
-    pub(crate) fn announce(&mut self, code: LocationCode, frames: &[Location]) -> bool {
-        let Some(before) = self.get(code) else {
-            self.set(code, frames);
-            return true;
+    pub(crate) fn announce(&mut self, code: LocationCode, new: &[Location]) -> bool {
+        let Locations { frames: all, by_code, .. } = self;
+        let mut entry = match by_code.entry(code) {
+            Entry::Vacant(entry) => {
+                entry.insert(put(all, new));
+                return true;
+            }
+            Entry::Occupied(entry) => entry,
         };
-        if before == frames {
+        let before = frames(all, entry.get());
+        if before == new {
             return true;
         }
-        let agrees = before.len() == frames.len() && before.iter().zip(frames).all(|(a, b)| a.agrees(b));
+        let agrees = before.len() == new.len() && before.iter().zip(new).all(|(a, b)| a.agrees(b));
         if agrees && before.iter().any(|f| f.file == NameId::UNKNOWN || f.function == NameId::UNKNOWN) {
-            self.set(code, frames);
+            let of = put(all, new);
+            entry.insert(of);
         }
         agrees
     }
@@ -153,6 +206,16 @@ impl Locations {
     pub fn is_empty(&self) -> bool {
         self.by_code.is_empty()
     }
+}
+
+fn frames<'a>(all: &'a [Location], of: &Frames) -> &'a [Location] {
+    all.get(of.begin as usize..(of.begin + of.len) as usize).unwrap_or_default()
+}
+
+fn put(all: &mut Vec<Location>, frames: &[Location]) -> Frames {
+    let begin = u32::try_from(all.len()).unwrap_or(u32::MAX);
+    all.extend_from_slice(frames);
+    Frames { begin, len: frames.len() as u32 }
 }
 
 #[cfg(test)]

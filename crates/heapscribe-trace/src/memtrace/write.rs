@@ -16,6 +16,9 @@ pub enum Order {
     /// independent of each other, and a reader that wants their events in order has to merge them.
     #[default]
     Direct,
+    /// The same, but events of different domains are brought in any order: a domain begins at the time of
+    /// its first event, however far others have come. For who is told of threads one after the other.
+    Apart,
     /// One domain has a packet open; it is written out when an event of another comes, so that the file
     /// is in the order of the calls. memtrace's tools that copy traces do this.
     Multiplexed,
@@ -84,8 +87,8 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Writes an allocation and gives its number. What `alloc` says of its number and common frames is not
-    /// looked at. `time_us` is since 1970.
+    /// Writes an allocation and gives its number. What `alloc` says of its number and of common frames in a
+    /// file is not looked at; the frames that it says were kept are taken for that. `time_us` is since 1970.
     ///
     /// # Errors
     /// Those of the sink; [`io::ErrorKind::Other`] in a forked child.
@@ -152,6 +155,20 @@ impl<W: Write> Writer<W> {
         }
     }
 
+    /// Writes out the open packets of all domains that have events in them: who reads the file now sees
+    /// all that was written.
+    ///
+    /// # Errors
+    /// Those of the sink; [`io::ErrorKind::Other`] in a forked child.
+    pub fn flush_all(&mut self, locations: &Locations) -> io::Result<()> {
+        for at in 0..self.domains.len() {
+            if self.domains[at].has_events() {
+                self.flush_place(at, locations)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Writes out what is open, and gives the sink back.
     ///
     /// # Errors
@@ -159,7 +176,7 @@ impl<W: Write> Writer<W> {
     pub fn finish(mut self, locations: &Locations) -> io::Result<W> {
         match self.options.order {
             Order::Multiplexed => self.flush_place(self.last, locations)?,
-            Order::Direct => {
+            Order::Direct | Order::Apart => {
                 for at in 0..self.domains.len() {
                     self.flush_place(at, locations)?;
                 }
@@ -188,7 +205,7 @@ impl<W: Write> Writer<W> {
     #[inline]
     fn turn_to(&mut self, domain: u16, time_us: i64, locations: &Locations) -> io::Result<(usize, i64)> {
         if self.domains[self.last].domain != domain {
-            self.switch(domain, locations)?;
+            self.switch(domain, time_us, locations)?;
         }
         let end_us = self.domains[self.last].time_end_us;
         if time_us < end_us {
@@ -197,8 +214,9 @@ impl<W: Write> Writer<W> {
         Ok((self.last, time_us.max(end_us)))
     }
 
-    fn switch(&mut self, domain: u16, locations: &Locations) -> io::Result<()> {
+    fn switch(&mut self, domain: u16, time_us: i64, locations: &Locations) -> io::Result<()> {
         let start_us = match self.options.order {
+            Order::Apart => time_us.max(self.start_us),
             Order::Direct => self.domains[0].time_end_us,
             Order::Multiplexed => {
                 self.flush_place(self.last, locations)?;

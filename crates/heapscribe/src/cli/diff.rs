@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use heapscribe_analyze::measure::Measure;
 
-use super::{FlameOf, SymbolArgs, TEMPLATE};
+use super::{SalvageArgs, SymbolArgs, TEMPLATE};
 use crate::exit;
 
 /// Compare two traces: which stacks grew and which shrank, by the names of their functions
@@ -38,7 +38,26 @@ pub(crate) struct DiffArgs {
     pub(crate) top: Option<usize>,
 
     #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
+
+    #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
+}
+
+/// What the width of a frame means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum FlameOf {
+    /// Bytes held when the heap was largest
+    Peak,
+    /// Bytes never given back
+    #[value(alias = "live")]
+    Leaked,
+    /// Bytes asked for over the whole run
+    Allocated,
+    /// Number of allocations
+    Count,
+    /// Number of blocks that were freed before their thread's next allocation
+    Temporary,
 }
 
 impl FlameOf {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::TEMPLATE;
+use super::{SalvageArgs, TEMPLATE};
 use crate::exit;
 
 /// Draw the heap over time
@@ -22,4 +22,7 @@ pub(crate) struct PlotArgs {
     /// Where to write it; its ending says what: .pdf, .svg or .png
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 }

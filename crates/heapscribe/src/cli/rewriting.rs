@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::units::{parse_duration, parse_rate};
-use super::{FlameOf, SymbolArgs, TEMPLATE, TraceFormat};
+use super::{FlameOf, SalvageArgs, SymbolArgs, TEMPLATE, TraceFormat};
 use crate::exit;
 
 /// Write a trace in another format
@@ -31,6 +31,9 @@ pub(crate) struct ConvertArgs {
     /// The process to take, where a format has room for one [default: that with most events]
     #[arg(long)]
     pub(crate) pid: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
@@ -67,6 +70,9 @@ pub(crate) struct SubsampleArgs {
     /// Another number draws other blocks
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 }
 
 /// Write a trace without names: sizes, times and the shape of stacks stay
@@ -83,6 +89,9 @@ pub(crate) struct RedactArgs {
     /// Where to write it
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 }
 
 /// Show the runs of calls that have most of the bytes, wherever they stand in stacks
@@ -109,9 +118,13 @@ pub(crate) struct HotspotsArgs {
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=64))]
     pub(crate) length: usize,
 
-    /// Runs that are kept while counting: more cost memory and make the error smaller
+    /// Runs that are kept while counting, twice as many at times: more cost memory and make the error
+    /// smaller. For `allocated` and `count` nothing else grows with the number of stacks
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     pub(crate) entries: usize,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,

@@ -7,7 +7,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use heapscribe_trace::detect::Format;
-use heapscribe_trace::memtrace::ReadOptions;
 
 use super::partial;
 use crate::cli::{ConvertArgs, TraceFormat};
@@ -22,13 +21,12 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     let from = trace_file::format(&args.trace)?;
     let problems = match (from, args.to) {
         (Format::Memtrace, TraceFormat::Native) => {
-            let mut reader =
-                trace_file::open_memtrace(&args.trace, ReadOptions { stacks: true, salvage: true })?;
+            let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(true))?;
             from_memtrace::convert(&mut reader, create(&args.output)?, Sizes::AsAsked)?.1
         }
         (Format::Native | Format::Unknown, TraceFormat::Memtrace) => {
             let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
-            let trace = trace_file::open(&args.trace)?;
+            let trace = trace_file::open(&args.trace, args.salvage)?;
             to_memtrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
         (Format::Memtrace, TraceFormat::Memtrace) | (_, TraceFormat::Native) => {

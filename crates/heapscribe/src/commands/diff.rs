@@ -26,7 +26,7 @@ const TOP_JSON: usize = 1000;
 /// Runs the command.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let files = [&args.before, &args.after];
-    let traces = [trace_file::open(files[0])?, trace_file::open(files[1])?];
+    let traces = [trace_file::open(files[0], args.salvage)?, trace_file::open(files[1], args.salvage)?];
     let answers = traces.each_ref().map(trace_file::analyze);
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     let names = answers.each_ref().map(|answer| names(answer, args, &resolver));

@@ -20,14 +20,15 @@ pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
     if args.style == DumpStyle::Memtrace {
         return dump_memtrace::run(args);
     }
-    let trace = trace_file::open(&args.trace)?;
+    let trace = trace_file::open(&args.trace, args.salvage)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let problems = if args.json {
+    let mut problems = if args.json {
         print(&*trace, &mut Objects { out: &mut out, rates: Rates::default() })?
     } else {
         print(&*trace, &mut Lines { out: &mut out, rates: Rates::default() })?
     };
     out.flush()?;
+    problems.extend_from_slice(&trace.problems);
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }
 

@@ -5,7 +5,6 @@ use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_trace::memtrace::ReadOptions;
 
 use super::partial;
 use crate::cli::DumpArgs;
@@ -20,10 +19,10 @@ enum Stop {
 
 /// Runs the command.
 pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
-    let options = ReadOptions { stacks: !args.no_stacks, salvage: args.salvage };
+    let options = args.salvage.options(!args.no_stacks);
     let mut reader = trace_file::open_memtrace(&args.trace, options)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    let mut lines = Lines::new(&mut out, args.salvage);
+    let mut lines = Lines::new(&mut out, args.salvage.salvage);
     lines.begin(reader.info())?;
     let stop = reader.for_each(|moment, event| match lines.event(moment, event) {
         Ok(Ok(())) => ControlFlow::Continue(()),

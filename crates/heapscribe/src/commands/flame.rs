@@ -29,7 +29,7 @@ enum Form {
 /// Runs the command.
 pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let form = form(&args.output)?;
-    let trace = trace_file::open(&args.trace)?;
+    let trace = trace_file::open(&args.trace, args.salvage)?;
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     if let Some(snapshot) = snapshot::analyze(&*trace).into_iter().next().filter(|s| s.is_for_itself()) {
         draw(args, form, &live_lines(&snapshot, args.of, &resolver), &live_caption(&snapshot, args.of))?;

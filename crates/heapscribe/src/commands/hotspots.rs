@@ -2,89 +2,65 @@
 //!
 //! A flame graph shows a function that is called from many places as many thin pieces. Here every run of
 //! up to some frames is a key of its own, and the heaviest are found in bounded memory, with the error that
-//! this may cost. A run that is but a part of a longer one with nearly the same weight is not shown.
+//! this may cost, see [`crate::hotspots`]. A run that is but a part of a longer one with nearly the same weight is not shown.
 
-use std::collections::{HashMap, HashSet};
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_analyze::answer::Answer;
-use heapscribe_analyze::heavy::Heavy;
+use heapscribe_trace::detect::Format;
 
 use super::partial;
 use crate::cli::{FlameOf, HotspotsArgs};
 use crate::frames::NamedStacks;
+use crate::hotspots::{Run, Runs, Weigh, count_memtrace, count_native};
 use crate::symbols::Resolver;
 use crate::text::number;
 use crate::trace_file;
-
-/// A run of names, outermost first, by their numbers.
-type Run = Vec<u32>;
 
 /// A run is told by a longer one that has at least this part of its weight.
 const TOLD_BY_LONGER: f64 = 0.95;
 
 /// Runs the command.
 pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
-    let trace = trace_file::open(&args.trace)?;
+    let mut runs = Runs::new(args.entries, args.length);
+    let (problems, is_complete) = match args.of {
+        FlameOf::Allocated => count(args, Weigh::Bytes, &mut runs)?,
+        FlameOf::Count => count(args, Weigh::Blocks, &mut runs)?,
+        FlameOf::Peak | FlameOf::Leaked | FlameOf::Temporary => count_answer(args, &mut runs)?,
+    };
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    print(&mut out, args, &mut runs)?;
+    out.flush()?;
+    Ok(partial::exit_code(&args.trace, &problems, is_complete))
+}
+
+/// Counts allocations as they pass by.
+fn count(args: &HotspotsArgs, weigh: Weigh, runs: &mut Runs) -> Result<(Vec<String>, bool)> {
+    if trace_file::format(&args.trace)? == Format::Memtrace {
+        let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(true))?;
+        return Ok((count_memtrace(&mut reader, weigh, runs), true));
+    }
+    let trace = trace_file::open(&args.trace, args.salvage)?;
+    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    Ok((count_native(&trace, weigh, &resolver, runs)?, trace.is_complete()))
+}
+
+/// Counts what is known only when everything was seen: the analysis has it by stack, and its memory grows
+/// with stacks.
+fn count_answer(args: &HotspotsArgs, runs: &mut Runs) -> Result<(Vec<String>, bool)> {
+    let trace = trace_file::open(&args.trace, args.salvage)?;
     let answer = trace_file::analyze(&trace);
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
-    let mut names = Names::default();
-    let heavy = collect(args, &answer, &resolver, &mut names);
-    let mut out = BufWriter::new(anstream::stdout().lock());
-    print(&mut out, args, &heavy, &names)?;
-    out.flush()?;
-    Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
-}
-
-/// Names of frames, each once.
-#[derive(Default)]
-struct Names {
-    numbers: HashMap<String, u32>,
-    names: Vec<String>,
-}
-
-impl Names {
-    fn number(&mut self, name: String) -> u32 {
-        let next = self.names.len() as u32;
-        *self.numbers.entry(name).or_insert_with_key(|name| {
-            self.names.push(name.clone());
-            next
-        })
+    let stacks: Vec<_> = answer.stacks.iter().map(|s| (s.node, args.of.measure().of(s))).collect();
+    let has_some = || stacks.iter().filter(|(_, weight)| *weight > 0);
+    let named = NamedStacks::look_up(&answer.tree, has_some().map(|(node, _)| *node), &resolver);
+    for (node, weight) in has_some() {
+        let names = named.frames(*node);
+        let stack: Run = names.iter().rev().map(|frame| runs.number(&frame.name())).collect();
+        runs.add(&stack, *weight);
     }
-}
-
-/// What was counted: runs, and the weight of all stacks.
-struct Counted {
-    runs: Heavy<Run>,
-    whole: u64,
-}
-
-fn collect(args: &HotspotsArgs, answer: &Answer, resolver: &Resolver, names: &mut Names) -> Counted {
-    let stacks: Vec<_> = answer
-        .stacks
-        .iter()
-        .map(|s| (s.node, args.of.measure().of(s)))
-        .filter(|(_, weight)| *weight > 0)
-        .collect();
-    let named = NamedStacks::look_up(&answer.tree, stacks.iter().map(|(node, _)| *node), resolver);
-    let mut counted = Counted { runs: Heavy::new(args.entries), whole: 0 };
-    let mut seen = HashSet::new();
-    for (node, weight) in stacks {
-        let frames: Run = named.frames(node).iter().rev().map(|frame| names.number(frame.name())).collect();
-        counted.whole = counted.whole.saturating_add(weight);
-        // A run that a stack has several times, by recursion, has its weight once.
-        seen.clear();
-        for begin in 0..frames.len() {
-            for end in begin + 1..=(begin + args.length).min(frames.len()) {
-                if seen.insert(frames[begin..end].to_vec()) {
-                    counted.runs.add(&frames[begin..end].to_vec(), weight);
-                }
-            }
-        }
-    }
-    counted
+    Ok((answer.problems, trace.is_complete()))
 }
 
 /// The heaviest runs, without those that a longer one tells.
@@ -106,12 +82,12 @@ fn shown(heaviest: &[(Run, u64)], top: usize) -> Vec<&(Run, u64)> {
     shown
 }
 
-fn print(out: &mut dyn Write, args: &HotspotsArgs, counted: &Counted, names: &Names) -> Result<()> {
+fn print(out: &mut dyn Write, args: &HotspotsArgs, runs: &mut Runs) -> Result<()> {
     let amount = |n: u64| match args.of {
         FlameOf::Count | FlameOf::Temporary => number::count(n),
         FlameOf::Peak | FlameOf::Leaked | FlameOf::Allocated => number::bytes(n),
     };
-    let (whole, error) = (counted.whole, counted.runs.error());
+    let (whole, error, heaviest) = (runs.whole(), runs.error(), runs.heaviest());
     writeln!(
         out,
         "{} in all; of runs of up to {} calls each has what is shown or up to {} ({}) more",
@@ -120,8 +96,8 @@ fn print(out: &mut dyn Write, args: &HotspotsArgs, counted: &Counted, names: &Na
         amount(error),
         number::percent(error, whole)
     )?;
-    for (run, weight) in shown(&counted.runs.heaviest(), args.top) {
-        let calls: Vec<_> = run.iter().map(|name| names.names[*name as usize].as_str()).collect();
+    for (run, weight) in shown(&heaviest, args.top) {
+        let calls: Vec<_> = run.iter().map(|name| runs.name(*name)).collect();
         let part = number::percent(*weight, whole);
         writeln!(out, "{:>12} {part:>8}  {}", amount(*weight), calls.join(" > "))?;
     }

@@ -13,7 +13,7 @@ use crate::trace_file;
 /// Runs the command.
 pub(crate) fn run(args: &PlotArgs) -> Result<ExitCode> {
     let form = Form::of(&args.output)?;
-    let trace = trace_file::open(&args.trace)?;
+    let trace = trace_file::open(&args.trace, args.salvage)?;
     let answer = trace_file::analyze(&trace);
     if answer.timeline.steps.is_empty() {
         let what = format!("{} has no event, so there is nothing to draw", args.trace.display());

@@ -10,13 +10,11 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 
 use crate::cli::{self, RecordArgs, TraceFormat};
-use crate::convert::to_memtrace;
-use crate::drain::{self, Alive, Base, Drain, Summary};
+use crate::convert::to_memtrace::sample_rate;
+use crate::drain::{self, Alive, Base, Drain, FilesPlan, Summary};
 use crate::launch::{diagnose, preload, signals::Signals};
 use crate::message;
-use crate::symbols::Resolver;
 use crate::text::recorded;
-use crate::trace_file;
 
 /// Runs the command.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
@@ -30,13 +28,12 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
 fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<ExitCode> {
     base.write_plan(&plan(args))?;
     let output = trace_path(args);
-    let trace = recording_path(args, &output);
-    let mut drain = Drain::new(base.path(), &trace, args.level, Some(args.log_chunks), &session_info(args))?;
+    let mut drain = drain_into(args, base, &output)?;
     let mut signals = Signals::take()?;
     let mut child = match start(args, library, base) {
         Ok(child) => child,
         Err((code, e)) => {
-            let _ = std::fs::remove_file(&trace);
+            let _ = std::fs::remove_file(&output);
             message::error(&e);
             return Ok(ExitCode::from(code));
         }
@@ -61,33 +58,23 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
         ));
         message::hint(&format!("heapscribe collect {} -o REST.hst", base.path().display()));
     }
-    if args.format == TraceFormat::Memtrace {
-        convert(&trace, &output)?;
-    }
     Ok(status.map_or(ExitCode::SUCCESS, exit_code))
 }
 
-/// Where the recording goes first: a format of others is made of it at the end, when the names of all frames
-/// can be looked up at once, without slowing the program down.
-fn recording_path(args: &RecordArgs, output: &Path) -> PathBuf {
+fn drain_into(args: &RecordArgs, base: &Base, output: &Path) -> Result<Drain> {
+    let info = session_info(args);
     match args.format {
-        TraceFormat::Native => output.to_owned(),
+        TraceFormat::Native => Drain::new(base.path(), output, args.level, Some(args.log_chunks), &info),
         TraceFormat::Memtrace => {
-            let mut name = output.as_os_str().to_owned();
-            name.push(".part");
-            PathBuf::from(name)
+            let plan = FilesPlan {
+                output: output.to_owned(),
+                host: info.host,
+                sample_rate: sample_rate(args.sample),
+                debug_dir: PathBuf::from(cli::DEBUG_DIR),
+            };
+            Drain::memtrace(base.path(), plan, args.log_chunks)
         }
     }
-}
-
-/// Makes the trace that was asked for; the recording goes only when that worked.
-fn convert(recording: &Path, output: &Path) -> Result<()> {
-    let trace = trace_file::open(recording)?;
-    let resolver = Resolver { debug_dir: PathBuf::from(cli::DEBUG_DIR) };
-    let problems = to_memtrace::convert(&trace, None, &resolver, super::convert::create(output)?)
-        .with_context(|| format!("the recording stays in {}", recording.display()))?;
-    problems.iter().for_each(|problem| message::warning(problem));
-    std::fs::remove_file(recording).with_context(|| format!("cannot remove {}", recording.display()))
 }
 
 fn plan(args: &RecordArgs) -> Plan {

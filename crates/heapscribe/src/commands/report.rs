@@ -35,7 +35,7 @@ struct WithTally<'a, R> {
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
-    let trace = trace_file::open(&args.trace)?;
+    let trace = trace_file::open(&args.trace, args.salvage)?;
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     let mut out = BufWriter::new(anstream::stdout().lock());
     if snapshot::is_one(&*trace) {

@@ -2,11 +2,12 @@
 //! that it has.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use heapscribe_trace::detect::Format;
-use heapscribe_trace::memtrace::{self, Info, Locations, Order, ReadOptions, WriteOptions};
+use heapscribe_trace::memtrace::{self, CopyError, Info, Locations, Order, Reader, WriteOptions};
 use heapscribe_trace::{Scratch, Source, Trace};
 use heapscribe_wire::defs::Definition;
 
@@ -23,7 +24,7 @@ use crate::trace_file;
 pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
     let time_ns = args.from.unwrap_or(0)..args.to.unwrap_or(u64::MAX);
     let problems = if trace_file::format(&args.trace)? == Format::Memtrace {
-        let mut reader = trace_file::open_memtrace(&args.trace, ReadOptions { stacks: true, salvage: true })?;
+        let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(true))?;
         let info = reader.info().clone();
         let rate = args.rate.unwrap_or(info.sample_rate);
         let part = rate / info.sample_rate;
@@ -40,10 +41,9 @@ pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
             },
             ends: &in_time,
         };
-        memtrace::copy(&mut reader, create(&args.output)?, options(), &mut changes)?;
-        reader.skipped().iter().map(ToString::to_string).collect()
+        copied(&mut reader, create(&args.output)?, &mut changes)?
     } else {
-        let trace = trace_file::open(&args.trace)?;
+        let trace = trace_file::open(&args.trace, args.salvage)?;
         let means = means(&trace)?;
         let finest = means.values().copied().max().unwrap_or(0);
         let thin = Thin::new(args.rate, time_ns, args.seed, means);
@@ -65,9 +65,23 @@ fn check_rate(args: &SubsampleArgs, is_finer: bool) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Copies a memtrace file, up to damage when that is not to be passed over; what is not whole, in words.
 /// Copies are in the order of the original.
-fn options() -> WriteOptions {
-    WriteOptions { order: Order::Multiplexed, ..WriteOptions::default() }
+fn copied<S: Source>(
+    reader: &mut Reader<S>,
+    out: impl Write,
+    changes: &mut memtrace::Changes<'_>,
+) -> Result<Vec<String>> {
+    let options = WriteOptions { order: Order::Multiplexed, ..WriteOptions::default() };
+    let read = match memtrace::copy(reader, out, options, changes) {
+        Ok(mut out) => {
+            out.flush()?;
+            None
+        }
+        Err(CopyError::Read(e)) => Some(e.to_string()),
+        Err(e) => return Err(e.into()),
+    };
+    Ok(reader.skipped().iter().map(ToString::to_string).chain(read).collect())
 }
 
 /// Bytes between two samples, by the number of the rate; of processes that differ the larger.
@@ -89,17 +103,16 @@ pub(crate) fn redact(args: &RedactArgs) -> Result<ExitCode> {
     let redactor = Redactor::new();
     let problems = if trace_file::format(&args.trace)? == Format::Memtrace {
         let locations = redactor.locations(&all_locations(args)?);
-        let mut reader = trace_file::open_memtrace(&args.trace, ReadOptions { stacks: true, salvage: true })?;
+        let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(true))?;
         let mut changes = memtrace::Changes {
             info: redactor.info(reader.info()),
             locations: Some(&locations),
             samples: &mut |_, alloc| alloc.samples,
             ends: &|_| true,
         };
-        memtrace::copy(&mut reader, create(&args.output)?, options(), &mut changes)?;
-        reader.skipped().iter().map(ToString::to_string).collect()
+        copied(&mut reader, create(&args.output)?, &mut changes)?
     } else {
-        let trace = trace_file::open(&args.trace)?;
+        let trace = trace_file::open(&args.trace, args.salvage)?;
         let changes = Changes { thin: None, rename: Some(&|name| redactor.path(name)) };
         rewrite(&trace, create(&args.output)?, &changes)?
     };
@@ -109,8 +122,8 @@ pub(crate) fn redact(args: &RedactArgs) -> Result<ExitCode> {
 /// What all codes of a file mean: they have to be known before the first of them is written under another
 /// name.
 fn all_locations(args: &RedactArgs) -> Result<Locations> {
-    let mut reader = trace_file::open_memtrace(&args.trace, ReadOptions { stacks: false, salvage: true })?;
-    let read = reader.for_each(|_, _| std::ops::ControlFlow::<()>::Continue(()));
-    read.with_context(|| format!("cannot read {}", args.trace.display()))?;
+    let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(false))?;
+    // What comes after damage is not copied either, which is where it is told.
+    let _ = reader.for_each(|_, _| std::ops::ControlFlow::<()>::Continue(()));
     Ok(reader.locations().clone())
 }

@@ -1,8 +1,10 @@
 //! From one format of traces to another. What a format has no room for is lost on the way; each direction
 //! says what that is.
 
+pub(crate) mod drawing;
 pub(crate) mod from_memtrace;
 pub(crate) mod live;
+pub(crate) mod objects;
 pub(crate) mod places;
 pub(crate) mod redact;
 pub(crate) mod rewrite;
@@ -10,3 +12,6 @@ pub(crate) mod stacks;
 pub(crate) mod tally;
 pub(crate) mod thin;
 pub(crate) mod to_memtrace;
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;
 
 use super::places;
-use crate::symbols::{Module, Resolver};
+use crate::symbols::{Module, Names, Step};
 
 /// Codes of other meanings of the same address lie this far apart, beyond all addresses of programs.
 const SECOND_MEANING: i64 = 1 << 48;
@@ -23,6 +23,8 @@ const CUT: i64 = 1 << 60;
 struct Frame {
     module: Option<usize>,
     address: u64,
+    /// Whether the call returns to the byte behind `address`, which is what is shown when there is no name.
+    returns: bool,
 }
 
 /// A mapped module, in the order of being named.
@@ -43,6 +45,8 @@ pub(crate) struct Stacks {
     codes: HashMap<LocationCode, Frame>,
     frames: HashMap<Frame, LocationCode>,
     cuts: BTreeMap<LocationCode, u8>,
+    /// Codes that have no name yet.
+    new: Vec<LocationCode>,
 }
 
 impl Stacks {
@@ -55,7 +59,9 @@ impl Stacks {
             }
             Definition::Cut { reason } => {
                 let code = LocationCode(CUT + i64::from(*reason));
-                self.cuts.insert(code, *reason);
+                if self.cuts.insert(code, *reason).is_none() {
+                    self.new.push(code);
+                }
                 self.nodes.insert(id, (StackId::UNKNOWN, code));
             }
             Definition::Module(m) => {
@@ -66,6 +72,11 @@ impl Stacks {
             Definition::Unmapped => self.mapped.clear(),
             Definition::Thread { .. } | Definition::Rate { .. } => {}
         }
+    }
+
+    /// Gives up a node that was taken: its caller and its code. For who keeps nodes elsewhere.
+    pub(crate) fn forget(&mut self, id: StackId) -> Option<(StackId, LocationCode)> {
+        self.nodes.remove(&id)
     }
 
     fn module(&mut self, module: Module) -> usize {
@@ -81,7 +92,7 @@ impl Stacks {
         let pc = node.pc.0.wrapping_sub(u64::from(!node.exact));
         let found = self.mapped.iter().rev().find(|m| m.start <= pc && pc < m.end);
         let address = pc.wrapping_sub(found.map_or(0, |m| m.bias));
-        let frame = Frame { module: found.map(|m| m.module), address };
+        let frame = Frame { module: found.map(|m| m.module), address, returns: !node.exact };
         if let Some(code) = self.frames.get(&frame) {
             return *code;
         }
@@ -89,6 +100,7 @@ impl Stacks {
         while self.codes.contains_key(&code) {
             code.0 = code.0.wrapping_add(SECOND_MEANING);
         }
+        self.new.push(code);
         self.codes.insert(code, frame);
         self.frames.insert(frame, code);
         code
@@ -106,42 +118,52 @@ impl Stacks {
         into.reverse();
     }
 
-    /// Names all codes.
-    pub(crate) fn locations(&self, resolver: &Resolver) -> Locations {
-        let mut addresses = vec![Vec::new(); self.modules.len()];
-        for frame in self.frames.keys() {
+    /// Names the codes that came since the last time; `look_up` gives names for addresses in modules.
+    pub(crate) fn name_new(
+        &mut self,
+        locations: &mut Locations,
+        look_up: impl FnOnce(&[(Module, Vec<u64>)]) -> Vec<Names>,
+    ) {
+        let new = std::mem::take(&mut self.new);
+        let mut addresses: BTreeMap<usize, Vec<u64>> = BTreeMap::new();
+        for frame in new.iter().filter_map(|code| self.codes.get(code)) {
             if let Some(module) = frame.module {
-                addresses[module].push(frame.address);
+                addresses.entry(module).or_default().push(frame.address);
             }
         }
-        let requests: Vec<_> = self.modules.iter().cloned().zip(addresses).collect();
-        let names = resolver.resolve(&requests);
-        let mut locations = Locations::default();
-        for (frame, code) in &self.frames {
-            let steps = frame.module.map_or(&[][..], |module| names[module].at(frame.address));
-            let place = frame.module.and_then(|module| places::frames(&self.modules[module].path));
-            let list = match (place, steps) {
-                (Some(places), _) => of_places(&places, &mut locations),
-                (None, []) => self.unnamed(frame, &mut locations),
-                (None, steps) => steps
-                    .iter()
-                    .rev()
-                    .map(|step| {
-                        let function = locations.name(step.function.as_deref().unwrap_or("??").as_bytes());
-                        let file = locations.name(step.file.as_deref().unwrap_or_default().as_bytes());
-                        Location::clamped(file, function, i64::from(step.line.unwrap_or(0)), 0, 0)
-                    })
-                    .collect(),
+        let modules: Vec<usize> = addresses.keys().copied().collect();
+        let requests: Vec<_> =
+            addresses.into_iter().map(|(m, addresses)| (self.modules[m].clone(), addresses)).collect();
+        let names: HashMap<usize, Names> = modules.into_iter().zip(look_up(&requests)).collect();
+        for code in new {
+            let list = match self.codes.get(&code) {
+                Some(frame) => self.named(frame, &names, locations),
+                None => cut(self.cuts.get(&code).copied(), locations),
             };
-            locations.set(*code, &list);
+            locations.set(code, &list);
         }
-        for (code, reason) in &self.cuts {
-            let reason = Drop::from_number(*reason).map_or("unknown", |drop| drop.name());
-            let function = locations.name(format!("[stack cut: {reason}]").as_bytes());
-            let file = locations.name(b"");
-            locations.set(*code, &[Location::clamped(file, function, 0, 0, 0)]);
+    }
+
+    fn named(
+        &self,
+        frame: &Frame,
+        names: &HashMap<usize, Names>,
+        locations: &mut Locations,
+    ) -> Vec<Location> {
+        let Some(module) = frame.module else { return Vec::new() };
+        if let Some(places) = places::frames(&self.modules[module].path) {
+            return of_places(&places, locations);
         }
-        locations
+        let steps = names.get(&module).map_or(&[][..], |names| names.at(frame.address));
+        if steps.is_empty() {
+            return self.unnamed(frame, locations);
+        }
+        let location = |step: &Step| {
+            let function = locations.name(step.function.as_deref().unwrap_or("??").as_bytes());
+            let file = locations.name(step.file.as_deref().unwrap_or_default().as_bytes());
+            Location::clamped(file, function, i64::from(step.line.unwrap_or(0)), 0, 0)
+        };
+        steps.iter().rev().map(location).collect()
     }
 
     /// A frame without a name: its place in the module's file, or nothing when it lies in none.
@@ -149,9 +171,17 @@ impl Stacks {
         let Some(module) = frame.module else { return Vec::new() };
         let path = &self.modules[module].path;
         let short = path.rsplit('/').next().unwrap_or_default();
-        let function = locations.name(format!("{short}+{:#x}", frame.address).as_bytes());
+        let function = locations
+            .name(format!("{short}+{:#x}", frame.address.wrapping_add(u64::from(frame.returns))).as_bytes());
         vec![Location::clamped(locations.name(path.as_bytes()), function, 0, 0, 0)]
     }
+}
+
+/// What stands for the frames of a stack that could not be followed.
+fn cut(reason: Option<u8>, locations: &mut Locations) -> Vec<Location> {
+    let reason = reason.and_then(Drop::from_number).map_or("unknown", |drop| drop.name());
+    let function = locations.name(format!("[stack cut: {reason}]").as_bytes());
+    vec![Location::clamped(locations.name(b""), function, 0, 0, 0)]
 }
 
 fn of_places(places: &[places::Place], locations: &mut Locations) -> Vec<Location> {

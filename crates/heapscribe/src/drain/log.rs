@@ -47,6 +47,14 @@ impl Log {
         Header::parse(&bytes)
     }
 
+    /// Whether a chunk is still the one that was looked at: bytes that were copied before were its own.
+    pub(super) fn is_still(&self, index: usize, read: &Header) -> bool {
+        fence(Ordering::SeqCst);
+        let now = self.header(index);
+        (now.thread, now.sequence, now.state) == (read.thread, read.sequence, read.state)
+            && now.committed >= read.committed
+    }
+
     /// Copies what a chunk holds; how many bytes there were.
     pub(super) fn payload(&self, index: usize, into: &mut [u8]) -> usize {
         read_up_to(&self.file, into, payload_offset(index) as u64)

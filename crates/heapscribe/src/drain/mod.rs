@@ -9,6 +9,7 @@ mod base;
 mod liveness;
 mod log;
 mod memory;
+mod memtrace;
 mod output;
 mod pace;
 mod session;
@@ -26,6 +27,7 @@ pub(crate) use base::{
 };
 pub(crate) use liveness::{Alive, own_namespace};
 pub(crate) use memory::Memory;
+pub(crate) use memtrace::{FilesPlan, Written};
 use output::Output;
 use session::Session;
 pub(crate) use session::{open_file, process_end, process_info, read_up_to};
@@ -50,17 +52,22 @@ impl Drain {
         log_chunks: Option<u32>,
         info: &SessionInfo,
     ) -> Result<Drain> {
-        Ok(Drain {
-            base: base.to_owned(),
-            output: Output::create(trace, level, log_chunks, info)?,
-            sessions: BTreeMap::new(),
-            memory: memory::Schedule::new(),
-        })
+        Ok(Drain::into(base, Output::create(trace, level, log_chunks, info)?))
+    }
+
+    /// The same into files of memtrace.
+    pub(crate) fn memtrace(base: &Path, plan: FilesPlan, log_chunks: u32) -> Result<Drain> {
+        Ok(Drain::into(base, Output::memtrace(plan, Some(log_chunks))?))
+    }
+
+    fn into(base: &Path, output: Output) -> Drain {
+        let (base, memory) = (base.to_owned(), memory::Schedule::new());
+        Drain { base, output, sessions: BTreeMap::new(), memory }
     }
 
     /// Looks whether this process has calls; the summary says so.
     pub(crate) fn watch(&mut self, pid: u32) {
-        self.output.summary.watched_pid = pid;
+        self.output.watch(pid);
     }
 
     /// Looks at every session once.
@@ -68,8 +75,12 @@ impl Drain {
         let mut busy = self.find_new();
         let processes = self.sessions.len();
         let sample = self.memory.is_due(processes);
+        let look_into_open = self.output.wants_open();
         for session in self.sessions.values_mut() {
             busy |= session.drain(&mut self.output);
+            if look_into_open {
+                session.look_into_open(&mut self.output);
+            }
             if sample {
                 session.sample_memory(processes, &mut self.output);
             }
@@ -137,11 +148,8 @@ impl Drain {
             let how = if self.sessions[&key].is_alive() { HowEnded::Abandoned } else { HowEnded::Exited };
             self.end(key, how);
         }
-        let Output { mut sink, mut summary, pace, .. } = self.output;
-        summary.drainer = pace.told();
-        let ended_mono_ns = base::monotonic_ns();
-        let failure = sink.finish(&SessionEnd { ended_mono_ns, exit, drainer: summary.drainer });
-        summary.trace_bytes = sink.bytes();
-        (summary, failure)
+        let drainer = self.output.pace.told();
+        self.output.summary.drainer = drainer;
+        self.output.finish(&SessionEnd { ended_mono_ns: base::monotonic_ns(), exit, drainer })
     }
 }

@@ -121,7 +121,7 @@ impl Session {
         }
         let info = read_head(&self.head, process_info).unwrap_or_default();
         output.summary.began(info.created_mono_ns);
-        let process = output.sink.write(|writer, out| writer.process(&info, out));
+        let process = output.process(&info);
         self.process = Some(process);
         process
     }
@@ -135,14 +135,14 @@ impl Session {
             return false;
         }
         let level = output.pace.level_for(&sealed);
-        output.sink.set_level(level);
+        output.set_level(level);
         // Looked for after the chunks were seen sealed: all that their events need is committed.
         self.take_definitions(process, output);
         for (index, header) in &sealed {
             self.take_chunk(process, *index, header, output);
         }
         // Into the file before the chunks are handed back: should we be killed, they are there or here.
-        output.sink.flush();
+        output.flush();
         for (index, header) in &sealed {
             self.log.free(*index, header);
         }
@@ -175,8 +175,7 @@ impl Session {
             let mut bytes = vec![0; ((committed - self.defs_taken) as usize).min(DEFINITIONS_BYTES)];
             let n = read_up_to(&self.defs, &mut bytes, self.defs_taken);
             let position = self.position;
-            let taken =
-                output.sink.write(|writer, out| writer.definitions(process, position, &bytes[..n], out));
+            let taken = output.definitions(process, position, &bytes[..n]);
             self.position = taken.position;
             self.defs_taken += taken.bytes as u64;
             if taken.bytes == 0 {
@@ -197,17 +196,25 @@ impl Session {
         output.chunk = payload;
     }
 
+    /// Hands on what open chunks hold so far, and leaves them where they are.
+    pub(super) fn look_into_open(&mut self, output: &mut Output) {
+        let process = self.process(output);
+        let open = self.log.chunks(self.in_use(), |h| h.state == State::Open as u32 && h.committed > 0);
+        self.take_definitions(process, output);
+        let mut payload = std::mem::take(&mut output.chunk);
+        for (index, header) in &open {
+            let Some(len) = header.payload_bytes() else { continue };
+            let n = self.log.payload(*index, &mut payload[..len]);
+            if self.log.is_still(*index, header) {
+                output.open_events(process, &chunk_info(header), &payload[..n]);
+            }
+        }
+        output.chunk = payload;
+    }
+
     fn write_chunk(&mut self, process: ProcessIndex, header: &Header, payload: &[u8], output: &mut Output) {
-        let info = ChunkInfo {
-            thread: header.thread,
-            sequence: header.sequence,
-            begin_ticks: header.begin_ticks,
-            begin_mono_ns: header.begin_mono_ns,
-            end_ticks: header.end_ticks,
-            end_mono_ns: header.end_mono_ns,
-            last_alloc_ticks: header.last_alloc_ticks,
-        };
-        let sums = output.sink.write(|writer, out| writer.events(process, &info, payload, out));
+        let info = chunk_info(header);
+        let sums = output.events(process, &info, payload);
         self.level.add(&info, &sums);
         self.has_calls |= sums.calls.iter().any(|&n| n > 0);
         output.summary.add(&sums);
@@ -250,7 +257,7 @@ impl Session {
             && let Some(process) = self.process
         {
             let samples = std::mem::take(&mut self.samples);
-            output.sink.write(|writer, out| writer.memory(process, &samples, out));
+            output.memory(process, &samples);
         }
     }
 
@@ -277,13 +284,25 @@ impl Session {
             self.take_chunk(process, *index, header, output);
         }
         let samples = std::mem::take(&mut self.samples);
-        output.sink.write(|writer, out| writer.memory(process, &samples, out));
+        output.memory(process, &samples);
         let mut end = read_head(&self.head, process_end).unwrap_or_default();
         end.ended_mono_ns = monotonic_ns();
         end.how = how;
         end.lost_note = self.notes.join("; ");
-        output.sink.write(|writer, out| writer.process_end(process, &end, out));
+        output.process_end(process, &end);
         output.summary.process(self.pid, self.level.peak(), &end.drops, self.has_calls);
+    }
+}
+
+fn chunk_info(header: &Header) -> ChunkInfo {
+    ChunkInfo {
+        thread: header.thread,
+        sequence: header.sequence,
+        begin_ticks: header.begin_ticks,
+        begin_mono_ns: header.begin_mono_ns,
+        end_ticks: header.end_ticks,
+        end_mono_ns: header.end_mono_ns,
+        last_alloc_ticks: header.last_alloc_ticks,
     }
 }
 

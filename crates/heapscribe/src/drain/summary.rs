@@ -4,6 +4,8 @@ use heapscribe_trace::model::ChunkInfo;
 use heapscribe_trace::{ChunkSums, Drainer};
 use heapscribe_wire::head::{DROP_COUNTERS, Drop};
 
+use super::memtrace::Written;
+
 /// What was recorded, in sums over all processes.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
@@ -31,6 +33,8 @@ pub(crate) struct Summary {
     pub(crate) damaged_bytes: u64,
     /// Bytes of the trace.
     pub(crate) trace_bytes: u64,
+    /// Files of memtrace, when the trace is made of these, the one that was asked for first.
+    pub(crate) written: Vec<Written>,
     /// How the drainer kept up.
     pub(crate) drainer: Drainer,
 }

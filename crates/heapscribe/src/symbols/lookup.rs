@@ -12,27 +12,35 @@ use super::elf::{self, ElfFile};
 use super::progress::Progress;
 use super::{Names, Step, Trouble};
 
-/// Names for the addresses of one file.
-pub(super) fn names(
-    file: &ElfFile,
-    debug: Option<&DebugFile>,
-    addresses: &[u64],
-    progress: &Progress,
-) -> Names {
-    let loader = debug.and_then(|d| Loader::new_with_sup(&d.path, d.shared.as_ref()).ok());
-    let mut table = SymbolTable::default();
-    table.read(&file.path);
-    if let Some(separate) = debug.filter(|d| d.path != file.path) {
-        table.read(&separate.path);
+/// A file that is open for looking up: its debug information and its symbol table.
+pub(super) struct Opened {
+    loader: Option<Loader>,
+    table: SymbolTable,
+}
+
+impl Opened {
+    /// Opens a file and the one that has its debug information.
+    pub(super) fn open(file: &ElfFile, debug: Option<&DebugFile>) -> Opened {
+        let loader = debug.and_then(|d| Loader::new_with_sup(&d.path, d.shared.as_ref()).ok());
+        let mut table = SymbolTable::default();
+        table.read(&file.path);
+        if let Some(separate) = debug.filter(|d| d.path != file.path) {
+            table.read(&separate.path);
+        }
+        table.sort();
+        Opened { loader, table }
     }
-    table.sort();
-    let steps: HashMap<_, _> = addresses
-        .iter()
-        .inspect(|_| progress.advance())
-        .map(|&address| (address, steps_at(address, loader.as_ref(), &table)))
-        .filter(|(_, steps)| !steps.is_empty())
-        .collect();
-    Names { steps, trouble: loader.is_none().then_some(Trouble::NoDebugInfo) }
+
+    /// Names for addresses in it.
+    pub(super) fn names(&self, addresses: &[u64], progress: &Progress) -> Names {
+        let steps: HashMap<_, _> = addresses
+            .iter()
+            .inspect(|_| progress.advance())
+            .map(|&address| (address, steps_at(address, self.loader.as_ref(), &self.table)))
+            .filter(|(_, steps)| !steps.is_empty())
+            .collect();
+        Names { steps, trouble: self.loader.is_none().then_some(Trouble::NoDebugInfo) }
+    }
 }
 
 fn steps_at(address: u64, loader: Option<&Loader>, table: &SymbolTable) -> Vec<Step> {

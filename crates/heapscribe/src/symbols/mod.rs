@@ -21,6 +21,7 @@ use std::path::PathBuf;
 
 use rayon::prelude::*;
 
+use self::lookup::Opened;
 use self::progress::Progress;
 pub(crate) use self::progress::draw_no_progress;
 use crate::convert::places;
@@ -116,29 +117,72 @@ impl Resolver {
     }
 
     fn resolve_module(&self, module: &Module, addresses: &[u64], progress: &Progress) -> Names {
+        self.find(module).names(addresses, progress)
+    }
+
+    /// Where a module's names are to be had from.
+    fn find(&self, module: &Module) -> Found {
         if let Some(steps) = places::steps(&module.path) {
-            let steps = addresses.iter().map(|address| (*address, steps.clone())).collect();
-            return Names { steps, trouble: None };
+            return Found::Place(steps);
         }
-        match elf::open(module) {
-            Ok(file) => {
-                let debug = debug_file::find(&file, &self.debug_dir);
-                lookup::names(&file, debug.as_ref(), addresses, progress)
-            }
+        let file = match elf::open(module) {
+            Ok(file) => Ok(file),
             // The file is gone or another one, but its debug file may still be there, and has its id.
             Err(trouble @ (Trouble::Gone | Trouble::Changed)) => {
-                match debug_file::by_build_id(&module.build_id, &self.debug_dir) {
-                    Some(file) => lookup::names(
-                        &file,
-                        debug_file::find(&file, &self.debug_dir).as_ref(),
-                        addresses,
-                        progress,
-                    ),
-                    None => Names::none(trouble),
-                }
+                debug_file::by_build_id(&module.build_id, &self.debug_dir).ok_or(trouble)
             }
-            Err(trouble) => Names::none(trouble),
+            Err(trouble) => Err(trouble),
+        };
+        match file {
+            Ok(file) => {
+                let debug = debug_file::find(&file, &self.debug_dir);
+                Found::File(Box::new(Opened::open(&file, debug.as_ref())))
+            }
+            Err(trouble) => Found::Nothing(trouble),
         }
+    }
+}
+
+/// What there is to look up a module's addresses in.
+enum Found {
+    Place(Vec<Step>),
+    File(Box<Opened>),
+    Nothing(Trouble),
+}
+
+impl Found {
+    fn names(&self, addresses: &[u64], progress: &Progress) -> Names {
+        match self {
+            Found::Place(steps) => {
+                let steps = addresses.iter().map(|address| (*address, steps.clone())).collect();
+                Names { steps, trouble: None }
+            }
+            Found::File(opened) => opened.names(addresses, progress),
+            Found::Nothing(trouble) => Names::none(trouble.clone()),
+        }
+    }
+}
+
+/// Looks up addresses a few at a time, as they become known: a module stays open after the first of them.
+pub(crate) struct Kept {
+    resolver: Resolver,
+    found: HashMap<Module, Found>,
+}
+
+impl Kept {
+    /// Nothing is open yet.
+    pub(crate) fn new(resolver: Resolver) -> Kept {
+        Kept { resolver, found: HashMap::new() }
+    }
+
+    /// One answer per request, in the same order.
+    pub(crate) fn resolve(&mut self, requests: &[(Module, Vec<u64>)]) -> Vec<Names> {
+        let Kept { resolver, found } = self;
+        let names = requests.iter().map(|(module, addresses)| {
+            let found = found.entry(module.clone()).or_insert_with(|| resolver.find(module));
+            found.names(addresses, &Progress::hidden())
+        });
+        names.collect()
     }
 }
 

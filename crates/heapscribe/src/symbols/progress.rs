@@ -31,6 +31,11 @@ impl Progress {
         Progress { bar, started: Instant::now(), on_terminal }
     }
 
+    /// Never shown: of work that goes on beside other work.
+    pub(super) fn hidden() -> Progress {
+        Progress { bar: ProgressBar::hidden(), started: Instant::now(), on_terminal: false }
+    }
+
     /// What is being worked on.
     pub(super) fn show(&self, module: &str) {
         self.bar.set_message(module.rsplit('/').next().unwrap_or(module).to_owned());

@@ -1,11 +1,12 @@
 //! What `record` says at the end: a few lines, and the next command.
 
+use std::cmp::Reverse;
 use std::path::Path;
 
 use heapscribe_trace::Drainer;
 use heapscribe_wire::head::Drop;
 
-use crate::drain::Summary;
+use crate::drain::{Summary, Written};
 use crate::text::number;
 
 /// The summary's lines. Of a recording that did not begin with every block the sums are of what was
@@ -24,8 +25,28 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
         number::bytes(s.trace_bytes),
         if is_cut { ", cut" } else { "" }
     ));
+    lines.extend(further(&s.written));
     lines.push(format!("next: heapscribe report {}", trace.display()));
     lines.join("\n")
+}
+
+/// Files of further processes that are told of.
+const FILES_SHOWN: usize = 5;
+
+/// Files of memtrace beside the first, those with most objects, and what is not whole in any.
+fn further(written: &[Written]) -> Vec<String> {
+    let mut others: Vec<&Written> = written.iter().skip(1).collect();
+    others.sort_by_key(|file| Reverse(file.objects));
+    let told = others.iter().take(FILES_SHOWN).map(|file| {
+        let objects = number::counted(file.objects, "object");
+        format!("also: {}, {objects} of process {}", file.path.display(), file.pid)
+    });
+    let more = others.len().saturating_sub(FILES_SHOWN);
+    let more = (more > 0).then(|| format!("also: {} more", number::counted(more as u64, "file")));
+    let problems = written
+        .iter()
+        .flat_map(|file| file.problems.iter().map(|problem| format!("{}: {problem}", file.path.display())));
+    told.chain(more).chain(problems.take(FILES_SHOWN)).collect()
 }
 
 /// What happened.

@@ -5,6 +5,7 @@ mod diff;
 mod dump;
 mod flame;
 mod help;
+mod hotspots;
 mod memtrace;
 mod names;
 mod plot;

@@ -188,3 +188,39 @@ fn hotspots_say_how_far_they_may_be_wrong() {
     let rough = work.run("hotspots n413_long_1e-2.ctf --top 3 --length 2 --entries 2");
     assert!(!rough.contains("up to 0 bytes"), "{rough}");
 }
+
+#[test]
+fn damage_is_passed_over_on_request_by_every_command() {
+    let work = Work::new();
+    let whole = std::fs::read(fixture("n413_fork_1e-1.ctf")).unwrap();
+    let magic = [0xc1, 0x1f, 0xfc, 0xc1];
+    let last = (0..whole.len() - 4).rfind(|at| whole[*at..].starts_with(&magic)).unwrap();
+    // The last packet once more, of a version that there is none of.
+    let mut bytes = whole.clone();
+    bytes.extend_from_slice(&whole[last..]);
+    bytes[whole.len() + 28] = 9;
+    std::fs::write(work.dir.path().join("bad.ctf"), &bytes).unwrap();
+    for command in [
+        "report bad.ctf",
+        "flame bad.ctf -o x.folded --of allocated",
+        "dump bad.ctf",
+        "dump bad.ctf --style memtrace",
+        "convert bad.ctf --to native -o x.hst",
+        "hotspots bad.ctf",
+        "subsample bad.ctf -o x.ctf",
+        "redact bad.ctf -o x.ctf",
+        "diff bad.ctf bad.ctf --by count",
+    ] {
+        let told = |words: &str| {
+            let mut program = Command::cargo_bin("heapscribe").unwrap();
+            let output = program.current_dir(work.dir.path()).args(words.split(' ')).output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            (output.status.code(), said)
+        };
+        let (strict, salvaged) = (told(command), told(&format!("{command} --salvage")));
+        assert!(strict.1.contains(&format!("at byte {}", whole.len())), "{command}: {strict:?}");
+        assert!(salvaged.1.contains("; skipping: bytes "), "{command}: {salvaged:?}");
+        assert!(!strict.1.contains("skipping"), "{command}: {strict:?}");
+        assert_eq!((strict.0, salvaged.0), (Some(3), Some(3)), "{command}");
+    }
+}

@@ -82,15 +82,17 @@ impl StackReader {
         Ok(())
     }
 
-    /// Reads the code words of a stack that has this many outermost frames in common with the last one.
+    /// Reads the code words of a stack that has this many outermost frames in common with the last one. The
+    /// stack, and how many of its outermost frames are those that were handed over the last time.
     #[inline(always)]
     pub(crate) fn read(
         &mut self,
         at: &mut Cursor<'_>,
         common: i64,
         words: u32,
-    ) -> Result<&[LocationCode], Fault> {
+    ) -> Result<(&[LocationCode], usize), Fault> {
         let common = usize::try_from(common).unwrap_or(usize::MAX);
+        let kept = common.min(self.stack.len);
         let StackReader { codes, next, stack, scratch, .. } = self;
         if self.missed {
             if self.lost_stack && common <= FRAMES_MAX {
@@ -109,7 +111,7 @@ impl StackReader {
             self.hidden += 1;
             append::<false>(codes, next, scratch.cut(0), at, words)?;
         }
-        Ok(&self.stack.frames[..self.stack.len])
+        Ok((&self.stack.frames[..self.stack.len], kept))
     }
 }
 

@@ -162,8 +162,15 @@ fn a_clock_that_steps_back_stands_still() {
     };
     let locations = Locations::default();
     let mut writer = Writer::create(Vec::new(), &info, WriteOptions::default()).unwrap();
-    let alloc =
-        Alloc { id: ObjectId(0), length_words: 1, samples: 1, heap: Heap::Minor, common: 0, stack: &[] };
+    let alloc = Alloc {
+        id: ObjectId(0),
+        length_words: 1,
+        samples: 1,
+        heap: Heap::Minor,
+        common: 0,
+        kept: 0,
+        stack: &[],
+    };
     for time_us in [900, 2000, 1500, -7, 2001] {
         writer.alloc(0, time_us, &alloc, &locations).unwrap();
     }

@@ -1,0 +1,20 @@
+//! How damaged files of memtrace are read, the same on every command that reads them.
+
+use clap::Args;
+use heapscribe_trace::memtrace::ReadOptions;
+
+/// What to do at damage.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct SalvageArgs {
+    /// Pass over what is damaged in a memtrace file and go on with what can be trusted; ours are always
+    /// read so
+    #[arg(long)]
+    pub(crate) salvage: bool,
+}
+
+impl SalvageArgs {
+    /// How to read.
+    pub(crate) fn options(self, stacks: bool) -> ReadOptions {
+        ReadOptions { stacks, salvage: self.salvage }
+    }
+}
