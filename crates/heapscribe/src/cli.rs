@@ -186,7 +186,8 @@ pub(crate) struct DumpArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// How lines look; `memtrace` prints a memtrace file as memtrace's own tools do
+    /// How lines look: `memtrace` prints a memtrace file as memtrace's own tools do, `go-heap` and
+    /// `go-stacks` a part of a Go trace as Go's own reader has it
     #[arg(long, value_enum, default_value_t = DumpStyle::Native, conflicts_with = "json")]
     pub(crate) style: DumpStyle,
 
@@ -206,6 +207,10 @@ pub(crate) enum DumpStyle {
     Native,
     /// As memtrace's own tools print it
     Memtrace,
+    /// What a Go trace tells of the heap, a line for each change
+    GoHeap,
+    /// The stacks of a Go trace
+    GoStacks,
 }
 
 /// Draw a flame graph

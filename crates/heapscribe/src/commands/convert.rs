@@ -31,6 +31,10 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             let trace = trace_file::open(&args.trace)?;
             to_memtrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
+        (Format::Go, _) => {
+            trace_file::open(&args.trace)?;
+            Vec::new()
+        }
         (Format::Memtrace, TraceFormat::Memtrace) | (_, TraceFormat::Native) => {
             return Err(same_format(args).into());
         }

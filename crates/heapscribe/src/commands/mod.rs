@@ -5,6 +5,7 @@ pub(crate) mod convert;
 pub(crate) mod ctl;
 pub(crate) mod diff;
 pub(crate) mod dump;
+mod dump_go;
 mod dump_memtrace;
 pub(crate) mod flame;
 pub(crate) mod hotspots;
