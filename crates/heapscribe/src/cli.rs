@@ -12,7 +12,7 @@ mod rewriting;
 mod units;
 
 pub(crate) use self::diff::DiffArgs;
-pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
+pub(crate) use self::rewriting::{ConvertArgs, ConvertTo, HotspotsArgs, RedactArgs, SubsampleArgs};
 use self::units::parse_bytes;
 
 /// Prints help with the examples first: most people look for a line to copy.

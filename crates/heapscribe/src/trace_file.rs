@@ -132,7 +132,8 @@ fn source(path: &Path) -> Result<FileSource> {
     Ok(FileSource { file, len: meta.len() })
 }
 
-fn go_has_no_blocks(path: &Path) -> Problem {
+/// A Go trace where blocks are wanted.
+pub(crate) fn go_has_no_blocks(path: &Path) -> Problem {
     let shown = path.display();
     Problem::new(
         format!("{shown} is a trace of Go's, which has no blocks with stacks"),

@@ -10,9 +10,9 @@ use heapscribe_trace::detect::Format;
 use heapscribe_trace::memtrace::ReadOptions;
 
 use super::partial;
-use crate::cli::{ConvertArgs, TraceFormat};
+use crate::cli::{ConvertArgs, ConvertTo};
 use crate::convert::from_memtrace::{self, Sizes};
-use crate::convert::to_memtrace;
+use crate::convert::{to_gotrace, to_memtrace};
 use crate::message::Problem;
 use crate::symbols::Resolver;
 use crate::trace_file;
@@ -21,21 +21,23 @@ use crate::trace_file;
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     let from = trace_file::format(&args.trace)?;
     let problems = match (from, args.to) {
-        (Format::Memtrace, TraceFormat::Native) => {
+        (Format::Memtrace, ConvertTo::Native) => {
             let mut reader =
                 trace_file::open_memtrace(&args.trace, ReadOptions { stacks: true, salvage: true })?;
             from_memtrace::convert(&mut reader, create(&args.output)?, Sizes::AsAsked)?.1
         }
-        (Format::Native | Format::Unknown, TraceFormat::Memtrace) => {
+        (Format::Native | Format::Unknown, ConvertTo::Memtrace) => {
             let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
             let trace = trace_file::open(&args.trace)?;
             to_memtrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
-        (Format::Go, _) => {
-            trace_file::open(&args.trace)?;
-            Vec::new()
+        (Format::Native | Format::Unknown | Format::Memtrace, ConvertTo::Gotrace) => {
+            let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+            let trace = trace_file::open(&args.trace)?;
+            to_gotrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
-        (Format::Memtrace, TraceFormat::Memtrace) | (_, TraceFormat::Native) => {
+        (Format::Go, _) => return Err(trace_file::go_has_no_blocks(&args.trace).into()),
+        (Format::Memtrace, ConvertTo::Memtrace) | (_, ConvertTo::Native) => {
             return Err(same_format(args).into());
         }
     };

@@ -7,9 +7,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::answer::{Answer, NodeId};
+use heapscribe_trace::detect::Format;
 use inferno::flamegraph;
 
-use super::partial;
+use super::{flame_go, partial};
 use crate::cli::{FlameArgs, FlameOf};
 use crate::frames::{NamedStacks, lossy};
 use crate::message::Problem;
@@ -19,7 +20,7 @@ use crate::trace_file;
 
 /// What the file's ending asks for.
 #[derive(Clone, Copy)]
-enum Form {
+pub(super) enum Form {
     Svg,
     Html,
     Folded,
@@ -28,20 +29,45 @@ enum Form {
 /// Runs the command.
 pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let form = form(&args.output)?;
+    if trace_file::format(&args.trace)? == Format::Go {
+        return flame_go::run(args, form);
+    }
     let trace = trace_file::open(&args.trace)?;
     let answer = trace_file::analyze(&trace);
     let lines = folded(&answer, args.of, &Resolver { debug_dir: args.symbols.debug_dir.clone() });
     if lines.is_empty() {
         return Err(nothing_to_draw(args).into());
     }
-    let picture = match form {
-        Form::Folded => lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect(),
-        Form::Svg => svg(&answer, args.of, &lines)?,
-        Form::Html => html(&answer, args.of, &svg(&answer, args.of, &lines)?)?,
-    };
-    let written = std::fs::write(&args.output, picture);
-    written.with_context(|| format!("cannot write {}", args.output.display()))?;
+    let title = title(&answer, args.of);
+    draw(
+        args,
+        form,
+        &Picture { title: &title, subtitle: &command(&answer), unit: unit(args.of), lines: &lines },
+    )?;
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
+}
+
+/// What is drawn.
+pub(super) struct Picture<'a> {
+    pub(super) title: &'a str,
+    pub(super) subtitle: &'a str,
+    /// What a frame's width counts.
+    pub(super) unit: &'static str,
+    /// `outer;inner 42`
+    pub(super) lines: &'a [String],
+}
+
+/// Writes it in the form that was asked for.
+pub(super) fn draw(args: &FlameArgs, form: Form, picture: &Picture<'_>) -> Result<()> {
+    let bytes = match form {
+        Form::Folded => {
+            picture.lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect()
+        }
+        Form::Svg => svg(picture)?,
+        Form::Html => html(picture, &svg(picture)?)?,
+    };
+    let written = std::fs::write(&args.output, bytes);
+    written.with_context(|| format!("cannot write {}", args.output.display()))
 }
 
 fn form(path: &Path) -> Result<Form, Problem> {
@@ -56,7 +82,7 @@ fn form(path: &Path) -> Result<Form, Problem> {
     }
 }
 
-fn nothing_to_draw(args: &FlameArgs) -> Problem {
+pub(super) fn nothing_to_draw(args: &FlameArgs) -> Problem {
     let what = match args.of {
         FlameOf::Peak | FlameOf::Allocated | FlameOf::Count => "no allocation",
         FlameOf::Leaked => "no leaked block",
@@ -79,7 +105,7 @@ fn title(answer: &Answer, of: FlameOf) -> String {
     tables::estimated(answer, title)
 }
 
-const fn unit(of: FlameOf) -> &'static str {
+pub(super) const fn unit(of: FlameOf) -> &'static str {
     match of {
         FlameOf::Peak | FlameOf::Leaked | FlameOf::Allocated => "bytes",
         FlameOf::Count => "allocations",
@@ -109,19 +135,19 @@ fn path(node: NodeId, names: &NamedStacks<'_>) -> String {
     frames.iter().rev().map(name).collect::<Vec<_>>().join(";")
 }
 
-fn svg(answer: &Answer, of: FlameOf, lines: &[String]) -> Result<Vec<u8>> {
+fn svg(picture: &Picture<'_>) -> Result<Vec<u8>> {
     let mut options = flamegraph::Options::default();
-    options.title = title(answer, of);
-    options.subtitle = Some(command(answer));
-    options.count_name = unit(of).to_owned();
+    options.title = picture.title.to_owned();
+    options.subtitle = Some(picture.subtitle.to_owned());
+    options.count_name = picture.unit.to_owned();
     options.name_type = "Function:".to_owned();
     options.colors = flamegraph::color::Palette::Basic(flamegraph::color::BasicPalette::Mem);
     options.deterministic = true;
     options.hash = true;
-    let mut picture = Vec::new();
-    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut picture)
+    let mut drawn = Vec::new();
+    flamegraph::from_lines(&mut options, picture.lines.iter().map(String::as_str), &mut drawn)
         .context("cannot draw the flame graph")?;
-    Ok(picture)
+    Ok(drawn)
 }
 
 fn command(answer: &Answer) -> String {
@@ -129,9 +155,9 @@ fn command(answer: &Answer) -> String {
 }
 
 /// The picture within a page: nothing is fetched from anywhere.
-fn html(answer: &Answer, of: FlameOf, svg: &[u8]) -> Result<Vec<u8>> {
+fn html(picture: &Picture<'_>, svg: &[u8]) -> Result<Vec<u8>> {
     let start = svg.windows(4).position(|w| w == b"<svg").context("cannot draw the flame graph")?;
-    let title = escape(&format!("{} - {}", title(answer, of), command(answer)));
+    let title = escape(&format!("{} - {}", picture.title, picture.subtitle));
     let mut page = Vec::with_capacity(svg.len() + 512);
     write!(
         page,

@@ -2,6 +2,7 @@
 //! says what that is.
 
 pub(crate) mod from_memtrace;
+pub(crate) mod in_order;
 pub(crate) mod live;
 pub(crate) mod places;
 pub(crate) mod redact;
@@ -9,4 +10,5 @@ pub(crate) mod rewrite;
 pub(crate) mod stacks;
 pub(crate) mod tally;
 pub(crate) mod thin;
+pub(crate) mod to_gotrace;
 pub(crate) mod to_memtrace;

@@ -1,25 +1,23 @@
 //! From ours to memtrace. Threads become domains, blocks become objects outside OCaml's heaps; a free finds
-//! its object by the block's birth. Events are brought into the order of time, a chunk of each thread at a
-//! time.
+//! its object by the block's birth.
 //!
 //! *Lost on the way*: all processes but one; sizes that are no multiple of 8 bytes; which function was
 //! called, alignment, calls that were refused; memory samples; the innermost frames of stacks that have no
 //! room, see [`heapscribe_trace::memtrace`]; times finer than 1 us.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 
 use anyhow::{Context, Result};
 use heapscribe_trace::memtrace::{
     Alloc, Heap, Info, LocationCode, Locations, ObjectId, WriteOptions, Writer,
 };
-use heapscribe_trace::{ChunkInfo, Clock, Process, Scratch, Source, Trace};
+use heapscribe_trace::{Process, Scratch, Source, Trace};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::{RateId, StackId};
-use heapscribe_wire::record::{Block, Event, Events};
+use heapscribe_wire::record::{Block, Event};
 
-use super::live::encode;
+use super::in_order::{At, InOrder, choose};
 use super::stacks::Stacks;
 use crate::symbols::Resolver;
 
@@ -46,8 +44,8 @@ pub(crate) fn convert<S: Source, W: Write>(
     })?;
     problems.extend(skipped.iter().map(ToString::to_string));
     let locations = stacks.locations(resolver);
-    let cursors = cursors(trace, process);
-    let first = cursors.keys().next().map_or(0, |thread| domain(*thread));
+    let mut order = InOrder::new(trace, process);
+    let first = order.first_thread().map_or(0, domain);
     let info = info(trace, process, &means, first);
     let writer = Writer::create(out, &info, WriteOptions::default())?;
     let mut to = Conversion {
@@ -63,19 +61,12 @@ pub(crate) fn convert<S: Source, W: Write>(
         unmatched: 0,
         lost: 0,
     };
-    to.all(trace, trace.clock(process.index), cursors, &mut problems)?;
+    while let Some((at, event)) = order.next(trace) {
+        to.event(at, &event)?;
+    }
+    problems.extend(order.problems);
     problems.extend(to.finish()?);
     Ok(problems)
-}
-
-fn choose<S: Source>(trace: &Trace<S>, pid: Option<u32>) -> Option<&Process> {
-    let events = |process: &Process| -> u64 {
-        let chunks = trace.chunks().iter().filter(|chunk| chunk.process == process.index);
-        chunks.map(|chunk| u64::from(chunk.sums.events)).sum()
-    };
-    let is_meant =
-        |process: &&Process| pid.is_none_or(|pid| process.info.as_ref().is_some_and(|i| i.pid == pid));
-    trace.processes().iter().filter(is_meant).max_by_key(|process| events(process))
 }
 
 fn domain(thread: u32) -> u16 {
@@ -100,68 +91,6 @@ fn info<S: Source>(trace: &Trace<S>, process: &Process, means: &BTreeMap<u8, u64
     }
 }
 
-/// A thread on its way: its chunks, and the next event of the one that is loaded.
-#[derive(Default)]
-struct Cursor {
-    chunks: VecDeque<usize>,
-    info: ChunkInfo,
-    payload: Vec<u8>,
-    offset: usize,
-    ticks: u64,
-    rate: RateId,
-    event: Option<Event>,
-}
-
-fn cursors<S: Source>(trace: &Trace<S>, process: &Process) -> BTreeMap<u32, Cursor> {
-    let mut cursors: BTreeMap<u32, Cursor> = BTreeMap::new();
-    for (number, chunk) in trace.chunks().iter().enumerate().filter(|(_, c)| c.process == process.index) {
-        cursors.entry(chunk.info.thread).or_default().chunks.push_back(number);
-    }
-    cursors
-}
-
-impl Cursor {
-    /// Goes to the next event, in the next chunk when this one is at its end; when that is, ns since the
-    /// trace's start. `None` at the thread's end.
-    fn next<S: Source>(&mut self, trace: &Trace<S>, clock: Clock, problems: &mut Vec<String>) -> Option<u64> {
-        loop {
-            let mut events = Events::new(self.payload.get(self.offset..).unwrap_or_default());
-            let found = events.next();
-            self.offset += events.offset();
-            match found {
-                Some(Ok((_, Event::Rate { rate }))) => self.rate = rate,
-                Some(Ok((dt, event))) => {
-                    self.ticks = self.ticks.wrapping_add(dt);
-                    self.event = Some(event);
-                    return Some(clock.time_ns(&self.info, self.ticks));
-                }
-                Some(Err(bad)) => {
-                    problems.push(format!("{bad}; the rest of the chunk is left out"));
-                    self.payload.clear();
-                }
-                None => self.load(trace, problems)?,
-            }
-        }
-    }
-
-    fn load<S: Source>(&mut self, trace: &Trace<S>, problems: &mut Vec<String>) -> Option<()> {
-        let number = self.chunks.pop_front()?;
-        (self.offset, self.rate) = (0, RateId::default());
-        self.payload.clear();
-        match trace.load_chunk(&trace.chunks()[number], &mut Scratch::default()) {
-            Ok(chunk) => {
-                self.info = chunk.info;
-                self.ticks = chunk.info.begin_ticks;
-                if let Err(e) = encode(chunk, &mut self.payload) {
-                    problems.push(e.to_string());
-                }
-            }
-            Err(e) => problems.push(e.to_string()),
-        }
-        Some(())
-    }
-}
-
 struct Conversion<W> {
     writer: Writer<W>,
     start_us: i64,
@@ -179,38 +108,10 @@ struct Conversion<W> {
     lost: u64,
 }
 
-/// Whose an event is, and when.
-#[derive(Clone, Copy)]
-struct At {
-    thread: u32,
-    ticks: u64,
-    time_us: i64,
-    rate: RateId,
-}
-
 impl<W: Write> Conversion<W> {
-    /// Takes all events by time.
-    fn all<S: Source>(
-        &mut self,
-        trace: &Trace<S>,
-        clock: Clock,
-        mut cursors: BTreeMap<u32, Cursor>,
-        problems: &mut Vec<String>,
-    ) -> Result<()> {
-        let mut order = BinaryHeap::new();
-        for (thread, cursor) in &mut cursors {
-            order.extend(cursor.next(trace, clock, problems).map(|ns| Reverse((ns, *thread))));
-        }
-        while let Some(Reverse((ns, thread))) = order.pop() {
-            let Some(cursor) = cursors.get_mut(&thread) else { continue };
-            let time_us = self.start_us.saturating_add((ns / 1000) as i64);
-            let at = At { thread, ticks: cursor.ticks, time_us, rate: cursor.rate };
-            if let Some(event) = cursor.event.take() {
-                self.event(at, &event)?;
-            }
-            order.extend(cursor.next(trace, clock, problems).map(|ns| Reverse((ns, thread))));
-        }
-        Ok(())
+    /// When an event was, us since 1970.
+    fn time_us(&self, at: At) -> i64 {
+        self.start_us.saturating_add((at.ns / 1000) as i64)
     }
 
     fn event(&mut self, at: At, event: &Event) -> Result<()> {
@@ -244,10 +145,10 @@ impl<W: Write> Conversion<W> {
             common: 0,
             stack: &self.codes.1,
         };
-        let id = self.writer.alloc(domain(at.thread), at.time_us, &alloc, &self.locations)?;
+        let id = self.writer.alloc(domain(at.thread), self.time_us(at), &alloc, &self.locations)?;
         let birth = (at.thread, at.ticks);
         if self.early.remove(&birth) {
-            self.writer.collect(domain(at.thread), at.time_us, id, &self.locations)?;
+            self.writer.collect(domain(at.thread), self.time_us(at), id, &self.locations)?;
         } else {
             self.objects.insert(birth, id);
         }
@@ -267,7 +168,7 @@ impl<W: Write> Conversion<W> {
     fn went(&mut self, at: At, block: &Block) -> Result<()> {
         let birth = (block.birth_thread.map_or(at.thread, |t| t.0), at.ticks.wrapping_sub(block.age_ticks));
         match self.objects.remove(&birth) {
-            Some(id) => self.writer.collect(domain(at.thread), at.time_us, id, &self.locations)?,
+            Some(id) => self.writer.collect(domain(at.thread), self.time_us(at), id, &self.locations)?,
             None if self.early.len() < EARLY_MAX => {
                 self.early.insert(birth);
             }
