@@ -176,6 +176,7 @@ Examples:
   heapscribe dump run.hst | head
   heapscribe dump run.hst | grep ' ! '             calls that were refused
   heapscribe dump run.hst --json | jq -c 'select(.size > 1000000)'
+  heapscribe dump app.trace --style go-heap        the heap of a Go program, as columns
 ", after_long_help = format!("{DUMP_LINES}\n\n{}", exit::HELP))]
 pub(crate) struct DumpArgs {
     /// The trace
@@ -328,6 +329,9 @@ Lines:
   stack    S and the number of its innermost frame; old>new for ~; R and its
            number for %
   Definitions start with #: processes, files of code, threads, stacks, memory samples, ends.
+
+  Of a Go trace: <time> <generation> <where> <event> <values> <stack> <text>
+  where    P or M and the number of the processor or thread; - for none
 
 Order:
   First each process with its definitions, then the events, then samples and ends. Events come as in

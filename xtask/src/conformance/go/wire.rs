@@ -52,11 +52,12 @@ fn events_alike(ours: &[Said], text: &str) -> Result<(), String> {
 /// The texts of the file, which are those of the dump; a text with an escape in it only has to be there.
 fn names_alike<'t>(trace: &Trace<&[u8]>, text: &'t str) -> Result<HashMap<u64, &'t str>, String> {
     let mut texts = HashMap::new();
-    let mut lines = text.lines();
+    let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let Some(id) = line.starts_with("String ").then(|| value(line, "id")).flatten() else { continue };
-        let data = lines.next().and_then(|line| line.trim().strip_prefix("data=\"")?.strip_suffix('"'));
-        let data = data.ok_or("a text without data")?;
+        // An empty text has no line.
+        let data = lines.next_if(|line| line.starts_with('\t')).unwrap_or("data=\"\"").trim();
+        let data = data.strip_prefix("data=\"").and_then(|data| data.strip_suffix('"')).ok_or("no data")?;
         let ours = trace.text(0, id).ok_or_else(|| format!("no text {id}"))?;
         if !data.contains('\\') && data.as_bytes() != ours {
             return Err(format!("text {id} is {:?}, should be {data:?}", String::from_utf8_lossy(ours)));
