@@ -75,7 +75,8 @@ fn stacks_alike(trace: &Trace<&[u8]>, text: &str, texts: &HashMap<u64, &str>) ->
         stacks += 1;
         for frame in trace.stack(0, id).ok_or_else(|| format!("no stack {id}"))? {
             let line = lines.next_if(|line| line.starts_with('\t')).unwrap_or_default().trim();
-            let text = |name| value(line, name).and_then(|id| texts.get(&id)).map(|text| text.as_bytes());
+            // The text of number 0 is the empty one.
+            let text = |name| Some(texts.get(&value(line, name)?).map_or(&b""[..], |text| text.as_bytes()));
             let is_same = value(line, "pc") == Some(frame.pc)
                 && value(line, "line") == Some(frame.line)
                 && text("func") == Some(frame.function)
