@@ -21,6 +21,7 @@ pub mod go;
 pub mod heavy;
 pub mod input;
 pub mod measure;
+pub mod snapshot;
 
 mod amounts;
 mod assemble;

@@ -12,7 +12,9 @@ mod exit;
 mod frames;
 mod json;
 mod launch;
+mod live;
 mod message;
+mod plot;
 mod symbols;
 mod text;
 mod trace_file;
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(args),
         Command::Dump(args) => commands::dump::run(args),
         Command::Flame(args) => commands::flame::run(args),
+        Command::Plot(args) => commands::plot::run(args),
         Command::Diff(args) => commands::diff::run(args),
         Command::Collect(args) => commands::collect::run(args),
         Command::Ctl(args) => commands::ctl::run(args),
@@ -37,6 +40,9 @@ fn main() -> ExitCode {
         Command::Subsample(args) => commands::rewrite::subsample(args),
         Command::Redact(args) => commands::rewrite::redact(args),
         Command::Hotspots(args) => commands::hotspots::run(args),
+        Command::Ps(args) => commands::ps::run(args),
+        Command::Snapshot(args) => commands::snapshot::run(args),
+        Command::List(args) => commands::list::run(args),
     };
     match outcome {
         Ok(code) => code,

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use heapscribe_analyze::answer::{Answer, NodeId};
+use heapscribe_analyze::answer::{Amount, Answer, CallTree, NodeId};
+use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_trace::detect::Format;
 use inferno::flamegraph;
 
@@ -33,40 +34,36 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
         return flame_go::run(args, form);
     }
     let trace = trace_file::open(&args.trace)?;
-    let answer = trace_file::analyze(&trace);
-    let lines = folded(&answer, args.of, &Resolver { debug_dir: args.symbols.debug_dir.clone() });
-    if lines.is_empty() {
-        return Err(nothing_to_draw(args).into());
+    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    if let Some(snapshot) = snapshot::analyze(&*trace).into_iter().next().filter(|s| s.is_for_itself()) {
+        draw(args, form, &live_lines(&snapshot, args.of, &resolver), &live_caption(&snapshot, args.of))?;
+        return Ok(partial::exit_code(&args.trace, &snapshot.problems, trace.is_complete()));
     }
-    let title = title(&answer, args.of);
-    draw(
-        args,
-        form,
-        &Picture { title: &title, subtitle: &command(&answer), unit: unit(args.of), lines: &lines },
-    )?;
+    let answer = trace_file::analyze(&trace);
+    let caption =
+        Caption { title: title(&answer, args.of), command: command(&answer.command), unit: unit(args.of) };
+    draw(args, form, &folded(&answer, args.of, &resolver), &caption)?;
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
 }
 
-/// What is drawn.
-pub(super) struct Picture<'a> {
-    pub(super) title: &'a str,
-    pub(super) subtitle: &'a str,
-    /// What a frame's width counts.
+/// What stands above a picture.
+pub(super) struct Caption {
+    pub(super) title: String,
+    pub(super) command: String,
     pub(super) unit: &'static str,
-    /// `outer;inner 42`
-    pub(super) lines: &'a [String],
 }
 
-/// Writes it in the form that was asked for.
-pub(super) fn draw(args: &FlameArgs, form: Form, picture: &Picture<'_>) -> Result<()> {
-    let bytes = match form {
-        Form::Folded => {
-            picture.lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect()
-        }
-        Form::Svg => svg(picture)?,
-        Form::Html => html(picture, &svg(picture)?)?,
+/// Writes a picture in the form that was asked for.
+pub(super) fn draw(args: &FlameArgs, form: Form, lines: &[String], caption: &Caption) -> Result<()> {
+    if lines.is_empty() {
+        return Err(nothing_to_draw(args).into());
+    }
+    let picture = match form {
+        Form::Folded => lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect(),
+        Form::Svg => svg(caption, lines)?,
+        Form::Html => html(caption, &svg(caption, lines)?)?,
     };
-    let written = std::fs::write(&args.output, bytes);
+    let written = std::fs::write(&args.output, picture);
     written.with_context(|| format!("cannot write {}", args.output.display()))
 }
 
@@ -82,7 +79,7 @@ fn form(path: &Path) -> Result<Form, Problem> {
     }
 }
 
-pub(super) fn nothing_to_draw(args: &FlameArgs) -> Problem {
+fn nothing_to_draw(args: &FlameArgs) -> Problem {
     let what = match args.of {
         FlameOf::Peak | FlameOf::Allocated | FlameOf::Count => "no allocation",
         FlameOf::Leaked => "no leaked block",
@@ -115,14 +112,37 @@ pub(super) const fn unit(of: FlameOf) -> &'static str {
 
 /// `outer;inner 42`, one line for each different stack of names, sorted.
 pub(crate) fn folded(answer: &Answer, of: FlameOf, resolver: &Resolver) -> Vec<String> {
-    let stacks: Vec<_> =
-        answer.stacks.iter().map(|s| (s.node, of.measure().of(s))).filter(|(_, width)| *width > 0).collect();
-    let names = NamedStacks::look_up(answer, stacks.iter().map(|(node, _)| *node), resolver);
+    let stacks = answer.stacks.iter().map(|s| (s.node, of.measure().of(s)));
+    folded_lines(&answer.tree, stacks, resolver)
+}
+
+fn folded_lines(
+    tree: &CallTree,
+    stacks: impl Iterator<Item = (NodeId, u64)>,
+    resolver: &Resolver,
+) -> Vec<String> {
+    let stacks: Vec<_> = stacks.filter(|(_, width)| *width > 0).collect();
+    let names = NamedStacks::look_up(tree, stacks.iter().map(|(node, _)| *node), resolver);
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
     for (node, width) in stacks {
         *lines.entry(path(node, &names)).or_default() += width;
     }
     lines.into_iter().map(|(path, width)| format!("{path} {width}")).collect()
+}
+
+/// The same of a snapshot: all that it has is what is live.
+fn live_lines(snapshot: &Snapshot, of: FlameOf, resolver: &Resolver) -> Vec<String> {
+    let is_count = of == FlameOf::Count;
+    let width = |live: Amount| if is_count { live.blocks } else { live.bytes };
+    let stacks = snapshot.stacks.iter().map(|stack| (stack.node, width(stack.live)));
+    folded_lines(&snapshot.tree, stacks, resolver)
+}
+
+fn live_caption(snapshot: &Snapshot, of: FlameOf) -> Caption {
+    let info = snapshot.process.info.clone().unwrap_or_default();
+    let (what, unit) = if of == FlameOf::Count { ("Blocks live", "blocks") } else { ("Bytes live", "bytes") };
+    let estimated = if snapshot.sampling.is_some() { " (estimated)" } else { "" };
+    Caption { title: format!("{what}{estimated}"), command: command(&info.command), unit }
 }
 
 fn path(node: NodeId, names: &NamedStacks<'_>) -> String {
@@ -135,29 +155,29 @@ fn path(node: NodeId, names: &NamedStacks<'_>) -> String {
     frames.iter().rev().map(name).collect::<Vec<_>>().join(";")
 }
 
-fn svg(picture: &Picture<'_>) -> Result<Vec<u8>> {
+fn svg(caption: &Caption, lines: &[String]) -> Result<Vec<u8>> {
     let mut options = flamegraph::Options::default();
-    options.title = picture.title.to_owned();
-    options.subtitle = Some(picture.subtitle.to_owned());
-    options.count_name = picture.unit.to_owned();
+    options.title.clone_from(&caption.title);
+    options.subtitle = Some(caption.command.clone());
+    options.count_name = caption.unit.to_owned();
     options.name_type = "Function:".to_owned();
     options.colors = flamegraph::color::Palette::Basic(flamegraph::color::BasicPalette::Mem);
     options.deterministic = true;
     options.hash = true;
-    let mut drawn = Vec::new();
-    flamegraph::from_lines(&mut options, picture.lines.iter().map(String::as_str), &mut drawn)
+    let mut picture = Vec::new();
+    flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut picture)
         .context("cannot draw the flame graph")?;
-    Ok(drawn)
+    Ok(picture)
 }
 
-fn command(answer: &Answer) -> String {
-    answer.command.iter().map(|part| lossy(part)).collect::<Vec<_>>().join(" ")
+fn command(command: &[Vec<u8>]) -> String {
+    command.iter().map(|part| lossy(part)).collect::<Vec<_>>().join(" ")
 }
 
 /// The picture within a page: nothing is fetched from anywhere.
-fn html(picture: &Picture<'_>, svg: &[u8]) -> Result<Vec<u8>> {
+fn html(caption: &Caption, svg: &[u8]) -> Result<Vec<u8>> {
     let start = svg.windows(4).position(|w| w == b"<svg").context("cannot draw the flame graph")?;
-    let title = escape(&format!("{} - {}", picture.title, picture.subtitle));
+    let title = escape(&format!("{} - {}", caption.title, caption.command));
     let mut page = Vec::with_capacity(svg.len() + 512);
     write!(
         page,

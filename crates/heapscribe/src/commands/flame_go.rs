@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use heapscribe_analyze::go::{Allocator, Objects};
 use heapscribe_analyze::{Options, go};
 
-use super::flame::{Form, Picture, draw, nothing_to_draw, unit};
+use super::flame::{Caption, Form, draw, unit};
 use super::partial;
 use crate::cli::{FlameArgs, FlameOf};
 use crate::message::Problem;
@@ -29,13 +29,9 @@ pub(super) fn run(args: &FlameArgs, form: Form) -> Result<ExitCode> {
         )
         .into());
     }
-    let lines = folded(objects, args.of);
-    if lines.is_empty() {
-        return Err(nothing_to_draw(args).into());
-    }
-    let title = title(args.of);
-    let picture = Picture { title, subtitle: &shown.to_string(), unit: unit(args.of), lines: &lines };
-    draw(args, form, &picture)?;
+    let caption =
+        Caption { title: title(args.of).to_owned(), command: shown.to_string(), unit: unit(args.of) };
+    draw(args, form, &folded(objects, args.of), &caption)?;
     Ok(partial::exit_code(&args.trace, &trace_file::go_problems(&trace), true))
 }
 

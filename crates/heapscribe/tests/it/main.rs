@@ -8,6 +8,7 @@ mod gotrace;
 mod help;
 mod memtrace;
 mod names;
+mod plot;
 mod report;
 mod sample;
 mod see;
