@@ -17,6 +17,7 @@
 pub mod answer;
 pub mod diff;
 pub mod estimate;
+pub mod go;
 pub mod heavy;
 pub mod input;
 pub mod measure;

@@ -1,7 +1,7 @@
 //! Tells formats apart by their first bytes.
 
-use crate::memtrace;
 use crate::native::header::MAGIC;
+use crate::{gotrace, memtrace};
 
 /// A format of traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -10,6 +10,8 @@ pub enum Format {
     Native,
     /// OCaml's memtrace.
     Memtrace,
+    /// That of Go's execution tracer.
+    Go,
     /// None that is known here.
     Unknown,
 }
@@ -23,6 +25,8 @@ pub fn detect(first: &[u8]) -> Format {
         Format::Native
     } else if first.starts_with(&memtrace::MAGIC) {
         Format::Memtrace
+    } else if first.starts_with(&gotrace::MAGIC) {
+        Format::Go
     } else {
         Format::Unknown
     }
@@ -38,6 +42,7 @@ mod tests {
         assert_eq!(detect(&MAGIC[..7]), Format::Unknown);
         assert_eq!(detect(b"{\"traceEvents\":["), Format::Unknown);
         assert_eq!(detect(b"\xc1\x1f\xfc\xc1"), Format::Memtrace);
+        assert_eq!(detect(b"go 1.19 trace\0\0\0"), Format::Go);
         assert_eq!(detect(&[]), Format::Unknown);
     }
 }

@@ -18,7 +18,7 @@ mod units;
 pub(crate) use self::diff::{DiffArgs, FlameOf};
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
 pub(crate) use self::plot::PlotArgs;
-pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
+pub(crate) use self::rewriting::{ConvertArgs, ConvertTo, HotspotsArgs, RedactArgs, SubsampleArgs};
 pub(crate) use self::salvage::SalvageArgs;
 pub(crate) use self::top::TopArgs;
 use self::units::parse_bytes;
@@ -193,6 +193,7 @@ Examples:
   heapscribe dump run.hst | head
   heapscribe dump run.hst | grep ' ! '             calls that were refused
   heapscribe dump run.hst --json | jq -c 'select(.size > 1000000)'
+  heapscribe dump app.trace --style go-heap        the heap of a Go program, as columns
 ", after_long_help = format!("{DUMP_LINES}\n\n{}", exit::HELP))]
 pub(crate) struct DumpArgs {
     /// The trace
@@ -203,7 +204,8 @@ pub(crate) struct DumpArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// How lines look; `memtrace` prints a memtrace file as memtrace's own tools do
+    /// How lines look: `memtrace` prints a memtrace file as memtrace's own tools do, `go-heap` and
+    /// `go-stacks` a part of a Go trace as Go's own reader has it
     #[arg(long, value_enum, default_value_t = DumpStyle::Native, conflicts_with = "json")]
     pub(crate) style: DumpStyle,
 
@@ -222,6 +224,10 @@ pub(crate) enum DumpStyle {
     Native,
     /// As memtrace's own tools print it
     Memtrace,
+    /// What a Go trace tells of the heap, a line for each change
+    GoHeap,
+    /// The stacks of a Go trace
+    GoStacks,
 }
 
 /// Draw a flame graph
@@ -327,6 +333,9 @@ Lines:
   stack    S and the number of its innermost frame; old>new for ~; R and its
            number for %
   Definitions start with #: processes, files of code, threads, stacks, memory samples, ends.
+
+  Of a Go trace: <time> <generation> <where> <event> <values> <stack> <text>
+  where    P or M and the number of the processor or thread; - for none
 
 Order:
   First each process with its definitions, then the events, then samples and ends. Events come as in

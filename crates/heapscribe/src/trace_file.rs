@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use heapscribe_analyze::{Answer, Options, Recording};
 use heapscribe_trace::detect::{self, Format};
 use heapscribe_trace::memtrace::{ReadOptions, Reader};
-use heapscribe_trace::{Source, Trace, TraceError};
+use heapscribe_trace::{Source, Trace, TraceError, gotrace};
 
 use crate::cli::SalvageArgs;
 use crate::convert::from_memtrace::{self, Sizes};
@@ -56,6 +56,7 @@ impl Deref for Opened {
 pub(crate) fn open(path: &Path, salvage: SalvageArgs) -> Result<Opened> {
     match format(path)? {
         Format::Memtrace => open_converted(path, salvage, Sizes::Estimated),
+        Format::Go => Err(go_has_no_blocks(path).into()),
         Format::Native | Format::Unknown => {
             let trace = Trace::open(source(path)?).map_err(|e| unreadable(path, e))?;
             Ok(Opened { trace, memtrace: None, problems: Vec::new() })
@@ -97,6 +98,23 @@ pub(crate) fn nameless_file() -> io::Result<File> {
 /// Numbers temporary files.
 static TEMPORARY: AtomicU32 = AtomicU32::new(0);
 
+/// Opens a trace of Go's execution tracer.
+pub(crate) fn open_go(path: &Path) -> Result<gotrace::Trace<FileSource>> {
+    gotrace::Trace::open(source(path)?).map_err(|e| {
+        let what = format!("{}: {e}", path.display());
+        Problem::new(what, "a Go trace begins with `go 1.NN trace`, of a version that is known").into()
+    })
+}
+
+/// What is wrong with a Go trace, in words.
+pub(crate) fn go_problems<S: Source>(trace: &gotrace::Trace<S>) -> Vec<String> {
+    let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
+    if trace.problems_more() != 0 {
+        problems.push(format!("{} more like these", trace.problems_more()));
+    }
+    problems
+}
+
 /// Opens a memtrace file.
 pub(crate) fn open_memtrace(path: &Path, options: ReadOptions) -> Result<Reader<FileSource>> {
     Reader::open(source(path)?, options).map_err(|e| {
@@ -113,6 +131,15 @@ fn source(path: &Path) -> Result<FileSource> {
         return Err(not_a_file(path, meta.is_dir()).into());
     }
     Ok(FileSource { file, len: meta.len() })
+}
+
+/// A Go trace where blocks are wanted.
+pub(crate) fn go_has_no_blocks(path: &Path) -> Problem {
+    let shown = path.display();
+    Problem::new(
+        format!("{shown} is a trace of Go's, which has no blocks with stacks"),
+        format!("report, flame and dump read it: heapscribe report {shown}"),
+    )
 }
 
 fn no_file(path: &Path, e: &io::Error) -> Problem {

@@ -11,7 +11,7 @@ use heapscribe_trace::memtrace::{
 };
 
 use super::results::{self, Run};
-use super::run::{Ran, gunzip, run};
+use super::run::{Ran, run, unpack};
 use super::{Check, Place};
 
 /// Each run of a damaged file has to end within this.
@@ -40,7 +40,7 @@ pub(super) fn check(place: &Place<'_>) -> Vec<Check> {
     checks
 }
 
-fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+pub(super) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<_> =
         entries.map(|entry| entry.path()).filter(|path| !stem(path, ending).is_empty()).collect();
@@ -49,7 +49,7 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
 }
 
 /// The name of a file without its ending; empty when it has another one.
-fn stem(path: &Path, ending: &str) -> String {
+pub(super) fn stem(path: &Path, ending: &str) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.strip_suffix(ending).unwrap_or_default().to_owned()
 }
@@ -61,10 +61,10 @@ fn dump(place: &Place<'_>, trace: &Path, options: &[&str], limit: Duration) -> R
 
 fn dumps_alike(place: &Place<'_>, expected: &Path, name: &str) -> Result<(), String> {
     let ran = dump(place, &place.folder.join(format!("{name}.ctf")), &[], LIMIT)?;
-    same_bytes(&ran.stdout, &gunzip(expected)?)
+    same_bytes(&ran.stdout, &unpack("gzip", expected)?)
 }
 
-fn same_bytes(ours: &[u8], theirs: &[u8]) -> Result<(), String> {
+pub(super) fn same_bytes(ours: &[u8], theirs: &[u8]) -> Result<(), String> {
     if ours == theirs {
         return Ok(());
     }
@@ -211,7 +211,7 @@ fn gcd(a: i64, b: i64) -> i64 {
 }
 
 fn plays_alike(place: &Place<'_>, path: &Path, order: Order, name: &str) -> Result<(), String> {
-    let text = String::from_utf8(gunzip(path)?).map_err(|e| e.to_string())?;
+    let text = String::from_utf8(unpack("gzip", path)?).map_err(|e| e.to_string())?;
     let bytes = script::run(&text, order).map_err(|e| e.to_string())?;
     let expected = fs::read(place.folder.join(format!("{name}.ctf"))).map_err(|e| e.to_string())?;
     same_bytes(&bytes, &expected)

@@ -52,9 +52,9 @@ fn wait(child: &mut Child, limit: Duration) -> Result<std::process::ExitStatus, 
     }
 }
 
-/// The text of a file that gzip compressed.
-pub(super) fn gunzip(path: &Path) -> Result<Vec<u8>, String> {
+/// What a file holds that `gzip` or `xz` compressed.
+pub(super) fn unpack(program: &str, path: &Path) -> Result<Vec<u8>, String> {
     let path = path.to_str().ok_or("a path that is no text")?;
-    let ran = run(Path::new("gzip"), &["-dc", path], Duration::from_secs(60))?;
-    if ran.code == Some(0) { Ok(ran.stdout) } else { Err(format!("gzip -dc {path}: {}", ran.stderr)) }
+    let ran = run(Path::new(program), &["-dc", path], Duration::from_secs(60))?;
+    if ran.code == Some(0) { Ok(ran.stdout) } else { Err(format!("{program} -dc {path}: {}", ran.stderr)) }
 }

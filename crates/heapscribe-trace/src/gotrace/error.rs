@@ -38,6 +38,8 @@ pub enum Fault {
     Time,
     /// A clock that stands still.
     Frequency,
+    /// Stacks that events name and the file does not have, how many.
+    MissingStacks(usize),
     /// The file ends before the clock, stacks and names that belong to its events.
     NoFrequency,
 }
@@ -66,6 +68,8 @@ impl fmt::Display for Fault {
             Fault::UnknownBatch(kind) => return write!(f, "unknown batch {kind}"),
             Fault::Time => "a time beyond 64 bits",
             Fault::Frequency => "a clock of no ticks a second",
+            Fault::MissingStacks(1) => "1 stack that events name is not in the file",
+            Fault::MissingStacks(n) => return write!(f, "{n} stacks that events name are not in the file"),
             Fault::NoFrequency => "the file ends before the clock's rate, stacks and names",
         };
         f.write_str(words)

@@ -58,12 +58,12 @@ pub enum Meaning {
     Runs(u64),
     /// The goroutine of this lane stops.
     Stops,
-    /// A goroutine is found to run on a thread.
-    RunsOn {
+    /// What a goroutine is found to do; the event's stack is its own.
+    Status {
         /// The goroutine.
         goroutine: u64,
-        /// The thread.
-        thread: u64,
+        /// The thread that it runs on, if it runs.
+        thread: Option<u64>,
     },
     /// A goroutine is made.
     Created {
@@ -173,7 +173,9 @@ impl Event<'_> {
             Role::Procs => Meaning::Procs(v(0)),
             Role::Runs => Meaning::Runs(v(0)),
             Role::Stops => Meaning::Stops,
-            Role::RunsOn if v(2) == RUNNING => Meaning::RunsOn { goroutine: v(0), thread: v(1) },
+            Role::Status => {
+                Meaning::Status { goroutine: v(0), thread: Some(v(1)).filter(|_| v(2) == RUNNING) }
+            }
             Role::Created => Meaning::Created { goroutine: v(0), stack: v(1) },
             Role::SpanThere => Meaning::Span(Span::new(self.values, false)),
             Role::SpanAlloc => Meaning::Span(Span::new(self.values, true)),
@@ -181,7 +183,7 @@ impl Event<'_> {
             Role::ObjectThere => Meaning::ObjectThere(object()),
             Role::ObjectAlloc => Meaning::ObjectAlloc(object()),
             Role::ObjectFree => Meaning::ObjectFree(v(0)),
-            Role::RunsOn | Role::Other => Meaning::Other,
+            Role::Other => Meaning::Other,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the first pass over a file finds: where the events lie, by lane, and what their numbers mean. Names,
 //! stacks and the clock come later in the file than the events that need them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::error::{Fault, Malformed};
 use super::names::Names;
@@ -59,6 +59,9 @@ pub(crate) struct Index {
     pub(crate) cpu_samples: u64,
     /// Events of the experiment with allocations.
     pub(crate) heap_events: u64,
+    /// Stacks that events name.
+    used_stacks: HashSet<(u32, u64), foldhash::fast::RandomState>,
+    last_stack: (u32, u64),
     pub(crate) problems: Vec<Malformed>,
     pub(crate) problems_more: u64,
 }
@@ -128,6 +131,25 @@ impl Index {
         self.open.insert(lane, run);
         self.runs[run].batches.push(batch);
         self.runs[run].last_ticks = last_ticks;
+    }
+
+    /// Notes that an event names a stack.
+    #[inline(always)]
+    pub(crate) fn use_stack(&mut self, generation: u32, stack: u64) {
+        if stack != 0 && self.last_stack != (generation, stack) {
+            self.last_stack = (generation, stack);
+            self.used_stacks.insert(self.last_stack);
+        }
+    }
+
+    /// Tells at the end of the file which stacks it does not have.
+    pub(crate) fn tell_missing_stacks(&mut self, end: u64) {
+        let is_missing = |(generation, id): &&(u32, u64)| self.names.frames(*generation, *id).is_none();
+        let missing = self.used_stacks.iter().filter(is_missing).count();
+        if missing != 0 {
+            self.problem(end, Fault::MissingStacks(missing));
+        }
+        self.used_stacks = HashSet::default();
     }
 
     /// Takes a text; one without a number of its own is refused.

@@ -23,7 +23,9 @@ pub(crate) const fn stack_bytes_max(frames: usize) -> usize {
 pub const WRITTEN_TEXT_BYTES_MAX: usize = 1 << 10;
 /// Bytes of a buffer of the writer, and of the events in it.
 pub(crate) const BUFFER_BYTES: usize = 64 << 10;
-/// Bytes of an event that is written at most: kind, length, time, values, stack, and its text's.
-pub(crate) const EVENT_BYTES_MAX: usize = 2 + (VALUES_MAX + 3) * varint::MAX_BYTES + WRITTEN_TEXT_BYTES_MAX;
+/// Bytes of an event's kind, length, time, values and stack at most.
+pub(crate) const NUMBERS_BYTES_MAX: usize = 2 + (VALUES_MAX + 2) * varint::MAX_BYTES;
+/// Bytes of an event that is written at most, behind its batch's begin and with its text.
+pub(crate) const EVENT_BYTES_MAX: usize = 2 * NUMBERS_BYTES_MAX + varint::MAX_BYTES + WRITTEN_TEXT_BYTES_MAX;
 
 const _: () = assert!(stack_bytes_max(FRAMES_MAX) < BUFFER_BYTES && EVENT_BYTES_MAX < BUFFER_BYTES);

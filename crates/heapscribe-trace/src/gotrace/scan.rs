@@ -41,6 +41,7 @@ pub(crate) fn one<S: Source + ?Sized>(source: &S) -> Result<Index, GoTraceError>
     if index.frequency().is_none() && fault.is_none() {
         index.problem(source.len(), Fault::NoFrequency);
     }
+    index.tell_missing_stacks(source.len());
     Ok(index)
 }
 
@@ -63,7 +64,10 @@ fn record_of_one(
     record: &Record<'_>,
 ) -> Result<(), Fault> {
     match *record {
-        Record::Event(event) => open.event(event.spec.code, event.ticks, end),
+        Record::Event(event) => {
+            index.use_stack(0, event.stack);
+            open.event(event.spec.code, event.ticks, end)
+        }
         Record::Batch { p, ticks } => {
             index.batch(std::mem::replace(open, OpenBatch::new(p, 0, end, ticks)));
             Ok(())
@@ -121,6 +125,7 @@ fn tell_unfinished(index: &mut Index, end: u64) {
     if is_unfinished || index.generations.is_empty() {
         index.problem(end, Fault::NoFrequency);
     }
+    index.tell_missing_stacks(end);
 }
 
 fn batch_of_two(index: &mut Index, header: &Header, begin: u64, bytes: &[u8]) {
@@ -139,7 +144,9 @@ fn batch_of_two(index: &mut Index, header: &Header, begin: u64, bytes: &[u8]) {
             Content::Frequency => at.number().and_then(|n| index.set_frequency(generation, n)),
             Content::Types => two::type_of(&mut at).map(|(id, of)| index.names.add_type(generation, id, &of)),
             Content::Layout => two::layout(&mut at).map(|layout| index.names.set_layout(layout)),
-            Content::Events | Content::Nothing => event_of_two(&mut open, &mut at, begin, bytes),
+            Content::Events | Content::Nothing => {
+                event_of_two(&mut open, &mut at, begin, bytes).map(|stack| index.use_stack(generation, stack))
+            }
         };
         if let Err(fault) = taken {
             index.problem(from, fault);
@@ -152,9 +159,11 @@ fn batch_of_two(index: &mut Index, header: &Header, begin: u64, bytes: &[u8]) {
     index.batch(open);
 }
 
+/// Takes an event; the number of its stack.
 #[inline(always)]
-fn event_of_two(open: &mut OpenBatch, at: &mut Cursor<'_>, begin: u64, bytes: &[u8]) -> Result<(), Fault> {
+fn event_of_two(open: &mut OpenBatch, at: &mut Cursor<'_>, begin: u64, bytes: &[u8]) -> Result<u64, Fault> {
     let (event, n) = two::event(&bytes[at.pos()..])?;
     at.take(n)?;
-    open.event(event.spec.code, event.ticks, begin + at.pos() as u64)
+    open.event(event.spec.code, event.ticks, begin + at.pos() as u64)?;
+    Ok(event.stack)
 }

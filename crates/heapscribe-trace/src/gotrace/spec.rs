@@ -32,7 +32,7 @@ pub(crate) enum Role {
     Procs,
     Runs,
     Stops,
-    RunsOn,
+    Status,
     Created,
     SpanThere,
     SpanAlloc,
@@ -126,7 +126,7 @@ const TWO: [Spec; 40] = [
     stack(22, "GoSyscallBegin", &["p_seq"]),
     plain(23, "GoSyscallEnd", &[]),
     plain(24, "GoSyscallEndBlocked", &[]).is(Role::Stops),
-    plain(25, "GoStatus", &["g", "m", "gstatus"]).is(Role::RunsOn),
+    plain(25, "GoStatus", &["g", "m", "gstatus"]).is(Role::Status),
     stack(26, "STWBegin", &["kind_string"]).is(Role::StopBegin),
     plain(27, "STWEnd", &[]).is(Role::StopEnd),
     plain(28, "GCActive", &["gc_seq"]),
@@ -149,7 +149,7 @@ const TWO: [Spec; 40] = [
     plain(45, "GoSwitch", &["g", "g_seq"]).is(Role::Runs),
     plain(46, "GoSwitchDestroy", &["g", "g_seq"]).is(Role::Runs),
     stack(47, "GoCreateBlocked", &["new_g", "new_stack"]).is(Role::Created),
-    stack(48, "GoStatusStack", &["g", "m", "gstatus"]).is(Role::RunsOn),
+    stack(48, "GoStatusStack", &["g", "m", "gstatus"]).is(Role::Status),
 ];
 const TWO_FIRST: u8 = 9;
 

@@ -13,7 +13,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
-use super::limits::{BUFFER_BYTES, EVENT_BYTES_MAX, FRAMES_MAX, WRITTEN_TEXT_BYTES_MAX, stack_bytes_max};
+use super::limits::{
+    BUFFER_BYTES, EVENT_BYTES_MAX, FRAMES_MAX, NUMBERS_BYTES_MAX, VALUES_MAX, WRITTEN_TEXT_BYTES_MAX,
+    stack_bytes_max,
+};
 use super::names::Frame;
 use super::one;
 use super::spec::Spec;
@@ -193,17 +196,22 @@ impl<W: Write> Writer<W> {
 impl Lane {
     /// Adds an event, behind a batch's begin when it is the first one of the buffer.
     fn put(&mut self, p: u64, ticks: u64, kind: &Spec, values: &[u64], stack: u64, text: &[u8]) {
-        let mut at = [0; EVENT_BYTES_MAX];
+        let mut at = [0; NUMBERS_BYTES_MAX];
         let ticks = ticks.max(self.ticks);
         if self.bytes.is_empty() {
             let n = one::encode(&mut at, one::BATCH, &[p, ticks]).unwrap_or(0);
             self.bytes.extend_from_slice(&at[..n]);
             self.ticks = ticks;
         }
-        let mut all = vec![ticks - self.ticks];
-        all.extend(values.iter().copied().chain(std::iter::repeat(0)).take(kind.values.len()));
-        all.extend(kind.has_stack.then_some(stack));
-        let n = one::encode(&mut at, kind.code, &all).unwrap_or(0);
+        let (mut all, count) = ([0; VALUES_MAX + 2], kind.values.len());
+        all[0] = ticks - self.ticks;
+        for (at, value) in all[1..=count].iter_mut().zip(values) {
+            *at = *value;
+        }
+        // What is behind the values is not written of an event without a stack.
+        all[1 + count] = stack;
+        let all = &all[..1 + count + usize::from(kind.has_stack)];
+        let n = one::encode(&mut at, kind.code, all).unwrap_or(0);
         self.bytes.extend_from_slice(&at[..n]);
         if kind.code == one::USER_LOG {
             let n = varint::put(&mut at, text.len() as u64);

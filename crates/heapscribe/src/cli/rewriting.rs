@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::units::{parse_duration, parse_rate};
-use super::{FlameOf, SalvageArgs, SymbolArgs, TEMPLATE, TraceFormat};
+use super::{FlameOf, SalvageArgs, SymbolArgs, TEMPLATE};
 use crate::exit;
 
 /// Write a trace in another format
@@ -14,6 +14,7 @@ use crate::exit;
 Examples:
   heapscribe convert run.hst --to memtrace -o run.ctf     for memtrace's viewer
   heapscribe convert ocaml.ctf --to native -o ocaml.hst
+  heapscribe convert run.hst --to gotrace -o run.trace && go tool trace run.trace
 ")]
 pub(crate) struct ConvertArgs {
     /// The trace
@@ -22,7 +23,7 @@ pub(crate) struct ConvertArgs {
 
     /// The format to write
     #[arg(long, value_enum)]
-    pub(crate) to: TraceFormat,
+    pub(crate) to: ConvertTo,
 
     /// Where to write it
     #[arg(short, long, value_name = "FILE")]
@@ -37,6 +38,17 @@ pub(crate) struct ConvertArgs {
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
+}
+
+/// A format that traces are converted into.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ConvertTo {
+    /// Ours
+    Native,
+    /// That of OCaml's memtrace and its viewer, of one process
+    Memtrace,
+    /// That of Go 1.19's execution tracer, of one process
+    Gotrace,
 }
 
 /// Write a part of a trace: fewer blocks, drawn by chance, or a piece of its time

@@ -9,9 +9,9 @@ use anyhow::{Context, Result};
 use heapscribe_trace::detect::Format;
 
 use super::partial;
-use crate::cli::{ConvertArgs, TraceFormat};
+use crate::cli::{ConvertArgs, ConvertTo};
 use crate::convert::from_memtrace::{self, Sizes};
-use crate::convert::to_memtrace;
+use crate::convert::{to_gotrace, to_memtrace};
 use crate::message::Problem;
 use crate::symbols::Resolver;
 use crate::trace_file;
@@ -20,16 +20,22 @@ use crate::trace_file;
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     let from = trace_file::format(&args.trace)?;
     let problems = match (from, args.to) {
-        (Format::Memtrace, TraceFormat::Native) => {
+        (Format::Memtrace, ConvertTo::Native) => {
             let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(true))?;
             from_memtrace::convert(&mut reader, create(&args.output)?, Sizes::AsAsked)?.1
         }
-        (Format::Native | Format::Unknown, TraceFormat::Memtrace) => {
+        (Format::Native | Format::Unknown, ConvertTo::Memtrace) => {
             let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
             let trace = trace_file::open(&args.trace, args.salvage)?;
             to_memtrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
-        (Format::Memtrace, TraceFormat::Memtrace) | (_, TraceFormat::Native) => {
+        (Format::Native | Format::Unknown | Format::Memtrace, ConvertTo::Gotrace) => {
+            let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+            let trace = trace_file::open(&args.trace)?;
+            to_gotrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
+        }
+        (Format::Go, _) => return Err(trace_file::go_has_no_blocks(&args.trace).into()),
+        (Format::Memtrace, ConvertTo::Memtrace) | (_, ConvertTo::Native) => {
             return Err(same_format(args).into());
         }
     };

@@ -5,10 +5,11 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
+use heapscribe_trace::detect::Format;
 use heapscribe_trace::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
 use heapscribe_wire::record::Event;
 
-use super::{dump_memtrace, partial};
+use super::{dump_go, dump_memtrace, partial};
 use crate::cli::{DumpArgs, DumpStyle};
 use crate::dump::lines::Lines;
 use crate::dump::objects::Objects;
@@ -17,8 +18,11 @@ use crate::trace_file;
 
 /// Runs the command.
 pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
-    if args.style == DumpStyle::Memtrace {
-        return dump_memtrace::run(args);
+    match args.style {
+        DumpStyle::Memtrace => return dump_memtrace::run(args),
+        DumpStyle::GoHeap | DumpStyle::GoStacks => return dump_go::run(args),
+        DumpStyle::Native if trace_file::format(&args.trace)? == Format::Go => return dump_go::run(args),
+        DumpStyle::Native => {}
     }
     let trace = trace_file::open(&args.trace, args.salvage)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());

@@ -8,9 +8,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use heapscribe_analyze::answer::{Amount, Answer, CallTree, NodeId};
 use heapscribe_analyze::snapshot::{self, Snapshot};
+use heapscribe_trace::detect::Format;
 use inferno::flamegraph;
 
-use super::partial;
+use super::{flame_go, partial};
 use crate::cli::{FlameArgs, FlameOf};
 use crate::frames::{NamedStacks, lossy};
 use crate::message::Problem;
@@ -20,7 +21,7 @@ use crate::trace_file;
 
 /// What the file's ending asks for.
 #[derive(Clone, Copy)]
-enum Form {
+pub(super) enum Form {
     Svg,
     Html,
     Folded,
@@ -29,6 +30,9 @@ enum Form {
 /// Runs the command.
 pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let form = form(&args.output)?;
+    if trace_file::format(&args.trace)? == Format::Go {
+        return flame_go::run(args, form);
+    }
     let trace = trace_file::open(&args.trace, args.salvage)?;
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     if let Some(snapshot) = snapshot::analyze(&*trace).into_iter().next().filter(|s| s.is_for_itself()) {
@@ -43,13 +47,14 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
 }
 
 /// What stands above a picture.
-struct Caption {
-    title: String,
-    command: String,
-    unit: &'static str,
+pub(super) struct Caption {
+    pub(super) title: String,
+    pub(super) command: String,
+    pub(super) unit: &'static str,
 }
 
-fn draw(args: &FlameArgs, form: Form, lines: &[String], caption: &Caption) -> Result<()> {
+/// Writes a picture in the form that was asked for.
+pub(super) fn draw(args: &FlameArgs, form: Form, lines: &[String], caption: &Caption) -> Result<()> {
     if lines.is_empty() {
         return Err(nothing_to_draw(args).into());
     }
@@ -97,7 +102,7 @@ fn title(answer: &Answer, of: FlameOf) -> String {
     tables::estimated(answer, title)
 }
 
-const fn unit(of: FlameOf) -> &'static str {
+pub(super) const fn unit(of: FlameOf) -> &'static str {
     match of {
         FlameOf::Peak | FlameOf::Leaked | FlameOf::Allocated => "bytes",
         FlameOf::Count => "allocations",

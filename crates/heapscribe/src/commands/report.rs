@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use heapscribe_analyze::answer::Answer;
 use heapscribe_analyze::snapshot::{self, Snapshot};
+use heapscribe_trace::detect::Format;
 use serde::Serialize;
 
-use super::partial;
+use super::{partial, report_go};
 use crate::cli::ReportArgs;
 use crate::convert::tally::Tally;
 use crate::frames::NamedStacks;
@@ -20,9 +21,9 @@ use crate::text::report::Report;
 use crate::trace_file;
 
 /// Entries of each list in the text.
-const TOP: usize = 10;
+pub(super) const TOP: usize = 10;
 /// Stacks in JSON: all 100,000 of a compiler's are half a gigabyte.
-const TOP_JSON: usize = 1000;
+pub(super) const TOP_JSON: usize = 1000;
 
 /// A report, with what only a memtrace file has.
 #[derive(Serialize)]
@@ -35,6 +36,9 @@ struct WithTally<'a, R> {
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
+    if trace_file::format(&args.trace)? == Format::Go {
+        return report_go::run(args);
+    }
     let trace = trace_file::open(&args.trace, args.salvage)?;
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     let mut out = BufWriter::new(anstream::stdout().lock());

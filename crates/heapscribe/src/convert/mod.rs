@@ -3,6 +3,7 @@
 
 pub(crate) mod drawing;
 pub(crate) mod from_memtrace;
+pub(crate) mod in_order;
 pub(crate) mod live;
 pub(crate) mod objects;
 pub(crate) mod places;
@@ -11,6 +12,7 @@ pub(crate) mod rewrite;
 pub(crate) mod stacks;
 pub(crate) mod tally;
 pub(crate) mod thin;
+pub(crate) mod to_gotrace;
 pub(crate) mod to_memtrace;
 
 #[cfg(test)]

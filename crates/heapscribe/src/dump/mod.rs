@@ -1,6 +1,7 @@
 //! A trace, thing by thing: what a dump prints, apart from how. [`lines`] is for people and `grep`,
-//! [`objects`] for programs, [`memtrace`] for comparing with memtrace's own tools.
+//! [`objects`] for programs, [`memtrace`] for comparing with memtrace's own tools, [`go`] for traces of Go's.
 
+pub(crate) mod go;
 pub(crate) mod lines;
 pub(crate) mod memtrace;
 pub(crate) mod objects;

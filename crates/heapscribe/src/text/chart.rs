@@ -1,62 +1,80 @@
-//! A picture of the heap and the resident memory over time, out of characters, 80 columns wide.
+//! A picture of two sizes over time, out of characters, 80 columns wide: an area and a line above it, as
+//! the heap and the resident memory.
 
 use std::io;
 
-use heapscribe_analyze::answer::{Answer, Timeline};
+use heapscribe_analyze::answer::Answer;
 
 use super::{Out, number, tables};
 
 const COLUMNS: usize = 66;
 const ROWS: usize = 10;
 
-/// One column: the most bytes in its part of the time.
+/// One column, or a step of the time that is put into one: the most bytes in it.
 #[derive(Clone, Copy, Default)]
-struct Column {
-    heap: u64,
-    rss: u64,
+pub(crate) struct Column {
+    /// What the area shows.
+    pub(crate) area: u64,
+    /// What the line shows.
+    pub(crate) line: u64,
 }
 
 /// Draws the chart; nothing when there is no time to show.
 pub(crate) fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let timeline = &answer.timeline;
-    let columns = columns(timeline);
-    let top = columns.iter().map(|c| c.heap.max(c.rss)).max().unwrap_or(0);
-    if top == 0 {
+    let steps = timeline.steps.iter().map(|step| Column { area: step.heap_max_bytes, line: step.rss_bytes });
+    let title = tables::estimated(answer, "Heap (#) and resident memory (o) over time");
+    let end = number::duration(timeline.step_ns.saturating_mul(timeline.steps.len() as u64));
+    if !picture(out, &title, steps, &end)? {
         return Ok(());
     }
-    super::heading(out, &tables::estimated(answer, "Heap (#) and resident memory (o) over time"))?;
-    for row in (0..ROWS).rev() {
-        let label = if row + 1 == ROWS { number::short_bytes(top) } else { String::new() };
-        let line: String = columns.iter().map(|c| cell(c, row, top)).collect();
-        writeln!(out, "{label:>11} |{}", line.trim_end())?;
-    }
-    let end = number::duration(timeline.step_ns.saturating_mul(timeline.steps.len() as u64));
-    writeln!(out, "{:>11} +{}", "0", "-".repeat(columns.len()))?;
-    writeln!(out, "{:>13}{end:>width$}", "0 s", width = columns.len())?;
-    match columns.iter().map(|c| c.rss).max() {
+    match timeline.steps.iter().map(|step| step.rss_bytes).max() {
         None | Some(0) => writeln!(out, "  The resident memory was not sampled."),
         Some(most) => writeln!(out, "  The resident memory was at most {}.", number::bytes(most)),
     }
 }
 
-/// The timeline's steps put together to at most as many columns as there are.
-fn columns(timeline: &Timeline) -> Vec<Column> {
-    let steps = timeline.steps.len();
-    let mut columns = vec![Column::default(); steps.min(COLUMNS)];
-    for (i, step) in timeline.steps.iter().enumerate() {
-        let column = &mut columns[i * steps.min(COLUMNS) / steps];
-        column.heap = column.heap.max(step.heap_max_bytes);
-        column.rss = column.rss.max(step.rss_bytes);
+/// Draws steps of equal time, from 0 to `end`; false when there is nothing to show.
+pub(crate) fn picture(
+    out: Out<'_>,
+    title: &str,
+    steps: impl ExactSizeIterator<Item = Column>,
+    end: &str,
+) -> io::Result<bool> {
+    let columns = columns(steps);
+    let top = columns.iter().map(|c| c.area.max(c.line)).max().unwrap_or(0);
+    if top == 0 {
+        return Ok(false);
+    }
+    super::heading(out, title)?;
+    for row in (0..ROWS).rev() {
+        let label = if row + 1 == ROWS { number::short_bytes(top) } else { String::new() };
+        let line: String = columns.iter().map(|c| cell(c, row, top)).collect();
+        writeln!(out, "{label:>11} |{}", line.trim_end())?;
+    }
+    writeln!(out, "{:>11} +{}", "0", "-".repeat(columns.len()))?;
+    writeln!(out, "{:>13}{end:>width$}", "0 s", width = columns.len())?;
+    Ok(true)
+}
+
+/// Steps put together to at most as many columns as there are.
+fn columns(steps: impl ExactSizeIterator<Item = Column>) -> Vec<Column> {
+    let count = steps.len();
+    let mut columns = vec![Column::default(); count.min(COLUMNS)];
+    for (i, step) in steps.enumerate() {
+        let column = &mut columns[i * count.min(COLUMNS) / count];
+        column.area = column.area.max(step.area);
+        column.line = column.line.max(step.line);
     }
     columns
 }
 
-/// A cell shows the heap when that reaches into it; the resident memory is a line above.
+/// A cell shows the area when that reaches into it; the line stands above.
 fn cell(column: &Column, row: usize, top: u64) -> char {
     let height = |bytes: u64| (u128::from(bytes) * ROWS as u128).div_ceil(u128::from(top)) as usize;
-    if row < height(column.heap) {
+    if row < height(column.area) {
         '#'
-    } else if row + 1 == height(column.rss) {
+    } else if row + 1 == height(column.line) {
         'o'
     } else {
         ' '
@@ -65,7 +83,7 @@ fn cell(column: &Column, row: usize, top: u64) -> char {
 
 #[cfg(test)]
 mod tests {
-    use heapscribe_analyze::answer::Step;
+    use heapscribe_analyze::answer::{Step, Timeline};
 
     use super::*;
 

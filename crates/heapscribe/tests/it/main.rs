@@ -4,6 +4,7 @@ mod damaged;
 mod diff;
 mod dump;
 mod flame;
+mod gotrace;
 mod help;
 mod hotspots;
 mod memtrace;

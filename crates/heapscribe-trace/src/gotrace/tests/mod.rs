@@ -99,7 +99,7 @@ pub(super) fn sample_two() -> Vec<u8> {
     let mut file = b"go 1.23 trace\0\0\0".to_vec();
     file.extend(batch(
         &[1, 1, none, 0],
-        &[&[1][..], &number(0xc000_000_000), &number(8192), &[8], &number(2048)].concat(),
+        &[&[1][..], &number(0x00c0_0000_0000), &number(8192), &[8], &number(2048)].concat(),
     ));
     file.extend(batch(
         &[1, 5, 1000],

@@ -1,0 +1,58 @@
+//! `heapscribe dump` of a trace of Go's.
+
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use super::partial;
+use crate::cli::{DumpArgs, DumpStyle};
+use crate::dump::go::lines::Lines;
+use crate::dump::go::objects::Objects;
+use crate::dump::go::{GoTrace, Printer, oracle};
+use crate::trace_file;
+
+/// Runs the command.
+pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
+    let trace = trace_file::open_go(&args.trace)?;
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    match args.style {
+        DumpStyle::GoStacks => oracle::stacks(&mut out, &trace)?,
+        DumpStyle::GoHeap => {
+            oracle::heap_heading(&mut out, &trace)?;
+            each(args, &trace, |event| oracle::heap(&mut out, &trace, event))?;
+        }
+        _ if args.json => print(args, &trace, &mut Objects { out: &mut out })?,
+        _ => print(args, &trace, &mut Lines { out: &mut out })?,
+    }
+    out.flush()?;
+    Ok(partial::exit_code(&args.trace, &trace_file::go_problems(&trace), true))
+}
+
+fn print(args: &DumpArgs, trace: &GoTrace, printer: &mut dyn Printer) -> Result<()> {
+    printer.begin(trace)?;
+    for (generation, id) in trace.stack_ids() {
+        let number = trace.generations().get(generation as usize).map_or(0, |g| g.number);
+        if let Some(mut frames) = trace.stack(generation, id).filter(|_| !args.no_stacks) {
+            printer.stack((number, id), &mut frames)?;
+        }
+    }
+    each(args, trace, |event| printer.event(trace, event))
+}
+
+/// Prints each event, until the output fails.
+fn each(
+    args: &DumpArgs,
+    trace: &GoTrace,
+    mut print: impl FnMut(&heapscribe_trace::gotrace::Event<'_>) -> io::Result<()>,
+) -> Result<()> {
+    let read = trace.for_each(|event| match print(event) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(e) => ControlFlow::Break(e),
+    });
+    match read.with_context(|| format!("cannot read {}", args.trace.display()))? {
+        Some(e) => Err(e.into()),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,77 @@
+//! `heapscribe flame` of a Go trace: what goroutines began with, and the types of what they allocated. The
+//! stack of an allocation is in no trace of Go's.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use heapscribe_analyze::go::{Allocator, Objects};
+use heapscribe_analyze::{Options, go};
+
+use super::flame::{Caption, Form, draw, unit};
+use super::partial;
+use crate::cli::{FlameArgs, FlameOf};
+use crate::message::Problem;
+use crate::text::go::{site_name, type_name};
+use crate::trace_file;
+
+/// Runs the command.
+pub(super) fn run(args: &FlameArgs, form: Form) -> Result<ExitCode> {
+    let shown = args.trace.display();
+    let trace = trace_file::open_go(&args.trace)?;
+    let answer =
+        go::analyze(&trace, &Options::default()).with_context(|| format!("cannot read {}", shown))?;
+    let Some(objects) = &answer.objects else { return Err(no_objects(args).into()) };
+    if args.of == FlameOf::Temporary {
+        return Err(Problem::new(
+            format!("{shown} does not say which objects were temporary"),
+            "Go frees objects when it sweeps; ask for --of allocated, count, peak or leaked",
+        )
+        .into());
+    }
+    let caption =
+        Caption { title: title(args.of).to_owned(), command: shown.to_string(), unit: unit(args.of) };
+    draw(args, form, &folded(objects, args.of), &caption)?;
+    Ok(partial::exit_code(&args.trace, &trace_file::go_problems(&trace), true))
+}
+
+fn no_objects(args: &FlameArgs) -> Problem {
+    Problem::new(
+        format!(
+            "{} has no objects: Go's tracer tells the size of the heap, not who allocates",
+            args.trace.display()
+        ),
+        "run the program with GODEBUG=traceallocfree=1, built by Go 1.23; or record its heap's curve: heapscribe report",
+    )
+}
+
+fn title(of: FlameOf) -> &'static str {
+    match of {
+        FlameOf::Peak => "Bytes of objects when they had most, by goroutine and type",
+        FlameOf::Leaked => "Bytes of objects that were left at the end, by goroutine and type",
+        FlameOf::Allocated => "Bytes of objects that were allocated, by goroutine and type",
+        FlameOf::Count => "Objects that were allocated, by goroutine and type",
+        FlameOf::Temporary => "Temporary objects",
+    }
+}
+
+fn width(of: FlameOf, allocator: &Allocator) -> u64 {
+    match of {
+        FlameOf::Peak => allocator.at_peak.bytes,
+        FlameOf::Leaked => allocator.live.bytes,
+        FlameOf::Allocated => allocator.allocated.bytes,
+        FlameOf::Count => allocator.allocated.blocks,
+        FlameOf::Temporary => 0,
+    }
+}
+
+fn folded(objects: &Objects, of: FlameOf) -> Vec<String> {
+    let mut lines: BTreeMap<String, u64> = BTreeMap::new();
+    for allocator in objects.allocators.iter().filter(|a| width(of, a) > 0) {
+        let name = |text: String| text.replace(';', ":").replace('\n', " ");
+        let site = name(site_name(allocator));
+        let of_type = objects.types.get(allocator.type_index).map(type_name).unwrap_or_default();
+        *lines.entry(format!("{site};{}", name(of_type))).or_default() += width(of, allocator);
+    }
+    lines.into_iter().map(|(path, width)| format!("{path} {width}")).collect()
+}

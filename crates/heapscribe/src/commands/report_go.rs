@@ -1,0 +1,45 @@
+//! `heapscribe report` of a Go trace.
+
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use heapscribe_analyze::{Options, go};
+use heapscribe_trace::gotrace::Layout;
+
+use super::partial;
+use super::report::{TOP, TOP_JSON};
+use crate::cli::ReportArgs;
+use crate::message::Problem;
+use crate::text::go::GoReport;
+use crate::{json, trace_file};
+
+/// Runs the command.
+pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
+    let shown = args.trace.to_string_lossy();
+    let trace = trace_file::open_go(&args.trace)?;
+    if trace.events() == 0 {
+        let hint = match trace.version().layout() {
+            Layout::One => {
+                "up to Go 1.21 a program that ends without trace.Stop leaves nothing: call it, or build with Go 1.22"
+            }
+            Layout::Two => {
+                "trace.Start writes within a second, trace.Stop at once: let the program live that long"
+            }
+        };
+        return Err(Problem::new(format!("{shown} has no events"), hint).into());
+    }
+    let answer = go::analyze(&trace, &Options::default()).with_context(|| format!("cannot read {shown}"))?;
+    let problems = trace_file::go_problems(&trace);
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    if args.json {
+        serde_json::to_writer(&mut out, &json::go::report(&answer, args.top.unwrap_or(TOP_JSON), &problems))?;
+        writeln!(out)?;
+    } else {
+        let report =
+            GoReport { answer: &answer, top: args.top.unwrap_or(TOP), trace: &shown, problems: &problems };
+        report.print(&mut out)?;
+    }
+    out.flush()?;
+    Ok(partial::exit_code(&args.trace, &problems, true))
+}

@@ -1,0 +1,129 @@
+//! The events of a process of ours in the order of time, a chunk of each thread at a time.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+use heapscribe_trace::{ChunkInfo, Clock, Process, Scratch, Source, Trace};
+use heapscribe_wire::ids::RateId;
+use heapscribe_wire::record::{Event, Events};
+
+use super::live::encode;
+
+/// The process of this pid, or the one with most events.
+pub(crate) fn choose<S: Source>(trace: &Trace<S>, pid: Option<u32>) -> Option<&Process> {
+    let events = |process: &Process| -> u64 {
+        let chunks = trace.chunks().iter().filter(|chunk| chunk.process == process.index);
+        chunks.map(|chunk| u64::from(chunk.sums.events)).sum()
+    };
+    let is_meant =
+        |process: &&Process| pid.is_none_or(|pid| process.info.as_ref().is_some_and(|i| i.pid == pid));
+    trace.processes().iter().filter(is_meant).max_by_key(|process| events(process))
+}
+
+/// Whose an event is, and when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    pub(crate) thread: u32,
+    pub(crate) ticks: u64,
+    /// Since the trace's start.
+    pub(crate) ns: u64,
+    pub(crate) rate: RateId,
+}
+
+/// The events that are still to come.
+pub(crate) struct InOrder {
+    clock: Clock,
+    cursors: BTreeMap<u32, Cursor>,
+    order: BinaryHeap<Reverse<(u64, u32)>>,
+    /// What could not be read so far.
+    pub(crate) problems: Vec<String>,
+}
+
+impl InOrder {
+    pub(crate) fn new<S: Source>(trace: &Trace<S>, process: &Process) -> InOrder {
+        let mut cursors: BTreeMap<u32, Cursor> = BTreeMap::new();
+        for (number, chunk) in trace.chunks().iter().enumerate().filter(|(_, c)| c.process == process.index) {
+            cursors.entry(chunk.info.thread).or_default().chunks.push_back(number);
+        }
+        let (clock, mut problems) = (trace.clock(process.index), Vec::new());
+        let mut order = BinaryHeap::new();
+        for (thread, cursor) in &mut cursors {
+            order.extend(cursor.next(trace, clock, &mut problems).map(|ns| Reverse((ns, *thread))));
+        }
+        InOrder { clock, cursors, order, problems }
+    }
+
+    /// The thread that has the first event.
+    pub(crate) fn first_thread(&self) -> Option<u32> {
+        self.cursors.keys().next().copied()
+    }
+
+    /// The next event, of whatever thread.
+    pub(crate) fn next<S: Source>(&mut self, trace: &Trace<S>) -> Option<(At, Event)> {
+        while let Some(Reverse((ns, thread))) = self.order.pop() {
+            let Some(cursor) = self.cursors.get_mut(&thread) else { continue };
+            let at = At { thread, ticks: cursor.ticks, ns, rate: cursor.rate };
+            let event = cursor.event.take();
+            let next = cursor.next(trace, self.clock, &mut self.problems);
+            self.order.extend(next.map(|ns| Reverse((ns, thread))));
+            if let Some(event) = event {
+                return Some((at, event));
+            }
+        }
+        None
+    }
+}
+
+/// A thread on its way: its chunks, and the next event of the one that is loaded.
+#[derive(Default)]
+struct Cursor {
+    chunks: VecDeque<usize>,
+    info: ChunkInfo,
+    payload: Vec<u8>,
+    offset: usize,
+    ticks: u64,
+    rate: RateId,
+    event: Option<Event>,
+}
+
+impl Cursor {
+    /// Goes to the next event, in the next chunk when this one is at its end; when that is, ns since the
+    /// trace's start. `None` at the thread's end.
+    fn next<S: Source>(&mut self, trace: &Trace<S>, clock: Clock, problems: &mut Vec<String>) -> Option<u64> {
+        loop {
+            let mut events = Events::new(self.payload.get(self.offset..).unwrap_or_default());
+            let found = events.next();
+            self.offset += events.offset();
+            match found {
+                Some(Ok((_, Event::Rate { rate }))) => self.rate = rate,
+                Some(Ok((dt, event))) => {
+                    self.ticks = self.ticks.wrapping_add(dt);
+                    self.event = Some(event);
+                    return Some(clock.time_ns(&self.info, self.ticks));
+                }
+                Some(Err(bad)) => {
+                    problems.push(format!("{bad}; the rest of the chunk is left out"));
+                    self.payload.clear();
+                }
+                None => self.load(trace, problems)?,
+            }
+        }
+    }
+
+    fn load<S: Source>(&mut self, trace: &Trace<S>, problems: &mut Vec<String>) -> Option<()> {
+        let number = self.chunks.pop_front()?;
+        (self.offset, self.rate) = (0, RateId::default());
+        self.payload.clear();
+        match trace.load_chunk(&trace.chunks()[number], &mut Scratch::default()) {
+            Ok(chunk) => {
+                self.info = chunk.info;
+                self.ticks = chunk.info.begin_ticks;
+                if let Err(e) = encode(chunk, &mut self.payload) {
+                    problems.push(e.to_string());
+                }
+            }
+            Err(e) => problems.push(e.to_string()),
+        }
+        Some(())
+    }
+}
