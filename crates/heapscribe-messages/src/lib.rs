@@ -8,4 +8,6 @@ pub mod checksum;
 pub mod encode;
 pub mod header_fields;
 pub mod layout;
+pub mod logger;
 pub mod pack;
+pub mod write;
