@@ -4,6 +4,7 @@
 //! [`layout`] and [`header_fields`] say what a part looks like; all else goes by them. [`pack`] has the
 //! records that write themselves.
 
+mod c_api;
 pub mod checksum;
 pub mod encode;
 pub mod header_fields;

@@ -6,6 +6,8 @@ use super::tree::Tree;
 const ISLANDS: &[&str] = &[
     "heapscribe-alloc/src/arena.rs",
     "heapscribe-alloc/src/system.rs",
+    "heapscribe-messages/src/c_api/mod.rs",
+    "heapscribe-messages/src/c_api/types.rs",
     "heapscribe-messages/src/encode/lzma.rs",
     "heapscribe-preload/src/hooks.rs",
     "heapscribe-preload/src/panic.rs",
