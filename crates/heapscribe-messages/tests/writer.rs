@@ -213,6 +213,59 @@ fn out_of_space_stays_and_leaves_a_readable_file() {
     }
 }
 
+/// Mounts a small file system for itself alone, and runs the test below in it.
+#[test]
+fn a_real_file_system_that_is_full() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let here = std::env::current_exe().expect("this program");
+    // A tmpfs counts in pages. Eight messages and the header fit into 21 and 22 of them, nine do not.
+    for (bytes, pages) in [(81_920 + 4096, 21), (81_921 + 4096, 22), (87_040, 22)] {
+        let script =
+            "mount -t tmpfs -o size=$0 none \"$1\" || exit 77; exec \"$2\" --ignored --exact filling_it";
+        let output = std::process::Command::new("unshare")
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+            .arg(bytes.to_string())
+            .arg(directory.path())
+            .arg(&here)
+            .env("FULL_DIRECTORY", directory.path())
+            .env("FULL_BYTES", (pages * 4096).to_string())
+            .output();
+        match output {
+            Ok(output) if output.status.success() => {}
+            Ok(output) if output.status.code() == Some(101) => {
+                panic!(
+                    "{}{}",
+                    String::from_utf8_lossy(&output.stdout),
+                    String::from_utf8_lossy(&output.stderr)
+                )
+            }
+            other => eprintln!("SKIPPED: a file system cannot be mounted here: {other:?}"),
+        }
+    }
+}
+
+#[test]
+#[ignore = "is run by a_real_file_system_that_is_full"]
+fn filling_it() {
+    let directory = std::path::PathBuf::from(std::env::var_os("FULL_DIRECTORY").expect("where"));
+    let space: u64 = std::env::var("FULL_BYTES").expect("how much").parse().expect("a number");
+    let base = directory.join("log");
+    let mut settings = Settings::default();
+    settings.flush.bytes = 1;
+    let sink = Box::new(Files::new(&base).expect("UTF-8"));
+    let encoder = Box::new(Plain::new(20_000));
+    let mut writer = Writer::new(settings, encoder, sink, FakeClock::default()).expect("settings");
+    assert_eq!(until_out_of_space(&mut writer), 8);
+    assert_eq!(writer.trouble(), Some(Trouble::OutOfSpace));
+    writer.rotate();
+    assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(Trouble::OutOfSpace), "it stays");
+    let part = std::fs::read(directory.join("log.part0.bfbs")).expect("the part");
+    assert_eq!(part.len() as u64, space, "to the last byte");
+    assert_eq!(writer.statistics().write.bytes, space);
+    assert_eq!(records(&part).len(), 9, "a header and eight messages, then a torn one");
+    assert_eq!(std::fs::read_dir(&directory).expect("the directory").count(), 1, "no other part");
+}
+
 #[test]
 fn a_device_that_is_full_is_out_of_space() {
     struct Full(std::fs::File);
