@@ -38,6 +38,16 @@ fn nothing_is_written_before_the_first_message() {
 }
 
 #[test]
+fn a_writer_that_is_dropped_has_written_everything() {
+    let memory = Memory::new(PLENTY);
+    let mut writer = writer(&memory, &FakeClock::default(), |_| ());
+    write(&mut writer, about(1, 1), 1, &[1]).expect("written");
+    assert!(memory.parts()[0].is_empty());
+    drop(writer);
+    assert_eq!(records(&memory.parts()[0]).len(), 2);
+}
+
+#[test]
 fn rotation_keeps_all_messages_and_the_name_of_the_sequence() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |_| ());

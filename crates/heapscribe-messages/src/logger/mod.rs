@@ -104,7 +104,7 @@ impl std::error::Error for RouteError {}
 
 /// Hands fetched messages to writers.
 #[derive(Debug)]
-pub struct Logger<C> {
+pub struct Logger<C: Clock> {
     layout: Layout,
     routes: Vec<Route>,
     writers: Vec<Writer<C>>,

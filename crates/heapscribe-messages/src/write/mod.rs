@@ -74,7 +74,9 @@ pub struct About {
 }
 
 /// Writes the parts of one file: messages of one node, or what is known about the delivery of some.
-pub struct Writer<C> {
+///
+/// A writer that is dropped ends its part as [`close`](Self::close) does, and keeps to itself how that went.
+pub struct Writer<C: Clock> {
     output: Output<C>,
     settings: Settings,
     scratch: Vec<u8>,
@@ -90,7 +92,7 @@ pub struct Writer<C> {
     is_rotation_due: bool,
 }
 
-impl<C> std::fmt::Debug for Writer<C> {
+impl<C: Clock> std::fmt::Debug for Writer<C> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Writer").field("parts_index", &self.parts_index).finish_non_exhaustive()
     }

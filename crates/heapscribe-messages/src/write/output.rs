@@ -58,7 +58,7 @@ impl<C: Clock> Record for Timed<'_, C> {
 }
 
 /// An encoder and where its bytes go.
-pub(super) struct Output<C> {
+pub(super) struct Output<C: Clock> {
     encoder: Box<dyn Encoder>,
     sink: Box<dyn Sink>,
     pub(super) clock: C,
@@ -215,5 +215,14 @@ impl<C: Clock> Output<C> {
 
     fn keep_encode<T>(&mut self, result: Result<T, EncodeError>) -> Result<T, Trouble> {
         result.map_err(|e| *self.trouble.insert(Trouble::Encode(e)))
+    }
+}
+
+/// What was not closed is closed now; whoever wants to know whether that went well closes it himself.
+impl<C: Clock> Drop for Output<C> {
+    fn drop(&mut self) {
+        if self.trouble.is_none() {
+            let _ = self.close();
+        }
     }
 }
