@@ -8,6 +8,10 @@
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_int, c_void};
+use core::ptr::NonNull;
+
+use crate::heap::Heap;
+use crate::request::{ALIGN_MIN, Request};
 
 type Pointer = *mut c_void;
 
@@ -50,6 +54,49 @@ impl SystemHeap {
                 pvalloc: lookup(c"pvalloc").map(|f| transmute(f)),
                 malloc_usable_size: transmute(lookup(c"malloc_usable_size")?),
             })
+        }
+    }
+}
+
+// SAFETY: the C library's own promises; its heap may be called from any thread, and it sees to forks itself.
+unsafe impl Heap for SystemHeap {
+    fn alloc(&self, request: Request) -> Option<NonNull<u8>> {
+        let (size, align) = (request.size_bytes(), request.align_bytes());
+        // SAFETY: the C library's functions, with arguments that they take.
+        let block =
+            unsafe { if align == ALIGN_MIN { (self.malloc)(size) } else { (self.memalign)(align, size) } };
+        NonNull::new(block.cast())
+    }
+
+    fn alloc_zeroed(&self, request: Request) -> Option<NonNull<u8>> {
+        if request.align_bytes() == ALIGN_MIN {
+            // SAFETY: as above.
+            return NonNull::new(unsafe { (self.calloc)(1, request.size_bytes()) }.cast());
+        }
+        let block = self.alloc(request)?;
+        // SAFETY: just handed out with at least this size.
+        unsafe { block.as_ptr().write_bytes(0, request.size_bytes()) };
+        Some(block)
+    }
+
+    unsafe fn free(&self, block: NonNull<u8>) {
+        // SAFETY: the caller's contract.
+        unsafe { (self.free)(block.as_ptr().cast()) };
+    }
+
+    unsafe fn usable_size(&self, block: NonNull<u8>) -> usize {
+        // SAFETY: the caller's contract.
+        unsafe { (self.malloc_usable_size)(block.as_ptr().cast()) }
+    }
+
+    unsafe fn realloc(&self, block: NonNull<u8>, request: Request) -> Option<NonNull<u8>> {
+        // SAFETY: the caller's contract.
+        unsafe {
+            if request.align_bytes() == ALIGN_MIN {
+                return NonNull::new((self.realloc)(block.as_ptr().cast(), request.size_bytes()).cast());
+            }
+            let usable = self.usable_size(block);
+            self.relocate(block, usable, request)
         }
     }
 }

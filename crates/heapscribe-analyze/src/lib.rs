@@ -15,9 +15,11 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod diff;
 pub mod estimate;
 pub mod heavy;
 pub mod input;
+pub mod measure;
 
 mod amounts;
 mod assemble;

@@ -9,6 +9,7 @@
 //! - [`encode`]: plain, snappy, xz and zstd, in memory taken once, that of the codecs included.
 //! - [`write`](mod@write): parts with headers, rotation, boots, flushes, statistics, a full disk.
 //! - [`logger`]: which message goes to which writers, as what.
+//! - [`read`]: parts back, in order, damaged ones too.
 //! - [`layout`] and [`header_fields`] say what every byte is, for writers and readers.
 //!
 //! **You bring** the largest size that a record will have, a [`Clock`](write::Clock), and a place for the bytes
@@ -54,4 +55,5 @@ pub mod header_fields;
 pub mod layout;
 pub mod logger;
 pub mod pack;
+pub mod read;
 pub mod write;

@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_void};
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_record::capture::Registers;
 use heapscribe_record::program::{self, Heap};
-use heapscribe_record::{Call, enter};
+use heapscribe_record::{Call, enter, enter_again};
 
 use crate::stub::{filter, gap, gate, stub};
 
@@ -149,11 +149,11 @@ unsafe fn resize(call: Call, old: Pointer, size: usize, sp: *const usize, bp: us
         let registers = caller(sp, bp);
         let entered = if heap.calls_itself(registers.pc) { None } else { enter(&registers) };
         // Taken before, because another thread may be handed the address as soon as realloc has moved.
-        let Some(taken) = entered.map(|entered| entered.take(old as usize)) else {
+        let Some(taken) = entered.map(|entered| entered.take_for_resize(old as usize)) else {
             return heap.forward(|heap| (heap.realloc)(old, size));
         };
         let new = heap.forward(|heap| (heap.realloc)(old, size));
-        if let Some(entered) = enter(&registers) {
+        if let Some(entered) = enter_again(&registers) {
             match (new.is_null(), size) {
                 (false, _) => entered.became(call, taken, new as usize, size, registers),
                 // glibc's realloc(p, 0) frees and gives NULL; musl's gives a block and is the case above.

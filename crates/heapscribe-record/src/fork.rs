@@ -10,25 +10,33 @@
 #![allow(unsafe_code)]
 
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::{gate, program, session, sys, tls};
 
-type ForkHandler = extern "C" fn();
+pub(crate) type ForkHandler = extern "C" fn();
 /// `__register_atfork` of glibc; the last argument is the library that the handlers belong to.
 type RegisterAtfork =
     unsafe extern "C" fn(Option<ForkHandler>, Option<ForkHandler>, Option<ForkHandler>, *const ()) -> c_int;
 /// `pthread_atfork` of POSIX.
-type PthreadAtfork =
+pub(crate) type PthreadAtfork =
     unsafe extern "C" fn(Option<ForkHandler>, Option<ForkHandler>, Option<ForkHandler>) -> c_int;
 
 static REGISTERED: AtomicBool = AtomicBool::new(false);
+/// `pthread_atfork` of a static program, which is found by no symbol table.
+static GIVEN: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Says where `pthread_atfork` is.
+pub(crate) fn give(f: PthreadAtfork) {
+    GIVEN.store(f as *mut (), Ordering::Relaxed);
+}
 
 /// Registers the handler, once for the process and all its children: they inherit it.
 pub(crate) fn register() {
     if REGISTERED.swap(true, Ordering::Relaxed) {
         return;
     }
+    let given = GIVEN.load(Ordering::Relaxed);
     let Some(loader) = program::loader() else { return };
     // glibc has pthread_atfork only as a static stub around this.
     if let Some(f) = loader.find_anywhere(b"__register_atfork") {
@@ -41,7 +49,7 @@ pub(crate) fn register() {
                 core::ptr::null(),
             );
         }
-    } else if let Some(f) = loader.find_anywhere(b"pthread_atfork") {
+    } else if let Some(f) = loader.find_anywhere(b"pthread_atfork").or((!given.is_null()).then_some(given)) {
         // SAFETY: POSIX's type of the function.
         unsafe {
             core::mem::transmute::<*const (), PthreadAtfork>(f)(None, None, Some(in_child));

@@ -18,6 +18,7 @@ mod enter;
 pub mod filter;
 mod fork;
 pub mod gate;
+pub mod global;
 mod intern;
 mod live;
 pub mod loader;
@@ -39,7 +40,7 @@ mod thread;
 mod tls;
 mod walks;
 
-pub use enter::{Entered, Taken, enter};
+pub use enter::{Entered, Taken, enter, enter_again};
 pub use heapscribe_wire::record::Call;
 pub use modules::begin_close;
 pub use tls::{GAP_OFFSET, SEEN_OFFSET};

@@ -11,7 +11,8 @@ use heapscribe_wire::head::{self, HEAD_FILE_BYTES, SharedHead, stage, state};
 use heapscribe_wire::limits::{
     CHUNK_PAYLOAD_BYTES, CHUNKS_MAX, DEFS_BYTES_MAX, LIVE_UNIT_BYTES, NAME_BYTES_MAX,
 };
-use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, LIVE_FILE_BYTES};
+use heapscribe_wire::live::LIVE_FILE_BYTES;
+use heapscribe_wire::operation::THREADS_FILE_BYTES;
 use heapscribe_wire::plan::{PLAN_BYTES, Plan};
 
 use crate::define::Definer;
@@ -70,12 +71,12 @@ pub(crate) fn session(is_child: bool, place: NonNull<Session>) -> Result<(), Ref
     }
     let base = open_base()?;
     let plan = read_plan(&base)?;
-    let heap = program::heap().ok_or(Refusal::Heap)?;
+    let granule_shift = program::granule_shift().ok_or(Refusal::Heap)?;
     if let Some(loader) = program::loader() {
         clock::find(loader);
     }
     let created_mono_ns = clock::monotonic_ns();
-    files(&base, &plan, (heap.is_glibc, is_child), created_mono_ns, place).map_err(|e| {
+    files(&base, &plan, (granule_shift, is_child), created_mono_ns, place).map_err(|e| {
         // Not in a forked child: what is descriptor 2 of a daemon is not for messages any more.
         if !is_child {
             tell(&base, &plan, e);
@@ -150,12 +151,15 @@ fn read_plan(base: &File) -> Result<Plan, Refusal> {
     }
 }
 
+const PAGE_BYTES: usize = 4096;
+
 /// How large each file may become: less where the program's address space or the size of its files is
 /// limited.
 struct Sizes {
     defs: usize,
     live: usize,
     log: usize,
+    threads: usize,
 }
 
 impl Sizes {
@@ -170,6 +174,7 @@ impl Sizes {
             defs: share(DEFS_BYTES_MAX, 64, 64 << 10),
             live: share(LIVE_FILE_BYTES, 16, LIVE_UNIT_BYTES),
             log: share(LOG_FILE_BYTES, 64, CHUNK_PAYLOAD_BYTES),
+            threads: share(THREADS_FILE_BYTES, 256, PAGE_BYTES),
         }
     }
 }
@@ -177,24 +182,25 @@ impl Sizes {
 fn files(
     base: &File,
     plan: &Plan,
-    (is_glibc, is_child): (bool, bool),
+    (granule_shift, is_child): (u32, bool),
     created: u64,
     place: NonNull<Session>,
 ) -> sys::Result<()> {
     let sizes = Sizes::within_limits();
     // A file over the limit would not be an error but SIGXFSZ.
     let fits_limits = sys::file_size_limit() >= HEAD_FILE_BYTES as u64;
-    if !fits_limits || sizes.log <= PAYLOADS_OFFSET || sizes.defs == 0 || sizes.live == 0 {
+    let is_too_little = [sizes.defs, sizes.live, sizes.threads].contains(&0);
+    if !fits_limits || sizes.log <= PAYLOADS_OFFSET || is_too_little {
         return Err(Errno::ENOMEM);
     }
     let dir = make_directory(base, created)?;
     let file = |name, bytes| SharedFile::create(&dir, name, bytes, windows(bytes)?);
     let (defs, live, log) =
         (file(c"defs", sizes.defs)?, file(c"live", sizes.live)?, file(c"log", sizes.log)?);
+    let threads = Threads::new(file(c"threads", sizes.threads)?);
     // The head last: it is by the head that others find the session.
     let head = file(c"head", HEAD_FILE_BYTES)?;
     head.provide(0, HEAD_FILE_BYTES)?;
-    let granule_shift = if is_glibc { GRANULE_SHIFT_GLIBC } else { GRANULE_SHIFT_OTHER };
     // SAFETY: the head's pages are there for the life of the process and zero, which is a valid head;
     // `present` is a byte per unit; only the thread that makes the session takes memory now.
     let (head, live, steps) = unsafe {
@@ -205,6 +211,7 @@ fn files(
     let mode = if is_child { gate::inherited() } else { None };
     head.mode.store(mode.unwrap_or(plan.mode.to_word()), Ordering::Relaxed);
     head.live_granule_shift.store(granule_shift, Ordering::Relaxed);
+    head.is_expedited.store(u32::from(sys::register_for_barriers()), Ordering::Relaxed);
     let session = Session {
         head,
         pid: sys::pid(),
@@ -216,7 +223,7 @@ fn files(
         definer: Definer::new(defs),
         interner: Interner::default(),
         live,
-        threads: Threads::default(),
+        threads,
     };
     // SAFETY: the place is new memory for a session.
     unsafe { place.write(session) };

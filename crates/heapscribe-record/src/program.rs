@@ -6,10 +6,11 @@ use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
 use core::ops::Range;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_wire::head::Drop;
+use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER};
 
 use crate::capture::cfi::Extent;
 use crate::capture::{PcCache, pc_cache, registered};
@@ -84,6 +85,20 @@ impl Heap {
     pub fn calls_itself(&self, caller_pc: usize) -> bool {
         self.may_nest && tls::words().forwards.get() && self.text.iter().any(|text| text.contains(&caller_pc))
     }
+}
+
+/// The program hands its blocks to the recorder itself, see `global`.
+static IS_OWN: AtomicBool = AtomicBool::new(false);
+
+/// Says that the program tells the recorder of its blocks itself, whichever heap they come from.
+pub(crate) fn set_own() {
+    IS_OWN.store(true, Ordering::Relaxed);
+}
+
+/// How far apart blocks start, as a power of two; `None` when there is no heap.
+pub(crate) fn granule_shift() -> Option<u32> {
+    let is_glibc = !IS_OWN.load(Ordering::Relaxed) && heap()?.is_glibc;
+    Some(if is_glibc { GRANULE_SHIFT_GLIBC } else { GRANULE_SHIFT_OTHER })
 }
 
 static HEAP: Once<Heap> = Once::new();

@@ -60,7 +60,8 @@ impl Session {
     /// Hands each shared mapping to `take`: address and bytes.
     pub(crate) fn for_each_mapping(&self, mut take: impl FnMut(*mut u8, usize)) {
         take(ptr::from_ref(self.head).cast_mut().cast(), HEAD_FILE_BYTES);
-        for file in [self.definer.file(), self.live.file(), self.log.file()] {
+        let files = [self.definer.file(), self.live.file(), self.log.file(), self.threads.file()];
+        for file in files {
             file.for_each_mapping(&mut take);
         }
     }

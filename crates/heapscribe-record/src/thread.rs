@@ -10,6 +10,7 @@ use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::{RateId, ThreadId};
 use heapscribe_wire::limits::THREADS_MAX;
+use heapscribe_wire::operation::{RECORD_BYTES, RECORDS_MAX, ThreadRecord};
 
 use crate::capture::StackRange;
 use crate::gate::Sampling;
@@ -17,6 +18,7 @@ use crate::lock::Held;
 use crate::log::Taken;
 use crate::regions::RegionCache;
 use crate::session::Session;
+use crate::shared::SharedFile;
 use crate::walks::Walks;
 use crate::{memory, sys};
 
@@ -24,6 +26,8 @@ use crate::{memory, sys};
 pub(crate) struct Thread {
     /// The kernel's number of the thread.
     pub tid: AtomicU32,
+    /// What others can see of it.
+    pub record: &'static ThreadRecord,
     /// The number of the thread in events.
     pub id: Cell<ThreadId>,
     /// Its open chunk.
@@ -63,8 +67,10 @@ impl core::fmt::Debug for Thread {
 }
 
 /// All threads of the process, a list that only grows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Threads {
+    /// Their records.
+    file: SharedFile,
     first: AtomicPtr<Thread>,
     /// Where the search for ended threads goes on.
     cursor: AtomicPtr<Thread>,
@@ -73,7 +79,35 @@ pub(crate) struct Threads {
 /// How many threads are asked for signs of life when a new one comes.
 const LOOKS: usize = 4;
 
+/// The record of threads that have none of their own: held back like others, seen by nobody.
+static NO_RECORD: ThreadRecord = ThreadRecord::new();
+
 impl Threads {
+    /// No thread yet.
+    pub(crate) const fn new(file: SharedFile) -> Threads {
+        let (first, cursor) = (AtomicPtr::new(core::ptr::null_mut()), AtomicPtr::new(core::ptr::null_mut()));
+        Threads { file, first, cursor }
+    }
+
+    /// The file of their records.
+    pub(crate) fn file(&self) -> &SharedFile {
+        &self.file
+    }
+
+    /// A record for one more thread.
+    fn add_record(&self, session: &Session, _held: &Held<'_>) -> &'static ThreadRecord {
+        let number = session.head.records.load(Ordering::Relaxed) as usize;
+        let offset = number * RECORD_BYTES;
+        let fits = number < RECORDS_MAX && offset + RECORD_BYTES <= self.file.file_bytes();
+        if !fits || self.file.provide(offset, RECORD_BYTES).is_err() {
+            session.head.threads_without_record.fetch_add(1, Ordering::Relaxed);
+            return &NO_RECORD;
+        }
+        session.head.records.store(number as u32 + 1, Ordering::Release);
+        // SAFETY: the record's page was just provided and stays; zeroes are a valid record.
+        unsafe { &*self.file.at(offset).cast::<ThreadRecord>() }
+    }
+
     /// State for the calling thread: an ended thread's, else new. `None` when there is no memory.
     pub(crate) fn attach(&self, session: &Session) -> Option<&'static Thread> {
         let tid = sys::tid();
@@ -84,7 +118,7 @@ impl Threads {
             let held = session.lock.hold()?;
             let thread = match self.find_ended(session.pid, tid) {
                 Some(thread) => thread,
-                None => self.add(&held)?,
+                None => self.add(session, &held)?,
             };
             // Claimed under the lock, or another new thread would find the same one ended.
             thread.tid.store(tid, Ordering::Relaxed);
@@ -118,12 +152,14 @@ impl Threads {
         })
     }
 
-    fn add(&self, _held: &Held<'_>) -> Option<&'static Thread> {
+    fn add(&self, session: &Session, held: &Held<'_>) -> Option<&'static Thread> {
         // SAFETY: the lock is held.
         let (place, walks) = unsafe { (memory::alloc(size_of::<Thread>())?.cast::<Thread>(), Walks::new()?) };
-        // SAFETY: zeroed memory of the right size and alignment is a valid thread, once its options, regions
-        // and walks have been written.
+        let record = self.add_record(session, held);
+        // SAFETY: zeroed memory of the right size and alignment is a valid thread, once its record, options,
+        // regions and walks have been written.
         let thread = unsafe {
+            (&raw mut (*place.as_ptr()).record).write(record);
             (&raw mut (*place.as_ptr()).chunk).write(Cell::new(None));
             (&raw mut (*place.as_ptr()).stack).write(Cell::new(None));
             (&raw mut (*place.as_ptr()).regions).write(RegionCache::default());
@@ -145,6 +181,9 @@ impl Thread {
             session.head.drop_one(Drop::ThreadTable);
         }
         self.id.set(id);
+        self.record.end(); // a thread may have ended in an operation
+        self.record.thread.store(id.0, Ordering::Relaxed);
+        self.record.tid.store(tid, Ordering::Relaxed);
         self.cursor.set(0);
         self.limit.set(0);
         self.sequence.set(0);

@@ -12,6 +12,7 @@
 pub mod clock;
 pub mod detect;
 pub mod error;
+pub mod gotrace;
 pub mod memtrace;
 pub mod model;
 pub mod native;

@@ -13,6 +13,9 @@
 //!    112  pid namespace u64: its inode number, in which `pid` counts; 0 when not known
 //!    128  drops: a u64 counter for each reason, 32 of them
 //!    384  mode u64, see [`crate::mode`]: what is recorded; anybody who may write the file may change it
+//!    392  hold u32, see [`crate::operation`]: anybody who may write the file may hold operations back
+//!    396  is expedited u32: 1 when the process is registered for readers' barriers (membarrier(2))
+//!    400  thread records in use u32     404  threads without a record u32
 //!    448  stacks verified u64  456 of them different u64   (HEAPSCRIBE_VERIFY_STACKS)
 //!    512  executable: u32 length, bytes        at most NAME_BYTES_MAX each
 //!   4612  command line: u32 length, bytes with NUL between the arguments
@@ -63,11 +66,13 @@ pub enum Drop {
     RateTable = 14,
     /// Sections of unwinding information registered by the program for which there was no room.
     RegisteredFrames = 15,
+    /// Events: readers of the live table held the process back for too long.
+    Held = 16,
 }
 
 impl Drop {
     /// All, in the order of their numbers.
-    pub const ALL: [Drop; 16] = [
+    pub const ALL: [Drop; 17] = [
         Drop::LogFull,
         Drop::LogMemory,
         Drop::Reentered,
@@ -84,6 +89,7 @@ impl Drop {
         Drop::ReplacedBlock,
         Drop::RateTable,
         Drop::RegisteredFrames,
+        Drop::Held,
     ];
 
     /// A short name, as in `dropped.log_full` of a report.
@@ -105,12 +111,13 @@ impl Drop {
             Drop::ReplacedBlock => "replaced_block",
             Drop::RateTable => "rate_table",
             Drop::RegisteredFrames => "registered_frames",
+            Drop::Held => "held",
         }
     }
 
     /// Whether events are missing because of it; the other reasons leave events with less in them.
     pub const fn loses_events(self) -> bool {
-        matches!(self, Drop::LogFull | Drop::LogMemory | Drop::Reentered | Drop::NoSession)
+        matches!(self, Drop::LogFull | Drop::LogMemory | Drop::Reentered | Drop::NoSession | Drop::Held)
     }
 
     /// The reason of this number.
@@ -183,7 +190,11 @@ pub struct SharedHead {
     pub reserved: AtomicU64,
     pub drops: [AtomicU64; DROP_COUNTERS],
     pub mode: AtomicU64,
-    pub reserved2: [AtomicU64; 7],
+    pub hold: AtomicU32,
+    pub is_expedited: AtomicU32,
+    pub records: AtomicU32,
+    pub threads_without_record: AtomicU32,
+    pub reserved2: [AtomicU64; 5],
     pub stacks_verified: AtomicU64,
     pub stacks_different: AtomicU64,
     pub reserved3: [AtomicU64; 6],
@@ -197,6 +208,8 @@ pub struct SharedHead {
 pub const HEAD_FILE_BYTES: usize = 12 << 10;
 /// Offset of the heartbeat, the one word that the drainer writes.
 pub const HEARTBEAT_OFFSET: usize = offset_of!(SharedHead, heartbeat);
+/// Offset of the word by which readers hold operations back.
+pub const HOLD_OFFSET: usize = offset_of!(SharedHead, hold);
 /// Offset of the mode. It has a cache line to itself, because every hook reads it.
 pub const MODE_OFFSET: usize = offset_of!(SharedHead, mode);
 
@@ -206,6 +219,7 @@ const _: () = assert!(offset_of!(SharedHead, defs_committed) == 64);
 const _: () = assert!(HEARTBEAT_OFFSET == 84);
 const _: () = assert!(offset_of!(SharedHead, drops) == 128);
 const _: () = assert!(MODE_OFFSET == 384 && MODE_OFFSET.is_multiple_of(64));
+const _: () = assert!(HOLD_OFFSET == 392 && offset_of!(SharedHead, threads_without_record) == 404);
 const _: () = assert!(offset_of!(SharedHead, stacks_verified) == 448);
 const _: () = assert!(offset_of!(SharedHead, exe_len) == 512);
 const _: () = assert!(offset_of!(SharedHead, command_len) == 512 + 4 + NAME_BYTES_MAX);
@@ -242,6 +256,10 @@ pub struct Head<'a> {
     pub pid_namespace: u64,
     pub drops: [u64; DROP_COUNTERS],
     pub mode: Mode,
+    pub hold: u32,
+    pub is_expedited: bool,
+    pub records: u32,
+    pub threads_without_record: u32,
     pub stacks_verified: u64,
     pub stacks_different: u64,
     pub exe: &'a [u8],
@@ -308,6 +326,10 @@ impl<'a> Head<'a> {
             pid_namespace: u64_at(offset_of!(SharedHead, pid_namespace)),
             drops: core::array::from_fn(|i| u64_at(offset_of!(SharedHead, drops) + 8 * i)),
             mode: Mode::from_word(u64_at(MODE_OFFSET)),
+            hold: u32_at(HOLD_OFFSET),
+            is_expedited: u32_at(offset_of!(SharedHead, is_expedited)) != 0,
+            records: u32_at(offset_of!(SharedHead, records)),
+            threads_without_record: u32_at(offset_of!(SharedHead, threads_without_record)),
             stacks_verified: u64_at(offset_of!(SharedHead, stacks_verified)),
             stacks_different: u64_at(offset_of!(SharedHead, stacks_different)),
             exe: name_at(offset_of!(SharedHead, exe_len)),

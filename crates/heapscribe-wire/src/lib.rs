@@ -1,6 +1,6 @@
 //! What the recorder inside the target and the program outside agree on, byte by byte.
 //!
-//! One recorded process is one *session*: a directory of four shared files that the target writes and
+//! One recorded process is one *session*: a directory of five shared files that the target writes and
 //! anybody with the right to read them may read, at any moment, without the target's help.
 //!
 //! ```text
@@ -8,6 +8,7 @@
 //!   defs   what the numbers in the events mean, append-only      a byte stream          [defs]
 //!   live   what is allocated now, a slot per possible block      two-level radix        [live]
 //!   log    what happened: chunks of events, each one thread's    headers, then payloads [chunk], [record]
+//!   threads  what each thread does and has done to `live`        a record each          [operation]
 //! ```
 //!
 //! *You bring* the memory: nothing here maps, opens or allocates. *It guarantees* that what is decoded
@@ -25,11 +26,14 @@ pub mod ids;
 pub mod limits;
 pub mod live;
 pub mod mode;
+pub mod named;
+pub mod operation;
 pub mod plan;
 pub mod record;
+pub mod reserve;
 pub mod sampler;
 pub mod varint;
 
 /// Version of everything in this crate: the session files and, through them, the blocks of a trace that
 /// carry their bytes. A reader refuses a version it does not know.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;

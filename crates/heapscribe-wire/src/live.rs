@@ -3,6 +3,7 @@
 //!
 //! ```text
 //!   file     unit 0..3    directory: 2^14 entries of u32, by (address / 16 GiB, bit 3 of the address)
+//!            unit 4..7    the same for blocks of pools, whose granule is 16 bytes everywhere
 //!            unit u       table: 4096 entries of u32, by address / 4 MiB within the 16 GiB
 //!            unit u ..    slots of 4 MiB of heap: one per granule (32 bytes on glibc, 16 elsewhere)
 //!   An entry is the number of the unit that it leads to, 0 for none. A unit is 16 KiB.
@@ -17,14 +18,19 @@
 //! Bit 3 of the address picks a table of its own, because other heaps have classes of 8 bytes (jemalloc,
 //! mimalloc, tcmalloc): two such neighbours share a granule but not a table. On glibc no two blocks start
 //! in the same 32 bytes; bit 4 in the slot says which half it was.
+//!
+//! Blocks that a program hands out itself, from a pool, lie inside blocks of the heap, so they have a
+//! directory of their own.
 
 use crate::ids::{HeapAddress, RateId, StackId, ThreadId};
 use crate::limits::{BIRTH_BITS, LIVE_UNIT_BYTES, LIVE_UNITS_MAX, SIZE_BITS, STACK_BITS};
 
+pub mod walk;
+
 /// Bytes of heap that one run of slots covers.
 pub const REGION_BYTES: u64 = 4 << 20;
 /// Units of the directory.
-pub const DIRECTORY_UNITS: u32 = 4;
+pub const DIRECTORY_UNITS: u32 = 8;
 /// Bytes of one slot.
 pub const SLOT_BYTES: usize = 16;
 /// Heap addresses are below this.
@@ -36,8 +42,9 @@ pub const GRANULE_SHIFT_OTHER: u32 = 4;
 /// Bytes of the whole file, most of them never allocated.
 pub const LIVE_FILE_BYTES: usize = LIVE_UNITS_MAX * LIVE_UNIT_BYTES;
 
-const DIRECTORY_ENTRIES: usize = (ADDRESS_END >> 34) as usize * 2;
-const _: () = assert!(DIRECTORY_ENTRIES * 4 == DIRECTORY_UNITS as usize * LIVE_UNIT_BYTES);
+/// Entries of the directory of the heap's blocks, and of that of the pools' after it.
+pub const DIRECTORY_ENTRIES: usize = (ADDRESS_END >> 34) as usize * 2;
+const _: () = assert!(2 * DIRECTORY_ENTRIES * 4 == DIRECTORY_UNITS as usize * LIVE_UNIT_BYTES);
 const TABLE_ENTRIES: usize = ((1u64 << 34) / REGION_BYTES) as usize;
 const _: () = assert!(TABLE_ENTRIES * 4 == LIVE_UNIT_BYTES);
 
@@ -69,10 +76,22 @@ impl Path {
         }
     }
 
+    /// The path of the address of a pool's block.
+    #[inline(always)]
+    pub const fn of_pool(address: HeapAddress) -> Path {
+        let path = Path::of(address, GRANULE_SHIFT_OTHER);
+        Path { directory: path.directory + DIRECTORY_ENTRIES, ..path }
+    }
+
+    /// Whether it leads to a pool's block.
+    pub const fn is_pool(self) -> bool {
+        self.directory >= DIRECTORY_ENTRIES
+    }
+
     /// The address that has this path, but for bit 4 where the granule is 32 bytes.
     pub const fn address(self, granule_shift: u32) -> HeapAddress {
         let phase = (self.directory as u64 & 1) << 3;
-        let high = (self.directory as u64 >> 1) << 34 | (self.table as u64) << 22;
+        let high = ((self.directory % DIRECTORY_ENTRIES) as u64 >> 1) << 34 | (self.table as u64) << 22;
         HeapAddress(high | (self.slot as u64) << granule_shift | phase)
     }
 }
@@ -182,6 +201,15 @@ mod tests {
                 assert_eq!(back, if shift == 5 { a & !0x10 } else { a }, "{a:#x} {shift}");
             }
         }
+    }
+
+    #[test]
+    fn a_pool_and_its_first_block_do_not_share_a_slot() {
+        let address = HeapAddress(0x7fff_f7ff_ffe8);
+        let (heap, pool) = (Path::of(address, GRANULE_SHIFT_OTHER), Path::of_pool(address));
+        assert_ne!(heap.directory, pool.directory);
+        assert_eq!((heap.is_pool(), pool.is_pool()), (false, true));
+        assert_eq!(pool.address(GRANULE_SHIFT_OTHER), address);
     }
 
     #[test]

@@ -10,6 +10,16 @@ pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 #[cfg(all(loom, test))]
 pub(crate) use model::{AtomicU32, AtomicU64, Ordering};
 
+/// Keeps a thread's accesses in order where another process's barrier (`membarrier(2)`) makes them so: what
+/// is left to do is the compiler's. In a model the thread has a fence of its own, which is the same.
+#[inline(always)]
+pub(crate) fn order_for_barrier() {
+    #[cfg(not(all(loom, test)))]
+    core::sync::atomic::compiler_fence(Ordering::SeqCst);
+    #[cfg(all(loom, test))]
+    loom::sync::atomic::fence(Ordering::SeqCst);
+}
+
 /// Whether these are a model's atomics, which have neither the size nor the place of real ones.
 pub(crate) const IS_MODEL: bool = cfg!(all(loom, test));
 

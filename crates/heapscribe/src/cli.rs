@@ -7,9 +7,11 @@ use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
 
 use crate::exit;
 
+mod diff;
 mod rewriting;
 mod units;
 
+pub(crate) use self::diff::DiffArgs;
 pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
 use self::units::parse_bytes;
 
@@ -45,6 +47,7 @@ pub(crate) enum Command {
     Report(ReportArgs),
     Dump(DumpArgs),
     Flame(FlameArgs),
+    Diff(DiffArgs),
     Collect(CollectArgs),
     Ctl(CtlArgs),
     Convert(ConvertArgs),
@@ -236,6 +239,7 @@ pub(crate) enum FlameOf {
     /// Bytes held when the heap was largest
     Peak,
     /// Bytes never given back
+    #[value(alias = "live")]
     Leaked,
     /// Bytes asked for over the whole run
     Allocated,

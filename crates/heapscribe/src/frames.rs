@@ -6,6 +6,7 @@ use heapscribe_analyze::answer::{Answer, CallTree, Frame, NodeId};
 use heapscribe_wire::head::Drop;
 
 use crate::convert::places;
+use crate::symbols::stable::stable;
 use crate::symbols::{Module, Names, Resolver, Step, Trouble};
 
 /// One line of a stack.
@@ -41,6 +42,21 @@ impl NamedFrame {
         match &self.module {
             Some(path) => format!("{}+{:#x}", path.rsplit('/').next().unwrap_or(path), self.offset),
             None => format!("{:#x}", self.offset),
+        }
+    }
+
+    /// Whether it is the recorder's own, where that is a part of the program (`RecordedHeap`): nobody asks
+    /// who called the allocator to learn that it was called.
+    fn is_recorders(&self) -> bool {
+        self.file.as_deref().is_some_and(|file| file.ends_with("heapscribe-record/src/global.rs"))
+    }
+
+    /// A name that the same code has in another build and at another address.
+    pub(crate) fn stable_name(&self) -> String {
+        match (&self.function, &self.module, self.cut) {
+            (Some(function), ..) => stable(function).to_owned(),
+            (None, None, None) => "[code in no file]".to_owned(),
+            _ => self.name(),
         }
     }
 
@@ -89,10 +105,11 @@ impl<'a> NamedStacks<'a> {
             guessed |= frame.guesses;
             self.lines(frame, is_guessed)
         });
-        lines.collect()
+        lines.skip_while(NamedFrame::is_recorders).collect()
     }
 
-    fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
+    /// The lines of a frame alone, the innermost first.
+    pub(crate) fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
         let bare = NamedFrame {
             module: frame
                 .module

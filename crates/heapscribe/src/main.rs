@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(args),
         Command::Dump(args) => commands::dump::run(args),
         Command::Flame(args) => commands::flame::run(args),
+        Command::Diff(args) => commands::diff::run(args),
         Command::Collect(args) => commands::collect::run(args),
         Command::Ctl(args) => commands::ctl::run(args),
         Command::Convert(args) => commands::convert::run(args),

@@ -18,6 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe", &["heapscribe-analyze", "heapscribe-messages", "heapscribe-trace", "heapscribe-wire"]),
     ("xtask", &["heapscribe-trace", "heapscribe-wire"]),
     ("heapscribe-bench", &["heapscribe-wire"]),
+    ("static-program", &["heapscribe-record"]),
 ];
 
 /// Crates that run in the target: they use nothing that is not ours.

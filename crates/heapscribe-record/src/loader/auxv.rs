@@ -19,6 +19,8 @@ pub(super) struct Auxv {
     pub(super) entry: usize,
     /// AT_BASE: where the interpreter was loaded; 0 when there is none.
     pub(super) interpreter: usize,
+    /// AT_SYSINFO_EHDR: the vDSO; 0 when there is none.
+    pub(super) vdso: usize,
 }
 
 impl Auxv {
@@ -28,13 +30,15 @@ impl Auxv {
         const AT_PHNUM: u64 = 5;
         const AT_BASE: u64 = 7;
         const AT_ENTRY: u64 = 9;
+        const AT_SYSINFO_EHDR: u64 = 33;
         let mut bytes = [0u8; 1024]; // some 20 entries of 16 bytes are in use
         let read = File::open(c"/proc/self/auxv", Open::Read).and_then(|file| file.read_full(&mut bytes));
         let Ok(length) = read else {
             // No /proc, no descriptor left, a sandbox: libc's copy must do.
             let value = |key: u64| getauxval(key) as usize;
             let (headers, header_count) = (value(AT_PHDR), value(AT_PHNUM));
-            let auxv = Auxv { headers, header_count, interpreter: value(AT_BASE), entry: value(AT_ENTRY) };
+            let (interpreter, vdso) = (value(AT_BASE), value(AT_SYSINFO_EHDR));
+            let auxv = Auxv { headers, header_count, interpreter, entry: value(AT_ENTRY), vdso };
             return (headers != 0).then_some(auxv);
         };
         let mut auxv = Auxv::default();
@@ -46,6 +50,7 @@ impl Auxv {
                 AT_PHNUM => auxv.header_count = value,
                 AT_BASE => auxv.interpreter = value,
                 AT_ENTRY => auxv.entry = value,
+                AT_SYSINFO_EHDR => auxv.vdso = value,
                 _ => {}
             }
         }

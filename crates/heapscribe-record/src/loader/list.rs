@@ -4,6 +4,7 @@
 
 use core::ffi::{CStr, c_char};
 
+use super::alone;
 use super::auxv::Auxv;
 use super::elf::{Headers, PT_DYNAMIC, PT_GNU_EH_FRAME};
 use super::symbol;
@@ -12,11 +13,17 @@ use crate::sys;
 
 /// `struct r_debug`, as far as it is used.
 #[repr(C)]
-struct Rendezvous {
+pub(super) struct Rendezvous {
     version: i32,
-    first: *const LinkMap,
+    pub(super) first: *const LinkMap,
     break_address: usize,
     state: i32,
+}
+
+impl Rendezvous {
+    /// Of a list without members, which does not change.
+    pub(super) const EMPTY: Rendezvous =
+        Rendezvous { version: 1, first: core::ptr::null(), break_address: 0, state: 0 };
 }
 
 /// The public part of `struct link_map`.
@@ -24,9 +31,20 @@ struct Rendezvous {
 pub(super) struct LinkMap {
     pub(super) bias: usize,
     pub(super) name: *const c_char,
-    dynamic: *const symbol::Dynamic,
-    next: *const LinkMap,
-    previous: *const LinkMap,
+    pub(super) dynamic: *const symbol::Dynamic,
+    pub(super) next: *const LinkMap,
+    pub(super) previous: *const LinkMap,
+}
+
+impl LinkMap {
+    /// Of no module.
+    pub(super) const EMPTY: LinkMap = LinkMap {
+        bias: 0,
+        name: core::ptr::null(),
+        dynamic: core::ptr::null(),
+        next: core::ptr::null(),
+        previous: core::ptr::null(),
+    };
 }
 
 /// The address of the `r_debug`, which never moves.
@@ -35,7 +53,7 @@ pub(super) struct List(usize);
 
 impl List {
     /// From the program's DT_DEBUG entry, or from the loader's `_r_debug` when the program has none or the
-    /// loader itself was executed (`ld.so ./program`).
+    /// loader itself was executed (`ld.so ./program`). A static program has neither.
     pub(super) fn discover() -> Option<List> {
         let auxv = Auxv::read()?;
         // SAFETY: the kernel says that these headers are there.
@@ -45,12 +63,16 @@ impl List {
             // SAFETY: the kernel mapped the interpreter there, its ELF header first.
             base => unsafe { Headers::at(base) },
         };
-        let address = [program, interpreter].into_iter().flatten().find_map(|headers| {
+        let loaders = [program, interpreter].into_iter().flatten().find_map(|headers| {
             let dynamic = headers.ranges(PT_DYNAMIC).next()?.start as *const symbol::Dynamic;
             // SAFETY: the dynamic section of a module that stays as long as the process.
             unsafe { symbol::Tables::read(dynamic, headers.bias) }.rendezvous()
-        })?;
-        Some(List(address))
+        });
+        match loaders {
+            Some(address) => Some(List(address)),
+            None if auxv.interpreter == 0 => alone::list(&auxv).map(List),
+            None => None,
+        }
     }
 
     fn rendezvous(&self) -> &Rendezvous {
@@ -176,6 +198,7 @@ impl Module {
         let auxv = Auxv::read()?;
         // SAFETY: the kernel says that these headers are there.
         let program = unsafe { Headers::from_table(auxv.headers, auxv.header_count) }?;
-        (program.ranges(PT_DYNAMIC).next()?.start == self.dynamic()).then_some(program)
+        let dynamic = program.ranges(PT_DYNAMIC).next().map_or(0, |range| range.start);
+        (dynamic == self.dynamic()).then_some(program)
     }
 }

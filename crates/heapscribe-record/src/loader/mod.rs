@@ -6,6 +6,7 @@
 //! Where the second is missing (musl, older glibc) the list is walked, while the loader says it is whole.
 #![allow(unsafe_code)]
 
+mod alone;
 mod auxv;
 mod elf;
 mod list;
@@ -29,8 +30,8 @@ pub struct Loader {
 }
 
 impl Loader {
-    /// Finds the loader's list and its `_dl_find_object`. None when there is no dynamic loader (a static
-    /// program) or no `/proc`.
+    /// Finds the loader's list and its `_dl_find_object`; of a static program, which has no loader, itself.
+    /// None when neither is found.
     ///
     /// To be called while no other thread loads or unloads modules: when the recorder starts.
     pub fn discover() -> Option<Loader> {

@@ -52,6 +52,14 @@ pub fn process_exists(pid: u32) -> bool {
     r != Err(Errno::ESRCH)
 }
 
+/// Has the kernel make barriers of other processes reach this one at once. False when it knows no such
+/// barriers (before 4.16) or may not.
+pub fn register_for_barriers() -> bool {
+    const REGISTER_GLOBAL_EXPEDITED: usize = 1 << 2;
+    // SAFETY: plain integers.
+    unsafe { call(number::MEMBARRIER, [REGISTER_GLOBAL_EXPEDITED, 0, 0, 0, 0, 0]) }.is_ok()
+}
+
 /// Sleeps; shorter when a signal comes.
 pub fn sleep_ns(ns: u64) {
     let t = [ns / 1_000_000_000, ns % 1_000_000_000];

@@ -10,6 +10,8 @@ pub const MAGIC: [u8; 8] = *b"\x89HSCR\r\n\x1a";
 pub const MAJOR: u16 = 1;
 /// Minor version: readers pass over what later ones added.
 pub const MINOR: u16 = 0;
+/// The first version of the wire format whose definitions are read as they are now.
+const ABI_MIN: u32 = 2;
 /// Bytes of the file header.
 pub const HEADER_BYTES: usize = 32;
 /// Bytes of the footer.
@@ -59,7 +61,7 @@ pub(crate) fn check_file_header(bytes: &[u8; HEADER_BYTES]) -> Result<bool, Trac
         return Err(TraceError::Version { found: major, known: u32::from(MAJOR), offset: 8 });
     }
     let abi = u32_at(bytes, 24);
-    if abi != ABI_VERSION {
+    if !(ABI_MIN..=ABI_VERSION).contains(&abi) {
         return Err(TraceError::Version { found: abi, known: ABI_VERSION, offset: 24 });
     }
     Ok(is_sealed(bytes))

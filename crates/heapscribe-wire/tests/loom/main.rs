@@ -21,11 +21,15 @@ mod chunk;
 #[path = "../../src/limits.rs"]
 #[allow(dead_code, unreachable_pub, reason = "as above")]
 mod limits;
+#[path = "../../src/operation.rs"]
+#[allow(dead_code, unreachable_pub, reason = "as above")]
+mod operation;
 #[path = "../../src/varint.rs"]
 #[allow(dead_code, unreachable_pub, reason = "as above")]
 mod varint;
 
 mod hand_over;
+mod held;
 mod intern;
 mod killed;
 mod parties;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use heapscribe_analyze::answer::{Answer, NodeId, Stack};
+use heapscribe_analyze::answer::{Answer, NodeId};
 use inferno::flamegraph;
 
 use super::partial;
@@ -68,17 +68,6 @@ fn nothing_to_draw(args: &FlameArgs) -> Problem {
     )
 }
 
-/// What a stack has of what the picture is of.
-pub(super) fn width(of: FlameOf, stack: &Stack) -> u64 {
-    match of {
-        FlameOf::Peak => stack.at_peak.bytes,
-        FlameOf::Leaked => stack.leaked.bytes,
-        FlameOf::Allocated => stack.allocated.bytes,
-        FlameOf::Count => stack.allocated.blocks,
-        FlameOf::Temporary => stack.temporary.blocks,
-    }
-}
-
 fn title(answer: &Answer, of: FlameOf) -> String {
     let title = match of {
         FlameOf::Peak => "Bytes held at the peak of the heap",
@@ -101,7 +90,7 @@ const fn unit(of: FlameOf) -> &'static str {
 /// `outer;inner 42`, one line for each different stack of names, sorted.
 pub(crate) fn folded(answer: &Answer, of: FlameOf, resolver: &Resolver) -> Vec<String> {
     let stacks: Vec<_> =
-        answer.stacks.iter().map(|s| (s.node, width(of, s))).filter(|(_, width)| *width > 0).collect();
+        answer.stacks.iter().map(|s| (s.node, of.measure().of(s))).filter(|(_, width)| *width > 0).collect();
     let names = NamedStacks::look_up(answer, stacks.iter().map(|(node, _)| *node), resolver);
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
     for (node, width) in stacks {

@@ -12,7 +12,6 @@ use anyhow::Result;
 use heapscribe_analyze::answer::Answer;
 use heapscribe_analyze::heavy::Heavy;
 
-use super::flame::width;
 use super::partial;
 use crate::cli::{FlameOf, HotspotsArgs};
 use crate::frames::NamedStacks;
@@ -63,8 +62,12 @@ struct Counted {
 }
 
 fn collect(args: &HotspotsArgs, answer: &Answer, resolver: &Resolver, names: &mut Names) -> Counted {
-    let stacks: Vec<_> =
-        answer.stacks.iter().map(|s| (s.node, width(args.of, s))).filter(|(_, weight)| *weight > 0).collect();
+    let stacks: Vec<_> = answer
+        .stacks
+        .iter()
+        .map(|s| (s.node, args.of.measure().of(s)))
+        .filter(|(_, weight)| *weight > 0)
+        .collect();
     let named = NamedStacks::look_up(answer, stacks.iter().map(|(node, _)| *node), resolver);
     let mut counted = Counted { runs: Heavy::new(args.entries), whole: 0 };
     let mut seen = HashSet::new();

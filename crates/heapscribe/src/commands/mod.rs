@@ -3,6 +3,7 @@
 pub(crate) mod collect;
 pub(crate) mod convert;
 pub(crate) mod ctl;
+pub(crate) mod diff;
 pub(crate) mod dump;
 mod dump_memtrace;
 pub(crate) mod flame;

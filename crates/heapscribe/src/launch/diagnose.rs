@@ -30,7 +30,7 @@ impl Why {
         match self {
             Why::Static => (
                 "is statically linked, so nothing can be loaded into it".to_owned(),
-                "link it dynamically to record it, or record the programs that it starts",
+                "link it dynamically to record it, or, if it is Rust, with the recorder inside (README: Static programs)",
             ),
             Why::Privileged => (
                 "runs with more rights than its caller, and the loader then ignores LD_PRELOAD".to_owned(),

@@ -13,6 +13,7 @@ mod dlang;
 mod elf;
 mod lookup;
 mod progress;
+pub(crate) mod stable;
 
 use std::collections::HashMap;
 use std::fmt;

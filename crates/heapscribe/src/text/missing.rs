@@ -45,7 +45,7 @@ pub(crate) fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io:
 }
 
 /// Files whose functions have no names or no lines. That the system's libraries have no lines is common.
-fn names(out: Out<'_>, unnamed: &[Unnamed]) -> io::Result<()> {
+pub(super) fn names(out: Out<'_>, unnamed: &[Unnamed]) -> io::Result<()> {
     for module in unnamed.iter().filter(|m| m.trouble != Trouble::NoDebugInfo) {
         writeln!(out, "  No names: {} {}.", module.module, module.trouble)?;
     }
@@ -78,6 +78,7 @@ fn meaning(reason: Drop) -> &'static str {
         Drop::ReplacedBlock => "Blocks whose free was not seen, found when their place was used again",
         Drop::RateTable => "Sampling rates beyond the number that a process can have",
         Drop::RegisteredFrames => "Unwinding information of generated code for which there was no room",
+        Drop::Held => "Calls not recorded because readers of the live heap held them back for too long",
         Drop::ThreadTable => "Threads beyond the number that can be told apart",
     }
 }

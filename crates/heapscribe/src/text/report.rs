@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::io;
 
-use heapscribe_analyze::answer::{Amount, Answer, Exit, NodeId, Stack};
-use heapscribe_analyze::estimate::{Estimate, Sampling, StackEstimates};
+use heapscribe_analyze::answer::{Answer, Exit, NodeId, Stack};
+use heapscribe_analyze::estimate::{Estimate, Sampling};
+use heapscribe_analyze::measure::Measure;
 
 use super::number::{count, counted, date, duration, percent, short_bytes};
 use super::stack::StackPrinter;
@@ -21,55 +22,22 @@ pub(crate) struct Report<'a> {
     pub(crate) trace: &'a str,
 }
 
-/// A list of stacks: which, in which order.
-#[derive(Clone, Copy)]
-enum List {
-    Peak,
-    Leaked,
-    Temporary,
-    Count,
-    Bytes,
-}
+/// The lists of stacks.
+const LISTS: [Measure; 5] =
+    [Measure::Peak, Measure::Leaked, Measure::Temporary, Measure::Count, Measure::Allocated];
 
-impl List {
-    const ALL: [List; 5] = [List::Peak, List::Leaked, List::Temporary, List::Count, List::Bytes];
-
-    fn amount(self, stack: &Stack) -> Amount {
-        match self {
-            List::Peak => stack.at_peak,
-            List::Leaked => stack.leaked,
-            List::Temporary => stack.temporary,
-            List::Count | List::Bytes => stack.allocated,
-        }
-    }
-
-    fn estimate(self, of: &StackEstimates) -> &Estimate {
-        match self {
-            List::Peak => &of.at_peak,
-            List::Leaked => &of.leaked,
-            List::Temporary => &of.temporary,
-            List::Count | List::Bytes => &of.allocated,
-        }
-    }
-
-    fn key(self, stack: &Stack) -> u64 {
-        let amount = self.amount(stack);
-        if matches!(self, List::Temporary | List::Count) { amount.blocks } else { amount.bytes }
-    }
-
-    /// The first ones, largest first; those that have nothing are left out.
-    fn first(self, stacks: &[Stack], top: usize) -> Vec<&Stack> {
-        let mut chosen: Vec<&Stack> = stacks.iter().filter(|s| self.amount(s).blocks > 0).collect();
-        chosen.sort_by_key(|s| (Reverse(self.key(s)), s.node));
-        chosen.truncate(top);
-        chosen
-    }
+/// The first ones of a list, largest first; those that have nothing are left out.
+fn first(by: Measure, stacks: &[Stack], top: usize) -> Vec<&Stack> {
+    let mut chosen: Vec<&Stack> = stacks.iter().filter(|s| by.amount(s).blocks > 0).collect();
+    chosen.sort_by_key(|s| (Reverse(by.of(s)), s.node));
+    chosen.truncate(top);
+    chosen
 }
 
 impl Report<'_> {
     /// The stacks that will be printed: only their names need to be looked up.
     pub(crate) fn wanted(&self) -> Vec<NodeId> {
-        let lists = List::ALL.iter().flat_map(|list| list.first(&self.answer.stacks, self.top));
+        let lists = LISTS.iter().flat_map(|by| first(*by, &self.answer.stacks, self.top));
         lists.map(|stack| stack.node).collect()
     }
 
@@ -82,9 +50,9 @@ impl Report<'_> {
         self.leaked(out, &mut stacks)?;
         self.temporary(out, &mut stacks)?;
         heading(out, "Stacks with the most allocations")?;
-        self.list(out, List::Count, &mut stacks)?;
+        self.list(out, Measure::Count, &mut stacks)?;
         heading(out, "Stacks with the most bytes")?;
-        self.list(out, List::Bytes, &mut stacks)?;
+        self.list(out, Measure::Allocated, &mut stacks)?;
         tables::sizes(out, self.answer)?;
         tables::lifetimes(out, self.answer)?;
         tables::threads(out, self.answer, self.top)?;
@@ -111,10 +79,10 @@ impl Report<'_> {
     }
 
     /// How sure a stack's figure is, when blocks were sampled.
-    fn sureness_of(&self, list: List, stack: &Stack) -> Option<&Estimate> {
+    fn sureness_of(&self, by: Measure, stack: &Stack) -> Option<&Estimate> {
         let sampling = self.answer.sampling.as_ref()?;
         let at = self.answer.stacks.binary_search_by_key(&stack.node, |s| s.node).ok()?;
-        sampling.stacks.get(at).map(|of| list.estimate(of))
+        sampling.stacks.get(at).map(|of| by.estimate(of))
     }
 
     fn end(&self) -> String {
@@ -181,7 +149,7 @@ impl Report<'_> {
             estimate::bytes(peak.bytes, self.sureness(|s| &s.peak)),
             estimate::blocks(peak.blocks, "block", self.sureness(|s| &s.peak))
         )?;
-        self.list(out, List::Peak, stacks)
+        self.list(out, Measure::Peak, stacks)
     }
 
     fn leaked(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
@@ -203,7 +171,7 @@ impl Report<'_> {
                 "  Not every process was seen to its end, so some of it may still have been in use."
             )?;
         }
-        self.list(out, List::Leaked, stacks)
+        self.list(out, Measure::Leaked, stacks)
     }
 
     fn temporary(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
@@ -216,20 +184,21 @@ impl Report<'_> {
             estimate::bytes(temporary.bytes, self.sureness(|s| &s.temporary)),
             percent(temporary.blocks, self.answer.totals.allocations)
         )?;
-        self.list(out, List::Temporary, stacks)
+        self.list(out, Measure::Temporary, stacks)
     }
 
-    fn list(&self, out: Out<'_>, list: List, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
-        let whole: u64 = self.answer.stacks.iter().map(|s| list.key(s)).sum();
-        for (i, stack) in list.first(&self.answer.stacks, self.top).into_iter().enumerate() {
-            let amount = list.amount(stack);
-            let share = percent(list.key(stack), whole);
-            let sureness = self.sureness_of(list, stack);
+    fn list(&self, out: Out<'_>, by: Measure, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+        let whole: u64 = self.answer.stacks.iter().map(|s| by.of(s)).sum();
+        for (i, stack) in first(by, &self.answer.stacks, self.top).into_iter().enumerate() {
+            let amount = by.amount(stack);
+            let share = percent(by.of(stack), whole);
+            let sureness = self.sureness_of(by, stack);
             let b = estimate::row_bytes(amount.bytes, sureness);
             let n = estimate::row_blocks(amount.blocks, sureness);
-            let figures = match list {
-                List::Temporary | List::Count => format!("{share}: {n} of {b}"),
-                List::Peak | List::Leaked | List::Bytes => format!("{share}: {b} in {n}"),
+            let figures = if by.counts_blocks() {
+                format!("{share}: {n} of {b}")
+            } else {
+                format!("{share}: {b} in {n}")
             };
             stacks.entry(out, i + 1, &figures, stack.node)?;
         }

@@ -9,7 +9,7 @@ use super::Out;
 use crate::frames::{NamedFrame, NamedStacks};
 
 /// Frames of one stack that a report shows.
-const FRAMES_SHOWN: usize = 16;
+pub(super) const FRAMES_SHOWN: usize = 16;
 /// Columns for the names of functions, where they are enough.
 const NAME_COLUMNS: usize = 38;
 
@@ -52,7 +52,7 @@ impl<'a> StackPrinter<'a> {
 }
 
 /// The function and where it is: beside it, or on a line of its own below a long name.
-fn frame_line(frame: &NamedFrame) -> String {
+pub(super) fn frame_line(frame: &NamedFrame) -> String {
     let mut line = frame.name();
     for (set, mark) in [(frame.inlined, " (inlined)"), (frame.guessed, " (guessed)")] {
         if set {

@@ -6,9 +6,19 @@ use crate::see::Place;
 fn help_of_every_command() {
     let place = Place::with_trace(b"");
     insta::assert_snapshot!("help", place.stdout("--help"));
-    for command in
-        ["record", "report", "dump", "flame", "collect", "ctl", "convert", "subsample", "redact", "hotspots"]
-    {
+    for command in [
+        "record",
+        "report",
+        "dump",
+        "flame",
+        "diff",
+        "collect",
+        "ctl",
+        "convert",
+        "subsample",
+        "redact",
+        "hotspots",
+    ] {
         insta::assert_snapshot!(format!("help_{command}"), place.stdout(&format!("{command} --help")));
     }
 }
@@ -22,6 +32,8 @@ fn errors_say_what_and_what_next() {
         "dump .",
         "flame run.hst -o picture.png",
         "flame run.hst",
+        "diff run.hst",
+        "diff missing.hst run.hst",
         "record --spill-limit 1XB -- true",
         "record --sample 0 -- true",
         "record --sample 2TiB -- true",

@@ -1,0 +1,115 @@
+//! The trait that a heap under a program implements, be it ours, the system's, or a plug-in's.
+//!
+//! All that libc promises beyond it - zero sizes, overflow, errno, the odd functions - is done in front of it
+//! ([`crate::front`]), so an implementation is three functions and whatever else it can do better itself.
+#![allow(unsafe_code)]
+
+use core::ptr::NonNull;
+
+use crate::request::Request;
+use crate::stats::Stats;
+
+/// Whether a block is a heap's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owns {
+    /// It is not.
+    No,
+    /// It is.
+    Yes,
+    /// The heap cannot tell.
+    Unknown,
+}
+
+/// A heap. Any thread may call any function at any time.
+///
+/// # Safety
+/// * A block is at least as large and as aligned as was asked, writable over its whole usable size, and
+///   shares no byte with another block until it is freed.
+/// * Its usable size stays the same until it is resized or freed.
+/// * Nothing here panics, and nothing here calls the program's own `malloc`: that may be this heap.
+pub unsafe trait Heap: Sync {
+    /// A block, or `None` when there is no memory for it. Its contents are anything.
+    fn alloc(&self, request: Request) -> Option<NonNull<u8>>;
+
+    /// Takes a block back. errno may change; who calls keeps it.
+    ///
+    /// # Safety
+    /// * `block` came from this heap and was not freed.
+    unsafe fn free(&self, block: NonNull<u8>);
+
+    /// The bytes that may be used at `block`: at least those asked for.
+    ///
+    /// # Safety
+    /// * As for [`Heap::free`].
+    unsafe fn usable_size(&self, block: NonNull<u8>) -> usize;
+
+    /// A block of zeros over the size asked for.
+    fn alloc_zeroed(&self, request: Request) -> Option<NonNull<u8>> {
+        let block = self.alloc(request)?;
+        // SAFETY: the block was just handed out with at least this size.
+        unsafe { block.as_ptr().write_bytes(0, request.size_bytes()) };
+        Some(block)
+    }
+
+    /// A block of the size and alignment asked for that begins with what `block` held, which is gone; or
+    /// `None`, and `block` is as it was.
+    ///
+    /// # Safety
+    /// * As for [`Heap::free`].
+    unsafe fn realloc(&self, block: NonNull<u8>, request: Request) -> Option<NonNull<u8>> {
+        // SAFETY: the caller's contract.
+        let usable = unsafe { self.usable_size(block) };
+        let size = request.size_bytes();
+        // Kept unless most of it would lie idle: heaphook's default never shrank anything.
+        if size <= usable && size >= usable / 2 && request.is_aligned(block.as_ptr() as usize) {
+            return Some(block);
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.relocate(block, usable, request) }
+    }
+
+    /// Moves a block whatever its size: what remains when it cannot stay where it is. `usable` is its usable
+    /// size.
+    ///
+    /// # Safety
+    /// * As for [`Heap::free`]; at least `usable` bytes may be read at `block`.
+    unsafe fn relocate(&self, block: NonNull<u8>, usable: usize, request: Request) -> Option<NonNull<u8>> {
+        let new = self.alloc(request)?;
+        let len = usable.min(request.size_bytes());
+        // SAFETY: two different blocks, one of at least `usable` bytes, one of at least the request's.
+        unsafe {
+            new.as_ptr().copy_from_nonoverlapping(block.as_ptr(), len);
+            self.free(block);
+        }
+        Some(new)
+    }
+
+    /// Whether an address is that of a block of this heap. What is not is freed by who else may own it.
+    fn owns(&self, _address: *const u8) -> Owns {
+        Owns::Unknown
+    }
+
+    /// What the heap knows of itself.
+    fn stats(&self) -> Stats {
+        Stats::EMPTY
+    }
+
+    /// Before a fork, in the thread that forks: takes what locks there are, so that the child gets a heap
+    /// that nobody is at work in.
+    fn fork_prepare(&self) {}
+
+    /// After a fork, in the parent.
+    ///
+    /// # Safety
+    /// * This thread called [`Heap::fork_prepare`] for this fork.
+    unsafe fn fork_parent(&self) {}
+
+    /// After a fork, in the child, which has this thread only.
+    ///
+    /// # Safety
+    /// * As for [`Heap::fork_parent`].
+    unsafe fn fork_child(&self) {}
+
+    /// This thread is about to end. It may still allocate and free afterwards, in destructors that run later.
+    fn thread_exit(&self) {}
+}

@@ -1,0 +1,153 @@
+//! Memory for a pool, from the kernel, prepared so that using it later meets no surprise: its pages are there
+//! already, and if asked for kept there, and large.
+#![allow(unsafe_code)]
+
+use core::ptr::NonNull;
+
+use super::sys;
+
+const PAGE_BYTES: usize = 4096;
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+/// How memory is to be prepared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wishes {
+    /// Every page is there before the first block is: no page fault later.
+    pub prefault: bool,
+    /// The kernel keeps the pages in memory (`mlock`), as far as it lets us.
+    pub lock: bool,
+    /// Pages of 2 MiB where the kernel has them.
+    pub huge_pages: bool,
+}
+
+/// Memory that was got.
+#[derive(Clone, Copy, Debug)]
+pub struct Area {
+    /// Its first byte.
+    pub base: NonNull<u8>,
+    /// At least what was asked for.
+    pub len_bytes: usize,
+    /// The kernel keeps it in memory.
+    pub is_locked: bool,
+}
+
+/// Where areas come from: at least so many bytes, zeroed, nobody else's, for ever; `None` when there are none.
+pub type AreaSource = fn(len_bytes: usize, wishes: Wishes) -> Option<Area>;
+
+/// From the kernel. Memory that cannot be prefaulted is not taken: a pool that is not there is none. Memory
+/// that must not be locked (`ulimit -l`) is taken unlocked, which the statistics show.
+pub fn from_kernel(len_bytes: usize, wishes: Wishes) -> Option<Area> {
+    let page = if wishes.huge_pages { HUGE_PAGE_BYTES } else { PAGE_BYTES };
+    let len = len_bytes.checked_next_multiple_of(page)?;
+    let at = map_aligned(len, page)?;
+    let base = NonNull::new(at as *mut u8)?;
+    let mut is_locked = false;
+    // SAFETY: all of this is done to the mapping that was just made and is nobody's yet.
+    unsafe {
+        if wishes.huge_pages {
+            // A kernel without them says so; ordinary pages then do.
+            let _ = sys::advise(at, len, sys::MADV_HUGEPAGE);
+        }
+        if wishes.prefault && !populate(base, len) {
+            sys::unmap(at, len);
+            return None;
+        }
+        if wishes.lock {
+            is_locked = sys::lock_in_memory(at, len).is_ok();
+        }
+    }
+    Some(Area { base, len_bytes: len, is_locked })
+}
+
+/// A new mapping at a multiple of `align`: a larger one, whose ends are given back.
+fn map_aligned(len: usize, align: usize) -> Option<usize> {
+    let slack = align - PAGE_BYTES;
+    let whole = len.checked_add(slack)?;
+    let at = sys::map(whole).ok()?;
+    let start = at.checked_next_multiple_of(align)?;
+    // SAFETY: both ends are parts of the new mapping that nobody uses.
+    unsafe {
+        if start > at {
+            sys::unmap(at, start - at);
+        }
+        if slack > start - at {
+            sys::unmap(start + len, slack - (start - at));
+        }
+    }
+    Some(start)
+}
+
+/// Has all pages come. Before Linux 5.14 by writing to each.
+///
+/// # Safety
+/// * The range is a mapping of ours that nobody uses yet.
+unsafe fn populate(base: NonNull<u8>, len: usize) -> bool {
+    // SAFETY: the caller's contract.
+    match unsafe { sys::advise(base.as_ptr() as usize, len, sys::MADV_POPULATE_WRITE) } {
+        Ok(()) => true,
+        Err(sys::EINVAL | sys::ENOSYS) => {
+            for offset in (0..len).step_by(PAGE_BYTES) {
+                // SAFETY: within the mapping.
+                unsafe { base.add(offset).write_volatile(0) };
+            }
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel says of the mapping that an area begins, in KiB.
+    fn kib(area: Area, field: &str) -> usize {
+        let map = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let address = area.base.as_ptr() as usize;
+        let parse = |text| usize::from_str_radix(text, 16);
+        let mut is_in = false;
+        for line in map.lines() {
+            let first = line.split(' ').next().unwrap_or_default();
+            if let Some((Ok(start), Ok(end))) = first.split_once('-').map(|(a, b)| (parse(a), parse(b))) {
+                is_in = (start..end).contains(&address);
+            }
+            if let (true, Some(rest)) = (is_in, line.strip_prefix(field)) {
+                return rest.trim().trim_end_matches(" kB").trim().parse().unwrap();
+            }
+        }
+        0
+    }
+
+    const NONE: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
+
+    #[test]
+    fn prefaulted_memory_is_there_before_it_is_used() {
+        let area = from_kernel(100 * 4096 - 5, Wishes { prefault: true, ..NONE }).unwrap();
+        assert_eq!(area.len_bytes, 100 * 4096);
+        assert!(kib(area, "Rss:") >= 400, "{} KiB", kib(area, "Rss:"));
+    }
+
+    #[test]
+    fn memory_for_huge_pages_begins_and_ends_with_one() {
+        let area = from_kernel(1, Wishes { huge_pages: true, ..NONE }).unwrap();
+        assert_eq!(area.base.as_ptr() as usize % HUGE_PAGE_BYTES, 0);
+        assert_eq!(area.len_bytes, HUGE_PAGE_BYTES);
+        // SAFETY: the area is ours, both its ends too.
+        unsafe {
+            area.base.write(1);
+            area.base.add(area.len_bytes - 1).write(1);
+        }
+    }
+
+    #[test]
+    fn what_no_kernel_has_is_none() {
+        assert!(from_kernel(1 << 56, NONE).is_none());
+        assert!(from_kernel(usize::MAX, NONE).is_none());
+    }
+
+    #[test]
+    fn locked_when_it_may_be() {
+        let area = from_kernel(4096, Wishes { lock: true, ..NONE }).unwrap();
+        assert_eq!(kib(area, "Locked:") >= 4, area.is_locked);
+    }
+}

@@ -1,0 +1,147 @@
+//! How large pools are: the first as configured, the next ones twice as large each time, so that a heap that
+//! is too small is enlarged a few times only. What was reached is remembered: heaphook began anew with the
+//! smallest size at each request that did not fit, and kept every small pool that had not helped.
+
+use super::area::Wishes;
+
+/// What a heap of pools is to be. Sizes are in bytes of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Of the first pool.
+    pub pool_bytes: usize,
+    /// Of the first pool that is added when that is full, doubled for each that follows; 0 for never.
+    pub grow_bytes: usize,
+    /// Of all pools together at most; 0 for no limit.
+    pub max_bytes: usize,
+    /// How the memory is prepared.
+    pub wishes: Wishes,
+}
+
+impl Config {
+    /// 64 MiB, there from the beginning, and 16, 32, 64 MiB and so on when they are not enough.
+    pub const DEFAULT: Config = Config {
+        pool_bytes: 64 << 20,
+        grow_bytes: 16 << 20,
+        max_bytes: 0,
+        wishes: Wishes { prefault: true, lock: false, huge_pages: false },
+    };
+}
+
+/// How far the growing has come.
+#[derive(Debug)]
+pub(super) struct Growth {
+    pub(super) config: Config,
+    /// All pools.
+    total_bytes: usize,
+    /// The next pool; 0 before the first.
+    next_bytes: usize,
+    /// Pools that came after the first.
+    pub(super) times: u64,
+    pub(super) locked_bytes: u64,
+    pub(super) has_started: bool,
+}
+
+/// The next pool: as large as it should be, and as it has to be at least.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Plan {
+    pub(super) wanted_bytes: usize,
+    pub(super) least_bytes: usize,
+}
+
+impl Growth {
+    pub(super) const fn new(config: Config) -> Growth {
+        Growth {
+            config,
+            total_bytes: 0,
+            next_bytes: config.grow_bytes,
+            times: 0,
+            locked_bytes: 0,
+            has_started: false,
+        }
+    }
+
+    /// The next pool, for a request that needs `needed_bytes` to be served from it; `None` when no pool may
+    /// be so large, or none may be added.
+    pub(super) fn plan(&self, needed_bytes: usize) -> Option<Plan> {
+        let room = match self.config.max_bytes {
+            0 => usize::MAX,
+            max => max.saturating_sub(self.total_bytes),
+        };
+        let mut wanted = if self.has_started { self.next_bytes } else { self.config.pool_bytes };
+        if wanted == 0 && (self.has_started || self.config.grow_bytes == 0) {
+            return None;
+        }
+        if !self.has_started && wanted < needed_bytes && self.config.grow_bytes == 0 {
+            // The first pool is all there will be; it comes as configured, though not for this request.
+            return Some(Plan { wanted_bytes: wanted.min(room), least_bytes: wanted.min(room) });
+        }
+        wanted = wanted.max(1);
+        while wanted < needed_bytes {
+            // A size that no doubling reaches is one that no kernel has.
+            wanted = wanted.checked_mul(2)?;
+        }
+        let wanted_bytes = wanted.min(room);
+        (wanted_bytes >= needed_bytes).then_some(Plan { wanted_bytes, least_bytes: needed_bytes })
+    }
+
+    /// A pool came.
+    pub(super) fn came(&mut self, plan: Plan, len_bytes: usize, is_locked: bool) {
+        self.total_bytes = self.total_bytes.saturating_add(len_bytes);
+        if is_locked {
+            self.locked_bytes += len_bytes as u64;
+        }
+        if self.has_started {
+            self.times += 1;
+            self.next_bytes = plan.wanted_bytes.max(self.next_bytes).saturating_mul(2);
+        }
+        self.has_started = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WISHES: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
+
+    fn growth(pool_bytes: usize, grow_bytes: usize, max_bytes: usize) -> Growth {
+        Growth::new(Config { pool_bytes, grow_bytes, max_bytes, wishes: WISHES })
+    }
+
+    /// The pools that come for these needs, one after the other.
+    fn check(mut growth: Growth, needs: &[usize], expected: &[Option<usize>]) {
+        for (&need, &expected) in needs.iter().zip(expected) {
+            let plan = growth.plan(need);
+            assert_eq!(plan.map(|plan| plan.wanted_bytes), expected, "{need} of {growth:?}");
+            if let Some(plan) = plan {
+                growth.came(plan, plan.wanted_bytes, false);
+            }
+        }
+    }
+
+    #[test]
+    fn pools_double_and_that_is_remembered() {
+        // heaphook's example: 1000 bytes with additional pools of 100 take five of them there, each time anew.
+        check(growth(64, 100, 0), &[10, 1000, 10, 10], &[Some(64), Some(1600), Some(3200), Some(6400)]);
+    }
+
+    #[test]
+    fn without_growth_there_is_one_pool() {
+        check(growth(4096, 0, 0), &[10, 10], &[Some(4096), None]);
+        check(growth(4096, 0, 0), &[1 << 40, 10], &[Some(4096), None]);
+        check(growth(0, 0, 0), &[10], &[None]);
+    }
+
+    #[test]
+    fn the_limit_holds_for_all_pools_together() {
+        check(growth(4096, 4096, 10_000), &[10, 10, 10, 10], &[Some(4096), Some(4096), Some(1808), None]);
+        check(growth(4096, 4096, 8192), &[10, 5000], &[Some(4096), None]);
+    }
+
+    #[test]
+    fn a_first_request_larger_than_the_first_pool_enlarges_it() {
+        check(growth(4096, 4096, 0), &[10_000, 10], &[Some(16_384), Some(4096)]);
+        check(growth(4096, 4096, 0), &[1 << 63, 10], &[Some(1 << 63), Some(4096)]);
+        check(growth(4096, 4096, 0), &[(1 << 63) + 1, 10], &[None, Some(4096)]);
+    }
+}

@@ -1,0 +1,299 @@
+//! The calls of the pool heap.
+#![allow(unsafe_code)]
+
+use core::cell::UnsafeCell;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use crate::heap::{Heap, Owns};
+use crate::request::Request;
+use crate::stats::Stats;
+use crate::tlsf::{Tlsf, pool_bytes_for};
+
+use super::area::{AreaSource, from_kernel};
+use super::growth::{Config, Growth};
+use super::mutex::{Held, PiMutex};
+
+/// Blocks left by signal handlers that a call takes back besides its own: bounded, like all that it does.
+const LEFT_MAX: usize = 4;
+
+/// A heap of pools for all threads of a program.
+///
+/// ```text
+///   growing ---> growth    who asks the kernel for memory, one at a time, others go on meanwhile
+///      \-------> lock ---> tlsf    a bounded number of steps at a time
+///   pools ---> counts the pools: whoever finds more than he saw when he failed tries again
+///   left  ---> blocks freed by handlers that interrupted their thread in here
+/// ```
+#[derive(Debug)]
+pub struct TlsfHeap {
+    lock: PiMutex,
+    tlsf: UnsafeCell<Tlsf>,
+    growing: PiMutex,
+    growth: UnsafeCell<Growth>,
+    pools: AtomicU64,
+    left: AtomicPtr<u8>,
+    failures: AtomicU64,
+    /// Which locks `fork_prepare` took: written and read while they are held.
+    forking: AtomicU32,
+    source: AreaSource,
+}
+
+const LOCK: u32 = 1;
+const GROWING: u32 = 2;
+
+// SAFETY: `tlsf` is changed under `lock` only, `growth` under `growing`; what is read without is atomic.
+unsafe impl Sync for TlsfHeap {}
+
+impl TlsfHeap {
+    /// A heap that gets its first pool when it is first used, or by [`TlsfHeap::start`].
+    pub const fn new(config: Config) -> TlsfHeap {
+        TlsfHeap::with_source(config, from_kernel)
+    }
+
+    /// The same with memory from elsewhere.
+    pub const fn with_source(config: Config, source: AreaSource) -> TlsfHeap {
+        TlsfHeap {
+            lock: PiMutex::new(),
+            tlsf: UnsafeCell::new(Tlsf::new()),
+            growing: PiMutex::new(),
+            growth: UnsafeCell::new(Growth::new(config)),
+            pools: AtomicU64::new(0),
+            left: AtomicPtr::new(core::ptr::null_mut()),
+            failures: AtomicU64::new(0),
+            forking: AtomicU32::new(0),
+            source,
+        }
+    }
+
+    /// Another configuration, as read from an environment; `false` when there is a pool already.
+    pub fn configure(&self, config: Config) -> bool {
+        let Ok(_growing) = self.growing.lock() else { return false };
+        // SAFETY: under `growing`.
+        let growth = unsafe { &mut *self.growth.get() };
+        let is_new = !growth.has_started;
+        if is_new {
+            *growth = Growth::new(config);
+        }
+        is_new
+    }
+
+    /// Makes the first pool now; `false` when there is no memory for it.
+    pub fn start(&self) -> bool {
+        if self.pools.load(Ordering::Acquire) > 0 {
+            return true;
+        }
+        const SMALLEST: Option<Request> = Request::bytes(1);
+        let Some(block) = SMALLEST.and_then(|request| self.grow(request, 0)) else { return false };
+        // SAFETY: just handed out.
+        unsafe { self.free(block) };
+        true
+    }
+
+    /// Whether all that the heap's blocks and lists say of each other is true. Holds the lock for as long as
+    /// there are blocks: for tests.
+    pub fn check(&self) -> Result<(), crate::tlsf::Flaw> {
+        match self.lock.lock() {
+            // SAFETY: under the lock.
+            Ok(held) => unsafe { (*self.tlsf_of(&held)).check() },
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Visits every block, holding the lock for as long as there are any: for tests and reports.
+    pub fn walk(&self, visit: impl FnMut(crate::tlsf::Piece)) {
+        if let Ok(held) = self.lock.lock() {
+            // SAFETY: under the lock.
+            unsafe { (*self.tlsf_of(&held)).walk(visit) };
+        }
+    }
+
+    /// The heap of a holder of the lock.
+    #[inline(always)]
+    fn tlsf_of(&self, _held: &Held<'_>) -> *mut Tlsf {
+        self.tlsf.get()
+    }
+
+    /// Takes back what handlers have left, so many at a time.
+    #[inline(always)]
+    fn take_left(&self, held: &Held<'_>) {
+        if !self.left.load(Ordering::Relaxed).is_null() {
+            self.take_some_left(held);
+        }
+    }
+
+    #[cold]
+    fn take_some_left(&self, held: &Held<'_>) {
+        for _ in 0..LEFT_MAX {
+            let mut first = self.left.load(Ordering::Acquire);
+            while let Some(block) = NonNull::new(first) {
+                // SAFETY: a block on the list is free but for its place; only holders of the lock take off,
+                // so its first word, the next one, does not change.
+                let next = unsafe { block.cast::<*mut u8>().read() };
+                match self.left.compare_exchange(first, next, Ordering::AcqRel, Ordering::Acquire) {
+                    Ok(_) => {
+                        // SAFETY: freed by the program, kept by us.
+                        unsafe { (*self.tlsf_of(held)).free(block) };
+                        break;
+                    }
+                    Err(other) => first = other,
+                }
+            }
+        }
+    }
+
+    /// For a handler: keeps the block for who comes next.
+    #[cold]
+    fn leave(&self, block: NonNull<u8>) {
+        let mut first = self.left.load(Ordering::Relaxed);
+        loop {
+            // SAFETY: the block is the heap's again, and has room for a word.
+            unsafe { block.cast::<*mut u8>().write(first) };
+            match self.left.compare_exchange(first, block.as_ptr(), Ordering::AcqRel, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(other) => first = other,
+            }
+        }
+    }
+
+    /// Adds a pool for a request that failed when there were `seen` pools, and serves it from there before
+    /// anybody else gets it. Others are served meanwhile: only `growing` is held while the kernel works.
+    #[cold]
+    fn grow(&self, request: Request, seen: u64) -> Option<NonNull<u8>> {
+        let needed = pool_bytes_for(request)?;
+        let _growing = self.growing.lock().ok()?;
+        if self.pools.load(Ordering::Acquire) != seen {
+            let held = self.lock.lock().ok()?;
+            // SAFETY: under the lock.
+            let block = unsafe { (*self.tlsf_of(&held)).alloc(request) };
+            if block.is_some() {
+                return block;
+            }
+        }
+        // SAFETY: under `growing`.
+        let growth = unsafe { &mut *self.growth.get() };
+        let plan = growth.plan(needed)?;
+        let wishes = growth.config.wishes;
+        let area = (self.source)(plan.wanted_bytes, wishes).or_else(|| {
+            // Not as much as would be good: as much as is needed.
+            let is_less = plan.least_bytes < plan.wanted_bytes;
+            is_less.then(|| (self.source)(plan.least_bytes, wishes)).flatten()
+        })?;
+        let held = self.lock.lock().ok()?;
+        // SAFETY: under the lock; the area is nobody else's for ever.
+        let (is_pool, block) = unsafe {
+            let tlsf = &mut *self.tlsf_of(&held);
+            (tlsf.add_pool(area.base, area.len_bytes), tlsf.alloc(request))
+        };
+        drop(held);
+        if is_pool {
+            growth.came(plan, area.len_bytes, area.is_locked);
+            self.pools.fetch_add(1, Ordering::Release);
+        }
+        block
+    }
+}
+
+// SAFETY: blocks are those of `Tlsf`, which keeps them apart and aligned; all calls take the lock, and the
+// only memory asked for is the source's.
+unsafe impl Heap for TlsfHeap {
+    #[inline]
+    fn alloc(&self, request: Request) -> Option<NonNull<u8>> {
+        let seen = self.pools.load(Ordering::Acquire);
+        {
+            let held = self.lock.lock().ok()?;
+            self.take_left(&held);
+            // SAFETY: under the lock.
+            if let Some(block) = unsafe { (*self.tlsf_of(&held)).alloc(request) } {
+                return Some(block);
+            }
+        }
+        let block = self.grow(request, seen);
+        if block.is_none() {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+        }
+        block
+    }
+
+    #[inline]
+    unsafe fn free(&self, block: NonNull<u8>) {
+        // SAFETY: the caller's contract. The words come while the lock is waited for, not while it is held.
+        unsafe { Tlsf::fetch(block) };
+        match self.lock.lock() {
+            Ok(held) => {
+                self.take_left(&held);
+                // SAFETY: the caller's contract; under the lock.
+                unsafe { (*self.tlsf_of(&held)).free(block) };
+            }
+            Err(_) => self.leave(block),
+        }
+    }
+
+    #[inline]
+    unsafe fn usable_size(&self, block: NonNull<u8>) -> usize {
+        // SAFETY: the caller's contract.
+        unsafe { Tlsf::usable_size(block) }
+    }
+
+    unsafe fn realloc(&self, block: NonNull<u8>, request: Request) -> Option<NonNull<u8>> {
+        let usable = {
+            let held = self.lock.lock().ok()?;
+            // SAFETY: the caller's contract; under the lock.
+            unsafe {
+                if (*self.tlsf_of(&held)).resize(block, request) {
+                    return Some(block);
+                }
+                Tlsf::usable_size(block)
+            }
+        };
+        // SAFETY: the caller's contract. Copied without the lock.
+        unsafe { self.relocate(block, usable, request) }
+    }
+
+    fn owns(&self, address: *const u8) -> Owns {
+        // SAFETY: pools are added and never taken away; the list of them is read while it grows.
+        if unsafe { Tlsf::owns(self.tlsf.get(), address as usize) } { Owns::Yes } else { Owns::No }
+    }
+
+    fn stats(&self) -> Stats {
+        let Ok(held) = self.lock.lock() else { return Stats::EMPTY };
+        // SAFETY: under the lock.
+        let stats = unsafe { (*self.tlsf_of(&held)).stats() };
+        drop(held);
+        let stats = Stats { failures: self.failures.load(Ordering::Relaxed), ..stats };
+        let Ok(_growing) = self.growing.lock() else { return stats };
+        // SAFETY: under `growing`.
+        let growth = unsafe { &*self.growth.get() };
+        Stats { growths: growth.times, locked_bytes: growth.locked_bytes, ..stats }
+    }
+
+    fn fork_prepare(&self) {
+        // A thread that forks in a handler of its own call holds them already; that call gives them back.
+        let mut taken = 0;
+        for (bit, mutex) in [(GROWING, &self.growing), (LOCK, &self.lock)] {
+            if let Ok(held) = mutex.lock() {
+                core::mem::forget(held);
+                taken |= bit;
+            }
+        }
+        self.forking.store(taken, Ordering::Relaxed);
+    }
+
+    unsafe fn fork_parent(&self) {
+        let taken = self.forking.load(Ordering::Relaxed);
+        for (bit, mutex) in [(LOCK, &self.lock), (GROWING, &self.growing)] {
+            if taken & bit != 0 {
+                // SAFETY: `fork_prepare` took it in this thread.
+                unsafe { mutex.unlock() };
+            }
+        }
+    }
+
+    unsafe fn fork_child(&self) {
+        let taken = self.forking.load(Ordering::Relaxed);
+        for (bit, mutex) in [(LOCK, &self.lock), (GROWING, &self.growing)] {
+            // SAFETY: a forked child has one thread.
+            unsafe { mutex.restart(taken & bit != 0) };
+        }
+    }
+}

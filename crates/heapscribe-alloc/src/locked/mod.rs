@@ -1,0 +1,25 @@
+//! The pool heap for a whole program: [`TlsfHeap`], which is [`crate::tlsf`] behind a lock that passes on
+//! priority, with pools that are asked of the kernel.
+//!
+//! *You bring* a [`Config`]. *It guarantees* that the lock is held for a bounded number of steps - never while
+//! memory is asked of the kernel, touched, copied or zeroed -, that a request which can never fit gets nothing
+//! at once, and that a forked child has a heap that works. *It refuses* to wait for its own thread: a signal
+//! handler that interrupts a call gets no memory, and what it frees is kept for the next call.
+//!
+//! ```text
+//!   heap     the calls                          mutex   FUTEX_LOCK_PI, one compare-and-swap when free
+//!   growth   how large the next pool is         thread  the kernel's number of a thread, kept
+//!   area     memory of the kernel, as wished    sys     system calls
+//! ```
+
+mod area;
+mod growth;
+mod heap;
+mod mutex;
+mod sys;
+mod thread;
+
+pub use area::{Area, AreaSource, Wishes, from_kernel};
+pub use growth::Config;
+pub use heap::TlsfHeap;
+pub use mutex::{Held, PiMutex, Reentered};

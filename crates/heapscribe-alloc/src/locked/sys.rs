@@ -1,0 +1,99 @@
+//! System calls of the pool heap, raw: libc's would set errno, and may be somebody else's. A failed call
+//! comes back as the kernel's error number.
+#![allow(unsafe_code)]
+
+use core::sync::atomic::AtomicU32;
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+compile_error!("the pool heap knows x86_64 Linux only so far: system calls and the thread pointer");
+
+const MMAP: usize = 9;
+const MUNMAP: usize = 11;
+const MADVISE: usize = 28;
+const NANOSLEEP: usize = 35;
+const MLOCK: usize = 149;
+const GETTID: usize = 186;
+const FUTEX: usize = 202;
+
+/// No such thread.
+pub(super) const ESRCH: i32 = 3;
+/// Invalid argument: an advice this kernel does not know.
+pub(super) const EINVAL: i32 = 22;
+/// The thread waits for itself.
+pub(super) const EDEADLK: i32 = 35;
+/// A call, or a kind of futex, that this kernel does not have or let pass.
+pub(super) const ENOSYS: i32 = 38;
+pub(super) const EPERM: i32 = 1;
+
+pub(super) const MADV_HUGEPAGE: usize = 14;
+pub(super) const MADV_POPULATE_WRITE: usize = 23;
+
+/// # Safety
+/// The arguments must be what system call `n` takes.
+unsafe fn call(n: usize, a: [usize; 6]) -> Result<usize, i32> {
+    let ret: isize;
+    // SAFETY: the x86_64 Linux convention: number in rax, arguments in rdi rsi rdx r10 r8 r9, rcx and r11
+    // are lost; the caller vouches for the arguments.
+    unsafe {
+        core::arch::asm!("syscall", inlateout("rax") n as isize => ret, in("rdi") a[0], in("rsi") a[1],
+            in("rdx") a[2], in("r10") a[3], in("r8") a[4], in("r9") a[5], lateout("rcx") _, lateout("r11") _,
+            options(nostack));
+    }
+    if (-4095..0).contains(&ret) { Err(-ret as i32) } else { Ok(ret as usize) }
+}
+
+/// New private zeroed memory, whose pages come when they are touched.
+pub(super) fn map(len_bytes: usize) -> Result<usize, i32> {
+    const READ_WRITE: usize = 3;
+    const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x2 | 0x20 | 0x4000;
+    // SAFETY: a new mapping, at an address of the kernel's choice.
+    unsafe { call(MMAP, [0, len_bytes, READ_WRITE, PRIVATE_ANONYMOUS_NORESERVE, usize::MAX, 0]) }
+}
+
+/// # Safety
+/// The range must be a mapping of ours that nothing uses.
+pub(super) unsafe fn unmap(at: usize, len_bytes: usize) {
+    // SAFETY: the caller's contract. It cannot fail but for a range that is none.
+    let _ = unsafe { call(MUNMAP, [at, len_bytes, 0, 0, 0, 0]) };
+}
+
+/// # Safety
+/// The range must lie in a mapping of ours; the advice must leave its contents alone.
+pub(super) unsafe fn advise(at: usize, len_bytes: usize, advice: usize) -> Result<(), i32> {
+    // SAFETY: the caller's contract.
+    unsafe { call(MADVISE, [at, len_bytes, advice, 0, 0, 0]) }.map(drop)
+}
+
+/// # Safety
+/// The range must lie in a mapping of ours.
+pub(super) unsafe fn lock_in_memory(at: usize, len_bytes: usize) -> Result<(), i32> {
+    // SAFETY: the caller's contract.
+    unsafe { call(MLOCK, [at, len_bytes, 0, 0, 0, 0]) }.map(drop)
+}
+
+/// The kernel's number of this thread.
+pub(super) fn thread_id() -> u32 {
+    // SAFETY: takes nothing and cannot fail.
+    unsafe { call(GETTID, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// Sleeps for so long, or until a signal.
+pub(super) fn sleep_ns(ns: u32) {
+    let time = [0u64, u64::from(ns)];
+    // SAFETY: the kernel reads two words.
+    let _ = unsafe { call(NANOSLEEP, [time.as_ptr() as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Waits for a lock of the kernel's protocol for priority inheritance; on success the word is this thread's.
+pub(super) fn futex_lock_pi(word: &AtomicU32) -> Result<(), i32> {
+    const LOCK_PI_PRIVATE: usize = 6 | 128;
+    // SAFETY: the word is there as long as the call.
+    unsafe { call(FUTEX, [word.as_ptr() as usize, LOCK_PI_PRIVATE, 0, 0, 0, 0]) }.map(drop)
+}
+
+/// Hands the lock to the waiter of the highest priority.
+pub(super) fn futex_unlock_pi(word: &AtomicU32) -> Result<(), i32> {
+    const UNLOCK_PI_PRIVATE: usize = 7 | 128;
+    // SAFETY: the word is there as long as the call.
+    unsafe { call(FUTEX, [word.as_ptr() as usize, UNLOCK_PI_PRIVATE, 0, 0, 0, 0]) }.map(drop)
+}

@@ -1,0 +1,192 @@
+//! A block and the words around it. A block is named by the address of its contents; the word before it says
+//! how far the next one is, and whether it and the one before it are free.
+//!
+//! ```text
+//!      -16  previous   the block before this one, only when that is free (else the end of its contents)
+//!       -8  word       bits 4.. distance to the next block ("total"), bit 0 this is free, bit 1 the one
+//!                      before is free. A total of 0 is the end of a pool
+//!        0  contents   total - 8 bytes. While it is free: next and previous of its class's list, then
+//!                      anything, then its own address for the block behind it
+//! ```
+//! The word is atomic because its total is read without the lock while others change bit 1.
+#![allow(unsafe_code)]
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use super::class::GRANULE;
+
+const FREE: usize = 1;
+const PREVIOUS_FREE: usize = 2;
+const FLAGS: usize = GRANULE - 1;
+
+/// What a block costs besides its contents.
+pub(super) const OVERHEAD: usize = 8;
+/// A smaller piece cannot be free: it has no room for a list's two words and its own address.
+pub(super) const TOTAL_MIN: usize = 32;
+
+/// The total of a block for `size` bytes of contents.
+#[inline(always)]
+pub(super) const fn total_for(size: usize) -> usize {
+    let total = size.saturating_add(OVERHEAD + GRANULE - 1) & !(GRANULE - 1);
+    if total < TOTAL_MIN { TOTAL_MIN } else { total }
+}
+
+/// The address of a block's contents, a multiple of 16 that is never 0.
+///
+/// All functions need what their callers have: the block lies in a pool of this heap, and what they read is
+/// there by the table above.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Block(pub(super) NonNull<u8>);
+
+impl Block {
+    #[inline(always)]
+    unsafe fn word<'a>(self) -> &'a AtomicUsize {
+        // SAFETY: the word before the contents is a block's own, aligned, and lives as long as its pool.
+        unsafe { self.0.cast::<AtomicUsize>().sub(1).as_ref() }
+    }
+
+    #[inline(always)]
+    unsafe fn get(self) -> usize {
+        // SAFETY: as for `word`.
+        unsafe { self.word() }.load(Ordering::Relaxed)
+    }
+
+    /// Writes the word anew: its total and whether it is free; the block before it is not.
+    #[inline(always)]
+    pub(super) unsafe fn begin(self, total: usize, is_free: bool) {
+        debug_assert!(total & FLAGS == 0);
+        // SAFETY: as for `word`.
+        unsafe { self.word() }.store(total | usize::from(is_free), Ordering::Relaxed);
+    }
+
+    /// Bytes to the next block.
+    #[inline(always)]
+    pub(super) unsafe fn total(self) -> usize {
+        // SAFETY: as for `word`.
+        unsafe { self.get() & !FLAGS }
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn is_free(self) -> bool {
+        // SAFETY: as for `word`.
+        unsafe { self.get() & FREE != 0 }
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn is_previous_free(self) -> bool {
+        // SAFETY: as for `word`.
+        unsafe { self.get() & PREVIOUS_FREE != 0 }
+    }
+
+    /// Marks it as free, so that freeing it again is seen even when it has become part of another.
+    #[inline(always)]
+    pub(super) unsafe fn mark_free(self) {
+        // SAFETY: as for `word`.
+        unsafe { self.word().store(self.get() | FREE, Ordering::Relaxed) };
+    }
+
+    #[inline(always)]
+    pub(super) unsafe fn mark_used(self) {
+        // SAFETY: as for `word`.
+        unsafe { self.word().store(self.get() & !FREE, Ordering::Relaxed) };
+    }
+
+    /// Changes the total and leaves the flags.
+    #[inline(always)]
+    pub(super) unsafe fn set_total(self, total: usize) {
+        debug_assert!(total & FLAGS == 0);
+        // SAFETY: as for `word`.
+        unsafe { self.word().store(total | self.get() & FLAGS, Ordering::Relaxed) };
+    }
+
+    /// The block behind this one, or the pool's end.
+    #[inline(always)]
+    pub(super) unsafe fn next(self) -> Block {
+        // SAFETY: a total leads to the next block of the same pool.
+        unsafe { Block(self.0.add(self.total())) }
+    }
+
+    /// The block before this one.
+    ///
+    /// # Safety
+    /// * It is free.
+    #[inline(always)]
+    pub(super) unsafe fn previous(self) -> Block {
+        // SAFETY: the block before is free and has left its address here.
+        unsafe { Block(self.0.cast::<NonNull<u8>>().sub(2).read()) }
+    }
+
+    /// Tells the block behind this one that this is free.
+    #[inline(always)]
+    pub(super) unsafe fn tell_free(self) {
+        // SAFETY: the words of the next block; the end of our contents, which are nobody's, is its `previous`.
+        unsafe {
+            let next = self.next();
+            next.0.cast::<NonNull<u8>>().sub(2).write(self.0);
+            next.word().store(next.get() | PREVIOUS_FREE, Ordering::Relaxed);
+        }
+    }
+
+    /// Tells the block behind this one that this is used.
+    #[inline(always)]
+    pub(super) unsafe fn tell_used(self) {
+        // SAFETY: the word of the next block.
+        unsafe {
+            let next = self.next();
+            next.word().store(next.get() & !PREVIOUS_FREE, Ordering::Relaxed);
+        }
+    }
+
+    /// Splits the block: this keeps `total`, and what is behind it is returned, its word begun and nobody
+    /// told.
+    ///
+    /// # Safety
+    /// * Both parts have at least [`TOTAL_MIN`].
+    #[inline(always)]
+    pub(super) unsafe fn split(self, total: usize, is_rest_free: bool) -> Block {
+        // SAFETY: within this block.
+        unsafe {
+            let rest = self.total() - total;
+            debug_assert!(total >= TOTAL_MIN && rest >= TOTAL_MIN);
+            self.set_total(total);
+            let tail = Block(self.0.add(total));
+            tail.begin(rest, is_rest_free);
+            tail
+        }
+    }
+
+    /// The two words of its class's list: next, previous.
+    #[inline(always)]
+    pub(super) fn links(self) -> NonNull<[Option<Block>; 2]> {
+        self.0.cast()
+    }
+
+    /// Has the words about this block and its neighbours come into the cache. Any thread may do that at any
+    /// time: it reads this block's word, which is its owner's to read, and only hints at the others.
+    #[inline(always)]
+    pub(super) unsafe fn fetch(self) {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: the block is handed out, so its word holds; a prefetch reads nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(self.next().0.as_ptr().cast::<i8>().sub(OVERHEAD)) };
+    }
+}
+
+/// A null pointer is `None`.
+const _: () = assert!(size_of::<Option<Block>>() == 8);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_costs_eight_bytes() {
+        for (size, total) in
+            [(0, 32), (1, 32), (24, 32), (25, 48), (40, 48), (41, 64), (56, 64), (4088, 4096)]
+        {
+            assert_eq!(total_for(size), total, "{size}");
+        }
+        assert!(total_for(usize::MAX) > isize::MAX as usize);
+    }
+}

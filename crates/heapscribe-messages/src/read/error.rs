@@ -1,0 +1,75 @@
+//! What can be wrong with a part. Everything names its byte, and says whether that is a byte of the file or
+//! one of what is compressed in it.
+
+use std::fmt;
+use std::io;
+
+/// Something of a part that is not as its writer would have left it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Damage {
+    /// What is wrong.
+    pub what: &'static str,
+    /// Where it begins.
+    pub offset: u64,
+    /// Whether `offset` counts bytes of what is compressed, not of the file.
+    pub is_unpacked: bool,
+    /// How many bytes from there were passed over and reading went on; 0 when it ended there.
+    pub skipped_bytes: u64,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.what, self.offset)?;
+        if self.is_unpacked {
+            f.write_str(" of what is compressed")?;
+        }
+        match self.skipped_bytes {
+            0 => Ok(()),
+            n => write!(f, ", {n} bytes skipped"),
+        }
+    }
+}
+
+/// Why reading ended before the end.
+#[derive(Debug)]
+pub enum ReadError {
+    /// The bytes could not be read.
+    Io {
+        /// Where in the file.
+        offset: u64,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The part is damaged, and that was not to be passed over.
+    Damaged(Damage),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Io { offset, error } => write!(f, "cannot read at byte {offset}: {error}"),
+            ReadError::Damaged(damage) => damage.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ReadError::Io { error, .. } => Some(error),
+            ReadError::Damaged(_) => None,
+        }
+    }
+}
+
+/// What reading does at damage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Policy {
+    /// Ends the part there, and goes on with the next one.
+    Stop,
+    /// Passes over the record, by its length, and goes on with the next; where there is no next it ends.
+    #[default]
+    Skip,
+    /// Gives an error, also for a part that is only cut short.
+    Fail,
+}

@@ -1,0 +1,25 @@
+//! How much memory a reader takes, whatever a file says.
+
+/// The longest record that is read, with its length; AOS's own messages are below 16 MiB.
+pub const RECORD_BYTES_MAX: usize = 64 << 20;
+
+/// The most bytes that a chunk of a snappy stream may hold: a record and what was in the chunk before it.
+pub const CHUNK_BYTES_MAX: usize = RECORD_BYTES_MAX + (1 << 20);
+
+/// Bytes that are read from a file, or unpacked, at a time.
+pub(crate) const STEP_BYTES: usize = 64 << 10;
+
+/// Memory that an xz decoder may ask for: what preset 9, AOS's own, needs is 65 MiB.
+pub(crate) const XZ_MEMORY_BYTES_MAX: u64 = 128 << 20;
+
+/// Window of a zstd stream: 2 to this power bytes.
+pub(crate) const ZSTD_WINDOW_LOG_MAX: u32 = 27;
+
+/// Messages that wait to be brought into order take at most this many bytes.
+pub const SORT_BYTES_MAX: usize = 256 << 20;
+
+/// Problems of a log that are kept one by one; those that follow are counted.
+pub const PROBLEMS_MAX: usize = 1000;
+
+// A record that is longer than what may wait would never wait.
+const _: () = assert!(RECORD_BYTES_MAX <= SORT_BYTES_MAX);

@@ -1,0 +1,151 @@
+//! The recorder as a part of the program: for those that nothing can be preloaded into, because they are
+//! linked statically.
+//!
+//! ```ignore
+//! #[global_allocator]
+//! static HEAP: RecordedHeap<System> = RecordedHeap::new(System);
+//! ```
+//! *You bring* the heap that blocks come from. *It guarantees* to hand every call to it as it is, and to
+//! tell the recorder of it when the program was started by `heapscribe record`; otherwise a call costs a
+//! look at a flag. *It refuses* to record what the preloaded library records already.
+//!
+//! Blocks of C code in the same program are not seen: they do not come from Rust's allocator.
+#![allow(unsafe_code)]
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::arch::asm;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::capture::Registers;
+use crate::fork::ForkHandler;
+use crate::{Call, enter, enter_again, fork, program};
+
+unsafe extern "C" {
+    fn pthread_atfork(
+        prepare: Option<ForkHandler>,
+        parent: Option<ForkHandler>,
+        child: Option<ForkHandler>,
+    ) -> c_int;
+}
+
+/// A heap whose blocks are recorded.
+#[derive(Debug, Default)]
+pub struct RecordedHeap<A>(A);
+
+/// Whether blocks are told of: not known yet, by nobody here, by us.
+static WHO: AtomicU32 = AtomicU32::new(UNKNOWN);
+const UNKNOWN: u32 = 0;
+const OTHERS: u32 = 1;
+const WE: u32 = 2;
+
+impl<A> RecordedHeap<A> {
+    /// Over this heap.
+    pub const fn new(heap: A) -> RecordedHeap<A> {
+        RecordedHeap(heap)
+    }
+}
+
+/// Whether the recorder is to be told of blocks here.
+#[inline(always)]
+fn is_told() -> bool {
+    match WHO.load(Ordering::Relaxed) {
+        UNKNOWN => find_out(),
+        who => who == WE,
+    }
+}
+
+/// The preloaded library is known by a function that only it has.
+#[cold]
+fn find_out() -> bool {
+    let preloaded = program::loader().and_then(|loader| loader.find_anywhere(b"heapscribe_stats"));
+    if preloaded.is_none() {
+        program::set_own();
+        fork::give(pthread_atfork);
+    }
+    WHO.store(if preloaded.is_none() { WE } else { OTHERS }, Ordering::Relaxed);
+    preloaded.is_none()
+}
+
+/// The registers here, where the walk of the stack begins: inside the allocator's own frame.
+#[inline(always)]
+fn registers() -> Registers {
+    let (pc, sp, bp): (usize, usize, usize);
+    // SAFETY: reads three registers.
+    unsafe {
+        asm!("lea {pc}, [rip + 2f]", "2:", "mov {sp}, rsp", "mov {bp}, rbp", pc = out(reg) pc,
+            sp = out(reg) sp, bp = out(reg) bp, options(nomem, nostack, preserves_flags));
+    }
+    Registers { pc, sp, bp }
+}
+
+/// Which of C's functions does the same.
+fn call_for(layout: Layout, plain: Call) -> (Call, usize) {
+    const USUAL_ALIGN: usize = 16;
+    if layout.align() <= USUAL_ALIGN { (plain, 0) } else { (Call::AlignedAlloc, layout.align()) }
+}
+
+/// Tells of a block that has come, or of one that could not be had.
+///
+/// # Safety
+/// * `block` was just handed out for `layout`, or is null; `registers` are those of a frame that lives.
+#[inline(always)]
+unsafe fn tell(block: *mut u8, layout: Layout, plain: Call, registers: Registers) {
+    if is_told()
+        && let Some(entered) = enter(&registers)
+    {
+        let (call, align) = call_for(layout, plain);
+        // SAFETY: the caller's contract.
+        unsafe { entered.handed_out(call, block as usize, layout.size(), align, registers) };
+    }
+}
+
+// SAFETY: every call is the inner heap's, with its arguments and its answer unchanged.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for RecordedHeap<A> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let block = self.0.alloc(layout);
+            tell(block, layout, Call::Malloc, registers());
+            block
+        }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let block = self.0.alloc_zeroed(layout);
+            tell(block, layout, Call::Calloc, registers());
+            block
+        }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if is_told()
+            && let Some(entered) = enter(&registers())
+        {
+            // SAFETY: the caller's contract: the block is the caller's until the call below.
+            unsafe { entered.goes(Call::Free, block as usize) };
+        }
+        // SAFETY: the caller's contract.
+        unsafe { self.0.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        let registers = registers();
+        let entered = if is_told() { enter(&registers) } else { None };
+        // SAFETY: the caller's contract; the block is taken before another thread may be given its address.
+        unsafe {
+            let Some(taken) = entered.map(|entered| entered.take_for_resize(block as usize)) else {
+                return self.0.realloc(block, layout, new_size);
+            };
+            let new = self.0.realloc(block, layout, new_size);
+            match enter_again(&registers) {
+                Some(entered) if new.is_null() => entered.stayed(Call::Realloc, taken, new_size, registers),
+                Some(entered) => entered.became(Call::Realloc, taken, new as usize, new_size, registers),
+                None => {}
+            }
+            new
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The live table, read: from the directories over the tables to the slots of a copy of the file, and
+//! from each slot back to the address of its block.
+//!
+//! Whoever wrote the table may have meant harm, or died in the middle of a word. So each number of a unit
+//! is checked before it is followed, each unit is visited once - entries that lead where another has led
+//! already are told and passed over, so that a small file cannot make a reader work for long - and what
+//! makes no sense is told with its place in the file, while the rest goes on.
+
+use core::fmt;
+
+use super::{
+    ADDRESS_END, DIRECTORY_ENTRIES, DIRECTORY_UNITS, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, Path,
+    SIZE_ELSEWHERE, SLOT_BYTES, Slot, TABLE_ENTRIES, region_units,
+};
+use crate::ids::HeapAddress;
+use crate::limits::{LIVE_UNIT_BYTES, LIVE_UNITS_MAX};
+
+/// Slots of one unit.
+const UNIT_SLOTS: usize = LIVE_UNIT_BYTES / SLOT_BYTES;
+/// Entries of a directory or a table in one unit.
+const UNIT_ENTRIES: usize = LIVE_UNIT_BYTES / 4;
+
+/// A copy of a live file.
+pub trait Units {
+    /// How many units of the file are in use.
+    fn units(&self) -> u32;
+
+    /// The bytes of a unit; `None` where the file has a hole, which is all zeroes.
+    fn unit(&self, number: u32) -> Option<&[u8; LIVE_UNIT_BYTES]>;
+}
+
+/// A block that is allocated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Live {
+    /// Where it is.
+    pub address: HeapAddress,
+    /// Whether the program itself handed it out, from a pool.
+    pub is_pool: bool,
+    /// What the table says of it, its whole size among that.
+    pub slot: Slot,
+}
+
+/// What can be wrong with a table, its copy, or the way to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TableError {
+    /// A file that is shorter than its directory is.
+    TooSmall {
+        /// Units that it has.
+        units: u32,
+    },
+    /// A file that is longer than a table can be.
+    TooBig {
+        /// Units that it has.
+        units: u32,
+    },
+    /// The caller gave less room than so many units need.
+    OutOfSpace {
+        /// Units that there is room for.
+        units: u32,
+    },
+    /// Bytes that make no sense.
+    InvalidInput {
+        /// Where in the file.
+        offset: u64,
+        /// What is wrong with them.
+        what: &'static str,
+    },
+    /// The system refused something.
+    SystemCall {
+        /// What it said: a number of `errno`.
+        errno: i32,
+    },
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TableError::TooSmall { units } => write!(f, "live table of {units} units has no directory"),
+            TableError::TooBig { units } => write!(f, "live table of {units} units is longer than any"),
+            TableError::OutOfSpace { units } => write!(f, "live table has more than {units} units"),
+            TableError::InvalidInput { offset, what } => {
+                write!(f, "{what} at byte {offset} of the live table")
+            }
+            TableError::SystemCall { errno } => write!(f, "the system refused with error {errno}"),
+        }
+    }
+}
+
+impl core::error::Error for TableError {}
+
+/// Words that a walk needs to note which of so many units it has seen.
+pub const fn seen_words(units: u32) -> usize {
+    (units as usize).div_ceil(64)
+}
+
+/// Hands every block of a table to `visit`, by address, those of the heap first, and everything that is
+/// wrong with it. `seen` is room of the caller's, [`seen_words`] of it.
+///
+/// # Errors
+/// When there is no table or no room to walk it; then nothing was visited.
+pub fn walk<U: Units>(
+    units: &U,
+    granule_shift: u32,
+    seen: &mut [u64],
+    visit: impl FnMut(Result<Live, TableError>),
+) -> Result<(), TableError> {
+    let count = units.units();
+    if count == 0 {
+        return Ok(()); // nothing was ever allocated
+    }
+    if count < DIRECTORY_UNITS {
+        return Err(TableError::TooSmall { units: count });
+    }
+    if count as usize > LIVE_UNITS_MAX {
+        return Err(TableError::TooBig { units: count });
+    }
+    if seen.len() < seen_words(count) {
+        return Err(TableError::OutOfSpace { units: seen.len() as u32 * 64 });
+    }
+    if ![GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER].contains(&granule_shift) {
+        return Err(TableError::InvalidInput { offset: 0, what: "unknown distance of blocks" });
+    }
+    seen.fill(0);
+    Walk { units, count, granule_shift, seen, visit }.run();
+    Ok(())
+}
+
+/// A walk under way.
+struct Walk<'a, U, V> {
+    units: &'a U,
+    count: u32,
+    granule_shift: u32,
+    seen: &'a mut [u64],
+    visit: V,
+}
+
+impl<U: Units, V: FnMut(Result<Live, TableError>)> Walk<'_, U, V> {
+    fn run(&mut self) {
+        // By address: entries of a directory that differ in bit 3 of the address only stand side by side.
+        for directory in 0..2 * DIRECTORY_ENTRIES {
+            let unit = (directory / UNIT_ENTRIES) as u32;
+            let Some(bytes) = self.units.unit(unit) else { continue };
+            let entry = entry(bytes, directory % UNIT_ENTRIES);
+            if let Some(table) = self.follow(entry, 1, place(unit, directory % UNIT_ENTRIES * 4)) {
+                self.table(directory, table);
+            }
+        }
+    }
+
+    fn table(&mut self, directory: usize, unit: u32) {
+        let Some(bytes) = self.units.unit(unit) else { return };
+        let shift = self.shift(directory);
+        for table in 0..TABLE_ENTRIES {
+            let entry = entry(bytes, table);
+            if let Some(region) = self.follow(entry, region_units(shift), place(unit, table * 4)) {
+                self.region(directory, table, region);
+            }
+        }
+    }
+
+    fn region(&mut self, directory: usize, table: usize, region: u32) {
+        for nth in 0..region_units(self.shift(directory)) {
+            let Some(bytes) = self.units.unit(region + nth) else { continue };
+            for at in 0..UNIT_SLOTS {
+                let words = words(bytes, at);
+                if let Some(slot) = Slot::unpack(words) {
+                    let path = Path { directory, table, slot: nth as usize * UNIT_SLOTS + at };
+                    let found = self.block(path, slot, place(region + nth, at * SLOT_BYTES));
+                    (self.visit)(found);
+                }
+            }
+        }
+    }
+
+    /// The block of a slot that is live.
+    fn block(&self, path: Path, mut slot: Slot, offset: u64) -> Result<Live, TableError> {
+        let shift = self.shift(path.directory);
+        let HeapAddress(mut address) = path.address(shift);
+        if shift == GRANULE_SHIFT_GLIBC {
+            address |= u64::from(slot.upper_half) << 4;
+        }
+        if slot.size_bytes == SIZE_ELSEWHERE {
+            let size = self.size_after(path, shift);
+            let what = "block whose size is missing";
+            slot.size_bytes = size.ok_or(TableError::InvalidInput { offset, what })?;
+        }
+        Ok(Live { address: HeapAddress(address), is_pool: path.is_pool(), slot })
+    }
+
+    /// The size that stands in the slot after this one.
+    fn size_after(&self, path: Path, shift: u32) -> Option<u64> {
+        let after = HeapAddress(path.address(shift).0 + (1 << shift));
+        if after.0 >= ADDRESS_END {
+            return None;
+        }
+        let next = if path.is_pool() { Path::of_pool(after) } else { Path::of(after, shift) };
+        let [word0, size] = self.slot_at(next, shift)?;
+        (word0 == 0 && size >= SIZE_ELSEWHERE).then_some(size)
+    }
+
+    /// The words of a slot, found from the directory on.
+    fn slot_at(&self, path: Path, shift: u32) -> Option<[u64; 2]> {
+        let directory = self.units.unit((path.directory / UNIT_ENTRIES) as u32)?;
+        let table = self.checked(entry(directory, path.directory % UNIT_ENTRIES), 1)?;
+        let region = self.checked(entry(self.units.unit(table)?, path.table), region_units(shift))?;
+        let bytes = self.units.unit(region + (path.slot / UNIT_SLOTS) as u32)?;
+        Some(words(bytes, path.slot % UNIT_SLOTS))
+    }
+
+    /// The granule of a directory's blocks.
+    fn shift(&self, directory: usize) -> u32 {
+        if directory < DIRECTORY_ENTRIES { self.granule_shift } else { GRANULE_SHIFT_OTHER }
+    }
+
+    /// Where an entry leads that stands at this offset, when that is `n` units that nobody has seen yet.
+    fn follow(&mut self, entry: u32, n: u32, offset: u64) -> Option<u32> {
+        if entry == 0 {
+            return None;
+        }
+        let what = match self.checked(entry, n) {
+            None => "entry that leads out of the file",
+            Some(first) if (first..first + n).any(|unit| self.is_seen(unit)) => {
+                "entry that leads where another has led already"
+            }
+            Some(first) => {
+                (first..first + n).for_each(|unit| self.seen[unit as usize / 64] |= 1 << (unit % 64));
+                return Some(first);
+            }
+        };
+        (self.visit)(Err(TableError::InvalidInput { offset, what }));
+        None
+    }
+
+    /// The entry, if `n` units from there on are in use and none of them is of a directory.
+    fn checked(&self, entry: u32, n: u32) -> Option<u32> {
+        let end = entry.checked_add(n)?;
+        (entry >= DIRECTORY_UNITS && end <= self.count).then_some(entry)
+    }
+
+    fn is_seen(&self, unit: u32) -> bool {
+        self.seen[unit as usize / 64] >> (unit % 64) & 1 != 0
+    }
+}
+
+/// Where in the file a byte of a unit is.
+fn place(unit: u32, byte: usize) -> u64 {
+    u64::from(unit) * LIVE_UNIT_BYTES as u64 + byte as u64
+}
+
+fn entry(bytes: &[u8; LIVE_UNIT_BYTES], at: usize) -> u32 {
+    let four = [bytes[4 * at], bytes[4 * at + 1], bytes[4 * at + 2], bytes[4 * at + 3]];
+    u32::from_le_bytes(four)
+}
+
+/// The two words of a slot.
+#[inline(always)]
+fn words(bytes: &[u8; LIVE_UNIT_BYTES], at: usize) -> [u64; 2] {
+    let slot = &bytes[at * SLOT_BYTES..(at + 1) * SLOT_BYTES];
+    let word = |n: usize| u64::from_le_bytes(core::array::from_fn(|i| slot[8 * n + i]));
+    [word(0), word(1)]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! The walk over tables that are made by hand, sound ones and hostile ones.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::ids::{RateId, StackId, ThreadId};
+
+/// A live file with a table of its own and a writer's notion of it.
+#[derive(Default)]
+struct File {
+    units: BTreeMap<u32, Box<[u8; LIVE_UNIT_BYTES]>>,
+    used: u32,
+}
+
+impl Units for File {
+    fn units(&self) -> u32 {
+        self.used
+    }
+
+    fn unit(&self, number: u32) -> Option<&[u8; LIVE_UNIT_BYTES]> {
+        self.units.get(&number).map(Box::as_ref)
+    }
+}
+
+impl File {
+    fn new() -> File {
+        File { units: BTreeMap::new(), used: DIRECTORY_UNITS }
+    }
+
+    fn put(&mut self, unit: u32, at: usize, bytes: &[u8]) {
+        let unit = self.units.entry(unit).or_insert_with(|| Box::new([0; LIVE_UNIT_BYTES]));
+        unit[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Where an entry leads; to new units when it led nowhere.
+    fn led(&mut self, unit: u32, index: usize, n: u32) -> u32 {
+        let (unit, index) = (unit + (index / UNIT_ENTRIES) as u32, index % UNIT_ENTRIES);
+        let found = self.units.get(&unit).map_or(0, |bytes| entry(bytes, index));
+        if found != 0 {
+            return found;
+        }
+        let first = self.used;
+        self.used += n;
+        self.put(unit, 4 * index, &first.to_le_bytes());
+        first
+    }
+
+    fn insert_at(&mut self, path: Path, shift: u32, words: [u64; 2]) {
+        let table = self.led(0, path.directory, 1);
+        let region = self.led(table, path.table, region_units(shift));
+        let (unit, at) = (region + (path.slot / UNIT_SLOTS) as u32, path.slot % UNIT_SLOTS * SLOT_BYTES);
+        self.put(unit, at, &words[0].to_le_bytes());
+        self.put(unit, at + 8, &words[1].to_le_bytes());
+    }
+
+    fn insert(&mut self, block: Live, granule_shift: u32) {
+        let (shift, of): (u32, fn(HeapAddress, u32) -> Path) = match block.is_pool {
+            true => (GRANULE_SHIFT_OTHER, |address, _| Path::of_pool(address)),
+            false => (granule_shift, Path::of),
+        };
+        self.insert_at(of(block.address, shift), shift, block.slot.pack());
+        if block.slot.size_bytes >= SIZE_ELSEWHERE {
+            let after = HeapAddress(block.address.0 + (1 << shift));
+            self.insert_at(of(after, shift), shift, [0, block.slot.size_bytes]);
+        }
+    }
+
+    fn read(&self, granule_shift: u32) -> (Vec<Live>, Vec<TableError>) {
+        let (mut blocks, mut errors) = (Vec::new(), Vec::new());
+        let mut seen = vec![!0; seen_words(self.used)];
+        walk(self, granule_shift, &mut seen, |found| match found {
+            Ok(block) => blocks.push(block),
+            Err(error) => errors.push(error),
+        })
+        .unwrap();
+        (blocks, errors)
+    }
+}
+
+fn block(address: u64, size_bytes: u64) -> Live {
+    Live {
+        address: HeapAddress(address),
+        is_pool: false,
+        slot: Slot {
+            size_bytes,
+            stack: StackId(address as u32 & 0xff),
+            thread: ThreadId(0x12_3456),
+            birth_ticks: address << 3 & 0xffff_ffff,
+            upper_half: false,
+            rate: RateId(size_bytes as u8 & 3),
+        },
+    }
+}
+
+const NEAR_THE_END: u64 = ADDRESS_END - 64;
+
+fn populated(granule_shift: u32) -> (File, Vec<Live>) {
+    let mut blocks: Vec<Live> =
+        [0x1000, 0x1040, 0x40_0000 - (1 << granule_shift), 0x5555_5555_8000, 0x7f00_0000_0040, NEAR_THE_END]
+            .into_iter()
+            .zip([0, 1, 5 << 40, 4096, SIZE_ELSEWHERE, SIZE_ELSEWHERE - 1])
+            .map(|(address, size_bytes)| block(address, size_bytes))
+            .collect();
+    if granule_shift == GRANULE_SHIFT_GLIBC {
+        blocks[1].address.0 |= 16;
+        blocks[1].slot.upper_half = true;
+    }
+    blocks.push(Live { is_pool: true, ..block(0x1000, 77) });
+    blocks.push(Live { is_pool: true, ..block(0x1010, 1 << 30) });
+    let mut file = File::new();
+    blocks.iter().for_each(|block| file.insert(*block, granule_shift));
+    (file, blocks)
+}
+
+#[test]
+fn an_empty_table_has_no_blocks() {
+    assert_eq!(File::new().read(GRANULE_SHIFT_GLIBC), (vec![], vec![]));
+    assert_eq!(File::default().read(GRANULE_SHIFT_OTHER), (vec![], vec![]));
+}
+
+#[test]
+fn every_field_of_every_block_is_read_once() {
+    for shift in [GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER] {
+        let (file, blocks) = populated(shift);
+        assert_eq!(file.read(shift), (blocks, vec![]));
+    }
+}
+
+#[test]
+fn neighbours_eight_bytes_apart_are_two_blocks() {
+    let mut file = File::new();
+    let both = [block(0x2000, 8), block(0x2008, 8)];
+    both.iter().for_each(|block| file.insert(*block, GRANULE_SHIFT_OTHER));
+    assert_eq!(file.read(GRANULE_SHIFT_OTHER), (both.to_vec(), vec![]));
+}
+
+/// A sound table with one entry set to something else: what is said of it, and how many blocks are left.
+fn check_hostile(change: impl FnOnce(&mut File), offset: u64, what: &'static str, blocks: usize) {
+    let (mut file, _) = populated(GRANULE_SHIFT_OTHER);
+    change(&mut file);
+    let (read, errors) = file.read(GRANULE_SHIFT_OTHER);
+    assert_eq!(errors, [TableError::InvalidInput { offset, what }]);
+    assert_eq!(read.len(), blocks);
+}
+
+#[test]
+fn entries_that_lead_out_of_the_file_are_errors() {
+    let what = "entry that leads out of the file";
+    for bad in [1u32, DIRECTORY_UNITS - 1, u32::MAX, 100_000] {
+        check_hostile(|file| file.put(0, 0, &bad.to_le_bytes()), 0, what, 5);
+    }
+    let table = DIRECTORY_UNITS;
+    let (file, _) = populated(GRANULE_SHIFT_OTHER);
+    for bad in [1u32, u32::MAX - 3, file.used - 1] {
+        check_hostile(|file| file.put(table, 0, &bad.to_le_bytes()), place(table, 0), what, 5);
+    }
+}
+
+#[test]
+fn an_entry_can_not_lead_where_another_has_led() {
+    let what = "entry that leads where another has led already";
+    let table = DIRECTORY_UNITS;
+    // To the table itself, to the first region a second time, into the middle of it.
+    for (bad, at) in [(table, 9), (table + 1, 9), (table + 7, 10)] {
+        let change = |file: &mut File| file.put(table, 4 * at, &u32::to_le_bytes(bad));
+        check_hostile(change, place(table, 4 * at), what, 8);
+    }
+    let again = |file: &mut File| file.put(0, 4, &table.to_le_bytes());
+    check_hostile(again, 4, what, 8);
+}
+
+#[test]
+fn a_file_of_nothing_but_one_number_ends_and_says_so() {
+    let mut file = File::new();
+    file.used = 3000;
+    let bytes: Vec<u8> = 8u32.to_le_bytes().repeat(LIVE_UNIT_BYTES / 4);
+    (0..file.used).for_each(|unit| file.put(unit, 0, &bytes));
+    let (blocks, errors) = file.read(GRANULE_SHIFT_OTHER);
+    assert_eq!((blocks.len(), errors.len()), (0, 2 * DIRECTORY_ENTRIES - 1 + TABLE_ENTRIES));
+}
+
+#[test]
+fn a_size_that_is_missing_is_an_error() {
+    let what = "block whose size is missing";
+    let path = Path::of(HeapAddress(0x7f00_0000_0050), GRANULE_SHIFT_OTHER);
+    let put = |words| move |file: &mut File| file.insert_at(path, GRANULE_SHIFT_OTHER, words);
+    let (mut file, _) = populated(GRANULE_SHIFT_OTHER);
+    let table = file.led(0, path.directory, 1);
+    let region = file.led(table, path.table, 256);
+    let offset = place(region, (path.slot - 1) * SLOT_BYTES);
+    check_hostile(put([0, 0]), offset, what, 7);
+    check_hostile(put([0, SIZE_ELSEWHERE - 1]), offset, what, 7);
+    check_hostile(put([1, SIZE_ELSEWHERE]), offset, what, 7);
+}
+
+#[test]
+fn files_of_no_length_that_a_table_has_are_refused_by_name() {
+    let read = |used: u32, room: usize, shift: u32| {
+        let file = File { units: BTreeMap::new(), used };
+        walk(&file, shift, &mut vec![0; room], |_| panic!("nothing is visited"))
+    };
+    assert_eq!(read(7, 1, 4), Err(TableError::TooSmall { units: 7 }));
+    let most = LIVE_UNITS_MAX as u32;
+    assert_eq!(read(most + 1, 1 << 16, 4), Err(TableError::TooBig { units: most + 1 }));
+    assert_eq!(read(65, 1, 4), Err(TableError::OutOfSpace { units: 64 }));
+    let what = "unknown distance of blocks";
+    assert_eq!(read(8, 1, 6), Err(TableError::InvalidInput { offset: 0, what }));
+    assert_eq!(read(64, 1, 4), Ok(()));
+}

@@ -1,0 +1,148 @@
+//! Operations on the live table, and how a reader holds them back for a moment, so that what it copies is
+//! the table of one instant.
+//!
+//! ```text
+//!   threads  record of 64 bytes for each thread that runs, taken over when a thread has ended
+//!            0 in operation u32 (1: its slots may be half changed)   4 thread u32   8 kernel's tid u32
+//!           16 bytes allocated u64  24 bytes freed u64  32 blocks allocated u64  40 blocks freed u64,
+//!              of recorded blocks, by all threads that had the record
+//!   hold     a word of the head: 0, or what the reader who holds operations back has made up
+//!
+//!   thread   in operation = 1, look at hold: 0, go on         else in operation = 0, wait, begin again
+//!   reader   hold = own word, barrier, wait until no record is in operation, barrier, copy, hold still own?
+//!            then it was exact; hold = 0
+//! ```
+//! The thread pays two plain stores and a load. That its store is seen before its load is the reader's
+//! work: a barrier on all processors that run threads of the process (`membarrier(2)`; Dice, Huang and
+//! Yang, "Asymmetric Dekker Synchronization", 2001). A reader that dies holds nobody for longer than
+//! [`HOLD_NS_MAX`]: the thread that has waited so long takes the word away, by which the reader, should it
+//! live, knows that its copy is of no one instant.
+
+#![allow(unexpected_cfgs, reason = "`loom` is given by hand, for models only")]
+
+use crate::chunk::sync::{AtomicU32, AtomicU64, Ordering, order_for_barrier};
+
+/// Name of the file with a record for each thread.
+pub const FILE_NAME: &str = "threads";
+/// Bytes of a record: a cache line, which no two threads share.
+pub const RECORD_BYTES: usize = 64;
+/// Records that the file has room for.
+pub const RECORDS_MAX: usize = 1 << 16;
+/// Bytes of the whole file, most of them never allocated.
+pub const THREADS_FILE_BYTES: usize = RECORDS_MAX * RECORD_BYTES;
+/// How long a thread lets itself be held, ns.
+pub const HOLD_NS_MAX: u64 = 200_000_000;
+
+/// What a thread says of itself to readers.
+#[repr(C, align(64))]
+#[derive(Debug, Default)]
+#[allow(missing_docs, reason = "the table above says what each field is")]
+pub struct ThreadRecord {
+    pub in_operation: AtomicU32,
+    pub thread: AtomicU32,
+    pub tid: AtomicU32,
+    pub reserved: AtomicU32,
+    pub allocated_bytes: AtomicU64,
+    pub freed_bytes: AtomicU64,
+    pub allocated_blocks: AtomicU64,
+    pub freed_blocks: AtomicU64,
+}
+
+const _: () = assert!(crate::chunk::sync::IS_MODEL || size_of::<ThreadRecord>() == RECORD_BYTES);
+
+impl ThreadRecord {
+    /// Of no thread.
+    #[cfg(not(all(loom, test)))]
+    pub const fn new() -> ThreadRecord {
+        ThreadRecord {
+            in_operation: AtomicU32::new(0),
+            thread: AtomicU32::new(0),
+            tid: AtomicU32::new(0),
+            reserved: AtomicU32::new(0),
+            allocated_bytes: AtomicU64::new(0),
+            freed_bytes: AtomicU64::new(0),
+            allocated_blocks: AtomicU64::new(0),
+            freed_blocks: AtomicU64::new(0),
+        }
+    }
+
+    /// Begins an operation. When it is held back, which is the answer false, none has begun.
+    #[inline(always)]
+    pub fn begin(&self, hold: &AtomicU32) -> bool {
+        self.in_operation.store(1, Ordering::Relaxed);
+        // For the compiler; the processor is the reader's business.
+        order_for_barrier();
+        if hold.load(Ordering::Relaxed) == 0 {
+            order_for_barrier();
+            return true;
+        }
+        self.in_operation.store(0, Ordering::Release);
+        false
+    }
+
+    /// Whether an operation has begun and not ended.
+    pub fn is_in_operation(&self) -> bool {
+        self.in_operation.load(Ordering::Relaxed) != 0
+    }
+
+    /// Ends it.
+    #[inline(always)]
+    pub fn end(&self) {
+        self.in_operation.store(0, Ordering::Release);
+    }
+
+    /// Counts a block that came. The record's thread alone counts.
+    #[inline(always)]
+    pub fn count_allocated(&self, size_bytes: u64) {
+        add(&self.allocated_bytes, size_bytes);
+        add(&self.allocated_blocks, 1);
+    }
+
+    /// Counts a block that went.
+    #[inline(always)]
+    pub fn count_freed(&self, size_bytes: u64) {
+        add(&self.freed_bytes, size_bytes);
+        add(&self.freed_blocks, 1);
+    }
+}
+
+/// Adds without a locked instruction: there is one writer.
+#[inline(always)]
+fn add(to: &AtomicU64, n: u64) {
+    to.store(to.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+}
+
+/// Takes a hold away that has lasted too long; whether it was still there.
+pub fn break_hold(hold: &AtomicU32, seen: u32) -> bool {
+    hold.compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+}
+
+/// A record as another process copied it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[allow(missing_docs, reason = "the table above says what each field is")]
+pub struct Record {
+    pub in_operation: bool,
+    pub thread: u32,
+    pub tid: u32,
+    pub allocated_bytes: u64,
+    pub freed_bytes: u64,
+    pub allocated_blocks: u64,
+    pub freed_blocks: u64,
+}
+
+impl Record {
+    /// What the bytes say; anything is a record.
+    pub fn parse(bytes: &[u8; RECORD_BYTES]) -> Record {
+        let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let u64_at = |at: usize| u64::from(u32_at(at)) | u64::from(u32_at(at + 4)) << 32;
+        Record {
+            in_operation: u32_at(0) != 0,
+            thread: u32_at(4),
+            tid: u32_at(8),
+            allocated_bytes: u64_at(16),
+            freed_bytes: u64_at(24),
+            allocated_blocks: u64_at(32),
+            freed_blocks: u64_at(40),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! A program that nothing can be preloaded into is recorded by the recorder that is linked into it.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use support::{Place, Report, Run};
+
+/// Builds the example in a directory of its own, for other flags make other artifacts.
+fn build(flags: &str) -> PathBuf {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("static-program");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--package", "static-program", "--target", TARGET]).current_dir(root);
+    cargo.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", &dir).env_remove("CARGO_ENCODED_RUSTFLAGS");
+    assert!(cargo.status().unwrap().success(), "the example was not built");
+    dir.join(TARGET).join("debug/static-program")
+}
+
+#[test]
+fn a_static_program_is_recorded() {
+    let place = Place::new();
+    let program = build("-C target-feature=+crt-static");
+    let words = place.path("words");
+    std::fs::write(&words, "one two two three three three\n").unwrap();
+    let run = Run::new(&place, &program).args([&words]);
+    let (plain, recorded) = (run.plain(), run.recorded());
+    assert_eq!((plain.code, &plain.stdout), (recorded.code, &recorded.stdout), "{}", recorded.stderr);
+    let report = Report::of(&run.trace());
+    report.assert_whole(&[]);
+    // 4 vectors of 100,000 bytes, by doubling from 8: 8 .. 131,072 is one malloc and 14 reallocs each.
+    assert!(report.calls().realloc >= 4 * 14, "{:?}", report.calls());
+    let stacks = report.json["stacks"].as_array().unwrap();
+    let of = |function: &str| {
+        let names =
+            |s: &Value| s["frames"].as_array().unwrap().iter().map(|f| f["function"].clone()).collect();
+        let leads = |s: &&Value| {
+            let names: Vec<Value> = names(s);
+            names.iter().any(|name| name.as_str().is_some_and(|n| n.contains(function)))
+        };
+        stacks.iter().filter(leads).collect::<Vec<_>>()
+    };
+    let pages = of("leak_page");
+    assert_eq!(pages.len(), 1, "one stack leads through leak_page");
+    assert_eq!((&pages[0]["leaked"]["bytes"], &pages[0]["leaked"]["blocks"]), (&4096.into(), &1.into()));
+    assert!(!of("churn").is_empty() && !of("count_words").is_empty());
+    assert!(
+        of("is_told").is_empty() && of("RecordedHeap").is_empty(),
+        "the recorder's own frames are left out"
+    );
+}

@@ -1,0 +1,61 @@
+//! Two traces compared, as text and as JSON.
+
+use crate::sample;
+use crate::see::Place;
+
+/// `run.hst` with a bit of everything, and another recording of it.
+fn place_with(other: &[u8]) -> Place {
+    let place = Place::with_trace(&sample::trace());
+    std::fs::write(place.path("other.hst"), other).unwrap();
+    place
+}
+
+#[test]
+fn text() {
+    let place = place_with(&sample::tiny());
+    let shown = ["--by allocated", "--by count --top 1", "--by leaked", "--by peak"].map(|by| {
+        let (code, out, err) = place.all(&format!("diff run.hst other.hst {by}"));
+        format!("$ diff {by}\n{out}\n--- stderr ---\n{err}--- exit {code:?}\n")
+    });
+    insta::assert_snapshot!(shown.join("\n"));
+}
+
+#[test]
+fn json() {
+    let (_, out, _) = place_with(&sample::tiny()).all("diff run.hst other.hst --by allocated --json");
+    let value: serde_json::Value = serde_json::from_str(&out).unwrap();
+    insta::assert_snapshot!(serde_json::to_string_pretty(&value).unwrap());
+}
+
+#[test]
+fn samples_say_what_may_be_chance() {
+    let place = Place::with_trace(&sample::sampled());
+    std::fs::write(place.path("other.hst"), sample::tiny()).unwrap();
+    insta::assert_snapshot!(place.stdout("diff run.hst other.hst --by leaked"));
+}
+
+#[test]
+fn a_trace_is_like_itself() {
+    let place = Place::with_trace(&sample::tiny());
+    let (_, text, _) = place.all("diff run.hst run.hst --by allocated");
+    assert!(
+        text.contains("change  none, 0 bytes") && text.contains("1 stack with 5 bytes in 1 block"),
+        "{text}"
+    );
+    assert_eq!(text.matches("  Nothing.").count(), 2, "{text}");
+}
+
+#[test]
+fn there_and_back_differ_by_the_sign() {
+    let place = place_with(&sample::sampled());
+    let change = |arguments: &str| {
+        let out = place.all(arguments).1;
+        let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+        let sums = ["grew", "shrank"].map(|key| json[key]["compared"].as_i64().unwrap());
+        assert_eq!(sums[0] + sums[1], json["change"]["compared"].as_i64().unwrap());
+        sums
+    };
+    let there = change("diff run.hst other.hst --json --by allocated");
+    let back = change("diff other.hst run.hst --json --by allocated");
+    assert_eq!(there, [-back[1], -back[0]]);
+}
