@@ -211,8 +211,15 @@ fn chunks_end_where_aos_ends_them_with_its_checksums() {
 }
 
 #[test]
-fn a_chunk_that_its_length_cannot_say_is_refused() {
-    assert!(Snappy::new(AOS, 16 << 20).is_err());
+fn a_record_longer_than_a_chunk_can_say_is_cut() {
+    assert!(Snappy::new(Framing::Aos { chunk_bytes: 14 << 20 }, 64).is_err());
+    let data = noise(16 << 20, 1);
+    let mut encoder = Snappy::new(AOS, 17 << 20).expect("snappy");
+    let mut file = Vec::new();
+    encode(&mut encoder, &mut message(&data), &mut file);
+    let file = finish(&mut encoder, file);
+    assert_eq!(chunks(&file).len(), 2);
+    assert!(decode_aos(&file) == whole(&mut message(&data)));
 }
 
 proptest! {
