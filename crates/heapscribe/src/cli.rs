@@ -8,10 +8,12 @@ use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
 use crate::exit;
 
 mod diff;
+mod plot;
 mod rewriting;
 mod units;
 
 pub(crate) use self::diff::DiffArgs;
+pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
 use self::units::parse_bytes;
 
@@ -47,6 +49,7 @@ pub(crate) enum Command {
     Report(ReportArgs),
     Dump(DumpArgs),
     Flame(FlameArgs),
+    Plot(PlotArgs),
     Diff(DiffArgs),
     Collect(CollectArgs),
     Ctl(CtlArgs),

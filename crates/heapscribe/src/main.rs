@@ -13,6 +13,7 @@ mod frames;
 mod json;
 mod launch;
 mod message;
+mod plot;
 mod symbols;
 mod text;
 mod trace_file;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(args),
         Command::Dump(args) => commands::dump::run(args),
         Command::Flame(args) => commands::flame::run(args),
+        Command::Plot(args) => commands::plot::run(args),
         Command::Diff(args) => commands::diff::run(args),
         Command::Collect(args) => commands::collect::run(args),
         Command::Ctl(args) => commands::ctl::run(args),

@@ -9,6 +9,7 @@ mod dump_memtrace;
 pub(crate) mod flame;
 pub(crate) mod hotspots;
 mod partial;
+pub(crate) mod plot;
 pub(crate) mod record;
 pub(crate) mod report;
 pub(crate) mod rewrite;

@@ -11,6 +11,7 @@ fn help_of_every_command() {
         "report",
         "dump",
         "flame",
+        "plot",
         "diff",
         "collect",
         "ctl",

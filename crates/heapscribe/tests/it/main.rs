@@ -7,6 +7,7 @@ mod flame;
 mod help;
 mod memtrace;
 mod names;
+mod plot;
 mod report;
 mod sample;
 mod see;

@@ -1,0 +1,192 @@
+//! From a picture to SVG.
+
+use anyhow::{Result, anyhow};
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
+use plotters::coord::types::RangedCoordf64;
+use plotters::prelude::*;
+
+use super::{Panel, Picture, Series, Style, Unit};
+use crate::text::number;
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, Scale>>;
+
+/// Units of the picture: its width, and the height of its head and of each panel.
+const WIDTH: u32 = 1000;
+const HEAD_HEIGHT: u32 = 64;
+const PANEL_HEIGHT: u32 = 300;
+const LABELS_WIDTH: u32 = 84;
+const LABELS_HEIGHT: u32 = 36;
+
+/// The colours of Okabe and Ito's palette, which those who see few colours can tell apart, and which
+/// have different greys in print.
+const BLUE: RGBColor = RGBColor(0, 114, 178);
+const VERMILION: RGBColor = RGBColor(213, 94, 0);
+const GREEN: RGBColor = RGBColor(0, 158, 115);
+const GREY: RGBColor = RGBColor(90, 90, 90);
+
+/// The family of the fonts that `form` has.
+pub(super) const FONT: &str = "Ubuntu";
+
+/// Draws it.
+pub(crate) fn svg(picture: &Picture) -> Result<String> {
+    let mut text = String::new();
+    let height = HEAD_HEIGHT + PANEL_HEIGHT * picture.panels.len() as u32;
+    draw(picture, &SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area())
+        .map_err(|e| anyhow!("the picture cannot be drawn: {e}"))?;
+    Ok(text)
+}
+
+type Drawn<'a> = std::result::Result<(), DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>>;
+
+fn draw<'a>(picture: &Picture, area: &Area<'a>) -> Drawn<'a> {
+    area.fill(&WHITE)?;
+    let (head, panels) = area.split_vertically(HEAD_HEIGHT);
+    head.draw_text(&shortened(&picture.title, 90), &(FONT, 20).into_text_style(&head), (16, 12))?;
+    let small = (FONT, 14).into_text_style(&head).color(&GREY);
+    head.draw_text(&shortened(&picture.subtitle, 140), &small, (16, 40))?;
+    let areas = panels.split_evenly((picture.panels.len().max(1), 1));
+    for (panel, area) in picture.panels.iter().zip(&areas) {
+        draw_panel(panel, picture, area)?;
+    }
+    area.present()
+}
+
+/// Names of programs are long; their end says more than their middle.
+fn shortened(text: &str, most: usize) -> String {
+    let chars = text.chars().count();
+    if chars <= most {
+        return text.to_owned();
+    }
+    let (begin, end): (String, String) =
+        (text.chars().take(most / 2).collect(), text.chars().skip(chars - most / 2).collect());
+    format!("{begin} ... {end}")
+}
+
+fn draw_panel<'a>(panel: &Panel, picture: &Picture, area: &Area<'a>) -> Drawn<'a> {
+    let values = panel.series.iter().flat_map(|s| s.points.iter().filter_map(|p| p.1));
+    let top = values.fold(0.0, f64::max).max(1.0) * 1.08;
+    let end = picture.seconds.max(1e-9);
+    let mut chart = ChartBuilder::on(area)
+        .caption(&panel.title, (FONT, 16))
+        .margin_right(24)
+        .margin_left(8)
+        .x_label_area_size(LABELS_HEIGHT)
+        .y_label_area_size(LABELS_WIDTH)
+        .build_cartesian_2d(0.0..end, Scale { top, unit: panel.unit })?;
+    let unit = panel.unit;
+    chart
+        .configure_mesh()
+        .light_line_style(WHITE)
+        .bold_line_style(BLACK.mix(0.12))
+        .y_labels(6)
+        .label_style((FONT, 13))
+        .y_label_formatter(&|value| in_words(*value, unit))
+        .x_label_formatter(&|seconds| number::duration((seconds * 1e9) as u64))
+        .draw()?;
+    for series in &panel.series {
+        draw_series(series, &mut chart)?;
+    }
+    for (seconds, name) in &picture.marks {
+        draw_mark(*seconds, name, top, &mut chart)?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .background_style(WHITE.mix(0.85))
+        .border_style(GREY.mix(0.4))
+        .label_font((FONT, 13))
+        .draw()
+}
+
+/// An axis from 0 whose numbers are round, which of bytes are powers of two.
+#[derive(Clone)]
+struct Scale {
+    top: f64,
+    unit: Unit,
+}
+
+impl Ranged for Scale {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (low, high): (i32, i32)) -> i32 {
+        low + (value / self.top * f64::from(high - low)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<f64> {
+        const MOST: f64 = 6.0;
+        let steps: Vec<f64> = match self.unit {
+            Unit::Bytes => (0..63).map(|power| f64::from(power).exp2()).collect(),
+            Unit::Count => (0..19).flat_map(|p| [1.0, 2.0, 5.0].map(|n| n * 10f64.powi(p))).collect(),
+        };
+        let step = steps.into_iter().find(|step| self.top / step <= MOST).unwrap_or(self.top);
+        (0..).map(|n| f64::from(n) * step).take_while(|&at| at <= self.top).collect()
+    }
+
+    fn range(&self) -> std::ops::Range<f64> {
+        0.0..self.top
+    }
+}
+
+fn in_words(value: f64, unit: Unit) -> String {
+    let whole = value.max(0.0) as u64;
+    match unit {
+        Unit::Bytes => number::short_bytes(whole),
+        Unit::Count => number::count(whole),
+    }
+}
+
+/// The parts of a series without a gap.
+fn runs(series: &Series) -> Vec<Vec<(f64, f64)>> {
+    let parts = series.points.split(|(_, value)| value.is_none());
+    let known = |part: &[(f64, Option<f64>)]| part.iter().filter_map(|&(x, y)| Some((x, y?))).collect();
+    parts.map(known).filter(|run: &Vec<_>| !run.is_empty()).collect()
+}
+
+fn draw_series<'c, 'b: 'c>(series: &Series, chart: &mut Chart<'c, 'b>) -> Drawn<'b> {
+    let colour = match series.style {
+        Style::Area => BLUE,
+        Style::Line => GREEN,
+        Style::Dashed => VERMILION,
+    };
+    let stroke = colour.stroke_width(2);
+    for (number, run) in runs(series).into_iter().enumerate() {
+        let drawn = match series.style {
+            Style::Area => {
+                chart.draw_series(AreaSeries::new(run, 0.0, colour.mix(0.3)).border_style(stroke))?
+            }
+            Style::Dashed => chart.draw_series(DashedLineSeries::new(run, 7, 4, stroke))?,
+            Style::Line => chart.draw_series(LineSeries::new(run, stroke))?,
+        };
+        if number == 0 {
+            let pieces = key(series.style);
+            let fill = if series.style == Style::Area { colour.mix(0.2) } else { colour.to_rgba() };
+            drawn.label(&series.name).legend(move |(x, y)| {
+                let [first, second] = pieces.map(|(from, to, height)| {
+                    Rectangle::new([(x + from, y - height), (x + to, y + height)], fill.filled())
+                });
+                EmptyElement::at((0, 0)) + first + second
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What stands before a series' name, a piece of how it is drawn: from, to, half the height.
+const fn key(style: Style) -> [(i32, i32, i32); 2] {
+    match style {
+        Style::Area => [(0, 18, 5), (0, 18, 5)],
+        Style::Line => [(0, 9, 1), (9, 18, 1)],
+        Style::Dashed => [(0, 7, 1), (11, 18, 1)],
+    }
+}
+
+fn draw_mark<'c, 'b: 'c>(seconds: f64, name: &str, top: f64, chart: &mut Chart<'c, 'b>) -> Drawn<'b> {
+    let line = [(seconds, 0.0), (seconds, top)];
+    chart.draw_series(DashedLineSeries::new(line, 2, 3, GREY.stroke_width(1)))?;
+    let style = (FONT, 12).into_font().color(&GREY);
+    chart.draw_series([Text::new(shortened(name, 24), (seconds, top * 0.97), style)])?;
+    Ok(())
+}
