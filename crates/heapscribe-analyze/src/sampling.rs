@@ -90,7 +90,7 @@ impl AllSamples {
 }
 
 /// A sum over all sizes, from the samples of each class of them.
-fn total(amount: Amount, classes: &[Moments]) -> Estimate {
+pub(crate) fn total(amount: Amount, classes: &[Moments]) -> Estimate {
     let of = |value: u64, moment: fn(&Moments) -> &Moment| {
         let parts: Vec<Figure> = classes.iter().map(|class| figure(0, moment(class))).collect();
         Figure::sum(value as f64, &parts)
@@ -106,7 +106,7 @@ fn total(amount: Amount, classes: &[Moments]) -> Estimate {
 /// and its estimate is too high more often than not. All that is sure is what was seen.
 const SAMPLES_FEW: u64 = 5;
 
-fn estimate(amount: Amount, moments: &Moments) -> Estimate {
+pub(crate) fn estimate(amount: Amount, moments: &Moments) -> Estimate {
     let samples = count(moments.samples);
     let of = |value, moment: &Moment| {
         let figure = figure(value, moment);

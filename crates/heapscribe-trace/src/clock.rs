@@ -8,7 +8,7 @@
 
 use heapscribe_wire::head::ClockKind;
 
-use crate::model::{ChunkInfo, ProcessInfo};
+use crate::model::{ChunkInfo, LiveTable, ProcessInfo};
 
 /// Nanoseconds per raw value of a time stamp counter that nothing is known of: 2.5 GHz.
 const NOMINAL_TSC_NS: f64 = 0.4;
@@ -76,6 +76,11 @@ impl Calibration {
     pub(crate) fn chunk(&mut self, info: &ProcessInfo, chunk: &ChunkInfo) {
         self.pair(info, chunk.begin_ticks, chunk.begin_mono_ns);
         self.pair(info, chunk.end_ticks, chunk.end_mono_ns);
+    }
+
+    /// Takes the pair of a moment at which what is live was looked at.
+    pub(crate) fn live(&mut self, info: &ProcessInfo, table: &LiveTable) {
+        self.pair(info, table.ticks, table.mono_ns);
     }
 
     fn pair(&mut self, info: &ProcessInfo, ticks: u64, mono_ns: u64) {

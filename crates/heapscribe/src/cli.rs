@@ -8,11 +8,13 @@ use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
 use crate::exit;
 
 mod diff;
+mod looking;
 mod plot;
 mod rewriting;
 mod units;
 
 pub(crate) use self::diff::DiffArgs;
+pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
 use self::units::parse_bytes;
@@ -57,6 +59,9 @@ pub(crate) enum Command {
     Subsample(SubsampleArgs),
     Redact(RedactArgs),
     Hotspots(HotspotsArgs),
+    Ps(PsArgs),
+    Snapshot(SnapshotArgs),
+    List(ListArgs),
 }
 
 /// Run a program and write a trace of its heap
@@ -319,6 +324,7 @@ Lines:
   process  P and its number, in order of start
   thread   T and its number in the process
   sign     + allocated   - freed   ~ reallocated   ! refused   ? block not known   x events lost
+           = live when a snapshot was taken, with its address in place of the call
            % sampling rate of the blocks that follow in this thread's turn
   size     bytes; old>new for ~; how many for x; mean bytes between samples for %, - for
            every block

@@ -82,7 +82,7 @@ fn open(path: &Path, write: bool) -> std::io::Result<File> {
 }
 
 /// The base directories of this user in a directory; or the directory itself, when it is one.
-fn bases(parent: &Path) -> Vec<PathBuf> {
+pub(crate) fn bases(parent: &Path) -> Vec<PathBuf> {
     if parent.join(FILE_NAME).is_file() {
         return vec![parent.to_owned()];
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use heapscribe_analyze::answer::{Answer, CallTree, Frame, NodeId};
+use heapscribe_analyze::answer::{CallTree, Frame, NodeId};
 use heapscribe_wire::head::Drop;
 
 use crate::convert::places;
@@ -76,20 +76,19 @@ pub(crate) struct Unnamed {
     pub(crate) trouble: Trouble,
 }
 
-/// The names for some of an answer's stacks.
+/// The names for some of the stacks of a call tree.
 pub(crate) struct NamedStacks<'a> {
     tree: &'a CallTree,
     names: HashMap<u32, Names>,
 }
 
 impl<'a> NamedStacks<'a> {
-    /// Looks up every frame of the stacks that are wanted.
+    /// Looks up every frame of the stacks of a tree that are wanted.
     pub(crate) fn look_up(
-        answer: &'a Answer,
+        tree: &'a CallTree,
         wanted: impl IntoIterator<Item = NodeId>,
         resolver: &Resolver,
     ) -> Self {
-        let tree = &answer.tree;
         let addresses = addresses_by_module(tree, wanted);
         let requests: Vec<_> =
             addresses.iter().map(|(&module, places)| request(tree, module, places)).collect();

@@ -12,6 +12,7 @@ mod exit;
 mod frames;
 mod json;
 mod launch;
+mod live;
 mod message;
 mod plot;
 mod symbols;
@@ -39,6 +40,9 @@ fn main() -> ExitCode {
         Command::Subsample(args) => commands::rewrite::subsample(args),
         Command::Redact(args) => commands::rewrite::redact(args),
         Command::Hotspots(args) => commands::hotspots::run(args),
+        Command::Ps(args) => commands::ps::run(args),
+        Command::Snapshot(args) => commands::snapshot::run(args),
+        Command::List(args) => commands::list::run(args),
     };
     match outcome {
         Ok(code) => code,

@@ -36,10 +36,14 @@ pub enum Kind {
     SessionEnd = 7,
     /// Where blocks are.
     Index = 8,
+    /// What was live at a moment, but for the blocks.
+    Live = 9,
+    /// Some of the blocks.
+    Blocks = 10,
 }
 
 impl Kind {
-    const ALL: [Kind; 8] = [
+    const ALL: [Kind; 10] = [
         Kind::Session,
         Kind::Process,
         Kind::Definitions,
@@ -48,6 +52,8 @@ impl Kind {
         Kind::ProcessEnd,
         Kind::SessionEnd,
         Kind::Index,
+        Kind::Live,
+        Kind::Blocks,
     ];
 
     /// The kind of this number, if it is one that is known.
@@ -57,7 +63,7 @@ impl Kind {
 
     /// Whether it may be compressed.
     pub(crate) const fn compresses(self) -> bool {
-        matches!(self, Kind::Definitions | Kind::Events | Kind::Memory | Kind::Index)
+        matches!(self, Kind::Definitions | Kind::Events | Kind::Memory | Kind::Index | Kind::Blocks)
     }
 
     /// What to call one that is damaged.
@@ -71,6 +77,8 @@ impl Kind {
             Kind::ProcessEnd => "damaged process end block",
             Kind::SessionEnd => "damaged session end block",
             Kind::Index => "damaged index block",
+            Kind::Live => "damaged live block",
+            Kind::Blocks => "damaged blocks block",
         }
     }
 }

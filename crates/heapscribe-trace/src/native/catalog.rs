@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::block::{Kind, NO_PROCESS};
-use super::records;
+use super::{live, records};
 use crate::clock::Calibration;
 use crate::error::Problem;
 use crate::model::{ChunkEntry, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
@@ -13,6 +13,7 @@ use crate::model::{ChunkEntry, Process, ProcessIndex, ProcessInfo, SessionEnd, S
 pub(super) struct Places {
     pub definitions: Vec<u64>,
     pub memory: Vec<u64>,
+    pub blocks: Vec<u64>,
 }
 
 /// What was found so far.
@@ -47,6 +48,7 @@ impl Catalog {
             Kind::Session => self.session = Some(records::get_session(payload)?),
             Kind::SessionEnd => self.session_end = Some(records::get_session_end(payload)?),
             Kind::Process => self.process(process).0.info = Some(records::get_process(payload)?),
+            Kind::Live => self.process(process).0.live.push(live::get_table(payload)?),
             Kind::ProcessEnd => self.process(process).0.end = Some(records::get_process_end(payload)?),
             _ => {}
         }
@@ -58,6 +60,7 @@ impl Catalog {
         match kind {
             Kind::Definitions => self.process(process).1.definitions.push(offset),
             Kind::Memory => self.process(process).1.memory.push(offset),
+            Kind::Blocks => self.process(process).1.blocks.push(offset),
             _ => {}
         }
     }
@@ -78,6 +81,10 @@ impl Catalog {
         let some = self.some_info();
         let mut calibration = Calibration::default();
         self.processes.values().filter_map(|(p, _)| p.info.as_ref()).for_each(|i| calibration.process(i));
+        for (process, _) in self.processes.values() {
+            let info = process.info.as_ref().unwrap_or(&some);
+            process.live.iter().for_each(|table| calibration.live(info, table));
+        }
         for chunk in &self.chunks {
             let info = self.processes.get(&chunk.process.0).and_then(|(p, _)| p.info.as_ref());
             calibration.chunk(info.unwrap_or(&some), &chunk.info);

@@ -34,10 +34,12 @@
 //!                       of the drainer: waiting bytes  waiting ns  full logs  hurried chunks
 //!                       cpu ns  peak rss
 //!   kind 8 index        see `index`: every block since the index block before it
+//!   kind 9 live         see `live`: that what was live in a process at a moment is told, and when
+//!   kind 10 blocks      see `live`: up to 16384 blocks that were, in columns
 //! ```
 //! What has no type is a varint; texts are a varint length and bytes; a command is a varint count and
 //! texts. `cut` counts bytes that followed the events of a chunk and were none. Fields may be added at
-//! the end of kinds 1, 2, 6 and 7, and kinds may be added, in a minor version: readers pass over what they
+//! the end of kinds 1, 2, 6, 7 and 9, and kinds may be added, in a minor version: readers pass over what they
 //! do not know. They refuse a later major version or wire abi.
 //!
 //! Every thread's chunks stand in order, and definitions before the events that need them. A chunk's
@@ -54,6 +56,7 @@ mod definitions;
 mod fields;
 pub mod header;
 mod index;
+mod live;
 mod load;
 mod open;
 mod pack;

@@ -8,11 +8,12 @@ use super::block::Kind;
 use super::catalog::Places;
 use super::columns::{ChunkEvents, Columns, Room};
 use super::definitions::{self, damage, length_of};
-use super::{chunk, open, records};
+use super::{chunk, live, open, records};
 use crate::clock::{Calibration, Clock};
 use crate::error::{Problem, TraceError};
 use crate::model::{
-    ChunkEntry, ChunkInfo, MemorySample, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
+    ChunkEntry, ChunkInfo, LiveBlock, LiveTable, MemorySample, Process, ProcessIndex, ProcessInfo,
+    SessionEnd, SessionInfo,
 };
 use crate::source::Source;
 
@@ -140,7 +141,8 @@ impl<S: Source> Trace<S> {
     pub fn duration_ns(&self) -> u64 {
         let chunks = self.chunks.iter().map(|c| c.end_ns);
         let processes = self.processes.iter().filter_map(|p| p.end.as_ref()).map(|e| e.ended_mono_ns);
-        let ends = processes.chain(self.session_end.map(|e| e.ended_mono_ns));
+        let looks = self.processes.iter().flat_map(|p| &p.live).map(|table| table.mono_ns);
+        let ends = processes.chain(looks).chain(self.session_end.map(|e| e.ended_mono_ns));
         let ends = ends.map(|ns| ns.saturating_sub(self.start_mono_ns()));
         chunks.chain(ends).max().unwrap_or(0)
     }
@@ -186,6 +188,41 @@ impl<S: Source> Trace<S> {
                 Err(e) => damage(e)?,
             };
             problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });
+        }
+        Ok(problems)
+    }
+
+    /// Hands the blocks of one of a process's tables to `visit`, in the order of the file. Gives what was
+    /// skipped.
+    ///
+    /// # Errors
+    /// Only when the source cannot be read.
+    pub fn blocks(
+        &self,
+        process: ProcessIndex,
+        table: &LiveTable,
+        scratch: &mut Scratch,
+        mut visit: impl FnMut(&LiveBlock),
+    ) -> Result<Vec<Problem>, TraceError> {
+        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].blocks);
+        let (mut problems, mut seen) = (Vec::new(), 0);
+        for &offset in offsets {
+            let what = match scratch.block(&self.source, offset, Kind::Blocks) {
+                Ok((_, payload)) if live::table_of(payload).is_some_and(|n| n != table.number) => continue,
+                Ok((_, payload)) => match live::get_blocks(payload, &mut visit) {
+                    Some(n) => {
+                        seen += n;
+                        continue;
+                    }
+                    None => Kind::Blocks.damaged(),
+                },
+                Err(e) => damage(e)?,
+            };
+            problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });
+        }
+        if seen != table.blocks && problems.is_empty() {
+            let what = "blocks that were live are missing";
+            problems.push(Problem { offset: self.source.len(), skipped_bytes: 0, what });
         }
         Ok(problems)
     }

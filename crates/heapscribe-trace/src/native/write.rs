@@ -7,9 +7,13 @@ use super::block::{Kind, NO_PROCESS};
 use super::columns::Encoder;
 use super::header::{FOOTER_BYTES, Footer, file_header};
 use super::index::IndexBuilder;
+use super::live::{self, BLOCKS_MAX};
 use super::pack::Packer;
 use super::{chunk, records};
-use crate::model::{ChunkInfo, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
+use crate::model::{
+    ChunkInfo, LiveBlock, LiveTable, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd,
+    SessionInfo,
+};
 use crate::sums::ChunkSums;
 
 /// Level of zstd that is used when none is asked for.
@@ -26,6 +30,7 @@ const SAMPLES_PER_BLOCK: usize = 4096;
 pub struct Writer {
     packer: Packer,
     encoder: Encoder,
+    live: live::Columns,
     index: IndexBuilder,
     raw: Vec<u8>,
     /// Where in `raw` one sort of bytes ends and another begins.
@@ -68,6 +73,7 @@ impl Writer {
         Writer {
             packer,
             encoder: Encoder::default(),
+            live: live::Columns::default(),
             index: IndexBuilder::default(),
             raw,
             ends: Vec::new(),
@@ -167,6 +173,22 @@ impl Writer {
             self.raw.clear();
             records::put_memory(&mut self.raw, piece);
             self.listed(Kind::Memory, process.0, out);
+        }
+    }
+
+    /// Tells that what was live in a process at a moment is told.
+    pub fn live(&mut self, process: ProcessIndex, table: &LiveTable, out: &mut Vec<u8>) {
+        self.raw.clear();
+        live::put_table(&mut self.raw, table);
+        self.listed(Kind::Live, process.0, out);
+    }
+
+    /// Writes blocks of the table of this number, in the order of their addresses. They may come in pieces.
+    pub fn blocks(&mut self, process: ProcessIndex, table: u32, blocks: &[LiveBlock], out: &mut Vec<u8>) {
+        for piece in blocks.chunks(BLOCKS_MAX) {
+            self.raw.clear();
+            self.live.put(table, piece, &mut self.raw, &mut self.ends);
+            self.listed(Kind::Blocks, process.0, out);
         }
     }
 

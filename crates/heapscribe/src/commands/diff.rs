@@ -55,7 +55,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
 fn names<'a>(answer: &'a Answer, args: &DiffArgs, resolver: &Resolver) -> NamedStacks<'a> {
     let measure = args.by.measure();
     let wanted = answer.stacks.iter().filter(|stack| measure.amount(stack).blocks > 0);
-    NamedStacks::look_up(answer, wanted.map(|stack| stack.node), resolver)
+    NamedStacks::look_up(&answer.tree, wanted.map(|stack| stack.node), resolver)
 }
 
 fn compare(answers: &[Answer; 2], names: &[NamedStacks<'_>; 2], args: &DiffArgs) -> Diff {

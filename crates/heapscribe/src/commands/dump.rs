@@ -5,14 +5,14 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_trace::{ChunkEntry, Process, Scratch, Source, Trace};
+use heapscribe_trace::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
 use heapscribe_wire::record::Event;
 
 use super::{dump_memtrace, partial};
 use crate::cli::{DumpArgs, DumpStyle};
 use crate::dump::lines::Lines;
 use crate::dump::objects::Objects;
-use crate::dump::{Moment, Printer, Rates};
+use crate::dump::{Moment, Printer, Rates, Standing};
 use crate::trace_file;
 
 /// Runs the command.
@@ -49,6 +49,7 @@ pub(crate) fn print<S: Source>(trace: &Trace<S>, printer: &mut dyn Printer) -> R
         dump.chunk(entry)?;
     }
     for process in trace.processes() {
+        process.live.iter().try_for_each(|table| dump.live(process, table))?;
         dump.process_end(process)?;
     }
     if let Some(end) = trace.session_end() {
@@ -112,6 +113,20 @@ impl<S: Source> Dump<'_, S> {
         if let Err(e) = outcome {
             self.problems.push(e.to_string());
         }
+        Ok(until.result?)
+    }
+
+    fn live(&mut self, process: &Process, table: &LiveTable) -> Result<()> {
+        let (index, clock) = (process.index, self.trace.clock(process.index));
+        let now_ns = table.mono_ns.saturating_sub(self.trace.start_mono_ns());
+        self.printer.live(index.0, now_ns, table)?;
+        let mut until = Until::new();
+        let skipped = self.trace.blocks(index, table, &mut self.scratch, |block| {
+            let age_ns = clock.age_ns(table.ticks.saturating_sub(block.birth_ticks));
+            let time_ns = now_ns.saturating_sub(age_ns);
+            until.then(|| self.printer.live_block(&Standing { process: index.0, time_ns, age_ns, block }));
+        })?;
+        self.problems.extend(skipped.iter().map(ToString::to_string));
         Ok(until.result?)
     }
 

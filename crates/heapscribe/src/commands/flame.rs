@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use heapscribe_analyze::answer::{Answer, NodeId};
+use heapscribe_analyze::answer::{Amount, Answer, CallTree, NodeId};
+use heapscribe_analyze::snapshot::{self, Snapshot};
 use inferno::flamegraph;
 
 use super::partial;
@@ -29,19 +30,36 @@ enum Form {
 pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let form = form(&args.output)?;
     let trace = trace_file::open(&args.trace)?;
+    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    if let Some(snapshot) = snapshot::analyze(&*trace).into_iter().next().filter(|s| s.is_for_itself()) {
+        draw(args, form, &live_lines(&snapshot, args.of, &resolver), &live_caption(&snapshot, args.of))?;
+        return Ok(partial::exit_code(&args.trace, &snapshot.problems, trace.is_complete()));
+    }
     let answer = trace_file::analyze(&trace);
-    let lines = folded(&answer, args.of, &Resolver { debug_dir: args.symbols.debug_dir.clone() });
+    let caption =
+        Caption { title: title(&answer, args.of), command: command(&answer.command), unit: unit(args.of) };
+    draw(args, form, &folded(&answer, args.of, &resolver), &caption)?;
+    Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
+}
+
+/// What stands above a picture.
+struct Caption {
+    title: String,
+    command: String,
+    unit: &'static str,
+}
+
+fn draw(args: &FlameArgs, form: Form, lines: &[String], caption: &Caption) -> Result<()> {
     if lines.is_empty() {
         return Err(nothing_to_draw(args).into());
     }
     let picture = match form {
         Form::Folded => lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect(),
-        Form::Svg => svg(&answer, args.of, &lines)?,
-        Form::Html => html(&answer, args.of, &svg(&answer, args.of, &lines)?)?,
+        Form::Svg => svg(caption, lines)?,
+        Form::Html => html(caption, &svg(caption, lines)?)?,
     };
     let written = std::fs::write(&args.output, picture);
-    written.with_context(|| format!("cannot write {}", args.output.display()))?;
-    Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
+    written.with_context(|| format!("cannot write {}", args.output.display()))
 }
 
 fn form(path: &Path) -> Result<Form, Problem> {
@@ -89,14 +107,37 @@ const fn unit(of: FlameOf) -> &'static str {
 
 /// `outer;inner 42`, one line for each different stack of names, sorted.
 pub(crate) fn folded(answer: &Answer, of: FlameOf, resolver: &Resolver) -> Vec<String> {
-    let stacks: Vec<_> =
-        answer.stacks.iter().map(|s| (s.node, of.measure().of(s))).filter(|(_, width)| *width > 0).collect();
-    let names = NamedStacks::look_up(answer, stacks.iter().map(|(node, _)| *node), resolver);
+    let stacks = answer.stacks.iter().map(|s| (s.node, of.measure().of(s)));
+    folded_lines(&answer.tree, stacks, resolver)
+}
+
+fn folded_lines(
+    tree: &CallTree,
+    stacks: impl Iterator<Item = (NodeId, u64)>,
+    resolver: &Resolver,
+) -> Vec<String> {
+    let stacks: Vec<_> = stacks.filter(|(_, width)| *width > 0).collect();
+    let names = NamedStacks::look_up(tree, stacks.iter().map(|(node, _)| *node), resolver);
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
     for (node, width) in stacks {
         *lines.entry(path(node, &names)).or_default() += width;
     }
     lines.into_iter().map(|(path, width)| format!("{path} {width}")).collect()
+}
+
+/// The same of a snapshot: all that it has is what is live.
+fn live_lines(snapshot: &Snapshot, of: FlameOf, resolver: &Resolver) -> Vec<String> {
+    let is_count = of == FlameOf::Count;
+    let width = |live: Amount| if is_count { live.blocks } else { live.bytes };
+    let stacks = snapshot.stacks.iter().map(|stack| (stack.node, width(stack.live)));
+    folded_lines(&snapshot.tree, stacks, resolver)
+}
+
+fn live_caption(snapshot: &Snapshot, of: FlameOf) -> Caption {
+    let info = snapshot.process.info.clone().unwrap_or_default();
+    let (what, unit) = if of == FlameOf::Count { ("Blocks live", "blocks") } else { ("Bytes live", "bytes") };
+    let estimated = if snapshot.sampling.is_some() { " (estimated)" } else { "" };
+    Caption { title: format!("{what}{estimated}"), command: command(&info.command), unit }
 }
 
 fn path(node: NodeId, names: &NamedStacks<'_>) -> String {
@@ -109,11 +150,11 @@ fn path(node: NodeId, names: &NamedStacks<'_>) -> String {
     frames.iter().rev().map(name).collect::<Vec<_>>().join(";")
 }
 
-fn svg(answer: &Answer, of: FlameOf, lines: &[String]) -> Result<Vec<u8>> {
+fn svg(caption: &Caption, lines: &[String]) -> Result<Vec<u8>> {
     let mut options = flamegraph::Options::default();
-    options.title = title(answer, of);
-    options.subtitle = Some(command(answer));
-    options.count_name = unit(of).to_owned();
+    options.title.clone_from(&caption.title);
+    options.subtitle = Some(caption.command.clone());
+    options.count_name = caption.unit.to_owned();
     options.name_type = "Function:".to_owned();
     options.colors = flamegraph::color::Palette::Basic(flamegraph::color::BasicPalette::Mem);
     options.deterministic = true;
@@ -124,14 +165,14 @@ fn svg(answer: &Answer, of: FlameOf, lines: &[String]) -> Result<Vec<u8>> {
     Ok(picture)
 }
 
-fn command(answer: &Answer) -> String {
-    answer.command.iter().map(|part| lossy(part)).collect::<Vec<_>>().join(" ")
+fn command(command: &[Vec<u8>]) -> String {
+    command.iter().map(|part| lossy(part)).collect::<Vec<_>>().join(" ")
 }
 
 /// The picture within a page: nothing is fetched from anywhere.
-fn html(answer: &Answer, of: FlameOf, svg: &[u8]) -> Result<Vec<u8>> {
+fn html(caption: &Caption, svg: &[u8]) -> Result<Vec<u8>> {
     let start = svg.windows(4).position(|w| w == b"<svg").context("cannot draw the flame graph")?;
-    let title = escape(&format!("{} - {}", title(answer, of), command(answer)));
+    let title = escape(&format!("{} - {}", caption.title, caption.command));
     let mut page = Vec::with_capacity(svg.len() + 512);
     write!(
         page,

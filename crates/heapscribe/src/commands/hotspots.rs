@@ -68,7 +68,7 @@ fn collect(args: &HotspotsArgs, answer: &Answer, resolver: &Resolver, names: &mu
         .map(|s| (s.node, args.of.measure().of(s)))
         .filter(|(_, weight)| *weight > 0)
         .collect();
-    let named = NamedStacks::look_up(answer, stacks.iter().map(|(node, _)| *node), resolver);
+    let named = NamedStacks::look_up(&answer.tree, stacks.iter().map(|(node, _)| *node), resolver);
     let mut counted = Counted { runs: Heavy::new(args.entries), whole: 0 };
     let mut seen = HashSet::new();
     for (node, weight) in stacks {

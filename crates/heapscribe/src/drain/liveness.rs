@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open, test_kill_process};
 
 /// A process that lived when it was asked for.
+#[derive(Debug)]
 pub(crate) struct Alive {
     /// None where the kernel gave none - there are too many already - and the process has to be asked for
     /// by its number.

@@ -27,6 +27,7 @@ pub(crate) use base::{
 pub(crate) use liveness::{Alive, own_namespace};
 use output::Output;
 use session::Session;
+pub(crate) use session::{open_file, process_end, process_info, read_up_to};
 pub(crate) use summary::Summary;
 
 /// Drains all sessions of one base directory into one trace.

@@ -47,7 +47,7 @@ pub(super) struct Session {
 }
 
 /// A file of a session: no symlink and no pipe, since other programs of the user may write there.
-fn open(path: &Path, write: bool) -> Option<File> {
+pub(crate) fn open_file(path: &Path, write: bool) -> Option<File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
     let file = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path).ok()?;
     file.metadata().is_ok_and(|meta| meta.is_file()).then_some(file)
@@ -60,7 +60,7 @@ impl Session {
         let directory = base::session_path(base, key);
         let (pid, created) = key;
         let files = || {
-            let file = |name, write| open(&directory.join(name), write);
+            let file = |name, write| open_file(&directory.join(name), write);
             Some((file("head", true)?, file("defs", false)?, file("log", true)?))
         };
         let ready =
@@ -220,7 +220,7 @@ impl Session {
     /// Takes what threads wrote out themselves while nobody drained them. Which chunks these were.
     fn take_spilled(&mut self, process: ProcessIndex, output: &mut Output) -> BTreeSet<(u32, u64)> {
         let mut taken = BTreeSet::new();
-        let Some(mut spill) = open(&self.directory.join("spill"), false) else { return taken };
+        let Some(mut spill) = open_file(&self.directory.join("spill"), false) else { return taken };
         let mut header = [0; HEADER_BYTES];
         while spill.read_exact(&mut header).is_ok() {
             let header = Header::parse(&header);
@@ -295,7 +295,7 @@ fn read_head<T>(file: &File, look: impl FnOnce(&Head<'_>) -> T) -> Option<T> {
 }
 
 /// Reads until the buffer is full or the file ends.
-pub(super) fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> usize {
+pub(crate) fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> usize {
     let mut n = 0;
     while n < into.len() {
         match file.read_at(&mut into[n..], offset + n as u64) {
@@ -306,7 +306,8 @@ pub(super) fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> usize {
     n
 }
 
-fn process_info(head: &Head<'_>) -> ProcessInfo {
+/// A process as its head tells of it.
+pub(crate) fn process_info(head: &Head<'_>) -> ProcessInfo {
     let arguments = head.command.strip_suffix(b"\0").unwrap_or(head.command);
     ProcessInfo {
         pid: head.pid,
@@ -327,7 +328,8 @@ fn process_info(head: &Head<'_>) -> ProcessInfo {
     }
 }
 
-fn process_end(head: &Head<'_>) -> ProcessEnd {
+/// What its head tells of the end of a process, or of how far it is.
+pub(crate) fn process_end(head: &Head<'_>) -> ProcessEnd {
     ProcessEnd {
         drops: head.drops,
         threads: head.threads,

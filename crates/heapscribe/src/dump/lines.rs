@@ -2,13 +2,15 @@
 
 use std::io::{self, Write};
 
-use heapscribe_trace::{ExitStatus, HowEnded, MemorySample, Process, SessionEnd, SessionInfo, Stage};
+use heapscribe_trace::{
+    ExitStatus, HowEnded, LiveRole, LiveTable, MemorySample, Process, SessionEnd, SessionInfo, Stage,
+};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{Block, Call, Event};
 
-use super::{Moment, Printer, Rates};
+use super::{Moment, Printer, Rates, Standing};
 use crate::frames::lossy;
 
 /// Writes lines.
@@ -104,6 +106,35 @@ impl<W: Write> Printer for Lines<W> {
         writeln!(self.out)
     }
 
+    fn live(&mut self, process: u32, time_ns: u64, t: &LiveTable) -> io::Result<()> {
+        write!(self.out, "# P{process} live {} time={time_ns} blocks={}", role(t.role), t.blocks)?;
+        let counters = [t.allocated_blocks, t.allocated_bytes, t.freed_blocks, t.freed_bytes];
+        for (name, n) in ["allocations", "allocated_bytes", "frees", "freed_bytes"].into_iter().zip(counters)
+        {
+            write!(self.out, " {name}={n}")?;
+        }
+        if !t.inexact.is_empty() {
+            write!(self.out, " inexact={}", t.inexact.escape_default())?;
+        }
+        if !t.name.is_empty() {
+            write!(self.out, " name={}", t.name.escape_default())?;
+        }
+        writeln!(self.out)
+    }
+
+    fn live_block(&mut self, s: &Standing<'_>) -> io::Result<()> {
+        let b = s.block;
+        write!(
+            self.out,
+            "{} P{} T{} = {} {} S{} {:#x}",
+            s.time_ns, s.process, b.thread.0, b.size_bytes, s.age_ns, b.stack.0, b.address.0
+        )?;
+        if b.rate.0 != 0 {
+            write!(self.out, " R{}", b.rate.0)?;
+        }
+        writeln!(self.out, "{}", if b.is_pool { " pool" } else { "" })
+    }
+
     fn memory(&mut self, process: u32, time_ns: u64, s: &MemorySample) -> io::Result<()> {
         let (rss, shared, space) = (s.rss_bytes, s.shared_bytes, s.virtual_bytes);
         writeln!(self.out, "# P{process} memory time={time_ns} rss={rss} shared={shared} virtual={space}")
@@ -128,6 +159,15 @@ impl<W: Write> Printer for Lines<W> {
             Some(ExitStatus::Signal(signal)) => writeln!(self.out, "# end session signal={signal}"),
             None => writeln!(self.out, "# end session running"),
         }
+    }
+}
+
+/// What a table of live blocks is there for, in a word.
+pub(super) fn role(role: LiveRole) -> &'static str {
+    match role {
+        LiveRole::Snapshot => "snapshot",
+        LiveRole::Before => "before",
+        LiveRole::After => "after",
     }
 }
 

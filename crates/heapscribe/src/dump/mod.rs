@@ -8,7 +8,7 @@ pub(crate) mod objects;
 use std::collections::BTreeMap;
 use std::io;
 
-use heapscribe_trace::{MemorySample, Process, SessionEnd, SessionInfo};
+use heapscribe_trace::{LiveBlock, LiveTable, MemorySample, Process, SessionEnd, SessionInfo};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::Event;
@@ -22,6 +22,16 @@ pub(crate) struct Moment<'a> {
     pub(crate) event: &'a Event,
     /// Age of the block that went, for events that have one.
     pub(crate) age_ns: u64,
+}
+
+/// A live block, with whose it is and since when.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Standing<'a> {
+    pub(crate) process: u32,
+    /// Of its birth.
+    pub(crate) time_ns: u64,
+    pub(crate) age_ns: u64,
+    pub(crate) block: &'a LiveBlock,
 }
 
 /// The sampling rates that processes defined.
@@ -51,6 +61,10 @@ pub(crate) trait Printer {
     fn definition(&mut self, process: u32, node: StackId, definition: &Definition<'_>) -> io::Result<()>;
     /// An event.
     fn event(&mut self, moment: &Moment<'_>) -> io::Result<()>;
+    /// That what was live in a process is told, at ns since the trace's start.
+    fn live(&mut self, process: u32, time_ns: u64, table: &LiveTable) -> io::Result<()>;
+    /// A block of it.
+    fn live_block(&mut self, block: &Standing<'_>) -> io::Result<()>;
     /// A memory sample, at ns since the trace's start.
     fn memory(&mut self, process: u32, time_ns: u64, sample: &MemorySample) -> io::Result<()>;
     /// How a process ended.

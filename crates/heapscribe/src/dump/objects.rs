@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use heapscribe_trace::{ExitStatus, MemorySample, Process, SessionEnd, SessionInfo, Stage};
+use heapscribe_trace::{ExitStatus, LiveTable, MemorySample, Process, SessionEnd, SessionInfo, Stage};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;
@@ -10,8 +10,8 @@ use heapscribe_wire::record::{Block, Call, Event};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::lines::{hex, how_ended, reason_name};
-use super::{Moment, Printer, Rates};
+use super::lines::{hex, how_ended, reason_name, role};
+use super::{Moment, Printer, Rates, Standing};
 use crate::frames::lossy;
 use crate::json::parts::DrainerJson;
 
@@ -76,6 +76,24 @@ impl<W: Write> Printer for Objects<W> {
         let (time, process, thread) = (m.time_ns, m.process, m.thread);
         serde_json::to_writer(&mut self.out, &Line { time, process, thread, what: what(m, &self.rates) })?;
         self.out.write_all(b"\n")
+    }
+
+    fn live(&mut self, process: u32, time_ns: u64, t: &LiveTable) -> io::Result<()> {
+        self.line(&json!({
+            "type": "live", "process": process, "time": time_ns, "role": role(t.role), "blocks": t.blocks,
+            "name": t.name, "inexact": t.inexact, "taken_real_ns": t.real_ns,
+            "allocations": t.allocated_blocks, "bytes_allocated": t.allocated_bytes,
+            "frees": t.freed_blocks, "bytes_freed": t.freed_bytes,
+        }))
+    }
+
+    fn live_block(&mut self, s: &Standing<'_>) -> io::Result<()> {
+        let b = s.block;
+        self.line(&json!({
+            "type": "live_block", "process": s.process, "time": s.time_ns, "thread": b.thread.0,
+            "address": format!("{:#x}", b.address.0), "size": b.size_bytes, "stack": b.stack.0,
+            "age": s.age_ns, "rate": b.rate.0, "pool": b.is_pool,
+        }))
     }
 
     fn memory(&mut self, process: u32, time_ns: u64, s: &MemorySample) -> io::Result<()> {

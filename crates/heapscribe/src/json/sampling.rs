@@ -55,8 +55,9 @@ impl From<&StackEstimates> for StackSamplingJson {
     }
 }
 
+/// A number of blocks and of their bytes.
 #[derive(Serialize)]
-struct EstimateJson {
+pub(crate) struct EstimateJson {
     samples: u64,
     blocks: FigureJson,
     bytes: FigureJson,

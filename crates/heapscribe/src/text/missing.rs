@@ -3,7 +3,7 @@
 
 use std::io;
 
-use heapscribe_analyze::answer::Answer;
+use heapscribe_analyze::answer::{Answer, Dropped};
 use heapscribe_wire::head::Drop;
 
 use super::number::{count, counted};
@@ -15,14 +15,7 @@ use crate::symbols::Trouble;
 pub(crate) fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result<()> {
     heading(out, "What is missing")?;
     writeln!(out, "  Events lost: {}.", count(lost_events(answer)))?;
-    for dropped in answer.dropped.iter().filter(|d| d.count > 0) {
-        match Drop::from_number(dropped.reason) {
-            Some(reason) => {
-                writeln!(out, "  {}: {} ({}).", meaning(reason), count(dropped.count), reason.name())?
-            }
-            None => writeln!(out, "  Other, reason {}: {}.", dropped.reason, count(dropped.count))?,
-        }
-    }
+    dropped(out, &answer.dropped)?;
     if let Some(sampling) = &answer.sampling {
         estimate::unseen(out, sampling)?;
     }
@@ -44,8 +37,21 @@ pub(crate) fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io:
     Ok(())
 }
 
+/// What recorders left out, and why.
+pub(crate) fn dropped(out: Out<'_>, dropped: &[Dropped]) -> io::Result<()> {
+    for dropped in dropped.iter().filter(|d| d.count > 0) {
+        match Drop::from_number(dropped.reason) {
+            Some(reason) => {
+                writeln!(out, "  {}: {} ({}).", meaning(reason), count(dropped.count), reason.name())?;
+            }
+            None => writeln!(out, "  Other, reason {}: {}.", dropped.reason, count(dropped.count))?,
+        }
+    }
+    Ok(())
+}
+
 /// Files whose functions have no names or no lines. That the system's libraries have no lines is common.
-pub(super) fn names(out: Out<'_>, unnamed: &[Unnamed]) -> io::Result<()> {
+pub(crate) fn names(out: Out<'_>, unnamed: &[Unnamed]) -> io::Result<()> {
     for module in unnamed.iter().filter(|m| m.trouble != Trouble::NoDebugInfo) {
         writeln!(out, "  No names: {} {}.", module.module, module.trouble)?;
     }

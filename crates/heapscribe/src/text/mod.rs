@@ -3,6 +3,7 @@
 pub(crate) mod chart;
 pub(crate) mod diff;
 pub(crate) mod estimate;
+pub(crate) mod live;
 pub(crate) mod missing;
 pub(crate) mod number;
 pub(crate) mod recorded;

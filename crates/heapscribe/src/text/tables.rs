@@ -30,6 +30,24 @@ pub(crate) fn sizes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     Ok(())
 }
 
+/// A table of ranges, each with its blocks and bytes; shares are of all bytes.
+pub(crate) fn classes(
+    out: Out<'_>,
+    title: &str,
+    rows: impl Iterator<Item = (String, u64, u64)> + Clone,
+    all_bytes: u64,
+) -> io::Result<()> {
+    let Some(most) = rows.clone().map(|(_, _, bytes)| bytes).max() else { return Ok(()) };
+    heading(out, title)?;
+    for (range, blocks, bytes) in rows {
+        let bar =
+            "#".repeat((u128::from(bytes) * u128::from(BAR)).div_ceil(u128::from(most.max(1))) as usize);
+        let (share, blocks, bytes) = (percent(bytes, all_bytes), count(blocks), short_bytes(bytes));
+        writeln!(out, "  {range:>29} {blocks:>12} {bytes:>9} {share:>8} {bar}")?;
+    }
+    Ok(())
+}
+
 /// Freed blocks by how long they lived.
 pub(crate) fn lifetimes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let used: Vec<_> = answer.lifetimes.iter().filter(|class| class.count > 0).collect();
@@ -110,7 +128,8 @@ fn ended(how: Ended) -> &'static str {
     }
 }
 
-fn more(out: Out<'_>, all: usize, shown: usize, what: &str) -> io::Result<()> {
+/// How many more there are than are shown.
+pub(crate) fn more(out: Out<'_>, all: usize, shown: usize, what: &str) -> io::Result<()> {
     match all.saturating_sub(shown) {
         0 => Ok(()),
         rest => writeln!(out, "  ... {rest} more {what}{}", if what.ends_with('s') { "es" } else { "s" }),

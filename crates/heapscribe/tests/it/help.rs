@@ -19,6 +19,9 @@ fn help_of_every_command() {
         "subsample",
         "redact",
         "hotspots",
+        "ps",
+        "snapshot",
+        "list",
     ] {
         insta::assert_snapshot!(format!("help_{command}"), place.stdout(&format!("{command} --help")));
     }
@@ -41,6 +44,11 @@ fn errors_say_what_and_what_next() {
         "record --sample 1MB --mode off -- true",
         "ctl 4194305 stop --session-dir .",
         "ctl 1 mode on",
+        "snapshot 4194305 --session-dir .",
+        "snapshot nobody --session-dir .",
+        "snapshot ./nothing",
+        "list nobody --session-dir .",
+        "report --by-block run.hst",
         "record",
         "reprot run.hst",
     ]

@@ -10,7 +10,7 @@ use std::io;
 
 use heapscribe_wire::defs::{Definition, Module, Node, Position};
 use heapscribe_wire::head::{ClockKind, DROP_COUNTERS};
-use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
+use heapscribe_wire::ids::{CodeAddress, HeapAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Block, Call, Event};
 
@@ -92,10 +92,45 @@ fn write_process(w: &mut Writer, pid: u32, out: &mut Vec<u8>) {
     }
     let sample = MemorySample { mono_ns: 5, rss_bytes: 1 << 20, shared_bytes: 4096, virtual_bytes: 1 << 30 };
     w.memory(process, &[sample, MemorySample { mono_ns: 6, ..sample }], out);
+    write_live(w, process, out);
     let mut drops = [0; DROP_COUNTERS];
     drops[3] = 4;
     let end = ProcessEnd { how: HowEnded::Execed, drops, lost_note: "n".into(), ..ProcessEnd::default() };
     w.process_end(process, &end, out);
+}
+
+/// Two tables of blocks, one of them without any.
+fn write_live(w: &mut Writer, process: ProcessIndex, out: &mut Vec<u8>) {
+    let table = LiveTable {
+        mono_ns: 11_000_000,
+        ticks: 550_000,
+        name: "after".into(),
+        inexact: "busy".into(),
+        blocks: 3,
+        allocated_bytes: 1 << 40,
+        ..LiveTable::default()
+    };
+    w.live(process, &table, out);
+    w.live(process, &LiveTable { number: 1, role: LiveRole::Before, blocks: 0, ..table }, out);
+    w.blocks(process, 0, &some_blocks()[..2], out);
+    w.blocks(process, 0, &some_blocks()[2..], out);
+}
+
+pub(super) fn some_blocks() -> Vec<LiveBlock> {
+    let block = |address, size_bytes, stack, rate, is_pool| LiveBlock {
+        address: HeapAddress(address),
+        size_bytes,
+        stack: StackId(stack),
+        thread: ThreadId(stack / 2),
+        birth_ticks: u64::from(stack) << 30,
+        rate: RateId(rate),
+        is_pool,
+    };
+    vec![
+        block(0x5555_5555_0000, 24, 2, 0, false),
+        block(0x5555_5555_0020, 1 << 40, 1, 3, false),
+        block(0x1000, 0, 0, 0, true),
+    ]
 }
 
 /// A small trace with one of everything.
@@ -131,6 +166,7 @@ pub(super) struct Told {
     pub chunks: Vec<ChunkEntry>,
     pub definitions: Vec<String>,
     pub memory: Vec<MemorySample>,
+    pub blocks: Vec<LiveBlock>,
     pub events: Vec<(u64, Event)>,
     pub problems: Vec<Problem>,
     pub errors: Vec<String>,
@@ -160,6 +196,10 @@ pub(super) fn tell<S: Source>(source: S) -> Result<Told, TraceError> {
         told.problems.extend(trace.definitions(process.index, &mut scratch, &mut definitions)?);
         let samples = &mut told.memory;
         told.problems.extend(trace.memory(process.index, &mut scratch, |s| samples.push(*s))?);
+        for table in &process.live {
+            let blocks = &mut told.blocks;
+            told.problems.extend(trace.blocks(process.index, table, &mut scratch, |b| blocks.push(*b))?);
+        }
     }
     for entry in trace.chunks() {
         let mut visit = |ticks, event: &Event| told.events.push((ticks, *event));

@@ -1,0 +1,76 @@
+//! `heapscribe snapshot`: writes down what is live in a process.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+use crate::cli::SnapshotArgs;
+use crate::exit;
+use crate::live::{self, Contents, Exactness, Saved, Session, Snapshot};
+use crate::message::{self, Problem};
+use crate::text::number::{bytes, counted, duration};
+
+/// Runs the command.
+pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
+    let place = live::places(args.session_dir.as_deref());
+    let session = live::one(&args.process, &place)?.open()?;
+    let contents = args.contents.as_deref().map(|dir| Contents::begin(dir, &session)).transpose()?;
+    let snapshot = match &args.download {
+        None => Snapshot::take(&session)?,
+        Some(wanted) => named(&session, wanted)?,
+    };
+    let read = contents.map(|contents| contents.write(&snapshot)).transpose()?;
+    let output = args.output.clone().unwrap_or_else(|| default_path(&snapshot));
+    let not_written = || format!("{} can not be written", output.display());
+    let file = File::create(&output).with_context(not_written)?;
+    let saved = live::save(&snapshot, &mut BufWriter::new(file)).with_context(not_written)?;
+    tell(&snapshot, &saved, &output);
+    saved.problems.iter().for_each(|problem| message::trouble(problem));
+    if let (Some(read), Some(dir)) = (read, &args.contents) {
+        message::note(&format!("{} of contents in {}", counted(read.written, "file"), dir.display()));
+        if read.skipped > 0 {
+            let what = counted(read.skipped, "block");
+            message::warning(&format!("{what} could not be read, freed since or never used"));
+        }
+    }
+    Ok(if saved.problems.is_empty() { ExitCode::SUCCESS } else { exit::partial() })
+}
+
+/// The snapshot that the program has taken under this name or number.
+fn named(session: &Session, wanted: &str) -> Result<Snapshot> {
+    let all = live::list_named(session.directory());
+    let id = wanted.parse().ok();
+    let is_it = |file: &&live::NamedFile| Some(file.id) == id || file.name == wanted;
+    match all.iter().rev().find(is_it) {
+        Some(file) => file.read(session),
+        None => {
+            let what = format!("there is no snapshot {wanted} in {}", session.directory().display());
+            Err(Problem::new(what, "`heapscribe list` names those that there are").into())
+        }
+    }
+}
+
+fn default_path(snapshot: &Snapshot) -> PathBuf {
+    let head = snapshot.head.get();
+    let exe = String::from_utf8_lossy(head.exe).into_owned();
+    let program = Path::new(&exe).file_name().unwrap_or_default().to_string_lossy();
+    PathBuf::from(format!("heapscribe.{program}.{}.hst", head.pid))
+}
+
+fn tell(snapshot: &Snapshot, saved: &Saved, output: &Path) {
+    let pid = snapshot.head.get().pid;
+    let (blocks, bytes) = (counted(saved.blocks, "block"), bytes(saved.bytes));
+    message::note(&format!("process {pid}: {blocks} live, {bytes}, into {}", output.display()));
+    match &snapshot.exactness {
+        Exactness::Instant if snapshot.name.is_none() => {
+            let held = duration(snapshot.held.as_nanos() as u64);
+            message::note(&format!("all of one instant; its threads were held back for {held}"));
+        }
+        Exactness::Instant => message::note("all of one instant"),
+        Exactness::Ended => message::note("the process has ended; this is what it left"),
+        Exactness::Inexact(why) => message::warning(&format!("not of one instant: {why}")),
+    }
+}
