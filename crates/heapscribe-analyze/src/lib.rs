@@ -20,6 +20,7 @@ pub mod estimate;
 pub mod heavy;
 pub mod input;
 pub mod measure;
+pub mod marks;
 
 mod amounts;
 mod assemble;
