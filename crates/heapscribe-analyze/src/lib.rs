@@ -19,8 +19,8 @@ pub mod diff;
 pub mod estimate;
 pub mod heavy;
 pub mod input;
-pub mod measure;
 pub mod marks;
+pub mod measure;
 
 mod amounts;
 mod assemble;

@@ -13,6 +13,7 @@ mod frames;
 mod json;
 mod launch;
 mod message;
+mod messages;
 mod symbols;
 mod text;
 mod trace_file;

@@ -2,13 +2,16 @@
 
 pub(crate) mod collect;
 pub(crate) mod convert;
+mod convert_aos;
 pub(crate) mod ctl;
 pub(crate) mod diff;
 pub(crate) mod dump;
 mod dump_memtrace;
+mod dump_messages;
 pub(crate) mod flame;
 pub(crate) mod hotspots;
 mod partial;
 pub(crate) mod record;
 pub(crate) mod report;
+mod report_messages;
 pub(crate) mod rewrite;

@@ -1,6 +1,7 @@
 //! Answers as JSON. The keys are a promise: they keep their names, meaning and order; new ones may come.
 
 pub(crate) mod diff;
+pub(crate) mod messages;
 pub(crate) mod parts;
 pub(crate) mod report;
 pub(crate) mod sampling;
