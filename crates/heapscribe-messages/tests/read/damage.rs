@@ -146,7 +146,8 @@ proptest! {
         }
         for policy in POLICIES {
             let said = read(&bytes, policy);
-            prop_assert!(said.sent_ns.len() <= 93);
+            // Unpacked garbage can be records too, but no more than there are bytes.
+            prop_assert!(said.sent_ns.len() <= (4 << 20) / 12);
             prop_assert!(said.error.iter().chain(&said.problems).all(|what| what.contains(" at byte ")));
         }
     }
