@@ -19,6 +19,7 @@ pub mod diff;
 pub mod estimate;
 pub mod heavy;
 pub mod input;
+pub mod marks;
 pub mod measure;
 pub mod snapshot;
 

@@ -8,15 +8,19 @@ use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
 use crate::exit;
 
 mod diff;
+mod dump_lines;
 mod looking;
+mod messages;
 mod plot;
 mod rewriting;
 mod units;
 
 pub(crate) use self::diff::DiffArgs;
+use self::dump_lines::{DUMP_LINES, MESSAGE_LINES};
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
+pub(crate) use self::messages::{DumpMessagesArgs, ReportMessagesArgs, refuse_parts};
 pub(crate) use self::plot::PlotArgs;
-pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
+pub(crate) use self::rewriting::{ConvertArgs, ConvertFormat, HotspotsArgs, RedactArgs, SubsampleArgs};
 use self::units::parse_bytes;
 
 /// Prints help with the examples first: most people look for a line to copy.
@@ -159,6 +163,8 @@ Examples:
   heapscribe report run.hst
   heapscribe report run.hst --top 3
   heapscribe report run.hst --json | jq .peak.bytes
+  heapscribe report data.part0.bfbs data.part1.bfbs      channels of an AOS log
+  heapscribe report run.hst --messages data.part0.bfbs   which message's handling allocated how much
 ")]
 pub(crate) struct ReportArgs {
     /// The trace
@@ -174,6 +180,9 @@ pub(crate) struct ReportArgs {
     pub(crate) top: Option<usize>,
 
     #[command(flatten)]
+    pub(crate) messages: ReportMessagesArgs,
+
+    #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
 }
 
@@ -184,7 +193,8 @@ Examples:
   heapscribe dump run.hst | head
   heapscribe dump run.hst | grep ' ! '             calls that were refused
   heapscribe dump run.hst --json | jq -c 'select(.size > 1000000)'
-", after_long_help = format!("{DUMP_LINES}\n\n{}", exit::HELP))]
+  heapscribe dump data.part0.bfbs.sz --json        messages of an AOS log, as flatc prints them
+", after_long_help = format!("{DUMP_LINES}\n\n{MESSAGE_LINES}\n\n{}", exit::HELP))]
 pub(crate) struct DumpArgs {
     /// The trace
     #[arg(value_name = "TRACE")]
@@ -205,6 +215,9 @@ pub(crate) struct DumpArgs {
     /// Pass over what is damaged and go on with what can be trusted
     #[arg(long, requires = "style")]
     pub(crate) salvage: bool,
+
+    #[command(flatten)]
+    pub(crate) messages: DumpMessagesArgs,
 }
 
 /// How the lines of a dump look.
@@ -316,27 +329,6 @@ pub(crate) struct SymbolArgs {
     #[arg(long, value_name = "DIR", default_value = DEBUG_DIR)]
     pub(crate) debug_dir: PathBuf,
 }
-
-const DUMP_LINES: &str = "\
-Lines:
-  <time> <process> <thread> <sign> <size> <age> <stack> <call>
-  time     ns since the first process started
-  process  P and its number, in order of start
-  thread   T and its number in the process
-  sign     + allocated   - freed   ~ reallocated   ! refused   ? block not known   x events lost
-           = live when a snapshot was taken, with its address in place of the call
-           % sampling rate of the blocks that follow in this thread's turn
-  size     bytes; old>new for ~; how many for x; mean bytes between samples for %, - for
-           every block
-  age      ns since the block was born, for - and ~
-  stack    S and the number of its innermost frame; old>new for ~; R and its
-           number for %
-  Definitions start with #: processes, files of code, threads, stacks, memory samples, ends.
-
-Order:
-  First each process with its definitions, then the events, then samples and ends. Events come as in
-  the file: those of one thread in the order of time, different threads in turns of some thousand.
-  Sort by the first column to mix them.";
 
 /// Bytes between two samples.
 fn parse_mean(text: &str) -> Result<u64, String> {

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
+use super::messages::{LayoutYear, MessageArgs};
 use super::units::{parse_duration, parse_rate};
-use super::{FlameOf, SymbolArgs, TEMPLATE, TraceFormat};
+use super::{FlameOf, SymbolArgs, TEMPLATE};
 use crate::exit;
 
 /// Write a trace in another format
@@ -14,6 +15,8 @@ use crate::exit;
 Examples:
   heapscribe convert run.hst --to memtrace -o run.ctf     for memtrace's viewer
   heapscribe convert ocaml.ctf --to native -o ocaml.hst
+  heapscribe convert data.part0.bfbs.xz --to aos --layout 2022 -o old.part0.bfbs
+  heapscribe convert messages.jsonl --to aos -o data.part0.bfbs.sz     lines of `dump --json`
 ")]
 pub(crate) struct ConvertArgs {
     /// The trace
@@ -22,7 +25,7 @@ pub(crate) struct ConvertArgs {
 
     /// The format to write
     #[arg(long, value_enum)]
-    pub(crate) to: TraceFormat,
+    pub(crate) to: ConvertFormat,
 
     /// Where to write it
     #[arg(short, long, value_name = "FILE")]
@@ -32,8 +35,26 @@ pub(crate) struct ConvertArgs {
     #[arg(long)]
     pub(crate) pid: Option<u32>,
 
+    /// Layout of message records to write [default: that of the records, else 2024]
+    #[arg(long, value_enum, value_name = "YEAR")]
+    pub(crate) layout: Option<LayoutYear>,
+
+    #[command(flatten)]
+    pub(crate) reading: MessageArgs,
+
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
+}
+
+/// A format to convert to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum ConvertFormat {
+    /// Ours, of all processes
+    Native,
+    /// That of OCaml's memtrace and its viewer, of one process
+    Memtrace,
+    /// That of AOS's message logs; .sz, .xz or .zst at the end of the name compresses
+    Aos,
 }
 
 /// Write a part of a trace: fewer blocks, drawn by chance, or a piece of its time

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use heapscribe_trace::detect::Format;
 use heapscribe_trace::memtrace::ReadOptions;
 
-use super::partial;
-use crate::cli::{ConvertArgs, TraceFormat};
+use super::{convert_aos, partial};
+use crate::cli::{ConvertArgs, ConvertFormat};
 use crate::convert::from_memtrace::{self, Sizes};
 use crate::convert::to_memtrace;
 use crate::message::Problem;
@@ -19,19 +19,23 @@ use crate::trace_file;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
+    if args.to == ConvertFormat::Aos {
+        return convert_aos::run(args);
+    }
     let from = trace_file::format(&args.trace)?;
     let problems = match (from, args.to) {
-        (Format::Memtrace, TraceFormat::Native) => {
+        (Format::Memtrace, ConvertFormat::Native) => {
             let mut reader =
                 trace_file::open_memtrace(&args.trace, ReadOptions { stacks: true, salvage: true })?;
             from_memtrace::convert(&mut reader, create(&args.output)?, Sizes::AsAsked)?.1
         }
-        (Format::Native | Format::Unknown, TraceFormat::Memtrace) => {
+        (Format::Native | Format::Unknown, ConvertFormat::Memtrace) => {
             let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
             let trace = trace_file::open(&args.trace)?;
             to_memtrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
-        (Format::Memtrace, TraceFormat::Memtrace) | (_, TraceFormat::Native) => {
+        // That to AOS's is another command.
+        (Format::Memtrace, ConvertFormat::Memtrace) | (_, ConvertFormat::Native | ConvertFormat::Aos) => {
             return Err(same_format(args).into());
         }
     };

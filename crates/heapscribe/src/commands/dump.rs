@@ -8,8 +8,8 @@ use anyhow::Result;
 use heapscribe_trace::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
 use heapscribe_wire::record::Event;
 
-use super::{dump_memtrace, partial};
-use crate::cli::{DumpArgs, DumpStyle};
+use super::{dump_memtrace, dump_messages, partial};
+use crate::cli::{DumpArgs, DumpStyle, refuse_parts};
 use crate::dump::lines::Lines;
 use crate::dump::objects::Objects;
 use crate::dump::{Moment, Printer, Rates, Standing};
@@ -17,6 +17,10 @@ use crate::trace_file;
 
 /// Runs the command.
 pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
+    if trace_file::is_part(&args.trace)? {
+        return dump_messages::run(args);
+    }
+    refuse_parts(&args.trace, &args.messages.more)?;
     if args.style == DumpStyle::Memtrace {
         return dump_memtrace::run(args);
     }

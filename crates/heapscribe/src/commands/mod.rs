@@ -2,10 +2,12 @@
 
 pub(crate) mod collect;
 pub(crate) mod convert;
+mod convert_aos;
 pub(crate) mod ctl;
 pub(crate) mod diff;
 pub(crate) mod dump;
 mod dump_memtrace;
+mod dump_messages;
 pub(crate) mod flame;
 pub(crate) mod hotspots;
 pub(crate) mod list;
@@ -14,5 +16,6 @@ pub(crate) mod plot;
 pub(crate) mod ps;
 pub(crate) mod record;
 pub(crate) mod report;
+mod report_messages;
 pub(crate) mod rewrite;
 pub(crate) mod snapshot;

@@ -6,6 +6,7 @@ mod dump;
 mod flame;
 mod help;
 mod memtrace;
+mod messages;
 mod names;
 mod plot;
 mod report;
