@@ -20,6 +20,7 @@ pub mod estimate;
 pub mod go;
 pub mod heavy;
 pub mod input;
+pub mod marks;
 pub mod measure;
 pub mod snapshot;
 

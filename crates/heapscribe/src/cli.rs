@@ -8,7 +8,9 @@ use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
 use crate::exit;
 
 mod diff;
+mod dump_lines;
 mod looking;
+mod messages;
 mod plot;
 mod rewriting;
 mod salvage;
@@ -16,7 +18,9 @@ mod top;
 mod units;
 
 pub(crate) use self::diff::{DiffArgs, FlameOf};
+use self::dump_lines::{DUMP_LINES, MESSAGE_LINES};
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
+pub(crate) use self::messages::{DumpMessagesArgs, ReportMessagesArgs, refuse_parts};
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::rewriting::{ConvertArgs, ConvertTo, HotspotsArgs, RedactArgs, SubsampleArgs};
 pub(crate) use self::salvage::SalvageArgs;
@@ -165,6 +169,8 @@ Examples:
   heapscribe report run.hst
   heapscribe report run.hst --top 3
   heapscribe report run.hst --json | jq .peak.bytes
+  heapscribe report data.part0.bfbs data.part1.bfbs      channels of an AOS log
+  heapscribe report run.hst --messages data.part0.bfbs   which message's handling allocated how much
 ")]
 pub(crate) struct ReportArgs {
     /// The trace
@@ -183,6 +189,9 @@ pub(crate) struct ReportArgs {
     pub(crate) salvage: SalvageArgs,
 
     #[command(flatten)]
+    pub(crate) messages: ReportMessagesArgs,
+
+    #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
 }
 
@@ -194,7 +203,8 @@ Examples:
   heapscribe dump run.hst | grep ' ! '             calls that were refused
   heapscribe dump run.hst --json | jq -c 'select(.size > 1000000)'
   heapscribe dump app.trace --style go-heap        the heap of a Go program, as columns
-", after_long_help = format!("{DUMP_LINES}\n\n{}", exit::HELP))]
+  heapscribe dump data.part0.bfbs.sz --json        messages of an AOS log, as flatc prints them
+", after_long_help = format!("{DUMP_LINES}\n\n{MESSAGE_LINES}\n\n{}", exit::HELP))]
 pub(crate) struct DumpArgs {
     /// The trace
     #[arg(value_name = "TRACE")]
@@ -215,6 +225,9 @@ pub(crate) struct DumpArgs {
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,
+
+    #[command(flatten)]
+    pub(crate) messages: DumpMessagesArgs,
 }
 
 /// How the lines of a dump look.
@@ -317,30 +330,6 @@ pub(crate) struct SymbolArgs {
     #[arg(long, value_name = "DIR", default_value = DEBUG_DIR)]
     pub(crate) debug_dir: PathBuf,
 }
-
-const DUMP_LINES: &str = "\
-Lines:
-  <time> <process> <thread> <sign> <size> <age> <stack> <call>
-  time     ns since the first process started
-  process  P and its number, in order of start
-  thread   T and its number in the process
-  sign     + allocated   - freed   ~ reallocated   ! refused   ? block not known   x events lost
-           = live when a snapshot was taken, with its address in place of the call
-           % sampling rate of the blocks that follow in this thread's turn
-  size     bytes; old>new for ~; how many for x; mean bytes between samples for %, - for
-           every block
-  age      ns since the block was born, for - and ~
-  stack    S and the number of its innermost frame; old>new for ~; R and its
-           number for %
-  Definitions start with #: processes, files of code, threads, stacks, memory samples, ends.
-
-  Of a Go trace: <time> <generation> <where> <event> <values> <stack> <text>
-  where    P or M and the number of the processor or thread; - for none
-
-Order:
-  First each process with its definitions, then the events, then samples and ends. Events come as in
-  the file: those of one thread in the order of time, different threads in turns of some thousand.
-  Sort by the first column to mix them.";
 
 /// Bytes between two samples.
 fn parse_mean(text: &str) -> Result<u64, String> {

@@ -15,6 +15,7 @@ mod json;
 mod launch;
 mod live;
 mod message;
+mod messages;
 mod plot;
 mod symbols;
 mod text;

@@ -57,11 +57,37 @@ pub(crate) fn open(path: &Path, salvage: SalvageArgs) -> Result<Opened> {
     match format(path)? {
         Format::Memtrace => open_converted(path, salvage, Sizes::Estimated),
         Format::Go => Err(go_has_no_blocks(path).into()),
+        Format::Unknown if is_part(path)? => {
+            let what = format!("{} is a message log, not a trace of a heap", path.display());
+            Err(Problem::new(what, "`report`, `dump` and `convert --to aos` read message logs").into())
+        }
         Format::Native | Format::Unknown => {
             let trace = Trace::open(source(path)?).map_err(|e| unreadable(path, e))?;
             Ok(Opened { trace, memtrace: None, problems: Vec::new() })
         }
     }
+}
+
+/// Whether a file is a part of a message log.
+pub(crate) fn is_part(path: &Path) -> Result<bool> {
+    let mut first = [0; heapscribe_messages::read::DETECT_BYTES];
+    let source = source(path)?;
+    let n = source.read_at(0, &mut first).with_context(|| format!("cannot read {}", path.display()))?;
+    let is_other = detect::detect(&first[..n]) != Format::Unknown;
+    Ok(!is_other && heapscribe_messages::read::detect(&first[..n]))
+}
+
+/// Whether a file begins with a byte, after white space.
+pub(crate) fn begins_with(path: &Path, byte: u8) -> Result<bool> {
+    let mut first = [0; 64];
+    let n =
+        source(path)?.read_at(0, &mut first).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(first[..n].trim_ascii_start().first() == Some(&byte))
+}
+
+/// Opens a part of a message log.
+pub(crate) fn open_part(path: &Path) -> Result<File> {
+    Ok(source(path)?.file)
 }
 
 /// Which format a file has.

@@ -3,6 +3,7 @@
 //! DIR has a folder for each format, with files of the real thing and what the real reader or writer makes
 //! of them. A format is a module and a line in [`FORMATS`]; folders that are not there are passed over.
 
+mod aos;
 mod go;
 mod memtrace;
 mod results;
@@ -17,8 +18,11 @@ struct Format {
     check: fn(&Place<'_>) -> Vec<Check>,
 }
 
-const FORMATS: &[Format] =
-    &[Format { folder: "go", check: go::check }, Format { folder: "memtrace", check: memtrace::check }];
+const FORMATS: &[Format] = &[
+    Format { folder: "aos", check: aos::check },
+    Format { folder: "go", check: go::check },
+    Format { folder: "memtrace", check: memtrace::check },
+];
 
 /// Where a format's files are, and the program that is to be compared.
 struct Place<'a> {

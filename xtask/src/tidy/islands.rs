@@ -13,6 +13,8 @@ const ISLANDS: &[&str] = &[
     "heapscribe-alloc/src/locked/sys.rs",
     "heapscribe-alloc/src/locked/thread.rs",
     "heapscribe-alloc/src/system.rs",
+    "heapscribe-messages/src/c_api/mod.rs",
+    "heapscribe-messages/src/c_api/types.rs",
     "heapscribe-messages/src/encode/lzma.rs",
     "heapscribe-alloc/src/tlsf/block.rs",
     "heapscribe-alloc/src/tlsf/heap.rs",

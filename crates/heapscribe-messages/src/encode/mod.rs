@@ -50,7 +50,7 @@ impl std::error::Error for EncodeError {}
 
 /// Turns records into the bytes of a file, in memory that it got when it was made.
 pub trait Encoder: Send {
-    /// Whether a record of so many bytes is taken whole now.
+    /// Whether a record of so many bytes is sure to be taken whole now. One that is not may be, too.
     fn has_space(&self, bytes: usize) -> bool;
 
     /// Takes the record from its byte `start` on, as far as there is room, and says how many bytes it took.

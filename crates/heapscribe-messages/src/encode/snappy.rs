@@ -21,8 +21,9 @@ const IDENTIFIER: &[u8; 10] = b"\xff\x06\x00\x00sNaPpY";
 const CHUNK_HEAD: usize = 8;
 /// Most uncompressed bytes of a chunk that the standard allows.
 const STANDARD_CHUNK: usize = 64 << 10;
-/// Most that a chunk's 24 bits of length can say.
-const LENGTH_MAX: usize = (1 << 24) - 1;
+/// Most uncompressed bytes of a chunk: in the worst case its 24 bits of length can still say what comes of it.
+const CHUNK_MAX: usize = 13 << 20;
+const _: () = assert!(CHUNK_HEAD + 32 + CHUNK_MAX + CHUNK_MAX / 6 < 1 << 24);
 
 /// How chunks are cut and checked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,18 +54,20 @@ impl std::fmt::Debug for Snappy {
 impl Snappy {
     /// An encoder for records of at most `record_bytes_max`.
     ///
-    /// In AOS's framing a larger record is cut into several chunks, which AOS reads as well.
+    /// In AOS's framing a larger record is cut into several chunks, which AOS reads as well; so is one of more
+    /// than 13 MiB, because a chunk cannot say that it is longer.
     pub fn new(framing: Framing, record_bytes_max: usize) -> Result<Self, EncodeError> {
         let capacity = match framing {
+            Framing::Aos { chunk_bytes } if chunk_bytes > CHUNK_MAX => {
+                return Err(EncodeError { codec: "snappy", code: chunk_bytes as i64 });
+            }
             Framing::Aos { chunk_bytes } => {
-                chunk_bytes.next_multiple_of(8) + record_bytes_max.next_multiple_of(8)
+                let record_bytes_max = record_bytes_max.min(CHUNK_MAX).next_multiple_of(8);
+                CHUNK_MAX.min(chunk_bytes.next_multiple_of(8) + record_bytes_max)
             }
             Framing::Standard => STANDARD_CHUNK,
         };
         let bound = CHUNK_HEAD + max_compress_len(capacity);
-        if bound > LENGTH_MAX {
-            return Err(EncodeError { codec: "snappy", code: bound as i64 });
-        }
         let output = Buffer::new(IDENTIFIER.len() + bound);
         let mut encoder = Self { block: Block::new(), framing, input: Buffer::new(capacity), output };
         encoder.rehearse()?;

@@ -11,6 +11,7 @@
 //! What AOS's own reader does and this one does not: read the length of a record from memory that a cut
 //! file no longer fills (a file that ends after 1 to 3 bytes of it), and end the program.
 
+pub mod channels;
 mod decode;
 mod error;
 mod flatbuffer;

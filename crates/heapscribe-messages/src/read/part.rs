@@ -27,6 +27,7 @@ pub struct PartReader<R> {
     decoder: Decoder<R>,
     policy: Policy,
     header: Option<PartHeader>,
+    header_record: Vec<u8>,
     layout: Option<Layout>,
     /// What was unpacked and not yet passed.
     held: Vec<u8>,
@@ -52,6 +53,7 @@ impl<R: Read> PartReader<R> {
             decoder: Decoder::new(file)?,
             policy,
             header: None,
+            header_record: Vec::new(),
             layout: None,
             held: Vec::new(),
             start: 0,
@@ -69,6 +71,11 @@ impl<R: Read> PartReader<R> {
     /// What the part says of itself.
     pub fn header(&self) -> Option<&PartHeader> {
         self.header.as_ref()
+    }
+
+    /// The bytes of the record with which it begins, with its length.
+    pub fn header_record(&self) -> Option<&[u8]> {
+        self.header.as_ref().map(|_| &self.header_record[..])
     }
 
     /// How it is compressed.
@@ -126,7 +133,7 @@ impl<R: Read> PartReader<R> {
             return Err(ReadError::Damaged(self.problems.first().copied().unwrap_or(nothing)));
         };
         match PartHeader::parse(&self.held[self.start..self.start + len]) {
-            Ok(header) => self.header = Some(header),
+            Ok(header) => self.set_header(header),
             Err(_) if Message::parse(&self.held[self.start..self.start + len]).is_ok() => {
                 self.given_bytes = 0
             }
@@ -142,7 +149,7 @@ impl<R: Read> PartReader<R> {
         while self.header.as_ref().is_some_and(|header| header.text(HeaderField::LoggerSha1).is_none()) {
             let Some(len) = self.advance()? else { break };
             match PartHeader::parse(&self.held[self.start..self.start + len]) {
-                Ok(header) => self.header = Some(header),
+                Ok(header) => self.set_header(header),
                 Err(_) => {
                     self.given_bytes = 0;
                     break;
@@ -150,6 +157,11 @@ impl<R: Read> PartReader<R> {
             }
         }
         Ok(())
+    }
+
+    fn set_header(&mut self, header: PartHeader) {
+        self.header = Some(header);
+        self.header_record = self.held[self.start..self.start + self.given_bytes].to_vec();
     }
 
     fn damage(&self, what: &'static str, offset: u64) -> Damage {

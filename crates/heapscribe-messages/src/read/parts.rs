@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 
+use super::decode::Packing;
 use super::error::{Damage, Policy, ReadError};
 use super::header::PartHeader;
 use super::limits::PROBLEMS_MAX;
@@ -38,6 +39,8 @@ pub struct Opened {
     pub file: usize,
     /// What it says of itself; a piece of a part does not.
     pub header: Option<PartHeader>,
+    /// How it is compressed.
+    pub packing: Packing,
 }
 
 /// In which order messages come.
@@ -87,7 +90,11 @@ impl<R: Read, F: FnMut(usize) -> io::Result<R>> Parts<F, R> {
         for file in 0..files {
             let read = (parts.open)(file).map_err(|error| ReadError::Io { offset: 0, error });
             match read.and_then(|read| PartReader::open(read, policy)) {
-                Ok(part) => parts.opened.push(Opened { file, header: part.header().cloned() }),
+                Ok(part) => parts.opened.push(Opened {
+                    file,
+                    header: part.header().cloned(),
+                    packing: part.packing(),
+                }),
                 Err(ReadError::Damaged(what)) if policy != Policy::Fail => {
                     parts.note(Problem { file, what })?
                 }
@@ -137,7 +144,7 @@ impl<R: Read, F: FnMut(usize) -> io::Result<R>> Parts<F, R> {
     fn find_sequences(&mut self) -> OfFile<()> {
         let mut groups: BTreeMap<(usize, String), Vec<(i64, usize)>> = BTreeMap::new();
         let mut firsts: BTreeMap<String, usize> = BTreeMap::new();
-        for Opened { file, header } in &self.opened {
+        for Opened { file, header, .. } in &self.opened {
             let uuid = header.as_ref().and_then(|header| header.text(HeaderField::PartsUuid));
             let (first, uuid) = match uuid {
                 Some(uuid) if !uuid.is_empty() => (*firsts.entry(uuid.to_owned()).or_insert(*file), uuid),
@@ -233,7 +240,7 @@ impl<R: Read, F: FnMut(usize) -> io::Result<R>> Parts<F, R> {
         let Some((file, part)) = &self.sequences[number].open else { return Ok(()) };
         let file = *file;
         let what = "a message that is older than the log allows";
-        let is_unpacked = part.packing() != super::Packing::Plain;
+        let is_unpacked = part.packing() != Packing::Plain;
         let skipped_bytes = if self.policy == Policy::Skip { bytes } else { 0 };
         self.note(Problem { file, what: Damage { what, offset, is_unpacked, skipped_bytes } })?;
         if self.policy == Policy::Stop {

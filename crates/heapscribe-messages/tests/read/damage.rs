@@ -146,7 +146,9 @@ proptest! {
         }
         for policy in POLICIES {
             let said = read(&bytes, policy);
-            prop_assert!(said.sent_ns.len() <= 93);
+            // A changed byte of xz can repeat what went before: 93 messages became 110 once. Records have
+            // 64 bytes and more, and the part 226,136.
+            prop_assert!(said.sent_ns.len() <= 226_136 / 64);
             prop_assert!(said.error.iter().chain(&said.problems).all(|what| what.contains(" at byte ")));
         }
     }

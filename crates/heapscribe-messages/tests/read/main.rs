@@ -5,6 +5,7 @@ mod common;
 mod damage;
 mod logs;
 mod real;
+mod round;
 
 use std::io::{self, Read};
 

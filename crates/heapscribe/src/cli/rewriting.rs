@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::messages::{LayoutYear, MessageArgs};
 use super::units::{parse_duration, parse_rate};
 use super::{FlameOf, SalvageArgs, SymbolArgs, TEMPLATE};
 use crate::exit;
@@ -15,6 +16,8 @@ Examples:
   heapscribe convert run.hst --to memtrace -o run.ctf     for memtrace's viewer
   heapscribe convert ocaml.ctf --to native -o ocaml.hst
   heapscribe convert run.hst --to gotrace -o run.trace && go tool trace run.trace
+  heapscribe convert data.part0.bfbs.xz --to aos --layout 2022 -o old.part0.bfbs
+  heapscribe convert messages.jsonl --to aos -o data.part0.bfbs.sz     lines of `dump --json`
 ")]
 pub(crate) struct ConvertArgs {
     /// The trace
@@ -33,6 +36,13 @@ pub(crate) struct ConvertArgs {
     #[arg(long)]
     pub(crate) pid: Option<u32>,
 
+    /// Layout of message records to write [default: that of the records, else 2024]
+    #[arg(long, value_enum, value_name = "YEAR")]
+    pub(crate) layout: Option<LayoutYear>,
+
+    #[command(flatten)]
+    pub(crate) reading: MessageArgs,
+
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,
 
@@ -49,6 +59,8 @@ pub(crate) enum ConvertTo {
     Memtrace,
     /// That of Go 1.19's execution tracer, of one process
     Gotrace,
+    /// That of AOS's message logs; .sz, .xz or .zst at the end of the name compresses
+    Aos,
 }
 
 /// Write a part of a trace: fewer blocks, drawn by chance, or a piece of its time

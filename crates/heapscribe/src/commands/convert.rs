@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use heapscribe_trace::detect::Format;
 
-use super::partial;
+use super::{convert_aos, partial};
 use crate::cli::{ConvertArgs, ConvertTo};
 use crate::convert::from_memtrace::{self, Sizes};
 use crate::convert::{to_gotrace, to_memtrace};
@@ -18,6 +18,9 @@ use crate::trace_file;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
+    if args.to == ConvertTo::Aos {
+        return convert_aos::run(args);
+    }
     let from = trace_file::format(&args.trace)?;
     let problems = match (from, args.to) {
         (Format::Memtrace, ConvertTo::Native) => {
@@ -31,11 +34,12 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
         }
         (Format::Native | Format::Unknown | Format::Memtrace, ConvertTo::Gotrace) => {
             let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
-            let trace = trace_file::open(&args.trace)?;
+            let trace = trace_file::open(&args.trace, args.salvage)?;
             to_gotrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
         (Format::Go, _) => return Err(trace_file::go_has_no_blocks(&args.trace).into()),
-        (Format::Memtrace, ConvertTo::Memtrace) | (_, ConvertTo::Native) => {
+        // That to AOS's is another command.
+        (Format::Memtrace, ConvertTo::Memtrace) | (_, ConvertTo::Native | ConvertTo::Aos) => {
             return Err(same_format(args).into());
         }
     };

@@ -9,8 +9,8 @@ use heapscribe_trace::detect::Format;
 use heapscribe_trace::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
 use heapscribe_wire::record::Event;
 
-use super::{dump_go, dump_memtrace, partial};
-use crate::cli::{DumpArgs, DumpStyle};
+use super::{dump_go, dump_memtrace, dump_messages, partial};
+use crate::cli::{DumpArgs, DumpStyle, refuse_parts};
 use crate::dump::lines::Lines;
 use crate::dump::objects::Objects;
 use crate::dump::{Moment, Printer, Rates, Standing};
@@ -18,6 +18,10 @@ use crate::trace_file;
 
 /// Runs the command.
 pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
+    if trace_file::is_part(&args.trace)? {
+        return dump_messages::run(args);
+    }
+    refuse_parts(&args.trace, &args.messages.more)?;
     match args.style {
         DumpStyle::Memtrace => return dump_memtrace::run(args),
         DumpStyle::GoHeap | DumpStyle::GoStacks => return dump_go::run(args),

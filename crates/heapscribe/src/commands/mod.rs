@@ -2,11 +2,13 @@
 
 pub(crate) mod collect;
 pub(crate) mod convert;
+mod convert_aos;
 pub(crate) mod ctl;
 pub(crate) mod diff;
 pub(crate) mod dump;
 mod dump_go;
 mod dump_memtrace;
+mod dump_messages;
 pub(crate) mod flame;
 mod flame_go;
 pub(crate) mod hotspots;
@@ -17,6 +19,7 @@ pub(crate) mod ps;
 pub(crate) mod record;
 pub(crate) mod report;
 mod report_go;
+mod report_messages;
 pub(crate) mod rewrite;
 pub(crate) mod snapshot;
 pub(crate) mod top;

@@ -7,22 +7,39 @@ use crate::{exit, message};
 
 /// Problems that are told one by one.
 const SHOWN: usize = 10;
+const HINT: &str = "all that could be read is in the answer; the rest is lost";
 
 /// 0 when the trace was finished and all of it could be read; else says what is wrong with it.
 pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) -> ExitCode {
     if is_complete && problems.is_empty() {
         return ExitCode::SUCCESS;
     }
-    let shown = trace.display();
+    tell(trace, problems);
+    if !is_complete && problems.is_empty() {
+        message::trouble(&format!("{}: the recording was not finished", trace.display()));
+    }
+    message::hint(HINT);
+    exit::partial()
+}
+
+/// The same of several files, each with its problems.
+pub(super) fn exit_code_of_files(problems: &[(&Path, Vec<String>)]) -> ExitCode {
+    for (file, problems) in problems {
+        tell(file, problems);
+    }
+    if problems.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    message::hint(HINT);
+    exit::partial()
+}
+
+fn tell(file: &Path, problems: &[String]) {
+    let shown = file.display();
     for problem in problems.iter().take(SHOWN) {
         message::trouble(&format!("{shown}: {problem}"));
     }
     if problems.len() > SHOWN {
         message::trouble(&format!("{shown}: and {} more like these", problems.len() - SHOWN));
     }
-    if !is_complete && problems.is_empty() {
-        message::trouble(&format!("{shown}: the recording was not finished"));
-    }
-    message::hint("all that could be read is in the answer; the rest is lost");
-    exit::partial()
 }

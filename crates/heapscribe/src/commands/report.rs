@@ -1,6 +1,7 @@
 //! `heapscribe report`: explains a trace, in sentences or as JSON.
 
 use std::io::{BufWriter, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -9,21 +10,27 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_trace::detect::Format;
 use serde::Serialize;
 
-use super::{partial, report_go};
-use crate::cli::ReportArgs;
+use super::{partial, report_go, report_messages};
+use crate::cli::{ReportArgs, ReportMessagesArgs, refuse_parts};
 use crate::convert::tally::Tally;
 use crate::frames::NamedStacks;
-use crate::json;
+use crate::message::{self, Problem};
+use crate::messages::beside::{self, Beside};
 use crate::symbols::Resolver;
 use crate::text::heading;
 use crate::text::live::{self, LiveReport};
+use crate::text::number::duration;
 use crate::text::report::Report;
-use crate::trace_file;
+use crate::trace_file::{self, Opened};
+use crate::{json, text};
 
 /// Entries of each list in the text.
 pub(super) const TOP: usize = 10;
 /// Stacks in JSON: all 100,000 of a compiler's are half a gigabyte.
 pub(super) const TOP_JSON: usize = 1000;
+
+/// A message log beside a trace, and what of it could not be read, by file.
+type Compared = (Beside, Vec<(PathBuf, Vec<String>)>);
 
 /// A report, with what only a memtrace file has.
 #[derive(Serialize)]
@@ -32,10 +39,16 @@ struct WithTally<'a, R> {
     report: R,
     #[serde(skip_serializing_if = "Option::is_none")]
     memtrace: Option<&'a Tally>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    messages: Option<&'a Beside>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
+    if trace_file::is_part(&args.trace)? {
+        return report_messages::run(args);
+    }
+    refuse_parts(&args.trace, &args.messages.more)?;
     if trace_file::format(&args.trace)? == Format::Go {
         return report_go::run(args);
     }
@@ -43,12 +56,20 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     let mut out = BufWriter::new(anstream::stdout().lock());
     if snapshot::is_one(&*trace) {
+        refuse_messages(args)?;
         let problems = report_live(args, &snapshot::analyze(&*trace), &resolver, &mut out)?;
         return Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()));
     }
     let answer = trace_file::analyze(&trace);
+    let beside = beside(args, &trace)?;
+    let messages = beside.as_ref().map(|(beside, _)| beside);
     if args.json {
-        print_json(&mut out, (&answer, trace.memtrace.as_ref()), args.top.unwrap_or(TOP_JSON), &resolver)?;
+        print_json(
+            &mut out,
+            (&answer, trace.memtrace.as_ref(), messages),
+            args.top.unwrap_or(TOP_JSON),
+            &resolver,
+        )?;
     } else {
         let shown = args.trace.to_string_lossy();
         let report = Report { answer: &answer, top: args.top.unwrap_or(TOP), trace: &shown };
@@ -58,8 +79,18 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         if let Some(tally) = &trace.memtrace {
             tally.print(&mut out)?;
         }
+        if let Some(messages) = messages {
+            text::beside::print(&mut out, messages, args.top.unwrap_or(TOP))?;
+        }
     }
     out.flush()?;
+    if let Some((beside, problems)) = &beside {
+        warn(beside);
+        let problems: Vec<_> = problems.iter().map(|(path, what)| (path.as_path(), what.clone())).collect();
+        if !problems.is_empty() && answer.problems.is_empty() && trace.is_complete() {
+            return Ok(partial::exit_code_of_files(&problems));
+        }
+    }
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
 }
 
@@ -95,16 +126,51 @@ fn tables_beside(out: &mut dyn Write, snapshots: &[Snapshot]) -> Result<()> {
     Ok(())
 }
 
+/// A snapshot has no time in which messages could have been handled.
+fn refuse_messages(args: &ReportArgs) -> Result<(), Problem> {
+    if args.messages.messages.is_empty() {
+        return Ok(());
+    }
+    let what = format!(
+        "{} is a snapshot, and has no events that messages could be held against",
+        args.trace.display()
+    );
+    Err(Problem::new(what, "record the program while it handles messages: heapscribe record"))
+}
+
+/// A message log beside the trace, when there is one, and what of it could not be read.
+fn beside(args: &ReportArgs, trace: &Opened) -> Result<Option<Compared>> {
+    let ReportMessagesArgs { messages, pid, reading, .. } = &args.messages;
+    if messages.is_empty() {
+        return Ok(None);
+    }
+    beside::compare(trace, messages, reading.on_damage.into(), *pid).map(Some)
+}
+
+/// What makes an answer about messages worthless is said where it cannot be overlooked.
+fn warn(beside: &Beside) {
+    if !beside.clocks_agree {
+        let apart = duration(beside.clocks_apart_ns.unwrap_or(0));
+        message::warning(&format!(
+            "the wall clocks of trace and messages are {apart} apart: unless the clock was set in between, they \
+             are of different boots or machines, and what is said of messages is wrong"
+        ));
+    }
+    if beside.messages == 0 {
+        message::warning("no message lies within the time of the trace");
+    }
+}
+
 fn print_json(
     out: &mut dyn Write,
-    (answer, memtrace): (&Answer, Option<&Tally>),
+    (answer, memtrace, messages): (&Answer, Option<&Tally>, Option<&Beside>),
     top: usize,
     resolver: &Resolver,
 ) -> Result<()> {
     let stacks = json::report::chosen(answer, Some(top));
     let names = NamedStacks::look_up(&answer.tree, stacks.iter().map(|s| s.node), resolver);
     let report = json::report::Report::new(answer, &stacks, &names);
-    serde_json::to_writer(&mut *out, &WithTally { report, memtrace })?;
+    serde_json::to_writer(&mut *out, &WithTally { report, memtrace, messages })?;
     writeln!(out)?;
     Ok(())
 }

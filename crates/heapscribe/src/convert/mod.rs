@@ -12,6 +12,7 @@ pub(crate) mod rewrite;
 pub(crate) mod stacks;
 pub(crate) mod tally;
 pub(crate) mod thin;
+pub(crate) mod to_aos;
 pub(crate) mod to_gotrace;
 pub(crate) mod to_memtrace;
 

@@ -51,7 +51,8 @@ pub(crate) fn convert<S: Source, W: Write>(
         stacks.take(id, definition);
     })?;
     problems.extend(skipped.iter().map(ToString::to_string));
-    let locations = stacks.locations(resolver);
+    let mut locations = Locations::default();
+    stacks.name_new(&mut locations, |requests| resolver.resolve(requests));
     let mut to = Conversion {
         writer: Writer::create(out)?,
         stacks,

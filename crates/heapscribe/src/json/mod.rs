@@ -3,6 +3,7 @@
 pub(crate) mod diff;
 pub(crate) mod go;
 pub(crate) mod live;
+pub(crate) mod messages;
 pub(crate) mod parts;
 pub(crate) mod report;
 pub(crate) mod sampling;

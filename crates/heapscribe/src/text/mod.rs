@@ -1,10 +1,12 @@
 //! Answers as plain sentences for people, at most 80 columns where it is up to us.
 
+pub(crate) mod beside;
 pub(crate) mod chart;
 pub(crate) mod diff;
 pub(crate) mod estimate;
 pub(crate) mod go;
 pub(crate) mod live;
+pub(crate) mod messages;
 pub(crate) mod missing;
 pub(crate) mod number;
 pub(crate) mod recorded;

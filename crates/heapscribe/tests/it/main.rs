@@ -8,6 +8,7 @@ mod gotrace;
 mod help;
 mod hotspots;
 mod memtrace;
+mod messages;
 mod names;
 mod plot;
 mod report;

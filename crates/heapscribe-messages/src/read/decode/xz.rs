@@ -50,7 +50,7 @@ impl Xz {
                 Ok(_) => {}
                 // It is said once more when the bytes before it have been taken.
                 Err(_) if into.len() > before => {}
-                Err(e) => return self.end(what(&e), offset),
+                Err(e) => return self.end(what(&e), offset + read as u64),
             }
         }
         Ok(())

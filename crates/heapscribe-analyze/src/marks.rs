@@ -1,0 +1,134 @@
+//! What the heap did between marks: moments of another log of the same machine, such as messages.
+//!
+//! Both times are CLOCK_MONOTONIC. An event belongs to the last mark that is not after it, whichever thread
+//! it is of: that it happened *while* a message was the last one does not prove that it happened *because*
+//! of it. Of marks of one moment the last one has it. How well an event's time is known is a property of the
+//! trace: some 16 ns within a thread, and as long as threads take to be told apart between them.
+
+use crate::change::{Change, Scale};
+use crate::input::{ChunkFacts, Clock, EventsInOrder, History};
+use crate::rates::Rates;
+
+/// What the heap did in a stretch of time; of sampled blocks what they stand for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stretch {
+    /// Blocks that came.
+    pub allocations: u64,
+    /// Their bytes.
+    pub allocated_bytes: u64,
+    /// Blocks that went.
+    pub frees: u64,
+    /// Their bytes.
+    pub freed_bytes: u64,
+}
+
+impl Stretch {
+    /// Adds another.
+    pub fn add(&mut self, other: &Stretch) {
+        self.allocations = self.allocations.saturating_add(other.allocations);
+        self.allocated_bytes = self.allocated_bytes.saturating_add(other.allocated_bytes);
+        self.frees = self.frees.saturating_add(other.frees);
+        self.freed_bytes = self.freed_bytes.saturating_add(other.freed_bytes);
+    }
+
+    fn came(&mut self, change: &Change) {
+        self.allocations = self.allocations.saturating_add(change.share.blocks);
+        self.allocated_bytes = self.allocated_bytes.saturating_add(change.share.bytes);
+    }
+
+    fn went(&mut self, change: &Change) {
+        self.frees = self.frees.saturating_add(change.share.blocks);
+        self.freed_bytes = self.freed_bytes.saturating_add(change.share.bytes);
+    }
+}
+
+/// The stretches that marks cut a recording into.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Cut {
+    /// Before the first mark.
+    pub before: Stretch,
+    /// From each mark to the next one; the last one's goes to the end.
+    pub stretches: Vec<Stretch>,
+    /// Chunks of events that could not be read, in words.
+    pub problems: Vec<String>,
+}
+
+/// Sums what the processes that are `wanted` did between marks, which are in order, CLOCK_MONOTONIC ns.
+pub fn cut<H: History>(history: &H, marks_ns: &[u64], wanted: impl Fn(usize) -> bool) -> Cut {
+    let processes = history.processes();
+    let rates = Rates::new(history, processes.len());
+    let mut cut = Cut { stretches: vec![Stretch::default(); marks_ns.len()], ..Cut::default() };
+    let mut scratch = H::Scratch::default();
+    for (number, chunk) in history.chunks().iter().enumerate() {
+        let Some(process) = processes.get(chunk.process).filter(|_| wanted(chunk.process)) else { continue };
+        match history.events(number, &mut scratch) {
+            Ok(events) => {
+                let mean_of = |rate| rates.mean(chunk.process, rate);
+                let mut cursor = Cursor::new(marks_ns, &process.clock);
+                cursor.add_chunk(chunk, events, mean_of, &mut cut);
+            }
+            Err(why) => cut.problems.push(why),
+        }
+    }
+    cut
+}
+
+/// Goes along the marks with the events of a chunk, whose times only grow.
+struct Cursor<'a> {
+    marks_ns: &'a [u64],
+    clock: &'a Clock,
+    /// Marks that are not after the last event.
+    passed: usize,
+    /// Ticks of the next mark.
+    next_ticks: u64,
+}
+
+impl<'a> Cursor<'a> {
+    fn new(marks_ns: &'a [u64], clock: &'a Clock) -> Cursor<'a> {
+        let mut cursor = Cursor { marks_ns, clock, passed: 0, next_ticks: 0 };
+        cursor.find_next();
+        cursor
+    }
+
+    fn find_next(&mut self) {
+        self.next_ticks = self.marks_ns.get(self.passed).map_or(u64::MAX, |ns| self.clock.first_tick_at(*ns));
+    }
+
+    /// Goes on to a moment; far leaps are not walked.
+    fn go_to(&mut self, ticks: u64) {
+        if ticks < self.next_ticks || self.passed == self.marks_ns.len() {
+            return;
+        }
+        let ns = self.clock.ns(ticks);
+        self.passed += self.marks_ns[self.passed..].partition_point(|mark_ns| *mark_ns <= ns);
+        self.find_next();
+    }
+
+    fn add_chunk(
+        &mut self,
+        chunk: &ChunkFacts,
+        events: impl EventsInOrder,
+        mean_of: impl Fn(heapscribe_wire::ids::RateId) -> u64,
+        cut: &mut Cut,
+    ) {
+        let (mut ticks, mut scale) = (chunk.begin_ticks, Scale::new(chunk.thread));
+        for item in events {
+            let (dt, event) = match item {
+                Ok(found) => found,
+                Err(bad) => return cut.problems.push(bad.why.to_owned()),
+            };
+            ticks = ticks.wrapping_add(dt);
+            if scale.follow(&event, &mean_of) {
+                continue;
+            }
+            self.go_to(ticks);
+            let stretch = match self.passed.checked_sub(1) {
+                Some(mark) => &mut cut.stretches[mark],
+                None => &mut cut.before,
+            };
+            let (went, came) = scale.changes(&event, ticks);
+            went.iter().for_each(|change| stretch.went(change));
+            came.iter().for_each(|change| stretch.came(change));
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Records into an encoder, and what it has ready into files: when its buffer is full, when enough waits, or
+//! when something has waited long enough. The first trouble stays: after it nothing is written, so that a log
+//! never has a hole in its middle.
+
+use std::io;
+
+use super::Trouble;
+use super::clock::Clock;
+use super::sink::{Sink, is_out_of_space};
+use super::statistics::WriterStatistics;
+use crate::encode::{EncodeError, Encoder};
+use crate::pack::Record;
+
+/// When what is ready is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlushRules {
+    /// As soon as more than so many bytes are ready.
+    pub bytes: usize,
+    /// When something is ready and so many nanoseconds have gone by since the last time.
+    pub period_ns: i64,
+}
+
+/// AOS's own: 128 KiB and 5 s.
+impl Default for FlushRules {
+    fn default() -> Self {
+        Self { bytes: crate::encode::FLUSH_BYTES, period_ns: 5_000_000_000 }
+    }
+}
+
+/// How a record fared.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Took {
+    /// When its first slice had been copied, by the monotonic clock.
+    pub(super) copied_ns: i64,
+    /// Nanoseconds in the encoder.
+    pub(super) encode_ns: i64,
+}
+
+/// A record that reads the clock when its first slice has been copied: within the copy, so that neither
+/// compression nor writing is in that time.
+struct Timed<'a, C> {
+    record: &'a mut dyn Record,
+    clock: &'a C,
+    copied_ns: Option<i64>,
+}
+
+impl<C: Clock> Record for Timed<'_, C> {
+    fn size(&self) -> usize {
+        self.record.size()
+    }
+
+    fn write(&mut self, destination: &mut [u8], start: usize) {
+        self.record.write(destination, start);
+        if self.copied_ns.is_none() {
+            self.copied_ns = Some(self.clock.monotonic_ns());
+        }
+    }
+}
+
+/// An encoder and where its bytes go.
+pub(super) struct Output<C: Clock> {
+    encoder: Box<dyn Encoder>,
+    sink: Box<dyn Sink>,
+    pub(super) clock: C,
+    rules: FlushRules,
+    last_flush: Option<i64>,
+    trouble: Option<Trouble>,
+    is_open: bool,
+    is_restart_due: bool,
+    pub(super) statistics: WriterStatistics,
+}
+
+impl<C: Clock> Output<C> {
+    pub(super) fn new(encoder: Box<dyn Encoder>, sink: Box<dyn Sink>, clock: C, rules: FlushRules) -> Self {
+        Self {
+            encoder,
+            sink,
+            clock,
+            rules,
+            last_flush: None,
+            trouble: None,
+            is_open: false,
+            is_restart_due: false,
+            statistics: WriterStatistics::default(),
+        }
+    }
+
+    pub(super) fn trouble(&self) -> Option<Trouble> {
+        self.trouble
+    }
+
+    /// Bytes of the part that is open, those that wait to be written included.
+    pub(super) fn part_bytes(&self) -> u64 {
+        self.encoder.total_bytes()
+    }
+
+    /// Begins a part.
+    pub(super) fn open(&mut self, part_index: i32) -> Result<(), Trouble> {
+        self.check()?;
+        if self.is_restart_due {
+            let restarted = self.encoder.restart();
+            self.keep_encode(restarted)?;
+        }
+        self.is_restart_due = true;
+        let opened = self.sink.open(part_index, self.encoder.extension());
+        self.keep(opened)?;
+        self.is_open = true;
+        self.statistics.parts += 1;
+        Ok(())
+    }
+
+    /// Takes a record whole.
+    pub(super) fn put(&mut self, record: &mut dyn Record, start_ns: i64) -> Result<Took, Trouble> {
+        self.check()?;
+        let size = record.size();
+        let mut took = Took { copied_ns: start_ns, encode_ns: 0 };
+        let (mut at, mut from) = (0, start_ns);
+        loop {
+            let mut timed = Timed { record: &mut *record, clock: &self.clock, copied_ns: None };
+            let taken = self.encoder.encode(&mut timed, at);
+            let copied = timed.copied_ns;
+            let taken = self.keep_encode(taken)?;
+            if at == 0 && taken > 0 {
+                took.copied_ns = copied.unwrap_or(start_ns);
+            }
+            at += taken;
+            took.encode_ns += self.clock.monotonic_ns() - from;
+            if at == size {
+                break;
+            }
+            if taken == 0 && self.encoder.queue().is_empty() {
+                let stuck = EncodeError { codec: "an encoder that neither takes nor gives", code: 0 };
+                return self.keep_encode(Err(stuck));
+            }
+            self.flush()?;
+            from = self.clock.monotonic_ns();
+        }
+        self.statistics.record_bytes += size as u64;
+        Ok(took)
+    }
+
+    /// Writes out what is ready if it is time to.
+    pub(super) fn flush_if_due(&mut self, now: i64) -> Result<(), Trouble> {
+        self.check()?;
+        let queued = self.encoder.queue().len();
+        let last = *self.last_flush.get_or_insert(now);
+        let is_late = queued > 0 && now > last.saturating_add(self.rules.period_ns);
+        if queued > self.rules.bytes || is_late || !self.encoder.has_space(8) {
+            self.last_flush = Some(now);
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Writes out what is ready.
+    pub(super) fn flush(&mut self) -> Result<(), Trouble> {
+        self.check()?;
+        let bytes = self.encoder.queue();
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let before = self.clock.monotonic_ns();
+        let written = self.sink.write(bytes);
+        let took = self.clock.monotonic_ns() - before;
+        let all = bytes.len();
+        self.encoder.clear();
+        let written = self.keep(written)?;
+        self.statistics.write.add(took, written as u64, 0);
+        if written < all {
+            return Err(*self.trouble.insert(Trouble::OutOfSpace));
+        }
+        Ok(())
+    }
+
+    /// Ends the part, if one is open.
+    pub(super) fn close(&mut self) -> Result<(), Trouble> {
+        if !self.is_open {
+            return self.check();
+        }
+        self.is_open = false;
+        let finished = self.finish();
+        let closed = self.sink.close();
+        finished?;
+        self.keep(closed)
+    }
+
+    fn finish(&mut self) -> Result<(), Trouble> {
+        let mut is_done = false;
+        while !is_done {
+            self.check()?;
+            let before = self.clock.monotonic_ns();
+            let finished = self.encoder.finish();
+            is_done = self.keep_encode(finished)?;
+            let took = self.clock.monotonic_ns() - before;
+            self.statistics.encode.add(took, 0, 0);
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), Trouble> {
+        self.trouble.map_or(Ok(()), Err)
+    }
+
+    fn keep<T>(&mut self, result: io::Result<T>) -> Result<T, Trouble> {
+        result.map_err(|e| {
+            let trouble = if is_out_of_space(&e) {
+                Trouble::OutOfSpace
+            } else {
+                Trouble::Io(e.kind(), e.raw_os_error())
+            };
+            *self.trouble.insert(trouble)
+        })
+    }
+
+    fn keep_encode<T>(&mut self, result: Result<T, EncodeError>) -> Result<T, Trouble> {
+        result.map_err(|e| *self.trouble.insert(Trouble::Encode(e)))
+    }
+}
+
+/// What was not closed is closed now; whoever wants to know whether that went well closes it himself.
+impl<C: Clock> Drop for Output<C> {
+    fn drop(&mut self) {
+        if self.trouble.is_none() {
+            let _ = self.close();
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! What a writer is told when it is made: everything from which the memory it needs can be worked out.
+
+use uuid::Uuid;
+
+use super::output::FlushRules;
+use super::remote::Remotes;
+use crate::layout::{Layout, NO_TIME};
+use crate::pack::Header;
+
+/// When something began, by both clocks of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StartTimes {
+    /// By its monotonic clock, in ns.
+    pub monotonic_ns: i64,
+    /// As wall time, in ns since 1970.
+    pub realtime_ns: i64,
+}
+
+/// Not known.
+impl Default for StartTimes {
+    fn default() -> Self {
+        Self { monotonic_ns: NO_TIME, realtime_ns: NO_TIME }
+    }
+}
+
+/// The texts of a header that stay the same from part to part; none are left out.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[expect(missing_docs, reason = "the schema's own names; HeaderField says what each is")]
+pub struct HeaderTexts {
+    pub name: Option<String>,
+    pub node: Option<String>,
+    pub logger_node: Option<String>,
+    pub log_event_uuid: Option<Uuid>,
+    pub logger_instance_uuid: Option<Uuid>,
+    pub logger_node_boot_uuid: Option<Uuid>,
+    pub log_start_uuid: Option<Uuid>,
+    pub configuration_sha256: Option<String>,
+    /// A finished flatbuffer, carried in each header; a reader needs this or the file that the sha256 names.
+    pub configuration: Option<Vec<u8>>,
+    pub logger_sha1: Option<String>,
+    pub logger_version: Option<String>,
+    pub logger_start_monotonic_ns: Option<i64>,
+    pub logger_start_realtime_ns: Option<i64>,
+}
+
+impl HeaderTexts {
+    /// A header that says these, and nothing else.
+    pub(super) fn header(&self) -> Header<'_> {
+        Header {
+            name: self.name.as_deref(),
+            node: self.node.as_deref(),
+            logger_node: self.logger_node.as_deref(),
+            log_event_uuid: self.log_event_uuid,
+            logger_instance_uuid: self.logger_instance_uuid,
+            logger_node_boot_uuid: self.logger_node_boot_uuid,
+            log_start_uuid: self.log_start_uuid,
+            configuration_sha256: self.configuration_sha256.as_deref(),
+            configuration: self.configuration.as_deref(),
+            logger_sha1: self.logger_sha1.as_deref(),
+            logger_version: self.logger_version.as_deref(),
+            logger_monotonic_start_time: self.logger_start_monotonic_ns.unwrap_or(NO_TIME),
+            logger_realtime_start_time: self.logger_start_realtime_ns.unwrap_or(NO_TIME),
+            ..Header::default()
+        }
+    }
+}
+
+/// How a writer works.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which layout its records have.
+    pub layout: Layout,
+    /// Bytes of the largest record that it will be given, see [`MessageRecord::size_of`](crate::pack::MessageRecord::size_of).
+    pub record_bytes_max: usize,
+    /// Nodes there are: the length of the header's lists.
+    pub nodes: usize,
+    /// Index of the node that the file is about.
+    pub node_index: usize,
+    /// Channels there are: the length of the statistics.
+    pub channels: usize,
+    /// How much older than the newest a message may be, in ns, before the header has to say more.
+    pub max_out_of_order_ns: i64,
+    /// When what is ready is written.
+    pub flush: FlushRules,
+    /// What the header says all the time.
+    pub texts: HeaderTexts,
+    /// 0 data, 1 timestamps, 2 remote timestamps; in the layout of 2024.
+    pub data_stored: Vec<u8>,
+    /// Names a new sequence of parts.
+    pub new_uuid: fn() -> Uuid,
+}
+
+/// One node, one channel, records of up to 128 KiB, AOS's 300 ms, and random names.
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            layout: Layout::default(),
+            record_bytes_max: crate::encode::FLUSH_BYTES,
+            nodes: 1,
+            node_index: 0,
+            channels: 1,
+            max_out_of_order_ns: 300_000_000,
+            flush: FlushRules::default(),
+            texts: HeaderTexts::default(),
+            data_stored: vec![0],
+            new_uuid: Uuid::new_v4,
+        }
+    }
+}
+
+/// Settings that no writer can have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SettingsError {
+    /// There is no node of that index.
+    NoSuchNode,
+    /// The header has so many bytes, more than a flatbuffer can.
+    HeaderTooLarge(usize),
+}
+
+impl std::fmt::Display for SettingsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SettingsError::NoSuchNode => f.write_str("the node's index is not below the number of nodes"),
+            SettingsError::HeaderTooLarge(bytes) => write!(f, "a header of {bytes} bytes is too large"),
+        }
+    }
+}
+
+impl std::error::Error for SettingsError {}
+
+impl Settings {
+    pub(super) fn check(&self, header_bytes: usize) -> Result<(), SettingsError> {
+        if self.node_index >= self.nodes {
+            return Err(SettingsError::NoSuchNode);
+        }
+        if header_bytes > i32::MAX as usize {
+            return Err(SettingsError::HeaderTooLarge(header_bytes));
+        }
+        Ok(())
+    }
+
+    /// Bytes of the longest header: with every boot and every time known.
+    pub(super) fn header_bytes_max(&self, remotes: &Remotes) -> usize {
+        let boots = vec![Some(Uuid::nil()); self.nodes];
+        let longest = Header {
+            parts_uuid: Some(Uuid::nil()),
+            source_node_boot_uuid: Some(Uuid::nil()),
+            boot_uuids: &boots,
+            oldest: &remotes.oldest,
+            data_stored: &self.data_stored,
+            ..self.texts.header()
+        };
+        longest.size(self.layout)
+    }
+}

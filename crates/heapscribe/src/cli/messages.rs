@@ -1,0 +1,99 @@
+//! What commands are told about message logs.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use heapscribe_messages::layout::Layout;
+use heapscribe_messages::read::Policy;
+
+use crate::message::Problem;
+
+/// How message logs are read.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct MessageArgs {
+    /// Where a message log is damaged: pass over the record, end the file there, or give up
+    #[arg(long, value_enum, default_value_t = OnDamage::Skip, value_name = "WHAT")]
+    pub(crate) on_damage: OnDamage,
+}
+
+/// What reading a message log does at damage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum OnDamage {
+    Skip,
+    Stop,
+    Fail,
+}
+
+impl From<OnDamage> for Policy {
+    fn from(on_damage: OnDamage) -> Policy {
+        match on_damage {
+            OnDamage::Skip => Policy::Skip,
+            OnDamage::Stop => Policy::Stop,
+            OnDamage::Fail => Policy::Fail,
+        }
+    }
+}
+
+/// How messages are printed.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DumpMessagesArgs {
+    /// Further parts of the same message log
+    #[arg(value_name = "PART")]
+    pub(crate) more: Vec<PathBuf>,
+
+    /// Print messages by their times, not in the order of the files
+    #[arg(long)]
+    pub(crate) by_time: bool,
+
+    /// Fields of which year a message has in JSON [default: what the records of its part tell]
+    #[arg(long, value_enum, value_name = "YEAR")]
+    pub(crate) layout: Option<LayoutYear>,
+
+    #[command(flatten)]
+    pub(crate) reading: MessageArgs,
+}
+
+/// Only message logs have several parts.
+pub(crate) fn refuse_parts(trace: &Path, more: &[PathBuf]) -> Result<(), Problem> {
+    let Some(first) = more.first() else { return Ok(()) };
+    let (shown, first) = (trace.display(), first.display());
+    let what = format!("{shown} is no message log, and {first} cannot be a part of it");
+    Err(Problem::new(what, "name one trace at a time"))
+}
+
+/// A layout of message records, by the year since which AOS writes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum LayoutYear {
+    #[value(name = "2022")]
+    Y2022,
+    #[value(name = "2024")]
+    Y2024,
+}
+
+impl From<LayoutYear> for Layout {
+    fn from(year: LayoutYear) -> Layout {
+        match year {
+            LayoutYear::Y2022 => Layout::V2022,
+            LayoutYear::Y2024 => Layout::V2024,
+        }
+    }
+}
+
+/// Messages that a heap trace is held against.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ReportMessagesArgs {
+    /// Further parts of the same message log
+    #[arg(value_name = "PART")]
+    pub(crate) more: Vec<PathBuf>,
+
+    /// A message log that was written beside the trace: which message's handling allocated how much
+    #[arg(long, value_name = "PART", num_args = 1..)]
+    pub(crate) messages: Vec<PathBuf>,
+
+    /// The process that handled the messages [default: all processes of the trace]
+    #[arg(long, requires = "messages")]
+    pub(crate) pid: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) reading: MessageArgs,
+}

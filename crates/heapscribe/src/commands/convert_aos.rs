@@ -1,0 +1,61 @@
+//! `heapscribe convert --to aos`: writes a part of a message log.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use heapscribe_messages::layout::Layout;
+
+use super::convert::create;
+use super::partial;
+use crate::cli::ConvertArgs;
+use crate::convert::to_aos::{self, Lost, PartWriter};
+use crate::message::{self, Problem};
+use crate::messages::layout_of;
+use crate::trace_file;
+
+/// Runs the command.
+pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
+    refuse_same_file(args)?;
+    let is_part = trace_file::is_part(&args.trace)?;
+    if !is_part && !trace_file::begins_with(&args.trace, b'{')? {
+        let what = format!("{} is neither a message log nor lines of one", args.trace.display());
+        return Err(Problem::new(what, "lines are those of `heapscribe dump --json PART`").into());
+    }
+    let layout: Layout = match args.layout {
+        Some(year) => year.into(),
+        None if is_part => layout_of(&args.trace)?,
+        None => Layout::default(),
+    };
+    let to = PartWriter::new(create(&args.output)?, &args.output, layout)?;
+    let (lost, problems) = if is_part {
+        to_aos::convert_part(&args.trace, args.reading.on_damage.into(), to)?
+    } else {
+        (to_aos::convert_lines(trace_file::open_part(&args.trace)?, &args.trace, to)?, Vec::new())
+    };
+    tell(&lost);
+    Ok(partial::exit_code(&args.trace, &problems, true))
+}
+
+/// Writing begins before reading has ended.
+fn refuse_same_file(args: &ConvertArgs) -> Result<(), Problem> {
+    let both = (args.trace.canonicalize(), args.output.canonicalize());
+    match both {
+        (Ok(from), Ok(to)) if from == to => {
+            let what = format!("{} cannot be read and written at once", args.output.display());
+            Err(Problem::new(what, "name another file with -o"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn tell(lost: &Lost) {
+    for (n, what) in [
+        (lost.transmit_times, "times at which messages were passed on have no place in the layout of 2022"),
+        (lost.as_in_2022, "records with data and delivery times are as in 2022: that of 2024 has none"),
+        (lost.data, "records had data that records of their kind do not have; it is left out"),
+    ] {
+        if n > 0 {
+            message::warning(&format!("{n} {what}"));
+        }
+    }
+}

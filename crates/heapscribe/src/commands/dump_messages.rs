@@ -1,0 +1,54 @@
+//! `heapscribe dump` of message logs: every message as a line of text or a JSON object.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use heapscribe_messages::layout::Layout;
+use heapscribe_messages::read::Order;
+
+use super::partial;
+use crate::cli::{DumpArgs, DumpStyle};
+use crate::message::Problem;
+use crate::messages::{Log, layout_of, lines, objects};
+
+/// Runs the command.
+pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
+    if args.style != DumpStyle::Native {
+        let what = format!("{} is a message log, and has no other style", args.trace.display());
+        return Err(Problem::new(what, "leave --style out, or say --json").into());
+    }
+    let paths: Vec<PathBuf> = std::iter::once(&args.trace).chain(&args.messages.more).cloned().collect();
+    let order = if args.messages.by_time { Order::Time } else { Order::File };
+    let mut log = Log::open(&paths, args.messages.reading.on_damage.into(), order)?;
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    if args.json {
+        print_objects(&mut out, &mut log, args, &paths)?;
+    } else {
+        print_lines(&mut out, &mut log)?;
+    }
+    out.flush()?;
+    Ok(partial::exit_code_of_files(&log.problems()))
+}
+
+fn print_objects(out: &mut dyn Write, log: &mut Log<'_>, args: &DumpArgs, paths: &[PathBuf]) -> Result<()> {
+    let mut layouts: Vec<Layout> = Vec::new();
+    for path in paths {
+        layouts.push(args.messages.layout.map_or_else(|| layout_of(path), |year| Ok(year.into()))?);
+    }
+    while let Some(owned) = log.next_message()? {
+        objects::print(out, &owned.message(), layouts[owned.file])?;
+    }
+    Ok(())
+}
+
+fn print_lines(out: &mut dyn Write, log: &mut Log<'_>) -> Result<()> {
+    for opened in log.parts().opened() {
+        lines::print_header(out, log.path(opened.file), opened.header.as_ref())?;
+    }
+    while let Some(owned) = log.next_message()? {
+        lines::print(out, &owned.message())?;
+    }
+    Ok(())
+}
