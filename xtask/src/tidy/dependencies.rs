@@ -10,6 +10,7 @@ use super::tree::{Tree, root};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-wire", &[]),
     ("heapscribe-alloc", &[]),
+    ("heapscribe-conformance", &["heapscribe-alloc"]),
     ("heapscribe-record", &["heapscribe-wire", "heapscribe-alloc"]),
     ("heapscribe-preload", &["heapscribe-record", "heapscribe-alloc"]),
     ("heapscribe-trace", &["heapscribe-wire"]),
