@@ -10,8 +10,10 @@
 //! makes a module `my_heap` of tests. The heap is never the one that the test program itself uses.
 
 mod fork;
+pub mod load;
 pub mod program;
 mod shadow;
+pub mod soak;
 pub mod suite;
 
 pub use heapscribe_alloc::Heap;

@@ -18,7 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-messages", &["heapscribe-wire"]),
     ("heapscribe", &["heapscribe-analyze", "heapscribe-messages", "heapscribe-trace", "heapscribe-wire"]),
     ("xtask", &["heapscribe-trace", "heapscribe-wire"]),
-    ("heapscribe-bench", &["heapscribe-alloc", "heapscribe-wire"]),
+    ("heapscribe-bench", &["heapscribe-alloc", "heapscribe-conformance", "heapscribe-wire"]),
     ("static-program", &["heapscribe-record"]),
 ];
 

@@ -24,6 +24,7 @@ const ISLANDS: &[&str] = &[
     "heapscribe-alloc/src/vtable.rs",
     "heapscribe-conformance/src/fork.rs",
     "heapscribe-conformance/src/shadow.rs",
+    "heapscribe-conformance/src/soak.rs",
     "heapscribe-conformance/src/suite.rs",
     "heapscribe-preload/src/hooks.rs",
     "heapscribe-preload/src/panic.rs",
