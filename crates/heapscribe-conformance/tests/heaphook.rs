@@ -117,7 +117,7 @@ fn growth_does_not_hold_up_others() {
 
 #[test]
 fn first_calls_of_many_threads_at_once() {
-    for _ in 0..50 {
+    for _ in 0..20 {
         let (heap, start) = (TlsfHeap::new(config(1 << 20, 0)), Barrier::new(8));
         std::thread::scope(|scope| {
             for _ in 0..8 {
@@ -211,11 +211,11 @@ fn a_handler_that_interrupts_its_own_thread_does_not_wait_for_it() {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for round in 1..=3000 {
+            for round in 1..=400 {
                 // SAFETY: the victim waits for this thread's end.
                 unsafe { pthread_kill(victim, SIGUSR2) };
                 while HANDLED.load(Ordering::Acquire) < round {
-                    std::hint::spin_loop();
+                    std::thread::yield_now();
                 }
             }
             is_over.store(true, Ordering::Release);
@@ -231,7 +231,7 @@ fn a_handler_that_interrupts_its_own_thread_does_not_wait_for_it() {
             }
         }
     });
-    println!("of 3000 handlers {} came while the lock was held", REFUSED.load(Ordering::Relaxed));
+    println!("of 400 handlers {} came while the lock was held", REFUSED.load(Ordering::Relaxed));
     handler(0);
     assert_eq!((INTERRUPTED.stats().blocks, INTERRUPTED.check()), (0, Ok(())));
 }
