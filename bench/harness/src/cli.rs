@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::heaps::Subject;
 use crate::tool::Tool;
 
 /// Measures what recording costs: beside the program alone, a hook that only counts, and heaptrack.
@@ -28,8 +29,85 @@ pub(crate) enum Command {
     Micro(MicroArgs),
     /// Instructions of a single call, counted by callgrind
     Instructions(InstructionsArgs),
-    /// All of it, as one page of Markdown
+    /// Latency and footprint of heaps: ours, glibc's, and with `--features peers` rlsf, mimalloc, jemalloc
+    Heaps(HeapsArgs),
+    /// One run of `heaps`, which starts it
+    #[command(hide = true)]
+    HeapWork(HeapWorkArgs),
+    /// Very many operations on our heap with shifting sizes, in a pool that may not grow
+    HeapSoak(HeapSoakArgs),
+    /// All of what recording costs, as one page of Markdown
     Results(ResultsArgs),
+}
+
+/// Arguments of `heaps`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct HeapsArgs {
+    /// Heaps to compare [default: all that were built in]
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "HEAPS")]
+    pub(crate) heaps: Vec<Subject>,
+
+    /// Numbers of live blocks
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS", default_value = "10000,100000")]
+    pub(crate) live: Vec<usize>,
+
+    /// Numbers of threads
+    #[arg(long, value_delimiter = ',', value_name = "NUMBERS", default_value = "1,2")]
+    pub(crate) threads: Vec<usize>,
+
+    /// Pairs of free and malloc of a run
+    #[arg(long, value_name = "NUMBER", default_value_t = 400_000)]
+    pub(crate) operations: usize,
+
+    /// Blocks of a run that measures memory
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_000_000)]
+    pub(crate) footprint_operations: usize,
+
+    /// Rounds; in each, every heap runs once
+    #[arg(short = 'n', long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) rounds: u32,
+
+    #[command(flatten)]
+    pub(crate) form: Form,
+}
+
+/// Arguments of `heap-work`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct HeapWorkArgs {
+    #[arg(long, value_enum)]
+    pub(crate) heap: Subject,
+    #[arg(long)]
+    pub(crate) live: usize,
+    #[arg(long)]
+    pub(crate) threads: usize,
+    #[arg(long)]
+    pub(crate) operations: usize,
+    #[arg(long)]
+    pub(crate) seed: u64,
+    #[arg(long)]
+    pub(crate) shifting: bool,
+    #[arg(long)]
+    pub(crate) footprint_bytes: Option<usize>,
+}
+
+/// Arguments of `heap-soak`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct HeapSoakArgs {
+    /// Calls of the heap
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_000_000_000)]
+    pub(crate) operations: u64,
+
+    /// End after so long, whatever was done
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) seconds: Option<u64>,
+
+    /// Live bytes, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 64)]
+    pub(crate) live_mib: usize,
+
+    /// Other numbers
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 /// How a table is told.
@@ -178,6 +256,7 @@ impl Command {
             Command::Micro(args) => &args.rounds.tools,
             Command::Results(args) => &args.rounds.tools,
             Command::Instructions(_) => return true,
+            Command::Heaps(_) | Command::HeapWork(_) | Command::HeapSoak(_) => return false,
         };
         named.is_empty() || named.iter().any(|tool| tool.needs_heapscribe())
     }
@@ -189,6 +268,8 @@ impl Command {
             Command::Threads(args) => args.form,
             Command::Micro(args) => args.form,
             Command::Instructions(args) => args.form,
+            Command::Heaps(args) => args.form,
+            Command::HeapWork(_) | Command::HeapSoak(_) => Form::default(),
             Command::Results(_) => Form { json: false, markdown: true },
         }
     }

@@ -1,12 +1,13 @@
 //! What recording costs, measured: `cargo run --release -p heapscribe-bench -- COMMAND`. Each tool of a
 //! table is run in turn within one run of the harness, and each figure comes with machine, date and commit.
-//! It tunes nothing and asserts no time; only `instructions --check` judges, because it counts.
-#![forbid(unsafe_code)]
+//! It tunes nothing and asserts no time; only `instructions --check` judges, because it counts, and `heap-soak`,
+//! which fails when a heap does.
 
 mod callgrind;
 mod cli;
 mod corpus;
 mod deep;
+mod heaps;
 mod inputs;
 mod instructions;
 mod machine;
@@ -41,6 +42,17 @@ fn main() -> ExitCode {
 }
 
 fn run(cli: &Cli) -> Result<ExitCode> {
+    match &cli.command {
+        Command::HeapWork(args) => {
+            println!("{}", heaps::work::run(args)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::HeapSoak(args) => {
+            heaps::soak(args)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        _ => {}
+    }
     let places = Places::prepare(cli.heapscribe.as_deref(), cli.command.needs_heapscribe())?;
     let watch = machine::Watch::start();
     let mut has_grown = false;
@@ -54,6 +66,8 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             parts.extend(outcome.parts);
             has_grown = outcome.has_grown;
         }
+        Command::Heaps(args) => parts.extend(heaps::measure(args)?),
+        Command::HeapWork(_) | Command::HeapSoak(_) => {}
         Command::Results(args) => {
             parts.extend(corpus::measure(&args.corpus(), &places)?);
             parts.push(threads::measure(&args.threads(), &places)?);

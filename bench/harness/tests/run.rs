@@ -105,3 +105,45 @@ fn what_is_not_there_is_named() {
     let said = run(&["corpus", "--tools", "bare", "--corpus", "/nonexistent"]);
     assert!(said.contains("error: /nonexistent/manifest can not be read"), "{said}");
 }
+
+#[test]
+fn heaps_are_timed_and_weighed() {
+    let value = json(&[
+        "heaps",
+        "--heaps",
+        "glibc,tlsf",
+        "--live",
+        "200",
+        "--threads",
+        "1,2",
+        "--operations",
+        "2000",
+        "--footprint-operations",
+        "30000",
+        "-n",
+        "1",
+        "--json",
+    ]);
+    let cases = value["parts"]["latency"].as_array().unwrap();
+    assert_eq!(cases.len(), 4);
+    for case in cases {
+        for heap in ["glibc", "tlsf"] {
+            let run = &case["runs"][heap][0];
+            let seen = |call: &str| run[call]["calls"].as_u64().unwrap();
+            assert_eq!(seen("malloc") + run["left_out"].as_u64().unwrap(), 2000, "{run}");
+            assert_eq!(seen("malloc"), seen("free"));
+        }
+    }
+    for case in value["parts"]["footprint"].as_array().unwrap() {
+        let of = |heap: &str| case["runs"][heap][0]["peak"].as_f64().unwrap();
+        assert!(of("glibc") > 0.0 && of("tlsf") > 0.0, "{case}");
+    }
+}
+
+#[test]
+fn a_soak_ends_well() {
+    let output = bench(&["heap-soak", "--operations", "100000", "--live-mib", "4"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let last = text.lines().last().unwrap();
+    assert!(last.contains(" 0 failed") && last.ends_with("check: Ok(())"), "{text}");
+}

@@ -104,7 +104,7 @@ fn posix_memalign_answers_by_its_result_alone() {
     for (align, size, expected) in
         [(8, 0, 0), (64, 100, 0), (4, 100, EINVAL), (24, 100, EINVAL), (0, 1, EINVAL), (64, 1 << 56, ENOMEM)]
     {
-        let nobody = 1 as *mut c_void;
+        let nobody = std::ptr::dangling_mut::<c_void>();
         let mut out = nobody;
         // SAFETY: a call of the heap's own function; the block is its.
         unsafe {

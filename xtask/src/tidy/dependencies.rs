@@ -10,6 +10,7 @@ use super::tree::{Tree, root};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-wire", &[]),
     ("heapscribe-alloc", &[]),
+    ("heapscribe-conformance", &["heapscribe-alloc"]),
     ("heapscribe-record", &["heapscribe-wire", "heapscribe-alloc"]),
     ("heapscribe-preload", &["heapscribe-record", "heapscribe-alloc"]),
     ("heapscribe-trace", &["heapscribe-wire"]),
@@ -17,7 +18,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-messages", &["heapscribe-wire"]),
     ("heapscribe", &["heapscribe-analyze", "heapscribe-messages", "heapscribe-trace", "heapscribe-wire"]),
     ("xtask", &["heapscribe-trace", "heapscribe-wire"]),
-    ("heapscribe-bench", &["heapscribe-wire"]),
+    ("heapscribe-bench", &["heapscribe-alloc", "heapscribe-conformance", "heapscribe-wire"]),
     ("static-program", &["heapscribe-record"]),
 ];
 

@@ -25,17 +25,20 @@ const LEFT_MAX: usize = 4;
 ///   pools ---> counts the pools: whoever finds more than he saw when he failed tries again
 ///   left  ---> blocks freed by handlers that interrupted their thread in here
 /// ```
+///
+/// What every call uses stands at the front, in as few cache lines as it needs.
+#[repr(C, align(64))]
 #[derive(Debug)]
 pub struct TlsfHeap {
     lock: PiMutex,
-    tlsf: UnsafeCell<Tlsf>,
-    growing: PiMutex,
-    growth: UnsafeCell<Growth>,
-    pools: AtomicU64,
-    left: AtomicPtr<u8>,
-    failures: AtomicU64,
     /// Which locks `fork_prepare` took: written and read while they are held.
     forking: AtomicU32,
+    left: AtomicPtr<u8>,
+    tlsf: UnsafeCell<Tlsf>,
+    pools: AtomicU64,
+    failures: AtomicU64,
+    growing: PiMutex,
+    growth: UnsafeCell<Growth>,
     source: AreaSource,
 }
 
@@ -199,15 +202,15 @@ impl TlsfHeap {
 unsafe impl Heap for TlsfHeap {
     #[inline]
     fn alloc(&self, request: Request) -> Option<NonNull<u8>> {
-        let seen = self.pools.load(Ordering::Acquire);
-        {
+        let seen = {
             let held = self.lock.lock().ok()?;
             self.take_left(&held);
             // SAFETY: under the lock.
             if let Some(block) = unsafe { (*self.tlsf_of(&held)).alloc(request) } {
                 return Some(block);
             }
-        }
+            self.pools.load(Ordering::Acquire)
+        };
         let block = self.grow(request, seen);
         if block.is_none() {
             self.failures.fetch_add(1, Ordering::Relaxed);

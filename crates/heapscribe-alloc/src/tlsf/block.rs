@@ -87,10 +87,12 @@ impl Block {
         unsafe { self.word().store(self.get() | FREE, Ordering::Relaxed) };
     }
 
+    /// Makes it a used block of `total` bytes; what it knows of the one before it stays.
     #[inline(always)]
-    pub(super) unsafe fn mark_used(self) {
+    pub(super) unsafe fn set_used(self, total: usize) {
+        debug_assert!(total & FLAGS == 0);
         // SAFETY: as for `word`.
-        unsafe { self.word().store(self.get() & !FREE, Ordering::Relaxed) };
+        unsafe { self.word().store(total | self.get() & PREVIOUS_FREE, Ordering::Relaxed) };
     }
 
     /// Changes the total and leaves the flags.
@@ -129,6 +131,14 @@ impl Block {
         }
     }
 
+    /// The same where the block behind knows already that one before it is free, only not this one. It is
+    /// written to and not read: its words may be far away, and nothing waits for a write.
+    #[inline(always)]
+    pub(super) unsafe fn tell_start(self) {
+        // SAFETY: as for `tell_free`.
+        unsafe { self.next().0.cast::<NonNull<u8>>().sub(2).write(self.0) };
+    }
+
     /// Tells the block behind this one that this is used.
     #[inline(always)]
     pub(super) unsafe fn tell_used(self) {
@@ -139,22 +149,11 @@ impl Block {
         }
     }
 
-    /// Splits the block: this keeps `total`, and what is behind it is returned, its word begun and nobody
-    /// told.
-    ///
-    /// # Safety
-    /// * Both parts have at least [`TOTAL_MIN`].
+    /// The block that begins so far behind this one.
     #[inline(always)]
-    pub(super) unsafe fn split(self, total: usize, is_rest_free: bool) -> Block {
-        // SAFETY: within this block.
-        unsafe {
-            let rest = self.total() - total;
-            debug_assert!(total >= TOTAL_MIN && rest >= TOTAL_MIN);
-            self.set_total(total);
-            let tail = Block(self.0.add(total));
-            tail.begin(rest, is_rest_free);
-            tail
-        }
+    pub(super) unsafe fn at(self, offset: usize) -> Block {
+        // SAFETY: the callers stay within this block.
+        unsafe { Block(self.0.add(offset)) }
     }
 
     /// The two words of its class's list: next, previous.
@@ -163,13 +162,29 @@ impl Block {
         self.0.cast()
     }
 
-    /// Has the words about this block and its neighbours come into the cache. Any thread may do that at any
-    /// time: it reads this block's word, which is its owner's to read, and only hints at the others.
+    /// Has the words of its neighbours come into the cache that joining them will look at. Any thread may do
+    /// that at any time: it reads what its owner may read, and where a neighbour begins as a hint only.
     #[inline(always)]
     pub(super) unsafe fn fetch(self) {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: the block is handed out, so its word holds; a prefetch reads nothing.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(self.next().0.as_ptr().cast::<i8>().sub(OVERHEAD)) };
+        // SAFETY: the block is handed out, so its word holds; what stands before it is memory of the pool.
+        unsafe {
+            hint(self.next().0.as_ptr());
+            if self.is_previous_free() {
+                let start = self.0.cast::<AtomicUsize>().sub(2).as_ref().load(Ordering::Relaxed);
+                hint(start as *const u8);
+            }
+        }
+    }
+}
+
+/// Fetches the word and the links of a block, which may be in two lines. Any address will do.
+#[inline(always)]
+fn hint(contents: *const u8) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a prefetch reads nothing and fails nowhere.
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(contents.wrapping_sub(OVERHEAD).cast());
+        _mm_prefetch::<_MM_HINT_T0>(contents.cast());
     }
 }
 

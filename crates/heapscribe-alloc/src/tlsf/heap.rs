@@ -16,11 +16,25 @@ use super::pool::Pools;
 pub const LOOK_MAX: usize = 8;
 
 /// A heap of pools, for one caller at a time. See the module for what it guarantees.
+#[repr(C)]
 #[derive(Debug)]
 pub struct Tlsf {
+    counts: Counts,
     pub(super) index: Index,
     pub(super) pools: Pools,
-    counts: Stats,
+    pool_bytes: u64,
+    pool_count: u64,
+    failures: u64,
+    misuses: u64,
+}
+
+/// What changes with every call.
+#[derive(Debug)]
+struct Counts {
+    used_bytes: u64,
+    peak_bytes: u64,
+    blocks: u64,
+    free_blocks: u64,
 }
 
 // SAFETY: what its pointers lead to is the heap's own.
@@ -35,7 +49,15 @@ impl Default for Tlsf {
 impl Tlsf {
     /// A heap without memory.
     pub const fn new() -> Tlsf {
-        Tlsf { index: Index::new(), pools: Pools::new(), counts: Stats::EMPTY }
+        Tlsf {
+            counts: Counts { used_bytes: 0, peak_bytes: 0, blocks: 0, free_blocks: 0 },
+            index: Index::new(),
+            pools: Pools::new(),
+            pool_bytes: 0,
+            pool_count: 0,
+            failures: 0,
+            misuses: 0,
+        }
     }
 
     /// Adds an area of memory. `false` when it is too small or too large to be a pool.
@@ -47,9 +69,10 @@ impl Tlsf {
         let Some(block) = (unsafe { self.pools.add(base, len_bytes) }) else { return false };
         // SAFETY: a new pool's block is free and in no list.
         unsafe {
-            self.counts.pool_bytes += block.total() as u64;
-            self.counts.pools += 1;
-            self.insert(block);
+            let total = block.total();
+            self.pool_bytes += total as u64;
+            self.pool_count += 1;
+            self.insert(block, total);
         }
         true
     }
@@ -65,14 +88,14 @@ impl Tlsf {
             self.take(total + request.align_bytes() + GRANULE, request)
         };
         let Some(block) = found else {
-            self.counts.failures += 1;
+            self.failures += 1;
             return None;
         };
         // SAFETY: `take` has found a block in which the request fits behind its gap.
         unsafe {
             let block = self.skip(block, gap_of(block, request));
-            self.cut(block, total);
-            self.count_used(block.total());
+            let total = self.cut(block, block.total(), total, true);
+            self.count_used(total);
             Some(block.0)
         }
     }
@@ -87,7 +110,7 @@ impl Tlsf {
         // SAFETY: a block of this heap and its neighbours, whose words say what may be read.
         unsafe {
             if block.is_free() {
-                self.counts.misuses += 1;
+                self.misuses += 1;
                 debug_assert!(false, "a block was freed twice");
                 return;
             }
@@ -95,7 +118,8 @@ impl Tlsf {
             self.counts.used_bytes -= total as u64;
             self.counts.blocks -= 1;
             let next = block.next();
-            if next.is_free() {
+            let is_next_free = next.is_free();
+            if is_next_free {
                 self.remove(next);
                 total += next.total();
             }
@@ -106,8 +130,12 @@ impl Tlsf {
                 total += block.total();
             }
             block.begin(total, true);
-            block.tell_free();
-            self.insert(block);
+            if is_next_free {
+                block.tell_start();
+            } else {
+                block.tell_free();
+            }
+            self.insert(block, total);
         }
     }
 
@@ -133,12 +161,11 @@ impl Tlsf {
             }
             if most > old {
                 self.remove(next);
-                block.set_total(most);
             }
-            self.cut(block, total);
+            let total = self.cut(block, most, total, most > old);
             self.counts.used_bytes -= old as u64;
             self.counts.blocks -= 1;
-            self.count_used(block.total());
+            self.count_used(total);
         }
         true
     }
@@ -175,9 +202,19 @@ impl Tlsf {
 
     /// The counts, and the largest request that would be served now. Takes a bounded number of steps.
     pub fn stats(&self) -> Stats {
-        let counts = self.counts;
-        let free_bytes = counts.pool_bytes - counts.used_bytes;
-        Stats { free_bytes, largest_free_bytes: self.largest_free() as u64, ..counts }
+        Stats {
+            pool_bytes: self.pool_bytes,
+            used_bytes: self.counts.used_bytes,
+            peak_bytes: self.counts.peak_bytes,
+            free_bytes: self.pool_bytes - self.counts.used_bytes,
+            largest_free_bytes: self.largest_free() as u64,
+            blocks: self.counts.blocks,
+            free_blocks: self.counts.free_blocks,
+            pools: self.pool_count,
+            failures: self.failures,
+            misuses: self.misuses,
+            ..Stats::EMPTY
+        }
     }
 
     /// What `alloc` can surely serve: the largest of the blocks that it would look at.
@@ -199,13 +236,18 @@ impl Tlsf {
     /// Takes a free block out in which the request fits; `total` is what is enough in any case.
     #[inline(always)]
     fn take(&mut self, total: usize, request: Request) -> Option<Block> {
-        let found = Class::fitting(total)
-            .and_then(|class| self.index.find(class))
-            .and_then(|class| self.index.first(class));
-        let block = match found {
-            Some(block) => block,
-            None => self.look(total, request)?,
-        };
+        if let Some(class) = Class::fitting(total).and_then(|class| self.index.find(class))
+            && let Some(block) = self.index.first(class)
+        {
+            // SAFETY: it is the first of its class.
+            unsafe {
+                self.index.pop(class, block);
+                poison::check(block);
+            }
+            self.counts.free_blocks -= 1;
+            return Some(block);
+        }
+        let block = self.look(total, request)?;
         // SAFETY: it is the heap's, free and in its list.
         unsafe { self.remove(block) };
         Some(block)
@@ -243,30 +285,41 @@ impl Tlsf {
         }
         // SAFETY: the caller's contract; the block before a free one is used, so nothing is to be joined.
         unsafe {
-            let rest = block.split(gap, false);
+            let rest = block.at(gap);
+            rest.begin(block.total() - gap, false);
+            block.set_total(gap);
             block.tell_free();
-            self.insert(block);
+            self.insert(block, gap);
             rest
         }
     }
 
-    /// Makes a block that is in no list a used one of `total` bytes, and gives what is behind that back.
+    /// Makes a block of `most` bytes that is in no list a used one of `total` or a little more, which is
+    /// returned, and gives what is behind that back.
     ///
     /// # Safety
-    /// * The block has at least `total` bytes, and the one behind it is not free.
+    /// * The block has `most` bytes, at least `total`; the one behind it is not free, and takes it for free
+    ///   if `is_told`.
     #[inline(always)]
-    unsafe fn cut(&mut self, block: Block, total: usize) {
+    unsafe fn cut(&mut self, block: Block, most: usize, total: usize, is_told: bool) -> usize {
         // SAFETY: the caller's contract.
         unsafe {
-            let has_rest = block.total() - total >= TOTAL_MIN;
-            if has_rest {
-                let rest = block.split(total, true);
-                rest.tell_free();
-                self.insert(rest);
-            } else {
+            let left = most - total;
+            if left < TOTAL_MIN {
+                block.set_used(most);
                 block.tell_used();
+                return most;
             }
-            block.mark_used();
+            block.set_used(total);
+            let rest = block.at(total);
+            rest.begin(left, true);
+            if is_told {
+                rest.tell_start();
+            } else {
+                rest.tell_free();
+            }
+            self.insert(rest, left);
+            total
         }
     }
 
@@ -278,11 +331,11 @@ impl Tlsf {
     }
 
     #[inline(always)]
-    unsafe fn insert(&mut self, block: Block) {
-        // SAFETY: the callers' blocks are free and in no list.
+    unsafe fn insert(&mut self, block: Block, total: usize) {
+        // SAFETY: the callers' blocks are free, of this size, and in no list.
         unsafe {
             poison::fill(block);
-            self.index.insert(block);
+            self.index.insert(block, total);
         }
         self.counts.free_blocks += 1;
     }

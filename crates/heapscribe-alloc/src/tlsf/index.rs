@@ -10,6 +10,7 @@
 use super::block::Block;
 use super::class::{COLUMNS, Class, ROWS};
 
+#[repr(C)]
 #[derive(Debug)]
 pub(super) struct Index {
     rows: u64,
@@ -45,15 +46,15 @@ impl Index {
         unsafe { *self.first.get_unchecked(class.row as usize).get_unchecked(class.column as usize) }
     }
 
-    /// Puts a free block into its class.
+    /// Puts a free block of `total` bytes into its class.
     ///
     /// # Safety
     /// * The block is free, of this heap, and in no list.
     #[inline(always)]
-    pub(super) unsafe fn insert(&mut self, block: Block) {
+    pub(super) unsafe fn insert(&mut self, block: Block, total: usize) {
         // SAFETY: the caller's contract; a block in a list has two words for its links.
         unsafe {
-            let class = Class::of(block.total());
+            let class = Class::of(total);
             let slot = self.slot(class);
             let old = slot.replace(block);
             block.links().write([old, None]);
@@ -62,6 +63,34 @@ impl Index {
             }
             *self.row(class.row) |= 1 << class.column;
             self.rows |= 1 << class.row;
+        }
+    }
+
+    /// Takes the newest block of a class out.
+    ///
+    /// # Safety
+    /// * The class has one.
+    #[inline(always)]
+    pub(super) unsafe fn pop(&mut self, class: Class, block: Block) {
+        debug_assert_eq!(self.first(class), Some(block));
+        // SAFETY: the caller's contract: it is a free block of this heap, and so is its neighbour.
+        unsafe {
+            let [next, _] = block.links().read();
+            *self.slot(class) = next;
+            match next {
+                Some(next) => (*next.links().as_ptr())[1] = None,
+                None => self.clear(class),
+            }
+        }
+    }
+
+    /// A class has no block any more.
+    #[inline(always)]
+    fn clear(&mut self, class: Class) {
+        let row = self.row(class.row);
+        *row &= !(1 << class.column);
+        if *row == 0 {
+            self.rows &= !(1 << class.row);
         }
     }
 
@@ -84,11 +113,7 @@ impl Index {
             let class = Class::of(block.total());
             *self.slot(class) = next;
             if next.is_none() {
-                let row = self.row(class.row);
-                *row &= !(1 << class.column);
-                if *row == 0 {
-                    self.rows &= !(1 << class.row);
-                }
+                self.clear(class);
             }
         }
     }

@@ -1,0 +1,154 @@
+//! The heaps that are compared: a function that hands out and one that takes back, called the same way.
+#![allow(unsafe_code)]
+
+use std::ptr::null_mut;
+
+use clap::ValueEnum;
+use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
+use heapscribe_alloc::{Heap, Request};
+
+/// A heap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Subject {
+    /// glibc's, as it is
+    Glibc,
+    /// Ours
+    Tlsf,
+    /// rlsf behind the same lock, told the alignment of what it frees
+    Rlsf,
+    Mimalloc,
+    Jemalloc,
+}
+
+/// Its functions.
+#[derive(Clone, Copy)]
+pub(super) struct Calls {
+    pub(super) alloc: fn(usize) -> *mut u8,
+    pub(super) free: fn(*mut u8),
+}
+
+static TLSF: TlsfHeap = TlsfHeap::new(Config::DEFAULT);
+
+impl Subject {
+    /// All that were built in.
+    pub(crate) fn all() -> Vec<Subject> {
+        let peers = [Subject::Rlsf, Subject::Mimalloc, Subject::Jemalloc];
+        let ours = [Subject::Glibc, Subject::Tlsf];
+        ours.into_iter().chain(peers.into_iter().filter(|_| cfg!(feature = "peers"))).collect()
+    }
+
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// Makes it ready: heaps of pools get one of `pool_bytes`, there from the beginning or as it is touched.
+    pub(super) fn prepare(self, pool_bytes: usize, prefault: bool) -> Option<Calls> {
+        let wishes = Wishes { prefault, lock: false, huge_pages: false };
+        match self {
+            Subject::Glibc => Some(Calls { alloc: glibc::alloc, free: glibc::free }),
+            Subject::Tlsf => {
+                TLSF.configure(Config { pool_bytes, grow_bytes: 0, max_bytes: 0, wishes });
+                TLSF.start().then_some(Calls { alloc: tlsf_alloc, free: tlsf_free })
+            }
+            #[cfg(feature = "peers")]
+            Subject::Rlsf => peers::rlsf(pool_bytes, wishes),
+            #[cfg(feature = "peers")]
+            Subject::Mimalloc => Some(Calls { alloc: peers::mi_alloc, free: peers::mi_free }),
+            #[cfg(feature = "peers")]
+            Subject::Jemalloc => Some(Calls { alloc: peers::je_alloc, free: peers::je_free }),
+            #[cfg(not(feature = "peers"))]
+            _ => None,
+        }
+    }
+}
+
+fn tlsf_alloc(size: usize) -> *mut u8 {
+    let block = Request::bytes(size).and_then(|request| TLSF.alloc(request));
+    block.map_or(null_mut(), |block| block.as_ptr())
+}
+
+fn tlsf_free(block: *mut u8) {
+    if let Some(block) = std::ptr::NonNull::new(block) {
+        // SAFETY: the workload frees what it got.
+        unsafe { TLSF.free(block) };
+    }
+}
+
+mod glibc {
+    unsafe extern "C" {
+        #[link_name = "malloc"]
+        fn c_malloc(size: usize) -> *mut u8;
+        #[link_name = "free"]
+        fn c_free(block: *mut u8);
+    }
+
+    pub(super) fn alloc(size: usize) -> *mut u8 {
+        // SAFETY: any size will do.
+        unsafe { c_malloc(size) }
+    }
+
+    pub(super) fn free(block: *mut u8) {
+        // SAFETY: the workload frees what it got.
+        unsafe { c_free(block) };
+    }
+}
+
+#[cfg(feature = "peers")]
+mod peers {
+    use std::alloc::Layout;
+    use std::cell::UnsafeCell;
+    use std::ptr::{NonNull, null_mut};
+
+    use heapscribe_alloc::locked::{PiMutex, Wishes, from_kernel};
+
+    use super::Calls;
+
+    struct Locked(PiMutex, UnsafeCell<rlsf::Tlsf<'static, u32, u32, 28, 32>>);
+    // SAFETY: used under the lock only.
+    unsafe impl Sync for Locked {}
+    static RLSF: Locked = Locked(PiMutex::new(), UnsafeCell::new(rlsf::Tlsf::new()));
+
+    pub(super) fn rlsf(pool_bytes: usize, wishes: Wishes) -> Option<Calls> {
+        let area = from_kernel(pool_bytes, wishes)?;
+        let pool = NonNull::slice_from_raw_parts(area.base, area.len_bytes);
+        let _held = RLSF.0.lock().ok()?;
+        // SAFETY: under the lock; memory that is nobody else's.
+        unsafe { (*RLSF.1.get()).insert_free_block_ptr(pool) }?;
+        Some(Calls { alloc: rlsf_alloc, free: rlsf_free })
+    }
+
+    fn rlsf_alloc(size: usize) -> *mut u8 {
+        let (Ok(layout), Ok(_held)) = (Layout::from_size_align(size, 16), RLSF.0.lock()) else {
+            return null_mut();
+        };
+        // SAFETY: under the lock.
+        unsafe { (*RLSF.1.get()).allocate(layout) }.map_or(null_mut(), |block| block.as_ptr())
+    }
+
+    fn rlsf_free(block: *mut u8) {
+        if let (Some(block), Ok(_held)) = (NonNull::new(block), RLSF.0.lock()) {
+            // SAFETY: under the lock; got with this alignment.
+            unsafe { (*RLSF.1.get()).deallocate(block, 16) };
+        }
+    }
+
+    pub(super) fn mi_alloc(size: usize) -> *mut u8 {
+        // SAFETY: any size will do.
+        unsafe { libmimalloc_sys::mi_malloc(size).cast() }
+    }
+
+    pub(super) fn mi_free(block: *mut u8) {
+        // SAFETY: the workload frees what it got.
+        unsafe { libmimalloc_sys::mi_free(block.cast()) };
+    }
+
+    pub(super) fn je_alloc(size: usize) -> *mut u8 {
+        // SAFETY: any size will do.
+        unsafe { tikv_jemalloc_sys::malloc(size).cast() }
+    }
+
+    pub(super) fn je_free(block: *mut u8) {
+        // SAFETY: the workload frees what it got.
+        unsafe { tikv_jemalloc_sys::free(block.cast()) };
+    }
+}

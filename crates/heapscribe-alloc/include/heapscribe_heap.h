@@ -1,0 +1,67 @@
+/* A heap as a table of functions: what a heap in C or C++ fills in. Any thread may call any of them at any
+ * time; none may call malloc, which may be this heap.
+ *
+ * alloc        a block of at least `size` bytes at a multiple of `align`, or NULL. size is from 1 to
+ *              PTRDIFF_MAX, align a power of two from 16 on. Contents are anything.
+ * free         takes a block back; never NULL.
+ * usable_size  the bytes that may be used at a block, at least those asked for, the same until it is freed.
+ *
+ * What follows may be NULL, and is then made of the three above, or not known:
+ *
+ * alloc_zeroed as alloc, but the size asked for is zeros.
+ * realloc      a block of the size and alignment that begins with what the old one held, which is gone; or
+ *              NULL, and the old one is as it was.
+ * owns         whether a block is this heap's: 0 no, 1 yes, 2 cannot tell.
+ * stats        fills in what the heap knows of itself; the counts are 0 before.
+ * fork_*       before a fork take your locks; after it, in parent and child, release them.
+ * thread_exit  the calling thread is about to end; it may still allocate and free.
+ */
+#ifndef HEAPSCRIBE_HEAP_H
+#define HEAPSCRIBE_HEAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HEAPSCRIBE_HEAP_ABI 1
+
+struct heapscribe_heap_stats {
+    uint64_t pool_bytes;
+    uint64_t used_bytes;
+    uint64_t peak_bytes;
+    uint64_t free_bytes;
+    uint64_t largest_free_bytes;
+    uint64_t blocks;
+    uint64_t free_blocks;
+    uint64_t pools;
+    uint64_t growths;
+    uint64_t failures;
+    uint64_t misuses;
+    uint64_t locked_bytes;
+};
+
+struct heapscribe_heap {
+    uint32_t abi;         /* HEAPSCRIBE_HEAP_ABI */
+    uint32_t table_bytes; /* sizeof(struct heapscribe_heap) */
+    void *heap;           /* given to every function */
+    void *(*alloc)(void *heap, size_t size, size_t align);
+    void (*free)(void *heap, void *block);
+    size_t (*usable_size)(void *heap, void *block);
+    void *(*alloc_zeroed)(void *heap, size_t size, size_t align);
+    void *(*realloc)(void *heap, void *block, size_t size, size_t align);
+    int (*owns)(void *heap, const void *address);
+    void (*stats)(void *heap, struct heapscribe_heap_stats *out);
+    void (*fork_prepare)(void *heap);
+    void (*fork_parent)(void *heap);
+    void (*fork_child)(void *heap);
+    void (*thread_exit)(void *heap);
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
