@@ -11,7 +11,7 @@ mod looking;
 mod rewriting;
 mod units;
 
-pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
+pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs, SnapshotFormat};
 pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
 use self::units::parse_bytes;
 

@@ -91,6 +91,11 @@ impl<'a> NamedStacks<'a> {
         lines.collect()
     }
 
+    /// The lines of one frame.
+    pub(crate) fn lines_of(&self, frame: &Frame) -> Vec<NamedFrame> {
+        self.lines(frame, false)
+    }
+
     fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
         let bare = NamedFrame {
             module: frame

@@ -14,6 +14,7 @@ mod json;
 mod launch;
 mod live;
 mod message;
+mod pprof;
 mod symbols;
 mod text;
 mod trace_file;
