@@ -204,7 +204,10 @@ impl Sums {
             ticks: chunk.begin_ticks,
             last_alloc: chunk.last_alloc_ticks,
         };
-        let (thread, bad) = pass.run(events, mean_of);
+        let (mut thread, bad) = pass.run(events, mean_of);
+        if chunk.is_made_up {
+            thread.calls = ThreadSums::default().calls;
+        }
         let problem = bad.map(|bad| format!("chunk {number}: {bad}; the rest of it is left out"));
         self.problems.extend(problem);
         self.threads.entry(chunk.thread).or_default().merge(&thread);
