@@ -1,8 +1,6 @@
 //! The first pass: what each stack, thread and process did. A chunk is summed alone - a free event says
-//! what it frees - so chunks go through in any order on any core and only the sums meet.
-//!
-//! Every sum is over what blocks stand for: themselves where every block was recorded, more where they
-//! were sampled (`weight`).
+//! what it frees - so chunks go through in any order on any core and only the sums meet. Every sum is over
+//! what blocks stand for: themselves where every block was recorded, more where they were sampled (`weight`).
 
 use std::collections::BTreeMap;
 
@@ -205,9 +203,7 @@ impl Sums {
             last_alloc: chunk.last_alloc_ticks,
         };
         let (mut thread, bad) = pass.run(events, mean_of);
-        if chunk.is_made_up {
-            thread.calls = ThreadSums::default().calls;
-        }
+        thread.calls = if chunk.is_made_up { Default::default() } else { thread.calls };
         let problem = bad.map(|bad| format!("chunk {number}: {bad}; the rest of it is left out"));
         self.problems.extend(problem);
         self.threads.entry(chunk.thread).or_default().merge(&thread);
