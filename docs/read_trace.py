@@ -13,7 +13,7 @@ import signal
 import sys
 from collections import Counter
 
-SESSION, PROCESS, DEFINITIONS, EVENTS, MEMORY, PROCESS_END, SESSION_END, INDEX = range(1, 9)
+SESSION, PROCESS, DEFINITIONS, EVENTS, MEMORY, PROCESS_END, SESSION_END, INDEX, LIVE, BLOCKS = range(1, 11)
 NONE = 0xFFFFFFFF
 CALLS = ("malloc calloc realloc reallocarray posix_memalign aligned_alloc memalign valloc pvalloc "
          "free cfree free_sized free_aligned_sized").split()
@@ -21,7 +21,7 @@ ALIGNED = range(4, 9)
 KIND_OF_CALL = ["malloc", "calloc", "realloc", "realloc"] + ["aligned"] * 5 + ["free"] * 4
 DROPS = ("log_full log_memory reentered stack_table live_table stack_depth stack_rule stack_no_info "
          "stack_bounds module_table no_session unknown_block thread_table replaced_block "
-         "rate_table registered_frames").split()
+         "rate_table registered_frames held").split()
 
 
 class Bad(Exception):
@@ -122,7 +122,7 @@ class Block:
     def unpack(self, stored):
         if self.codec == 0:
             return stored
-        need(self.codec == 1 and self.kind in (DEFINITIONS, EVENTS, MEMORY, INDEX), self.at, "unknown codec")
+        need(self.codec == 1 and self.kind in (DEFINITIONS, EVENTS, MEMORY, INDEX, BLOCKS), self.at, "unknown codec")
         try:
             import zstandard
         except ImportError:
@@ -320,6 +320,43 @@ def check_index(data, blocks, sums):
         at, end = previous, first
 
 
+def read_live(block, tables):
+    """A table of live blocks, without them yet."""
+    f = Fields(block.payload, block.at)
+    number, role = f.varint(), f.varint()
+    need(role <= 2 and (block.process, number) not in tables, block.at, "table that cannot be")
+    _mono, _real, ticks = f.varint(), f.varint(), f.varint()
+    f.text(), f.text()
+    blocks, counters = f.varint(), [f.varint() for _ in range(4)]
+    need(f.ended(), block.at, "table with fields left")
+    tables[block.process, number] = {"blocks": blocks, "ticks": ticks, "counters": counters, "found": 0,
+                                     "bytes": 0, "last": None}
+
+
+def read_blocks(block, tables):
+    """Some blocks of a table that was told of."""
+    f = Fields(block.payload, block.at)
+    table = tables.get((block.process, f.fixed(4)))
+    need(table is not None, block.at, "blocks of no table")
+    count = f.fixed(4)
+    lengths = [f.varint() for _ in range(6)]
+    columns = [Fields(f.bytes(length), block.at) for length in lengths]
+    need(f.ended() and lengths[5] == count <= 16384, block.at, "columns that cannot be")
+    address = stack = thread = birth = 0
+    for _ in range(count):
+        address, stack = columns[0].from_(address), columns[2].from_(stack)
+        thread, birth = columns[3].from_(thread), columns[4].from_(birth)
+        flags = columns[5].fixed(1)
+        need(flags < 8 and stack < 1 << 26 and thread < 1 << 24 and birth <= table["ticks"], block.at,
+             "block that cannot be")
+        place = (flags >> 2, address)
+        need(address == 0 or table["last"] is None or table["last"] < place, block.at, "blocks out of order")
+        table["last"] = place
+        table["bytes"] += columns[1].varint()
+    need(all(column.ended() for column in columns), block.at, "columns with fields left")
+    table["found"] += count
+
+
 def read_definitions(block, state, names):
     f = Fields(block.payload, block.at)
     next_node, zero, last_pc = f.fixed(4), f.fixed(4), f.fixed(8)
@@ -360,7 +397,7 @@ def read(data):
     need(crc == crc32c(data[:28]), 28, "wrong crc of the header")
     blocks = scan(data)
     total, calls, drops, names, sums, numbering = Counter(), Counter(), Counter(), Counter(), {}, {}
-    sequences = {}
+    sequences, tables = {}, {}
     for block in blocks:
         f = Fields(block.payload, block.at)
         if block.kind == SESSION:
@@ -376,6 +413,12 @@ def read(data):
             numbering[block.process] = [1, 0]
         elif block.kind == DEFINITIONS:
             read_definitions(block, numbering[block.process], names)
+            continue
+        elif block.kind == LIVE:
+            read_live(block, tables)
+            continue
+        elif block.kind == BLOCKS:
+            read_blocks(block, tables)
             continue
         elif block.kind == EVENTS:
             s, stacks = sums_of_events(block)
@@ -400,6 +443,7 @@ def read(data):
             f.varint(), f.varint(), f.varint(), f.text()
             for reason in range(f.varint()):
                 drops[DROPS[reason] if reason < len(DROPS) else str(reason)] += f.varint()
+            f.varint(), f.varint()  # stacks that were taken twice, and those that were different
         elif block.kind == SESSION_END:
             f.varint(), f.varint(), f.signed(), [f.varint() for _ in range(6)]
         elif block.kind == INDEX:
@@ -407,7 +451,16 @@ def read(data):
         need(f.ended(), block.at, "fields that this version does not have")
     total["listed"] = check_index(data, blocks, sums)
     total["missing"] = sum(max(seen) + 1 - len(seen) for seen in sequences.values())
-    return total, calls, drops, names
+    for (process, number), table in tables.items():
+        need(table["found"] == table["blocks"], 0, f"table {number} of process {process} without all its blocks")
+    return total, calls, drops, names, list(tables.values())
+
+
+def answer_of_table(table, drops):
+    """What `report --json` says of a snapshot in which every block was recorded."""
+    names = ("allocated.count", "allocated.bytes", "freed.count", "freed.bytes")
+    return {"live.blocks": table["blocks"], "live.bytes": table["bytes"], **dict(zip(names, table["counters"])),
+            **{f"dropped.{name}": drops[name] for name in DROPS}}
 
 
 def answer(total, calls, drops):
@@ -446,8 +499,9 @@ def main(arguments):
         sys.exit(__doc__)
     with open(arguments[0], "rb") as file:
         data = file.read()
-    total, calls, drops, names = read(data)
-    mine = answer(total, calls, drops)
+    total, calls, drops, names, tables = read(data)
+    is_snapshot = len(tables) == 1 and not total["events"]
+    mine = answer_of_table(tables[0], drops) if is_snapshot else answer(total, calls, drops)
     if len(arguments) == 3:
         return compare(mine, arguments[2])
     print(f"{len(data)} bytes, {total['listed']} blocks, {total['processes']} processes, {total['events']} events, "

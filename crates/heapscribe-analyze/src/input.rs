@@ -132,6 +132,8 @@ pub struct ChunkFacts {
     pub last_alloc_ticks: u64,
     /// How many events it has.
     pub events: u64,
+    /// Whether its allocations stand for blocks whose own events are not there: then they are no calls.
+    pub is_made_up: bool,
 }
 
 /// How the ticks of a process become CLOCK_MONOTONIC ns: a straight line, so that no two threads are

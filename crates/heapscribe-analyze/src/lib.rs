@@ -26,6 +26,7 @@ pub mod snapshot;
 
 mod amounts;
 mod assemble;
+mod before;
 mod change;
 mod held;
 mod histogram;

@@ -8,8 +8,10 @@ use heapscribe_trace::{
 };
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
+use heapscribe_wire::record::{BadEvent, Event};
 
 use crate::answer::{Ended, Exit, StackCheck};
+use crate::before::{self, Born};
 use crate::input::{ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, RssSample, SessionFacts};
 
 /// A trace, to be analyzed.
@@ -17,13 +19,17 @@ use crate::input::{ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, RssS
 pub struct Recording<'t, S> {
     trace: &'t Trace<S>,
     indices: HashMap<ProcessIndex, usize>,
+    /// What was live before the events, told as events.
+    before: Vec<Born>,
+    unread: Vec<String>,
 }
 
 impl<'t, S: Source + Sync> Recording<'t, S> {
     /// Over an open trace.
     pub fn new(trace: &'t Trace<S>) -> Self {
         let indices = trace.processes().iter().enumerate().map(|(i, p)| (p.index, i)).collect();
-        Recording { trace, indices }
+        let (before, unread) = before::read(trace);
+        Recording { trace, indices, before, unread }
     }
 
     fn facts(&self, process: &Process) -> ProcessFacts {
@@ -98,6 +104,29 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             last_ticks: entry.sums.last_ticks.max(entry.info.begin_ticks),
             last_alloc_ticks: entry.info.last_alloc_ticks,
             events: u64::from(entry.sums.events),
+            is_made_up: false,
+        }
+    }
+}
+
+/// Events of a chunk of the trace, or of one that is made up.
+enum Events<T, M> {
+    Told(T),
+    MadeUp(M),
+}
+
+impl<T, M> Iterator for Events<T, M>
+where
+    T: Iterator<Item = Result<(u64, Event), BadEvent>>,
+    M: Iterator<Item = (u64, Event)>,
+{
+    type Item = Result<(u64, Event), BadEvent>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Events::Told(events) => events.next(),
+            Events::MadeUp(events) => events.next().map(Ok),
         }
     }
 }
@@ -137,7 +166,8 @@ impl<S: Source + Sync> History for Recording<'_, S> {
     }
 
     fn chunks(&self) -> Vec<ChunkFacts> {
-        self.trace.chunks().iter().map(|entry| self.chunk(entry)).collect()
+        let told = self.trace.chunks().iter().map(|entry| self.chunk(entry));
+        told.chain(self.before.iter().map(Born::chunk)).collect()
     }
 
     fn events<'a>(
@@ -145,8 +175,13 @@ impl<S: Source + Sync> History for Recording<'_, S> {
         chunk: usize,
         scratch: &'a mut Scratch,
     ) -> Result<impl EventsInOrder + 'a, String> {
-        let chunk = self.trace.load_chunk(&self.trace.chunks()[chunk], scratch);
-        chunk.map(|chunk| chunk.events()).map_err(|error| error.to_string())
+        match self.trace.chunks().get(chunk) {
+            Some(entry) => {
+                let loaded = self.trace.load_chunk(entry, scratch);
+                loaded.map(|chunk| Events::Told(chunk.events())).map_err(|error| error.to_string())
+            }
+            None => Ok(Events::MadeUp(self.before[chunk - self.trace.chunks().len()].events())),
+        }
     }
 
     fn definitions(
@@ -170,6 +205,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
         };
         let skipped = self.trace.problems().iter().map(ToString::to_string);
         let samples = self.trace.processes().iter().flat_map(|process| self.damaged_samples(process.index));
-        skipped.chain(samples).chain(self.trace.processes().iter().filter_map(lost)).collect()
+        let unread = self.unread.iter().cloned();
+        skipped.chain(samples).chain(unread).chain(self.trace.processes().iter().filter_map(lost)).collect()
     }
 }

@@ -15,6 +15,7 @@ use crate::answer::{Amount, CallTree, Dropped, LifetimeClass, NodeId, SizeClass}
 use crate::estimate::Estimate;
 use crate::histogram::Histogram;
 use crate::nodes::{Definitions, Merger};
+use crate::rates::{self, Means};
 use crate::sampling;
 use crate::totals;
 use crate::weight::{Moments, Samples, Share};
@@ -36,6 +37,8 @@ pub struct Snapshot {
     pub pools: Amount,
     /// By stack, in the order of the nodes.
     pub stacks: Vec<LiveStack>,
+    /// The nodes of the stacks, by their numbers in the process.
+    pub nodes: Vec<(StackId, NodeId)>,
     /// By thread that allocated, in the order of their numbers.
     pub threads: Vec<LiveThread>,
     /// By size.
@@ -122,7 +125,7 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
     });
     told(read, &mut problems);
     problems.extend(sums.unknown_rates(&means));
-    let stacks = sums.stacks(&definitions, &mut merger);
+    let (nodes, stacks) = sums.stacks(&definitions, &mut merger);
     let end = process.end.as_ref();
     Snapshot {
         age_ns: process.info.as_ref().map_or(0, |info| table.mono_ns.saturating_sub(info.created_mono_ns)),
@@ -136,10 +139,30 @@ fn of<S: Source>(trace: &Trace<S>, process: &Process, table: &LiveTable) -> Snap
         ages: sums.ages.lifetimes(),
         sampling: sums.sampling(),
         dropped: totals::dropped(&end.map_or([0; DROP_COUNTERS], |end| end.drops)),
+        nodes,
         stacks,
         tree: merger.into_tree(),
         problems,
     }
+}
+
+/// Hands each block of a snapshot to `visit`, with what it stands for.
+///
+/// # Errors
+/// Only when the trace cannot be read.
+pub fn blocks<S: Source>(
+    trace: &Trace<S>,
+    snapshot: &Snapshot,
+    mut visit: impl FnMut(&LiveBlock, Amount),
+) -> Result<(), heapscribe_trace::TraceError> {
+    let index = snapshot.process.index;
+    let mut means = Means::default();
+    trace.definitions(index, &mut Scratch::default(), |_, definition| rates::note(&mut means, definition))?;
+    trace.blocks(index, &snapshot.table, &mut Scratch::default(), |block| {
+        let share = share(block, means.get(usize::from(block.rate.0)).copied().unwrap_or(0));
+        visit(block, Amount { blocks: share.blocks, bytes: share.bytes });
+    })?;
+    Ok(())
 }
 
 fn told(
@@ -220,13 +243,18 @@ impl Sums {
     }
 
     /// Stacks of different numbers may be one place in code.
-    fn stacks(&self, definitions: &Definitions, merger: &mut Merger) -> Vec<LiveStack> {
+    fn stacks(
+        &self,
+        definitions: &Definitions,
+        merger: &mut Merger,
+    ) -> (Vec<(StackId, NodeId)>, Vec<LiveStack>) {
         let mut own: Vec<_> = self.by_stack.iter().map(|(id, stack)| (*id, *stack)).collect();
         own.sort_unstable_by_key(|(id, _)| *id);
         let nodes = merger.merge(definitions, own.iter().map(|(id, _)| *id));
         let moments: HashMap<StackId, Moments> = self.sampled.stacks.rows().iter().copied().collect();
         let mut merged: BTreeMap<NodeId, (LiveStack, Moments)> = BTreeMap::new();
-        for ((id, stack), node) in own.into_iter().zip(nodes) {
+        let nodes: Vec<_> = own.iter().map(|(id, _)| *id).zip(nodes).collect();
+        for ((id, stack), (_, node)) in own.into_iter().zip(nodes.iter().copied()) {
             let (to, sampled) = merged.entry(node).or_insert_with(|| {
                 (LiveStack { node, youngest_ns: u64::MAX, ..LiveStack::default() }, Moments::default())
             });
@@ -240,7 +268,7 @@ impl Sums {
             let estimate = is_sampled.then(|| sampling::estimate(stack.live, &moments));
             LiveStack { estimate, ..stack }
         };
-        merged.into_values().map(sure).collect()
+        (nodes, merged.into_values().map(sure).collect())
     }
 
     fn threads(&self, definitions: &Definitions) -> Vec<LiveThread> {

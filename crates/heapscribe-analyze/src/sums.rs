@@ -1,8 +1,6 @@
 //! The first pass: what each stack, thread and process did. A chunk is summed alone - a free event says
-//! what it frees - so chunks go through in any order on any core and only the sums meet.
-//!
-//! Every sum is over what blocks stand for: themselves where every block was recorded, more where they
-//! were sampled (`weight`).
+//! what it frees - so chunks go through in any order on any core and only the sums meet. Every sum is over
+//! what blocks stand for: themselves where every block was recorded, more where they were sampled (`weight`).
 
 use std::collections::BTreeMap;
 
@@ -204,7 +202,8 @@ impl Sums {
             ticks: chunk.begin_ticks,
             last_alloc: chunk.last_alloc_ticks,
         };
-        let (thread, bad) = pass.run(events, mean_of);
+        let (mut thread, bad) = pass.run(events, mean_of);
+        thread.calls = if chunk.is_made_up { Default::default() } else { thread.calls };
         let problem = bad.map(|bad| format!("chunk {number}: {bad}; the rest of it is left out"));
         self.problems.extend(problem);
         self.threads.entry(chunk.thread).or_default().merge(&thread);

@@ -144,7 +144,7 @@ proptest! {
             // Kinds and calls that exist get further than most bytes; stacks stay small for the speed.
             payload.iter_mut().step_by(3).for_each(|byte| *byte = (*byte % 7) | (*byte & 0x88));
             let (process, thread, events) = ((other % 3) as usize, other as u32 % 3, other >> 50);
-            let chunk = ChunkFacts { process, thread, begin_ticks, last_ticks, last_alloc_ticks, events };
+            let chunk = ChunkFacts { process, thread, begin_ticks, last_ticks, last_alloc_ticks, events, is_made_up: false };
             recorded.raw(chunk, payload);
         }
         analyze(&recorded, &Options { timeline_steps, ordered_events_max: 3 });

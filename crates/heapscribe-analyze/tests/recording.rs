@@ -6,11 +6,13 @@ use common::{Act, BEGIN_NS, Op, Recorded, facts};
 use heapscribe_analyze::answer::{Ended, Exit};
 use heapscribe_analyze::{Answer, Options, Recording, analyze};
 use heapscribe_trace::{
-    ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessInfo, SessionEnd, SessionInfo, Stage, Trace,
-    Writer,
+    ChunkInfo, ExitStatus, HowEnded, LiveBlock, LiveRole, LiveTable, MemorySample, ProcessEnd, ProcessInfo,
+    SessionEnd, SessionInfo, Stage, Trace, Writer,
 };
 use heapscribe_wire::head::ClockKind;
-use heapscribe_wire::record::Call;
+use heapscribe_wire::ids::{StackId, ThreadId};
+use heapscribe_wire::limits::EVENT_BYTES_MAX;
+use heapscribe_wire::record::{Block, Call, Event};
 
 /// A time stamp counter whose ticks are us, as `common` has them.
 const SHIFT: u32 = 12;
@@ -103,4 +105,48 @@ fn figures(mut answer: Answer) -> Answer {
     }
     answer.timeline.steps.iter_mut().for_each(|step| step.rss_bytes = 0);
     Answer { exit: None, begin_real_ns: 0, dropped: Vec::new(), ..answer }
+}
+
+/// A trace of which the oldest events were left out, with what was live before the others.
+fn newest_events_only() -> Vec<u8> {
+    let (mut out, mut writer) = (Vec::new(), Writer::new());
+    writer.start(&SessionInfo::default(), &mut out);
+    let index = writer.process(&ProcessInfo::default(), &mut out);
+    let stack = StackId(0);
+    let block = |thread, size_bytes, birth_ticks| LiveBlock {
+        size_bytes,
+        thread: ThreadId(thread),
+        birth_ticks,
+        ..LiveBlock::default()
+    };
+    let table = LiveTable { role: LiveRole::Before, ticks: 900, blocks: 3, ..LiveTable::default() };
+    writer.live(index, &table, &mut out);
+    writer.blocks(index, 0, &[block(2, 50, 700), block(1, 100, 600), block(1, 7, 500)], &mut out);
+    let gone = Block { size_bytes: 100, stack, age_ticks: 400, birth_thread: None };
+    let mut events = Vec::new();
+    for (dt, event) in [
+        (0, Event::Free { call: Call::Free, block: gone }),
+        (5, Event::Alloc { call: Call::Calloc, size_bytes: 20, stack, align_log2: 0 }),
+    ] {
+        let mut at = [0; EVENT_BYTES_MAX];
+        let n = event.encode(dt, &mut at);
+        events.extend_from_slice(&at[..n]);
+    }
+    let info = ChunkInfo { thread: 1, begin_ticks: 1000, begin_mono_ns: 16_000, ..ChunkInfo::default() };
+    writer.events(index, &info, &events, &mut out);
+    writer.process_end(index, &ProcessEnd { how: HowEnded::Exited, ..ProcessEnd::default() }, &mut out);
+    writer.finish(&mut out);
+    out
+}
+
+#[test]
+fn what_was_live_before_the_events_counts_as_it_came() {
+    let trace = Trace::open(newest_events_only()).unwrap();
+    let answer = analyze(&Recording::new(&trace), &Options::default());
+    assert_eq!(answer.problems, Vec::<String>::new());
+    assert_eq!((answer.totals.allocations, answer.totals.frees), (4, 1));
+    assert_eq!((answer.totals.calls.all(), answer.totals.calls.malloc), (2, 0));
+    assert_eq!((answer.peak.bytes, answer.peak.blocks), (157, 3));
+    assert_eq!((answer.leaked.bytes, answer.leaked.blocks), (77, 3));
+    assert_eq!(answer.threads.iter().map(|t| t.totals.allocations).collect::<Vec<_>>(), [3, 1]);
 }

@@ -19,7 +19,7 @@ mod units;
 
 pub(crate) use self::diff::{DiffArgs, FlameOf};
 use self::dump_lines::{DUMP_LINES, MESSAGE_LINES};
-pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
+pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs, SnapshotFormat};
 pub(crate) use self::messages::{DumpMessagesArgs, ReportMessagesArgs, refuse_parts};
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::rewriting::{ConvertArgs, ConvertTo, HotspotsArgs, RedactArgs, SubsampleArgs};

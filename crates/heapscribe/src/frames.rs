@@ -107,7 +107,12 @@ impl<'a> NamedStacks<'a> {
         lines.skip_while(NamedFrame::is_recorders).collect()
     }
 
-    /// The lines of a frame alone, the innermost first.
+    /// The lines of one frame.
+    pub(crate) fn lines_of(&self, frame: &Frame) -> Vec<NamedFrame> {
+        self.lines(frame, false)
+    }
+
+    /// The same of a frame that may be a guess.
     pub(crate) fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
         let bare = NamedFrame {
             module: frame

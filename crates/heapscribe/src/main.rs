@@ -17,6 +17,7 @@ mod live;
 mod message;
 mod messages;
 mod plot;
+mod pprof;
 mod symbols;
 mod text;
 mod trace_file;

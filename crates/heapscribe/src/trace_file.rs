@@ -16,6 +16,7 @@ use heapscribe_trace::{Source, Trace, TraceError, gotrace};
 use crate::cli::SalvageArgs;
 use crate::convert::from_memtrace::{self, Sizes};
 use crate::convert::tally::Tally;
+use crate::live::{self, Saved, Snapshot};
 use crate::message::Problem;
 
 /// A file that is read at offsets, by several threads at a time.
@@ -52,8 +53,12 @@ impl Deref for Opened {
     }
 }
 
-/// Opens a trace of ours, or one of memtrace's, whose samples become the bytes that they stand for.
+/// Opens a trace of ours, a session directory, or a trace of memtrace's, whose samples become the bytes that
+/// they stand for.
 pub(crate) fn open(path: &Path, salvage: SalvageArgs) -> Result<Opened> {
+    if path.is_dir() && live::is_session(path) {
+        return open_session(path);
+    }
     match format(path)? {
         Format::Memtrace => open_converted(path, salvage, Sizes::Estimated),
         Format::Go => Err(go_has_no_blocks(path).into()),
@@ -88,6 +93,22 @@ pub(crate) fn begins_with(path: &Path, byte: u8) -> Result<bool> {
 /// Opens a part of a message log.
 pub(crate) fn open_part(path: &Path) -> Result<File> {
     Ok(source(path)?.file)
+}
+
+/// What is live in a session, or was when its process ended, as a trace.
+fn open_session(path: &Path) -> Result<Opened> {
+    let session = live::one(&path.join("").display().to_string(), &live::places(None))?.open()?;
+    let (opened, _) = of_snapshot(&Snapshot::take(&session)?)?;
+    Ok(opened)
+}
+
+/// A snapshot as a trace that has no name.
+pub(crate) fn of_snapshot(snapshot: &Snapshot) -> Result<(Opened, Saved)> {
+    let file = nameless_file().context("cannot make a temporary file")?;
+    let saved = live::save(snapshot, &mut BufWriter::new(&file))?;
+    let len = file.metadata().context("cannot read a temporary file")?.len();
+    let trace = Trace::open(FileSource { file, len }).context("the snapshot can not be read")?;
+    Ok((Opened { trace, memtrace: None, problems: saved.problems.clone() }, saved))
 }
 
 /// Which format a file has.

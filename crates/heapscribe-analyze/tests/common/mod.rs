@@ -161,6 +161,7 @@ impl Recorded {
                     last_ticks: ticks,
                     last_alloc_ticks: process.last_alloc.get(&op.thread).copied().unwrap_or(0),
                     events: 0,
+                    is_made_up: false,
                 },
                 Vec::new(),
             ));

@@ -1,5 +1,7 @@
 //! The table against a map of the blocks that were put into it.
 
+mod semantics;
+
 use std::collections::BTreeMap;
 
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::TEMPLATE;
 use crate::exit;
@@ -30,6 +30,7 @@ pub(crate) struct PsArgs {
 Examples:
   heapscribe snapshot 4711                       write heapscribe.<program>.4711.hst
   heapscribe report heapscribe.server.4711.hst   explain what is live, and since when
+  heapscribe snapshot server -o live.pb.gz       for `go tool pprof` and its like
   heapscribe snapshot /dev/shm/heapscribe.1000.4700.0/4711.81200 -o dead.hst
 ", after_long_help = format!("{SNAPSHOT_NOTES}\n\n{}", exit::HELP))]
 pub(crate) struct SnapshotArgs {
@@ -40,6 +41,14 @@ pub(crate) struct SnapshotArgs {
     /// Where to write it [default: heapscribe.<program>.<pid>.hst in the working directory]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// What to write [default: pprof for names that end in .pb or .pb.gz, else native]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<SnapshotFormat>,
+
+    /// In pprof, a sample for each block with its address, size, time and thread
+    #[arg(long)]
+    pub(crate) by_block: bool,
 
     /// Also write what is in the blocks, a file each, named by their addresses
     #[arg(long, value_name = "DIR")]
@@ -52,6 +61,18 @@ pub(crate) struct SnapshotArgs {
     /// Where the shared files lie, if `record` was told so
     #[arg(long, value_name = "DIR")]
     pub(crate) session_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) symbols: super::SymbolArgs,
+}
+
+/// A format that snapshots are written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum SnapshotFormat {
+    /// A trace of ours, for `report`, `flame` and `dump`
+    Native,
+    /// A profile for pprof
+    Pprof,
 }
 
 const SNAPSHOT_NOTES: &str = "\

@@ -1,17 +1,22 @@
 //! `heapscribe snapshot`: writes down what is live in a process.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
-use crate::cli::SnapshotArgs;
+use crate::cli::{SnapshotArgs, SnapshotFormat};
 use crate::exit;
 use crate::live::{self, Contents, Exactness, Saved, Session, Snapshot};
 use crate::message::{self, Problem};
+use crate::pprof;
+use crate::symbols::Resolver;
 use crate::text::number::{bytes, counted, duration};
+use crate::trace_file;
 
 /// Runs the command.
 pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
@@ -24,9 +29,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     };
     let read = contents.map(|contents| contents.write(&snapshot)).transpose()?;
     let output = args.output.clone().unwrap_or_else(|| default_path(&snapshot));
-    let not_written = || format!("{} can not be written", output.display());
-    let file = File::create(&output).with_context(not_written)?;
-    let saved = live::save(&snapshot, &mut BufWriter::new(file)).with_context(not_written)?;
+    let saved = write(&snapshot, args, &output)?;
     tell(&snapshot, &saved, &output);
     saved.problems.iter().for_each(|problem| message::trouble(problem));
     if let (Some(read), Some(dir)) = (read, &args.contents) {
@@ -37,6 +40,33 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
         }
     }
     Ok(if saved.problems.is_empty() { ExitCode::SUCCESS } else { exit::partial() })
+}
+
+/// Writes it in the format that was asked for, or that its name asks for.
+fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Saved> {
+    let not_written = || format!("{} can not be written", output.display());
+    let create = || File::create(output).map(BufWriter::new).with_context(not_written);
+    let name = output.to_string_lossy();
+    let is_packed = name.ends_with(".gz");
+    let is_pprof = name.ends_with(".pb") || name.ends_with(".pb.gz");
+    match args.format.unwrap_or(if is_pprof { SnapshotFormat::Pprof } else { SnapshotFormat::Native }) {
+        SnapshotFormat::Native => live::save(snapshot, &mut create()?).with_context(not_written),
+        SnapshotFormat::Pprof => {
+            let (trace, saved) = trace_file::of_snapshot(snapshot)?;
+            let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+            let profile = pprof::profile(&trace, args.by_block, &resolver)?;
+            let mut file = create()?;
+            if is_packed {
+                let mut packed = GzEncoder::new(file, Compression::default());
+                packed.write_all(&profile).with_context(not_written)?;
+                file = packed.finish().with_context(not_written)?;
+            } else {
+                file.write_all(&profile).with_context(not_written)?;
+            }
+            file.flush().with_context(not_written)?;
+            Ok(saved)
+        }
+    }
 }
 
 /// The snapshot that the program has taken under this name or number.

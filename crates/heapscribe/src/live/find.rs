@@ -91,6 +91,11 @@ pub(crate) fn one(wanted: &str, place: &Place) -> Result<Found> {
     only(newest(all.into_iter().filter(|found| found.program().as_deref() == Some(wanted))), wanted, place)
 }
 
+/// Whether a directory is a session.
+pub(crate) fn is_session(directory: &Path) -> bool {
+    directory.join("head").is_file()
+}
+
 /// Of each process the newest.
 fn newest(all: impl Iterator<Item = Found>) -> Vec<Found> {
     let mut newest: Vec<Found> = Vec::new();
@@ -105,7 +110,7 @@ fn newest(all: impl Iterator<Item = Found>) -> Vec<Found> {
 
 fn by_directory(directory: &Path) -> Result<Found> {
     let shown = directory.display().to_string();
-    if directory.join("head").exists() {
+    if is_session(directory) {
         let whole = std::fs::canonicalize(directory)?;
         return Found::at(&whole).ok_or_else(|| {
             Problem::new(format!("{shown} is no session"), "its name is PID.CREATED when it is one").into()

@@ -215,7 +215,7 @@ fn text(path: &Path) -> String {
 }
 
 /// Waits until something holds; it is a failure when that takes too long.
-pub fn until(what: &str, holds: impl Fn() -> bool) {
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {
         assert!(began.elapsed() < TIME_LIMIT, "waited too long: {what}");

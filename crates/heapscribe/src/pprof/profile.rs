@@ -1,0 +1,185 @@
+//! A profile being made: its tables of texts, mappings, functions and locations, which samples name.
+
+use std::collections::HashMap;
+
+use heapscribe_analyze::answer::{Amount, NodeId};
+use heapscribe_analyze::snapshot::Snapshot;
+
+use super::message::Message;
+use crate::frames::{NamedFrame, NamedStacks, lossy};
+
+/// Fields of a profile.
+mod field {
+    pub(super) const SAMPLE_TYPE: u32 = 1;
+    pub(super) const SAMPLE: u32 = 2;
+    pub(super) const MAPPING: u32 = 3;
+    pub(super) const LOCATION: u32 = 4;
+    pub(super) const FUNCTION: u32 = 5;
+    pub(super) const STRING_TABLE: u32 = 6;
+    pub(super) const TIME_NANOS: u32 = 9;
+    pub(super) const DURATION_NANOS: u32 = 10;
+    pub(super) const DEFAULT_SAMPLE_TYPE: u32 = 14;
+}
+
+/// Something that a sample says of itself.
+pub(super) enum Label {
+    /// In words.
+    Text(&'static str, String),
+    /// In numbers of this unit.
+    Number(&'static str, u64, &'static str),
+}
+
+/// A profile, as far as it was made.
+pub(super) struct Profile<'a> {
+    out: Message,
+    snapshot: &'a Snapshot,
+    names: &'a NamedStacks<'a>,
+    texts: HashMap<String, u64>,
+    functions: HashMap<(String, String), u64>,
+    /// The location of each node, the innermost frame of a stack.
+    locations: HashMap<NodeId, u64>,
+    stacks: HashMap<NodeId, Vec<u64>>,
+}
+
+impl<'a> Profile<'a> {
+    /// A profile of blocks and bytes, without samples yet.
+    pub(super) fn new(snapshot: &'a Snapshot, names: &'a NamedStacks<'a>) -> Profile<'a> {
+        let mut profile = Profile {
+            out: Message::default(),
+            snapshot,
+            names,
+            texts: HashMap::new(),
+            functions: HashMap::new(),
+            locations: HashMap::new(),
+            stacks: HashMap::new(),
+        };
+        profile.text("");
+        for (kind, unit) in [("objects", "count"), ("allocated", "bytes")] {
+            let mut of = Message::default();
+            of.number(1, profile.text(kind));
+            of.number(2, profile.text(unit));
+            profile.out.message(field::SAMPLE_TYPE, &of);
+        }
+        profile.mappings();
+        profile
+    }
+
+    /// A text's number; the first is the empty one.
+    fn text(&mut self, text: &str) -> u64 {
+        if let Some(number) = self.texts.get(text) {
+            return *number;
+        }
+        let number = self.texts.len() as u64;
+        self.out.bytes(field::STRING_TABLE, text.as_bytes());
+        self.texts.insert(text.to_owned(), number);
+        number
+    }
+
+    /// A mapping for each file. The same code of several processes or loads is one place in its file here,
+    /// so addresses are those within the file, and no two mappings share any.
+    fn mappings(&mut self) {
+        for number in 0..self.snapshot.tree.modules.len() {
+            let module = &self.snapshot.tree.modules[number];
+            let (path, id) = (lossy(&module.path), hex(&module.build_id));
+            let mut mapping = Message::default();
+            mapping.number(1, number as u64 + 1);
+            mapping.number(2, base(number as u32));
+            mapping.number(3, base(number as u32 + 1));
+            mapping.number(5, self.text(&path));
+            mapping.number(6, self.text(&id));
+            (7..=9).for_each(|has| mapping.number(has, 1)); // functions, files and lines were looked up
+            self.out.message(field::MAPPING, &mapping);
+        }
+    }
+
+    /// What a stack, or a block of it, holds.
+    pub(super) fn sample(&mut self, stack: NodeId, live: Amount, labels: &[Label]) {
+        let locations = self.stack(stack);
+        let mut sample = Message::default();
+        sample.numbers(1, &locations);
+        sample.numbers(2, &[live.blocks, live.bytes]);
+        for label in labels {
+            let mut message = Message::default();
+            match label {
+                Label::Text(key, text) => {
+                    message.number(1, self.text(key));
+                    message.number(2, self.text(text));
+                }
+                Label::Number(key, n, unit) => {
+                    message.number(1, self.text(key));
+                    message.number(3, *n);
+                    message.number(4, self.text(unit));
+                }
+            }
+            sample.message(3, &message);
+        }
+        self.out.message(field::SAMPLE, &sample);
+    }
+
+    /// The locations of a stack, the innermost first.
+    fn stack(&mut self, stack: NodeId) -> Vec<u64> {
+        if let Some(known) = self.stacks.get(&stack) {
+            return known.clone();
+        }
+        let tree = &self.snapshot.tree;
+        let locations: Vec<u64> = tree.frames(stack).map(|(node, _)| self.location(node)).collect();
+        self.stacks.insert(stack, locations.clone());
+        locations
+    }
+
+    /// The location of a frame, with the functions that are inlined there.
+    fn location(&mut self, node: NodeId) -> u64 {
+        if let Some(known) = self.locations.get(&node) {
+            return *known;
+        }
+        let number = self.locations.len() as u64 + 1;
+        self.locations.insert(node, number);
+        let frame = self.snapshot.tree.nodes[node.0 as usize].frame;
+        let mut location = Message::default();
+        location.number(1, number);
+        location.number(2, frame.module.map_or(0, |module| u64::from(module) + 1));
+        location.number(3, frame.module.map_or(0, base).wrapping_add(frame.address));
+        for named in self.names.lines_of(&frame) {
+            let mut line = Message::default();
+            line.number(1, self.function(&named));
+            line.number(2, named.line.map_or(0, u64::from));
+            location.message(4, &line);
+        }
+        self.out.message(field::LOCATION, &location);
+        number
+    }
+
+    fn function(&mut self, frame: &NamedFrame) -> u64 {
+        let key = (frame.name(), frame.file.clone().unwrap_or_default());
+        if let Some(known) = self.functions.get(&key) {
+            return *known;
+        }
+        let number = self.functions.len() as u64 + 1;
+        let mut function = Message::default();
+        function.number(1, number);
+        function.number(2, self.text(&key.0));
+        function.number(3, self.text(&key.0));
+        function.number(4, self.text(&key.1));
+        self.out.message(field::FUNCTION, &function);
+        self.functions.insert(key, number);
+        number
+    }
+
+    /// The profile's bytes.
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        self.out.number(field::TIME_NANOS, self.snapshot.table.real_ns);
+        self.out.number(field::DURATION_NANOS, self.snapshot.age_ns);
+        let bytes = self.text("allocated");
+        self.out.number(field::DEFAULT_SAMPLE_TYPE, bytes);
+        self.out.into_bytes()
+    }
+}
+
+/// Where a file's addresses begin in a profile: each has a range of its own.
+fn base(module: u32) -> u64 {
+    (u64::from(module) + 1) << 40
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
