@@ -11,6 +11,8 @@ use crate::{gate, stack_bounds, sys};
 
 mod blocks;
 mod held;
+mod notes;
+mod pools;
 
 pub use blocks::Taken;
 

@@ -57,6 +57,8 @@ pub(crate) enum Command {
     Subsample(SubsampleArgs),
     Redact(RedactArgs),
     Hotspots(HotspotsArgs),
+    /// Print heapscribe.h, by which a C or C++ program says what it does
+    Header,
 }
 
 /// Run a program and write a trace of its heap
@@ -320,11 +322,12 @@ Lines:
   thread   T and its number in the process
   sign     + allocated   - freed   ~ reallocated   ! refused   ? block not known   x events lost
            % sampling rate of the blocks that follow in this thread's turn
+           @ what the program says of itself: mark, section_begin, section_end
   size     bytes; old>new for ~; how many for x; mean bytes between samples for %, - for
            every block
   age      ns since the block was born, for - and ~
   stack    S and the number of its innermost frame; old>new for ~; R and its
-           number for %
+           number for %; N and the number of the name for @
   Definitions start with #: processes, files of code, threads, stacks, memory samples, ends.
 
 Order:

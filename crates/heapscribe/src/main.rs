@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => commands::convert::run(args),
         Command::Subsample(args) => commands::rewrite::subsample(args),
         Command::Redact(args) => commands::rewrite::redact(args),
+        Command::Header => commands::header::run(),
         Command::Hotspots(args) => commands::hotspots::run(args),
     };
     match outcome {

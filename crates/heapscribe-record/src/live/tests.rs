@@ -76,7 +76,7 @@ impl Both {
         }
         let cache = &self.caches[slot.size_bytes as usize % 2];
         // SAFETY: no other thread has this table.
-        let replaced = unsafe { self.live.insert(address, slot, cache, self.head, &self.lock) };
+        let replaced = unsafe { self.live.insert::<false>(address, slot, cache, self.head, &self.lock) };
         slot.upper_half = self.live.granule_shift == GRANULE_SHIFT_GLIBC && address & 16 != 0;
         let twin = self.twin.insert(self.place(address), (address, slot));
         assert_eq!(replaced, Ok(twin.is_some()), "{address:#x}");
@@ -85,7 +85,7 @@ impl Both {
     fn take(&mut self, address: u64) {
         let cache = &self.caches[(address >> 3) as usize % 2];
         // SAFETY: no other thread has this table.
-        let taken = unsafe { self.live.take(address, cache) };
+        let taken = unsafe { self.live.take::<false>(address, cache) };
         let place = self.place(address);
         let known = self.twin.get(&place).filter(|(known, _)| *known == address).map(|(_, slot)| *slot);
         assert_eq!(taken, known, "{address:#x}");
@@ -128,10 +128,11 @@ fn without_room_or_beyond_all_addresses_there_is_no_slot() {
     {
         let slot = Slot { size_bytes: 1, ..both.slot() };
         // SAFETY: no other thread has this table.
-        let inserted = unsafe { both.live.insert(address, slot, &both.caches[0], both.head, &both.lock) };
+        let inserted =
+            unsafe { both.live.insert::<false>(address, slot, &both.caches[0], both.head, &both.lock) };
         assert_eq!(inserted, if has_room { Ok(false) } else { Err(NoSlot) }, "{address:#x}");
         // SAFETY: as above.
-        assert_eq!(unsafe { both.live.take(address, &both.caches[1]) }, has_room.then_some(slot));
+        assert_eq!(unsafe { both.live.take::<false>(address, &both.caches[1]) }, has_room.then_some(slot));
     }
     assert_eq!(both.head.live_units.load(Ordering::Relaxed), units);
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use heapscribe_trace::{ChunkEntry, Process, Scratch, Source, Trace};
-use heapscribe_wire::record::Event;
+use heapscribe_wire::record::{Event, Note};
 
 use super::{dump_memtrace, partial};
 use crate::cli::{DumpArgs, DumpStyle};
@@ -131,6 +131,7 @@ impl<S: Source> Dump<'_, S> {
 fn age_ticks(event: &Event) -> u64 {
     match event {
         Event::Free { block, .. } | Event::Realloc { old: block, .. } => block.age_ticks,
+        Event::Note { note: Note::GoesOn { age_ticks }, .. } => *age_ticks,
         _ => 0,
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod diff;
 pub(crate) mod dump;
 mod dump_memtrace;
 pub(crate) mod flame;
+pub(crate) mod header;
 pub(crate) mod hotspots;
 mod partial;
 pub(crate) mod plot;

@@ -3,7 +3,8 @@
 //! time.
 //!
 //! *Lost on the way*: all processes but one; sizes that are no multiple of 8 bytes; which function was
-//! called, alignment, calls that were refused; memory samples; the innermost frames of stacks that have no
+//! called, alignment, calls that were refused; blocks of pools, marks and sections; memory samples; the
+//! innermost frames of stacks that have no
 //! room, see [`heapscribe_trace::memtrace`]; times finer than 1 us.
 
 use std::cmp::Reverse;
@@ -62,6 +63,7 @@ pub(crate) fn convert<S: Source, W: Write>(
         codes: (StackId::UNKNOWN, Vec::new()),
         unmatched: 0,
         lost: 0,
+        of_pools: 0,
     };
     to.all(trace, trace.clock(process.index), cursors, &mut problems)?;
     problems.extend(to.finish()?);
@@ -177,6 +179,8 @@ struct Conversion<W> {
     codes: (StackId, Vec<LocationCode>),
     unmatched: u64,
     lost: u64,
+    /// Events of pools, whose blocks lie inside the heap's and have no place in the format.
+    of_pools: u64,
 }
 
 /// Whose an event is, and when.
@@ -214,6 +218,10 @@ impl<W: Write> Conversion<W> {
     }
 
     fn event(&mut self, at: At, event: &Event) -> Result<()> {
+        if event.is_pool() {
+            self.of_pools += 1;
+            return Ok(());
+        }
         match *event {
             Event::Alloc { size_bytes, stack, .. } | Event::UnknownRealloc { size_bytes, stack, .. } => {
                 self.came(at, size_bytes, stack)
@@ -227,7 +235,9 @@ impl<W: Write> Conversion<W> {
                 self.lost = self.lost.saturating_add(count);
                 Ok(())
             }
-            Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } => Ok(()),
+            Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } | Event::Note { .. } => {
+                Ok(())
+            }
         }
     }
 
@@ -281,6 +291,12 @@ impl<W: Write> Conversion<W> {
         let mut problems = Vec::new();
         if unmatched != 0 {
             problems.push(format!("{unmatched} blocks were freed whose allocation is not in the trace"));
+        }
+        if self.of_pools != 0 {
+            problems.push(format!(
+                "{} events of the program's own pools have no place in a memtrace file",
+                self.of_pools
+            ));
         }
         if self.lost != 0 {
             problems.push(format!("{} events are missing", self.lost));

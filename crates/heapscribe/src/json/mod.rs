@@ -3,4 +3,5 @@
 pub(crate) mod diff;
 pub(crate) mod parts;
 pub(crate) mod report;
+pub(crate) mod said;
 pub(crate) mod sampling;
