@@ -185,3 +185,57 @@ impl<'a> Inside<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `a` begins section 1, `A` ends it, `+` is a block of 10 bytes, `>` a section 1 that began 100 ticks
+    /// ago, `!` mark 9; each a tick. Of sections: begun, ended, ticks, bytes inside.
+    fn check(script: &str, expected: &[(u32, u64, u64, u64, i64)]) -> Marks {
+        let (mut marks, mut sections) = (Marks::new(), Sections::new());
+        let mut inside = Inside::new(&mut marks, &mut sections);
+        for (ticks, step) in (1000..).zip(script.bytes()) {
+            let number = |base: u8| NameId(u32::from(step - base) + 1);
+            match step {
+                b'+' => inside.came(StackId(7), Share::one(10)),
+                b'>' => inside.note(Note::GoesOn { age_ticks: 100 }, NameId(1), ticks),
+                b'!' => inside.note(Note::Mark, NameId(9), ticks),
+                b'a'..=b'z' => inside.note(Note::Begin, number(b'a'), ticks),
+                _ => inside.note(Note::End, number(b'A'), ticks),
+            }
+        }
+        let figures = sections.iter().map(|(name, s)| {
+            let bytes = s.stacks.rows().iter().map(|(_, held)| held.bytes).sum();
+            (*name, s.begun, s.ended, s.ticks, bytes)
+        });
+        assert_eq!(figures.collect::<Vec<_>>(), expected, "{script}");
+        marks
+    }
+
+    #[test]
+    fn blocks_belong_to_the_sections_around_them() {
+        check("+a+A+", &[(1, 1, 1, 2, 10)]);
+        check("a+b+B+A", &[(1, 1, 1, 6, 30), (2, 1, 1, 2, 10)]);
+        check("a+a+A+A", &[(1, 2, 2, 8, 30)]);
+        check("ab+A", &[(1, 1, 1, 3, 10), (2, 1, 1, 2, 10)]);
+        check("aB+A", &[(1, 1, 1, 3, 10)]);
+    }
+
+    #[test]
+    fn a_section_goes_on_from_one_chunk_to_the_next() {
+        check(">+A", &[(1, 0, 1, 102, 10)]);
+        check("a+", &[(1, 1, 0, 0, 10)]);
+        check("A", &[]);
+    }
+
+    #[test]
+    fn marks_are_counted_over_chunks_in_any_order() {
+        let told = |marks| Told { marks, ..Told::default() };
+        let (mut all, earlier) = (told(check("!", &[])), told(check("!!", &[])));
+        all.merge(earlier);
+        let mark = all.marks[&9];
+        assert_eq!((mark.count, mark.first_ticks, mark.last_ticks), (3, 1000, 1001));
+        assert_eq!(all.moments(), [1000, 1001]);
+    }
+}

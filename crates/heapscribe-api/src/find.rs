@@ -50,6 +50,11 @@ pub(crate) fn mark(name: &CStr) {
 }
 
 #[inline(always)]
+pub(crate) fn snapshot(name: &CStr) {
+    let _ = call!("heapscribe_api_snapshot" as Named, name.as_ptr());
+}
+
+#[inline(always)]
 pub(crate) fn section_begin(name: &CStr) {
     let _ = call!("heapscribe_api_section_begin" as Named, name.as_ptr());
 }

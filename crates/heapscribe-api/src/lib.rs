@@ -46,3 +46,16 @@ use core::ffi::CStr;
 pub fn mark(name: &CStr) {
     find::mark(name);
 }
+
+/// Keeps a snapshot of what is allocated at this instant, under a name of up to 64 bytes of UTF-8.
+///
+/// Other threads that allocate wait meanwhile, some milliseconds for a million blocks. The snapshot can be
+/// looked at for as long as the session stays.
+///
+/// ```
+/// heapscribe_api::snapshot(c"after the first request");
+/// ```
+#[inline(always)]
+pub fn snapshot(name: &CStr) {
+    find::snapshot(name);
+}

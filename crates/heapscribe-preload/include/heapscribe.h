@@ -56,6 +56,7 @@ typedef void (*heapscribe_pool_realloc_fn_)(const void *, const void *, size_t);
 typedef int (*heapscribe_stats_fn_)(heapscribe_counts *, heapscribe_counts *);
 
 HEAPSCRIBE_FIND_(heapscribe_name_fn_, mark)
+HEAPSCRIBE_FIND_(heapscribe_name_fn_, snapshot)
 HEAPSCRIBE_FIND_(heapscribe_name_fn_, section_begin)
 HEAPSCRIBE_FIND_(heapscribe_name_fn_, section_end)
 HEAPSCRIBE_FIND_(heapscribe_pool_alloc_fn_, pool_alloc)
@@ -67,6 +68,14 @@ HEAPSCRIBE_FIND_(heapscribe_stats_fn_, stats)
  * up to 256 bytes, what is longer is cut; a process has up to 4,096 different ones. */
 static inline void heapscribe_mark(const char *name) {
     heapscribe_name_fn_ f = heapscribe_find_mark_();
+    if (f) f(name);
+}
+
+/* Keeps a snapshot of what is allocated at this instant, under a name of up to 64 bytes of UTF-8. Other
+ * threads that allocate wait meanwhile, some milliseconds for a million blocks. It can be looked at for as
+ * long as the session stays. A name that is refused, or a full disk, is counted in the report. */
+static inline void heapscribe_snapshot(const char *name) {
+    heapscribe_name_fn_ f = heapscribe_find_snapshot_();
     if (f) f(name);
 }
 

@@ -12,6 +12,7 @@ use crate::hooks::caller;
 use crate::stub::{filter, gap, gate, off, off_and_outside, stub};
 
 stub!(heapscribe_api_mark, on_mark, 1, concat!(gate!(), "\n", off!()));
+stub!(heapscribe_api_snapshot, on_snapshot, 1);
 stub!(heapscribe_api_section_begin, on_section_begin, 1, concat!(gate!(), "\n", off_and_outside!()));
 stub!(heapscribe_api_section_end, on_section_end, 1, concat!(gate!(), "\n", off_and_outside!()));
 stub!(heapscribe_api_stats, on_stats, 2);
@@ -39,6 +40,14 @@ unsafe extern "C" fn on_mark(name: *const u8, sp: *const usize, bp: usize) {
     let (registers, name): (Registers, _) = unsafe { (caller(sp, bp), bytes_of(name)) };
     if let Some(entered) = enter(&registers) {
         entered.mark(name);
+    }
+}
+
+unsafe extern "C" fn on_snapshot(name: *const u8, sp: *const usize, bp: usize) {
+    // SAFETY: the stub's registers; the program's C string.
+    let (registers, name) = unsafe { (caller(sp, bp), bytes_of(name)) };
+    if let Some(entered) = enter(&registers) {
+        entered.snapshot(name);
     }
 }
 

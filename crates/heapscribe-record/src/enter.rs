@@ -13,6 +13,7 @@ mod blocks;
 mod held;
 mod notes;
 mod pools;
+mod snapshot;
 
 pub use blocks::Taken;
 

@@ -28,6 +28,7 @@ mod log;
 mod make;
 mod memory;
 mod modules;
+mod named;
 mod names;
 pub mod program;
 mod regions;

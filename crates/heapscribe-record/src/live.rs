@@ -94,6 +94,22 @@ impl Live {
         Ok(())
     }
 
+    /// Hands the pieces of the file below so many units that have pages to `take`: offset and bytes.
+    pub(crate) fn for_each_extent(&self, units: u32, mut take: impl FnMut(usize, usize)) {
+        let units = units.min(self.units);
+        let mut unit = 0;
+        while unit < units {
+            let first = unit;
+            while unit < units && self.is_present(unit) {
+                unit += 1;
+            }
+            if unit > first {
+                take(first as usize * LIVE_UNIT_BYTES, (unit - first) as usize * LIVE_UNIT_BYTES);
+            }
+            unit += 1;
+        }
+    }
+
     fn entry(&self, unit: u32, index: usize) -> &AtomicU32 {
         // SAFETY: the unit is present (checked by the callers), an entry is 4 bytes within it or, for the
         // directory, within the following unit that was checked instead.

@@ -105,13 +105,19 @@ impl Threads {
 
     /// What all threads counted together.
     pub(crate) fn counted(&self, session: &Session) -> Counts {
+        self.records(session).map(Counts::of).fold(Counts::of(&NO_RECORD), Counts::plus)
+    }
+
+    /// Whether any thread that has a record is at the table.
+    pub(crate) fn is_any_in_operation(&self, session: &Session) -> bool {
+        self.records(session).any(ThreadRecord::is_in_operation)
+    }
+
+    fn records(&self, session: &Session) -> impl Iterator<Item = &'static ThreadRecord> {
         let number = session.head.records.load(Ordering::Acquire) as usize;
         let within = number.min(RECORDS_MAX).min(self.file.file_bytes() / RECORD_BYTES);
-        let all = (0..within).map(|n| {
-            // SAFETY: the record's page was provided when `records` went past it, and stays.
-            Counts::of(unsafe { &*self.file.at(n * RECORD_BYTES).cast::<ThreadRecord>() })
-        });
-        all.fold(Counts::of(&NO_RECORD), Counts::plus)
+        // SAFETY: a record's page was provided when `records` went past it, and stays.
+        (0..within).map(|n| unsafe { &*self.file.at(n * RECORD_BYTES).cast::<ThreadRecord>() })
     }
 
     /// A record for one more thread.

@@ -277,6 +277,7 @@ Examples:
   heapscribe ctl 4711 mode sampled:64KiB     sample from now on
   heapscribe ctl 4711 stop                   record nothing new, follow known blocks to their end
   heapscribe ctl 4711 start                  as `record` began, or every block if that was nothing
+  heapscribe ctl 4711 mark warm                 the report tells when that was, and how large the heap
 ")]
 pub(crate) struct CtlArgs {
     /// The process
@@ -292,7 +293,7 @@ pub(crate) struct CtlArgs {
 }
 
 /// What a process is told.
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CtlVerb {
     /// What to record from now on
     Mode {
@@ -304,6 +305,12 @@ pub(crate) enum CtlVerb {
     Start,
     /// Record nothing new
     Stop,
+    /// Put a mark into the trace, as if the program had said heapscribe_mark(NAME)
+    Mark {
+        /// What the report calls it
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
 }
 
 /// Where names and lines of code come from.

@@ -6,8 +6,15 @@ mod support;
 use std::path::PathBuf;
 use std::process::Command;
 
+use heapscribe_wire::head::Head;
+use heapscribe_wire::limits::LIVE_UNIT_BYTES;
+use heapscribe_wire::live::walk::{Units, seen_words, walk};
+use heapscribe_wire::named::{
+    EXTENT_HEADER_BYTES, HEADER_BYTES, Named, RECORDS_OFFSET, inexact, parse_extent,
+};
+use heapscribe_wire::operation::{RECORD_BYTES, Record};
 use serde_json::Value;
-use support::{Place, Report, Run, has, heapscribe};
+use support::{Place, Report, Run, has, heapscribe, until};
 
 /// Compiles a program with the header that `heapscribe header` prints.
 fn compile(place: &Place, compiler: &str, source: &str, name: &str, flags: &[&str]) -> PathBuf {
@@ -145,4 +152,78 @@ fn a_rust_program_says_the_same() {
     assert_eq!(named(&report, "sections", "request")["allocated"]["bytes"], 1000);
     assert_eq!(report.json["pools"]["leaked"]["bytes"], 0);
     assert_eq!(report.json["pools"]["peak_bytes"], 500);
+}
+
+/// The live blocks of a named snapshot: size, and whether a pool's. The rest of what it says is checked.
+fn blocks_of(path: &std::path::Path, name: &str) -> Vec<(u64, bool)> {
+    let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let named = Named::parse(&bytes).unwrap();
+    assert_eq!((named.name, named.inexact), (name.as_bytes(), inexact::NOT));
+    let head = Head::parse(&bytes[HEADER_BYTES..RECORDS_OFFSET]).unwrap();
+    let mut at = RECORDS_OFFSET + named.records as usize * RECORD_BYTES;
+    let records = bytes[RECORDS_OFFSET..at].as_chunks().0.iter().map(Record::parse);
+    assert_eq!(records.filter(|record| record.in_operation).count(), 0, "{name}");
+    let mut units = Copied { bytes: vec![0; named.live_units as usize * LIVE_UNIT_BYTES] };
+    for _ in 0..named.extents {
+        let (header, rest) = bytes[at..].split_first_chunk().unwrap();
+        let (offset, length) = parse_extent(header).unwrap();
+        let (offset, length) = (offset as usize, length as usize);
+        units.bytes[offset..offset + length].copy_from_slice(&rest[..length]);
+        at += EXTENT_HEADER_BYTES + length;
+    }
+    assert_eq!(at, bytes.len());
+    let (mut blocks, mut seen) = (Vec::new(), vec![0; seen_words(named.live_units)]);
+    walk(&units, head.live_granule_shift, &mut seen, |found| {
+        let live = found.unwrap();
+        blocks.push((live.slot.size_bytes, live.is_pool));
+    })
+    .unwrap();
+    blocks
+}
+
+struct Copied {
+    bytes: Vec<u8>,
+}
+
+impl Units for Copied {
+    fn units(&self) -> u32 {
+        (self.bytes.len() / LIVE_UNIT_BYTES) as u32
+    }
+
+    fn unit(&self, number: u32) -> Option<&[u8; LIVE_UNIT_BYTES]> {
+        self.bytes.as_chunks().0.get(number as usize)
+    }
+}
+
+#[test]
+fn a_program_keeps_snapshots_of_itself() {
+    let place = Place::new();
+    let program = compile(&place, "cc", "snapshots.c", "snapshots", &[]);
+    let sessions = place.path("sessions");
+    std::fs::create_dir(&sessions).unwrap();
+    let script = format!("cd {} && exec {}", place.path("").display(), program.display());
+    let run = Run::new(&place, "sh").args(["-c", &script]).options(["--session-dir"]).options([&sessions]);
+    let started = run.start();
+    until("it has taken its snapshots", || started.said().0 == "1\n");
+    let inside = |dir: PathBuf| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path());
+    let files = inside(sessions.clone()).flat_map(inside).flat_map(inside);
+    let mut snapshots: Vec<_> = files
+        .filter(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with("snapshot.")))
+        .collect();
+    snapshots.sort();
+    let [one, two] = &snapshots[..] else { panic!("{snapshots:?}") };
+    let (one, two) = (blocks_of(one, "one"), blocks_of(two, "two"));
+    let of_interest = |blocks: &[(u64, bool)]| {
+        let mut some = blocks.to_vec();
+        some.retain(|(size, is_pool)| *is_pool || *size == 123_456);
+        some
+    };
+    assert_eq!(of_interest(&one), [(123_456, false), (789, true)], "at one address, in two tables");
+    assert_eq!(of_interest(&two), []);
+    assert!(one.len() < 200, "three threads have up to eight blocks each: {}", one.len());
+    std::fs::write(place.path("go"), "").unwrap();
+    assert_eq!(started.wait().code, 0);
+    let report = Report::of(&run.trace());
+    assert_eq!(report.dropped("snapshot"), 2, "a long name and bytes that are no text");
+    assert_eq!(report.dropped("held"), 0);
 }

@@ -47,6 +47,7 @@ const EXPORTS: &[&str] = &[
     "heapscribe_api_pool_realloc",
     "heapscribe_api_section_begin",
     "heapscribe_api_section_end",
+    "heapscribe_api_snapshot",
     "heapscribe_api_stats",
     "malloc",
     "malloc_usable_size",

@@ -136,3 +136,36 @@ fn without_room_or_beyond_all_addresses_there_is_no_slot() {
     }
     assert_eq!(both.head.live_units.load(Ordering::Relaxed), units);
 }
+
+#[test]
+fn a_pool_and_its_first_block_are_two_blocks() {
+    for shift in [GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER] {
+        let mut both = Both::new(2048, shift);
+        let address = 5 * REGION_BYTES + 0x1230;
+        let slot = both.slot();
+        let (heap, pool) = (Slot { size_bytes: 4096, ..slot }, Slot { size_bytes: 64, ..slot });
+        let Both { live, head, lock, caches: [of_heap, of_pools], .. } = &both;
+        // SAFETY: no other thread has this table.
+        let inserted = unsafe {
+            [
+                live.insert::<false>(address, heap, of_heap, head, lock),
+                live.insert::<true>(address, pool, of_pools, head, lock),
+            ]
+        };
+        assert_eq!(inserted, [Ok(false); 2]);
+        let mut extents = Vec::new();
+        live.for_each_extent(head.live_units.load(Ordering::Relaxed), |at, n| extents.push((at, n)));
+        let bytes: usize = extents.iter().map(|(_, n)| n).sum();
+        assert_eq!(
+            bytes,
+            6 * LIVE_UNIT_BYTES,
+            "two directories, two tables, two units of slots: {extents:?}"
+        );
+        // SAFETY: as above.
+        let taken = unsafe { [live.take::<true>(address, of_pools), live.take::<true>(address, of_pools)] };
+        assert_eq!(taken.map(|slot| slot.map(|slot| slot.size_bytes)), [Some(64), None]);
+        // SAFETY: as above.
+        let left = unsafe { live.take::<false>(address, of_heap) };
+        assert_eq!(left.map(|slot| slot.size_bytes), Some(4096));
+    }
+}

@@ -19,6 +19,7 @@ fn help_of_every_command() {
         "subsample",
         "redact",
         "hotspots",
+        "header",
     ] {
         insta::assert_snapshot!(format!("help_{command}"), place.stdout(&format!("{command} --help")));
     }
