@@ -308,7 +308,6 @@ pub(crate) enum CtlVerb {
     /// Put a mark into the trace, as if the program had said heapscribe_mark(NAME)
     Mark {
         /// What the report calls it
-        #[arg(value_name = "NAME")]
         name: String,
     },
 }
