@@ -16,12 +16,13 @@ from collections import Counter
 SESSION, PROCESS, DEFINITIONS, EVENTS, MEMORY, PROCESS_END, SESSION_END, INDEX, LIVE, BLOCKS = range(1, 11)
 NONE = 0xFFFFFFFF
 CALLS = ("malloc calloc realloc reallocarray posix_memalign aligned_alloc memalign valloc pvalloc "
-         "free cfree free_sized free_aligned_sized").split()
+         "free cfree free_sized free_aligned_sized pool_alloc pool_free").split()
 ALIGNED = range(4, 9)
-KIND_OF_CALL = ["malloc", "calloc", "realloc", "realloc"] + ["aligned"] * 5 + ["free"] * 4
+KIND_OF_CALL = ["malloc", "calloc", "realloc", "realloc"] + ["aligned"] * 5 + ["free"] * 4 + ["pool_alloc", "pool_free"]
+POOLS = range(13, 15)
 DROPS = ("log_full log_memory reentered stack_table live_table stack_depth stack_rule stack_no_info "
          "stack_bounds module_table no_session unknown_block thread_table replaced_block "
-         "rate_table registered_frames held").split()
+         "rate_table registered_frames held name_table section_depth snapshot").split()
 
 
 class Bad(Exception):
@@ -210,6 +211,8 @@ def sums_of_events(block):
         first = e.ticks if n["events"] == 0 else first
         n["events"] += 1
         came = went = 0
+        of_pool = kind != 5 and call in POOLS
+        before = Counter(n)
         if kind == 1:
             need(not flag, block.at, "flag where there is none")
             stack, came = e.came()
@@ -230,9 +233,14 @@ def sums_of_events(block):
             stacks.append(e.told(e.stacks, e.sizes)[0])
             n["failed"] += 1
         elif kind == 5:
-            need(tag == 5, block.at, "call of a lost event")
-            n["lost"] += e.rest.varint()
-            need(e.rest.varint() < 32, block.at, "reason that cannot be")
+            need(call <= 4 and not flag, block.at, "unknown note")
+            if call == 0:
+                n["lost"] += e.rest.varint()
+                need(e.rest.varint() < 32, block.at, "reason that cannot be")
+            else:
+                e.rest.varint()
+                if call == 4:
+                    e.rest.varint()
         elif kind == 6:
             if flag:
                 stack, came = e.came()
@@ -243,6 +251,9 @@ def sums_of_events(block):
         if kind != 5:
             need(call < len(CALLS), block.at, "unknown call")
             calls[call] += 1
+        if of_pool:
+            n = before
+            continue
         n["came"], n["went"] = n["came"] + came, n["went"] + went
         net -= went
         net += came
@@ -385,6 +396,10 @@ def read_definitions(block, state, names):
         elif tag == 6:
             need(1 <= f.varint() <= 3 and f.varint() > 0, block.at, "rate that cannot be")
             names["rates"] += 1
+        elif tag == 7:
+            need(f.varint() > 0, block.at, "name without a number")
+            f.text(256)
+            names["names"] += 1
         else:
             raise Bad(f"unknown definition {tag:#x} in the block at byte {block.at}")
 

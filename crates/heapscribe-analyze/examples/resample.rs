@@ -140,7 +140,7 @@ fn write(chunk: &ChunkFacts, events: &[(u64, Event)], sampled: &HashSet<Name>) -
         }
         if let Some(event) = what_is_told(event, went.is_some_and(|(_, hit)| hit), is_hit) {
             pen.tell(ticks, &event, RATE);
-        } else if matches!(event, Event::Failed { .. } | Event::Lost { .. }) {
+        } else if matches!(event, Event::Failed { .. } | Event::Lost { .. } | Event::Note { .. }) {
             pen.tell(ticks, event, RateId::FULL);
         }
         if came(event).is_some() {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::answer::{Amount, Holder, Lifetime, NodeId};
+use crate::counters::Row;
 use crate::held::Held;
 use crate::input::Clock;
-use crate::sums::Row;
 
 /// What stacks held, by node.
 pub(crate) type ByNode = BTreeMap<NodeId, Held>;

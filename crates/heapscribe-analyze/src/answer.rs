@@ -5,6 +5,9 @@
 //! recording ([`Answer::begin_mono_ns`]). A *block* that `realloc` makes counts as a new block and the
 //! one it replaces as freed, so `allocations - frees` is always what is live.
 
+mod said;
+
+pub use self::said::{Mark, PoolStack, Pools, Section};
 use crate::estimate::Sampling;
 pub use crate::tree::{CallTree, Frame, Module, Node, NodeId};
 use heapscribe_trace::Drainer;
@@ -53,6 +56,12 @@ pub struct Answer {
     pub threads: Vec<Thread>,
     /// The heap over time, in equal steps.
     pub timeline: Timeline,
+    /// Points that programs came to, as they said, by their first time.
+    pub marks: Vec<Mark>,
+    /// Sections that threads went through, as programs said, the one with most bytes allocated first.
+    pub sections: Vec<Section>,
+    /// Blocks that programs handed out themselves, inside blocks of the heap: they are in no other figure.
+    pub pools: Pools,
     /// What is missing, by reason; only reasons that occurred, in the order of their numbers.
     pub dropped: Vec<Dropped>,
     /// Allocations whose stack is not known at all.
@@ -98,10 +107,14 @@ pub struct Calls {
     pub aligned: u64,
     /// `free`, `cfree`, `free_sized`, `free_aligned_sized`; `free(NULL)` is never recorded.
     pub free: u64,
+    /// Blocks that the program handed out itself, as it said.
+    pub pool_alloc: u64,
+    /// Blocks that were given back to its own pools.
+    pub pool_free: u64,
 }
 
 impl Calls {
-    /// All calls.
+    /// All calls of the heap.
     pub fn all(&self) -> u64 {
         self.malloc + self.calloc + self.realloc + self.aligned + self.free
     }

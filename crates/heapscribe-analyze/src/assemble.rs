@@ -8,13 +8,14 @@ use heapscribe_wire::ids::StackId;
 
 use crate::amounts::{ByNode, add, add_amount, amount, at_least_0, holders, in_ns, lifetime, sum};
 use crate::answer::{self, Amount, Answer, Holder, NodeId, Peak, Process, Stack, Thread, Totals};
+use crate::counters::{Row, ThreadSums};
 use crate::held::Held;
 use crate::histogram::Histogram;
 use crate::input::{History, ProcessFacts, SessionFacts};
 use crate::nodes::{Definitions, Merger};
 use crate::passes::{Found, FoundProcess};
 use crate::sampling::AllSamples;
-use crate::sums::{Row, ThreadSums};
+use crate::say::{Said, Speaker};
 use crate::timeline::timeline;
 use crate::totals;
 
@@ -32,6 +33,7 @@ struct Assembly {
     dropped: [u64; DROP_COUNTERS],
     below_zero: usize,
     samples: AllSamples,
+    said: Said,
     answer: Answer,
 }
 
@@ -97,6 +99,8 @@ impl Assembly {
         self.answer.problems.extend(note);
         self.samples.at_peak(&common.sampled, node_of);
         self.samples.lives(&found.sums.sampled, node_of);
+        let speaker = Speaker { process: number, clock: &facts.clock, definitions, begin_ns };
+        self.said.take(&speaker, &mut found, &mut self.merger);
         let mut at_own_peak = ByNode::new();
         found.held.held.iter().for_each(|(stack, held)| add(&mut at_own_peak, node_of(stack), *held));
 
@@ -175,6 +179,7 @@ impl Assembly {
     fn finish(mut self, session: SessionFacts, peak: Peak, begin_ns: u64, duration_ns: u64) -> Answer {
         let stacks = self.stacks();
         self.note();
+        let (marks, sections, pools) = std::mem::take(&mut self.said).finish();
         let tree = self.merger.into_tree();
         let no_module = |frame: &answer::Frame| frame.module.is_none() && frame.cut.is_none();
         let begin_real_ns = match session.begin_real_ns {
@@ -207,6 +212,9 @@ impl Assembly {
             tree,
             sizes: self.sizes.sizes(),
             lifetimes: self.lifetimes.lifetimes(),
+            marks,
+            sections,
+            pools,
             dropped: totals::dropped(&self.dropped),
             ..self.answer
         };

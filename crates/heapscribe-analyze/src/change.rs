@@ -23,12 +23,28 @@ pub(crate) struct Scale {
     pub(crate) rate: RateId,
     /// Of the rate; 0 when every block was recorded.
     pub(crate) mean_bytes: u64,
+    of: Blocks,
+}
+
+/// Whose blocks are followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Blocks {
+    /// The heap's.
+    #[default]
+    Heap,
+    /// Those of the program's own pools, which lie inside the heap's.
+    Pools,
 }
 
 impl Scale {
     /// Before the first event of a thread's chunk.
     pub(crate) const fn new(thread: u32) -> Scale {
-        Scale { thread, rate: RateId::FULL, mean_bytes: 0 }
+        Scale { thread, rate: RateId::FULL, mean_bytes: 0, of: Blocks::Heap }
+    }
+
+    /// The same, of such blocks.
+    pub(crate) const fn of(self, of: Blocks) -> Scale {
+        Scale { of, ..self }
     }
 
     /// Follows a change of the rate; whether the event is one.
@@ -61,6 +77,9 @@ impl Scale {
     /// The block that went and the block that came.
     #[inline(always)]
     pub(crate) fn changes(&self, event: &Event, ticks: u64) -> (Option<Change>, Option<Change>) {
+        if event.is_pool() != (self.of == Blocks::Pools) {
+            return (None, None); // a pool's block changes nothing of what is live in the heap
+        }
         let sampled = self.mean_bytes != 0;
         let came = |stack, size_bytes| {
             Some(Change { stack, size_bytes, share: self.of_new(size_bytes, ticks), sampled })
@@ -77,9 +96,11 @@ impl Scale {
             Event::UnknownRealloc { size_bytes, stack, .. } => {
                 (None, Some(Change { stack, size_bytes, share: Share::one(size_bytes), sampled: false }))
             }
-            Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } | Event::Lost { .. } => {
-                (None, None)
-            }
+            Event::Failed { .. }
+            | Event::UnknownFree { .. }
+            | Event::Rate { .. }
+            | Event::Lost { .. }
+            | Event::Note { .. } => (None, None),
         }
     }
 }

@@ -5,9 +5,10 @@ use heapscribe_wire::ids::{RateId, StackId};
 use rayon::prelude::*;
 
 use crate::change::{Change, Scale};
+use crate::counters::Row;
 use crate::input::{ChunkFacts, Clock, EventsInOrder, History};
 use crate::rates::Rates;
-use crate::sums::{Row, Sums};
+use crate::sums::Sums;
 use crate::table::Table;
 use crate::weight::{Moments, Samples};
 
@@ -109,6 +110,37 @@ impl<H: History> Chunks<'_, H> {
         }
     }
 
+    /// How many bytes were live at moments, which are in their order: after the events of that instant.
+    pub(crate) fn levels(&self, moments: &[u64]) -> Vec<i64> {
+        let Some(last) = moments.last() else { return Vec::new() };
+        let mut levels = self
+            .chunks
+            .par_iter()
+            .with_min_len(16)
+            .filter(|(_, chunk)| chunk.begin_ticks <= *last)
+            .fold(
+                || (H::Scratch::default(), vec![0; moments.len()]),
+                |(mut scratch, mut net), (number, chunk)| {
+                    if let Ok(events) = self.history.events(*number, &mut scratch) {
+                        let mean_of = |rate| self.rates.mean(chunk.process, rate);
+                        add_levels(&mut net, moments, chunk, events, mean_of);
+                    }
+                    (scratch, net)
+                },
+            )
+            .map(|(_, net)| net)
+            .reduce(
+                || vec![0; moments.len()],
+                |a, b| a.iter().zip(&b).map(|(a, b): (&i64, &i64)| a.wrapping_add(*b)).collect(),
+            );
+        let mut level = 0i64;
+        for net in &mut levels {
+            level = level.wrapping_add(*net);
+            *net = level;
+        }
+        levels
+    }
+
     /// Sums what came less what went, by stack, over the events whose time is asked for.
     fn net(
         &self,
@@ -151,6 +183,29 @@ fn before(mut changes: Net, end: &Sums) -> Holding {
         holding.sampled.classes.insert(*class, held);
     }
     holding
+}
+
+/// Adds what changed between each moment and the one before it.
+fn add_levels(
+    net: &mut [i64],
+    moments: &[u64],
+    chunk: &ChunkFacts,
+    events: impl EventsInOrder,
+    mean_of: impl Fn(RateId) -> u64,
+) {
+    let (mut ticks, mut scale, mut next) = (chunk.begin_ticks, Scale::new(chunk.thread), 0);
+    for item in events {
+        let Ok((dt, event)) = item else { return };
+        ticks = ticks.wrapping_add(dt);
+        if scale.follow(&event, &mean_of) {
+            continue;
+        }
+        next += moments[next..].partition_point(|moment| *moment < ticks);
+        let Some(net) = net.get_mut(next) else { return };
+        let (went, came) = scale.changes(&event, ticks);
+        let bytes = |change: Option<Change>| change.map_or(0, |change| change.share.bytes as i64);
+        *net = net.wrapping_add(bytes(came)).wrapping_sub(bytes(went));
+    }
 }
 
 fn add_chunk(

@@ -20,6 +20,8 @@ pub(crate) struct Definitions {
     nodes: Vec<(StackId, StackId, Frame)>,
     /// Threads: number, kernel's number, name.
     pub(crate) threads: Vec<(u32, u32, Vec<u8>)>,
+    /// Names of marks and sections.
+    pub(crate) names: BTreeMap<u32, Vec<u8>>,
     /// Sampling rates.
     pub(crate) means: Means,
     mapped: Mapped,
@@ -39,6 +41,9 @@ impl Definitions {
             Definition::Thread { id, tid, name, .. } => self.threads.push((id.0, *tid, name.to_vec())),
             Definition::Module(module) => self.mapped.map(module, tree.module(module)),
             Definition::Unmapped => self.mapped = Mapped::default(),
+            Definition::Name { id, name } => {
+                self.names.insert(id.0, name.to_vec());
+            }
             Definition::Rate { .. } => rates::note(&mut self.means, definition),
         }
     }

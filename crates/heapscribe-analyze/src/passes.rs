@@ -9,6 +9,7 @@
 use rayon::prelude::*;
 
 use crate::Options;
+use crate::change::Blocks;
 use crate::held::{self, Holding};
 use crate::input::{ChunkFacts, Clock, History, ProcessFacts, SessionFacts};
 use crate::level::{self, Step};
@@ -41,6 +42,10 @@ pub(crate) struct FoundProcess {
     pub(crate) held: Holding,
     /// Who held what at the peak of all; none where that is the same.
     pub(crate) held_at_common: Option<Holding>,
+    /// The highest moment of its pools.
+    pub(crate) pools_peak: Height,
+    /// The heap's size at the moments of its marks.
+    pub(crate) at_marks: Vec<i64>,
     /// First and last moment of its events, ns.
     pub(crate) span: Option<(u64, u64)>,
 }
@@ -66,7 +71,9 @@ pub(crate) fn run<H: History>(
     let (grid, finer) = choose_grid(session, processes, &by_process, options.timeline_steps);
     let ordered_events_max = options.ordered_events_max;
     let rates = &Rates::new(history, processes.len());
-    let search = Search { history, rates, chunks: &chunks, clocks: &clocks, ordered_events_max };
+    let search =
+        Search { history, rates, chunks: &chunks, clocks: &clocks, ordered_events_max, of: Blocks::Heap };
+    let pools = Search { of: Blocks::Pools, ..search };
 
     let mut summed: Vec<(Sums, Vec<Segment>, Height)> = by_process
         .par_iter()
@@ -86,7 +93,17 @@ pub(crate) fn run<H: History>(
             let of_process = held::Chunks { history, rates, chunks, clock };
             let at = |ns| of_process.held_at(ns, &sums);
             let held_at_common = (own.ns != peak.ns).then(|| at(peak.ns));
-            FoundProcess { held: at(own.ns), held_at_common, peak: own, span: span(chunks, clock), sums }
+            let mut of_pools = sums.told.pools.segments.clone();
+            level::sort(&mut of_pools);
+            FoundProcess {
+                held: at(own.ns),
+                held_at_common,
+                peak: own,
+                span: span(chunks, clock),
+                pools_peak: pools.highest(&grid, &of_pools),
+                at_marks: of_process.levels(&sums.told.moments()),
+                sums,
+            }
         });
     let processes = found.collect();
     Found { grid, finer, peak, steps, segments, processes }

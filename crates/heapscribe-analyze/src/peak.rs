@@ -9,7 +9,7 @@
 
 use rayon::prelude::*;
 
-use crate::change::{Change, Scale};
+use crate::change::{Blocks, Change, Scale};
 use crate::input::{ChunkFacts, Clock, History};
 use crate::level::{self, Step};
 use crate::rates::Rates;
@@ -49,6 +49,7 @@ pub(crate) struct Search<'a, H> {
     pub(crate) clocks: &'a [Clock],
     /// Events that may be brought into order at once, 16 bytes each.
     pub(crate) ordered_events_max: u64,
+    pub(crate) of: Blocks,
 }
 
 impl<H: History> Search<'_, H> {
@@ -153,7 +154,7 @@ impl<H: History> Search<'_, H> {
             let clock = &self.clocks[chunk.process];
             let (begin, end) = (clock.first_tick_at(begin_ns), clock.first_tick_at(end_ns));
             let Ok(events) = self.history.events(number as usize, &mut scratch) else { continue };
-            let (mut ticks, mut scale) = (chunk.begin_ticks, Scale::new(chunk.thread));
+            let (mut ticks, mut scale) = (chunk.begin_ticks, Scale::new(chunk.thread).of(self.of));
             for item in events {
                 let Ok((dt, event)) = item else { break };
                 ticks = ticks.wrapping_add(dt);

@@ -9,138 +9,13 @@ use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::{BadEvent, Block, Call, Event};
 
 use crate::change::Scale;
+use crate::counters::{Row, ThreadSums};
 use crate::histogram::Histogram;
 use crate::input::{ChunkFacts, Clock, EventsInOrder};
 use crate::segment::{Cutter, Grid, Segment};
 use crate::table::Table;
+use crate::told::{Inside, PoolSums, Told};
 use crate::weight::{Lives, Samples, Share};
-
-/// What the calls from one stack did.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    pub(crate) allocations: u64,
-    pub(crate) allocated_bytes: u64,
-    pub(crate) frees: u64,
-    pub(crate) freed_bytes: u64,
-    pub(crate) temporary: u64,
-    pub(crate) temporary_bytes: u64,
-    pub(crate) by_others: u64,
-    pub(crate) failed: u64,
-    pub(crate) age_sum: u128,
-    pub(crate) age_min: u64,
-    pub(crate) age_max: u64,
-    pub(crate) size_min: u64,
-    pub(crate) size_max: u64,
-}
-
-impl Default for Row {
-    fn default() -> Self {
-        Row {
-            allocations: 0,
-            allocated_bytes: 0,
-            frees: 0,
-            freed_bytes: 0,
-            temporary: 0,
-            temporary_bytes: 0,
-            by_others: 0,
-            failed: 0,
-            age_sum: 0,
-            age_min: u64::MAX,
-            age_max: 0,
-            size_min: u64::MAX,
-            size_max: 0,
-        }
-    }
-}
-
-impl Row {
-    /// Adds another, whose ages are in the same unit.
-    pub(crate) fn merge(&mut self, other: &Row) {
-        self.allocations += other.allocations;
-        self.allocated_bytes = self.allocated_bytes.wrapping_add(other.allocated_bytes);
-        self.frees += other.frees;
-        self.freed_bytes = self.freed_bytes.wrapping_add(other.freed_bytes);
-        self.temporary += other.temporary;
-        self.temporary_bytes = self.temporary_bytes.wrapping_add(other.temporary_bytes);
-        self.by_others += other.by_others;
-        self.failed += other.failed;
-        self.age_sum = self.age_sum.wrapping_add(other.age_sum);
-        self.age_min = self.age_min.min(other.age_min);
-        self.age_max = self.age_max.max(other.age_max);
-        self.size_min = self.size_min.min(other.size_min);
-        self.size_max = self.size_max.max(other.size_max);
-    }
-
-    #[inline(always)]
-    fn came(&mut self, size_bytes: u64, share: Share) {
-        self.allocations += share.blocks;
-        self.allocated_bytes = self.allocated_bytes.wrapping_add(share.bytes);
-        self.size_min = self.size_min.min(size_bytes);
-        self.size_max = self.size_max.max(size_bytes);
-    }
-
-    #[inline(always)]
-    fn went(&mut self, block: &Block, share: Share, temporary: bool) {
-        self.frees += share.blocks;
-        self.freed_bytes = self.freed_bytes.wrapping_add(share.bytes);
-        self.by_others += if block.birth_thread.is_some() { share.blocks } else { 0 };
-        self.temporary += if temporary { share.blocks } else { 0 };
-        self.temporary_bytes = self.temporary_bytes.wrapping_add(if temporary { share.bytes } else { 0 });
-        let ages = u128::from(block.age_ticks).wrapping_mul(u128::from(share.blocks));
-        self.age_sum = self.age_sum.wrapping_add(ages);
-        self.age_min = self.age_min.min(block.age_ticks);
-        self.age_max = self.age_max.max(block.age_ticks);
-    }
-}
-
-/// What one thread did.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ThreadSums {
-    pub(crate) calls: [u64; Call::ALL.len()],
-    pub(crate) allocations: u64,
-    pub(crate) allocated_bytes: u64,
-    pub(crate) frees: u64,
-    pub(crate) freed_bytes: u64,
-    pub(crate) failed: u64,
-    pub(crate) grown: u64,
-    pub(crate) shrunk: u64,
-    pub(crate) same: u64,
-    pub(crate) unknown: u64,
-    pub(crate) others_freed: u64,
-    pub(crate) lost: u64,
-    pub(crate) temporary: u64,
-    pub(crate) temporary_bytes: u64,
-}
-
-impl ThreadSums {
-    /// Adds another.
-    pub(crate) fn merge(&mut self, other: &ThreadSums) {
-        for (mine, theirs) in self.calls.iter_mut().zip(&other.calls) {
-            *mine += theirs;
-        }
-        self.allocations += other.allocations;
-        self.allocated_bytes = self.allocated_bytes.wrapping_add(other.allocated_bytes);
-        self.frees += other.frees;
-        self.freed_bytes = self.freed_bytes.wrapping_add(other.freed_bytes);
-        self.failed += other.failed;
-        self.grown += other.grown;
-        self.shrunk += other.shrunk;
-        self.same += other.same;
-        self.unknown += other.unknown;
-        self.others_freed += other.others_freed;
-        self.lost = self.lost.saturating_add(other.lost);
-        self.temporary += other.temporary;
-        self.temporary_bytes = self.temporary_bytes.wrapping_add(other.temporary_bytes);
-    }
-
-    fn count_resize(&mut self, old_bytes: u64, new_bytes: u64, calls: u64) {
-        match new_bytes.cmp(&old_bytes) {
-            std::cmp::Ordering::Greater => self.grown += calls,
-            std::cmp::Ordering::Less => self.shrunk += calls,
-            std::cmp::Ordering::Equal => self.same += calls,
-        }
-    }
-}
 
 /// What chunks of one process add up to.
 #[derive(Clone, Debug, Default)]
@@ -155,6 +30,8 @@ pub(crate) struct Sums {
     pub(crate) segments: Vec<Segment>,
     pub(crate) lost: [u64; DROP_COUNTERS],
     pub(crate) problems: Vec<String>,
+    /// What the program said of itself.
+    pub(crate) told: Told,
 }
 
 impl Sums {
@@ -176,6 +53,7 @@ impl Sums {
             *mine = mine.saturating_add(*theirs);
         }
         self.problems.append(&mut other.problems);
+        self.told.merge(other.told);
         self
     }
 
@@ -195,6 +73,9 @@ impl Sums {
             sizes: &mut self.sizes,
             lifetimes: &mut self.lifetimes,
             lost: &mut self.lost,
+            pool_cutter: Cutter::new((number, chunk), clock, grid, &mut self.told.pools.segments),
+            pools: &mut self.told.pools.sums,
+            inside: Inside::new(&mut self.told.marks, &mut self.told.sections),
             cutter: Cutter::new((number, chunk), clock, grid, &mut self.segments),
             clock,
             thread: ThreadSums::default(),
@@ -219,6 +100,9 @@ struct Pass<'a> {
     lifetimes: &'a mut Histogram,
     lost: &'a mut [u64; DROP_COUNTERS],
     cutter: Cutter<'a>,
+    pools: &'a mut PoolSums,
+    pool_cutter: Cutter<'a>,
+    inside: Inside<'a>,
     clock: &'a Clock,
     thread: ThreadSums,
     scale: Scale,
@@ -249,6 +133,10 @@ impl Pass<'_> {
                     let lost = &mut self.lost[usize::from(reason).min(DROP_COUNTERS - 1)];
                     *lost = lost.saturating_add(count);
                 }
+                (dt, Event::Note { note, name }) => {
+                    self.ticks = self.ticks.wrapping_add(dt);
+                    self.inside.note(note, name, self.ticks);
+                }
                 (dt, event) => self.take::<RATES>(dt, &event),
             }
         }
@@ -264,8 +152,13 @@ impl Pass<'_> {
         mean_of: &dyn Fn(RateId) -> u64,
     ) -> (ThreadSums, Option<BadEvent>) {
         let outcome = self.all::<true, _>(events, mean_of);
-        self.cutter.close();
+        self.close();
         (self.thread, outcome.err())
+    }
+
+    fn close(&mut self) {
+        self.cutter.close();
+        self.pool_cutter.close();
     }
 
     #[inline(always)]
@@ -277,7 +170,7 @@ impl Pass<'_> {
         match self.all::<false, _>(events, mean_of) {
             Ok(Some(rest)) => self.all_rated(rest, mean_of),
             outcome => {
-                self.cutter.close();
+                self.close();
                 (self.thread, outcome.err())
             }
         }
@@ -297,6 +190,9 @@ impl Pass<'_> {
     #[inline(always)]
     fn take<const RATES: bool>(&mut self, dt: u64, event: &Event) {
         self.ticks = self.ticks.wrapping_add(dt);
+        if event.is_pool() {
+            return self.pool::<RATES>(event);
+        }
         self.cutter.at(self.ticks);
         match *event {
             Event::Alloc { call, size_bytes, stack, .. } => {
@@ -335,7 +231,26 @@ impl Pass<'_> {
                 self.thread.unknown += 1;
                 self.came(stack, size_bytes, Share::one(size_bytes), false);
             }
-            Event::Rate { .. } | Event::Lost { .. } => {}
+            Event::Rate { .. } | Event::Lost { .. } | Event::Note { .. } => {}
+        }
+    }
+
+    /// A pool's blocks lie in blocks of the heap, which are counted already.
+    #[cold]
+    fn pool<const RATES: bool>(&mut self, event: &Event) {
+        self.pool_cutter.at(self.ticks);
+        match *event {
+            Event::Alloc { size_bytes, stack, .. } => {
+                let share = self.of_new::<RATES>(size_bytes);
+                self.pools.came(stack, size_bytes, share);
+                self.pool_cutter.came(share);
+            }
+            Event::Free { block, .. } => {
+                let share = self.of_old::<RATES>(&block);
+                self.pools.went(&block, share);
+                self.pool_cutter.went(share);
+            }
+            _ => self.pools.unknown += 1,
         }
     }
 
@@ -362,6 +277,9 @@ impl Pass<'_> {
         self.stacks.row(stack).came(size_bytes, share);
         self.sizes.add(size_bytes, share);
         self.cutter.came(share);
+        if self.inside.is_any() {
+            self.inside.came(stack, share);
+        }
         if sampled {
             self.sampled.note(stack, size_bytes, share, |lives, block| lives.came.add(block));
         }

@@ -4,7 +4,7 @@ use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::record::Call;
 
 use crate::answer::{Amount, Calls, Dropped, Totals};
-use crate::sums::ThreadSums;
+use crate::counters::ThreadSums;
 
 /// Calls as the program made them.
 pub(crate) fn calls(by_function: &[u64; Call::ALL.len()]) -> Calls {
@@ -24,6 +24,8 @@ fn kind(calls: &mut Calls, call: Call) -> &mut u64 {
             &mut calls.aligned
         }
         Call::Free | Call::Cfree | Call::FreeSized | Call::FreeAlignedSized => &mut calls.free,
+        Call::PoolAlloc => &mut calls.pool_alloc,
+        Call::PoolFree => &mut calls.pool_free,
     }
 }
 

@@ -63,7 +63,7 @@ fn heap() -> Option<&'static Heap> {
 /// # Safety
 /// * `sp` is the stack pointer at the entry of the hook.
 #[inline(always)]
-unsafe fn caller(sp: *const usize, bp: usize) -> Registers {
+pub(crate) unsafe fn caller(sp: *const usize, bp: usize) -> Registers {
     // SAFETY: the call pushed the return address there.
     Registers { pc: unsafe { *sp }, sp: sp as usize + 8, bp }
 }
@@ -94,7 +94,7 @@ unsafe fn hand_out(
     let p = heap.forward(ask);
     if !is_heaps_own && let Some(entered) = enter(&registers) {
         // SAFETY: the heap has just handed the block out, for this call.
-        unsafe { entered.handed_out(wish.call, p as usize, wish.size, wish.align, registers) };
+        unsafe { entered.handed_out::<false>(wish.call, p as usize, wish.size, wish.align, registers) };
     }
     p
 }
@@ -157,7 +157,7 @@ unsafe fn resize(call: Call, old: Pointer, size: usize, sp: *const usize, bp: us
             match (new.is_null(), size) {
                 (false, _) => entered.became(call, taken, new as usize, size, registers),
                 // glibc's realloc(p, 0) frees and gives NULL; musl's gives a block and is the case above.
-                (true, 0) => entered.gone(call, taken),
+                (true, 0) => entered.gone::<false>(call, taken),
                 (true, _) => entered.stayed(call, taken, size, registers),
             }
         }

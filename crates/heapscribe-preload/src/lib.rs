@@ -1,5 +1,5 @@
 //! The library that is preloaded into the target: a table of hooks for the
-//! heap, those of the unwinder's register, nothing else.
+//! heap, those of the unwinder's register, what `heapscribe.h` calls, nothing else.
 //!
 //! *You bring* a process whose allocation calls bind to the first definition in search order. *It
 //! guarantees* the semantics of the heap behind it - every call is forwarded as it is - and imports only
@@ -9,6 +9,7 @@
 // The hooks are exported to the dynamic linker, not to other crates.
 #![allow(unreachable_pub, reason = "`no_mangle` functions in private modules")]
 
+mod api;
 mod hooks;
 mod registered;
 mod stub;

@@ -44,7 +44,27 @@ macro_rules! filter {
     };
 }
 
-pub(crate) use {filter, gap, gate};
+/// Goes back to the caller when nothing is recorded; `rax` is the mode word.
+macro_rules! off {
+    () => {
+        "test al, 3
+         jne 2f
+         ret"
+    };
+}
+
+/// The same for a section: the ends of those that began while something was recorded come in.
+macro_rules! off_and_outside {
+    () => {
+        "test al, 3
+         jne 2f
+         cmp qword ptr fs:[r10 + {sections}], 0
+         jne 2f
+         ret"
+    };
+}
+
+pub(crate) use {filter, gap, gate, off, off_and_outside};
 
 /// Exports `$name` as a stub that calls `$body` with the caller's stack and frame pointer as the arguments
 /// that follow its own `$n`; `$turn` are instructions by which it may turn round before that.
@@ -55,31 +75,32 @@ macro_rules! stub {
     ($name:ident, $body:path, 2 $(, $turn:expr)?) => {
         stub!(@ $name, $body, "mov rdx, rsp", "mov rcx, rbp" $(, $turn)?);
     };
-    ($name:ident, $body:path, 3) => {
-        stub!(@ $name, $body, "mov rcx, rsp", "mov r8, rbp");
+    ($name:ident, $body:path, 3 $(, $turn:expr)?) => {
+        stub!(@ $name, $body, "mov rcx, rsp", "mov r8, rbp" $(, $turn)?);
     };
     (@ $name:ident, $body:path, $first:literal, $second:literal, $turn:expr) => {
-        /// The C library's function of this name.
+        /// The function of this name, of the C library or of `heapscribe.h`.
         ///
         /// # Safety
-        /// * As for the C library's function.
+        /// * As for that function.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(".cfi_startproc", "endbr64", $turn, "2:", $first, $second, "jmp {body}",
-                ".cfi_endproc", "/* {factor} {shift} {filter} {gap} {seen} {gate} {next} */",
+                ".cfi_endproc", "/* {factor} {shift} {filter} {gap} {seen} {sections} {gate} {next} */",
                 body = sym $body, gate = sym heapscribe_record::gate::GATE,
                 filter = sym heapscribe_record::filter::FILTER, next = sym heapscribe_record::gate::NEXT,
                 seen = const heapscribe_record::SEEN_OFFSET, gap = const heapscribe_record::GAP_OFFSET,
+                sections = const heapscribe_record::SECTIONS_OFFSET,
                 factor = const heapscribe_record::filter::FACTOR as i32,
                 shift = const heapscribe_record::filter::SHIFT)
         }
     };
     (@ $name:ident, $body:path, $first:literal, $second:literal) => {
-        /// The C library's function of this name.
+        /// The function of this name, of the C library or of `heapscribe.h`.
         ///
         /// # Safety
-        /// * As for the C library's function.
+        /// * As for that function.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {

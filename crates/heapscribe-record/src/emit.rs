@@ -5,9 +5,9 @@
 use core::sync::atomic::Ordering;
 
 use heapscribe_wire::chunk::Opening;
-use heapscribe_wire::ids::RateId;
+use heapscribe_wire::ids::{NameId, RateId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
-use heapscribe_wire::record::Event;
+use heapscribe_wire::record::{Event, Note};
 
 use crate::log::Taken;
 use crate::session::Session;
@@ -137,6 +137,11 @@ fn open(thread: &Thread, chunk: Taken, session: &Session) -> Taken {
     let (count, reason) = thread.lost.take();
     if count > 0 {
         Place::new(thread, chunk, session).write(&Event::Lost { count, reason }, RateId::FULL);
+    }
+    for open in thread.sections.iter().filter(|open| open.name != NameId::default()) {
+        let place = Place::new(thread, chunk, session);
+        let age_ticks = place.now.saturating_sub(open.begin_ticks);
+        place.write(&Event::Note { note: Note::GoesOn { age_ticks }, name: open.name }, RateId::FULL);
     }
     chunk
 }

@@ -11,6 +11,9 @@ use crate::{gate, stack_bounds, sys};
 
 mod blocks;
 mod held;
+mod notes;
+mod pools;
+mod snapshot;
 
 pub use blocks::Taken;
 

@@ -96,7 +96,7 @@ unsafe fn tell(block: *mut u8, layout: Layout, plain: Call, registers: Registers
     {
         let (call, align) = call_for(layout, plain);
         // SAFETY: the caller's contract.
-        unsafe { entered.handed_out(call, block as usize, layout.size(), align, registers) };
+        unsafe { entered.handed_out::<false>(call, block as usize, layout.size(), align, registers) };
     }
 }
 

@@ -12,6 +12,7 @@
 
 pub mod capture;
 mod clock;
+mod counts;
 mod define;
 mod emit;
 mod enter;
@@ -27,8 +28,11 @@ mod log;
 mod make;
 mod memory;
 mod modules;
+mod named;
+mod names;
 pub mod program;
 mod regions;
+mod sections;
 mod session;
 mod session_path;
 mod shared;
@@ -40,10 +44,13 @@ mod thread;
 mod tls;
 mod walks;
 
+pub use counts::{Counts, counts};
 pub use enter::{Entered, Taken, enter, enter_again};
+pub use heapscribe_wire::mode::Mode;
 pub use heapscribe_wire::record::Call;
 pub use modules::begin_close;
-pub use tls::{GAP_OFFSET, SEEN_OFFSET};
+pub use names::bytes_of;
+pub use tls::{GAP_OFFSET, SECTIONS_OFFSET, SEEN_OFFSET};
 
 /// A `dlclose` has ended: what it took away is forgotten.
 pub fn end_close() {

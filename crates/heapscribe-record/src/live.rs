@@ -3,6 +3,9 @@
 //! Sound because a thread owns the address while it touches the slot: a slot is cleared before the real
 //! free and filled after the real malloc. The pages of slots are allocated before their first store, a
 //! unit of 16 KiB at a time; one byte for each unit, in private memory, says whether that was done.
+//!
+//! `POOL` says of which blocks: the heap's, or those that the program hands out itself, which lie inside
+//! blocks of the heap and are found by a directory of their own.
 #![allow(unsafe_code)]
 
 use core::ptr::{self, NonNull};
@@ -58,6 +61,20 @@ impl Live {
         Live { file, present, granule_shift, units }
     }
 
+    /// How far apart blocks start. Pools are the program's own, so nothing is known of theirs.
+    #[inline(always)]
+    fn shift<const POOL: bool>(&self) -> u32 {
+        if POOL { GRANULE_SHIFT_OTHER } else { self.granule_shift }
+    }
+
+    fn path<const POOL: bool>(&self, address: u64) -> Path {
+        if POOL {
+            Path::of_pool(HeapAddress(address))
+        } else {
+            Path::of(HeapAddress(address), self.granule_shift)
+        }
+    }
+
     /// The mapped file.
     pub(crate) fn file(&self) -> &SharedFile {
         &self.file
@@ -77,6 +94,22 @@ impl Live {
         Ok(())
     }
 
+    /// Hands the pieces of the file below so many units that have pages to `take`: offset and bytes.
+    pub(crate) fn for_each_extent(&self, units: u32, mut take: impl FnMut(usize, usize)) {
+        let units = units.min(self.units);
+        let mut unit = 0;
+        while unit < units {
+            let first = unit;
+            while unit < units && self.is_present(unit) {
+                unit += 1;
+            }
+            if unit > first {
+                take(first as usize * LIVE_UNIT_BYTES, (unit - first) as usize * LIVE_UNIT_BYTES);
+            }
+            unit += 1;
+        }
+    }
+
     fn entry(&self, unit: u32, index: usize) -> &AtomicU32 {
         // SAFETY: the unit is present (checked by the callers), an entry is 4 bytes within it or, for the
         // directory, within the following unit that was checked instead.
@@ -85,19 +118,19 @@ impl Live {
 
     /// The slots around an address, if they exist.
     #[inline(always)]
-    fn region(&self, address: u64, cache: &RegionCache) -> Option<Region> {
+    fn region<const POOL: bool>(&self, address: u64, cache: &RegionCache) -> Option<Region> {
         match cache.get(address) {
             Some(region) => Some(region),
-            None => self.look_for_region(address, cache),
+            None => self.look_for_region::<POOL>(address, cache),
         }
     }
 
     #[cold]
-    fn look_for_region(&self, address: u64, cache: &RegionCache) -> Option<Region> {
+    fn look_for_region<const POOL: bool>(&self, address: u64, cache: &RegionCache) -> Option<Region> {
         if address >= ADDRESS_END {
             return None;
         }
-        let region = self.place_of(self.find_region(Path::of(HeapAddress(address), self.granule_shift))?);
+        let region = self.place_of(self.find_region(self.path::<POOL>(address))?);
         cache.set(address, region);
         Some(region)
     }
@@ -121,7 +154,12 @@ impl Live {
     }
 
     #[cold]
-    fn make_region(&self, path: Path, head: &SharedHead, lock: &Lock) -> Result<u32, NoSlot> {
+    fn make_region<const POOL: bool>(
+        &self,
+        path: Path,
+        head: &SharedHead,
+        lock: &Lock,
+    ) -> Result<u32, NoSlot> {
         let _held = lock.hold().ok_or(NoSlot)?;
         let directory_unit = (path.directory * 4 / LIVE_UNIT_BYTES) as u32;
         if !self.is_present(directory_unit) {
@@ -137,8 +175,8 @@ impl Live {
         let entry = self.entry(table, path.table);
         let mut region = entry.load(Ordering::Acquire);
         if region == 0 {
-            region = self.take_units(region_units(self.granule_shift), head)?;
-            let end = (region + region_units(self.granule_shift)) as usize * LIVE_UNIT_BYTES;
+            region = self.take_units(region_units(self.shift::<POOL>()), head)?;
+            let end = (region + region_units(self.shift::<POOL>())) as usize * LIVE_UNIT_BYTES;
             self.file.open(end).map_err(|_| NoSlot)?;
             entry.store(region, Ordering::Release);
         }
@@ -159,8 +197,8 @@ impl Live {
 
     /// The words of an address's slot, and whether their pages are there.
     #[inline(always)]
-    fn words(&self, region: Region, address: u64) -> (bool, &Words) {
-        let slot = ((address % REGION_BYTES) >> self.granule_shift) as usize;
+    fn words<const POOL: bool>(&self, region: Region, address: u64) -> (bool, &Words) {
+        let slot = ((address % REGION_BYTES) >> self.shift::<POOL>()) as usize;
         // SAFETY: a region's slots lie one behind the other in the mapping, in one window, and are touched
         // only when their unit is present; there is a byte for each unit.
         unsafe {
@@ -171,45 +209,50 @@ impl Live {
 
     /// The words of an existing slot.
     #[inline(always)]
-    fn existing(&self, address: u64, cache: &RegionCache) -> Option<&Words> {
-        let (is_present, words) = self.words(self.region(address, cache)?, address);
+    fn existing<const POOL: bool>(&self, address: u64, cache: &RegionCache) -> Option<&Words> {
+        let (is_present, words) = self.words::<POOL>(self.region::<POOL>(address, cache)?, address);
         is_present.then_some(words)
     }
 
     /// Has the slot of an address fetched, which most often is in no cache, while other things are done.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, address: u64, cache: &RegionCache) {
+    pub(crate) fn prefetch<const POOL: bool>(&self, address: u64, cache: &RegionCache) {
         if let Some(region) = cache.get(address) {
-            fetch(ptr::from_ref(self.words(region, address).1).cast());
+            fetch(ptr::from_ref(self.words::<POOL>(region, address).1).cast());
         }
     }
 
     /// The words of a slot, made when they are not there yet.
     #[inline(always)]
-    fn provided(
+    fn provided<const POOL: bool>(
         &self,
         address: u64,
         cache: &RegionCache,
         head: &SharedHead,
         lock: &Lock,
     ) -> Result<&Words, NoSlot> {
-        match self.existing(address, cache) {
+        match self.existing::<POOL>(address, cache) {
             Some(words) => Ok(words),
-            None => self.make_slot(address, head, lock),
+            None => self.make_slot::<POOL>(address, head, lock),
         }
     }
 
     #[cold]
-    fn make_slot(&self, address: u64, head: &SharedHead, lock: &Lock) -> Result<&Words, NoSlot> {
+    fn make_slot<const POOL: bool>(
+        &self,
+        address: u64,
+        head: &SharedHead,
+        lock: &Lock,
+    ) -> Result<&Words, NoSlot> {
         if address >= ADDRESS_END {
             return Err(NoSlot);
         }
-        let path = Path::of(HeapAddress(address), self.granule_shift);
+        let path = self.path::<POOL>(address);
         let region = match self.find_region(path) {
             Some(region) => region,
-            None => self.make_region(path, head, lock)?,
+            None => self.make_region::<POOL>(path, head, lock)?,
         };
-        let (is_present, words) = self.words(self.place_of(region), address);
+        let (is_present, words) = self.words::<POOL>(self.place_of(region), address);
         if !is_present {
             let _held = lock.hold().ok_or(NoSlot)?;
             self.provide(region + (path.slot * SLOT_BYTES / LIVE_UNIT_BYTES) as u32)?;
@@ -218,8 +261,8 @@ impl Live {
     }
 
     #[inline(always)]
-    fn upper_half(&self, address: u64) -> bool {
-        self.granule_shift == GRANULE_SHIFT_GLIBC && address & 16 != 0
+    fn upper_half<const POOL: bool>(&self, address: u64) -> bool {
+        self.shift::<POOL>() == GRANULE_SHIFT_GLIBC && address & 16 != 0
     }
 
     /// Notes a block that was handed out. True when the slot said that another block was still there: its
@@ -228,7 +271,7 @@ impl Live {
     /// # Safety
     /// * The caller owns the block at `address`: nobody else inserts or takes there meanwhile.
     #[inline(always)]
-    pub(crate) unsafe fn insert(
+    pub(crate) unsafe fn insert<const POOL: bool>(
         &self,
         address: u64,
         mut slot: Slot,
@@ -236,10 +279,10 @@ impl Live {
         head: &SharedHead,
         lock: &Lock,
     ) -> Result<bool, NoSlot> {
-        let words = self.provided(address, cache, head, lock)?;
-        slot.upper_half = self.upper_half(address);
+        let words = self.provided::<POOL>(address, cache, head, lock)?;
+        slot.upper_half = self.upper_half::<POOL>(address);
         if slot.size_bytes >= SIZE_ELSEWHERE {
-            let next = self.provided(address + (1 << self.granule_shift), cache, head, lock);
+            let next = self.provided::<POOL>(address + (1 << self.shift::<POOL>()), cache, head, lock);
             let next = next.inspect_err(|_| words[0].store(0, Ordering::Relaxed))?;
             next[0].store(0, Ordering::Relaxed);
             next[1].store(slot.size_bytes, Ordering::Relaxed);
@@ -256,14 +299,14 @@ impl Live {
     /// # Safety
     /// * As for [`Self::insert`].
     #[inline(always)]
-    pub(crate) unsafe fn take(&self, address: u64, cache: &RegionCache) -> Option<Slot> {
-        let words = self.existing(address, cache)?;
+    pub(crate) unsafe fn take<const POOL: bool>(&self, address: u64, cache: &RegionCache) -> Option<Slot> {
+        let words = self.existing::<POOL>(address, cache)?;
         let mut slot = Slot::unpack([words[0].load(Ordering::Relaxed), words[1].load(Ordering::Relaxed)])?;
-        if slot.upper_half != self.upper_half(address) {
+        if slot.upper_half != self.upper_half::<POOL>(address) {
             return None;
         }
         if slot.size_bytes == SIZE_ELSEWHERE {
-            let next = self.existing(address + (1 << self.granule_shift), cache)?;
+            let next = self.existing::<POOL>(address + (1 << self.shift::<POOL>()), cache)?;
             slot.size_bytes = next[1].load(Ordering::Relaxed);
         }
         words[0].store(0, Ordering::Relaxed);

@@ -21,6 +21,7 @@ use crate::intern::Interner;
 use crate::live::Live;
 use crate::lock::Lock;
 use crate::log::Log;
+use crate::names::Names;
 use crate::program::{self, IDENTITY};
 use crate::session::Session;
 use crate::shared::{SharedFile, windows_of};
@@ -222,6 +223,7 @@ fn files(
         log: Log::new(log, *plan, steps),
         definer: Definer::new(defs),
         interner: Interner::default(),
+        names: Names::default(),
         live,
         threads,
     };

@@ -20,6 +20,7 @@ use crate::live::Live;
 use crate::lock::Lock;
 use crate::log::Log;
 use crate::make::Refusal;
+use crate::names::Names;
 use crate::thread::Threads;
 use crate::{clock, filter, gate, make, memory, sys};
 
@@ -44,6 +45,8 @@ pub(crate) struct Session {
     pub definer: Definer,
     /// Numbers of stacks.
     pub interner: Interner,
+    /// Numbers of names.
+    pub names: Names,
     /// What is allocated now.
     pub live: Live,
     /// Threads.

@@ -4,6 +4,7 @@
 #![allow(unsafe_code)]
 
 use core::cell::{Cell, UnsafeCell};
+use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use heapscribe_wire::defs::Definition;
@@ -13,10 +14,12 @@ use heapscribe_wire::limits::THREADS_MAX;
 use heapscribe_wire::operation::{RECORD_BYTES, RECORDS_MAX, ThreadRecord};
 
 use crate::capture::StackRange;
+use crate::counts::Counts;
 use crate::gate::Sampling;
 use crate::lock::Held;
 use crate::log::Taken;
 use crate::regions::RegionCache;
+use crate::sections::Sections;
 use crate::session::Session;
 use crate::shared::SharedFile;
 use crate::walks::Walks;
@@ -48,6 +51,12 @@ pub(crate) struct Thread {
     pub stack: Cell<Option<StackRange>>,
     /// Regions of the live table that it found last.
     pub regions: RegionCache,
+    /// The same, for blocks of pools.
+    pub pool_regions: RegionCache,
+    /// The sections that it is in.
+    pub sections: Sections,
+    /// What its record counted when it took it.
+    pub before: Cell<Counts>,
     /// The next thread of the list of all.
     next: AtomicPtr<Thread>,
     /// What it samples by.
@@ -92,6 +101,23 @@ impl Threads {
     /// The file of their records.
     pub(crate) fn file(&self) -> &SharedFile {
         &self.file
+    }
+
+    /// What all threads counted together.
+    pub(crate) fn counted(&self, session: &Session) -> Counts {
+        self.records(session).map(Counts::of).fold(Counts::of(&NO_RECORD), Counts::plus)
+    }
+
+    /// Whether any thread that has a record is at the table.
+    pub(crate) fn is_any_in_operation(&self, session: &Session) -> bool {
+        self.records(session).any(ThreadRecord::is_in_operation)
+    }
+
+    fn records(&self, session: &Session) -> impl Iterator<Item = &'static ThreadRecord> {
+        let number = session.head.records.load(Ordering::Acquire) as usize;
+        let within = number.min(RECORDS_MAX).min(self.file.file_bytes() / RECORD_BYTES);
+        // SAFETY: a record's page was provided when `records` went past it, and stays.
+        (0..within).map(|n| unsafe { &*self.file.at(n * RECORD_BYTES).cast::<ThreadRecord>() })
     }
 
     /// A record for one more thread.
@@ -163,6 +189,7 @@ impl Threads {
             (&raw mut (*place.as_ptr()).chunk).write(Cell::new(None));
             (&raw mut (*place.as_ptr()).stack).write(Cell::new(None));
             (&raw mut (*place.as_ptr()).regions).write(RegionCache::default());
+            (&raw mut (*place.as_ptr()).pool_regions).write(RegionCache::default());
             (&raw mut (*place.as_ptr()).sampling).write(Sampling::new());
             (&raw mut (*place.as_ptr()).walks).write(UnsafeCell::new(walks));
             place.as_ref()
@@ -195,6 +222,9 @@ impl Thread {
         // SAFETY: the thread's own; no hook is in it yet.
         unsafe { (*self.walks.get()).forget() };
         self.regions.clear();
+        self.pool_regions.clear();
+        self.sections.forget();
+        self.before.set(Counts::of(self.record));
         self.define(id, tid, session);
     }
 
@@ -208,6 +238,20 @@ impl Thread {
         if !matches!(defined, Some(Ok(_))) {
             session.head.drop_one(Drop::ThreadTable);
         }
+    }
+
+    /// Regions of the live table that it found last.
+    #[inline(always)]
+    pub(crate) fn regions<const POOL: bool>(&self) -> &RegionCache {
+        if POOL { &self.pool_regions } else { &self.regions }
+    }
+
+    /// What it counted itself. Threads without a record share one, and know nothing of themselves.
+    pub(crate) fn counted(&self) -> Counts {
+        if ptr::eq(self.record, &raw const NO_RECORD) {
+            return Counts::default();
+        }
+        Counts::of(self.record).less(self.before.get())
     }
 
     /// The time of an event that happens now: later than any before it on this thread.

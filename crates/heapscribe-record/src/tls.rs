@@ -30,6 +30,7 @@ core::arch::global_asm!(
 ///   8  inside   stack pointer of the hook that is in the recorder, 0 when none is
 ///  24  seen     mode word by which a hook may turn round, see `gate`
 ///  32  gap      bytes until the next sample
+///  40  sections sections that the thread is in
 ///  16  forwards 1 while a hook's call is in a heap that calls its own functions through the hooks
 /// ```
 #[repr(C)]
@@ -45,7 +46,8 @@ pub(crate) struct Words {
     pub seen: Cell<u64>,
     /// Bytes until the next sample.
     pub gap: Cell<u64>,
-    reserved: u64,
+    /// How many sections the thread is in.
+    pub sections: Cell<u64>,
 }
 
 const _: () = assert!(size_of::<Words>() == 48);
@@ -53,6 +55,8 @@ const _: () = assert!(size_of::<Words>() == 48);
 pub const SEEN_OFFSET: usize = core::mem::offset_of!(Words, seen);
 /// Offset of `gap`, for hooks.
 pub const GAP_OFFSET: usize = core::mem::offset_of!(Words, gap);
+/// Offset of `sections`, for what a program says.
+pub const SECTIONS_OFFSET: usize = core::mem::offset_of!(Words, sections);
 
 /// This thread's words.
 #[inline(always)]

@@ -8,7 +8,8 @@ use crate::model::ChunkInfo;
 /// What the events of one chunk add up to. Sums that would overflow stay at their limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChunkSums {
-    /// Events, `lost` ones included.
+    /// Events, `lost` ones and other notes and those of pools included; these last are in no other sum but
+    /// that of the calls: a pool's blocks lie inside blocks of the heap.
     pub events: u32,
     /// Blocks handed out, by `realloc(NULL, n)` too.
     pub allocs: u32,
@@ -84,6 +85,9 @@ impl ChunkSums {
 
     #[inline(always)]
     fn add(&mut self, event: &Event) {
+        if let Some(call) = event.call().filter(|call| call.is_pool()) {
+            return self.call(call);
+        }
         match *event {
             Event::Alloc { call, size_bytes, .. } => {
                 self.call(call);
@@ -114,7 +118,7 @@ impl ChunkSums {
                 self.unknown_reallocs += 1;
                 self.came(size_bytes);
             }
-            Event::Rate { .. } => {}
+            Event::Rate { .. } | Event::Note { .. } => {}
             Event::Lost { count, .. } => self.lost_events = self.lost_events.saturating_add(count),
         }
     }

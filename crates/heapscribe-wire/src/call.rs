@@ -1,4 +1,4 @@
-//! The functions of the heap that a program calls.
+//! The functions of the heap that a program calls, and what it tells of pools of its own.
 
 /// The function that the program called.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,11 +18,13 @@ pub enum Call {
     Cfree = 10,
     FreeSized = 11,
     FreeAlignedSized = 12,
+    PoolAlloc = 13,
+    PoolFree = 14,
 }
 
 impl Call {
     /// All, in the order of their numbers.
-    pub const ALL: [Call; 13] = [
+    pub const ALL: [Call; 15] = [
         Call::Malloc,
         Call::Calloc,
         Call::Realloc,
@@ -36,6 +38,8 @@ impl Call {
         Call::Cfree,
         Call::FreeSized,
         Call::FreeAlignedSized,
+        Call::PoolAlloc,
+        Call::PoolFree,
     ];
 
     /// The name of the function.
@@ -54,7 +58,14 @@ impl Call {
             Call::Cfree => "cfree",
             Call::FreeSized => "free_sized",
             Call::FreeAlignedSized => "free_aligned_sized",
+            Call::PoolAlloc => "pool_alloc",
+            Call::PoolFree => "pool_free",
         }
+    }
+
+    /// Whether it is about a block that the program hands out itself, inside one of the heap's.
+    pub const fn is_pool(self) -> bool {
+        matches!(self, Call::PoolAlloc | Call::PoolFree)
     }
 
     /// Whether the caller asks for an alignment.

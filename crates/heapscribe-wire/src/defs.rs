@@ -7,6 +7,7 @@
 //!   tag 3 thread      id  tid  born_ticks  name
 //!   tag 4 module      start  end  bias(zigzag)  name  build id
 //!   tag 6 rate        number  mean bytes                      a sampling rate: bytes between two samples, on average
+//!   tag 7 name        number  name                            of a mark or a section
 //!   tag 5 unmapped    -      modules named before this may be gone: addresses mean what comes after
 //! ```
 //! Strings are a varint length and bytes. A *node* is one frame of a stack; nodes are numbered from 1 in
@@ -16,8 +17,8 @@
 //! be looked up among the modules named before it and after the last `unmapped`, so that three plug-ins
 //! loaded one after the other at one address keep their own stacks.
 
-use crate::ids::{CodeAddress, RateId, StackId, ThreadId};
-use crate::limits::{BUILD_ID_BYTES_MAX, NAME_BYTES_MAX};
+use crate::ids::{CodeAddress, NameId, RateId, StackId, ThreadId};
+use crate::limits::{BUILD_ID_BYTES_MAX, MARK_NAME_BYTES_MAX, NAME_BYTES_MAX};
 use crate::varint;
 
 /// One definition.
@@ -51,6 +52,13 @@ pub enum Definition<'a> {
         id: RateId,
         /// Bytes between two samples, on average.
         mean_bytes: u64,
+    },
+    /// A name of marks or sections.
+    Name {
+        /// Its number in events.
+        id: NameId,
+        /// What the program said.
+        name: &'a [u8],
     },
 }
 
@@ -89,6 +97,7 @@ const THREAD: u8 = 3;
 const MODULE: u8 = 4;
 const UNMAPPED: u8 = 5;
 const RATE: u8 = 6;
+const NAME: u8 = 7;
 const GUESSES: u8 = 0x10;
 const EXACT: u8 = 0x20;
 
@@ -187,6 +196,11 @@ impl Definition<'_> {
                 pen.byte(RATE);
                 pen.field(u64::from(id.0));
                 pen.field(*mean_bytes);
+            }
+            Definition::Name { id, name } => {
+                pen.byte(NAME);
+                pen.field(u64::from(id.0));
+                pen.text(name, MARK_NAME_BYTES_MAX);
             }
         }
         if pen.len > room {
@@ -307,6 +321,10 @@ impl<'a> Definitions<'a> {
                 id: RateId(self.small(&mut at)?.min(255) as u8),
                 mean_bytes: self.field(&mut at)?,
             },
+            NAME => Definition::Name {
+                id: NameId(self.small(&mut at)?),
+                name: self.text(&mut at, MARK_NAME_BYTES_MAX)?,
+            },
             _ => return Err("unknown kind of definition"),
         };
         self.offset = at;
@@ -332,64 +350,4 @@ impl<'a> Iterator for Definitions<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn node(parent: u32, pc: u64) -> Definition<'static> {
-        Definition::Node(Node {
-            parent: StackId(parent),
-            pc: CodeAddress(pc),
-            guesses: pc & 1 != 0,
-            exact: pc & 0x10 != 0,
-        })
-    }
-
-    #[test]
-    fn a_stream_round_trips_and_any_cut_is_noticed() {
-        let module =
-            Module { start: 1 << 40, end: (1 << 40) + 4096, bias: u64::MAX, name: b"/x", build_id: &[7; 20] };
-        let all = [
-            Definition::Thread { id: ThreadId(1), tid: 77, born_ticks: 1 << 50, name: b"main" },
-            Definition::Module(module),
-            node(0, 0x5555_0000),
-            node(1, 0x5555_0011),
-            Definition::Cut { reason: 5 },
-            node(3, u64::MAX),
-            Definition::Unmapped,
-            Definition::Rate { id: RateId(2), mean_bytes: 512 << 10 },
-            node(0, 0),
-        ];
-        let mut bytes = vec![0; 512];
-        let (mut position, mut len) = (Position::default(), 0);
-        for d in &all {
-            len += d.encode(&mut position, &mut bytes[len..]).unwrap();
-        }
-        let read: Vec<_> =
-            Definitions::new(&bytes[..len], Position::default()).map(|r| r.unwrap().1).collect();
-        assert_eq!(read, all);
-        assert_eq!(position.next_node, 6);
-        for cut in 0..len {
-            let mut r = Definitions::new(&bytes[..cut], Position::default());
-            let whole = r.by_ref().filter(Result::is_ok).count();
-            assert!(whole < all.len());
-            assert!(r.offset() <= cut);
-        }
-    }
-
-    #[test]
-    fn no_room_moves_nothing() {
-        let mut position = Position::default();
-        for room in 0..3 {
-            assert_eq!(node(0, 1 << 30).encode(&mut position, &mut vec![0; room]), None);
-        }
-        assert_eq!(position, Position::default());
-    }
-
-    #[test]
-    fn a_caller_from_the_future_is_refused() {
-        for bytes in [&[NODE, 0, 0][..], &[NODE, 2, 0]] {
-            let got = Definitions::new(bytes, Position::default()).next();
-            assert!(matches!(got, Some(Err(BadDefinition { offset: 0, .. }))), "{got:?}");
-        }
-    }
-}
+mod tests;

@@ -68,11 +68,17 @@ pub enum Drop {
     RegisteredFrames = 15,
     /// Events: readers of the live table held the process back for too long.
     Held = 16,
+    /// Marks and sections without a name that can be kept: none was given, or too many others were.
+    NameTable = 17,
+    /// Sections inside more others than are followed.
+    SectionDepth = 18,
+    /// Named snapshots that were refused or could not be written.
+    Snapshot = 19,
 }
 
 impl Drop {
     /// All, in the order of their numbers.
-    pub const ALL: [Drop; 17] = [
+    pub const ALL: [Drop; 20] = [
         Drop::LogFull,
         Drop::LogMemory,
         Drop::Reentered,
@@ -90,6 +96,9 @@ impl Drop {
         Drop::RateTable,
         Drop::RegisteredFrames,
         Drop::Held,
+        Drop::NameTable,
+        Drop::SectionDepth,
+        Drop::Snapshot,
     ];
 
     /// A short name, as in `dropped.log_full` of a report.
@@ -112,6 +121,9 @@ impl Drop {
             Drop::RateTable => "rate_table",
             Drop::RegisteredFrames => "registered_frames",
             Drop::Held => "held",
+            Drop::NameTable => "name_table",
+            Drop::SectionDepth => "section_depth",
+            Drop::Snapshot => "snapshot",
         }
     }
 

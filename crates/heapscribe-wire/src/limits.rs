@@ -39,6 +39,13 @@ pub const THREADS_MAX: u32 = (1 << THREAD_BITS) - 1;
 
 /// Bytes of a path, name or command line kept.
 pub const NAME_BYTES_MAX: usize = 4096;
+/// Names of marks and sections of one process.
+pub const NAMES_MAX: u32 = 4096;
+/// Bytes of the name of a mark or a section kept.
+pub const MARK_NAME_BYTES_MAX: usize = 256;
+/// Sections that are open on a thread at a time.
+pub const SECTIONS_MAX: usize = 16;
+
 /// Bytes of a build id kept.
 pub const BUILD_ID_BYTES_MAX: usize = 32;
 
@@ -48,7 +55,7 @@ pub const LIVE_UNIT_BYTES: usize = 16 << 10;
 pub const LIVE_UNITS_MAX: usize = 1 << 21;
 
 const _: () = assert!(CHUNK_PAYLOAD_BYTES.is_multiple_of(CHUNK_STEP_BYTES));
-const _: () = assert!(EVENT_BYTES_MAX * 16 < CHUNK_STEP_BYTES);
+const _: () = assert!(EVENT_BYTES_MAX * (SECTIONS_MAX + 2) < CHUNK_STEP_BYTES);
 const _: () = assert!(DEFS_STEP_BYTES > 4 * NAME_BYTES_MAX);
 const _: () = assert!(DEFS_BYTES_MAX.is_multiple_of(DEFS_STEP_BYTES));
 const _: () = assert!(STACK_BITS + SIZE_BITS + 2 + (THREAD_BITS - 16) + RATE_BITS == 64);

@@ -7,19 +7,28 @@
 //!   free     age_ticks  size  stack  [birth thread, when bit 7]
 //!   realloc  age_ticks  old size  old stack  [birth thread, when bit 7]  new size  new stack
 //!   failed   size  stack                          the call gave NULL and changed nothing
-//!   lost     count  reason                        events that are not here, see `head::Drop`
+//!   note     what the call bits say, the flag is 0:
+//!            0 lost     count  reason             events that are not here, see `head::Drop`
+//!            1 mark     name                      the program says that it is here
+//!            2 begin    name                      of a section, which goes on until its end on this thread
+//!            3 end      name                      of the innermost section of that name and of those inside it
+//!            4 goes on  name  age_ticks           a section that began so long ago in an earlier chunk
 //!   unknown  [new size  new stack, for realloc]   the block was not known: born before us, or dropped
 //!   rate     -             no dt; the call bits hold a sampling rate's number: all blocks told from here on,
 //!                          born or gone, were sampled at that rate; a chunk begins at 0, every block
 //! ```
 //!
 //! A free says what it frees - stack, size, age, thread of birth - so no reader has to match addresses:
-//! each chunk can be summed alone, in any order, on any core. (thread, birth ticks) names the block.
+//! each chunk can be summed alone, in any order, on any core. (thread, birth ticks) names the block. For the
+//! same reason a chunk begins with the sections that its thread is in, the outermost first.
+
+mod note;
 
 pub use crate::call::Call;
-use crate::ids::{RateId, StackId, ThreadId};
+use crate::ids::{NameId, RateId, StackId, ThreadId};
 use crate::limits::{EVENT_BYTES_MAX, RATES_MAX};
 use crate::varint;
+pub use note::Note;
 
 /// A block as it is told when it goes: all that its live slot knew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,13 +110,20 @@ pub enum Event {
         /// Why: a number of [`crate::head::Drop`].
         reason: u8,
     },
+    /// The program says where it is.
+    Note {
+        /// What it says.
+        note: Note,
+        /// Of this name.
+        name: NameId,
+    },
 }
 
 const ALLOC: u8 = 1;
 const FREE: u8 = 2;
 const REALLOC: u8 = 3;
 const FAILED: u8 = 4;
-const LOST: u8 = 5;
+const NOTE: u8 = 5;
 const UNKNOWN: u8 = 6;
 const RATE: u8 = 7;
 const OTHER_THREAD: u8 = 0x80;
@@ -146,6 +162,26 @@ const fn tag_of_block(kind: u8, call: Call, block: &Block) -> u8 {
 }
 
 impl Event {
+    /// The function that the program called, if it called one.
+    #[inline(always)]
+    pub const fn call(&self) -> Option<Call> {
+        match *self {
+            Event::Alloc { call, .. }
+            | Event::Free { call, .. }
+            | Event::Realloc { call, .. }
+            | Event::Failed { call, .. }
+            | Event::UnknownFree { call }
+            | Event::UnknownRealloc { call, .. } => Some(call),
+            Event::Rate { .. } | Event::Lost { .. } | Event::Note { .. } => None,
+        }
+    }
+
+    /// Whether it is about a block of a pool, which lies inside one of the heap's.
+    #[inline(always)]
+    pub const fn is_pool(&self) -> bool {
+        matches!(self.call(), Some(call) if call.is_pool())
+    }
+
     /// Writes the event at `at`, `dt` ticks after the one before it (0 for a rate); how many bytes it took.
     #[inline(always)]
     pub fn encode(&self, dt: u64, at: &mut [u8; EVENT_BYTES_MAX]) -> usize {
@@ -189,7 +225,14 @@ impl Event {
             Event::Lost { count, reason } => {
                 pen.field(*count);
                 pen.field(u64::from(*reason));
-                LOST
+                NOTE | note::LOST << 3
+            }
+            Event::Note { note, name } => {
+                pen.field(u64::from(name.0));
+                if let Note::GoesOn { age_ticks } = note {
+                    pen.field(*age_ticks);
+                }
+                NOTE | note.bits() << 3
             }
         };
         pen.at[0] = tag;
@@ -256,6 +299,20 @@ impl<'a> Events<'a> {
         })
     }
 
+    /// What is rare: the tag says that it is a note.
+    #[cold]
+    fn note(&self, tag: u8, at: &mut usize) -> Result<Event, &'static str> {
+        if tag >> 3 == note::LOST {
+            return Ok(Event::Lost { count: self.field(at)?, reason: self.small(at)?.min(255) as u8 });
+        }
+        let mut note = Note::from_bits(tag >> 3).ok_or("unknown kind of note")?;
+        let name = NameId(self.small(at)?);
+        if let Note::GoesOn { age_ticks } = &mut note {
+            *age_ticks = self.field(at)?;
+        }
+        Ok(Event::Note { note, name })
+    }
+
     #[inline(always)]
     fn decode(&mut self) -> Result<(u64, Event), &'static str> {
         let tag = self.bytes[self.offset];
@@ -269,6 +326,11 @@ impl<'a> Events<'a> {
             return Ok((0, Event::Rate { rate }));
         }
         let dt = self.field(&mut at)?;
+        if tag & 7 == NOTE {
+            let event = self.note(tag, &mut at)?;
+            self.offset = at;
+            return Ok((dt, event));
+        }
         let call = Call::from_bits(tag >> 3 & 0xf).ok_or("unknown call")?;
         let flag = tag & OTHER_THREAD != 0;
         let event = match tag & 7 {
@@ -294,9 +356,6 @@ impl<'a> Events<'a> {
                 stack: StackId(self.small(&mut at)?),
             },
             UNKNOWN => Event::UnknownFree { call },
-            LOST if tag == LOST => {
-                Event::Lost { count: self.field(&mut at)?, reason: self.small(&mut at)?.min(255) as u8 }
-            }
             _ => return Err("unknown kind of event"),
         };
         self.offset = at;
@@ -321,53 +380,4 @@ impl Iterator for Events<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(event: Event, dt: u64, len: usize) {
-        let mut at = [0xaau8; EVENT_BYTES_MAX];
-        let n = event.encode(dt, &mut at);
-        assert_eq!(n, len, "{event:?}");
-        assert_eq!(Events::new(&at[..n]).collect::<Vec<_>>(), [Ok((dt, event))]);
-        for cut in 1..n {
-            let got = Events::new(&at[..cut]).collect::<Vec<_>>();
-            assert!(matches!(got[..], [Err(BadEvent { offset: 0, .. })]), "cut to {cut}: {got:?}");
-        }
-    }
-
-    #[test]
-    fn each_kind_round_trips_and_notices_a_cut() {
-        let own = Block { size_bytes: 300, stack: StackId(70_000), age_ticks: 5, birth_thread: None };
-        let max = Block {
-            size_bytes: u64::MAX,
-            stack: StackId(u32::MAX),
-            age_ticks: u64::MAX,
-            birth_thread: Some(ThreadId(u32::MAX)),
-        };
-        let stack = StackId(3);
-        check(Event::Alloc { call: Call::Malloc, size_bytes: 24, stack, align_log2: 0 }, 1, 4);
-        check(Event::Alloc { call: Call::Memalign, size_bytes: 24, stack, align_log2: 12 }, 1, 5);
-        check(Event::Free { call: Call::Free, block: own }, 200, 1 + 2 + 1 + 2 + 3);
-        check(Event::Free { call: Call::FreeSized, block: max }, u64::MAX, 1 + 10 + 10 + 10 + 5 + 5);
-        check(Event::Realloc { call: Call::Realloc, old: max, size_bytes: u64::MAX, stack }, u64::MAX, 52);
-        check(Event::Realloc { call: Call::Reallocarray, old: own, size_bytes: 0, stack }, 1, 10);
-        check(Event::Failed { call: Call::Calloc, size_bytes: 1 << 62, stack }, 1, 12);
-        check(Event::UnknownFree { call: Call::Free }, 1, 2);
-        check(Event::UnknownRealloc { call: Call::Realloc, size_bytes: 1, stack }, 1, 4);
-        check(Event::Lost { count: 1000, reason: 3 }, 1, 5);
-        check(Event::Rate { rate: RateId(0) }, 0, 1);
-        check(Event::Rate { rate: RateId(3) }, 0, 1);
-    }
-
-    #[test]
-    fn what_is_no_event_is_named_with_its_offset() {
-        for (bytes, why) in [
-            (&[0u8, 1][..], "unknown kind of event"),
-            (&[7 | 4 << 3, 1], "unknown rate"),
-            (&[0x78 | 1, 1, 1, 1], "unknown call"),
-            (&[ALLOC, 1, 1, 255, 255, 255, 255, 31], "number over 32 bits"),
-        ] {
-            assert_eq!(Events::new(bytes).collect::<Vec<_>>(), [Err(BadEvent { offset: 0, why })]);
-        }
-    }
-}
+mod tests;

@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Top(TopArgs),
     Snapshot(SnapshotArgs),
     List(ListArgs),
+    /// Print heapscribe.h, by which a C or C++ program says what it does
+    Header,
 }
 
 /// Run a program and write a trace of its heap
@@ -294,6 +296,7 @@ Examples:
   heapscribe ctl 4711 mode sampled:64KiB     sample from now on
   heapscribe ctl 4711 stop                   record nothing new, follow known blocks to their end
   heapscribe ctl 4711 start                  as `record` began, or every block if that was nothing
+  heapscribe ctl 4711 mark warm                 the report tells when that was, and how large the heap
 ")]
 pub(crate) struct CtlArgs {
     /// The process
@@ -309,7 +312,7 @@ pub(crate) struct CtlArgs {
 }
 
 /// What a process is told.
-#[derive(Clone, Copy, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CtlVerb {
     /// What to record from now on
     Mode {
@@ -321,6 +324,11 @@ pub(crate) enum CtlVerb {
     Start,
     /// Record nothing new
     Stop,
+    /// Put a mark into the trace, as if the program had said heapscribe_mark(NAME)
+    Mark {
+        /// What the report calls it
+        name: String,
+    },
 }
 
 /// Where names and lines of code come from.

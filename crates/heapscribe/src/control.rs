@@ -4,14 +4,19 @@
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use heapscribe_wire::head::{HEAD_FILE_BYTES, Head, MODE_OFFSET};
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
 
-use crate::drain;
+use crate::drain::{self, mark};
 use crate::message::Problem;
+
+/// A drainer that is there takes a mark at its next pass.
+const TAKEN_WITHIN: Duration = Duration::from_secs(5);
+const NAP: Duration = Duration::from_millis(2);
 
 /// A running process that is recorded.
 pub(crate) struct Controlled {
@@ -55,6 +60,24 @@ impl Controlled {
     pub(crate) fn first_mode(&self) -> Result<Mode> {
         let mode = first_mode(&self.base)?;
         Ok(if mode == Mode::Off { Mode::Full } else { mode })
+    }
+
+    /// Has a mark written into the trace, and waits until it is.
+    pub(crate) fn mark(&self, name: &[u8]) -> Result<()> {
+        let directory = self.head.parent().unwrap_or(&self.base);
+        let shown = directory.display();
+        mark::request(directory, name).with_context(|| format!("no mark can be left in {shown}"))?;
+        let begin = Instant::now();
+        while mark::is_waiting(directory) {
+            if begin.elapsed() > TAKEN_WITHIN {
+                let what = format!("nobody takes the mark in {shown}");
+                return Err(
+                    Problem::new(what, "is the `heapscribe record` that started it still there?").into()
+                );
+            }
+            std::thread::sleep(NAP);
+        }
+        Ok(())
     }
 
     /// Says what is to be recorded from now on.

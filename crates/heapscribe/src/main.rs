@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => commands::convert::run(args),
         Command::Subsample(args) => commands::rewrite::subsample(args),
         Command::Redact(args) => commands::rewrite::redact(args),
+        Command::Header => commands::header::run(),
         Command::Hotspots(args) => commands::hotspots::run(args),
         Command::Ps(args) => commands::ps::run(args),
         Command::Top(args) => commands::top::run(args),

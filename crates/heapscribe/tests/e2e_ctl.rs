@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use heapscribe_wire::head::MODE_OFFSET;
 use heapscribe_wire::mode::Mode;
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Place, Run, heapscribe, until};
+use support::{Place, Report, Run, heapscribe, until};
 
 /// The sessions below a directory for sessions: pid and path of the head.
 fn sessions(dir: &Path) -> Vec<(u32, PathBuf)> {
@@ -42,7 +42,8 @@ fn a_running_program_is_told_what_to_record() {
     let dir = place.path("sessions");
     std::fs::create_dir(&dir).unwrap();
     let run = Run::new(&place, "sleep").args(["1000"]).options(["--session-dir"]).options([&dir]);
-    let started = run.options(["--sample", "1MiB"]).start();
+    let run = run.options(["--sample", "1MiB"]);
+    let started = run.start();
     until("the program has a session", || !sessions(&dir).is_empty());
     let (pid, head) = sessions(&dir).remove(0);
     let mut said = Vec::new();
@@ -62,7 +63,18 @@ fn a_running_program_is_told_what_to_record() {
     );
     assert!(said[2].ends_with("recorded a sample each 64.0 KiB, records nothing new now\n"), "{said:?}");
     assert!(said[3].ends_with("records nothing new already\n"), "{said:?}");
+    for name in ["second phase", "second phase", "third"] {
+        let told = ctl(&dir, pid, &["mark", name]);
+        assert!(told.ends_with("is marked\n"), "{told}");
+    }
     kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::TERM).unwrap();
     assert_eq!(started.wait().code, 128 + 15);
+    let report = Report::of(&run.trace());
+    let marks: Vec<_> = report.json["marks"].as_array().unwrap().iter().collect();
+    let told = marks.iter().map(|mark| (mark["name"].as_str().unwrap(), mark["count"].as_u64().unwrap()));
+    assert_eq!(told.collect::<Vec<_>>(), [("second phase", 2), ("third", 1)]);
+    let times =
+        [&marks[0]["first_ns"], &marks[0]["last_ns"], &marks[1]["first_ns"], &report.json["duration_ns"]];
+    assert!(times.map(|time| time.as_u64()).is_sorted(), "{times:?}");
     assert!(ctl(&dir, pid, &["stop"]).starts_with("error: no session of process"));
 }

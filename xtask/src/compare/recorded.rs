@@ -131,7 +131,7 @@ impl Process {
                 let name = String::from_utf8_lossy(m.name.rsplit(|b| *b == b'/').next().unwrap_or(m.name));
                 self.modules.insert(m.start, (m.end, m.bias, name.into_owned()));
             }
-            Definition::Unmapped | Definition::Rate { .. } => {}
+            Definition::Name { .. } | Definition::Unmapped | Definition::Rate { .. } => {}
         }
     }
 

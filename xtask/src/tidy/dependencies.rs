@@ -9,6 +9,7 @@ use super::tree::{Tree, root};
 /// A crate of ours and the crates of ours that it may use.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-wire", &[]),
+    ("heapscribe-api", &[]),
     ("heapscribe-alloc", &[]),
     ("heapscribe-conformance", &["heapscribe-alloc"]),
     ("heapscribe-record", &["heapscribe-wire", "heapscribe-alloc"]),
@@ -24,7 +25,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 
 /// Crates that run in the target: they use nothing that is not ours.
 const IN_TARGET: &[&str] =
-    &["heapscribe-wire", "heapscribe-alloc", "heapscribe-record", "heapscribe-preload"];
+    &["heapscribe-api", "heapscribe-wire", "heapscribe-alloc", "heapscribe-record", "heapscribe-preload"];
 
 /// A crate and what it needs to be built and run; what its tests need does not count.
 #[derive(Debug)]

@@ -28,7 +28,7 @@ const IMPORTS: &[&str] = &[
 const WEAK_IMPORTS: &[&str] =
     &["__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__cxa_finalize"];
 
-/// What it exports: the hooks.
+/// What it exports: the hooks, and what `heapscribe.h` looks for.
 const EXPORTS: &[&str] = &[
     "__deregister_frame",
     "__deregister_frame_info",
@@ -41,6 +41,14 @@ const EXPORTS: &[&str] = &[
     "free",
     "free_aligned_sized",
     "free_sized",
+    "heapscribe_api_mark",
+    "heapscribe_api_pool_alloc",
+    "heapscribe_api_pool_free",
+    "heapscribe_api_pool_realloc",
+    "heapscribe_api_section_begin",
+    "heapscribe_api_section_end",
+    "heapscribe_api_snapshot",
+    "heapscribe_api_stats",
     "malloc",
     "malloc_usable_size",
     "memalign",

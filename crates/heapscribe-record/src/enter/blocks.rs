@@ -1,6 +1,6 @@
 //! What a hook tells once it is inside: a block has come, goes, becomes another. The live table and the
 //! event are done here, in the order that keeps both true: out of the table before the block goes, into it
-//! after it has come.
+//! after it has come. `POOL` says of blocks that lie inside others: they count for nothing but themselves.
 #![allow(unsafe_code)]
 
 use heapscribe_wire::head::Drop as Reason;
@@ -28,7 +28,7 @@ impl Entered {
     /// * `registers` are those of the hook's caller.
     /// * `address` was just handed out by the heap to this call, or is null.
     #[inline(always)]
-    pub unsafe fn handed_out(
+    pub unsafe fn handed_out<const POOL: bool>(
         &self,
         call: Call,
         address: usize,
@@ -38,7 +38,7 @@ impl Entered {
     ) {
         let (thread, session) = (self.thread, self.session);
         let Some(rate) = gate::admits(size_bytes, thread, self.words, session) else { return };
-        session.live.prefetch(address as u64, &thread.regions);
+        session.live.prefetch::<POOL>(address as u64, thread.regions::<POOL>());
         // SAFETY: the caller's contract.
         let stack = unsafe { stack::current(registers, thread, session) };
         let Some(place) = emit::reserve(thread, session) else { return };
@@ -47,7 +47,7 @@ impl Entered {
             return place.write(&Event::Failed { call, size_bytes, stack }, RateId::FULL);
         }
         // SAFETY: the caller's contract: the block is this call's.
-        unsafe { self.note(address, size_bytes, stack, rate, place.now) };
+        unsafe { self.note::<POOL>(address, size_bytes, stack, rate, place.now) };
         let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
         place.write(&Event::Alloc { call, size_bytes, stack, align_log2 }, rate);
     }
@@ -57,10 +57,19 @@ impl Entered {
     /// # Safety
     /// * The block at `address` is this call's.
     #[inline(always)]
-    unsafe fn note(&self, address: usize, size_bytes: u64, stack: StackId, rate: RateId, now: u64) {
+    unsafe fn note<const POOL: bool>(
+        &self,
+        address: usize,
+        size_bytes: u64,
+        stack: StackId,
+        rate: RateId,
+        now: u64,
+    ) {
         let (thread, session) = (self.thread, self.session);
-        thread.record.count_allocated(size_bytes);
-        thread.last_alloc_ticks.set(now);
+        if !POOL {
+            thread.record.count_allocated(size_bytes);
+            thread.last_alloc_ticks.set(now);
+        }
         let (thread_id, birth_ticks) = (thread.id.get(), now);
         let slot = Slot { size_bytes, stack, thread: thread_id, birth_ticks, upper_half: false, rate };
         if rate != RateId::FULL {
@@ -68,7 +77,13 @@ impl Entered {
         }
         // SAFETY: the caller's contract.
         match unsafe {
-            session.live.insert(address as u64, slot, &thread.regions, session.head, &session.lock)
+            session.live.insert::<POOL>(
+                address as u64,
+                slot,
+                thread.regions::<POOL>(),
+                session.head,
+                &session.lock,
+            )
         } {
             Ok(false) => {}
             Ok(true) => session.head.drop_one(Reason::ReplacedBlock),
@@ -85,18 +100,18 @@ impl Entered {
         let (thread, session) = (self.thread, self.session);
         // Neither the slot nor the heap's own words before the block are in the cache when a block has
         // lived for long: fetched together, while the clock is read, they cost one wait and not two.
-        session.live.prefetch(address as u64, &thread.regions);
+        session.live.prefetch::<false>(address as u64, &thread.regions);
         live::fetch(address.wrapping_sub(HEAP_WORDS_BYTES) as *const u8);
         if gate::is_full(session.head) {
             let place = emit::reserve(thread, session);
             // SAFETY: the caller's contract.
-            let taken = unsafe { self.take(address) };
+            let taken = unsafe { self.take::<false>(address) };
             if let Some(place) = place {
-                self.write_gone(call, taken, place);
+                self.write_gone::<false>(call, taken, place);
             }
         } else {
             // SAFETY: the caller's contract.
-            self.gone(call, unsafe { self.take(address) });
+            self.gone::<false>(call, unsafe { self.take::<false>(address) });
         }
     }
 
@@ -105,9 +120,9 @@ impl Entered {
     /// # Safety
     /// * The caller of the hook owns the block at `address`.
     #[inline(always)]
-    pub unsafe fn take(&self, address: usize) -> Taken {
+    pub unsafe fn take<const POOL: bool>(&self, address: usize) -> Taken {
         // SAFETY: the caller's contract.
-        let slot = unsafe { self.session.live.take(address as u64, &self.thread.regions) };
+        let slot = unsafe { self.session.live.take::<POOL>(address as u64, self.thread.regions::<POOL>()) };
         Taken(slot.map(|slot| (slot, address as u64)))
     }
 
@@ -118,7 +133,7 @@ impl Entered {
     #[inline(always)]
     pub unsafe fn take_for_resize(self, address: usize) -> Taken {
         // SAFETY: the caller's contract.
-        let taken = unsafe { self.take(address) };
+        let taken = unsafe { self.take::<false>(address) };
         let words = self.words;
         core::mem::forget(self);
         words.leave();
@@ -127,13 +142,13 @@ impl Entered {
 
     /// The block that was taken has gone.
     #[inline(always)]
-    pub fn gone(&self, call: Call, taken: Taken) {
+    pub fn gone<const POOL: bool>(&self, call: Call, taken: Taken) {
         let (thread, session) = (self.thread, self.session);
         if !self.concerns(taken) {
             return;
         }
         if let Some(place) = emit::reserve(thread, session) {
-            self.write_gone(call, taken, place);
+            self.write_gone::<POOL>(call, taken, place);
         }
     }
 
@@ -144,11 +159,11 @@ impl Entered {
     }
 
     #[inline(always)]
-    fn write_gone(&self, call: Call, taken: Taken, place: emit::Place<'_>) {
+    fn write_gone<const POOL: bool>(&self, call: Call, taken: Taken, place: emit::Place<'_>) {
         match taken.0 {
             Some((slot, address)) => {
                 self.no_more(&slot, address, &place);
-                let block = self.gone_block(&slot, place.now);
+                let block = self.gone_block::<POOL>(&slot, place.now);
                 place.write(&Event::Free { call, block }, slot.rate);
             }
             None => {
@@ -193,7 +208,7 @@ impl Entered {
     ) {
         let (thread, session) = (self.thread, self.session);
         let Some(rate) = gate::admits(size_bytes, thread, self.words, session) else {
-            return self.gone(call, taken);
+            return self.gone::<false>(call, taken);
         };
         // SAFETY: the caller's contract.
         let stack = unsafe { stack::current(registers, thread, session) };
@@ -201,18 +216,18 @@ impl Entered {
         // A block of another rate: its end and the other's birth are two events, each of its own rate.
         let is_split = taken.0.is_some_and(|(slot, _)| slot.rate != rate);
         let taken = if is_split {
-            self.gone(call, taken);
+            self.gone::<false>(call, taken);
             Taken(None)
         } else {
             taken
         };
         let Some(place) = emit::reserve(thread, session) else { return };
         // SAFETY: the caller's contract.
-        unsafe { self.note(address, size_bytes, stack, rate, place.now) };
+        unsafe { self.note::<false>(address, size_bytes, stack, rate, place.now) };
         match taken.0 {
             Some((slot, old)) => {
                 self.no_more(&slot, old, &place);
-                let old = self.gone_block(&slot, place.now);
+                let old = self.gone_block::<false>(&slot, place.now);
                 place.write(&Event::Realloc { call, old, size_bytes, stack }, rate);
             }
             None if rate != RateId::FULL || is_split => {
@@ -234,20 +249,23 @@ impl Entered {
         if let Some((slot, address)) = taken.0 {
             let (thread, session) = (self.thread, self.session);
             // SAFETY: the block is still the caller's, the heap has left it alone.
-            let put =
-                unsafe { session.live.insert(address, slot, &thread.regions, session.head, &session.lock) };
+            let put = unsafe {
+                session.live.insert::<false>(address, slot, &thread.regions, session.head, &session.lock)
+            };
             if put.is_err() {
                 session.head.drop_one(Reason::LiveTable);
             }
         }
         // SAFETY: the caller's contract.
-        unsafe { self.handed_out(call, 0, size_bytes, 0, registers) };
+        unsafe { self.handed_out::<false>(call, 0, size_bytes, 0, registers) };
     }
 
     #[inline(always)]
-    fn gone_block(&self, slot: &Slot, now: u64) -> Block {
+    fn gone_block<const POOL: bool>(&self, slot: &Slot, now: u64) -> Block {
         let own: ThreadId = self.thread.id.get();
-        self.thread.record.count_freed(slot.size_bytes);
+        if !POOL {
+            self.thread.record.count_freed(slot.size_bytes);
+        }
         Block {
             size_bytes: slot.size_bytes,
             stack: slot.stack,

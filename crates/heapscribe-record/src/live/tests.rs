@@ -78,7 +78,7 @@ impl Both {
         }
         let cache = &self.caches[slot.size_bytes as usize % 2];
         // SAFETY: no other thread has this table.
-        let replaced = unsafe { self.live.insert(address, slot, cache, self.head, &self.lock) };
+        let replaced = unsafe { self.live.insert::<false>(address, slot, cache, self.head, &self.lock) };
         slot.upper_half = self.live.granule_shift == GRANULE_SHIFT_GLIBC && address & 16 != 0;
         let twin = self.twin.insert(self.place(address), (address, slot));
         assert_eq!(replaced, Ok(twin.is_some()), "{address:#x}");
@@ -87,7 +87,7 @@ impl Both {
     fn take(&mut self, address: u64) {
         let cache = &self.caches[(address >> 3) as usize % 2];
         // SAFETY: no other thread has this table.
-        let taken = unsafe { self.live.take(address, cache) };
+        let taken = unsafe { self.live.take::<false>(address, cache) };
         let place = self.place(address);
         let known = self.twin.get(&place).filter(|(known, _)| *known == address).map(|(_, slot)| *slot);
         assert_eq!(taken, known, "{address:#x}");
@@ -130,10 +130,44 @@ fn without_room_or_beyond_all_addresses_there_is_no_slot() {
     {
         let slot = Slot { size_bytes: 1, ..both.slot() };
         // SAFETY: no other thread has this table.
-        let inserted = unsafe { both.live.insert(address, slot, &both.caches[0], both.head, &both.lock) };
+        let inserted =
+            unsafe { both.live.insert::<false>(address, slot, &both.caches[0], both.head, &both.lock) };
         assert_eq!(inserted, if has_room { Ok(false) } else { Err(NoSlot) }, "{address:#x}");
         // SAFETY: as above.
-        assert_eq!(unsafe { both.live.take(address, &both.caches[1]) }, has_room.then_some(slot));
+        assert_eq!(unsafe { both.live.take::<false>(address, &both.caches[1]) }, has_room.then_some(slot));
     }
     assert_eq!(both.head.live_units.load(Ordering::Relaxed), units);
+}
+
+#[test]
+fn a_pool_and_its_first_block_are_two_blocks() {
+    for shift in [GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER] {
+        let mut both = Both::new(2048, shift);
+        let address = 5 * REGION_BYTES + 0x1230;
+        let slot = both.slot();
+        let (heap, pool) = (Slot { size_bytes: 4096, ..slot }, Slot { size_bytes: 64, ..slot });
+        let Both { live, head, lock, caches: [of_heap, of_pools], .. } = &both;
+        // SAFETY: no other thread has this table.
+        let inserted = unsafe {
+            [
+                live.insert::<false>(address, heap, of_heap, head, lock),
+                live.insert::<true>(address, pool, of_pools, head, lock),
+            ]
+        };
+        assert_eq!(inserted, [Ok(false); 2]);
+        let mut extents = Vec::new();
+        live.for_each_extent(head.live_units.load(Ordering::Relaxed), |at, n| extents.push((at, n)));
+        let bytes: usize = extents.iter().map(|(_, n)| n).sum();
+        assert_eq!(
+            bytes,
+            6 * LIVE_UNIT_BYTES,
+            "two directories, two tables, two units of slots: {extents:?}"
+        );
+        // SAFETY: as above.
+        let taken = unsafe { [live.take::<true>(address, of_pools), live.take::<true>(address, of_pools)] };
+        assert_eq!(taken.map(|slot| slot.map(|slot| slot.size_bytes)), [Some(64), None]);
+        // SAFETY: as above.
+        let left = unsafe { live.take::<false>(address, of_heap) };
+        assert_eq!(left.map(|slot| slot.size_bytes), Some(4096));
+    }
 }

@@ -163,6 +163,32 @@ impl File {
         Ok(())
     }
 
+    /// Writes all of some memory at `offset`: memory that others write meanwhile, or that may not be there,
+    /// which is then an error.
+    ///
+    /// # Safety
+    /// * Nothing of the memory must be kept secret from who may read the file.
+    pub unsafe fn write_memory_at(&self, from: *const u8, len_bytes: usize, offset: u64) -> Result<()> {
+        let mut done = 0;
+        while done < len_bytes {
+            let from = from as usize + done;
+            let a = [self.0 as usize, from, len_bytes - done, offset as usize + done, 0, 0];
+            // SAFETY: the kernel checks the memory; it only reads it.
+            match unsafe { call(number::PWRITE64, a) } {
+                Ok(n) => done += n,
+                Err(Errno::EINTR) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a file of this directory.
+    pub fn unlink_at(&self, name: &CStr) -> Result<()> {
+        // SAFETY: `name` is a C string that lives through the call.
+        unsafe { call(number::UNLINKAT, [self.0 as usize, name.as_ptr() as usize, 0, 0, 0, 0]) }.map(drop)
+    }
+
     /// Maps `len_bytes` of the file from its start, shared, without access: [`protect_read_write`] opens
     /// what is used. Without access, because `mlockall` would otherwise fill all the holes.
     pub fn map_shared_closed(&self, len_bytes: usize) -> Result<*mut u8> {

@@ -14,9 +14,10 @@ pub use memory::{
     Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read_write,
 };
 pub use process::{
-    AlternateStack, SignalsBlocked, address_space_limit, alternate_stack, clock_ns, euid, file_size_limit,
-    is_readable, parent_pid, pid, pid_namespace, process_exists, readlink, register_for_barriers,
-    shares_memory_with_parent, sleep_ns, thread_exists, thread_name, tid, working_directory,
+    AlternateStack, SignalsBlocked, address_space_limit, alternate_stack, barrier, clock_ns, euid,
+    file_size_limit, is_readable, parent_pid, pid, pid_namespace, process_exists, readlink,
+    register_for_barriers, shares_memory_with_parent, sleep_ns, thread_exists, thread_name, tid,
+    working_directory,
 };
 
 /// The kernel's error number, positive.
@@ -79,6 +80,7 @@ mod number {
     pub(super) const KCMP: usize = 312;
     pub(super) const OPENAT: usize = 257;
     pub(super) const MKDIRAT: usize = 258;
+    pub(super) const UNLINKAT: usize = 263;
     pub(super) const FALLOCATE: usize = 285;
     pub(super) const PRLIMIT64: usize = 302;
 }

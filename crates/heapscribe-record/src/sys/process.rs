@@ -60,6 +60,16 @@ pub fn register_for_barriers() -> bool {
     unsafe { call(number::MEMBARRIER, [REGISTER_GLOBAL_EXPEDITED, 0, 0, 0, 0, 0]) }.is_ok()
 }
 
+/// A barrier on all processors that run threads of processes that have registered for it, or, where the
+/// kernel knows none such, on all there are, which takes some milliseconds. False when it knows neither.
+pub fn barrier() -> bool {
+    const GLOBAL: usize = 1;
+    const GLOBAL_EXPEDITED: usize = 1 << 1;
+    // SAFETY: plain integers.
+    let ask = |command| unsafe { call(number::MEMBARRIER, [command, 0, 0, 0, 0, 0]) }.is_ok();
+    ask(GLOBAL_EXPEDITED) || ask(GLOBAL)
+}
+
 /// Sleeps; shorter when a signal comes.
 pub fn sleep_ns(ns: u64) {
     let t = [ns / 1_000_000_000, ns % 1_000_000_000];

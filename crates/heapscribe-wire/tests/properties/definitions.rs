@@ -3,8 +3,8 @@
 use heapscribe_wire::defs::{
     BadDefinition, DEFINITION_BYTES_MAX, Definition, Definitions, Module, NODE_BYTES_MAX, Node, Position,
 };
-use heapscribe_wire::ids::{CodeAddress, RateId, StackId, ThreadId};
-use heapscribe_wire::limits::{BUILD_ID_BYTES_MAX, NAME_BYTES_MAX};
+use heapscribe_wire::ids::{CodeAddress, NameId, RateId, StackId, ThreadId};
+use heapscribe_wire::limits::{BUILD_ID_BYTES_MAX, MARK_NAME_BYTES_MAX, NAME_BYTES_MAX};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -23,6 +23,7 @@ enum Owned {
     Module(u64, u64, u64, Vec<u8>, Vec<u8>),
     Unmapped,
     Rate(u8, u64),
+    Name(u32, Vec<u8>),
 }
 
 impl Owned {
@@ -53,6 +54,9 @@ impl Owned {
                 build_id: cut(build_id, BUILD_ID_BYTES_MAX),
             }),
             Owned::Unmapped => Definition::Unmapped,
+            Owned::Name(id, name) => {
+                Definition::Name { id: NameId(*id), name: cut(name, MARK_NAME_BYTES_MAX) }
+            }
             Owned::Rate(id, mean_bytes) => Definition::Rate { id: RateId(*id), mean_bytes: *mean_bytes },
         }
     }
@@ -68,6 +72,7 @@ fn owned() -> impl Strategy<Value = Owned> {
             .prop_map(|(id, tid, born, name)| Owned::Thread(id, tid, born, name)),
         1 => module.prop_map(|(start, end, bias, name, id)| Owned::Module(start, end, bias, name, id)),
         1 => Just(Owned::Unmapped),
+        1 => (any::<u32>(), name(MARK_NAME_BYTES_MAX)).prop_map(|(id, name)| Owned::Name(id, name)),
         1 => (any::<u8>(), number()).prop_map(|(id, mean_bytes)| Owned::Rate(id, mean_bytes)),
     ]
 }

@@ -1,8 +1,8 @@
 //! Events: `record.rs`.
 
-use heapscribe_wire::ids::{RateId, ThreadId};
+use heapscribe_wire::ids::{NameId, RateId, ThreadId};
 use heapscribe_wire::limits::{EVENT_BYTES_MAX, RATES_MAX};
-use heapscribe_wire::record::{BadEvent, Block, Call, Event, Events};
+use heapscribe_wire::record::{BadEvent, Block, Call, Event, Events, Note};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -17,6 +17,15 @@ fn block() -> impl Strategy<Value = Block> {
     (number(), stack(), number(), birth_thread).prop_map(|(size_bytes, stack, age_ticks, birth_thread)| {
         Block { size_bytes, stack, age_ticks, birth_thread }
     })
+}
+
+fn note() -> impl Strategy<Value = Note> {
+    prop_oneof![
+        Just(Note::Mark),
+        Just(Note::Begin),
+        Just(Note::End),
+        number().prop_map(|age_ticks| Note::GoesOn { age_ticks })
+    ]
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -37,6 +46,7 @@ fn event() -> impl Strategy<Value = Event> {
         call().prop_map(|call| Event::UnknownFree { call }),
         asked().prop_map(|(call, size_bytes, stack)| Event::UnknownRealloc { call, size_bytes, stack }),
         (number(), any::<u8>()).prop_map(|(count, reason)| Event::Lost { count, reason }),
+        (note(), any::<u32>()).prop_map(|(note, name)| Event::Note { note, name: NameId(name) }),
         (0..=RATES_MAX as u8).prop_map(|rate| Event::Rate { rate: RateId(rate) }),
     ]
 }

@@ -10,11 +10,12 @@ Lines:
   sign     + allocated   - freed   ~ reallocated   ! refused   ? block not known   x events lost
            = live when a snapshot was taken, with its address in place of the call
            % sampling rate of the blocks that follow in this thread's turn
+           @ what the program says of itself: mark, section_begin, section_end
   size     bytes; old>new for ~; how many for x; mean bytes between samples for %, - for
            every block
   age      ns since the block was born, for - and ~
   stack    S and the number of its innermost frame; old>new for ~; R and its
-           number for %
+           number for %; N and the number of the name for @
   Definitions start with #: processes, files of code, threads, stacks, memory samples, ends.
 
   Of a Go trace: <time> <generation> <where> <event> <values> <stack> <text>

@@ -14,12 +14,17 @@ use crate::text::number::short_bytes;
 /// Runs the command.
 pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
     let process = Controlled::find(args.pid, &places(args))?;
-    let mode = match args.verb {
-        CtlVerb::Mode { mode } => mode,
+    let who = format!("process {} ({})", args.pid, process.exe);
+    let mode = match &args.verb {
+        CtlVerb::Mode { mode } => *mode,
         CtlVerb::Start => process.first_mode()?,
         CtlVerb::Stop => Mode::Off,
+        CtlVerb::Mark { name } => {
+            process.mark(name.as_bytes())?;
+            message::note(&format!("{who} is marked"));
+            return Ok(ExitCode::SUCCESS);
+        }
     };
-    let who = format!("process {} ({})", args.pid, process.exe);
     if mode == process.mode {
         message::note(&format!("{who} records {} already", told(mode)));
     } else {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use heapscribe_trace::detect::Format;
 use heapscribe_trace::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
-use heapscribe_wire::record::Event;
+use heapscribe_wire::record::{Event, Note};
 
 use super::{dump_go, dump_memtrace, dump_messages, partial};
 use crate::cli::{DumpArgs, DumpStyle, refuse_parts};
@@ -155,6 +155,7 @@ impl<S: Source> Dump<'_, S> {
 fn age_ticks(event: &Event) -> u64 {
     match event {
         Event::Free { block, .. } | Event::Realloc { old: block, .. } => block.age_ticks,
+        Event::Note { note: Note::GoesOn { age_ticks }, .. } => *age_ticks,
         _ => 0,
     }
 }

@@ -11,6 +11,7 @@ mod dump_memtrace;
 mod dump_messages;
 pub(crate) mod flame;
 mod flame_go;
+pub(crate) mod header;
 pub(crate) mod hotspots;
 pub(crate) mod list;
 mod partial;

@@ -168,7 +168,8 @@ fn print_json(
     resolver: &Resolver,
 ) -> Result<()> {
     let stacks = json::report::chosen(answer, Some(top));
-    let names = NamedStacks::look_up(&answer.tree, stacks.iter().map(|s| s.node), resolver);
+    let nodes = stacks.iter().map(|s| s.node).chain(json::said::wanted(answer));
+    let names = NamedStacks::look_up(&answer.tree, nodes, resolver);
     let report = json::report::Report::new(answer, &stacks, &names);
     serde_json::to_writer(&mut *out, &WithTally { report, memtrace, messages })?;
     writeln!(out)?;

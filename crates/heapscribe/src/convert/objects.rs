@@ -6,7 +6,7 @@
 //! the free: a domain's times must not go back.
 //!
 //! *Lost on the way*: sizes that are no multiple of 8 bytes; which function was called, alignment, calls
-//! that were refused; the innermost frames of stacks that have no room, see
+//! that were refused; blocks of pools, marks and sections; the innermost frames of stacks that have no room, see
 //! [`heapscribe_trace::memtrace`]; times finer than 1 us.
 
 use std::cmp::Reverse;
@@ -83,6 +83,8 @@ pub(crate) struct Objects<W> {
     /// Objects that were written.
     pub(crate) written: u64,
     lost: u64,
+    /// Events of pools, whose blocks lie inside the heap's and have no place in the format.
+    of_pools: u64,
 }
 
 /// What came of it: the sink, and what is not whole, in words.
@@ -103,6 +105,7 @@ impl<W: Write> Objects<W> {
             codes: (StackId::UNKNOWN, Vec::new()),
             written: 0,
             lost: 0,
+            of_pools: 0,
         })
     }
 
@@ -124,6 +127,10 @@ impl<W: Write> Objects<W> {
 
     /// Takes an event.
     pub(crate) fn event(&mut self, at: At, event: &Event) -> io::Result<()> {
+        if event.is_pool() {
+            self.of_pools += 1;
+            return Ok(());
+        }
         match *event {
             Event::Alloc { size_bytes, stack, .. } | Event::UnknownRealloc { size_bytes, stack, .. } => {
                 self.came(at, size_bytes, stack)
@@ -137,7 +144,9 @@ impl<W: Write> Objects<W> {
                 self.lost = self.lost.saturating_add(count);
                 Ok(())
             }
-            Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } => Ok(()),
+            Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } | Event::Note { .. } => {
+                Ok(())
+            }
         }
     }
 
@@ -226,6 +235,10 @@ impl<W: Write> Objects<W> {
         let unmatched = self.early.left();
         if unmatched != 0 {
             problems.push(format!("{unmatched} blocks were freed whose allocation is not in the trace"));
+        }
+        if self.of_pools != 0 {
+            let n = self.of_pools;
+            problems.push(format!("{n} events of the program's own pools have no place in a memtrace file"));
         }
         if self.lost != 0 {
             problems.push(format!("{} events are missing", self.lost));

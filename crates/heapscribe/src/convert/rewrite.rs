@@ -109,6 +109,9 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
                     let name = &rename(name);
                     pieces.put(None, &Definition::Thread { id: thread, tid, born_ticks, name });
                 }
+                Definition::Name { id, name } => {
+                    pieces.put(None, &Definition::Name { id, name: &rename(name) });
+                }
                 Definition::Module(module) => {
                     let name = &rename(module.name);
                     let build_id = if changes.rename.is_some() { &[] } else { module.build_id };

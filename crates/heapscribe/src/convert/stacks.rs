@@ -70,7 +70,7 @@ impl Stacks {
                 self.mapped.push(Mapped { start: m.start, end: m.end, bias: m.bias, module });
             }
             Definition::Unmapped => self.mapped.clear(),
-            Definition::Thread { .. } | Definition::Rate { .. } => {}
+            Definition::Thread { .. } | Definition::Rate { .. } | Definition::Name { .. } => {}
         }
     }
 

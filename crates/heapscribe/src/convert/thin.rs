@@ -98,7 +98,7 @@ impl Thin {
             }
             // A recorder that draws samples does not see what happens to other blocks.
             Event::UnknownFree { .. } => self.rate.is_none(),
-            Event::Failed { .. } | Event::Lost { .. } | Event::Rate { .. } => true,
+            Event::Failed { .. } | Event::Lost { .. } | Event::Rate { .. } | Event::Note { .. } => true,
         };
         stays.then_some(*event)
     }

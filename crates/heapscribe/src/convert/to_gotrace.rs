@@ -126,6 +126,9 @@ impl<W: Write> Conversion<W> {
     fn event(&mut self, at: At, event: &Event) -> Result<()> {
         // The first moment is that of the goroutines' begin.
         let ticks = at.ns.saturating_add(1);
+        if event.is_pool() {
+            return Ok(()); // within blocks of the heap
+        }
         self.end_ticks = self.end_ticks.max(ticks);
         match *event {
             Event::Alloc { call, size_bytes, stack, .. } => {
@@ -140,7 +143,7 @@ impl<W: Write> Conversion<W> {
                 self.came(at, ticks, (call, size_bytes, stack))?;
             }
             Event::Lost { count, .. } => self.lost = self.lost.saturating_add(count),
-            Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } => {}
+            Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } | Event::Note { .. } => {}
         }
         if self.live_bytes.abs_diff(self.told_bytes) >= STEP_BYTES {
             self.tell(p(at.thread), ticks)?;

@@ -8,6 +8,7 @@
 mod base;
 mod liveness;
 mod log;
+pub(crate) mod mark;
 mod memory;
 mod memtrace;
 mod output;

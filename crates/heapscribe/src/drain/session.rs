@@ -19,6 +19,7 @@ use rustix::fs::OFlags;
 use super::base::{self, monotonic_ns};
 use super::liveness::Alive;
 use super::log::Log;
+use super::mark::Marks;
 use super::memory::Memory;
 use super::output::Output;
 use super::summary::Level;
@@ -43,6 +44,7 @@ pub(super) struct Session {
     heartbeat: u32,
     level: Level,
     has_calls: bool,
+    marks: Marks,
     notes: Vec<String>,
 }
 
@@ -97,6 +99,7 @@ impl Session {
             heartbeat: 0,
             level: Level::default(),
             has_calls: false,
+            marks: Marks::default(),
             notes: Vec::new(),
         })
     }
@@ -130,6 +133,7 @@ impl Session {
     pub(super) fn drain(&mut self, output: &mut Output) -> bool {
         self.beat();
         let process = self.process(output);
+        self.take_mark(process, output);
         let sealed = self.log.chunks(self.in_use(), |header| header.state == State::Sealed as u32);
         if sealed.is_empty() {
             return false;
@@ -147,6 +151,14 @@ impl Session {
             self.log.free(*index, header);
         }
         true
+    }
+
+    /// Takes a mark that somebody outside asked for.
+    fn take_mark(&mut self, process: ProcessIndex, output: &mut Output) {
+        let Some(mark) = Marks::take(&self.directory) else { return };
+        let headers = self.log.chunks(self.in_use(), |header| header.state != State::Free as u32);
+        let (marks, whose) = (&mut self.marks, (process, self.position));
+        read_head(&self.head, |head| marks.write(mark, whose, (head, &headers), output));
     }
 
     /// Tells the process that somebody drains it.

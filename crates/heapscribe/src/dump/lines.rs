@@ -8,7 +8,7 @@ use heapscribe_trace::{
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;
-use heapscribe_wire::record::{Block, Call, Event};
+use heapscribe_wire::record::{Block, Call, Event, Note};
 
 use super::{Moment, Printer, Rates, Standing};
 use crate::frames::lossy;
@@ -71,6 +71,7 @@ impl<W: Write> Printer for Lines<W> {
             Definition::Rate { id, mean_bytes } => {
                 writeln!(self.out, "rate R{} mean_bytes={mean_bytes}", id.0)
             }
+            Definition::Name { id, name } => writeln!(self.out, "name N{} {}", id.0, text(name)),
         }
     }
 
@@ -102,6 +103,12 @@ impl<W: Write> Printer for Lines<W> {
                 None => write!(self.out, "% - - R{}", rate.0)?,
             },
             Event::Lost { count, reason } => write!(self.out, "x {count} - - {}", reason_name(*reason))?,
+            Event::Note { note, name } => match note {
+                Note::Mark => write!(self.out, "@ - - N{} mark", name.0)?,
+                Note::Begin => write!(self.out, "@ - - N{} section_begin", name.0)?,
+                Note::End => write!(self.out, "@ - - N{} section_end", name.0)?,
+                Note::GoesOn { .. } => write!(self.out, "@ - {} N{} section_goes_on", m.age_ns, name.0)?,
+            },
         }
         writeln!(self.out)
     }

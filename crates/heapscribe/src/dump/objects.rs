@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use heapscribe_trace::{ExitStatus, LiveTable, MemorySample, Process, SessionEnd, SessionInfo, Stage};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::Drop;
-use heapscribe_wire::ids::StackId;
-use heapscribe_wire::record::{Block, Call, Event};
+use heapscribe_wire::ids::{NameId, StackId};
+use heapscribe_wire::record::{Block, Call, Event, Note};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -68,6 +68,9 @@ impl<W: Write> Printer for Objects<W> {
             Definition::Unmapped => json!({ "type": "unmapped", "process": process }),
             Definition::Rate { id, mean_bytes } => {
                 json!({ "type": "rate", "process": process, "rate": id.0, "mean_bytes": mean_bytes })
+            }
+            Definition::Name { id, name } => {
+                json!({ "type": "name", "process": process, "name": id.0, "text": lossy(name) })
             }
         })
     }
@@ -148,6 +151,10 @@ enum What {
     UnknownRealloc { call: &'static str, size: u64, stack: u32 },
     Rate { rate: u8, mean_bytes: Option<u64> },
     Lost { count: u64, reason: String },
+    Mark { name: u32 },
+    SectionBegin { name: u32 },
+    SectionEnd { name: u32 },
+    SectionGoesOn { name: u32, age: u64 },
 }
 
 /// The block that `realloc` took.
@@ -181,6 +188,12 @@ fn what(m: &Moment<'_>, rates: &Rates) -> What {
         }
         Event::Rate { rate } => What::Rate { rate: rate.0, mean_bytes: rates.mean_bytes(m.process, rate) },
         Event::Lost { count, reason } => What::Lost { count, reason: reason_name(reason) },
+        Event::Note { note, name: NameId(name) } => match note {
+            Note::Mark => What::Mark { name },
+            Note::Begin => What::SectionBegin { name },
+            Note::End => What::SectionEnd { name },
+            Note::GoesOn { .. } => What::SectionGoesOn { name, age },
+        },
     }
 }
 

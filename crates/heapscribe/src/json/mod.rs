@@ -6,4 +6,5 @@ pub(crate) mod live;
 pub(crate) mod messages;
 pub(crate) mod parts;
 pub(crate) mod report;
+pub(crate) mod said;
 pub(crate) mod sampling;

@@ -6,6 +6,7 @@ use heapscribe_analyze::answer::{Answer, Ended, Exit, Process, Stack};
 use serde::Serialize;
 
 use super::parts::{BlocksJson, CountJson, DrainerJson, DroppedJson, FrameJson, PeakJson, TotalsJson};
+use super::said::{self, MarkJson, PoolsJson, SectionJson};
 use super::sampling::{SamplingJson, StackSamplingJson};
 use crate::frames::{NamedStacks, lossy};
 
@@ -35,6 +36,12 @@ pub(crate) struct Report<'a> {
     dropped: DroppedJson,
     unresolved: Unresolved,
     stack_check: StackCheckJson,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    marks: Vec<MarkJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sections: Vec<SectionJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pools: Option<PoolsJson>,
     stacks: Stacks<'a>,
     processes: Vec<ProcessJson>,
     threads: Vec<ThreadJson>,
@@ -209,6 +216,9 @@ impl<'a> Report<'a> {
                 verified: a.stack_check.verified,
                 different: a.stack_check.different,
             },
+            marks: said::marks(a),
+            sections: said::sections(a, names),
+            pools: said::pools(a, names),
             stacks: Stacks { answer: a, stacks, names },
             processes: a.processes.iter().map(process).collect(),
             threads: threads(a),

@@ -85,6 +85,9 @@ fn meaning(reason: Drop) -> &'static str {
         Drop::RateTable => "Sampling rates beyond the number that a process can have",
         Drop::RegisteredFrames => "Unwinding information of generated code for which there was no room",
         Drop::Held => "Calls not recorded because readers of the live heap held them back for too long",
+        Drop::NameTable => "Marks and sections without a name, or beyond the number that a process can have",
+        Drop::SectionDepth => "Sections not followed because they are inside too many others",
+        Drop::Snapshot => "Named snapshots that were refused or could not be written",
         Drop::ThreadTable => "Threads beyond the number that can be told apart",
     }
 }

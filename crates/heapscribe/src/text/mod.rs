@@ -11,6 +11,7 @@ pub(crate) mod missing;
 pub(crate) mod number;
 pub(crate) mod recorded;
 pub(crate) mod report;
+pub(crate) mod said;
 pub(crate) mod stack;
 pub(crate) mod tables;
 

@@ -9,8 +9,9 @@ use heapscribe_analyze::measure::Measure;
 
 use super::number::{count, counted, date, duration, percent, short_bytes};
 use super::stack::StackPrinter;
-use super::{Out, chart, estimate, heading, missing, tables};
+use super::{Out, chart, estimate, heading, missing, said, tables};
 use crate::frames::{NamedStacks, lossy};
+use crate::json::said::nodes as said_nodes;
 
 /// What is to be printed.
 pub(crate) struct Report<'a> {
@@ -38,7 +39,8 @@ impl Report<'_> {
     /// The stacks that will be printed: only their names need to be looked up.
     pub(crate) fn wanted(&self) -> Vec<NodeId> {
         let lists = LISTS.iter().flat_map(|by| first(*by, &self.answer.stacks, self.top));
-        lists.map(|stack| stack.node).collect()
+        let of_said = said_nodes(self.answer, self.top.max(said::STACKS));
+        lists.map(|stack| stack.node).chain(of_said).collect()
     }
 
     /// Prints all of it.
@@ -53,6 +55,7 @@ impl Report<'_> {
         self.list(out, Measure::Count, &mut stacks)?;
         heading(out, "Stacks with the most bytes")?;
         self.list(out, Measure::Allocated, &mut stacks)?;
+        said::print(out, self.answer, self.top, &mut stacks)?;
         tables::sizes(out, self.answer)?;
         tables::lifetimes(out, self.answer)?;
         tables::threads(out, self.answer, self.top)?;

@@ -23,6 +23,7 @@ fn help_of_every_command() {
         "top",
         "snapshot",
         "list",
+        "header",
     ] {
         insta::assert_snapshot!(format!("help_{command}"), place.stdout(&format!("{command} --help")));
     }

@@ -1,8 +1,8 @@
 //! Columns to events.
 
-use heapscribe_wire::ids::{RateId, StackId, ThreadId};
+use heapscribe_wire::ids::{NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, RATES_MAX};
-use heapscribe_wire::record::{BadEvent, Block, Call, Event};
+use heapscribe_wire::record::{BadEvent, Block, Call, Event, Note};
 use heapscribe_wire::varint::unzigzag;
 
 use super::births::Births;
@@ -83,6 +83,9 @@ impl ChunkEvents<'_> {
         let is_alloc = tag & 7 == kind::ALLOC;
         let dt = self.number(if is_alloc { Column::AllocDt } else { Column::OtherDt })?;
         self.ticks = self.ticks.wrapping_add(dt);
+        if tag & 7 == kind::NOTE {
+            return Ok((dt, self.note(tag)?));
+        }
         let call = *Call::ALL.get(usize::from(tag >> 3 & 0xf)).ok_or("unknown call")?;
         let flag = tag & kind::FLAG != 0;
         let event = match tag & 7 {
@@ -106,13 +109,23 @@ impl ChunkEvents<'_> {
                 Event::UnknownRealloc { call, size_bytes, stack }
             }
             kind::UNKNOWN => Event::UnknownFree { call },
-            kind::LOST if tag == kind::LOST => {
-                let count = self.number(Column::Rest)?;
-                Event::Lost { count, reason: self.number(Column::Rest)?.min(255) as u8 }
-            }
             _ => return Err("unknown kind of event"),
         };
         Ok((dt, event))
+    }
+
+    #[cold]
+    fn note(&mut self, tag: u8) -> Field<Event> {
+        if tag == kind::NOTE {
+            let count = self.number(Column::Rest)?;
+            return Ok(Event::Lost { count, reason: self.number(Column::Rest)?.min(255) as u8 });
+        }
+        let mut note = Note::from_bits(tag >> 3).ok_or("unknown kind of note")?;
+        let name = NameId(self.small(Column::Rest)?);
+        if let Note::GoesOn { age_ticks } = &mut note {
+            *age_ticks = self.number(Column::Rest)?;
+        }
+        Ok(Event::Note { note, name })
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Events of the log to columns.
 
-use heapscribe_wire::record::{Block, Event, Events};
+use heapscribe_wire::record::{Block, Event, Events, Note};
 use heapscribe_wire::varint;
 
 use super::births::{Births, ByTicks};
@@ -111,6 +111,12 @@ impl Encoder {
             Event::Lost { count, reason } => {
                 self.put(Column::Rest, *count);
                 self.put(Column::Rest, u64::from(*reason));
+            }
+            Event::Note { note, name } => {
+                self.put(Column::Rest, u64::from(name.0));
+                if let Note::GoesOn { age_ticks } = note {
+                    self.put(Column::Rest, *age_ticks);
+                }
             }
         }
     }

@@ -23,7 +23,7 @@
 //!             came here
 //!   births    of strangers: ticks of birth, zigzag against the stranger before (begin ticks for the first)
 //!   threads   of blocks that went and were another thread's: which
-//!   rest      alignments, counts and reasons of lost events, in order
+//!   rest      alignments, counts and reasons of lost events, names and ages of other notes, in order
 //! ```
 //! A *stranger* is a block that went and did not come in this events block, or was another thread's. A
 //! block that came and is told by its number went with the size and the stack it came with, and its age
@@ -51,7 +51,7 @@ mod kind {
     pub(super) const FREE: u8 = 2;
     pub(super) const REALLOC: u8 = 3;
     pub(super) const FAILED: u8 = 4;
-    pub(super) const LOST: u8 = 5;
+    pub(super) const NOTE: u8 = 5;
     pub(super) const UNKNOWN: u8 = 6;
     pub(super) const RATE: u8 = 7;
     /// In a tag: the block was another thread's, or the unknown one was resized.

@@ -94,7 +94,7 @@ fn a_damaged_header_of_a_block_is_passed_over_by_searching() {
     damaged[offset + 16] ^= 1;
     let told = tell(&damaged).unwrap();
     assert_eq!(told.problems[1].offset, offset as u64, "{:?}", told.problems);
-    assert_eq!(told.events[..], whole.events[8..]);
+    assert_eq!(told.events[..], whole.events[14..]);
 }
 
 #[test]

@@ -10,9 +10,9 @@ use std::io;
 
 use heapscribe_wire::defs::{Definition, Module, Node, Position};
 use heapscribe_wire::head::{ClockKind, DROP_COUNTERS};
-use heapscribe_wire::ids::{CodeAddress, HeapAddress, RateId, StackId, ThreadId};
+use heapscribe_wire::ids::{CodeAddress, HeapAddress, NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
-use heapscribe_wire::record::{Block, Call, Event};
+use heapscribe_wire::record::{Block, Call, Event, Note};
 
 use crate::model::*;
 use crate::{Problem, Scratch, Source, Trace, TraceError, Writer};
@@ -59,6 +59,12 @@ pub(super) fn some_events(seed: u64) -> Vec<u8> {
         (9, Event::UnknownFree { call: Call::Free }),
         (9, Event::UnknownRealloc { call: Call::Realloc, size_bytes: 40, stack }),
         (1, Event::Lost { count: 12, reason: 0 }),
+        (1, Event::Note { note: Note::GoesOn { age_ticks: 500 }, name: NameId(1) }),
+        (1, Event::Note { note: Note::Begin, name: NameId(2) }),
+        (1, Event::Alloc { call: Call::PoolAlloc, size_bytes: 16, stack, align_log2: 0 }),
+        (1, Event::Free { call: Call::PoolFree, block: Block { age_ticks: 1, ..block(16, None) } }),
+        (1, Event::Note { note: Note::End, name: NameId(2) }),
+        (1, Event::Note { note: Note::Mark, name: NameId(3) }),
     ])
 }
 

@@ -1,0 +1,59 @@
+//! Each kind of event comes back as it was, and what is none is named.
+
+use super::*;
+
+fn check(event: Event, dt: u64, len: usize) {
+    let mut at = [0xaau8; EVENT_BYTES_MAX];
+    let n = event.encode(dt, &mut at);
+    assert_eq!(n, len, "{event:?}");
+    assert_eq!(Events::new(&at[..n]).collect::<Vec<_>>(), [Ok((dt, event))]);
+    for cut in 1..n {
+        let got = Events::new(&at[..cut]).collect::<Vec<_>>();
+        assert!(matches!(got[..], [Err(BadEvent { offset: 0, .. })]), "cut to {cut}: {got:?}");
+    }
+}
+
+#[test]
+fn each_kind_round_trips_and_notices_a_cut() {
+    let own = Block { size_bytes: 300, stack: StackId(70_000), age_ticks: 5, birth_thread: None };
+    let max = Block {
+        size_bytes: u64::MAX,
+        stack: StackId(u32::MAX),
+        age_ticks: u64::MAX,
+        birth_thread: Some(ThreadId(u32::MAX)),
+    };
+    let stack = StackId(3);
+    check(Event::Alloc { call: Call::Malloc, size_bytes: 24, stack, align_log2: 0 }, 1, 4);
+    check(Event::Alloc { call: Call::Memalign, size_bytes: 24, stack, align_log2: 12 }, 1, 5);
+    check(Event::Free { call: Call::Free, block: own }, 200, 1 + 2 + 1 + 2 + 3);
+    check(Event::Free { call: Call::FreeSized, block: max }, u64::MAX, 1 + 10 + 10 + 10 + 5 + 5);
+    check(Event::Realloc { call: Call::Realloc, old: max, size_bytes: u64::MAX, stack }, u64::MAX, 52);
+    check(Event::Realloc { call: Call::Reallocarray, old: own, size_bytes: 0, stack }, 1, 10);
+    check(Event::Failed { call: Call::Calloc, size_bytes: 1 << 62, stack }, 1, 12);
+    check(Event::UnknownFree { call: Call::Free }, 1, 2);
+    check(Event::UnknownRealloc { call: Call::Realloc, size_bytes: 1, stack }, 1, 4);
+    check(Event::Lost { count: 1000, reason: 3 }, 1, 5);
+    let name = NameId(1);
+    check(Event::Note { note: Note::Mark, name }, 1, 3);
+    check(Event::Note { note: Note::Begin, name: NameId(u32::MAX) }, 1, 7);
+    check(Event::Note { note: Note::End, name }, u64::MAX, 12);
+    check(Event::Note { note: Note::GoesOn { age_ticks: 300 }, name }, 1, 5);
+    check(Event::Alloc { call: Call::PoolAlloc, size_bytes: 24, stack, align_log2: 0 }, 1, 4);
+    check(Event::Free { call: Call::PoolFree, block: own }, 1, 1 + 1 + 1 + 2 + 3);
+    check(Event::Rate { rate: RateId(0) }, 0, 1);
+    check(Event::Rate { rate: RateId(3) }, 0, 1);
+}
+
+#[test]
+fn what_is_no_event_is_named_with_its_offset() {
+    for (bytes, why) in [
+        (&[0u8, 1][..], "unknown kind of event"),
+        (&[NOTE | 5 << 3, 1, 1], "unknown kind of note"),
+        (&[NOTE | OTHER_THREAD, 1, 1, 1], "unknown kind of note"),
+        (&[7 | 4 << 3, 1], "unknown rate"),
+        (&[0x78 | 1, 1, 1, 1], "unknown call"),
+        (&[ALLOC, 1, 1, 255, 255, 255, 255, 31], "number over 32 bits"),
+    ] {
+        assert_eq!(Events::new(bytes).collect::<Vec<_>>(), [Err(BadEvent { offset: 0, why })]);
+    }
+}

@@ -1,0 +1,148 @@
+//! What programs said of themselves: marks, sections, pools.
+
+use heapscribe_analyze::answer::{Answer, Holder, Mark, NodeId, PoolStack, Section};
+use serde::Serialize;
+
+use super::parts::{BlocksJson, FrameJson};
+use crate::frames::{NamedStacks, lossy};
+
+/// Stacks of a section or of the pools that are told, those with most bytes first.
+const STACKS: usize = 100;
+
+/// Marks of one name in one process.
+#[derive(Serialize)]
+pub(crate) struct MarkJson {
+    pid: u32,
+    name: String,
+    count: u64,
+    first_ns: u64,
+    last_ns: u64,
+    heap_at_first_bytes: u64,
+    heap_at_last_bytes: u64,
+}
+
+/// Sections of one name.
+#[derive(Serialize)]
+pub(crate) struct SectionJson {
+    name: String,
+    count: u64,
+    ended: u64,
+    total_ns: u64,
+    longest_ns: u64,
+    allocated: BlocksJson,
+    stacks: Vec<SectionStackJson>,
+}
+
+#[derive(Serialize)]
+struct SectionStackJson {
+    id: u32,
+    frames: Vec<FrameJson>,
+    allocated: BlocksJson,
+}
+
+/// All pools.
+#[derive(Serialize)]
+pub(crate) struct PoolsJson {
+    allocated: BlocksJson,
+    freed: BlocksJson,
+    leaked: BlocksJson,
+    peak_bytes: u64,
+    peak_ns: u64,
+    unknown_blocks: u64,
+    stacks: Vec<PoolStackJson>,
+}
+
+#[derive(Serialize)]
+struct PoolStackJson {
+    id: u32,
+    frames: Vec<FrameJson>,
+    allocated: BlocksJson,
+    leaked: BlocksJson,
+}
+
+/// The first stacks of a section.
+pub(crate) fn of_section(section: &Section, top: usize) -> Vec<&Holder> {
+    let mut stacks: Vec<&Holder> = section.stacks.iter().collect();
+    stacks.sort_by_key(|s| (std::cmp::Reverse(s.held.bytes), s.node));
+    stacks.truncate(top);
+    stacks
+}
+
+/// The first stacks of the pools: those that leaked most, then those that allocated most.
+pub(crate) fn of_pools(answer: &Answer, top: usize) -> Vec<&PoolStack> {
+    let mut stacks: Vec<&PoolStack> = answer.pools.stacks.iter().collect();
+    stacks.sort_by_key(|s| (std::cmp::Reverse((s.leaked.bytes, s.allocated.bytes)), s.node));
+    stacks.truncate(top);
+    stacks
+}
+
+/// The stacks that are told, to be looked up.
+pub(crate) fn wanted(answer: &Answer) -> impl Iterator<Item = NodeId> {
+    nodes(answer, STACKS)
+}
+
+/// The stacks of so many in each list.
+pub(crate) fn nodes(answer: &Answer, top: usize) -> impl Iterator<Item = NodeId> {
+    let of_sections = answer.sections.iter().flat_map(move |section| of_section(section, top));
+    of_sections.map(|s| s.node).chain(of_pools(answer, top).into_iter().map(|s| s.node))
+}
+
+/// The marks.
+pub(crate) fn marks(a: &Answer) -> Vec<MarkJson> {
+    let mark = |m: &Mark| MarkJson {
+        pid: a.processes.get(m.process).map_or(0, |p| p.pid),
+        name: lossy(&m.name),
+        count: m.count,
+        first_ns: m.first_ns,
+        last_ns: m.last_ns,
+        heap_at_first_bytes: m.heap_at_first_bytes,
+        heap_at_last_bytes: m.heap_at_last_bytes,
+    };
+    a.marks.iter().map(mark).collect()
+}
+
+fn frames(node: NodeId, names: &NamedStacks<'_>) -> Vec<FrameJson> {
+    names.frames(node).into_iter().map(FrameJson::from).collect()
+}
+
+/// The sections.
+pub(crate) fn sections(a: &Answer, names: &NamedStacks<'_>) -> Vec<SectionJson> {
+    let stack = |s: &Holder| SectionStackJson {
+        id: s.node.0,
+        frames: frames(s.node, names),
+        allocated: s.held.into(),
+    };
+    let section = |s: &Section| SectionJson {
+        name: lossy(&s.name),
+        count: s.count,
+        ended: s.ended,
+        total_ns: s.total_ns,
+        longest_ns: s.longest_ns,
+        allocated: s.allocated.into(),
+        stacks: of_section(s, STACKS).into_iter().map(stack).collect(),
+    };
+    a.sections.iter().map(section).collect()
+}
+
+/// The pools, when there are any.
+pub(crate) fn pools(a: &Answer, names: &NamedStacks<'_>) -> Option<PoolsJson> {
+    let p = &a.pools;
+    if p.stacks.is_empty() && p.unknown == 0 {
+        return None;
+    }
+    let stack = |s: &PoolStack| PoolStackJson {
+        id: s.node.0,
+        frames: frames(s.node, names),
+        allocated: s.allocated.into(),
+        leaked: s.leaked.into(),
+    };
+    Some(PoolsJson {
+        allocated: p.allocated.into(),
+        freed: p.freed.into(),
+        leaked: p.leaked.into(),
+        peak_bytes: p.peak_bytes,
+        peak_ns: p.peak_ns,
+        unknown_blocks: p.unknown,
+        stacks: of_pools(a, STACKS).into_iter().map(stack).collect(),
+    })
+}
