@@ -8,12 +8,14 @@ use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
 use crate::exit;
 
 mod diff;
+mod kept;
 mod looking;
 mod plot;
 mod rewriting;
 mod units;
 
 pub(crate) use self::diff::DiffArgs;
+pub(crate) use self::kept::KeptArgs;
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
@@ -73,6 +75,7 @@ Examples:
   heapscribe record -o run.hst --quiet -- make -j8
   heapscribe record --when-full drop -- ./control-loop     never make the program wait
   heapscribe record --sample 512KiB -- ./server            cheap: one block in so many bytes
+  heapscribe record --ring 256MiB -- ./server              for ever: the newest events only
 ")]
 pub(crate) struct RecordArgs {
     /// Where to write the trace [default: heapscribe.<program>.<pid>.hst in the working directory]
@@ -115,6 +118,9 @@ pub(crate) struct RecordArgs {
     /// Begin with every block, or with nothing until `heapscribe ctl PID start`
     #[arg(long, value_enum, default_value_t = StartMode::Full, conflicts_with = "sample")]
     pub(crate) mode: StartMode,
+
+    #[command(flatten)]
+    pub(crate) kept: KeptArgs,
 
     /// Do not wait for processes that CMD started and that outlive it
     #[arg(long)]

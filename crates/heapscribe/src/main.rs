@@ -15,6 +15,7 @@ mod launch;
 mod live;
 mod message;
 mod plot;
+mod ring;
 mod symbols;
 mod text;
 mod trace_file;

@@ -16,6 +16,7 @@ use heapscribe_trace::{Source, Trace, TraceError};
 use crate::convert::from_memtrace::{self, Sizes};
 use crate::convert::tally::Tally;
 use crate::message::Problem;
+use crate::ring;
 
 /// A file that is read at offsets, by several threads at a time.
 #[derive(Debug)]
@@ -52,7 +53,12 @@ impl Deref for Opened {
 }
 
 /// Opens a trace of ours, or one of memtrace's, whose samples become the bytes that they stand for.
+///
+/// So is the ring of a recording that was not finished.
 pub(crate) fn open(path: &Path) -> Result<Opened> {
+    if ring::is_ring(path) {
+        return open_ring(path);
+    }
     match format(path)? {
         Format::Memtrace => open_converted(path, Sizes::Estimated),
         Format::Native | Format::Unknown => {
@@ -80,6 +86,15 @@ fn open_converted(path: &Path, sizes: Sizes) -> Result<Opened> {
     Ok(Opened { trace, memtrace: Some(tally), problems })
 }
 
+/// Makes one trace of the files of a ring, in a file without a name, and opens that.
+fn open_ring(path: &Path) -> Result<Opened> {
+    let file = nameless_file().context("cannot make a temporary file")?;
+    let gathered = ring::gather(path, &file, false)?;
+    let len = file.metadata().context("cannot read a temporary file")?.len();
+    let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
+    Ok(Opened { trace, memtrace: None, problems: gathered.problems })
+}
+
 /// A file that goes with its last descriptor.
 fn nameless_file() -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -104,7 +119,8 @@ pub(crate) fn open_memtrace(path: &Path, options: ReadOptions) -> Result<Reader<
     })
 }
 
-fn source(path: &Path) -> Result<FileSource> {
+/// Opens a file to be read at offsets.
+pub(crate) fn source(path: &Path) -> Result<FileSource> {
     let shown = path.display();
     let file = File::open(path).map_err(|e| no_file(path, &e))?;
     let meta = file.metadata().with_context(|| format!("cannot read {shown}"))?;

@@ -13,13 +13,19 @@ use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::convert::to_memtrace;
 use crate::drain::{self, Alive, Base, Drain, Summary};
 use crate::launch::{diagnose, preload, signals::Signals};
-use crate::message;
+use crate::message::{self, Problem};
+use crate::ring;
 use crate::symbols::Resolver;
 use crate::text::recorded;
 use crate::trace_file;
 
 /// Runs the command.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
+    if args.kept.limits().is_some() && args.format == TraceFormat::Memtrace {
+        let what =
+            "the newest part alone can not be written for memtrace, which wants every block's beginning";
+        return Err(Problem::new(what.to_owned(), "record --ring without --format, or without --ring").into());
+    }
     let library = preload::place()?;
     let base = Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR)?;
     let outcome = record(args, &library, &base);
@@ -31,12 +37,22 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
     base.write_plan(&plan(args))?;
     let output = trace_path(args);
     let trace = recording_path(args, &output);
-    let mut drain = Drain::new(base.path(), &trace, args.level, Some(args.log_chunks), &session_info(args))?;
+    let mut drain = Drain::new(
+        base.path(),
+        &trace,
+        args.level,
+        Some(args.log_chunks),
+        &session_info(args),
+        args.kept.limits(),
+    )?;
     let mut signals = Signals::take()?;
     let mut child = match start(args, library, base) {
         Ok(child) => child,
         Err((code, e)) => {
             let _ = std::fs::remove_file(&trace);
+            if args.kept.limits().is_some() {
+                let _ = std::fs::remove_dir_all(ring::directory_of(&trace));
+            }
             message::error(&e);
             return Ok(ExitCode::from(code));
         }

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use heapscribe_trace::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
 
+use crate::ring::Limits;
 pub(crate) use base::{
     Base, check_owner, clock_kind, has_sessions, monotonic_ns, remove_base, session_path, sessions,
 };
@@ -41,17 +42,19 @@ pub(crate) struct Drain {
 
 impl Drain {
     /// A drainer of what appears in `base`, into a new file at `trace`, compressed at `level` when the
-    /// logs, which have so many chunks if anybody still fills them, leave time for that.
+    /// logs, which have so many chunks if anybody still fills them, leave time for that; with `ring`, of
+    /// the newest part only.
     pub(crate) fn new(
         base: &Path,
         trace: &Path,
         level: i32,
         log_chunks: Option<u32>,
         info: &SessionInfo,
+        ring: Option<Limits>,
     ) -> Result<Drain> {
         Ok(Drain {
             base: base.to_owned(),
-            output: Output::create(trace, level, log_chunks, info)?,
+            output: Output::create(trace, level, log_chunks, info, ring)?,
             sessions: BTreeMap::new(),
             memory: memory::Schedule::new(),
         })
@@ -79,6 +82,7 @@ impl Drain {
         for key in ended {
             self.end(key, HowEnded::Exited);
         }
+        self.output.sink.passed();
         self.output.pace.passed(busy);
     }
 
@@ -141,6 +145,7 @@ impl Drain {
         let ended_mono_ns = base::monotonic_ns();
         let failure = sink.finish(&SessionEnd { ended_mono_ns, exit, drainer: summary.drainer });
         summary.trace_bytes = sink.bytes();
+        summary.let_go = sink.let_go();
         (summary, failure)
     }
 }

@@ -8,6 +8,7 @@ use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 use super::pace::Pace;
 use super::sink::Sink;
 use super::summary::Summary;
+use crate::ring::Limits;
 
 /// What the sessions share, so that each is small: there may be thousands.
 pub(super) struct Output {
@@ -25,9 +26,10 @@ impl Output {
         level: i32,
         log_chunks: Option<u32>,
         info: &SessionInfo,
+        ring: Option<Limits>,
     ) -> anyhow::Result<Output> {
         Ok(Output {
-            sink: Sink::create(trace, level, info)?,
+            sink: Sink::create(trace, level, info, ring)?,
             summary: Summary::default(),
             pace: Pace::new(level, log_chunks),
             chunk: vec![0; CHUNK_PAYLOAD_BYTES],

@@ -207,7 +207,7 @@ impl Session {
             end_mono_ns: header.end_mono_ns,
             last_alloc_ticks: header.last_alloc_ticks,
         };
-        let sums = output.sink.write(|writer, out| writer.events(process, &info, payload, out));
+        let sums = output.sink.events(process, &info, payload);
         self.level.add(&info, &sums);
         self.has_calls |= sums.calls.iter().any(|&n| n > 0);
         output.summary.add(&sums);

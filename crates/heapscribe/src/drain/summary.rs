@@ -1,6 +1,6 @@
 //! The few lines that `record` says at the end, summed while chunks pass by.
 
-use heapscribe_trace::model::ChunkInfo;
+use heapscribe_trace::model::{ChunkInfo, LetGo};
 use heapscribe_trace::{ChunkSums, Drainer};
 use heapscribe_wire::head::{DROP_COUNTERS, Drop};
 
@@ -31,6 +31,8 @@ pub(crate) struct Summary {
     pub(crate) damaged_bytes: u64,
     /// Bytes of the trace.
     pub(crate) trace_bytes: u64,
+    /// What a ring did not keep.
+    pub(crate) let_go: Option<LetGo>,
     /// How the drainer kept up.
     pub(crate) drainer: Drainer,
 }

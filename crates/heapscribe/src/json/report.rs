@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use heapscribe_analyze::answer::{Answer, Ended, Exit, Process, Stack};
 use serde::Serialize;
 
-use super::parts::{BlocksJson, CountJson, DrainerJson, DroppedJson, FrameJson, PeakJson, TotalsJson};
+use super::parts::{
+    BlocksJson, CountJson, DrainerJson, DroppedJson, FrameJson, PeakJson, RingJson, TotalsJson,
+};
 use super::sampling::{SamplingJson, StackSamplingJson};
 use crate::frames::{NamedStacks, lossy};
 
@@ -26,6 +28,8 @@ pub(crate) struct Report<'a> {
     complete: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     sampling: Option<SamplingJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ring: Option<RingJson>,
     #[serde(flatten)]
     totals: TotalsJson,
     rates: Rates,
@@ -130,6 +134,8 @@ struct ProcessJson {
     begin_ns: u64,
     end_ns: u64,
     ended: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ring: Option<RingJson>,
     #[serde(flatten)]
     totals: TotalsJson,
     peak: PeakJson,
@@ -198,6 +204,7 @@ impl<'a> Report<'a> {
             drainer: (&a.drainer).into(),
             complete: a.complete,
             sampling: a.sampling.as_ref().map(Into::into),
+            ring: RingJson::of(&a.let_go, a.begin_mono_ns),
             totals: (&a.totals).into(),
             rates: rates(a),
             peak: (&a.peak).into(),
@@ -210,7 +217,7 @@ impl<'a> Report<'a> {
                 different: a.stack_check.different,
             },
             stacks: Stacks { answer: a, stacks, names },
-            processes: a.processes.iter().map(process).collect(),
+            processes: a.processes.iter().map(|p| process(p, a.begin_mono_ns)).collect(),
             threads: threads(a),
             histogram: histogram(a),
             lifetimes: lifetimes(a),
@@ -270,7 +277,7 @@ fn stack(a: &Answer, s: &Stack, names: &NamedStacks<'_>) -> StackJson {
     }
 }
 
-fn process(p: &Process) -> ProcessJson {
+fn process(p: &Process, begin_mono_ns: u64) -> ProcessJson {
     ProcessJson {
         pid: p.pid,
         parent: p.parent_pid,
@@ -280,6 +287,7 @@ fn process(p: &Process) -> ProcessJson {
         begin_ns: p.begin_ns,
         end_ns: p.end_ns,
         ended: ended(p.ended),
+        ring: RingJson::of(&p.let_go, begin_mono_ns),
         totals: (&p.totals).into(),
         peak: (&p.peak).into(),
         leaked: p.leaked.into(),
