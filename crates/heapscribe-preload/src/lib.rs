@@ -1,5 +1,5 @@
 //! The library that is preloaded into the target: a table of hooks for the
-//! heap, those of the unwinder's register, nothing else.
+//! heap, those of the unwinder's register, those of a process's end, nothing else.
 //!
 //! *You bring* a process whose allocation calls bind to the first definition in search order. *It
 //! guarantees* the semantics of the heap behind it - every call is forwarded as it is - and imports only
@@ -10,6 +10,7 @@
 #![allow(unreachable_pub, reason = "`no_mangle` functions in private modules")]
 
 mod hooks;
+mod leaving;
 mod registered;
 mod stub;
 

@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
+use heapscribe_wire::mode::Mode;
 
 use crate::exit;
 
 mod diff;
 mod kept;
 mod looking;
+mod modes;
 mod plot;
 mod rewriting;
 mod units;
@@ -17,6 +18,7 @@ mod units;
 pub(crate) use self::diff::DiffArgs;
 pub(crate) use self::kept::KeptArgs;
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs};
+use self::modes::{parse_mean, parse_mode};
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::rewriting::{ConvertArgs, HotspotsArgs, RedactArgs, SubsampleArgs};
 use self::units::parse_bytes;
@@ -344,28 +346,6 @@ Order:
   the file: those of one thread in the order of time, different threads in turns of some thousand.
   Sort by the first column to mix them.";
 
-/// Bytes between two samples.
-fn parse_mean(text: &str) -> Result<u64, String> {
-    match parse_bytes(text)? {
-        0 => Err("samples must lie some bytes apart; without --sample every block is recorded".to_owned()),
-        mean if mean > MEAN_BYTES_MAX => Err(format!("`{text}` is too far apart, 1TiB is the most")),
-        mean => Ok(mean),
-    }
-}
-
-/// The mean that `sampled` alone stands for.
-const MEAN_BYTES: u64 = 512 << 10;
-
-fn parse_mode(text: &str) -> Result<Mode, String> {
-    match text.split_once(':') {
-        None if text == "full" => Ok(Mode::Full),
-        None if text == "off" => Ok(Mode::Off),
-        None if text == "sampled" => Ok(Mode::Sampled { mean_bytes: MEAN_BYTES }),
-        Some(("sampled", size)) => Ok(Mode::Sampled { mean_bytes: parse_mean(size)? }),
-        _ => Err("write full, off, sampled or sampled:SIZE, for example sampled:64KiB".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -374,23 +354,6 @@ mod tests {
     fn the_command_line_is_consistent() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn modes_are_words() {
-        let sampled = |mean_bytes| Ok(Mode::Sampled { mean_bytes });
-        for (text, mode) in [
-            ("full", Ok(Mode::Full)),
-            ("off", Ok(Mode::Off)),
-            ("sampled", sampled(512 << 10)),
-            ("sampled:1k", sampled(1024)),
-            ("sampled:1TiB", sampled(1 << 40)),
-        ] {
-            assert_eq!(parse_mode(text), mode);
-        }
-        for text in ["", "on", "sampled:", "sampled:0", "sampled:2TiB", "full:1", "sampled:1XB"] {
-            assert!(parse_mode(text).is_err(), "{text}");
-        }
     }
 
     #[test]

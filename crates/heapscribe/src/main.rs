@@ -19,6 +19,7 @@ mod ring;
 mod symbols;
 mod text;
 mod trace_file;
+mod watch;
 
 use std::process::ExitCode;
 

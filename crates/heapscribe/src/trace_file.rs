@@ -16,7 +16,7 @@ use heapscribe_trace::{Source, Trace, TraceError};
 use crate::convert::from_memtrace::{self, Sizes};
 use crate::convert::tally::Tally;
 use crate::message::Problem;
-use crate::ring;
+use crate::{live, ring};
 
 /// A file that is read at offsets, by several threads at a time.
 #[derive(Debug)]
@@ -59,6 +59,9 @@ pub(crate) fn open(path: &Path) -> Result<Opened> {
     if ring::is_ring(path) {
         return open_ring(path);
     }
+    if path.join("head").is_file() {
+        return open_session(path);
+    }
     match format(path)? {
         Format::Memtrace => open_converted(path, Sizes::Estimated),
         Format::Native | Format::Unknown => {
@@ -93,6 +96,16 @@ fn open_ring(path: &Path) -> Result<Opened> {
     let len = file.metadata().context("cannot read a temporary file")?.len();
     let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
     Ok(Opened { trace, memtrace: None, problems: gathered.problems })
+}
+
+/// Takes a snapshot of the process of a session, which may be gone, into a file without a name.
+fn open_session(path: &Path) -> Result<Opened> {
+    let session = live::at(path)?.open()?;
+    let file = nameless_file().context("cannot make a temporary file")?;
+    let saved = live::save(&live::Snapshot::take(&session)?, &mut BufWriter::new(&file))?;
+    let len = file.metadata().context("cannot read a temporary file")?.len();
+    let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
+    Ok(Opened { trace, memtrace: None, problems: saved.problems })
 }
 
 /// A file that goes with its last descriptor.

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use heapscribe_trace::Trace;
+use heapscribe_trace::{Scratch, Trace};
 use rustix::process::Signal;
 use support::{Counted, Place, Random, Report, Run, heapscribe, lives, times, until};
 
@@ -48,7 +48,11 @@ fn assert_contiguous(trace: &Path) -> usize {
 fn worker<'a>(place: &'a Place, rounds: &str, options: &[&str]) -> Run<'a> {
     let program = place.compile("worker.c");
     let counts = place.path("counts");
-    Run::new(place, program).args(["-j", "3", "-n", rounds]).env("COUNTS", counts).options(options)
+    Run::new(place, program)
+        .args(["-j", "3", "-n", rounds])
+        .env("COUNTS", counts)
+        .options(["--keep-killed", "0"])
+        .options(options)
 }
 
 #[test]
@@ -79,6 +83,16 @@ fn a_long_run_leaves_its_newest_part_within_the_budget() {
     assert!(left < 100_000, "{left} bytes left");
     let end = report.json["timeline"]["steps"].as_array().unwrap().last().unwrap();
     assert_eq!(end["heap_end_bytes"].as_u64(), Some(left));
+    // What is live is told by a table beside the events.
+    let kept = Trace::open(fs::read(&trace).unwrap()).unwrap();
+    let live = &kept.processes()[0].live;
+    assert_eq!(live.len(), 1);
+    let mut bytes = 0;
+    let read = kept.blocks(kept.processes()[0].index, &live[0], &mut Scratch::default(), |block| {
+        bytes += block.size_bytes;
+    });
+    assert!(read.unwrap().is_empty());
+    assert_eq!(bytes, left);
     let memory = report.json["drainer"]["peak_rss_bytes"].as_u64().unwrap();
     assert!(memory < 64 << 20, "the drainer took {memory} bytes");
 }

@@ -23,6 +23,7 @@ const ISLANDS: &[&str] = &[
     "heapscribe-alloc/src/tlsf/walk.rs",
     "heapscribe-alloc/src/vtable.rs",
     "heapscribe-preload/src/hooks.rs",
+    "heapscribe-preload/src/leaving.rs",
     "heapscribe-preload/src/panic.rs",
     "heapscribe-preload/src/registered.rs",
     "heapscribe-record/src/capture/again.rs",

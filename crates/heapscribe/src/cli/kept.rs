@@ -1,9 +1,13 @@
 //! How much of a recording is kept.
 
+use std::time::Duration;
+
 use clap::Args;
 
 use super::units::{parse_bytes, parse_duration};
+use crate::drain::Keep;
 use crate::ring::{Limits, RING_BYTES_MIN};
+use crate::watch::{Trigger, Wishes};
 
 /// Bytes of the ring of `--last` alone.
 const LAST_BYTES: u64 = 1 << 30;
@@ -19,6 +23,24 @@ pub(crate) struct KeptArgs {
     /// --ring says
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     last: Option<u64>,
+
+    /// Take a snapshot when memory reaches a size (rss=80%, rss=2GiB, live=2GiB; again after a fall of a
+    /// tenth), each TIME (every=60s), or at each peak of live bytes a tenth above the last (peak; the last
+    /// one stays); may be given several times. Snapshots are TRACE.PID.NAME.hst
+    #[arg(long, value_name = "WHEN", value_parser = parse_trigger)]
+    snapshot_at: Vec<Trigger>,
+
+    /// Snapshots of each kind and process that stay: the newest
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    snapshots_kept: u32,
+
+    /// How long the sessions of processes that were killed stay, to be looked into; 0 keeps none
+    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = parse_duration)]
+    keep_killed: u64,
+
+    /// Bytes of all such sessions [default: a quarter of what is free, at most 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    keep_killed_bytes: Option<u64>,
 }
 
 impl KeptArgs {
@@ -28,6 +50,20 @@ impl KeptArgs {
         let limits = Limits { bytes: self.ring.unwrap_or(LAST_BYTES), age_ns: self.last.unwrap_or(u64::MAX) };
         is_ring.then_some(limits)
     }
+
+    /// When snapshots are taken, and how many stay.
+    pub(crate) fn wishes(&self) -> Wishes {
+        Wishes { triggers: self.snapshot_at.clone(), files: self.snapshots_kept as usize }
+    }
+
+    /// Which sessions of killed processes stay.
+    pub(crate) fn killed(&self) -> Keep {
+        Keep { age: Duration::from_nanos(self.keep_killed), bytes: self.keep_killed_bytes }
+    }
+}
+
+fn parse_trigger(text: &str) -> Result<Trigger, String> {
+    Trigger::parse(text, parse_bytes, parse_duration)
 }
 
 /// Bytes of a ring.
@@ -44,7 +80,12 @@ mod tests {
 
     #[test]
     fn either_limit_makes_a_ring() {
-        let check = |ring, last, limits| assert_eq!(KeptArgs { ring, last }.limits(), limits);
+        let check = |ring, last, limits| {
+            let (snapshot_at, snapshots_kept) = (Vec::new(), 1);
+            let (keep_killed, keep_killed_bytes) = (0, None);
+            let args = KeptArgs { ring, last, snapshot_at, snapshots_kept, keep_killed, keep_killed_bytes };
+            assert_eq!(args.limits(), limits);
+        };
         check(None, None, None);
         check(Some(1 << 28), None, Some(Limits { bytes: 1 << 28, age_ns: u64::MAX }));
         check(None, Some(7), Some(Limits { bytes: 1 << 30, age_ns: 7 }));

@@ -18,6 +18,7 @@ use crate::ring;
 use crate::symbols::Resolver;
 use crate::text::recorded;
 use crate::trace_file;
+use crate::watch::Watch;
 
 /// Runs the command.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
@@ -29,6 +30,9 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     let library = preload::place()?;
     let base = Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR)?;
     let outcome = record(args, &library, &base);
+    if let Some(parent) = base.path().parent() {
+        drain::clean(parent, &args.kept.killed());
+    }
     base.remove();
     outcome
 }
@@ -45,6 +49,10 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
         &session_info(args),
         args.kept.limits(),
     )?;
+    drain.snapshot_at(Watch::new(args.kept.wishes(), &output));
+    if !args.kept.killed().age.is_zero() {
+        drain.keep_killed();
+    }
     let mut signals = Signals::take()?;
     let mut child = match start(args, library, base) {
         Ok(child) => child,

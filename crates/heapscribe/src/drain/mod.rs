@@ -6,6 +6,7 @@
 //! it waits for a process to end, or for a moment that is short while chunks come and long while none do.
 
 mod base;
+mod ended;
 mod liveness;
 mod log;
 mod memory;
@@ -22,10 +23,13 @@ use anyhow::Result;
 use heapscribe_trace::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
 
 use crate::ring::Limits;
+use crate::watch::Watch;
 pub(crate) use base::{
     Base, check_owner, clock_kind, has_sessions, monotonic_ns, remove_base, session_path, sessions,
 };
+pub(crate) use ended::{Keep, clean};
 pub(crate) use liveness::{Alive, own_namespace};
+pub(crate) use memory::memory_of;
 use output::Output;
 use session::Session;
 pub(crate) use session::{open_file, process_end, process_info, read_up_to};
@@ -38,6 +42,10 @@ pub(crate) struct Drain {
     /// Sessions by the names of their directories: the pid, then the time of creation.
     sessions: BTreeMap<(u32, u64), Session>,
     memory: memory::Schedule,
+    /// Sessions of processes that were killed are kept.
+    keeps_killed: bool,
+    kept: Vec<PathBuf>,
+    watch: Option<Watch>,
 }
 
 impl Drain {
@@ -57,12 +65,25 @@ impl Drain {
             output: Output::create(trace, level, log_chunks, info, ring)?,
             sessions: BTreeMap::new(),
             memory: memory::Schedule::new(),
+            keeps_killed: false,
+            kept: Vec::new(),
+            watch: None,
         })
     }
 
     /// Looks whether this process has calls; the summary says so.
     pub(crate) fn watch(&mut self, pid: u32) {
         self.output.summary.watched_pid = pid;
+    }
+
+    /// Keeps the sessions of processes that were killed.
+    pub(crate) fn keep_killed(&mut self) {
+        self.keeps_killed = true;
+    }
+
+    /// Takes snapshots when that is due.
+    pub(crate) fn snapshot_at(&mut self, watch: Watch) {
+        self.watch = Some(watch);
     }
 
     /// Looks at every session once.
@@ -81,6 +102,9 @@ impl Drain {
         busy |= !ended.is_empty();
         for key in ended {
             self.end(key, HowEnded::Exited);
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.look(&self.base, self.sessions.keys().copied());
         }
         self.output.sink.passed();
         self.output.pace.passed(busy);
@@ -109,8 +133,11 @@ impl Drain {
     fn end(&mut self, key: (u32, u64), how: HowEnded) {
         if let Some(session) = self.sessions.remove(&key) {
             let keep = how == HowEnded::Abandoned;
+            let killed = how == HowEnded::Exited && self.keeps_killed && session.was_killed();
             session.end(how, &mut self.output);
-            if !keep {
+            if killed && let Some(path) = ended::keep(&self.base, key) {
+                self.kept.push(path);
+            } else if !keep {
                 base::remove_session(&self.base, key);
             }
         }
@@ -146,6 +173,8 @@ impl Drain {
         let failure = sink.finish(&SessionEnd { ended_mono_ns, exit, drainer: summary.drainer });
         summary.trace_bytes = sink.bytes();
         summary.let_go = sink.let_go();
+        summary.kept = self.kept;
+        summary.snapshots = self.watch.map_or(0, |watch| watch.written);
         (summary, failure)
     }
 }

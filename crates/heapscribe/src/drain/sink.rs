@@ -181,6 +181,11 @@ impl Sink {
         self.written
     }
 
+    /// Whether only the newest part is kept.
+    pub(crate) fn is_ring(&self) -> bool {
+        matches!(self.target, Target::Ring(_))
+    }
+
     /// What the ring did not keep; `None` without one.
     pub(crate) fn let_go(&self) -> Option<LetGo> {
         match &self.target {

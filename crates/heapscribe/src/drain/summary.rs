@@ -31,6 +31,10 @@ pub(crate) struct Summary {
     pub(crate) damaged_bytes: u64,
     /// Bytes of the trace.
     pub(crate) trace_bytes: u64,
+    /// Sessions of processes that were killed.
+    pub(crate) kept: Vec<std::path::PathBuf>,
+    /// Snapshots that were taken by the way.
+    pub(crate) snapshots: u64,
     /// What a ring did not keep.
     pub(crate) let_go: Option<LetGo>,
     /// How the drainer kept up.

@@ -25,6 +25,14 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
         number::bytes(s.trace_bytes),
         if is_cut { ", cut" } else { "" }
     ));
+    if s.snapshots > 0 {
+        lines.push(format!("snapshots: {} taken, beside the trace", number::count(s.snapshots)));
+    }
+    lines.extend(s.kept.first().map(|path| {
+        let (more, path) = (s.kept.len() - 1, path.display());
+        let others = if more == 0 { String::new() } else { format!(" and {more} more") };
+        format!("killed: what was live then stays in {path}{others}; heapscribe snapshot {path}")
+    }));
     lines.push(format!("next: heapscribe report {}", trace.display()));
     lines.join("\n")
 }
