@@ -63,11 +63,14 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     if all_held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// The two halves of the kill test.
+/// The two halves of the kill test, the second also with a ring.
 fn kill(targets: usize, records: usize) -> bool {
     let environment =
         [("HEAPSCRIBE_KILLS", targets.to_string()), ("HEAPSCRIBE_KILLS_OF_RECORD", records.to_string())];
-    summarized(&Round { file: "e2e_kill", filters: &["kill_of"], environment: &environment }, "kill ")
+    let of = |file| Round { file, filters: &["kill_of"], environment: &environment };
+    let rounds = [of("e2e_kill"), of("e2e_ring")];
+    let failed = rounds.iter().filter(|round| !summarized(round, "kill ")).count();
+    failed == 0
 }
 
 /// What is sampled: a program that does the same each time, with blocks of all sizes.

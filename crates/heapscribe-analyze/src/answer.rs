@@ -10,7 +10,7 @@ mod said;
 pub use self::said::{Mark, PoolStack, Pools, Section};
 use crate::estimate::Sampling;
 pub use crate::tree::{CallTree, Frame, Module, Node, NodeId};
-use heapscribe_trace::Drainer;
+use heapscribe_trace::{Drainer, LetGo};
 
 /// The answer to "what did the heap do", for a whole trace.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -31,6 +31,9 @@ pub struct Answer {
     pub drainer: Drainer,
     /// From moment 0 to the last thing that was recorded, ns.
     pub duration_ns: u64,
+    /// What a ring did not keep of it, over all processes; all 0 when all was kept. Only the level of the
+    /// heap counts it in.
+    pub let_go: LetGo,
     /// What all processes did together.
     pub totals: Totals,
     /// The moment when all processes together held the most bytes.
@@ -319,6 +322,8 @@ pub struct Process {
     pub rss_peak_bytes: u64,
     /// How it ended.
     pub ended: Ended,
+    /// What a ring did not keep of it.
+    pub let_go: LetGo,
     /// What is missing, by reason; only reasons that occurred.
     pub dropped: Vec<Dropped>,
     /// Peak memory of the recorder inside this process, bytes.

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use heapscribe_trace::LetGo;
 use heapscribe_wire::head::{DROP_COUNTERS, Drop};
 use heapscribe_wire::ids::StackId;
 
@@ -32,6 +33,9 @@ struct Assembly {
     lost_events: u64,
     dropped: [u64; DROP_COUNTERS],
     below_zero: usize,
+    /// What was live before the events that were kept.
+    before_blocks: i64,
+    let_go: LetGo,
     samples: AllSamples,
     said: Said,
     answer: Answer,
@@ -54,7 +58,9 @@ pub(crate) fn assemble<H: History>(
     }
     let peak = Peak {
         bytes: at_least_0(found.peak.bytes),
-        blocks: at_least_0(assembly.at_peak.values().map(|held| held.blocks).sum()),
+        blocks: at_least_0(
+            assembly.at_peak.values().map(|held| held.blocks).sum::<i64>() + assembly.before_blocks,
+        ),
         time_ns: found.peak.ns.saturating_sub(begin_ns),
         stacks: holders(&assembly.at_peak),
     };
@@ -104,6 +110,8 @@ impl Assembly {
         let mut at_own_peak = ByNode::new();
         found.held.held.iter().for_each(|(stack, held)| add(&mut at_own_peak, node_of(stack), *held));
 
+        self.before_blocks = self.before_blocks.saturating_add(found.before.blocks);
+        self.let_go.merge(&facts.let_go);
         let check = &mut self.answer.stack_check;
         check.verified = check.verified.saturating_add(facts.stack_check.verified);
         check.different = check.different.saturating_add(facts.stack_check.different);
@@ -118,7 +126,9 @@ impl Assembly {
             totals,
             peak: Peak {
                 bytes: at_least_0(found.peak.bytes),
-                blocks: at_least_0(at_own_peak.values().map(|held| held.blocks).sum()),
+                blocks: at_least_0(
+                    at_own_peak.values().map(|held| held.blocks).sum::<i64>() + found.before.blocks,
+                ),
                 time_ns: found.peak.ns.saturating_sub(begin_ns),
                 stacks: holders(&at_own_peak),
             },
@@ -177,6 +187,7 @@ impl Assembly {
     }
 
     fn finish(mut self, session: SessionFacts, peak: Peak, begin_ns: u64, duration_ns: u64) -> Answer {
+        self.let_go.merge(&session.let_go);
         let stacks = self.stacks();
         self.note();
         let (marks, sections, pools) = std::mem::take(&mut self.said).finish();
@@ -195,6 +206,7 @@ impl Assembly {
             exit: session.exit,
             drainer: session.drainer,
             duration_ns,
+            let_go: self.let_go,
             totals: Totals { lost_events: self.lost_events, ..totals::totals(&self.all) },
             peak,
             leaked: self.leaked.values().fold(Amount::default(), |mut sum, held| {
@@ -240,7 +252,8 @@ impl Assembly {
 
     /// What a reader has to know to trust the figures as far as they go and no further.
     fn note(&mut self) {
-        if self.below_zero != 0 {
+        // Where a ring let allocations go this is as it should be.
+        if self.below_zero != 0 && self.let_go.is_nothing() {
             self.answer.problems.push(format!(
                 "{} stacks freed more than they allocated: allocations are missing from the recording; \
                  they count as holding nothing",
@@ -273,6 +286,7 @@ fn known(facts: &ProcessFacts, found: &FoundProcess, begin_ns: u64) -> Process {
         end_ns: moment(facts.end_mono_ns, found.span.map(|s| s.1)),
         rss_peak_bytes: facts.rss.iter().map(|sample| sample.rss_bytes).max().unwrap_or(0),
         ended: facts.ended,
+        let_go: facts.let_go,
         recorder_bytes: facts.recorder_bytes,
         ..Process::default()
     }

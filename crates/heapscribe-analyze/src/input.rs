@@ -1,7 +1,7 @@
 //! What the passes ask of a recording. They see chunks of events by number and load them when they need
 //! them, several at a time on several cores; where the bytes come from is not their business.
 
-use heapscribe_trace::Drainer;
+use heapscribe_trace::{Drainer, LetGo};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::StackId;
@@ -73,6 +73,8 @@ pub struct SessionFacts {
     pub exit: Option<Exit>,
     /// How the one who wrote the trace kept up; all 0 when that is not known.
     pub drainer: Drainer,
+    /// What a ring let go of processes of which nothing else is left.
+    pub let_go: LetGo,
 }
 
 /// A process.
@@ -106,6 +108,8 @@ pub struct ProcessFacts {
     pub stack_check: StackCheck,
     /// Resident set at moments, by time.
     pub rss: Vec<RssSample>,
+    /// What a ring let go of its events: the heap begins where they ended.
+    pub let_go: LetGo,
 }
 
 /// Resident memory of a process at a moment.

@@ -6,6 +6,7 @@
 //!
 //! Events are never stored but for the few that the search for the peak has to bring into order.
 
+use heapscribe_trace::LetGo;
 use rayon::prelude::*;
 
 use crate::Options;
@@ -29,6 +30,8 @@ pub(crate) struct Found {
     /// Steps of the grid in one of the timeline.
     pub(crate) finer: u32,
     pub(crate) peak: Height,
+    /// What was live before the first event.
+    pub(crate) before_bytes: i64,
     pub(crate) steps: Vec<Step>,
     pub(crate) segments: Vec<Segment>,
     pub(crate) processes: Vec<FoundProcess>,
@@ -48,6 +51,25 @@ pub(crate) struct FoundProcess {
     pub(crate) at_marks: Vec<i64>,
     /// First and last moment of its events, ns.
     pub(crate) span: Option<(u64, u64)>,
+    /// What was live before the first of its events that were kept.
+    pub(crate) before: Before,
+}
+
+/// What was live before the first event: something only where a ring let the events before it go.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Before {
+    pub(crate) bytes: i64,
+    pub(crate) blocks: i64,
+}
+
+impl Before {
+    /// Of sampled blocks it is not known what they stood for.
+    fn of<H: History>(process: usize, gone: &LetGo, rates: &Rates<'_, H>) -> Before {
+        if gone.is_nothing() || rates.has_any(process) {
+            return Before::default();
+        }
+        Before { bytes: gone.live_bytes(), blocks: gone.came_blocks.wrapping_sub(gone.went_blocks) as i64 }
+    }
 }
 
 /// Chunks of one process with their numbers.
@@ -75,38 +97,43 @@ pub(crate) fn run<H: History>(
         Search { history, rates, chunks: &chunks, clocks: &clocks, ordered_events_max, of: Blocks::Heap };
     let pools = Search { of: Blocks::Pools, ..search };
 
+    let before: Vec<Before> =
+        processes.iter().enumerate().map(|(i, facts)| Before::of(i, &facts.let_go, rates)).collect();
     let mut summed: Vec<(Sums, Vec<Segment>, Height)> = by_process
         .par_iter()
         .zip(&clocks)
-        .map(|(chunks, clock)| {
+        .zip(&before)
+        .map(|((chunks, clock), before)| {
             let mut sums = sum(history, rates, chunks, clock, &grid);
             let mut segments = std::mem::take(&mut sums.segments);
             level::sort(&mut segments);
-            let peak = search.highest(&grid, &segments);
+            let peak = search.highest(&grid, &segments, before.bytes);
             (sums, segments, peak)
         })
         .collect();
-    let (segments, steps, peak) = together(&search, &grid, &mut summed);
+    let before_bytes = before.iter().fold(0i64, |sum, before| sum.saturating_add(before.bytes));
+    let (segments, steps, peak) = together(&search, &grid, &mut summed, before_bytes);
 
-    let found =
-        summed.into_par_iter().zip(&by_process).zip(&clocks).map(|(((sums, _, own), chunks), clock)| {
-            let of_process = held::Chunks { history, rates, chunks, clock };
-            let at = |ns| of_process.held_at(ns, &sums);
-            let held_at_common = (own.ns != peak.ns).then(|| at(peak.ns));
-            let mut of_pools = sums.told.pools.segments.clone();
-            level::sort(&mut of_pools);
-            FoundProcess {
-                held: at(own.ns),
-                held_at_common,
-                peak: own,
-                span: span(chunks, clock),
-                pools_peak: pools.highest(&grid, &of_pools),
-                at_marks: of_process.levels(&sums.told.moments()),
-                sums,
-            }
-        });
+    let of_each = by_process.par_iter().zip(&clocks).zip(&before);
+    let found = summed.into_par_iter().zip(of_each).map(|((sums, _, own), ((chunks, clock), before))| {
+        let of_process = held::Chunks { history, rates, chunks, clock };
+        let at = |ns| of_process.held_at(ns, &sums);
+        let held_at_common = (own.ns != peak.ns).then(|| at(peak.ns));
+        let mut of_pools = sums.told.pools.segments.clone();
+        level::sort(&mut of_pools);
+        FoundProcess {
+            held: at(own.ns),
+            held_at_common,
+            peak: own,
+            span: span(chunks, clock),
+            pools_peak: pools.highest(&grid, &of_pools, 0),
+            at_marks: of_process.levels(&sums.told.moments()),
+            sums,
+            before: *before,
+        }
+    });
     let processes = found.collect();
-    Found { grid, finer, peak, steps, segments, processes }
+    Found { grid, finer, peak, before_bytes, steps, segments, processes }
 }
 
 /// All processes as one.
@@ -114,17 +141,18 @@ fn together<H: History>(
     search: &Search<'_, H>,
     grid: &Grid,
     summed: &mut [(Sums, Vec<Segment>, Height)],
+    before_bytes: i64,
 ) -> (Vec<Segment>, Vec<Step>, Height) {
     if let [(_, segments, peak)] = summed {
         let segments = std::mem::take(segments);
-        let steps = level::steps(&segments, 0);
+        let steps = level::steps(&segments, before_bytes);
         return (segments, steps, *peak);
     }
     let mut segments: Vec<Segment> =
         summed.iter_mut().flat_map(|(_, of_one, _)| std::mem::take(of_one)).collect();
     level::sort(&mut segments);
-    let steps = level::steps(&segments, 0);
-    let best = Height { bytes: 0, ns: grid.begin_ns };
+    let steps = level::steps(&segments, before_bytes);
+    let best = Height { bytes: before_bytes.max(0), ns: grid.begin_ns };
     let peak = search.higher(grid, &segments, &steps, best);
     (segments, steps, peak)
 }

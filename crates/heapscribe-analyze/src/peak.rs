@@ -53,10 +53,10 @@ pub(crate) struct Search<'a, H> {
 }
 
 impl<H: History> Search<'_, H> {
-    /// The highest moment of sorted segments on a grid, starting at no bytes.
-    pub(crate) fn highest(&self, grid: &Grid, segments: &[Segment]) -> Height {
-        let best = Height { bytes: 0, ns: grid.begin_ns };
-        self.higher(grid, segments, &level::steps(segments, 0), best)
+    /// The highest moment of sorted segments on a grid, starting at so many bytes.
+    pub(crate) fn highest(&self, grid: &Grid, segments: &[Segment], bytes: i64) -> Height {
+        let best = Height { bytes: bytes.max(0), ns: grid.begin_ns };
+        self.higher(grid, segments, &level::steps(segments, bytes), best)
     }
 
     /// The same when the steps are known already; `best` is what is to be beaten.

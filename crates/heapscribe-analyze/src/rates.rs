@@ -33,6 +33,11 @@ impl<'h, H: History> Rates<'h, H> {
         known.get_or_init(|| self.read(process)).get(usize::from(rate.0)).copied().unwrap_or(0)
     }
 
+    /// Whether a process has any.
+    pub(crate) fn has_any(&self, process: usize) -> bool {
+        (1..=RATES_MAX).any(|number| self.mean(process, RateId(number as u8)) != 0)
+    }
+
     fn read(&self, process: usize) -> Means {
         let mut means = Means::default();
         // What cannot be read is told where the definitions are read for good.

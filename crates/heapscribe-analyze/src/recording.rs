@@ -48,6 +48,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             recorder_bytes: end.own_bytes,
             stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },
             rss: self.rss(process.index),
+            let_go: process.let_go,
             exe: info.exe,
             command: info.command,
         }
@@ -151,6 +152,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
             begin_real_ns: info.started_real_ns,
             end_mono_ns: end.ended_mono_ns,
             drainer: end.drainer,
+            let_go: *self.trace.let_go(),
             exit: end.exit.map(|exit| match exit {
                 ExitStatus::Code(code) => Exit::Code(code),
                 ExitStatus::Signal(signal) => Exit::Signal(signal),

@@ -19,7 +19,7 @@ pub(crate) fn timeline(found: &Found, processes: &[ProcessFacts]) -> Timeline {
 
 fn heap(found: &Found, steps: &mut [answer::Step]) {
     let clamp = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
-    let (mut level, mut fine) = (0, found.steps.iter().peekable());
+    let (mut level, mut fine) = (found.before_bytes, found.steps.iter().peekable());
     for (number, step) in steps.iter_mut().enumerate() {
         let mut most = level;
         while let Some(part) = fine.next_if(|part| (part.number / found.finer) as usize == number) {

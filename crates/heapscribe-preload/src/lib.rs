@@ -1,5 +1,6 @@
 //! The library that is preloaded into the target: a table of hooks for the
-//! heap, those of the unwinder's register, what `heapscribe.h` calls, nothing else.
+//! heap, those of the unwinder's register, those of a process's end, what `heapscribe.h` calls, nothing
+//! else.
 //!
 //! *You bring* a process whose allocation calls bind to the first definition in search order. *It
 //! guarantees* the semantics of the heap behind it - every call is forwarded as it is - and imports only
@@ -11,6 +12,7 @@
 
 mod api;
 mod hooks;
+mod leaving;
 mod registered;
 mod stub;
 

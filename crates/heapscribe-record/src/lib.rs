@@ -57,6 +57,16 @@ pub fn end_close() {
     modules::end_close(program::loader(), session::current());
 }
 
+/// The process is about to exit by itself; what is killed never comes here. A child of vfork, in its parent's
+/// memory, has another pid than the session and says nothing for it.
+pub fn leave() {
+    if let Some(session) = session::current()
+        && session.pid == sys::pid()
+    {
+        session.head.leaving.store(1, core::sync::atomic::Ordering::Relaxed);
+    }
+}
+
 /// Nothing more is allocated by the recorder: for tests that show that the hot path does not.
 pub fn seal() {
     memory::seal();

@@ -22,8 +22,8 @@ pub mod sums;
 pub use clock::Clock;
 pub use error::{Problem, TraceError};
 pub use model::{
-    ChunkEntry, ChunkInfo, Drainer, ExitStatus, HowEnded, LiveBlock, LiveRole, LiveTable, MemorySample,
-    Process, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo, Stage,
+    ChunkEntry, ChunkInfo, Drainer, ExitStatus, HowEnded, LetGo, LiveBlock, LiveRole, LiveTable,
+    MemorySample, Process, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo, Stage,
 };
 pub use native::read::{Chunk, Scratch, Trace};
 pub use native::write::{DefinitionsTaken, Writer};

@@ -11,6 +11,7 @@
 //!     88  created mono ns of the process that forked this one, 0 for an exec'd image
 //!     96  spilled bytes u64  104  private memory that the recorder has mapped u64
 //!    112  pid namespace u64: its inode number, in which `pid` counts; 0 when not known
+//!    120  leaving u64: 1 once the process has begun to exit by itself; 0 in one that was killed
 //!    128  drops: a u64 counter for each reason, 32 of them
 //!    384  mode u64, see [`crate::mode`]: what is recorded; anybody who may write the file may change it
 //!    392  hold u32, see [`crate::operation`]: anybody who may write the file may hold operations back
@@ -199,7 +200,7 @@ pub struct SharedHead {
     pub spilled_bytes: AtomicU64,
     pub own_bytes: AtomicU64,
     pub pid_namespace: AtomicU64,
-    pub reserved: AtomicU64,
+    pub leaving: AtomicU64,
     pub drops: [AtomicU64; DROP_COUNTERS],
     pub mode: AtomicU64,
     pub hold: AtomicU32,
@@ -266,6 +267,7 @@ pub struct Head<'a> {
     pub spilled_bytes: u64,
     pub own_bytes: u64,
     pub pid_namespace: u64,
+    pub is_leaving: bool,
     pub drops: [u64; DROP_COUNTERS],
     pub mode: Mode,
     pub hold: u32,
@@ -336,6 +338,7 @@ impl<'a> Head<'a> {
             spilled_bytes: u64_at(offset_of!(SharedHead, spilled_bytes)),
             own_bytes: u64_at(offset_of!(SharedHead, own_bytes)),
             pid_namespace: u64_at(offset_of!(SharedHead, pid_namespace)),
+            is_leaving: u64_at(offset_of!(SharedHead, leaving)) != 0,
             drops: core::array::from_fn(|i| u64_at(offset_of!(SharedHead, drops) + 8 * i)),
             mode: Mode::from_word(u64_at(MODE_OFFSET)),
             hold: u32_at(HOLD_OFFSET),

@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
+use heapscribe_wire::mode::Mode;
 
 use crate::exit;
 
 mod diff;
 mod dump_lines;
+mod kept;
 mod looking;
 mod messages;
+mod modes;
 mod plot;
 mod rewriting;
 mod salvage;
@@ -19,8 +21,10 @@ mod units;
 
 pub(crate) use self::diff::{DiffArgs, FlameOf};
 use self::dump_lines::{DUMP_LINES, MESSAGE_LINES};
+pub(crate) use self::kept::KeptArgs;
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs, SnapshotFormat};
 pub(crate) use self::messages::{DumpMessagesArgs, ReportMessagesArgs, refuse_parts};
+use self::modes::{parse_mean, parse_mode};
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::rewriting::{ConvertArgs, ConvertTo, HotspotsArgs, RedactArgs, SubsampleArgs};
 pub(crate) use self::salvage::SalvageArgs;
@@ -84,6 +88,7 @@ Examples:
   heapscribe record -o run.hst --quiet -- make -j8
   heapscribe record --when-full drop -- ./control-loop     never make the program wait
   heapscribe record --sample 512KiB -- ./server            cheap: one block in so many bytes
+  heapscribe record --ring 256MiB -- ./server              for ever: the newest events only
 ")]
 pub(crate) struct RecordArgs {
     /// Where to write the trace [default: heapscribe.<program>.<pid>.hst in the working directory]
@@ -127,6 +132,9 @@ pub(crate) struct RecordArgs {
     /// Begin with every block, or with nothing until `heapscribe ctl PID start`
     #[arg(long, value_enum, default_value_t = StartMode::Full, conflicts_with = "sample")]
     pub(crate) mode: StartMode,
+
+    #[command(flatten)]
+    pub(crate) kept: KeptArgs,
 
     /// Do not wait for processes that CMD started and that outlive it
     #[arg(long)]
@@ -339,28 +347,6 @@ pub(crate) struct SymbolArgs {
     pub(crate) debug_dir: PathBuf,
 }
 
-/// Bytes between two samples.
-fn parse_mean(text: &str) -> Result<u64, String> {
-    match parse_bytes(text)? {
-        0 => Err("samples must lie some bytes apart; without --sample every block is recorded".to_owned()),
-        mean if mean > MEAN_BYTES_MAX => Err(format!("`{text}` is too far apart, 1TiB is the most")),
-        mean => Ok(mean),
-    }
-}
-
-/// The mean that `sampled` alone stands for.
-const MEAN_BYTES: u64 = 512 << 10;
-
-fn parse_mode(text: &str) -> Result<Mode, String> {
-    match text.split_once(':') {
-        None if text == "full" => Ok(Mode::Full),
-        None if text == "off" => Ok(Mode::Off),
-        None if text == "sampled" => Ok(Mode::Sampled { mean_bytes: MEAN_BYTES }),
-        Some(("sampled", size)) => Ok(Mode::Sampled { mean_bytes: parse_mean(size)? }),
-        _ => Err("write full, off, sampled or sampled:SIZE, for example sampled:64KiB".to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -369,23 +355,6 @@ mod tests {
     fn the_command_line_is_consistent() {
         use clap::CommandFactory;
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn modes_are_words() {
-        let sampled = |mean_bytes| Ok(Mode::Sampled { mean_bytes });
-        for (text, mode) in [
-            ("full", Ok(Mode::Full)),
-            ("off", Ok(Mode::Off)),
-            ("sampled", sampled(512 << 10)),
-            ("sampled:1k", sampled(1024)),
-            ("sampled:1TiB", sampled(1 << 40)),
-        ] {
-            assert_eq!(parse_mode(text), mode);
-        }
-        for text in ["", "on", "sampled:", "sampled:0", "sampled:2TiB", "full:1", "sampled:1XB"] {
-            assert!(parse_mode(text).is_err(), "{text}");
-        }
     }
 
     #[test]

@@ -18,10 +18,12 @@ mod message;
 mod messages;
 mod plot;
 mod pprof;
+mod ring;
 mod symbols;
 mod text;
 mod trace_file;
 mod tui;
+mod watch;
 
 use std::process::ExitCode;
 

@@ -18,6 +18,7 @@ use crate::convert::from_memtrace::{self, Sizes};
 use crate::convert::tally::Tally;
 use crate::live::{self, Saved, Snapshot};
 use crate::message::Problem;
+use crate::ring;
 
 /// A file that is read at offsets, by several threads at a time.
 #[derive(Debug)]
@@ -54,8 +55,11 @@ impl Deref for Opened {
 }
 
 /// Opens a trace of ours, a session directory, or a trace of memtrace's, whose samples become the bytes that
-/// they stand for.
+/// they stand for. So is the ring of a recording that was not finished.
 pub(crate) fn open(path: &Path, salvage: SalvageArgs) -> Result<Opened> {
+    if ring::is_ring(path) {
+        return open_ring(path);
+    }
     if path.is_dir() && live::is_session(path) {
         return open_session(path);
     }
@@ -75,6 +79,9 @@ pub(crate) fn open(path: &Path, salvage: SalvageArgs) -> Result<Opened> {
 
 /// Whether a file is a part of a message log.
 pub(crate) fn is_part(path: &Path) -> Result<bool> {
+    if path.is_dir() {
+        return Ok(false);
+    }
     let mut first = [0; heapscribe_messages::read::DETECT_BYTES];
     let source = source(path)?;
     let n = source.read_at(0, &mut first).with_context(|| format!("cannot read {}", path.display()))?;
@@ -97,7 +104,7 @@ pub(crate) fn open_part(path: &Path) -> Result<File> {
 
 /// What is live in a session, or was when its process ended, as a trace.
 fn open_session(path: &Path) -> Result<Opened> {
-    let session = live::one(&path.join("").display().to_string(), &live::places(None))?.open()?;
+    let session = live::at(path)?.open()?;
     let (opened, _) = of_snapshot(&Snapshot::take(&session)?)?;
     Ok(opened)
 }
@@ -111,8 +118,11 @@ pub(crate) fn of_snapshot(snapshot: &Snapshot) -> Result<(Opened, Saved)> {
     Ok((Opened { trace, memtrace: None, problems: saved.problems.clone() }, saved))
 }
 
-/// Which format a file has.
+/// Which format a file has. A session or a ring is a directory, and of ours.
 pub(crate) fn format(path: &Path) -> Result<Format> {
+    if path.is_dir() {
+        return Ok(Format::Native);
+    }
     let mut first = [0; detect::DETECT_BYTES];
     let n =
         source(path)?.read_at(0, &mut first).with_context(|| format!("cannot read {}", path.display()))?;
@@ -127,6 +137,15 @@ fn open_converted(path: &Path, salvage: SalvageArgs, sizes: Sizes) -> Result<Ope
     let len = file.metadata().context("cannot read a temporary file")?.len();
     let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
     Ok(Opened { trace, memtrace: Some(tally), problems })
+}
+
+/// Makes one trace of the files of a ring, in a file without a name, and opens that.
+fn open_ring(path: &Path) -> Result<Opened> {
+    let file = nameless_file().context("cannot make a temporary file")?;
+    let gathered = ring::gather(path, &file, false)?;
+    let len = file.metadata().context("cannot read a temporary file")?.len();
+    let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
+    Ok(Opened { trace, memtrace: None, problems: gathered.problems })
 }
 
 /// A file that goes with its last descriptor.
@@ -170,7 +189,8 @@ pub(crate) fn open_memtrace(path: &Path, options: ReadOptions) -> Result<Reader<
     })
 }
 
-fn source(path: &Path) -> Result<FileSource> {
+/// Opens a file to be read at offsets.
+pub(crate) fn source(path: &Path) -> Result<FileSource> {
     let shown = path.display();
     let file = File::open(path).map_err(|e| no_file(path, &e))?;
     let meta = file.metadata().with_context(|| format!("cannot read {shown}"))?;

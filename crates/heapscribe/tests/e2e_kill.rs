@@ -25,7 +25,7 @@ impl<'a> Worker<'a> {
         let _ = fs::remove_file(&counts);
         let run =
             Run::new(place, program).args(["-j", &threads.to_string(), "-n", rounds]).env("COUNTS", &counts);
-        Worker { run, counts }
+        Worker { run: run.options(["--keep-killed", "0"]), counts }
     }
 
     fn counted(&self) -> Counted {

@@ -31,6 +31,7 @@ const ISLANDS: &[&str] = &[
     "heapscribe-api/src/find.rs",
     "heapscribe-preload/src/api.rs",
     "heapscribe-preload/src/hooks.rs",
+    "heapscribe-preload/src/leaving.rs",
     "heapscribe-preload/src/panic.rs",
     "heapscribe-preload/src/registered.rs",
     "heapscribe-record/src/capture/again.rs",

@@ -14,7 +14,7 @@ pub use memory::{
     Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read_write,
 };
 pub use process::{
-    AlternateStack, SignalsBlocked, address_space_limit, alternate_stack, barrier, clock_ns, euid,
+    AlternateStack, SignalsBlocked, address_space_limit, alternate_stack, barrier, clock_ns, euid, exit,
     file_size_limit, is_readable, parent_pid, pid, pid_namespace, process_exists, readlink,
     register_for_barriers, shares_memory_with_parent, sleep_ns, thread_exists, thread_name, tid,
     working_directory,
@@ -65,6 +65,7 @@ mod number {
     pub(super) const MADVISE: usize = 28;
     pub(super) const NANOSLEEP: usize = 35;
     pub(super) const GETPID: usize = 39;
+    pub(super) const EXIT_GROUP: usize = 231;
     pub(super) const MEMBARRIER: usize = 324;
     pub(super) const KILL: usize = 62;
     pub(super) const FTRUNCATE: usize = 77;

@@ -11,6 +11,14 @@ pub fn pid() -> u32 {
     unsafe { call(number::GETPID, [0; 6]) }.unwrap_or(0) as u32
 }
 
+/// Ends this process, all of its threads.
+pub fn exit(status: i32) -> ! {
+    loop {
+        // SAFETY: a plain integer; it does not return.
+        let _ = unsafe { call(number::EXIT_GROUP, [status as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
 /// The parent of this process.
 pub fn parent_pid() -> u32 {
     // SAFETY: no arguments.

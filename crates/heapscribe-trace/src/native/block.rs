@@ -40,10 +40,12 @@ pub enum Kind {
     Live = 9,
     /// Some of the blocks.
     Blocks = 10,
+    /// What a ring let go.
+    LetGo = 11,
 }
 
 impl Kind {
-    const ALL: [Kind; 10] = [
+    const ALL: [Kind; 11] = [
         Kind::Session,
         Kind::Process,
         Kind::Definitions,
@@ -54,6 +56,7 @@ impl Kind {
         Kind::Index,
         Kind::Live,
         Kind::Blocks,
+        Kind::LetGo,
     ];
 
     /// The kind of this number, if it is one that is known.
@@ -79,6 +82,7 @@ impl Kind {
             Kind::Index => "damaged index block",
             Kind::Live => "damaged live block",
             Kind::Blocks => "damaged blocks block",
+            Kind::LetGo => "damaged block of what was let go",
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::block::{Kind, NO_PROCESS};
-use super::{live, records};
+use super::{let_go, live, records};
 use crate::clock::Calibration;
 use crate::error::Problem;
-use crate::model::{ChunkEntry, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
+use crate::model::{ChunkEntry, LetGo, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
 
 /// Where the blocks of a process stand that are read only when they are asked for.
 #[derive(Debug, Default)]
@@ -24,6 +24,8 @@ pub(super) struct Catalog {
     pub processes: BTreeMap<u32, (Process, Places)>,
     pub chunks: Vec<ChunkEntry>,
     pub problems: Vec<Problem>,
+    /// What a ring let go of processes of which nothing else is left.
+    pub let_go: LetGo,
 }
 
 impl Catalog {
@@ -39,7 +41,8 @@ impl Catalog {
     /// Whether a block of this kind can belong to this process, or to none.
     pub(super) fn belongs(kind: Kind, process: u32) -> bool {
         let of_none = matches!(kind, Kind::Session | Kind::SessionEnd | Kind::Index);
-        of_none == (process == NO_PROCESS)
+        // What was let go may have been of processes that are not there any more.
+        of_none == (process == NO_PROCESS) || kind == Kind::LetGo
     }
 
     /// Takes a block that is small enough to be kept; `None` when its payload makes no sense.
@@ -50,6 +53,15 @@ impl Catalog {
             Kind::Process => self.process(process).0.info = Some(records::get_process(payload)?),
             Kind::Live => self.process(process).0.live.push(live::get_table(payload)?),
             Kind::ProcessEnd => self.process(process).0.end = Some(records::get_process_end(payload)?),
+            Kind::LetGo => {
+                let gone = let_go::get(payload)?;
+                let kept = if process == NO_PROCESS {
+                    &mut self.let_go
+                } else {
+                    &mut self.process(process).0.let_go
+                };
+                kept.merge(&gone);
+            }
             _ => {}
         }
         Some(())

@@ -92,6 +92,11 @@ impl Scratch {
         (if is_raw { &self.stored } else { &self.raw }, &mut self.room)
     }
 
+    /// The payload that was read last, as it is stored.
+    pub(super) fn stored(&self) -> &[u8] {
+        &self.stored
+    }
+
     fn unpack(&mut self, header: &BlockHeader) -> Option<&[u8]> {
         let raw_bytes = header.raw_bytes as usize;
         if header.codec == Codec::Raw as u8 {

@@ -36,6 +36,7 @@
 //!   kind 8 index        see `index`: every block since the index block before it
 //!   kind 9 live         see `live`: that what was live in a process at a moment is told, and when
 //!   kind 10 blocks      see `live`: up to 16384 blocks that were, in columns
+//!   kind 11 let go      see `let_go`: sums over events that a ring did not keep
 //! ```
 //! What has no type is a varint; texts are a varint length and bytes; a command is a varint count and
 //! texts. `cut` counts bytes that followed the events of a chunk and were none. Fields may be added at
@@ -56,6 +57,7 @@ mod definitions;
 mod fields;
 pub mod header;
 mod index;
+mod let_go;
 mod live;
 mod load;
 mod open;
@@ -63,6 +65,7 @@ mod pack;
 pub mod read;
 mod records;
 mod scan;
+pub mod splice;
 pub mod write;
 
 #[cfg(test)]

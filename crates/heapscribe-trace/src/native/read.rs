@@ -12,7 +12,7 @@ use super::{chunk, live, open, records};
 use crate::clock::{Calibration, Clock};
 use crate::error::{Problem, TraceError};
 use crate::model::{
-    ChunkEntry, ChunkInfo, LiveBlock, LiveTable, MemorySample, Process, ProcessIndex, ProcessInfo,
+    ChunkEntry, ChunkInfo, LetGo, LiveBlock, LiveTable, MemorySample, Process, ProcessIndex, ProcessInfo,
     SessionEnd, SessionInfo,
 };
 use crate::source::Source;
@@ -32,6 +32,7 @@ pub struct Trace<S> {
     problems: Vec<Problem>,
     calibration: Calibration,
     some_info: ProcessInfo,
+    let_go: LetGo,
 }
 
 /// The events of a chunk.
@@ -89,6 +90,7 @@ impl<S: Source> Trace<S> {
             problems: catalog.problems,
             calibration,
             some_info,
+            let_go: catalog.let_go,
         })
     }
 
@@ -130,6 +132,11 @@ impl<S: Source> Trace<S> {
     /// Whether the recorder finished the trace and nothing was skipped.
     pub fn is_complete(&self) -> bool {
         self.problems.is_empty()
+    }
+
+    /// What a ring let go of processes of which nothing else is left; see [`Process::let_go`] for the others.
+    pub fn let_go(&self) -> &LetGo {
+        &self.let_go
     }
 
     /// When the trace starts, CLOCK_MONOTONIC ns: the creation of its first process. Times are since then.

@@ -144,7 +144,7 @@ fn find_header(bytes: &[u8]) -> Option<usize> {
 }
 
 /// A chunk as it would be listed, and what is no event in it.
-fn events(
+pub(super) fn events(
     header: &BlockHeader,
     offset: u64,
     payload: &[u8],

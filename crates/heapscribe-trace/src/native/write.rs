@@ -9,9 +9,10 @@ use super::header::{FOOTER_BYTES, Footer, file_header};
 use super::index::IndexBuilder;
 use super::live::{self, BLOCKS_MAX};
 use super::pack::Packer;
-use super::{chunk, records};
+use super::splice::Piece;
+use super::{chunk, let_go, records};
 use crate::model::{
-    ChunkInfo, LiveBlock, LiveTable, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd,
+    ChunkInfo, LetGo, LiveBlock, LiveTable, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd,
     SessionInfo,
 };
 use crate::sums::ChunkSums;
@@ -197,6 +198,32 @@ impl Writer {
         self.raw.clear();
         records::put_process_end(&mut self.raw, end);
         self.listed(Kind::ProcessEnd, process.0, out);
+    }
+
+    /// Tells what a ring let go, of a process or of those that are not in the trace at all.
+    pub fn let_go(&mut self, process: Option<ProcessIndex>, gone: &LetGo, out: &mut Vec<u8>) {
+        self.raw.clear();
+        let_go::put_let_go(&mut self.raw, gone);
+        self.listed(Kind::LetGo, process.map_or(NO_PROCESS, |process| process.0), out);
+    }
+
+    /// Writes a block that stood elsewhere, as it is stored; a process block gives its process a number here.
+    pub fn splice(&mut self, process: ProcessIndex, piece: &Piece<'_>, out: &mut Vec<u8>) -> ProcessIndex {
+        let process = if piece.kind == Kind::Process {
+            self.processes += 1;
+            ProcessIndex(self.processes - 1)
+        } else {
+            process
+        };
+        let file_bytes = piece.put(process.0, self.number, out);
+        self.number = self.number.wrapping_add(1);
+        self.bytes += file_bytes;
+        match &piece.chunk {
+            Some((info, sums)) => self.index.chunk(process.0, file_bytes, info, sums),
+            None => self.index.block(piece.kind, process.0, file_bytes),
+        }
+        self.write_full_index(out);
+        process
     }
 
     /// Tells how the recording ended.

@@ -36,6 +36,7 @@ pub(super) fn parse_duration(text: &str) -> Result<u64, String> {
         "" | "s" => 1e9,
         "m" | "min" => 60e9,
         "h" => 3600e9,
+        "d" => 24.0 * 3600e9,
         _ => return Err(wrong()),
     };
     let number: f64 = number.parse().map_err(|_| wrong())?;
@@ -71,6 +72,7 @@ mod tests {
         check("2", 2_000_000_000);
         check("200ms", 200_000_000);
         check("3m", 180_000_000_000);
+        check("7d", 604_800_000_000_000);
         assert!(parse_duration("soon").is_err());
     }
 

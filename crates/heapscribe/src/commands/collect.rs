@@ -11,10 +11,14 @@ use crate::cli::CollectArgs;
 use crate::control;
 use crate::drain::{self, Drain};
 use crate::message::{self, Problem};
-use crate::text::recorded;
+use crate::ring;
+use crate::text::{number, recorded};
 
 /// Runs the command.
 pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
+    if ring::is_ring(&args.dir) {
+        return of_ring(args);
+    }
     drain::check_owner(&args.dir)?;
     if !drain::has_sessions(&args.dir) {
         let what = format!("no sessions in {}", args.dir.display());
@@ -22,8 +26,14 @@ pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
     }
     let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
     let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..SessionInfo::default() };
-    let mut drain =
-        Drain::new(&args.dir, &args.output, heapscribe_trace::native::write::DEFAULT_LEVEL, None, &info)?;
+    let mut drain = Drain::new(
+        &args.dir,
+        &args.output,
+        heapscribe_trace::native::write::DEFAULT_LEVEL,
+        None,
+        &info,
+        None,
+    )?;
     drain.pass();
     let living = drain.living();
     let (summary, failure) = drain.finish(None);
@@ -34,4 +44,16 @@ pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
         drain::remove_base(&args.dir);
     }
     Ok(if failure.is_some() { crate::exit::partial() } else { ExitCode::SUCCESS })
+}
+
+/// Makes the trace that a killed `record --ring` did not make.
+fn of_ring(args: &CollectArgs) -> Result<ExitCode> {
+    let gathered = ring::gather_into(&args.dir, &args.output)?;
+    gathered.problems.iter().for_each(|problem| message::warning(problem));
+    let trace = args.output.display();
+    message::block(&format!(
+        "trace: {trace}, {}\nnext: heapscribe report {trace}",
+        number::bytes(gathered.bytes)
+    ));
+    Ok(if gathered.problems.is_empty() { ExitCode::SUCCESS } else { crate::exit::partial() })
 }

@@ -13,14 +13,24 @@ use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::convert::to_memtrace::sample_rate;
 use crate::drain::{self, Alive, Base, Drain, FilesPlan, Summary};
 use crate::launch::{diagnose, preload, signals::Signals};
-use crate::message;
+use crate::message::{self, Problem};
+use crate::ring;
 use crate::text::recorded;
+use crate::watch::Watch;
 
 /// Runs the command.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
+    if args.kept.limits().is_some() && args.format == TraceFormat::Memtrace {
+        let what =
+            "the newest part alone can not be written for memtrace, which wants every block's beginning";
+        return Err(Problem::new(what.to_owned(), "record --ring without --format, or without --ring").into());
+    }
     let library = preload::place()?;
     let base = Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR)?;
     let outcome = record(args, &library, &base);
+    if let Some(parent) = base.path().parent() {
+        drain::clean(parent, &args.kept.killed());
+    }
     base.remove();
     outcome
 }
@@ -29,11 +39,18 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
     base.write_plan(&plan(args))?;
     let output = trace_path(args);
     let mut drain = drain_into(args, base, &output)?;
+    drain.snapshot_at(Watch::new(args.kept.wishes(), &output));
+    if !args.kept.killed().age.is_zero() {
+        drain.keep_killed();
+    }
     let mut signals = Signals::take()?;
     let mut child = match start(args, library, base) {
         Ok(child) => child,
         Err((code, e)) => {
             let _ = std::fs::remove_file(&output);
+            if args.kept.limits().is_some() {
+                let _ = std::fs::remove_dir_all(ring::directory_of(&output));
+            }
             message::error(&e);
             return Ok(ExitCode::from(code));
         }
@@ -64,7 +81,10 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
 fn drain_into(args: &RecordArgs, base: &Base, output: &Path) -> Result<Drain> {
     let info = session_info(args);
     match args.format {
-        TraceFormat::Native => Drain::new(base.path(), output, args.level, Some(args.log_chunks), &info),
+        TraceFormat::Native => {
+            let (chunks, ring) = (Some(args.log_chunks), args.kept.limits());
+            Drain::new(base.path(), output, args.level, chunks, &info, ring)
+        }
         TraceFormat::Memtrace => {
             let plan = FilesPlan {
                 output: output.to_owned(),

@@ -65,3 +65,8 @@ impl Memory {
         })
     }
 }
+
+/// What a process has now; `None` when it is gone.
+pub(crate) fn memory_of(pid: u32) -> Option<MemorySample> {
+    Memory::of(pid).sample()
+}

@@ -6,6 +6,7 @@
 //! it waits for a process to end, or for a moment that is short while chunks come and long while none do.
 
 mod base;
+mod ended;
 mod liveness;
 mod log;
 pub(crate) mod mark;
@@ -23,11 +24,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use heapscribe_trace::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
 
+use crate::ring::Limits;
+use crate::watch::Watch;
 pub(crate) use base::{
     Base, check_owner, clock_kind, has_sessions, monotonic_ns, remove_base, session_path, sessions,
 };
+pub(crate) use ended::{Keep, clean};
 pub(crate) use liveness::{Alive, own_namespace};
-pub(crate) use memory::Memory;
+pub(crate) use memory::{Memory, memory_of};
 pub(crate) use memtrace::{FilesPlan, Written};
 use output::Output;
 use session::Session;
@@ -41,19 +45,25 @@ pub(crate) struct Drain {
     /// Sessions by the names of their directories: the pid, then the time of creation.
     sessions: BTreeMap<(u32, u64), Session>,
     memory: memory::Schedule,
+    /// Sessions of processes that were killed are kept.
+    keeps_killed: bool,
+    kept: Vec<PathBuf>,
+    watch: Option<Watch>,
 }
 
 impl Drain {
     /// A drainer of what appears in `base`, into a new file at `trace`, compressed at `level` when the
-    /// logs, which have so many chunks if anybody still fills them, leave time for that.
+    /// logs, which have so many chunks if anybody still fills them, leave time for that; with `ring`, of
+    /// the newest part only.
     pub(crate) fn new(
         base: &Path,
         trace: &Path,
         level: i32,
         log_chunks: Option<u32>,
         info: &SessionInfo,
+        ring: Option<Limits>,
     ) -> Result<Drain> {
-        Ok(Drain::into(base, Output::create(trace, level, log_chunks, info)?))
+        Ok(Drain::into(base, Output::create(trace, level, log_chunks, info, ring)?))
     }
 
     /// The same into files of memtrace.
@@ -62,13 +72,30 @@ impl Drain {
     }
 
     fn into(base: &Path, output: Output) -> Drain {
-        let (base, memory) = (base.to_owned(), memory::Schedule::new());
-        Drain { base, output, sessions: BTreeMap::new(), memory }
+        Drain {
+            base: base.to_owned(),
+            output,
+            sessions: BTreeMap::new(),
+            memory: memory::Schedule::new(),
+            keeps_killed: false,
+            kept: Vec::new(),
+            watch: None,
+        }
     }
 
     /// Looks whether this process has calls; the summary says so.
     pub(crate) fn watch(&mut self, pid: u32) {
         self.output.watch(pid);
+    }
+
+    /// Keeps the sessions of processes that were killed.
+    pub(crate) fn keep_killed(&mut self) {
+        self.keeps_killed = true;
+    }
+
+    /// Takes snapshots when that is due.
+    pub(crate) fn snapshot_at(&mut self, watch: Watch) {
+        self.watch = Some(watch);
     }
 
     /// Looks at every session once.
@@ -92,6 +119,10 @@ impl Drain {
         for key in ended {
             self.end(key, HowEnded::Exited);
         }
+        if let Some(watch) = &mut self.watch {
+            watch.look(&self.base, self.sessions.keys().copied());
+        }
+        self.output.passed();
         self.output.pace.passed(busy);
     }
 
@@ -118,8 +149,11 @@ impl Drain {
     fn end(&mut self, key: (u32, u64), how: HowEnded) {
         if let Some(session) = self.sessions.remove(&key) {
             let keep = how == HowEnded::Abandoned;
+            let killed = how == HowEnded::Exited && self.keeps_killed && session.was_killed();
             session.end(how, &mut self.output);
-            if !keep {
+            if killed && let Some(path) = ended::keep(&self.base, key) {
+                self.kept.push(path);
+            } else if !keep {
                 base::remove_session(&self.base, key);
             }
         }
@@ -150,7 +184,10 @@ impl Drain {
             self.end(key, how);
         }
         let drainer = self.output.pace.told();
-        self.output.summary.drainer = drainer;
+        let summary = &mut self.output.summary;
+        summary.drainer = drainer;
+        summary.kept = self.kept;
+        summary.snapshots = self.watch.map_or(0, |watch| watch.written);
         self.output.finish(&SessionEnd { ended_mono_ns: base::monotonic_ns(), exit, drainer })
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use heapscribe_trace::model::{
-    ChunkInfo, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
+    ChunkInfo, LiveRole, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
 };
 use heapscribe_trace::{ChunkSums, DefinitionsTaken};
 use heapscribe_wire::defs::Position;
@@ -13,6 +13,8 @@ use super::memtrace::{FilesPlan, Memtrace, Written};
 use super::pace::Pace;
 use super::sink::Sink;
 use super::summary::Summary;
+use crate::live::Snapshot;
+use crate::ring::Limits;
 
 /// Where the recording goes.
 enum To {
@@ -38,8 +40,9 @@ impl Output {
         level: i32,
         log_chunks: Option<u32>,
         info: &SessionInfo,
+        ring: Option<Limits>,
     ) -> anyhow::Result<Output> {
-        Ok(Output::new(To::Native(Box::new(Sink::create(trace, level, info)?)), level, log_chunks))
+        Ok(Output::new(To::Native(Box::new(Sink::create(trace, level, info, ring)?)), level, log_chunks))
     }
 
     /// Into files of memtrace.
@@ -84,7 +87,7 @@ impl Output {
     /// Takes events up to the first that is none.
     pub(super) fn events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) -> ChunkSums {
         match &mut self.to {
-            To::Native(sink) => sink.write(|writer, out| writer.events(process, info, payload, out)),
+            To::Native(sink) => sink.events(process, info, payload),
             To::Memtrace(files) => files.events(process, info, payload),
         }
     }
@@ -120,6 +123,31 @@ impl Output {
         }
     }
 
+    /// Whether only the newest part is kept, which says little of what is live.
+    pub(super) fn is_ring(&self) -> bool {
+        matches!(&self.to, To::Native(sink) if sink.is_ring())
+    }
+
+    /// Writes what is live in a process, under this number of its tables; gives what makes no sense in it.
+    pub(super) fn live(
+        &mut self,
+        process: ProcessIndex,
+        (snapshot, number, role): (&Snapshot, u32, LiveRole),
+    ) -> Vec<String> {
+        let To::Native(sink) = &mut self.to else { return Vec::new() };
+        let (table, problems) = snapshot.table(number, role);
+        sink.write(|writer, out| writer.live(process, &table, out));
+        snapshot.pieces(|blocks| sink.write(|writer, out| writer.blocks(process, number, blocks, out)));
+        problems
+    }
+
+    /// A pass of the drainer is over.
+    pub(super) fn passed(&mut self) {
+        if let To::Native(sink) = &mut self.to {
+            sink.passed();
+        }
+    }
+
     /// Compresses what follows at this level.
     pub(super) fn set_level(&mut self, level: i32) {
         if let To::Native(sink) = &mut self.to {
@@ -141,6 +169,7 @@ impl Output {
             To::Native(mut sink) => {
                 let failure = sink.finish(end);
                 summary.trace_bytes = sink.bytes();
+                summary.let_go = sink.let_go();
                 (summary, failure)
             }
             To::Memtrace(files) => {

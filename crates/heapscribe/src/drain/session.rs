@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use heapscribe_trace::model::{
-    ChunkInfo, HowEnded, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, Stage,
+    ChunkInfo, HowEnded, LiveRole, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, Stage,
 };
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
 use heapscribe_wire::defs::Position;
@@ -17,12 +17,14 @@ use heapscribe_wire::limits::DEFS_BYTES_MAX;
 use rustix::fs::OFlags;
 
 use super::base::{self, monotonic_ns};
+use super::ended;
 use super::liveness::Alive;
 use super::log::Log;
 use super::mark::Marks;
 use super::memory::Memory;
 use super::output::Output;
 use super::summary::Level;
+use crate::live::{self, Snapshot};
 
 /// Definitions taken in one go.
 const DEFINITIONS_BYTES: usize = 4 << 20;
@@ -115,6 +117,12 @@ impl Session {
 
     pub(super) fn is_alive(&self) -> bool {
         self.alive.as_ref().is_some_and(Alive::is_alive)
+    }
+
+    /// Whether its process, which is gone, was killed.
+    pub(super) fn was_killed(&self) -> bool {
+        let is_leaving = read_head(&self.head, |head| head.is_leaving).unwrap_or(true);
+        ended::was_killed(self.alive.as_ref().map_or(self.pid, Alive::pid), is_leaving)
     }
 
     /// The number in the trace, told there first.
@@ -280,6 +288,19 @@ impl Session {
         }
     }
 
+    /// Writes what is live: of what a ring keeps it does not follow.
+    fn write_live(&mut self, process: ProcessIndex, how: HowEnded, output: &mut Output) {
+        let role = if how == HowEnded::Abandoned { LiveRole::Snapshot } else { LiveRole::After };
+        let taken = live::at(&self.directory).and_then(|found| Snapshot::take(&found.open()?));
+        match taken {
+            Ok(snapshot) => {
+                let problems = output.live(process, (&snapshot, 0, role));
+                problems.into_iter().for_each(|problem| self.note(problem));
+            }
+            Err(e) => self.note(format!("what is live is not known: {e:#}")),
+        }
+    }
+
     /// Takes all that is left, and tells how the image ended.
     pub(super) fn end(mut self, how: HowEnded, output: &mut Output) {
         let process = self.process(output);
@@ -297,6 +318,9 @@ impl Session {
         }
         let samples = std::mem::take(&mut self.samples);
         output.memory(process, &samples);
+        if output.is_ring() {
+            self.write_live(process, how, output);
+        }
         let mut end = read_head(&self.head, process_end).unwrap_or_default();
         end.ended_mono_ns = monotonic_ns();
         end.how = how;

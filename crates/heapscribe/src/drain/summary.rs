@@ -1,6 +1,6 @@
 //! The few lines that `record` says at the end, summed while chunks pass by.
 
-use heapscribe_trace::model::ChunkInfo;
+use heapscribe_trace::model::{ChunkInfo, LetGo};
 use heapscribe_trace::{ChunkSums, Drainer};
 use heapscribe_wire::head::{DROP_COUNTERS, Drop};
 
@@ -35,6 +35,12 @@ pub(crate) struct Summary {
     pub(crate) trace_bytes: u64,
     /// Files of memtrace, when the trace is made of these, the one that was asked for first.
     pub(crate) written: Vec<Written>,
+    /// Sessions of processes that were killed.
+    pub(crate) kept: Vec<std::path::PathBuf>,
+    /// Snapshots that were taken by the way.
+    pub(crate) snapshots: u64,
+    /// What a ring did not keep.
+    pub(crate) let_go: Option<LetGo>,
     /// How the drainer kept up.
     pub(crate) drainer: Drainer,
 }

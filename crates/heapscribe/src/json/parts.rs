@@ -1,7 +1,7 @@
 //! The objects that occur in more than one place of the JSON.
 
 use heapscribe_analyze::answer::{Amount, Calls, Dropped, Peak, Totals};
-use heapscribe_trace::Drainer;
+use heapscribe_trace::{Drainer, LetGo};
 use heapscribe_wire::head::Drop;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -189,5 +189,36 @@ impl From<&Drainer> for DrainerJson {
             cpu_ns: d.cpu_ns,
             peak_rss_bytes: d.peak_rss_bytes,
         }
+    }
+}
+
+/// What a ring let go: it counts nowhere else but in the level of the heap.
+#[derive(serde::Serialize)]
+pub(crate) struct RingJson {
+    until_ns: u64,
+    events: u64,
+    calls: u64,
+    allocations: u64,
+    bytes_allocated: u64,
+    frees: u64,
+    bytes_freed: u64,
+    lost_events: u64,
+    processes: u64,
+}
+
+impl RingJson {
+    /// `None` when it is nothing.
+    pub(crate) fn of(gone: &LetGo, begin_mono_ns: u64) -> Option<RingJson> {
+        (!gone.is_nothing()).then(|| RingJson {
+            until_ns: gone.until_mono_ns.saturating_sub(begin_mono_ns),
+            events: gone.events,
+            calls: gone.calls.iter().sum(),
+            allocations: gone.came_blocks,
+            bytes_allocated: gone.came_bytes,
+            frees: gone.went_blocks,
+            bytes_freed: gone.went_bytes,
+            lost_events: gone.lost_events,
+            processes: gone.processes,
+        })
     }
 }

@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use heapscribe_analyze::answer::{Answer, Ended, Exit, Process, Stack};
 use serde::Serialize;
 
-use super::parts::{BlocksJson, CountJson, DrainerJson, DroppedJson, FrameJson, PeakJson, TotalsJson};
+use super::parts::{
+    BlocksJson, CountJson, DrainerJson, DroppedJson, FrameJson, PeakJson, RingJson, TotalsJson,
+};
 use super::said::{self, MarkJson, PoolsJson, SectionJson};
 use super::sampling::{SamplingJson, StackSamplingJson};
 use crate::frames::{NamedStacks, lossy};
@@ -27,6 +29,8 @@ pub(crate) struct Report<'a> {
     complete: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     sampling: Option<SamplingJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ring: Option<RingJson>,
     #[serde(flatten)]
     totals: TotalsJson,
     rates: Rates,
@@ -137,6 +141,8 @@ struct ProcessJson {
     begin_ns: u64,
     end_ns: u64,
     ended: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ring: Option<RingJson>,
     #[serde(flatten)]
     totals: TotalsJson,
     peak: PeakJson,
@@ -205,6 +211,7 @@ impl<'a> Report<'a> {
             drainer: (&a.drainer).into(),
             complete: a.complete,
             sampling: a.sampling.as_ref().map(Into::into),
+            ring: RingJson::of(&a.let_go, a.begin_mono_ns),
             totals: (&a.totals).into(),
             rates: rates(a),
             peak: (&a.peak).into(),
@@ -220,7 +227,7 @@ impl<'a> Report<'a> {
             sections: said::sections(a, names),
             pools: said::pools(a, names),
             stacks: Stacks { answer: a, stacks, names },
-            processes: a.processes.iter().map(process).collect(),
+            processes: a.processes.iter().map(|p| process(p, a.begin_mono_ns)).collect(),
             threads: threads(a),
             histogram: histogram(a),
             lifetimes: lifetimes(a),
@@ -280,7 +287,7 @@ fn stack(a: &Answer, s: &Stack, names: &NamedStacks<'_>) -> StackJson {
     }
 }
 
-fn process(p: &Process) -> ProcessJson {
+fn process(p: &Process, begin_mono_ns: u64) -> ProcessJson {
     ProcessJson {
         pid: p.pid,
         parent: p.parent_pid,
@@ -290,6 +297,7 @@ fn process(p: &Process) -> ProcessJson {
         begin_ns: p.begin_ns,
         end_ns: p.end_ns,
         ended: ended(p.ended),
+        ring: RingJson::of(&p.let_go, begin_mono_ns),
         totals: (&p.totals).into(),
         peak: (&p.peak).into(),
         leaked: p.leaked.into(),

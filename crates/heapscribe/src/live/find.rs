@@ -82,7 +82,7 @@ fn in_base(base: &Path) -> Vec<Found> {
 /// base directory that has no other in it.
 pub(crate) fn one(wanted: &str, place: &Place) -> Result<Found> {
     if wanted.contains('/') {
-        return by_directory(Path::new(wanted));
+        return at(Path::new(wanted));
     }
     let all = all(place);
     if let Ok(pid) = wanted.parse::<u32>() {
@@ -108,7 +108,8 @@ fn newest(all: impl Iterator<Item = Found>) -> Vec<Found> {
     newest
 }
 
-fn by_directory(directory: &Path) -> Result<Found> {
+/// The session of a directory: its own, or that of the base directory that has no other in it.
+pub(crate) fn at(directory: &Path) -> Result<Found> {
     let shown = directory.display().to_string();
     if is_session(directory) {
         let whole = std::fs::canonicalize(directory)?;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use heapscribe_trace::Drainer;
+use heapscribe_trace::{Drainer, LetGo};
 use heapscribe_wire::head::Drop;
 
 use crate::drain::{Summary, Written};
@@ -15,6 +15,7 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
     let processes = number::counted(s.processes, "process image");
     let mut lines = if is_full { exact(s, &processes) } else { recorded(s, &processes) };
     lines.push(format!("dropped: {} events{}", number::count(s.lost_events()), reasons(s)));
+    lines.extend(s.let_go.map(|gone| ring(s, &gone)));
     if s.damaged_bytes > 0 {
         lines.push(format!("damaged: {} of the log were no events", number::bytes(s.damaged_bytes)));
     }
@@ -26,6 +27,14 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
         if is_cut { ", cut" } else { "" }
     ));
     lines.extend(further(&s.written));
+    if s.snapshots > 0 {
+        lines.push(format!("snapshots: {} taken, beside the trace", number::count(s.snapshots)));
+    }
+    lines.extend(s.kept.first().map(|path| {
+        let (more, path) = (s.kept.len() - 1, path.display());
+        let others = if more == 0 { String::new() } else { format!(" and {more} more") };
+        format!("killed: what was live then stays in {path}{others}; heapscribe snapshot {path}")
+    }));
     lines.push(format!("next: heapscribe report {}", trace.display()));
     lines.join("\n")
 }
@@ -76,6 +85,20 @@ fn exact(s: &Summary, processes: &str) -> Vec<String> {
 fn recorded(s: &Summary, processes: &str) -> Vec<String> {
     let (calls, blocks) = (number::counted(s.calls, "call"), number::counted(s.allocations, "block"));
     vec![format!("{processes}, {calls} and {blocks} recorded; the report estimates the rest")]
+}
+
+/// What of it a ring did not keep.
+fn ring(s: &Summary, gone: &LetGo) -> String {
+    if gone.is_nothing() {
+        return "ring: all of it was kept".to_owned();
+    }
+    let of = number::duration(gone.until_mono_ns.saturating_sub(s.first_mono_ns));
+    format!(
+        "ring: {} of the first {of} were let go, {} of them allocations of {} in all",
+        number::counted(gone.events, "event"),
+        number::count(gone.came_blocks),
+        number::bytes(gone.came_bytes)
+    )
 }
 
 /// How the drainer kept up.

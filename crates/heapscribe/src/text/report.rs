@@ -73,7 +73,37 @@ impl Report<'_> {
             if a.begin_real_ns == 0 { String::new() } else { format!(" on {}", date(a.begin_real_ns)) };
         let host = if a.host.is_empty() { String::new() } else { format!(" at {}", a.host) };
         writeln!(out, "Recorded{when}{host}, {} long; {}.", duration(a.duration_ns), self.end())?;
+        self.ring(out)?;
         a.sampling.as_ref().map_or(Ok(()), |sampling| estimate::legend(out, sampling))
+    }
+
+    /// What of it was not kept.
+    fn ring(&self, out: Out<'_>) -> io::Result<()> {
+        let (a, gone) = (self.answer, &self.answer.let_go);
+        if gone.is_nothing() {
+            return Ok(());
+        }
+        let until = gone.until_mono_ns.saturating_sub(a.begin_mono_ns);
+        writeln!(
+            out,
+            "A ring: the last {} are kept; {} of the {} before were let go:",
+            duration(a.duration_ns.saturating_sub(until)),
+            counted(gone.events, "event"),
+            duration(until)
+        )?;
+        writeln!(
+            out,
+            "  {}, {} of {}, {} of {}. The figures below are of what was kept.",
+            counted(gone.calls.iter().sum(), "call"),
+            counted(gone.came_blocks, "allocation"),
+            short_bytes(gone.came_bytes),
+            counted(gone.went_blocks, "free"),
+            short_bytes(gone.went_bytes)
+        )?;
+        if gone.processes > 0 {
+            writeln!(out, "  Nothing is left of {}.", counted(gone.processes, "process image"))?;
+        }
+        Ok(())
     }
 
     /// How sure a total is, when blocks were sampled.

@@ -1,0 +1,106 @@
+//! Blocks taken out of pieces of a trace and put into another as they are stored: what a ring keeps lies in
+//! many files, each a row of blocks, and becomes one trace without being compressed again. Only events are
+//! unpacked, because the index of the new trace says what they add up to.
+//!
+//! A piece ends at its first byte that is no sound block: its writer was killed there.
+
+use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Kind};
+use super::load::{Scratch, read_header};
+use super::{let_go, scan};
+use crate::error::TraceError;
+use crate::model::{ChunkInfo, LetGo};
+use crate::source::Source;
+use crate::sums::ChunkSums;
+
+/// A block, as it is stored.
+#[derive(Debug)]
+pub struct Piece<'a> {
+    /// What it holds.
+    pub kind: Kind,
+    /// The number of its process where it came from.
+    pub process: u32,
+    /// What an events block holds.
+    pub chunk: Option<(ChunkInfo, ChunkSums)>,
+    /// What a block of what was let go says.
+    pub let_go: Option<LetGo>,
+    header: BlockHeader,
+    stored: &'a [u8],
+}
+
+impl Piece<'_> {
+    /// Bytes of the block.
+    pub fn file_bytes(&self) -> u64 {
+        self.header.file_bytes()
+    }
+
+    /// Appends the block with other numbers: how many bytes.
+    pub(super) fn put(&self, process: u32, number: u32, out: &mut Vec<u8>) -> u64 {
+        let header = BlockHeader { process, number, ..self.header };
+        out.extend_from_slice(&header.encode());
+        out.extend_from_slice(self.stored);
+        out.resize(out.len() + (self.stored.len().next_multiple_of(8) - self.stored.len()), 0);
+        header.file_bytes()
+    }
+}
+
+/// Goes through a row of blocks.
+#[derive(Debug)]
+pub struct Pieces<S> {
+    source: S,
+    at: u64,
+    scratch: Scratch,
+}
+
+impl<S: Source> Pieces<S> {
+    /// From this offset of the source to its end.
+    pub fn new(source: S, at: u64) -> Pieces<S> {
+        Pieces { source, at, scratch: Scratch::default() }
+    }
+
+    /// Where the next block begins.
+    pub fn offset(&self) -> u64 {
+        self.at
+    }
+
+    /// The next block, `None` at the end. A kind that is not known is passed over.
+    ///
+    /// # Errors
+    /// Bytes that are no sound block; nothing comes after them.
+    pub fn next_piece(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
+        loop {
+            if self.at >= self.source.len() {
+                return Ok(None);
+            }
+            let header = read_header(&self.source, self.at)?;
+            let Some(kind) = Kind::from_number(header.kind) else {
+                self.at = self.at.saturating_add(header.file_bytes());
+                continue;
+            };
+            return self.take(kind, header).map(Some);
+        }
+    }
+
+    fn take(&mut self, kind: Kind, header: BlockHeader) -> Result<Piece<'_>, TraceError> {
+        let offset = self.at;
+        let damaged = TraceError::Damaged { offset, what: kind.damaged() };
+        self.scratch.payload(&self.source, offset, &header)?;
+        let (payload, room) = self.scratch.unpacked(&header);
+        let (mut chunk, mut gone) = (None, None);
+        if kind == Kind::Events {
+            let (entry, _) = scan::events(&header, offset, payload, room).ok_or(damaged)?;
+            chunk = Some((entry.info, entry.sums));
+        } else if kind == Kind::LetGo {
+            gone = Some(let_go::get(payload).ok_or(damaged)?);
+        }
+        self.at = offset.saturating_add(header.file_bytes());
+        let stored = self.scratch.stored();
+        Ok(Piece { kind, process: header.process, chunk, let_go: gone, header, stored })
+    }
+}
+
+/// The kind, process and length of the block at the start of `bytes`; `None` when there is none or it is cut.
+pub fn first_block(bytes: &[u8]) -> Option<(Kind, u32, usize)> {
+    let header = BlockHeader::decode(bytes.first_chunk::<BLOCK_HEADER_BYTES>()?).ok()?;
+    let length = usize::try_from(header.file_bytes()).ok().filter(|n| *n <= bytes.len())?;
+    Some((Kind::from_number(header.kind)?, header.process, length))
+}

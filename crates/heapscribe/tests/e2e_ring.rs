@@ -1,0 +1,190 @@
+//! `record --ring` and `--last`: the newest part is kept, all else is counted, and neither the disk nor the
+//! drainer grows with the length of the run.
+//!
+//! `HEAPSCRIBE_KILLS_OF_RECORD` says how often a recording is killed; `xtask campaign kill` sets it.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use heapscribe_trace::{Scratch, Trace};
+use rustix::process::Signal;
+use support::{Counted, Place, Random, Report, Run, heapscribe, lives, times, until};
+
+const RING_BYTES: u64 = 1 << 20;
+
+/// Bytes of the files in a directory; files that go meanwhile do not count.
+fn bytes_in(dir: &Path) -> u64 {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum()
+}
+
+/// What the report says was let go.
+fn let_go(report: &Report, what: &str) -> u64 {
+    report.json["ring"][what].as_u64().unwrap_or(0)
+}
+
+fn is_unharmed(report: &Report) {
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    assert_eq!(report.dropped("total"), 0, "{:?}", report.reasons());
+}
+
+/// Checks that the chunks of each thread are there one after the other; how many there are.
+fn assert_contiguous(trace: &Path) -> usize {
+    let trace = Trace::open(fs::read(trace).unwrap()).unwrap();
+    assert!(trace.is_complete(), "{:?}", trace.problems());
+    let mut last: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for chunk in trace.chunks() {
+        let before = last.insert((chunk.process.0, chunk.info.thread), chunk.info.sequence);
+        assert!(before.is_none_or(|n| n + 1 == chunk.info.sequence), "{before:?} before {:?}", chunk.info);
+    }
+    trace.chunks().len()
+}
+
+/// A worker whose log is many times the ring's size.
+fn worker<'a>(place: &'a Place, rounds: &str, options: &[&str]) -> Run<'a> {
+    let program = place.compile("worker.c");
+    let counts = place.path("counts");
+    Run::new(place, program)
+        .args(["-j", "3", "-n", rounds])
+        .env("COUNTS", counts)
+        .options(["--keep-killed", "0"])
+        .options(options)
+}
+
+#[test]
+fn a_long_run_leaves_its_newest_part_within_the_budget() {
+    let place = Place::new();
+    let run = worker(&place, "400000", &["--ring", "1MiB"]);
+    let (ring, trace) = (place.path("run.hst.ring"), run.trace());
+    let mut started = run.start();
+    let mut most = 0;
+    while started.child.try_wait().unwrap().is_none() {
+        most = most.max(bytes_in(&ring) + fs::metadata(&trace).map_or(0, |meta| meta.len()));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!((RING_BYTES / 2..=RING_BYTES).contains(&most), "{most} bytes at most");
+    assert!(!ring.exists());
+    assert!(fs::metadata(&trace).unwrap().len() <= RING_BYTES);
+
+    let report = Report::of(&trace);
+    is_unharmed(&report);
+    let (kept, gone) = (report.calls().all(), let_go(&report, "calls"));
+    let counted = Counted::read(&place.path("counts")).calls.all();
+    assert!((counted..counted + 100).contains(&(kept + gone)), "{kept} + {gone} of {counted}");
+    assert!(gone > 2 * kept, "{gone} let go, {kept} kept");
+    assert!(assert_contiguous(&trace) > 3);
+    // All that was allocated and freed, kept or not, adds up to what is live at the end.
+    let figure = |key: &str| report.json[key].as_u64().unwrap() + let_go(&report, key);
+    let left = figure("bytes_allocated") - figure("bytes_freed");
+    assert!(left < 100_000, "{left} bytes left");
+    let end = report.json["timeline"]["steps"].as_array().unwrap().last().unwrap();
+    assert_eq!(end["heap_end_bytes"].as_u64(), Some(left));
+    // What is live is told by a table beside the events.
+    let kept = Trace::open(fs::read(&trace).unwrap()).unwrap();
+    let live = &kept.processes()[0].live;
+    assert_eq!(live.len(), 1);
+    let mut bytes = 0;
+    let read = kept.blocks(kept.processes()[0].index, &live[0], &mut Scratch::default(), |block| {
+        bytes += block.size_bytes;
+    });
+    assert!(read.unwrap().is_empty());
+    assert_eq!(bytes, left);
+    let memory = report.json["drainer"]["peak_rss_bytes"].as_u64().unwrap();
+    assert!(memory < 64 << 20, "the drainer took {memory} bytes");
+}
+
+#[test]
+fn the_last_moments_are_kept_and_what_was_before_is_not() {
+    let place = Place::new();
+    // Long enough for something to be old, on any machine.
+    let run = worker(&place, "1000000000", &["--last", "300ms"]);
+    let started = run.start();
+    until("the first calls", || Counted::read(&place.path("counts")).calls.all() > 0);
+    std::thread::sleep(Duration::from_millis(1500));
+    let pid = Counted::read(&place.path("counts")).pid;
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid as i32).unwrap(), Signal::KILL).unwrap();
+    assert_eq!(started.wait().code, 128 + 9);
+    let report = Report::of(&run.trace());
+    is_unharmed(&report);
+    let (kept, gone) = (report.calls().all(), let_go(&report, "calls"));
+    let counted = Counted::read(&place.path("counts")).calls.all();
+    assert!(gone > 0 && kept > 0);
+    assert!(kept + gone + 3 >= counted, "{kept} + {gone} of {counted}");
+    assert_contiguous(&run.trace());
+    let until_ns = let_go(&report, "until_ns");
+    let end_ns = report.json["duration_ns"].as_u64().unwrap();
+    assert!(end_ns - until_ns >= 300_000_000, "kept from {until_ns} to {end_ns}");
+}
+
+/// What is in the ring of a killed `record`, in what is left of the sessions, and what the program counted.
+fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
+    let sessions = Place::new();
+    let _ = fs::remove_file(place.path("counts"));
+    let dir = sessions.path("");
+    let run = worker(place, "300000", &["--ring", "1MiB", "--session-dir", dir.to_str().unwrap()]);
+    let counted = || Counted::read(&place.path("counts"));
+    let mut started = run.start();
+    until("the first calls", || counted().calls.all() > 0);
+    std::thread::sleep(after);
+    started.signal(Signal::KILL);
+    started.child.wait().unwrap();
+    until("the worker's end", || !lives(counted().pid));
+    assert!(counted().is_done, "the program was harmed");
+
+    let ring = place.path("run.hst.ring");
+    assert!(!run.trace().exists() && bytes_in(&ring) <= RING_BYTES);
+    let in_place = Report::of(&ring);
+    assert_eq!(in_place.dropped("total"), 0);
+    let collect = |from: &Path, to: &str| {
+        let to = place.path(to);
+        let output = heapscribe().arg("collect").arg(from).arg("-o").arg(&to).output().unwrap();
+        assert!(output.status.code() != Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+        Report::of(&to)
+    };
+    let collected = collect(&ring, "ring.hst");
+    assert!(!ring.exists());
+    assert_eq!(collected.calls(), in_place.calls());
+    let left = fs::read_dir(&dir).unwrap().next().expect("a session directory is left").unwrap().path();
+    let rest = collect(&left, "rest.hst");
+    (collected.calls().all() + let_go(&collected, "calls"), rest.calls().all(), counted().calls.all())
+}
+
+#[test]
+fn kill_of_record_with_a_ring() {
+    let (place, mut random) = (Place::new(), Random::new());
+    let rounds = times("HEAPSCRIBE_KILLS_OF_RECORD", 2);
+    let mut missing = 0;
+    for _ in 0..rounds {
+        let (ring, rest, counted) = kill_record(&place, Duration::from_micros(random.below(400_000)));
+        missing += counted.saturating_sub(ring + rest);
+    }
+    println!(
+        "kill ring: {rounds} of {rounds} targets unharmed, rings and rests read, {missing} calls missing"
+    );
+    assert_eq!(missing, 0);
+}
+
+/// A shell whose children come and go: what is left of most of them is a number.
+#[test]
+fn a_family_that_comes_and_goes_is_counted() {
+    let place = Place::new();
+    let program = place.compile("worker.c");
+    let script = format!("for i in 1 2 3 4 5 6 7 8; do {} -j 1 -n 60000; done", program.display());
+    let run = Run::new(&place, "sh").args(["-c", &script]).env("COUNTS", place.path("counts"));
+    let run = run.options(["--ring", "1MiB"]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let report = Report::of(&run.trace());
+    is_unharmed(&report);
+    let gone = let_go(&report, "processes");
+    let children = report.processes().iter().filter(|p| p["exe"].as_str().unwrap().ends_with("worker"));
+    let kept = children.count() as u64;
+    assert!(gone > 0 && kept > 0, "{gone} gone, {kept} kept");
+    // A child of the shell is two images: forked, and exec'd.
+    assert!(gone + kept >= 8, "{gone} gone, {kept} kept");
+    assert!(ended.stderr.contains("ring: ") && ended.stderr.contains(" were let go"), "{}", ended.stderr);
+}

@@ -1,0 +1,65 @@
+//! `record --snapshot-at`: snapshots that come by themselves, at a size, by the clock, at peaks.
+
+mod support;
+
+use std::fs;
+use std::path::PathBuf;
+
+use heapscribe_trace::{Scratch, Trace};
+use support::{Place, Run};
+
+/// The snapshots of a kind beside the trace, by number.
+fn snapshots(place: &Place, kind: &str) -> Vec<PathBuf> {
+    let mut found: Vec<(u64, PathBuf)> = fs::read_dir(place.path(""))
+        .unwrap()
+        .filter_map(|entry| {
+            let path = entry.unwrap().path();
+            let name = path.file_name()?.to_str()?.strip_prefix("run.")?.strip_suffix(".hst")?.to_owned();
+            let (_pid, name) = name.split_once('.')?;
+            let number = name.strip_prefix(kind)?.trim_start_matches('-');
+            Some((number.parse().unwrap_or(0), path.clone()))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().map(|(_, path)| path).collect()
+}
+
+/// Bytes of the blocks in a snapshot.
+fn live_bytes(path: &PathBuf) -> u64 {
+    let trace = Trace::open(fs::read(path).unwrap()).unwrap();
+    assert!(trace.is_complete(), "{}: {:?}", path.display(), trace.problems());
+    let process = &trace.processes()[0];
+    let mut bytes = 0;
+    let read = trace.blocks(process.index, &process.live[0], &mut Scratch::default(), |block| {
+        bytes += block.size_bytes;
+    });
+    assert!(read.unwrap().is_empty());
+    bytes
+}
+
+#[test]
+fn snapshots_come_at_sizes_by_the_clock_and_at_peaks() {
+    let place = Place::new();
+    let program = place.compile("grow.c");
+    let wishes = ["live=4MB", "rss=6MiB", "every=50ms", "peak"];
+    let options = wishes.iter().flat_map(|wish| ["--snapshot-at", wish]);
+    let run = Run::new(&place, program).options(options).options(["--snapshots-kept", "3"]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+
+    let live = snapshots(&place, "live");
+    assert_eq!(live.len(), 1, "{live:?}");
+    assert!(live_bytes(&live[0]) >= 4_000_000, "{} bytes", live_bytes(&live[0]));
+    let rss = snapshots(&place, "rss");
+    assert_eq!(rss.len(), 1, "{rss:?}");
+    assert!(live_bytes(&rss[0]) > 0);
+    // It runs for a second; the newest three stay.
+    let every = snapshots(&place, "every");
+    assert!((1..=3).contains(&every.len()), "{every:?}");
+    let peak = snapshots(&place, "peak");
+    assert_eq!(peak.len(), 1);
+    let highest = live_bytes(&peak[0]);
+    assert!(highest <= 12_000_000 && highest * 11 / 10 >= 4_000_000, "{highest} bytes");
+    assert!(snapshots(&place, "part").is_empty());
+    assert!(ended.stderr.contains("snapshots: "), "{}", ended.stderr);
+}
