@@ -115,13 +115,16 @@ struct Marks {
     apart_ns: Option<u64>,
 }
 
+/// A part, and what is wrong with it.
+type Told = (PathBuf, Vec<String>);
+
 /// Reads a log and holds it against a trace. With what of the log cannot be read, by file.
 pub(crate) fn compare<S: Source + Sync>(
     trace: &Trace<S>,
     paths: &[PathBuf],
     policy: Policy,
     pid: Option<u32>,
-) -> Result<(Beside, Vec<(PathBuf, Vec<String>)>)> {
+) -> Result<(Beside, Vec<Told>)> {
     let recording = Recording::new(trace);
     let processes = recording.processes();
     if let Some(pid) = pid.filter(|pid| processes.iter().all(|process| process.pid != *pid)) {

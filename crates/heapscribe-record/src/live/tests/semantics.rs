@@ -57,12 +57,12 @@ impl Table {
     fn insert(&self, address: u64, size_bytes: u64) -> Result<bool, NoSlot> {
         let slot = slot(size_bytes);
         // SAFETY: no other thread has this table.
-        unsafe { self.live.insert(address, slot, &self.cache, self.head, &self.lock) }
+        unsafe { self.live.insert::<false>(address, slot, &self.cache, self.head, &self.lock) }
     }
 
     fn erase(&self, address: u64) -> Option<u64> {
         // SAFETY: no other thread has this table.
-        unsafe { self.live.take(address, &self.cache) }.map(|slot| slot.size_bytes)
+        unsafe { self.live.take::<false>(address, &self.cache) }.map(|slot| slot.size_bytes)
     }
 
     /// What a reader finds.
@@ -151,7 +151,7 @@ fn a_block_is_replaced_before_in_and_after() {
     table.insert(0x1000, 1).unwrap();
     table.insert(0x1040, 7).unwrap();
     assert_eq!(table.read(), BTreeMap::from([(0x1000, 1), (0x1040, 7)]));
-    let words = table.live.existing(0x1000, &table.cache).unwrap();
+    let words = table.live.existing::<false>(0x1000, &table.cache).unwrap();
     let [_, word1] = slot(2).pack();
     words[0].store(0, Ordering::Relaxed);
     words[1].store(word1, Ordering::Release);
