@@ -128,8 +128,9 @@ fn plan(robot: &Robot) {
     }
 }
 
-/// From here on nothing is allocated, however long it takes.
+/// From here on nothing is allocated, however long it takes. The section says so to who records the robot.
 fn log(robot: &Robot, logger: &mut Logger<SystemClock>, boot: Uuid) -> Result<(), Failure> {
+    let _section = heapscribe_api::section(c"logging");
     let mut slot = EMPTY;
     loop {
         let is_over = robot.is_over.load(Ordering::Relaxed);

@@ -9,6 +9,7 @@ use heapscribe_wire::ids::{NameId, RateId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
 use heapscribe_wire::record::{Event, Note};
 
+use crate::enter::begin_again;
 use crate::log::Taken;
 use crate::session::Session;
 use crate::thread::Thread;
@@ -105,7 +106,11 @@ fn make_room(thread: &Thread, session: &Session) -> Option<Taken> {
             modules::check(program::loader()?, session);
         }
     }
+    // While it waits for a chunk a reader may have the table: what this call does to it is done or to come,
+    // but for a block that is being resized, which is then seen as gone.
+    thread.record.end();
     let taken = session.log.take(session.head, &session.lock);
+    begin_again(thread.record, session.head);
     let _blocked = sys::SignalsBlocked::new();
     match taken {
         Ok(chunk) => Some(open(thread, chunk, session)),

@@ -16,6 +16,7 @@ mod pools;
 mod snapshot;
 
 pub use blocks::Taken;
+pub(crate) use held::begin_again;
 
 /// Proof that the recorder was entered on this thread: without it nothing can be recorded.
 #[derive(Debug)]

@@ -51,6 +51,8 @@ pub mod inexact {
     pub const NO_RECORD: u32 = 3;
     /// There is no barrier that reaches all threads.
     pub const NO_BARRIER: u32 = 4;
+    /// The head could not be written, so nobody was held back.
+    pub const NO_HOLD: u32 = 5;
 }
 
 /// The beginning of a named snapshot.

@@ -98,6 +98,12 @@ impl ThreadRecord {
         add(&self.allocated_blocks, 1);
     }
 
+    /// Takes back the count of a block that was about to go and stays.
+    pub fn count_stayed(&self, size_bytes: u64) {
+        add(&self.freed_bytes, size_bytes.wrapping_neg());
+        add(&self.freed_blocks, u64::MAX);
+    }
+
     /// Counts a block that went.
     #[inline(always)]
     pub fn count_freed(&self, size_bytes: u64) {
@@ -131,6 +137,19 @@ pub struct Record {
 }
 
 impl Record {
+    /// The bytes of a record.
+    pub fn to_bytes(&self) -> [u8; RECORD_BYTES] {
+        let mut out = [0; RECORD_BYTES];
+        for (i, word) in [u32::from(self.in_operation), self.thread, self.tid].into_iter().enumerate() {
+            out[4 * i..4 * i + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        let counts = [self.allocated_bytes, self.freed_bytes, self.allocated_blocks, self.freed_blocks];
+        for (i, count) in counts.into_iter().enumerate() {
+            out[16 + 8 * i..24 + 8 * i].copy_from_slice(&count.to_le_bytes());
+        }
+        out
+    }
+
     /// What the bytes say; anything is a record.
     pub fn parse(bytes: &[u8; RECORD_BYTES]) -> Record {
         let u32_at = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -144,5 +163,24 @@ impl Record {
             allocated_blocks: u64_at(32),
             freed_blocks: u64_at(40),
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_round_trip() {
+        let record = Record {
+            in_operation: true,
+            thread: 7,
+            tid: u32::MAX,
+            allocated_bytes: u64::MAX,
+            freed_bytes: 1,
+            allocated_blocks: 2,
+            freed_blocks: 3,
+        };
+        assert_eq!(Record::parse(&record.to_bytes()), record);
     }
 }

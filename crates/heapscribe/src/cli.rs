@@ -337,6 +337,11 @@ pub(crate) enum CtlVerb {
         /// What the report calls it
         name: String,
     },
+    /// Keep what is live now in the session, as if the program had said heapscribe_snapshot(NAME)
+    Snapshot {
+        /// What `heapscribe list` calls it
+        name: String,
+    },
 }
 
 /// Where names and lines of code come from.

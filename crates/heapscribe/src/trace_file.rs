@@ -205,7 +205,7 @@ pub(crate) fn go_has_no_blocks(path: &Path) -> Problem {
     let shown = path.display();
     Problem::new(
         format!("{shown} is a trace of Go's, which has no blocks with stacks"),
-        format!("report, flame and dump read it: heapscribe report {shown}"),
+        format!("report, plot, flame and dump read it: heapscribe report {shown}"),
     )
 }
 

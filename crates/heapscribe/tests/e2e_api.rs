@@ -195,6 +195,40 @@ impl Units for Copied {
     }
 }
 
+fn said(place: &Place, sessions: &std::path::Path, args: &[&str]) -> String {
+    let output = heapscribe()
+        .current_dir(place.path(""))
+        .args(args)
+        .arg("--session-dir")
+        .arg(sessions)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Snapshots are listed, one more is asked for from outside, and each is fetched and reported.
+fn downloads(place: &Place, sessions: &std::path::Path) {
+    let processes: serde_json::Value =
+        serde_json::from_str(&said(place, sessions, &["ps", "--json"])).unwrap();
+    let of_program = |p: &&Value| p["exe"].as_str().unwrap().ends_with("/snapshots");
+    let pid = processes.as_array().unwrap().iter().find(of_program).unwrap()["pid"].to_string();
+    said(place, sessions, &["ctl", &pid, "snapshot", "from outside"]);
+    let listed: serde_json::Value =
+        serde_json::from_str(&said(place, sessions, &["list", "snapshots", "--json"])).unwrap();
+    let names: Vec<_> = listed.as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["one", "two", "from outside"]);
+    for (wanted, blocks) in [("one", 1), ("2", 0), ("from outside", 0)] {
+        said(place, sessions, &["snapshot", &pid, "--download", wanted, "-o", "fetched.hst"]);
+        let report = Report::of(&place.path("fetched.hst"));
+        assert_eq!(report.json["name"], if wanted == "2" { "two" } else { wanted });
+        assert_eq!(report.json["exact"], true, "{wanted}");
+        let stacks = report.json["stacks"].as_array().unwrap().iter();
+        let large = stacks.filter(|s| s["live"]["bytes"].as_u64() >= Some(123_456)).count();
+        assert_eq!(large, blocks, "{wanted}");
+    }
+}
+
 #[test]
 fn a_program_keeps_snapshots_of_itself() {
     let place = Place::new();
@@ -221,6 +255,7 @@ fn a_program_keeps_snapshots_of_itself() {
     assert_eq!(of_interest(&one), [(123_456, false), (789, true)], "at one address, in two tables");
     assert_eq!(of_interest(&two), []);
     assert!(one.len() < 200, "three threads have up to eight blocks each: {}", one.len());
+    downloads(&place, &sessions);
     std::fs::write(place.path("go"), "").unwrap();
     assert_eq!(started.wait().code, 0);
     let report = Report::of(&run.trace());

@@ -123,6 +123,9 @@ impl Entered {
     pub unsafe fn take<const POOL: bool>(&self, address: usize) -> Taken {
         // SAFETY: the caller's contract.
         let slot = unsafe { self.session.live.take::<POOL>(address as u64, self.thread.regions::<POOL>()) };
+        if !POOL && let Some(slot) = &slot {
+            self.thread.record.count_freed(slot.size_bytes);
+        }
         Taken(slot.map(|slot| (slot, address as u64)))
     }
 
@@ -163,7 +166,7 @@ impl Entered {
         match taken.0 {
             Some((slot, address)) => {
                 self.no_more(&slot, address, &place);
-                let block = self.gone_block::<POOL>(&slot, place.now);
+                let block = self.gone_block(&slot, place.now);
                 place.write(&Event::Free { call, block }, slot.rate);
             }
             None => {
@@ -227,7 +230,7 @@ impl Entered {
         match taken.0 {
             Some((slot, old)) => {
                 self.no_more(&slot, old, &place);
-                let old = self.gone_block::<false>(&slot, place.now);
+                let old = self.gone_block(&slot, place.now);
                 place.write(&Event::Realloc { call, old, size_bytes, stack }, rate);
             }
             None if rate != RateId::FULL || is_split => {
@@ -248,6 +251,7 @@ impl Entered {
     pub unsafe fn stayed(&self, call: Call, taken: Taken, size_bytes: usize, registers: Registers) {
         if let Some((slot, address)) = taken.0 {
             let (thread, session) = (self.thread, self.session);
+            thread.record.count_stayed(slot.size_bytes);
             // SAFETY: the block is still the caller's, the heap has left it alone.
             let put = unsafe {
                 session.live.insert::<false>(address, slot, &thread.regions, session.head, &session.lock)
@@ -261,11 +265,8 @@ impl Entered {
     }
 
     #[inline(always)]
-    fn gone_block<const POOL: bool>(&self, slot: &Slot, now: u64) -> Block {
+    fn gone_block(&self, slot: &Slot, now: u64) -> Block {
         let own: ThreadId = self.thread.id.get();
-        if !POOL {
-            self.thread.record.count_freed(slot.size_bytes);
-        }
         Block {
             size_bytes: slot.size_bytes,
             stack: slot.stack,

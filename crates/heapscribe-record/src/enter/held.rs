@@ -5,7 +5,7 @@
 use core::sync::atomic::Ordering;
 
 use heapscribe_wire::head::{Drop as Reason, SharedHead};
-use heapscribe_wire::operation::{HOLD_NS_MAX, break_hold};
+use heapscribe_wire::operation::{HOLD_NS_MAX, ThreadRecord, break_hold};
 
 use super::{Entered, begin};
 use crate::capture::Registers;
@@ -42,6 +42,13 @@ pub(super) fn wait(
     }
     session.head.drop_one(Reason::Held);
     None
+}
+
+/// Goes on with an operation that was left for a while.
+pub(crate) fn begin_again(record: &ThreadRecord, head: &SharedHead) {
+    while !record.begin(&head.hold) {
+        wait_for_release(head);
+    }
 }
 
 /// Sleeps until the hold is gone, or takes it away when it has lasted too long.

@@ -8,6 +8,7 @@ use heapscribe_wire::mode::Mode;
 
 use crate::cli::{CtlArgs, CtlVerb, SESSION_DIR};
 use crate::control::Controlled;
+use crate::live::{self, Snapshot};
 use crate::message;
 use crate::text::number::short_bytes;
 
@@ -19,6 +20,7 @@ pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
         CtlVerb::Mode { mode } => *mode,
         CtlVerb::Start => process.first_mode()?,
         CtlVerb::Stop => Mode::Off,
+        CtlVerb::Snapshot { name } => return snapshot(args, name, &who),
         CtlVerb::Mark { name } => {
             process.mark(name.as_bytes())?;
             message::note(&format!("{who} is marked"));
@@ -31,6 +33,17 @@ pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
         process.set_mode(mode)?;
         message::note(&format!("{who} recorded {}, records {} now", told(process.mode), told(mode)));
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn snapshot(args: &CtlArgs, name: &str, who: &str) -> Result<ExitCode> {
+    let place = live::places(args.session_dir.as_deref());
+    let session = live::one(&args.pid.to_string(), &place)?.open()?;
+    let id = live::keep(&Snapshot::take(&session)?, &session, name)?;
+    message::note(&format!(
+        "{who} has snapshot {id}, {name}: heapscribe snapshot {} --download {id}",
+        args.pid
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -68,6 +68,16 @@ impl Image {
         }
     }
 
+    /// What it holds: bytes of the file, and where they were.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = (Range<u64>, &[u8])> {
+        let mut at = 0;
+        self.extents.iter().filter_map(move |extent| {
+            let from = at;
+            at += (extent.end - extent.start) as usize;
+            Some((extent.clone(), self.bytes.get(from..at)?))
+        })
+    }
+
     /// An image of bytes that were read elsewhere, and their extents.
     pub(super) fn of(units: u32, mut pieces: Vec<(Range<u64>, Vec<u8>)>) -> Image {
         pieces.sort_by_key(|(range, _)| range.start);

@@ -18,7 +18,7 @@ mod snapshot;
 
 pub(crate) use contents::Contents;
 pub(crate) use find::{Found, all, at, is_session, one, places};
-pub(crate) use named::{NamedFile, list as list_named};
+pub(crate) use named::{NamedFile, keep, list as list_named};
 pub(crate) use save::{Saved, save};
 pub(crate) use session::Session;
 pub(crate) use snapshot::{Exactness, Snapshot};

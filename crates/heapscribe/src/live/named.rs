@@ -1,14 +1,16 @@
-//! Named snapshots: what a program has kept of its own live table, in its session.
+//! Named snapshots: what was kept of a live table in its session, by the program or by `ctl`.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use heapscribe_wire::head::HEAD_FILE_BYTES;
 use heapscribe_wire::named::{
-    EXTENT_HEADER_BYTES, FILE_PREFIX, HEADER_BYTES, Named, RECORDS_OFFSET, inexact, parse_extent,
+    EXTENT_HEADER_BYTES, FILE_PREFIX, HEADER_BYTES, NAME_BYTES_MAX, Named, RECORDS_OFFSET, inexact,
+    parse_extent,
 };
 use heapscribe_wire::operation::{RECORD_BYTES, Record};
 
@@ -18,6 +20,10 @@ use super::moment::Moment;
 use super::session::{HeadCopy, Session};
 use super::snapshot::{Exactness, Snapshot};
 use crate::drain::{open_file, read_up_to};
+use crate::message::Problem;
+
+/// Snapshots that a session may have.
+const FILES_MAX: u32 = 10_000;
 
 /// A named snapshot that is there.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -78,12 +84,73 @@ fn read(file: &File, len: u64, session: &Session) -> Result<Snapshot> {
         inexact::LOST_HOLD => Exactness::Inexact(Inexact::LostHold),
         inexact::NO_RECORD => Exactness::Inexact(Inexact::NoRecord(head.get().threads_without_record)),
         inexact::NO_BARRIER => Exactness::Inexact(Inexact::NoBarrier),
+        inexact::NO_HOLD => Exactness::Inexact(Inexact::NotWritable),
         other => Exactness::Inexact(Inexact::Other(other)),
     };
     let records = records.as_chunks().0.iter().map(Record::parse).collect();
     let definitions = session.definitions(0, named.defs_committed);
     let image = Image::of(named.live_units, pieces);
     Ok(Snapshot::of((head, lossy(named.name), moment(&named)), exactness, records, definitions, image))
+}
+
+/// Keeps a snapshot under a name in its session, as if the program had taken it; its number there.
+pub(crate) fn keep(snapshot: &Snapshot, session: &Session, name: &str) -> Result<u32> {
+    if name.len() > NAME_BYTES_MAX || name.is_empty() {
+        let what = format!("a snapshot can not be called {name:?}");
+        return Err(Problem::new(what, format!("a name has 1 to {NAME_BYTES_MAX} bytes")).into());
+    }
+    let (id, file) = create(session.directory())?;
+    let named = Named {
+        name: name.as_bytes(),
+        ticks: snapshot.moment.ticks,
+        mono_ns: snapshot.moment.mono_ns,
+        real_ns: snapshot.moment.real_ns,
+        defs_committed: snapshot.definitions.len() as u64,
+        thread: 0,
+        live_units: snapshot.head.get().live_units,
+        records: snapshot.records.len() as u32,
+        extents: snapshot.image().pieces().count() as u32,
+        inexact: why(&snapshot.exactness),
+    };
+    let mut out = BufWriter::new(&file);
+    out.write_all(&named.to_bytes(false))?;
+    out.write_all(snapshot.head.bytes())?;
+    snapshot.records.iter().try_for_each(|record| out.write_all(&record.to_bytes()))?;
+    for (range, bytes) in snapshot.image().pieces() {
+        out.write_all(&range.start.to_le_bytes())?;
+        out.write_all(&(range.end - range.start).to_le_bytes())?;
+        out.write_all(bytes)?;
+    }
+    out.flush()?;
+    file.write_all_at(&named.to_bytes(true), 0)?; // the magic last: now it is whole
+    Ok(id)
+}
+
+/// A file for the next snapshot of a session.
+fn create(directory: &Path) -> Result<(u32, File)> {
+    for id in 1..=FILES_MAX {
+        let path = directory.join(format!("{FILE_PREFIX}{id}"));
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(file) => return Ok((id, file)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(e).with_context(|| format!("{} can not be made", path.display())),
+        }
+    }
+    let what = format!("there are {FILES_MAX} snapshots in {} already", directory.display());
+    Err(Problem::new(what, "`heapscribe snapshot -o FILE` writes one elsewhere").into())
+}
+
+/// The number that says why a snapshot is not of one instant.
+fn why(exactness: &Exactness) -> u32 {
+    match exactness {
+        Exactness::Instant | Exactness::Ended => inexact::NOT,
+        Exactness::Inexact(Inexact::Busy(_)) => inexact::BUSY,
+        Exactness::Inexact(Inexact::LostHold) => inexact::LOST_HOLD,
+        Exactness::Inexact(Inexact::NoRecord(_)) => inexact::NO_RECORD,
+        Exactness::Inexact(Inexact::NoBarrier) => inexact::NO_BARRIER,
+        Exactness::Inexact(Inexact::NotWritable) => inexact::NO_HOLD,
+        Exactness::Inexact(Inexact::Other(other)) => *other,
+    }
 }
 
 fn bytes_at(file: &File, offset: u64, n: usize, len: u64) -> Result<Vec<u8>> {

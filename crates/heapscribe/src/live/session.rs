@@ -37,6 +37,11 @@ impl HeadCopy {
         HeadCopy::read(&file).with_context(|| path.display().to_string())
     }
 
+    /// As it lay in the file.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// What it says.
     pub(crate) fn get(&self) -> Head<'_> {
         match Head::parse(&self.0) {

@@ -91,6 +91,11 @@ impl Snapshot {
         self.moment.ticks += ahead;
     }
 
+    /// The copy of the table.
+    pub(super) fn image(&self) -> &Image {
+        &self.image
+    }
+
     /// Hands each block to `visit`, and what makes no sense.
     ///
     /// # Errors

@@ -7,10 +7,12 @@
 
 mod draw;
 mod form;
+mod from_go;
 mod from_trace;
 
 pub(crate) use draw::svg;
 pub(crate) use form::Form;
+pub(crate) use from_go::picture_of_go;
 pub(crate) use from_trace::picture;
 
 /// What is drawn.

@@ -71,6 +71,19 @@ fn a_report_tells_the_curve_and_the_collector() {
 }
 
 #[test]
+fn a_plot_has_the_curve_the_goal_and_the_collections() {
+    let place = Place::with_trace(&fixture("go119-tiny.trace"));
+    assert_eq!(place.all("plot run.hst -o heap.svg").0, Some(0));
+    let svg = std::fs::read_to_string(place.path("heap.svg")).unwrap();
+    assert!(
+        ["Heap of Go", "live", "goal", ">GC<", "go 1.19 trace, 1 collections"]
+            .iter()
+            .all(|text| svg.contains(text)),
+        "{svg}"
+    );
+}
+
+#[test]
 fn what_is_missing_is_said_with_what_to_do() {
     let killed = all(&fixture("go119-killed.trace"), "report run.hst");
     assert!(killed.contains("error: run.hst has no events\nhint: up to Go 1.21 a program"), "{killed}");
