@@ -187,8 +187,11 @@ fn follow(
             None => child.try_wait().context("the program can not be waited for")?,
             ended => ended,
         };
-        drain.pass();
         let has_just_ended = status.is_none() && ended.is_some();
+        if let Some(status) = ended.filter(|_| has_just_ended) {
+            drain.has_ended(child.id(), exit_status(status));
+        }
+        drain.pass();
         status = ended;
         if status.is_some() && (args.no_wait || !drain.is_awaited()) {
             return Ok(status);

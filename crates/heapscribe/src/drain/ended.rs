@@ -25,7 +25,7 @@ pub(crate) struct Keep {
 /// The most that they take when nothing else is said: a quarter of what is free, and this.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// Signals that end a process because it did wrong or somebody killed it; others ask it to end.
+/// Signals that end a process because it did wrong or somebody killed it.
 const KILLS: [Signal; 11] = [
     Signal::QUIT,
     Signal::ILL,
@@ -44,9 +44,14 @@ const KILLS: [Signal; 11] = [
 /// by whether it began to leave. Of one of which neither is known it is assumed.
 pub(super) fn was_killed(pid: u32, is_leaving: bool) -> bool {
     match exit_code(pid) {
-        Some(code) => KILLS.iter().any(|signal| signal.as_raw() == code & 0x7f),
+        Some(code) => is_kill(code & 0x7f),
         None => !is_leaving,
     }
+}
+
+/// Whether a signal of this number ends a process that was killed; others ask it to end.
+pub(super) fn is_kill(signal: i32) -> bool {
+    KILLS.iter().any(|kill| kill.as_raw() == signal)
 }
 
 /// What `wait` would say of a process that has ended and that nobody has waited for.

@@ -47,6 +47,8 @@ pub(crate) struct Drain {
     memory: memory::Schedule,
     /// Sessions of processes that were killed are kept.
     keeps_killed: bool,
+    /// The process that was waited for, of which nobody else can say any more how it ended.
+    waited: Option<(u32, ExitStatus)>,
     kept: Vec<PathBuf>,
     watch: Option<Watch>,
 }
@@ -78,6 +80,7 @@ impl Drain {
             sessions: BTreeMap::new(),
             memory: memory::Schedule::new(),
             keeps_killed: false,
+            waited: None,
             kept: Vec::new(),
             watch: None,
         }
@@ -91,6 +94,19 @@ impl Drain {
     /// Keeps the sessions of processes that were killed.
     pub(crate) fn keep_killed(&mut self) {
         self.keeps_killed = true;
+    }
+
+    /// Tells how a process ended that was waited for.
+    pub(crate) fn has_ended(&mut self, pid: u32, status: ExitStatus) {
+        self.waited = Some((pid, status));
+    }
+
+    fn was_killed(&self, pid: u32, session: &Session) -> bool {
+        match self.waited.filter(|(waited, _)| *waited == pid) {
+            Some((_, ExitStatus::Signal(signal))) => ended::is_kill(signal),
+            Some((_, ExitStatus::Code(_))) => false,
+            None => session.was_killed(),
+        }
     }
 
     /// Takes snapshots when that is due.
@@ -149,7 +165,7 @@ impl Drain {
     fn end(&mut self, key: (u32, u64), how: HowEnded) {
         if let Some(session) = self.sessions.remove(&key) {
             let keep = how == HowEnded::Abandoned;
-            let killed = how == HowEnded::Exited && self.keeps_killed && session.was_killed();
+            let killed = how == HowEnded::Exited && self.keeps_killed && self.was_killed(key.0, &session);
             session.end(how, &mut self.output);
             if killed && let Some(path) = ended::keep(&self.base, key) {
                 self.kept.push(path);

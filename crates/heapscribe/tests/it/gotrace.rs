@@ -76,7 +76,7 @@ fn a_plot_has_the_curve_the_goal_and_the_collections() {
     assert_eq!(place.all("plot run.hst -o heap.svg").0, Some(0));
     let svg = std::fs::read_to_string(place.path("heap.svg")).unwrap();
     assert!(
-        ["Heap of Go", "live", "goal", ">GC<", "go 1.19 trace, 1 collections"]
+        ["Heap of Go", "live", "goal", "\nGC\n", "go 1.19 trace, 1 collections"]
             .iter()
             .all(|text| svg.contains(text)),
         "{svg}"
