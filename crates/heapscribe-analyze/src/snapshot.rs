@@ -11,8 +11,8 @@ use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};
 
 use crate::amounts::add_amount;
-use crate::answer::{Amount, CallTree, Dropped, LifetimeClass, NodeId, SizeClass};
-use crate::estimate::Estimate;
+use crate::answer::{Amount, Answer, CallTree, Dropped, LifetimeClass, NodeId, SizeClass, Stack};
+use crate::estimate::{self, Estimate, StackEstimates};
 use crate::histogram::Histogram;
 use crate::nodes::{Definitions, Merger};
 use crate::rates::{self, Means};
@@ -176,6 +176,35 @@ fn told(
 }
 
 impl Snapshot {
+    /// The same as the answer of a recording that ended at this instant: what is live is what was never
+    /// freed. There is nothing else in it.
+    pub fn to_answer(&self) -> Answer {
+        let stack = |of: &LiveStack| Stack { node: of.node, leaked: of.live, ..Stack::default() };
+        let estimates = |of: &LiveStack| StackEstimates {
+            leaked: of.estimate.unwrap_or_default(),
+            ..StackEstimates::default()
+        };
+        let sampling = self.sampling.as_ref().map(|_| estimate::Sampling {
+            stacks: self.stacks.iter().map(estimates).collect(),
+            ..estimate::Sampling::default()
+        });
+        let info = self.process.info.as_ref();
+        Answer {
+            begin_mono_ns: self.table.mono_ns,
+            begin_real_ns: self.table.real_ns,
+            command: info.map(|info| info.command.clone()).unwrap_or_default(),
+            host: self.host.clone(),
+            leaked: self.live,
+            complete: true,
+            stacks: self.stacks.iter().map(stack).collect(),
+            tree: self.tree.clone(),
+            dropped: self.dropped.clone(),
+            sampling,
+            problems: self.problems.clone(),
+            ..Answer::default()
+        }
+    }
+
     /// Whether the process had ended when it was looked at.
     pub fn has_ended(&self) -> bool {
         self.process.end.as_ref().is_some_and(|end| end.how == HowEnded::Exited)

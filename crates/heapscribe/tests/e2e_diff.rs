@@ -44,3 +44,41 @@ fn what_a_program_does_more_and_less() {
     assert_eq!(growth(&back, "grew", "passed"), [2000]);
     assert_eq!(growth(&back, "shrank", "kept"), [-250]);
 }
+
+/// What is live in a program now and what was live before: its own steps, to the byte.
+#[test]
+fn two_snapshots_of_a_process() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::Stdio;
+    let place = Place::new();
+    let sessions = place.path("sessions");
+    std::fs::create_dir(&sessions).unwrap();
+    let mut record = heapscribe();
+    record.args(["record", "-q", "-o"]).arg(place.path("run.hst")).arg("--session-dir").arg(&sessions);
+    record.arg("--").arg(place.compile("steps.c")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut record = record.spawn().unwrap();
+    let mut said = BufReader::new(record.stdout.take().unwrap()).lines();
+    let mut input = record.stdin.take().unwrap();
+    for (line, name) in [("first", "a.hst"), ("second", "b.hst")] {
+        assert_eq!(said.next().unwrap().unwrap(), line);
+        let mut snapshot = heapscribe();
+        snapshot.args(["snapshot", "steps", "--session-dir"]).arg(&sessions).arg("-o").arg(place.path(name));
+        assert!(snapshot.output().unwrap().status.success());
+        input.write_all(b"\n").unwrap();
+    }
+    assert!(record.wait().unwrap().success());
+    let diff = |args: &[&str]| {
+        let output = heapscribe().current_dir(place.path("")).arg("diff").args(args).output().unwrap();
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let json: serde_json::Value = serde_json::from_str(&diff(&["a.hst", "b.hst", "--json"]).0).unwrap();
+    assert_eq!(json["by"], "live");
+    assert_eq!(growth(&json, "grew", "second_step"), [200 * 3000]);
+    assert_eq!(growth(&json, "shrank", "first_step"), [-50 * 1000]);
+    let text = diff(&["a.hst", "b.hst"]).0;
+    assert!(text.starts_with("Compared: live bytes\n"), "{text}");
+    assert!(text.contains("+600,000 bytes") && text.contains("-50,000 bytes"), "{text}");
+    assert!(text.contains("+550,000 bytes"), "the whole: {text}");
+    let refused = diff(&["a.hst", "run.hst", "--by", "allocated"]).1;
+    assert!(refused.contains("a.hst is a snapshot, which tells only what is live"), "{refused}");
+}

@@ -11,7 +11,7 @@ use support::{Place, Report, Run};
 /// Builds the example in a directory of its own, for other flags make other artifacts.
 fn build(flags: &str) -> PathBuf {
     const TARGET: &str = "x86_64-unknown-linux-gnu";
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("static-program");
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("static-program{}", flags.len()));
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--quiet", "--package", "static-program", "--target", TARGET]).current_dir(root);
@@ -51,4 +51,20 @@ fn a_static_program_is_recorded() {
         of("is_told").is_empty() && of("RecordedHeap").is_empty(),
         "the recorder's own frames are left out"
     );
+}
+
+/// Linked dynamically, it is recorded by the preloaded library, and by nobody twice.
+#[test]
+fn under_the_preloaded_library_it_leaves_the_recording_to_that() {
+    let place = Place::new();
+    let program = build("");
+    let words = place.path("words");
+    std::fs::write(&words, "one two two three three three\n").unwrap();
+    let run = Run::new(&place, &program).args([&words]);
+    let recorded = run.recorded();
+    assert_eq!(recorded.code, 0, "{}", recorded.stderr);
+    let report = Report::of(&run.trace());
+    report.assert_whole(&[]);
+    assert_eq!(report.processes().len(), 1, "one session");
+    assert!((4 * 14..1000).contains(&report.calls().realloc), "{:?}", report.calls());
 }

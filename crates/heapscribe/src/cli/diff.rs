@@ -8,16 +8,17 @@ use heapscribe_analyze::measure::Measure;
 use super::{SalvageArgs, SymbolArgs, TEMPLATE};
 use crate::exit;
 
-/// Compare two traces: which stacks grew and which shrank, by the names of their functions
+/// Compare two traces or snapshots: which stacks grew and which shrank, by the names of their functions
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
   heapscribe diff before.hst after.hst
   heapscribe diff before.hst after.hst --by leaked --top 3
+  heapscribe snapshot server -o now.hst && heapscribe diff an-hour-ago.hst now.hst
   heapscribe diff old.ctf new.ctf --by count --json | jq .change
 ")]
 pub(crate) struct DiffArgs {
-    /// The first trace, of ours or of memtrace
+    /// The first trace, of ours or of memtrace, or a snapshot
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
 
@@ -25,9 +26,9 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
 
-    /// What is compared
-    #[arg(long, value_enum, default_value_t = FlameOf::Peak)]
-    pub(crate) by: FlameOf,
+    /// What is compared [default: peak; leaked, which is what is live, of a snapshot]
+    #[arg(long, value_enum)]
+    pub(crate) by: Option<FlameOf>,
 
     /// Print JSON, with keys that stay the same from version to version
     #[arg(long)]

@@ -9,10 +9,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use heapscribe_analyze::answer::{Answer, Frame};
 use heapscribe_analyze::diff::{self, Diff, Paths, Side};
+use heapscribe_analyze::measure::Measure;
+use heapscribe_analyze::snapshot::{self, Snapshot};
 
 use super::partial;
-use crate::cli::DiffArgs;
+use crate::cli::{DiffArgs, FlameOf};
 use crate::frames::NamedStacks;
+use crate::message::Problem;
 use crate::symbols::Resolver;
 use crate::text::diff::{Compared, Sides};
 use crate::trace_file::{self, Opened};
@@ -27,10 +30,11 @@ const TOP_JSON: usize = 1000;
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let files = [&args.before, &args.after];
     let traces = [trace_file::open(files[0], args.salvage)?, trace_file::open(files[1], args.salvage)?];
-    let answers = traces.each_ref().map(trace_file::analyze);
+    let answers = traces.each_ref().map(answer);
+    let measure = measure(args, &traces)?;
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
-    let names = answers.each_ref().map(|answer| names(answer, args, &resolver));
-    let diff = compare(&answers, &names, args);
+    let names = answers.each_ref().map(|answer| names(answer, measure, &resolver));
+    let diff = compare(&answers, &names, measure);
     let shown = files.map(|file| file.to_string_lossy());
     let side = |n: usize| Compared {
         trace: &shown[n],
@@ -38,7 +42,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         names: &names[n],
         is_estimated: is_estimated(&traces[n], &answers[n]),
     };
-    let sides = Sides { before: side(0), after: side(1) };
+    let of_live = traces.iter().any(|trace| snapshot::is_one(trace));
+    let sides = Sides { before: side(0), after: side(1), of_live };
     let mut out = BufWriter::new(anstream::stdout().lock());
     if args.json {
         let object = json::diff::object(&diff, &sides, args.top.unwrap_or(TOP_JSON));
@@ -52,13 +57,31 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     Ok(if codes[0] == ExitCode::SUCCESS { codes[1] } else { codes[0] })
 }
 
-fn names<'a>(answer: &'a Answer, args: &DiffArgs, resolver: &Resolver) -> NamedStacks<'a> {
-    let measure = args.by.measure();
+/// What a trace says; a snapshot as if the recording had ended with it.
+fn answer(trace: &Opened) -> Answer {
+    let snapshots = if snapshot::is_one(trace) { snapshot::analyze(trace) } else { Vec::new() };
+    snapshots.first().map_or_else(|| trace_file::analyze(trace), Snapshot::to_answer)
+}
+
+/// What is compared: of a snapshot there is only what is live.
+fn measure(args: &DiffArgs, traces: &[Opened; 2]) -> Result<Measure> {
+    let snapshot = traces.iter().zip([&args.before, &args.after]).find(|(trace, _)| snapshot::is_one(trace));
+    match (args.by, snapshot) {
+        (None | Some(FlameOf::Leaked), Some(_)) => Ok(Measure::Leaked),
+        (by, None) => Ok(by.unwrap_or(FlameOf::Peak).measure()),
+        (Some(_), Some((_, path))) => {
+            let what = format!("{} is a snapshot, which tells only what is live", path.display());
+            Err(Problem::new(what, "compare it with --by live, or without --by").into())
+        }
+    }
+}
+
+fn names<'a>(answer: &'a Answer, measure: Measure, resolver: &Resolver) -> NamedStacks<'a> {
     let wanted = answer.stacks.iter().filter(|stack| measure.amount(stack).blocks > 0);
     NamedStacks::look_up(&answer.tree, wanted.map(|stack| stack.node), resolver)
 }
 
-fn compare(answers: &[Answer; 2], names: &[NamedStacks<'_>; 2], args: &DiffArgs) -> Diff {
+fn compare(answers: &[Answer; 2], names: &[NamedStacks<'_>; 2], measure: Measure) -> Diff {
     let mut paths = Paths::default();
     let mut side = |n: usize| {
         let stable = |frame: &Frame| -> Vec<String> {
@@ -67,7 +90,7 @@ fn compare(answers: &[Answer; 2], names: &[NamedStacks<'_>; 2], args: &DiffArgs)
         Side { answer: &answers[n], paths: paths.merge(&answers[n].tree, stable) }
     };
     let (before, after) = (side(0), side(1));
-    diff::diff(&before, &after, args.by.measure())
+    diff::diff(&before, &after, measure)
 }
 
 /// Whether not every block was recorded, so that figures stand for more than was seen.

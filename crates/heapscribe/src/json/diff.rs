@@ -15,7 +15,7 @@ pub(crate) fn object(diff: &Diff, sides: &Sides<'_>, top: usize) -> Value {
     let list = |changes: Vec<&Change>| list(&changes, sides, top);
     json!({
         "format": FORMAT,
-        "by": diff.measure.name(),
+        "by": if sides.of_live { "live" } else { diff.measure.name() },
         "before": side(&sides.before, &diff.whole.before),
         "after": side(&sides.after, &diff.whole.after),
         "change": growth(&diff.whole),

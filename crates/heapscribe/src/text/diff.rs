@@ -29,6 +29,8 @@ pub(crate) struct Sides<'a> {
     pub(crate) before: Compared<'a>,
     /// The second.
     pub(crate) after: Compared<'a>,
+    /// Whether one is a snapshot, so that what was never freed is what is live.
+    pub(crate) of_live: bool,
 }
 
 impl Sides<'_> {
@@ -48,7 +50,7 @@ impl Sides<'_> {
 /// Prints all of it, with so many stacks in each direction.
 pub(crate) fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize) -> io::Result<()> {
     let estimated = if sides.are_estimated() { " (estimated)" } else { "" };
-    writeln!(out, "Compared: {}{estimated}", what(diff.measure))?;
+    writeln!(out, "Compared: {}{estimated}", what(diff.measure, sides.of_live))?;
     for (word, side, part) in
         [("before", &sides.before, &diff.whole.before), ("after", &sides.after, &diff.whole.after)]
     {
@@ -66,8 +68,9 @@ pub(crate) fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize) ->
     what_is_missing(out, sides)
 }
 
-fn what(measure: Measure) -> &'static str {
+fn what(measure: Measure, of_live: bool) -> &'static str {
     match measure {
+        Measure::Leaked if of_live => "live bytes",
         Measure::Peak => "bytes held at the peak of the heap",
         Measure::Leaked => "bytes never freed",
         Measure::Allocated => "bytes allocated",
