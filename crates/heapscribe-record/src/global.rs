@@ -58,7 +58,7 @@ fn is_told() -> bool {
 /// The preloaded library is known by a function that only it has.
 #[cold]
 fn find_out() -> bool {
-    let preloaded = program::loader().and_then(|loader| loader.find_anywhere(b"heapscribe_stats"));
+    let preloaded = program::loader().and_then(|loader| loader.find_anywhere(b"heapscribe_api_stats"));
     if preloaded.is_none() {
         program::set_own();
         fork::give(pthread_atfork);
