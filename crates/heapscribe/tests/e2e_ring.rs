@@ -136,7 +136,13 @@ fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
     assert!(counted().is_done, "the program was harmed");
 
     let ring = place.path("run.hst.ring");
-    assert!(!run.trace().exists() && bytes_in(&ring) <= RING_BYTES);
+    if run.trace().exists() {
+        // The program was faster: its trace was being made of the ring already, or was made.
+        let _ = fs::remove_dir_all(&ring);
+        fs::remove_file(run.trace()).unwrap();
+        return kill_record(place, after / 2);
+    }
+    assert!(bytes_in(&ring) <= RING_BYTES, "{} bytes", bytes_in(&ring));
     let in_place = Report::of(&ring);
     assert_eq!(in_place.dropped("total"), 0);
     let collect = |from: &Path, to: &str| {
