@@ -155,9 +155,7 @@ impl DomainWriter {
         id: ObjectId,
         locations: &Locations,
     ) -> io::Result<()> {
-        self.begin(shared, EVENT_PROMOTE, time_us, locations)?;
-        self.packet.put_vint((self.next_id - 1).wrapping_sub(id.0));
-        Ok(())
+        self.event_of(shared, EVENT_PROMOTE, time_us, id, locations)
     }
 
     pub(crate) fn collect<W: Write>(
@@ -167,7 +165,20 @@ impl DomainWriter {
         id: ObjectId,
         locations: &Locations,
     ) -> io::Result<()> {
-        self.begin(shared, EVENT_COLLECT, time_us, locations)?;
+        self.event_of(shared, EVENT_COLLECT, time_us, id, locations)
+    }
+
+    /// An event that says of an object only which it is, by its distance from the domain's newest.
+    #[inline]
+    fn event_of<W: Write>(
+        &mut self,
+        shared: &mut Shared<W>,
+        code: u32,
+        time_us: i64,
+        id: ObjectId,
+        locations: &Locations,
+    ) -> io::Result<()> {
+        self.begin(shared, code, time_us, locations)?;
         self.packet.put_vint((self.next_id - 1).wrapping_sub(id.0));
         Ok(())
     }

@@ -1,12 +1,11 @@
 //! `heapscribe ctl`: tells a running process that is recorded what to do.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use heapscribe_wire::mode::Mode;
 
-use crate::cli::{CtlArgs, CtlVerb, SESSION_DIR};
+use crate::cli::{CtlArgs, CtlVerb};
 use crate::control::Controlled;
 use crate::live::{self, Snapshot};
 use crate::message;
@@ -14,7 +13,7 @@ use crate::text::number::short_bytes;
 
 /// Runs the command.
 pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
-    let process = Controlled::find(args.pid, &places(args))?;
+    let process = Controlled::find(args.pid, live::places(args.session_dir.as_deref()).directories())?;
     let who = format!("process {} ({})", args.pid, process.exe);
     let mode = match &args.verb {
         CtlVerb::Mode { mode } => *mode,
@@ -45,17 +44,6 @@ fn snapshot(args: &CtlArgs, name: &str, who: &str) -> Result<ExitCode> {
         args.pid
     ));
     Ok(ExitCode::SUCCESS)
-}
-
-/// Where `record` may have put sessions, in its order.
-fn places(args: &CtlArgs) -> Vec<PathBuf> {
-    if let Some(dir) = &args.session_dir {
-        return vec![dir.clone()];
-    }
-    let mut places = vec![PathBuf::from(SESSION_DIR)];
-    places.extend(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from));
-    places.push(std::env::temp_dir());
-    places
 }
 
 fn told(mode: Mode) -> String {

@@ -15,6 +15,13 @@ use super::session::{HeadCopy, Session};
 #[derive(Clone, Debug)]
 pub(crate) struct Place(Vec<PathBuf>);
 
+impl Place {
+    /// The directories, in the order in which they are looked into.
+    pub(crate) fn directories(&self) -> &[PathBuf] {
+        &self.0
+    }
+}
+
 /// Where `record` may have put sessions, in its order; or the one place that was asked for.
 pub(crate) fn places(asked: Option<&Path>) -> Place {
     if let Some(dir) = asked {

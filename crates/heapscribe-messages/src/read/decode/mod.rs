@@ -124,6 +124,22 @@ fn damaged(what: &'static str, offset: u64) -> ReadError {
 mod tests {
     use super::*;
 
+    /// The bytes that a decoder makes of a stream up to damage, and what that is.
+    pub(super) fn read_all<'a>(
+        stream: &'a [u8],
+        mut more: impl FnMut(&mut Input<&'a [u8]>, &mut Vec<u8>) -> Result<(), ReadError>,
+    ) -> (Vec<u8>, Option<String>) {
+        let (mut input, mut into) = (Input::new(stream), Vec::new());
+        loop {
+            let before = into.len();
+            match more(&mut input, &mut into) {
+                Ok(()) if into.len() == before => return (into, None),
+                Ok(()) => {}
+                Err(e) => return (into, Some(e.to_string())),
+            }
+        }
+    }
+
     #[test]
     fn first_bytes_tell() {
         assert_eq!(Packing::of(b"\xff\x06\0\0sNaPpY\0"), Packing::Snappy);

@@ -154,6 +154,7 @@ fn checksum_of(framing: Framing, bytes: &[u8]) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::read_all;
     use super::*;
 
     fn chunk(kind: u8, checksum: u32, body: &[u8]) -> Vec<u8> {
@@ -167,15 +168,8 @@ mod tests {
 
     /// The bytes up to damage, and what that is.
     fn read(stream: &[u8]) -> (Vec<u8>, Option<String>) {
-        let (mut input, mut snappy, mut into) = (Input::new(stream), Snappy::default(), Vec::new());
-        loop {
-            let before = into.len();
-            match snappy.more(&mut input, &mut into) {
-                Ok(()) if into.len() == before => return (into, None),
-                Ok(()) => {}
-                Err(e) => return (into, Some(e.to_string())),
-            }
-        }
+        let mut snappy = Snappy::default();
+        read_all(stream, |input, into| snappy.more(input, into))
     }
 
     #[test]

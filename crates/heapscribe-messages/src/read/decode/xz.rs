@@ -74,18 +74,12 @@ fn what(error: &liblzma::stream::Error) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::read_all;
     use super::*;
 
     fn read(stream: &[u8]) -> (Vec<u8>, Option<String>) {
-        let (mut input, mut xz, mut into) = (Input::new(stream), Xz::new().unwrap(), Vec::new());
-        loop {
-            let before = into.len();
-            match xz.more(&mut input, &mut into) {
-                Ok(()) if into.len() == before => return (into, None),
-                Ok(()) => {}
-                Err(e) => return (into, Some(e.to_string())),
-            }
-        }
+        let mut xz = Xz::new().unwrap();
+        read_all(stream, |input, into| xz.more(input, into))
     }
 
     fn packed(bytes: &[u8]) -> Vec<u8> {

@@ -73,18 +73,12 @@ impl Zstd {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::read_all;
     use super::*;
 
     fn read(stream: &[u8]) -> (Vec<u8>, Option<String>) {
-        let (mut input, mut zstd, mut into) = (Input::new(stream), Zstd::new().unwrap(), Vec::new());
-        loop {
-            let before = into.len();
-            match zstd.more(&mut input, &mut into) {
-                Ok(()) if into.len() == before => return (into, None),
-                Ok(()) => {}
-                Err(e) => return (into, Some(e.to_string())),
-            }
-        }
+        let mut zstd = Zstd::new().unwrap();
+        read_all(stream, |input, into| zstd.more(input, into))
     }
 
     #[test]
