@@ -10,7 +10,13 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let crates = here.parent().expect("the crate lies in crates/");
-    for name in ["heapscribe-wire", "heapscribe-alloc", "heapscribe-record", "heapscribe-preload"] {
+    for name in [
+        "heapscribe-wire",
+        "heapscribe-alloc",
+        "heapscribe-process",
+        "heapscribe-record",
+        "heapscribe-preload",
+    ] {
         println!("cargo::rerun-if-changed={}", crates.join(name).join("src").display());
         println!("cargo::rerun-if-changed={}", crates.join(name).join("Cargo.toml").display());
     }

@@ -9,18 +9,11 @@
 //! when it returns into the hook; one that execs or exits, as all do that we know, does not return.
 #![allow(unsafe_code)]
 
-use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use crate::{gate, program, session, sys, tls};
+use heapscribe_process::at_fork::{Handlers, PthreadAtfork};
 
-pub(crate) type ForkHandler = extern "C" fn();
-/// `__register_atfork` of glibc; the last argument is the library that the handlers belong to.
-type RegisterAtfork =
-    unsafe extern "C" fn(Option<ForkHandler>, Option<ForkHandler>, Option<ForkHandler>, *const ()) -> c_int;
-/// `pthread_atfork` of POSIX.
-pub(crate) type PthreadAtfork =
-    unsafe extern "C" fn(Option<ForkHandler>, Option<ForkHandler>, Option<ForkHandler>) -> c_int;
+use crate::{gate, program, session, sys, tls};
 
 static REGISTERED: AtomicBool = AtomicBool::new(false);
 /// `pthread_atfork` of a static program, which is found by no symbol table.
@@ -37,23 +30,10 @@ pub(crate) fn register() {
         return;
     }
     let given = GIVEN.load(Ordering::Relaxed);
-    let Some(loader) = program::loader() else { return };
-    // glibc has pthread_atfork only as a static stub around this.
-    if let Some(f) = loader.find_anywhere(b"__register_atfork") {
-        // SAFETY: glibc's function of this name has this type; without a handle the handler stays for ever.
-        unsafe {
-            core::mem::transmute::<*const (), RegisterAtfork>(f)(
-                None,
-                None,
-                Some(in_child),
-                core::ptr::null(),
-            );
-        }
-    } else if let Some(f) = loader.find_anywhere(b"pthread_atfork").or((!given.is_null()).then_some(given)) {
-        // SAFETY: POSIX's type of the function.
-        unsafe {
-            core::mem::transmute::<*const (), PthreadAtfork>(f)(None, None, Some(in_child));
-        }
+    // SAFETY: what is not null was given as a function of this type.
+    let given = (!given.is_null()).then(|| unsafe { core::mem::transmute::<*mut (), PthreadAtfork>(given) });
+    if let Some(loader) = program::loader() {
+        Handlers { child: Some(in_child), ..Handlers::default() }.register(loader, given);
     }
 }
 

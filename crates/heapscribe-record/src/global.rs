@@ -17,16 +17,13 @@ use core::arch::asm;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use heapscribe_process::at_fork::Handler;
+
 use crate::capture::Registers;
-use crate::fork::ForkHandler;
 use crate::{Call, enter, enter_again, fork, program};
 
 unsafe extern "C" {
-    fn pthread_atfork(
-        prepare: Option<ForkHandler>,
-        parent: Option<ForkHandler>,
-        child: Option<ForkHandler>,
-    ) -> c_int;
+    fn pthread_atfork(prepare: Option<Handler>, parent: Option<Handler>, child: Option<Handler>) -> c_int;
 }
 
 /// A heap whose blocks are recorded.

@@ -2,10 +2,11 @@
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_char, c_ulong};
+use core::ffi::CStr;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
+use heapscribe_process::environment;
 use heapscribe_wire::chunk::{LOG_FILE_BYTES, PAYLOADS_OFFSET};
 use heapscribe_wire::head::{self, HEAD_FILE_BYTES, SharedHead, stage, state};
 use heapscribe_wire::limits::{
@@ -28,11 +29,6 @@ use crate::shared::{SharedFile, windows_of};
 use crate::sys::{self, Errno, File, Open};
 use crate::thread::Threads;
 use crate::{clock, fork, memory, modules, session_path};
-
-unsafe extern "C" {
-    fn getenv(name: *const c_char) -> *const c_char;
-    safe fn getauxval(kind: c_ulong) -> c_ulong;
-}
 
 /// Why there is no session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,22 +86,16 @@ pub(crate) fn session(is_child: bool, place: NonNull<Session>) -> Result<(), Ref
     Ok(())
 }
 
-/// Takes the base directory from the environment, which before libc's own start is in `/proc` only.
+/// Takes the base directory from the environment.
 fn find_base() -> Result<(), Refusal> {
-    const AT_SECURE: c_ulong = 23;
-    if getauxval(AT_SECURE) != 0 {
+    if environment::is_privileged() {
         return Err(Refusal::Privileged);
     }
-    // SAFETY: getenv takes a C string, and gives one or null.
-    let value = unsafe {
-        let value = getenv(c"HEAPSCRIBE_SESSION".as_ptr());
-        if value.is_null() { None } else { Some(CStr::from_ptr(value).to_bytes()) }
-    };
-    let set = match value {
-        Some(value) => session_path::set_base(value),
-        None => base_from_proc(),
-    };
-    if set { Ok(()) } else { Err(Refusal::NotAsked) }
+    const NAME: &CStr = c"HEAPSCRIBE_SESSION";
+    // SAFETY: only the thread that makes the session is here.
+    let room = unsafe { &mut *SCRATCH.0.get() };
+    let value = environment::known(NAME).or_else(|| environment::initial(NAME, room));
+    if value.is_some_and(session_path::set_base) { Ok(()) } else { Err(Refusal::NotAsked) }
 }
 
 /// Room for a piece of the environment, the command line and the path of the executable, used only while
@@ -114,26 +104,6 @@ struct Scratch(UnsafeCell<[u8; 2 * NAME_BYTES_MAX]>);
 // SAFETY: used only by the one thread that makes the session.
 unsafe impl Sync for Scratch {}
 static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; 2 * NAME_BYTES_MAX]));
-
-fn base_from_proc() -> bool {
-    const KEY: &[u8] = b"HEAPSCRIBE_SESSION=";
-    let Ok(file) = File::open(c"/proc/self/environ", Open::Read) else { return false };
-    // SAFETY: only the thread that makes the session is here.
-    let room = unsafe { &mut *SCRATCH.0.get() };
-    let mut kept = 0;
-    loop {
-        let Ok(n @ 1..) = file.read_full(&mut room[kept..]) else { return false };
-        let bytes = &room[..kept + n];
-        if let Some(value) = bytes.split(|&b| b == 0).find_map(|entry| entry.strip_prefix(KEY)) {
-            return session_path::set_base(value);
-        }
-        // What stands behind the last NUL may go on in the next piece.
-        let tail = bytes.iter().rposition(|&b| b == 0).map_or(bytes.len(), |at| at + 1);
-        let rest = bytes.len() - tail;
-        room.copy_within(tail..tail + rest, 0);
-        kept = if rest < room.len() { rest } else { 0 };
-    }
-}
 
 fn open_base() -> Result<File, Refusal> {
     let base = File::open(session_path::base().ok_or(Refusal::NotAsked)?, Open::Directory)

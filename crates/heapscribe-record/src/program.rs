@@ -2,13 +2,12 @@
 //! found so far. Set once, early, by whichever hook comes first; read without a lock ever after.
 #![allow(unsafe_code)]
 
-use core::cell::UnsafeCell;
 use core::ffi::CStr;
-use core::mem::MaybeUninit;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use heapscribe_alloc::system::SystemHeap;
+use heapscribe_process::once::Once;
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER};
 
@@ -16,41 +15,6 @@ use crate::capture::cfi::Extent;
 use crate::capture::{PcCache, pc_cache, registered};
 use crate::loader::Loader;
 use crate::{memory, modules, session, tls};
-
-/// A value that is set once. A second thread that sets it at the same time sets the same.
-struct Once<T> {
-    /// 0 unset, 1 being set, 2 set.
-    state: AtomicU32,
-    value: UnsafeCell<MaybeUninit<T>>,
-}
-
-// SAFETY: the value is written by the one thread that moved the state from 0 to 1, and read only after
-// the state was stored as 2 with release.
-unsafe impl<T: Sync> Sync for Once<T> {}
-
-impl<T> Once<T> {
-    const fn new() -> Self {
-        Once { state: AtomicU32::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) }
-    }
-
-    #[inline(always)]
-    fn get(&self) -> Option<&T> {
-        // SAFETY: state 2 says that the value was written.
-        (self.state.load(Ordering::Acquire) == 2).then(|| unsafe { (*self.value.get()).assume_init_ref() })
-    }
-
-    /// Sets the value unless somebody else does, which takes a few instructions.
-    fn set(&self, value: T) {
-        if self.state.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-            // SAFETY: only the thread that moved the state from 0 to 1 is here.
-            unsafe { (*self.value.get()).write(value) };
-            self.state.store(2, Ordering::Release);
-        }
-        while self.state.load(Ordering::Acquire) != 2 {
-            core::hint::spin_loop();
-        }
-    }
-}
 
 /// The heap that would be the program's without us, and what kind it is.
 #[derive(Debug)]

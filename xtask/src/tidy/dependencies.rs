@@ -12,7 +12,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-api", &[]),
     ("heapscribe-alloc", &[]),
     ("heapscribe-conformance", &["heapscribe-alloc"]),
-    ("heapscribe-record", &["heapscribe-wire", "heapscribe-alloc"]),
+    ("heapscribe-process", &[]),
+    ("heapscribe-record", &["heapscribe-wire", "heapscribe-alloc", "heapscribe-process"]),
     ("heapscribe-preload", &["heapscribe-record", "heapscribe-alloc"]),
     ("heapscribe-trace", &["heapscribe-wire"]),
     ("heapscribe-analyze", &["heapscribe-trace", "heapscribe-wire"]),
@@ -24,8 +25,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that run in the target: they use nothing that is not ours.
-const IN_TARGET: &[&str] =
-    &["heapscribe-api", "heapscribe-wire", "heapscribe-alloc", "heapscribe-record", "heapscribe-preload"];
+const IN_TARGET: &[&str] = &[
+    "heapscribe-api",
+    "heapscribe-wire",
+    "heapscribe-alloc",
+    "heapscribe-process",
+    "heapscribe-record",
+    "heapscribe-preload",
+];
 
 /// A crate and what it needs to be built and run; what its tests need does not count.
 #[derive(Debug)]

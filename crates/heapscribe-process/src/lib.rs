@@ -1,0 +1,13 @@
+//! What code inside another program may know and do, without libc: its functions may be the program's own,
+//! may take locks that the interrupted thread holds, and change errno.
+//!
+//! *You bring* nothing. *It guarantees* not to allocate, to take no lock, to keep errno, and that it works
+//! from the first call that a program makes, before any constructor. *It refuses* what only libc can do.
+//! The recorder and every heap that is put under a program stand on it.
+#![cfg_attr(not(test), no_std)]
+
+pub mod at_fork;
+pub mod environment;
+pub mod loader;
+pub mod once;
+pub mod sys;
