@@ -1,0 +1,38 @@
+//! The pool heap under a program. What it is to be stands in the environment, in our names or in heaphook's.
+#![allow(unsafe_code)]
+
+use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
+use heapscribe_shell::{Line, Start, export, setting};
+
+export! {
+    static HEAP: TlsfHeap = TlsfHeap::new(Config::DEFAULT);
+    start = start;
+}
+
+fn start(heap: &'static TlsfHeap) -> Start {
+    let config = configuration();
+    heap.configure(config);
+    if heap.start() {
+        return Start::Ready;
+    }
+    let line = Line::new().text(b"a pool of ").number(config.pool_bytes as u64);
+    line.text(b" bytes can not be had; the program keeps the heap that it has").say();
+    Start::Pass
+}
+
+/// Our names come before heaphook's.
+fn configuration() -> Config {
+    let Config { pool_bytes, grow_bytes, max_bytes, wishes } = Config::DEFAULT;
+    let pool_bytes = setting::size(c"INITIAL_MEMPOOL_SIZE", pool_bytes);
+    let grow_bytes = setting::size(c"ADDITIONAL_MEMPOOL_SIZE", grow_bytes);
+    Config {
+        pool_bytes: setting::size(c"HEAPSCRIBE_POOL", pool_bytes),
+        grow_bytes: setting::size(c"HEAPSCRIBE_POOL_GROW", grow_bytes),
+        max_bytes: setting::size(c"HEAPSCRIBE_POOL_MAX", max_bytes),
+        wishes: Wishes {
+            prefault: setting::flag(c"HEAPSCRIBE_POOL_PREFAULT", wishes.prefault),
+            lock: setting::flag(c"HEAPSCRIBE_POOL_LOCK", wishes.lock),
+            huge_pages: setting::flag(c"HEAPSCRIBE_POOL_HUGE_PAGES", wishes.huge_pages),
+        },
+    }
+}

@@ -1,0 +1,231 @@
+//! The one macro: every function of libc that hands out, takes back or tells of blocks, in front of a heap.
+//! A library that had only some of them would be given blocks that are not its own.
+
+/// Exports a heap as a library to preload. `start`, a function from `&'static` heap to [`crate::Start`],
+/// prepares it at the first call; without it the heap is ready as it is. Once in a library: a second one
+/// would export the same names, and the linker says so.
+#[macro_export]
+macro_rules! export {
+    ($(#[$meta:meta])* static $name:ident: $heap:ty = $value:expr;) => {
+        $crate::export! { $(#[$meta])* static $name: $heap = $value; start = |_| $crate::Start::Ready; }
+    };
+    ($(#[$meta:meta])* static $name:ident: $heap:ty = $value:expr; start = $start:expr;) => {
+        $(#[$meta])*
+        static $name: $crate::Shell<$heap> = $crate::Shell::new($value, $start, $crate::export::Handlers {
+            prepare: Some(heapscribe_exported::prepare),
+            parent: Some(heapscribe_exported::parent),
+            child: Some(heapscribe_exported::child),
+        });
+
+        mod heapscribe_exported {
+            use super::*;
+            $crate::export_functions! { $name, $heap }
+        }
+    };
+}
+
+/// The functions, in a module of their own.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! export_functions {
+    ($name:ident, $heap:ty) => {
+        use core::ffi::{c_int, c_void};
+        use $crate::Heap as _;
+        use $crate::front::Front as _;
+
+        type Pointer = *mut c_void;
+
+        #[derive(Debug)]
+        pub(super) enum Front {}
+
+        impl $crate::front::Front for Front {
+            type Heap = $heap;
+            #[inline(always)]
+            fn heap() -> &'static $heap {
+                $name.heap()
+            }
+            #[inline(always)]
+            fn errno() -> *mut c_int {
+                $crate::errno()
+            }
+            #[inline(always)]
+            fn before() -> Option<&'static $crate::SystemHeap> {
+                $name.before()
+            }
+        }
+
+        const FRONT: $crate::SystemHeap = $crate::front::table::<Front>();
+
+        /// By this the recorder knows that the heap behind it calls none of its own functions by name.
+        #[unsafe(no_mangle)]
+        pub static heapscribe_heap_shell: u8 = 1;
+
+        pub(super) extern "C" fn prepare() {
+            $name.heap().fork_prepare();
+        }
+        pub(super) extern "C" fn parent() {
+            // SAFETY: libc calls the three around each fork.
+            unsafe { $name.heap().fork_parent() };
+        }
+        pub(super) extern "C" fn child() {
+            // SAFETY: as above.
+            unsafe { $name.heap().fork_child() };
+        }
+
+        $crate::export_forwards! { $name;
+            malloc(size: usize) -> Pointer = FRONT.malloc;
+            free(block: Pointer) -> () = FRONT.free;
+            calloc(count: usize, size: usize) -> Pointer = FRONT.calloc;
+            realloc(block: Pointer, size: usize) -> Pointer = FRONT.realloc;
+            posix_memalign(out: *mut Pointer, align: usize, size: usize) -> c_int = FRONT.posix_memalign;
+            aligned_alloc(align: usize, size: usize) -> Pointer = FRONT.aligned_alloc;
+            memalign(align: usize, size: usize) -> Pointer = FRONT.memalign;
+            malloc_usable_size(block: Pointer) -> usize = FRONT.malloc_usable_size;
+        }
+        $crate::export_rest! { $name }
+    };
+}
+
+/// Functions that the heap before has, too.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! export_forwards {
+    ($name:ident; $($function:ident($($argument:ident: $type:ty),*) -> $result:ty = FRONT.$same:ident;)*) => {$(
+        /// The C library's function of this name.
+        ///
+        /// # Safety
+        /// * As for that function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $function($($argument: $type),*) -> $result {
+            // SAFETY: the program's call, forwarded.
+            unsafe {
+                match $name.passes() {
+                    None => (FRONT.$same)($($argument),*),
+                    Some(before) => (before.$same)($($argument),*),
+                }
+            }
+        }
+    )*};
+}
+
+/// Functions that are made of the others, so that it does not matter who serves.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! export_rest {
+    ($name:ident) => {
+        /// The C library's function of this name.
+        ///
+        /// # Safety
+        /// * As for that function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn valloc(size: usize) -> Pointer {
+            // SAFETY: the program's call, forwarded.
+            unsafe { memalign($crate::export::PAGE_BYTES, size) }
+        }
+
+        /// The C library's function of this name.
+        ///
+        /// # Safety
+        /// * As for that function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn pvalloc(size: usize) -> Pointer {
+            // SAFETY: the program's call, forwarded; a size that can not be rounded up is one that nobody has.
+            unsafe { memalign($crate::export::PAGE_BYTES, $crate::export::whole_pages(size)) }
+        }
+
+        /// The C library's function of this name.
+        ///
+        /// # Safety
+        /// * As for that function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn reallocarray(block: Pointer, count: usize, size: usize) -> Pointer {
+            // SAFETY: the program's call, forwarded; a product that overflows is a size that nobody has.
+            unsafe { realloc(block, count.checked_mul(size).unwrap_or(usize::MAX)) }
+        }
+
+        /// The C library's function of this name.
+        ///
+        /// # Safety
+        /// * As for that function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn cfree(block: Pointer) {
+            // SAFETY: the program's call, forwarded.
+            unsafe { free(block) }
+        }
+
+        /// C23's function of this name, which `free` may stand for.
+        ///
+        /// # Safety
+        /// * As for that function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn free_sized(block: Pointer, _size: usize) {
+            // SAFETY: the program's call, forwarded.
+            unsafe { free(block) }
+        }
+
+        /// C23's function of this name, which `free` may stand for.
+        ///
+        /// # Safety
+        /// * As for that function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn free_aligned_sized(block: Pointer, _align: usize, _size: usize) {
+            // SAFETY: the program's call, forwarded.
+            unsafe { free(block) }
+        }
+
+        $crate::export_telling! { $name;
+            mallinfo() -> $crate::MallInfo = |heap: &$crate::Stats| $crate::info(heap);
+            mallinfo2() -> $crate::MallInfo2 = |heap: &$crate::Stats| $crate::info2(heap);
+            malloc_stats() -> () = |heap: &$crate::Stats| $crate::say_stats(heap);
+            malloc_trim(keep: usize) -> c_int = |_: &$crate::Stats| 0;
+            mallopt(name: c_int, value: c_int) -> c_int = |_: &$crate::Stats| 1;
+        }
+    };
+}
+
+/// Functions that tell of the heap, or set what ours has no use for.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! export_telling {
+    ($name:ident; $($function:ident($($argument:ident: $type:ty),*) -> $result:ty = $answer:expr;)*) => {$(
+        /// The C library's function of this name.
+        ///
+        /// # Safety
+        /// * As for that function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $function($($argument: $type),*) -> $result {
+            type Function = unsafe extern "C" fn($($type),*) -> $result;
+            if $name.passes().is_some()
+                && let Some(before) = $name.next($crate::export::name(concat!(stringify!($function), "\0")))
+            {
+                // SAFETY: libc's function of this name, given the program's arguments.
+                return unsafe { core::mem::transmute::<*const (), Function>(before)($($argument),*) };
+            }
+            $(let _ = $argument;)*
+            let answer: fn(&$crate::Stats) -> $result = $answer;
+            answer(&Front::heap().stats())
+        }
+    )*};
+}
+
+pub use heapscribe_process::at_fork::Handlers;
+
+/// Bytes of a page.
+pub const PAGE_BYTES: usize = 4096;
+
+/// The size in whole pages, at least one; the largest number when there is none.
+pub const fn whole_pages(size: usize) -> usize {
+    let size = if size == 0 { 1 } else { size };
+    match size.checked_next_multiple_of(PAGE_BYTES) {
+        Some(whole) => whole,
+        None => usize::MAX,
+    }
+}
+
+/// A name with its NUL as a C string; empty when it has none.
+pub const fn name(text: &'static str) -> &'static core::ffi::CStr {
+    match core::ffi::CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => c"",
+    }
+}

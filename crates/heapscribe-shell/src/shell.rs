@@ -1,0 +1,151 @@
+//! The start of a heap that nobody calls before the program does, and what the program had before it.
+//!
+//! ```text
+//!   new -> starting -> ready     the heap serves
+//!              \-----> passing   it could not be had, or is not wanted here: the program's own serves
+//! ```
+#![allow(unsafe_code)]
+
+use core::ffi::{CStr, c_int};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use heapscribe_alloc::heap::Heap;
+use heapscribe_alloc::system::SystemHeap;
+use heapscribe_process::at_fork::Handlers;
+use heapscribe_process::loader::Loader;
+use heapscribe_process::once::Once;
+use heapscribe_process::sys;
+
+const NEW: u32 = 0;
+const STARTING: u32 = 1;
+const READY: u32 = 2;
+const PASSING: u32 = 3;
+
+/// What came of a start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// The heap serves from now on.
+    Ready,
+    /// The program's own heap goes on serving.
+    Pass,
+}
+
+/// A heap under a program, and all that is known of the program's own.
+#[derive(Debug)]
+pub struct Shell<H: 'static> {
+    heap: H,
+    start: fn(&'static H) -> Start,
+    handlers: Handlers,
+    state: AtomicU32,
+    /// The thread that starts the heap, while it does.
+    starter: AtomicU32,
+    before: Once<SystemHeap>,
+    loader: Once<Loader>,
+}
+
+unsafe extern "C" {
+    fn __errno_location() -> *mut c_int;
+}
+
+/// Where the calling thread's errno is.
+#[inline(always)]
+pub fn errno() -> *mut c_int {
+    // SAFETY: libc gives the address of the calling thread's errno.
+    unsafe { __errno_location() }
+}
+
+impl<H: Heap + 'static> Shell<H> {
+    /// A heap that `start` prepares, in the first call of the program's.
+    pub const fn new(heap: H, start: fn(&'static H) -> Start, handlers: Handlers) -> Shell<H> {
+        Shell {
+            heap,
+            start,
+            handlers,
+            state: AtomicU32::new(NEW),
+            starter: AtomicU32::new(0),
+            before: Once::new(),
+            loader: Once::new(),
+        }
+    }
+
+    /// The heap.
+    #[inline(always)]
+    pub fn heap(&self) -> &H {
+        &self.heap
+    }
+
+    /// The program's own heap; `None` when there is none that is whole.
+    pub fn before(&self) -> Option<&SystemHeap> {
+        self.before.get()
+    }
+
+    /// The program's own heap when that is to serve; `None` when ours is.
+    #[inline(always)]
+    pub fn passes(&'static self) -> Option<&'static SystemHeap> {
+        if self.state.load(Ordering::Acquire) == READY { None } else { self.settle() }
+    }
+
+    /// The function of this name that the program would have called without us.
+    pub fn next(&self, name: &CStr) -> Option<*const ()> {
+        self.loader.get()?.find_next(name.to_bytes(), core::ptr::from_ref(self).cast())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle(&'static self) -> Option<&'static SystemHeap> {
+        let errno = errno();
+        // SAFETY: this thread's errno.
+        let before = unsafe { errno.read() };
+        while !matches!(self.state.load(Ordering::Acquire), READY | PASSING) {
+            self.start_or_wait();
+        }
+        // SAFETY: as above.
+        unsafe { errno.write(before) };
+        if self.state.load(Ordering::Acquire) == PASSING { self.before.get() } else { None }
+    }
+
+    fn start_or_wait(&'static self) {
+        // Before the mark: a handler of this thread that allocates would wait for itself.
+        let blocked = sys::SignalsBlocked::new();
+        if self.state.compare_exchange(NEW, STARTING, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            self.starter.store(sys::tid(), Ordering::Relaxed);
+            self.begin();
+            drop(blocked);
+            self.watch_forks();
+            return;
+        }
+        drop(blocked);
+        const TRY_AGAIN_NS: u64 = 100_000;
+        sys::sleep_ns(TRY_AGAIN_NS);
+        let starter = self.starter.load(Ordering::Relaxed);
+        // A child that was forked meanwhile, without the thread that was at it.
+        if starter != 0 && !sys::thread_exists(sys::pid(), starter) {
+            self.starter.store(0, Ordering::Relaxed);
+            let _ = self.state.compare_exchange(STARTING, NEW, Ordering::AcqRel, Ordering::Relaxed);
+        }
+    }
+
+    fn begin(&'static self) {
+        if let Some(loader) = Loader::discover() {
+            self.loader.set(loader);
+        }
+        // SAFETY: the symbols of these names are the C library's functions, or those of a heap that took
+        // their place and so has their types.
+        if let Some(before) = unsafe { SystemHeap::find(|name| self.next(name)) } {
+            self.before.set(before);
+        }
+        let start = (self.start)(&self.heap);
+        let is_passing = start == Start::Pass && self.before.get().is_some();
+        self.state.store(if is_passing { PASSING } else { READY }, Ordering::Release);
+    }
+
+    /// To register may allocate, so the heap must be there. Nobody forks in between but other threads, which a
+    /// program can hardly have that has not allocated.
+    fn watch_forks(&'static self) {
+        if self.state.load(Ordering::Acquire) == READY
+            && let Some(loader) = self.loader.get()
+        {
+            self.handlers.register(loader, None);
+        }
+    }
+}
