@@ -1,34 +1,51 @@
-//! Builds the preload library, so that the program can carry it inside itself and one `cargo install` is
-//! the whole installation. It is built by a cargo of its own, in a target directory of its own: with its
+//! Builds the preload library and those of heaps, so that the program can carry them inside itself and one
+//! `cargo install` is the whole installation. They are built by a cargo of its own, in a target directory of its own: with its
 //! own profile (abort on panic, one codegen unit), and without waiting for the lock of the outer build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+/// The crates that the libraries are made of.
+const CRATES: [&str; 7] = [
+    "heapscribe-wire",
+    "heapscribe-alloc",
+    "heapscribe-process",
+    "heapscribe-record",
+    "heapscribe-preload",
+    "heapscribe-shell",
+    "heapscribe-heaps",
+];
+/// Heaps: features of heapscribe-heaps.
+const HEAPS: [&str; 3] = ["tlsf", "original", "table"];
+
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
     let crates = here.parent().expect("the crate lies in crates/");
-    for name in [
-        "heapscribe-wire",
-        "heapscribe-alloc",
-        "heapscribe-process",
-        "heapscribe-record",
-        "heapscribe-preload",
-    ] {
+    for name in CRATES {
         println!("cargo::rerun-if-changed={}", crates.join(name).join("src").display());
         println!("cargo::rerun-if-changed={}", crates.join(name).join("Cargo.toml").display());
     }
     println!("cargo::rerun-if-changed={}", here.join("../../Cargo.toml").display());
-    let library = build(&crates.join("heapscribe-preload"), &out.join("preload"));
-    let placed = out.join("libheapscribe_preload.so");
-    fs::copy(&library, &placed).expect("the built library can be copied");
-    println!("cargo::rustc-env=HEAPSCRIBE_PRELOAD={}", placed.display());
+    let target = out.join("preload");
+    let recorder = build(&crates.join("heapscribe-preload"), &target, None);
+    place(&recorder, &out.join("libheapscribe_preload.so"), "HEAPSCRIBE_PRELOAD");
+    for heap in HEAPS {
+        let built = build(&crates.join("heapscribe-heaps"), &target, Some(heap));
+        let variable = format!("HEAPSCRIBE_HEAP_{}", heap.to_uppercase());
+        place(&built, &out.join(format!("libheapscribe_{heap}.so")), &variable);
+    }
+}
+
+/// Keeps a built library where the program includes it from.
+fn place(built: &Path, placed: &Path, variable: &str) {
+    fs::copy(built, placed).expect("the built library can be copied");
+    println!("cargo::rustc-env={variable}={}", placed.display());
 }
 
 /// Builds the shared library of the crate at `source` into `target`; where it is.
-fn build(source: &Path, target: &Path) -> PathBuf {
+fn build(source: &Path, target: &Path, feature: Option<&str>) -> PathBuf {
     let cargo = env::var_os("CARGO").expect("cargo sets CARGO");
     let mut command = Command::new(cargo);
     command
@@ -36,7 +53,8 @@ fn build(source: &Path, target: &Path) -> PathBuf {
         .arg("--manifest-path")
         .arg(source.join("Cargo.toml"))
         .arg("--target-dir")
-        .arg(target);
+        .arg(target)
+        .args(feature.iter().flat_map(|feature| ["--features", feature]));
     // What the outer build was told - coverage, sanitizers, a fuzzer's flags - is not for a library that
     // is to have no runtime.
     for name in [
@@ -49,6 +67,7 @@ fn build(source: &Path, target: &Path) -> PathBuf {
         command.env_remove(name);
     }
     let status = command.status().expect("cargo can be started again");
-    assert!(status.success(), "building heapscribe-preload failed");
-    target.join("preload").join("libheapscribe_preload.so")
+    assert!(status.success(), "building {} failed", source.display());
+    let name = source.file_name().and_then(|name| name.to_str()).expect("a crate has a name");
+    target.join("preload").join(format!("lib{}.so", name.replace('-', "_")))
 }

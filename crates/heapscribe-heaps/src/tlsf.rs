@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
-use heapscribe_shell::{Line, Start, export, setting};
+use heapscribe_shell::{Heap as _, Line, Start, export, setting};
 
 export! {
     static HEAP: TlsfHeap = TlsfHeap::new(Config::DEFAULT);
@@ -12,12 +12,14 @@ export! {
 fn start(heap: &'static TlsfHeap) -> Start {
     let config = configuration();
     heap.configure(config);
-    if heap.start() {
-        return Start::Ready;
+    let has_started = heap.start();
+    let stats = heap.stats();
+    if !has_started || stats.pool_bytes < config.pool_bytes as u64 / 2 {
+        let line = Line::new().text(b"a pool of ").number(config.pool_bytes as u64);
+        line.text(b" bytes can not be had; the program keeps the heap that it has").say();
+        return Start::Pass;
     }
-    let line = Line::new().text(b"a pool of ").number(config.pool_bytes as u64);
-    line.text(b" bytes can not be had; the program keeps the heap that it has").say();
-    Start::Pass
+    Start::Ready
 }
 
 /// Our names come before heaphook's.

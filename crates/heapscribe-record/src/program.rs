@@ -90,8 +90,16 @@ fn find_heap() -> Option<&'static Heap> {
     let is_glibc = libc.is_some_and(|libc| libc.start == malloc.start);
     let ours = loader.find_text(own as usize)?;
     let text = [malloc.start..malloc.end, ours.start..ours.end];
-    HEAP.set(Heap { system, is_glibc, may_nest: !is_glibc, text });
+    let may_nest = !is_glibc && !(libc.is_some() && is_shell(loader, malloc.link_map));
+    HEAP.set(Heap { system, is_glibc, may_nest, text });
     HEAP.get()
+}
+
+/// Whether a heap of that module is one behind `heapscribe_shell`, which calls nothing by name. One that leaves
+/// the program its own heap does, where that is musl's.
+fn is_shell(loader: &Loader, link_map: usize) -> bool {
+    let mut modules = loader.modules().filter(|module| module.link_map() == link_map);
+    modules.any(|module| module.find_symbol(b"heapscribe_heap_shell").is_some())
 }
 
 /// The way to the program's modules.

@@ -9,6 +9,7 @@ use crate::exit;
 
 mod diff;
 mod dump_lines;
+mod heap;
 mod kept;
 mod looking;
 mod messages;
@@ -21,6 +22,7 @@ mod units;
 
 pub(crate) use self::diff::{DiffArgs, FlameOf};
 use self::dump_lines::{DUMP_LINES, MESSAGE_LINES};
+pub(crate) use self::heap::{HeapArgs, HeapChoice, RunArgs};
 pub(crate) use self::kept::KeptArgs;
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs, SnapshotFormat};
 pub(crate) use self::messages::{DumpMessagesArgs, ReportMessagesArgs, refuse_parts};
@@ -60,6 +62,7 @@ pub(crate) const DEBUG_DIR: &str = "/usr/lib/debug";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Record(RecordArgs),
+    Run(RunArgs),
     Report(ReportArgs),
     Dump(DumpArgs),
     Flame(FlameArgs),
@@ -132,6 +135,9 @@ pub(crate) struct RecordArgs {
     /// Begin with every block, or with nothing until `heapscribe ctl PID start`
     #[arg(long, value_enum, default_value_t = StartMode::Full, conflicts_with = "sample")]
     pub(crate) mode: StartMode,
+
+    #[command(flatten)]
+    pub(crate) heap: HeapArgs,
 
     #[command(flatten)]
     pub(crate) kept: KeptArgs,

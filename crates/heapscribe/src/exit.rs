@@ -9,7 +9,7 @@ Exit codes:
   1    nothing could be read or written
   2    the command line is wrong
   3    the answer is printed but not whole: the trace is damaged, cut short, or events were lost
-  record ends as CMD did (128+N when signal N ended it); 125 when heapscribe itself failed,
+  record and run end as CMD did (128+N when signal N ended it); 125 when heapscribe itself failed,
   126 when CMD cannot be run, 127 when CMD is not found";
 
 /// Nothing could be read or written.
@@ -22,7 +22,7 @@ pub(crate) fn partial() -> ExitCode {
     ExitCode::from(3)
 }
 
-/// `record` could not do its own part; CMD's codes stay apart from ours.
+/// `record` or `run` could not do its own part; CMD's codes stay apart from ours.
 pub(crate) fn not_recorded() -> ExitCode {
     ExitCode::from(125)
 }

@@ -35,6 +35,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = match &cli.command {
         Command::Record(args) => commands::record::run(args),
+        Command::Run(args) => commands::run::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Dump(args) => commands::dump::run(args),
         Command::Flame(args) => commands::flame::run(args),
@@ -58,7 +59,7 @@ fn main() -> ExitCode {
         Err(e) => {
             message::error(&e);
             match cli.command {
-                Command::Record(_) => exit::not_recorded(),
+                Command::Record(_) | Command::Run(_) => exit::not_recorded(),
                 _ => exit::failed(),
             }
         }

@@ -15,6 +15,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-process", &[]),
     ("heapscribe-record", &["heapscribe-wire", "heapscribe-alloc", "heapscribe-process"]),
     ("heapscribe-preload", &["heapscribe-record", "heapscribe-alloc"]),
+    ("heapscribe-shell", &["heapscribe-process", "heapscribe-alloc"]),
+    ("heapscribe-heaps", &["heapscribe-shell", "heapscribe-process", "heapscribe-alloc"]),
     ("heapscribe-trace", &["heapscribe-wire"]),
     ("heapscribe-analyze", &["heapscribe-trace", "heapscribe-wire"]),
     ("heapscribe-messages", &["heapscribe-wire"]),
@@ -32,6 +34,8 @@ const IN_TARGET: &[&str] = &[
     "heapscribe-process",
     "heapscribe-record",
     "heapscribe-preload",
+    "heapscribe-shell",
+    "heapscribe-heaps",
 ];
 
 /// A crate and what it needs to be built and run; what its tests need does not count.

@@ -22,5 +22,6 @@ pub(crate) mod report;
 mod report_go;
 mod report_messages;
 pub(crate) mod rewrite;
+pub(crate) mod run;
 pub(crate) mod snapshot;
 pub(crate) mod top;

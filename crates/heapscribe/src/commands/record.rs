@@ -1,18 +1,19 @@
 //! `heapscribe record`: runs a program with the recorder loaded into it and all it starts, and drains
 //! them into one trace while they run.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Child, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
-use heapscribe_trace::model::{self, SessionInfo};
+use heapscribe_trace::model::SessionInfo;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 
-use crate::cli::{self, RecordArgs, TraceFormat};
+use crate::cli::{self, HeapChoice, RecordArgs, TraceFormat};
 use crate::convert::to_memtrace::sample_rate;
 use crate::drain::{self, Alive, Base, Drain, FilesPlan, Summary};
-use crate::launch::{diagnose, preload, signals::Signals};
+use crate::launch::{child, diagnose, heap::Heap, preload, signals::Signals};
 use crate::message::{self, Problem};
 use crate::ring;
 use crate::text::recorded;
@@ -25,9 +26,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
             "the newest part alone can not be written for memtrace, which wants every block's beginning";
         return Err(Problem::new(what.to_owned(), "record --ring without --format, or without --ring").into());
     }
-    let library = preload::place()?;
+    let heap = heap_of(args)?;
+    let libraries: Vec<_> = [preload::place(preload::RECORDER)?].into_iter().chain(heap.libraries).collect();
     let base = Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR)?;
-    let outcome = record(args, &library, &base);
+    let outcome = record(args, (&libraries, heap.variables), &base);
     if let Some(parent) = base.path().parent() {
         drain::clean(parent, &args.kept.killed());
     }
@@ -35,7 +37,20 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     outcome
 }
 
-fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<ExitCode> {
+/// The heap behind the recorder.
+fn heap_of(args: &RecordArgs) -> Result<Heap> {
+    match &args.heap.heap {
+        None | Some(HeapChoice::System) => Ok(Heap::default()),
+        Some(choice) => Heap::new(&args.heap, choice),
+    }
+}
+
+fn record(
+    args: &RecordArgs,
+    (libraries, mut variables): (&[PathBuf], Vec<(&str, OsString)>),
+    base: &Base,
+) -> Result<ExitCode> {
+    variables.push((SESSION_VARIABLE, base.path().into()));
     base.write_plan(&plan(args))?;
     let output = trace_path(args);
     let mut drain = drain_into(args, base, &output)?;
@@ -44,7 +59,7 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
         drain.keep_killed();
     }
     let mut signals = Signals::take()?;
-    let mut child = match start(args, library, base) {
+    let mut child = match child::start(&args.command, libraries, &variables) {
         Ok(child) => child,
         Err((code, e)) => {
             let _ = std::fs::remove_file(&output);
@@ -62,7 +77,7 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
     }
     let status = follow(args, &mut drain, &mut child, &mut signals)?;
     let living = drain.living();
-    let (summary, failure) = drain.finish(status.map(exit_status));
+    let (summary, failure) = drain.finish(status.map(child::exit_status));
     tell(args, &output, &summary, failure.is_some());
     // Of a program that is sampled or not recorded at first there need not be any call.
     if mode(args) == Mode::Full && !summary.watched_has_calls {
@@ -75,7 +90,7 @@ fn record(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<E
         ));
         message::hint(&format!("heapscribe collect {} -o REST.hst", base.path().display()));
     }
-    Ok(status.map_or(ExitCode::SUCCESS, exit_code))
+    Ok(status.map_or(ExitCode::SUCCESS, child::exit_code))
 }
 
 fn drain_into(args: &RecordArgs, base: &Base, output: &Path) -> Result<Drain> {
@@ -149,20 +164,6 @@ fn session_info(args: &RecordArgs) -> SessionInfo {
     }
 }
 
-/// Starts the program. A failure comes with the exit code that shells give it.
-fn start(args: &RecordArgs, library: &std::path::Path, base: &Base) -> Result<Child, (u8, anyhow::Error)> {
-    let mut command = Command::new(&args.command[0]);
-    command
-        .args(&args.command[1..])
-        .env(SESSION_VARIABLE, base.path())
-        .env("LD_PRELOAD", preload::list(library));
-    command.spawn().map_err(|e| {
-        let code = if e.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
-        let what = anyhow::Error::from(e).context(format!("{} can not be run", args.command[0].display()));
-        (code, what)
-    })
-}
-
 /// Each recorded process takes five descriptors here. The program was started before, with its own limit.
 fn raise_descriptor_limit() {
     use rustix::process::{Resource, getrlimit, setrlimit};
@@ -189,7 +190,7 @@ fn follow(
         };
         let has_just_ended = status.is_none() && ended.is_some();
         if let Some(status) = ended.filter(|_| has_just_ended) {
-            drain.has_ended(child.id(), exit_status(status));
+            drain.has_ended(child.id(), child::exit_status(status));
         }
         drain.pass();
         status = ended;
@@ -205,22 +206,6 @@ fn follow(
             return Ok(status);
         }
         drain.wait(alive.as_ref().filter(|_| status.is_none()));
-    }
-}
-
-fn exit_status(status: ExitStatus) -> model::ExitStatus {
-    use std::os::unix::process::ExitStatusExt;
-    match status.signal() {
-        Some(signal) => model::ExitStatus::Signal(signal),
-        None => model::ExitStatus::Code(status.code().unwrap_or(0)),
-    }
-}
-
-/// As shells tell it: the program's own code, 128 + N for signal N.
-fn exit_code(status: ExitStatus) -> ExitCode {
-    match exit_status(status) {
-        model::ExitStatus::Code(code) => ExitCode::from(code as u8),
-        model::ExitStatus::Signal(signal) => ExitCode::from(128u8.wrapping_add(signal as u8)),
     }
 }
 

@@ -1,4 +1,5 @@
-//! The preload library: carried inside this program, placed where the dynamic loader can find it.
+//! The libraries that are loaded into programs: carried inside this one, placed where the dynamic loader can
+//! find them.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,19 +12,39 @@ use anyhow::Result;
 
 use crate::message::Problem;
 
-const LIBRARY: &[u8] = include_bytes!(env!("HEAPSCRIBE_PRELOAD"));
+/// A library that is carried inside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Library {
+    /// What its file's name begins with.
+    stem: &'static str,
+    bytes: &'static [u8],
+}
 
-/// Places the library in a cache directory, under a name that tells its contents; where it is.
-pub(crate) fn place() -> Result<PathBuf> {
-    let name = format!("libheapscribe_preload.{:08x}.{}.so", crc32fast::hash(LIBRARY), LIBRARY.len());
+/// The recorder.
+pub(crate) const RECORDER: Library =
+    Library { stem: "libheapscribe_preload", bytes: include_bytes!(env!("HEAPSCRIBE_PRELOAD")) };
+/// The pool heap.
+pub(crate) const TLSF: Library =
+    Library { stem: "libheapscribe_tlsf", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_TLSF")) };
+/// The program's own heap, behind functions of ours.
+pub(crate) const ORIGINAL: Library =
+    Library { stem: "libheapscribe_original", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_ORIGINAL")) };
+/// A heap that another library brings as a table of functions.
+pub(crate) const TABLE: Library =
+    Library { stem: "libheapscribe_table", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_TABLE")) };
+
+/// Places a library in a cache directory, under a name that tells its contents; where it is.
+pub(crate) fn place(library: Library) -> Result<PathBuf> {
+    let Library { stem, bytes } = library;
+    let name = format!("{stem}.{:08x}.{}.so", crc32fast::hash(bytes), bytes.len());
     let mut reasons = Vec::new();
     for directory in candidates() {
-        match place_in(&directory, &name) {
+        match place_in(&directory, &name, bytes) {
             Ok(path) => return Ok(path),
             Err(e) => reasons.push(format!("{}: {e}", directory.display())),
         }
     }
-    let what = format!("the recorder's library can not be placed ({})", reasons.join("; "));
+    let what = format!("{stem}.so can not be placed ({})", reasons.join("; "));
     Err(Problem::new(what, "set XDG_CACHE_HOME to a directory that can be written").into())
 }
 
@@ -36,34 +57,40 @@ fn candidates() -> impl Iterator<Item = PathBuf> {
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let user = cache.or(home).map(|cache| cache.join("heapscribe"));
     let temporary = std::env::temp_dir().join(format!("heapscribe-cache.{}", uid.as_raw()));
-    let usable =
-        |path: &PathBuf| path.is_absolute() && !path.as_os_str().as_bytes().iter().any(|b| b": ".contains(b));
-    root.into_iter().chain(user).chain([temporary]).filter(usable)
+    root.into_iter().chain(user).chain([temporary]).filter(|path| is_listable(path))
 }
 
-fn place_in(directory: &Path, name: &str) -> io::Result<PathBuf> {
+fn place_in(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     fs::DirBuilder::new().recursive(true).mode(0o755).create(directory)?;
     let meta = fs::symlink_metadata(directory)?;
     if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o022 != 0 {
         return Err(io::Error::other("others may write there"));
     }
     let path = directory.join(name);
-    if fs::read(&path).is_ok_and(|there| there == LIBRARY) {
+    if fs::read(&path).is_ok_and(|there| there == bytes) {
         return Ok(path);
     }
     let new = directory.join(format!("{name}.{}", std::process::id()));
-    fs::write(&new, LIBRARY)?;
+    fs::write(&new, bytes)?;
     fs::set_permissions(&new, fs::Permissions::from_mode(0o755))?;
     fs::rename(&new, &path)?;
     Ok(path)
 }
 
-/// What LD_PRELOAD is to be: ours first, so that a heap that is preloaded too lies behind it.
-pub(crate) fn list(library: &Path) -> OsString {
-    let mut list = library.as_os_str().to_owned();
-    if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
-        list.push(":");
-        list.push(others);
+/// What LD_PRELOAD is to be: ours first, in their order, so that a heap that is preloaded too lies behind them.
+pub(crate) fn list(libraries: &[PathBuf]) -> OsString {
+    let others = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty());
+    let mut list = OsString::new();
+    for library in libraries.iter().map(|path| path.as_os_str()).chain(others.as_deref()) {
+        if !list.is_empty() {
+            list.push(":");
+        }
+        list.push(library);
     }
     list
+}
+
+/// Whether the dynamic loader can be told this path: its list is split at colons and blanks.
+pub(crate) fn is_listable(path: &Path) -> bool {
+    path.is_absolute() && !path.as_os_str().as_bytes().iter().any(|b| b": \t\n".contains(b))
 }

@@ -1,0 +1,44 @@
+//! The program as our child: started with libraries of ours, and its end told as shells tell it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode, ExitStatus};
+
+use heapscribe_trace::model;
+
+use super::preload;
+
+/// Starts a command with these libraries and variables. A failure comes with the exit code that shells give.
+pub(crate) fn start(
+    command: &[OsString],
+    libraries: &[PathBuf],
+    variables: &[(&str, OsString)],
+) -> Result<Child, (u8, anyhow::Error)> {
+    let mut child = Command::new(&command[0]);
+    child.args(&command[1..]).envs(variables.iter().map(|(name, value)| (name, value)));
+    let list = preload::list(libraries);
+    if !list.is_empty() {
+        child.env("LD_PRELOAD", list);
+    }
+    child.spawn().map_err(|e| {
+        let code = if e.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+        (code, anyhow::Error::from(e).context(format!("{} can not be run", command[0].display())))
+    })
+}
+
+/// How it ended, for a trace.
+pub(crate) fn exit_status(status: ExitStatus) -> model::ExitStatus {
+    use std::os::unix::process::ExitStatusExt;
+    match status.signal() {
+        Some(signal) => model::ExitStatus::Signal(signal),
+        None => model::ExitStatus::Code(status.code().unwrap_or(0)),
+    }
+}
+
+/// As shells tell it: the program's own code, 128 + N for signal N.
+pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
+    match exit_status(status) {
+        model::ExitStatus::Code(code) => ExitCode::from(code as u8),
+        model::ExitStatus::Signal(signal) => ExitCode::from(128u8.wrapping_add(signal as u8)),
+    }
+}
