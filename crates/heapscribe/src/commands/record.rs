@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
-use heapscribe_trace::model::{self, SessionInfo};
+use heapscribe_trace::model::{self, RealTimeRules, SessionInfo};
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 
@@ -111,6 +111,7 @@ fn plan(args: &RecordArgs) -> Plan {
         verify_every: verify_every(),
         mode: mode(args),
         seed: args.sample_seed.unwrap_or(0),
+        ..Plan::default()
     }
 }
 
@@ -146,6 +147,7 @@ fn session_info(args: &RecordArgs) -> SessionInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_real_ns: u64::try_from(now.as_nanos()).unwrap_or(0),
         started_mono_ns: drain::monotonic_ns(),
+        rules: RealTimeRules::default(),
     }
 }
 
