@@ -22,7 +22,7 @@ KIND_OF_CALL = ["malloc", "calloc", "realloc", "realloc"] + ["aligned"] * 5 + ["
 POOLS = range(13, 15)
 DROPS = ("log_full log_memory reentered stack_table live_table stack_depth stack_rule stack_no_info "
          "stack_bounds module_table no_session unknown_block thread_table replaced_block "
-         "rate_table registered_frames held name_table section_depth snapshot").split()
+         "rate_table registered_frames held name_table section_depth snapshot untimed").split()
 
 
 class Bad(Exception):
@@ -202,6 +202,9 @@ def sums_of_events(block):
     while not e.tags.ended():
         tag = e.tags.fixed(1)
         kind, call, flag = tag & 7, tag >> 3 & 15, tag >> 7
+        if tag == 0x80:
+            e.rest.varint()  # what the call before took
+            continue
         if kind == 7:
             need(tag >> 3 <= 3, block.at, "rate that cannot be")
             continue
@@ -408,7 +411,7 @@ def read(data):
     need(data[:8] == b"\x89HSCR\r\n\x1a", 0, "no trace")
     f = Fields(data[8:32])
     major, _minor, _zero, _started, abi, crc = f.fixed(2), f.fixed(2), f.fixed(4), f.fixed(8), f.fixed(4), f.fixed(4)
-    need(major == 1 and abi in (2, 3), 8, "another version")
+    need(major == 1 and abi in (2, 3, 4), 8, "another version")
     need(crc == crc32c(data[:28]), 28, "wrong crc of the header")
     blocks = scan(data)
     total, calls, drops, names, sums, numbering = Counter(), Counter(), Counter(), Counter(), {}, {}
@@ -417,6 +420,9 @@ def read(data):
         f = Fields(block.payload, block.at)
         if block.kind == SESSION:
             f.varint(), f.varint(), f.text(), f.text(), f.list()
+            if not f.ended():
+                sections, marks, threads = f.list(), f.list(), f.list()
+                need(len(marks) <= 1, block.at, "rules with more than one mark")
         elif block.kind == PROCESS:
             need(block.process == total["processes"], block.at, "wrong number of a process")
             pid, parent, stage = f.varint(), f.varint(), f.varint()
@@ -459,6 +465,10 @@ def read(data):
             for reason in range(f.varint()):
                 drops[DROPS[reason] if reason < len(DROPS) else str(reason)] += f.varint()
             f.varint(), f.varint()  # stacks that were taken twice, and those that were different
+            if not f.ended():
+                why = f.varint()
+                need(why <= 3, block.at, "rule that cannot be")
+                [f.varint() for _ in range(6 if why else 0)]
         elif block.kind == SESSION_END:
             f.varint(), f.varint(), f.signed(), [f.varint() for _ in range(6)]
         elif block.kind == INDEX:

@@ -99,6 +99,7 @@ impl Scale {
             Event::Failed { .. }
             | Event::UnknownFree { .. }
             | Event::Rate { .. }
+            | Event::Took { .. }
             | Event::Lost { .. }
             | Event::Note { .. } => (None, None),
         }

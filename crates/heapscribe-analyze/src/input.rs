@@ -1,7 +1,7 @@
 //! What the passes ask of a recording. They see chunks of events by number and load them when they need
 //! them, several at a time on several cores; where the bytes come from is not their business.
 
-use heapscribe_trace::{Drainer, LetGo};
+use heapscribe_trace::{Drainer, LetGo, RealTimeRules};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::StackId;
@@ -75,6 +75,8 @@ pub struct SessionFacts {
     pub drainer: Drainer,
     /// What a ring let go of processes of which nothing else is left.
     pub let_go: LetGo,
+    /// Where programs must not call the heap.
+    pub rules: RealTimeRules,
 }
 
 /// A process.
@@ -150,12 +152,14 @@ pub struct Clock {
     pub origin_ns: u64,
     /// Length of a tick in units of 2^-32 ns; at least 1 ns for times to be as fine as ticks.
     pub ns_per_tick_q32: u64,
+    /// Right shift that made ticks of the clock's own units.
+    pub unit_shift: u32,
 }
 
 impl Default for Clock {
     /// Ticks that are ns.
     fn default() -> Self {
-        Clock { origin_ticks: 0, origin_ns: 0, ns_per_tick_q32: 1 << 32 }
+        Clock { origin_ticks: 0, origin_ns: 0, ns_per_tick_q32: 1 << 32, unit_shift: 0 }
     }
 }
 
@@ -171,6 +175,12 @@ impl Clock {
     #[inline(always)]
     pub fn span_ns(&self, ticks: u64) -> u64 {
         ((u128::from(ticks) * u128::from(self.ns_per_tick_q32)) >> 32) as u64
+    }
+
+    /// A length of time in the clock's own units, ns.
+    #[inline(always)]
+    pub fn units_ns(&self, units: u64) -> u64 {
+        ((u128::from(units) * u128::from(self.ns_per_tick_q32)) >> (32 + self.unit_shift.min(31))) as u64
     }
 
     /// The first tick that is not before `ns`.
@@ -189,7 +199,8 @@ mod tests {
     #[test]
     fn the_first_tick_at_a_moment_is_the_first() {
         for q in [1 << 32, 16 << 32, (13 << 32) + 12_345_678, 3 << 30] {
-            let clock = Clock { origin_ticks: 100_000, origin_ns: 50_000, ns_per_tick_q32: q };
+            let (origin_ticks, origin_ns) = (100_000, 50_000);
+            let clock = Clock { origin_ticks, origin_ns, ns_per_tick_q32: q, ..Clock::default() };
             for ns in [40_000, 49_999, 50_000, 50_001, 50_016, 77_777, 1 << 40] {
                 let tick = clock.first_tick_at(ns);
                 assert!(clock.ns(tick) >= ns && clock.ns(tick - 1) < ns, "{clock:?} at {ns}");

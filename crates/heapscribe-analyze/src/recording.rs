@@ -75,7 +75,8 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
         };
         let ns_per_tick = self.trace.clock(process.index).resolution_ns();
         let ns_per_tick_q32 = ((ns_per_tick * (1u64 << 32) as f64) as u64).clamp(1, 1 << 50);
-        Clock { origin_ticks, origin_ns, ns_per_tick_q32 }
+        let unit_shift = process.info.as_ref().map_or(0, |info| info.clock_shift);
+        Clock { origin_ticks, origin_ns, ns_per_tick_q32, unit_shift }
     }
 
     fn rss(&self, process: ProcessIndex) -> Vec<RssSample> {
@@ -160,6 +161,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
             command: info.command,
             host: info.host,
             version: info.version,
+            rules: info.rules,
         }
     }
 

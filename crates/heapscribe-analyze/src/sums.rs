@@ -231,7 +231,7 @@ impl Pass<'_> {
                 self.thread.unknown += 1;
                 self.came(stack, size_bytes, Share::one(size_bytes), false);
             }
-            Event::Rate { .. } | Event::Lost { .. } | Event::Note { .. } => {}
+            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => {}
         }
     }
 

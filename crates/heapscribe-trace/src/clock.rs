@@ -18,6 +18,7 @@ const NOMINAL_TSC_NS: f64 = 0.4;
 pub struct Clock {
     start_mono_ns: u64,
     rate: Rate,
+    unit_ns: f64,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -45,6 +46,12 @@ impl Clock {
             Rate::Shift(shift) => ticks.saturating_mul(1 << shift),
             Rate::NsPerTick(ns) => (ticks as f64 * ns) as u64,
         }
+    }
+
+    /// How long a number of units of the clock before its shift takes, ns.
+    #[inline(always)]
+    pub fn units_ns(&self, units: u64) -> f64 {
+        units as f64 * self.unit_ns
     }
 
     /// How long a tick takes, ns: what two times of this clock can be apart without being told apart.
@@ -112,11 +119,11 @@ impl Calibration {
     /// The clock of a process.
     pub(crate) fn clock(&self, info: &ProcessInfo) -> Clock {
         let shift = info.clock_shift.min(63);
-        let rate = match info.clock_kind {
-            ClockKind::Monotonic => Rate::Shift(shift),
-            ClockKind::Tsc => Rate::NsPerTick(self.tsc_ns() * (1u64 << shift) as f64),
+        let (rate, unit_ns) = match info.clock_kind {
+            ClockKind::Monotonic => (Rate::Shift(shift), 1.0),
+            ClockKind::Tsc => (Rate::NsPerTick(self.tsc_ns() * (1u64 << shift) as f64), self.tsc_ns()),
         };
-        Clock { start_mono_ns: self.start_mono_ns(), rate }
+        Clock { start_mono_ns: self.start_mono_ns(), rate, unit_ns }
     }
 }
 
@@ -140,6 +147,7 @@ mod tests {
         assert_eq!(clock.time_ns(&chunk, 201), 1616);
         assert_eq!(clock.time_ns(&chunk, 199), 1584);
         assert_eq!(clock.age_ns(u64::MAX), u64::MAX);
+        assert_eq!(clock.units_ns(33), 33.0);
     }
 
     #[test]
@@ -151,6 +159,7 @@ mod tests {
         let noisy = ChunkInfo { begin_ticks: 1010, begin_mono_ns: 20_000, ..ChunkInfo::default() };
         calibration.chunk(&a, &noisy);
         assert_eq!(calibration.clock(&a).age_ns(1_000_000), 16_000_000);
+        assert_eq!(calibration.clock(&a).units_ns(1_000), 500.0);
         assert_eq!(calibration.start_mono_ns(), 10_000);
     }
 

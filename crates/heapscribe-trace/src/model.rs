@@ -3,6 +3,7 @@
 //! Names and command lines are bytes, because the system does not promise more. Times ending in
 //! `mono_ns` are CLOCK_MONOTONIC of the recorded machine, `real_ns` are nanoseconds since 1970.
 
+use heapscribe_wire::broke::Broke;
 use heapscribe_wire::head::{ClockKind, DROP_COUNTERS, MONOTONIC_SHIFT};
 use heapscribe_wire::ids::{HeapAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::record::Call;
@@ -27,6 +28,30 @@ pub struct SessionInfo {
     pub started_real_ns: u64,
     /// The same moment on CLOCK_MONOTONIC, ns.
     pub started_mono_ns: u64,
+    /// Where the programs must not call the heap.
+    pub rules: RealTimeRules,
+}
+
+/// Rules of real time: where programs must not call the heap. None unless the recording was given some.
+///
+/// A call breaks them when its thread is one that they are for, and it comes inside one of the sections or
+/// after the mark; without sections and a mark, when its thread is one that they are for.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RealTimeRules {
+    /// Names of sections.
+    pub sections: Vec<Vec<u8>>,
+    /// Name of the mark after whose first time in a process all calls of it break the rules.
+    pub after_mark: Option<Vec<u8>>,
+    /// Patterns of the names of threads that the rules are for, see [`heapscribe_wire::rules::fits`]; empty
+    /// for all threads.
+    pub threads: Vec<Vec<u8>>,
+}
+
+impl RealTimeRules {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sections.is_empty() && self.after_mark.is_none() && self.threads.is_empty()
+    }
 }
 
 /// How the recorded command ended.
@@ -154,6 +179,8 @@ pub struct ProcessEnd {
     pub stacks_verified: u64,
     /// How many of them came out different.
     pub stacks_different: u64,
+    /// The call that broke a rule of real time and stopped the process.
+    pub broke: Option<Broke>,
     /// What `record` could not save of it, in words; empty when it saved all.
     pub lost_note: String,
 }

@@ -72,7 +72,7 @@ impl ChunkSums {
     /// Adds the next event, so many ticks after the one before it.
     #[inline(always)]
     pub fn take(&mut self, dt: u64, event: &Event) {
-        if matches!(event, Event::Rate { .. }) {
+        if matches!(event, Event::Rate { .. } | Event::Took { .. }) {
             return; // not a thing that happened
         }
         self.last_ticks = self.last_ticks.wrapping_add(dt);
@@ -118,7 +118,7 @@ impl ChunkSums {
                 self.unknown_reallocs += 1;
                 self.came(size_bytes);
             }
-            Event::Rate { .. } | Event::Note { .. } => {}
+            Event::Rate { .. } | Event::Took { .. } | Event::Note { .. } => {}
             Event::Lost { count, .. } => self.lost_events = self.lost_events.saturating_add(count),
         }
     }

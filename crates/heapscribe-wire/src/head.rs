@@ -17,6 +17,7 @@
 //!    392  hold u32, see [`crate::operation`]: anybody who may write the file may hold operations back
 //!    396  is expedited u32: 1 when the process is registered for readers' barriers (membarrier(2))
 //!    400  thread records in use u32     404  threads without a record u32
+//!    408  the call that broke a rule of real time, see [`crate::broke`]
 //!    448  stacks verified u64  456 of them different u64   (HEAPSCRIBE_VERIFY_STACKS)
 //!    512  executable: u32 length, bytes        at most NAME_BYTES_MAX each
 //!   4612  command line: u32 length, bytes with NUL between the arguments
@@ -25,6 +26,7 @@
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use crate::broke::{BROKE_BYTES, Broke, PAST_MARK, SharedBroke};
 use crate::limits::NAME_BYTES_MAX;
 use crate::mode::Mode;
 
@@ -75,11 +77,13 @@ pub enum Drop {
     SectionDepth = 18,
     /// Named snapshots that were refused or could not be written.
     Snapshot = 19,
+    /// Calls of which it is not told how long they took: other calls of their thread came meanwhile.
+    Untimed = 20,
 }
 
 impl Drop {
     /// All, in the order of their numbers.
-    pub const ALL: [Drop; 20] = [
+    pub const ALL: [Drop; 21] = [
         Drop::LogFull,
         Drop::LogMemory,
         Drop::Reentered,
@@ -100,6 +104,7 @@ impl Drop {
         Drop::NameTable,
         Drop::SectionDepth,
         Drop::Snapshot,
+        Drop::Untimed,
     ];
 
     /// A short name, as in `dropped.log_full` of a report.
@@ -125,6 +130,7 @@ impl Drop {
             Drop::NameTable => "name_table",
             Drop::SectionDepth => "section_depth",
             Drop::Snapshot => "snapshot",
+            Drop::Untimed => "untimed",
         }
     }
 
@@ -207,7 +213,7 @@ pub struct SharedHead {
     pub is_expedited: AtomicU32,
     pub records: AtomicU32,
     pub threads_without_record: AtomicU32,
-    pub reserved2: [AtomicU64; 5],
+    pub broke: SharedBroke,
     pub stacks_verified: AtomicU64,
     pub stacks_different: AtomicU64,
     pub reserved3: [AtomicU64; 6],
@@ -223,6 +229,8 @@ pub const HEAD_FILE_BYTES: usize = 12 << 10;
 pub const HEARTBEAT_OFFSET: usize = offset_of!(SharedHead, heartbeat);
 /// Offset of the word by which readers hold operations back.
 pub const HOLD_OFFSET: usize = offset_of!(SharedHead, hold);
+/// Offset of the word that says that the mark of the rules of real time has come.
+pub const PAST_MARK_OFFSET: usize = offset_of!(SharedHead, broke) + PAST_MARK;
 /// Offset of the mode. It has a cache line to itself, because every hook reads it.
 pub const MODE_OFFSET: usize = offset_of!(SharedHead, mode);
 
@@ -233,6 +241,7 @@ const _: () = assert!(HEARTBEAT_OFFSET == 84);
 const _: () = assert!(offset_of!(SharedHead, drops) == 128);
 const _: () = assert!(MODE_OFFSET == 384 && MODE_OFFSET.is_multiple_of(64));
 const _: () = assert!(HOLD_OFFSET == 392 && offset_of!(SharedHead, threads_without_record) == 404);
+const _: () = assert!(offset_of!(SharedHead, broke) == 408 && PAST_MARK_OFFSET == 428);
 const _: () = assert!(offset_of!(SharedHead, stacks_verified) == 448);
 const _: () = assert!(offset_of!(SharedHead, exe_len) == 512);
 const _: () = assert!(offset_of!(SharedHead, command_len) == 512 + 4 + NAME_BYTES_MAX);
@@ -274,6 +283,7 @@ pub struct Head<'a> {
     pub is_expedited: bool,
     pub records: u32,
     pub threads_without_record: u32,
+    pub broke: Option<Broke>,
     pub stacks_verified: u64,
     pub stacks_different: u64,
     pub exe: &'a [u8],
@@ -345,6 +355,9 @@ impl<'a> Head<'a> {
             is_expedited: u32_at(offset_of!(SharedHead, is_expedited)) != 0,
             records: u32_at(offset_of!(SharedHead, records)),
             threads_without_record: u32_at(offset_of!(SharedHead, threads_without_record)),
+            broke: Broke::parse(&core::array::from_fn::<u8, BROKE_BYTES, _>(|i| {
+                bytes[offset_of!(SharedHead, broke) + i]
+            })),
             stacks_verified: u64_at(offset_of!(SharedHead, stacks_verified)),
             stacks_different: u64_at(offset_of!(SharedHead, stacks_different)),
             exe: name_at(offset_of!(SharedHead, exe_len)),

@@ -18,6 +18,7 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod broke;
 pub mod call;
 pub mod chunk;
 pub mod defs;
@@ -31,9 +32,10 @@ pub mod operation;
 pub mod plan;
 pub mod record;
 pub mod reserve;
+pub mod rules;
 pub mod sampler;
 pub mod varint;
 
 /// Version of everything in this crate: the session files and, through them, the blocks of a trace that
 /// carry their bytes. A reader refuses a version it does not know.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;

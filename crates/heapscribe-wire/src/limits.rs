@@ -13,6 +13,9 @@ pub const CHUNK_STEP_BYTES: usize = 16 << 10;
 /// Bytes that one event takes at most: a tag and seven varints.
 pub const EVENT_BYTES_MAX: usize = 1 + 7 * crate::varint::MAX_BYTES;
 
+/// Bytes of what tells how long a call took: a tag and a varint.
+pub const TOOK_BYTES_MAX: usize = 1 + crate::varint::MAX_BYTES;
+
 /// Bytes of the definitions file.
 pub const DEFS_BYTES_MAX: usize = 1 << 30;
 /// Step in which the pages of the definitions file are allocated.

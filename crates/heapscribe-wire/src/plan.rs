@@ -5,6 +5,8 @@
 //!   0 magic u64   8 abi u32   12 drainer pid u32   16 clock kind u32   20 when full u32
 //!  24 log chunks u32          28 verify every u32  32 spill limit bytes u64   40 pid namespace u64
 //!  48 mode u64, see [`crate::mode`]                56 seed of the sampling u64, 0 for none
+//!  64 flags u32: bit 0 calls are timed, bit 1 the first call that breaks a rule stops its process
+//!  68 bytes of rules that follow u32, see [`crate::rules`]
 //! ```
 
 use crate::ABI_VERSION;
@@ -13,8 +15,8 @@ use crate::mode::Mode;
 
 /// First eight bytes of a plan.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"HSCRPLAN");
-/// Bytes of a plan.
-pub const PLAN_BYTES: usize = 64;
+/// Bytes of a plan before its rules.
+pub const PLAN_BYTES: usize = 72;
 /// The name of the plan's file in the base directory.
 pub const FILE_NAME: &str = "plan";
 /// The environment variable that names the base directory.
@@ -52,7 +54,16 @@ pub struct Plan {
     pub mode: Mode,
     /// Makes samples the same again in each run of the same program; 0: they are others each time.
     pub seed: u64,
+    /// Whether it is told how long each recorded call was in the heap.
+    pub is_timed: bool,
+    /// Whether the first call that breaks a rule of real time stops its process.
+    pub stops: bool,
+    /// Bytes of rules behind these.
+    pub rules_bytes: u32,
 }
+
+const TIMED: u32 = 1;
+const STOPS: u32 = 2;
 
 impl Default for Plan {
     fn default() -> Self {
@@ -66,6 +77,9 @@ impl Default for Plan {
             verify_every: 0,
             mode: Mode::Full,
             seed: 0,
+            is_timed: false,
+            stops: false,
+            rules_bytes: 0,
         }
     }
 }
@@ -87,6 +101,9 @@ impl Plan {
         out[40..48].copy_from_slice(&self.pid_namespace.to_le_bytes());
         out[48..56].copy_from_slice(&self.mode.to_word().to_le_bytes());
         out[56..64].copy_from_slice(&self.seed.to_le_bytes());
+        let flags = u32::from(self.is_timed) * TIMED | u32::from(self.stops) * STOPS;
+        out[64..68].copy_from_slice(&flags.to_le_bytes());
+        out[68..72].copy_from_slice(&self.rules_bytes.to_le_bytes());
         out
     }
 
@@ -107,6 +124,9 @@ impl Plan {
             verify_every: u32_at(28),
             mode: Mode::from_word(u64_at(48)),
             seed: u64_at(56),
+            is_timed: u32_at(64) & TIMED != 0,
+            stops: u32_at(64) & STOPS != 0,
+            rules_bytes: u32_at(68),
         })
     }
 }
@@ -127,6 +147,9 @@ mod tests {
             verify_every: 3,
             mode: Mode::Sampled { mean_bytes: 512 << 10 },
             seed: 7,
+            is_timed: true,
+            stops: true,
+            rules_bytes: 300,
         };
         let mut bytes = plan.to_bytes();
         assert_eq!(Plan::parse(&bytes), Some(plan));

@@ -14,6 +14,7 @@
 //!            3 end      name                      of the innermost section of that name and of those inside it
 //!            4 goes on  name  age_ticks           a section that began so long ago in an earlier chunk
 //!   unknown  [new size  new stack, for realloc]   the block was not known: born before us, or dropped
+//!   took     units         no dt; the flag alone: how long the call of the event right before it was in the heap
 //!   rate     -             no dt; the call bits hold a sampling rate's number: all blocks told from here on,
 //!                          born or gone, were sampled at that rate; a chunk begins at 0, every block
 //! ```
@@ -23,12 +24,14 @@
 //! same reason a chunk begins with the sections that its thread is in, the outermost first.
 
 mod note;
+mod took;
 
 pub use crate::call::Call;
 use crate::ids::{NameId, RateId, StackId, ThreadId};
 use crate::limits::{EVENT_BYTES_MAX, RATES_MAX};
 use crate::varint;
 pub use note::Note;
+pub use took::put_took;
 
 /// A block as it is told when it goes: all that its live slot knew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,6 +106,11 @@ pub enum Event {
         /// The rate.
         rate: RateId,
     },
+    /// The call of the event right before this one was so long in the heap.
+    Took {
+        /// In units of the clock before its shift: of the time stamp counter, or ns.
+        units: u64,
+    },
     /// Events are missing here.
     Lost {
         /// How many.
@@ -172,7 +180,7 @@ impl Event {
             | Event::Failed { call, .. }
             | Event::UnknownFree { call }
             | Event::UnknownRealloc { call, .. } => Some(call),
-            Event::Rate { .. } | Event::Lost { .. } | Event::Note { .. } => None,
+            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => None,
         }
     }
 
@@ -182,17 +190,21 @@ impl Event {
         matches!(self.call(), Some(call) if call.is_pool())
     }
 
-    /// Writes the event at `at`, `dt` ticks after the one before it (0 for a rate); how many bytes it took.
+    /// Writes the event at `at`, `dt` ticks after the one before it (0 for a rate and what a call
+    /// took); how many bytes it took.
     #[inline(always)]
     pub fn encode(&self, dt: u64, at: &mut [u8; EVENT_BYTES_MAX]) -> usize {
         if let Event::Rate { rate } = self {
             at[0] = RATE | (rate.0 & RATES_MAX as u8) << 3;
             return 1;
         }
+        if let Event::Took { units } = self {
+            return at.first_chunk_mut().map_or(0, |at| put_took(*units, at));
+        }
         let mut pen = Pen { at, len: 1 };
         pen.field(dt);
         let tag = match self {
-            Event::Rate { .. } => return 0, // told above
+            Event::Rate { .. } | Event::Took { .. } => return 0, // told above
             Event::Alloc { call, size_bytes, stack, align_log2 } => {
                 pen.field(*size_bytes);
                 pen.field(u64::from(stack.0));
@@ -324,6 +336,11 @@ impl<'a> Events<'a> {
             }
             self.offset = at;
             return Ok((0, Event::Rate { rate }));
+        }
+        if tag == took::TOOK {
+            let units = self.field(&mut at)?;
+            self.offset = at;
+            return Ok((0, Event::Took { units }));
         }
         let dt = self.field(&mut at)?;
         if tag & 7 == NOTE {

@@ -103,7 +103,9 @@ impl Recorded {
     /// A further process; each is loaded at another address.
     pub fn process(&mut self, mut facts: ProcessFacts) {
         let base = 0x5500_0000_0000 + 0x1_2345_6000 * self.processes.len() as u64;
-        facts.clock = Clock { origin_ticks: BEGIN_TICKS, origin_ns: BEGIN_NS, ns_per_tick_q32: 1000 << 32 };
+        let ns_per_tick_q32 = 1000 << 32;
+        facts.clock =
+            Clock { origin_ticks: BEGIN_TICKS, origin_ns: BEGIN_NS, ns_per_tick_q32, ..Clock::default() };
         let mut process = Process { facts, base, ..Process::default() };
         process.map(base, APP);
         self.processes.push(process);

@@ -22,6 +22,7 @@
 //!
 //! ```text
 //!   kind 1 session      started mono  started real  host  version  command
+//!                       rules of real time: sections (list)  marks (list)  threads (list)
 //!   kind 2 process      pid  parent pid  stage  created mono  created real  parent's created mono
 //!                       created ticks  clock kind  clock shift  exe  command
 //!   kind 3 definitions  next node u32  0 u32  last pc u64, then definitions as `wire::defs` has them
@@ -30,6 +31,7 @@
 //!   kind 5 memory       samples: mono  rss  shared  virtual, each zigzag against the sample before
 //!   kind 6 process end  ended mono  how  threads  own bytes  spilled bytes  note  count and drops
 //!                       stacks verified  different
+//!                       call that broke a rule: how (0 none)  call  thread  name  stack  size  ticks
 //!   kind 7 session end  ended mono  how (0 running, 1 code, 2 signal)  zigzag of the code
 //!                       of the drainer: waiting bytes  waiting ns  full logs  hurried chunks
 //!                       cpu ns  peak rss

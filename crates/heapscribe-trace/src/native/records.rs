@@ -1,12 +1,16 @@
 //! The payloads of the small blocks: session, process, their ends, memory samples. Both ways; what
 //! follows the fields that are known was added by a later minor version.
 
+use heapscribe_wire::broke::{Broke, Why};
 use heapscribe_wire::head::ClockKind;
+use heapscribe_wire::ids::{NameId, StackId, ThreadId};
+use heapscribe_wire::record::Call;
 use heapscribe_wire::varint::zigzag;
 
 use super::fields::{Fields, put, put_from, put_list, put_text};
 use crate::model::{
-    Drainer, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessInfo, SessionEnd, SessionInfo, Stage,
+    Drainer, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessInfo, RealTimeRules, SessionEnd,
+    SessionInfo, Stage,
 };
 
 pub(super) fn put_session(out: &mut Vec<u8>, s: &SessionInfo) {
@@ -15,6 +19,9 @@ pub(super) fn put_session(out: &mut Vec<u8>, s: &SessionInfo) {
     put_text(out, s.host.as_bytes());
     put_text(out, s.version.as_bytes());
     put_list(out, &s.command);
+    put_list(out, &s.rules.sections);
+    put_list(out, s.rules.after_mark.as_slice());
+    put_list(out, &s.rules.threads);
 }
 
 pub(super) fn get_session(payload: &[u8]) -> Option<SessionInfo> {
@@ -25,7 +32,12 @@ pub(super) fn get_session(payload: &[u8]) -> Option<SessionInfo> {
         host: f.string()?,
         version: f.string()?,
         command: f.list()?,
+        rules: if f.is_empty() { RealTimeRules::default() } else { get_rules(&mut f)? },
     })
+}
+
+fn get_rules(f: &mut Fields<'_>) -> Option<RealTimeRules> {
+    Some(RealTimeRules { sections: f.list()?, after_mark: f.list()?.into_iter().next(), threads: f.list()? })
 }
 
 pub(super) fn put_session_end(out: &mut Vec<u8>, end: &SessionEnd) {
@@ -107,6 +119,31 @@ pub(super) fn put_process_end(out: &mut Vec<u8>, end: &ProcessEnd) {
     end.drops.iter().for_each(|n| put(out, *n));
     put(out, end.stacks_verified);
     put(out, end.stacks_different);
+    let Some(broke) = &end.broke else { return put(out, 0) };
+    for n in [broke.why as u32, broke.call as u32, broke.thread.0, broke.name.0, broke.stack.0] {
+        put(out, u64::from(n));
+    }
+    put(out, broke.size_bytes);
+    put(out, broke.ticks);
+}
+
+fn get_broke(f: &mut Fields<'_>) -> Option<Option<Broke>> {
+    let how = f.small()?;
+    if how == 0 {
+        return Some(None);
+    }
+    let (call, thread, name, stack) = (f.number()?, f.small()?, f.small()?, f.small()?);
+    let (size_bytes, ticks) = (f.number()?, f.number()?);
+    let known = Why::from_number(how).zip(Call::ALL.get(usize::try_from(call).ok()?).copied());
+    Some(known.map(|(why, call)| Broke {
+        why,
+        call,
+        thread: ThreadId(thread),
+        name: NameId(name),
+        stack: StackId(stack),
+        size_bytes,
+        ticks,
+    }))
 }
 
 pub(super) fn get_process_end(payload: &[u8]) -> Option<ProcessEnd> {
@@ -129,6 +166,9 @@ pub(super) fn get_process_end(payload: &[u8]) -> Option<ProcessEnd> {
     }
     if !f.is_empty() {
         (end.stacks_verified, end.stacks_different) = (f.number()?, f.number()?);
+    }
+    if !f.is_empty() {
+        end.broke = get_broke(&mut f)?;
     }
     Some(end)
 }

@@ -1,6 +1,7 @@
 //! Each kind of event comes back as it was, and what is none is named.
 
 use super::*;
+use crate::limits::TOOK_BYTES_MAX;
 
 fn check(event: Event, dt: u64, len: usize) {
     let mut at = [0xaau8; EVENT_BYTES_MAX];
@@ -40,6 +41,9 @@ fn each_kind_round_trips_and_notices_a_cut() {
     check(Event::Note { note: Note::GoesOn { age_ticks: 300 }, name }, 1, 5);
     check(Event::Alloc { call: Call::PoolAlloc, size_bytes: 24, stack, align_log2: 0 }, 1, 4);
     check(Event::Free { call: Call::PoolFree, block: own }, 1, 1 + 1 + 1 + 2 + 3);
+    check(Event::Took { units: 0 }, 0, 2);
+    check(Event::Took { units: 300 }, 0, 3);
+    check(Event::Took { units: u64::MAX }, 0, TOOK_BYTES_MAX);
     check(Event::Rate { rate: RateId(0) }, 0, 1);
     check(Event::Rate { rate: RateId(3) }, 0, 1);
 }

@@ -47,14 +47,15 @@ fn event() -> impl Strategy<Value = Event> {
         asked().prop_map(|(call, size_bytes, stack)| Event::UnknownRealloc { call, size_bytes, stack }),
         (number(), any::<u8>()).prop_map(|(count, reason)| Event::Lost { count, reason }),
         (note(), any::<u32>()).prop_map(|(note, name)| Event::Note { note, name: NameId(name) }),
+        number().prop_map(|units| Event::Took { units }),
         (0..=RATES_MAX as u8).prop_map(|rate| Event::Rate { rate: RateId(rate) }),
     ]
 }
 
-/// An event with the ticks before it, of which a rate has none.
+/// An event with the ticks before it, of which a rate and what a call took have none.
 fn timed() -> impl Strategy<Value = (u64, Event)> {
     (number(), event()).prop_map(|(dt, event)| match event {
-        Event::Rate { .. } => (0, event),
+        Event::Rate { .. } | Event::Took { .. } => (0, event),
         _ => (dt, event),
     })
 }

@@ -106,19 +106,30 @@ impl<S: Source> Dump<'_, S> {
     /// A chunk that cannot be read is left out; what could be read of it stands.
     fn chunk(&mut self, entry: &ChunkEntry) -> Result<()> {
         let mut until = Until::new();
-        let clock = self.trace.clock(entry.process);
+        let (clock, printer) = (self.trace.clock(entry.process), &mut *self.printer);
+        let mut print = |(ticks, event, took_ns): &(u64, Event, Option<u64>)| {
+            let moment = Moment {
+                time_ns: clock.time_ns(&entry.info, *ticks),
+                process: entry.process.0,
+                thread: entry.info.thread,
+                event,
+                age_ns: clock.age_ns(age_ticks(event)),
+                took_ns: *took_ns,
+            };
+            until.then(|| printer.event(&moment));
+        };
+        // An event is printed when the next one comes: how long its call took stands behind it.
+        let mut held = None;
         let outcome = self.trace.load_chunk(entry, &mut self.scratch).and_then(|chunk| {
-            chunk.for_each(|ticks, event| {
-                let moment = Moment {
-                    time_ns: clock.time_ns(&entry.info, ticks),
-                    process: entry.process.0,
-                    thread: entry.info.thread,
-                    event,
-                    age_ns: clock.age_ns(age_ticks(event)),
-                };
-                until.then(|| self.printer.event(&moment));
+            chunk.for_each(|ticks, event| match (event, &mut held) {
+                (Event::Took { units }, Some((_, _, took))) => {
+                    *took = Some(clock.units_ns(*units).round() as u64);
+                }
+                (Event::Took { .. }, None) => {}
+                _ => held.replace((ticks, *event, None)).iter().for_each(&mut print),
             })
         });
+        held.iter().for_each(&mut print);
         if let Err(e) = outcome {
             self.problems.push(e.to_string());
         }

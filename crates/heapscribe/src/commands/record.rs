@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
-use heapscribe_trace::model::SessionInfo;
+use heapscribe_trace::model::{RealTimeRules, SessionInfo};
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 
@@ -126,6 +126,7 @@ fn plan(args: &RecordArgs) -> Plan {
         verify_every: verify_every(),
         mode: mode(args),
         seed: args.sample_seed.unwrap_or(0),
+        ..Plan::default()
     }
 }
 
@@ -161,6 +162,7 @@ fn session_info(args: &RecordArgs) -> SessionInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_real_ns: u64::try_from(now.as_nanos()).unwrap_or(0),
         started_mono_ns: drain::monotonic_ns(),
+        rules: RealTimeRules::default(),
     }
 }
 

@@ -318,6 +318,7 @@ fn session(info: &Info) -> SessionInfo {
         version: format!("from memtrace, {}", env!("CARGO_PKG_VERSION")),
         started_real_ns: u64::try_from(info.start_us).unwrap_or(0).saturating_mul(1000),
         started_mono_ns: START_NS,
+        ..SessionInfo::default()
     }
 }
 

@@ -73,7 +73,7 @@ impl Thread {
         let mut at = [0; EVENT_BYTES_MAX];
         let n = event.encode(ticks.saturating_sub(self.last_ticks), &mut at);
         self.payload.extend_from_slice(&at[..n]);
-        if !matches!(event, Event::Rate { .. }) {
+        if !matches!(event, Event::Rate { .. } | Event::Took { .. }) {
             self.last_ticks = ticks;
         }
         if matches!(event, Event::Alloc { .. }) {

@@ -6,7 +6,7 @@
 //! the free: a domain's times must not go back.
 //!
 //! *Lost on the way*: sizes that are no multiple of 8 bytes; which function was called, alignment, calls
-//! that were refused; blocks of pools, marks and sections; the innermost frames of stacks that have no room, see
+//! that were refused; how long calls took; blocks of pools, marks and sections; the innermost frames of stacks that have no room, see
 //! [`heapscribe_trace::memtrace`]; times finer than 1 us.
 
 use std::cmp::Reverse;
@@ -85,6 +85,8 @@ pub(crate) struct Objects<W> {
     lost: u64,
     /// Events of pools, whose blocks lie inside the heap's and have no place in the format.
     of_pools: u64,
+    /// Calls of which it was told how long they took.
+    times: u64,
 }
 
 /// What came of it: the sink, and what is not whole, in words.
@@ -106,6 +108,7 @@ impl<W: Write> Objects<W> {
             written: 0,
             lost: 0,
             of_pools: 0,
+            times: 0,
         })
     }
 
@@ -142,6 +145,10 @@ impl<W: Write> Objects<W> {
             }
             Event::Lost { count, .. } => {
                 self.lost = self.lost.saturating_add(count);
+                Ok(())
+            }
+            Event::Took { .. } => {
+                self.times += 1;
                 Ok(())
             }
             Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } | Event::Note { .. } => {
@@ -239,6 +246,10 @@ impl<W: Write> Objects<W> {
         if self.of_pools != 0 {
             let n = self.of_pools;
             problems.push(format!("{n} events of the program's own pools have no place in a memtrace file"));
+        }
+        if self.times != 0 {
+            let n = self.times;
+            problems.push(format!("how long {n} calls took has no place in a memtrace file"));
         }
         if self.lost != 0 {
             problems.push(format!("{} events are missing", self.lost));

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use heapscribe_trace::{
-    ChunkInfo, Clock, Process, ProcessIndex, ProcessInfo, Scratch, SessionInfo, Source, Trace, Writer,
+    ChunkInfo, Clock, Process, ProcessIndex, ProcessInfo, RealTimeRules, Scratch, SessionInfo, Source, Trace,
+    Writer,
 };
 use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Module, Position};
 use heapscribe_wire::ids::{RateId, StackId};
@@ -87,7 +88,12 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
 
     fn session(&self, info: SessionInfo) -> SessionInfo {
         let host = String::from_utf8_lossy(&self.name(info.host.as_bytes())).into_owned();
-        SessionInfo { command: self.names(&info.command), host, ..info }
+        let rules = RealTimeRules {
+            sections: self.names(&info.rules.sections),
+            after_mark: info.rules.after_mark.as_deref().map(|mark| self.name(mark)),
+            threads: self.names(&info.rules.threads),
+        };
+        SessionInfo { command: self.names(&info.command), host, rules, ..info }
     }
 
     fn process_info(&self, info: ProcessInfo) -> ProcessInfo {
@@ -170,6 +176,7 @@ fn thinned(
 ) -> Vec<u8> {
     let (mut out, mut at) = (Vec::with_capacity(payload.len()), [0; EVENT_BYTES_MAX]);
     let (mut ticks, mut last, mut rate) = (info.begin_ticks, info.begin_ticks, RateId::FULL);
+    let mut is_kept = false;
     let mut put = |dt: u64, event: &Event, out: &mut Vec<u8>| {
         let n = event.encode(dt, &mut at);
         out.extend_from_slice(&at[..n]);
@@ -183,9 +190,17 @@ fn thinned(
             }
             continue;
         }
+        if let Event::Took { .. } = event {
+            // Of the event before it, and only where that stays.
+            if std::mem::take(&mut is_kept) {
+                put(0, &event, &mut out);
+            }
+            continue;
+        }
         ticks = ticks.wrapping_add(dt);
         let whose = (process.0, info.thread, ticks);
         let kept = thin.event(whose, clock.time_ns(info, ticks), rate, &event);
+        is_kept = kept.is_some();
         if let Some(event) = kept {
             if out.is_empty() && thin.mean_bytes() > 0 {
                 put(0, &Event::Rate { rate: RATE }, &mut out);

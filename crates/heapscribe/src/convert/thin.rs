@@ -99,6 +99,7 @@ impl Thin {
             // A recorder that draws samples does not see what happens to other blocks.
             Event::UnknownFree { .. } => self.rate.is_none(),
             Event::Failed { .. } | Event::Lost { .. } | Event::Rate { .. } | Event::Note { .. } => true,
+            Event::Took { .. } => false, // goes with the event before it, which knows
         };
         stays.then_some(*event)
     }

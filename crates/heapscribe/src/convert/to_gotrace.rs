@@ -4,8 +4,8 @@
 //! as its text. Bytes that are there become Go's live bytes, told when they are 8 KiB away from what was
 //! told last, which is as fine as Go tells them.
 //!
-//! *Lost on the way*: all processes but one; frees, but for the curve; calls that were refused; memory
-//! samples; what stands in stacks beyond 1000 frames, and names beyond 1 KiB. Where blocks were sampled the
+//! *Lost on the way*: all processes but one; frees, but for the curve; calls that were refused; how long
+//! calls took; memory samples; what stands in stacks beyond 1000 frames, and names beyond 1 KiB. Where blocks were sampled the
 //! curve is of samples.
 
 use std::collections::HashSet;
@@ -143,7 +143,11 @@ impl<W: Write> Conversion<W> {
                 self.came(at, ticks, (call, size_bytes, stack))?;
             }
             Event::Lost { count, .. } => self.lost = self.lost.saturating_add(count),
-            Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } | Event::Note { .. } => {}
+            Event::Failed { .. }
+            | Event::UnknownFree { .. }
+            | Event::Rate { .. }
+            | Event::Took { .. }
+            | Event::Note { .. } => {}
         }
         if self.live_bytes.abs_diff(self.told_bytes) >= STEP_BYTES {
             self.tell(p(at.thread), ticks)?;

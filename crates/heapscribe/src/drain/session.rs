@@ -387,6 +387,7 @@ pub(crate) fn process_info(head: &Head<'_>) -> ProcessInfo {
 pub(crate) fn process_end(head: &Head<'_>) -> ProcessEnd {
     ProcessEnd {
         drops: head.drops,
+        broke: head.broke,
         threads: head.threads,
         own_bytes: head.own_bytes,
         spilled_bytes: head.spilled_bytes,

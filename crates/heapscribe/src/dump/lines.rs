@@ -102,6 +102,7 @@ impl<W: Write> Printer for Lines<W> {
                 Some(mean_bytes) => write!(self.out, "% {mean_bytes} - R{}", rate.0)?,
                 None => write!(self.out, "% - - R{}", rate.0)?,
             },
+            Event::Took { .. } => {} // stands on the line of its call
             Event::Lost { count, reason } => write!(self.out, "x {count} - - {}", reason_name(*reason))?,
             Event::Note { note, name } => match note {
                 Note::Mark => write!(self.out, "@ - - N{} mark", name.0)?,
@@ -109,6 +110,9 @@ impl<W: Write> Printer for Lines<W> {
                 Note::End => write!(self.out, "@ - - N{} section_end", name.0)?,
                 Note::GoesOn { .. } => write!(self.out, "@ - {} N{} section_goes_on", m.age_ns, name.0)?,
             },
+        }
+        if let Some(ns) = m.took_ns {
+            write!(self.out, " took={ns}")?;
         }
         writeln!(self.out)
     }

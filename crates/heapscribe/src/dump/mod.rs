@@ -23,6 +23,8 @@ pub(crate) struct Moment<'a> {
     pub(crate) event: &'a Event,
     /// Age of the block that went, for events that have one.
     pub(crate) age_ns: u64,
+    /// How long its call was in the heap, where that is told.
+    pub(crate) took_ns: Option<u64>,
 }
 
 /// A live block, with whose it is and since when.

@@ -76,8 +76,9 @@ impl<W: Write> Printer for Objects<W> {
     }
 
     fn event(&mut self, m: &Moment<'_>) -> io::Result<()> {
-        let (time, process, thread) = (m.time_ns, m.process, m.thread);
-        serde_json::to_writer(&mut self.out, &Line { time, process, thread, what: what(m, &self.rates) })?;
+        let (time, process, thread, took) = (m.time_ns, m.process, m.thread, m.took_ns);
+        let Some(what) = what(m, &self.rates) else { return Ok(()) };
+        serde_json::to_writer(&mut self.out, &Line { time, process, thread, took, what })?;
         self.out.write_all(b"\n")
     }
 
@@ -135,6 +136,8 @@ struct Line {
     time: u64,
     process: u32,
     thread: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    took: Option<u64>,
     #[serde(flatten)]
     what: What,
 }
@@ -164,9 +167,11 @@ struct Old {
     stack: u32,
 }
 
-fn what(m: &Moment<'_>, rates: &Rates) -> What {
+/// None for what stands on the line of another event.
+fn what(m: &Moment<'_>, rates: &Rates) -> Option<What> {
     let age = m.age_ns;
-    match *m.event {
+    Some(match *m.event {
+        Event::Took { .. } => return None,
         Event::Alloc { call, size_bytes: size, stack, align_log2 } => {
             What::Alloc { call: call.name(), size, stack: stack.0, align: align(call, align_log2) }
         }
@@ -194,7 +199,7 @@ fn what(m: &Moment<'_>, rates: &Rates) -> What {
             Note::End => What::SectionEnd { name },
             Note::GoesOn { .. } => What::SectionGoesOn { name, age },
         },
-    }
+    })
 }
 
 fn align(call: Call, align_log2: u8) -> Option<u64> {

@@ -156,5 +156,6 @@ fn session(snapshot: &Snapshot, command: &[Vec<u8>]) -> SessionInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_real_ns: snapshot.moment.real_ns,
         started_mono_ns: snapshot.moment.mono_ns,
+        ..SessionInfo::default()
     }
 }

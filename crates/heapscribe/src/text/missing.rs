@@ -88,6 +88,9 @@ fn meaning(reason: Drop) -> &'static str {
         Drop::NameTable => "Marks and sections without a name, or beyond the number that a process can have",
         Drop::SectionDepth => "Sections not followed because they are inside too many others",
         Drop::Snapshot => "Named snapshots that were refused or could not be written",
+        Drop::Untimed => {
+            "Calls without their time in the heap, because others came meanwhile on their thread"
+        }
         Drop::ThreadTable => "Threads beyond the number that can be told apart",
     }
 }

@@ -166,6 +166,7 @@ impl Recording {
             version: "0.1.0".to_owned(),
             started_real_ns: 1_795_256_100_000_000_000,
             started_mono_ns: START_NS,
+            ..SessionInfo::default()
         };
         t.writer.start(&info, &mut t.out);
         t

@@ -80,6 +80,9 @@ impl ChunkEvents<'_> {
             let known = usize::from(rate.0) <= RATES_MAX;
             return if known { Ok((0, Event::Rate { rate })) } else { Err("unknown rate") };
         }
+        if tag == kind::TOOK {
+            return Ok((0, Event::Took { units: self.number(Column::Rest)? }));
+        }
         let is_alloc = tag & 7 == kind::ALLOC;
         let dt = self.number(if is_alloc { Column::AllocDt } else { Column::OtherDt })?;
         self.ticks = self.ticks.wrapping_add(dt);

@@ -85,8 +85,10 @@ impl Encoder {
     #[inline(always)]
     fn event(&mut self, dt: u64, event: &Event, tag: u8) {
         self.columns[Column::Tags as usize].byte(tag);
-        if let Event::Rate { .. } = event {
-            return;
+        match event {
+            Event::Rate { .. } => return,
+            Event::Took { units } => return self.put(Column::Rest, *units),
+            _ => {}
         }
         self.ticks = self.ticks.wrapping_add(dt);
         let dt_column = if let Event::Alloc { .. } = event { Column::AllocDt } else { Column::OtherDt };
@@ -107,7 +109,7 @@ impl Encoder {
             Event::Failed { size_bytes, stack, .. } => {
                 self.told(stack.0, *size_bytes, Column::Stacks, Column::Sizes);
             }
-            Event::UnknownFree { .. } | Event::Rate { .. } => {}
+            Event::UnknownFree { .. } | Event::Rate { .. } | Event::Took { .. } => {}
             Event::Lost { count, reason } => {
                 self.put(Column::Rest, *count);
                 self.put(Column::Rest, u64::from(*reason));

@@ -10,7 +10,7 @@
 //!
 //!   tags      u8, as `wire::record` has them, one for each event in order; all else are varints
 //!   alloc dt  ticks since the event before: of allocs
-//!   other dt  the same, of all other events but rates, which have none
+//!   other dt  the same, of all other events but rates and what calls took, which have none
 //!   stacks    of blocks that came and of failed calls: 0 a stack that is new in this events block, else
 //!             its number among these, from 1
 //!   strangers stacks of strangers, in the same numbers (0 is new here too)
@@ -23,7 +23,8 @@
 //!             came here
 //!   births    of strangers: ticks of birth, zigzag against the stranger before (begin ticks for the first)
 //!   threads   of blocks that went and were another thread's: which
-//!   rest      alignments, counts and reasons of lost events, names and ages of other notes, in order
+//!   rest      alignments, counts and reasons of lost events, names and ages of other notes, what calls
+//!             took, in order
 //! ```
 //! A *stranger* is a block that went and did not come in this events block, or was another thread's. A
 //! block that came and is told by its number went with the size and the stack it came with, and its age
@@ -56,6 +57,8 @@ mod kind {
     pub(super) const RATE: u8 = 7;
     /// In a tag: the block was another thread's, or the unknown one was resized.
     pub(super) const FLAG: u8 = 0x80;
+    /// As a whole tag: what the call before took.
+    pub(super) const TOOK: u8 = FLAG;
 }
 
 /// The columns, in their order.

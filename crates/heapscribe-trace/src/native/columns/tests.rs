@@ -160,6 +160,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (call(), size(), stack()).prop_map(|(call, size_bytes, stack)| {
             Event::UnknownRealloc { call, size_bytes, stack }
         }),
+        4 => prop_oneof![0..300u64, any::<u64>()].prop_map(|units| Event::Took { units }),
         1 => (0..4u8).prop_map(|rate| Event::Rate { rate: RateId(rate) }),
         1 => (any::<u64>(), any::<u8>()).prop_map(|(count, reason)| Event::Lost { count, reason }),
     ]
@@ -171,7 +172,7 @@ fn history() -> impl Strategy<Value = Vec<(u64, Event)>> {
     prop::collection::vec(step, 0..200).prop_map(|steps| {
         let (mut ticks, mut live, mut out) = (1000u64, Vec::<(u64, Block)>::new(), Vec::new());
         for (dt, mut event, which, exactly) in steps {
-            if !matches!(event, Event::Rate { .. }) {
+            if !matches!(event, Event::Rate { .. } | Event::Took { .. }) {
                 ticks = ticks.wrapping_add(dt);
             }
             if let Event::Free { block, .. } | Event::Realloc { old: block, .. } = &mut event

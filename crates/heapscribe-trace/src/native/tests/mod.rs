@@ -54,6 +54,7 @@ pub(super) fn some_events(seed: u64) -> Vec<u8> {
         (1, Event::Alloc { call: Call::Malloc, size_bytes: 100 + seed, stack, align_log2: 0 }),
         (2, Event::Alloc { call: Call::Memalign, size_bytes: 64, stack, align_log2: 6 }),
         (300, Event::Free { call: Call::Free, block: block(64, Some(ThreadId(2))) }),
+        (0, Event::Took { units: 77 + seed }),
         (1, Event::Realloc { call: Call::Realloc, old: block(100 + seed, None), size_bytes: 5, stack }),
         (1, Event::Failed { call: Call::Calloc, size_bytes: 1 << 60, stack }),
         (9, Event::UnknownFree { call: Call::Free }),
@@ -150,6 +151,7 @@ pub(super) fn sample(level: i32) -> Vec<u8> {
         version: "0.1.0".into(),
         started_real_ns: 3,
         started_mono_ns: 4,
+        rules: RealTimeRules { after_mark: Some(b"ready".to_vec()), ..RealTimeRules::default() },
     };
     w.start(&session, &mut out);
     write_process(&mut w, 10, &mut out);

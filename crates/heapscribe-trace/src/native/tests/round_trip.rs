@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::ChunkSums;
+use crate::{Broke, ChunkSums, RealTimeRules, Why};
 
 fn text() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..40)
@@ -87,8 +87,8 @@ fn process_end() -> impl Strategy<Value = ProcessEnd> {
         Just(HowEnded::Abandoned),
         Just(HowEnded::Unknown)
     ];
-    (any::<[u64; 5]>(), how, any::<[u64; DROP_COUNTERS]>(), any::<u32>(), ".{0,20}").prop_map(
-        |(w, how, drops, threads, lost_note)| ProcessEnd {
+    (any::<[u64; 5]>(), how, any::<[u64; DROP_COUNTERS]>(), any::<u32>(), ".{0,20}", broke()).prop_map(
+        |(w, how, drops, threads, lost_note, broke)| ProcessEnd {
             ended_mono_ns: w[0],
             own_bytes: w[1],
             spilled_bytes: w[2],
@@ -98,8 +98,32 @@ fn process_end() -> impl Strategy<Value = ProcessEnd> {
             drops,
             threads,
             lost_note,
+            broke,
         },
     )
+}
+
+fn broke() -> impl Strategy<Value = Option<Broke>> {
+    let why = prop_oneof![Just(Why::Section), Just(Why::Mark), Just(Why::Thread)];
+    let call = (0..Call::ALL.len()).prop_map(|i| Call::ALL[i]);
+    let broke = (why, call, any::<[u32; 3]>(), any::<[u64; 2]>()).prop_map(|(why, call, n, w)| Broke {
+        why,
+        call,
+        thread: ThreadId(n[0]),
+        name: NameId(n[1]),
+        stack: StackId(n[2]),
+        size_bytes: w[0],
+        ticks: w[1],
+    });
+    prop::option::of(broke)
+}
+
+fn rules() -> impl Strategy<Value = RealTimeRules> {
+    (words(), prop::option::of(text()), words()).prop_map(|(sections, after_mark, threads)| RealTimeRules {
+        sections,
+        after_mark,
+        threads,
+    })
 }
 
 fn sample_of_memory() -> impl Strategy<Value = MemorySample> {
@@ -117,12 +141,15 @@ fn session() -> impl Strategy<Value = (SessionInfo, SessionEnd)> {
         any::<i32>().prop_map(|n| Some(ExitStatus::Code(n))),
         any::<i32>().prop_map(|n| Some(ExitStatus::Signal(n)))
     ];
-    (words(), ".{0,20}", ".{0,9}", any::<[u64; 3]>(), exit).prop_map(|(command, host, version, w, exit)| {
-        let (started_real_ns, started_mono_ns) = (w[0], w[1]);
-        let info = SessionInfo { command, host, version, started_real_ns, started_mono_ns };
-        let drainer = Drainer { waiting_ns: w[0], cpu_ns: w[1], peak_rss_bytes: w[2], ..Drainer::default() };
-        (info, SessionEnd { ended_mono_ns: w[2], exit, drainer })
-    })
+    (words(), ".{0,20}", ".{0,9}", any::<[u64; 3]>(), exit, rules()).prop_map(
+        |(command, host, version, w, exit, rules)| {
+            let (started_real_ns, started_mono_ns) = (w[0], w[1]);
+            let info = SessionInfo { command, host, version, started_real_ns, started_mono_ns, rules };
+            let drainer =
+                Drainer { waiting_ns: w[0], cpu_ns: w[1], peak_rss_bytes: w[2], ..Drainer::default() };
+            (info, SessionEnd { ended_mono_ns: w[2], exit, drainer })
+        },
+    )
 }
 
 /// The sums by the definition of each, one pass for each.
@@ -187,7 +214,7 @@ proptest! {
         let mut sums: Vec<ChunkSums> = Vec::new();
         for (info, events) in &chunks {
             let mut payload = event_bytes(events);
-            payload.extend(junk.iter().map(|b| b & !7));
+            payload.extend(junk.iter().map(|b| b & 0x78));
             sums.push(w.events(process, info, &payload, &mut out));
         }
         w.finish(&mut out);
@@ -288,7 +315,7 @@ fn threads_can_share_a_trace() {
             let trace = &trace;
             scope.spawn(move || {
                 let mut scratch = Scratch::default();
-                assert_eq!(trace.load_chunk(entry, &mut scratch).unwrap().events().count(), 14);
+                assert_eq!(trace.load_chunk(entry, &mut scratch).unwrap().events().count(), 15);
             });
         }
     });
