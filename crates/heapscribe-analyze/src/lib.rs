@@ -15,8 +15,12 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod busiest;
+pub mod calls;
+pub mod chosen;
 pub mod diff;
 pub mod estimate;
+pub mod gathered;
 pub mod go;
 pub mod heavy;
 pub mod input;

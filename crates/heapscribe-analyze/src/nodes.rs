@@ -185,6 +185,24 @@ impl Merger {
         })
     }
 
+    /// The node of the same stack as one of another tree.
+    pub(crate) fn graft(&mut self, from: &CallTree, stack: NodeId) -> NodeId {
+        let mut path: Vec<Frame> = from.frames(stack).map(|(_, frame)| *frame).collect();
+        let mut node = NodeId::ROOT;
+        while let Some(frame) = path.pop() {
+            let module = frame.module.and_then(|module| from.modules.get(module as usize));
+            let module = module.map(|Module { path, build_id }| {
+                self.module(&defs::Module { name: path, build_id, ..defs::Module::default() })
+            });
+            node = self.child(node, Frame { module, ..frame });
+        }
+        node
+    }
+
+    pub(crate) fn tree(&self) -> &CallTree {
+        &self.tree
+    }
+
     pub(crate) fn into_tree(self) -> CallTree {
         self.tree
     }

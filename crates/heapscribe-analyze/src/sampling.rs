@@ -117,7 +117,7 @@ pub(crate) fn estimate(amount: Amount, moments: &Moments) -> Estimate {
 }
 
 /// A figure of `value`, some of which was sampled; what is more than that was recorded block by block.
-fn figure(value: u64, moment: &Moment) -> Figure {
+pub(crate) fn figure(value: u64, moment: &Moment) -> Figure {
     let at_least_0 = |moment: i128| (moment as f64).max(0.0);
     let sampled = at_least_0(moment.value);
     let exact = (value as f64 - sampled).max(0.0);

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::amounts::{ByNode, add, add_amount, amount, at_least_0, holders, sum};
-use crate::answer::{Amount, Mark, NodeId, PoolStack, Pools, Section};
+use crate::answer::{Amount, Holder, Mark, NodeId, PoolStack, Pools, Section};
+use crate::calls::{self, Kinds, StackCalls};
 use crate::counters::Row;
 use crate::held::Held;
 use crate::input::Clock;
@@ -17,7 +18,7 @@ use crate::told::SectionSums;
 #[derive(Debug, Default)]
 pub(crate) struct Said {
     marks: Vec<Mark>,
-    sections: BTreeMap<Vec<u8>, (Section, ByNode)>,
+    sections: BTreeMap<Vec<u8>, Section>,
     pools: Pools,
     pool_stacks: BTreeMap<NodeId, PoolStack>,
 }
@@ -82,15 +83,15 @@ impl Said {
     }
 
     fn section(&mut self, speaker: &Speaker<'_>, name: Vec<u8>, sums: SectionSums, merger: &mut Merger) {
-        let new = || (Section { name: name.clone(), ..Section::default() }, ByNode::new());
-        let (section, by_node) = self.sections.entry(name.clone()).or_insert_with(new);
+        let new = || Section { name: name.clone(), ..Section::default() };
+        let section = self.sections.entry(name.clone()).or_insert_with(new);
         section.count += sums.begun;
         section.ended += sums.ended;
         section.total_ns = section.total_ns.saturating_add(speaker.clock.span_ns(sums.ticks));
         section.longest_ns = section.longest_ns.max(speaker.clock.span_ns(sums.longest_ticks));
-        for (node, held) in speaker.nodes(sums.stacks, merger) {
-            add(by_node, node, held);
-        }
+        let rows = speaker.nodes(sums.stacks, merger);
+        let calls = rows.iter().map(|(node, row)| StackCalls::new(*node, row, speaker.clock));
+        section.calls_by_stack.extend(calls);
     }
 
     fn pool(&mut self, node: NodeId, row: &Row) {
@@ -109,13 +110,28 @@ impl Said {
     /// The answer's parts: marks by time, sections by what was allocated inside, pools.
     pub(crate) fn finish(mut self) -> (Vec<Mark>, Vec<Section>, Pools) {
         self.marks.sort_by_key(|mark| mark.first_ns);
-        let of_nodes = |(section, by_node): (Section, ByNode)| {
-            let stacks = holders(&by_node);
-            Section { allocated: sum(&stacks), stacks, ..section }
+        let of_nodes = |section: Section| {
+            let stacks = given(&section.calls_by_stack);
+            let calls_by_stack = calls::by_node(section.calls_by_stack.into_iter());
+            let calls = calls_by_stack.iter().fold(Kinds::default(), |mut all, stack| {
+                all.add(&stack.kinds);
+                all
+            });
+            Section { allocated: sum(&stacks), stacks, calls, calls_by_stack, ..section }
         };
         let mut sections: Vec<Section> = self.sections.into_values().map(of_nodes).collect();
         sections.sort_by_key(|section| std::cmp::Reverse(section.allocated.bytes));
         self.pools.stacks = self.pool_stacks.into_values().collect();
         (self.marks, sections, self.pools)
     }
+}
+
+/// What calls were given, in the order of the nodes.
+fn given(calls: &[StackCalls]) -> Vec<Holder> {
+    let mut by_node = ByNode::new();
+    for calls in calls {
+        let blocks = calls.kinds.allocations.saturating_add(calls.kinds.reallocs);
+        add(&mut by_node, calls.node, Held { blocks: blocks as i64, bytes: calls.bytes as i64 });
+    }
+    holders(&by_node)
 }

@@ -8,6 +8,7 @@ use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::{BadEvent, Block, Call, Event};
 
+use crate::calls::OneCall;
 use crate::change::Scale;
 use crate::counters::{Row, ThreadSums};
 use crate::histogram::Histogram;
@@ -194,6 +195,9 @@ impl Pass<'_> {
             return self.pool::<RATES>(event);
         }
         self.cutter.at(self.ticks);
+        if self.inside.is_any() {
+            self.inside(event);
+        }
         match *event {
             Event::Alloc { call, size_bytes, stack, .. } => {
                 let share = self.of_new::<RATES>(size_bytes);
@@ -232,6 +236,14 @@ impl Pass<'_> {
                 self.came(stack, size_bytes, Share::one(size_bytes), false);
             }
             Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => {}
+        }
+    }
+
+    /// A call in a section of the program.
+    #[cold]
+    fn inside(&mut self, event: &Event) {
+        if let Some(call) = OneCall::of(event, &self.scale, self.ticks) {
+            self.inside.called(&call, self.ticks);
         }
     }
 
@@ -277,9 +289,6 @@ impl Pass<'_> {
         self.stacks.row(stack).came(size_bytes, share);
         self.sizes.add(size_bytes, share);
         self.cutter.came(share);
-        if self.inside.is_any() {
-            self.inside.came(stack, share);
-        }
         if sampled {
             self.sampled.note(stack, size_bytes, share, |lives, block| lives.came.add(block));
         }

@@ -2,13 +2,13 @@
 //! that it handed out from pools of its own. Summed like all else, each chunk alone: a chunk begins with the
 //! sections that its thread is in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use heapscribe_wire::ids::{NameId, StackId};
 use heapscribe_wire::record::{Block, Note};
 
+use crate::calls::{CallRow, OneCall};
 use crate::counters::Row;
-use crate::held::Held;
 use crate::segment::Segment;
 use crate::table::Table;
 use crate::weight::Share;
@@ -44,8 +44,8 @@ pub(crate) struct SectionSums {
     /// How long those took together that ended.
     pub(crate) ticks: u64,
     pub(crate) longest_ticks: u64,
-    /// What was allocated inside, by stack.
-    pub(crate) stacks: Table<Held>,
+    /// The calls inside, by stack.
+    pub(crate) stacks: Table<CallRow>,
 }
 
 /// What a process handed out itself.
@@ -110,7 +110,42 @@ impl SectionSums {
         self.ended += other.ended;
         self.ticks = self.ticks.saturating_add(other.ticks);
         self.longest_ticks = self.longest_ticks.max(other.longest_ticks);
-        self.stacks.merge(other.stacks, Held::add);
+        self.stacks.merge(other.stacks, CallRow::merge);
+    }
+}
+
+/// The sections that a thread is in, with the ticks of their begin, the outermost first.
+#[derive(Debug, Default)]
+pub(crate) struct Open {
+    sections: Vec<(NameId, u64)>,
+}
+
+/// Sections that are followed at a time; no recorder tells of more.
+const OPEN_MAX: usize = heapscribe_wire::limits::SECTIONS_MAX;
+
+impl Open {
+    /// Takes a note; tells of each section that ends by it, with the ticks of its begin.
+    pub(crate) fn note(&mut self, note: Note, name: NameId, ticks: u64, mut ended: impl FnMut(NameId, u64)) {
+        match note {
+            Note::Mark => {}
+            Note::Begin => self.begin(name, ticks),
+            Note::GoesOn { age_ticks } => self.begin(name, ticks.wrapping_sub(age_ticks)),
+            Note::End => {
+                let Some(at) = self.sections.iter().rposition(|(open, _)| *open == name) else { return };
+                self.sections.drain(at..).for_each(|(name, begin_ticks)| ended(name, begin_ticks));
+            }
+        }
+    }
+
+    fn begin(&mut self, name: NameId, begin_ticks: u64) {
+        if self.sections.len() < OPEN_MAX {
+            self.sections.push((name, begin_ticks));
+        }
+    }
+
+    /// Whether the thread is in a section of one of these names.
+    pub(crate) fn is_in(&self, names: &BTreeSet<u32>) -> bool {
+        self.sections.iter().any(|(name, _)| names.contains(&name.0))
     }
 }
 
@@ -119,23 +154,19 @@ impl SectionSums {
 pub(crate) struct Inside<'a> {
     marks: &'a mut Marks,
     sections: &'a mut Sections,
-    /// The sections that the thread is in, with the ticks of their begin, the outermost first.
-    open: Vec<(NameId, u64)>,
+    open: Open,
 }
-
-/// Sections that are followed at a time; no recorder tells of more.
-const OPEN_MAX: usize = heapscribe_wire::limits::SECTIONS_MAX;
 
 impl<'a> Inside<'a> {
     /// Before the first event of a chunk.
     pub(crate) fn new(marks: &'a mut Marks, sections: &'a mut Sections) -> Inside<'a> {
-        Inside { marks, sections, open: Vec::new() }
+        Inside { marks, sections, open: Open::default() }
     }
 
     /// Whether the thread is in any section.
     #[inline(always)]
     pub(crate) fn is_any(&self) -> bool {
-        !self.open.is_empty()
+        !self.open.sections.is_empty()
     }
 
     /// Takes a note.
@@ -148,39 +179,26 @@ impl<'a> Inside<'a> {
                 mark.count += 1;
                 mark.last_ticks = mark.last_ticks.max(ticks);
             }
-            Note::Begin => {
-                self.sections.entry(name.0).or_default().begun += 1;
-                self.begin(name, ticks);
-            }
-            Note::GoesOn { age_ticks } => self.begin(name, ticks.wrapping_sub(age_ticks)),
-            Note::End => self.end(name, ticks),
+            Note::Begin => self.sections.entry(name.0).or_default().begun += 1,
+            Note::GoesOn { .. } | Note::End => {}
         }
-    }
-
-    fn begin(&mut self, name: NameId, begin_ticks: u64) {
-        if self.open.len() < OPEN_MAX {
-            self.open.push((name, begin_ticks));
-        }
-    }
-
-    fn end(&mut self, name: NameId, ticks: u64) {
-        let Some(at) = self.open.iter().rposition(|(open, _)| *open == name) else { return };
-        for (name, begin_ticks) in self.open.drain(at..) {
+        let sections = &mut self.sections;
+        self.open.note(note, name, ticks, |name, begin_ticks| {
             let took = ticks.saturating_sub(begin_ticks);
-            let section = self.sections.entry(name.0).or_default();
+            let section = sections.entry(name.0).or_default();
             section.ended += 1;
             section.ticks = section.ticks.saturating_add(took);
             section.longest_ticks = section.longest_ticks.max(took);
-        }
+        });
     }
 
-    /// A block came: it belongs to each section that the thread is in, once to those of one name.
+    /// A call belongs to each section that the thread is in, once to those of one name.
     #[cold]
-    pub(crate) fn came(&mut self, stack: StackId, share: Share) {
-        for (at, (name, _)) in self.open.iter().enumerate() {
-            if self.open[..at].iter().all(|(outer, _)| outer != name) {
-                let held = Held { blocks: share.blocks as i64, bytes: share.bytes as i64 };
-                self.sections.entry(name.0).or_default().stacks.row(stack).add(&held);
+    pub(crate) fn called(&mut self, call: &OneCall, ticks: u64) {
+        let open = &self.open.sections;
+        for (at, (name, _)) in open.iter().enumerate() {
+            if open[..at].iter().all(|(outer, _)| outer != name) {
+                self.sections.entry(name.0).or_default().stacks.row(call.stack).take(call, ticks);
             }
         }
     }
@@ -189,16 +207,22 @@ impl<'a> Inside<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::change::Scale;
+    use heapscribe_wire::record::{Call, Event};
 
     /// `a` begins section 1, `A` ends it, `+` is a block of 10 bytes, `>` a section 1 that began 100 ticks
     /// ago, `!` mark 9; each a tick. Of sections: begun, ended, ticks, bytes inside.
-    fn check(script: &str, expected: &[(u32, u64, u64, u64, i64)]) -> Marks {
+    fn check(script: &str, expected: &[(u32, u64, u64, u64, u64)]) -> Marks {
         let (mut marks, mut sections) = (Marks::new(), Sections::new());
         let mut inside = Inside::new(&mut marks, &mut sections);
         for (ticks, step) in (1000..).zip(script.bytes()) {
             let number = |base: u8| NameId(u32::from(step - base) + 1);
             match step {
-                b'+' => inside.came(StackId(7), Share::one(10)),
+                b'+' => {
+                    let (call, stack) = (Call::Malloc, StackId(7));
+                    let event = Event::Alloc { call, size_bytes: 10, stack, align_log2: 0 };
+                    inside.called(&OneCall::of(&event, &Scale::new(1), ticks).unwrap(), ticks);
+                }
                 b'>' => inside.note(Note::GoesOn { age_ticks: 100 }, NameId(1), ticks),
                 b'!' => inside.note(Note::Mark, NameId(9), ticks),
                 b'a'..=b'z' => inside.note(Note::Begin, number(b'a'), ticks),
@@ -206,7 +230,7 @@ mod tests {
             }
         }
         let figures = sections.iter().map(|(name, s)| {
-            let bytes = s.stacks.rows().iter().map(|(_, held)| held.bytes).sum();
+            let bytes = s.stacks.rows().iter().map(|(_, calls)| calls.bytes).sum();
             (*name, s.begun, s.ended, s.ticks, bytes)
         });
         assert_eq!(figures.collect::<Vec<_>>(), expected, "{script}");

@@ -74,6 +74,11 @@ impl Moment {
         Moment { own: i128::from(figure), value, variance, lean: variance.saturating_mul(more) }
     }
 
+    /// Adds others.
+    pub(crate) fn add(&mut self, other: &Moment) {
+        self.merge(other, 1);
+    }
+
     fn merge(&mut self, other: &Moment, sign: i128) {
         self.own = self.own.saturating_add(sign * other.own);
         self.value = self.value.saturating_add(sign * other.value);

@@ -1,6 +1,7 @@
 //! What programs said of themselves.
 
 use super::{Amount, Holder, NodeId};
+use crate::calls::{Kinds, StackCalls};
 
 /// Marks of one name in one process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -38,6 +39,10 @@ pub struct Section {
     pub allocated: Amount,
     /// By whom, in the order of the nodes.
     pub stacks: Vec<Holder>,
+    /// Calls of the heap inside, whatever they were for.
+    pub calls: Kinds,
+    /// The same by stack, the one with most calls first; frees by who had asked for the block.
+    pub calls_by_stack: Vec<StackCalls>,
 }
 
 /// Blocks of programs' own pools.

@@ -12,9 +12,9 @@ use heapscribe_analyze::answer::{Answer, Ended, Frame, NodeId};
 use heapscribe_analyze::input::{ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, SessionFacts};
 use heapscribe_trace::{ChunkInfo, ProcessIndex, Writer};
 use heapscribe_wire::defs::{Definition, Definitions, Module, Node, Position};
-use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
+use heapscribe_wire::ids::{CodeAddress, NameId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
-use heapscribe_wire::record::{Block, Call, Event, Events};
+use heapscribe_wire::record::{Block, Call, Event, Events, Note};
 
 pub const BEGIN_NS: u64 = 1_000_000_000;
 pub const BEGIN_TICKS: u64 = 5000;
@@ -61,7 +61,16 @@ pub enum Act {
         count: u64,
         reason: u8,
     },
-    /// The thread's next event is in a new chunk.
+    /// The program says where it is.
+    Note {
+        note: Note,
+        name: String,
+    },
+    /// The thread has a name.
+    Named {
+        name: String,
+    },
+    /// The thread's next event is in a new chunk, which begins with the sections that it is in.
     Border,
     /// A plug-in comes to the one place for plug-ins.
     Map {
@@ -87,6 +96,10 @@ struct Process {
     live: HashMap<String, Live>,
     open: BTreeMap<u32, (usize, u64)>,
     last_alloc: HashMap<u32, u64>,
+    /// Numbers of marks and sections.
+    names: HashMap<String, NameId>,
+    /// Sections that threads are in, with the us of their begin.
+    sections: HashMap<u32, Vec<(NameId, u64)>>,
 }
 
 /// The recording.
@@ -137,10 +150,13 @@ impl Recorded {
                 Event::UnknownRealloc { call: Call::Realloc, size_bytes: *size, stack }
             }
             Act::Lost { count, reason } => Event::Lost { count: *count, reason: *reason },
-            Act::Border => {
-                self.processes[op.process].open.remove(&op.thread);
-                return;
+            Act::Note { note, name } => self.processes[op.process].note(op, *note, name),
+            Act::Named { name } => {
+                let (id, name) = (ThreadId(op.thread), name.as_bytes());
+                let thread = Definition::Thread { id, tid: op.thread, born_ticks: ticks, name };
+                return self.processes[op.process].define(&thread);
             }
+            Act::Border => return self.border(op),
             Act::Map { path } => return self.processes[op.process].map(PLUGIN_BASE, path),
             Act::Unmap => return self.processes[op.process].unmap(),
         };
@@ -149,6 +165,17 @@ impl Recorded {
             matches!(event, Event::Alloc { .. } | Event::Realloc { .. } | Event::UnknownRealloc { .. });
         if gives {
             self.processes[op.process].last_alloc.insert(op.thread, ticks);
+        }
+    }
+
+    /// Each section that goes on takes a tick.
+    fn border(&mut self, op: &Op) {
+        let process = &mut self.processes[op.process];
+        process.open.remove(&op.thread);
+        let open = process.sections.get(&op.thread).cloned().unwrap_or_default();
+        for (us, (name, begin_us)) in (op.us..).zip(open) {
+            let note = Note::GoesOn { age_ticks: us - begin_us };
+            self.append(op, BEGIN_TICKS + us, &Event::Note { note, name });
         }
     }
 
@@ -258,6 +285,21 @@ impl Recorded {
 }
 
 impl Process {
+    fn note(&mut self, op: &Op, note: Note, name: &str) -> Event {
+        let next = NameId(self.names.len() as u32 + 1);
+        let id = *self.names.entry(name.to_owned()).or_insert(next);
+        if id == next {
+            self.define(&Definition::Name { id, name: name.as_bytes() });
+        }
+        let open = self.sections.entry(op.thread).or_default();
+        match note {
+            Note::Begin => open.push((id, op.us)),
+            Note::End => open.truncate(open.iter().rposition(|(name, _)| *name == id).unwrap_or(open.len())),
+            Note::Mark | Note::GoesOn { .. } => {}
+        }
+        Event::Note { note, name: id }
+    }
+
     fn define(&mut self, definition: &Definition<'_>) {
         let mut at = [0; 256];
         let len = definition.encode(&mut self.position, &mut at).expect("room");

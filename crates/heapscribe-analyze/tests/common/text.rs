@@ -10,12 +10,15 @@
 //!   7ms T1 !malloc 9000 main>f    fails
 //!   7ms T1 lost 3 0               3 events are missing, for reason 0
 //!   7ms T1 border                 the thread's chunk is full
+//!   8ms T1 begin parse            a section    end parse
+//!   8ms T1 mark ready             a mark
+//!   8ms T1 named audio            the thread's name
 //!   7ms T1 map /lib/x             a plug-in comes                    unmap     it goes
 //! ```
 
 use heapscribe_analyze::answer::{Amount, Answer, Ended, Holder};
 use heapscribe_analyze::{Options, analyze};
-use heapscribe_wire::record::Call;
+use heapscribe_wire::record::{Call, Note};
 
 use super::{Act, Op, Recorded, facts};
 
@@ -33,7 +36,7 @@ pub fn check(history: &str, expected: &str) {
     }
 }
 
-fn parse(history: &str) -> Recorded {
+pub fn parse(history: &str) -> Recorded {
     let (mut recorded, mut count) = (Recorded::default(), 0);
     for line in history.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -84,6 +87,10 @@ fn act(words: &[&str]) -> Act {
         }
         ("l", [count, reason]) => Act::Lost { count: number(count), reason: number(reason) as u8 },
         ("b", []) => Act::Border,
+        ("b", [name]) => Act::Note { note: Note::Begin, name: (*name).to_owned() },
+        ("e", [name]) => Act::Note { note: Note::End, name: (*name).to_owned() },
+        ("m", [name]) if block == "ark" => Act::Note { note: Note::Mark, name: (*name).to_owned() },
+        ("n", [name]) => Act::Named { name: (*name).to_owned() },
         ("m", [path]) => Act::Map { path: (*path).to_owned() },
         ("u", []) => Act::Unmap,
         _ => panic!("what is {words:?}"),

@@ -1,6 +1,7 @@
 //! What programs said of themselves: marks, sections, pools.
 
 use heapscribe_analyze::answer::{Answer, Holder, Mark, NodeId, PoolStack, Section};
+use heapscribe_analyze::calls::{Kinds, StackCalls};
 use serde::Serialize;
 
 use super::parts::{BlocksJson, FrameJson};
@@ -31,6 +32,34 @@ pub(crate) struct SectionJson {
     longest_ns: u64,
     allocated: BlocksJson,
     stacks: Vec<SectionStackJson>,
+    calls: KindsJson,
+    calls_by_stack: Vec<StackCallsJson>,
+}
+
+/// Calls of the heap by what they were for.
+#[derive(Serialize)]
+pub(crate) struct KindsJson {
+    allocations: u64,
+    reallocs: u64,
+    frees: u64,
+    failed: u64,
+}
+
+impl From<&Kinds> for KindsJson {
+    fn from(k: &Kinds) -> Self {
+        KindsJson { allocations: k.allocations, reallocs: k.reallocs, frees: k.frees, failed: k.failed }
+    }
+}
+
+/// The calls of a stack; frees are those of its blocks.
+#[derive(Serialize)]
+struct StackCallsJson {
+    id: u32,
+    frames: Vec<FrameJson>,
+    calls: KindsJson,
+    bytes: u64,
+    first_ns: u64,
+    worst_ns: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -84,7 +113,11 @@ pub(crate) fn wanted(answer: &Answer) -> impl Iterator<Item = NodeId> {
 /// The stacks of so many in each list.
 pub(crate) fn nodes(answer: &Answer, top: usize) -> impl Iterator<Item = NodeId> {
     let of_sections = answer.sections.iter().flat_map(move |section| of_section(section, top));
-    of_sections.map(|s| s.node).chain(of_pools(answer, top).into_iter().map(|s| s.node))
+    let called = answer.sections.iter().flat_map(move |section| section.calls_by_stack.iter().take(top));
+    of_sections
+        .map(|s| s.node)
+        .chain(called.map(|s| s.node))
+        .chain(of_pools(answer, top).into_iter().map(|s| s.node))
 }
 
 /// The marks.
@@ -112,6 +145,14 @@ pub(crate) fn sections(a: &Answer, names: &NamedStacks<'_>) -> Vec<SectionJson> 
         frames: frames(s.node, names),
         allocated: s.held.into(),
     };
+    let calls = |s: &StackCalls| StackCallsJson {
+        id: s.node.0,
+        frames: frames(s.node, names),
+        calls: (&s.kinds).into(),
+        bytes: s.bytes,
+        first_ns: s.first_ns.saturating_sub(a.begin_mono_ns),
+        worst_ns: s.worst_ns,
+    };
     let section = |s: &Section| SectionJson {
         name: lossy(&s.name),
         count: s.count,
@@ -120,6 +161,8 @@ pub(crate) fn sections(a: &Answer, names: &NamedStacks<'_>) -> Vec<SectionJson> 
         longest_ns: s.longest_ns,
         allocated: s.allocated.into(),
         stacks: of_section(s, STACKS).into_iter().map(stack).collect(),
+        calls: (&s.calls).into(),
+        calls_by_stack: s.calls_by_stack.iter().take(STACKS).map(calls).collect(),
     };
     a.sections.iter().map(section).collect()
 }

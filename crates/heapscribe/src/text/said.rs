@@ -3,6 +3,7 @@
 use std::io;
 
 use heapscribe_analyze::answer::{Answer, Section};
+use heapscribe_analyze::calls::Kinds;
 
 use super::number::{bytes, count, counted, duration, percent};
 use super::stack::StackPrinter;
@@ -66,6 +67,7 @@ fn sections(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter
         let a = section.allocated;
         writeln!(out, "  {}: {}", shown(&section.name), times(section))?;
         writeln!(out, "      allocated inside: {} in {}", bytes(a.bytes), counted(a.blocks, "block"))?;
+        writeln!(out, "      calls inside: {}", kinds(&section.calls))?;
         for (i, stack) in of_section(section, STACKS).into_iter().enumerate() {
             let share = percent(stack.held.bytes, a.bytes);
             let figures =
@@ -74,6 +76,18 @@ fn sections(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter
         }
     }
     more(out, answer.sections.len(), top)
+}
+
+/// `3 allocations, 1 realloc`: calls by what they were for, none where there were none.
+pub(crate) fn kinds(kinds: &Kinds) -> String {
+    let of_kind = [
+        (kinds.allocations, "allocation"),
+        (kinds.reallocs, "realloc"),
+        (kinds.frees, "free"),
+        (kinds.failed, "failed call"),
+    ];
+    let some: Vec<_> = of_kind.iter().filter(|(n, _)| *n > 0).map(|(n, what)| counted(*n, what)).collect();
+    if some.is_empty() { "none".to_owned() } else { some.join(", ") }
 }
 
 fn times(section: &Section) -> String {
