@@ -20,7 +20,17 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-trace", &["heapscribe-wire"]),
     ("heapscribe-analyze", &["heapscribe-trace", "heapscribe-wire"]),
     ("heapscribe-messages", &["heapscribe-wire"]),
-    ("heapscribe", &["heapscribe-analyze", "heapscribe-messages", "heapscribe-trace", "heapscribe-wire"]),
+    ("heapscribe-replay", &["heapscribe-alloc"]),
+    (
+        "heapscribe",
+        &[
+            "heapscribe-analyze",
+            "heapscribe-messages",
+            "heapscribe-replay",
+            "heapscribe-trace",
+            "heapscribe-wire",
+        ],
+    ),
     ("xtask", &["heapscribe-trace", "heapscribe-wire"]),
     ("heapscribe-bench", &["heapscribe-alloc", "heapscribe-conformance", "heapscribe-wire"]),
     ("static-program", &["heapscribe-record"]),

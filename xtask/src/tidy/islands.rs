@@ -94,6 +94,10 @@ const ISLANDS: &[&str] = &[
     "heapscribe-record/src/thread.rs",
     "heapscribe-record/src/tls.rs",
     "heapscribe-record/src/walks.rs",
+    "heapscribe-replay/src/clock.rs",
+    "heapscribe-replay/src/heaps.rs",
+    "heapscribe-replay/src/pool.rs",
+    "heapscribe-replay/src/run.rs",
 ];
 
 /// Crates that refuse it altogether, by the file that says so.

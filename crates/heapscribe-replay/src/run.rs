@@ -1,0 +1,208 @@
+//! Operations on a heap, one after the other, in this thread. Meanwhile nothing else is asked of any heap here.
+//!
+//! A block's memory is touched as a program would, so that what the heap takes is really there; not timed, so
+//! that a heap is charged for page faults of its own only.
+#![allow(unsafe_code)]
+
+use std::io;
+use std::ptr::NonNull;
+
+use heapscribe_alloc::{Heap, Request};
+use serde::{Deserialize, Serialize};
+
+use crate::op::Op;
+use crate::program::Program;
+use crate::watch::{Kind, Watch};
+
+const PAGE_BYTES: usize = 4096;
+
+/// What is written to of a block that came or grew.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Touch {
+    /// Nothing: what only the heap itself writes is there.
+    Nothing,
+    /// A byte of each page.
+    Pages,
+    /// Every byte.
+    All,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Outcome {
+    /// Calls that were made.
+    pub calls: u64,
+    /// Of these, requests that got nothing. Later calls for a block that never came are not made.
+    pub failures: u64,
+    /// The largest of these.
+    pub failed_max_bytes: u64,
+    /// The most bytes live at a time, of blocks that came.
+    pub peak_live_bytes: u64,
+    /// Blocks that were left after the last operation, and freed then.
+    pub left_blocks: u64,
+}
+
+/// A place for a block.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    block: Option<NonNull<u8>>,
+    size: usize,
+}
+
+struct Run<'a, H: Heap + ?Sized, W> {
+    heap: &'a H,
+    watch: &'a mut W,
+    touch: Touch,
+    slots: Vec<Slot>,
+    live_bytes: u64,
+    outcome: Outcome,
+}
+
+/// Runs a program.
+///
+/// # Errors
+/// When the program cannot be read or is damaged. Blocks that came until then are freed.
+pub fn run<H: Heap + ?Sized, W: Watch>(
+    heap: &H,
+    program: &Program<'_>,
+    touch: Touch,
+    watch: &mut W,
+) -> io::Result<Outcome> {
+    // All of our own memory is there before the heap is looked at.
+    let slots = vec![Slot { block: None, size: 1 }; program.slots()];
+    let mut ops = program.ops();
+    watch.begin();
+    let mut run = Run { heap, watch, touch, slots, live_bytes: 0, outcome: Outcome::default() };
+    let ended = loop {
+        match ops.next_op() {
+            Ok(Some(op)) => run.step(op),
+            Ok(None) => break Ok(()),
+            Err(e) => break Err(e),
+        }
+    };
+    run.clear();
+    ended.map(|()| run.outcome)
+}
+
+impl<H: Heap + ?Sized, W: Watch> Run<'_, H, W> {
+    #[inline(always)]
+    fn step(&mut self, op: Op) {
+        match op {
+            Op::Alloc { slot, size_bytes, align_log2, zeroed } => {
+                self.alloc(slot, size_bytes, align_log2, zeroed);
+            }
+            Op::Free { slot, .. } => self.free(slot),
+            Op::Realloc { slot, size_bytes } => self.realloc(slot, size_bytes),
+            Op::Moment { ns } => {
+                let heap = self.heap;
+                return self.watch.moment(ns, self.live_bytes, || heap.stats());
+            }
+        }
+        self.watch.after(self.live_bytes);
+    }
+
+    #[inline(always)]
+    fn alloc(&mut self, slot: u32, size_bytes: u64, align_log2: u8, zeroed: bool) {
+        let heap = self.heap;
+        self.free_untold(slot);
+        self.outcome.calls += 1;
+        let Some(request) = request(size_bytes, align_log2) else { return self.failed(size_bytes) };
+        let block = match (zeroed, align_log2) {
+            (true, _) => self.watch.call(Kind::Zeroed, || heap.alloc_zeroed(request)),
+            (false, 0) => self.watch.call(Kind::Alloc, || heap.alloc(request)),
+            (false, _) => self.watch.call(Kind::Aligned, || heap.alloc(request)),
+        };
+        match block {
+            Some(block) => self.came(slot, block, 0, request.size_bytes()),
+            None => self.failed(size_bytes),
+        }
+    }
+
+    #[inline(always)]
+    fn realloc(&mut self, slot: u32, size_bytes: u64) {
+        let (heap, Slot { block, size }) = (self.heap, self.slots[slot as usize]);
+        // Its block never came: this one is asked for anew.
+        let Some(block) = block else { return self.alloc(slot, size_bytes, 0, false) };
+        self.outcome.calls += 1;
+        let Some(request) = request(size_bytes, 0) else { return self.failed(size_bytes) };
+        // SAFETY: what is in a slot came from this heap and was not freed.
+        match self.watch.call(Kind::Realloc, || unsafe { heap.realloc(block, request) }) {
+            Some(new) => {
+                self.live_bytes -= size as u64;
+                self.came(slot, new, size, request.size_bytes());
+            }
+            None => self.failed(size_bytes),
+        }
+    }
+
+    #[inline(always)]
+    fn free(&mut self, slot: u32) {
+        let heap = self.heap;
+        let Slot { block: Some(block), size } = self.slots[slot as usize] else { return };
+        self.slots[slot as usize].block = None;
+        self.outcome.calls += 1;
+        self.live_bytes -= size as u64;
+        // SAFETY: what was in a slot came from this heap and was not freed.
+        self.watch.call(Kind::Free, || unsafe { heap.free(block) });
+    }
+
+    /// A slot holds a block already, which no program of ours does: nobody would free that one.
+    #[inline(always)]
+    fn free_untold(&mut self, slot: u32) {
+        if self.slots[slot as usize].block.is_some() {
+            self.free(slot);
+        }
+    }
+
+    #[inline(always)]
+    fn came(&mut self, slot: u32, block: NonNull<u8>, written: usize, size: usize) {
+        self.slots[slot as usize] = Slot { block: Some(block), size };
+        self.live_bytes += size as u64;
+        self.outcome.peak_live_bytes = self.outcome.peak_live_bytes.max(self.live_bytes);
+        if size > written {
+            // SAFETY: the block has `size` bytes.
+            unsafe { touch(self.touch, block, written, size) };
+        }
+    }
+
+    #[cold]
+    fn failed(&mut self, size_bytes: u64) {
+        self.outcome.failures += 1;
+        self.outcome.failed_max_bytes = self.outcome.failed_max_bytes.max(size_bytes);
+    }
+
+    fn clear(&mut self) {
+        for slot in &mut self.slots {
+            if let Some(block) = slot.block.take() {
+                self.outcome.left_blocks += 1;
+                // SAFETY: as in `free`.
+                unsafe { self.heap.free(block) };
+            }
+        }
+    }
+}
+
+fn request(size_bytes: u64, align_log2: u8) -> Option<Request> {
+    Request::new(usize::try_from(size_bytes).ok()?, 1usize.checked_shl(align_log2.into())?)
+}
+
+/// Writes to a block from a place on.
+///
+/// # Safety
+/// * The block has `end` bytes.
+#[inline(always)]
+unsafe fn touch(what: Touch, block: NonNull<u8>, from: usize, end: usize) {
+    // SAFETY: the caller's contract: `from..end` lies in the block.
+    unsafe {
+        match what {
+            Touch::Nothing => {}
+            Touch::All => block.add(from).write_bytes(0xa5, end - from),
+            Touch::Pages => {
+                for at in (from..end).step_by(PAGE_BYTES) {
+                    block.add(at).write_volatile(1);
+                }
+                block.add(end - 1).write_volatile(1);
+            }
+        }
+    }
+}

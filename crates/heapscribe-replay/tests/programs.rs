@@ -1,0 +1,251 @@
+//! Histories of blocks, made into programs and run: on a book of what is live, on the pool heap beside a second
+//! book, on the C library's heap. What the heap then holds is what the history left, and nothing at the end.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+
+use heapscribe_alloc::{Heap, Request};
+use heapscribe_conformance::ShadowHeap;
+use heapscribe_replay::heaps::{Config, TlsfHeap, Wishes, behind_malloc};
+use heapscribe_replay::smallest::{Range, smallest};
+use heapscribe_replay::{
+    Bed, Compiled, Compiler, Kind, Nothing, OP_BYTES, Op, PoolRun, Program, Timing, Touch, Vary, Watching,
+    run,
+};
+use heapscribe_replay::{Birth, Wish};
+use proptest::prelude::*;
+
+/// What happens to blocks, which are numbered.
+#[derive(Clone, Copy, Debug)]
+enum Happens {
+    Comes(u64, u8),
+    Goes(u8),
+    Becomes(u8, u64),
+}
+
+fn happens() -> impl Strategy<Value = Happens> {
+    let size = prop_oneof![0u64..200, 0u64..20_000];
+    let align = prop_oneof![8 => Just(0u8), 1 => 4u8..13];
+    prop_oneof![
+        4 => (size.clone(), align).prop_map(|(size, align)| Happens::Comes(size, align)),
+        3 => any::<u8>().prop_map(Happens::Goes),
+        1 => (any::<u8>(), size).prop_map(|(old, size)| Happens::Becomes(old, size)),
+    ]
+}
+
+/// The program of a history, and what is live after it, by the simplest of books.
+fn program(history: &[Happens]) -> (Compiled, Vec<u8>, BTreeMap<Birth, u64>) {
+    let (mut compiler, mut book) = (Compiler::new(Vec::new(), 10), BTreeMap::new());
+    let mut births: Vec<Birth> = Vec::new();
+    for (ns, happens) in history.iter().enumerate() {
+        let ns = ns as u64;
+        let known = |n: u8, births: &[Birth]| (!births.is_empty()).then(|| usize::from(n) % births.len());
+        let birth = (1 + ns as u32 % 3, ns);
+        match *happens {
+            Happens::Comes(size_bytes, align_log2) => {
+                let wish = Wish { size_bytes, align_log2, zeroed: ns.is_multiple_of(5) };
+                compiler.came(ns, birth, wish).unwrap();
+                book.insert(birth, size_bytes);
+                births.push(birth);
+            }
+            Happens::Goes(n) => {
+                let Some(at) = known(n, &births) else { continue };
+                let gone = births.swap_remove(at);
+                compiler.went(ns, gone).unwrap();
+                book.remove(&gone);
+            }
+            Happens::Becomes(n, size_bytes) => {
+                let Some(at) = known(n, &births) else { continue };
+                let old = std::mem::replace(&mut births[at], birth);
+                compiler.resized(ns, old, birth, size_bytes).unwrap();
+                book.remove(&old);
+                book.insert(birth, size_bytes);
+            }
+        }
+    }
+    let (compiled, bytes) = compiler.finish().unwrap();
+    (compiled, bytes, book)
+}
+
+fn file(bytes: &[u8]) -> File {
+    let path = std::env::temp_dir().join(format!(
+        "heapscribe-replay.{}.{:?}",
+        std::process::id(),
+        std::thread::current().id()
+    ));
+    File::create(&path).unwrap().write_all(bytes).unwrap();
+    let file = File::open(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    file
+}
+
+const UNTOUCHED: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
+
+fn pool_heap(pool_bytes: usize) -> TlsfHeap {
+    TlsfHeap::new(Config { pool_bytes, grow_bytes: 0, max_bytes: 0, wishes: UNTOUCHED })
+}
+
+/// The operations on a heap whose every block is looked at.
+fn on_shadow(heap: &dyn Heap, bytes: &[u8]) -> Result<(Vec<usize>, u64), String> {
+    let (mut shadow, mut slots, mut peak) = (ShadowHeap::new(heap), BTreeMap::new(), 0);
+    for op in bytes.chunks_exact(OP_BYTES) {
+        match Op::decode(op.try_into().unwrap()).ok_or("no operation")? {
+            Op::Alloc { slot, size_bytes, align_log2, zeroed } => {
+                let request = Request::new(size_bytes as usize, 1 << align_log2).ok_or("no request")?;
+                let block = if zeroed { shadow.alloc_zeroed(request)? } else { shadow.alloc(request)? };
+                let before = slots.insert(slot, (block.ok_or("no memory")?, size_bytes));
+                assert_eq!(before, None, "a slot that is not empty");
+            }
+            Op::Free { slot, size_bytes } => {
+                let (block, size) = slots.remove(&slot).ok_or("an empty slot")?;
+                assert_eq!(size, size_bytes, "the size that was asked for");
+                shadow.free(block)?;
+            }
+            Op::Realloc { slot, size_bytes } => {
+                let (block, _) = slots.remove(&slot).ok_or("an empty slot")?;
+                let request = Request::bytes(size_bytes as usize).ok_or("no request")?;
+                let block = shadow.realloc(block, request)?.ok_or("no memory")?;
+                slots.insert(slot, (block, size_bytes));
+            }
+            Op::Moment { .. } => {}
+        }
+        peak = peak.max(slots.values().map(|(_, size)| size).sum::<u64>());
+    }
+    shadow.judge_all()?;
+    let left = slots.values().map(|(_, size)| *size as usize).collect();
+    shadow.clear()?;
+    Ok((left, peak))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_program_leaves_what_its_history_left(history in prop::collection::vec(happens(), 0..300)) {
+        let (compiled, bytes, book) = program(&history);
+        prop_assert_eq!(compiled.ops as usize, bytes.len() / OP_BYTES);
+        let heap = pool_heap(16 << 20);
+        let (mut left, peak) = on_shadow(&heap, &bytes).unwrap();
+        let mut expected: Vec<usize> = book.values().map(|size| *size as usize).collect();
+        left.sort_unstable();
+        expected.sort_unstable();
+        prop_assert_eq!(&left, &expected);
+        prop_assert_eq!(peak, compiled.peak_bytes);
+        prop_assert_eq!(compiled.left_bytes as usize, expected.iter().sum::<usize>());
+        prop_assert_eq!(heap.stats().blocks, 0);
+        prop_assert_eq!(heap.check(), Ok(()));
+    }
+
+    #[test]
+    fn a_run_frees_all_in_the_end(history in prop::collection::vec(happens(), 0..300)) {
+        let (compiled, bytes, book) = program(&history);
+        let (file, heap) = (file(&bytes), pool_heap(16 << 20));
+        let program = Program::new(&file, compiled.slots);
+        for touch in [Touch::Nothing, Touch::Pages, Touch::All] {
+            let outcome = run(&heap, &program, touch, &mut Nothing).unwrap();
+            prop_assert_eq!(outcome.calls, compiled.allocs + compiled.frees + compiled.reallocs);
+            prop_assert_eq!((outcome.failures, outcome.left_blocks), (0, book.len() as u64));
+            prop_assert_eq!((heap.stats().blocks, heap.stats().used_bytes), (0, 0));
+        }
+        run(&behind_malloc(), &program, Touch::All, &mut Nothing).unwrap();
+        let found = PoolRun::of(&mut Bed::new(16 << 20).unwrap(), 16 << 20, &program, Vary::default()).unwrap();
+        prop_assert!(found.is_served() && found.misuses == 0);
+        prop_assert_eq!(found.peak_live_bytes, compiled.peak_bytes);
+    }
+
+    /// Whatever is in the file: no panic, and all that came is freed.
+    #[test]
+    fn any_bytes_run_or_are_refused(bytes in prop::collection::vec(prop_oneof![0u8..6, any::<u8>()], 0..800)) {
+        let (file, heap) = (file(&bytes), pool_heap(1 << 20));
+        let program = Program::new(&file, 1 << 10);
+        let _ = run(&heap, &program, Touch::Nothing, &mut Nothing);
+        prop_assert_eq!(heap.stats().blocks, 0);
+        let _ = PoolRun::of(&mut Bed::new(1 << 20).unwrap(), 1 << 20, &program, Vary { seed: 1 });
+    }
+}
+
+/// Two blocks of 1,000 bytes, one after the other freed, then one of 2,008.
+fn two_and_one() -> (Compiled, File) {
+    let mut compiler = Compiler::new(Vec::new(), 2);
+    for n in 1..=2 {
+        compiler.came(n, (1, n), Wish::bytes(1000)).unwrap();
+    }
+    compiler.went(3, (1, 1)).unwrap();
+    compiler.went(4, (1, 2)).unwrap();
+    compiler.came(5, (1, 5), Wish::bytes(2008)).unwrap();
+    let (compiled, bytes) = compiler.finish().unwrap();
+    (compiled, file(&bytes))
+}
+
+/// A block of 1,000 bytes takes 1,008 of the pool, which has 32 in front of its first block.
+#[test]
+fn the_smallest_pool_is_what_blocks_and_headers_take() {
+    let (compiled, file) = two_and_one();
+    let (program, mut bed) = (Program::new(&file, compiled.slots), Bed::new(1 << 20).unwrap());
+    let range = Range { low_bytes: 0, first_bytes: 4096, most_bytes: 1 << 20, step_bytes: 16 };
+    let found = smallest(range, |bytes| {
+        PoolRun::of(&mut bed, bytes as usize, &program, Vary::default()).map(|run| run.is_served())
+    });
+    let found = found.unwrap().unwrap();
+    assert_eq!((found.bytes, found.fails_bytes), (2 * 1008 + 32, 2 * 1008 + 16));
+    let run = PoolRun::of(&mut bed, 2048, &program, Vary::default()).unwrap();
+    let expected = PoolRun { calls: 5, peak_live_bytes: 2008, peak_used_bytes: 2016, ..PoolRun::default() };
+    assert_eq!(run, expected);
+    let failed = PoolRun::of(&mut bed, 2032, &program, Vary::default()).unwrap();
+    assert_eq!((failed.failed_bytes, failed.calls), (Some(1000), 1));
+    assert!(PoolRun::of(&mut bed, (1 << 20) + 16, &program, Vary::default()).is_err());
+}
+
+/// What is seen of memory and of time, where it can be told beforehand.
+#[test]
+fn what_is_watched_is_what_happened() {
+    let (compiled, file) = two_and_one();
+    let (program, heap) = (Program::new(&file, compiled.slots), pool_heap(64 << 10));
+    let mut watching = Watching::new(compiled.moments).unwrap();
+    let outcome = run(&heap, &program, Touch::All, &mut watching).unwrap();
+    assert_eq!((outcome.calls, outcome.peak_live_bytes, outcome.left_blocks), (5, 2008, 1));
+    let moments = watching.finish().moments;
+    let seen: Vec<_> = moments.iter().map(|m| (m.ns, m.live_bytes, m.free_bytes - m.torn_bytes())).collect();
+    // The pool's one block has 64 KiB less 32 bytes; what a request can have of it is 8 less.
+    let pool = (64 << 10) - 32;
+    assert_eq!(seen, [(2, 1000, pool - 1008 - 8), (4, 1000, pool - 2016 - 8), (5, 2008, pool - 2016 - 8)]);
+    let mut timing = Timing::new().unwrap();
+    run(&heap, &program, Touch::All, &mut timing).unwrap();
+    let latency = timing.finish();
+    let calls: u64 = latency.kinds.iter().map(|(_, timed)| timed.calls).sum();
+    assert_eq!(calls + latency.left_out, 5);
+    assert!(latency.kinds.iter().all(|(name, timed)| {
+        (name == Kind::Alloc.name() || name == Kind::Free.name()) && timed.p50_ns <= timed.max_ns
+    }));
+}
+
+/// A heap that is full: what could not be had is counted, and later calls for it are not made.
+#[test]
+fn failures_are_counted() {
+    let mut compiler = Compiler::new(Vec::new(), 1000);
+    compiler.came(1, (1, 1), Wish::bytes(1 << 20)).unwrap();
+    compiler.came(2, (1, 2), Wish::bytes(100)).unwrap();
+    compiler.resized(3, (1, 2), (1, 3), 1 << 21).unwrap();
+    compiler.went(4, (1, 1)).unwrap();
+    compiler.went(5, (1, 3)).unwrap();
+    let (compiled, bytes) = compiler.finish().unwrap();
+    let (file, heap) = (file(&bytes), pool_heap(64 << 10));
+    let outcome = run(&heap, &Program::new(&file, compiled.slots), Touch::Pages, &mut Nothing).unwrap();
+    // The block of 1 MiB and the realloc fail; its free is not made, that of the block of 100 bytes is.
+    assert_eq!((outcome.calls, outcome.failures, outcome.failed_max_bytes), (4, 2, 1 << 21));
+    assert_eq!((outcome.peak_live_bytes, outcome.left_blocks), (100, 0));
+}
+
+/// A damaged file is refused with the place of the damage.
+#[test]
+fn damage_is_named() {
+    let mut bytes = Op::Alloc { slot: 0, size_bytes: 8, align_log2: 0, zeroed: false }.encode().to_vec();
+    bytes.extend(Op::Alloc { slot: 7, size_bytes: 8, align_log2: 0, zeroed: false }.encode());
+    let (whole, heap) = (file(&bytes), pool_heap(64 << 10));
+    let e = run(&heap, &Program::new(&whole, 7), Touch::Pages, &mut Nothing).unwrap_err();
+    assert_eq!(e.to_string(), "no operation at offset 16");
+    let e = run(&heap, &Program::new(&file(&bytes[..20]), 8), Touch::Pages, &mut Nothing).unwrap_err();
+    assert_eq!(e.to_string(), "the last operation is cut");
+    assert_eq!(heap.stats().blocks, 0);
+}
