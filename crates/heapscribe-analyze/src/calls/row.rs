@@ -49,7 +49,7 @@ impl OneCall {
             Event::UnknownRealloc { size_bytes, stack, .. } => one(Kind::Realloc, stack, 1, size_bytes),
             Event::Failed { stack, .. } => one(Kind::Failed, stack, 1, 0),
             Event::UnknownFree { .. } => one(Kind::Free, StackId::UNKNOWN, 1, 0),
-            Event::Rate { .. } | Event::Lost { .. } | Event::Note { .. } => None,
+            Event::Rate { .. } | Event::Lost { .. } | Event::Note { .. } | Event::Took { .. } => None,
         }
     }
 }
