@@ -110,6 +110,12 @@ pub unsafe trait Heap: Sync {
     /// * As for [`Heap::fork_parent`].
     unsafe fn fork_child(&self) {}
 
+    /// Whether threads that end are to be told of. Asked once, when the heap has started; it costs each call a
+    /// few instructions.
+    fn wants_thread_exit(&self) -> bool {
+        false
+    }
+
     /// This thread is about to end. It may still allocate and free afterwards, in destructors that run later.
     fn thread_exit(&self) {}
 }

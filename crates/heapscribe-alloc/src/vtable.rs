@@ -299,6 +299,10 @@ unsafe impl Heap for TableHeap {
         self.tell(self.table.fork_child);
     }
 
+    fn wants_thread_exit(&self) -> bool {
+        self.table.thread_exit.is_some()
+    }
+
     fn thread_exit(&self) {
         self.tell(self.table.thread_exit);
     }

@@ -106,6 +106,10 @@ unsafe impl Heap for Brought {
         }
     }
 
+    fn wants_thread_exit(&self) -> bool {
+        self.0.get().is_some_and(Heap::wants_thread_exit)
+    }
+
     fn thread_exit(&self) {
         if let Some(heap) = self.0.get() {
             heap.thread_exit();

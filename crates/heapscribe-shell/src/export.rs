@@ -11,10 +11,11 @@ macro_rules! export {
     };
     ($(#[$meta:meta])* static $name:ident: $heap:ty = $value:expr; start = $start:expr;) => {
         $(#[$meta])*
-        static $name: $crate::Shell<$heap> = $crate::Shell::new($value, $start, $crate::export::Handlers {
-            prepare: Some(heapscribe_exported::prepare),
-            parent: Some(heapscribe_exported::parent),
-            child: Some(heapscribe_exported::child),
+        static $name: $crate::Shell<$heap> = $crate::Shell::new($value, $start, $crate::Handlers {
+            fork_prepare: heapscribe_exported::prepare,
+            fork_parent: heapscribe_exported::parent,
+            fork_child: heapscribe_exported::child,
+            thread_exit: heapscribe_exported::thread_ends,
         });
 
         mod heapscribe_exported {
@@ -70,6 +71,10 @@ macro_rules! export_functions {
         pub(super) extern "C" fn child() {
             // SAFETY: as above.
             unsafe { $name.heap().fork_child() };
+        }
+
+        pub(super) unsafe extern "C" fn thread_ends(_: *mut c_void) {
+            $name.heap().thread_exit();
         }
 
         $crate::export_forwards! { $name;
@@ -207,8 +212,6 @@ macro_rules! export_telling {
         }
     )*};
 }
-
-pub use heapscribe_process::at_fork::Handlers;
 
 /// Bytes of a page.
 pub const PAGE_BYTES: usize = 4096;

@@ -22,6 +22,7 @@ mod info;
 mod line;
 pub mod setting;
 mod shell;
+mod thread;
 
 pub use heapscribe_alloc::front;
 pub use heapscribe_alloc::heap::{Heap, Owns};
@@ -30,4 +31,5 @@ pub use heapscribe_alloc::stats::Stats;
 pub use heapscribe_alloc::system::SystemHeap;
 pub use info::{MallInfo, MallInfo2, info, info2, say_stats};
 pub use line::Line;
-pub use shell::{Shell, Start, errno};
+pub use shell::{Handlers, Shell, Start, errno};
+pub use thread::Ends;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   new -> starting -> ready     the heap serves
+//!              |-----> watching  it serves, and is told of threads that end
 //!              \-----> passing   it could not be had, or is not wanted here: the program's own serves
 //! ```
 #![allow(unsafe_code)]
@@ -11,15 +12,18 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use heapscribe_alloc::heap::Heap;
 use heapscribe_alloc::system::SystemHeap;
-use heapscribe_process::at_fork::Handlers;
+use heapscribe_process::at_fork;
 use heapscribe_process::loader::Loader;
 use heapscribe_process::once::Once;
 use heapscribe_process::sys;
 
+use crate::thread::{Ends, Watch};
+
 const NEW: u32 = 0;
 const STARTING: u32 = 1;
 const READY: u32 = 2;
-const PASSING: u32 = 3;
+const WATCHING: u32 = 3;
+const PASSING: u32 = 4;
 
 /// What came of a start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +32,16 @@ pub enum Start {
     Ready,
     /// The program's own heap goes on serving.
     Pass,
+}
+
+/// What libc is to call around forks, and when a thread ends.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "each calls the function of its name of the heap")]
+pub struct Handlers {
+    pub fork_prepare: at_fork::Handler,
+    pub fork_parent: at_fork::Handler,
+    pub fork_child: at_fork::Handler,
+    pub thread_exit: Ends,
 }
 
 /// A heap under a program, and all that is known of the program's own.
@@ -41,6 +55,7 @@ pub struct Shell<H: 'static> {
     starter: AtomicU32,
     before: Once<SystemHeap>,
     loader: Once<Loader>,
+    watch: Once<Watch>,
 }
 
 unsafe extern "C" {
@@ -65,6 +80,7 @@ impl<H: Heap + 'static> Shell<H> {
             starter: AtomicU32::new(0),
             before: Once::new(),
             loader: Once::new(),
+            watch: Once::new(),
         }
     }
 
@@ -93,10 +109,14 @@ impl<H: Heap + 'static> Shell<H> {
     #[cold]
     #[inline(never)]
     fn settle(&'static self) -> Option<&'static SystemHeap> {
+        if self.state.load(Ordering::Acquire) == WATCHING {
+            self.watch_this_thread();
+            return None;
+        }
         let errno = errno();
         // SAFETY: this thread's errno.
         let before = unsafe { errno.read() };
-        while !matches!(self.state.load(Ordering::Acquire), READY | PASSING) {
+        while !matches!(self.state.load(Ordering::Acquire), READY | WATCHING | PASSING) {
             self.start_or_wait();
         }
         // SAFETY: as above.
@@ -111,7 +131,7 @@ impl<H: Heap + 'static> Shell<H> {
             self.starter.store(sys::tid(), Ordering::Relaxed);
             self.begin();
             drop(blocked);
-            self.watch_forks();
+            self.watch();
             return;
         }
         drop(blocked);
@@ -141,11 +161,34 @@ impl<H: Heap + 'static> Shell<H> {
 
     /// To register may allocate, so the heap must be there. Nobody forks in between but other threads, which a
     /// program can hardly have that has not allocated.
-    fn watch_forks(&'static self) {
-        if self.state.load(Ordering::Acquire) == READY
-            && let Some(loader) = self.loader.get()
+    fn watch(&'static self) {
+        let Some(loader) = self.loader.get().filter(|_| self.state.load(Ordering::Acquire) == READY) else {
+            return;
+        };
+        let Handlers { fork_prepare, fork_parent, fork_child, thread_exit } = self.handlers;
+        let handlers = at_fork::Handlers {
+            prepare: Some(fork_prepare),
+            parent: Some(fork_parent),
+            child: Some(fork_child),
+        };
+        handlers.register(loader, None);
+        if self.heap.wants_thread_exit()
+            && let Some(watch) = Watch::new(loader, thread_exit)
         {
-            self.handlers.register(loader, None);
+            self.watch.set(watch);
+            self.state.store(WATCHING, Ordering::Release);
+        }
+    }
+
+    fn watch_this_thread(&self) {
+        let errno = errno();
+        if let Some(watch) = self.watch.get() {
+            // SAFETY: this thread's errno.
+            unsafe {
+                let before = errno.read();
+                watch.this_thread();
+                errno.write(before);
+            }
         }
     }
 }

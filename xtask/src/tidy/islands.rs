@@ -35,6 +35,7 @@ const ISLANDS: &[&str] = &[
     "heapscribe-heaps/src/tlsf.rs",
     "heapscribe-shell/src/export.rs",
     "heapscribe-shell/src/shell.rs",
+    "heapscribe-shell/src/thread.rs",
     "heapscribe-preload/src/api.rs",
     "heapscribe-process/src/at_fork.rs",
     "heapscribe-process/src/environment.rs",
