@@ -33,7 +33,6 @@ const ISLANDS: &[&str] = &[
     "heapscribe-heaps/src/panic.rs",
     "heapscribe-heaps/src/table.rs",
     "heapscribe-heaps/src/tlsf.rs",
-    "heapscribe-shell/src/export.rs",
     "heapscribe-shell/src/shell.rs",
     "heapscribe-shell/src/thread.rs",
     "heapscribe-preload/src/api.rs",
