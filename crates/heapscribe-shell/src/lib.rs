@@ -20,6 +20,7 @@
 pub mod export;
 mod info;
 mod line;
+mod only;
 pub mod setting;
 mod shell;
 mod thread;

@@ -38,6 +38,10 @@ pub(crate) struct HeapArgs {
     #[arg(long, value_name = "tlsf|system|PATH.so", value_parser = parse_heap)]
     pub(crate) heap: Option<HeapChoice>,
 
+    /// Only for programs of this name, of all that CMD starts; may be given more than once
+    #[arg(long, value_name = "PROGRAM", requires = "heap")]
+    pub(crate) only: Vec<OsString>,
+
     /// tlsf: size of the pool that is there from the beginning [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "heap")]
     pub(crate) pool: Option<u64>,

@@ -1,6 +1,6 @@
 //! The heap that a program is to have: which libraries that takes, and what they are told.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -15,6 +15,8 @@ use crate::message::Problem;
 const MALLOC: &str = "malloc";
 /// What exports this brings a heap as a table of functions, see `heapscribe_heap.h`.
 const GET_HEAP: &str = "heapscribe_get_heap";
+/// What exports this was made by heapscribe-shell.
+const SHELL: &str = "heapscribe_heap_shell";
 
 /// Libraries to preload, in this order, and variables for them.
 #[derive(Debug, Default)]
@@ -29,14 +31,14 @@ impl Heap {
         let libraries = match choice {
             HeapChoice::Tlsf => vec![preload::place(preload::TLSF)?],
             HeapChoice::System => vec![preload::place(preload::ORIGINAL)?],
-            HeapChoice::Library(path) => brought(path)?,
+            HeapChoice::Library(path) => brought(path, !args.only.is_empty())?,
         };
         Ok(Heap { libraries, variables: variables(args) })
     }
 }
 
 /// The libraries for a heap that somebody else has built.
-fn brought(path: &Path) -> Result<Vec<PathBuf>> {
+fn brought(path: &Path, is_choosy: bool) -> Result<Vec<PathBuf>> {
     let path = path.canonicalize().with_context(|| format!("{} can not be read", path.display()))?;
     if !preload::is_listable(&path) {
         let what = format!("{} can not be preloaded: its path has a blank or a colon", path.display());
@@ -46,6 +48,13 @@ fn brought(path: &Path) -> Result<Vec<PathBuf>> {
     let exports =
         exports(&bytes).with_context(|| format!("{} is no library of this machine", path.display()))?;
     let adapter: Option<Library> = match exports {
+        Exports { malloc: true, shell: false, .. } if is_choosy => {
+            let what =
+                format!("{} can not be kept to some programs: it knows nothing of that", path.display());
+            return Err(
+                Problem::new(what, "leave --only out, or build the heap with heapscribe-shell").into()
+            );
+        }
         Exports { malloc: true, .. } => None,
         Exports { table: true, .. } => Some(preload::TABLE),
         _ => {
@@ -60,13 +69,14 @@ fn brought(path: &Path) -> Result<Vec<PathBuf>> {
 /// What a library offers.
 struct Exports {
     malloc: bool,
+    shell: bool,
     table: bool,
 }
 
 fn exports(bytes: &[u8]) -> object::Result<Exports> {
     let file = ElfFile64::<object::Endianness>::parse(bytes)?;
     let has = |name: &str| file.dynamic_symbols().any(|s| s.is_definition() && s.name() == Ok(name));
-    Ok(Exports { malloc: has(MALLOC), table: has(GET_HEAP) })
+    Ok(Exports { malloc: has(MALLOC), shell: has(SHELL), table: has(GET_HEAP) })
 }
 
 fn variables(args: &HeapArgs) -> Vec<(&'static str, OsString)> {
@@ -78,6 +88,7 @@ fn variables(args: &HeapArgs) -> Vec<(&'static str, OsString)> {
         size("HEAPSCRIBE_POOL_MAX", args.pool_max),
         flag("HEAPSCRIBE_POOL_LOCK", args.lock, "yes"),
         flag("HEAPSCRIBE_POOL_HUGE_PAGES", args.huge_pages, "yes"),
+        (!args.only.is_empty()).then(|| ("HEAPSCRIBE_HEAP_ONLY", args.only.join(OsStr::new(":")))),
         flag("HEAPSCRIBE_POOL_PREFAULT", args.no_prefault, "no"),
     ]
     .into_iter()
