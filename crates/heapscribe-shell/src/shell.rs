@@ -118,6 +118,9 @@ impl<H: Heap + 'static> Shell<H> {
         // SAFETY: this thread's errno.
         let before = unsafe { errno.read() };
         while !matches!(self.state.load(Ordering::Acquire), READY | WATCHING | PASSING) {
+            if self.starter.load(Ordering::Relaxed) == sys::tid() {
+                return self.before.get(); // the start itself allocates
+            }
             self.start_or_wait();
         }
         // SAFETY: as above.
@@ -131,6 +134,7 @@ impl<H: Heap + 'static> Shell<H> {
         if self.state.compare_exchange(NEW, STARTING, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             self.starter.store(sys::tid(), Ordering::Relaxed);
             self.begin();
+            self.starter.store(0, Ordering::Relaxed);
             drop(blocked);
             self.watch();
             return;
