@@ -15,7 +15,7 @@ use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER};
 use crate::capture::cfi::Extent;
 use crate::capture::{PcCache, pc_cache, registered};
 use crate::loader::Loader;
-use crate::{memory, modules, session, tls};
+use crate::{memory, modules, session, tls, ways};
 
 /// A value that is set once. A second thread that sets it at the same time sets the same.
 struct Once<T> {
@@ -67,15 +67,17 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// Calls the heap. While the call lasts, calls from the heap's own module are its own.
+    /// Calls the heap, and says how long that took if it is wanted. While the call lasts, calls from the
+    /// heap's own module are its own.
     #[inline(always)]
-    pub fn forward<T>(&self, call: impl FnOnce(&SystemHeap) -> T) -> T {
+    pub fn forward<T>(&self, call: impl FnOnce(&SystemHeap) -> T) -> (T, Option<u64>) {
+        let call = || call(&self.system);
         if !self.may_nest {
-            return call(&self.system);
+            return ways::timed(call);
         }
         let words = tls::words();
         let before = words.forwards.replace(true);
-        let result = call(&self.system);
+        let result = ways::timed(call);
         words.forwards.set(before);
         result
     }
@@ -126,6 +128,9 @@ fn find_heap() -> Option<&'static Heap> {
     let is_glibc = libc.is_some_and(|libc| libc.start == malloc.start);
     let ours = loader.find_text(own as usize)?;
     let text = [malloc.start..malloc.end, ours.start..ours.end];
+    if !is_glibc {
+        ways::set_nesting();
+    }
     HEAP.set(Heap { system, is_glibc, may_nest: !is_glibc, text });
     HEAP.get()
 }
