@@ -8,11 +8,12 @@ use core::ffi::{c_int, c_void};
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_record::capture::Registers;
 use heapscribe_record::program::{self, Heap};
-use heapscribe_record::{Call, enter, enter_again};
+use heapscribe_record::{Call, Entered, Taken, enter, enter_again, ways};
 
 use crate::stub::{filter, gap, gate, stub};
+use crate::watched;
 
-type Pointer = *mut c_void;
+pub(crate) type Pointer = *mut c_void;
 
 macro_rules! hooks {
     ($($name:ident => $body:ident / $n:tt $(, $turn:expr)?;)*) => {
@@ -70,10 +71,10 @@ pub(crate) unsafe fn caller(sp: *const usize, bp: usize) -> Registers {
 
 /// What is asked for: by which function, how large, how aligned (0 for no wish).
 #[derive(Clone, Copy)]
-struct Wish {
-    call: Call,
-    size: usize,
-    align: usize,
+pub(crate) struct Wish {
+    pub(crate) call: Call,
+    pub(crate) size: usize,
+    pub(crate) align: usize,
 }
 
 /// Asks the heap for a block, and tells the recorder of it, or that the call failed.
@@ -90,9 +91,12 @@ unsafe fn hand_out(
     let Some(heap) = heap() else { return core::ptr::null_mut() };
     // SAFETY: the caller's contract.
     let registers = unsafe { caller(sp, bp) };
-    let is_heaps_own = heap.calls_itself(registers.pc);
-    let p = heap.forward(ask);
-    if !is_heaps_own && let Some(entered) = enter(&registers) {
+    if !ways::are_plain() {
+        // SAFETY: the caller's contract.
+        return unsafe { watched::hand_out(heap, wish, registers, ask) };
+    }
+    let p = ask(&heap.system);
+    if let Some(entered) = enter(&registers) {
         // SAFETY: the heap has just handed the block out, for this call.
         unsafe { entered.handed_out::<false>(wish.call, p as usize, wish.size, wish.align, registers) };
     }
@@ -147,21 +151,41 @@ unsafe fn resize(call: Call, old: Pointer, size: usize, sp: *const usize, bp: us
             return hand_out(Wish { call, size, align: 0 }, sp, bp, |heap| (heap.realloc)(old, size));
         }
         let registers = caller(sp, bp);
-        let entered = if heap.calls_itself(registers.pc) { None } else { enter(&registers) };
+        if !ways::are_plain() {
+            return watched::resize(heap, call, old, size, registers);
+        }
         // Taken before, because another thread may be handed the address as soon as realloc has moved.
-        let Some(taken) = entered.map(|entered| entered.take_for_resize(old as usize)) else {
-            return heap.forward(|heap| (heap.realloc)(old, size));
+        let Some(taken) = enter(&registers).map(|entered| entered.take_for_resize(old as usize)) else {
+            return (heap.system.realloc)(old, size);
         };
-        let new = heap.forward(|heap| (heap.realloc)(old, size));
+        let new = (heap.system.realloc)(old, size);
         if let Some(entered) = enter_again(&registers) {
-            match (new.is_null(), size) {
-                (false, _) => entered.became(call, taken, new as usize, size, registers),
-                // glibc's realloc(p, 0) frees and gives NULL; musl's gives a block and is the case above.
-                (true, 0) => entered.gone::<false>(call, taken),
-                (true, _) => entered.stayed(call, taken, size, registers),
-            }
+            resized(&entered, call, taken, (new, size), registers);
         }
         new
+    }
+}
+
+/// Tells the recorder what came of a block that was taken for `realloc`.
+///
+/// # Safety
+/// * As for `Entered::became`, of the block that came.
+#[inline(always)]
+pub(crate) unsafe fn resized(
+    entered: &Entered,
+    call: Call,
+    taken: Taken,
+    (new, size): (Pointer, usize),
+    registers: Registers,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match (new.is_null(), size) {
+            (false, _) => entered.became(call, taken, new as usize, size, registers),
+            // glibc's realloc(p, 0) frees and gives NULL; musl's gives a block and is the case above.
+            (true, 0) => entered.gone::<false>(call, taken),
+            (true, _) => entered.stayed(call, taken, size, registers),
+        }
     }
 }
 
@@ -178,12 +202,13 @@ unsafe fn release(call: Call, p: Pointer, sp: *const usize, bp: usize) {
     // SAFETY: the program's call, forwarded; the block is the program's to give away.
     unsafe {
         let registers = caller(sp, bp);
-        if !heap.calls_itself(registers.pc)
-            && let Some(entered) = enter(&registers)
-        {
+        if !ways::are_plain() {
+            return watched::release(heap, call, p, registers);
+        }
+        if let Some(entered) = enter(&registers) {
             entered.goes(call, p as usize);
         }
-        heap.forward(|heap| (heap.free)(p));
+        (heap.system.free)(p);
     }
 }
 

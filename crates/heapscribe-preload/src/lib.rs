@@ -15,6 +15,7 @@ mod hooks;
 mod leaving;
 mod registered;
 mod stub;
+mod watched;
 
 #[cfg(not(test))]
 mod panic;

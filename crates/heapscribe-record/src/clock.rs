@@ -61,6 +61,19 @@ pub(crate) fn ticks(kind: ClockKind) -> u64 {
     }
 }
 
+/// The raw counter itself, read when all before it is done.
+#[inline(always)]
+pub(crate) fn units(kind: ClockKind) -> u64 {
+    match kind {
+        // SAFETY: as in `ticks`; the fence is of SSE2, which every x86_64 has.
+        ClockKind::Tsc => unsafe {
+            core::arch::x86_64::_mm_lfence();
+            core::arch::x86_64::_rdtsc()
+        },
+        ClockKind::Monotonic => monotonic_ns(),
+    }
+}
+
 /// The shift of a clock's raw counter.
 pub(crate) const fn shift(kind: ClockKind) -> u32 {
     match kind {

@@ -6,8 +6,8 @@ use core::sync::atomic::Ordering;
 
 use heapscribe_wire::chunk::Opening;
 use heapscribe_wire::ids::{NameId, RateId};
-use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
-use heapscribe_wire::record::{Event, Note};
+use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX, TOOK_BYTES_MAX};
+use heapscribe_wire::record::{Event, Note, put_took};
 
 use crate::enter::begin_again;
 use crate::log::Taken;
@@ -15,8 +15,9 @@ use crate::session::Session;
 use crate::thread::Thread;
 use crate::{clock, memory, modules, program, sys};
 
-/// An event, and before it up to two rates of a byte, each written at a place of [`EVENT_BYTES_MAX`].
-const ROOM_BYTES: usize = EVENT_BYTES_MAX + 2;
+/// An event, before it up to two rates of a byte, each written at a place of [`EVENT_BYTES_MAX`], and behind
+/// it what its call took.
+const ROOM_BYTES: usize = EVENT_BYTES_MAX + 2 + TOOK_BYTES_MAX;
 
 /// Room for one event in the thread's chunk, and its time: who has it can write an event and nothing can
 /// go wrong.
@@ -84,6 +85,18 @@ impl<'a> Place<'a> {
         self.thread.cursor.set(cursor + len);
         self.chunk.header.commit((cursor + len) as u32);
     }
+}
+
+/// Says how long the call took whose event was the last that the thread wrote.
+pub(crate) fn took(thread: &Thread, units: u64) {
+    let Some(chunk) = thread.chunk.get() else { return };
+    let cursor = thread.cursor.get();
+    // SAFETY: the room for the event before was room for this, too, see ROOM_BYTES; the chunk is this
+    // thread's.
+    let at = unsafe { &mut *chunk.payload.add(cursor).cast::<[u8; TOOK_BYTES_MAX]>() };
+    let len = put_took(units, at);
+    thread.cursor.set(cursor + len);
+    chunk.header.commit((cursor + len) as u32);
 }
 
 /// Makes room. What it changes of the thread's state takes several stores, so signals are held back: a

@@ -14,9 +14,11 @@ mod held;
 mod notes;
 mod pools;
 mod snapshot;
+mod watched;
 
 pub use blocks::Taken;
 pub(crate) use held::begin_again;
+pub use watched::{Watched, Written, took};
 
 /// Proof that the recorder was entered on this thread: without it nothing can be recorded.
 #[derive(Debug)]

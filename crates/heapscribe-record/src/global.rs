@@ -20,7 +20,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use heapscribe_process::at_fork::Handler;
 
 use crate::capture::Registers;
-use crate::{Call, enter, enter_again, fork, program};
+use crate::{Call, Watched, enter, enter_again, fork, program, took, ways};
 
 unsafe extern "C" {
     fn pthread_atfork(prepare: Option<Handler>, parent: Option<Handler>, child: Option<Handler>) -> c_int;
@@ -87,60 +87,89 @@ fn call_for(layout: Layout, plain: Call) -> (Call, usize) {
 /// # Safety
 /// * `block` was just handed out for `layout`, or is null; `registers` are those of a frame that lives.
 #[inline(always)]
-unsafe fn tell(block: *mut u8, layout: Layout, plain: Call, registers: Registers) {
+unsafe fn tell(
+    (block, took): (*mut u8, Option<u64>),
+    layout: Layout,
+    plain: Call,
+    registers: Registers,
+) -> *mut u8 {
     if is_told()
         && let Some(entered) = enter(&registers)
     {
         let (call, align) = call_for(layout, plain);
+        let size_bytes = layout.size() as u64;
         // SAFETY: the caller's contract.
-        unsafe { entered.handed_out::<false>(call, block as usize, layout.size(), align, registers) };
+        unsafe {
+            entered.watch(&Watched { call, size_bytes, registers, took }, |entered| {
+                entered.handed_out::<false>(call, block as usize, layout.size(), align, registers);
+                0
+            });
+        }
     }
+    block
+}
+
+/// Whether the recorder is to be told of blocks here; then it is known what it wants of calls.
+#[inline(always)]
+fn is_told_of(registers: &Registers) -> bool {
+    let is_told = is_told();
+    if is_told {
+        ways::find_out(registers);
+    }
+    is_told
 }
 
 // SAFETY: every call is the inner heap's, with its arguments and its answer unchanged.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for RecordedHeap<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's contract.
-        unsafe {
-            let block = self.0.alloc(layout);
-            tell(block, layout, Call::Malloc, registers());
-            block
-        }
+        let registers = registers();
+        is_told_of(&registers);
+        unsafe { tell(ways::timed(|| self.0.alloc(layout)), layout, Call::Malloc, registers) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's contract.
-        unsafe {
-            let block = self.0.alloc_zeroed(layout);
-            tell(block, layout, Call::Calloc, registers());
-            block
-        }
+        let registers = registers();
+        is_told_of(&registers);
+        unsafe { tell(ways::timed(|| self.0.alloc_zeroed(layout)), layout, Call::Calloc, registers) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if is_told()
-            && let Some(entered) = enter(&registers())
-        {
-            // SAFETY: the caller's contract: the block is the caller's until the call below.
-            unsafe { entered.goes(Call::Free, block as usize) };
+        let registers = registers();
+        let entered = if is_told_of(&registers) { enter(&registers) } else { None };
+        let watched = Watched { call: Call::Free, size_bytes: 0, registers, took: None };
+        // SAFETY: the caller's contract: the block is the caller's until `dealloc`.
+        unsafe {
+            let written = entered.and_then(|entered| {
+                entered.watch(&watched, |entered| entered.goes(Call::Free, block as usize))
+            });
+            let ((), units) = ways::timed(|| self.0.dealloc(block, layout));
+            if let (Some(written), Some(units)) = (written, units) {
+                took(&registers, written, units);
+            }
         }
-        // SAFETY: the caller's contract.
-        unsafe { self.0.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         let registers = registers();
-        let entered = if is_told() { enter(&registers) } else { None };
+        let entered = if is_told_of(&registers) { enter(&registers) } else { None };
         // SAFETY: the caller's contract; the block is taken before another thread may be given its address.
         unsafe {
             let Some(taken) = entered.map(|entered| entered.take_for_resize(block as usize)) else {
                 return self.0.realloc(block, layout, new_size);
             };
-            let new = self.0.realloc(block, layout, new_size);
-            match enter_again(&registers) {
-                Some(entered) if new.is_null() => entered.stayed(Call::Realloc, taken, new_size, registers),
-                Some(entered) => entered.became(Call::Realloc, taken, new as usize, new_size, registers),
-                None => {}
+            let (new, took) = ways::timed(|| self.0.realloc(block, layout, new_size));
+            if let Some(entered) = enter_again(&registers) {
+                let call = Call::Realloc;
+                let watched = Watched { call, size_bytes: new_size as u64, registers, took };
+                entered.watch(&watched, |entered| {
+                    match new.is_null() {
+                        true => entered.stayed(call, taken, new_size, registers),
+                        false => entered.became(call, taken, new as usize, new_size, registers),
+                    }
+                    0
+                });
             }
             new
         }

@@ -8,7 +8,7 @@
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, SharedHeader, State, header_offset, payload_offset};
-use heapscribe_wire::head::{Drop, SharedHead};
+use heapscribe_wire::head::{ClockKind, Drop, SharedHead};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, CHUNK_STEP_BYTES, CHUNKS_MAX};
 use heapscribe_wire::plan::{Plan, WhenFull};
 
@@ -72,6 +72,11 @@ impl Log {
             heartbeat: AtomicU32::new(0),
             steps,
         }
+    }
+
+    /// The clock that calls are timed by, if they are.
+    pub(crate) fn timed_by(&self) -> Option<ClockKind> {
+        self.plan.is_timed.then_some(self.plan.clock)
     }
 
     /// The mapped file.

@@ -15,6 +15,7 @@ use heapscribe_wire::limits::{
 use heapscribe_wire::live::LIVE_FILE_BYTES;
 use heapscribe_wire::operation::THREADS_FILE_BYTES;
 use heapscribe_wire::plan::{PLAN_BYTES, Plan};
+use heapscribe_wire::rules::RULES_BYTES_MAX;
 
 use crate::define::Definer;
 use crate::gate::{self, Rates};
@@ -122,6 +123,25 @@ fn read_plan(base: &File) -> Result<Plan, Refusal> {
     }
 }
 
+/// The rules behind the plan, when a call that breaks one is to stop the process.
+fn read_rules(base: &File, plan: &Plan) -> sys::Result<&'static [u8]> {
+    let wanted = (plan.rules_bytes as usize).min(RULES_BYTES_MAX);
+    if !plan.stops || wanted == 0 {
+        return Ok(&[]);
+    }
+    // SAFETY: only the thread that makes the session is here.
+    let room = unsafe { &mut *SCRATCH.0.get() };
+    let read = base.open_at(c"plan", Open::Read)?.read_full(&mut room[..PLAN_BYTES + wanted])?;
+    let rules = room.get(PLAN_BYTES..read).unwrap_or_default();
+    // SAFETY: only the thread that makes the session takes memory now.
+    let place = unsafe { memory::alloc(wanted) }.ok_or(Errno::ENOMEM)?.cast::<u8>();
+    // SAFETY: the place is new, has `wanted` bytes, at most which were read, and stays.
+    unsafe {
+        core::ptr::copy_nonoverlapping(rules.as_ptr(), place.as_ptr(), rules.len());
+        Ok(core::slice::from_raw_parts(place.as_ptr(), rules.len()))
+    }
+}
+
 const PAGE_BYTES: usize = 4096;
 
 /// How large each file may become: less where the program's address space or the size of its files is
@@ -188,6 +208,7 @@ fn files(
         pid: sys::pid(),
         verify_every: plan.verify_every,
         rates: Rates::new(plan.seed),
+        rules: read_rules(base, plan)?,
         clock: plan.clock,
         lock: Lock::default(),
         log: Log::new(log, *plan, steps),

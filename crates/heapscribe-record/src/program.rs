@@ -14,7 +14,7 @@ use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER};
 use crate::capture::cfi::Extent;
 use crate::capture::{PcCache, pc_cache, registered};
 use crate::loader::Loader;
-use crate::{memory, modules, session, tls};
+use crate::{memory, modules, session, tls, ways};
 
 /// The heap that would be the program's without us, and what kind it is.
 #[derive(Debug)]
@@ -31,15 +31,17 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// Calls the heap. While the call lasts, calls from the heap's own module are its own.
+    /// Calls the heap, and says how long that took if it is wanted. While the call lasts, calls from the
+    /// heap's own module are its own.
     #[inline(always)]
-    pub fn forward<T>(&self, call: impl FnOnce(&SystemHeap) -> T) -> T {
+    pub fn forward<T>(&self, call: impl FnOnce(&SystemHeap) -> T) -> (T, Option<u64>) {
+        let call = || call(&self.system);
         if !self.may_nest {
-            return call(&self.system);
+            return ways::timed(call);
         }
         let words = tls::words();
         let before = words.forwards.replace(true);
-        let result = call(&self.system);
+        let result = ways::timed(call);
         words.forwards.set(before);
         result
     }
@@ -91,6 +93,9 @@ fn find_heap() -> Option<&'static Heap> {
     let ours = loader.find_text(own as usize)?;
     let text = [malloc.start..malloc.end, ours.start..ours.end];
     let may_nest = !is_glibc && !(libc.is_some() && is_shell(loader, malloc.link_map));
+    if may_nest {
+        ways::set_nesting();
+    }
     HEAP.set(Heap { system, is_glibc, may_nest, text });
     HEAP.get()
 }

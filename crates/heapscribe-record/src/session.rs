@@ -22,7 +22,7 @@ use crate::log::Log;
 use crate::make::Refusal;
 use crate::names::Names;
 use crate::thread::Threads;
-use crate::{clock, filter, gate, make, memory, sys};
+use crate::{clock, filter, gate, make, memory, sys, ways};
 
 /// What the hooks of a recording process use.
 #[derive(Debug)]
@@ -35,6 +35,8 @@ pub(crate) struct Session {
     pub verify_every: u32,
     /// Sampling rates.
     pub rates: Rates,
+    /// Rules of real time, as the plan has them; empty when no call is to stop the process.
+    pub rules: &'static [u8],
     /// Which clock ticks are on.
     pub clock: ClockKind,
     /// For what is rare.
@@ -174,6 +176,7 @@ fn make(state: &'static AtomicU32, memory: Memory) -> Option<&'static Session> {
                 filter::clear();
             }
             gate::open();
+            ways::settle(session.log.timed_by(), !session.rules.is_empty());
             state.store(RECORDING, Ordering::Release);
             make::announce(session, is_child);
             Some(session)
@@ -183,6 +186,7 @@ fn make(state: &'static AtomicU32, memory: Memory) -> Option<&'static Session> {
                 OFF.store(1, Ordering::Relaxed);
             }
             state.store(REFUSED, Ordering::Release);
+            ways::settle(None, false);
             None
         }
     }

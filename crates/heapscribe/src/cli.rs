@@ -15,6 +15,7 @@ mod looking;
 mod messages;
 mod modes;
 mod plot;
+mod real_time;
 mod rewriting;
 mod salvage;
 mod top;
@@ -28,6 +29,7 @@ pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs, SnapshotFormat};
 pub(crate) use self::messages::{DumpMessagesArgs, ReportMessagesArgs, refuse_parts};
 use self::modes::{parse_mean, parse_mode};
 pub(crate) use self::plot::PlotArgs;
+pub(crate) use self::real_time::{RealTimeArgs, refuse_half_measures};
 pub(crate) use self::rewriting::{ConvertArgs, ConvertTo, HotspotsArgs, RedactArgs, SubsampleArgs};
 pub(crate) use self::salvage::SalvageArgs;
 pub(crate) use self::top::TopArgs;
@@ -92,6 +94,8 @@ Examples:
   heapscribe record --when-full drop -- ./control-loop     never make the program wait
   heapscribe record --sample 512KiB -- ./server            cheap: one block in so many bytes
   heapscribe record --ring 256MiB -- ./server              for ever: the newest events only
+  heapscribe record --latency -- ./control-loop            how long each call took, too
+  heapscribe record --rt-section loop --rt-abort -- ./app  stop at the first call inside the section
 ")]
 pub(crate) struct RecordArgs {
     /// Where to write the trace [default: heapscribe.<program>.<pid>.hst in the working directory]
@@ -141,6 +145,9 @@ pub(crate) struct RecordArgs {
 
     #[command(flatten)]
     pub(crate) kept: KeptArgs,
+
+    #[command(flatten)]
+    pub(crate) real_time: RealTimeArgs,
 
     /// Do not wait for processes that CMD started and that outlive it
     #[arg(long)]

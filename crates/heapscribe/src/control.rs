@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use heapscribe_wire::head::{HEAD_FILE_BYTES, Head, MODE_OFFSET};
+use heapscribe_wire::head::{HEAD_FILE_BYTES, Head, MODE_OFFSET, PAST_MARK_OFFSET};
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
 
-use crate::drain::{self, mark};
+use crate::drain::{self, mark, rules};
 use crate::message::Problem;
 
 /// A drainer that is there takes a mark at its next pass.
@@ -66,6 +66,9 @@ impl Controlled {
     pub(crate) fn mark(&self, name: &[u8]) -> Result<()> {
         let directory = self.head.parent().unwrap_or(&self.base);
         let shown = directory.display();
+        if rules::of_base(&self.base).after_mark.is_some_and(|mark| mark == name) {
+            self.set(&1u32.to_le_bytes(), PAST_MARK_OFFSET)?;
+        }
         mark::request(directory, name).with_context(|| format!("no mark can be left in {shown}"))?;
         let begin = Instant::now();
         while mark::is_waiting(directory) {
@@ -82,8 +85,12 @@ impl Controlled {
 
     /// Says what is to be recorded from now on.
     pub(crate) fn set_mode(&self, mode: Mode) -> Result<()> {
-        let written = open(&self.head, true)
-            .and_then(|file| file.write_all_at(&mode.to_word().to_le_bytes(), MODE_OFFSET as u64));
+        self.set(&mode.to_word().to_le_bytes(), MODE_OFFSET)
+    }
+
+    /// Writes a word of the head that others may write.
+    fn set(&self, word: &[u8], offset: usize) -> Result<()> {
+        let written = open(&self.head, true).and_then(|file| file.write_all_at(word, offset as u64));
         written.with_context(|| format!("{} can not be changed", self.head.display()))
     }
 }

@@ -14,8 +14,8 @@ pub use memory::{
     Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read_write,
 };
 pub use process::{
-    AlternateStack, SignalsBlocked, address_space_limit, alternate_stack, barrier, clock_ns, euid, exit,
-    file_size_limit, is_readable, parent_pid, pid, pid_namespace, process_exists, readlink,
+    AlternateStack, SignalsBlocked, abort, address_space_limit, alternate_stack, barrier, clock_ns, euid,
+    exit, file_size_limit, is_readable, parent_pid, pid, pid_namespace, process_exists, readlink,
     register_for_barriers, shares_memory_with_parent, sleep_ns, thread_exists, thread_name, tid,
     working_directory,
 };
@@ -58,6 +58,7 @@ mod number {
     pub(super) const FSTAT: usize = 5;
     pub(super) const MMAP: usize = 9;
     pub(super) const MPROTECT: usize = 10;
+    pub(super) const RT_SIGACTION: usize = 13;
     pub(super) const RT_SIGPROCMASK: usize = 14;
     pub(super) const IOCTL: usize = 16;
     pub(super) const PWRITE64: usize = 18;

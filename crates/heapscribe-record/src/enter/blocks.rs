@@ -21,6 +21,13 @@ const HEAP_WORDS_BYTES: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub struct Taken(Option<(Slot, u64)>);
 
+impl Taken {
+    #[inline(always)]
+    fn size_bytes(self) -> u64 {
+        self.0.map_or(0, |(slot, _)| slot.size_bytes)
+    }
+}
+
 impl Entered {
     /// A block was handed out; null when the call failed.
     ///
@@ -91,12 +98,13 @@ impl Entered {
         }
     }
 
-    /// A block is about to go, to `free`: takes it out of the live table and writes down that it goes.
+    /// A block is about to go, to `free`: takes it out of the live table and writes down that it goes. Its
+    /// size, 0 when it is not known.
     ///
     /// # Safety
     /// * The caller of the hook owns the block at `address`.
     #[inline(always)]
-    pub unsafe fn goes(&self, call: Call, address: usize) {
+    pub unsafe fn goes(&self, call: Call, address: usize) -> u64 {
         let (thread, session) = (self.thread, self.session);
         // Neither the slot nor the heap's own words before the block are in the cache when a block has
         // lived for long: fetched together, while the clock is read, they cost one wait and not two.
@@ -109,9 +117,12 @@ impl Entered {
             if let Some(place) = place {
                 self.write_gone::<false>(call, taken, place);
             }
+            taken.size_bytes()
         } else {
             // SAFETY: the caller's contract.
-            self.gone::<false>(call, unsafe { self.take::<false>(address) });
+            let taken = unsafe { self.take::<false>(address) };
+            self.gone::<false>(call, taken);
+            taken.size_bytes()
         }
     }
 

@@ -8,11 +8,14 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::record::{Event, Note};
 
 use super::Entered;
-use crate::emit;
+use crate::{emit, rules};
 
 impl Entered {
     /// The program has come to a point.
     pub fn mark(&self, name: Option<&[u8]>) {
+        if let Some(name) = name {
+            rules::mark(name, self.session);
+        }
         if !self.is_off()
             && let Some(name) = self.name(name)
             && let Some(place) = emit::reserve(self.thread, self.session)

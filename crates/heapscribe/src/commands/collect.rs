@@ -25,7 +25,11 @@ pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
         return Err(Problem::new(what, "it may have been collected before").into());
     }
     let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
-    let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..SessionInfo::default() };
+    let info = SessionInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        rules: drain::rules::of_base(&args.dir),
+        ..SessionInfo::default()
+    };
     let mut drain = Drain::new(
         &args.dir,
         &args.output,

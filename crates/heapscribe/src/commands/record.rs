@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
-use heapscribe_trace::model::{RealTimeRules, SessionInfo};
+use heapscribe_trace::model::SessionInfo;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
+use heapscribe_wire::rules::RULES_BYTES_MAX;
 
 use crate::cli::{self, HeapChoice, RecordArgs, TraceFormat};
 use crate::convert::to_memtrace::sample_rate;
@@ -26,6 +27,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
             "the newest part alone can not be written for memtrace, which wants every block's beginning";
         return Err(Problem::new(what.to_owned(), "record --ring without --format, or without --ring").into());
     }
+    cli::refuse_half_measures(&args.real_time, mode(args), args.format == TraceFormat::Memtrace)?;
     let heap = heap_of(args)?;
     let libraries: Vec<_> = [preload::place(preload::RECORDER)?].into_iter().chain(heap.libraries).collect();
     let base = Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR)?;
@@ -51,7 +53,13 @@ fn record(
     base: &Base,
 ) -> Result<ExitCode> {
     variables.push((SESSION_VARIABLE, base.path().into()));
-    base.write_plan(&plan(args))?;
+    let Some(rules) = drain::rules::to_bytes(&args.real_time.rules()) else {
+        let what = format!("rules of real time of over {RULES_BYTES_MAX} bytes");
+        return Err(
+            Problem::new(what, "--rt-thread takes patterns; fewer sections can be named at a time").into()
+        );
+    };
+    base.write_plan(&plan(args), &rules)?;
     let output = trace_path(args);
     let mut drain = drain_into(args, base, &output)?;
     drain.snapshot_at(Watch::new(args.kept.wishes(), &output));
@@ -126,6 +134,8 @@ fn plan(args: &RecordArgs) -> Plan {
         verify_every: verify_every(),
         mode: mode(args),
         seed: args.sample_seed.unwrap_or(0),
+        is_timed: args.real_time.latency,
+        stops: args.real_time.rt_abort,
         ..Plan::default()
     }
 }
@@ -162,7 +172,7 @@ fn session_info(args: &RecordArgs) -> SessionInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_real_ns: u64::try_from(now.as_nanos()).unwrap_or(0),
         started_mono_ns: drain::monotonic_ns(),
-        rules: RealTimeRules::default(),
+        rules: args.real_time.rules(),
     }
 }
 

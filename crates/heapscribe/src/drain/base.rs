@@ -73,10 +73,12 @@ impl Base {
         &self.path
     }
 
-    /// Says what each process is to do.
-    pub(crate) fn write_plan(&self, plan: &Plan) -> Result<()> {
+    /// Says what each process is to do, and by which rules of real time.
+    pub(crate) fn write_plan(&self, plan: &Plan, rules: &[u8]) -> Result<()> {
         let path = self.path.join(FILE_NAME);
-        fs::write(&path, plan.to_bytes()).with_context(|| format!("{} can not be written", path.display()))
+        let plan = Plan { rules_bytes: rules.len() as u32, ..*plan };
+        fs::write(&path, [&plan.to_bytes()[..], rules].concat())
+            .with_context(|| format!("{} can not be written", path.display()))
     }
 
     /// Removes the directory, unless sessions are left in it.

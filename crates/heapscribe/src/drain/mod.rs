@@ -14,6 +14,7 @@ mod memory;
 mod memtrace;
 mod output;
 mod pace;
+pub(crate) mod rules;
 mod session;
 mod sink;
 mod summary;
