@@ -15,6 +15,7 @@ mod looking;
 mod messages;
 mod modes;
 mod plot;
+mod replay;
 mod rewriting;
 mod salvage;
 mod top;
@@ -28,6 +29,7 @@ pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs, SnapshotFormat};
 pub(crate) use self::messages::{DumpMessagesArgs, ReportMessagesArgs, refuse_parts};
 use self::modes::{parse_mean, parse_mode};
 pub(crate) use self::plot::PlotArgs;
+pub(crate) use self::replay::{PoolSizeArgs, ReplayArgs, TouchArg};
 pub(crate) use self::rewriting::{ConvertArgs, ConvertTo, HotspotsArgs, RedactArgs, SubsampleArgs};
 pub(crate) use self::salvage::SalvageArgs;
 pub(crate) use self::top::TopArgs;
@@ -67,6 +69,8 @@ pub(crate) enum Command {
     Dump(DumpArgs),
     Flame(FlameArgs),
     Plot(PlotArgs),
+    Replay(ReplayArgs),
+    PoolSize(PoolSizeArgs),
     Diff(DiffArgs),
     Collect(CollectArgs),
     Ctl(CtlArgs),

@@ -11,6 +11,7 @@ mod memtrace;
 mod messages;
 mod names;
 mod plot;
+mod replay;
 mod report;
 mod sample;
 mod see;
