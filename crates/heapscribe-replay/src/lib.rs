@@ -30,9 +30,10 @@ mod watch;
 
 pub use compile::{Birth, Compiled, Compiler, Wish};
 pub use found::{Footprint, Latency, Moment, Timed};
+pub use heapscribe_alloc::{Heap, Stats};
 pub use histogram::Histogram;
 pub use op::{OP_BYTES, Op};
-pub use pool::{Bed, PoolRun, Vary};
+pub use pool::{Bed, PoolRun, Tightest, Vary};
 pub use program::{Ops, Program};
 pub use run::{Outcome, Touch, run};
 pub use watch::{Kind, Nothing, Timing, Watch, Watching};

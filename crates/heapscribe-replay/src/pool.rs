@@ -8,9 +8,10 @@
 use std::io;
 use std::ptr::NonNull;
 
-use heapscribe_alloc::Request;
 use heapscribe_alloc::locked::{Wishes, from_kernel};
 use heapscribe_alloc::tlsf::Tlsf;
+use heapscribe_alloc::{Request, Stats};
+use serde::Serialize;
 
 use crate::op::Op;
 use crate::program::Program;
@@ -18,7 +19,7 @@ use crate::program::Program;
 const PAGE_BYTES: usize = 4096;
 /// Pools may begin at any page of this many bytes.
 const PLACES_BYTES: usize = 2 << 20;
-/// Calls between two looks at how torn the pool is.
+/// Calls between two looks at what is free, besides those at new peaks.
 const CALLS_PER_LOOK: u64 = 64;
 /// Sizes are changed by up to a twentieth.
 const SHARE: u64 = 20;
@@ -76,6 +77,17 @@ fn mixed(n: u64) -> u64 {
     n ^ n >> 31
 }
 
+/// A pool when least of it could be had in one piece.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Tightest {
+    /// Bytes in blocks.
+    pub used_bytes: u64,
+    /// Bytes that are free.
+    pub free_bytes: u64,
+    /// The largest request that would be served.
+    pub largest_free_bytes: u64,
+}
+
 /// What came of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PoolRun {
@@ -87,10 +99,8 @@ pub struct PoolRun {
     pub peak_live_bytes: u64,
     /// The most bytes of the pool that were in blocks, with headers and what was rounded up.
     pub peak_used_bytes: u64,
-    /// Free bytes that one request could not have, at most.
-    pub torn_bytes: u64,
-    /// What was in blocks then.
-    pub torn_used_bytes: u64,
+    /// When the largest request that would have been served was the smallest.
+    pub tightest: Tightest,
     /// Misuses that the pool found: none, or a fault of ours.
     pub misuses: u64,
 }
@@ -100,6 +110,8 @@ struct Run {
     slots: Vec<(Option<NonNull<u8>>, u64)>,
     vary: Vary,
     live_bytes: u64,
+    /// More than at any look before.
+    live_to_look: u64,
     found: PoolRun,
 }
 
@@ -124,7 +136,8 @@ impl PoolRun {
             return Ok(PoolRun { failed_bytes: Some(0), ..PoolRun::default() });
         }
         let slots = vec![(None, 0); program.slots()];
-        let mut run = Run { tlsf, slots, vary, live_bytes: 0, found: PoolRun::default() };
+        let mut run = Run { tlsf, slots, vary, live_bytes: 0, live_to_look: 0, found: PoolRun::default() };
+        run.look();
         let mut ops = program.ops();
         while let Some(op) = ops.next_op()? {
             if let Err(failed_bytes) = run.step(op) {
@@ -132,7 +145,6 @@ impl PoolRun {
                 break;
             }
         }
-        run.look();
         let stats = run.tlsf.stats();
         Ok(PoolRun { peak_used_bytes: stats.peak_bytes, misuses: stats.misuses, ..run.found })
     }
@@ -157,7 +169,7 @@ impl Run {
             Op::Moment { .. } => return Ok(()),
         }
         self.found.calls += 1;
-        if self.found.calls.is_multiple_of(CALLS_PER_LOOK) {
+        if self.found.calls.is_multiple_of(CALLS_PER_LOOK) || self.live_bytes > self.live_to_look {
             self.look();
         }
         Ok(())
@@ -210,10 +222,10 @@ impl Run {
     }
 
     fn look(&mut self) {
-        let stats = self.tlsf.stats();
-        let torn_bytes = stats.free_bytes.saturating_sub(stats.largest_free_bytes);
-        if torn_bytes > self.found.torn_bytes {
-            (self.found.torn_bytes, self.found.torn_used_bytes) = (torn_bytes, stats.used_bytes);
+        let Stats { used_bytes, free_bytes, largest_free_bytes, .. } = self.tlsf.stats();
+        self.live_to_look = self.live_to_look.max(self.live_bytes);
+        if self.found.calls == 0 || largest_free_bytes < self.found.tightest.largest_free_bytes {
+            self.found.tightest = Tightest { used_bytes, free_bytes, largest_free_bytes };
         }
     }
 }

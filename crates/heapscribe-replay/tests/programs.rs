@@ -10,10 +10,9 @@ use heapscribe_conformance::ShadowHeap;
 use heapscribe_replay::heaps::{Config, TlsfHeap, Wishes, behind_malloc};
 use heapscribe_replay::smallest::{Range, smallest};
 use heapscribe_replay::{
-    Bed, Compiled, Compiler, Kind, Nothing, OP_BYTES, Op, PoolRun, Program, Timing, Touch, Vary, Watching,
-    run,
+    Bed, Birth, Compiled, Compiler, Kind, Nothing, OP_BYTES, Op, PoolRun, Program, Tightest, Timing, Touch,
+    Vary, Watching, Wish, run,
 };
-use heapscribe_replay::{Birth, Wish};
 use proptest::prelude::*;
 
 /// What happens to blocks, which are numbered.
@@ -190,7 +189,10 @@ fn the_smallest_pool_is_what_blocks_and_headers_take() {
     let found = found.unwrap().unwrap();
     assert_eq!((found.bytes, found.fails_bytes), (2 * 1008 + 32, 2 * 1008 + 16));
     let run = PoolRun::of(&mut bed, 2048, &program, Vary::default()).unwrap();
-    let expected = PoolRun { calls: 5, peak_live_bytes: 2008, peak_used_bytes: 2016, ..PoolRun::default() };
+    // Both blocks fill the pool to its last byte.
+    let tightest = Tightest { used_bytes: 2016, free_bytes: 0, largest_free_bytes: 0 };
+    let (peak_live_bytes, peak_used_bytes) = (2008, 2016);
+    let expected = PoolRun { calls: 5, peak_live_bytes, peak_used_bytes, tightest, ..PoolRun::default() };
     assert_eq!(run, expected);
     let failed = PoolRun::of(&mut bed, 2032, &program, Vary::default()).unwrap();
     assert_eq!((failed.failed_bytes, failed.calls), (Some(1000), 1));

@@ -17,6 +17,7 @@ mod messages;
 mod modes;
 mod plot;
 mod real_time;
+mod replay;
 mod rewriting;
 mod salvage;
 mod top;
@@ -32,6 +33,7 @@ pub(crate) use self::messages::{DumpMessagesArgs, ReportMessagesArgs, refuse_par
 use self::modes::{parse_mean, parse_mode};
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::real_time::{RealTimeArgs, refuse_half_measures};
+pub(crate) use self::replay::{PoolSizeArgs, ReplayArgs, TouchArg};
 pub(crate) use self::rewriting::{ConvertArgs, ConvertTo, HotspotsArgs, RedactArgs, SubsampleArgs};
 pub(crate) use self::salvage::SalvageArgs;
 pub(crate) use self::top::TopArgs;
@@ -71,6 +73,8 @@ pub(crate) enum Command {
     Dump(DumpArgs),
     Flame(FlameArgs),
     Plot(PlotArgs),
+    Replay(ReplayArgs),
+    PoolSize(PoolSizeArgs),
     Diff(DiffArgs),
     Check(Box<CheckArgs>),
     Collect(CollectArgs),

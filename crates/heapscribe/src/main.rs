@@ -19,6 +19,7 @@ mod message;
 mod messages;
 mod plot;
 mod pprof;
+mod replay;
 mod ring;
 mod symbols;
 mod text;
@@ -33,6 +34,9 @@ use clap::Parser;
 use crate::cli::{Cli, Command};
 
 fn main() -> ExitCode {
+    if let Some(code) = replay::child::run_if_asked() {
+        return code;
+    }
     let cli = Cli::parse();
     let outcome = match &cli.command {
         Command::Record(args) => commands::record::run(args),
@@ -41,6 +45,8 @@ fn main() -> ExitCode {
         Command::Dump(args) => commands::dump::run(args),
         Command::Flame(args) => commands::flame::run(args),
         Command::Plot(args) => commands::plot::run(args),
+        Command::Replay(args) => commands::replay::run(args),
+        Command::PoolSize(args) => commands::pool_size::run(args),
         Command::Diff(args) => commands::diff::run(args),
         Command::Check(args) => commands::check::run(args),
         Command::Collect(args) => commands::collect::run(args),

@@ -4,7 +4,7 @@ use clap::Args;
 use heapscribe_trace::memtrace::ReadOptions;
 
 /// What to do at damage.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Copy, Default, Debug, Args)]
 pub(crate) struct SalvageArgs {
     /// Pass over what is damaged in a memtrace file and go on with what can be trusted; ours are always
     /// read so

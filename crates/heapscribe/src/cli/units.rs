@@ -49,6 +49,13 @@ pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
     text.parse().ok().filter(|rate| *rate > 0.0 && *rate <= 1.0).ok_or_else(wrong)
 }
 
+/// Reads 20% or 20; hundredths.
+pub(super) fn parse_percent(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no percentage; write it like 20%, at most 1000%");
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    number.parse().ok().filter(|percent| *percent <= 1000).ok_or_else(wrong)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +81,14 @@ mod tests {
         check("3m", 180_000_000_000);
         check("7d", 604_800_000_000_000);
         assert!(parse_duration("soon").is_err());
+    }
+
+    #[test]
+    fn percentages_are_whole() {
+        assert_eq!([parse_percent("20%"), parse_percent("0")], [Ok(20), Ok(0)]);
+        for text in ["", "%", "-1%", "1.5%", "1001%"] {
+            assert!(parse_percent(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The events of a process of ours in the order of time, a chunk of each thread at a time.
+//! The events of a process of ours in the order of time. Of each thread one chunk is in memory at most: that
+//! which its time has come to.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -7,6 +8,7 @@ use heapscribe_trace::{ChunkInfo, Clock, Process, Scratch, Source, Trace};
 use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Event, Events};
 
+use super::drawing::mixed;
 use super::live::encode;
 
 /// The process of this pid, or the one with most events.
@@ -30,9 +32,25 @@ pub(crate) struct At {
     pub(crate) rate: RateId,
 }
 
+/// Another order that could have been: each thread is late by some part of a window, another part in each
+/// window of its time. Its own events stay in their order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shuffle {
+    pub(crate) seed: u64,
+    pub(crate) window_ns: u64,
+}
+
+impl Shuffle {
+    fn late_ns(self, thread: u32, ns: u64) -> u64 {
+        let window = self.window_ns.max(1);
+        mixed(self.seed ^ u64::from(thread).rotate_left(32) ^ mixed(ns / window)) % window
+    }
+}
+
 /// The events that are still to come.
 pub(crate) struct InOrder {
     clock: Clock,
+    shuffle: Option<Shuffle>,
     cursors: BTreeMap<u32, Cursor>,
     order: BinaryHeap<Reverse<(u64, u32)>>,
     /// What could not be read so far.
@@ -45,12 +63,20 @@ impl InOrder {
         for (number, chunk) in trace.chunks().iter().enumerate().filter(|(_, c)| c.process == process.index) {
             cursors.entry(chunk.info.thread).or_default().chunks.push_back(number);
         }
-        let (clock, mut problems) = (trace.clock(process.index), Vec::new());
-        let mut order = BinaryHeap::new();
-        for (thread, cursor) in &mut cursors {
-            order.extend(cursor.next(trace, clock, &mut problems).map(|ns| Reverse((ns, *thread))));
-        }
-        InOrder { clock, cursors, order, problems }
+        let first_ns = |cursor: &Cursor| cursor.chunks.front().map(|chunk| trace.chunks()[*chunk].begin_ns);
+        let firsts = cursors.iter().filter_map(|(thread, c)| Some(Reverse((first_ns(c)?, *thread))));
+        let order = firsts.collect();
+        InOrder { clock: trace.clock(process.index), shuffle: None, cursors, order, problems: Vec::new() }
+    }
+
+    /// The same in another order that could have been.
+    pub(crate) fn shuffled(self, shuffle: Option<Shuffle>) -> InOrder {
+        InOrder { shuffle, ..self }
+    }
+
+    /// How many threads there are.
+    pub(crate) fn threads(&self) -> usize {
+        self.cursors.len()
     }
 
     /// The thread that has the first event.
@@ -64,8 +90,10 @@ impl InOrder {
             let Some(cursor) = self.cursors.get_mut(&thread) else { continue };
             let at = At { thread, ticks: cursor.ticks, ns, rate: cursor.rate };
             let event = cursor.event.take();
-            let next = cursor.next(trace, self.clock, &mut self.problems);
-            self.order.extend(next.map(|ns| Reverse((ns, thread))));
+            if let Some(next_ns) = cursor.next(trace, self.clock, &mut self.problems) {
+                let late_ns = self.shuffle.map_or(0, |shuffle| shuffle.late_ns(thread, next_ns));
+                self.order.push(Reverse((next_ns.saturating_add(late_ns).max(ns), thread)));
+            }
             if let Some(event) = event {
                 return Some((at, event));
             }
@@ -78,6 +106,8 @@ impl InOrder {
 #[derive(Default)]
 struct Cursor {
     chunks: VecDeque<usize>,
+    /// The next chunk is loaded when its time has come, which it has.
+    is_due: bool,
     info: ChunkInfo,
     payload: Vec<u8>,
     offset: usize,
@@ -87,8 +117,8 @@ struct Cursor {
 }
 
 impl Cursor {
-    /// Goes to the next event, in the next chunk when this one is at its end; when that is, ns since the
-    /// trace's start. `None` at the thread's end.
+    /// Goes to the next event; when that is, ns since the trace's start. At the end of a chunk there is no
+    /// event, but the begin of the next chunk; loading it is left to the next call. `None` at the thread's end.
     fn next<S: Source>(&mut self, trace: &Trace<S>, clock: Clock, problems: &mut Vec<String>) -> Option<u64> {
         loop {
             let mut events = Events::new(self.payload.get(self.offset..).unwrap_or_default());
@@ -105,7 +135,12 @@ impl Cursor {
                     problems.push(format!("{bad}; the rest of the chunk is left out"));
                     self.payload.clear();
                 }
-                None => self.load(trace, problems)?,
+                None if std::mem::replace(&mut self.is_due, false) => self.load(trace, problems)?,
+                None => {
+                    (self.payload, self.offset) = (Vec::new(), 0);
+                    self.is_due = true;
+                    return self.chunks.front().map(|number| trace.chunks()[*number].begin_ns);
+                }
             }
         }
     }

@@ -12,6 +12,8 @@ fn help_of_every_command() {
         "dump",
         "flame",
         "plot",
+        "replay",
+        "pool-size",
         "diff",
         "check",
         "collect",

@@ -12,6 +12,7 @@ mod memtrace;
 mod messages;
 mod names;
 mod plot;
+mod replay;
 mod report;
 mod sample;
 mod see;

@@ -1,0 +1,32 @@
+//! `heapscribe pool-size`: which pool a program needs.
+
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use super::partial;
+use crate::cli::{PoolSizeArgs, SalvageArgs};
+use crate::replay::chosen::Chosen;
+use crate::replay::sizing::{Asked, find};
+use crate::replay::sizing_text;
+use crate::trace_file;
+
+/// Runs the command.
+pub(crate) fn run(args: &PoolSizeArgs) -> Result<ExitCode> {
+    let trace = trace_file::open(&args.trace, SalvageArgs::default())?;
+    let chosen = Chosen::of(&trace, args.process.pid)?;
+    let asked = Asked { margin_percent: args.margin, trials: args.trials, window_ns: args.window };
+    let found = find(&trace, chosen, asked)?;
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &found)?;
+        writeln!(out)?;
+    } else {
+        sizing_text::print(&mut out, &found)?;
+    }
+    out.flush()?;
+    let mut problems = found.process.estimate.clone();
+    problems.extend(found.not_verified.map(|why| format!("not tried with the pool heap itself: {why}")));
+    Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
+}

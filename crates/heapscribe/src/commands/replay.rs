@@ -1,0 +1,71 @@
+//! `heapscribe replay`: the recorded calls on other heaps.
+
+use std::io::{BufWriter, Write};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use heapscribe_replay::Touch;
+
+use super::partial;
+use crate::cli::{ReplayArgs, SalvageArgs, TouchArg};
+use crate::message;
+use crate::plot::{self, Form};
+use crate::replay::chosen::Chosen;
+use crate::replay::compare::{Comparison, Plan, compare};
+use crate::replay::{self, prepare, text};
+use crate::trace_file;
+
+/// Runs the command.
+pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
+    let form = args.output.as_deref().map(Form::of).transpose()?;
+    let trace = trace_file::open(&args.trace, SalvageArgs::default())?;
+    let mut chosen = Chosen::of(&trace, args.process.pid)?;
+    let prepared = prepare::prepare(&trace, chosen.process(&trace), None)?;
+    chosen.estimate.extend_from_slice(&prepared.doubts);
+    let comparison = compare(&plan(args), chosen, &prepared);
+    if let (Some(form), Some(path)) = (form, &args.output) {
+        let bytes = form.bytes(plot::svg(&replay::picture(&comparison))?)?;
+        std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &comparison)?;
+        writeln!(out)?;
+    } else {
+        text::print(&mut out, &comparison)?;
+    }
+    out.flush()?;
+    Ok(exit_code(args, &comparison, trace.is_complete()))
+}
+
+fn plan(args: &ReplayArgs) -> Plan {
+    Plan {
+        heaps: args.heap.clone(),
+        rounds: args.rounds,
+        touch: match args.touch {
+            TouchArg::Pages => Touch::Pages,
+            TouchArg::All => Touch::All,
+            TouchArg::None => Touch::Nothing,
+        },
+        pool_bytes: args.pool,
+        grow_bytes: args.grow,
+    }
+}
+
+/// A heap that could not be run is told after the others; without any there is no answer.
+fn exit_code(args: &ReplayArgs, comparison: &Comparison, is_complete: bool) -> ExitCode {
+    let failed: Vec<_> = comparison.heaps.iter().filter_map(|h| Some((&h.name, h.error.as_ref()?))).collect();
+    for (name, error) in &failed {
+        message::trouble(&format!("{name}: {error}"));
+    }
+    if !failed.is_empty() {
+        message::hint("a library is loaded by LD_PRELOAD, and has to have a malloc of its own");
+    }
+    if failed.len() == comparison.heaps.len() {
+        return crate::exit::failed();
+    }
+    if !failed.is_empty() {
+        return crate::exit::partial();
+    }
+    partial::exit_code(&args.trace, &comparison.process.estimate, is_complete)
+}

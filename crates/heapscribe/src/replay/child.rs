@@ -1,0 +1,175 @@
+//! A heap in a process of its own: started by us with the program of operations as its standard input, it runs
+//! it and prints what it found. Under a library it makes sure that `malloc` is the library's.
+//!
+//! It begins before the command line is taken apart, so that the heap has been asked for next to nothing when
+//! it is measured.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context, Result, anyhow, bail};
+use heapscribe_replay::heaps::{self, Config, TlsfHeap, Wishes};
+use heapscribe_replay::{
+    Footprint, Heap, Latency, Nothing, Outcome, Program, Timing, Touch, Watch, Watching, run,
+};
+use serde::{Deserialize, Serialize};
+
+use super::prepare::Prepared;
+use super::subject::Subject;
+
+/// The first word of its command line, which no command has.
+const WORD: &str = "a-heap-of-its-own";
+
+/// What is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) enum Look {
+    Nothing,
+    Time,
+    Memory,
+}
+
+/// What a child is to do.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Task {
+    pub(crate) heap: Subject,
+    pub(crate) look: Look,
+    pub(crate) touch: Touch,
+    /// Of the pool heap: its pool, and the first one that is added; 0 for none.
+    pub(crate) pool_bytes: u64,
+    pub(crate) grow_bytes: u64,
+    pub(crate) slots: u64,
+    pub(crate) moments: u64,
+}
+
+/// What a child says.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Found {
+    pub(crate) outcome: Outcome,
+    pub(crate) footprint: Option<Footprint>,
+    pub(crate) latency: Option<Latency>,
+    /// Pools of the pool heap after the last call, and their bytes; 0 of others.
+    pub(crate) pools: u64,
+    pub(crate) pool_bytes: u64,
+}
+
+/// Has a child do it.
+pub(crate) fn measure(task: &Task, prepared: &Prepared) -> Result<Found> {
+    let program = std::env::current_exe().context("cannot find our own program")?;
+    let mut command = Command::new(program);
+    command.arg(WORD).arg(serde_json::to_string(task)?);
+    command.env_remove("LD_PRELOAD").env_remove("HEAPSCRIBE_SESSION");
+    if let Subject::Library(path) = &task.heap {
+        command.env("LD_PRELOAD", path);
+    }
+    command.stdin(prepared.file.try_clone().context("cannot hand on a file")?);
+    let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output();
+    let output = output.context("cannot start our own program again")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if let Some(signal) = output.status.signal() {
+        bail!("signal {signal} killed the process that ran it {said}");
+    }
+    if !output.status.success() {
+        bail!("{}", said.trim());
+    }
+    serde_json::from_slice(&output.stdout).with_context(|| format!("it gave no answer {said}"))
+}
+
+/// Does what our command line says, when it is a child's.
+pub(crate) fn run_if_asked() -> Option<ExitCode> {
+    let mut words = std::env::args_os().skip(1);
+    if words.next()? != WORD {
+        return None;
+    }
+    let found = words.next().context("there is no task").and_then(|task| {
+        let task = task.to_str().context("the task is no text")?;
+        work(&serde_json::from_str(task)?)
+    });
+    match found.and_then(|found| Ok(serde_json::to_string(&found)?)) {
+        Ok(text) => {
+            println!("{text}");
+            Some(ExitCode::SUCCESS)
+        }
+        Err(e) => {
+            eprintln!("{e:#}");
+            Some(ExitCode::FAILURE)
+        }
+    }
+}
+
+static TLSF: TlsfHeap = TlsfHeap::new(Config::DEFAULT);
+
+fn work(task: &Task) -> Result<Found> {
+    let stdin = std::io::stdin().as_fd().try_clone_to_owned().context("there is no program")?;
+    let file = File::from(stdin);
+    let program = Program::new(&file, task.slots);
+    match &task.heap {
+        Subject::Tlsf => {
+            start_pool(task)?;
+            let found = look(&TLSF, task, &program)?;
+            let stats = Heap::stats(&TLSF);
+            Ok(Found { pools: stats.pools, pool_bytes: stats.pool_bytes, ..found })
+        }
+        Subject::System => look(&heaps::behind_malloc(), task, &program),
+        Subject::Library(path) => {
+            check_loaded(path)?;
+            look(&heaps::behind_malloc(), task, &program)
+        }
+    }
+}
+
+/// Where calls are timed the pool is there beforehand, as in a program; where memory is looked at its pages
+/// come as they are used, or all of the pool would count.
+fn start_pool(task: &Task) -> Result<()> {
+    let size = |bytes: u64| usize::try_from(bytes).context("no pool is as large");
+    let prefault = task.look != Look::Memory;
+    TLSF.configure(Config {
+        pool_bytes: size(task.pool_bytes)?,
+        grow_bytes: size(task.grow_bytes)?,
+        max_bytes: 0,
+        wishes: Wishes { prefault, lock: false, huge_pages: false },
+    });
+    if prefault && !TLSF.start() {
+        bail!("there is no memory for a pool of {} bytes", task.pool_bytes);
+    }
+    Ok(())
+}
+
+fn look<H: Heap>(heap: &H, task: &Task, program: &Program<'_>) -> Result<Found> {
+    fn told<H: Heap>(
+        heap: &H,
+        task: &Task,
+        program: &Program<'_>,
+        watch: &mut impl Watch,
+    ) -> Result<Outcome> {
+        run(heap, program, task.touch, watch).context("the program of operations")
+    }
+    match task.look {
+        Look::Nothing => Ok(Found { outcome: told(heap, task, program, &mut Nothing)?, ..Found::default() }),
+        Look::Time => {
+            let mut timing = Timing::new().context("cannot read from /proc")?;
+            let outcome = told(heap, task, program, &mut timing)?;
+            Ok(Found { outcome, latency: Some(timing.finish()), ..Found::default() })
+        }
+        Look::Memory => {
+            let mut watching = Watching::new(task.moments).context("cannot read from /proc")?;
+            let outcome = told(heap, task, program, &mut watching)?;
+            Ok(Found { outcome, footprint: Some(watching.finish()), ..Found::default() })
+        }
+    }
+}
+
+/// The loader only warns when it cannot load a library; then it would be the system's heap that is measured.
+fn check_loaded(path: &Path) -> Result<()> {
+    let maps = std::fs::read_to_string("/proc/self/maps").context("cannot read /proc/self/maps")?;
+    let wanted = path.to_str().context("the path is no text")?;
+    if !maps.lines().any(|line| line.ends_with(wanted)) {
+        bail!("the loader did not load {wanted}");
+    }
+    match heaps::file_of_malloc(&maps) {
+        Some(file) if file == wanted => Ok(()),
+        other => Err(anyhow!("{wanted} has no malloc: that of {} is used", other.unwrap_or("no file"))),
+    }
+}

@@ -1,0 +1,129 @@
+//! Which process of a trace is meant, and what has to be known of it to believe what comes of it.
+
+use anyhow::Result;
+use heapscribe_trace::{Process, Stage};
+use heapscribe_wire::head::Drop;
+use serde::Serialize;
+
+use crate::frames::lossy;
+use crate::message::Problem;
+use crate::text::number;
+use crate::trace_file::{self, Opened};
+
+/// A process.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub(crate) struct Chosen {
+    /// Its pid; 0 when that is damaged.
+    pub(crate) pid: u32,
+    /// Its command line.
+    pub(crate) command: String,
+    /// Processes of the trace that allocated, too.
+    pub(crate) others: usize,
+    /// Why what comes of it is an estimate, in words; empty when it is none.
+    pub(crate) estimate: Vec<String>,
+    #[serde(skip)]
+    index: usize,
+}
+
+impl Chosen {
+    /// The process of this pid, or the one whose heap was the largest.
+    pub(crate) fn of(trace: &Opened, pid: Option<u32>) -> Result<Chosen> {
+        if trace.memtrace.is_some() {
+            return Err(of_samples("it is a memtrace file, which has samples of objects only").into());
+        }
+        let with_events = |(at, process): &(usize, &Process)| {
+            let mut chunks = trace.chunks().iter();
+            chunks.any(|chunk| chunk.process == process.index).then_some(*at)
+        };
+        let all: Vec<usize> = trace.processes().iter().enumerate().filter_map(|p| with_events(&p)).collect();
+        let is_meant = |at: &&usize| pid.is_none_or(|pid| pid_of(&trace.processes()[**at]) == pid);
+        let meant: Vec<usize> = all.iter().filter(is_meant).copied().collect();
+        let index = match meant[..] {
+            [] => return Err(nobody(trace, &all, pid).into()),
+            [one] => one,
+            _ => largest(trace, &meant),
+        };
+        let process = &trace.processes()[index];
+        let info = process.info.clone().unwrap_or_default();
+        let words: Vec<_> = info.command.iter().map(|word| lossy(word)).collect();
+        let estimate = doubts(trace, process);
+        Ok(Chosen { pid: info.pid, command: words.join(" "), others: all.len() - 1, estimate, index })
+    }
+
+    /// As it stands in the trace.
+    pub(crate) fn process<'t>(&self, trace: &'t Opened) -> &'t Process {
+        &trace.processes()[self.index]
+    }
+
+    /// `ls -l (pid 5)`.
+    pub(crate) fn name(&self) -> String {
+        format!("{} (pid {})", self.command, self.pid)
+    }
+
+    /// That there were others, and how they are had.
+    pub(crate) fn about_others(&self) -> Option<String> {
+        let n = number::count(self.others as u64);
+        (self.others > 0)
+            .then(|| format!("Other processes that allocated: {n}; --pid PID takes one of them."))
+    }
+}
+
+fn pid_of(process: &Process) -> u32 {
+    process.info.as_ref().map_or(0, |info| info.pid)
+}
+
+/// The one with the highest peak.
+fn largest(trace: &Opened, meant: &[usize]) -> usize {
+    let answer = trace_file::analyze(trace);
+    let peak = |at: &usize| answer.processes.get(*at).map_or(0, |process| process.peak.bytes);
+    // The first of equal ones.
+    meant.iter().rev().copied().max_by_key(|at| peak(at)).unwrap_or_default()
+}
+
+fn nobody(trace: &Opened, all: &[usize], pid: Option<u32>) -> Problem {
+    match pid {
+        Some(pid) => {
+            let pids: Vec<_> =
+                all.iter().take(20).map(|at| pid_of(&trace.processes()[*at]).to_string()).collect();
+            let what = format!("no process {pid} in the trace has made a call");
+            Problem::new(what, format!("these have: {}", pids.join(", ")))
+        }
+        None => Problem::new("the trace has no calls", "a snapshot has blocks only; `record` writes calls"),
+    }
+}
+
+/// What was sampled cannot be made again.
+pub(crate) fn of_samples(why: &str) -> Problem {
+    Problem::new(
+        format!("the calls cannot be made again: {why}"),
+        "record every block: heapscribe record -o TRACE -- CMD, without --sample",
+    )
+}
+
+/// What the trace does not have of a process.
+fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
+    let mut doubts: Vec<String> = trace.problems().iter().map(ToString::to_string).collect();
+    doubts.extend_from_slice(&trace.problems);
+    if process.info.as_ref().is_some_and(|info| info.stage == Stage::Forked) {
+        doubts.push("it was forked: blocks that it had from its parent are not counted".to_owned());
+    }
+    if !process.let_go.is_nothing() {
+        let events = number::counted(process.let_go.events, "event");
+        doubts.push(format!("a ring has let {events} go: what the heap looked like then is not known"));
+    }
+    match &process.end {
+        None => doubts.push("the recording was not finished".to_owned()),
+        Some(end) => {
+            let lost: u64 =
+                Drop::ALL.iter().filter(|d| d.loses_events()).map(|d| end.drops[*d as usize]).sum();
+            if lost > 0 {
+                doubts.push(format!("{} not recorded", number::counted(lost, "event")));
+            }
+            let unseen = end.drops[Drop::LiveTable as usize] + end.drops[Drop::ReplacedBlock as usize];
+            if unseen > 0 {
+                doubts.push(format!("the end of {} was not seen", number::counted(unseen, "block")));
+            }
+        }
+    }
+    doubts
+}

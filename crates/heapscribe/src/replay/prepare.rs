@@ -1,0 +1,155 @@
+//! The events of a process become a program of operations, in a file without a name in the temporary directory:
+//! 16 bytes for each call, so that a long trace takes disk and not memory.
+
+use std::fs::File;
+use std::io::BufWriter;
+
+use anyhow::{Context, Result};
+use heapscribe_replay::{Birth, Compiled, Compiler, Wish};
+use heapscribe_trace::{LiveRole, Process, Scratch, Source, Trace};
+use heapscribe_wire::ids::RateId;
+use heapscribe_wire::record::{Block, Call, Event};
+
+use super::chosen::of_samples;
+use crate::convert::in_order::{At, InOrder, Shuffle};
+use crate::text::number;
+use crate::trace_file;
+
+/// Points of a curve over time.
+const STEPS: u64 = 400;
+const PAGE_BYTES: u64 = 4096;
+const PAGE_LOG2: u8 = 12;
+
+/// A program that is ready.
+pub(crate) struct Prepared {
+    /// Its operations.
+    pub(crate) file: File,
+    /// How many there are of what.
+    pub(crate) compiled: Compiled,
+    /// Threads whose calls they were.
+    pub(crate) threads: usize,
+    /// What is not as it was, in words.
+    pub(crate) doubts: Vec<String>,
+}
+
+/// Makes the program of a process, in the order of time or in another one that could have been.
+pub(crate) fn prepare<S: Source>(
+    trace: &Trace<S>,
+    process: &Process,
+    shuffle: Option<Shuffle>,
+) -> Result<Prepared> {
+    let file = trace_file::nameless_file().context("cannot make a temporary file")?;
+    let step_ns = duration_ns(trace, process) / STEPS + 1;
+    let mut feed = Feed { compiler: Compiler::new(BufWriter::new(file), step_ns), lost: 0 };
+    let mut doubts = feed.before(trace, process).context(NO_ROOM)?;
+    let mut order = InOrder::new(trace, process).shuffled(shuffle);
+    let before_ns = before_first_process_ns(trace);
+    while let Some((at, event)) = order.next(trace) {
+        feed.event(At { ns: at.ns + before_ns, ..at }, &event)?;
+    }
+    doubts.extend_from_slice(&order.problems);
+    // The process itself has counted better, if its end was seen.
+    if feed.lost > 0 && process.end.is_none() {
+        doubts.push(format!("{} missing in the trace", number::counted(feed.lost, "event")));
+    }
+    let (compiled, out) = feed.compiler.finish().context(NO_ROOM)?;
+    let file = out.into_inner().map_err(|e| e.into_error()).context(NO_ROOM)?;
+    if compiled.unknown > 0 {
+        let blocks = number::counted(compiled.unknown, "block");
+        doubts.push(format!("{blocks} ended that never came in the trace, and are left out"));
+    }
+    Ok(Prepared { compiled, threads: order.threads(), doubts, file })
+}
+
+const NO_ROOM: &str = "cannot write a temporary file (TMPDIR says where, 16 bytes for each call)";
+
+fn duration_ns<S: Source>(trace: &Trace<S>, process: &Process) -> u64 {
+    let chunks = || trace.chunks().iter().filter(|chunk| chunk.process == process.index);
+    let end = chunks().map(|chunk| chunk.end_ns).max().unwrap_or(0);
+    end.saturating_sub(chunks().map(|chunk| chunk.begin_ns).min().unwrap_or(0))
+}
+
+/// Reports count time from the start of `record`, which is a little before that of the first process.
+fn before_first_process_ns<S: Source>(trace: &Trace<S>) -> u64 {
+    let started = trace.session().map_or(0, |session| session.started_mono_ns);
+    if started == 0 { 0 } else { trace.start_mono_ns().saturating_sub(started) }
+}
+
+/// Hands events on as blocks that come and go.
+struct Feed {
+    compiler: Compiler<BufWriter<File>>,
+    lost: u64,
+}
+
+impl Feed {
+    /// Blocks that were live before the first event, as a ring has kept them.
+    fn before<S: Source>(&mut self, trace: &Trace<S>, process: &Process) -> Result<Vec<String>> {
+        let mut doubts = Vec::new();
+        for table in process.live.iter().filter(|table| table.role == LiveRole::Before) {
+            let (mut written, mut is_sampled) = (Ok(()), false);
+            let skipped = trace.blocks(process.index, table, &mut Scratch::default(), |block| {
+                is_sampled |= block.rate != RateId::FULL;
+                if written.is_ok() && !block.is_pool {
+                    let birth = (block.thread.0, block.birth_ticks);
+                    written = self.compiler.came(0, birth, Wish::bytes(block.size_bytes));
+                }
+            })?;
+            written?;
+            if is_sampled {
+                return Err(of_samples("blocks were sampled").into());
+            }
+            doubts.extend(skipped.iter().map(ToString::to_string));
+        }
+        Ok(doubts)
+    }
+
+    fn event(&mut self, at: At, event: &Event) -> Result<()> {
+        if event.is_pool() {
+            return Ok(()); // within blocks of the heap
+        }
+        if at.rate != RateId::FULL {
+            return Err(of_samples("blocks were sampled").into());
+        }
+        let birth = (at.thread, at.ticks);
+        match *event {
+            Event::Alloc { call, size_bytes, align_log2, .. } => {
+                self.compiler.came(at.ns, birth, wish(call, size_bytes, align_log2))
+            }
+            Event::UnknownRealloc { size_bytes, .. } => {
+                self.compiler.unknown();
+                self.compiler.came(at.ns, birth, Wish::bytes(size_bytes))
+            }
+            Event::Free { block, .. } => self.compiler.went(at.ns, birth_of(at, &block)),
+            Event::Realloc { old, size_bytes, .. } => {
+                self.compiler.resized(at.ns, birth_of(at, &old), birth, size_bytes)
+            }
+            Event::UnknownFree { .. } => {
+                self.compiler.unknown();
+                Ok(())
+            }
+            Event::Lost { count, .. } => {
+                self.lost = self.lost.saturating_add(count);
+                Ok(())
+            }
+            Event::Failed { .. } | Event::Rate { .. } | Event::Note { .. } => Ok(()),
+        }
+        .context(NO_ROOM)
+    }
+}
+
+fn birth_of(at: At, block: &Block) -> Birth {
+    (block.birth_thread.map_or(at.thread, |thread| thread.0), at.ticks.wrapping_sub(block.age_ticks))
+}
+
+/// What a function asks its heap for.
+fn wish(call: Call, size_bytes: u64, align_log2: u8) -> Wish {
+    let zeroed = call == Call::Calloc;
+    match call {
+        Call::Pvalloc => {
+            let size_bytes = size_bytes.max(1).checked_next_multiple_of(PAGE_BYTES).unwrap_or(size_bytes);
+            Wish { size_bytes, align_log2: PAGE_LOG2, zeroed }
+        }
+        Call::Valloc => Wish { size_bytes, align_log2: PAGE_LOG2, zeroed },
+        _ => Wish { size_bytes, align_log2, zeroed },
+    }
+}

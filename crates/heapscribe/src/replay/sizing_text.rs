@@ -1,0 +1,84 @@
+//! A pool's size, with what it comes from.
+
+use std::io;
+
+use heapscribe_replay::Tightest;
+
+use super::sizing::PoolSize;
+use crate::text::number::{bytes, counted, duration, percent, short_bytes};
+use crate::text::{Out, heading};
+
+/// Prints it.
+pub(crate) fn print(out: Out<'_>, found: &PoolSize) -> io::Result<()> {
+    let f = found;
+    writeln!(out, "{}", f.process.name())?;
+    if let Some(others) = f.process.about_others() {
+        writeln!(out, "  {others}")?;
+        writeln!(out, "  What the environment says holds for all of them.")?;
+    }
+    for why in &f.process.estimate {
+        writeln!(out, "  An estimate: {why}.")?;
+    }
+    heading(out, "What the heap held")?;
+    let blocks = counted(f.peak_live_blocks, "block");
+    line(out, "live, at most", &format!("{} in {blocks}", bytes(f.peak_live_bytes)))?;
+    let overhead = percent(f.peak_used_bytes.saturating_sub(f.peak_live_bytes), f.peak_live_bytes);
+    line(out, "with headers, rounded", &format!("{}: {overhead} more", bytes(f.peak_used_bytes)))?;
+    heading(out, "What it needs")?;
+    let requests = counted(f.requests, "request");
+    line(out, "smallest pool", &format!("{} serves all {requests}", bytes(f.smallest_bytes)))?;
+    line(out, "", &format!("{} does not", bytes(f.fails_bytes)))?;
+    let Tightest { used_bytes, free_bytes, largest_free_bytes } = f.tightest;
+    let [used, free, largest] = [used_bytes, free_bytes, largest_free_bytes].map(short_bytes);
+    line(
+        out,
+        "when it is tightest",
+        &format!("{used} in blocks, {free} free, {largest} of that in one piece"),
+    )?;
+    let trials = counted(f.trials, "other run");
+    line(out, "the largest need", &format!("{}, of this and {trials}:", bytes(f.needed_bytes)))?;
+    line(out, "", &others(f))?;
+    line(out, "margin", &format!("{} %", f.margin_percent))?;
+    heading(out, &format!("Recommended: {}", bytes(f.recommended_bytes)))?;
+    match &f.not_verified {
+        None => writeln!(out, "  Tried: the pool heap serves the recording in one pool of this size.")?,
+        Some(why) => writeln!(out, "  Not tried with the pool heap itself: {why}.")?,
+    }
+    writeln!(out, "\n  heapscribe run --heap tlsf --pool {} -- CMD", unit(f.recommended_bytes))?;
+    writeln!(out, "  INITIAL_MEMPOOL_SIZE={}", f.recommended_bytes)
+}
+
+fn line(out: Out<'_>, label: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "  {label:<22} {text}")
+}
+
+/// What was different in the other runs.
+fn others(f: &PoolSize) -> String {
+    let order = match f.threads {
+        1 => String::new(),
+        _ => format!("threads late by up to {}, ", duration(f.window_ns)),
+    };
+    format!("{order}sizes off by up to 5 %, the pool elsewhere")
+}
+
+/// In the largest unit that makes a whole number of it.
+fn unit(bytes: u64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    let found = units.into_iter().find(|(_, log2)| bytes.trailing_zeros() >= *log2);
+    found.map_or_else(|| bytes.to_string(), |(unit, log2)| format!("{}{unit}", bytes >> log2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_whole_numbers_of_a_unit() {
+        let check = |bytes: u64, expected: &str| assert_eq!(unit(bytes), expected);
+        check(64 << 10, "64KiB");
+        check(100 << 20, "100MiB");
+        check(3 << 30, "3GiB");
+        check(1000, "1000");
+        check(1536 << 10, "1536KiB");
+    }
+}
