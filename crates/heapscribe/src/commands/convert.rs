@@ -27,12 +27,15 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(true))?;
             from_memtrace::convert(&mut reader, create(&args.output)?, Sizes::AsAsked)?.1
         }
-        (Format::Native | Format::Unknown, ConvertTo::Memtrace) => {
+        (Format::Heaplog, ConvertTo::Native) => {
+            trace_file::convert_heaplog(&args.trace, create(&args.output)?)?.1
+        }
+        (Format::Native | Format::Unknown | Format::Heaplog, ConvertTo::Memtrace) => {
             let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
             let trace = trace_file::open(&args.trace, args.salvage)?;
             to_memtrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
-        (Format::Native | Format::Unknown | Format::Memtrace, ConvertTo::Gotrace) => {
+        (Format::Native | Format::Unknown | Format::Memtrace | Format::Heaplog, ConvertTo::Gotrace) => {
             let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
             let trace = trace_file::open(&args.trace, args.salvage)?;
             to_gotrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?

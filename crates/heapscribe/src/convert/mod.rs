@@ -2,9 +2,11 @@
 //! says what that is.
 
 pub(crate) mod drawing;
+pub(crate) mod from_heaplog;
 pub(crate) mod from_memtrace;
 pub(crate) mod in_order;
 pub(crate) mod live;
+pub(crate) mod log_tally;
 pub(crate) mod objects;
 pub(crate) mod places;
 pub(crate) mod redact;
