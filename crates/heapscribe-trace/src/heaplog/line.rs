@@ -90,7 +90,10 @@ impl Line {
             What::Alloc { size_bytes, align, address, .. } => {
                 format!("alloc, {size_bytes}, {}, {address:#018x}, {ns}", align.max(1))
             }
-            What::Free { address } => format!("dealloc, {address:#018x}, {ns}"),
+            What::Free { address } | What::Realloc { old: address, size_bytes: 0, new: 0 } => {
+                format!("dealloc, {address:#018x}, {ns}")
+            }
+            What::Realloc { old: 0, size_bytes, new } => format!("alloc, {size_bytes}, 1, {new:#018x}, {ns}"),
             What::Realloc { old, size_bytes, new } => {
                 format!("realloc, {old:#018x}, {size_bytes}, {new:#018x}, {ns}")
             }

@@ -202,6 +202,10 @@ fn in_form(line: Line, style: Style) -> Line {
             let call = if align > 1 { Call::Memalign } else { Call::Malloc };
             What::Alloc { call, size_bytes, align, address }
         }
+        (Style::Commas, What::Realloc { old: address, size_bytes: 0, new: 0 }) => What::Free { address },
+        (Style::Commas, What::Realloc { old: 0, size_bytes, new }) => {
+            What::Alloc { call: Call::Malloc, size_bytes, align: 1, address: new }
+        }
         (_, what) => what,
     };
     Line { what, took_ns: (style == Style::Commas).then_some(line.took_ns.unwrap_or(0)) }

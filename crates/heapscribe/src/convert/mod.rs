@@ -16,6 +16,7 @@ pub(crate) mod tally;
 pub(crate) mod thin;
 pub(crate) mod to_aos;
 pub(crate) mod to_gotrace;
+pub(crate) mod to_heaplog;
 pub(crate) mod to_memtrace;
 
 #[cfg(test)]
