@@ -31,6 +31,8 @@ pub struct Answer {
     pub drainer: Drainer,
     /// From moment 0 to the last thing that was recorded, ns.
     pub duration_ns: u64,
+    /// Whether all ns here are calls, the first at 1, as nothing is known of times.
+    pub counts_calls: bool,
     /// What a ring did not keep of it, over all processes; all 0 when all was kept. Only the level of the
     /// heap counts it in.
     pub let_go: LetGo,

@@ -51,6 +51,7 @@ pub(crate) fn assemble<H: History>(
     let mut assembly = Assembly::default();
     assembly.answer.problems = history.problems();
     assembly.answer.timeline = timeline(&found, processes);
+    assembly.answer.counts_calls = processes.iter().any(|process| process.counts_calls);
     let begin_ns = found.grid.begin_ns;
     for (number, (facts, found)) in processes.iter().zip(found.processes).enumerate() {
         let definitions = assembly.define(history, number);

@@ -102,6 +102,8 @@ pub struct ProcessFacts {
     pub ended: Ended,
     /// How its ticks become ns.
     pub clock: Clock,
+    /// Whether its ns are calls, as nothing is known of times.
+    pub counts_calls: bool,
     /// What its recorder dropped, by the number of a `heapscribe_wire::head::Drop`.
     pub drops: [u64; DROP_COUNTERS],
     /// Peak memory of its recorder, bytes.

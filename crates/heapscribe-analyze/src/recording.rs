@@ -44,6 +44,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             end_mono_ns: end.ended_mono_ns,
             ended: ended(end.how),
             clock: self.clock(process),
+            counts_calls: info.counts_calls,
             drops: end.drops,
             recorder_bytes: end.own_bytes,
             stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },

@@ -1,7 +1,7 @@
 //! Tells formats apart by their first bytes.
 
 use crate::native::header::MAGIC;
-use crate::{gotrace, memtrace};
+use crate::{gotrace, heaplog, memtrace};
 
 /// A format of traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,12 +12,14 @@ pub enum Format {
     Memtrace,
     /// That of Go's execution tracer.
     Go,
+    /// A log of heaphook's.
+    Heaplog,
     /// None that is known here.
     Unknown,
 }
 
 /// First bytes of a file that [`detect`] wants to see; fewer are taken.
-pub const DETECT_BYTES: usize = 64;
+pub const DETECT_BYTES: usize = 256;
 
 /// Which format a file with these first bytes has.
 pub fn detect(first: &[u8]) -> Format {
@@ -27,6 +29,8 @@ pub fn detect(first: &[u8]) -> Format {
         Format::Memtrace
     } else if first.starts_with(&gotrace::MAGIC) {
         Format::Go
+    } else if heaplog::is_begin(first) {
+        Format::Heaplog
     } else {
         Format::Unknown
     }
@@ -43,6 +47,7 @@ mod tests {
         assert_eq!(detect(b"{\"traceEvents\":["), Format::Unknown);
         assert_eq!(detect(b"\xc1\x1f\xfc\xc1"), Format::Memtrace);
         assert_eq!(detect(b"go 1.19 trace\0\0\0"), Format::Go);
+        assert_eq!(detect(b"alloc, 72704, 1, 0x000055"), Format::Heaplog);
         assert_eq!(detect(&[]), Format::Unknown);
     }
 }

@@ -13,6 +13,7 @@ pub mod clock;
 pub mod detect;
 pub mod error;
 pub mod gotrace;
+pub mod heaplog;
 pub mod memtrace;
 pub mod model;
 pub mod native;

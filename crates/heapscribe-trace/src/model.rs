@@ -122,6 +122,9 @@ pub struct ProcessInfo {
     pub clock_kind: ClockKind,
     /// Right shift that made ticks of the clock's raw values.
     pub clock_shift: u32,
+    /// Whether nothing is known of times: then what is ns everywhere else counts calls, the first of which is
+    /// at 1.
+    pub counts_calls: bool,
     /// Path of its executable.
     pub exe: Vec<u8>,
     /// Its command line.
@@ -140,6 +143,7 @@ impl Default for ProcessInfo {
             created_ticks: 0,
             clock_kind: ClockKind::Monotonic,
             clock_shift: MONOTONIC_SHIFT,
+            counts_calls: false,
             exe: Vec::new(),
             command: Vec::new(),
         }

@@ -105,6 +105,7 @@ fn write_process(w: &mut Writer, n: u32, clock_kind: ClockKind, out: &mut Vec<u8
         created_ticks: created_mono_ns >> 4,
         clock_kind,
         clock_shift,
+        counts_calls: false,
         exe: b"/bin/golden".to_vec(),
         command: vec![b"golden".to_vec(), b"--gilt".to_vec()],
     };

@@ -245,7 +245,8 @@ pub(crate) struct DumpArgs {
     pub(crate) json: bool,
 
     /// How lines look: `memtrace` prints a memtrace file as memtrace's own tools do, `go-heap` and
-    /// `go-stacks` a part of a Go trace as Go's own reader has it
+    /// `go-stacks` a part of a Go trace as Go's own reader has it, `heaphook` any trace with blocks as a
+    /// log of heaphook's, with made-up addresses
     #[arg(long, value_enum, default_value_t = DumpStyle::Native, conflicts_with = "json")]
     pub(crate) style: DumpStyle,
 
@@ -271,6 +272,11 @@ pub(crate) enum DumpStyle {
     GoHeap,
     /// The stacks of a Go trace
     GoStacks,
+    /// As a log of heaphook's, lines with commas, of the process with most events
+    Heaphook,
+    /// The same with spaces, as heaphook 0.1 wrote it
+    #[value(name = "heaphook-0.1")]
+    Heaphook01,
 }
 
 /// Draw a flame graph

@@ -1,7 +1,7 @@
 //! Traces as files: the one place of the reading commands that opens something.
 
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::ops::Deref;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -11,10 +11,12 @@ use anyhow::{Context, Result};
 use heapscribe_analyze::{Answer, Options, Recording};
 use heapscribe_trace::detect::{self, Format};
 use heapscribe_trace::memtrace::{ReadOptions, Reader};
-use heapscribe_trace::{Source, Trace, TraceError, gotrace};
+use heapscribe_trace::{Source, Trace, TraceError, gotrace, heaplog};
 
 use crate::cli::SalvageArgs;
+use crate::convert::from_heaplog::{self, About};
 use crate::convert::from_memtrace::{self, Sizes};
+use crate::convert::log_tally::LogTally;
 use crate::convert::tally::Tally;
 use crate::live::{self, Saved, Snapshot};
 use crate::message::Problem;
@@ -42,6 +44,8 @@ pub(crate) struct Opened {
     trace: Trace<FileSource>,
     /// What only a memtrace file has.
     pub(crate) memtrace: Option<Tally>,
+    /// What only a log of heaphook's has.
+    pub(crate) heaplog: Option<LogTally>,
     /// What could not be read of a file of another format.
     pub(crate) problems: Vec<String>,
 }
@@ -54,8 +58,8 @@ impl Deref for Opened {
     }
 }
 
-/// Opens a trace of ours, a session directory, or a trace of memtrace's, whose samples become the bytes that
-/// they stand for. So is the ring of a recording that was not finished.
+/// Opens a trace of ours, a session directory, a log of heaphook's, or a trace of memtrace's, whose samples
+/// become the bytes that they stand for. So is the ring of a recording that was not finished.
 pub(crate) fn open(path: &Path, salvage: SalvageArgs) -> Result<Opened> {
     if ring::is_ring(path) {
         return open_ring(path);
@@ -65,6 +69,7 @@ pub(crate) fn open(path: &Path, salvage: SalvageArgs) -> Result<Opened> {
     }
     match format(path)? {
         Format::Memtrace => open_converted(path, salvage, Sizes::Estimated),
+        Format::Heaplog => open_heaplog(path),
         Format::Go => Err(go_has_no_blocks(path).into()),
         Format::Unknown if is_part(path)? => {
             let what = format!("{} is a message log, not a trace of a heap", path.display());
@@ -72,7 +77,7 @@ pub(crate) fn open(path: &Path, salvage: SalvageArgs) -> Result<Opened> {
         }
         Format::Native | Format::Unknown => {
             let trace = Trace::open(source(path)?).map_err(|e| unreadable(path, e))?;
-            Ok(Opened { trace, memtrace: None, problems: Vec::new() })
+            Ok(Opened { trace, memtrace: None, heaplog: None, problems: Vec::new() })
         }
     }
 }
@@ -115,7 +120,7 @@ pub(crate) fn of_snapshot(snapshot: &Snapshot) -> Result<(Opened, Saved)> {
     let saved = live::save(snapshot, &mut BufWriter::new(&file))?;
     let len = file.metadata().context("cannot read a temporary file")?.len();
     let trace = Trace::open(FileSource { file, len }).context("the snapshot can not be read")?;
-    Ok((Opened { trace, memtrace: None, problems: saved.problems.clone() }, saved))
+    Ok((Opened { trace, memtrace: None, heaplog: None, problems: saved.problems.clone() }, saved))
 }
 
 /// Which format a file has. A session or a ring is a directory, and of ours.
@@ -136,7 +141,22 @@ fn open_converted(path: &Path, salvage: SalvageArgs, sizes: Sizes) -> Result<Ope
     let (tally, problems) = from_memtrace::convert(&mut reader, BufWriter::new(&file), sizes)?;
     let len = file.metadata().context("cannot read a temporary file")?.len();
     let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
-    Ok(Opened { trace, memtrace: Some(tally), problems })
+    Ok(Opened { trace, memtrace: Some(tally), heaplog: None, problems })
+}
+
+/// Converts a log of heaphook's into a file without a name, and opens that.
+fn open_heaplog(path: &Path) -> Result<Opened> {
+    let file = nameless_file().context("cannot make a temporary file")?;
+    let (tally, problems) = convert_heaplog(path, BufWriter::new(&file))?;
+    let len = file.metadata().context("cannot read a temporary file")?.len();
+    let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
+    Ok(Opened { trace, memtrace: None, heaplog: Some(tally), problems })
+}
+
+/// Converts a log of heaphook's; what is not whole, in words.
+pub(crate) fn convert_heaplog(path: &Path, out: impl Write) -> Result<(LogTally, Vec<String>)> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    from_heaplog::convert(&mut heaplog::Reader::new(source(path)?), &About::named(&name), out)
 }
 
 /// Makes one trace of the files of a ring, in a file without a name, and opens that.
@@ -145,7 +165,7 @@ fn open_ring(path: &Path) -> Result<Opened> {
     let gathered = ring::gather(path, &file, false)?;
     let len = file.metadata().context("cannot read a temporary file")?.len();
     let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
-    Ok(Opened { trace, memtrace: None, problems: gathered.problems })
+    Ok(Opened { trace, memtrace: None, heaplog: None, problems: gathered.problems })
 }
 
 /// A file that goes with its last descriptor.

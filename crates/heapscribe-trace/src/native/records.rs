@@ -75,6 +75,9 @@ pub(super) fn get_session_end(payload: &[u8]) -> Option<SessionEnd> {
     Some(SessionEnd { ended_mono_ns, exit, drainer })
 }
 
+/// What a process's last field says when its times count calls.
+const CALLS: u64 = 1;
+
 pub(super) fn put_process(out: &mut Vec<u8>, p: &ProcessInfo) {
     put(out, u64::from(p.pid));
     put(out, u64::from(p.parent_pid));
@@ -87,6 +90,9 @@ pub(super) fn put_process(out: &mut Vec<u8>, p: &ProcessInfo) {
     put(out, u64::from(p.clock_shift));
     put_text(out, &p.exe);
     put_list(out, &p.command);
+    if p.counts_calls {
+        put(out, CALLS);
+    }
 }
 
 pub(super) fn get_process(payload: &[u8]) -> Option<ProcessInfo> {
@@ -103,6 +109,7 @@ pub(super) fn get_process(payload: &[u8]) -> Option<ProcessInfo> {
         clock_shift: f.small().filter(|shift| *shift < 32)?,
         exe: f.text()?.to_vec(),
         command: f.list()?,
+        counts_calls: f.number() == Some(CALLS),
     })
 }
 

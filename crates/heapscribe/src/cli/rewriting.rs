@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use heapscribe_trace::heaplog::Style;
 
 use super::messages::{LayoutYear, MessageArgs};
 use super::units::{parse_duration, parse_rate};
@@ -16,6 +17,7 @@ Examples:
   heapscribe convert run.hst --to memtrace -o run.ctf     for memtrace's viewer
   heapscribe convert ocaml.ctf --to native -o ocaml.hst
   heapscribe convert run.hst --to gotrace -o run.trace && go tool trace run.trace
+  heapscribe convert heaplog_4711.log --to native -o old.hst     heaphook's
   heapscribe convert data.part0.bfbs.xz --to aos --layout 2022 -o old.part0.bfbs
   heapscribe convert messages.jsonl --to aos -o data.part0.bfbs.sz     lines of `dump --json`
 ")]
@@ -59,8 +61,24 @@ pub(crate) enum ConvertTo {
     Memtrace,
     /// That of Go 1.19's execution tracer, of one process
     Gotrace,
+    /// A log of heaphook's, of one process, as its scripts read it: lines with commas
+    Heaphook,
+    /// The same with spaces, as heaphook 0.1 wrote it
+    #[value(name = "heaphook-0.1")]
+    Heaphook01,
     /// That of AOS's message logs; .sz, .xz or .zst at the end of the name compresses
     Aos,
+}
+
+impl ConvertTo {
+    /// The form of heaphook's logs that is to be written, if it is one.
+    pub(crate) fn log_style(self) -> Option<Style> {
+        match self {
+            ConvertTo::Heaphook => Some(Style::Commas),
+            ConvertTo::Heaphook01 => Some(Style::Spaces),
+            ConvertTo::Native | ConvertTo::Memtrace | ConvertTo::Gotrace | ConvertTo::Aos => None,
+        }
+    }
 }
 
 /// Write a part of a trace: fewer blocks, drawn by chance, or a piece of its time

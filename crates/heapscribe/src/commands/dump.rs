@@ -6,11 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use heapscribe_trace::detect::Format;
+use heapscribe_trace::heaplog::Style;
 use heapscribe_trace::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
 use heapscribe_wire::record::{Event, Note};
 
 use super::{dump_go, dump_memtrace, dump_messages, partial};
 use crate::cli::{DumpArgs, DumpStyle, refuse_parts};
+use crate::convert::to_heaplog;
 use crate::dump::lines::Lines;
 use crate::dump::objects::Objects;
 use crate::dump::{Moment, Printer, Rates, Standing};
@@ -25,6 +27,8 @@ pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
     match args.style {
         DumpStyle::Memtrace => return dump_memtrace::run(args),
         DumpStyle::GoHeap | DumpStyle::GoStacks => return dump_go::run(args),
+        DumpStyle::Heaphook => return dump_log(args, Style::Commas),
+        DumpStyle::Heaphook01 => return dump_log(args, Style::Spaces),
         DumpStyle::Native if trace_file::format(&args.trace)? == Format::Go => return dump_go::run(args),
         DumpStyle::Native => {}
     }
@@ -37,6 +41,15 @@ pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
     };
     out.flush()?;
     problems.extend_from_slice(&trace.problems);
+    Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
+}
+
+/// Prints a trace as heaphook would have logged it.
+fn dump_log(args: &DumpArgs, style: Style) -> Result<ExitCode> {
+    let trace = trace_file::open(&args.trace, args.salvage)?;
+    let mut problems = trace.problems.clone();
+    let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    problems.extend(to_heaplog::convert(&trace, None, style, out)?);
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }
 

@@ -33,6 +33,9 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     if trace_file::format(&args.trace)? == Format::Go {
         return flame_go::run(args, form);
     }
+    if trace_file::format(&args.trace)? == Format::Heaplog {
+        return Err(no_stacks(args).into());
+    }
     let trace = trace_file::open(&args.trace, args.salvage)?;
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     if let Some(snapshot) = snapshot::analyze(&*trace).into_iter().next().filter(|s| s.is_for_itself()) {
@@ -77,6 +80,14 @@ fn form(path: &Path) -> Result<Form, Problem> {
             "let its name end in .svg (a picture), .html (a page) or .folded (lines of text)",
         )),
     }
+}
+
+fn no_stacks(args: &FlameArgs) -> Problem {
+    let shown = args.trace.display();
+    Problem::new(
+        format!("{shown} is a log of heaphook's, which has no stacks, so there is nothing to draw"),
+        format!("draw the heap over its calls: heapscribe plot {shown} -o heap.svg"),
+    )
 }
 
 fn nothing_to_draw(args: &FlameArgs) -> Problem {

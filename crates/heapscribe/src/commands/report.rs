@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::{partial, report_go, report_messages};
 use crate::cli::{ReportArgs, ReportMessagesArgs, refuse_parts};
+use crate::convert::log_tally::LogTally;
 use crate::convert::tally::Tally;
 use crate::frames::NamedStacks;
 use crate::message::{self, Problem};
@@ -32,13 +33,15 @@ pub(super) const TOP_JSON: usize = 1000;
 /// A message log beside a trace, and what of it could not be read, by file.
 type Compared = (Beside, Vec<(PathBuf, Vec<String>)>);
 
-/// A report, with what only a memtrace file has.
+/// A report, with what only a file of another format has.
 #[derive(Serialize)]
 struct WithTally<'a, R> {
     #[serde(flatten)]
     report: R,
     #[serde(skip_serializing_if = "Option::is_none")]
     memtrace: Option<&'a Tally>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heaphook: Option<&'a LogTally>,
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<&'a Beside>,
 }
@@ -64,12 +67,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let beside = beside(args, &trace)?;
     let messages = beside.as_ref().map(|(beside, _)| beside);
     if args.json {
-        print_json(
-            &mut out,
-            (&answer, trace.memtrace.as_ref(), messages),
-            args.top.unwrap_or(TOP_JSON),
-            &resolver,
-        )?;
+        print_json(&mut out, (&answer, &trace, messages), args.top.unwrap_or(TOP_JSON), &resolver)?;
     } else {
         let shown = args.trace.to_string_lossy();
         let report = Report { answer: &answer, top: args.top.unwrap_or(TOP), trace: &shown };
@@ -77,6 +75,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         report.print(&mut out, &names)?;
         tables_beside(&mut out, &snapshot::analyze(&*trace))?;
         if let Some(tally) = &trace.memtrace {
+            tally.print(&mut out)?;
+        }
+        if let Some(tally) = &trace.heaplog {
             tally.print(&mut out)?;
         }
         if let Some(messages) = messages {
@@ -163,7 +164,7 @@ fn warn(beside: &Beside) {
 
 fn print_json(
     out: &mut dyn Write,
-    (answer, memtrace, messages): (&Answer, Option<&Tally>, Option<&Beside>),
+    (answer, trace, messages): (&Answer, &Opened, Option<&Beside>),
     top: usize,
     resolver: &Resolver,
 ) -> Result<()> {
@@ -171,7 +172,8 @@ fn print_json(
     let nodes = stacks.iter().map(|s| s.node).chain(json::said::wanted(answer));
     let names = NamedStacks::look_up(&answer.tree, nodes, resolver);
     let report = json::report::Report::new(answer, &stacks, &names);
-    serde_json::to_writer(&mut *out, &WithTally { report, memtrace, messages })?;
+    let (memtrace, heaphook) = (trace.memtrace.as_ref(), trace.heaplog.as_ref());
+    serde_json::to_writer(&mut *out, &WithTally { report, memtrace, heaphook, messages })?;
     writeln!(out)?;
     Ok(())
 }

@@ -35,6 +35,7 @@ pub(crate) fn encode(chunk: Chunk<'_>, into: &mut Vec<u8>) -> Result<(), TraceEr
 /// The open chunk of a thread.
 #[derive(Debug)]
 pub(crate) struct Thread {
+    tick_ns: u64,
     pub(crate) number: u32,
     sequence: u64,
     begin_ticks: u64,
@@ -48,6 +49,7 @@ pub(crate) struct Thread {
 impl Thread {
     pub(crate) fn new(number: u32, begin_ticks: u64) -> Thread {
         Thread {
+            tick_ns: TICK_NS,
             number,
             sequence: 0,
             begin_ticks,
@@ -56,6 +58,11 @@ impl Thread {
             alloc_before_ticks: 0,
             payload: Vec::new(),
         }
+    }
+
+    /// One whose ticks count calls.
+    pub(crate) fn of_calls(number: u32, begin_ticks: u64) -> Thread {
+        Thread { tick_ns: 1, ..Thread::new(number, begin_ticks) }
     }
 
     /// Whether the next event may have no room.
@@ -87,9 +94,9 @@ impl Thread {
             thread: self.number,
             sequence: self.sequence,
             begin_ticks: self.begin_ticks,
-            begin_mono_ns: ns_at(self.begin_ticks),
+            begin_mono_ns: self.begin_ticks.saturating_mul(self.tick_ns),
             end_ticks: self.last_ticks,
-            end_mono_ns: ns_at(self.last_ticks),
+            end_mono_ns: self.last_ticks.saturating_mul(self.tick_ns),
             last_alloc_ticks: self.alloc_before_ticks,
         };
         self.sequence += 1;

@@ -2,9 +2,11 @@
 //! says what that is.
 
 pub(crate) mod drawing;
+pub(crate) mod from_heaplog;
 pub(crate) mod from_memtrace;
 pub(crate) mod in_order;
 pub(crate) mod live;
+pub(crate) mod log_tally;
 pub(crate) mod objects;
 pub(crate) mod places;
 pub(crate) mod redact;
@@ -14,6 +16,7 @@ pub(crate) mod tally;
 pub(crate) mod thin;
 pub(crate) mod to_aos;
 pub(crate) mod to_gotrace;
+pub(crate) mod to_heaplog;
 pub(crate) mod to_memtrace;
 
 #[cfg(test)]

@@ -377,6 +377,7 @@ pub(crate) fn process_info(head: &Head<'_>) -> ProcessInfo {
         } else {
             ClockKind::Monotonic
         },
+        counts_calls: false,
         clock_shift: head.clock_shift.min(31), // more is no shift of a clock, and no reader takes it
         exe: head.exe.to_vec(),
         command: arguments.split(|&b| b == 0).map(<[u8]>::to_vec).collect(),

@@ -6,7 +6,7 @@ use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
-use super::{Panel, Picture, Series, Style, Unit};
+use super::{Clock, Panel, Picture, Series, Style, Unit};
 use crate::text::number;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -76,14 +76,17 @@ fn draw_panel<'a>(panel: &Panel, picture: &Picture, area: &Area<'a>) -> Drawn<'a
         .y_label_area_size(LABELS_WIDTH)
         .build_cartesian_2d(0.0..end, Scale { top, unit: panel.unit })?;
     let unit = panel.unit;
-    chart
-        .configure_mesh()
-        .light_line_style(WHITE)
+    let mut mesh = chart.configure_mesh();
+    if picture.clock == Clock::Calls {
+        mesh.x_desc("calls");
+    }
+    let at = |seconds: &f64| on_axis(*seconds, picture.clock);
+    mesh.light_line_style(WHITE)
         .bold_line_style(BLACK.mix(0.12))
         .y_labels(6)
         .label_style((FONT, 13))
         .y_label_formatter(&|value| in_words(*value, unit))
-        .x_label_formatter(&|seconds| number::duration((seconds * 1e9) as u64))
+        .x_label_formatter(&at)
         .draw()?;
     for series in &panel.series {
         draw_series(series, &mut chart)?;
@@ -127,6 +130,14 @@ impl Ranged for Scale {
 
     fn range(&self) -> std::ops::Range<f64> {
         0.0..self.top
+    }
+}
+
+fn on_axis(seconds: f64, clock: Clock) -> String {
+    let billionths = seconds * 1e9;
+    match clock {
+        Clock::Seconds => number::duration(billionths as u64),
+        Clock::Calls => number::count(billionths.round() as u64),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use heapscribe_analyze::go::{CurveStep, GoAnswer};
 
-use super::{Panel, Picture, Series, Style, Unit};
+use super::{Clock, Panel, Picture, Series, Style, Unit};
 
 /// Collections that are marked; more would hide the curve.
 const MARKS_MAX: usize = 20;
@@ -24,6 +24,7 @@ pub(crate) fn picture_of_go(answer: &GoAnswer, trace: &str) -> Picture {
     Picture {
         title: trace.to_owned(),
         subtitle: subtitle(answer),
+        clock: Clock::Seconds,
         seconds: seconds(answer.duration_ns),
         panels: vec![Panel {
             title: "Heap of Go".to_owned(),

@@ -2,7 +2,7 @@
 
 use heapscribe_analyze::answer::{Answer, Timeline};
 
-use super::{Panel, Picture, Series, Style, Unit};
+use super::{Clock, Panel, Picture, Series, Style, Unit};
 use crate::frames::lossy;
 use crate::text::{number, tables};
 
@@ -13,8 +13,9 @@ pub(crate) fn picture(answer: &Answer) -> Picture {
     Picture {
         title: answer.command.iter().map(|part| lossy(part)).collect::<Vec<_>>().join(" "),
         subtitle: subtitle(answer),
+        clock: if answer.counts_calls { Clock::Calls } else { Clock::Seconds },
         seconds,
-        panels: vec![memory(timeline, answer), rate(timeline)],
+        panels: vec![memory(timeline, answer), rate(timeline, answer.counts_calls)],
         marks: Vec::new(),
     }
 }
@@ -26,7 +27,11 @@ fn subtitle(answer: &Answer) -> String {
         0 => String::new(),
         n => format!(", {} events are missing", number::count(n)),
     };
-    let text = format!("{}: {peak}, {left}{lost}", number::date(answer.begin_real_ns));
+    let when = match answer.counts_calls {
+        true => "the log has no times, the axis counts calls".to_owned(),
+        false => number::date(answer.begin_real_ns),
+    };
+    let text = format!("{when}: {peak}, {left}{lost}");
     tables::estimated(answer, &text)
 }
 
@@ -48,11 +53,16 @@ fn memory(timeline: &Timeline, answer: &Answer) -> Panel {
     Panel { title: tables::estimated(answer, "Memory"), unit: Unit::Bytes, series }
 }
 
-/// Bytes and blocks asked for in each second.
-fn rate(timeline: &Timeline) -> Panel {
+/// Blocks asked for in each second, or with so many calls.
+fn rate(timeline: &Timeline, counts_calls: bool) -> Panel {
     let step = (timeline.step_ns as f64 / 1e9).max(f64::MIN_POSITIVE);
+    let (of, title) = match counts_calls {
+        true => (100.0 / 1e9, "Allocations of each 100 calls"),
+        false => (1.0, "Allocations per second"),
+    };
     let points = timeline.steps.iter().enumerate();
-    let points = points.map(|(i, s)| (step * (i as f64 + 0.5), Some(s.allocations as f64 / step))).collect();
-    let series = vec![Series { name: "allocations per second".to_owned(), style: Style::Line, points }];
-    Panel { title: "Allocations per second".to_owned(), unit: Unit::Count, series }
+    let value = |allocations: u64| Some(allocations as f64 / step * of);
+    let points = points.map(|(i, s)| (step * (i as f64 + 0.5), value(s.allocations))).collect();
+    let series = vec![Series { name: title.to_lowercase(), style: Style::Line, points }];
+    Panel { title: title.to_owned(), unit: Unit::Count, series }
 }

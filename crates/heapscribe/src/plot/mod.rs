@@ -22,12 +22,24 @@ pub(crate) struct Picture {
     pub(crate) title: String,
     /// When, and how well.
     pub(crate) subtitle: String,
+    /// What the axis of time counts.
+    pub(crate) clock: Clock,
     /// The end of the axis of time, which begins at 0, seconds.
     pub(crate) seconds: f64,
     /// From top to bottom.
     pub(crate) panels: Vec<Panel>,
     /// Moments with names: seconds, name.
     pub(crate) marks: Vec<(f64, String)>,
+}
+
+/// What an axis of time counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Clock {
+    /// Seconds.
+    #[default]
+    Seconds,
+    /// Calls of the heap, as nothing is known of times: each is a billionth on the axis.
+    Calls,
 }
 
 /// Series of one unit.

@@ -24,8 +24,10 @@ pub(crate) fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let timeline = &answer.timeline;
     let steps = timeline.steps.iter().map(|step| Column { area: step.heap_max_bytes, line: step.rss_bytes });
     let title = tables::estimated(answer, "Heap (#) and resident memory (o) over time");
-    let end = number::duration(timeline.step_ns.saturating_mul(timeline.steps.len() as u64));
-    if !picture(out, &title, steps, &end)? {
+    let end_ns = timeline.step_ns.saturating_mul(timeline.steps.len() as u64);
+    let end = number::time(end_ns, answer.counts_calls);
+    let begin = if answer.counts_calls { "0" } else { "0 s" };
+    if !picture(out, &title, steps, [begin, &end])? {
         return Ok(());
     }
     match timeline.steps.iter().map(|step| step.rss_bytes).max() {
@@ -34,12 +36,12 @@ pub(crate) fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     }
 }
 
-/// Draws steps of equal time, from 0 to `end`; false when there is nothing to show.
+/// Draws steps of equal time, and what stands at its `ends`; false when there is nothing to show.
 pub(crate) fn picture(
     out: Out<'_>,
     title: &str,
     steps: impl ExactSizeIterator<Item = Column>,
-    end: &str,
+    [begin, end]: [&str; 2],
 ) -> io::Result<bool> {
     let columns = columns(steps);
     let top = columns.iter().map(|c| c.area.max(c.line)).max().unwrap_or(0);
@@ -53,7 +55,7 @@ pub(crate) fn picture(
         writeln!(out, "{label:>11} |{}", line.trim_end())?;
     }
     writeln!(out, "{:>11} +{}", "0", "-".repeat(columns.len()))?;
-    writeln!(out, "{:>13}{end:>width$}", "0 s", width = columns.len())?;
+    writeln!(out, "{:>13}{end:>width$}", begin, width = columns.len())?;
     Ok(true)
 }
 

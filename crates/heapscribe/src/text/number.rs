@@ -49,6 +49,11 @@ pub(crate) fn duration(ns: u64) -> String {
     )
 }
 
+/// A time: a duration, or where nothing is known of times how many calls it took.
+pub(crate) fn time(ns: u64, counts_calls: bool) -> String {
+    if counts_calls { counted(ns, "call") } else { duration(ns) }
+}
+
 /// `12.3 %`.
 pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 })

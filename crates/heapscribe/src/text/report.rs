@@ -7,7 +7,7 @@ use heapscribe_analyze::answer::{Answer, Exit, NodeId, Stack};
 use heapscribe_analyze::estimate::{Estimate, Sampling};
 use heapscribe_analyze::measure::Measure;
 
-use super::number::{count, counted, date, duration, percent, short_bytes};
+use super::number::{count, counted, date, duration, percent, short_bytes, time};
 use super::stack::StackPrinter;
 use super::{Out, chart, estimate, heading, missing, said, tables};
 use crate::frames::{NamedStacks, lossy};
@@ -72,9 +72,18 @@ impl Report<'_> {
         let when =
             if a.begin_real_ns == 0 { String::new() } else { format!(" on {}", date(a.begin_real_ns)) };
         let host = if a.host.is_empty() { String::new() } else { format!(" at {}", a.host) };
-        writeln!(out, "Recorded{when}{host}, {} long; {}.", duration(a.duration_ns), self.end())?;
+        writeln!(out, "Recorded{when}{host}, {} long; {}.", self.time(a.duration_ns), self.end())?;
         self.ring(out)?;
         a.sampling.as_ref().map_or(Ok(()), |sampling| estimate::legend(out, sampling))
+    }
+
+    fn time(&self, ns: u64) -> String {
+        time(ns, self.answer.counts_calls)
+    }
+
+    /// `, 12 a second`, where there are times.
+    fn a_second(&self, amount: impl FnOnce(&Answer) -> String) -> String {
+        if self.answer.counts_calls { String::new() } else { format!(", {} a second", amount(self.answer)) }
     }
 
     /// What of it was not kept.
@@ -133,9 +142,9 @@ impl Report<'_> {
         let about = if a.sampling.is_some() { "≈ " } else { "" };
         writeln!(
             out,
-            "  {about}{}, {} a second:",
+            "  {about}{}{}:",
             counted(c.all(), "call"),
-            count(a.calls_per_second() as u64)
+            self.a_second(|a| count(a.calls_per_second() as u64))
         )?;
         let kinds = [
             ("malloc", c.malloc),
@@ -149,10 +158,10 @@ impl Report<'_> {
         }
         writeln!(
             out,
-            "  {} of {}, {} a second.",
+            "  {} of {}{}.",
             estimate::blocks(t.allocations, "allocation", self.sureness(|s| &s.allocated)),
             estimate::bytes(t.allocated_bytes, self.sureness(|s| &s.allocated)),
-            short_bytes(a.allocated_bytes_per_second() as u64),
+            self.a_second(|a| short_bytes(a.allocated_bytes_per_second() as u64)),
         )?;
         writeln!(
             out,
@@ -178,7 +187,7 @@ impl Report<'_> {
         writeln!(
             out,
             "  The heap was largest {} after the start: {} in {}.",
-            duration(peak.time_ns),
+            self.time(peak.time_ns),
             estimate::bytes(peak.bytes, self.sureness(|s| &s.peak)),
             estimate::blocks(peak.blocks, "block", self.sureness(|s| &s.peak))
         )?;
@@ -240,6 +249,10 @@ impl Report<'_> {
 
     fn next(&self, out: Out<'_>) -> io::Result<()> {
         heading(out, "Next")?;
+        if self.answer.counts_calls {
+            writeln!(out, "  heapscribe plot {} -o heap.svg", self.trace)?;
+            return writeln!(out, "  heapscribe report {} --json", self.trace);
+        }
         let of = match self.answer {
             a if a.leaked.bytes > 0 => "leaked",
             a if a.temporary.blocks > 0 => "temporary",

@@ -4,7 +4,7 @@ use std::io;
 
 use heapscribe_analyze::answer::{Answer, Ended, Process, Thread};
 
-use super::number::{bytes, count, counted, duration, percent, short_bytes};
+use super::number::{bytes, count, counted, percent, short_bytes, time};
 use super::{Out, heading};
 use crate::frames::lossy;
 
@@ -54,7 +54,10 @@ pub(crate) fn lifetimes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let Some(most) = used.iter().map(|class| class.count).max() else { return Ok(()) };
     heading(out, &estimated(answer, "How long freed blocks lived"))?;
     for class in used {
-        let range = format!("{} to {}", duration(class.from_ns), duration(class.to_ns));
+        let range = {
+            let [from, to] = [class.from_ns, class.to_ns].map(|ns| time(ns, answer.counts_calls));
+            format!("{from} to {to}")
+        };
         let bar = "#".repeat((u128::from(class.count) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
         let share = percent(class.count, answer.totals.frees);
         writeln!(out, "  {range:>29} {:>14} {share:>8} {bar}", count(class.count))?;

@@ -63,7 +63,7 @@ fn chunk_info() -> impl Strategy<Value = ChunkInfo> {
 }
 
 fn process() -> impl Strategy<Value = ProcessInfo> {
-    (any::<[u32; 2]>(), any::<[bool; 2]>(), any::<[u64; 4]>(), 0..32u32, text(), words()).prop_map(
+    (any::<[u32; 2]>(), any::<[bool; 3]>(), any::<[u64; 4]>(), 0..32u32, text(), words()).prop_map(
         |(n, b, w, clock_shift, exe, command)| ProcessInfo {
             pid: n[0],
             parent_pid: n[1],
@@ -74,6 +74,7 @@ fn process() -> impl Strategy<Value = ProcessInfo> {
             created_ticks: w[3],
             clock_kind: if b[1] { ClockKind::Tsc } else { ClockKind::Monotonic },
             clock_shift,
+            counts_calls: b[2],
             exe,
             command,
         },

@@ -1,0 +1,314 @@
+//! From heaphook's logs to ours. A line is an event, its number among the lines the time; a block is found
+//! by its address; where stacks are, each function that hands out blocks is a frame of its own.
+//!
+//! *Lost on the way*: addresses, how often the program asked for a block's size, and `free(NULL)`; see
+//! [`heapscribe_trace::heaplog`] for what was lost before.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+
+use anyhow::Result;
+use heapscribe_trace::heaplog::{Line, Moment, Reader, Style, What};
+use heapscribe_trace::{
+    HowEnded, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo, Source, Writer,
+};
+use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Module, Node, Position};
+use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
+use heapscribe_wire::record::{Block, Call, Event};
+
+use super::live::Thread;
+use super::log_tally::LogTally;
+use super::places::{self, Place};
+
+/// Our trace's clock before the first line: 0 stands for a moment that is not known.
+const START: u64 = 1;
+/// Lines within which a free belongs to the block that was at its address before: a thread that freed it
+/// is that late to say so. Some ten threads can be ahead of it; a longer wait is another block's end.
+const LATE_LINES: u64 = 64;
+
+/// Of which program a log is, as its name tells.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct About {
+    /// The name of the file.
+    pub(crate) name: Vec<u8>,
+    /// The pid in it; 0 for none.
+    pub(crate) pid: u32,
+}
+
+impl About {
+    /// What the name `heaplog.PID.log` or `heaplog_PID.log` tells.
+    pub(crate) fn named(name: &str) -> About {
+        let rest = name.strip_prefix("heaplog").and_then(|rest| rest.strip_suffix(".log"));
+        let pid = rest.and_then(|rest| rest.strip_prefix(['.', '_'])).and_then(|pid| pid.parse().ok());
+        About { name: name.as_bytes().to_vec(), pid: pid.unwrap_or(0) }
+    }
+}
+
+/// Converts a log; what is not whole, in words. Memory grows with blocks that are there at a time.
+pub(crate) fn convert<S: Source, W: Write>(
+    reader: &mut Reader<S>,
+    about: &About,
+    out: W,
+) -> Result<(LogTally, Vec<String>)> {
+    let mut to = Conversion::new(about, out)?;
+    let read = reader.for_each(|moment, line| match to.line(moment, line) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(e) => ControlFlow::Break(e),
+    });
+    let mut problems: Vec<_> = reader.skipped().map(ToString::to_string).collect();
+    match read {
+        Ok(Some(e)) => return Err(e.into()),
+        Ok(None) => {}
+        Err(e) => problems.push(e.to_string()),
+    }
+    to.tally.zeros_at_end = reader.zeros_at_end();
+    Ok((to.finish()?, problems))
+}
+
+/// A block that is there.
+#[derive(Clone, Copy)]
+struct Live {
+    birth_ticks: u64,
+    size_bytes: u64,
+    stack: StackId,
+    /// The line that handed it out although another block was at its address.
+    replaced_at: Option<u64>,
+}
+
+struct Conversion<W> {
+    out: W,
+    writer: Writer,
+    process: ProcessIndex,
+    bytes: Vec<u8>,
+    thread: Thread,
+    blocks: HashMap<u64, Live>,
+    frames: Frames,
+    tally: LogTally,
+}
+
+impl<W: Write> Conversion<W> {
+    fn new(about: &About, out: W) -> io::Result<Self> {
+        let (mut writer, mut bytes) = (Writer::new(), Vec::new());
+        let session = SessionInfo {
+            command: vec![about.name.clone()],
+            version: format!("from heaphook, {}", env!("CARGO_PKG_VERSION")),
+            started_mono_ns: START,
+            ..SessionInfo::default()
+        };
+        writer.start(&session, &mut bytes);
+        let process = writer.process(&process(about), &mut bytes);
+        let mut to = Conversion {
+            out,
+            writer,
+            process,
+            bytes,
+            thread: Thread::of_calls(1, START),
+            blocks: HashMap::new(),
+            frames: Frames::default(),
+            tally: LogTally::default(),
+        };
+        to.frames.define(&Definition::Thread {
+            id: ThreadId(1),
+            tid: about.pid,
+            born_ticks: START,
+            name: b"all threads",
+        });
+        Ok(to)
+    }
+
+    fn line(&mut self, moment: &Moment, line: &Line) -> io::Result<()> {
+        if self.thread.is_full() {
+            self.seal()?;
+        }
+        let ticks = START + moment.number;
+        self.tally.line(moment.style, line);
+        match line.what {
+            What::Alloc { call, size_bytes, align, address } => {
+                let stack = self.frames.number(name(moment.style, call));
+                let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
+                match address {
+                    0 => self.put(ticks, &Event::Failed { call, size_bytes, stack }),
+                    _ => self.alloc(ticks, address, (call, size_bytes, stack, align_log2)),
+                }
+            }
+            What::Free { address: 0 } => {}
+            What::Free { address } => self.free(ticks, address, Call::Free),
+            What::Realloc { old, size_bytes, new } => self.realloc(ticks, old, size_bytes, new),
+            What::UsableSize { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, ticks: u64, event: &Event) {
+        self.thread.put(ticks, event);
+    }
+
+    fn alloc(&mut self, ticks: u64, address: u64, asked: (Call, u64, StackId, u8)) {
+        let (call, size_bytes, stack, align_log2) = asked;
+        let replaced_at = self.replace(ticks, address);
+        self.put(ticks, &Event::Alloc { call, size_bytes, stack, align_log2 });
+        self.blocks.insert(address, Live { birth_ticks: ticks, size_bytes, stack, replaced_at });
+    }
+
+    /// Ends the block at an address where another one comes: its free was lost, or will be told late.
+    fn replace(&mut self, ticks: u64, address: u64) -> Option<u64> {
+        let live = self.blocks.remove(&address)?;
+        self.tally.replaced += 1;
+        self.put(ticks, &Event::Free { call: Call::Free, block: gone(&live, ticks) });
+        Some(ticks)
+    }
+
+    /// The block that a line ends; `None` when none is known, or its end was told already.
+    fn take(&mut self, ticks: u64, address: u64) -> Option<Option<Live>> {
+        let Some(live) = self.blocks.get_mut(&address) else { return Some(None) };
+        if live.replaced_at.take().is_some_and(|line| ticks - line <= LATE_LINES) {
+            self.tally.late += 1;
+            return None;
+        }
+        Some(self.blocks.remove(&address))
+    }
+
+    fn free(&mut self, ticks: u64, address: u64, call: Call) {
+        match self.take(ticks, address) {
+            Some(Some(live)) => self.put(ticks, &Event::Free { call, block: gone(&live, ticks) }),
+            Some(None) => {
+                self.tally.unknown_frees += 1;
+                self.put(ticks, &Event::UnknownFree { call });
+            }
+            None => {}
+        }
+    }
+
+    /// `realloc(NULL, n)` allocates, `realloc(p, 0)` frees; a NULL for anything else changes nothing.
+    fn realloc(&mut self, ticks: u64, old: u64, size_bytes: u64, new: u64) {
+        let call = Call::Realloc;
+        let stack = self.frames.number(call.name());
+        match (old, size_bytes, new) {
+            (0, _, 0) => self.put(ticks, &Event::Failed { call, size_bytes, stack }),
+            (0, ..) => self.alloc(ticks, new, (call, size_bytes, stack, 0)),
+            (_, 0, 0) => self.free(ticks, old, call),
+            (_, _, 0) => {
+                self.put(ticks, &Event::Failed { call, size_bytes, stack });
+            }
+            _ => self.moved(ticks, old, (size_bytes, stack), new),
+        }
+    }
+
+    fn moved(&mut self, ticks: u64, old: u64, (size_bytes, stack): (u64, StackId), new: u64) {
+        let call = Call::Realloc;
+        let before = self.take(ticks, old).flatten();
+        let replaced_at = self.replace(ticks, new);
+        match before {
+            Some(live) => {
+                self.put(ticks, &Event::Realloc { call, old: gone(&live, ticks), size_bytes, stack })
+            }
+            None => {
+                self.tally.unknown_reallocs += 1;
+                self.put(ticks, &Event::UnknownRealloc { call, size_bytes, stack });
+            }
+        }
+        self.blocks.insert(new, Live { birth_ticks: ticks, size_bytes, stack, replaced_at });
+    }
+
+    /// Writes the chunk, and before it the definitions that it needs.
+    fn seal(&mut self) -> io::Result<()> {
+        let (info, payload) = self.thread.seal();
+        let (position, definitions) = self.frames.take();
+        self.writer.definitions(self.process, position, &definitions, &mut self.bytes);
+        self.writer.events(self.process, &info, &payload, &mut self.bytes);
+        self.drain()
+    }
+
+    fn drain(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
+
+    /// How the program ended no log tells: what is left may have been in use.
+    fn finish(mut self) -> io::Result<LogTally> {
+        self.seal()?;
+        let ended_mono_ns = START + self.tally.lines;
+        let end = ProcessEnd { ended_mono_ns, how: HowEnded::Unknown, threads: 1, ..ProcessEnd::default() };
+        self.writer.process_end(self.process, &end, &mut self.bytes);
+        self.writer.session_end(&SessionEnd { ended_mono_ns, ..SessionEnd::default() }, &mut self.bytes);
+        self.writer.finish(&mut self.bytes);
+        self.drain()?;
+        self.out.flush()?;
+        Ok(self.tally)
+    }
+}
+
+fn gone(live: &Live, ticks: u64) -> Block {
+    let Live { birth_ticks, size_bytes, stack, .. } = *live;
+    Block { size_bytes, stack, age_ticks: ticks - birth_ticks, birth_thread: None }
+}
+
+fn process(about: &About) -> ProcessInfo {
+    ProcessInfo {
+        pid: about.pid,
+        created_mono_ns: START,
+        created_ticks: START,
+        clock_shift: 0,
+        counts_calls: true,
+        exe: about.name.clone(),
+        command: vec![about.name.clone()],
+        ..ProcessInfo::default()
+    }
+}
+
+/// What a log calls a function.
+fn name(style: Style, call: Call) -> &'static str {
+    match (style, call) {
+        (Style::Spaces, _) => call.name(),
+        (Style::Commas, Call::Calloc) => "alloc_zeroed",
+        (Style::Commas, _) => "alloc",
+    }
+}
+
+/// A stack of one frame for each function, and the definitions that are still to be written.
+#[derive(Default)]
+struct Frames {
+    names: Vec<(&'static str, StackId)>,
+    position: Position,
+    taken: Position,
+    definitions: Vec<u8>,
+}
+
+impl Frames {
+    fn number(&mut self, name: &'static str) -> StackId {
+        if let Some((_, known)) = self.names.iter().find(|(known, _)| *known == name) {
+            return *known;
+        }
+        let start = self.names.len() as u64 + 1;
+        let place =
+            Place { function: name.to_owned(), file: String::new(), line: 0, start_char: 0, end_char: 0 };
+        let path = places::path_of(&[place]);
+        let (end, name_of_place) = (start + 1, path.as_bytes());
+        self.define(&Definition::Module(Module {
+            start,
+            end,
+            bias: start,
+            name: name_of_place,
+            build_id: &[],
+        }));
+        let number = StackId(self.position.next_node);
+        let node = Node { parent: StackId::UNKNOWN, pc: CodeAddress(start), guesses: false, exact: true };
+        self.define(&Definition::Node(node));
+        self.names.push((name, number));
+        number
+    }
+
+    fn define(&mut self, definition: &Definition<'_>) {
+        let mut at = [0; DEFINITION_BYTES_MAX];
+        let n = definition.encode(&mut self.position, &mut at).unwrap_or(0);
+        self.definitions.extend_from_slice(&at[..n]);
+    }
+
+    /// The definitions since the last call, and where their numbering begins.
+    fn take(&mut self) -> (Position, Vec<u8>) {
+        let begin = std::mem::replace(&mut self.taken, self.position);
+        (begin, std::mem::take(&mut self.definitions))
+    }
+}
