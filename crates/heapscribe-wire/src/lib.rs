@@ -10,6 +10,7 @@
 //!   log    what happened: chunks of events, each one thread's    headers, then payloads [chunk], [record]
 //!   threads  what each thread does and has done to `live`        a record each          [operation]
 //! ```
+//! Beside it may lie what the heap under the program tells of itself, recorded or not ([heap]).
 //!
 //! *You bring* the memory: nothing here maps, opens or allocates. *It guarantees* that what is decoded
 //! lies within the bounds of the bytes given, whatever they hold: the other side may write anything at
@@ -23,6 +24,7 @@ pub mod call;
 pub mod chunk;
 pub mod defs;
 pub mod head;
+pub mod heap;
 pub mod ids;
 pub mod limits;
 pub mod live;

@@ -17,6 +17,8 @@ use proptest::prelude::*;
 mod definitions;
 #[path = "properties/events.rs"]
 mod events;
+#[path = "properties/heap.rs"]
+mod heap;
 
 /// Numbers of all lengths, not only of the longest.
 fn number() -> impl Strategy<Value = u64> {

@@ -24,11 +24,15 @@ mod limits;
 #[path = "../../src/operation.rs"]
 #[allow(dead_code, unreachable_pub, reason = "as above")]
 mod operation;
+#[path = "../../src/heap/state.rs"]
+#[allow(dead_code, unreachable_pub, reason = "as above")]
+mod state;
 #[path = "../../src/varint.rs"]
 #[allow(dead_code, unreachable_pub, reason = "as above")]
 mod varint;
 
 mod hand_over;
+mod heap;
 mod held;
 mod intern;
 mod killed;
