@@ -86,7 +86,7 @@ impl Addresses {
                 let old = self.give();
                 What::Realloc { old, size_bytes, new: self.come(at) }
             }
-            Event::Rate { .. } | Event::Lost { .. } | Event::Note { .. } => return None,
+            Event::Rate { .. } | Event::Lost { .. } | Event::Note { .. } | Event::Took { .. } => return None,
         })
     }
 

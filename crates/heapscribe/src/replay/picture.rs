@@ -4,7 +4,7 @@
 use heapscribe_replay::Moment;
 
 use super::compare::{Comparison, Heap};
-use crate::plot::{Panel, Picture, Series, Style, Unit};
+use crate::plot::{Clock, Panel, Picture, Series, Style, Unit};
 use crate::text::number;
 
 /// The picture of a comparison.
@@ -16,6 +16,7 @@ pub(crate) fn picture(comparison: &Comparison) -> Picture {
     Picture {
         title: comparison.process.name(),
         subtitle: format!("the same calls on other heaps: at most {peak} live{doubt}"),
+        clock: Clock::Seconds,
         seconds: seconds(ends.max().unwrap_or(0)),
         panels: heaps.chunks(2).map(panel).chain(torn(&heaps)).collect(),
         marks: Vec::new(),

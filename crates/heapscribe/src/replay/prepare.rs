@@ -131,7 +131,7 @@ impl Feed {
                 self.lost = self.lost.saturating_add(count);
                 Ok(())
             }
-            Event::Failed { .. } | Event::Rate { .. } | Event::Note { .. } => Ok(()),
+            Event::Failed { .. } | Event::Rate { .. } | Event::Note { .. } | Event::Took { .. } => Ok(()),
         }
         .context(NO_ROOM)
     }
