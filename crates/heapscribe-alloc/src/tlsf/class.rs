@@ -10,7 +10,7 @@
 //! ```
 
 /// Sizes of blocks are multiples of this.
-pub(super) const GRANULE: usize = 16;
+pub(crate) const GRANULE: usize = 16;
 /// Columns of a row.
 pub(super) const COLUMNS: usize = 32;
 const COLUMNS_LOG2: u32 = COLUMNS.ilog2();
@@ -29,29 +29,29 @@ pub(super) struct Class {
 }
 
 impl Class {
-    /// The class in which free blocks of `total` bytes are kept.
+    /// The class in which free blocks of `total` bytes are kept. Without branches: sizes come in no order that
+    /// a processor could guess.
     #[inline(always)]
     pub(super) const fn of(total: usize) -> Class {
         let granules = total / GRANULE;
-        if granules < COLUMNS {
-            return Class { row: 0, column: granules as u32 };
-        }
-        let log2 = granules.ilog2();
-        let column = (granules >> (log2 - COLUMNS_LOG2)) as u32 & (COLUMNS as u32 - 1);
-        Class { row: log2 - COLUMNS_LOG2 + 1, column }
+        let shift = shift_of(granules);
+        let row = shift + (granules >= COLUMNS) as u32;
+        Class { row, column: (granules >> shift) as u32 & (COLUMNS as u32 - 1) }
     }
 
     /// The first class whose blocks all have at least `total` bytes; `None` when no block can have.
     #[inline(always)]
     pub(super) const fn fitting(total: usize) -> Option<Class> {
-        let granules = total / GRANULE;
-        if granules < COLUMNS {
-            return Some(Class { row: 0, column: granules as u32 });
-        }
-        let step = GRANULE << (granules.ilog2() - COLUMNS_LOG2);
+        let step = GRANULE << shift_of(total / GRANULE);
         let rounded = total.saturating_add(step - 1);
         if rounded < TOTAL_END { Some(Class::of(rounded)) } else { None }
     }
+}
+
+/// By how many bits the granules of a row's classes are cut: 0 in the first two rows.
+#[inline(always)]
+const fn shift_of(granules: usize) -> u32 {
+    (granules | COLUMNS).ilog2() - COLUMNS_LOG2
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 //! ```
 #![allow(unsafe_code)]
 
+use core::ptr::NonNull;
+
 use super::block::Block;
 use super::class::{COLUMNS, Class, ROWS};
 
@@ -15,6 +17,8 @@ use super::class::{COLUMNS, Class, ROWS};
 pub(super) struct Index {
     rows: u64,
     columns: [u32; ROWS],
+    /// Where a link is written that no block wants.
+    nowhere: [Option<Block>; 2],
     first: [[Option<Block>; COLUMNS]; ROWS],
 }
 
@@ -22,7 +26,7 @@ const _: () = assert!(ROWS < u64::BITS as usize && COLUMNS == u32::BITS as usize
 
 impl Index {
     pub(super) const fn new() -> Index {
-        Index { rows: 0, columns: [0; ROWS], first: [[None; COLUMNS]; ROWS] }
+        Index { rows: 0, columns: [0; ROWS], nowhere: [None; 2], first: [[None; COLUMNS]; ROWS] }
     }
 
     #[inline(always)]
@@ -55,12 +59,9 @@ impl Index {
         // SAFETY: the caller's contract; a block in a list has two words for its links.
         unsafe {
             let class = Class::of(total);
-            let slot = self.slot(class);
-            let old = slot.replace(block);
+            let old = self.slot(class).replace(block);
             block.links().write([old, None]);
-            if let Some(old) = old {
-                (*old.links().as_ptr())[1] = Some(block);
-            }
+            self.set_previous(old, Some(block));
             *self.row(class.row) |= 1 << class.column;
             self.rows |= 1 << class.row;
         }
@@ -76,22 +77,33 @@ impl Index {
         // SAFETY: the caller's contract: it is a free block of this heap, and so is its neighbour.
         unsafe {
             let [next, _] = block.links().read();
-            *self.slot(class) = next;
-            match next {
-                Some(next) => (*next.links().as_ptr())[1] = None,
-                None => self.clear(class),
-            }
+            self.set_previous(next, None);
+            self.set_first(class, next);
         }
     }
 
-    /// A class has no block any more.
+    /// Tells a block of a list, if there is one, which is before it. A choice between two places, not between
+    /// two ways: whether a list goes on is as good as chance, and a wrong guess costs as much as a call.
+    ///
+    /// # Safety
+    /// * The block is a free block of this heap.
     #[inline(always)]
-    fn clear(&mut self, class: Class) {
+    unsafe fn set_previous(&mut self, block: Option<Block>, previous: Option<Block>) {
+        let nowhere = NonNull::from(&mut self.nowhere);
+        let there = block.map_or(nowhere, Block::links);
+        let links = core::hint::select_unpredictable(block.is_some(), there, nowhere);
+        // SAFETY: the caller's contract, or a place of our own.
+        unsafe { (*links.as_ptr())[1] = previous };
+    }
+
+    /// The list of a class begins with another block, or is empty.
+    #[inline(always)]
+    fn set_first(&mut self, class: Class, first: Option<Block>) {
+        *self.slot(class) = first;
         let row = self.row(class.row);
-        *row &= !(1 << class.column);
-        if *row == 0 {
-            self.rows &= !(1 << class.row);
-        }
+        *row &= !(u32::from(first.is_none()) << class.column);
+        let is_empty = *row == 0;
+        self.rows &= !(u64::from(is_empty) << class.row);
     }
 
     /// Takes a block out of its class.
@@ -103,18 +115,12 @@ impl Index {
         // SAFETY: the caller's contract: neighbours in a list are free blocks of this heap.
         unsafe {
             let [next, previous] = block.links().read();
-            if let Some(next) = next {
-                (*next.links().as_ptr())[1] = previous;
-            }
+            self.set_previous(next, previous);
             if let Some(previous) = previous {
                 (*previous.links().as_ptr())[0] = next;
                 return;
             }
-            let class = Class::of(block.total());
-            *self.slot(class) = next;
-            if next.is_none() {
-                self.clear(class);
-            }
+            self.set_first(Class::of(block.total()), next);
         }
     }
 
