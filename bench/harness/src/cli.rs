@@ -105,6 +105,10 @@ pub(crate) struct HeapSoakArgs {
     #[arg(long, value_name = "MIB", default_value_t = 64)]
     pub(crate) live_mib: usize,
 
+    /// What a thread may keep of small blocks, in KiB
+    #[arg(long, value_name = "KIB", default_value_t = 0)]
+    pub(crate) cache_kib: usize,
+
     /// Other numbers
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,

@@ -316,8 +316,8 @@ mod tests {
     static POOLS: TlsfHeap = TlsfHeap::new(Config {
         pool_bytes: 1 << 20,
         grow_bytes: 0,
-        max_bytes: 0,
         wishes: Wishes { prefault: false, lock: false, huge_pages: false },
+        ..Config::DEFAULT
     });
     static TABLE: HeapTable = HeapTable::of(&POOLS);
 

@@ -12,8 +12,8 @@ use heapscribe_alloc::system::SystemHeap;
 static POOLS: TlsfHeap = TlsfHeap::new(Config {
     pool_bytes: 8 << 20,
     grow_bytes: 0,
-    max_bytes: 0,
     wishes: Wishes { prefault: false, lock: false, huge_pages: false },
+    ..Config::DEFAULT
 });
 
 unsafe extern "C" {

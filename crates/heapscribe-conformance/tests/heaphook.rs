@@ -30,7 +30,7 @@ use heapscribe_conformance::ShadowHeap;
 const LAZY: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
 
 const fn config(pool_bytes: usize, grow_bytes: usize) -> Config {
-    Config { pool_bytes, grow_bytes, max_bytes: 0, wishes: LAZY }
+    Config { pool_bytes, grow_bytes, wishes: LAZY, ..Config::DEFAULT }
 }
 
 fn bytes(size: usize) -> Request {

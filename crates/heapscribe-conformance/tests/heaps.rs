@@ -20,6 +20,8 @@ heap_conformance!(
 );
 heap_conformance!(pools, pools(POOLS), POOL_TRAITS);
 heap_conformance!(growing_pools, pools(GROWING), Traits { capacity_bytes: None, ..POOL_TRAITS });
+heap_conformance!(small_caches, pools(SMALL_CACHES), POOL_TRAITS);
+heap_conformance!(large_caches, pools(LARGE_CACHES), POOL_TRAITS);
 heap_conformance!(pools_through_a_table, through_a_table(), POOL_TRAITS);
 
 fn system_heap() -> SystemHeap {
@@ -39,9 +41,12 @@ const POOL_BYTES: usize = 24 << 20;
 const POOLS: Config = Config {
     pool_bytes: POOL_BYTES,
     grow_bytes: 0,
-    max_bytes: 0,
     wishes: Wishes { prefault: false, lock: false, huge_pages: false },
+    ..Config::DEFAULT
 };
+/// Caches, so small that they overflow all the time, and larger than what some tests ask for.
+const SMALL_CACHES: Config = Config { cache_bytes: 2 << 10, ..POOLS };
+const LARGE_CACHES: Config = Config { cache_bytes: 256 << 10, ..POOLS };
 const GROWING: Config = Config { pool_bytes: 4096, grow_bytes: 4096, ..POOLS };
 const POOL_TRAITS: Traits = Traits { capacity_bytes: Some(POOL_BYTES), reuses: true, knows_owner: true };
 

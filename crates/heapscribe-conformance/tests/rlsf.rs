@@ -71,7 +71,7 @@ unsafe impl Heap for Rlsf {
 
 fn ours() -> TlsfHeap {
     let wishes = Wishes { prefault: false, lock: false, huge_pages: false };
-    TlsfHeap::new(Config { pool_bytes: POOL_BYTES, grow_bytes: 0, max_bytes: 0, wishes })
+    TlsfHeap::new(Config { pool_bytes: POOL_BYTES, grow_bytes: 0, wishes, ..Config::DEFAULT })
 }
 
 /// Runs a program through both.

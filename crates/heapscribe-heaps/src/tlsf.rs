@@ -24,13 +24,14 @@ fn start(heap: &'static TlsfHeap) -> Start {
 
 /// Our names come before heaphook's.
 fn configuration() -> Config {
-    let Config { pool_bytes, grow_bytes, max_bytes, wishes } = Config::DEFAULT;
+    let Config { pool_bytes, grow_bytes, max_bytes, cache_bytes, wishes } = Config::DEFAULT;
     let pool_bytes = setting::size(c"INITIAL_MEMPOOL_SIZE", pool_bytes);
     let grow_bytes = setting::size(c"ADDITIONAL_MEMPOOL_SIZE", grow_bytes);
     Config {
         pool_bytes: setting::size(c"HEAPSCRIBE_POOL", pool_bytes),
         grow_bytes: setting::size(c"HEAPSCRIBE_POOL_GROW", grow_bytes),
         max_bytes: setting::size(c"HEAPSCRIBE_POOL_MAX", max_bytes),
+        cache_bytes: setting::size(c"HEAPSCRIBE_POOL_CACHE", cache_bytes),
         wishes: Wishes {
             prefault: setting::flag(c"HEAPSCRIBE_POOL_PREFAULT", wishes.prefault),
             lock: setting::flag(c"HEAPSCRIBE_POOL_LOCK", wishes.lock),

@@ -14,6 +14,8 @@ pub(crate) enum Subject {
     Glibc,
     /// Ours
     Tlsf,
+    /// Ours with a cache for each thread
+    TlsfCached,
     /// rlsf behind the same lock, told the alignment of what it frees
     Rlsf,
     Mimalloc,
@@ -27,13 +29,16 @@ pub(super) struct Calls {
     pub(super) free: fn(*mut u8),
 }
 
+/// Of `tlsf-cached`, for each thread.
+const CACHE_BYTES: usize = 64 << 10;
+
 static TLSF: TlsfHeap = TlsfHeap::new(Config::DEFAULT);
 
 impl Subject {
     /// All that were built in.
     pub(crate) fn all() -> Vec<Subject> {
         let peers = [Subject::Rlsf, Subject::Mimalloc, Subject::Jemalloc];
-        let ours = [Subject::Glibc, Subject::Tlsf];
+        let ours = [Subject::Glibc, Subject::Tlsf, Subject::TlsfCached];
         ours.into_iter().chain(peers.into_iter().filter(|_| cfg!(feature = "peers"))).collect()
     }
 
@@ -46,8 +51,9 @@ impl Subject {
         let wishes = Wishes { prefault, lock: false, huge_pages: false };
         match self {
             Subject::Glibc => Some(Calls { alloc: glibc::alloc, free: glibc::free }),
-            Subject::Tlsf => {
-                TLSF.configure(Config { pool_bytes, grow_bytes: 0, max_bytes: 0, wishes });
+            Subject::Tlsf | Subject::TlsfCached => {
+                let cache_bytes = if self == Subject::TlsfCached { CACHE_BYTES } else { 0 };
+                TLSF.configure(Config { pool_bytes, grow_bytes: 0, cache_bytes, wishes, ..Config::DEFAULT });
                 TLSF.start().then_some(Calls { alloc: tlsf_alloc, free: tlsf_free })
             }
             #[cfg(feature = "peers")]

@@ -13,16 +13,21 @@ pub struct Config {
     pub grow_bytes: usize,
     /// Of all pools together at most; 0 for no limit.
     pub max_bytes: usize,
+    /// What a thread may keep of small blocks for itself at most, so that it need not take the lock for each;
+    /// 0 for nothing.
+    pub cache_bytes: usize,
     /// How the memory is prepared.
     pub wishes: Wishes,
 }
 
 impl Config {
-    /// 64 MiB, there from the beginning, and 16, 32, 64 MiB and so on when they are not enough.
+    /// 64 MiB, there from the beginning, and 16, 32, 64 MiB and so on when they are not enough. No caches: what
+    /// a thread keeps is not joined with its neighbours, and others do not get it.
     pub const DEFAULT: Config = Config {
         pool_bytes: 64 << 20,
         grow_bytes: 16 << 20,
         max_bytes: 0,
+        cache_bytes: 0,
         wishes: Wishes { prefault: true, lock: false, huge_pages: false },
     };
 }
@@ -105,7 +110,7 @@ mod tests {
     const WISHES: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
 
     fn growth(pool_bytes: usize, grow_bytes: usize, max_bytes: usize) -> Growth {
-        Growth::new(Config { pool_bytes, grow_bytes, max_bytes, wishes: WISHES })
+        Growth::new(Config { pool_bytes, grow_bytes, max_bytes, cache_bytes: 0, wishes: WISHES })
     }
 
     /// The pools that come for these needs, one after the other.

@@ -11,6 +11,7 @@ use crate::stats::Stats;
 use crate::tlsf::{Tlsf, pool_bytes_for};
 
 use super::area::{AreaSource, from_kernel};
+use super::caches::Caches;
 use super::growth::{Config, Growth};
 use super::mutex::{Held, PiMutex};
 
@@ -24,19 +25,24 @@ const LEFT_MAX: usize = 4;
 ///      \-------> lock ---> tlsf    a bounded number of steps at a time
 ///   pools ---> counts the pools: whoever finds more than he saw when he failed tries again
 ///   left  ---> blocks freed by handlers that interrupted their thread in here
+///   caches --> small blocks that a thread keeps, if the configuration wants that (see `cached`)
 /// ```
 ///
-/// What every call uses stands at the front, in as few cache lines as it needs.
+/// What every call uses stands at the front, in as few cache lines as it needs; what only caches need does not
+/// share a line with the lock.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct TlsfHeap {
-    lock: PiMutex,
+    pub(super) lock: PiMutex,
     /// Which locks `fork_prepare` took: written and read while they are held.
     forking: AtomicU32,
     left: AtomicPtr<u8>,
     tlsf: UnsafeCell<Tlsf>,
-    pools: AtomicU64,
+    pub(super) pools: AtomicU64,
+    pub(super) caches: Caches,
     failures: AtomicU64,
+    /// Second frees of blocks that lie in caches.
+    pub(super) misuses: AtomicU64,
     growing: PiMutex,
     growth: UnsafeCell<Growth>,
     source: AreaSource,
@@ -62,6 +68,8 @@ impl TlsfHeap {
             growing: PiMutex::new(),
             growth: UnsafeCell::new(Growth::new(config)),
             pools: AtomicU64::new(0),
+            caches: Caches::new(config.cache_bytes),
+            misuses: AtomicU64::new(0),
             left: AtomicPtr::new(core::ptr::null_mut()),
             failures: AtomicU64::new(0),
             forking: AtomicU32::new(0),
@@ -77,6 +85,7 @@ impl TlsfHeap {
         let is_new = !growth.has_started;
         if is_new {
             *growth = Growth::new(config);
+            self.caches.set_limit(config.cache_bytes);
         }
         is_new
     }
@@ -111,15 +120,39 @@ impl TlsfHeap {
         }
     }
 
+    /// The counts with what lies in caches as free, and the caches themselves as no blocks.
+    fn without_kept(&self, stats: Stats) -> Stats {
+        let (bytes, blocks, caches) = self.caches.hold();
+        let used_bytes = stats.used_bytes.saturating_sub(bytes as u64);
+        Stats {
+            used_bytes,
+            free_bytes: stats.pool_bytes.saturating_sub(used_bytes),
+            blocks: stats.blocks.saturating_sub((blocks + caches) as u64),
+            free_blocks: stats.free_blocks + blocks as u64,
+            misuses: stats.misuses + self.misuses.load(Ordering::Relaxed),
+            ..stats
+        }
+    }
+
     /// The heap of a holder of the lock.
     #[inline(always)]
-    fn tlsf_of(&self, _held: &Held<'_>) -> *mut Tlsf {
+    pub(super) fn tlsf_of(&self, _held: &Held<'_>) -> *mut Tlsf {
         self.tlsf.get()
+    }
+
+    /// A block of the pools, or how many of them have none.
+    #[inline(always)]
+    fn alloc_of_pools(&self, request: Request) -> Option<(Option<NonNull<u8>>, u64)> {
+        let held = self.lock.lock().ok()?;
+        self.take_left(&held);
+        // SAFETY: under the lock.
+        let block = unsafe { (*self.tlsf_of(&held)).alloc(request) };
+        Some((block, self.pools.load(Ordering::Acquire)))
     }
 
     /// Takes back what handlers have left, so many at a time.
     #[inline(always)]
-    fn take_left(&self, held: &Held<'_>) {
+    pub(super) fn take_left(&self, held: &Held<'_>) {
         if !self.left.load(Ordering::Relaxed).is_null() {
             self.take_some_left(held);
         }
@@ -202,15 +235,20 @@ impl TlsfHeap {
 unsafe impl Heap for TlsfHeap {
     #[inline]
     fn alloc(&self, request: Request) -> Option<NonNull<u8>> {
-        let seen = {
-            let held = self.lock.lock().ok()?;
-            self.take_left(&held);
-            // SAFETY: under the lock.
-            if let Some(block) = unsafe { (*self.tlsf_of(&held)).alloc(request) } {
-                return Some(block);
-            }
-            self.pools.load(Ordering::Acquire)
-        };
+        let has_caches = self.caches.limit() != 0;
+        if has_caches && let Some(block) = self.alloc_small(request) {
+            return Some(block);
+        }
+        let (block, seen) = self.alloc_of_pools(request)?;
+        if block.is_some() {
+            return block;
+        }
+        if has_caches
+            && self.recall()
+            && let (Some(block), _) = self.alloc_of_pools(request)?
+        {
+            return Some(block);
+        }
         let block = self.grow(request, seen);
         if block.is_none() {
             self.failures.fetch_add(1, Ordering::Relaxed);
@@ -220,6 +258,10 @@ unsafe impl Heap for TlsfHeap {
 
     #[inline]
     unsafe fn free(&self, block: NonNull<u8>) {
+        // SAFETY: the caller's contract.
+        if self.caches.limit() != 0 && unsafe { self.free_small(block) } {
+            return;
+        }
         // SAFETY: the caller's contract. The words come while the lock is waited for, not while it is held.
         unsafe { Tlsf::fetch(block) };
         match self.lock.lock() {
@@ -239,6 +281,10 @@ unsafe impl Heap for TlsfHeap {
     }
 
     unsafe fn realloc(&self, block: NonNull<u8>, request: Request) -> Option<NonNull<u8>> {
+        // SAFETY: the caller's contract. Nothing is to be done, and the lock not needed to see that.
+        if unsafe { Tlsf::is_as_large(block, request) } {
+            return Some(block);
+        }
         let usable = {
             let held = self.lock.lock().ok()?;
             // SAFETY: the caller's contract; under the lock.
@@ -263,7 +309,7 @@ unsafe impl Heap for TlsfHeap {
         // SAFETY: under the lock.
         let stats = unsafe { (*self.tlsf_of(&held)).stats() };
         drop(held);
-        let stats = Stats { failures: self.failures.load(Ordering::Relaxed), ..stats };
+        let stats = Stats { failures: self.failures.load(Ordering::Relaxed), ..self.without_kept(stats) };
         let Ok(_growing) = self.growing.lock() else { return stats };
         // SAFETY: under `growing`.
         let growth = unsafe { &*self.growth.get() };
@@ -298,5 +344,10 @@ unsafe impl Heap for TlsfHeap {
             // SAFETY: a forked child has one thread.
             unsafe { mutex.restart(taken & bit != 0) };
         }
+        self.keep_cache();
+    }
+
+    fn thread_exit(&self) {
+        self.leave_cache();
     }
 }

@@ -8,11 +8,15 @@
 //!
 //! ```text
 //!   heap     the calls                          mutex   FUTEX_LOCK_PI, one compare-and-swap when free
-//!   growth   how large the next pool is         thread  the kernel's number of a thread, kept
+//!   growth   how large the next pool is         thread  what a thread keeps: its number, its cache
 //!   area     memory of the kernel, as wished    sys     system calls
+//!   cached   calls that a thread's cache serves; cache: one, caches: all of a heap
 //! ```
 
 mod area;
+mod cache;
+mod cached;
+mod caches;
 mod growth;
 mod heap;
 mod mutex;

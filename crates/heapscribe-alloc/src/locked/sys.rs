@@ -11,9 +11,11 @@ const MMAP: usize = 9;
 const MUNMAP: usize = 11;
 const MADVISE: usize = 28;
 const NANOSLEEP: usize = 35;
+const GETPID: usize = 39;
 const MLOCK: usize = 149;
 const GETTID: usize = 186;
 const FUTEX: usize = 202;
+const TGKILL: usize = 234;
 
 /// No such thread.
 pub(super) const ESRCH: i32 = 3;
@@ -75,6 +77,16 @@ pub(super) unsafe fn lock_in_memory(at: usize, len_bytes: usize) -> Result<(), i
 pub(super) fn thread_id() -> u32 {
     // SAFETY: takes nothing and cannot fail.
     unsafe { call(GETTID, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// Whether this process has a thread of this number; when the kernel does not say, it has.
+pub(super) fn is_thread(id: u32) -> bool {
+    const NO_SIGNAL: usize = 0;
+    // SAFETY: takes nothing and cannot fail.
+    let process = unsafe { call(GETPID, [0; 6]) }.unwrap_or(0);
+    // SAFETY: signal 0 is not sent: only whether it could be is looked at.
+    let answer = unsafe { call(TGKILL, [process, id as usize, NO_SIGNAL, 0, 0, 0]) };
+    answer != Err(ESRCH)
 }
 
 /// Sleeps for so long, or until a signal.

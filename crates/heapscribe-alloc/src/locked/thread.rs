@@ -1,10 +1,15 @@
-//! The kernel's number of the thread that runs, which a lock with priority inheritance has to hold. Asking
-//! takes a system call, so each thread keeps it, in a word of its own that is reached without a call (a
-//! `thread_local!` in a shared library may call `malloc`: agnocast #1325).
+//! What each thread keeps for itself, in words of its own that are reached without a call (a `thread_local!`
+//! in a shared library may call `malloc`: agnocast #1325).
+//!
+//! ```text
+//!   0  number   the kernel's, which a lock with priority inheritance has to hold; asking takes a system call
+//!   8  cache    of small blocks, or null
+//! ```
 #![allow(unsafe_code)]
 
 use core::cell::Cell;
 
+use super::cache::Cache;
 use super::sys;
 
 core::arch::global_asm!(
@@ -13,17 +18,26 @@ core::arch::global_asm!(
     ".globl heapscribe_alloc_thread",
     ".hidden heapscribe_alloc_thread",
     ".type heapscribe_alloc_thread,@object",
-    ".size heapscribe_alloc_thread,8",
+    ".size heapscribe_alloc_thread,16",
     "heapscribe_alloc_thread:",
-    ".zero 8",
+    ".zero 16",
     ".previous",
 );
 
+#[repr(C)]
+struct Words {
+    number: Cell<u32>,
+    cache: Cell<*const Cache>,
+}
+
+const _: () = assert!(size_of::<Words>() == 16);
+
 #[inline(always)]
-fn word() -> &'static Cell<u32> {
-    let address: *const Cell<u32>;
+fn words() -> &'static Words {
+    let address: *const Words;
     // SAFETY: the symbol's offset from the thread pointer, added to the thread pointer, which fs:0 holds
-    // itself. The word lives as long as the thread, and only this thread has its address.
+    // itself. The words live as long as the thread, and only this thread has their address; zeros are a
+    // number that is not known and no cache.
     unsafe {
         core::arch::asm!("mov {0}, qword ptr [rip + heapscribe_alloc_thread@GOTTPOFF]",
             "add {0}, qword ptr fs:[0]", out(reg) address, options(pure, nomem, nostack));
@@ -31,10 +45,21 @@ fn word() -> &'static Cell<u32> {
     }
 }
 
+/// The thread's cache.
+#[inline(always)]
+pub(super) fn cache() -> *const Cache {
+    words().cache.get()
+}
+
+/// Gives the thread a cache, or takes it away.
+pub(super) fn set_cache(cache: *const Cache) {
+    words().cache.set(cache);
+}
+
 /// The number, never 0.
 #[inline(always)]
 pub(super) fn id() -> u32 {
-    match word().get() {
+    match words().number.get() {
         0 => ask(),
         id => id,
     }
@@ -42,13 +67,13 @@ pub(super) fn id() -> u32 {
 
 #[cold]
 fn ask() -> u32 {
-    word().set(sys::thread_id());
-    word().get()
+    words().number.set(sys::thread_id());
+    words().number.get()
 }
 
 /// In a forked child, whose only thread has another number than the one it is a copy of.
 pub(super) fn forget() {
-    word().set(0);
+    words().number.set(0);
 }
 
 #[cfg(test)]

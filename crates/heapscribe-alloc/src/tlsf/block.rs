@@ -23,11 +23,11 @@ const FLAGS: usize = GRANULE - 1;
 /// What a block costs besides its contents.
 pub(super) const OVERHEAD: usize = 8;
 /// A smaller piece cannot be free: it has no room for a list's two words and its own address.
-pub(super) const TOTAL_MIN: usize = 32;
+pub(crate) const TOTAL_MIN: usize = 32;
 
 /// The total of a block for `size` bytes of contents.
 #[inline(always)]
-pub(super) const fn total_for(size: usize) -> usize {
+pub(crate) const fn total_for(size: usize) -> usize {
     let total = size.saturating_add(OVERHEAD + GRANULE - 1) & !(GRANULE - 1);
     if total < TOTAL_MIN { TOTAL_MIN } else { total }
 }
@@ -174,6 +174,13 @@ impl Block {
                 hint(start as *const u8);
             }
         }
+    }
+
+    /// Has the words of the block that begins so far behind this one come into the cache, be it one already or
+    /// about to be cut off: together with this one's words, not after them.
+    #[inline(always)]
+    pub(super) fn fetch_at(self, offset: usize) {
+        hint(self.0.as_ptr().wrapping_add(offset));
     }
 }
 

@@ -170,27 +170,6 @@ impl Tlsf {
         true
     }
 
-    /// The bytes that may be used at a block. May be called while others use the heap.
-    ///
-    /// # Safety
-    /// * `contents` came from a heap of this kind and was not freed.
-    #[inline(always)]
-    pub unsafe fn usable_size(contents: NonNull<u8>) -> usize {
-        // SAFETY: the caller's contract.
-        unsafe { Block(contents).total() - OVERHEAD }
-    }
-
-    /// Has the words that freeing a block will look at come into the cache. May be called while others use
-    /// the heap.
-    ///
-    /// # Safety
-    /// * As for [`Tlsf::usable_size`].
-    #[inline(always)]
-    pub unsafe fn fetch(contents: NonNull<u8>) {
-        // SAFETY: the caller's contract.
-        unsafe { Block(contents).fetch() };
-    }
-
     /// Whether an address lies in a pool. May be called while others use the heap.
     ///
     /// # Safety
@@ -241,6 +220,7 @@ impl Tlsf {
         {
             // SAFETY: it is the first of its class.
             unsafe {
+                block.fetch_at(total);
                 self.index.pop(class, block);
                 poison::check(block);
             }

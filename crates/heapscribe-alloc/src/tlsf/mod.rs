@@ -22,12 +22,15 @@ mod block;
 mod class;
 mod heap;
 mod index;
+mod outside;
 mod poison;
 mod pool;
 #[cfg(test)]
 mod tests;
 mod walk;
 
+pub(crate) use block::{TOTAL_MIN, total_for};
+pub(crate) use class::GRANULE;
 pub use heap::{LOOK_MAX, Tlsf};
 pub use pool::{POOL_BYTES_MIN, pool_bytes_for};
 pub use walk::{Flaw, Piece};
