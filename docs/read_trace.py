@@ -430,6 +430,7 @@ def read(data):
             times = [f.varint() for _ in range(4)]
             need(f.varint() < 2 and f.varint() < 32, block.at, "clock that cannot be")
             f.text(), f.list()
+            need(f.ended() or f.varint() < 2, block.at, "unit of time that cannot be")
             total["processes"] += 1
             numbering[block.process] = [1, 0]
         elif block.kind == DEFINITIONS:

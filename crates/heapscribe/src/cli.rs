@@ -200,6 +200,7 @@ Examples:
   heapscribe report run.hst --top 3
   heapscribe report run.hst --json | jq .peak.bytes
   heapscribe report data.part0.bfbs data.part1.bfbs      channels of an AOS log
+  heapscribe report heaplog_4711.log                     heaphook's
   heapscribe report run.hst --messages data.part0.bfbs   which message's handling allocated how much
 ")]
 pub(crate) struct ReportArgs {

@@ -1,4 +1,5 @@
-//! From heaphook's logs to ours. A line is an event, its number among the lines the time; a block is found
+//! From heaphook's logs to ours. A line is an event, its number among the lines the time (the end of a block
+//! that another one replaced is an event more); how long a call took follows it as our own recorder has it; a block is found
 //! by its address; where stacks are, each function that hands out blocks is a frame of its own.
 //!
 //! *Lost on the way*: addresses, how often the program asked for a block's size, and `free(NULL)`; see
@@ -76,12 +77,24 @@ struct Live {
     replaced_at: Option<u64>,
 }
 
+/// What a line that ends a block finds at its address.
+enum Taken {
+    /// The block.
+    Live(Live),
+    /// The one that came after it, as the line is late: the block's end was told when that one came.
+    Before,
+    /// Nothing that is known.
+    Unknown,
+}
+
 struct Conversion<W> {
     out: W,
     writer: Writer,
     process: ProcessIndex,
     bytes: Vec<u8>,
     thread: Thread,
+    /// The line that is read.
+    number: u64,
     blocks: HashMap<u64, Live>,
     frames: Frames,
     tally: LogTally,
@@ -104,6 +117,7 @@ impl<W: Write> Conversion<W> {
             process,
             bytes,
             thread: Thread::of_calls(1, START),
+            number: 0,
             blocks: HashMap::new(),
             frames: Frames::default(),
             tally: LogTally::default(),
@@ -118,97 +132,108 @@ impl<W: Write> Conversion<W> {
     }
 
     fn line(&mut self, moment: &Moment, line: &Line) -> io::Result<()> {
+        // A line makes three events at most: the end of a block that was replaced, its own, what it took.
         if self.thread.is_full() {
             self.seal()?;
         }
-        let ticks = START + moment.number;
+        self.number = moment.number;
         self.tally.line(moment.style, line);
+        let before_ticks = self.thread.last_ticks;
         match line.what {
             What::Alloc { call, size_bytes, align, address } => {
                 let stack = self.frames.number(name(moment.style, call));
                 let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
                 match address {
-                    0 => self.put(ticks, &Event::Failed { call, size_bytes, stack }),
-                    _ => self.alloc(ticks, address, (call, size_bytes, stack, align_log2)),
+                    0 => self.put(&Event::Failed { call, size_bytes, stack }),
+                    _ => self.alloc(address, (call, size_bytes, stack, align_log2)),
                 }
             }
-            What::Free { address: 0 } => {}
-            What::Free { address } => self.free(ticks, address, Call::Free),
-            What::Realloc { old, size_bytes, new } => self.realloc(ticks, old, size_bytes, new),
-            What::UsableSize { .. } => {}
+            What::Free { address } if address != 0 => self.free(address, Call::Free),
+            What::Realloc { old, size_bytes, new } => self.realloc(old, size_bytes, new),
+            What::Free { .. } | What::UsableSize { .. } => {}
+        }
+        if let Some(units) = line.took_ns.filter(|_| self.thread.last_ticks > before_ticks) {
+            self.thread.put(self.thread.last_ticks, &Event::Took { units });
         }
         Ok(())
     }
 
-    fn put(&mut self, ticks: u64, event: &Event) {
-        self.thread.put(ticks, event);
+    /// When the next event is: at its line's number, or right behind the event before it.
+    fn ticks(&self) -> u64 {
+        (START + self.number).max(self.thread.last_ticks + 1)
     }
 
-    fn alloc(&mut self, ticks: u64, address: u64, asked: (Call, u64, StackId, u8)) {
-        let (call, size_bytes, stack, align_log2) = asked;
-        let replaced_at = self.replace(ticks, address);
-        self.put(ticks, &Event::Alloc { call, size_bytes, stack, align_log2 });
-        self.blocks.insert(address, Live { birth_ticks: ticks, size_bytes, stack, replaced_at });
+    fn put(&mut self, event: &Event) {
+        self.thread.put(self.ticks(), event);
+    }
+
+    /// The block as it is told when it goes now.
+    fn gone(&self, live: &Live) -> Block {
+        let Live { birth_ticks, size_bytes, stack, .. } = *live;
+        Block { size_bytes, stack, age_ticks: self.ticks() - birth_ticks, birth_thread: None }
+    }
+
+    fn alloc(&mut self, address: u64, (call, size_bytes, stack, align_log2): (Call, u64, StackId, u8)) {
+        let replaced_at = self.replace(address);
+        let birth_ticks = self.ticks();
+        self.put(&Event::Alloc { call, size_bytes, stack, align_log2 });
+        self.blocks.insert(address, Live { birth_ticks, size_bytes, stack, replaced_at });
     }
 
     /// Ends the block at an address where another one comes: its free was lost, or will be told late.
-    fn replace(&mut self, ticks: u64, address: u64) -> Option<u64> {
+    fn replace(&mut self, address: u64) -> Option<u64> {
         let live = self.blocks.remove(&address)?;
         self.tally.replaced += 1;
-        self.put(ticks, &Event::Free { call: Call::Free, block: gone(&live, ticks) });
-        Some(ticks)
+        self.put(&Event::Free { call: Call::Free, block: self.gone(&live) });
+        Some(self.number)
     }
 
-    /// The block that a line ends; `None` when none is known, or its end was told already.
-    fn take(&mut self, ticks: u64, address: u64) -> Option<Option<Live>> {
-        let Some(live) = self.blocks.get_mut(&address) else { return Some(None) };
-        if live.replaced_at.take().is_some_and(|line| ticks - line <= LATE_LINES) {
+    fn take(&mut self, address: u64) -> Taken {
+        let Some(live) = self.blocks.get_mut(&address) else { return Taken::Unknown };
+        if live.replaced_at.take().is_some_and(|line| self.number - line <= LATE_LINES) {
             self.tally.late += 1;
-            return None;
+            return Taken::Before;
         }
-        Some(self.blocks.remove(&address))
+        self.blocks.remove(&address).map_or(Taken::Unknown, Taken::Live)
     }
 
-    fn free(&mut self, ticks: u64, address: u64, call: Call) {
-        match self.take(ticks, address) {
-            Some(Some(live)) => self.put(ticks, &Event::Free { call, block: gone(&live, ticks) }),
-            Some(None) => {
+    fn free(&mut self, address: u64, call: Call) {
+        match self.take(address) {
+            Taken::Live(live) => self.put(&Event::Free { call, block: self.gone(&live) }),
+            Taken::Unknown => {
                 self.tally.unknown_frees += 1;
-                self.put(ticks, &Event::UnknownFree { call });
+                self.put(&Event::UnknownFree { call });
             }
-            None => {}
+            Taken::Before => {}
         }
     }
 
     /// `realloc(NULL, n)` allocates, `realloc(p, 0)` frees; a NULL for anything else changes nothing.
-    fn realloc(&mut self, ticks: u64, old: u64, size_bytes: u64, new: u64) {
+    fn realloc(&mut self, old: u64, size_bytes: u64, new: u64) {
         let call = Call::Realloc;
         let stack = self.frames.number(call.name());
         match (old, size_bytes, new) {
-            (0, _, 0) => self.put(ticks, &Event::Failed { call, size_bytes, stack }),
-            (0, ..) => self.alloc(ticks, new, (call, size_bytes, stack, 0)),
-            (_, 0, 0) => self.free(ticks, old, call),
-            (_, _, 0) => {
-                self.put(ticks, &Event::Failed { call, size_bytes, stack });
-            }
-            _ => self.moved(ticks, old, (size_bytes, stack), new),
+            (0, _, 1..) => self.alloc(new, (call, size_bytes, stack, 0)),
+            (1.., 0, 0) => self.free(old, call),
+            (_, _, 0) => self.put(&Event::Failed { call, size_bytes, stack }),
+            (1.., _, 1..) => self.moved(old, (size_bytes, stack), new),
         }
     }
 
-    fn moved(&mut self, ticks: u64, old: u64, (size_bytes, stack): (u64, StackId), new: u64) {
-        let call = Call::Realloc;
-        let before = self.take(ticks, old).flatten();
-        let replaced_at = self.replace(ticks, new);
+    fn moved(&mut self, old: u64, (size_bytes, stack): (u64, StackId), new: u64) {
+        let (call, before) = (Call::Realloc, self.take(old));
+        let replaced_at = self.replace(new);
+        let birth_ticks = self.ticks();
         match before {
-            Some(live) => {
-                self.put(ticks, &Event::Realloc { call, old: gone(&live, ticks), size_bytes, stack })
+            Taken::Live(live) => {
+                self.put(&Event::Realloc { call, old: self.gone(&live), size_bytes, stack });
             }
-            None => {
-                self.tally.unknown_reallocs += 1;
-                self.put(ticks, &Event::UnknownRealloc { call, size_bytes, stack });
+            Taken::Before | Taken::Unknown => {
+                self.tally.unknown_reallocs += u64::from(matches!(before, Taken::Unknown));
+                self.put(&Event::UnknownRealloc { call, size_bytes, stack });
             }
         }
-        self.blocks.insert(new, Live { birth_ticks: ticks, size_bytes, stack, replaced_at });
+        self.blocks.insert(new, Live { birth_ticks, size_bytes, stack, replaced_at });
     }
 
     /// Writes the chunk, and before it the definitions that it needs.
@@ -229,7 +254,7 @@ impl<W: Write> Conversion<W> {
     /// How the program ended no log tells: what is left may have been in use.
     fn finish(mut self) -> io::Result<LogTally> {
         self.seal()?;
-        let ended_mono_ns = START + self.tally.lines;
+        let ended_mono_ns = self.thread.last_ticks.max(START + self.number);
         let end = ProcessEnd { ended_mono_ns, how: HowEnded::Unknown, threads: 1, ..ProcessEnd::default() };
         self.writer.process_end(self.process, &end, &mut self.bytes);
         self.writer.session_end(&SessionEnd { ended_mono_ns, ..SessionEnd::default() }, &mut self.bytes);
@@ -238,11 +263,6 @@ impl<W: Write> Conversion<W> {
         self.out.flush()?;
         Ok(self.tally)
     }
-}
-
-fn gone(live: &Live, ticks: u64) -> Block {
-    let Live { birth_ticks, size_bytes, stack, .. } = *live;
-    Block { size_bytes, stack, age_ticks: ticks - birth_ticks, birth_thread: None }
 }
 
 fn process(about: &About) -> ProcessInfo {

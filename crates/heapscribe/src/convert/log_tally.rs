@@ -58,16 +58,16 @@ impl LogTally {
              one thread, and what stands for a stack is the function that was called."
         )?;
         for (n, what) in [
-            (self.usable_size_calls, "calls asked for the size of a block"),
-            (self.null_frees, "calls freed NULL"),
-            (self.replaced, "blocks came where another one was, which is taken as gone"),
-            (self.late, "of these were told to be freed soon after, by a thread that was late"),
-            (self.unknown_frees, "frees were of blocks that no line had handed out"),
-            (self.unknown_reallocs, "reallocs were of such blocks"),
-            (self.zeros_at_end, "zero bytes stand at its end, room that was not used"),
+            (self.usable_size_calls, "calls for the size of a block"),
+            (self.null_frees, "frees of NULL"),
+            (self.replaced, "blocks that came where another one was, which is taken as gone"),
+            (self.late, "of these whose end is told soon after, by a thread that was late"),
+            (self.unknown_frees, "frees of blocks that no line had handed out"),
+            (self.unknown_reallocs, "reallocs of such blocks"),
+            (self.zeros_at_end, "zero bytes at its end, room that was not used"),
         ] {
             if n > 0 {
-                writeln!(out, "  {:>12} {what}", count(n))?;
+                writeln!(out, "  {what}: {}", count(n))?;
             }
         }
         Ok(())

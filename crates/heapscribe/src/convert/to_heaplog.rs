@@ -7,7 +7,7 @@
 //! of itself, memory samples; and what [`heapscribe_trace::heaplog`] has no room for.
 
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{self, Write};
 
 use anyhow::{Context, Result};
 use heapscribe_trace::heaplog::{Line, Style, What};
@@ -28,7 +28,7 @@ pub(crate) fn convert<S: Source, W: Write>(
     trace: &Trace<S>,
     pid: Option<u32>,
     style: Style,
-    mut out: W,
+    out: W,
 ) -> Result<Vec<String>> {
     let process = choose(trace, pid).context("there is no such process in the trace")?;
     let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
@@ -40,18 +40,55 @@ pub(crate) fn convert<S: Source, W: Write>(
     if is_sampled {
         problems.push("the log has only the blocks that were sampled, and cannot say so".to_owned());
     }
-    let (mut addresses, mut order, mut bytes) =
-        (Addresses::default(), InOrder::new(trace, process), Vec::new());
+    let (mut addresses, mut order) = (Addresses::default(), InOrder::new(trace, process));
+    let (clock, mut lines) = (trace.clock(process.index), Lines { out, style, now_ns: 0, now: Vec::new() });
     while let Some((at, event)) = order.next(trace) {
-        if let Some(what) = addresses.what(at, &event) {
-            bytes.clear();
-            Line { what, took_ns: None }.write(style, &mut bytes);
-            out.write_all(&bytes)?;
+        match event {
+            Event::Took { units } => lines.took(at.thread, clock.units_ns(units).round() as u64),
+            _ => addresses.what(at, &event).map_or(Ok(()), |what| lines.put(at, what))?,
         }
     }
-    out.flush()?;
+    lines.flush()?;
     problems.extend(order.problems);
     Ok(problems)
+}
+
+/// Lines on their way out. How long a call took comes after it, and at the same time calls of other threads
+/// may come between.
+struct Lines<W> {
+    out: W,
+    style: Style,
+    now_ns: u64,
+    /// Those of this time, with their threads.
+    now: Vec<(u32, Line)>,
+}
+
+impl<W: Write> Lines<W> {
+    fn put(&mut self, at: At, what: What) -> io::Result<()> {
+        if at.ns != self.now_ns {
+            self.write()?;
+            self.now_ns = at.ns;
+        }
+        self.now.push((at.thread, Line { what, took_ns: None }));
+        Ok(())
+    }
+
+    fn took(&mut self, thread: u32, ns: u64) {
+        if let Some((_, line)) = self.now.iter_mut().rfind(|(of, _)| *of == thread) {
+            line.took_ns = Some(ns);
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        self.now.drain(..).for_each(|(_, line)| line.write(self.style, &mut bytes));
+        self.out.write_all(&bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.write()?;
+        self.out.flush()
+    }
 }
 
 /// The addresses of blocks that are there, by their thread and birth.
@@ -72,6 +109,10 @@ impl Addresses {
                 let address = self.come(at);
                 came(call, size_bytes, 1 << align_log2.min(63), address)
             }
+            // Which block it was is not in a trace. Of none at all heaphook's scripts would make a new one.
+            Event::Failed {
+                call: Call::Realloc | Call::Reallocarray, size_bytes: size_bytes @ 1.., ..
+            } => What::Realloc { old: self.give(), size_bytes, new: 0 },
             Event::Failed { call, size_bytes, .. } => came(call, size_bytes, 1, 0),
             Event::Free { call: Call::Realloc | Call::Reallocarray, block } => {
                 What::Realloc { old: self.go(at, &block), size_bytes: 0, new: 0 }
@@ -86,7 +127,7 @@ impl Addresses {
                 let old = self.give();
                 What::Realloc { old, size_bytes, new: self.come(at) }
             }
-            Event::Rate { .. } | Event::Lost { .. } | Event::Note { .. } | Event::Took { .. } => return None,
+            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => return None,
         })
     }
 

@@ -55,7 +55,8 @@ pub(crate) fn picture(
         writeln!(out, "{label:>11} |{}", line.trim_end())?;
     }
     writeln!(out, "{:>11} +{}", "0", "-".repeat(columns.len()))?;
-    writeln!(out, "{:>13}{end:>width$}", begin, width = columns.len())?;
+    let width = columns.len().max(end.len() + 1);
+    writeln!(out, "{begin:>13}{end:>width$}")?;
     Ok(true)
 }
 

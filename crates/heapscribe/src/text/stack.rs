@@ -72,7 +72,7 @@ fn place(frame: &NamedFrame) -> Option<String> {
         let module = frame.module.as_deref().filter(|_| frame.function.is_some())?;
         Some(format!("{}+{:#x}", module.rsplit('/').next().unwrap_or(module), frame.offset))
     };
-    frame.place().or_else(in_module)
+    frame.place().or_else(in_module).filter(|place| !place.is_empty())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod diff;
 mod dump;
 mod flame;
 mod gotrace;
+mod heaphook;
 mod help;
 mod hotspots;
 mod memtrace;
