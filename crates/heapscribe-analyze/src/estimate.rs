@@ -48,7 +48,7 @@ impl Figure {
 
     /// A sum of `value` of which these are the sampled parts, each by itself: the distances from the
     /// estimate to the ends of its range add up like standard errors do.
-    pub(crate) fn sum(value: f64, parts: &[Figure]) -> Figure {
+    pub fn sum(value: f64, parts: &[Figure]) -> Figure {
         let root = |of: fn(&Figure) -> f64| parts.iter().map(|part| of(part).powi(2)).sum::<f64>().sqrt();
         let exact = value - parts.iter().map(|part| part.value).sum::<f64>();
         Figure {

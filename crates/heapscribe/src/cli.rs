@@ -7,6 +7,7 @@ use heapscribe_wire::mode::Mode;
 
 use crate::exit;
 
+mod check;
 mod diff;
 mod dump_lines;
 mod heap;
@@ -20,6 +21,7 @@ mod salvage;
 mod top;
 mod units;
 
+pub(crate) use self::check::{CheckArgs, CountOrPart};
 pub(crate) use self::diff::{DiffArgs, FlameOf};
 use self::dump_lines::{DUMP_LINES, MESSAGE_LINES};
 pub(crate) use self::heap::{HeapArgs, HeapChoice, RunArgs};
@@ -68,6 +70,7 @@ pub(crate) enum Command {
     Flame(FlameArgs),
     Plot(PlotArgs),
     Diff(DiffArgs),
+    Check(Box<CheckArgs>),
     Collect(CollectArgs),
     Ctl(CtlArgs),
     Convert(ConvertArgs),

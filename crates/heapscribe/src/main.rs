@@ -2,6 +2,7 @@
 //! of it into messages and an exit code. Nothing else happens on this page.
 #![forbid(unsafe_code)]
 
+mod check;
 mod cli;
 mod commands;
 mod control;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Flame(args) => commands::flame::run(args),
         Command::Plot(args) => commands::plot::run(args),
         Command::Diff(args) => commands::diff::run(args),
+        Command::Check(args) => commands::check::run(args),
         Command::Collect(args) => commands::collect::run(args),
         Command::Ctl(args) => commands::ctl::run(args),
         Command::Convert(args) => commands::convert::run(args),

@@ -83,14 +83,17 @@ fn names<'a>(answer: &'a Answer, measure: Measure, resolver: &Resolver) -> Named
 
 fn compare(answers: &[Answer; 2], names: &[NamedStacks<'_>; 2], measure: Measure) -> Diff {
     let mut paths = Paths::default();
-    let mut side = |n: usize| {
-        let stable = |frame: &Frame| -> Vec<String> {
-            names[n].lines(frame, false).iter().rev().map(|line| line.stable_name()).collect()
-        };
-        Side { answer: &answers[n], paths: paths.merge(&answers[n].tree, stable) }
-    };
+    let mut side = |n: usize| side(&answers[n], &names[n], &mut paths);
     let (before, after) = (side(0), side(1));
     diff::diff(&before, &after, measure)
+}
+
+/// One side of a comparison, by names that the same code has in both.
+pub(super) fn side<'a>(answer: &'a Answer, names: &NamedStacks<'_>, paths: &mut Paths) -> Side<'a> {
+    let stable = |frame: &Frame| -> Vec<String> {
+        names.lines(frame, false).iter().rev().map(|line| line.stable_name()).collect()
+    };
+    Side { answer, paths: paths.merge(&answer.tree, stable) }
 }
 
 /// Whether not every block was recorded, so that figures stand for more than was seen.

@@ -1,5 +1,6 @@
 //! What the program can do: a file for each command, each with one `run`.
 
+pub(crate) mod check;
 pub(crate) mod collect;
 pub(crate) mod convert;
 mod convert_aos;

@@ -1,5 +1,6 @@
 //! Answers as JSON. The keys are a promise: they keep their names, meaning and order; new ones may come.
 
+pub(crate) mod check;
 pub(crate) mod diff;
 pub(crate) mod go;
 pub(crate) mod live;

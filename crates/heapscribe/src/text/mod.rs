@@ -2,6 +2,7 @@
 
 pub(crate) mod beside;
 pub(crate) mod chart;
+pub(crate) mod check;
 pub(crate) mod diff;
 pub(crate) mod estimate;
 pub(crate) mod go;

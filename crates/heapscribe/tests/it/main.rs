@@ -1,5 +1,6 @@
 //! The program as its users see it: help, errors, reports, dumps and pictures of small traces.
 
+mod check;
 mod damaged;
 mod diff;
 mod dump;

@@ -11,9 +11,9 @@ use heapscribe_trace::{
 };
 use heapscribe_wire::defs::{Definition, Module, Node, Position};
 use heapscribe_wire::head::Drop;
-use heapscribe_wire::ids::{CodeAddress, RateId, StackId, ThreadId};
+use heapscribe_wire::ids::{CodeAddress, NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
-use heapscribe_wire::record::{Block, Call, Event};
+use heapscribe_wire::record::{Block, Call, Event, Note};
 
 /// CLOCK_MONOTONIC at the start; a tick is 16 ns.
 const START_NS: u64 = 1_600_000_000;
@@ -76,6 +76,48 @@ pub(crate) fn tiny() -> Vec<u8> {
     t.chunk(app, 1, 1, &[(1, alloc(Call::Malloc, 5, PARSE)), (9, free(5, PARSE, 9, None))]);
     t.end(app, HowEnded::Exited, 2, &[]);
     t.finish()
+}
+
+/// A program with sections and a mark: `audio` allocates and frees inside the section "rt", `main` has one
+/// that is clean, and both go on after the mark "ready"; a block of each is never freed. A second process is
+/// clean.
+pub(crate) fn sectioned() -> Vec<u8> {
+    let mut t = Recording::start();
+    let app = t.process(100, 1, Stage::Execed, 0);
+    t.define(app, &named());
+    let note = |note, name| Event::Note { note, name: NameId(name) };
+    let main = [
+        (1, note(Note::Begin, 2)),
+        (10, note(Note::End, 2)),
+        (1, alloc(Call::Malloc, 3_000, LOAD)),
+        (MS, note(Note::Mark, 3)),
+        (1, alloc(Call::Calloc, 100, PARSE)),
+    ];
+    t.chunk(app, 1, 1, &main);
+    let audio = [
+        (1, alloc(Call::Malloc, 64, PARSE)),
+        (9, note(Note::Begin, 1)),
+        (9, alloc(Call::Malloc, 500, LOAD)),
+        (9, free(64, PARSE, 27, None)),
+        (9, note(Note::End, 1)),
+        (9, free(3_000, LOAD, 9, Some(1))),
+    ];
+    t.chunk(app, 2, 3, &audio);
+    let other = t.process(200, 1, Stage::Execed, 1);
+    t.define(other, &named());
+    t.chunk(other, 1, 1, &[(1, note(Note::Begin, 1)), (5, note(Note::End, 1))]);
+    t.end(app, HowEnded::Exited, 9, &[]);
+    t.end(other, HowEnded::Exited, 9, &[]);
+    t.finish()
+}
+
+/// The definitions, a thread `audio` in place of `worker`, and names of sections and a mark.
+fn named() -> Vec<Definition<'static>> {
+    let mut all = definitions();
+    all[3] = Definition::Thread { id: ThreadId(2), tid: 101, born_ticks: 0, name: b"audio" };
+    let names: [&[u8]; 3] = [b"rt", b"clean", b"ready"];
+    all.extend((1..).zip(names).map(|(id, name)| Definition::Name { id: NameId(id), name }));
+    all
 }
 
 /// A trace of one allocation whose stack is a single return address in a file.

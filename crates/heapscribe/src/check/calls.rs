@@ -1,0 +1,73 @@
+//! Places where there must be no call of the heap.
+
+use heapscribe_analyze::answer::{Amount, CallTree};
+use heapscribe_analyze::calls::{Calls, Found, Place, Question, StackCalls, calls};
+use heapscribe_analyze::gathered::Gathered;
+use heapscribe_analyze::input::History;
+
+use super::is_named;
+use super::rule::{Forbidden, Rule};
+use crate::frames::lossy;
+
+/// The calls that a rule forbids, of one process.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Forbade {
+    /// How often the place was come to.
+    pub(crate) entered: u64,
+    /// By stack, the one with most calls first, and the suppression that lets them pass.
+    pub(crate) stacks: Vec<(StackCalls, Option<usize>)>,
+}
+
+/// Looks for the calls that rules forbid: of each rule the calls of each process. Rules that forbid none have
+/// nothing. Also what could not be read.
+pub(crate) fn forbidden<H: History>(
+    history: &H,
+    rules: &[Rule],
+    gathered: &mut Gathered,
+) -> (Vec<Vec<Forbade>>, Vec<String>) {
+    let no_calls = |rule: &Rule| matches!(rule, Rule::NoCalls(..));
+    if !rules.iter().any(no_calls) {
+        return (vec![Vec::new(); rules.len()], Vec::new());
+    }
+    let threads: Vec<_> = rules.iter().map(threads).collect();
+    let questions: Vec<_> = rules.iter().zip(&threads).filter_map(|(rule, of)| question(rule, of)).collect();
+    let Calls { tree, processes, problems } = calls(history, &questions);
+    let mut answers = 0..questions.len();
+    let mut of_rule = |rule: &Rule| {
+        let Some(number) = no_calls(rule).then(|| answers.next()).flatten() else { return Vec::new() };
+        processes.iter().map(|found| forbade(&found[number], &tree, gathered)).collect()
+    };
+    (rules.iter().map(&mut of_rule).collect(), problems)
+}
+
+fn forbade(found: &Found, tree: &CallTree, gathered: &mut Gathered) -> Forbade {
+    let mut stack =
+        |calls: &StackCalls| (StackCalls { node: gathered.stack(tree, calls.node), ..*calls }, None);
+    Forbade { entered: found.entered, stacks: found.stacks.iter().map(&mut stack).collect() }
+}
+
+type Threads<'a> = Box<dyn Fn(&[u8]) -> bool + Sync + 'a>;
+
+fn threads(rule: &Rule) -> Threads<'_> {
+    match rule {
+        Rule::NoCalls(Forbidden::By(pattern), _) | Rule::NoCalls(_, Some(pattern)) => {
+            Box::new(|name| is_named(&lossy(name), pattern))
+        }
+        _ => Box::new(|_| true),
+    }
+}
+
+fn question<'a>(rule: &'a Rule, threads: &'a Threads<'a>) -> Option<Question<'a>> {
+    let Rule::NoCalls(forbidden, _) = rule else { return None };
+    let place = match forbidden {
+        Forbidden::In(name) => Place::Section(name.as_bytes()),
+        Forbidden::After(name) => Place::After(name.as_bytes()),
+        Forbidden::By(_) => Place::Anywhere,
+    };
+    Some(Question { place, threads })
+}
+
+/// Calls as an amount of them.
+pub(crate) fn amount(calls: &StackCalls) -> Amount {
+    Amount { blocks: calls.kinds.all(), bytes: calls.bytes }
+}

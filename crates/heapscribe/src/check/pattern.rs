@@ -1,0 +1,129 @@
+//! Patterns of names: those of LeakSanitizer's suppressions, and of threads and programs on the command line.
+
+/// A pattern of a suppression: found anywhere in a name, `*` is any run of characters, `^` at its begin ties
+/// it to the begin of the name and `$` at its end to the end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Pattern {
+    text: String,
+}
+
+impl Pattern {
+    /// Of a line.
+    pub(crate) fn new(text: &str) -> Pattern {
+        Pattern { text: text.to_owned() }
+    }
+
+    /// As it was written.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether a name is like it. LeakSanitizer looks only at the first place where the part before `$`
+    /// stands, so that `foo$` is not found in `foofoo`; here it is.
+    pub(crate) fn is_in(&self, name: &str) -> bool {
+        if name.is_empty() {
+            return false; // as in LeakSanitizer: what has no name is not like anything
+        }
+        let (from_begin, rest) = match self.text.strip_prefix('^') {
+            Some(rest) => (true, rest),
+            None => (false, self.text.as_str()),
+        };
+        // What stands after a `$` has nothing left to be found in.
+        let (body, to_end) = match rest.split_once('$') {
+            Some((body, _)) => (body, true),
+            None => (rest, false),
+        };
+        let wild = |star: bool| if star { "" } else { "*" };
+        is_like(name, &format!("{}{body}{}", wild(from_begin), wild(to_end)), false)
+    }
+}
+
+/// Whether a name of a thread or a program is like a pattern: the whole of it, `*` is any run of characters
+/// and `?` any one.
+pub(crate) fn is_named(name: &str, pattern: &str) -> bool {
+    is_like(name, pattern, true)
+}
+
+/// Goes along both; at a mismatch back to the last `*`, which then takes one character more. No pattern takes
+/// more steps than the product of both lengths.
+fn is_like(name: &str, pattern: &str, any_one: bool) -> bool {
+    let (name, pattern): (Vec<char>, Vec<char>) = (name.chars().collect(), pattern.chars().collect());
+    let (mut n, mut p, mut star) = (0, 0, None);
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(c) if *c == name[n] || (any_one && *c == '?') => {
+                n += 1;
+                p += 1;
+            }
+            _ => {
+                let Some((at, taken)) = star else { return false };
+                star = Some((at, taken + 1));
+                (p, n) = (at + 1, taken + 1);
+            }
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(pattern: &str, inside: &[&str], outside: &[&str]) {
+        let pattern = Pattern::new(pattern);
+        inside.iter().for_each(|name| assert!(pattern.is_in(name), "{pattern:?} in {name}"));
+        outside.iter().for_each(|name| assert!(!pattern.is_in(name), "{pattern:?} not in {name}"));
+    }
+
+    #[test]
+    fn suppressions_as_leak_sanitizer_has_them() {
+        check("foo", &["foo", "a_foo_b", "libfoo.so"], &["fo", "FOO", ""]);
+        check("^foo", &["foo", "foobar"], &["afoo"]);
+        check("foo$", &["foo", "afoo", "foofoo"], &["foob"]);
+        check("^foo$", &["foo"], &["foo1", "1foo"]);
+        check("foo*bar", &["foobar", "xfoo_bary", "foo/bar"], &["barfoo", "foo"]);
+        check("^*bar$", &["bar", "foobar"], &["bars"]);
+        check("libc*.so$", &["/lib/libcairo.so"], &["/lib/libcairo.so.2"]);
+        check("*", &["x"], &[""]);
+        check("operator new(unsigned long)", &["operator new(unsigned long)"], &["operator new"]);
+        check("what?", &["so what?"], &["whats"]);
+    }
+
+    #[test]
+    fn names_are_matched_as_a_whole() {
+        for (name, pattern, is) in [
+            ("rt-1", "rt-*", true),
+            ("rt-1", "rt-?", true),
+            ("rt-10", "rt-?", false),
+            ("worker", "work", false),
+            ("", "*", true),
+            ("", "", true),
+        ] {
+            assert_eq!(is_named(name, pattern), is, "{name} {pattern}");
+        }
+    }
+
+    /// The same by trying everything.
+    fn slow(name: &[char], pattern: &[char]) -> bool {
+        match (pattern.first(), name.first()) {
+            (None, None) => true,
+            (Some('*'), _) => slow(name, &pattern[1..]) || (!name.is_empty() && slow(&name[1..], pattern)),
+            (Some('?'), Some(_)) => slow(&name[1..], &pattern[1..]),
+            (Some(p), Some(n)) => p == n && slow(&name[1..], &pattern[1..]),
+            _ => false,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn as_trying_everything(name in "[ab]{0,9}", pattern in "[ab*?]{0,7}") {
+            let chars = |text: &str| text.chars().collect::<Vec<_>>();
+            prop_assert_eq!(is_named(&name, &pattern), slow(&chars(&name), &chars(&pattern)));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Rules, as the command line gives them.
+
+use heapscribe_analyze::measure::Measure;
+
+use crate::cli::{CheckArgs, CountOrPart};
+use crate::text::number::{bytes, count, counted, short_bytes};
+
+/// What figures are of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Unit {
+    Bytes,
+    Blocks,
+    Calls,
+    BlocksPerSecond,
+    /// A part of 1.
+    Part,
+}
+
+impl Unit {
+    /// In JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Unit::Bytes => "bytes",
+            Unit::Blocks => "blocks",
+            Unit::Calls => "calls",
+            Unit::BlocksPerSecond => "blocks_per_second",
+            Unit::Part => "part",
+        }
+    }
+
+    /// A figure for people.
+    pub(crate) fn shown(self, value: f64) -> String {
+        let whole = value.round().max(0.0) as u64;
+        match self {
+            Unit::Bytes => bytes(whole),
+            Unit::Blocks => counted(whole, "block"),
+            Unit::Calls => counted(whole, "call"),
+            Unit::BlocksPerSecond => format!("{} a second", counted(whole, "block")),
+            Unit::Part => format!("{:.1} %", value * 100.0),
+        }
+    }
+
+    /// A figure in few characters.
+    pub(crate) fn short(self, value: f64) -> String {
+        let whole = value.round().max(0.0) as u64;
+        match self {
+            Unit::Bytes => short_bytes(whole),
+            Unit::Blocks | Unit::Calls => count(whole),
+            Unit::BlocksPerSecond => format!("{}/s", count(whole)),
+            Unit::Part => format!("{:.1} %", value * 100.0),
+        }
+    }
+}
+
+/// A figure of a process that has a limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Limited {
+    Peak,
+    Rss,
+    Leaked,
+    LeakedBlocks,
+    LeakedPerStack,
+    Allocations,
+    Allocated,
+    Temporary,
+    TemporaryPart,
+    Failed,
+    AllocRate,
+    MeanAllocRate,
+}
+
+impl Limited {
+    /// The flag, without its dashes.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Limited::Peak => "max-peak",
+            Limited::Rss => "max-rss",
+            Limited::Leaked => "max-leaked",
+            Limited::LeakedBlocks => "max-leaked-blocks",
+            Limited::LeakedPerStack => "max-leaked-per-stack",
+            Limited::Allocations => "max-allocations",
+            Limited::Allocated => "max-allocated",
+            Limited::Temporary | Limited::TemporaryPart => "max-temporary",
+            Limited::Failed => "max-failed",
+            Limited::AllocRate => "max-alloc-rate",
+            Limited::MeanAllocRate => "max-mean-alloc-rate",
+        }
+    }
+
+    /// What it is a figure of.
+    pub(crate) fn unit(self) -> Unit {
+        match self {
+            Limited::Peak | Limited::Rss | Limited::Leaked | Limited::LeakedPerStack | Limited::Allocated => {
+                Unit::Bytes
+            }
+            Limited::LeakedBlocks | Limited::Allocations | Limited::Temporary => Unit::Blocks,
+            Limited::TemporaryPart => Unit::Part,
+            Limited::Failed => Unit::Calls,
+            Limited::AllocRate | Limited::MeanAllocRate => Unit::BlocksPerSecond,
+        }
+    }
+
+    /// Whether it is about blocks that were never freed.
+    pub(crate) fn is_of_leaks(self) -> bool {
+        matches!(self, Limited::Leaked | Limited::LeakedBlocks | Limited::LeakedPerStack)
+    }
+
+    /// Whether what is missing from a trace can only add to it, so that too much stays too much.
+    pub(crate) fn only_grows(self) -> bool {
+        matches!(
+            self,
+            Limited::Rss | Limited::Allocations | Limited::Allocated | Limited::Failed | Limited::AllocRate
+        )
+    }
+}
+
+/// Where there must be no call of the heap.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Forbidden {
+    In(String),
+    After(String),
+    By(String),
+}
+
+/// A rule.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum Rule {
+    /// No call there, by threads that are named like this.
+    NoCalls(Forbidden, Option<String>),
+    /// No more than that.
+    Max(Limited, f64),
+    /// No more than in the baseline and the tolerance, a part of 1.
+    Grew(Measure, f64),
+}
+
+impl Rule {
+    /// The flag that gives it, without dashes; JSON and JUnit call it so.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Rule::NoCalls(Forbidden::In(_), _) => "no-alloc-in".to_owned(),
+            Rule::NoCalls(Forbidden::After(_), _) => "no-alloc-after".to_owned(),
+            Rule::NoCalls(Forbidden::By(_), _) => "no-alloc-by".to_owned(),
+            Rule::Max(limited, _) => limited.name().to_owned(),
+            Rule::Grew(measure, _) => format!("baseline {}", measure.name()),
+        }
+    }
+
+    /// The section, mark or thread.
+    pub(crate) fn place(&self) -> Option<&str> {
+        match self {
+            Rule::NoCalls(Forbidden::In(name) | Forbidden::After(name) | Forbidden::By(name), _) => {
+                Some(name)
+            }
+            _ => None,
+        }
+    }
+
+    /// As it was given: `max-peak 200 MiB`, `no-alloc-in control --thread rt-*`.
+    pub(crate) fn shown(&self) -> String {
+        let name = self.name();
+        match self {
+            Rule::NoCalls(_, thread) => {
+                let place = self.place().unwrap_or_default();
+                let thread = thread.as_ref().map_or(String::new(), |thread| format!(" --thread {thread}"));
+                format!("{name} {place}{thread}")
+            }
+            Rule::Max(limited, limit) => format!("{name} {}", limited.unit().short(*limit)),
+            Rule::Grew(_, tolerance) => format!("{name} +{}%", (tolerance * 1e4).round() / 100.0),
+        }
+    }
+}
+
+/// What the command line asks for, in the order of `--help`, each rule once.
+pub(crate) fn rules(args: &CheckArgs) -> Vec<Rule> {
+    let no_calls = |names: &[String], place: fn(String) -> Forbidden, thread: &Option<String>| {
+        let rules = names.iter().map(|name| Rule::NoCalls(place(name.clone()), thread.clone()));
+        rules.collect::<Vec<_>>()
+    };
+    let mut rules = no_calls(&args.no_alloc_in, Forbidden::In, &args.thread);
+    rules.extend(no_calls(&args.no_alloc_after, Forbidden::After, &args.thread));
+    rules.extend(no_calls(&args.no_alloc_by, Forbidden::By, &None));
+    let temporary = match args.max_temporary {
+        Some(CountOrPart::Count(count)) => Some((Limited::Temporary, count as f64)),
+        Some(CountOrPart::Part(part)) => Some((Limited::TemporaryPart, part)),
+        None => None,
+    };
+    let limit = |limited, limit: Option<u64>| limit.map(|limit| (limited, limit as f64));
+    let limits = [
+        limit(Limited::Peak, args.max_peak),
+        limit(Limited::Rss, args.max_rss),
+        limit(Limited::Leaked, args.max_leaked),
+        limit(Limited::LeakedBlocks, args.max_leaked_blocks),
+        limit(Limited::LeakedPerStack, args.max_leaked_per_stack),
+        limit(Limited::Allocations, args.max_allocations),
+        limit(Limited::Allocated, args.max_allocated),
+        temporary,
+        limit(Limited::Failed, args.max_failed),
+        limit(Limited::AllocRate, args.max_alloc_rate),
+        limit(Limited::MeanAllocRate, args.max_mean_alloc_rate),
+    ];
+    rules.extend(limits.into_iter().flatten().map(|(limited, limit)| Rule::Max(limited, limit)));
+    if args.baseline.is_some() {
+        rules.extend(
+            [Measure::Peak, Measure::Leaked, Measure::Allocated, Measure::Count, Measure::Temporary]
+                .map(|measure| Rule::Grew(measure, args.tolerance)),
+        );
+    }
+    let mut said = Vec::new();
+    rules.retain(|rule| {
+        !said.contains(rule) && {
+            said.push(rule.clone());
+            true
+        }
+    });
+    rules
+}

@@ -1,0 +1,177 @@
+//! The figures of one process that rules are about, taken from the answer of that process alone. Of its stacks
+//! only those stay that may be named, so that many processes need little memory.
+
+use std::cmp::Reverse;
+
+use heapscribe_analyze::answer::{Amount, Answer, NodeId, Process, Stack};
+use heapscribe_analyze::busiest::Busiest;
+use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
+use heapscribe_analyze::gathered::Gathered;
+use heapscribe_wire::head::Drop;
+
+use super::Culprit;
+use super::What;
+use crate::text::missing;
+use crate::text::number::counted;
+
+/// Blocks of a stack that were never freed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Leak {
+    pub(crate) stack: NodeId,
+    pub(crate) amount: Amount,
+    /// How sure that is.
+    pub(crate) estimate: Estimate,
+    /// The suppression that lets it stay.
+    pub(crate) suppressed: Option<usize>,
+}
+
+/// Stacks by one of their figures, the worst first, and how many more there are.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Worst {
+    pub(crate) culprits: Vec<Culprit>,
+    pub(crate) more: usize,
+}
+
+/// A process.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Subject {
+    pub(crate) peak: Figure,
+    pub(crate) rss_bytes: u64,
+    pub(crate) leaked: Estimate,
+    pub(crate) allocated: Estimate,
+    pub(crate) temporary: Estimate,
+    pub(crate) failed: u64,
+    pub(crate) lived_ns: u64,
+    pub(crate) busiest: Option<Busiest>,
+    pub(crate) leaks: Vec<Leak>,
+    pub(crate) at_peak: Worst,
+    pub(crate) by_blocks: Worst,
+    pub(crate) by_bytes: Worst,
+    pub(crate) by_temporary: Worst,
+    pub(crate) by_failed: Worst,
+    pub(crate) in_busiest: Worst,
+    /// Whether only samples were recorded, at least at times.
+    pub(crate) is_sampled: bool,
+    /// Why its figures may be wrong.
+    pub(crate) gaps: Vec<String>,
+    /// Why what was never freed is not known.
+    pub(crate) unended: Option<String>,
+    /// Why calls in sections and after marks may have been overlooked.
+    pub(crate) unnamed: Option<String>,
+}
+
+impl Subject {
+    /// Of an answer that is about one process.
+    pub(crate) fn new(answer: &Answer, top: usize, gathered: &mut Gathered) -> Subject {
+        let Some(process) = answer.processes.first() else { return Subject::default() };
+        let sampling = answer.sampling.as_ref();
+        let totals = &process.totals;
+        let allocated = Amount { blocks: totals.allocations, bytes: totals.allocated_bytes };
+        let sure = |amount, of: fn(&Sampling) -> Estimate| {
+            sampling.map_or_else(|| exact(amount), |sampling| with_unseen(of(sampling), sampling))
+        };
+        let peak = Amount { blocks: process.peak.blocks, bytes: process.peak.bytes };
+        let leaks = (0..).zip(&answer.stacks).filter(|(_, stack)| stack.leaked != Amount::default());
+        let leak = |(n, stack): (usize, &Stack)| Leak {
+            stack: gathered.stack(&answer.tree, stack.node),
+            amount: stack.leaked,
+            estimate: sampling
+                .and_then(|sampling| sampling.stacks.get(n))
+                .map_or_else(|| exact(stack.leaked), |of| of.leaked),
+            suppressed: None,
+        };
+        let leaks: Vec<Leak> = leaks.map(leak).collect();
+        let mut worst = |of: fn(&Stack) -> Amount, by_blocks| {
+            let stacks = answer.stacks.iter().map(|stack| (stack.node, of(stack)));
+            worst(stacks.collect(), by_blocks, top, |node| gathered.stack(&answer.tree, node))
+        };
+        Subject {
+            peak: sure(peak, |sampling| sampling.peak).bytes,
+            rss_bytes: process.rss_peak_bytes,
+            leaked: sure(process.leaked, |sampling| sampling.leaked),
+            allocated: sure(allocated, |sampling| sampling.allocated),
+            temporary: sure(process.temporary, |sampling| sampling.temporary),
+            failed: totals.failed,
+            lived_ns: process.end_ns.saturating_sub(process.begin_ns),
+            busiest: None,
+            leaks,
+            at_peak: worst(|stack| stack.at_peak, false),
+            by_blocks: worst(|stack| stack.allocated, true),
+            by_bytes: worst(|stack| stack.allocated, false),
+            by_temporary: worst(|stack| stack.temporary, true),
+            by_failed: worst(|stack| Amount { blocks: stack.failed, bytes: 0 }, true),
+            in_busiest: Worst::default(),
+            is_sampled: sampling.is_some(),
+            gaps: gaps(answer, process),
+            unended: (!process.ended.is_end()).then(|| {
+                "the process was not seen to its end: what was live when the recording ended may have been freed"
+                    .to_owned()
+            }),
+            unnamed: unnamed(process),
+        }
+    }
+}
+
+/// A figure without doubt.
+fn sure(value: u64) -> Figure {
+    let value = value as f64;
+    Figure { value, variance: 0.0, low: value, high: value }
+}
+
+fn exact(amount: Amount) -> Estimate {
+    Estimate { samples: amount.blocks, blocks: sure(amount.blocks), bytes: sure(amount.bytes) }
+}
+
+/// Of what no sample hit there may be as much as may go unseen; blocks of 0 bytes are the most of them.
+fn with_unseen(mut estimate: Estimate, sampling: &Sampling) -> Estimate {
+    if estimate.samples == 0 {
+        let unseen = sampling.unseen_below_bytes() as f64;
+        for figure in [&mut estimate.blocks, &mut estimate.bytes] {
+            figure.high = figure.high.max(figure.value + unseen);
+        }
+    }
+    estimate
+}
+
+/// The stacks with most blocks or bytes.
+fn worst(
+    mut stacks: Vec<(NodeId, Amount)>,
+    by_blocks: bool,
+    top: usize,
+    mut gather: impl FnMut(NodeId) -> NodeId,
+) -> Worst {
+    let figure = |amount: &Amount| if by_blocks { amount.blocks } else { amount.bytes };
+    stacks.retain(|(_, amount)| figure(amount) > 0);
+    stacks.sort_by_key(|(node, amount)| (Reverse(figure(amount)), *node));
+    let more = stacks.len().saturating_sub(top);
+    let culprit =
+        |(node, amount): &(NodeId, Amount)| Culprit { stack: gather(*node), what: What::Blocks(*amount) };
+    Worst { culprits: stacks.iter().take(top).map(culprit).collect(), more }
+}
+
+/// What of a process is not in the trace.
+fn gaps(answer: &Answer, process: &Process) -> Vec<String> {
+    let lost = missing::lost_events(answer);
+    let mut gaps = Vec::new();
+    if lost > 0 {
+        gaps.push(format!("{} missing", are(lost)));
+    }
+    if !process.let_go.is_nothing() {
+        gaps.push(format!("a ring let {} go", counted(process.let_go.events, "event")));
+    }
+    // That events are missing is said already, and what a figure is made of them, too.
+    if lost == 0 {
+        gaps.extend(answer.problems.iter().cloned());
+    }
+    gaps
+}
+
+fn are(lost: u64) -> String {
+    format!("{} {}", counted(lost, "event"), if lost == 1 { "is" } else { "are" })
+}
+
+fn unnamed(process: &Process) -> Option<String> {
+    let is_of = |reason| matches!(Drop::from_number(reason), Some(Drop::NameTable | Drop::SectionDepth));
+    let count: u64 = process.dropped.iter().filter(|d| is_of(d.reason)).map(|d| d.count).sum();
+    (count > 0).then(|| format!("marks and sections were not followed, {}", counted(count, "time")))
+}

@@ -1,0 +1,266 @@
+//! `heapscribe check`: whether a trace keeps rules, for people, as JSON and as JUnit's XML.
+
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use heapscribe_analyze::answer::{Answer, NodeId};
+use heapscribe_analyze::busiest;
+use heapscribe_analyze::calls::{Kinds, Place, Question, StackCalls, calls};
+use heapscribe_analyze::chosen::Split;
+use heapscribe_analyze::diff::{self, Paths, Side};
+use heapscribe_analyze::gathered::Gathered;
+use heapscribe_analyze::input::History;
+use heapscribe_analyze::snapshot;
+use heapscribe_analyze::{Options, Recording, analyze};
+
+use super::partial;
+use crate::check::calls::{Forbade, forbidden};
+use crate::check::rule::{Rule, Unit, rules};
+use crate::check::subject::{Subject, Worst};
+use crate::check::suppress::{Kind, Suppressions};
+use crate::check::{Checked, Culprit, Finding, Verdict, What, Whose, baseline, is_named, judge, junit};
+use crate::cli::CheckArgs;
+use crate::frames::{NamedStacks, lossy};
+use crate::message::Problem;
+use crate::symbols::Resolver;
+use crate::trace_file::{self, Opened};
+use crate::{exit, json, text};
+
+/// Runs the command.
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
+    if rules(args).is_empty() {
+        let what = "no rule is given; for example --max-leaked 0, --help has all of them\n";
+        clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, what).exit();
+    }
+    let suppressions = suppressions(args.suppressions.as_deref())?;
+    let trace = open(&args.trace, args)?;
+    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    let mut checked = check(args, &trace, suppressions, &resolver);
+    if let Some(old) = &args.baseline {
+        compare(args, (old, &open(old, args)?), &trace, &resolver, &mut checked);
+    }
+    let wanted = checked.findings.iter().flat_map(|finding| &finding.culprits).map(|culprit| culprit.stack);
+    let names = NamedStacks::look_up(checked.gathered.tree(), wanted, &resolver);
+    if let Some(path) = &args.junit {
+        let write = || fs::write(path, junit::document(&checked, &names)?);
+        write().with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    let mut out = BufWriter::new(anstream::stdout().lock());
+    if args.json {
+        serde_json::to_writer(&mut out, &json::check::object(&checked, &names))?;
+        writeln!(out)?;
+    } else {
+        text::check::print(&mut out, &checked, &names)?;
+    }
+    out.flush()?;
+    Ok(match checked.verdict() {
+        Verdict::Holds => partial::exit_code(&args.trace, &checked.problems, trace.is_complete()),
+        Verdict::Undecided => exit::partial(),
+        Verdict::Broken => exit::broken(),
+    })
+}
+
+fn suppressions(path: Option<&Path>) -> Result<Suppressions> {
+    let Some(path) = path else { return Ok(Suppressions::default()) };
+    let text = fs::read(path).map_err(|e| {
+        let what = format!("cannot read {}: {e}", path.display());
+        Problem::new(what, "suppressions are lines of text: leak:PATTERN, as LeakSanitizer has them")
+    })?;
+    Suppressions::parse(&lossy(&text)).map_err(|(line, why)| {
+        let what = format!("{}:{line}: {why}", path.display());
+        Problem::new(what, "a line is leak:PATTERN, as LeakSanitizer has it, or begins with #").into()
+    })
+}
+
+fn open(path: &Path, args: &CheckArgs) -> Result<Opened> {
+    let trace = trace_file::open(path, args.salvage)?;
+    if snapshot::is_one(&*trace) {
+        let what = format!("{} is a snapshot, which has no history that could break a rule", path.display());
+        return Err(Problem::new(what, "check a trace of `heapscribe record`").into());
+    }
+    Ok(trace)
+}
+
+/// Why nothing of a trace can be decided.
+fn gaps(trace: &Opened, problems: &[String]) -> Vec<String> {
+    let mut gaps = Vec::new();
+    if !trace.is_complete() {
+        gaps.push("the recording was not finished".to_owned());
+    }
+    if trace.memtrace.as_ref().is_some_and(|tally| tally.sample_rate < 1.0) {
+        gaps.push("memtrace's samples say nothing of how sure figures are".to_owned());
+    }
+    gaps.extend(problems.first().cloned());
+    gaps
+}
+
+/// Indices of the processes that rules are about.
+fn chosen<H: History>(split: &Split<'_, H>, wanted: Option<&str>) -> Vec<usize> {
+    let is_wanted = |exe: &[u8]| wanted.is_none_or(|wanted| is_named(&program(exe), wanted));
+    let processes = split.processes().iter().enumerate();
+    processes.filter(|(_, facts)| is_wanted(&facts.exe)).map(|(number, _)| number).collect()
+}
+
+/// File name of a program.
+fn program(exe: &[u8]) -> String {
+    let path = lossy(exe);
+    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or("program").to_owned()
+}
+
+/// All rules but those of the baseline.
+fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver: &Resolver) -> Checked {
+    let recording = Recording::new(trace);
+    let split = Split::new(&recording);
+    let numbers = chosen(&split, args.process.as_deref());
+    let mut problems = [recording.problems(), trace.problems.clone()].concat();
+    let (rules, gaps) = (rules(args), gaps(trace, &problems));
+    let mut gathered = Gathered::default();
+    let mut subjects: Vec<Subject> = Vec::new();
+    for number in &numbers {
+        let alone = split.only(&[*number]);
+        let answer = analyze(&alone, &Options { timeline_steps: 1, ..Options::default() });
+        let mut subject = Subject::new(&answer, args.top, &mut gathered);
+        subject.gaps.splice(0..0, gaps.iter().cloned());
+        if args.max_alloc_rate.is_some() {
+            the_busiest_second(&alone, &mut subject, args.top, &mut gathered);
+        }
+        subjects.push(subject);
+    }
+    let (mut forbade, unread) = forbidden(&split.only(&numbers), &rules, &mut gathered);
+    problems.extend(unread);
+    let session = recording.session();
+    let mut checked = Checked {
+        trace: args.trace.to_string_lossy().into_owned(),
+        begin_real_ns: session.begin_real_ns,
+        host: session.host,
+        processes: whose(&split, &numbers),
+        findings: Vec::new(),
+        suppressions,
+        suppressions_file: args.suppressions.as_ref().map_or(String::new(), |p| p.to_string_lossy().into()),
+        problems,
+        gathered,
+    };
+    suppress(&mut checked, &mut subjects, &mut forbade, resolver);
+    checked.findings = judged(&rules, &subjects, &forbade, args.top);
+    checked
+}
+
+fn whose<H: History>(split: &Split<'_, H>, numbers: &[usize]) -> Vec<Whose> {
+    let mut all: Vec<Whose> = Vec::new();
+    for number in numbers {
+        let facts = &split.processes()[*number];
+        let program = program(&facts.exe);
+        let nth = all.iter().filter(|other| other.program == program).count() + 1;
+        all.push(Whose { pid: facts.pid, program, nth, begin_mono_ns: facts.begin_mono_ns });
+    }
+    all
+}
+
+/// The second with most allocations, and who made them.
+fn the_busiest_second<H: History>(alone: &H, subject: &mut Subject, top: usize, gathered: &mut Gathered) {
+    let mut found = busiest::busiest(alone);
+    let place = Place::During(found.from_ns, found.to_ns);
+    let calls = calls(alone, &[Question { place, threads: &|_| true }]);
+    let mut stacks = calls.processes.into_iter().flatten().flat_map(|found| found.stacks).collect::<Vec<_>>();
+    let blocks = |kinds: &Kinds| kinds.allocations.saturating_add(kinds.reallocs);
+    stacks.retain(|stack| blocks(&stack.kinds) > 0);
+    stacks.sort_by_key(|stack| (std::cmp::Reverse(blocks(&stack.kinds)), stack.node));
+    let culprit = |stack: &StackCalls| Culprit {
+        stack: gathered.stack(&calls.tree, stack.node),
+        what: What::Calls(*stack),
+    };
+    let culprits = stacks.iter().take(top).map(culprit).collect();
+    subject.in_busiest = Worst { culprits, more: stacks.len().saturating_sub(top) };
+    let begin_ns = alone.processes().first().map_or(0, |facts| facts.begin_mono_ns);
+    found.from_ns = found.from_ns.saturating_sub(begin_ns);
+    subject.busiest = Some(found);
+}
+
+/// Finds what may stay, by the names of all frames that a suppression could be about.
+fn suppress(
+    checked: &mut Checked,
+    subjects: &mut [Subject],
+    forbade: &mut [Vec<Forbade>],
+    resolver: &Resolver,
+) {
+    let Checked { suppressions, gathered, .. } = checked;
+    let (of_leaks, of_calls) = (suppressions.has(Kind::Leak), suppressions.has(Kind::Alloc));
+    let leaks = || subjects.iter().flat_map(|subject| &subject.leaks).map(|leak| leak.stack);
+    let called = || forbade.iter().flatten().flat_map(|of| &of.stacks).map(|(calls, _)| calls.node);
+    let wanted: Vec<NodeId> = leaks().filter(|_| of_leaks).chain(called().filter(|_| of_calls)).collect();
+    let names = NamedStacks::look_up(gathered.tree(), wanted, resolver);
+    for leak in subjects.iter_mut().flat_map(|subject| &mut subject.leaks).filter(|_| of_leaks) {
+        leak.suppressed = suppressions.find(Kind::Leak, &names.frames(leak.stack));
+        if let Some(by) = leak.suppressed {
+            suppressions.used(by, leak.amount);
+        }
+    }
+    for (calls, by) in forbade.iter_mut().flatten().flat_map(|of| &mut of.stacks).filter(|_| of_calls) {
+        *by = suppressions.find(Kind::Alloc, &names.frames(calls.node));
+    }
+    judge::passed(forbade).for_each(|(by, amount)| suppressions.used(by, amount));
+}
+
+/// Rule by rule, and of each rule process by process.
+fn judged(rules: &[Rule], subjects: &[Subject], forbade: &[Vec<Forbade>], top: usize) -> Vec<Finding> {
+    let of_rule = |(rule, forbade): (&Rule, &Vec<Forbade>)| match rule {
+        Rule::NoCalls(..) => judge::no_calls(rule, forbade, subjects, top),
+        Rule::Max(..) if subjects.is_empty() => {
+            let unit = if let Rule::Max(limited, _) = rule { limited.unit() } else { Unit::Calls };
+            vec![judge::undecided(rule, None, unit, "no such process was recorded")]
+        }
+        Rule::Max(..) => {
+            let subjects = subjects.iter().enumerate();
+            subjects.filter_map(|(n, subject)| judge::limit(rule, n, subject, top)).collect()
+        }
+        Rule::Grew(..) => Vec::new(),
+    };
+    rules.iter().zip(forbade).flat_map(of_rule).collect()
+}
+
+/// The rules of the baseline.
+fn compare(
+    args: &CheckArgs,
+    (old_path, old): (&Path, &Opened),
+    new: &Opened,
+    resolver: &Resolver,
+    checked: &mut Checked,
+) {
+    let paths = [old_path, &args.trace].map(|path| path.to_string_lossy());
+    let [old, new] = [(old, &paths[0]), (new, &paths[1])].map(|(trace, path)| {
+        let (answer, problems) = whole(trace, args.process.as_deref());
+        let why = gaps(trace, &problems).into_iter().map(|why| format!("{path}: {why}"));
+        (answer, why.collect::<Vec<_>>())
+    });
+    let mut gaps = [old.1, new.1].concat();
+    let mut answers = [old.0, new.0];
+    gaps.extend(baseline::gaps(&answers, [&paths[0], &paths[1]]));
+    let trees = answers.each_ref().map(|answer| answer.tree.clone());
+    let names: Vec<NamedStacks<'_>> = (0..2)
+        .map(|n| NamedStacks::look_up(&trees[n], answers[n].stacks.iter().map(|stack| stack.node), resolver))
+        .collect();
+    for (answer, names) in answers.iter_mut().zip(&names) {
+        baseline::let_stay(answer, names, &checked.suppressions);
+    }
+    let mut paths = Paths::default();
+    let sides: Vec<Side<'_>> =
+        (0..2).map(|n| super::diff::side(&answers[n], &names[n], &mut paths)).collect();
+    for rule in &rules(args) {
+        let Rule::Grew(measure, _) = rule else { continue };
+        let diff = diff::diff(&sides[0], &sides[1], *measure);
+        let finding = baseline::grew(rule, &diff, &answers, (args.top, &mut checked.gathered), &gaps);
+        checked.findings.extend(finding);
+    }
+}
+
+/// All processes that rules are about, as one, and what is wrong with the trace.
+fn whole(trace: &Opened, process: Option<&str>) -> (Answer, Vec<String>) {
+    let recording = Recording::new(trace);
+    let split = Split::new(&recording);
+    let chosen = split.only(&chosen(&split, process));
+    let answer = analyze(&chosen, &Options { timeline_steps: 1, ..Options::default() });
+    (answer, [recording.problems(), trace.problems.clone()].concat())
+}
