@@ -239,11 +239,12 @@ impl Pass<'_> {
         }
     }
 
-    /// A call in a section of the program.
+    /// A call in a section of the program, or how long it took.
     #[cold]
     fn inside(&mut self, event: &Event) {
-        if let Some(call) = OneCall::of(event, &self.scale, self.ticks) {
-            self.inside.called(&call, self.ticks);
+        match *event {
+            Event::Took { units } => self.inside.took(self.clock.units_ns(units)),
+            _ => self.inside.called(OneCall::of(event, &self.scale, self.ticks).as_ref(), self.ticks),
         }
     }
 

@@ -155,12 +155,14 @@ pub(crate) struct Inside<'a> {
     marks: &'a mut Marks,
     sections: &'a mut Sections,
     open: Open,
+    /// The stack of the last event, if it was a call.
+    last: Option<StackId>,
 }
 
 impl<'a> Inside<'a> {
     /// Before the first event of a chunk.
     pub(crate) fn new(marks: &'a mut Marks, sections: &'a mut Sections) -> Inside<'a> {
-        Inside { marks, sections, open: Open::default() }
+        Inside { marks, sections, open: Open::default(), last: None }
     }
 
     /// Whether the thread is in any section.
@@ -194,11 +196,27 @@ impl<'a> Inside<'a> {
 
     /// A call belongs to each section that the thread is in, once to those of one name.
     #[cold]
-    pub(crate) fn called(&mut self, call: &OneCall, ticks: u64) {
+    pub(crate) fn called(&mut self, call: Option<&OneCall>, ticks: u64) {
+        self.last = call.map(|call| call.stack);
+        if let Some(call) = call {
+            self.each_row(call.stack, |row| row.take(call, ticks));
+        }
+    }
+
+    /// The call of the event right before was so long in the heap.
+    #[cold]
+    pub(crate) fn took(&mut self, ns: u64) {
+        if let Some(stack) = self.last.take() {
+            self.each_row(stack, |row| row.took(ns));
+        }
+    }
+
+    /// A stack's row in each section that the thread is in.
+    fn each_row(&mut self, stack: StackId, mut add: impl FnMut(&mut CallRow)) {
         let open = &self.open.sections;
         for (at, (name, _)) in open.iter().enumerate() {
             if open[..at].iter().all(|(outer, _)| outer != name) {
-                self.sections.entry(name.0).or_default().stacks.row(call.stack).take(call, ticks);
+                add(self.sections.entry(name.0).or_default().stacks.row(stack));
             }
         }
     }
@@ -221,7 +239,7 @@ mod tests {
                 b'+' => {
                     let (call, stack) = (Call::Malloc, StackId(7));
                     let event = Event::Alloc { call, size_bytes: 10, stack, align_log2: 0 };
-                    inside.called(&OneCall::of(&event, &Scale::new(1), ticks).unwrap(), ticks);
+                    inside.called(OneCall::of(&event, &Scale::new(1), ticks).as_ref(), ticks);
                 }
                 b'>' => inside.note(Note::GoesOn { age_ticks: 100 }, NameId(1), ticks),
                 b'!' => inside.note(Note::Mark, NameId(9), ticks),

@@ -21,7 +21,8 @@ fn line(recorded: &Recorded, found: &Calls, stack: &StackCalls) -> String {
             line += &format!(" {count}{sign}");
         }
     }
-    format!("{line} {}b {}us", stack.bytes, (stack.first_ns - BEGIN_NS) / 1000)
+    let worst = stack.worst_ns.map_or(String::new(), |ns| format!(" worst {}us", ns / 1000));
+    format!("{line} {}b {}us{worst}", stack.bytes, (stack.first_ns - BEGIN_NS) / 1000)
 }
 
 /// What is found of each process: how often the place was entered, then the stacks.
@@ -101,6 +102,29 @@ fn a_section_is_of_its_thread() {
         5us T2 +c malloc 4 main>h";
     check(history, (Place::Section(b"rt"), ""), &[(2, &["main>g 1+ 2b 3us", "main>h 1+ 4b 5us"])]);
     check(history, (Place::Section(b"rt"), "audio"), &[(1, &["main>g 1+ 2b 3us"])]);
+}
+
+#[test]
+fn how_long_calls_took_is_of_the_call_right_before() {
+    let history = "
+        1us T1 +a malloc 1 main>f
+        1us T1 took 900
+        2us T1 begin rt
+        3us T1 +b malloc 1 main>f
+        3us T1 took 5
+        4us T1 +c malloc 1 main>f
+        4us T1 took 7
+        5us T1 +d malloc 1 main>g
+        6us T1 end rt
+        6us T1 took 800
+        7us T1 -b
+        7us T1 took 70";
+    let inside = ["main>f 2+ 2b 3us worst 7us", "main>g 1+ 1b 5us"];
+    check(history, (Place::Section(b"rt"), ""), &[(1, &inside)]);
+    check(history, (Place::Anywhere, ""), &[(1, &["main>f 3+ 1- 3b 1us worst 900us", "main>g 1+ 1b 5us"])]);
+    let answer = analyze(&parse(history), &Options::default());
+    let worst: Vec<_> = answer.sections[0].calls_by_stack.iter().map(|stack| stack.worst_ns).collect();
+    assert_eq!(worst, [Some(7000), None]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use heapscribe_wire::ids::{NameId, StackId};
 use heapscribe_wire::record::{Event, Note};
 use rayon::prelude::*;
 
@@ -161,8 +162,12 @@ impl<H: History> Pass<'_, H> {
     ) -> Option<String> {
         let mean_of = |rate| self.rates.mean(chunk.process, rate);
         let (mut ticks, mut scale, mut open) = (chunk.begin_ticks, Scale::new(chunk.thread), Open::default());
-        let mut of_thread: Vec<_> =
-            asked.iter().zip(answers).filter(|(asked, _)| asked.may_be_in(chunk)).collect();
+        let mut of_thread: Vec<Taker<'_>> = asked
+            .iter()
+            .zip(answers)
+            .filter(|(asked, _)| asked.may_be_in(chunk))
+            .map(|(asked, answer)| Taker { asked, answer, last: None })
+            .collect();
         for item in events {
             let (dt, event) = match item {
                 Ok(found) => found,
@@ -172,25 +177,55 @@ impl<H: History> Pass<'_, H> {
                 continue;
             }
             ticks = ticks.wrapping_add(dt);
-            if let Event::Note { note, name } = event {
-                open.note(note, name, ticks, |_, _| ());
-                let begun = |asked: &Asked| {
-                    note == Note::Begin
-                        && asked.sections.as_ref().is_some_and(|names| names.contains(&name.0))
-                };
-                let begun = of_thread.iter_mut().filter(|(asked, _)| begun(asked));
-                begun.for_each(|(_, answer)| answer.entered += 1);
-                continue;
-            }
-            let Some(call) = OneCall::of(&event, &scale, ticks) else { continue };
-            for (asked, answer) in &mut of_thread {
-                let is_inside = asked.sections.as_ref().is_none_or(|names| open.is_in(names));
-                if is_inside && (asked.from_ticks..asked.to_ticks).contains(&ticks) {
-                    answer.rows.row(call.stack).take(&call, ticks);
+            match event {
+                Event::Note { note, name } => {
+                    open.note(note, name, ticks, |_, _| ());
+                    of_thread.iter_mut().for_each(|taker| taker.noted(note, name));
+                }
+                Event::Took { units } => {
+                    let ns = self.clock.units_ns(units);
+                    of_thread.iter_mut().for_each(|taker| taker.took(ns));
+                }
+                event => {
+                    let call = OneCall::of(&event, &scale, ticks);
+                    of_thread.iter_mut().for_each(|taker| taker.called(call.as_ref(), ticks, &open));
                 }
             }
         }
         None
+    }
+}
+
+/// Takes the events of a chunk for one question.
+struct Taker<'a> {
+    asked: &'a Asked,
+    answer: &'a mut Answer,
+    /// The stack of the event before this one, if it was a call that belongs to the question.
+    last: Option<StackId>,
+}
+
+impl Taker<'_> {
+    fn noted(&mut self, note: Note, name: NameId) {
+        let is_one = self.asked.sections.as_ref().is_some_and(|names| names.contains(&name.0));
+        self.answer.entered += u64::from(note == Note::Begin && is_one);
+        self.last = None;
+    }
+
+    #[inline(always)]
+    fn called(&mut self, call: Option<&OneCall>, ticks: u64, open: &Open) {
+        let is_inside = self.asked.sections.as_ref().is_none_or(|names| open.is_in(names));
+        let is_asked = is_inside && (self.asked.from_ticks..self.asked.to_ticks).contains(&ticks);
+        let call = call.filter(|_| is_asked);
+        if let Some(call) = call {
+            self.answer.rows.row(call.stack).take(call, ticks);
+        }
+        self.last = call.map(|call| call.stack);
+    }
+
+    fn took(&mut self, ns: u64) {
+        if let Some(stack) = self.last.take() {
+            self.answer.rows.row(stack).took(ns);
+        }
     }
 }
 

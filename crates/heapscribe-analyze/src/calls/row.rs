@@ -49,7 +49,7 @@ impl OneCall {
             Event::UnknownRealloc { size_bytes, stack, .. } => one(Kind::Realloc, stack, 1, size_bytes),
             Event::Failed { stack, .. } => one(Kind::Failed, stack, 1, 0),
             Event::UnknownFree { .. } => one(Kind::Free, StackId::UNKNOWN, 1, 0),
-            Event::Rate { .. } | Event::Lost { .. } | Event::Note { .. } | Event::Took { .. } => None,
+            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => None,
         }
     }
 }
@@ -84,6 +84,11 @@ impl CallRow {
         *count = count.saturating_add(call.calls);
         self.bytes = self.bytes.saturating_add(call.bytes);
         self.first_ticks = self.first_ticks.min(ticks);
+    }
+
+    /// The call that was added last was so long in the heap.
+    pub(crate) fn took(&mut self, ns: u64) {
+        self.worst_ns = self.worst_ns.max(Some(ns));
     }
 
     /// Adds the calls of another.

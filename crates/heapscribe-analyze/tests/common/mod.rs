@@ -66,6 +66,10 @@ pub enum Act {
         note: Note,
         name: String,
     },
+    /// The call right before was so long in the heap, in units of the clock: us.
+    Took {
+        units: u64,
+    },
     /// The thread has a name.
     Named {
         name: String,
@@ -151,6 +155,7 @@ impl Recorded {
             }
             Act::Lost { count, reason } => Event::Lost { count: *count, reason: *reason },
             Act::Note { note, name } => self.processes[op.process].note(op, *note, name),
+            Act::Took { units } => Event::Took { units: *units },
             Act::Named { name } => {
                 let (id, name) = (ThreadId(op.thread), name.as_bytes());
                 let thread = Definition::Thread { id, tid: op.thread, born_ticks: ticks, name };
@@ -196,7 +201,8 @@ impl Recorded {
             ));
             (self.chunks.len() - 1, ticks - 1)
         });
-        assert!(ticks > last, "the time of a thread goes on: {op:?}");
+        let has_time = !matches!(event, Event::Took { .. });
+        assert!(!has_time || ticks > last, "the time of a thread goes on: {op:?}");
         let (facts, payload) = &mut self.chunks[number];
         let mut at = [0; EVENT_BYTES_MAX];
         let len = event.encode(ticks - last, &mut at);

@@ -12,6 +12,7 @@
 //!   7ms T1 border                 the thread's chunk is full
 //!   8ms T1 begin parse            a section    end parse
 //!   8ms T1 mark ready             a mark
+//!   8ms T1 took 5                 the call right before was 5 us in the heap
 //!   8ms T1 named audio            the thread's name
 //!   7ms T1 map /lib/x             a plug-in comes                    unmap     it goes
 //! ```
@@ -90,6 +91,7 @@ fn act(words: &[&str]) -> Act {
         ("b", [name]) => Act::Note { note: Note::Begin, name: (*name).to_owned() },
         ("e", [name]) => Act::Note { note: Note::End, name: (*name).to_owned() },
         ("m", [name]) if block == "ark" => Act::Note { note: Note::Mark, name: (*name).to_owned() },
+        ("t", [units]) => Act::Took { units: number(units) },
         ("n", [name]) => Act::Named { name: (*name).to_owned() },
         ("m", [path]) => Act::Map { path: (*path).to_owned() },
         ("u", []) => Act::Unmap,
