@@ -82,7 +82,7 @@ fn file(bytes: &[u8]) -> File {
 const UNTOUCHED: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
 
 fn pool_heap(pool_bytes: usize) -> TlsfHeap {
-    TlsfHeap::new(Config { pool_bytes, grow_bytes: 0, max_bytes: 0, wishes: UNTOUCHED })
+    TlsfHeap::new(Config { pool_bytes, grow_bytes: 0, wishes: UNTOUCHED, ..Config::DEFAULT })
 }
 
 /// The operations on a heap whose every block is looked at.

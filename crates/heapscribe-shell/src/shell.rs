@@ -18,7 +18,7 @@ use heapscribe_process::once::Once;
 use heapscribe_process::sys;
 
 use crate::only;
-use crate::thread::{Ends, Watch};
+use crate::thread::{self, Ends, Watch};
 
 const NEW: u32 = 0;
 const STARTING: u32 = 1;
@@ -99,7 +99,11 @@ impl<H: Heap + 'static> Shell<H> {
     /// The program's own heap when that is to serve; `None` when ours is.
     #[inline(always)]
     pub fn passes(&'static self) -> Option<&'static SystemHeap> {
-        if self.state.load(Ordering::Acquire) == READY { None } else { self.settle() }
+        match self.state.load(Ordering::Acquire) {
+            READY => None,
+            WATCHING if thread::is_watched() => None,
+            _ => self.settle(),
+        }
     }
 
     /// The function of this name that the program would have called without us.

@@ -28,6 +28,7 @@ struct Words {
     is_watched: Cell<bool>,
 }
 
+#[inline(always)]
 fn words() -> &'static Words {
     let address: *const Words;
     // SAFETY: the symbol's offset from the thread pointer, added to the thread pointer, which fs:0 holds
@@ -37,6 +38,12 @@ fn words() -> &'static Words {
             "add {0}, qword ptr fs:[0]", out(reg) address, options(pure, nomem, nostack));
         &*address
     }
+}
+
+/// Whether this thread's end is awaited.
+#[inline(always)]
+pub(crate) fn is_watched() -> bool {
+    words().is_watched.get()
 }
 
 /// Called in a thread that ends.

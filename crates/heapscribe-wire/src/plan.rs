@@ -101,7 +101,7 @@ impl Plan {
         out[40..48].copy_from_slice(&self.pid_namespace.to_le_bytes());
         out[48..56].copy_from_slice(&self.mode.to_word().to_le_bytes());
         out[56..64].copy_from_slice(&self.seed.to_le_bytes());
-        let flags = u32::from(self.is_timed) * TIMED | u32::from(self.stops) * STOPS;
+        let flags = (u32::from(self.is_timed) * TIMED) | (u32::from(self.stops) * STOPS);
         out[64..68].copy_from_slice(&flags.to_le_bytes());
         out[68..72].copy_from_slice(&self.rules_bytes.to_le_bytes());
         out

@@ -316,6 +316,10 @@ unsafe impl Heap for TlsfHeap {
         Stats { growths: growth.times, locked_bytes: growth.locked_bytes, ..stats }
     }
 
+    fn wants_thread_exit(&self) -> bool {
+        self.caches.limit() > 0
+    }
+
     fn fork_prepare(&self) {
         // A thread that forks in a handler of its own call holds them already; that call gives them back.
         let mut taken = 0;

@@ -55,6 +55,11 @@ pub(crate) struct HeapArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "heap")]
     pub(crate) pool_max: Option<u64>,
 
+    /// tlsf: what each thread may keep of small blocks for itself at most, so that threads need not wait for
+    /// each other; 0: nothing, which is best for real-time work [default: 0]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "heap")]
+    pub(crate) cache: Option<u64>,
+
     /// tlsf: keep pools in memory (mlock, within `ulimit -l`)
     #[arg(long, requires = "heap")]
     pub(crate) lock: bool,

@@ -86,6 +86,7 @@ fn variables(args: &HeapArgs) -> Vec<(&'static str, OsString)> {
         size("HEAPSCRIBE_POOL", args.pool),
         size("HEAPSCRIBE_POOL_GROW", args.grow),
         size("HEAPSCRIBE_POOL_MAX", args.pool_max),
+        size("HEAPSCRIBE_POOL_CACHE", args.cache),
         flag("HEAPSCRIBE_POOL_LOCK", args.lock, "yes"),
         flag("HEAPSCRIBE_POOL_HUGE_PAGES", args.huge_pages, "yes"),
         (!args.only.is_empty()).then(|| ("HEAPSCRIBE_HEAP_ONLY", args.only.join(OsStr::new(":")))),
