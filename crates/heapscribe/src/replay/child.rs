@@ -128,8 +128,8 @@ fn start_pool(task: &Task) -> Result<()> {
     TLSF.configure(Config {
         pool_bytes: size(task.pool_bytes)?,
         grow_bytes: size(task.grow_bytes)?,
-        max_bytes: 0,
         wishes: Wishes { prefault, lock: false, huge_pages: false },
+        ..Config::DEFAULT
     });
     if prefault && !TLSF.start() {
         bail!("there is no memory for a pool of {} bytes", task.pool_bytes);
