@@ -1,7 +1,7 @@
 //! What the passes ask of a recording. They see chunks of events by number and load them when they need
 //! them, several at a time on several cores; where the bytes come from is not their business.
 
-use heapscribe_trace::{Drainer, LetGo, RealTimeRules};
+use heapscribe_trace::{Broke, Drainer, LetGo, RealTimeRules};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::StackId;
@@ -114,6 +114,8 @@ pub struct ProcessFacts {
     pub rss: Vec<RssSample>,
     /// What a ring let go of its events: the heap begins where they ended.
     pub let_go: LetGo,
+    /// The call that broke a rule of real time and stopped it.
+    pub broke: Option<Broke>,
 }
 
 /// Resident memory of a process at a moment.

@@ -50,6 +50,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },
             rss: self.rss(process.index),
             let_go: process.let_go,
+            broke: end.broke,
             exe: info.exe,
             command: info.command,
         }

@@ -4,11 +4,14 @@
 mod common;
 
 use common::text::parse;
-use common::{BEGIN_NS, Recorded};
+use common::{BEGIN_NS, BEGIN_TICKS, Recorded};
 use heapscribe_analyze::busiest::busiest;
 use heapscribe_analyze::calls::{Calls, Kinds, Place, Question, StackCalls, calls};
 use heapscribe_analyze::chosen::Split;
 use heapscribe_analyze::{Answer, Options, analyze};
+use heapscribe_trace::{Broke, Why};
+use heapscribe_wire::ids::{NameId, StackId, ThreadId};
+use heapscribe_wire::record::Call;
 use proptest::prelude::*;
 
 /// `main>f 1+ 2~ 3- 1! 400b 7us`: allocations, reallocs, frees, failed calls, bytes, time of the first.
@@ -125,6 +128,36 @@ fn how_long_calls_took_is_of_the_call_right_before() {
     let answer = analyze(&parse(history), &Options::default());
     let worst: Vec<_> = answer.sections[0].calls_by_stack.iter().map(|stack| stack.worst_ns).collect();
     assert_eq!(worst, [Some(7000), None]);
+}
+
+#[test]
+fn a_call_that_a_rule_stopped_the_process_at_is_one() {
+    let mut recorded = parse(
+        "1us T1 +a malloc 1 main
+         2us T1 mark ready
+         3us T1 begin rt",
+    );
+    let of = |why, name| Broke {
+        why,
+        call: Call::Realloc,
+        thread: ThreadId(1),
+        name: NameId(name),
+        stack: StackId(1),
+        size_bytes: 64,
+        ticks: BEGIN_TICKS + 4,
+    };
+    let mut check = |broke: Broke, place: Place<'_>, expected: &[&str]| {
+        recorded.stopped_at(0, broke);
+        let found = calls(&recorded, &[Question { place, threads: &|_| true }]);
+        let lines = found.processes[0][0].stacks.iter().map(|stack| line(&recorded, &found, stack));
+        assert_eq!(lines.collect::<Vec<_>>(), expected, "{broke:?} {place:?}");
+    };
+    check(of(Why::Section, 2), Place::Section(b"rt"), &["main 1~ 0b 4us"]);
+    check(of(Why::Section, 1), Place::Section(b"rt"), &[]);
+    check(of(Why::Mark, 2), Place::Section(b"rt"), &[]);
+    check(of(Why::Mark, 1), Place::After(b"ready"), &["main 1~ 0b 4us"]);
+    check(of(Why::Thread, 0), Place::Anywhere, &["main 1+ 1~ 1b 1us"]);
+    check(Broke { ticks: 0, ..of(Why::Mark, 1) }, Place::After(b"ready"), &[]);
 }
 
 #[test]

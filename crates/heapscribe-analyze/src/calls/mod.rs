@@ -6,6 +6,9 @@
 //! know more of a free than the recording does: a free has no stack of its own, so it is counted for the
 //! stack that asked for the block.
 //!
+//! A call that a process was stopped at, because the recording had a rule against it, is one of these: it was
+//! not made, but the program asked for it.
+//!
 //! A mark is a moment of its process: calls of all threads count that come after the first mark of the name.
 //! How well that is known between threads is a property of the trace, see [`crate::marks`].
 
@@ -147,7 +150,8 @@ pub fn calls<H: History>(history: &H, questions: &[Question<'_>]) -> Calls {
             history.definitions(process, &mut |id, definition| definitions.take(id, definition, &mut merger));
         calls.problems.extend(read.err());
         let own: Vec<_> = chunks.iter().copied().enumerate().filter(|(_, c)| c.process == process).collect();
-        let pass = pass::Pass { history, rates: &rates, chunks: &own, clock: &facts.clock };
+        let pass =
+            pass::Pass { history, rates: &rates, chunks: &own, clock: &facts.clock, broke: facts.broke };
         let mut answers = pass.run(questions, &definitions, &mut calls.problems);
         let found = |answer: &mut pass::Answer| {
             let rows = std::mem::take(&mut answer.rows).into_sorted();

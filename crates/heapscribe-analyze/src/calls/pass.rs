@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use heapscribe_trace::{Broke, Why};
 use heapscribe_wire::ids::{NameId, StackId};
 use heapscribe_wire::record::{Event, Note};
 use rayon::prelude::*;
@@ -21,6 +22,8 @@ pub(super) struct Pass<'a, H> {
     pub(super) rates: &'a Rates<'a, H>,
     pub(super) chunks: &'a [(usize, ChunkFacts)],
     pub(super) clock: &'a Clock,
+    /// The call that a rule stopped the process at: no event tells of it.
+    pub(super) broke: Option<Broke>,
 }
 
 /// What was found to a question.
@@ -53,6 +56,14 @@ struct Asked {
 impl Asked {
     fn is_of(&self, thread: u32) -> bool {
         if self.named.contains(&thread) { !self.others.contains(&thread) } else { self.nameless }
+    }
+
+    /// Of a call that a process was stopped at it is known that it was in one section, not whether in others.
+    fn is_about(&self, broke: &Broke) -> bool {
+        let is_inside = |names: &BTreeSet<u32>| broke.why == Why::Section && names.contains(&broke.name.0);
+        self.is_of(broke.thread.0)
+            && (self.from_ticks..self.to_ticks).contains(&broke.ticks)
+            && self.sections.as_ref().is_none_or(is_inside)
     }
 
     fn may_be_in(&self, chunk: &ChunkFacts) -> bool {
@@ -91,7 +102,12 @@ impl<H: History> Pass<'_, H> {
             )
             .map(|(_, answers, problems)| (answers, problems))
             .reduce(|| (none(), Vec::new()), merge);
-        answers.iter_mut().zip(&asked).for_each(|(answer, asked)| answer.entered += asked.entered);
+        for (answer, asked) in answers.iter_mut().zip(&asked) {
+            answer.entered += asked.entered;
+            if let Some(broke) = self.broke.filter(|broke| asked.is_about(broke)) {
+                answer.rows.row(broke.stack).take(&OneCall::refused(&broke), broke.ticks);
+            }
+        }
         found.sort();
         problems.append(&mut found);
         answers

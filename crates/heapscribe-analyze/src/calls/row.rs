@@ -1,5 +1,6 @@
 //! One call of the heap, and sums over the calls of a stack.
 
+use heapscribe_trace::Broke;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{Call, Event};
 
@@ -51,6 +52,18 @@ impl OneCall {
             Event::UnknownFree { .. } => one(Kind::Free, StackId::UNKNOWN, 1, 0),
             Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => None,
         }
+    }
+}
+
+impl OneCall {
+    /// The call that a process was stopped at, for a rule of real time: it was not made.
+    pub(crate) fn refused(broke: &Broke) -> OneCall {
+        let kind = match broke.call {
+            Call::Free | Call::Cfree | Call::FreeSized | Call::FreeAlignedSized => Kind::Free,
+            Call::Realloc | Call::Reallocarray => Kind::Realloc,
+            _ => Kind::Allocation,
+        };
+        OneCall { kind, stack: broke.stack, calls: 1, bytes: 0 }
     }
 }
 

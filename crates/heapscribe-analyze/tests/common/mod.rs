@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use heapscribe_analyze::answer::{Answer, Ended, Frame, NodeId};
 use heapscribe_analyze::input::{ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, SessionFacts};
-use heapscribe_trace::{ChunkInfo, ProcessIndex, Writer};
+use heapscribe_trace::{Broke, ChunkInfo, ProcessIndex, Writer};
 use heapscribe_wire::defs::{Definition, Definitions, Module, Node, Position};
 use heapscribe_wire::ids::{CodeAddress, NameId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
@@ -267,6 +267,11 @@ impl Recorded {
     /// A chunk that no recorder would write.
     pub fn raw(&mut self, facts: ChunkFacts, payload: Vec<u8>) {
         self.chunks.push((facts, payload));
+    }
+
+    /// A rule stopped a process at this call.
+    pub fn stopped_at(&mut self, process: usize, broke: Broke) {
+        self.processes[process].facts.broke = Some(broke);
     }
 
     /// Writes the definitions and chunks of a process to a trace.

@@ -5,9 +5,8 @@ use heapscribe_analyze::calls::{Calls, Found, Place, Question, StackCalls, calls
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::input::History;
 
-use super::is_named;
 use super::rule::{Forbidden, Rule};
-use crate::frames::lossy;
+use heapscribe_wire::rules::fits;
 
 /// The calls that a rule forbids, of one process.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -50,8 +49,9 @@ type Threads<'a> = Box<dyn Fn(&[u8]) -> bool + Sync + 'a>;
 
 fn threads(rule: &Rule) -> Threads<'_> {
     match rule {
-        Rule::NoCalls(Forbidden::By(pattern), _) | Rule::NoCalls(_, Some(pattern)) => {
-            Box::new(|name| is_named(&lossy(name), pattern))
+        Rule::NoCalls(Forbidden::By(pattern), _) => Box::new(|name| fits(pattern.as_bytes(), name)),
+        Rule::NoCalls(_, patterns) if !patterns.is_empty() => {
+            Box::new(|name| patterns.iter().any(|pattern| fits(pattern.as_bytes(), name)))
         }
         _ => Box::new(|_| true),
     }

@@ -23,12 +23,22 @@ pub(crate) fn limit(rule: &Rule, process: usize, subject: &Subject, top: usize) 
     if limited.is_of_leaks() {
         gaps.extend(subject.unended.clone());
     }
+    if limited == Limited::Latency && subject.is_sampled {
+        gaps.push("only samples were timed".to_owned());
+    }
     let (verdict, mut why) = decide(&figure, limit, &gaps, limited.only_grows(), limited.unit());
     if let (Limited::AllocRate, Some(busiest), true) = (limited, &subject.busiest, figure.value > 0.0) {
         why.push(format!("the busiest second began {} after the start", duration(busiest.from_ns)));
     }
-    if limited == Limited::Rss && subject.rss_bytes == 0 {
-        return Some(undecided(rule, process, limited.unit(), "resident memory was never sampled"));
+    let nothing = match limited {
+        Limited::Rss if subject.rss_bytes == 0 => Some("resident memory was never sampled"),
+        Limited::Latency if subject.slowest_ns.is_none() && subject.calls > 0 => {
+            Some("the trace does not say how long calls took: record with --latency")
+        }
+        _ => None,
+    };
+    if let Some(why) = nothing {
+        return Some(undecided(rule, process, limited.unit(), why));
     }
     let worst = if verdict == Verdict::Holds { Worst::default() } else { worst };
     Some(Finding {
@@ -96,6 +106,7 @@ fn figure(limited: Limited, subject: &Subject, top: usize) -> (Figure, Worst) {
             let busiest = subject.busiest.map(|busiest| busiest.allocations);
             (busiest.unwrap_or_default(), subject.in_busiest.clone())
         }
+        Limited::Latency => (exact(subject.slowest_ns.unwrap_or(0) as f64), subject.by_slowest.clone()),
         Limited::MeanAllocRate => {
             let seconds = (subject.lived_ns as f64 / 1e9).max(1e-9);
             (scaled(&subject.allocated.blocks, 1.0 / seconds), subject.by_blocks.clone())
@@ -164,7 +175,7 @@ pub(crate) fn undecided(rule: &Rule, process: impl Into<Option<usize>>, unit: Un
 /// Judges a rule that forbids calls, in all processes. A process that never came to the place is not spoken
 /// of, but that none did is no proof of anything: the name may be misspelled.
 pub(crate) fn no_calls(rule: &Rule, forbade: &[Forbade], subjects: &[Subject], top: usize) -> Vec<Finding> {
-    let Rule::NoCalls(forbidden, thread) = rule else { return Vec::new() };
+    let Rule::NoCalls(forbidden, threads) = rule else { return Vec::new() };
     let is_by = matches!(forbidden, Forbidden::By(_));
     let processes = forbade.iter().zip(subjects).enumerate();
     let entered = processes.filter(|(_, (forbade, _))| forbade.entered > 0 || is_by);
@@ -173,10 +184,10 @@ pub(crate) fn no_calls(rule: &Rule, forbade: &[Forbade], subjects: &[Subject], t
         .collect();
     if findings.is_empty() {
         let why = match forbidden {
-            Forbidden::In(name) => match thread {
-                Some(thread) => format!("no thread like `{thread}` began a section `{name}`"),
-                None => format!("no thread began a section `{name}`"),
-            },
+            Forbidden::In(name) if threads.is_empty() => format!("no thread began a section `{name}`"),
+            Forbidden::In(name) => {
+                format!("no thread like `{}` began a section `{name}`", threads.join("` or `"))
+            }
             Forbidden::After(name) => format!("no process came to a mark `{name}`"),
             Forbidden::By(_) => "no process was recorded".to_owned(),
         };

@@ -15,8 +15,6 @@ pub(crate) mod rule;
 pub(crate) mod subject;
 pub(crate) mod suppress;
 
-pub(crate) use pattern::is_named;
-
 use heapscribe_analyze::answer::{Amount, NodeId};
 use heapscribe_analyze::calls::StackCalls;
 use heapscribe_analyze::estimate::Figure;

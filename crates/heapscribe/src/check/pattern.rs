@@ -1,4 +1,5 @@
-//! Patterns of names: those of LeakSanitizer's suppressions, and of threads and programs on the command line.
+//! Patterns of LeakSanitizer's suppressions. Those of threads and programs on the command line are others, see
+//! [`heapscribe_wire::rules::fits`].
 
 /// A pattern of a suppression: found anywhere in a name, `*` is any run of characters, `^` at its begin ties
 /// it to the begin of the name and `$` at its end to the end.
@@ -34,19 +35,13 @@ impl Pattern {
             None => (rest, false),
         };
         let wild = |star: bool| if star { "" } else { "*" };
-        is_like(name, &format!("{}{body}{}", wild(from_begin), wild(to_end)), false)
+        is_like(name, &format!("{}{body}{}", wild(from_begin), wild(to_end)))
     }
-}
-
-/// Whether a name of a thread or a program is like a pattern: the whole of it, `*` is any run of characters
-/// and `?` any one.
-pub(crate) fn is_named(name: &str, pattern: &str) -> bool {
-    is_like(name, pattern, true)
 }
 
 /// Goes along both; at a mismatch back to the last `*`, which then takes one character more. No pattern takes
 /// more steps than the product of both lengths.
-fn is_like(name: &str, pattern: &str, any_one: bool) -> bool {
+fn is_like(name: &str, pattern: &str) -> bool {
     let (name, pattern): (Vec<char>, Vec<char>) = (name.chars().collect(), pattern.chars().collect());
     let (mut n, mut p, mut star) = (0, 0, None);
     while n < name.len() {
@@ -55,7 +50,7 @@ fn is_like(name: &str, pattern: &str, any_one: bool) -> bool {
                 star = Some((p, n));
                 p += 1;
             }
-            Some(c) if *c == name[n] || (any_one && *c == '?') => {
+            Some(c) if *c == name[n] => {
                 n += 1;
                 p += 1;
             }
@@ -94,26 +89,11 @@ mod tests {
         check("what?", &["so what?"], &["whats"]);
     }
 
-    #[test]
-    fn names_are_matched_as_a_whole() {
-        for (name, pattern, is) in [
-            ("rt-1", "rt-*", true),
-            ("rt-1", "rt-?", true),
-            ("rt-10", "rt-?", false),
-            ("worker", "work", false),
-            ("", "*", true),
-            ("", "", true),
-        ] {
-            assert_eq!(is_named(name, pattern), is, "{name} {pattern}");
-        }
-    }
-
     /// The same by trying everything.
     fn slow(name: &[char], pattern: &[char]) -> bool {
         match (pattern.first(), name.first()) {
             (None, None) => true,
             (Some('*'), _) => slow(name, &pattern[1..]) || (!name.is_empty() && slow(&name[1..], pattern)),
-            (Some('?'), Some(_)) => slow(&name[1..], &pattern[1..]),
             (Some(p), Some(n)) => p == n && slow(&name[1..], &pattern[1..]),
             _ => false,
         }
@@ -121,9 +101,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_trying_everything(name in "[ab]{0,9}", pattern in "[ab*?]{0,7}") {
+        fn as_trying_everything(name in "[ab]{0,9}", pattern in "[ab*]{0,7}") {
             let chars = |text: &str| text.chars().collect::<Vec<_>>();
-            prop_assert_eq!(is_named(&name, &pattern), slow(&chars(&name), &chars(&pattern)));
+            prop_assert_eq!(is_like(&name, &pattern), slow(&chars(&name), &chars(&pattern)));
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Rules, as the command line gives them.
 
 use heapscribe_analyze::measure::Measure;
+use heapscribe_trace::RealTimeRules;
 
 use crate::cli::{CheckArgs, CountOrPart};
-use crate::text::number::{bytes, count, counted, short_bytes};
+use crate::frames::lossy;
+use crate::text::number::{bytes, count, counted, duration, short_bytes};
 
 /// What figures are of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +14,7 @@ pub(crate) enum Unit {
     Blocks,
     Calls,
     BlocksPerSecond,
+    Ns,
     /// A part of 1.
     Part,
 }
@@ -24,6 +27,7 @@ impl Unit {
             Unit::Blocks => "blocks",
             Unit::Calls => "calls",
             Unit::BlocksPerSecond => "blocks_per_second",
+            Unit::Ns => "ns",
             Unit::Part => "part",
         }
     }
@@ -36,6 +40,7 @@ impl Unit {
             Unit::Blocks => counted(whole, "block"),
             Unit::Calls => counted(whole, "call"),
             Unit::BlocksPerSecond => format!("{} a second", counted(whole, "block")),
+            Unit::Ns => duration(whole),
             Unit::Part => format!("{:.1} %", value * 100.0),
         }
     }
@@ -47,6 +52,7 @@ impl Unit {
             Unit::Bytes => short_bytes(whole),
             Unit::Blocks | Unit::Calls => count(whole),
             Unit::BlocksPerSecond => format!("{}/s", count(whole)),
+            Unit::Ns => duration(whole),
             Unit::Part => format!("{:.1} %", value * 100.0),
         }
     }
@@ -67,6 +73,7 @@ pub(crate) enum Limited {
     Failed,
     AllocRate,
     MeanAllocRate,
+    Latency,
 }
 
 impl Limited {
@@ -84,6 +91,7 @@ impl Limited {
             Limited::Failed => "max-failed",
             Limited::AllocRate => "max-alloc-rate",
             Limited::MeanAllocRate => "max-mean-alloc-rate",
+            Limited::Latency => "max-latency",
         }
     }
 
@@ -97,6 +105,7 @@ impl Limited {
             Limited::TemporaryPart => Unit::Part,
             Limited::Failed => Unit::Calls,
             Limited::AllocRate | Limited::MeanAllocRate => Unit::BlocksPerSecond,
+            Limited::Latency => Unit::Ns,
         }
     }
 
@@ -109,7 +118,12 @@ impl Limited {
     pub(crate) fn only_grows(self) -> bool {
         matches!(
             self,
-            Limited::Rss | Limited::Allocations | Limited::Allocated | Limited::Failed | Limited::AllocRate
+            Limited::Rss
+                | Limited::Allocations
+                | Limited::Allocated
+                | Limited::Failed
+                | Limited::AllocRate
+                | Limited::Latency
         )
     }
 }
@@ -125,8 +139,8 @@ pub(crate) enum Forbidden {
 /// A rule.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Rule {
-    /// No call there, by threads that are named like this.
-    NoCalls(Forbidden, Option<String>),
+    /// No call there, by threads that are named like one of these, or by any thread.
+    NoCalls(Forbidden, Vec<String>),
     /// No more than that.
     Max(Limited, f64),
     /// No more than in the baseline and the tolerance, a part of 1.
@@ -159,10 +173,9 @@ impl Rule {
     pub(crate) fn shown(&self) -> String {
         let name = self.name();
         match self {
-            Rule::NoCalls(_, thread) => {
-                let place = self.place().unwrap_or_default();
-                let thread = thread.as_ref().map_or(String::new(), |thread| format!(" --thread {thread}"));
-                format!("{name} {place}{thread}")
+            Rule::NoCalls(_, threads) => {
+                let threads: String = threads.iter().map(|thread| format!(" --thread {thread}")).collect();
+                format!("{name} {}{threads}", self.place().unwrap_or_default())
             }
             Rule::Max(limited, limit) => format!("{name} {}", limited.unit().short(*limit)),
             Rule::Grew(_, tolerance) => format!("{name} +{}%", (tolerance * 1e4).round() / 100.0),
@@ -170,15 +183,25 @@ impl Rule {
     }
 }
 
-/// What the command line asks for, in the order of `--help`, each rule once.
-pub(crate) fn rules(args: &CheckArgs) -> Vec<Rule> {
-    let no_calls = |names: &[String], place: fn(String) -> Forbidden, thread: &Option<String>| {
-        let rules = names.iter().map(|name| Rule::NoCalls(place(name.clone()), thread.clone()));
-        rules.collect::<Vec<_>>()
-    };
+/// The rules that the program was recorded with.
+fn recorded(rules: &RealTimeRules) -> Vec<Rule> {
+    let names = |names: &[Vec<u8>]| names.iter().map(|name| lossy(name)).collect::<Vec<_>>();
+    let threads = names(&rules.threads);
+    let mut of_places = no_calls(&names(&rules.sections), Forbidden::In, &threads);
+    of_places.extend(no_calls(&names(rules.after_mark.as_slice()), Forbidden::After, &threads));
+    if of_places.is_empty() { no_calls(&threads, Forbidden::By, &[]) } else { of_places }
+}
+
+fn no_calls(names: &[String], place: fn(String) -> Forbidden, threads: &[String]) -> Vec<Rule> {
+    names.iter().map(|name| Rule::NoCalls(place(name.clone()), threads.to_vec())).collect()
+}
+
+/// What the command line asks for, in the order of `--help`, and the recording; each rule once.
+pub(crate) fn rules(args: &CheckArgs, of_recording: &RealTimeRules) -> Vec<Rule> {
     let mut rules = no_calls(&args.no_alloc_in, Forbidden::In, &args.thread);
     rules.extend(no_calls(&args.no_alloc_after, Forbidden::After, &args.thread));
-    rules.extend(no_calls(&args.no_alloc_by, Forbidden::By, &None));
+    rules.extend(no_calls(&args.no_alloc_by, Forbidden::By, &[]));
+    rules.extend(recorded(of_recording));
     let temporary = match args.max_temporary {
         Some(CountOrPart::Count(count)) => Some((Limited::Temporary, count as f64)),
         Some(CountOrPart::Part(part)) => Some((Limited::TemporaryPart, part)),
@@ -197,6 +220,7 @@ pub(crate) fn rules(args: &CheckArgs) -> Vec<Rule> {
         limit(Limited::Failed, args.max_failed),
         limit(Limited::AllocRate, args.max_alloc_rate),
         limit(Limited::MeanAllocRate, args.max_mean_alloc_rate),
+        limit(Limited::Latency, args.max_latency),
     ];
     rules.extend(limits.into_iter().flatten().map(|(limited, limit)| Rule::Max(limited, limit)));
     if args.baseline.is_some() {

@@ -41,8 +41,12 @@ pub(crate) struct Subject {
     pub(crate) allocated: Estimate,
     pub(crate) temporary: Estimate,
     pub(crate) failed: u64,
+    /// All calls of the heap.
+    pub(crate) calls: u64,
     pub(crate) lived_ns: u64,
     pub(crate) busiest: Option<Busiest>,
+    /// How long the slowest call took, where the trace says that.
+    pub(crate) slowest_ns: Option<u64>,
     pub(crate) leaks: Vec<Leak>,
     pub(crate) at_peak: Worst,
     pub(crate) by_blocks: Worst,
@@ -50,6 +54,7 @@ pub(crate) struct Subject {
     pub(crate) by_temporary: Worst,
     pub(crate) by_failed: Worst,
     pub(crate) in_busiest: Worst,
+    pub(crate) by_slowest: Worst,
     /// Whether only samples were recorded, at least at times.
     pub(crate) is_sampled: bool,
     /// Why its figures may be wrong.
@@ -92,8 +97,10 @@ impl Subject {
             allocated: sure(allocated, |sampling| sampling.allocated),
             temporary: sure(process.temporary, |sampling| sampling.temporary),
             failed: totals.failed,
+            calls: totals.calls.all(),
             lived_ns: process.end_ns.saturating_sub(process.begin_ns),
             busiest: None,
+            slowest_ns: None,
             leaks,
             at_peak: worst(|stack| stack.at_peak, false),
             by_blocks: worst(|stack| stack.allocated, true),
@@ -101,6 +108,7 @@ impl Subject {
             by_temporary: worst(|stack| stack.temporary, true),
             by_failed: worst(|stack| Amount { blocks: stack.failed, bytes: 0 }, true),
             in_busiest: Worst::default(),
+            by_slowest: Worst::default(),
             is_sampled: sampling.is_some(),
             gaps: gaps(answer, process),
             unended: (!process.ended.is_end()).then(|| {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::units::parse_bytes;
+use super::units::{parse_bytes, parse_duration};
 use super::{SalvageArgs, SymbolArgs, TEMPLATE};
 use crate::exit;
 
@@ -80,6 +80,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N/s", value_parser = parse_rate, help_heading = RULES)]
     pub(crate) max_mean_alloc_rate: Option<u64>,
 
+    /// How long the heap takes for any one call, for example 50us; of traces with latencies
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = RULES)]
+    pub(crate) max_latency: Option<u64>,
+
     /// An older trace: peak, bytes never freed, bytes and blocks allocated, and temporary blocks of all
     /// processes together must not have grown by more than the tolerance
     #[arg(long, value_name = "OLD.TRACE", help_heading = RULES)]
@@ -90,9 +94,9 @@ pub(crate) struct CheckArgs {
           help_heading = SCOPE)]
     pub(crate) tolerance: f64,
 
-    /// Of --no-alloc-in and --no-alloc-after: only calls of threads whose name is like this
+    /// Of --no-alloc-in and --no-alloc-after: only calls of threads whose name is like this, or one of these
     #[arg(long, value_name = "NAME", help_heading = SCOPE)]
-    pub(crate) thread: Option<String>,
+    pub(crate) thread: Vec<String>,
 
     /// Only processes whose program's file name is like this; without it each process has to keep the rules
     #[arg(long, value_name = "NAME", help_heading = SCOPE)]

@@ -8,20 +8,21 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use heapscribe_analyze::answer::{Answer, NodeId};
 use heapscribe_analyze::busiest;
-use heapscribe_analyze::calls::{Kinds, Place, Question, StackCalls, calls};
+use heapscribe_analyze::calls::{Place, Question, StackCalls, calls};
 use heapscribe_analyze::chosen::Split;
 use heapscribe_analyze::diff::{self, Paths, Side};
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::input::History;
 use heapscribe_analyze::snapshot;
 use heapscribe_analyze::{Options, Recording, analyze};
+use heapscribe_wire::rules::fits;
 
 use super::partial;
 use crate::check::calls::{Forbade, forbidden};
 use crate::check::rule::{Rule, Unit, rules};
 use crate::check::subject::{Subject, Worst};
 use crate::check::suppress::{Kind, Suppressions};
-use crate::check::{Checked, Culprit, Finding, Verdict, What, Whose, baseline, is_named, judge, junit};
+use crate::check::{Checked, Culprit, Finding, Verdict, What, Whose, baseline, judge, junit};
 use crate::cli::CheckArgs;
 use crate::frames::{NamedStacks, lossy};
 use crate::message::Problem;
@@ -31,12 +32,12 @@ use crate::{exit, json, text};
 
 /// Runs the command.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
-    if rules(args).is_empty() {
-        let what = "no rule is given; for example --max-leaked 0, --help has all of them\n";
-        clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, what).exit();
-    }
     let suppressions = suppressions(args.suppressions.as_deref())?;
     let trace = open(&args.trace, args)?;
+    if rules_of(args, &trace).is_empty() {
+        let what = "no rule is given, and the trace was recorded without any; for example --max-leaked 0\n";
+        clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, what).exit();
+    }
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     let mut checked = check(args, &trace, suppressions, &resolver);
     if let Some(old) = &args.baseline {
@@ -84,6 +85,12 @@ fn open(path: &Path, args: &CheckArgs) -> Result<Opened> {
     Ok(trace)
 }
 
+/// The rules of the command line and those of the recording.
+fn rules_of(args: &CheckArgs, trace: &Opened) -> Vec<Rule> {
+    let of_recording = trace.session().map(|session| session.rules.clone());
+    rules(args, &of_recording.unwrap_or_default())
+}
+
 /// Why nothing of a trace can be decided.
 fn gaps(trace: &Opened, problems: &[String]) -> Vec<String> {
     let mut gaps = Vec::new();
@@ -99,7 +106,7 @@ fn gaps(trace: &Opened, problems: &[String]) -> Vec<String> {
 
 /// Indices of the processes that rules are about.
 fn chosen<H: History>(split: &Split<'_, H>, wanted: Option<&str>) -> Vec<usize> {
-    let is_wanted = |exe: &[u8]| wanted.is_none_or(|wanted| is_named(&program(exe), wanted));
+    let is_wanted = |exe: &[u8]| wanted.is_none_or(|wanted| fits(wanted.as_bytes(), program(exe).as_bytes()));
     let processes = split.processes().iter().enumerate();
     processes.filter(|(_, facts)| is_wanted(&facts.exe)).map(|(number, _)| number).collect()
 }
@@ -116,7 +123,7 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
     let split = Split::new(&recording);
     let numbers = chosen(&split, args.process.as_deref());
     let mut problems = [recording.problems(), trace.problems.clone()].concat();
-    let (rules, gaps) = (rules(args), gaps(trace, &problems));
+    let (rules, gaps) = (rules_of(args, trace), gaps(trace, &problems));
     let mut gathered = Gathered::default();
     let mut subjects: Vec<Subject> = Vec::new();
     for number in &numbers {
@@ -126,6 +133,9 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
         subject.gaps.splice(0..0, gaps.iter().cloned());
         if args.max_alloc_rate.is_some() {
             the_busiest_second(&alone, &mut subject, args.top, &mut gathered);
+        }
+        if args.max_latency.is_some() {
+            the_slowest_calls(&alone, &mut subject, args.top.max(1), &mut gathered);
         }
         subjects.push(subject);
     }
@@ -162,21 +172,41 @@ fn whose<H: History>(split: &Split<'_, H>, numbers: &[usize]) -> Vec<Whose> {
 /// The second with most allocations, and who made them.
 fn the_busiest_second<H: History>(alone: &H, subject: &mut Subject, top: usize, gathered: &mut Gathered) {
     let mut found = busiest::busiest(alone);
-    let place = Place::During(found.from_ns, found.to_ns);
+    let blocks = |stack: &StackCalls| stack.kinds.allocations.saturating_add(stack.kinds.reallocs);
+    subject.in_busiest = worst(alone, Place::During(found.from_ns, found.to_ns), blocks, top, gathered);
+    let begin_ns = alone.processes().first().map_or(0, |facts| facts.begin_mono_ns);
+    found.from_ns = found.from_ns.saturating_sub(begin_ns);
+    subject.busiest = Some(found);
+}
+
+/// The call that the heap took longest for, and those of other stacks.
+fn the_slowest_calls<H: History>(alone: &H, subject: &mut Subject, top: usize, gathered: &mut Gathered) {
+    let took_ns = |stack: &StackCalls| stack.worst_ns.unwrap_or(0);
+    subject.by_slowest = worst(alone, Place::Anywhere, took_ns, top, gathered);
+    subject.slowest_ns = subject.by_slowest.culprits.first().and_then(|culprit| match culprit.what {
+        What::Calls(calls) => calls.worst_ns,
+        _ => None,
+    });
+}
+
+/// The stacks with most calls at a place, by one of their figures.
+fn worst<H: History>(
+    alone: &H,
+    place: Place<'_>,
+    by: fn(&StackCalls) -> u64,
+    top: usize,
+    gathered: &mut Gathered,
+) -> Worst {
     let calls = calls(alone, &[Question { place, threads: &|_| true }]);
     let mut stacks = calls.processes.into_iter().flatten().flat_map(|found| found.stacks).collect::<Vec<_>>();
-    let blocks = |kinds: &Kinds| kinds.allocations.saturating_add(kinds.reallocs);
-    stacks.retain(|stack| blocks(&stack.kinds) > 0);
-    stacks.sort_by_key(|stack| (std::cmp::Reverse(blocks(&stack.kinds)), stack.node));
+    stacks.retain(|stack| by(stack) > 0);
+    stacks.sort_by_key(|stack| (std::cmp::Reverse(by(stack)), stack.node));
     let culprit = |stack: &StackCalls| Culprit {
         stack: gathered.stack(&calls.tree, stack.node),
         what: What::Calls(*stack),
     };
     let culprits = stacks.iter().take(top).map(culprit).collect();
-    subject.in_busiest = Worst { culprits, more: stacks.len().saturating_sub(top) };
-    let begin_ns = alone.processes().first().map_or(0, |facts| facts.begin_mono_ns);
-    found.from_ns = found.from_ns.saturating_sub(begin_ns);
-    subject.busiest = Some(found);
+    Worst { culprits, more: stacks.len().saturating_sub(top) }
 }
 
 /// Finds what may stay, by the names of all frames that a suppression could be about.
@@ -248,7 +278,7 @@ fn compare(
     let mut paths = Paths::default();
     let sides: Vec<Side<'_>> =
         (0..2).map(|n| super::diff::side(&answers[n], &names[n], &mut paths)).collect();
-    for rule in &rules(args) {
+    for rule in &rules(args, &Default::default()) {
         let Rule::Grew(measure, _) = rule else { continue };
         let diff = diff::diff(&sides[0], &sides[1], *measure);
         let finding = baseline::grew(rule, &diff, &answers, (args.top, &mut checked.gathered), &gaps);

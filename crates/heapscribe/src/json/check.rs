@@ -33,7 +33,7 @@ fn finding(checked: &Checked, finding: &Finding, names: &NamedStacks<'_>) -> Val
     json!({
         "rule": finding.rule.name(),
         "of": finding.rule.place(),
-        "thread": if let Rule::NoCalls(_, thread) = &finding.rule { thread.as_ref() } else { None },
+        "threads": if let Rule::NoCalls(_, threads) = &finding.rule { threads.as_slice() } else { &[] },
         "process": process.map(|whose| json!({ "pid": whose.pid, "program": whose.program })),
         "verdict": finding.verdict.name(),
         "unit": finding.unit.name(),
@@ -48,7 +48,7 @@ fn finding(checked: &Checked, finding: &Finding, names: &NamedStacks<'_>) -> Val
 /// Whole numbers of what can be counted.
 fn number(value: f64, unit: Unit) -> Value {
     match unit {
-        Unit::Bytes | Unit::Blocks | Unit::Calls => json!(value.round().max(0.0) as u64),
+        Unit::Bytes | Unit::Blocks | Unit::Calls | Unit::Ns => json!(value.round().max(0.0) as u64),
         Unit::BlocksPerSecond | Unit::Part => json!((value * 1e4).round() / 1e4),
     }
 }

@@ -1,5 +1,6 @@
 //! Rules held against small traces: text, JSON, JUnit's XML, exit codes.
 
+use heapscribe_trace::RealTimeRules;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -18,7 +19,7 @@ fn shown<const N: usize>(place: &Place, rules: [&str; N]) -> String {
 }
 
 fn place() -> Place {
-    let place = Place::with_trace(&sample::sectioned());
+    let place = Place::with_trace(&sample::sectioned(RealTimeRules::default()));
     std::fs::write(place.path("known.supp"), SUPPRESSIONS).unwrap();
     std::fs::write(place.path("old.hst"), sample::tiny()).unwrap();
     place
@@ -27,6 +28,7 @@ fn place() -> Place {
 #[test]
 fn text() {
     let rules = [
+        "",
         "--no-alloc-in rt",
         "--no-alloc-in rt --process other --max-peak 1KiB",
         "--no-alloc-in clean --no-alloc-in clean --no-alloc-in no-such",
@@ -40,6 +42,8 @@ fn text() {
         "--max-temporary 0",
         "--max-allocations 3 --max-allocated 1MiB --max-temporary 10% --max-failed 0",
         "--max-alloc-rate 3/s --max-mean-alloc-rate 10000/s",
+        "--max-latency 1ms",
+        "--max-latency 10ms --process other",
         "--baseline run.hst",
         "--baseline old.hst --tolerance 50%",
     ];
@@ -61,6 +65,19 @@ fn what_a_trace_cannot_tell_is_not_kept() {
         ],
     );
     insta::assert_snapshot!([of_gaps, of_samples].join("\n"));
+}
+
+#[test]
+fn the_rules_of_the_recording_are_rules() {
+    let rules = RealTimeRules {
+        sections: vec![b"rt".to_vec()],
+        after_mark: Some(b"ready".to_vec()),
+        threads: vec![b"main".to_vec(), b"x?".to_vec()],
+    };
+    let threads = RealTimeRules { threads: vec![b"audio".to_vec()], ..RealTimeRules::default() };
+    let of = |rules| Place::with_trace(&sample::sectioned(rules));
+    let both = [shown(&of(rules), ["", "--max-leaked 1MiB"]), shown(&of(threads), ["--top 1"])];
+    insta::assert_snapshot!(both.join("\n"));
 }
 
 #[test]

@@ -43,7 +43,6 @@ fn errors_say_what_and_what_next() {
         "flame run.hst",
         "diff run.hst",
         "diff missing.hst run.hst",
-        "check run.hst",
         "check run.hst --max-peak 1XB",
         "check run.hst --max-peak 1MB --tolerance 5%",
         "check run.hst --max-leaked 0 --suppressions missing.supp",

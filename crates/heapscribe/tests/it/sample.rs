@@ -6,8 +6,8 @@
 //! ```
 
 use heapscribe_trace::{
-    ChunkInfo, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd,
-    SessionInfo, Stage, Writer,
+    ChunkInfo, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules,
+    SessionEnd, SessionInfo, Stage, Writer,
 };
 use heapscribe_wire::defs::{Definition, Module, Node, Position};
 use heapscribe_wire::head::Drop;
@@ -80,9 +80,9 @@ pub(crate) fn tiny() -> Vec<u8> {
 
 /// A program with sections and a mark: `audio` allocates and frees inside the section "rt", `main` has one
 /// that is clean, and both go on after the mark "ready"; a block of each is never freed. A second process is
-/// clean.
-pub(crate) fn sectioned() -> Vec<u8> {
-    let mut t = Recording::start();
+/// clean. These are the rules of the recording.
+pub(crate) fn sectioned(rules: RealTimeRules) -> Vec<u8> {
+    let mut t = Recording::start_with(rules);
     let app = t.process(100, 1, Stage::Execed, 0);
     t.define(app, &named());
     let note = |note, name| Event::Note { note, name: NameId(name) };
@@ -98,6 +98,7 @@ pub(crate) fn sectioned() -> Vec<u8> {
         (1, alloc(Call::Malloc, 64, PARSE)),
         (9, note(Note::Begin, 1)),
         (9, alloc(Call::Malloc, 500, LOAD)),
+        (0, Event::Took { units: 100_000 }),
         (9, free(64, PARSE, 27, None)),
         (9, note(Note::End, 1)),
         (9, free(3_000, LOAD, 9, Some(1))),
@@ -201,6 +202,10 @@ struct Recording {
 
 impl Recording {
     fn start() -> Recording {
+        Recording::start_with(RealTimeRules::default())
+    }
+
+    fn start_with(rules: RealTimeRules) -> Recording {
         let mut t = Recording { writer: Writer::new(), out: Vec::new() };
         let info = SessionInfo {
             command: vec![b"./app".to_vec(), b"--fast".to_vec()],
@@ -208,7 +213,7 @@ impl Recording {
             version: "0.1.0".to_owned(),
             started_real_ns: 1_795_256_100_000_000_000,
             started_mono_ns: START_NS,
-            ..SessionInfo::default()
+            rules,
         };
         t.writer.start(&info, &mut t.out);
         t
