@@ -67,7 +67,7 @@ pub(crate) const DEBUG_DIR: &str = "/usr/lib/debug";
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Record(RecordArgs),
+    Record(Box<RecordArgs>),
     Run(RunArgs),
     Report(ReportArgs),
     Dump(DumpArgs),
