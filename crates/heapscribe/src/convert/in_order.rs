@@ -162,3 +162,77 @@ impl Cursor {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_trace::{ProcessInfo, SessionInfo, Writer};
+    use heapscribe_wire::ids::StackId;
+    use heapscribe_wire::limits::EVENT_BYTES_MAX;
+    use heapscribe_wire::record::Call;
+
+    use super::*;
+
+    const CHUNKS: u64 = 4;
+    const EVENTS: u64 = 50;
+
+    /// Three threads that allocate at about the same times; sizes say which event of a thread it is.
+    fn three_threads() -> Vec<u8> {
+        let mut trace = Vec::new();
+        let mut writer = Writer::new();
+        writer.start(&SessionInfo::default(), &mut trace);
+        let process = writer.process(&ProcessInfo { pid: 5, ..ProcessInfo::default() }, &mut trace);
+        for (sequence, thread) in (0..CHUNKS).flat_map(|n| (1..=3).map(move |thread| (n, thread))) {
+            let begin_ticks = 1000 + sequence * 10_000 + u64::from(thread) * 7;
+            let info = ChunkInfo {
+                thread,
+                sequence,
+                begin_ticks,
+                begin_mono_ns: begin_ticks << heapscribe_wire::head::MONOTONIC_SHIFT,
+                ..ChunkInfo::default()
+            };
+            let mut payload = Vec::new();
+            for number in 0..EVENTS {
+                let size_bytes = sequence * EVENTS + number;
+                let event =
+                    Event::Alloc { call: Call::Malloc, size_bytes, stack: StackId::UNKNOWN, align_log2: 0 };
+                let mut at = [0; EVENT_BYTES_MAX];
+                let n = event.encode(20 + u64::from(thread), &mut at);
+                payload.extend_from_slice(&at[..n]);
+            }
+            writer.events(process, &info, &payload, &mut trace);
+        }
+        writer.finish(&mut trace);
+        trace
+    }
+
+    /// Threads in the order of their events, and the sizes of each thread's.
+    fn events(trace: &Trace<Vec<u8>>, shuffle: Option<Shuffle>) -> (Vec<u32>, BTreeMap<u32, Vec<u64>>) {
+        let mut order = InOrder::new(trace, &trace.processes()[0]).shuffled(shuffle);
+        let (mut threads, mut sizes, mut last_ns) = (Vec::new(), BTreeMap::<_, Vec<u64>>::new(), 0);
+        while let Some((at, event)) = order.next(trace) {
+            let Event::Alloc { size_bytes, .. } = event else { panic!("{event:?}") };
+            assert!(at.ns >= last_ns, "{} after {last_ns}", at.ns);
+            last_ns = at.ns;
+            threads.push(at.thread);
+            sizes.entry(at.thread).or_default().push(size_bytes);
+        }
+        assert_eq!(order.problems, Vec::<String>::new());
+        (threads, sizes)
+    }
+
+    #[test]
+    fn another_order_has_all_events_and_each_threads_in_their_order() {
+        let trace = Trace::open(three_threads()).unwrap();
+        let (recorded, sizes) = events(&trace, None);
+        let all: Vec<u64> = (0..CHUNKS * EVENTS).collect();
+        assert_eq!(sizes, BTreeMap::from([(1, all.clone()), (2, all.clone()), (3, all)]));
+        let mut orders = vec![recorded];
+        for seed in 1..=3 {
+            let (threads, other) = events(&trace, Some(Shuffle { seed, window_ns: 2_000 }));
+            assert_eq!(other, sizes);
+            assert!(!orders.contains(&threads), "seed {seed} changes nothing");
+            orders.push(threads);
+        }
+        assert_eq!(events(&trace, Some(Shuffle { seed: 1, window_ns: 1 })).0, orders[0]);
+    }
+}

@@ -10,6 +10,9 @@ use crate::message::Problem;
 use crate::text::number;
 use crate::trace_file::{self, Opened};
 
+/// Of a command line that much is shown.
+const NAME_CHARS: usize = 60;
+
 /// A process.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Chosen {
@@ -55,9 +58,14 @@ impl Chosen {
         &trace.processes()[self.index]
     }
 
-    /// `ls -l (pid 5)`.
+    /// `ls -l (pid 5)`. Scripts on a command line are long, and have line breaks.
     pub(crate) fn name(&self) -> String {
-        format!("{} (pid {})", self.command, self.pid)
+        let mut words: String = self.command.split_whitespace().collect::<Vec<_>>().join(" ");
+        if let Some((end, _)) = words.char_indices().nth(NAME_CHARS) {
+            words.truncate(end);
+            words.push_str(" ...");
+        }
+        format!("{words} (pid {})", self.pid)
     }
 
     /// That there were others, and how they are had.
@@ -126,4 +134,21 @@ fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
         }
     }
     doubts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_commands_are_cut() {
+        let check = |command: &str, expected: &str| {
+            let chosen =
+                Chosen { pid: 5, command: command.to_owned(), others: 0, estimate: Vec::new(), index: 0 };
+            assert_eq!(chosen.name(), expected);
+        };
+        check("ls -l", "ls -l (pid 5)");
+        check("sh -c a\n  b", "sh -c a b (pid 5)");
+        check(&"\u{e4}".repeat(61), &format!("{} ... (pid 5)", "\u{e4}".repeat(60)));
+    }
 }
