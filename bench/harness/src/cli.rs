@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::heaps::Subject;
+use crate::heaps::{Sizes, Subject};
 use crate::tool::Tool;
 
 /// Measures what recording costs: beside the program alone, a hook that only counts, and heaptrack.
@@ -55,6 +55,16 @@ pub(crate) struct HeapsArgs {
     #[arg(long, value_delimiter = ',', value_name = "NUMBERS", default_value = "1,2")]
     pub(crate) threads: Vec<usize>,
 
+    /// Sizes asked for; memory is measured for the first two
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "SIZES",
+        default_value = "steady,shifting,small"
+    )]
+    pub(crate) sizes: Vec<Sizes>,
+
     /// Pairs of free and malloc of a run
     #[arg(long, value_name = "NUMBER", default_value_t = 400_000)]
     pub(crate) operations: usize,
@@ -84,8 +94,8 @@ pub(crate) struct HeapWorkArgs {
     pub(crate) operations: usize,
     #[arg(long)]
     pub(crate) seed: u64,
-    #[arg(long)]
-    pub(crate) shifting: bool,
+    #[arg(long, value_enum)]
+    pub(crate) sizes: Sizes,
     #[arg(long)]
     pub(crate) footprint_bytes: Option<usize>,
 }

@@ -2,12 +2,14 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
-use std::ptr::null_mut;
+use std::ptr::{NonNull, null_mut};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use heapscribe_alloc::front::{EINVAL, ENOMEM, Front, table};
 use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
 use heapscribe_alloc::system::SystemHeap;
+use heapscribe_alloc::{Heap, Request};
 
 static POOLS: TlsfHeap = TlsfHeap::new(Config {
     pool_bytes: 8 << 20,
@@ -119,17 +121,64 @@ fn posix_memalign_answers_by_its_result_alone() {
     }
 }
 
+/// Remembers what it was asked for last; a usable size may be larger and does not tell.
+struct Remembering(AtomicUsize);
+
+// SAFETY: blocks are the pool heap's.
+unsafe impl Heap for Remembering {
+    fn alloc(&self, request: Request) -> Option<NonNull<u8>> {
+        self.0.store(request.size_bytes(), Ordering::Relaxed);
+        POOLS.alloc(request)
+    }
+
+    unsafe fn free(&self, block: NonNull<u8>) {
+        // SAFETY: the caller's contract.
+        unsafe { POOLS.free(block) };
+    }
+
+    unsafe fn usable_size(&self, block: NonNull<u8>) -> usize {
+        // SAFETY: the caller's contract.
+        unsafe { POOLS.usable_size(block) }
+    }
+}
+
+static REMEMBERING: Remembering = Remembering(AtomicUsize::new(0));
+struct Remembered;
+
+impl Front for Remembered {
+    type Heap = Remembering;
+
+    fn heap() -> &'static Remembering {
+        &REMEMBERING
+    }
+
+    fn errno() -> *mut c_int {
+        Pools::errno()
+    }
+
+    fn before() -> Option<&'static SystemHeap> {
+        Pools::before()
+    }
+}
+
 #[test]
 fn pvalloc_has_whole_pages() {
-    for (size, usable) in [(0, 4096), (1, 4096), (4096, 4096), (4097, 8192), (10_001, 12_288)] {
+    const WHOLE: [(usize, usize); 7] =
+        [(0, 4096), (1, 4096), (2, 4096), (4096, 4096), (4097, 8192), (4098, 8192), (10_001, 12_288)];
+    let calls: SystemHeap = table::<Remembered>();
+    for (size, whole) in WHOLE {
         // SAFETY: calls of the heap's own functions.
         unsafe {
-            let block = (LIBC.pvalloc.unwrap())(size);
+            let block = (calls.pvalloc.unwrap())(size);
             assert_eq!(block as usize % 4096, 0);
-            assert!((LIBC.malloc_usable_size)(block) >= usable, "{size}");
-            (LIBC.free)(block);
+            assert_eq!(REMEMBERING.0.load(Ordering::Relaxed), whole, "{size}");
+            assert!((calls.malloc_usable_size)(block) >= whole, "{size}");
+            (calls.free)(block);
         }
     }
+    // Sums as heaphook's, with a wrong mask, would be seen.
+    let heaphooks = |size: usize| (size.max(1) + 4095) & 4095_usize.wrapping_neg();
+    assert!(WHOLE.iter().any(|&(size, whole)| heaphooks(size) != whole));
 }
 
 #[test]

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 pub(crate) use soak::soak;
 pub(crate) use subject::Subject;
+pub(crate) use work::Sizes;
 
 use crate::cli::HeapsArgs;
 use crate::report::Part;
@@ -26,9 +27,9 @@ const FOOTPRINT_BYTES: usize = 64 << 20;
 
 const LATENCY_NOTE: &str = "ns of a call, from the time stamp counter between fences, less what reading it takes; the least of all rounds for \
 each figure. Sizes are log-uniform from 16 bytes to 64 KiB; `shifting` goes through 20 phases of 16-256, 256-4K, 4K-64K, 40-1500 and \
-16-64K bytes. A block that chance picks is freed, another one got in its place, its pages touched (not timed). Live blocks and \
+16-64K bytes; `small` ones are from 16 bytes to 1 KiB. A block that chance picks is freed, another one got in its place, its pages touched (not timed). Live blocks and \
 operations are those of all threads together; a quarter more operations warm up. Calls of over 20 us during which the kernel took \
-the core away are left out (`left out`, of all rounds). tlsf and rlsf have one prefaulted pool and the same lock; rlsf is told the alignment of what \
+the core away are left out (`left out`, of all rounds). tlsf and rlsf have one prefaulted pool and the same lock, `tlsf-cached` keeps 64 KiB for each thread; rlsf is told the alignment of what \
 it frees, for which a `free` of libc's would need a header.";
 const FOOTPRINT_NOTE: &str = "Resident memory above that of the empty process, divided by the bytes asked for and live (64 MiB all the time, one \
 thread): the highest seen and the mean, the least of all rounds. Pools are not prefaulted here, so that only what is touched counts.";
@@ -38,7 +39,7 @@ thread): the highest seen and the mean, the least of all rounds. Pools are not p
 struct Case {
     live: usize,
     threads: usize,
-    shifting: bool,
+    sizes: Sizes,
     footprint_bytes: Option<usize>,
 }
 
@@ -65,8 +66,8 @@ pub(crate) fn measure(args: &HeapsArgs) -> Result<Vec<Part>> {
     let mut data = Vec::new();
     for &live in &args.live {
         for &threads in &args.threads {
-            for shifting in [false, true] {
-                let case = Case { live, threads, shifting, footprint_bytes: None };
+            for &sizes in &args.sizes {
+                let case = Case { live, threads, sizes, footprint_bytes: None };
                 let runs = interleave(args, case, &heaps, args.operations)?;
                 add_latency(&mut latency, case, &runs);
                 data.push(told(case, &runs));
@@ -75,13 +76,13 @@ pub(crate) fn measure(args: &HeapsArgs) -> Result<Vec<Part>> {
     }
     let mut footprint = Table::new(&["<sizes", "<heap", "peak / live", "mean / live"]);
     let mut footprints = Vec::new();
-    for shifting in [false, true] {
-        let case = Case { live: 0, threads: 1, shifting, footprint_bytes: Some(FOOTPRINT_BYTES) };
+    for &sizes in args.sizes.iter().filter(|&&sizes| sizes != Sizes::Small) {
+        let case = Case { live: 0, threads: 1, sizes, footprint_bytes: Some(FOOTPRINT_BYTES) };
         let runs = interleave(args, case, &heaps, args.footprint_operations)?;
         for (i, (heap, results)) in runs.iter().enumerate() {
             let figure = |name: &str| cell(of(results, |run| run[name].as_f64()), 2);
-            let sizes = if i == 0 { sizes(case) } else { "" };
-            footprint.row(vec![sizes.to_owned(), heap.name(), figure("peak"), figure("mean")]);
+            let sizes = if i == 0 { case.sizes.name() } else { String::new() };
+            footprint.row(vec![sizes, heap.name(), figure("peak"), figure("mean")]);
         }
         footprints.push(told(case, &runs));
     }
@@ -105,14 +106,10 @@ pub(crate) fn measure(args: &HeapsArgs) -> Result<Vec<Part>> {
     ])
 }
 
-fn sizes(case: Case) -> &'static str {
-    if case.shifting { "shifting" } else { "steady" }
-}
-
 fn told(case: Case, runs: &[(Subject, Vec<Value>)]) -> Value {
     let runs: serde_json::Map<String, Value> =
         runs.iter().map(|(heap, results)| (heap.name(), json!(results))).collect();
-    json!({"live": case.live, "threads": case.threads, "sizes": sizes(case), "runs": runs})
+    json!({"live": case.live, "threads": case.threads, "sizes": case.sizes.name(), "runs": runs})
 }
 
 /// The least of a figure.
@@ -122,7 +119,7 @@ fn of(results: &[Value], figure: impl Fn(&Value) -> Option<f64>) -> Option<f64> 
 
 fn add_latency(table: &mut Table, case: Case, runs: &[(Subject, Vec<Value>)]) {
     for (i, (heap, results)) in runs.iter().enumerate() {
-        let what = [case.live.to_string(), case.threads.to_string(), sizes(case).to_owned()];
+        let what = [case.live.to_string(), case.threads.to_string(), case.sizes.name()];
         let mut cells: Vec<String> = if i == 0 { what.into() } else { vec![String::new(); 3] };
         cells.push(heap.name());
         for call in ["malloc", "free"] {
@@ -146,7 +143,7 @@ fn interleave(
         for i in 0..runs.len() {
             let number = (round + i) % runs.len();
             let (heap, results) = &mut runs[number];
-            eprintln!("{} live, {} threads, {}: {}", case.live, case.threads, sizes(case), heap.name());
+            eprintln!("{} live, {} threads, {}: {}", case.live, case.threads, case.sizes.name(), heap.name());
             results.push(run(case, *heap, operations, round)?);
         }
     }
@@ -158,9 +155,7 @@ fn run(case: Case, heap: Subject, operations: usize, round: usize) -> Result<Val
     command.args(["heap-work", "--heap", &heap.name(), "--live", &case.live.to_string()]);
     command.args(["--threads", &case.threads.to_string(), "--operations", &operations.to_string()]);
     command.args(["--seed", &(round + 1).to_string()]);
-    if case.shifting {
-        command.arg("--shifting");
-    }
+    command.args(["--sizes", &case.sizes.name()]);
     if let Some(bytes) = case.footprint_bytes {
         command.args(["--footprint-bytes", &bytes.to_string()]);
     }

@@ -13,6 +13,7 @@ use std::sync::Barrier;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
 use heapscribe_conformance::load::{Band, Chance};
 use serde_json::{Value, json};
 
@@ -26,6 +27,42 @@ const PHASES: usize = 20;
 /// From here on a call is looked at: was the core taken away?
 const LONG_NS: f64 = 20_000.0;
 const PAGE_BYTES: usize = 4096;
+
+/// What is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Sizes {
+    /// 16 bytes to 64 KiB all the time
+    Steady,
+    /// One band after the other
+    Shifting,
+    /// 16 bytes to 1 KiB
+    Small,
+}
+
+impl Sizes {
+    pub(crate) fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
+    /// Of the `n`th of so many operations.
+    #[inline(always)]
+    fn band(self, n: usize, operations: usize) -> Band {
+        match self {
+            Sizes::Steady => Band::ALL,
+            Sizes::Shifting => Band::SHIFTING[n * PHASES / operations % 5],
+            Sizes::Small => Band(16, 1 << 10),
+        }
+    }
+
+    /// What all together have at most on average. The largest of the bands alone has 22 KiB.
+    fn mean_bytes(self) -> usize {
+        match self {
+            Sizes::Steady => 9 << 10,
+            Sizes::Shifting => 24 << 10,
+            Sizes::Small => 1 << 10,
+        }
+    }
+}
 
 /// Runs what the arguments say.
 pub(crate) fn run(args: &HeapWorkArgs) -> Result<Value> {
@@ -69,9 +106,7 @@ struct Timed {
 }
 
 fn latency(args: &HeapWorkArgs) -> Result<Value> {
-    // Sizes of all bands together have a mean of less than 8 KiB; those of the largest alone 22 KiB.
-    let mean = if args.shifting { 24 << 10 } else { 9 << 10 };
-    let pool_bytes = args.live * mean * 3 / 2 + (64 << 20);
+    let pool_bytes = args.live * args.sizes.mean_bytes() * 3 / 2 + (64 << 20);
     let calls = args.heap.prepare(pool_bytes, true).context("the heap could not be prepared")?;
     let ticks_per_ns = ticks_per_ns();
     let barrier = Barrier::new(args.threads);
@@ -108,7 +143,7 @@ fn thread(args: &HeapWorkArgs, calls: Calls, number: usize, barrier: &Barrier, l
     let mut chance = Chance::new(args.seed * 97 + number as u64 + 1);
     let overhead = (0..1000).map(|_| timed(|| ()).1).min().unwrap_or(0);
     let count = args.live / args.threads;
-    let first = if args.shifting { Band::SHIFTING[0] } else { Band::ALL };
+    let first = args.sizes.band(0, 1);
     let mut kept: Vec<Kept> = Vec::with_capacity(count);
     for _ in 0..count {
         let size = first.size(&mut chance);
@@ -120,8 +155,7 @@ fn thread(args: &HeapWorkArgs, calls: Calls, number: usize, barrier: &Barrier, l
     let mut switches = involuntary_switches();
     barrier.wait();
     for n in 0..operations + warm_up {
-        let band =
-            if args.shifting { Band::SHIFTING[n * PHASES / (operations + warm_up) % 5] } else { Band::ALL };
+        let band = args.sizes.band(n, operations + warm_up);
         let (at, size) = (chance.below(count), band.size(&mut chance));
         let old = kept[at].block as *mut u8;
         let ((), free) = timed(|| (calls.free)(old));
@@ -187,8 +221,7 @@ fn footprint(args: &HeapWorkArgs, live_bytes: usize) -> Result<Value> {
     let before = resident_bytes();
     let (mut live, mut peak, mut sum, mut samples) = (0, 0usize, 0, 0);
     for n in 0..args.operations {
-        let band = if args.shifting { Band::SHIFTING[n * PHASES / args.operations % 5] } else { Band::ALL };
-        let size = band.size(&mut chance);
+        let size = args.sizes.band(n, args.operations).size(&mut chance);
         while live + size > live_bytes {
             let old = kept.swap_remove(chance.below(kept.len()));
             (calls.free)(old.block as *mut u8);
