@@ -141,6 +141,29 @@ fn samples_prove_a_call_and_never_that_there_is_none() {
     assert_eq!(check(&dirty, &["--no-alloc-in", "control"]).0, 4);
 }
 
+/// Rules that the recorder was told are held without being told again, also when it stops the program.
+#[test]
+fn rules_of_the_recording_and_latencies() {
+    let (place, program) = built();
+    let rules = ["--latency", "--rt-section", "control", "--rt-thread", "cont*"];
+    let dirty = recorded(&place, &program, "dirty.hst", &["allocates"], &rules);
+    let (code, found) = check(&dirty, &[]);
+    let inside = &found["rules"][0];
+    assert_eq!((code, &inside["found"]["value"]), (4, &1.into()), "{found:#}");
+    assert!(has(inside, "steps_into_trouble"));
+    assert!(inside["stacks"][0]["worst_ns"].as_u64().is_some_and(|ns| ns > 0), "{found:#}");
+    let clean = recorded(&place, &program, "clean.hst", &[], &rules);
+    assert_eq!(check(&clean, &["--max-latency", "1h"]).0, 0);
+    assert_eq!(check(&clean, &["--max-latency", "1ns"]).0, 4);
+
+    let run = Run::new(&place, &program).args(["frees"]).options([&rules[..], &["--rt-abort"]].concat());
+    assert_eq!(run.recorded().code, 128 + 6);
+    let (code, found) = check(&run.trace(), &[]);
+    let stopped = &found["rules"][0];
+    assert_eq!((code, &stopped["stacks"][0]["calls"]["frees"]), (4, &1.into()), "{found:#}");
+    assert!(has(stopped, "control"), "{:?}", functions(stopped));
+}
+
 #[test]
 fn junit_is_read_by_another_reader() {
     let (place, program) = built();
