@@ -6,6 +6,7 @@
 //!   cargo run -p xtask -- campaign disk [ROUNDS]              no room, no rights          [5]
 //!   cargo run -p xtask -- campaign stacks [ROUNDS]            frames, jumps, fibers       [20]
 //!   cargo run -p xtask -- campaign damage [MUTATIONS]         cut at every byte, mutated  [10000]
+//!   cargo run -p xtask -- campaign heaps [PROGRAM...]         programs under every heap   [all]
 //!   cargo run -p xtask -- campaign sample [RUNS [RECORDS [MEAN]]]  ranges hold the truth  [200 20 65536]
 //! ```
 //! The tests themselves are `crates/heapscribe/tests/e2e_*.rs`; a campaign only says how often. That of
@@ -51,11 +52,12 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
         Some("stacks") => stacks(count(1, 20)),
         Some("damage") => damage(count(1, 10_000)),
         Some("disk") => again("disk", count(1, 5), "e2e_disk", &[]),
+        Some("heaps") => heaps(&args[1..]),
         Some("sample") => sample(count(1, 200), count(2, 20), count(3, 64 << 10)),
         _ => {
             eprintln!(
                 "usage: xtask campaign kill [TARGETS [RECORDS]] | fork [ROUNDS] | disk [ROUNDS] | stacks [ROUNDS] \
-                 | damage [MUTATIONS] | sample [RUNS [RECORDS [MEAN]]]"
+                 | damage [MUTATIONS] | heaps [PROGRAM...] | sample [RUNS [RECORDS [MEAN]]]"
             );
             return ExitCode::from(2);
         }
@@ -133,6 +135,13 @@ fn damage(mutations: usize) -> bool {
     let environment =
         [("HEAPSCRIBE_CUT_STEP", "1".to_owned()), ("HEAPSCRIBE_MUTATIONS", mutations.to_string())];
     summarized(&Round { file: "e2e_damage", filters: &[], environment: &environment }, "damage: ")
+}
+
+/// Real programs under the heaps that heapscribe carries and those of the examples.
+fn heaps(programs: &[String]) -> bool {
+    let programs = if programs.is_empty() { "all".to_owned() } else { programs.join(" ") };
+    let environment = [("HEAPSCRIBE_CORPUS", programs)];
+    summarized(&Round { file: "e2e_corpus", filters: &[], environment: &environment }, "heaps: ")
 }
 
 /// Runs it once; the tests' own lines, which begin with `name`, are the summary.

@@ -18,7 +18,7 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "campaign",
-        about: "run the tests that meet chance for longer: kill, fork, disk, stacks, damage, sample",
+        about: "run the tests that meet chance for longer: kill, fork, disk, stacks, damage, heaps, sample",
         run: campaign::run,
     },
     Command {

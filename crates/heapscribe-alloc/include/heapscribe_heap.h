@@ -60,6 +60,17 @@ struct heapscribe_heap {
     void (*thread_exit)(void *heap);
 };
 
+/* You define this one, in a library of its own:
+ *
+ *   cc -shared -fPIC -I INCLUDE mine.c -o libmine.so
+ *   heapscribe run --heap ./libmine.so -- CMD
+ *
+ * It is called once, in the first call to malloc or another function of the heap that the process makes,
+ * which may be before main, before any constructor, and with signals blocked. It gives a table that stays, or
+ * NULL, and the program keeps the heap that it has. What it asks of malloc itself is served by that heap, too;
+ * a heap that does so must have `owns`, which then says 0 for such a block. */
+const struct heapscribe_heap *heapscribe_get_heap(void);
+
 #ifdef __cplusplus
 }
 #endif

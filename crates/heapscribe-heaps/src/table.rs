@@ -21,6 +21,7 @@ struct Brought(Once<TableHeap>);
 export! {
     static HEAP: Brought = Brought(Once::new());
     start = start;
+    nests;
 }
 
 fn start(heap: &'static Brought) -> Start {

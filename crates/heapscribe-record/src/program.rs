@@ -25,6 +25,9 @@ pub struct Heap {
     pub is_glibc: bool,
     /// Its functions may call each other through the hooks: musl's calloc calls malloc.
     pub may_nest: bool,
+    /// Whoever calls while it is at work, calls for it: a heap of somebody else's, with the libraries that it
+    /// uses. Of others only their own module does.
+    nests_anywhere: bool,
     /// The module that its malloc is in, and our own: musl's memalign jumps to aligned_alloc, which then
     /// returns to us.
     text: [Range<usize>; 2],
@@ -49,7 +52,8 @@ impl Heap {
     /// Whether a hook was called by the heap itself, serving another hook's call, and not by the program.
     #[inline(always)]
     pub fn calls_itself(&self, caller_pc: usize) -> bool {
-        self.may_nest && tls::words().forwards.get() && self.text.iter().any(|text| text.contains(&caller_pc))
+        let is_its = || self.nests_anywhere || self.text.iter().any(|text| text.contains(&caller_pc));
+        self.may_nest && tls::words().forwards.get() && is_its()
     }
 }
 
@@ -92,19 +96,21 @@ fn find_heap() -> Option<&'static Heap> {
     let is_glibc = libc.is_some_and(|libc| libc.start == malloc.start);
     let ours = loader.find_text(own as usize)?;
     let text = [malloc.start..malloc.end, ours.start..ours.end];
-    let may_nest = !is_glibc && !(libc.is_some() && is_shell(loader, malloc.link_map));
+    let has = |name: &[u8]| has_symbol(loader, malloc.link_map, name);
+    let nests_anywhere = has(b"heapscribe_heap_nests");
+    // A shell calls nothing by name. One that leaves the program its own heap does, where that is musl's.
+    let is_shell = libc.is_some() && has(b"heapscribe_heap_shell");
+    let may_nest = !is_glibc && (nests_anywhere || !is_shell);
     if may_nest {
         ways::set_nesting();
     }
-    HEAP.set(Heap { system, is_glibc, may_nest, text });
+    HEAP.set(Heap { system, is_glibc, may_nest, nests_anywhere, text });
     HEAP.get()
 }
 
-/// Whether a heap of that module is one behind `heapscribe_shell`, which calls nothing by name. One that leaves
-/// the program its own heap does, where that is musl's.
-fn is_shell(loader: &Loader, link_map: usize) -> bool {
+fn has_symbol(loader: &Loader, link_map: usize, name: &[u8]) -> bool {
     let mut modules = loader.modules().filter(|module| module.link_map() == link_map);
-    modules.any(|module| module.find_symbol(b"heapscribe_heap_shell").is_some())
+    modules.any(|module| module.find_symbol(name).is_some())
 }
 
 /// The way to the program's modules.

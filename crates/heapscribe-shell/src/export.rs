@@ -3,11 +3,20 @@
 
 /// Exports a heap as a library to preload. `start`, a function from `&'static` heap to [`crate::Start`],
 /// prepares it at the first call; without it the heap is ready as it is. Once in a library: a second one
-/// would export the same names, and the linker says so.
+/// would export the same names, and the linker says so. A crate's own unit tests (`cfg(test)`) export nothing:
+/// they test the heap, and do not live on it. `nests;` at the end says that the heap may call malloc and the others
+/// by name, as one of somebody else's may: a recorder in front of it then looks out for such calls.
 #[macro_export]
 macro_rules! export {
     ($(#[$meta:meta])* static $name:ident: $heap:ty = $value:expr;) => {
         $crate::export! { $(#[$meta])* static $name: $heap = $value; start = |_| $crate::Start::Ready; }
+    };
+    ($(#[$meta:meta])* static $name:ident: $heap:ty = $value:expr; start = $start:expr; nests;) => {
+        $crate::export! { $(#[$meta])* static $name: $heap = $value; start = $start; }
+
+        /// By this the recorder knows that what is called while the heap is at work may be called by the heap.
+        #[cfg_attr(not(test), unsafe(no_mangle))]
+        pub static heapscribe_heap_nests: u8 = 1;
     };
     ($(#[$meta:meta])* static $name:ident: $heap:ty = $value:expr; start = $start:expr;) => {
         $(#[$meta])*
@@ -57,8 +66,8 @@ macro_rules! export_functions {
 
         const FRONT: $crate::SystemHeap = $crate::front::table::<Front>();
 
-        /// By this the recorder knows that the heap behind it calls none of its own functions by name.
-        #[unsafe(no_mangle)]
+        /// By this the recorder knows that nothing here calls one of the functions by name.
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub static heapscribe_heap_shell: u8 = 1;
 
         pub(super) extern "C" fn prepare() {
@@ -100,7 +109,7 @@ macro_rules! export_forwards {
         ///
         /// # Safety
         /// * As for that function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn $function($($argument: $type),*) -> $result {
             // SAFETY: the program's call, forwarded.
             unsafe {
@@ -118,64 +127,71 @@ macro_rules! export_forwards {
 #[macro_export]
 macro_rules! export_rest {
     ($name:ident) => {
+        /// Who serves. None of the functions here calls another by its name: that would be a recorder's in front
+        /// of this library (a build without optimization called memalign for valloc, and it was recorded twice).
+        fn serving() -> &'static $crate::SystemHeap {
+            const OURS: &$crate::SystemHeap = &FRONT;
+            $name.passes().unwrap_or(OURS)
+        }
+
         /// The C library's function of this name.
         ///
         /// # Safety
         /// * As for that function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn valloc(size: usize) -> Pointer {
             // SAFETY: the program's call, forwarded.
-            unsafe { memalign($crate::export::PAGE_BYTES, size) }
+            unsafe { (serving().memalign)($crate::export::PAGE_BYTES, size) }
         }
 
         /// The C library's function of this name.
         ///
         /// # Safety
         /// * As for that function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn pvalloc(size: usize) -> Pointer {
             // SAFETY: the program's call, forwarded; a size that can not be rounded up is one that nobody has.
-            unsafe { memalign($crate::export::PAGE_BYTES, $crate::export::whole_pages(size)) }
+            unsafe { (serving().memalign)($crate::export::PAGE_BYTES, $crate::export::whole_pages(size)) }
         }
 
         /// The C library's function of this name.
         ///
         /// # Safety
         /// * As for that function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn reallocarray(block: Pointer, count: usize, size: usize) -> Pointer {
             // SAFETY: the program's call, forwarded; a product that overflows is a size that nobody has.
-            unsafe { realloc(block, count.checked_mul(size).unwrap_or(usize::MAX)) }
+            unsafe { (serving().realloc)(block, count.checked_mul(size).unwrap_or(usize::MAX)) }
         }
 
         /// The C library's function of this name.
         ///
         /// # Safety
         /// * As for that function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn cfree(block: Pointer) {
             // SAFETY: the program's call, forwarded.
-            unsafe { free(block) }
+            unsafe { (serving().free)(block) }
         }
 
         /// C23's function of this name, which `free` may stand for.
         ///
         /// # Safety
         /// * As for that function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn free_sized(block: Pointer, _size: usize) {
             // SAFETY: the program's call, forwarded.
-            unsafe { free(block) }
+            unsafe { (serving().free)(block) }
         }
 
         /// C23's function of this name, which `free` may stand for.
         ///
         /// # Safety
         /// * As for that function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn free_aligned_sized(block: Pointer, _align: usize, _size: usize) {
             // SAFETY: the program's call, forwarded.
-            unsafe { free(block) }
+            unsafe { (serving().free)(block) }
         }
 
         $crate::export_telling! { $name;
@@ -197,7 +213,7 @@ macro_rules! export_telling {
         ///
         /// # Safety
         /// * As for that function.
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn $function($($argument: $type),*) -> $result {
             type Function = unsafe extern "C" fn($($type),*) -> $result;
             if $name.passes().is_some()

@@ -111,6 +111,8 @@ impl<H: Heap + 'static> Shell<H> {
         self.loader.get()?.find_next(name.to_bytes(), core::ptr::from_ref(self).cast())
     }
 
+    /// A start that allocates is served by who was there before: waiting for itself it would hang, as heaphook
+    /// did when a constructor of its own needed memory.
     #[cold]
     #[inline(never)]
     fn settle(&'static self) -> Option<&'static SystemHeap> {
@@ -121,6 +123,9 @@ impl<H: Heap + 'static> Shell<H> {
         let errno = errno();
         // SAFETY: this thread's errno.
         let before = unsafe { errno.read() };
+        if self.is_starter() {
+            return self.before.get();
+        }
         while !matches!(self.state.load(Ordering::Acquire), READY | WATCHING | PASSING) {
             if self.starter.load(Ordering::Relaxed) == sys::tid() {
                 return self.before.get(); // the start itself allocates
@@ -130,6 +135,11 @@ impl<H: Heap + 'static> Shell<H> {
         // SAFETY: as above.
         unsafe { errno.write(before) };
         if self.state.load(Ordering::Acquire) == PASSING { self.before.get() } else { None }
+    }
+
+    /// Whether this thread is starting the heap, further down its stack.
+    fn is_starter(&self) -> bool {
+        self.state.load(Ordering::Acquire) == STARTING && self.starter.load(Ordering::Relaxed) == sys::tid()
     }
 
     fn start_or_wait(&'static self) {

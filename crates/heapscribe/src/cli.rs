@@ -10,6 +10,7 @@ use crate::exit;
 mod check;
 mod diff;
 mod dump_lines;
+mod header;
 mod heap;
 mod kept;
 mod looking;
@@ -26,6 +27,7 @@ mod units;
 pub(crate) use self::check::{CheckArgs, CountOrPart};
 pub(crate) use self::diff::{DiffArgs, FlameOf};
 use self::dump_lines::{DUMP_LINES, MESSAGE_LINES};
+pub(crate) use self::header::HeaderArgs;
 pub(crate) use self::heap::{HeapArgs, HeapChoice, RunArgs};
 pub(crate) use self::kept::KeptArgs;
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs, SnapshotFormat};
@@ -87,8 +89,7 @@ pub(crate) enum Command {
     Top(TopArgs),
     Snapshot(SnapshotArgs),
     List(ListArgs),
-    /// Print heapscribe.h, by which a C or C++ program says what it does
-    Header,
+    Header(HeaderArgs),
 }
 
 /// Run a program and write a trace of its heap

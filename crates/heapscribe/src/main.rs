@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         Command::Convert(args) => commands::convert::run(args),
         Command::Subsample(args) => commands::rewrite::subsample(args),
         Command::Redact(args) => commands::rewrite::redact(args),
-        Command::Header => commands::header::run(),
+        Command::Header(args) => commands::header::run(args),
         Command::Hotspots(args) => commands::hotspots::run(args),
         Command::Ps(args) => commands::ps::run(args),
         Command::Top(args) => commands::top::run(args),

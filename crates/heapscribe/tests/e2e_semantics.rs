@@ -7,13 +7,6 @@ use std::path::Path;
 
 use support::{Calls, Place, Report, Run, has, own_calls};
 
-/// The line that the program ends its output with.
-fn counted(stdout: &str) -> Calls {
-    let line = stdout.lines().find_map(|line| line.strip_prefix("counts ")).unwrap();
-    let n: Vec<u64> = line.split(' ').map(|n| n.parse().unwrap()).collect();
-    Calls { malloc: n[0], calloc: n[1], realloc: n[2], aligned: n[3], free: n[4] }
-}
-
 fn check(place: &Place, program: &Path) {
     let run = Run::new(place, program);
     let (plain, recorded) = (run.plain(), run.recorded());
@@ -21,8 +14,8 @@ fn check(place: &Place, program: &Path) {
     assert_eq!(plain.stdout, recorded.stdout);
     let report = Report::of(&run.trace());
     report.assert_whole(&["stack_no_info"]);
-    assert_eq!(report.calls(), counted(&plain.stdout));
-    assert_eq!(own_calls(&run.trace(), program), counted(&plain.stdout));
+    assert_eq!(report.calls(), Calls::counted(&plain.stdout));
+    assert_eq!(own_calls(&run.trace(), program), Calls::counted(&plain.stdout));
 }
 
 #[test]
@@ -55,6 +48,6 @@ fn on_other_heaps() {
         let run = Run::new(&place, &program).env("LD_PRELOAD", &heap);
         let (plain, recorded) = (run.plain(), run.recorded());
         assert_eq!(plain.stdout, recorded.stdout, "{}", heap.display());
-        assert_eq!(own_calls(&run.trace(), &program), counted(&plain.stdout), "{}", heap.display());
+        assert_eq!(own_calls(&run.trace(), &program), Calls::counted(&plain.stdout), "{}", heap.display());
     }
 }

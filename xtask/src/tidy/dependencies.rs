@@ -34,6 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("xtask", &["heapscribe-trace", "heapscribe-wire"]),
     ("heapscribe-bench", &["heapscribe-alloc", "heapscribe-conformance", "heapscribe-wire"]),
     ("static-program", &["heapscribe-record"]),
+    ("bump-heap", &["heapscribe-shell"]),
 ];
 
 /// Crates that run in the target: they use nothing that is not ours.

@@ -1,17 +1,51 @@
-//! `heapscribe header`: the header by which a C or C++ program tells the recorder what it does.
+//! `heapscribe header`: the headers for C and C++, of programs that tell the recorder what they do and of heaps
+//! that are put under programs.
 
+use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-/// The header as it is installed with this program, so that it fits its recorder.
-const HEADER: &str = include_str!("../../../heapscribe-preload/include/heapscribe.h");
+use crate::cli::HeaderArgs;
+
+/// Headers as they are installed with this program, so that they fit its libraries, where they are to lie.
+const PROGRAMS: (&str, &str) =
+    ("heapscribe.h", include_str!("../../../heapscribe-preload/include/heapscribe.h"));
+const HEAPS: (&str, &str) =
+    ("heapscribe_heap.h", include_str!("../../../heapscribe-alloc/include/heapscribe_heap.h"));
+const HEAPHOOK: (&str, &str) =
+    ("heaphook/heaphook.hpp", include_str!("../../../heapscribe-alloc/include/heaphook/heaphook.hpp"));
+const HOOK_TYPES: (&str, &str) =
+    ("heaphook/hook_types.hpp", include_str!("../../../heapscribe-alloc/include/heaphook/hook_types.hpp"));
 
 /// Runs the command.
-pub(crate) fn run() -> Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(HEADER.as_bytes())?;
-    out.flush()?;
+pub(crate) fn run(args: &HeaderArgs) -> Result<ExitCode> {
+    match &args.to {
+        Some(directory) => write_all(directory)?,
+        None => {
+            let (_, text) = match (args.heap, args.heaphook) {
+                (true, _) => HEAPS,
+                (_, true) => HEAPHOOK,
+                _ => PROGRAMS,
+            };
+            let mut out = std::io::stdout().lock();
+            out.write_all(text.as_bytes())?;
+            out.flush()?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn write_all(directory: &Path) -> Result<()> {
+    for (name, text) in [PROGRAMS, HEAPS, HEAPHOOK, HOOK_TYPES] {
+        let path = directory.join(name);
+        let write = || {
+            fs::create_dir_all(path.parent().unwrap_or(directory))?;
+            fs::write(&path, text)
+        };
+        write().with_context(|| format!("{} can not be written", path.display()))?;
+    }
+    Ok(())
 }

@@ -39,6 +39,13 @@ impl Calls {
         calls
     }
 
+    /// What a program says that it made, in a line of its output.
+    pub fn counted(stdout: &str) -> Calls {
+        let line = stdout.lines().find_map(|line| line.strip_prefix("counts ")).unwrap();
+        let words: Vec<u64> = line.split(' ').map(|n| n.parse().unwrap()).collect();
+        Calls::of_words(words.try_into().unwrap())
+    }
+
     fn of_words(words: [u64; 5]) -> Calls {
         let [malloc, calloc, realloc, aligned, free] = words;
         Calls { malloc, calloc, realloc, aligned, free }

@@ -1,0 +1,126 @@
+//! Heaps of one's own under real programs: the examples in Rust, C and C++, and plug-ins that do what they
+//! must not. What a program says and how it ends stay as they are; what it asks for can be recorded, too.
+
+mod support;
+
+use std::path::Path;
+
+use support::{Calls, Place, Report, Run, has, heaps, own_calls};
+
+/// Programs with threads, children, pipes and code that is loaded.
+const PROGRAMS: [&[&str]; 5] = [
+    &["ls", "-l", "/usr/include"],
+    &["sh", "-c", "for i in 1 2 3; do echo $i | sed s/2/two/ | tr a-z A-Z; done; exit 7"],
+    &[
+        "perl",
+        "-e",
+        "my %h = map { $_ => [1..$_ % 50] } 1..2000; print scalar(keys %h), ' ', join(',', @{$h{33}}), qq(\\n)",
+    ],
+    &["python3", "-c", PYTHON],
+    &["gcc", "-O1", "-S", "-o", "-", STEPS],
+];
+const PYTHON: &str = "
+import json, subprocess, threading
+def work(n):
+    results[n] = len(json.dumps([{'a': list(range(i % 40))} for i in range(500)]))
+results = {}
+threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print(sorted(results.items()), subprocess.run(['echo', 'child'], capture_output=True).stdout)";
+const STEPS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/steps.c");
+
+/// The same output and the same end as without.
+#[track_caller]
+fn check(heap: &Path, programs: &[&[&str]]) {
+    let place = Place::new();
+    for command in programs.iter().filter(|command| has(command[0])) {
+        let run = Run::new(&place, command[0]).args(&command[1..]).env("PYTHONMALLOC", "malloc");
+        let (plain, under) = (run.plain(), run.under(heap));
+        let answer = (under.code, under.stdout, under.stderr);
+        assert_eq!(answer, (plain.code, plain.stdout, plain.stderr), "{command:?} under {}", heap.display());
+    }
+}
+
+#[test]
+fn in_rust() {
+    check(&heaps::in_rust(), &PROGRAMS);
+}
+
+#[test]
+fn in_c() {
+    check(&heaps::in_c(&Place::new()), &PROGRAMS);
+}
+
+#[test]
+fn in_cxx_for_heaphook() {
+    check(&heaps::for_heaphook(&Place::new()), &PROGRAMS);
+}
+
+/// Forks while threads allocate: heaphook's own allocators hang in the child.
+#[test]
+fn children_find_locks_free() {
+    let place = Place::new();
+    let program = place.compile("life_fork.c");
+    let storm: [&[&str]; 1] = [&[program.to_str().unwrap(), "storm"]];
+    check(&heaps::in_c(&place), &storm);
+    check(&heaps::for_heaphook(&place), &storm);
+}
+
+/// The library is all that it takes.
+#[test]
+fn rust_is_preloaded_as_it_is() {
+    let place = Place::new();
+    let run = Run::new(&place, "ls").args(["-l", "/usr/include"]);
+    let preloaded = run.clone().env("LD_PRELOAD", heaps::in_rust()).plain();
+    assert_eq!((preloaded.code, preloaded.stdout, &*preloaded.stderr), (0, run.plain().stdout, ""));
+}
+
+/// Both at once, and the heap is under the recorder: all that the program asks for is in the trace, and what
+/// the heap asks for itself is not.
+#[test]
+fn recorded_too() {
+    let place = Place::new();
+    let program = place.compile_with("cc", "semantics.c", "semantics", &["-DOTHER_HEAP"]);
+    let heaps = [
+        heaps::in_rust(),
+        heaps::in_c(&place),
+        heaps::for_heaphook(&place),
+        place.heap("c++", "crates/heapscribe/tests/programs/heaphook_nested.cpp"),
+    ];
+    for heap in heaps {
+        let run = Run::new(&place, &program).options(["--heap"]).options([&heap]);
+        let (under, recorded) = (run.under(&heap), run.recorded());
+        assert_eq!((under.code, recorded.code), (0, 0), "{}: {}", heap.display(), recorded.stderr);
+        assert_eq!(under.stdout, recorded.stdout, "{}", heap.display());
+        let report = Report::of(&run.trace());
+        report.assert_whole(&["stack_no_info"]);
+        let counted = Calls::counted(&under.stdout);
+        assert_eq!(own_calls(&run.trace(), &program), counted, "{}", heap.display());
+    }
+}
+
+/// Blocks that are not aligned, containers that allocate, exceptions, a lock that no fork knows of.
+#[test]
+fn a_heaphook_allocator_that_does_what_it_must_not() {
+    let place = Place::new();
+    let heap = place.heap("c++", "crates/heapscribe/tests/programs/heaphook_nested.cpp");
+    check(&heap, &PROGRAMS);
+    let program = place.compile("life_fork.c");
+    check(&heap, &[&[program.to_str().unwrap(), "storm"]]);
+}
+
+#[test]
+fn a_heaphook_allocator_that_passes_on() {
+    let place = Place::new();
+    check(&place.heap("c++", "crates/heapscribe/tests/programs/heaphook_next.cpp"), &PROGRAMS);
+}
+
+/// heaphook waited for itself for ever.
+#[test]
+fn a_start_that_allocates_does_not_hang() {
+    let place = Place::new();
+    let heap = place.heap("cc", "crates/heapscribe/tests/programs/starts_itself.c");
+    let under = Run::new(&place, "echo").args(["done"]).under(&heap);
+    assert_eq!((under.code, &*under.stdout, &*under.stderr), (0, "done\n", "a heap starts\n"));
+}

@@ -1,0 +1,2 @@
+ls -lR /usr/include | md5sum
+ls /nowhere/to/be/found
