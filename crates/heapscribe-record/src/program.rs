@@ -13,7 +13,7 @@ use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER};
 
 use crate::capture::cfi::Extent;
 use crate::capture::{PcCache, pc_cache, registered};
-use crate::loader::Loader;
+use crate::loader::{Loader, Maker};
 use crate::{memory, modules, session, tls, ways};
 
 /// The heap that would be the program's without us, and what kind it is.
@@ -87,24 +87,16 @@ fn find_heap() -> Option<&'static Heap> {
     // SAFETY: the symbols of these names are the C library's functions, or those of a heap that took
     // their place and so has their types.
     let system = unsafe { SystemHeap::find(|name: &CStr| loader.find_next(name.to_bytes(), own)) }?;
+    let maker = loader.maker(system.malloc as usize)?;
     let malloc = loader.find_text(system.malloc as usize)?;
-    let libc = loader.find_anywhere(b"gnu_get_libc_version").and_then(|f| loader.find_text(f as usize));
-    let is_glibc = libc.is_some_and(|libc| libc.start == malloc.start);
     let ours = loader.find_text(own as usize)?;
     let text = [malloc.start..malloc.end, ours.start..ours.end];
-    let may_nest = !is_glibc && !(libc.is_some() && is_shell(loader, malloc.link_map));
+    let may_nest = maker == Maker::Other;
     if may_nest {
         ways::set_nesting();
     }
-    HEAP.set(Heap { system, is_glibc, may_nest, text });
+    HEAP.set(Heap { system, is_glibc: maker == Maker::Glibc, may_nest, text });
     HEAP.get()
-}
-
-/// Whether a heap of that module is one behind `heapscribe_shell`, which calls nothing by name. One that leaves
-/// the program its own heap does, where that is musl's.
-fn is_shell(loader: &Loader, link_map: usize) -> bool {
-    let mut modules = loader.modules().filter(|module| module.link_map() == link_map);
-    modules.any(|module| module.find_symbol(b"heapscribe_heap_shell").is_some())
 }
 
 /// The way to the program's modules.
