@@ -15,6 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 mod counts;
+pub mod libraries;
 pub use counts::{Calls, Counted, own_calls};
 
 /// Longer than this no test program runs: one that does hangs.
