@@ -16,8 +16,14 @@ const CRATES: [&str; 7] = [
     "heapscribe-shell",
     "heapscribe-heaps",
 ];
-/// Heaps: features of heapscribe-heaps.
-const HEAPS: [&str; 3] = ["tlsf", "original", "table"];
+/// Heaps: names, and features of heapscribe-heaps.
+const HEAPS: [(&str, &str); 5] = [
+    ("tlsf", "tlsf"),
+    ("original", "original"),
+    ("table", "table"),
+    ("heaplog", "heaplog"),
+    ("heaphook_tlsf", "tlsf,heaphook"),
+];
 
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -31,8 +37,8 @@ fn main() {
     let target = out.join("preload");
     let recorder = build(&crates.join("heapscribe-preload"), &target, None);
     place(&recorder, &out.join("libheapscribe_preload.so"), "HEAPSCRIBE_PRELOAD");
-    for heap in HEAPS {
-        let built = build(&crates.join("heapscribe-heaps"), &target, Some(heap));
+    for (heap, features) in HEAPS {
+        let built = build(&crates.join("heapscribe-heaps"), &target, Some(features));
         let variable = format!("HEAPSCRIBE_HEAP_{}", heap.to_uppercase());
         place(&built, &out.join(format!("libheapscribe_{heap}.so")), &variable);
     }
@@ -45,7 +51,7 @@ fn place(built: &Path, placed: &Path, variable: &str) {
 }
 
 /// Builds the shared library of the crate at `source` into `target`; where it is.
-fn build(source: &Path, target: &Path, feature: Option<&str>) -> PathBuf {
+fn build(source: &Path, target: &Path, features: Option<&str>) -> PathBuf {
     let cargo = env::var_os("CARGO").expect("cargo sets CARGO");
     let mut command = Command::new(cargo);
     command
@@ -54,7 +60,7 @@ fn build(source: &Path, target: &Path, feature: Option<&str>) -> PathBuf {
         .arg(source.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(target)
-        .args(feature.iter().flat_map(|feature| ["--features", feature]));
+        .args(features.iter().flat_map(|features| ["--features", features]));
     // What the outer build was told - coverage, sanitizers, a fuzzer's flags - is not for a library that
     // is to have no runtime.
     for name in [

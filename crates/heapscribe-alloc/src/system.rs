@@ -14,6 +14,7 @@ use crate::heap::Heap;
 use crate::request::{ALIGN_MIN, Request};
 
 type Pointer = *mut c_void;
+const PAGE_BYTES: usize = 4096;
 
 /// Addresses of a heap's functions. `None` where the heap has no such function.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +56,28 @@ impl SystemHeap {
                 malloc_usable_size: transmute(lookup(c"malloc_usable_size")?),
             })
         }
+    }
+}
+
+impl SystemHeap {
+    /// `valloc`, or what does the same where a heap has none.
+    ///
+    /// # Safety
+    /// * As for the C library's function.
+    pub unsafe fn at_page(&self, size: usize) -> Pointer {
+        // SAFETY: the caller's contract.
+        unsafe { self.valloc.map_or_else(|| (self.memalign)(PAGE_BYTES, size), |valloc| valloc(size)) }
+    }
+
+    /// `pvalloc`, or what does the same where a heap has none, as musl's: whole pages, at least one. A size that
+    /// can not be rounded up is one that nobody has.
+    ///
+    /// # Safety
+    /// * As for the C library's function.
+    pub unsafe fn in_pages(&self, size: usize) -> Pointer {
+        let whole = size.max(1).checked_next_multiple_of(PAGE_BYTES).unwrap_or(usize::MAX);
+        // SAFETY: the caller's contract.
+        unsafe { self.pvalloc.map_or_else(|| (self.memalign)(PAGE_BYTES, whole), |pvalloc| pvalloc(size)) }
     }
 }
 

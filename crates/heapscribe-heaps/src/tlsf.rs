@@ -5,7 +5,7 @@ use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
 use heapscribe_shell::{Heap as _, Line, Start, export, setting};
 
 export! {
-    static HEAP: TlsfHeap = TlsfHeap::new(Config::DEFAULT);
+    static HEAP: TlsfHeap = TlsfHeap::new(DEFAULT);
     start = start;
 }
 
@@ -22,9 +22,16 @@ fn start(heap: &'static TlsfHeap) -> Start {
     Start::Ready
 }
 
+/// What a pool is that nobody says anything of: under heaphook's name, what it was there.
+const DEFAULT: Config = if cfg!(feature = "heaphook") {
+    Config { pool_bytes: 100_000_000, grow_bytes: 100_000_000, ..Config::DEFAULT }
+} else {
+    Config::DEFAULT
+};
+
 /// Our names come before heaphook's.
 fn configuration() -> Config {
-    let Config { pool_bytes, grow_bytes, max_bytes, cache_bytes, wishes } = Config::DEFAULT;
+    let Config { pool_bytes, grow_bytes, max_bytes, cache_bytes, wishes } = DEFAULT;
     let pool_bytes = setting::size(c"INITIAL_MEMPOOL_SIZE", pool_bytes);
     let grow_bytes = setting::size(c"ADDITIONAL_MEMPOOL_SIZE", grow_bytes);
     Config {

@@ -13,7 +13,7 @@ use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER};
 
 use crate::capture::cfi::Extent;
 use crate::capture::{PcCache, pc_cache, registered};
-use crate::loader::Loader;
+use crate::loader::{Loader, Maker};
 use crate::{memory, modules, session, tls, ways};
 
 /// The heap that would be the program's without us, and what kind it is.
@@ -91,26 +91,19 @@ fn find_heap() -> Option<&'static Heap> {
     // SAFETY: the symbols of these names are the C library's functions, or those of a heap that took
     // their place and so has their types.
     let system = unsafe { SystemHeap::find(|name: &CStr| loader.find_next(name.to_bytes(), own)) }?;
+    let maker = loader.maker(system.malloc as usize)?;
     let malloc = loader.find_text(system.malloc as usize)?;
-    let libc = loader.find_anywhere(b"gnu_get_libc_version").and_then(|f| loader.find_text(f as usize));
-    let is_glibc = libc.is_some_and(|libc| libc.start == malloc.start);
     let ours = loader.find_text(own as usize)?;
     let text = [malloc.start..malloc.end, ours.start..ours.end];
-    let has = |name: &[u8]| has_symbol(loader, malloc.link_map, name);
-    let nests_anywhere = has(b"heapscribe_heap_nests");
-    // A shell calls nothing by name. One that leaves the program its own heap does, where that is musl's.
-    let is_shell = libc.is_some() && has(b"heapscribe_heap_shell");
-    let may_nest = !is_glibc && (nests_anywhere || !is_shell);
+    // A heap of a shell calls nothing by name, but what the shell was told of: another library's functions.
+    let mut modules = loader.modules().filter(|module| module.link_map() == malloc.link_map);
+    let nests_anywhere = modules.any(|module| module.find_symbol(b"heapscribe_heap_nests").is_some());
+    let may_nest = maker == Maker::Other || nests_anywhere;
     if may_nest {
         ways::set_nesting();
     }
-    HEAP.set(Heap { system, is_glibc, may_nest, nests_anywhere, text });
+    HEAP.set(Heap { system, is_glibc: maker == Maker::Glibc, may_nest, nests_anywhere, text });
     HEAP.get()
-}
-
-fn has_symbol(loader: &Loader, link_map: usize, name: &[u8]) -> bool {
-    let mut modules = loader.modules().filter(|module| module.link_map() == link_map);
-    modules.any(|module| module.find_symbol(name).is_some())
 }
 
 /// The way to the program's modules.

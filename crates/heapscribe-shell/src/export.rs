@@ -115,7 +115,7 @@ macro_rules! export_forwards {
             unsafe {
                 match $name.passes() {
                     None => (FRONT.$same)($($argument),*),
-                    Some(before) => (before.$same)($($argument),*),
+                    Some(instead) => (instead.$same)($($argument),*),
                 }
             }
         }
@@ -141,7 +141,7 @@ macro_rules! export_rest {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn valloc(size: usize) -> Pointer {
             // SAFETY: the program's call, forwarded.
-            unsafe { (serving().memalign)($crate::export::PAGE_BYTES, size) }
+            unsafe { serving().at_page(size) }
         }
 
         /// The C library's function of this name.
@@ -150,8 +150,8 @@ macro_rules! export_rest {
         /// * As for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn pvalloc(size: usize) -> Pointer {
-            // SAFETY: the program's call, forwarded; a size that can not be rounded up is one that nobody has.
-            unsafe { (serving().memalign)($crate::export::PAGE_BYTES, $crate::export::whole_pages(size)) }
+            // SAFETY: the program's call, forwarded.
+            unsafe { serving().in_pages(size) }
         }
 
         /// The C library's function of this name.
@@ -227,18 +227,6 @@ macro_rules! export_telling {
             answer(&Front::heap().stats())
         }
     )*};
-}
-
-/// Bytes of a page.
-pub const PAGE_BYTES: usize = 4096;
-
-/// The size in whole pages, at least one; the largest number when there is none.
-pub const fn whole_pages(size: usize) -> usize {
-    let size = if size == 0 { 1 } else { size };
-    match size.checked_next_multiple_of(PAGE_BYTES) {
-        Some(whole) => whole,
-        None => usize::MAX,
-    }
 }
 
 /// A name with its NUL as a C string; empty when it has none.

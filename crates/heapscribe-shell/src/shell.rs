@@ -3,7 +3,8 @@
 //! ```text
 //!   new -> starting -> ready     the heap serves
 //!              |-----> watching  it serves, and is told of threads that end
-//!              \-----> passing   it could not be had, or is not wanted here: the program's own serves
+//!              \-----> passing   it could not be had, or is not wanted here: the program's own serves,
+//!                                as it is or behind other functions
 //! ```
 #![allow(unsafe_code)]
 
@@ -27,12 +28,14 @@ const WATCHING: u32 = 3;
 const PASSING: u32 = 4;
 
 /// What came of a start.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Start {
     /// The heap serves from now on.
     Ready,
     /// The program's own heap goes on serving.
     Pass,
+    /// It does behind these functions, which are called in its place.
+    Around(&'static SystemHeap),
 }
 
 /// What libc is to call around forks, and when a thread ends.
@@ -55,6 +58,8 @@ pub struct Shell<H: 'static> {
     /// The thread that starts the heap, while it does.
     starter: AtomicU32,
     before: Once<SystemHeap>,
+    /// What serves in the heap's place.
+    instead: Once<SystemHeap>,
     loader: Once<Loader>,
     watch: Once<Watch>,
 }
@@ -80,6 +85,7 @@ impl<H: Heap + 'static> Shell<H> {
             state: AtomicU32::new(NEW),
             starter: AtomicU32::new(0),
             before: Once::new(),
+            instead: Once::new(),
             loader: Once::new(),
             watch: Once::new(),
         }
@@ -96,14 +102,20 @@ impl<H: Heap + 'static> Shell<H> {
         self.before.get()
     }
 
-    /// The program's own heap when that is to serve; `None` when ours is.
+    /// What serves in the heap's place: the program's own; `None` when the heap does.
     #[inline(always)]
     pub fn passes(&'static self) -> Option<&'static SystemHeap> {
         match self.state.load(Ordering::Acquire) {
             READY => None,
             WATCHING if thread::is_watched() => None,
+            PASSING => self.instead.get(),
             _ => self.settle(),
         }
+    }
+
+    /// The way to the program's modules.
+    pub fn loader(&self) -> Option<&Loader> {
+        self.loader.get()
     }
 
     /// The function of this name that the program would have called without us.
@@ -134,7 +146,7 @@ impl<H: Heap + 'static> Shell<H> {
         }
         // SAFETY: as above.
         unsafe { errno.write(before) };
-        if self.state.load(Ordering::Acquire) == PASSING { self.before.get() } else { None }
+        if self.state.load(Ordering::Acquire) == PASSING { self.instead.get() } else { None }
     }
 
     /// Whether this thread is starting the heap, further down its stack.
@@ -174,8 +186,15 @@ impl<H: Heap + 'static> Shell<H> {
             self.before.set(before);
         }
         let start = if only::is_wanted() { (self.start)(&self.heap) } else { Start::Pass };
-        let is_passing = start == Start::Pass && self.before.get().is_some();
-        self.state.store(if is_passing { PASSING } else { READY }, Ordering::Release);
+        let instead = match (start, self.before.get()) {
+            (Start::Ready, _) | (_, None) => None,
+            (Start::Pass, Some(before)) => Some(before),
+            (Start::Around(functions), Some(_)) => Some(functions),
+        };
+        if let Some(&instead) = instead {
+            self.instead.set(instead);
+        }
+        self.state.store(if instead.is_some() { PASSING } else { READY }, Ordering::Release);
     }
 
     /// To register may allocate, so the heap must be there. Nobody forks in between but other threads, which a

@@ -3,16 +3,17 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use heapscribe_wire::mode::Mode;
 
 use crate::exit;
 
 mod check;
+mod ctl;
 mod diff;
 mod dump_lines;
 mod header;
 mod heap;
 mod kept;
+mod libs;
 mod looking;
 mod messages;
 mod modes;
@@ -25,14 +26,16 @@ mod top;
 mod units;
 
 pub(crate) use self::check::{CheckArgs, CountOrPart};
+pub(crate) use self::ctl::{CtlArgs, CtlVerb};
 pub(crate) use self::diff::{DiffArgs, FlameOf};
 use self::dump_lines::{DUMP_LINES, MESSAGE_LINES};
 pub(crate) use self::header::HeaderArgs;
 pub(crate) use self::heap::{HeapArgs, HeapChoice, RunArgs};
 pub(crate) use self::kept::KeptArgs;
+pub(crate) use self::libs::LibsArgs;
 pub(crate) use self::looking::{ListArgs, PsArgs, SnapshotArgs, SnapshotFormat};
 pub(crate) use self::messages::{DumpMessagesArgs, ReportMessagesArgs, refuse_parts};
-use self::modes::{parse_mean, parse_mode};
+use self::modes::parse_mean;
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::real_time::{RealTimeArgs, refuse_half_measures};
 pub(crate) use self::replay::{PoolSizeArgs, ReplayArgs, TouchArg};
@@ -71,6 +74,7 @@ pub(crate) const DEBUG_DIR: &str = "/usr/lib/debug";
 pub(crate) enum Command {
     Record(Box<RecordArgs>),
     Run(RunArgs),
+    Libs(LibsArgs),
     Report(ReportArgs),
     Dump(DumpArgs),
     Flame(FlameArgs),
@@ -323,53 +327,6 @@ pub(crate) struct CollectArgs {
     /// Where to write the trace
     #[arg(short, long, value_name = "TRACE")]
     pub(crate) output: PathBuf,
-}
-
-/// Tell a running process what to record
-#[derive(Clone, Debug, Args)]
-#[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
-Examples:
-  heapscribe ctl 4711 mode sampled:64KiB     sample from now on
-  heapscribe ctl 4711 stop                   record nothing new, follow known blocks to their end
-  heapscribe ctl 4711 start                  as `record` began, or every block if that was nothing
-  heapscribe ctl 4711 mark warm                 the report tells when that was, and how large the heap
-")]
-pub(crate) struct CtlArgs {
-    /// The process
-    #[arg(value_name = "PID")]
-    pub(crate) pid: u32,
-
-    /// Where the shared files lie, if `record` was told so
-    #[arg(long, value_name = "DIR", global = true)]
-    pub(crate) session_dir: Option<PathBuf>,
-
-    #[command(subcommand)]
-    pub(crate) verb: CtlVerb,
-}
-
-/// What a process is told.
-#[derive(Clone, Debug, Subcommand)]
-pub(crate) enum CtlVerb {
-    /// What to record from now on
-    Mode {
-        /// full, off, sampled (at 512KiB) or sampled:SIZE
-        #[arg(value_name = "MODE", value_parser = parse_mode)]
-        mode: Mode,
-    },
-    /// Record as `record` began, or every block if that was nothing
-    Start,
-    /// Record nothing new
-    Stop,
-    /// Put a mark into the trace, as if the program had said heapscribe_mark(NAME)
-    Mark {
-        /// What the report calls it
-        name: String,
-    },
-    /// Keep what is live now in the session, as if the program had said heapscribe_snapshot(NAME)
-    Snapshot {
-        /// What `heapscribe list` calls it
-        name: String,
-    },
 }
 
 /// Where names and lines of code come from.

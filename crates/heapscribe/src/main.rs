@@ -41,6 +41,7 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Record(args) => commands::record::run(args),
         Command::Run(args) => commands::run::run(args),
+        Command::Libs(args) => commands::libs::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Dump(args) => commands::dump::run(args),
         Command::Flame(args) => commands::flame::run(args),

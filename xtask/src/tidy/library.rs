@@ -1,8 +1,9 @@
-//! The shared library that is loaded into other people's programs: it must keep none from starting. It
-//! imports only functions that glibc since 2.17 and musl both have, exports the hooks and nothing else,
-//! needs no other library than libc, and reaches its thread-local words without a call.
+//! The shared libraries that are loaded into other people's programs, the recorder's and those of heaps: they must
+//! keep none from starting. They import only functions that glibc since 2.17 and musl both have, export what
+//! they stand for and nothing else, need no other library than libc, and reach their thread-local words without
+//! a call.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use object::elf;
@@ -11,7 +12,7 @@ use object::{Endianness, Object as _, RelocationFlags};
 
 use super::tree::{Tree, root};
 
-/// What it may import. Each is in glibc 2.17 and before, and in musl.
+/// What they may import. Each is in glibc 2.17 and before, and in musl.
 const IMPORTS: &[&str] = &[
     "__errno_location",
     "abort",
@@ -28,21 +29,30 @@ const IMPORTS: &[&str] = &[
 const WEAK_IMPORTS: &[&str] =
     &["__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__cxa_finalize"];
 
-/// What it exports: the hooks, and what `heapscribe.h` looks for.
-const EXPORTS: &[&str] = &[
+/// The functions of the heap.
+const FAMILY: &[&str] = &[
+    "aligned_alloc",
+    "calloc",
+    "cfree",
+    "free",
+    "free_aligned_sized",
+    "free_sized",
+    "malloc",
+    "malloc_usable_size",
+    "memalign",
+    "posix_memalign",
+    "pvalloc",
+    "realloc",
+    "reallocarray",
+    "valloc",
+];
+/// What the recorder exports besides: other hooks, and what `heapscribe.h` looks for.
+const RECORDER: &[&str] = &[
     "__deregister_frame",
     "__deregister_frame_info",
     "__register_frame",
     "__register_frame_info",
-    "_Exit",
-    "_exit",
-    "aligned_alloc",
-    "calloc",
-    "cfree",
     "dlclose",
-    "free",
-    "free_aligned_sized",
-    "free_sized",
     "heapscribe_api_mark",
     "heapscribe_api_pool_alloc",
     "heapscribe_api_pool_free",
@@ -51,15 +61,32 @@ const EXPORTS: &[&str] = &[
     "heapscribe_api_section_end",
     "heapscribe_api_snapshot",
     "heapscribe_api_stats",
-    "malloc",
-    "malloc_usable_size",
-    "memalign",
-    "posix_memalign",
-    "pvalloc",
-    "quick_exit",
-    "realloc",
-    "reallocarray",
-    "valloc",
+];
+/// What heaps do: functions that tell of them, and what the recorder knows them by.
+const HEAP: &[&str] =
+    &["heapscribe_heap_shell", "mallinfo", "mallinfo2", "malloc_stats", "malloc_trim", "mallopt"];
+/// Hooks of the end of a process.
+const ENDS: &[&str] = &["_Exit", "_exit", "quick_exit"];
+/// Hooks of its going on as another program.
+const BECOMES: &[&str] = &["execv", "execve", "execvp", "execvpe", "fexecve"];
+
+/// A library: its package and feature, and what it exports.
+struct Kind {
+    package: &'static str,
+    feature: Option<&'static str>,
+    exports: &'static [&'static [&'static str]],
+}
+
+const fn heap(feature: &'static str) -> Kind {
+    Kind { package: "heapscribe-heaps", feature: Some(feature), exports: &[FAMILY, HEAP] }
+}
+
+const KINDS: [Kind; 5] = [
+    Kind { package: "heapscribe-preload", feature: None, exports: &[FAMILY, RECORDER, ENDS] },
+    heap("tlsf"),
+    heap("original"),
+    heap("table"),
+    Kind { exports: &[FAMILY, HEAP, ENDS, BECOMES], ..heap("heaplog") },
 ];
 
 /// Libraries that it may need.
@@ -82,32 +109,47 @@ struct Library {
 }
 
 pub(crate) fn check(_tree: &Tree) -> Vec<String> {
-    let outcome = build().and_then(|path| {
+    KINDS.iter().flat_map(check_kind).collect()
+}
+
+fn check_kind(kind: &Kind) -> Vec<String> {
+    let outcome = kind.build().and_then(|path| {
         let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         read(&bytes).map_err(|e| format!("{}: {e}", path.display()))
     });
     match outcome {
-        Ok(library) => judge(&library),
+        Ok(library) => judge(&kind.name(), &library, kind.exports),
         Err(e) => vec![e],
     }
 }
 
-/// Builds it as the program's build script does, in a target directory of its own.
-fn build() -> Result<PathBuf, String> {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| root().join("target"), PathBuf::from)
-        .join("tidy");
-    let mut command = Command::new(cargo);
-    command.args(["rustc", "--quiet", "-p", "heapscribe-preload", "--lib"]);
-    command.args(["--crate-type", "cdylib", "--profile", "preload", "--target-dir"]).arg(&target);
-    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
-        command.env_remove(name);
+impl Kind {
+    fn name(&self) -> String {
+        self.feature.map_or_else(|| "the recorder".to_owned(), |feature| format!("the library of {feature}"))
     }
-    let output = command.current_dir(root()).output().map_err(|e| format!("cargo: {e}"))?;
-    let path = target.join(Path::new("preload/libheapscribe_preload.so"));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.success() { Ok(path) } else { Err(format!("the library does not build: {said}")) }
+
+    /// Builds it as the program's build script does, in a target directory of its own.
+    fn build(&self) -> Result<PathBuf, String> {
+        let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+        let target = std::env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| root().join("target"), PathBuf::from)
+            .join("tidy");
+        let mut command = Command::new(cargo);
+        command.args(["rustc", "--quiet", "-p", self.package, "--lib"]);
+        command.args(["--crate-type", "cdylib", "--profile", "preload", "--target-dir"]).arg(&target);
+        command.args(self.feature.iter().flat_map(|feature| ["--features", feature]));
+        for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER"] {
+            command.env_remove(name);
+        }
+        let output = command.current_dir(root()).output().map_err(|e| format!("cargo: {e}"))?;
+        let path = target.join(format!("preload/lib{}.so", self.package.replace('-', "_")));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() {
+            Ok(path)
+        } else {
+            Err(format!("{} does not build: {said}", self.name()))
+        }
+    }
 }
 
 fn read(bytes: &[u8]) -> object::Result<Library> {
@@ -170,29 +212,27 @@ fn relocation_kinds<'a>(
     })
 }
 
-fn judge(library: &Library) -> Vec<String> {
+fn judge(name: &str, library: &Library, exports: &[&[&str]]) -> Vec<String> {
     let mut found = Vec::new();
     differ(&mut found, "imports", &library.imports, IMPORTS, false);
     differ(&mut found, "imports weakly", &library.weak_imports, WEAK_IMPORTS, false);
-    differ(&mut found, "exports", &library.exports, EXPORTS, true);
+    differ(&mut found, "exports", &library.exports, &exports.concat(), true);
     differ(&mut found, "needs", &library.needed, NEEDED, false);
     for version in library.versions.iter().filter(|version| !is_old(version)) {
-        found.push(format!("the library wants symbols of version {version}"));
+        found.push(format!("wants symbols of version {version}"));
     }
     if library.calls_for_thread_locals || !library.has_thread_locals_at_offset {
-        found.push(
-            "the library reaches thread-local words through __tls_get_addr, which may allocate".to_owned(),
-        );
+        found.push("reaches thread-local words through __tls_get_addr, which may allocate".to_owned());
     }
-    found
+    found.iter().map(|line| format!("{name} {line}")).collect()
 }
 
 fn differ(found: &mut Vec<String>, verb: &str, is: &[String], may: &[&str], all: bool) {
     for name in is.iter().filter(|name| !may.contains(&name.as_str())) {
-        found.push(format!("the library {verb} {name}"));
+        found.push(format!("{verb} {name}"));
     }
     for name in may.iter().filter(|name| all && !is.iter().any(|n| n == *name)) {
-        found.push(format!("the library no longer {verb} {name}"));
+        found.push(format!("no longer {verb} {name}"));
     }
 }
 
@@ -217,23 +257,23 @@ mod tests {
     fn what_is_found() {
         let good = Library {
             imports: names(IMPORTS),
-            exports: names(EXPORTS),
+            exports: names(FAMILY),
             has_thread_locals_at_offset: true,
             ..Library::default()
         };
-        assert!(judge(&good).is_empty(), "{:?}", judge(&good));
+        assert_eq!(judge("it", &good, &[FAMILY]), [""; 0]);
         let bad = Library {
             imports: names(&["memcpy", "dlsym"]),
-            exports: names(&EXPORTS[1..]),
+            exports: names(&FAMILY[1..]),
             needed: names(&["libc.so.6", "libgcc_s.so.1"]),
             versions: names(&["GLIBC_2.2.5", "GLIBC_2.34", "GCC_3.0"]),
             calls_for_thread_locals: true,
             ..Library::default()
         };
-        let found = judge(&bad);
+        let found = judge("it", &bad, &[FAMILY]);
         assert_eq!(found.len(), 6, "{found:?}");
         for (line, word) in
-            found.iter().zip(["dlsym", EXPORTS[0], "libgcc_s", "GLIBC_2.34", "GCC_3.0", "__tls"])
+            found.iter().zip(["dlsym", FAMILY[0], "libgcc_s", "GLIBC_2.34", "GCC_3.0", "__tls"])
         {
             assert!(line.contains(word), "{line}");
         }

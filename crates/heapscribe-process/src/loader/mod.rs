@@ -10,11 +10,13 @@ mod alone;
 mod auxv;
 mod elf;
 mod list;
+mod maker;
 mod module;
 mod symbol;
 mod text;
 
 pub use list::{Module, Modules};
+pub use maker::Maker;
 pub use module::{BuildId, ModuleDetails};
 pub use text::{ModuleText, Segment};
 

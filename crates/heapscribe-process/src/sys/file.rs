@@ -3,7 +3,7 @@
 
 use core::ffi::CStr;
 
-use super::memory::{MAP_NORESERVE, MAP_SHARED, PROT_NONE};
+use super::memory::{MAP_NORESERVE, MAP_SHARED, PROT_NONE, PROT_READ_WRITE};
 use super::{Errno, Result, call, number};
 
 /// An open file that is closed when dropped, so that no descriptor of ours outlives a slow path: programs
@@ -29,6 +29,8 @@ pub enum Open {
     ReadWrite,
     /// Create; it must not exist. Mode 0600.
     CreateNew,
+    /// Create for whoever the umask allows; it must not exist.
+    Publish,
     /// Read and write, created when missing. Mode 0600.
     Create,
     /// A directory, as a base for the `at` calls.
@@ -42,6 +44,7 @@ const O_DIRECTORY: usize = 0o200_000;
 const O_NOFOLLOW: usize = 0o400_000;
 const O_CLOEXEC: usize = 0o2_000_000;
 const AT_FDCWD: i32 = -100;
+const STANDARD_ERROR: i32 = 2;
 
 impl Open {
     const fn flags(self) -> usize {
@@ -50,7 +53,7 @@ impl Open {
                 Open::Read => O_NOFOLLOW,
                 Open::ReadFollow => 0,
                 Open::ReadWrite => O_RDWR | O_NOFOLLOW,
-                Open::CreateNew => O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+                Open::CreateNew | Open::Publish => O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
                 Open::Create => O_RDWR | O_CREAT | O_NOFOLLOW,
                 Open::Directory => O_DIRECTORY | O_NOFOLLOW,
             }
@@ -82,7 +85,8 @@ impl File {
     }
 
     fn open_from(dir: i32, path: &CStr, how: Open) -> Result<File> {
-        let a = [dir as isize as usize, path.as_ptr() as usize, how.flags(), 0o600, 0, 0];
+        let mode = if how == Open::Publish { 0o666 } else { 0o600 };
+        let a = [dir as isize as usize, path.as_ptr() as usize, how.flags(), mode, 0, 0];
         // SAFETY: `path` is a C string that lives through the call.
         let fd = unsafe { call(number::OPENAT, a) }?;
         Ok(File(fd as i32))
@@ -96,16 +100,7 @@ impl File {
 
     /// Identity, mode, owner and size.
     pub fn stat(&self) -> Result<Stat> {
-        let mut raw = [0u64; 18]; // struct stat is 144 bytes on x86_64
-        // SAFETY: `raw` is as large as the kernel's struct stat.
-        unsafe { call(number::FSTAT, [self.0 as usize, raw.as_mut_ptr() as usize, 0, 0, 0, 0]) }?;
-        // st_dev 0, st_ino 8, st_nlink 16, st_mode 24 (u32), st_uid 28 (u32), st_size 48
-        Ok(Stat {
-            identity: (raw[0], raw[1]),
-            mode: raw[3] as u32,
-            uid: (raw[3] >> 32) as u32,
-            size_bytes: raw[6],
-        })
+        stat(self.0)
     }
 
     /// Sets the size; a sparse file when it grows. The caller keeps below [`file_size_limit`], or the
@@ -197,6 +192,13 @@ impl File {
         unsafe { call(number::MMAP, a) }.map(|p| p as *mut u8)
     }
 
+    /// Maps `len_bytes` of the file from `offset` on, shared, for reading and writing.
+    pub fn map_shared_from(&self, offset: u64, len_bytes: usize) -> Result<*mut u8> {
+        let a = [0, len_bytes, PROT_READ_WRITE, MAP_SHARED, self.0 as usize, offset as usize];
+        // SAFETY: a new mapping, at an address of the kernel's choice.
+        unsafe { call(number::MMAP, a) }.map(|p| p as *mut u8)
+    }
+
     /// An `ioctl` that takes one structure.
     ///
     /// # Safety
@@ -208,6 +210,35 @@ impl File {
     }
 }
 
+fn stat(fd: i32) -> Result<Stat> {
+    let mut raw = [0u64; 18]; // struct stat is 144 bytes on x86_64
+    // SAFETY: `raw` is as large as the kernel's struct stat.
+    unsafe { call(number::FSTAT, [fd as usize, raw.as_mut_ptr() as usize, 0, 0, 0, 0]) }?;
+    // st_dev 0, st_ino 8, st_nlink 16, st_mode 24 (u32), st_uid 28 (u32), st_size 48
+    Ok(Stat {
+        identity: (raw[0], raw[1]),
+        mode: raw[3] as u32,
+        uid: (raw[3] >> 32) as u32,
+        size_bytes: raw[6],
+    })
+}
+
+/// Which file standard error is: programs close it, and give its number to files of theirs.
+pub fn standard_error() -> Result<Stat> {
+    stat(STANDARD_ERROR)
+}
+
+/// Gives a file another name, which nothing may have: `EEXIST` otherwise.
+pub fn rename_new(from: &CStr, to: &CStr) -> Result<()> {
+    const NO_REPLACE: usize = 1;
+    let here = AT_FDCWD as isize as usize;
+    // SAFETY: two C strings that live through the call.
+    unsafe {
+        call(number::RENAMEAT2, [here, from.as_ptr() as usize, here, to.as_ptr() as usize, NO_REPLACE, 0])
+    }
+    .map(drop)
+}
+
 fn write(fd: i32, bytes: &[u8]) -> Result<usize> {
     // SAFETY: `bytes` is valid for its length.
     unsafe { call(number::WRITE, [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) }
@@ -215,5 +246,5 @@ fn write(fd: i32, bytes: &[u8]) -> Result<usize> {
 
 /// Says something to the person, once, on standard error; whether it got there does not matter.
 pub fn say(message: &[u8]) {
-    let _ = write(2, message);
+    let _ = write(STANDARD_ERROR, message);
 }

@@ -4,7 +4,7 @@
 use super::{Result, call, number};
 
 pub(super) const PROT_NONE: usize = 0;
-const PROT_READ_WRITE: usize = 3;
+pub(super) const PROT_READ_WRITE: usize = 3;
 pub(super) const MAP_SHARED: usize = 1;
 const MAP_PRIVATE: usize = 2;
 const MAP_ANONYMOUS: usize = 0x20;
@@ -38,6 +38,15 @@ pub unsafe fn map_again(page: *mut u8, len_bytes: usize) -> Result<*mut u8> {
     const MREMAP_MAYMOVE: usize = 1;
     // SAFETY: with an old size of 0 the old mapping stays as it is.
     unsafe { call(number::MREMAP, [page as usize, 0, len_bytes, MREMAP_MAYMOVE, 0, 0]) }.map(|p| p as *mut u8)
+}
+
+/// Takes a mapping away.
+///
+/// # Safety
+/// The range must be mappings of ours that nothing uses, page-aligned.
+pub unsafe fn unmap(at: *mut u8, len_bytes: usize) -> Result<()> {
+    // SAFETY: the caller's contract.
+    unsafe { call(number::MUNMAP, [at as usize, len_bytes, 0, 0, 0, 0]) }.map(drop)
 }
 
 /// Closes part of a mapping.

@@ -9,9 +9,9 @@ mod file;
 mod memory;
 mod process;
 
-pub use file::{File, Open, Stat, say};
+pub use file::{File, Open, Stat, rename_new, say, standard_error};
 pub use memory::{
-    Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read_write,
+    Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read_write, unmap,
 };
 pub use process::{
     AlternateStack, SignalsBlocked, abort, address_space_limit, alternate_stack, barrier, clock_ns, euid,
@@ -37,6 +37,8 @@ impl Errno {
     pub const EEXIST: Errno = Errno(17);
     /// Bad address: for `madvise`, the pages could not be had (a full tmpfs).
     pub const EFAULT: Errno = Errno(14);
+    /// Not supported: for `fallocate`, by this file system.
+    pub const EOPNOTSUPP: Errno = Errno(95);
     /// Invalid argument: for `madvise`, an advice this kernel does not know.
     pub const EINVAL: Errno = Errno(22);
     /// Out of memory.
@@ -58,6 +60,7 @@ mod number {
     pub(super) const FSTAT: usize = 5;
     pub(super) const MMAP: usize = 9;
     pub(super) const MPROTECT: usize = 10;
+    pub(super) const MUNMAP: usize = 11;
     pub(super) const RT_SIGACTION: usize = 13;
     pub(super) const RT_SIGPROCMASK: usize = 14;
     pub(super) const IOCTL: usize = 16;
@@ -84,6 +87,7 @@ mod number {
     pub(super) const MKDIRAT: usize = 258;
     pub(super) const UNLINKAT: usize = 263;
     pub(super) const FALLOCATE: usize = 285;
+    pub(super) const RENAMEAT2: usize = 316;
     pub(super) const PRLIMIT64: usize = 302;
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod flame;
 mod flame_go;
 pub(crate) mod header;
 pub(crate) mod hotspots;
+pub(crate) mod libs;
 pub(crate) mod list;
 mod partial;
 pub(crate) mod plot;

@@ -33,6 +33,20 @@ pub(crate) const ORIGINAL: Library =
 pub(crate) const TABLE: Library =
     Library { stem: "libheapscribe_table", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_TABLE")) };
 
+/// That with a log of every call.
+pub(crate) const HEAPLOG: Library =
+    Library { stem: "libheapscribe_heaplog", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_HEAPLOG")) };
+/// The pool heap with heaphook's defaults.
+pub(crate) const HEAPHOOK_TLSF: Library =
+    Library { stem: "libpreloaded_tlsf", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_HEAPHOOK_TLSF")) };
+
+impl Library {
+    /// The whole file.
+    pub(crate) fn bytes(self) -> &'static [u8] {
+        self.bytes
+    }
+}
+
 /// Places a library in a cache directory, under a name that tells its contents; where it is.
 pub(crate) fn place(library: Library) -> Result<PathBuf> {
     let Library { stem, bytes } = library;

@@ -8,6 +8,7 @@ fn help_of_every_command() {
     insta::assert_snapshot!("help", place.stdout("--help"));
     for command in [
         "record",
+        "libs",
         "report",
         "dump",
         "flame",

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 
 mod counts;
 pub mod heaps;
+pub mod libraries;
 pub use counts::{Calls, Counted, own_calls};
 
 /// Longer than this no test program runs: one that does hangs.

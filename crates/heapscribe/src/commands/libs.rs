@@ -1,0 +1,133 @@
+//! `heapscribe libs`: places the heap libraries where somebody else preloads them, a launch file of ROS 2 for
+//! example: under the names that heaphook's have, so that the launch file stays as it is, and under ours.
+
+use std::fs::{self, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use object::read::elf::ElfFile64;
+use object::{Object as _, ObjectSymbol as _};
+use serde_json::json;
+
+use crate::cli::LibsArgs;
+use crate::launch::preload::{self, Library};
+use crate::message::Problem;
+
+/// What each of our libraries exports, of this version or another.
+const OURS: &str = "heapscribe_heap_shell";
+
+/// A library under a name.
+struct Placed {
+    name: &'static str,
+    library: Library,
+    purpose: &'static str,
+}
+
+const LIBRARIES: [Placed; 7] = [
+    Placed {
+        name: "libpreloaded_heaptrack.so",
+        library: preload::HEAPLOG,
+        purpose: "writes each call of the heap to heaplog.<pid>.log (HEAPLOG_FORMAT=calls|csv, HEAPLOG_DIR)",
+    },
+    Placed {
+        name: "libpreloaded_tlsf.so",
+        library: preload::HEAPHOOK_TLSF,
+        purpose: "a pool heap in bounded time (INITIAL_MEMPOOL_SIZE, ADDITIONAL_MEMPOOL_SIZE, bytes; each 100000000)",
+    },
+    Placed {
+        name: "liboriginal_allocator.so",
+        library: preload::ORIGINAL,
+        purpose: "the program's own heap behind functions of ours: what preloading alone costs",
+    },
+    Placed {
+        name: "libheapscribe_heaplog.so",
+        library: preload::HEAPLOG,
+        purpose: "the same as libpreloaded_heaptrack.so",
+    },
+    Placed {
+        name: "libheapscribe_tlsf.so",
+        library: preload::TLSF,
+        purpose: "the same heap as libpreloaded_tlsf.so (HEAPSCRIBE_POOL, 64MiB; HEAPSCRIBE_POOL_GROW, 16MiB)",
+    },
+    Placed {
+        name: "libheapscribe_original.so",
+        library: preload::ORIGINAL,
+        purpose: "the same as liboriginal_allocator.so",
+    },
+    Placed {
+        name: "libheapscribe_table.so",
+        library: preload::TABLE,
+        purpose: "in front of a library of yours that has heapscribe_get_heap (heapscribe_heap.h)",
+    },
+];
+
+/// Runs the command.
+pub(crate) fn run(args: &LibsArgs) -> Result<ExitCode> {
+    if let Some(directory) = &args.directory {
+        place(directory, args.force)?;
+    }
+    let mut out = io::stdout().lock();
+    match args.json {
+        true => out.write_all(&as_json(args.directory.as_deref())?)?,
+        false => as_text(&mut out, args.directory.as_deref())?,
+    }
+    out.flush()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// All or none: whether each may be placed is asked before the first is.
+fn place(directory: &Path, force: bool) -> Result<()> {
+    fs::create_dir_all(directory).with_context(|| format!("{} can not be made", directory.display()))?;
+    let foreign = LIBRARIES.iter().map(|placed| directory.join(placed.name)).find(|path| !is_ours(path));
+    if let Some(path) = foreign.filter(|_| !force) {
+        let what = format!("{} is there already and not one of ours", path.display());
+        return Err(Problem::new(what, "name another directory, or overwrite it with --force").into());
+    }
+    for placed in &LIBRARIES {
+        let path = directory.join(placed.name);
+        write(&path, placed.library.bytes())
+            .with_context(|| format!("{} can not be written", path.display()))?;
+    }
+    Ok(())
+}
+
+/// Whether nothing is lost when the file is overwritten: there is none, or it is one of these libraries.
+fn is_ours(path: &Path) -> bool {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(e) => return e.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err(),
+    };
+    let Ok(file) = ElfFile64::<object::Endianness>::parse(&*bytes) else { return false };
+    file.dynamic_symbols().any(|symbol| symbol.is_definition() && symbol.name() == Ok(OURS))
+}
+
+/// Into another file first: programs that have the old one mapped go on with it.
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = path.with_extension(format!("so.{}", std::process::id()));
+    fs::write(&new, bytes)?;
+    fs::set_permissions(&new, Permissions::from_mode(0o755))?;
+    fs::rename(&new, path)
+}
+
+fn as_text(out: &mut impl Write, directory: Option<&Path>) -> io::Result<()> {
+    if let Some(directory) = directory {
+        writeln!(out, "Placed in {}:", directory.display())?;
+    }
+    for placed in &LIBRARIES {
+        writeln!(out, "  {:26} {}", placed.name, placed.purpose)?;
+    }
+    Ok(())
+}
+
+fn as_json(directory: Option<&Path>) -> Result<Vec<u8>> {
+    let libraries = LIBRARIES.iter().map(|placed| {
+        let path = directory.map(|directory| directory.join(placed.name).to_string_lossy().into_owned());
+        json!({ "name": placed.name, "path": path, "bytes": placed.library.bytes().len(), "purpose": placed.purpose })
+    });
+    let mut text = serde_json::to_vec_pretty(&json!({ "libraries": libraries.collect::<Vec<_>>() }))?;
+    text.push(b'\n');
+    Ok(text)
+}
