@@ -5,12 +5,14 @@
 //! recording ([`Answer::begin_mono_ns`]). A *block* that `realloc` makes counts as a new block and the
 //! one it replaces as freed, so `allocations - frees` is always what is live.
 
+mod latency;
 mod said;
 
+pub use self::latency::{BrokenRule, CallKind, CallLatency, WorstCall};
 pub use self::said::{Mark, PoolStack, Pools, Section};
 use crate::estimate::Sampling;
 pub use crate::tree::{CallTree, Frame, Module, Node, NodeId};
-use heapscribe_trace::{Drainer, LetGo};
+use heapscribe_trace::{Drainer, LetGo, RealTimeRules};
 
 /// The answer to "what did the heap do", for a whole trace.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -67,6 +69,12 @@ pub struct Answer {
     pub sections: Vec<Section>,
     /// Blocks that programs handed out themselves, inside blocks of the heap: they are in no other figure.
     pub pools: Pools,
+    /// How long calls took, by kind; empty unless that was recorded.
+    pub latency: Vec<CallLatency>,
+    /// Where programs must not call the heap, as the recording was told.
+    pub rules: RealTimeRules,
+    /// Calls that broke these rules and stopped their process.
+    pub broken: Vec<BrokenRule>,
     /// What is missing, by reason; only reasons that occurred, in the order of their numbers.
     pub dropped: Vec<Dropped>,
     /// Allocations whose stack is not known at all.
@@ -372,6 +380,12 @@ pub struct Step {
     pub allocations: u64,
     /// Their bytes.
     pub allocated_bytes: u64,
+    /// Calls of which it is told how long they took.
+    pub timed_calls: u64,
+    /// All of them together, ns.
+    pub took_ns: u64,
+    /// The longest, ns.
+    pub took_max_ns: u64,
 }
 
 /// Something that is missing.

@@ -17,6 +17,7 @@ use crate::nodes::{Definitions, Merger};
 use crate::passes::{Found, FoundProcess};
 use crate::sampling::AllSamples;
 use crate::say::{Said, Speaker};
+use crate::slowest::Slowest;
 use crate::timeline::timeline;
 use crate::totals;
 
@@ -38,6 +39,7 @@ struct Assembly {
     let_go: LetGo,
     samples: AllSamples,
     said: Said,
+    slowest: Slowest,
     answer: Answer,
 }
 
@@ -50,7 +52,8 @@ pub(crate) fn assemble<H: History>(
 ) -> Answer {
     let mut assembly = Assembly::default();
     assembly.answer.problems = history.problems();
-    assembly.answer.timeline = timeline(&found, processes);
+    let mut over_time = timeline(&found, processes);
+    let finer = found.finer;
     assembly.answer.counts_calls = processes.iter().any(|process| process.counts_calls);
     let begin_ns = found.grid.begin_ns;
     for (number, (facts, found)) in processes.iter().zip(found.processes).enumerate() {
@@ -65,6 +68,8 @@ pub(crate) fn assemble<H: History>(
         time_ns: found.peak.ns.saturating_sub(begin_ns),
         stacks: holders(&assembly.at_peak),
     };
+    assembly.slowest.over_time(finer, &mut over_time);
+    assembly.answer.timeline = over_time;
     let duration_ns = found.grid.end_ns - 1 - begin_ns;
     assembly.finish(session, peak, begin_ns, duration_ns)
 }
@@ -108,6 +113,10 @@ impl Assembly {
         self.samples.lives(&found.sums.sampled, node_of);
         let speaker = Speaker { process: number, clock: &facts.clock, definitions, begin_ns };
         self.said.take(&speaker, &mut found, &mut self.merger);
+        self.slowest.take(&speaker, std::mem::take(&mut found.sums.latency), &mut self.merger);
+        if let Some(broke) = &facts.broke {
+            self.slowest.broke(&speaker, broke, &mut self.merger);
+        }
         let mut at_own_peak = ByNode::new();
         found.held.held.iter().for_each(|(stack, held)| add(&mut at_own_peak, node_of(stack), *held));
 
@@ -192,6 +201,7 @@ impl Assembly {
         let stacks = self.stacks();
         self.note();
         let (marks, sections, pools) = std::mem::take(&mut self.said).finish();
+        let (latency, broken) = std::mem::take(&mut self.slowest).finish();
         let tree = self.merger.into_tree();
         let no_module = |frame: &answer::Frame| frame.module.is_none() && frame.cut.is_none();
         let begin_real_ns = match session.begin_real_ns {
@@ -228,6 +238,9 @@ impl Assembly {
             marks,
             sections,
             pools,
+            latency,
+            rules: session.rules,
+            broken,
             dropped: totals::dropped(&self.dropped),
             ..self.answer
         };

@@ -42,6 +42,11 @@ impl Scale {
         Scale { thread, rate: RateId::FULL, mean_bytes: 0, of: Blocks::Heap }
     }
 
+    /// The thread.
+    pub(crate) const fn thread(&self) -> u32 {
+        self.thread
+    }
+
     /// The same, of such blocks.
     pub(crate) const fn of(self, of: Blocks) -> Scale {
         Scale { of, ..self }

@@ -33,12 +33,12 @@ pub(crate) struct Speaker<'a> {
 }
 
 impl Speaker<'_> {
-    fn name(&self, number: u32) -> Vec<u8> {
+    pub(crate) fn name(&self, number: u32) -> Vec<u8> {
         let unknown = || format!("name {number}, which is not in the trace").into_bytes();
         self.definitions.names.get(&number).cloned().unwrap_or_else(unknown)
     }
 
-    fn time(&self, ticks: u64) -> u64 {
+    pub(crate) fn time(&self, ticks: u64) -> u64 {
         self.clock.ns(ticks).saturating_sub(self.begin_ns)
     }
 

@@ -104,6 +104,11 @@ impl<'a> Cutter<'a> {
         self.open.events += 1;
     }
 
+    /// The step of the last event.
+    pub(crate) fn step(&self) -> u32 {
+        self.open.step
+    }
+
     /// A block came.
     #[inline(always)]
     pub(crate) fn came(&mut self, share: Share) {

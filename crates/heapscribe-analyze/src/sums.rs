@@ -13,6 +13,7 @@ use crate::change::Scale;
 use crate::counters::{Row, ThreadSums};
 use crate::histogram::Histogram;
 use crate::input::{ChunkFacts, Clock, EventsInOrder};
+use crate::latency::Latency;
 use crate::segment::{Cutter, Grid, Segment};
 use crate::table::Table;
 use crate::told::{Inside, PoolSums, Told};
@@ -33,6 +34,8 @@ pub(crate) struct Sums {
     pub(crate) problems: Vec<String>,
     /// What the program said of itself.
     pub(crate) told: Told,
+    /// How long its calls took.
+    pub(crate) latency: Latency,
 }
 
 impl Sums {
@@ -55,6 +58,7 @@ impl Sums {
         }
         self.problems.append(&mut other.problems);
         self.told.merge(other.told);
+        self.latency.merge(other.latency);
         self
     }
 
@@ -79,6 +83,8 @@ impl Sums {
             inside: Inside::new(&mut self.told.marks, &mut self.told.sections),
             cutter: Cutter::new((number, chunk), clock, grid, &mut self.segments),
             clock,
+            latency: &mut self.latency,
+            last: None,
             thread: ThreadSums::default(),
             scale: Scale::new(chunk.thread),
             ticks: chunk.begin_ticks,
@@ -105,6 +111,9 @@ struct Pass<'a> {
     pool_cutter: Cutter<'a>,
     inside: Inside<'a>,
     clock: &'a Clock,
+    latency: &'a mut Latency,
+    /// The event before, of which it may be told next how long it took.
+    last: Option<Event>,
     thread: ThreadSums,
     scale: Scale,
     ticks: u64,
@@ -138,7 +147,11 @@ impl Pass<'_> {
                     self.ticks = self.ticks.wrapping_add(dt);
                     self.inside.note(note, name, self.ticks);
                 }
-                (dt, event) => self.take::<RATES>(dt, &event),
+                (_, Event::Took { units }) => self.took(units),
+                (dt, event) => {
+                    self.take::<RATES>(dt, &event);
+                    self.last = Some(event);
+                }
             }
         }
         Ok(None)
@@ -186,6 +199,17 @@ impl Pass<'_> {
         }
         *self.rates |= 1 << rate.0;
         (self.scale.rate, self.scale.mean_bytes) = (rate, mean_bytes);
+    }
+
+    #[inline(never)]
+    fn took(&mut self, units: u64) {
+        let ns = self.clock.units_ns(units);
+        if self.inside.is_any() {
+            self.inside.took(ns);
+        }
+        if let Some(event) = self.last.take() {
+            self.latency.took(&event, (ns, self.cutter.step()), (self.scale.thread(), self.ticks));
+        }
     }
 
     #[inline(always)]
@@ -239,13 +263,10 @@ impl Pass<'_> {
         }
     }
 
-    /// A call in a section of the program, or how long it took.
+    /// A call in a section of the program.
     #[cold]
     fn inside(&mut self, event: &Event) {
-        match *event {
-            Event::Took { units } => self.inside.took(self.clock.units_ns(units)),
-            _ => self.inside.called(OneCall::of(event, &self.scale, self.ticks).as_ref(), self.ticks),
-        }
+        self.inside.called(OneCall::of(event, &self.scale, self.ticks).as_ref(), self.ticks);
     }
 
     /// A pool's blocks lie in blocks of the heap, which are counted already.

@@ -11,13 +11,16 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 use heapscribe_wire::rules::RULES_BYTES_MAX;
 
-use crate::cli::{self, HeapChoice, RecordArgs, TraceFormat};
+use crate::cli::{self, HeapChoice, RecordArgs, SalvageArgs, TraceFormat};
 use crate::convert::to_memtrace::sample_rate;
 use crate::drain::{self, Alive, Base, Drain, FilesPlan, Summary};
+use crate::frames::NamedStacks;
 use crate::launch::{child, diagnose, heap::Heap, preload, signals::Signals};
 use crate::message::{self, Problem};
 use crate::ring;
-use crate::text::recorded;
+use crate::symbols::Resolver;
+use crate::text::{real_time, recorded};
+use crate::trace_file;
 use crate::watch::Watch;
 
 /// Runs the command.
@@ -87,6 +90,9 @@ fn record(
     let living = drain.living();
     let (summary, failure) = drain.finish(status.map(child::exit_status));
     tell(args, &output, &summary, failure.is_some());
+    if summary.stopped > 0 {
+        stopped(&output);
+    }
     // Of a program that is sampled or not recorded at first there need not be any call.
     if mode(args) == Mode::Full && !summary.watched_has_calls {
         diagnose::unseen(&args.command[0], child.id());
@@ -219,6 +225,24 @@ fn follow(
         }
         drain.wait(alive.as_ref().filter(|_| status.is_none()));
     }
+}
+
+/// Says which calls broke a rule of real time, for which programs were stopped.
+fn stopped(output: &Path) {
+    let told = trace_file::open(output, SalvageArgs::default()).map(|trace| {
+        let answer = trace_file::analyze(&trace);
+        let resolver = Resolver { debug_dir: PathBuf::from(cli::DEBUG_DIR) };
+        let names = NamedStacks::look_up(&answer.tree, real_time::wanted(&answer), &resolver);
+        for broken in &answer.broken {
+            message::trouble(&real_time::explained(&answer, broken, &names));
+        }
+    });
+    if let Err(e) = told {
+        message::error(
+            &e.context("a rule of real time was broken, and the trace does not say by which call"),
+        );
+    }
+    message::hint(&format!("heapscribe report {0}; heapscribe check {0}", output.display()));
 }
 
 fn tell(args: &RecordArgs, trace: &std::path::Path, summary: &Summary, is_cut: bool) {

@@ -169,7 +169,8 @@ fn print_json(
     resolver: &Resolver,
 ) -> Result<()> {
     let stacks = json::report::chosen(answer, Some(top));
-    let nodes = stacks.iter().map(|s| s.node).chain(json::said::wanted(answer));
+    let of_calls = json::said::wanted(answer).chain(json::latency::wanted(answer));
+    let nodes = stacks.iter().map(|s| s.node).chain(of_calls);
     let names = NamedStacks::look_up(&answer.tree, nodes, resolver);
     let report = json::report::Report::new(answer, &stacks, &names);
     let (memtrace, heaphook) = (trace.memtrace.as_ref(), trace.heaplog.as_ref());

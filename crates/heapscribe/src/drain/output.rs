@@ -117,6 +117,7 @@ impl Output {
 
     /// Tells how a process image ended.
     pub(super) fn process_end(&mut self, process: ProcessIndex, end: &ProcessEnd) {
+        self.summary.stopped += u64::from(end.broke.is_some());
         match &mut self.to {
             To::Native(sink) => sink.write(|writer, out| writer.process_end(process, end, out)),
             To::Memtrace(files) => files.process_end(process),

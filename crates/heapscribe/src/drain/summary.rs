@@ -39,6 +39,8 @@ pub(crate) struct Summary {
     pub(crate) kept: Vec<std::path::PathBuf>,
     /// Snapshots that were taken by the way.
     pub(crate) snapshots: u64,
+    /// Processes that were stopped because a call broke a rule of real time.
+    pub(crate) stopped: u64,
     /// What a ring did not keep.
     pub(crate) let_go: Option<LetGo>,
     /// How the drainer kept up.

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use heapscribe_analyze::answer::{Answer, Ended, Exit, Process, Stack};
 use serde::Serialize;
 
+use super::latency::{self, LatencyJson, RealTimeJson};
 use super::parts::{
     BlocksJson, CountJson, DrainerJson, DroppedJson, FrameJson, PeakJson, RingJson, TotalsJson,
 };
@@ -43,6 +44,10 @@ pub(crate) struct Report<'a> {
     dropped: DroppedJson,
     unresolved: Unresolved,
     stack_check: StackCheckJson,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    latency: Vec<LatencyJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    real_time: Option<RealTimeJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     marks: Vec<MarkJson>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -190,6 +195,16 @@ struct StepJson {
     rss_bytes: u64,
     allocations: u64,
     bytes_allocated: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timed: Option<TimedJson>,
+}
+
+/// Calls of a step whose time is told.
+#[derive(Serialize)]
+struct TimedJson {
+    calls: u64,
+    took_ns: u64,
+    max_ns: u64,
 }
 
 /// The stacks to print, most bytes first: all of them, or those at the head of the list.
@@ -227,6 +242,8 @@ impl<'a> Report<'a> {
                 verified: a.stack_check.verified,
                 different: a.stack_check.different,
             },
+            latency: latency::latency(a, names),
+            real_time: latency::real_time(a, names),
             marks: said::marks(a),
             sections: said::sections(a, names),
             pools: said::pools(a, names),
@@ -354,6 +371,11 @@ fn timeline(a: &Answer) -> TimelineJson {
         rss_bytes: s.rss_bytes,
         allocations: s.allocations,
         bytes_allocated: s.allocated_bytes,
+        timed: (s.timed_calls > 0).then_some(TimedJson {
+            calls: s.timed_calls,
+            took_ns: s.took_ns,
+            max_ns: s.took_max_ns,
+        }),
     });
     TimelineJson { step_ns: a.timeline.step_ns, steps: steps.collect() }
 }

@@ -65,8 +65,9 @@ fn shortened(text: &str, most: usize) -> String {
 }
 
 fn draw_panel<'a>(panel: &Panel, picture: &Picture, area: &Area<'a>) -> Drawn<'a> {
-    let values = panel.series.iter().flat_map(|s| s.points.iter().filter_map(|p| p.1));
-    let top = values.fold(0.0, f64::max).max(1.0) * 1.08;
+    let values = || panel.series.iter().flat_map(|s| s.points.iter().filter_map(|p| p.1));
+    let top = values().fold(0.0, f64::max).max(1.0) * 1.08;
+    let scale = Scale::new(panel.unit, values().fold(top, f64::min), top);
     let end = picture.seconds.max(1e-9);
     let mut chart = ChartBuilder::on(area)
         .caption(&panel.title, (FONT, 16))
@@ -74,7 +75,7 @@ fn draw_panel<'a>(panel: &Panel, picture: &Picture, area: &Area<'a>) -> Drawn<'a
         .margin_left(8)
         .x_label_area_size(LABELS_HEIGHT)
         .y_label_area_size(LABELS_WIDTH)
-        .build_cartesian_2d(0.0..end, Scale { top, unit: panel.unit })?;
+        .build_cartesian_2d(0.0..end, scale.clone())?;
     let unit = panel.unit;
     let mut mesh = chart.configure_mesh();
     if picture.clock == Clock::Calls {
@@ -89,10 +90,10 @@ fn draw_panel<'a>(panel: &Panel, picture: &Picture, area: &Area<'a>) -> Drawn<'a
         .x_label_formatter(&at)
         .draw()?;
     for series in &panel.series {
-        draw_series(series, &mut chart)?;
+        draw_series(series, scale.bottom, &mut chart)?;
     }
     for (seconds, name) in &picture.marks {
-        draw_mark(*seconds, name, top, &mut chart)?;
+        draw_mark(*seconds, name, &scale, &mut chart)?;
     }
     chart
         .configure_series_labels()
@@ -103,11 +104,41 @@ fn draw_panel<'a>(panel: &Panel, picture: &Picture, area: &Area<'a>) -> Drawn<'a
         .draw()
 }
 
-/// An axis from 0 whose numbers are round, which of bytes are powers of two.
+/// An axis whose numbers are round, which of bytes are powers of two. It begins at 0; that of times at a
+/// power of ten and goes by magnitude: the longest call is a thousand times as long as most.
 #[derive(Clone)]
 struct Scale {
+    bottom: f64,
     top: f64,
     unit: Unit,
+}
+
+impl Scale {
+    fn new(unit: Unit, least: f64, top: f64) -> Scale {
+        match unit {
+            Unit::Bytes | Unit::Count => Scale { bottom: 0.0, top, unit },
+            Unit::Time => {
+                let bottom = 10f64.powf(least.max(1.0).log10().floor());
+                Scale { bottom, top: top.max(10.0 * bottom), unit }
+            }
+        }
+    }
+
+    /// Where a value is between both ends, from 0 to 1.
+    fn share(&self, value: f64) -> f64 {
+        match self.unit {
+            Unit::Bytes | Unit::Count => value / self.top,
+            Unit::Time => (value.max(self.bottom) / self.bottom).ln() / (self.top / self.bottom).ln(),
+        }
+    }
+
+    /// The value at a place between both ends.
+    fn value(&self, share: f64) -> f64 {
+        match self.unit {
+            Unit::Bytes | Unit::Count => self.top * share,
+            Unit::Time => self.bottom * (self.top / self.bottom).powf(share),
+        }
+    }
 }
 
 impl Ranged for Scale {
@@ -115,7 +146,7 @@ impl Ranged for Scale {
     type ValueType = f64;
 
     fn map(&self, value: &f64, (low, high): (i32, i32)) -> i32 {
-        low + (value / self.top * f64::from(high - low)).round() as i32
+        low + (self.share(*value) * f64::from(high - low)).round() as i32
     }
 
     fn key_points<Hint: KeyPointHint>(&self, _hint: Hint) -> Vec<f64> {
@@ -123,13 +154,17 @@ impl Ranged for Scale {
         let steps: Vec<f64> = match self.unit {
             Unit::Bytes => (0..63).map(|power| f64::from(power).exp2()).collect(),
             Unit::Count => (0..19).flat_map(|p| [1.0, 2.0, 5.0].map(|n| n * 10f64.powi(p))).collect(),
+            Unit::Time => {
+                let powers = (0..19).map(|power| 10f64.powi(power));
+                return powers.filter(|at| (self.bottom..=self.top).contains(at)).collect();
+            }
         };
         let step = steps.into_iter().find(|step| self.top / step <= MOST).unwrap_or(self.top);
         (0..).map(|n| f64::from(n) * step).take_while(|&at| at <= self.top).collect()
     }
 
     fn range(&self) -> std::ops::Range<f64> {
-        0.0..self.top
+        self.bottom..self.top
     }
 }
 
@@ -146,6 +181,7 @@ fn in_words(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => number::short_bytes(whole),
         Unit::Count => number::count(whole),
+        Unit::Time => number::duration(whole),
     }
 }
 
@@ -156,7 +192,7 @@ fn runs(series: &Series) -> Vec<Vec<(f64, f64)>> {
     parts.map(known).filter(|run: &Vec<_>| !run.is_empty()).collect()
 }
 
-fn draw_series<'c, 'b: 'c>(series: &Series, chart: &mut Chart<'c, 'b>) -> Drawn<'b> {
+fn draw_series<'c, 'b: 'c>(series: &Series, bottom: f64, chart: &mut Chart<'c, 'b>) -> Drawn<'b> {
     let colour = match series.style {
         Style::Area => BLUE,
         Style::Line => GREEN,
@@ -166,7 +202,7 @@ fn draw_series<'c, 'b: 'c>(series: &Series, chart: &mut Chart<'c, 'b>) -> Drawn<
     for (number, run) in runs(series).into_iter().enumerate() {
         let drawn = match series.style {
             Style::Area => {
-                chart.draw_series(AreaSeries::new(run, 0.0, colour.mix(0.3)).border_style(stroke))?
+                chart.draw_series(AreaSeries::new(run, bottom, colour.mix(0.3)).border_style(stroke))?
             }
             Style::Dashed => chart.draw_series(DashedLineSeries::new(run, 7, 4, stroke))?,
             Style::Line => chart.draw_series(LineSeries::new(run, stroke))?,
@@ -194,10 +230,10 @@ const fn key(style: Style) -> [(i32, i32, i32); 2] {
     }
 }
 
-fn draw_mark<'c, 'b: 'c>(seconds: f64, name: &str, top: f64, chart: &mut Chart<'c, 'b>) -> Drawn<'b> {
-    let line = [(seconds, 0.0), (seconds, top)];
+fn draw_mark<'c, 'b: 'c>(seconds: f64, name: &str, scale: &Scale, chart: &mut Chart<'c, 'b>) -> Drawn<'b> {
+    let line = [(seconds, scale.bottom), (seconds, scale.top)];
     chart.draw_series(DashedLineSeries::new(line, 2, 3, GREY.stroke_width(1)))?;
     let style = (FONT, 12).into_font().color(&GREY);
-    chart.draw_series([Text::new(shortened(name, 24), (seconds, top * 0.97), style)])?;
+    chart.draw_series([Text::new(shortened(name, 24), (seconds, scale.value(0.97)), style)])?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Which pictures a trace gives: what was live and resident, and how fast the program allocated.
 
-use heapscribe_analyze::answer::{Answer, Timeline};
+use heapscribe_analyze::answer::{Answer, Step, Timeline};
 
 use super::{Clock, Panel, Picture, Series, Style, Unit};
 use crate::frames::lossy;
@@ -15,7 +15,10 @@ pub(crate) fn picture(answer: &Answer) -> Picture {
         subtitle: subtitle(answer),
         clock: if answer.counts_calls { Clock::Calls } else { Clock::Seconds },
         seconds,
-        panels: vec![memory(timeline, answer), rate(timeline, answer.counts_calls)],
+        panels: [memory(timeline, answer), rate(timeline, answer.counts_calls)]
+            .into_iter()
+            .chain(latency(timeline))
+            .collect(),
         marks: Vec::new(),
     }
 }
@@ -51,6 +54,28 @@ fn memory(timeline: &Timeline, answer: &Answer) -> Panel {
         series.push(Series { name: "resident memory".to_owned(), style: Style::Dashed, points });
     }
     Panel { title: tables::estimated(answer, "Memory"), unit: Unit::Bytes, series }
+}
+
+/// How long calls took: the longest of each step, and all of it in the mean. `None` when none was timed.
+fn latency(timeline: &Timeline) -> Option<Panel> {
+    let step = timeline.step_ns as f64 / 1e9;
+    let of = |value: &dyn Fn(&Step) -> f64| {
+        // Both ends of a step, so that one between steps without calls is seen.
+        let ends = |(i, s): (usize, &Step)| {
+            let value = (s.timed_calls > 0).then(|| value(s));
+            [(step * i as f64, value), (step * (i + 1) as f64, value)]
+        };
+        timeline.steps.iter().enumerate().flat_map(ends).collect()
+    };
+    let series = |name: &str, style, points| Series { name: name.to_owned(), style, points };
+    timeline.steps.iter().any(|step| step.timed_calls > 0).then(|| Panel {
+        title: "Time of a call in the heap".to_owned(),
+        unit: Unit::Time,
+        series: vec![
+            series("longest", Style::Area, of(&|s| s.took_max_ns as f64)),
+            series("mean", Style::Line, of(&|s| s.took_ns as f64 / s.timed_calls as f64)),
+        ],
+    })
 }
 
 /// Blocks asked for in each second, or with so many calls.

@@ -60,6 +60,8 @@ pub(crate) enum Unit {
     Bytes,
     /// Calls, blocks.
     Count,
+    /// Nanoseconds, drawn by their magnitude.
+    Time,
 }
 
 /// Numbers over time.

@@ -9,7 +9,7 @@ use heapscribe_analyze::measure::Measure;
 
 use super::number::{count, counted, date, duration, percent, short_bytes, time};
 use super::stack::StackPrinter;
-use super::{Out, chart, estimate, heading, missing, said, tables};
+use super::{Out, chart, estimate, heading, latency, missing, real_time, said, tables};
 use crate::frames::{NamedStacks, lossy};
 use crate::json::said::nodes as said_nodes;
 
@@ -40,7 +40,8 @@ impl Report<'_> {
     pub(crate) fn wanted(&self) -> Vec<NodeId> {
         let lists = LISTS.iter().flat_map(|by| first(*by, &self.answer.stacks, self.top));
         let of_said = said_nodes(self.answer, self.top.max(said::STACKS));
-        lists.map(|stack| stack.node).chain(of_said).collect()
+        let of_calls = latency::wanted(self.answer, self.top).chain(real_time::wanted(self.answer));
+        lists.map(|stack| stack.node).chain(of_said).chain(of_calls).collect()
     }
 
     /// Prints all of it.
@@ -55,6 +56,8 @@ impl Report<'_> {
         self.list(out, Measure::Count, &mut stacks)?;
         heading(out, "Stacks with the most bytes")?;
         self.list(out, Measure::Allocated, &mut stacks)?;
+        latency::print(out, self.answer, self.top, &mut stacks)?;
+        real_time::print(out, self.answer, self.trace, &mut stacks)?;
         said::print(out, self.answer, self.top, &mut stacks)?;
         tables::sizes(out, self.answer)?;
         tables::lifetimes(out, self.answer)?;

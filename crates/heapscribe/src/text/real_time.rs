@@ -1,0 +1,103 @@
+//! Rules of real time that a recording was given, and the call for which a program was stopped.
+
+use std::io;
+
+use heapscribe_analyze::answer::{Answer, BrokenRule, NodeId};
+use heapscribe_trace::{RealTimeRules, Why};
+
+use super::latency::thread;
+use super::number::{bytes, duration};
+use super::stack::{FRAMES_SHOWN, StackPrinter, frame_line};
+use super::{Out, heading};
+use crate::frames::{NamedStacks, lossy};
+
+/// The stacks that are printed.
+pub(crate) fn wanted(answer: &Answer) -> impl Iterator<Item = NodeId> {
+    answer.broken.iter().map(|broken| broken.node)
+}
+
+/// The section; nothing when the recording was given no rules.
+pub(crate) fn print(
+    out: Out<'_>,
+    answer: &Answer,
+    trace: &str,
+    stacks: &mut StackPrinter<'_>,
+) -> io::Result<()> {
+    if answer.rules.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Rules of real time")?;
+    writeln!(out, "  {}", rules(&answer.rules))?;
+    for (i, broken) in answer.broken.iter().enumerate() {
+        stacks.entry(out, i + 1, &format!("stopped at {}", sentence(answer, broken)), broken.node)?;
+    }
+    writeln!(out, "  All calls that broke them: heapscribe check {trace}")
+}
+
+/// The rules as a sentence.
+pub(crate) fn rules(rules: &RealTimeRules) -> String {
+    let quoted = |names: &[Vec<u8>], between: &str| {
+        names.iter().map(|name| format!("`{}`", lossy(name))).collect::<Vec<_>>().join(between)
+    };
+    let who = match rules.threads.len() {
+        0 => "No thread".to_owned(),
+        _ => format!("No thread named {}", quoted(&rules.threads, " or ")),
+    };
+    let inside = (!rules.sections.is_empty()).then(|| format!("inside {}", quoted(&rules.sections, " or ")));
+    let after = rules.after_mark.as_ref().map(|mark| format!("after the mark `{}`", lossy(mark)));
+    let places: Vec<_> = inside.into_iter().chain(after).collect();
+    let space = if places.is_empty() { "" } else { " " };
+    format!("{who} may call the heap{space}{}.", places.join(", nor "))
+}
+
+/// Which call broke which rule.
+fn sentence(answer: &Answer, broken: &BrokenRule) -> String {
+    let name = lossy(&broken.name);
+    let place = match broken.why {
+        Why::Section => format!("inside section `{name}`"),
+        Why::Mark => format!("after mark `{name}`"),
+        Why::Thread => "on a thread that must make none".to_owned(),
+    };
+    format!(
+        "{} of {} {place}, {}, {} after the start",
+        broken.call.name(),
+        bytes(broken.size_bytes),
+        thread(answer, broken.process, broken.thread),
+        duration(broken.time_ns)
+    )
+}
+
+/// The same with the stack, for the end of a recording.
+pub(crate) fn explained(answer: &Answer, broken: &BrokenRule, names: &NamedStacks<'_>) -> String {
+    let mut text = format!("a rule of real time was broken: {}", sentence(answer, broken));
+    let frames = names.frames(broken.node);
+    for frame in frames.iter().take(FRAMES_SHOWN) {
+        text.push_str(&format!("\n      {}", frame_line(frame)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_a_sentence() {
+        let names = |names: &[&str]| names.iter().map(|name| name.as_bytes().to_vec()).collect::<Vec<_>>();
+        let check = |sections: &[&str], mark: Option<&str>, threads: &[&str], expected: &str| {
+            let after_mark = mark.map(|mark| mark.as_bytes().to_vec());
+            let of = RealTimeRules { sections: names(sections), after_mark, threads: names(threads) };
+            assert_eq!(rules(&of), expected);
+        };
+        check(&["loop"], None, &[], "No thread may call the heap inside `loop`.");
+        check(
+            &[],
+            Some("ready"),
+            &["rt_*"],
+            "No thread named `rt_*` may call the heap after the mark `ready`.",
+        );
+        check(&[], None, &["a", "b"], "No thread named `a` or `b` may call the heap.");
+        let both = "No thread may call the heap inside `x` or `y`, nor after the mark `z`.";
+        check(&["x", "y"], Some("z"), &[], both);
+    }
+}
