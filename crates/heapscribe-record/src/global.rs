@@ -122,16 +122,16 @@ fn is_told_of(registers: &Registers) -> bool {
 // SAFETY: every call is the inner heap's, with its arguments and its answer unchanged.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for RecordedHeap<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's contract.
         let registers = registers();
         is_told_of(&registers);
+        // SAFETY: the caller's contract.
         unsafe { tell(ways::timed(|| self.0.alloc(layout)), layout, Call::Malloc, registers) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's contract.
         let registers = registers();
         is_told_of(&registers);
+        // SAFETY: the caller's contract.
         unsafe { tell(ways::timed(|| self.0.alloc_zeroed(layout)), layout, Call::Calloc, registers) }
     }
 

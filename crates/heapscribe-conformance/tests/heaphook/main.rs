@@ -235,10 +235,10 @@ fn a_handler_that_interrupts_its_own_thread_does_not_wait_for_it() {
     const SIGUSR2: c_int = 12;
     // SAFETY: a handler that touches nothing but atomics and the heap.
     unsafe { signal(SIGUSR2, handler) };
-    for now in 0..INTERRUPTED.len() {
+    for (now, heap) in INTERRUPTED.iter().enumerate() {
         NOW.store(now, Ordering::Release);
         HANDLED.store(0, Ordering::Release);
-        interrupt(SIGUSR2, &INTERRUPTED[now]);
+        interrupt(SIGUSR2, heap);
     }
 }
 
