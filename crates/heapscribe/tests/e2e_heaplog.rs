@@ -207,7 +207,8 @@ fn without_a_log_the_program_goes_on() {
     );
     let log = all.log();
     let (lines, _) = consistent(&log);
-    let missing: u64 = ended.stderr.split_whitespace().filter_map(|word| word.parse().ok()).last().unwrap();
+    let missing: u64 =
+        ended.stderr.split_whitespace().filter_map(|word| word.parse().ok()).next_back().unwrap();
     assert!(lines.len() > 10_000 && lines.len() as u64 + missing > 400_000, "{} and {missing}", lines.len());
     // A format that there is not.
     let ended = run(logs.to_str().unwrap(), "HEAPLOG_FORMAT=xml LD_PRELOAD=$LIBRARY exec \"$0\" aligned");
