@@ -14,7 +14,10 @@ pub(crate) fn print(out: Out<'_>, found: &PoolSize) -> io::Result<()> {
     writeln!(out, "{}", f.process.name())?;
     if let Some(others) = f.process.about_others() {
         writeln!(out, "  {others}")?;
-        writeln!(out, "  What the environment says holds for all of them.")?;
+        writeln!(
+            out,
+            "  Each of them gets a pool of its own of this size, unless `run --only NAME` keeps it to one."
+        )?;
     }
     for why in &f.process.estimate {
         writeln!(out, "  An estimate: {why}.")?;
