@@ -23,6 +23,11 @@ pub(crate) fn limit(rule: &Rule, process: usize, subject: &Subject, top: usize) 
     if limited.is_of_leaks() {
         gaps.extend(subject.unended.clone());
     }
+    if matches!(limited, Limited::AllocRate | Limited::MeanAllocRate)
+        && let Some(why) = &subject.untimed
+    {
+        return Some(undecided(rule, process, limited.unit(), why));
+    }
     if limited == Limited::Latency && subject.is_sampled {
         gaps.push("only samples were timed".to_owned());
     }
@@ -33,7 +38,7 @@ pub(crate) fn limit(rule: &Rule, process: usize, subject: &Subject, top: usize) 
     let nothing = match limited {
         Limited::Rss if subject.rss_bytes == 0 => Some("resident memory was never sampled"),
         Limited::Latency if subject.slowest_ns.is_none() && subject.calls > 0 => {
-            Some("the trace does not say how long calls took: record with --latency")
+            Some("the trace does not say how long calls took; that of `record --latency` does")
         }
         _ => None,
     };

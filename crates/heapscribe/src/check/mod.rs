@@ -107,6 +107,8 @@ pub(crate) struct Checked {
     pub(crate) suppressions_file: String,
     /// What could not be read, in words.
     pub(crate) problems: Vec<String>,
+    /// Whether the trace tells when things were.
+    pub(crate) has_times: bool,
     /// The stacks of the culprits.
     pub(crate) gathered: Gathered,
 }

@@ -63,6 +63,8 @@ pub(crate) struct Subject {
     pub(crate) unended: Option<String>,
     /// Why calls in sections and after marks may have been overlooked.
     pub(crate) unnamed: Option<String>,
+    /// Why nothing can be said of times.
+    pub(crate) untimed: Option<String>,
 }
 
 impl Subject {
@@ -116,7 +118,14 @@ impl Subject {
                     .to_owned()
             }),
             unnamed: unnamed(process),
+            untimed: None,
         }
+    }
+
+    /// The same of a log of heaphook's, whose times are counts of lines and whose calls are all of one thread.
+    pub(crate) fn of_heaphook(self) -> Subject {
+        let has_no = |what| Some(format!("a log of heaphook's has no {what}"));
+        Subject { unnamed: has_no("threads, sections and marks"), untimed: has_no("times"), ..self }
     }
 }
 

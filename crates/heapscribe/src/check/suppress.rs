@@ -94,6 +94,7 @@ impl Suppressions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn frame(function: &str, file: &str, module: &str) -> NamedFrame {
         let some = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
@@ -124,6 +125,17 @@ mod tests {
         check("leak:nothing\nleak:libg*so\nleak:load", Some(2));
         check("leak:libc.so\nalloc:load_theme\n", None);
         check("", None);
+    }
+
+    proptest! {
+        /// Whatever a file holds: suppressions that suppress something or nothing, or the number of a line.
+        #[test]
+        fn any_text_is_read(text in "((leak|alloc|race)?[:^$*#a \r]{0,6}\n?){0,8}") {
+            match Suppressions::parse(&text) {
+                Ok(all) => prop_assert!(all.find(Kind::Leak, &[frame("a", "", "^$")]) < Some(all.all.len()) || all.all.is_empty()),
+                Err((line, _)) => prop_assert!((1..=text.lines().count()).contains(&line)),
+            }
+        }
     }
 
     #[test]

@@ -130,6 +130,9 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
         let alone = split.only(&[*number]);
         let answer = analyze(&alone, &Options { timeline_steps: 1, ..Options::default() });
         let mut subject = Subject::new(&answer, args.top, &mut gathered);
+        if trace.heaplog.is_some() {
+            subject = subject.of_heaphook();
+        }
         subject.gaps.splice(0..0, gaps.iter().cloned());
         if args.max_alloc_rate.is_some() {
             the_busiest_second(&alone, &mut subject, args.top, &mut gathered);
@@ -151,6 +154,7 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
         suppressions,
         suppressions_file: args.suppressions.as_ref().map_or(String::new(), |p| p.to_string_lossy().into()),
         problems,
+        has_times: trace.heaplog.is_none(),
         gathered,
     };
     suppress(&mut checked, &mut subjects, &mut forbade, resolver);

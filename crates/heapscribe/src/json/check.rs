@@ -66,7 +66,7 @@ fn culprit(checked: &Checked, finding: &Finding, culprit: &Culprit, names: &Name
         What::Calls(calls) => json!({
             "calls": KindsJson::from(&calls.kinds),
             "bytes": calls.bytes,
-            "first_ns": calls.first_ns.saturating_sub(begin_ns),
+            "first_ns": checked.has_times.then(|| calls.first_ns.saturating_sub(begin_ns)),
             "worst_ns": calls.worst_ns,
             "frames": frames,
         }),

@@ -116,7 +116,8 @@ pub(crate) fn figures(checked: &Checked, finding: &Finding, culprit: &Culprit) -
 
 fn of_calls(checked: &Checked, finding: &Finding, calls: &StackCalls) -> String {
     let begin_ns = finding.process.and_then(|n| checked.processes.get(n)).map_or(0, |p| p.begin_mono_ns);
-    let first = duration(calls.first_ns.saturating_sub(begin_ns));
+    let first = format!(", first {} after the start", duration(calls.first_ns.saturating_sub(begin_ns)));
+    let first = if checked.has_times { first } else { String::new() };
     let blocks = match (calls.kinds.all() == calls.kinds.frees, calls.node == NodeId::ROOT) {
         (true, false) => " of blocks that were asked for here",
         (true, true) => " of blocks that are not known",
@@ -124,7 +125,7 @@ fn of_calls(checked: &Checked, finding: &Finding, calls: &StackCalls) -> String 
     };
     let bytes = if calls.bytes > 0 { format!(", {}", bytes(calls.bytes)) } else { String::new() };
     let worst = calls.worst_ns.map_or(String::new(), |ns| format!(", the slowest took {}", duration(ns)));
-    format!("{}{blocks}{bytes}, first {first} after the start{worst}", kinds(&calls.kinds))
+    format!("{}{blocks}{bytes}{first}{worst}", kinds(&calls.kinds))
 }
 
 /// A stack as text, the innermost frame first.

@@ -67,6 +67,16 @@ fn what_a_trace_cannot_tell_is_not_kept() {
     insta::assert_snapshot!([of_gaps, of_samples].join("\n"));
 }
 
+/// A log of heaphook's: of times and threads it can tell nothing, of bytes and of how long calls took it can.
+#[test]
+fn a_log_of_heaphooks() {
+    let fixture = "../heapscribe-trace/tests/fixtures/heaphook/heaplog.29657.log";
+    let log = std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture)).unwrap();
+    let place = Place::with_trace(&log);
+    let rules = "--max-peak 1B --max-alloc-rate 1/s --no-alloc-by nobody --max-latency 1h --top 1";
+    insta::assert_snapshot!(shown(&place, [rules]));
+}
+
 #[test]
 fn the_rules_of_the_recording_are_rules() {
     let rules = RealTimeRules {
