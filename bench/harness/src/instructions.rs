@@ -25,7 +25,14 @@ const CASES: [Case; 5] = [
     Case { kind: Kind::Pair, depth: 20, fresh: 10, paths: Paths::New },
     Case { kind: Kind::Realloc, depth: 8, fresh: 0, paths: Paths::One },
 ];
-const TOOLS: [Tool; 5] = [Tool::Bare, Tool::Count, Tool::Loaded, Tool::Heapscribe, Tool::HeapscribeSampled];
+const TOOLS: [Tool; 6] = [
+    Tool::Bare,
+    Tool::Count,
+    Tool::Loaded,
+    Tool::Heapscribe,
+    Tool::HeapscribeSampled,
+    Tool::HeapscribeLatency,
+];
 
 /// Operations of a round. Of two runs that differ by so many rounds only the difference is told: what the
 /// first rounds and the start of the program take is in both.

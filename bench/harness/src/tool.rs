@@ -21,6 +21,8 @@ pub(crate) enum Tool {
     Heapscribe,
     /// `heapscribe record --sample 512KiB --sample-seed 1`
     HeapscribeSampled,
+    /// `heapscribe record --latency`
+    HeapscribeLatency,
     /// heaptrack, as its script runs it
     Heaptrack,
 }
@@ -52,6 +54,7 @@ impl Tool {
             Tool::Loaded => "loaded",
             Tool::Heapscribe => "heapscribe",
             Tool::HeapscribeSampled => "heapscribe-sampled",
+            Tool::HeapscribeLatency => "heapscribe-latency",
             Tool::Heaptrack => "heaptrack",
         }
     }
@@ -69,6 +72,9 @@ impl Tool {
             ),
             Tool::HeapscribeSampled if !has_option("--sample") => {
                 Some("this heapscribe's `record` has no --sample".to_owned())
+            }
+            Tool::HeapscribeLatency if !has_option("--latency") => {
+                Some("this heapscribe's `record` has no --latency".to_owned())
             }
             Tool::Heaptrack if !prints(Path::new("heaptrack"), &["--version"], "heaptrack") => {
                 Some("heaptrack is not installed (apt-get install heaptrack)".to_owned())
@@ -96,6 +102,7 @@ impl Tool {
             Tool::Loaded => preload(places.library.as_deref().unwrap_or(Path::new(""))),
             Tool::Heapscribe => record(&[]),
             Tool::HeapscribeSampled => record(&["--sample", SAMPLE, "--sample-seed", SEED]),
+            Tool::HeapscribeLatency => record(&["--latency"]),
             Tool::Heaptrack => Around {
                 before: vec!["heaptrack".into(), "-o".into(), traces.join("trace").into_os_string()],
                 environment: Vec::new(),
@@ -105,12 +112,13 @@ impl Tool {
 
     /// Whether it is ours.
     pub(crate) fn needs_heapscribe(self) -> bool {
-        matches!(self, Tool::Loaded | Tool::Heapscribe | Tool::HeapscribeSampled)
+        self == Tool::Loaded || self.writes_traces() && self != Tool::Heaptrack
     }
 
     /// Whether what it leaves behind is a trace.
     pub(crate) fn writes_traces(self) -> bool {
-        matches!(self, Tool::Heapscribe | Tool::HeapscribeSampled | Tool::Heaptrack)
+        use Tool::{Heapscribe, HeapscribeLatency, HeapscribeSampled, Heaptrack};
+        matches!(self, Heapscribe | HeapscribeSampled | HeapscribeLatency | Heaptrack)
     }
 }
 

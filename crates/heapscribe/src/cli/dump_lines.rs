@@ -16,6 +16,8 @@ Lines:
   age      ns since the block was born, for - and ~
   stack    S and the number of its innermost frame; old>new for ~; R and its
            number for %; N and the number of the name for @
+  At the end of a call's line: align=N, from=T and its number when another thread had asked for the
+  block, took=N: ns that the heap took for the call, where `record --latency` was told to say so.
   Definitions start with #: processes, files of code, threads, stacks, memory samples, ends.
 
   Of a Go trace: <time> <generation> <where> <event> <values> <stack> <text>

@@ -92,6 +92,8 @@ fn record(
     tell(args, &output, &summary, failure.is_some());
     if summary.stopped > 0 {
         stopped(&output);
+    } else if !args.real_time.rules().is_empty() {
+        message::hint(&format!("heapscribe check {} finds the calls that broke the rules", output.display()));
     }
     // Of a program that is sampled or not recorded at first there need not be any call.
     if mode(args) == Mode::Full && !summary.watched_has_calls {
