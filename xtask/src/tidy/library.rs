@@ -65,6 +65,8 @@ const RECORDER: &[&str] = &[
 /// What heaps do: functions that tell of them, and what the recorder knows them by.
 const HEAP: &[&str] =
     &["heapscribe_heap_shell", "mallinfo", "mallinfo2", "malloc_stats", "malloc_trim", "mallopt"];
+/// By this the recorder knows that a heap may call the hooks itself.
+const NESTS: &[&str] = &["heapscribe_heap_nests"];
 /// Hooks of the end of a process.
 const ENDS: &[&str] = &["_Exit", "_exit", "quick_exit"];
 /// Hooks of its going on as another program.
@@ -85,7 +87,7 @@ const KINDS: [Kind; 5] = [
     Kind { package: "heapscribe-preload", feature: None, exports: &[FAMILY, RECORDER, ENDS] },
     heap("tlsf"),
     heap("original"),
-    heap("table"),
+    Kind { exports: &[FAMILY, HEAP, NESTS], ..heap("table") },
     Kind { exports: &[FAMILY, HEAP, ENDS, BECOMES], ..heap("heaplog") },
 ];
 
