@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 
 SESSION, PROCESS, DEFINITIONS, EVENTS, MEMORY, PROCESS_END, SESSION_END, INDEX, LIVE, BLOCKS = range(1, 11)
+HEAP = 12
 NONE = 0xFFFFFFFF
 CALLS = ("malloc calloc realloc reallocarray posix_memalign aligned_alloc memalign valloc pvalloc "
          "free cfree free_sized free_aligned_sized pool_alloc pool_free").split()
@@ -123,7 +124,7 @@ class Block:
     def unpack(self, stored):
         if self.codec == 0:
             return stored
-        need(self.codec == 1 and self.kind in (DEFINITIONS, EVENTS, MEMORY, INDEX, BLOCKS), self.at, "unknown codec")
+        need(self.codec == 1 and self.kind in (DEFINITIONS, EVENTS, MEMORY, INDEX, BLOCKS, HEAP), self.at, "unknown codec")
         try:
             import zstandard
         except ImportError:
@@ -459,6 +460,11 @@ def read(data):
             while not f.ended():
                 [f.signed() for _ in range(4)]
                 total["samples"] += 1
+        elif block.kind == HEAP:
+            f.text(), f.text()
+            while not f.ended():
+                [f.signed() for _ in range(13)]
+                total["heap samples"] += 1
         elif block.kind == PROCESS_END:
             f.varint()
             need(f.varint() < 4, block.at, "end that cannot be")

@@ -25,6 +25,10 @@ pub fn read_everything(bytes: &[u8]) {
             black_box(sample);
         });
         black_box(problems.expect("memory can be read"));
+        let problems = trace.heap(process.index, &mut scratch, |info, sample| {
+            black_box((info, sample.counts.fragmentation_per_mille()));
+        });
+        black_box(problems.expect("memory can be read"));
     }
     for entry in trace.chunks() {
         assert!(entry.begin_ns <= entry.end_ns);

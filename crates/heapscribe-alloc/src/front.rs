@@ -43,6 +43,8 @@ pub trait Front: 'static {
     fn before() -> Option<&'static SystemHeap> {
         None
     }
+    /// A request got nothing for want of memory.
+    fn has_failed() {}
 }
 
 /// The functions of a front.
@@ -66,6 +68,9 @@ fn answer<F: Front>(block: Option<NonNull<u8>>, error: c_int) -> Pointer {
     match block {
         Some(block) => block.as_ptr().cast(),
         None => {
+            if error == ENOMEM {
+                F::has_failed();
+            }
             // SAFETY: errno of this thread.
             unsafe { F::errno().write(error) };
             null_mut()
@@ -136,7 +141,10 @@ unsafe extern "C" fn posix_memalign<F: Front>(out: *mut Pointer, align: usize, s
             unsafe { out.write(block.as_ptr().cast()) };
             0
         }
-        None => ENOMEM,
+        None => {
+            F::has_failed();
+            ENOMEM
+        }
     }
 }
 

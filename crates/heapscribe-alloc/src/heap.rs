@@ -89,7 +89,8 @@ pub unsafe trait Heap: Sync {
         Owns::Unknown
     }
 
-    /// What the heap knows of itself.
+    /// What the heap knows of itself: asked at any time, also in a handler that has interrupted another call of
+    /// this heap, which must not wait for that call. Nothing is an answer.
     fn stats(&self) -> Stats {
         Stats::EMPTY
     }

@@ -5,9 +5,11 @@
 //! recording ([`Answer::begin_mono_ns`]). A *block* that `realloc` makes counts as a new block and the
 //! one it replaces as freed, so `allocations - frees` is always what is live.
 
+mod heap;
 mod latency;
 mod said;
 
+pub use self::heap::Heap;
 pub use self::latency::{BrokenRule, CallKind, CallLatency, WorstCall};
 pub use self::said::{Mark, PoolStack, Pools, Section};
 use crate::estimate::Sampling;
@@ -330,6 +332,8 @@ pub struct Process {
     pub temporary: Amount,
     /// Highest resident set, bytes; 0 when none was sampled.
     pub rss_peak_bytes: u64,
+    /// The heap under it, when that tells of itself.
+    pub heap: Option<Heap>,
     /// How it ended.
     pub ended: Ended,
     /// What a ring did not keep of it.
@@ -376,6 +380,14 @@ pub struct Step {
     pub heap_end_bytes: u64,
     /// Resident set of the running processes at the end of the step, bytes; 0 before the first sample.
     pub rss_bytes: u64,
+    /// The part of it that belongs to no file and is shared with nobody, bytes.
+    pub anonymous_bytes: u64,
+    /// Pools of the heaps under the processes, bytes; 0 when these tell nothing of themselves.
+    pub pool_bytes: u64,
+    /// Of them in blocks that are handed out.
+    pub pool_used_bytes: u64,
+    /// The largest requests that would be served without growing.
+    pub pool_largest_free_bytes: u64,
     /// Allocations in the step.
     pub allocations: u64,
     /// Their bytes.

@@ -8,11 +8,11 @@ use heapscribe_wire::head::{DROP_COUNTERS, Drop};
 use heapscribe_wire::ids::StackId;
 
 use crate::amounts::{ByNode, add, add_amount, amount, at_least_0, holders, in_ns, lifetime, sum};
-use crate::answer::{self, Amount, Answer, Holder, NodeId, Peak, Process, Stack, Thread, Totals};
+use crate::answer::{self, Amount, Answer, Heap, Holder, NodeId, Peak, Process, Stack, Thread, Totals};
 use crate::counters::{Row, ThreadSums};
 use crate::held::Held;
 use crate::histogram::Histogram;
-use crate::input::{History, ProcessFacts, SessionFacts};
+use crate::input::{HeapInfo, HeapSample, History, ProcessFacts, SessionFacts};
 use crate::nodes::{Definitions, Merger};
 use crate::passes::{Found, FoundProcess};
 use crate::sampling::AllSamples;
@@ -283,6 +283,17 @@ impl Assembly {
     }
 }
 
+/// The heap under a process, by its samples.
+fn heap((info, samples): &(HeapInfo, Vec<HeapSample>)) -> Option<Heap> {
+    let per_mille = samples.iter().map(|sample| sample.counts.fragmentation_per_mille());
+    Some(Heap {
+        info: info.clone(),
+        last: samples.last()?.counts,
+        fragmentation_peak_per_mille: per_mille.max()?,
+        samples: samples.len() as u64,
+    })
+}
+
 /// The part of a process that needed no analysis.
 fn known(facts: &ProcessFacts, found: &FoundProcess, begin_ns: u64) -> Process {
     let moment = |known: u64, seen: Option<u64>| {
@@ -298,6 +309,7 @@ fn known(facts: &ProcessFacts, found: &FoundProcess, begin_ns: u64) -> Process {
         command: facts.command.clone(),
         begin_ns: moment(facts.begin_mono_ns, found.span.map(|s| s.0)),
         end_ns: moment(facts.end_mono_ns, found.span.map(|s| s.1)),
+        heap: facts.heap.as_ref().and_then(heap),
         rss_peak_bytes: facts.rss.iter().map(|sample| sample.rss_bytes).max().unwrap_or(0),
         ended: facts.ended,
         let_go: facts.let_go,

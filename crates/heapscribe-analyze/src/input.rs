@@ -2,6 +2,7 @@
 //! them, several at a time on several cores; where the bytes come from is not their business.
 
 use heapscribe_trace::{Broke, Drainer, LetGo, RealTimeRules};
+pub use heapscribe_trace::{HeapInfo, HeapSample};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::StackId;
@@ -112,6 +113,8 @@ pub struct ProcessFacts {
     pub stack_check: StackCheck,
     /// Resident set at moments, by time.
     pub rss: Vec<RssSample>,
+    /// What the heap under it is, when that tells of itself, and how it did at moments, by time.
+    pub heap: Option<(HeapInfo, Vec<HeapSample>)>,
     /// What a ring let go of its events: the heap begins where they ended.
     pub let_go: LetGo,
     /// The call that broke a rule of real time and stopped it.
@@ -125,6 +128,8 @@ pub struct RssSample {
     pub mono_ns: u64,
     /// Resident, bytes.
     pub rss_bytes: u64,
+    /// Of it what belongs to no file and is shared with nobody, bytes.
+    pub anonymous_bytes: u64,
 }
 
 /// A chunk: events of one thread, one after the other.

@@ -12,7 +12,9 @@ use heapscribe_wire::record::{BadEvent, Event};
 
 use crate::answer::{Ended, Exit, StackCheck};
 use crate::before::{self, Born};
-use crate::input::{ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, RssSample, SessionFacts};
+use crate::input::{
+    ChunkFacts, Clock, EventsInOrder, HeapInfo, HeapSample, History, ProcessFacts, RssSample, SessionFacts,
+};
 
 /// A trace, to be analyzed.
 #[derive(Debug)]
@@ -49,6 +51,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             recorder_bytes: end.own_bytes,
             stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },
             rss: self.rss(process.index),
+            heap: self.heap(process.index),
             let_go: process.let_go,
             broke: end.broke,
             exe: info.exe,
@@ -85,18 +88,37 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
         let mut samples = Vec::new();
         // What is damaged is told by `damaged_samples`; the rest stays.
         let _ = self.trace.memory(process, &mut Scratch::default(), |sample| {
-            samples.push(RssSample { mono_ns: sample.mono_ns, rss_bytes: sample.rss_bytes });
+            samples.push(RssSample {
+                mono_ns: sample.mono_ns,
+                rss_bytes: sample.rss_bytes,
+                anonymous_bytes: sample.rss_bytes.saturating_sub(sample.shared_bytes),
+            });
         });
         samples.sort_by_key(|sample| sample.mono_ns);
         samples
     }
 
-    /// What of a process's memory samples can not be read.
+    /// The heap under a process, as far as it tells of itself.
+    fn heap(&self, process: ProcessIndex) -> Option<(HeapInfo, Vec<HeapSample>)> {
+        let mut heap: Option<(HeapInfo, Vec<HeapSample>)> = None;
+        let _ = self.trace.heap(process, &mut Scratch::default(), |info, sample| {
+            heap.get_or_insert_with(|| (info.clone(), Vec::new())).1.push(*sample);
+        });
+        if let Some((_, samples)) = &mut heap {
+            samples.sort_by_key(|sample| sample.mono_ns);
+        }
+        heap
+    }
+
+    /// What of a process's samples can not be read.
     fn damaged_samples(&self, process: ProcessIndex) -> Vec<String> {
-        match self.trace.memory(process, &mut Scratch::default(), |_| ()) {
+        let memory = self.trace.memory(process, &mut Scratch::default(), |_| ());
+        let heap = self.trace.heap(process, &mut Scratch::default(), |_, _| ());
+        let told = [memory, heap].into_iter().flat_map(|problems| match problems {
             Ok(problems) => problems.iter().map(ToString::to_string).collect(),
             Err(error) => vec![error.to_string()],
-        }
+        });
+        told.collect()
     }
 
     fn chunk(&self, entry: &ChunkEntry) -> ChunkFacts {

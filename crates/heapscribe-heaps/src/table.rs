@@ -25,6 +25,7 @@ export! {
 }
 
 fn start(heap: &'static Brought) -> Start {
+    HEAP.describe(Line::blank().text(b"table"), Line::blank());
     let why: &[u8] = match find() {
         Ok(table) => {
             heap.0.set(table);

@@ -12,6 +12,7 @@ export! {
 fn start(heap: &'static TlsfHeap) -> Start {
     let config = configuration();
     heap.configure(config);
+    HEAP.describe(Line::blank().text(b"tlsf"), in_words(&config));
     let has_started = heap.start();
     let stats = heap.stats();
     if !has_started || stats.pool_bytes < config.pool_bytes as u64 / 2 {
@@ -45,4 +46,14 @@ fn configuration() -> Config {
             huge_pages: setting::flag(c"HEAPSCRIBE_POOL_HUGE_PAGES", wishes.huge_pages),
         },
     }
+}
+
+fn in_words(config: &Config) -> Line {
+    let flag = |is_set: bool| if is_set { b"yes".as_slice() } else { b"no" };
+    let Config { pool_bytes, grow_bytes, max_bytes, cache_bytes, wishes } = config;
+    let line =
+        Line::blank().text(b"pool=").number(*pool_bytes as u64).text(b" grow=").number(*grow_bytes as u64);
+    let line = line.text(b" cache=").number(*cache_bytes as u64);
+    let line = line.text(b" max=").number(*max_bytes as u64).text(b" prefault=").text(flag(wishes.prefault));
+    line.text(b" lock=").text(flag(wishes.lock)).text(b" huge_pages=").text(flag(wishes.huge_pages))
 }

@@ -25,7 +25,7 @@ macro_rules! export {
             fork_parent: heapscribe_exported::parent,
             fork_child: heapscribe_exported::child,
             thread_exit: heapscribe_exported::thread_ends,
-        });
+        }, env!("CARGO_PKG_NAME"));
 
         mod heapscribe_exported {
             use super::*;
@@ -62,6 +62,9 @@ macro_rules! export_functions {
             fn before() -> Option<&'static $crate::SystemHeap> {
                 $name.before()
             }
+            fn has_failed() {
+                $name.has_failed();
+            }
         }
 
         const FRONT: $crate::SystemHeap = $crate::front::table::<Front>();
@@ -80,11 +83,21 @@ macro_rules! export_functions {
         pub(super) extern "C" fn child() {
             // SAFETY: as above.
             unsafe { $name.heap().fork_child() };
+            $name.has_forked();
         }
 
         pub(super) unsafe extern "C" fn thread_ends(_: *mut c_void) {
             $name.heap().thread_exit();
         }
+
+        extern "C" fn at_exit() {
+            $name.leave();
+        }
+
+        // SAFETY: the section is an array of functions of this type, which run at `exit`.
+        #[used]
+        #[unsafe(link_section = ".fini_array")]
+        static AT_EXIT: extern "C" fn() = at_exit;
 
         $crate::export_forwards! { $name;
             malloc(size: usize) -> Pointer = FRONT.malloc;
@@ -114,7 +127,10 @@ macro_rules! export_forwards {
             // SAFETY: the program's call, forwarded.
             unsafe {
                 match $name.passes() {
-                    None => (FRONT.$same)($($argument),*),
+                    None => {
+                        $name.count();
+                        (FRONT.$same)($($argument),*)
+                    }
                     Some(instead) => (instead.$same)($($argument),*),
                 }
             }

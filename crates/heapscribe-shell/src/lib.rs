@@ -72,6 +72,7 @@
 //! Nothing in a heap may panic: there is no heap for the message. `examples/bump-heap` is a whole one.
 #![no_std]
 
+mod calls;
 pub mod export;
 mod info;
 mod line;
@@ -80,6 +81,7 @@ mod pages;
 pub mod setting;
 mod shell;
 mod thread;
+mod told;
 
 pub use heapscribe_alloc::front;
 pub use heapscribe_alloc::heap::{Heap, Owns};

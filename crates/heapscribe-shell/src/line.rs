@@ -20,7 +20,12 @@ impl Default for Line {
 impl Line {
     /// One that says who speaks.
     pub fn new() -> Line {
-        Line { bytes: [0; ROOM_BYTES], len: 0 }.text(b"heapscribe: ")
+        Line::blank().text(b"heapscribe: ")
+    }
+
+    /// One of text that nobody says.
+    pub fn blank() -> Line {
+        Line { bytes: [0; ROOM_BYTES], len: 0 }
     }
 
     /// Adds text; what is not printable becomes a question mark.
@@ -59,7 +64,8 @@ impl Line {
         sys::say(self.as_bytes());
     }
 
-    fn as_bytes(&self) -> &[u8] {
+    /// Its text.
+    pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 }

@@ -12,14 +12,18 @@ use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use heapscribe_alloc::heap::Heap;
+use heapscribe_alloc::stats::Stats;
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_process::at_fork;
 use heapscribe_process::loader::Loader;
 use heapscribe_process::once::Once;
 use heapscribe_process::sys;
 
+use crate::calls;
+use crate::line::Line;
 use crate::only;
 use crate::thread::{self, Ends, Watch};
+use crate::told::Told;
 
 const NEW: u32 = 0;
 const STARTING: u32 = 1;
@@ -62,6 +66,9 @@ pub struct Shell<H: 'static> {
     instead: Once<SystemHeap>,
     loader: Once<Loader>,
     watch: Once<Watch>,
+    told: Told,
+    /// 1 from the program's end on.
+    leaving: AtomicU32,
 }
 
 unsafe extern "C" {
@@ -76,8 +83,13 @@ pub fn errno() -> *mut c_int {
 }
 
 impl<H: Heap + 'static> Shell<H> {
-    /// A heap that `start` prepares, in the first call of the program's.
-    pub const fn new(heap: H, start: fn(&'static H) -> Start, handlers: Handlers) -> Shell<H> {
+    /// A heap that `start` prepares, in the first call of the program's, and what it is called.
+    pub const fn new(
+        heap: H,
+        start: fn(&'static H) -> Start,
+        handlers: Handlers,
+        name: &'static str,
+    ) -> Shell<H> {
         Shell {
             heap,
             start,
@@ -88,6 +100,8 @@ impl<H: Heap + 'static> Shell<H> {
             instead: Once::new(),
             loader: Once::new(),
             watch: Once::new(),
+            told: Told::new(name),
+            leaving: AtomicU32::new(0),
         }
     }
 
@@ -121,6 +135,57 @@ impl<H: Heap + 'static> Shell<H> {
     /// The function of this name that the program would have called without us.
     pub fn next(&self, name: &CStr) -> Option<*const ()> {
         self.loader.get()?.find_next(name.to_bytes(), core::ptr::from_ref(self).cast())
+    }
+
+    /// What the heap is called and was told to be, for those who look at the program from outside: in `start`.
+    pub fn describe(&self, name: Line, configuration: Line) {
+        self.told.describe(name, configuration);
+    }
+
+    /// Counts a call; now and then the heap tells how it does.
+    #[inline(always)]
+    pub fn count(&'static self) {
+        if calls::count() {
+            self.tell();
+        }
+    }
+
+    /// A request got nothing: that is told at once.
+    #[cold]
+    pub fn has_failed(&'static self) {
+        self.tell();
+    }
+
+    /// The program has come to its end: what is told from now on is the last.
+    pub fn leave(&'static self) {
+        self.leaving.store(1, Ordering::Relaxed);
+        self.tell();
+    }
+
+    /// Tells how the heap does, if anybody wants to know.
+    #[cold]
+    #[inline(never)]
+    fn tell(&'static self) {
+        if !self.told.is_wanted() || !matches!(self.state.load(Ordering::Acquire), READY | WATCHING) {
+            return;
+        }
+        let errno = errno();
+        // SAFETY: this thread's errno.
+        let before = unsafe { errno.read() };
+        let stats = self.heap.stats();
+        // A heap whose own call was interrupted can not say.
+        if stats != Stats::EMPTY {
+            self.told.publish(false, self.leaving.load(Ordering::Relaxed) != 0, &stats);
+        }
+        // SAFETY: as above.
+        unsafe { errno.write(before) };
+    }
+
+    /// In a forked child, from the fork handler: the next call makes it a file of its own.
+    pub fn has_forked(&self) {
+        self.told.forget();
+        self.leaving.store(0, Ordering::Relaxed);
+        calls::next_counts();
     }
 
     /// A start that allocates is served by who was there before: waiting for itself it would hang, as heaphook
@@ -194,6 +259,8 @@ impl<H: Heap + 'static> Shell<H> {
         if let Some(&instead) = instead {
             self.instead.set(instead);
         }
+        let stats = if instead.is_some() { Stats::EMPTY } else { self.heap.stats() };
+        self.told.begin(instead.is_some(), &stats);
         self.state.store(if instead.is_some() { PASSING } else { READY }, Ordering::Release);
     }
 

@@ -24,9 +24,9 @@ pub use clock::Clock;
 pub use error::{Problem, TraceError};
 pub use heapscribe_wire::broke::{Broke, Why};
 pub use model::{
-    ChunkEntry, ChunkInfo, Drainer, ExitStatus, HowEnded, LetGo, LiveBlock, LiveRole, LiveTable,
-    MemorySample, Process, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules, SessionEnd, SessionInfo,
-    Stage,
+    ChunkEntry, ChunkInfo, Drainer, ExitStatus, HeapInfo, HeapSample, HowEnded, LetGo, LiveBlock, LiveRole,
+    LiveTable, MemorySample, Process, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules, SessionEnd,
+    SessionInfo, Stage,
 };
 pub use native::read::{Chunk, Scratch, Trace};
 pub use native::write::{DefinitionsTaken, Writer};

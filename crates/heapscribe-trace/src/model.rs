@@ -5,6 +5,7 @@
 
 use heapscribe_wire::broke::Broke;
 use heapscribe_wire::head::{ClockKind, DROP_COUNTERS, MONOTONIC_SHIFT};
+use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{HeapAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::record::Call;
 
@@ -253,6 +254,24 @@ pub struct MemorySample {
     pub shared_bytes: u64,
     /// Address space in use, bytes.
     pub virtual_bytes: u64,
+}
+
+/// What the heap under a process is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HeapInfo {
+    /// What it is called.
+    pub name: String,
+    /// What it was told to be: words such as `pool=1048576`.
+    pub configuration: String,
+}
+
+/// How the heap under a process did at a moment, as it says itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HeapSample {
+    /// When, CLOCK_MONOTONIC ns.
+    pub mono_ns: u64,
+    /// What it counts.
+    pub counts: HeapCounts,
 }
 
 /// What a table of live blocks is in its trace.

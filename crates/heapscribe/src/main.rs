@@ -11,6 +11,7 @@ mod drain;
 mod dump;
 mod exit;
 mod frames;
+mod heaps;
 mod hotspots;
 mod json;
 mod launch;

@@ -40,8 +40,6 @@ pub(super) struct Growth {
     total_bytes: usize,
     /// The next pool; 0 before the first.
     next_bytes: usize,
-    /// Pools that came after the first.
-    pub(super) times: u64,
     pub(super) locked_bytes: u64,
     pub(super) has_started: bool,
 }
@@ -55,14 +53,7 @@ pub(super) struct Plan {
 
 impl Growth {
     pub(super) const fn new(config: Config) -> Growth {
-        Growth {
-            config,
-            total_bytes: 0,
-            next_bytes: config.grow_bytes,
-            times: 0,
-            locked_bytes: 0,
-            has_started: false,
-        }
+        Growth { config, total_bytes: 0, next_bytes: config.grow_bytes, locked_bytes: 0, has_started: false }
     }
 
     /// The next pool, for a request that needs `needed_bytes` to be served from it; `None` when no pool may
@@ -96,7 +87,6 @@ impl Growth {
             self.locked_bytes += len_bytes as u64;
         }
         if self.has_started {
-            self.times += 1;
             self.next_bytes = plan.wanted_bytes.max(self.next_bytes).saturating_mul(2);
         }
         self.has_started = true;

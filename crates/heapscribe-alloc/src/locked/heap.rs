@@ -43,6 +43,8 @@ pub struct TlsfHeap {
     failures: AtomicU64,
     /// Second frees of blocks that lie in caches.
     pub(super) misuses: AtomicU64,
+    /// Of `growth`, for those who only want to know: who grows holds `growing` while the kernel works.
+    locked_bytes: AtomicU64,
     growing: PiMutex,
     growth: UnsafeCell<Growth>,
     source: AreaSource,
@@ -72,6 +74,7 @@ impl TlsfHeap {
             misuses: AtomicU64::new(0),
             left: AtomicPtr::new(core::ptr::null_mut()),
             failures: AtomicU64::new(0),
+            locked_bytes: AtomicU64::new(0),
             forking: AtomicU32::new(0),
             source,
         }
@@ -224,6 +227,7 @@ impl TlsfHeap {
         drop(held);
         if is_pool {
             growth.came(plan, area.len_bytes, area.is_locked);
+            self.locked_bytes.store(growth.locked_bytes, Ordering::Relaxed);
             self.pools.fetch_add(1, Ordering::Release);
         }
         block
@@ -309,11 +313,12 @@ unsafe impl Heap for TlsfHeap {
         // SAFETY: under the lock.
         let stats = unsafe { (*self.tlsf_of(&held)).stats() };
         drop(held);
-        let stats = Stats { failures: self.failures.load(Ordering::Relaxed), ..self.without_kept(stats) };
-        let Ok(_growing) = self.growing.lock() else { return stats };
-        // SAFETY: under `growing`.
-        let growth = unsafe { &*self.growth.get() };
-        Stats { growths: growth.times, locked_bytes: growth.locked_bytes, ..stats }
+        Stats {
+            failures: self.failures.load(Ordering::Relaxed),
+            growths: stats.pools.saturating_sub(1),
+            locked_bytes: self.locked_bytes.load(Ordering::Relaxed),
+            ..self.without_kept(stats)
+        }
     }
 
     fn wants_thread_exit(&self) -> bool {

@@ -42,6 +42,7 @@ mod exports {
     }
 
     fn start() -> Start {
+        HEAP.describe(Line::blank().text(b"heaplog"), Line::blank());
         let (Some(before), Some(loader)) = (HEAP.before(), HEAP.loader()) else { return Start::Pass };
         nested::find(loader, before);
         calls::set_heap(*before);

@@ -42,10 +42,12 @@ pub enum Kind {
     Blocks = 10,
     /// What a ring let go.
     LetGo = 11,
+    /// Samples of the heap under a process.
+    Heap = 12,
 }
 
 impl Kind {
-    const ALL: [Kind; 11] = [
+    const ALL: [Kind; 12] = [
         Kind::Session,
         Kind::Process,
         Kind::Definitions,
@@ -57,6 +59,7 @@ impl Kind {
         Kind::Live,
         Kind::Blocks,
         Kind::LetGo,
+        Kind::Heap,
     ];
 
     /// The kind of this number, if it is one that is known.
@@ -66,7 +69,10 @@ impl Kind {
 
     /// Whether it may be compressed.
     pub(crate) const fn compresses(self) -> bool {
-        matches!(self, Kind::Definitions | Kind::Events | Kind::Memory | Kind::Index | Kind::Blocks)
+        matches!(
+            self,
+            Kind::Definitions | Kind::Events | Kind::Memory | Kind::Index | Kind::Blocks | Kind::Heap
+        )
     }
 
     /// What to call one that is damaged.
@@ -83,6 +89,7 @@ impl Kind {
             Kind::Live => "damaged live block",
             Kind::Blocks => "damaged blocks block",
             Kind::LetGo => "damaged block of what was let go",
+            Kind::Heap => "damaged heap block",
         }
     }
 }

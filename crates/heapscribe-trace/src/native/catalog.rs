@@ -13,6 +13,7 @@ use crate::model::{ChunkEntry, LetGo, Process, ProcessIndex, ProcessInfo, Sessio
 pub(super) struct Places {
     pub definitions: Vec<u64>,
     pub memory: Vec<u64>,
+    pub heap: Vec<u64>,
     pub blocks: Vec<u64>,
 }
 
@@ -72,6 +73,7 @@ impl Catalog {
         match kind {
             Kind::Definitions => self.process(process).1.definitions.push(offset),
             Kind::Memory => self.process(process).1.memory.push(offset),
+            Kind::Heap => self.process(process).1.heap.push(offset),
             Kind::Blocks => self.process(process).1.blocks.push(offset),
             _ => {}
         }

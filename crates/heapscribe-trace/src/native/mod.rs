@@ -39,6 +39,7 @@
 //!   kind 9 live         see `live`: that what was live in a process at a moment is told, and when
 //!   kind 10 blocks      see `live`: up to 16384 blocks that were, in columns
 //!   kind 11 let go      see `let_go`: sums over events that a ring did not keep
+//!   kind 12 heap        name  configuration, then samples: mono and 12 counts (`wire::heap`), as of kind 5
 //! ```
 //! What has no type is a varint; texts are a varint length and bytes; a command is a varint count and
 //! texts. `cut` counts bytes that followed the events of a chunk and were none. Fields may be added at
@@ -58,6 +59,7 @@ pub mod columns;
 mod definitions;
 mod fields;
 pub mod header;
+mod heap;
 mod index;
 mod let_go;
 mod live;

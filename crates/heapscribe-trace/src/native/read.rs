@@ -8,12 +8,12 @@ use super::block::Kind;
 use super::catalog::Places;
 use super::columns::{ChunkEvents, Columns, Room};
 use super::definitions::{self, damage, length_of};
-use super::{chunk, live, open, records};
+use super::{chunk, heap, live, open, records};
 use crate::clock::{Calibration, Clock};
 use crate::error::{Problem, TraceError};
 use crate::model::{
-    ChunkEntry, ChunkInfo, LetGo, LiveBlock, LiveTable, MemorySample, Process, ProcessIndex, ProcessInfo,
-    SessionEnd, SessionInfo,
+    ChunkEntry, ChunkInfo, HeapInfo, HeapSample, LetGo, LiveBlock, LiveTable, MemorySample, Process,
+    ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
 };
 use crate::source::Source;
 
@@ -192,6 +192,30 @@ impl<S: Source> Trace<S> {
             let what = match scratch.block(&self.source, offset, Kind::Memory) {
                 Ok((_, payload)) if records::get_memory(payload, &mut visit) => continue,
                 Ok(_) => Kind::Memory.damaged(),
+                Err(e) => damage(e)?,
+            };
+            problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });
+        }
+        Ok(problems)
+    }
+
+    /// Hands the samples of the heap under a process to `visit`, in the order of the file. Gives what was
+    /// skipped.
+    ///
+    /// # Errors
+    /// Only when the source cannot be read.
+    pub fn heap(
+        &self,
+        process: ProcessIndex,
+        scratch: &mut Scratch,
+        mut visit: impl FnMut(&HeapInfo, &HeapSample),
+    ) -> Result<Vec<Problem>, TraceError> {
+        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].heap);
+        let mut problems = Vec::new();
+        for &offset in offsets {
+            let what = match scratch.block(&self.source, offset, Kind::Heap) {
+                Ok((_, payload)) if heap::get(payload, &mut visit).is_some() => continue,
+                Ok(_) => Kind::Heap.damaged(),
                 Err(e) => damage(e)?,
             };
             problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });

@@ -10,10 +10,10 @@ use super::index::IndexBuilder;
 use super::live::{self, BLOCKS_MAX};
 use super::pack::Packer;
 use super::splice::Piece;
-use super::{chunk, let_go, records};
+use super::{chunk, heap, let_go, records};
 use crate::model::{
-    ChunkInfo, LetGo, LiveBlock, LiveTable, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd,
-    SessionInfo,
+    ChunkInfo, HeapInfo, HeapSample, LetGo, LiveBlock, LiveTable, MemorySample, ProcessEnd, ProcessIndex,
+    ProcessInfo, SessionEnd, SessionInfo,
 };
 use crate::sums::ChunkSums;
 
@@ -24,6 +24,8 @@ pub const DEFAULT_LEVEL: i32 = 1;
 const DEFINITIONS_SLICE_BYTES: usize = 256 << 10;
 /// Memory samples in one block.
 const SAMPLES_PER_BLOCK: usize = 4096;
+/// The same of heap samples, which are three times as long.
+const HEAP_SAMPLES_PER_BLOCK: usize = 1024;
 
 /// Writes a trace. The bytes that its functions append to `out` are to be written to the file in this
 /// order. The writer itself keeps the list for the next index block (about 64 KiB), a buffer of 256 KiB,
@@ -174,6 +176,21 @@ impl Writer {
             self.raw.clear();
             records::put_memory(&mut self.raw, piece);
             self.listed(Kind::Memory, process.0, out);
+        }
+    }
+
+    /// Writes samples of the heap under a process.
+    pub fn heap(
+        &mut self,
+        process: ProcessIndex,
+        info: &HeapInfo,
+        samples: &[HeapSample],
+        out: &mut Vec<u8>,
+    ) {
+        for piece in samples.chunks(HEAP_SAMPLES_PER_BLOCK) {
+            self.raw.clear();
+            heap::put(&mut self.raw, info, piece);
+            self.listed(Kind::Heap, process.0, out);
         }
     }
 

@@ -1,4 +1,5 @@
-//! `heapscribe ps`: which processes are recorded, alive or dead, and what they have done.
+//! `heapscribe ps`: which processes are recorded, alive or dead, or run with another heap, and what they have
+//! done.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -10,16 +11,22 @@ use serde::Serialize;
 
 use crate::cli::PsArgs;
 use crate::drain::monotonic_ns;
+use crate::heaps::{self, Told};
+use crate::json::heap::Heap;
 use crate::live::{self, Found};
 use crate::text::number::{duration, short_bytes};
 
-/// A recorded process, as JSON has it.
+/// Of a process that only has a heap of ours.
+const NOT_RECORDED: &str = "not recorded";
+
+/// A process, as JSON has it.
 #[derive(Debug, Serialize)]
 struct Row {
     pid: u32,
     alive: bool,
     exe: String,
-    session: String,
+    /// `null` when it is not recorded.
+    session: Option<String>,
     created_mono_ns: u64,
     created_real_ns: u64,
     age_ns: u64,
@@ -35,13 +42,22 @@ struct Row {
     waiting_bytes: u64,
     waiting_ns: u64,
     snapshots: usize,
+    /// The heap that was put under it; `null` when that is not known.
+    heap: Option<Heap>,
+    #[serde(skip)]
+    told: Option<Told>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
-    let found = live::all(&live::places(args.session_dir.as_deref()));
+    let places = live::places(args.session_dir.as_deref());
+    heaps::clean(&places);
+    let mut heaps = heaps::all(&places);
     // A session that goes while it is looked at is none.
-    let rows: Vec<Row> = found.iter().filter_map(|found| row(found).ok()).collect();
+    let mut rows: Vec<Row> =
+        live::all(&places).iter().filter_map(|found| row(found, &mut heaps).ok()).collect();
+    rows.extend(heaps.into_iter().map(unrecorded));
+    rows.sort_by_key(|row| (row.pid, row.created_mono_ns));
     let mut out = anstream::stdout().lock();
     if args.json {
         serde_json::to_writer(&mut out, &rows)?;
@@ -52,7 +68,8 @@ pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(found: &Found) -> Result<Row> {
+/// A recorded process; its heap is taken out of those that are told of.
+fn row(found: &Found, heaps: &mut Vec<Told>) -> Result<Row> {
     let session = found.open()?;
     let copy = session.head()?;
     let head = copy.get();
@@ -70,11 +87,14 @@ fn row(found: &Found) -> Result<Row> {
         Mode::Full => ("full", None),
         Mode::Sampled { mean_bytes } => ("sampled", Some(mean_bytes)),
     };
+    let alive = session.living_pid().is_some();
+    let of = |told: &Told| (told.pid, told.pid_namespace) == (head.pid, head.pid_namespace);
+    let told = heaps.iter().position(of).filter(|_| alive).map(|n| heaps.remove(n));
     Ok(Row {
         pid: head.pid,
-        alive: session.living_pid().is_some(),
+        alive,
         exe: String::from_utf8_lossy(head.exe).into_owned(),
-        session: found.directory.display().to_string(),
+        session: Some(found.directory.display().to_string()),
         created_mono_ns: head.created_mono_ns,
         created_real_ns: head.created_real_ns,
         age_ns: now.saturating_sub(head.created_mono_ns),
@@ -90,13 +110,45 @@ fn row(found: &Found) -> Result<Row> {
         waiting_bytes: sealed.iter().map(|chunk| u64::from(chunk.committed)).sum(),
         waiting_ns: sealed.iter().map(|chunk| now.saturating_sub(chunk.end_mono_ns)).max().unwrap_or(0),
         snapshots: live::list_named(&found.directory).len(),
+        heap: told.as_ref().map(Heap::from),
+        told,
     })
 }
 
+/// A process of which only its heap tells.
+fn unrecorded(told: Told) -> Row {
+    Row {
+        pid: told.pid,
+        alive: true,
+        exe: told.exe.clone(),
+        session: None,
+        created_mono_ns: told.created_mono_ns,
+        created_real_ns: 0,
+        age_ns: monotonic_ns().saturating_sub(told.created_mono_ns),
+        mode: NOT_RECORDED,
+        mean_bytes: None,
+        threads: 0,
+        live_bytes: told.update.counts.used_bytes,
+        live_blocks: told.update.counts.blocks,
+        allocated_bytes: 0,
+        allocated_blocks: 0,
+        freed_bytes: 0,
+        freed_blocks: 0,
+        waiting_bytes: 0,
+        waiting_ns: 0,
+        snapshots: 0,
+        heap: Some(Heap::from(&told)),
+        told: Some(told),
+    }
+}
+
 fn print(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
+    let has_heaps = rows.iter().any(|row| row.told.is_some());
+    let heap =
+        if has_heaps { heap_cells(["HEAP", "USED", "POOL", "LARGEST", "FAILED"]) } else { String::new() };
     writeln!(
         out,
-        "{:>8}  {:<5}  {:>8}  {:<16}  {:>9}  {:>9}  {:>9}  {:>8}  PROGRAM",
+        "{:>8}  {:<5}  {:>8}  {:<16}  {:>9}  {:>9}  {:>9}  {:>8}  {heap}PROGRAM",
         "PID", "STATE", "AGE", "MODE", "LIVE", "ALLOCATED", "FREED", "LAG"
     )?;
     for row in rows {
@@ -104,19 +156,38 @@ fn print(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
             || row.mode.to_owned(),
             |mean| format!("{}:{}", row.mode, short_bytes(mean).replace(' ', "")),
         );
+        let of_record = |text: String| if row.session.is_some() { text } else { "-".to_owned() };
+        let lag = if row.waiting_bytes == 0 { "none".to_owned() } else { duration(row.waiting_ns) };
         writeln!(
             out,
-            "{:>8}  {:<5}  {:>8}  {:<16}  {:>9}  {:>9}  {:>9}  {:>8}  {}",
+            "{:>8}  {:<5}  {:>8}  {:<16}  {:>9}  {:>9}  {:>9}  {:>8}  {}{}",
             row.pid,
             if row.alive { "alive" } else { "ended" },
             duration(row.age_ns),
             mode,
-            short_bytes(row.live_bytes),
-            short_bytes(row.allocated_bytes),
-            short_bytes(row.freed_bytes),
-            if row.waiting_bytes == 0 { "none".to_owned() } else { duration(row.waiting_ns) },
+            of_record(short_bytes(row.live_bytes)),
+            of_record(short_bytes(row.allocated_bytes)),
+            of_record(short_bytes(row.freed_bytes)),
+            of_record(lag),
+            if has_heaps { of_heap(row.told.as_ref()) } else { String::new() },
             row.exe
         )?;
     }
     Ok(())
+}
+
+fn heap_cells([name, used, pool, largest, failed]: [&str; 5]) -> String {
+    format!("{name:<8}  {used:>9}  {pool:>9}  {largest:>9}  {failed:>6}  ")
+}
+
+/// What a heap says: how much of its pool is used, the largest free piece, requests that failed.
+fn of_heap(told: Option<&Told>) -> String {
+    let Some(told) = told else { return heap_cells(["-"; 5]) };
+    let name: String = told.name.chars().take(8).collect();
+    let c = &told.update.counts;
+    if told.update.mono_ns == 0 {
+        return heap_cells([&name, "-", "-", "-", "-"]);
+    }
+    let [used, pool, largest] = [c.used_bytes, c.pool_bytes, c.largest_free_bytes].map(short_bytes);
+    heap_cells([&name, &used, &pool, &largest, &c.failures.to_string()])
 }

@@ -7,6 +7,7 @@ use std::process::{Child, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
 use heapscribe_trace::model::SessionInfo;
+use heapscribe_wire::heap::HEAPS_VARIABLE;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 use heapscribe_wire::rules::RULES_BYTES_MAX;
@@ -56,6 +57,7 @@ fn record(
     base: &Base,
 ) -> Result<ExitCode> {
     variables.push((SESSION_VARIABLE, base.path().into()));
+    variables.push((HEAPS_VARIABLE, base.path().into()));
     let Some(rules) = drain::rules::to_bytes(&args.real_time.rules()) else {
         let what = format!("rules of real time of over {RULES_BYTES_MAX} bytes");
         return Err(

@@ -1,36 +1,87 @@
-//! `heapscribe run`: runs a program with another heap under it, and does nothing else.
+//! `heapscribe run`: runs a program with another heap under it, and listens to what the heap says of itself.
 
+use std::fs::{self, File};
 use std::process::{Child, ExitCode, ExitStatus};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use heapscribe_wire::heap::HEAPS_VARIABLE;
 
-use crate::cli::{HeapChoice, RunArgs};
+use crate::cli::{self, HeapChoice, RunArgs};
+use crate::drain::Base;
+use crate::heaps::{self, Ended};
 use crate::launch::{child, heap::Heap, signals::Signals};
-use crate::message;
+use crate::{json, live, message, text};
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let choice = args.heap.heap.as_ref().unwrap_or(&HeapChoice::Tlsf);
-    let heap = Heap::new(&args.heap, choice)?;
+    let mut heap = Heap::new(&args.heap, choice)?;
+    let into = args
+        .stats_json
+        .as_ref()
+        .map(|path| File::create(path).with_context(|| format!("{} can not be written", path.display())));
+    let into = into.transpose()?;
+    let base = listen(args, args.stats || into.is_some())?;
+    heap.variables.extend(base.as_ref().map(|base| (HEAPS_VARIABLE, base.path().into())));
     let mut signals = Signals::take()?;
-    match child::start(&args.command, &heap.libraries, &heap.variables) {
-        Ok(mut program) => Ok(child::exit_code(follow(&mut program, &mut signals)?)),
+    let started = child::start(&args.command, &heap.libraries, &heap.variables);
+    let mut program = match started {
+        Ok(program) => program,
         Err((code, e)) => {
+            base.iter().for_each(|base| base.remove());
             message::error(&e);
-            Ok(ExitCode::from(code))
+            return Ok(ExitCode::from(code));
         }
+    };
+    let mut ended = Ended::default();
+    let status = follow(&mut program, &mut signals, base.as_ref(), &mut ended)?;
+    if let Some(base) = &base {
+        ended.gather(base.path());
+        // When nobody is left who would write there; else `ps` does it.
+        let _ = fs::remove_dir(base.path());
+    }
+    if args.stats {
+        message::block(&text::heap::ended(&ended));
+    }
+    if let Some(into) = into {
+        serde_json::to_writer(into, &json::heap::Run::from(&ended))
+            .context("the statistics can not be written")?;
+    }
+    Ok(child::exit_code(status))
+}
+
+/// A directory in which heaps tell of themselves. Without one a program runs as well, so that is an error only
+/// when somebody `asked`.
+fn listen(args: &RunArgs, asked: bool) -> Result<Option<Base>> {
+    heaps::clean(&live::places(Some(&args.session_dir)));
+    match Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR) {
+        Ok(base) => Ok(Some(base)),
+        Err(e) if asked => Err(e),
+        Err(_) => Ok(None),
     }
 }
 
-/// Passes signals on until the program has ended.
-fn follow(program: &mut Child, signals: &mut Signals) -> Result<ExitStatus> {
+/// Passes signals on until the program has ended; what heaps of processes said that have ended is taken up now
+/// and then.
+fn follow(
+    program: &mut Child,
+    signals: &mut Signals,
+    base: Option<&Base>,
+    ended: &mut Ended,
+) -> Result<ExitStatus> {
     const LOOK_AGAIN: Duration = Duration::from_millis(10);
+    const GATHER_AGAIN: Duration = Duration::from_secs(1);
+    let mut gathered = Instant::now();
     loop {
         if let Some(status) = program.try_wait().context("the program can not be waited for")? {
             return Ok(status);
         }
         signals.pass_on(Some(program.id()));
+        if let Some(base) = base.filter(|_| gathered.elapsed() >= GATHER_AGAIN) {
+            ended.gather(base.path());
+            gathered = Instant::now();
+        }
         std::thread::sleep(LOOK_AGAIN);
     }
 }

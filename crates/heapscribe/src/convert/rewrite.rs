@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use heapscribe_trace::{
-    ChunkInfo, Clock, Process, ProcessIndex, ProcessInfo, RealTimeRules, Scratch, SessionInfo, Source, Trace,
-    Writer,
+    ChunkInfo, Clock, HeapInfo, HeapSample, Process, ProcessIndex, ProcessInfo, RealTimeRules, Scratch,
+    SessionInfo, Source, Trace, Writer,
 };
 use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Module, Position};
 use heapscribe_wire::ids::{RateId, StackId};
@@ -55,6 +55,7 @@ pub(crate) fn rewrite<S: Source, W: Write>(
         let skipped = trace.memory(process.index, &mut Scratch::default(), |sample| samples.push(*sample))?;
         to.problems.extend(skipped.iter().map(ToString::to_string));
         to.writer.memory(*index, &samples, &mut to.bytes);
+        to.heap(process.index, *index)?;
         if let Some(end) = &process.end {
             to.writer.process_end(*index, end, &mut to.bytes);
         }
@@ -98,6 +99,19 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
 
     fn process_info(&self, info: ProcessInfo) -> ProcessInfo {
         ProcessInfo { exe: self.name(&info.exe), command: self.names(&info.command), ..info }
+    }
+
+    /// Writes what the heap under a process told of itself.
+    fn heap(&mut self, old: ProcessIndex, new: ProcessIndex) -> Result<()> {
+        let mut heap: Option<(HeapInfo, Vec<HeapSample>)> = None;
+        let skipped = self.trace.heap(old, &mut Scratch::default(), |info, sample| {
+            heap.get_or_insert_with(|| (info.clone(), Vec::new())).1.push(*sample);
+        })?;
+        self.problems.extend(skipped.iter().map(ToString::to_string));
+        if let Some((info, samples)) = heap {
+            self.writer.heap(new, &info, &samples, &mut self.bytes);
+        }
+        Ok(())
     }
 
     /// Writes the definitions of a process; where numbers leap because some are missing, so do they again.

@@ -9,7 +9,7 @@ use heapscribe_wire::chunk::{
 use heapscribe_wire::limits::CHUNKS_MAX;
 use std::os::unix::fs::FileExt;
 
-use super::session::read_up_to;
+use super::files::read_up_to;
 
 /// The log of one session.
 pub(super) struct Log {

@@ -22,8 +22,8 @@ use heapscribe_wire::record::{Event, Note};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::base::monotonic_ns;
+use super::files::read_up_to;
 use super::output::Output;
-use super::session::read_up_to;
 
 /// The request's name in a session's directory.
 const FILE_NAME: &str = "mark";
@@ -70,7 +70,7 @@ impl Marks {
     /// The request that waits, if there is one; it is gone then.
     pub(super) fn take(directory: &Path) -> Option<(u64, Vec<u8>)> {
         let path = directory.join(FILE_NAME);
-        let file: File = super::session::open_file(&path, false)?;
+        let file: File = super::files::open_file(&path, false)?;
         let mut bytes = [0; TIME_BYTES + MARK_NAME_BYTES_MAX];
         let n = read_up_to(&file, &mut bytes, 0);
         fs::remove_file(&path).ok()?;

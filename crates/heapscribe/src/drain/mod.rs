@@ -7,6 +7,8 @@
 
 mod base;
 mod ended;
+mod files;
+mod heap;
 mod liveness;
 mod log;
 pub(crate) mod mark;
@@ -31,12 +33,13 @@ pub(crate) use base::{
     Base, check_owner, clock_kind, has_sessions, monotonic_ns, remove_base, session_path, sessions,
 };
 pub(crate) use ended::{Keep, clean};
+pub(crate) use files::{open_file, read_up_to};
 pub(crate) use liveness::{Alive, own_namespace};
 pub(crate) use memory::{Memory, memory_of};
 pub(crate) use memtrace::{FilesPlan, Written};
 use output::Output;
 use session::Session;
-pub(crate) use session::{open_file, process_end, process_info, read_up_to};
+pub(crate) use session::{process_end, process_info};
 pub(crate) use summary::Summary;
 
 /// Drains all sessions of one base directory into one trace.

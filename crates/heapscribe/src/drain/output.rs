@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use heapscribe_trace::model::{
-    ChunkInfo, LiveRole, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
+    ChunkInfo, HeapInfo, HeapSample, LiveRole, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo,
+    SessionEnd, SessionInfo,
 };
 use heapscribe_trace::{ChunkSums, DefinitionsTaken};
 use heapscribe_wire::defs::Position;
@@ -112,6 +113,13 @@ impl Output {
     pub(super) fn memory(&mut self, process: ProcessIndex, samples: &[MemorySample]) {
         if let To::Native(sink) = &mut self.to {
             sink.write(|writer, out| writer.memory(process, samples, out));
+        }
+    }
+
+    /// Takes samples of the heap under a process, which memtrace has no room for.
+    pub(super) fn heap(&mut self, process: ProcessIndex, info: &HeapInfo, samples: &[HeapSample]) {
+        if let To::Native(sink) = &mut self.to {
+            sink.write(|writer, out| writer.heap(process, info, samples, out));
         }
     }
 

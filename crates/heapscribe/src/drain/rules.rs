@@ -29,7 +29,7 @@ pub(crate) fn to_bytes(rules: &RealTimeRules) -> Option<Vec<u8>> {
 /// The rules of the recording whose base directory this is; none when it has no plan that can be read.
 pub(crate) fn of_base(base: &Path) -> RealTimeRules {
     let (mut rules, mut plan) = (RealTimeRules::default(), [0; PLAN_BYTES]);
-    let Some(file) = super::session::open_file(&base.join(FILE_NAME), false) else { return rules };
+    let Some(file) = super::files::open_file(&base.join(FILE_NAME), false) else { return rules };
     if file.read_exact_at(&mut plan, 0).is_err() {
         return rules;
     }
@@ -48,7 +48,7 @@ pub(crate) fn of_base(base: &Path) -> RealTimeRules {
 
 fn behind(file: &File, bytes: usize) -> Vec<u8> {
     let mut rules = vec![0; bytes];
-    let read = super::session::read_up_to(file, &mut rules, PLAN_BYTES as u64);
+    let read = super::files::read_up_to(file, &mut rules, PLAN_BYTES as u64);
     rules.truncate(read);
     rules
 }

@@ -1,10 +1,10 @@
 //! One session being drained: the four files of one process image, read by copies.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Read;
 use std::mem::offset_of;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use heapscribe_trace::model::{
@@ -14,10 +14,11 @@ use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
 use heapscribe_wire::defs::Position;
 use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, HEARTBEAT_OFFSET, Head, SharedHead, stage};
 use heapscribe_wire::limits::DEFS_BYTES_MAX;
-use rustix::fs::OFlags;
 
 use super::base::{self, monotonic_ns};
 use super::ended;
+use super::files::{open_file, read_up_to};
+use super::heap::Heap;
 use super::liveness::Alive;
 use super::log::Log;
 use super::mark::Marks;
@@ -38,6 +39,8 @@ pub(super) struct Session {
     alive: Option<Alive>,
     namespace: u64,
     memory: Memory,
+    heap: Heap,
+    created_mono_ns: u64,
     samples: Vec<MemorySample>,
     process: Option<ProcessIndex>,
     pid: u32,
@@ -48,13 +51,6 @@ pub(super) struct Session {
     has_calls: bool,
     marks: Marks,
     notes: Vec<String>,
-}
-
-/// A file of a session: no symlink and no pipe, since other programs of the user may write there.
-pub(crate) fn open_file(path: &Path, write: bool) -> Option<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
-    let file = OpenOptions::new().read(true).write(write).custom_flags(flags).open(path).ok()?;
-    file.metadata().is_ok_and(|meta| meta.is_file()).then_some(file)
 }
 
 impl Session {
@@ -94,6 +90,8 @@ impl Session {
             namespace,
             samples: memory.sample().into_iter().collect(),
             memory,
+            heap: Heap::default(),
+            created_mono_ns: created,
             process: None,
             pid,
             position: Position::default(),
@@ -272,13 +270,21 @@ impl Session {
         const SAMPLES_KEPT: usize = 500;
         const SAMPLES_OF_ALL: usize = 1 << 16;
         self.samples.extend(self.memory.sample());
+        self.sample_heap();
         let kept = (SAMPLES_OF_ALL / processes.max(1)).clamp(1, SAMPLES_KEPT);
-        if self.samples.len() >= kept
-            && let Some(process) = self.process
-        {
+        let Some(process) = self.process else { return };
+        if self.samples.len() >= kept {
             let samples = std::mem::take(&mut self.samples);
             output.memory(process, &samples);
         }
+        if self.heap.waiting() >= kept {
+            self.heap.write(process, output);
+        }
+    }
+
+    fn sample_heap(&mut self) {
+        let base = self.directory.parent().unwrap_or(&self.directory);
+        self.heap.sample((base, self.pid, self.created_mono_ns));
     }
 
     fn note(&mut self, note: String) {
@@ -318,6 +324,8 @@ impl Session {
         }
         let samples = std::mem::take(&mut self.samples);
         output.memory(process, &samples);
+        self.sample_heap();
+        self.heap.write(process, output);
         if output.is_ring() {
             self.write_live(process, how, output);
         }
@@ -327,6 +335,9 @@ impl Session {
         end.lost_note = self.notes.join("; ");
         output.process_end(process, &end);
         output.summary.process(self.pid, self.level.peak(), &end.drops, self.has_calls);
+        if let Some(told) = self.heap.end(how) {
+            output.summary.heaps.take(told);
+        }
     }
 }
 
@@ -347,18 +358,6 @@ fn read_head<T>(file: &File, look: impl FnOnce(&Head<'_>) -> T) -> Option<T> {
     let mut bytes = [0; HEAD_FILE_BYTES];
     let n = read_up_to(file, &mut bytes, 0);
     Head::parse(&bytes[..n]).ok().map(|head| look(&head))
-}
-
-/// Reads until the buffer is full or the file ends.
-pub(crate) fn read_up_to(file: &File, into: &mut [u8], offset: u64) -> usize {
-    let mut n = 0;
-    while n < into.len() {
-        match file.read_at(&mut into[n..], offset + n as u64) {
-            Ok(0) | Err(_) => break,
-            Ok(k) => n += k,
-        }
-    }
-    n
 }
 
 /// A process as its head tells of it.

@@ -4,6 +4,8 @@ use heapscribe_trace::model::{ChunkInfo, LetGo};
 use heapscribe_trace::{ChunkSums, Drainer};
 use heapscribe_wire::head::{DROP_COUNTERS, Drop};
 
+use crate::heaps::Ended;
+
 use super::memtrace::Written;
 
 /// What was recorded, in sums over all processes.
@@ -37,6 +39,8 @@ pub(crate) struct Summary {
     pub(crate) written: Vec<Written>,
     /// Sessions of processes that were killed.
     pub(crate) kept: Vec<std::path::PathBuf>,
+    /// What heaps told of themselves whose processes have ended.
+    pub(crate) heaps: Ended,
     /// Snapshots that were taken by the way.
     pub(crate) snapshots: u64,
     /// Processes that were stopped because a call broke a rule of real time.

@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 
 use heapscribe_trace::{
-    ExitStatus, HowEnded, LiveRole, LiveTable, MemorySample, Process, SessionEnd, SessionInfo, Stage,
+    ExitStatus, HeapInfo, HowEnded, LiveRole, LiveTable, MemorySample, Process, SessionEnd, SessionInfo,
+    Stage,
 };
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::Drop;
+use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{Block, Call, Event, Note};
 
@@ -149,6 +151,13 @@ impl<W: Write> Printer for Lines<W> {
     fn memory(&mut self, process: u32, time_ns: u64, s: &MemorySample) -> io::Result<()> {
         let (rss, shared, space) = (s.rss_bytes, s.shared_bytes, s.virtual_bytes);
         writeln!(self.out, "# P{process} memory time={time_ns} rss={rss} shared={shared} virtual={space}")
+    }
+
+    fn heap(&mut self, (process, time_ns): (u32, u64), info: &HeapInfo, c: &HeapCounts) -> io::Result<()> {
+        write!(self.out, "# P{process} heap time={time_ns} name={}", info.name.escape_default())?;
+        let (pool, used, peak, largest) = (c.pool_bytes, c.used_bytes, c.peak_bytes, c.largest_free_bytes);
+        write!(self.out, " pool={pool} used={used} peak={peak} free={} largest={largest}", c.free_bytes)?;
+        writeln!(self.out, " blocks={} growths={} failures={}", c.blocks, c.growths, c.failures)
     }
 
     fn process_end(&mut self, process: &Process) -> io::Result<()> {

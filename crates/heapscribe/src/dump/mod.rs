@@ -9,8 +9,9 @@ pub(crate) mod objects;
 use std::collections::BTreeMap;
 use std::io;
 
-use heapscribe_trace::{LiveBlock, LiveTable, MemorySample, Process, SessionEnd, SessionInfo};
+use heapscribe_trace::{HeapInfo, LiveBlock, LiveTable, MemorySample, Process, SessionEnd, SessionInfo};
 use heapscribe_wire::defs::Definition;
+use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::Event;
 
@@ -70,6 +71,8 @@ pub(crate) trait Printer {
     fn live_block(&mut self, block: &Standing<'_>) -> io::Result<()>;
     /// A memory sample, at ns since the trace's start.
     fn memory(&mut self, process: u32, time_ns: u64, sample: &MemorySample) -> io::Result<()>;
+    /// What the heap under a process said of itself: whose and when, as above.
+    fn heap(&mut self, at: (u32, u64), info: &HeapInfo, counts: &HeapCounts) -> io::Result<()>;
     /// How a process ended.
     fn process_end(&mut self, process: &Process) -> io::Result<()>;
     /// How the recording ended.

@@ -2,9 +2,12 @@
 
 use std::io::{self, Write};
 
-use heapscribe_trace::{ExitStatus, LiveTable, MemorySample, Process, SessionEnd, SessionInfo, Stage};
+use heapscribe_trace::{
+    ExitStatus, HeapInfo, LiveTable, MemorySample, Process, SessionEnd, SessionInfo, Stage,
+};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::Drop;
+use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{NameId, StackId};
 use heapscribe_wire::record::{Block, Call, Event, Note};
 use serde::Serialize;
@@ -104,6 +107,18 @@ impl<W: Write> Printer for Objects<W> {
         self.line(&json!({
             "type": "memory", "process": process, "time": time_ns, "rss": s.rss_bytes,
             "shared": s.shared_bytes, "virtual": s.virtual_bytes,
+        }))
+    }
+
+    fn heap(
+        &mut self,
+        (process, time_ns): (u32, u64),
+        info: &HeapInfo,
+        counts: &HeapCounts,
+    ) -> io::Result<()> {
+        let counts = crate::json::heap::Counts::from(counts);
+        self.line(&json!({
+            "type": "heap", "process": process, "time": time_ns, "name": info.name, "counts": counts,
         }))
     }
 

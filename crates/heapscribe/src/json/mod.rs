@@ -3,6 +3,7 @@
 pub(crate) mod check;
 pub(crate) mod diff;
 pub(crate) mod go;
+pub(crate) mod heap;
 pub(crate) mod latency;
 pub(crate) mod live;
 pub(crate) mod messages;

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use heapscribe_analyze::answer::{Answer, Ended, Exit, Process, Stack};
 use serde::Serialize;
 
+use super::heap::HeapJson;
 use super::latency::{self, LatencyJson, RealTimeJson};
 use super::parts::{
     BlocksJson, CountJson, DrainerJson, DroppedJson, FrameJson, PeakJson, RingJson, TotalsJson,
@@ -157,6 +158,8 @@ struct ProcessJson {
     leaked: BlocksJson,
     temporary: CountJson,
     rss_peak_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heap: Option<HeapJson>,
     recorder_bytes: u64,
     dropped: DroppedJson,
 }
@@ -193,6 +196,10 @@ struct StepJson {
     heap_max_bytes: u64,
     heap_end_bytes: u64,
     rss_bytes: u64,
+    anonymous_bytes: u64,
+    pool_bytes: u64,
+    pool_used_bytes: u64,
+    pool_largest_free_bytes: u64,
     allocations: u64,
     bytes_allocated: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -324,6 +331,7 @@ fn process(p: &Process, begin_mono_ns: u64) -> ProcessJson {
         leaked: p.leaked.into(),
         temporary: p.temporary.into(),
         rss_peak_bytes: p.rss_peak_bytes,
+        heap: p.heap.as_ref().map(HeapJson::from),
         recorder_bytes: p.recorder_bytes,
         dropped: DroppedJson::new(&p.dropped, p.totals.lost_events),
     }
@@ -369,6 +377,10 @@ fn timeline(a: &Answer) -> TimelineJson {
         heap_max_bytes: s.heap_max_bytes,
         heap_end_bytes: s.heap_end_bytes,
         rss_bytes: s.rss_bytes,
+        anonymous_bytes: s.anonymous_bytes,
+        pool_bytes: s.pool_bytes,
+        pool_used_bytes: s.pool_used_bytes,
+        pool_largest_free_bytes: s.pool_largest_free_bytes,
         allocations: s.allocations,
         bytes_allocated: s.allocated_bytes,
         timed: (s.timed_calls > 0).then_some(TimedJson {

@@ -17,7 +17,7 @@ mod session;
 mod snapshot;
 
 pub(crate) use contents::Contents;
-pub(crate) use find::{Found, all, at, is_session, one, places};
+pub(crate) use find::{Found, Place, all, at, is_session, one, places};
 pub(crate) use named::{NamedFile, keep, list as list_named};
 pub(crate) use save::{Saved, save};
 pub(crate) use session::Session;

@@ -17,6 +17,7 @@ pub(crate) fn picture(answer: &Answer) -> Picture {
         seconds,
         panels: [memory(timeline, answer), rate(timeline, answer.counts_calls)]
             .into_iter()
+            .chain(pool(timeline))
             .chain(latency(timeline))
             .collect(),
         marks: Vec::new(),
@@ -53,7 +54,33 @@ fn memory(timeline: &Timeline, answer: &Answer) -> Panel {
         let points = of(&|i| (steps[i].rss_bytes > 0).then_some(steps[i].rss_bytes as f64));
         series.push(Series { name: "resident memory".to_owned(), style: Style::Dashed, points });
     }
+    if steps.iter().any(|step| step.anonymous_bytes > 0) {
+        let points = of(&|i| (steps[i].rss_bytes > 0).then_some(steps[i].anonymous_bytes as f64));
+        series.push(Series { name: "anonymous memory (footprint)".to_owned(), style: Style::Line, points });
+    }
     Panel { title: tables::estimated(answer, "Memory"), unit: Unit::Bytes, series }
+}
+
+/// The pools of heaps of ours; nothing when none tells of itself.
+fn pool(timeline: &Timeline) -> Option<Panel> {
+    let steps = &timeline.steps;
+    let step_seconds = timeline.step_ns as f64 / 1e9;
+    let series = |name: &str, style, of: fn(&Step) -> u64| {
+        let point = |(i, step): (usize, &Step)| {
+            let value = (step.pool_bytes > 0).then(|| of(step) as f64);
+            (step_seconds * (i as f64 + 0.5), value)
+        };
+        Series { name: name.to_owned(), style, points: steps.iter().enumerate().map(point).collect() }
+    };
+    steps.iter().any(|step| step.pool_bytes > 0).then(|| Panel {
+        title: "The heap under the program".to_owned(),
+        unit: Unit::Bytes,
+        series: vec![
+            series("used in the pool", Style::Area, |step| step.pool_used_bytes),
+            series("pool", Style::Dashed, |step| step.pool_bytes),
+            series("largest free piece", Style::Line, |step| step.pool_largest_free_bytes),
+        ],
+    })
 }
 
 /// How long calls took: the longest of each step, and all of it in the mean. `None` when none was timed.

@@ -97,7 +97,7 @@ impl Ring {
             let (block, behind) = rest.split_at(length);
             rest = behind;
             match kind {
-                Kind::Events | Kind::Memory => events.extend_from_slice(block),
+                Kind::Events | Kind::Memory | Kind::Heap => events.extend_from_slice(block),
                 // A row of blocks has no index; the trace that is made of them gets one.
                 Kind::Index => {}
                 Kind::Session | Kind::SessionEnd => self.of_session(block)?,

@@ -7,7 +7,7 @@ use heapscribe_trace::{Drainer, LetGo};
 use heapscribe_wire::head::Drop;
 
 use crate::drain::{Summary, Written};
-use crate::text::number;
+use crate::text::{heap, number};
 
 /// The summary's lines. Of a recording that did not begin with every block the sums are of what was
 /// recorded, which is not what happened.
@@ -16,6 +16,9 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
     let mut lines = if is_full { exact(s, &processes) } else { recorded(s, &processes) };
     lines.push(format!("dropped: {} events{}", number::count(s.lost_events()), reasons(s)));
     lines.extend(s.let_go.map(|gone| ring(s, &gone)));
+    if s.heaps.count() > 0 {
+        lines.push(heap::ended(&s.heaps));
+    }
     if s.damaged_bytes > 0 {
         lines.push(format!("damaged: {} of the log were no events", number::bytes(s.damaged_bytes)));
     }

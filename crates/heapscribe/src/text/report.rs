@@ -9,7 +9,7 @@ use heapscribe_analyze::measure::Measure;
 
 use super::number::{count, counted, date, duration, percent, short_bytes, time};
 use super::stack::StackPrinter;
-use super::{Out, chart, estimate, heading, latency, missing, real_time, said, tables};
+use super::{Out, chart, estimate, heading, heap, latency, missing, real_time, said, tables};
 use crate::frames::{NamedStacks, lossy};
 use crate::json::said::nodes as said_nodes;
 
@@ -63,6 +63,7 @@ impl Report<'_> {
         tables::lifetimes(out, self.answer)?;
         tables::threads(out, self.answer, self.top)?;
         tables::processes(out, self.answer, self.top)?;
+        heap::section(out, self.answer)?;
         chart::draw(out, self.answer)?;
         missing::section(out, self.answer, &names.unnamed())?;
         self.next(out)

@@ -7,6 +7,7 @@ use heapscribe_wire::chunk::State;
 use heapscribe_wire::mode::Mode;
 
 use crate::drain::{Memory, monotonic_ns};
+use crate::heaps::{self, Told};
 use crate::live::{self, Exactness, Session, Snapshot};
 use crate::text::number::short_bytes;
 
@@ -28,6 +29,8 @@ pub(crate) struct Look {
     pub(crate) held_ns: u64,
     /// Resident memory, bytes; 0 when it is gone.
     pub(crate) rss_bytes: u64,
+    /// The heap under the process, when that tells of itself.
+    pub(crate) heap: Option<Told>,
     /// How long full chunks have waited for the drainer, ns.
     pub(crate) lag_ns: u64,
     /// By all threads, of recorded blocks, so far.
@@ -61,6 +64,7 @@ impl Look {
             },
             held_ns: snapshot.held.as_nanos() as u64,
             rss_bytes: alive.and_then(|pid| Memory::of(pid).sample()).map_or(0, |sample| sample.rss_bytes),
+            heap: heap_of(session, head.pid, head.created_mono_ns),
             lag_ns: lag_ns(session)?,
             allocated_bytes: sum(|r| r.allocated_bytes),
             allocated_blocks: sum(|r| r.allocated_blocks),
@@ -76,6 +80,12 @@ fn in_words(mode: Mode) -> String {
         Mode::Full => "full".to_owned(),
         Mode::Sampled { mean_bytes } => format!("sampled, one in {}", short_bytes(mean_bytes)),
     }
+}
+
+/// The heap of a session's process.
+fn heap_of(session: &Session, pid: u32, created_mono_ns: u64) -> Option<Told> {
+    let base = session.directory().parent()?;
+    Told::read(&heaps::nearest(base, pid, created_mono_ns)?)
 }
 
 fn lag_ns(session: &Session) -> Result<u64> {

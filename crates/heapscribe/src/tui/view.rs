@@ -9,6 +9,7 @@ use ratatui::widgets::{Paragraph, Sparkline};
 
 use super::state::{By, Row, Sort, State};
 use crate::frames::NamedFrame;
+use crate::heaps::Told;
 use crate::text::number::{count, counted, duration, percent, short_bytes};
 
 const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
@@ -17,11 +18,12 @@ const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 
 /// Draws all.
 pub(crate) fn draw(frame: &mut Frame<'_>, state: &State) {
-    let parts = [3, 3, 1].map(Constraint::Length);
+    let head = header(state);
+    let parts = [head.len() as u16, 3, 1].map(Constraint::Length);
     let rest = [Constraint::Min(1), Constraint::Length(1)];
-    let [head, curves, titles, rows, keys] =
+    let [top, curves, titles, rows, keys] =
         Layout::vertical(parts.into_iter().chain(rest)).areas(frame.area());
-    frame.render_widget(Paragraph::new(header(state)), head);
+    frame.render_widget(Paragraph::new(head), top);
     draw_curves(frame, state, curves);
     match &state.opened {
         Some(frames) => {
@@ -76,11 +78,23 @@ fn header(state: &State) -> Vec<Line<'static>> {
         None if look.is_alive => format!("; held for {}", duration(look.held_ns)),
         None => String::new(),
     };
-    vec![
+    let told = look.heap.as_ref().map(|told| Line::raw(pool(told)));
+    let lines = [
         Line::from(vec![Span::styled(program, BOLD), Span::raw(about)]),
         Line::raw(heap),
         Line::raw(format!("{rates}{exact}")),
-    ]
+    ];
+    lines.into_iter().chain(told).collect()
+}
+
+/// The heap under the program.
+fn pool(told: &Told) -> String {
+    let (name, c) = (&told.name, &told.update.counts);
+    if told.is_passing || c.pool_bytes == 0 {
+        return format!("heap {name}: it tells nothing of its pool");
+    }
+    let [used, pool, largest] = [c.used_bytes, c.pool_bytes, c.largest_free_bytes].map(short_bytes);
+    format!("heap {name}: {used} of {pool} used, largest free {largest}, {} failed", count(c.failures))
 }
 
 fn draw_curves(frame: &mut Frame<'_>, state: &State, area: Rect) {

@@ -10,6 +10,7 @@ use std::io;
 
 use heapscribe_wire::defs::{Definition, Module, Node, Position};
 use heapscribe_wire::head::{ClockKind, DROP_COUNTERS};
+use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{CodeAddress, HeapAddress, NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Block, Call, Event, Note};
@@ -100,6 +101,9 @@ fn write_process(w: &mut Writer, pid: u32, out: &mut Vec<u8>) {
     }
     let sample = MemorySample { mono_ns: 5, rss_bytes: 1 << 20, shared_bytes: 4096, virtual_bytes: 1 << 30 };
     w.memory(process, &[sample, MemorySample { mono_ns: 6, ..sample }], out);
+    let heap = HeapInfo { name: "tlsf".into(), configuration: "pool=1".into() };
+    let counts = HeapCounts { pool_bytes: 1 << 20, used_bytes: 1 << 10, ..HeapCounts::default() };
+    w.heap(process, &heap, &[HeapSample { mono_ns: 5, counts }, HeapSample::default()], out);
     write_live(w, process, out);
     let mut drops = [0; DROP_COUNTERS];
     drops[3] = 4;
@@ -175,6 +179,7 @@ pub(super) struct Told {
     pub chunks: Vec<ChunkEntry>,
     pub definitions: Vec<String>,
     pub memory: Vec<MemorySample>,
+    pub heap: Vec<(HeapInfo, HeapSample)>,
     pub blocks: Vec<LiveBlock>,
     pub events: Vec<(u64, Event)>,
     pub problems: Vec<Problem>,
@@ -205,6 +210,9 @@ pub(super) fn tell<S: Source>(source: S) -> Result<Told, TraceError> {
         told.problems.extend(trace.definitions(process.index, &mut scratch, &mut definitions)?);
         let samples = &mut told.memory;
         told.problems.extend(trace.memory(process.index, &mut scratch, |s| samples.push(*s))?);
+        let heap = &mut told.heap;
+        told.problems
+            .extend(trace.heap(process.index, &mut scratch, |info, s| heap.push((info.clone(), *s)))?);
         for table in &process.live {
             let blocks = &mut told.blocks;
             told.problems.extend(trace.blocks(process.index, table, &mut scratch, |b| blocks.push(*b))?);

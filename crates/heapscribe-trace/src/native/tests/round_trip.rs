@@ -127,6 +127,18 @@ fn rules() -> impl Strategy<Value = RealTimeRules> {
     })
 }
 
+fn heap_info(info: &ProcessInfo) -> HeapInfo {
+    HeapInfo { name: format!("{}", info.pid), configuration: "pool=1 lock=no".to_owned() }
+}
+
+/// Samples of a heap, of numbers of all kinds.
+fn heap_samples(samples: &[MemorySample]) -> Vec<HeapSample> {
+    let words =
+        |s: &MemorySample| std::array::from_fn(|n| s.rss_bytes.rotate_left(5 * n as u32) ^ s.shared_bytes);
+    let sample = |s| HeapSample { mono_ns: s.mono_ns, counts: HeapCounts::from_words(words(&s)) };
+    samples.iter().copied().map(sample).collect()
+}
+
 fn sample_of_memory() -> impl Strategy<Value = MemorySample> {
     any::<[u64; 4]>().prop_map(|w| MemorySample {
         mono_ns: w[0],
@@ -187,6 +199,7 @@ proptest! {
         for (info, end, samples) in &processes {
             let index = w.process(info, &mut out);
             w.memory(index, samples, &mut out);
+            w.heap(index, &heap_info(info), &heap_samples(samples), &mut out);
             w.process_end(index, end, &mut out);
         }
         w.session_end(&session.1, &mut out);
@@ -196,6 +209,10 @@ proptest! {
         prop_assert_eq!((told.session, told.session_end), (Some(session.0), Some(session.1)));
         let memory: Vec<_> = processes.iter().flat_map(|p| p.2.clone()).collect();
         prop_assert_eq!(told.memory, memory);
+        let heap = processes.iter().flat_map(|(info, _, samples)| {
+            heap_samples(samples).into_iter().map(|sample| (heap_info(info), sample))
+        });
+        prop_assert_eq!(told.heap, heap.collect::<Vec<_>>());
         for (got, (info, end, _)) in told.processes.iter().zip(&processes) {
             prop_assert_eq!((got.info.as_ref(), got.end.as_ref()), (Some(info), Some(end)));
         }
