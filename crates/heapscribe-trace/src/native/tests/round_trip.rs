@@ -133,10 +133,11 @@ fn heap_info(info: &ProcessInfo) -> HeapInfo {
 
 /// Samples of a heap, of numbers of all kinds.
 fn heap_samples(samples: &[MemorySample]) -> Vec<HeapSample> {
-    let words =
+    let numbers =
         |s: &MemorySample| std::array::from_fn(|n| s.rss_bytes.rotate_left(5 * n as u32) ^ s.shared_bytes);
-    let sample = |s| HeapSample { mono_ns: s.mono_ns, counts: HeapCounts::from_words(words(&s)) };
-    samples.iter().copied().map(sample).collect()
+    let sample =
+        |s: &MemorySample| HeapSample { mono_ns: s.mono_ns, counts: HeapCounts::from_words(numbers(s)) };
+    samples.iter().map(sample).collect()
 }
 
 fn sample_of_memory() -> impl Strategy<Value = MemorySample> {
