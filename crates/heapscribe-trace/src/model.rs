@@ -3,13 +3,17 @@
 //! Names and command lines are bytes, because the system does not promise more. Times ending in
 //! `mono_ns` are CLOCK_MONOTONIC of the recorded machine, `real_ns` are nanoseconds since 1970.
 
+mod let_go;
+mod live;
+
 use heapscribe_wire::broke::Broke;
 use heapscribe_wire::head::{ClockKind, DROP_COUNTERS, MONOTONIC_SHIFT};
 use heapscribe_wire::heap::HeapCounts;
-use heapscribe_wire::ids::{HeapAddress, RateId, StackId, ThreadId};
-use heapscribe_wire::record::Call;
 
 use crate::sums::ChunkSums;
+
+pub use self::let_go::LetGo;
+pub use self::live::{LiveBlock, LiveRole, LiveTable};
 
 /// A process image of a trace: an exec'd program or a forked child. Numbers count from 0 in the order in
 /// which the images were written; they are not dense when part of a trace is damaged.
@@ -272,135 +276,4 @@ pub struct HeapSample {
     pub mono_ns: u64,
     /// What it counts.
     pub counts: HeapCounts,
-}
-
-/// What a table of live blocks is in its trace.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum LiveRole {
-    /// A look at the process, which is what the trace is there for.
-    #[default]
-    Snapshot,
-    /// What was live before the first event of the process that is in the trace: each of these blocks
-    /// came by an event that is not.
-    Before,
-    /// What was live after the last event that is in the trace.
-    After,
-}
-
-/// What was live in a process at a moment, but for the blocks themselves.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct LiveTable {
-    /// Number of the table among those of the process, from 0: its blocks name it.
-    pub number: u32,
-    /// What it is there for.
-    pub role: LiveRole,
-    /// When, CLOCK_MONOTONIC ns.
-    pub mono_ns: u64,
-    /// The same moment, ns since 1970.
-    pub real_ns: u64,
-    /// The same moment in ticks of the process.
-    pub ticks: u64,
-    /// What the program or its user called it; empty when they did not.
-    pub name: String,
-    /// Why it is not of one instant, in words; empty when it is.
-    pub inexact: String,
-    /// How many blocks there are.
-    pub blocks: u64,
-    /// Recorded blocks that had been allocated until then.
-    pub allocated_blocks: u64,
-    /// Their bytes.
-    pub allocated_bytes: u64,
-    /// Of these, blocks that had been given back.
-    pub freed_blocks: u64,
-    /// Their bytes.
-    pub freed_bytes: u64,
-}
-
-/// A block that was live.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LiveBlock {
-    /// Where it was; 0 when that is not known.
-    pub address: HeapAddress,
-    /// Its size.
-    pub size_bytes: u64,
-    /// Who asked for it.
-    pub stack: StackId,
-    /// Thread that asked for it.
-    pub thread: ThreadId,
-    /// When.
-    pub birth_ticks: u64,
-    /// The rate at which blocks were sampled then.
-    pub rate: RateId,
-    /// Whether the program itself handed it out, from a pool.
-    pub is_pool: bool,
-}
-
-/// Sums over the events that a ring did not keep: what is known of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LetGo {
-    /// Processes of which nothing else is left.
-    pub processes: u64,
-    /// When the last of them was over, CLOCK_MONOTONIC ns; 0 for none. Other threads may have kept older ones.
-    pub until_mono_ns: u64,
-    /// Chunks.
-    pub chunks: u64,
-    /// Events.
-    pub events: u64,
-    /// Events that were missing in them.
-    pub lost_events: u64,
-    /// Calls by function.
-    pub calls: [u64; Call::ALL.len()],
-    /// Blocks that came, by allocs and all kinds of reallocs.
-    pub came_blocks: u64,
-    /// Known blocks that went.
-    pub went_blocks: u64,
-    /// Bytes of the blocks that came.
-    pub came_bytes: u64,
-    /// Bytes of the known blocks that went.
-    pub went_bytes: u64,
-}
-
-impl LetGo {
-    /// Adds a chunk.
-    pub fn chunk(&mut self, sums: &ChunkSums, ended_mono_ns: u64) {
-        self.until_mono_ns = self.until_mono_ns.max(ended_mono_ns);
-        self.chunks += 1;
-        self.events += u64::from(sums.events);
-        self.lost_events = self.lost_events.saturating_add(sums.lost_events);
-        self.calls.iter_mut().zip(&sums.calls).for_each(|(sum, n)| *sum += u64::from(*n));
-        self.came_blocks +=
-            u64::from(sums.allocs) + u64::from(sums.reallocs) + u64::from(sums.unknown_reallocs);
-        self.went_blocks += u64::from(sums.frees) + u64::from(sums.reallocs);
-        self.came_bytes = self.came_bytes.saturating_add(sums.alloc_bytes);
-        self.went_bytes = self.went_bytes.saturating_add(sums.freed_bytes);
-    }
-
-    /// Adds what was let go elsewhere.
-    pub fn merge(&mut self, other: &LetGo) {
-        self.until_mono_ns = self.until_mono_ns.max(other.until_mono_ns);
-        self.calls.iter_mut().zip(&other.calls).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
-        let LetGo { processes, chunks, events, lost_events, .. } = self;
-        for (sum, n) in [
-            (processes, other.processes),
-            (chunks, other.chunks),
-            (events, other.events),
-            (lost_events, other.lost_events),
-            (&mut self.came_blocks, other.came_blocks),
-            (&mut self.went_blocks, other.went_blocks),
-            (&mut self.came_bytes, other.came_bytes),
-            (&mut self.went_bytes, other.went_bytes),
-        ] {
-            *sum = sum.saturating_add(n);
-        }
-    }
-
-    /// Whether nothing was.
-    pub fn is_nothing(&self) -> bool {
-        self.chunks == 0 && self.processes == 0
-    }
-
-    /// Bytes that were live after all of it, of blocks that it tells of; below 0 never, but in a damaged trace.
-    pub fn live_bytes(&self) -> i64 {
-        self.came_bytes.wrapping_sub(self.went_bytes) as i64
-    }
 }

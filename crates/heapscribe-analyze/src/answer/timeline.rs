@@ -1,0 +1,40 @@
+//! What is said of the heap over time.
+
+/// The heap over time: equal steps from moment 0 to the end.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Timeline {
+    /// Length of a step, ns.
+    pub step_ns: u64,
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+/// One step of a timeline, all processes together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Step {
+    /// Most heap bytes in this step. Exact where one thread was at work and in the step of the peak; else
+    /// the most that was seen at a few moments of the step.
+    pub heap_max_bytes: u64,
+    /// Heap bytes at the end of the step.
+    pub heap_end_bytes: u64,
+    /// Resident set of the running processes at the end of the step, bytes; 0 before the first sample.
+    pub rss_bytes: u64,
+    /// The part of it that belongs to no file and is shared with nobody, bytes.
+    pub anonymous_bytes: u64,
+    /// Pools of the heaps under the processes, bytes; 0 when these tell nothing of themselves.
+    pub pool_bytes: u64,
+    /// Of them in blocks that are handed out.
+    pub pool_used_bytes: u64,
+    /// The largest requests that would be served without growing.
+    pub pool_largest_free_bytes: u64,
+    /// Allocations in the step.
+    pub allocations: u64,
+    /// Their bytes.
+    pub allocated_bytes: u64,
+    /// Calls of which it is told how long they took.
+    pub timed_calls: u64,
+    /// All of them together, ns.
+    pub took_ns: u64,
+    /// The longest, ns.
+    pub took_max_ns: u64,
+}
