@@ -148,7 +148,7 @@ fn each_process_and_each_program_has_its_own() {
     command.args(["-c", "echo $$; exec expr 1 + 1"]);
     let pid = all.run(command).stdout.lines().next().unwrap().to_owned();
     let logs = all.logs();
-    assert_eq!(logs.keys().collect::<Vec<_>>(), [&format!("{pid}.1"), &pid]);
+    assert_eq!(logs.keys().collect::<Vec<_>>(), [&pid, &format!("{pid}.1")]);
     assert!(logs.values().all(|log| log.starts_with("malloc 0x") && log.ends_with('\n')), "{logs:?}");
     let mut command = all.command("/bin/sh", &[HEAPTRACK]);
     command.args(["-c", "command exec /nonesuch/program 2>/dev/null; a=1; b=$a$a; echo $b"]);

@@ -276,7 +276,6 @@ impl Place {
     /// Writes the line, or writes it anew; it is as long as that which the place was reserved for.
     pub(super) fn write(&self, text: &Text) {
         let bytes = text.as_bytes();
-        let Some((last, rest)) = bytes.split_last() else { return };
         debug_assert_eq!(bytes.len(), self.len);
         if self.at.is_null() {
             if let Some(file) = self.log.file() {
@@ -284,13 +283,21 @@ impl Place {
             }
             return;
         }
-        // SAFETY: the place is this line's alone, and mapped until it is done.
-        unsafe {
-            // First the end: of a program that is killed here, the next line is whole.
-            self.at.add(rest.len()).write_volatile(*last);
-            compiler_fence(Ordering::Release);
-            self.at.copy_from_nonoverlapping(rest.as_ptr(), rest.len());
+        let (_, chunks) = bytes.as_rchunks::<8>();
+        let (Some((last, rest)), Some(first)) = (chunks.split_last(), bytes.first_chunk::<8>()) else {
+            return;
+        };
+        let put = |at: usize, chunk: &[u8; 8]| {
+            // SAFETY: the place is this line's alone, as long as the line, and mapped until it is done.
+            unsafe { self.at.add(at).cast::<[u8; 8]>().write_unaligned(*chunk) };
+        };
+        // First the end: of a program that is killed here, the next line is whole.
+        put(bytes.len() - 8, last);
+        compiler_fence(Ordering::Release);
+        for (i, chunk) in rest.iter().rev().enumerate() {
+            put(bytes.len() - 8 * (i + 2), chunk);
         }
+        put(0, first);
     }
 
     /// Nothing will be written there any more.
