@@ -11,7 +11,6 @@
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
-use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use heapscribe_process::sys::{self, Advice, Errno};
@@ -51,7 +50,7 @@ pub(super) struct Log {
     standard_error: [AtomicU64; 2],
     windows: Windows,
     /// Written while the log is opened, only read afterwards.
-    file: UnsafeCell<MaybeUninit<LogFile>>,
+    file: UnsafeCell<LogFile>,
 }
 
 static LOG: AtomicPtr<Log> = AtomicPtr::new(core::ptr::null_mut());
@@ -162,7 +161,7 @@ impl Log {
     fn file(&self) -> Option<&LogFile> {
         let is_made = matches!(self.state.load(Ordering::Acquire), OPEN | ENDING | LATE | FULL);
         // SAFETY: these states come after it was written, and it is not written again.
-        is_made.then(|| unsafe { (*self.file.get()).assume_init_ref() })
+        is_made.then(|| unsafe { &*self.file.get() })
     }
 
     #[cold]
@@ -195,14 +194,12 @@ impl Log {
         let (device, inode) = sys::standard_error().map_or((0, 0), |stat| stat.identity);
         self.standard_error[0].store(device, Ordering::Relaxed);
         self.standard_error[1].store(inode, Ordering::Relaxed);
-        let state = match LogFile::create(pid) {
-            Ok(file) => {
-                // SAFETY: only the thread that moved the state to OPENING is here.
-                unsafe { (*self.file.get()).write(file) };
-                OPEN
-            }
-            Err((path, Errno(number))) => {
-                let line = Line::new().text(path.as_bytes()).text(b" can not be made (error ");
+        // SAFETY: only the thread that moved the state to OPENING is here.
+        let file = unsafe { &mut *self.file.get() };
+        let state = match file.create(pid) {
+            Ok(()) => OPEN,
+            Err(Errno(number)) => {
+                let line = Line::new().text(file.path()).text(b" can not be made (error ");
                 self.say(line.number(number.unsigned_abs().into()).text(b"): there is no log"));
                 NONE
             }
