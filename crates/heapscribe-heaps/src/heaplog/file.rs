@@ -17,15 +17,27 @@ const ASIDE_MAX: u64 = 9999;
 const EFBIG: Errno = Errno(27);
 
 /// A path with its NUL.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Path {
+#[derive(Debug)]
+struct Path {
     bytes: [u8; PATH_BYTES],
     len: usize,
 }
 
 impl Path {
-    fn new() -> Path {
-        Path { bytes: [0; PATH_BYTES], len: 0 }
+    fn clear(&mut self) {
+        self.bytes.fill(0);
+        self.len = 0;
+    }
+
+    /// `HEAPLOG_DIR`, or the working directory: whole, because that may change.
+    fn set_directory(&mut self) -> Result<(), Errno> {
+        let mut set = |value: &[u8]| {
+            self.add(value);
+        };
+        if setting::with(c"HEAPLOG_DIR", &mut set).is_none() || self.len == 0 {
+            self.len = sys::working_directory(&mut self.bytes)?;
+        }
+        Ok(())
     }
 
     /// What does not fit is left out, so that the path is none.
@@ -55,43 +67,44 @@ impl Path {
     }
 }
 
-/// The log's file.
+/// The log's file. All zeros is one that is not made yet. It stays where it is: a thread's stack may have no room for
+/// two paths.
 #[derive(Debug)]
 pub(super) struct LogFile {
     path: Path,
+    /// What a log that is in the way is called from now on.
+    aside: Path,
     identity: (u64, u64),
-}
-
-/// `HEAPLOG_DIR`, or the working directory: whole, because that may change.
-fn directory() -> Result<Path, Errno> {
-    let mut path = Path::new();
-    let mut set = |value: &[u8]| {
-        path.add(value);
-    };
-    if setting::with(c"HEAPLOG_DIR", &mut set).is_none() || path.len == 0 {
-        path.len = sys::working_directory(&mut path.bytes)?;
-    }
-    Ok(path)
 }
 
 impl LogFile {
     /// Makes `heaplog.PID.log`. One that is there already - this process was another program before, or its
     /// number another's - becomes `heaplog.PID.1.log` or the next that is free.
-    pub(super) fn create(pid: u32) -> Result<LogFile, (Path, Errno)> {
-        let mut path = directory().map_err(|e| (Path::new(), e))?;
-        path.add(b"/heaplog.").number(u64::from(pid));
-        let stem = path;
-        path.add(b".log");
-        let file = match File::open(path.as_c(), Open::Publish) {
-            Err(Errno::EEXIST) => {
-                put_aside(&path, &stem).and_then(|()| File::open(path.as_c(), Open::Publish))
-            }
-            made => made,
+    pub(super) fn create(&mut self, pid: u32) -> Result<(), Errno> {
+        self.path.set_directory()?;
+        self.path.add(b"/heaplog.").number(u64::from(pid));
+        let stem = self.path.len;
+        self.path.add(b".log");
+        let open = |path: &Path| File::open(path.as_c(), Open::Publish);
+        let file = match open(&self.path) {
+            Err(Errno::EEXIST) => self.put_aside(stem).and_then(|()| open(&self.path))?,
+            made => made?,
         };
-        match file.and_then(|file| file.stat()) {
-            Ok(stat) => Ok(LogFile { path, identity: stat.identity }),
-            Err(e) => Err((path, e)),
+        self.identity = file.stat()?.identity;
+        Ok(())
+    }
+
+    fn put_aside(&mut self, stem: usize) -> Result<(), Errno> {
+        for number in 1..=ASIDE_MAX {
+            self.aside.clear();
+            self.aside.add(self.path.bytes.get(..stem).unwrap_or_default());
+            self.aside.add(b".").number(number).add(b".log");
+            match sys::rename_new(self.path.as_c(), self.aside.as_c()) {
+                Err(Errno::EEXIST) => {}
+                done => return done,
+            }
         }
+        Err(Errno::EEXIST)
     }
 
     pub(super) fn path(&self) -> &[u8] {
@@ -143,25 +156,13 @@ impl LogFile {
     }
 }
 
-fn put_aside(path: &Path, stem: &Path) -> Result<(), Errno> {
-    for number in 1..=ASIDE_MAX {
-        let mut aside = *stem;
-        aside.add(b".").number(number).add(b".log");
-        match sys::rename_new(path.as_c(), aside.as_c()) {
-            Err(Errno::EEXIST) => {}
-            done => return done,
-        }
-    }
-    Err(Errno::EEXIST)
-}
-
 /// Zeros where the file has nothing yet: for file systems that can not allocate.
 fn fill(file: &File, from: u64, end: u64) -> Result<(), Errno> {
-    let zeros = [0; 4096];
+    static ZEROS: [u8; 4096] = [0; 4096];
     let mut at = from;
     while at < end {
-        let len = (end - at).min(zeros.len() as u64);
-        file.write_all_at(zeros.get(..len as usize).unwrap_or_default(), at)?;
+        let len = (end - at).min(ZEROS.len() as u64);
+        file.write_all_at(ZEROS.get(..len as usize).unwrap_or_default(), at)?;
         at += len;
     }
     Ok(())

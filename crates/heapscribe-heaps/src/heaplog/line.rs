@@ -90,31 +90,41 @@ impl Text {
         self
     }
 
-    /// A number, with zeros in front of it when it has fewer digits than `width`.
-    fn number(&mut self, number: u64, width: usize) -> &mut Text {
-        let (mut digits, mut rest, mut at) = ([b'0'; LINE_BYTES_MAX / 2], number, LINE_BYTES_MAX / 2);
-        loop {
-            at -= 1;
-            digits[at] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 || at == 0 {
-                break;
+    /// Room for that many bytes.
+    #[inline(always)]
+    fn room(&mut self, len: usize) -> &mut [u8] {
+        let from = self.len;
+        match self.bytes.get_mut(from..from + len) {
+            Some(place) => {
+                self.len += len;
+                place
             }
+            None => &mut [],
         }
-        let from = at.min(digits.len().saturating_sub(width));
-        self.add(digits.get(from..).unwrap_or_default())
+    }
+
+    /// A number, with zeros in front of it when it has fewer digits than `width`.
+    #[inline(always)]
+    fn number(&mut self, number: u64, width: usize) -> &mut Text {
+        let mut rest = number;
+        for digit in self.room(digits_of(number).max(width)).iter_mut().rev() {
+            *digit = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        self
     }
 
     /// `0x` and at least `width` digits.
+    #[inline(always)]
     fn hexadecimal(&mut self, number: usize, width: usize) -> &mut Text {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let needed = (usize::BITS - number.leading_zeros()).div_ceil(4) as usize;
-        let count = needed.max(width).min(16);
-        let mut digits = [b'0'; 16];
-        for (i, digit) in digits.iter_mut().take(count).enumerate() {
-            *digit = DIGITS[(number >> (4 * (count - 1 - i))) & 15];
+        let mut rest = number;
+        for digit in self.add(b"0x").room(needed.max(width)).iter_mut().rev() {
+            *digit = DIGITS[rest & 15];
+            rest >>= 4;
         }
-        self.add(b"0x").add(digits.get(..count).unwrap_or_default())
+        self
     }
 
     /// As streams of C++ print pointers.
@@ -125,6 +135,10 @@ impl Text {
     fn whole_pointer(&mut self, address: usize) -> &mut Text {
         self.hexadecimal(address, 16)
     }
+}
+
+fn digits_of(number: u64) -> usize {
+    number.checked_ilog10().map_or(1, |log| log as usize + 1)
 }
 
 /// A block was asked for.
@@ -256,7 +270,7 @@ impl Resize {
             write(&mut text, width);
             text
         };
-        let digits = number.checked_ilog10().map_or(1, |log| log as usize + 1);
+        let digits = digits_of(number);
         with_width(digits + self.len.saturating_sub(with_width(digits).len))
     }
 }

@@ -11,7 +11,6 @@
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
-use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 use heapscribe_process::sys::{self, Advice, Errno};
@@ -51,7 +50,7 @@ pub(super) struct Log {
     standard_error: [AtomicU64; 2],
     windows: Windows,
     /// Written while the log is opened, only read afterwards.
-    file: UnsafeCell<MaybeUninit<LogFile>>,
+    file: UnsafeCell<LogFile>,
 }
 
 static LOG: AtomicPtr<Log> = AtomicPtr::new(core::ptr::null_mut());
@@ -162,7 +161,7 @@ impl Log {
     fn file(&self) -> Option<&LogFile> {
         let is_made = matches!(self.state.load(Ordering::Acquire), OPEN | ENDING | LATE | FULL);
         // SAFETY: these states come after it was written, and it is not written again.
-        is_made.then(|| unsafe { (*self.file.get()).assume_init_ref() })
+        is_made.then(|| unsafe { &*self.file.get() })
     }
 
     #[cold]
@@ -195,14 +194,12 @@ impl Log {
         let (device, inode) = sys::standard_error().map_or((0, 0), |stat| stat.identity);
         self.standard_error[0].store(device, Ordering::Relaxed);
         self.standard_error[1].store(inode, Ordering::Relaxed);
-        let state = match LogFile::create(pid) {
-            Ok(file) => {
-                // SAFETY: only the thread that moved the state to OPENING is here.
-                unsafe { (*self.file.get()).write(file) };
-                OPEN
-            }
-            Err((path, Errno(number))) => {
-                let line = Line::new().text(path.as_bytes()).text(b" can not be made (error ");
+        // SAFETY: only the thread that moved the state to OPENING is here.
+        let file = unsafe { &mut *self.file.get() };
+        let state = match file.create(pid) {
+            Ok(()) => OPEN,
+            Err(Errno(number)) => {
+                let line = Line::new().text(file.path()).text(b" can not be made (error ");
                 self.say(line.number(number.unsigned_abs().into()).text(b"): there is no log"));
                 NONE
             }
@@ -276,7 +273,6 @@ impl Place {
     /// Writes the line, or writes it anew; it is as long as that which the place was reserved for.
     pub(super) fn write(&self, text: &Text) {
         let bytes = text.as_bytes();
-        let Some((last, rest)) = bytes.split_last() else { return };
         debug_assert_eq!(bytes.len(), self.len);
         if self.at.is_null() {
             if let Some(file) = self.log.file() {
@@ -284,13 +280,21 @@ impl Place {
             }
             return;
         }
-        // SAFETY: the place is this line's alone, and mapped until it is done.
-        unsafe {
-            // First the end: of a program that is killed here, the next line is whole.
-            self.at.add(rest.len()).write_volatile(*last);
-            compiler_fence(Ordering::Release);
-            self.at.copy_from_nonoverlapping(rest.as_ptr(), rest.len());
+        let (_, chunks) = bytes.as_rchunks::<8>();
+        let (Some((last, rest)), Some(first)) = (chunks.split_last(), bytes.first_chunk::<8>()) else {
+            return;
+        };
+        let put = |at: usize, chunk: &[u8; 8]| {
+            // SAFETY: the place is this line's alone, as long as the line, and mapped until it is done.
+            unsafe { self.at.add(at).cast::<[u8; 8]>().write_unaligned(*chunk) };
+        };
+        // First the end: of a program that is killed here, the next line is whole.
+        put(bytes.len() - 8, last);
+        compiler_fence(Ordering::Release);
+        for (i, chunk) in rest.iter().rev().enumerate() {
+            put(bytes.len() - 8 * (i + 2), chunk);
         }
+        put(0, first);
     }
 
     /// Nothing will be written there any more.

@@ -61,6 +61,21 @@ static void threads(void) {
     for (int i = 0; i < 4; i++) pthread_join(all[i], NULL);
 }
 
+/* A heap with one list of free blocks gives each thread what another has freed a moment ago. */
+static void *passes(void *unused) {
+    for (int i = 0; i < 60000; i++) {
+        void *p = malloc(40);
+        if (i % 4 == 0) p = realloc(p, 400);
+        free(p);
+    }
+    return unused;
+}
+static void passing(void) {
+    pthread_t all[4];
+    for (int i = 0; i < 4; i++) MUST(!pthread_create(&all[i], NULL, passes, NULL));
+    for (int i = 0; i < 4; i++) pthread_join(all[i], NULL);
+}
+
 static void realigned(void) {
     for (int i = 0; i < 2000; i++) {
         void *aligned, *near = malloc(24);
@@ -245,7 +260,7 @@ static void fails(void) {
 
 int main(int argc, char **argv) {
     static const struct { const char *name; void (*run)(void); } modes[] = {
-        {"threads", threads}, {"realigned", realigned}, {"forks", forks}, {"impossible", impossible},
+        {"threads", threads}, {"passing", passing}, {"realigned", realigned}, {"forks", forks}, {"impossible", impossible},
         {"start", start}, {"aligned", aligned}, {"pages", pages}, {"shrinks", shrinks}, {"handlers", handlers},
         {"exhausted", exhausted}, {"many", many}, {"child", child}, {"killed", killed}, {"fails", fails},
     };
