@@ -109,7 +109,9 @@ fn run(place: &Place, (_, script, args): Program, heap: Option<&Heap>) -> Answer
         }
         None => Command::new("sh"),
     };
-    command.arg(path).args(args).current_dir(&work).env("LC_ALL", "C.UTF-8");
+    command.arg(path).args(args).current_dir(&work);
+    // `git log --stat` is as wide as it is told.
+    command.env("LC_ALL", "C.UTF-8").env("COLUMNS", "100");
     let ended = Started::new(command, place, "corpus").wait();
     let files: Vec<PathBuf> =
         fs::read_dir(work.join("out")).unwrap().map(|entry| entry.unwrap().path()).collect();

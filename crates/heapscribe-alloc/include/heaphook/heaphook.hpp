@@ -287,7 +287,13 @@ inline size_t usable_size(void *, void *block) {
     Call call;
     if (reserve.has(block))
         return Reserve::size(block);
-    return call.is_nested() ? 0 : GlobalAllocator::get_instance().get_block_size(block);
+    size_t bytes = 0;
+    if (!call.is_nested())
+        or_null([&]() -> void * {
+            bytes = GlobalAllocator::get_instance().get_block_size(block);
+            return nullptr;
+        });
+    return bytes;
 }
 
 /* Of the allocator's own, which it may move to where malloc's blocks must not lie. */
