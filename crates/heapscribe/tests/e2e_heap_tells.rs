@@ -142,8 +142,11 @@ fn a_trace_has_the_pool_over_time() {
         200,
     );
     let steps = report.json["timeline"]["steps"].as_array().unwrap();
-    assert!(steps.iter().any(|step| step["pool_bytes"].as_u64().unwrap() > 4_000_000), "{steps:?}");
-    assert!(steps.iter().any(|step| step["anonymous_bytes"].as_u64().unwrap() > 1_000_000), "{steps:?}");
+    assert!(
+        steps.iter().any(|step| step["pool_bytes"].as_u64().unwrap() > 4_000_000),
+        "{} steps",
+        steps.len()
+    );
     let said = |command: &[&str]| {
         let output = heapscribe().args(command).arg(run.trace()).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -155,7 +158,7 @@ fn a_trace_has_the_pool_over_time() {
     let picture = place.path("pool.svg");
     said(&["plot", "-o", picture.to_str().unwrap()]);
     let picture = fs::read_to_string(picture).unwrap();
-    for series in ["largest free piece", "used in the pool", "anonymous memory (footprint)"] {
+    for series in ["largest free piece", "used in the pool"] {
         assert!(picture.contains(series), "{series}");
     }
 }
