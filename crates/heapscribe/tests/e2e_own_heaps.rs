@@ -5,7 +5,7 @@ mod support;
 
 use std::path::Path;
 
-use support::{Calls, Place, Report, Run, has, heaps, own_calls};
+use support::{Calls, Place, Report, Run, has, heaps, heapscribe, own_calls};
 
 /// Programs with threads, children, pipes and code that is loaded.
 const PROGRAMS: [&[&str]; 5] = [
@@ -65,6 +65,31 @@ fn children_find_locks_free() {
     let storm: [&[&str]; 1] = [&[program.to_str().unwrap(), "storm"]];
     check(&heaps::in_c(&place), &storm);
     check(&heaps::for_heaphook(&place), &storm);
+}
+
+/// It is the heap that serves, and not the one that the program has without it.
+#[test]
+fn the_heap_serves() {
+    let place = Place::new();
+    let run = Run::new(&place, place.compile("malloc_stats.c"));
+    assert!(!run.plain().stderr.starts_with("heapscribe: "));
+    for heap in [heaps::in_rust(), heaps::in_c(&place), heaps::for_heaphook(&place)] {
+        let under = run.under(&heap);
+        assert!(under.stderr.starts_with("heapscribe: "), "{}: {}", heap.display(), under.stderr);
+    }
+}
+
+/// A table without `run` takes two libraries.
+#[test]
+fn a_table_is_preloaded_behind_ours() {
+    let place = Place::new();
+    let libraries = place.path("libs");
+    assert!(heapscribe().arg("libs").arg(&libraries).output().unwrap().status.success());
+    let both = [libraries.join("libheapscribe_table.so"), heaps::in_c(&place)];
+    let both = both.map(|path| path.to_str().unwrap().to_owned()).join(" ");
+    let run = Run::new(&place, place.compile("malloc_stats.c")).env("LD_PRELOAD", both);
+    let preloaded = run.plain();
+    assert!(preloaded.code == 0 && preloaded.stderr.starts_with("heapscribe: "), "{}", preloaded.stderr);
 }
 
 /// The library is all that it takes.
