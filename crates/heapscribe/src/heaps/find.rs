@@ -112,7 +112,7 @@ mod tests {
         clean(&place);
         assert_eq!(
             in_directory(&gone).iter().map(|told| told.path.clone()).collect::<Vec<_>>(),
-            [living.clone()]
+            std::slice::from_ref(&living)
         );
         assert!(of_ours.exists(), "the one who made it still lives");
         assert_eq!(all(&place).iter().map(|told| &told.name[..]).collect::<Vec<_>>(), ["tlsf"]);
