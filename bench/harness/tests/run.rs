@@ -125,7 +125,7 @@ fn heaps_are_timed_and_weighed() {
         "--json",
     ]);
     let cases = value["parts"]["latency"].as_array().unwrap();
-    assert_eq!(cases.len(), 4);
+    assert_eq!(cases.len(), 6);
     for case in cases {
         for heap in ["glibc", "tlsf"] {
             let run = &case["runs"][heap][0];

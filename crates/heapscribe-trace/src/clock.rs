@@ -5,6 +5,10 @@
 //! chunk and each process brings pairs of a counter value and the CLOCK_MONOTONIC of the same moment, and
 //! as one machine has one counter, the earliest and the latest pair of the whole trace give the rate over
 //! the longest time there is.
+//!
+//! All times of a process lie on one line, through the pair of its beginning. Lines through the pairs of its
+//! chunks would be some microseconds apart - between the two readings a thread may be interrupted - and events
+//! of two threads would change places (a replay found another peak than the report).
 
 use heapscribe_wire::head::ClockKind;
 
@@ -17,6 +21,8 @@ const NOMINAL_TSC_NS: f64 = 0.4;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Clock {
     start_mono_ns: u64,
+    /// A tick of the process and when that was; `None` when nothing is known of its beginning.
+    origin: Option<(u64, u64)>,
     rate: Rate,
     unit_ns: f64,
 }
@@ -31,12 +37,12 @@ impl Clock {
     /// When a tick of the chunk was, ns since the trace's start; 0 for what was before it.
     #[inline(always)]
     pub fn time_ns(&self, chunk: &ChunkInfo, ticks: u64) -> u64 {
-        let begin = chunk.begin_mono_ns.saturating_sub(self.start_mono_ns);
-        if ticks >= chunk.begin_ticks {
-            begin.saturating_add(self.age_ns(ticks - chunk.begin_ticks))
-        } else {
-            begin.saturating_sub(self.age_ns(chunk.begin_ticks - ticks))
-        }
+        let (origin, mono_ns) = self.origin.unwrap_or((chunk.begin_ticks, chunk.begin_mono_ns));
+        let mono_ns = match ticks.checked_sub(origin) {
+            Some(after) => mono_ns.saturating_add(self.age_ns(after)),
+            None => mono_ns.saturating_sub(self.age_ns(origin - ticks)),
+        };
+        mono_ns.saturating_sub(self.start_mono_ns)
     }
 
     /// How long a number of ticks takes, ns.
@@ -123,7 +129,9 @@ impl Calibration {
             ClockKind::Monotonic => (Rate::Shift(shift), 1.0),
             ClockKind::Tsc => (Rate::NsPerTick(self.tsc_ns() * (1u64 << shift) as f64), self.tsc_ns()),
         };
-        Clock { start_mono_ns: self.start_mono_ns(), rate, unit_ns }
+        let origin = (info.created_ticks, info.created_mono_ns);
+        let origin = (origin.0 != 0 && origin.1 != 0).then_some(origin);
+        Clock { start_mono_ns: self.start_mono_ns(), origin, rate, unit_ns }
     }
 }
 
@@ -161,6 +169,19 @@ mod tests {
         assert_eq!(calibration.clock(&a).age_ns(1_000_000), 16_000_000);
         assert_eq!(calibration.clock(&a).units_ns(1_000), 500.0);
         assert_eq!(calibration.start_mono_ns(), 10_000);
+    }
+
+    #[test]
+    fn what_two_threads_did_stays_in_its_order() {
+        let info = tsc(1000, 16_000);
+        let mut calibration = Calibration::default();
+        calibration.process(&info);
+        calibration.pair(&info, 2_001_000, 32_016_000);
+        let clock = calibration.clock(&info);
+        // Interrupted for 5 us between the two readings.
+        let late = ChunkInfo { begin_ticks: 2000, begin_mono_ns: 37_000, ..ChunkInfo::default() };
+        let other = ChunkInfo { begin_ticks: 2010, begin_mono_ns: 32_160, ..ChunkInfo::default() };
+        assert_eq!((clock.time_ns(&late, 2100), clock.time_ns(&other, 2110)), (17_600, 17_760));
     }
 
     #[test]
