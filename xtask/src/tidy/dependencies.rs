@@ -32,7 +32,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("xtask", &["heapscribe-trace", "heapscribe-wire"]),
-    ("heapscribe-bench", &["heapscribe-alloc", "heapscribe-conformance", "heapscribe-wire"]),
+    (
+        "heapscribe-bench",
+        &["heapscribe-alloc", "heapscribe-conformance", "heapscribe-replay", "heapscribe-wire"],
+    ),
     ("static-program", &["heapscribe-record"]),
     ("bump-heap", &["heapscribe-shell"]),
 ];

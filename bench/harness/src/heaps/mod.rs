@@ -3,7 +3,6 @@
 //! runs once, beginning with another one each time. The least of all rounds is told: what others do on the
 //! machine only ever adds.
 
-mod histogram;
 mod soak;
 mod subject;
 pub(crate) mod work;

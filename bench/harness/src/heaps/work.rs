@@ -15,9 +15,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use heapscribe_conformance::load::{Band, Chance};
+use heapscribe_replay::Histogram;
 use serde_json::{Value, json};
 
-use super::histogram::Histogram;
 use super::subject::Calls;
 use crate::cli::HeapWorkArgs;
 
