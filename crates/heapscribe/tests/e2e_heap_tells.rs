@@ -86,10 +86,11 @@ fn ps_shows_a_run_and_a_killed_program_told_before() {
     let running =
         Started::new(run(&place, &small_pool(), &[program.to_str().unwrap(), "wait"]), &place, "run");
     until("it holds", || running.said().0.contains("held"));
-    let ps = |options: &[&str]| {
-        let output = heapscribe().arg("ps").args(options).arg("--session-dir").arg(place.path("")).output();
+    let asked = |words: &[&str]| {
+        let output = heapscribe().args(words).arg("--session-dir").arg(place.path("")).output();
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
+    let ps = |options: &[&str]| asked(&[&["ps"], options].concat());
     let listed: Value = serde_json::from_str(&ps(&["--json"])).unwrap();
     let [row] = &listed.as_array().unwrap()[..] else { panic!("{listed}") };
     assert_eq!((&row["session"], &row["mode"]), (&Value::Null, &Value::from("not recorded")));
@@ -97,6 +98,11 @@ fn ps_shows_a_run_and_a_killed_program_told_before() {
     let lines = ps(&[]);
     assert!(lines.contains("LARGEST") && lines.contains("tlsf") && lines.contains("not recorded"), "{lines}");
     let pid = row["pid"].as_i64().unwrap() as i32;
+    for wanted in ["pool", &pid.to_string()] {
+        let screen = asked(&["top", "--once", wanted]);
+        assert!(screen.starts_with(&format!("pool ({pid}), not recorded, heap tlsf")), "{screen}");
+        assert!(screen.contains("in 100 blocks") && screen.contains("resident "), "{screen}");
+    }
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
     let ended = running.wait();

@@ -8,7 +8,7 @@ use super::units::parse_duration;
 use super::{SymbolArgs, TEMPLATE};
 use crate::exit;
 
-/// Watch what is live in a recorded process
+/// Watch what is live in a recorded process, or the pool of one with another heap
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:

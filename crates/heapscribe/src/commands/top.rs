@@ -12,13 +12,30 @@ use crate::{live, tui};
 /// Runs the command.
 pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
     let place = live::places(args.session_dir.as_deref());
-    let session = live::one(&args.process, &place)?.open()?;
     let interval = Duration::from_nanos(args.interval_ns);
+    let found = match live::one(&args.process, &place) {
+        Ok(found) => found,
+        Err(e) => {
+            let Some(pool) = tui::Pool::find(&args.process, &place) else { return Err(e) };
+            return pool_alone(pool, interval, args.once);
+        }
+    };
+    let session = found.open()?;
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     if args.once {
         tui::once(&session, interval, &resolver, &mut anstream::stdout().lock())?;
     } else {
         tui::run(&session, interval, &resolver)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A process that is not recorded, with a heap under it that tells of itself.
+fn pool_alone(mut pool: tui::Pool, interval: Duration, once: bool) -> Result<ExitCode> {
+    if once {
+        pool.once(&mut anstream::stdout().lock())?
+    } else {
+        pool.run(interval)?
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,9 +4,9 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use ratatui::{Frame, Terminal};
 
 use super::look::Look;
 use super::state::{Key, Next, State};
@@ -21,10 +21,7 @@ const ROWS: u16 = 24;
 
 /// Shows a process until the user has seen enough.
 pub(crate) fn run(session: &Session, interval: Duration, resolver: &Resolver) -> Result<()> {
-    if !std::io::stdout().is_terminal() {
-        let hint = "--once prints one screen; `heapscribe snapshot` writes down what is live";
-        return Err(Problem::new("standard output is no terminal", hint).into());
-    }
+    need_terminal("--once prints one screen; `heapscribe snapshot` writes down what is live")?;
     symbols::draw_no_progress();
     let mut state = State::default();
     state.take(Look::at(session)?, resolver);
@@ -32,6 +29,13 @@ pub(crate) fn run(session: &Session, interval: Duration, resolver: &Resolver) ->
     let outcome = watch(&mut terminal, &mut state, session, interval, resolver);
     ratatui::restore();
     outcome
+}
+
+pub(super) fn need_terminal(hint: &str) -> Result<()> {
+    match std::io::stdout().is_terminal() {
+        true => Ok(()),
+        false => Err(Problem::new("standard output is no terminal", hint).into()),
+    }
 }
 
 fn watch(
@@ -60,7 +64,7 @@ fn watch(
     }
 }
 
-fn key(event: &Event) -> Option<Key> {
+pub(super) fn key(event: &Event) -> Option<Key> {
     let Event::Key(key) = event else { return None };
     if key.kind == KeyEventKind::Release {
         return None;
@@ -92,8 +96,13 @@ pub(crate) fn once(
         std::thread::sleep(interval);
         state.take(Look::at(session)?, resolver);
     }
+    print(out, |frame| view::draw(frame, &state))
+}
+
+/// Prints a screen as text.
+pub(super) fn print(out: &mut dyn Write, draw: impl FnOnce(&mut Frame<'_>)) -> Result<()> {
     let mut terminal = Terminal::new(TestBackend::new(COLUMNS, ROWS))?;
-    terminal.draw(|frame| view::draw(frame, &state))?;
+    terminal.draw(draw)?;
     let buffer = terminal.backend().buffer();
     for row in buffer.content().chunks(usize::from(COLUMNS)) {
         let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();

@@ -10,7 +10,7 @@ use crate::frames::{NamedFrame, lossy};
 use crate::symbols::Resolver;
 
 /// Looks of which the curves are drawn.
-const HISTORY: usize = 240;
+pub(super) const HISTORY: usize = 240;
 /// Stacks that are shown one by one: a compiler has 100,000, and names take time.
 const STACKS: usize = 2000;
 

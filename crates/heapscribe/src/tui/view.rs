@@ -1,6 +1,8 @@
 //! The screen, from the top: who it is, what it does, curves, rows, keys. Made for 80 columns and 24
 //! lines, and wider where there is room.
 
+use std::collections::VecDeque;
+
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
@@ -12,8 +14,8 @@ use crate::frames::NamedFrame;
 use crate::heaps::Told;
 use crate::text::number::{count, counted, duration, percent, short_bytes};
 
-const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
-const DIM: Style = Style::new().add_modifier(Modifier::DIM);
+pub(super) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
+pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 
 /// Draws all.
@@ -24,7 +26,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &State) {
     let [top, curves, titles, rows, keys] =
         Layout::vertical(parts.into_iter().chain(rest)).areas(frame.area());
     frame.render_widget(Paragraph::new(head), top);
-    draw_curves(frame, state, curves);
+    draw_curves(frame, ["heap", "resident"], &state.history, curves);
     match &state.opened {
         Some(frames) => {
             let title = Line::styled(format!("Stack of {}, the innermost call first", chosen(state)), BOLD);
@@ -97,12 +99,18 @@ fn pool(told: &Told) -> String {
     format!("heap {name}: {used} of {pool} used, largest free {largest}, {} failed", count(c.failures))
 }
 
-fn draw_curves(frame: &mut Frame<'_>, state: &State, area: Rect) {
+/// Two curves beside each other: of the first and of the second of each pair.
+pub(super) fn draw_curves(
+    frame: &mut Frame<'_>,
+    names: [&str; 2],
+    history: &VecDeque<(u64, u64)>,
+    area: Rect,
+) {
     let halves = Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)]);
     let [left, right] = halves.spacing(2).areas(area);
-    let heap: Vec<u64> = state.history.iter().map(|(live, _)| *live).collect();
-    let rss: Vec<u64> = state.history.iter().map(|(_, rss)| *rss).collect();
-    for (name, values, area) in [("heap", heap, left), ("resident", rss, right)] {
+    let first: Vec<u64> = history.iter().map(|(first, _)| *first).collect();
+    let second: Vec<u64> = history.iter().map(|(_, second)| *second).collect();
+    for (name, values, area) in [(names[0], first, left), (names[1], second, right)] {
         let [title, curve] = Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(area);
         let now = values.last().copied().unwrap_or(0);
         let most = values.iter().copied().max().unwrap_or(0);

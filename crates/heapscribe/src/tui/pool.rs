@@ -1,0 +1,117 @@
+//! The screen of a process that only runs with another heap (`heapscribe run`): how its pool does, as the heap
+//! tells it.
+
+use std::collections::VecDeque;
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use ratatui::Frame;
+use ratatui::crossterm::event;
+use ratatui::layout::{Constraint, Layout};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+
+use super::run::{key, need_terminal, print};
+use super::state::{HISTORY, Key};
+use super::view::{BOLD, DIM, draw_curves};
+use crate::drain::{self, Memory};
+use crate::heaps::{self, Watched};
+use crate::live::Place;
+use crate::text::heap;
+use crate::text::number::duration;
+
+/// A process and what its heap has told so far.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    heap: Watched,
+    is_alive: bool,
+    /// Bytes in use, and resident ones.
+    history: VecDeque<(u64, u64)>,
+}
+
+impl Pool {
+    /// The living process of this number, or of this program when there is but one.
+    pub(crate) fn find(wanted: &str, place: &Place) -> Option<Pool> {
+        let name = |exe: &str| exe.rsplit('/').next() == Some(wanted);
+        let mut all = heaps::all(place);
+        all.retain(|told| wanted.parse() == Ok(told.pid) || name(&told.exe));
+        let [told] = &all[..] else { return None };
+        let heap = Watched::open(&told.path)?;
+        let mut pool = Pool { heap, is_alive: true, history: VecDeque::new() };
+        pool.look();
+        Some(pool)
+    }
+
+    fn look(&mut self) {
+        self.is_alive = self.heap.told.is_alive();
+        if !self.is_alive {
+            return; // it does not change any more; its last picture stays
+        }
+        self.heap.look();
+        let rss_bytes = Memory::of(self.heap.told.pid).sample().map_or(0, |sample| sample.rss_bytes);
+        self.history.push_back((self.heap.told.update.counts.used_bytes, rss_bytes));
+        if self.history.len() > HISTORY {
+            self.history.pop_front();
+        }
+    }
+
+    /// Shows it until the user has seen enough.
+    pub(crate) fn run(&mut self, interval: Duration) -> Result<()> {
+        need_terminal("--once prints one screen; `heapscribe ps --json` is for programs")?;
+        let mut terminal = ratatui::try_init()?;
+        let outcome = self.watch(&mut terminal, interval);
+        ratatui::restore();
+        outcome
+    }
+
+    fn watch(&mut self, terminal: &mut ratatui::DefaultTerminal, interval: Duration) -> Result<()> {
+        let mut next_look = Instant::now() + interval;
+        loop {
+            terminal.draw(|frame| self.draw(frame))?;
+            if event::poll(next_look.saturating_duration_since(Instant::now()))?
+                && matches!(key(&event::read()?), Some(Key::Char('q') | Key::Escape))
+            {
+                return Ok(());
+            }
+            if Instant::now() >= next_look {
+                self.look();
+                next_look = Instant::now() + interval;
+            }
+        }
+    }
+
+    /// Prints one screen as text.
+    pub(crate) fn once(&self, out: &mut dyn Write) -> Result<()> {
+        print(out, |frame| self.draw(frame))
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>) {
+        let lines = self.lines();
+        let parts = [lines.len() as u16, 3].map(Constraint::Length);
+        let rest = [Constraint::Min(0), Constraint::Length(1)];
+        let [top, curves, _, keys] = Layout::vertical(parts.into_iter().chain(rest)).areas(frame.area());
+        frame.render_widget(Paragraph::new(lines), top);
+        draw_curves(frame, ["in use", "resident"], &self.history, curves);
+        frame.render_widget(Paragraph::new(Line::styled("q quit", DIM)), keys);
+    }
+
+    fn lines(&self) -> Vec<Line<'static>> {
+        let told = &self.heap.told;
+        let program = told.exe.rsplit('/').next().unwrap_or(&told.exe).to_owned();
+        let ended = if self.is_alive { "" } else { ", ended" };
+        let about = format!(" ({}), not recorded, heap {}{ended}", told.pid, told.name);
+        let mut lines = vec![Line::from(vec![Span::styled(program, BOLD), Span::raw(about)])];
+        let counts = &told.update.counts;
+        if told.is_passing || counts.pool_bytes == 0 {
+            lines.push(Line::raw("it tells nothing of its pool"));
+            return lines;
+        }
+        lines.push(Line::raw(heap::size(counts)));
+        let rest = heap::rest(counts).unwrap_or_default();
+        lines.extend(rest.split("; ").map(|part| Line::raw(part.to_owned())));
+        let age_ns = drain::monotonic_ns().saturating_sub(told.update.mono_ns);
+        lines.push(Line::raw(format!("told {} ago; {}", duration(age_ns), told.configuration)));
+        lines
+    }
+}
