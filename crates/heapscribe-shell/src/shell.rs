@@ -204,9 +204,6 @@ impl<H: Heap + 'static> Shell<H> {
             return self.before.get();
         }
         while !matches!(self.state.load(Ordering::Acquire), READY | WATCHING | PASSING) {
-            if self.starter.load(Ordering::Relaxed) == sys::tid() {
-                return self.before.get(); // the start itself allocates
-            }
             self.start_or_wait();
         }
         // SAFETY: as above.

@@ -16,7 +16,7 @@ pub(crate) enum Subject {
     Tlsf,
     /// Ours with a cache for each thread
     TlsfCached,
-    /// rlsf behind the same lock, told the alignment of what it frees
+    /// rlsf behind the same lock, told the alignment of what it frees; 32 lists a size class as mattconte/tlsf
     Rlsf,
     Mimalloc,
     Jemalloc,
