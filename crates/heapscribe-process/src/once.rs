@@ -29,6 +29,14 @@ impl<T> Once<T> {
         Once { state: AtomicU32::new(0), value: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
+    /// Makes it unset again when it was being set. A value that is set stays.
+    ///
+    /// # Safety
+    /// * Whoever was setting it is gone: in a forked child, a thread of the parent.
+    pub unsafe fn abandon(&self) {
+        let _ = self.state.compare_exchange(1, 0, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
     /// The value, if it is set.
     #[inline(always)]
     pub fn get(&self) -> Option<&T> {

@@ -1,10 +1,10 @@
 //! The start of a heap that nobody calls before the program does, and what the program had before it.
 //!
 //! ```text
-//!   new -> starting -> ready     the heap serves
-//!              |-----> watching  it serves, and is told of threads that end
-//!              \-----> passing   it could not be had, or is not wanted here: the program's own serves,
-//!                                as it is or behind other functions
+//!   new -> ready      the heap serves
+//!    |---> watching   it serves, and is told of threads that end
+//!    \---> passing    it could not be had, or is not wanted here: the program's own serves, as it is or behind
+//!                     other functions
 //! ```
 #![allow(unsafe_code)]
 
@@ -26,10 +26,9 @@ use crate::thread::{self, Ends, Watch};
 use crate::told::Told;
 
 const NEW: u32 = 0;
-const STARTING: u32 = 1;
-const READY: u32 = 2;
-const WATCHING: u32 = 3;
-const PASSING: u32 = 4;
+const READY: u32 = 1;
+const WATCHING: u32 = 2;
+const PASSING: u32 = 3;
 
 /// What came of a start.
 #[derive(Clone, Copy, Debug)]
@@ -213,32 +212,57 @@ impl<H: Heap + 'static> Shell<H> {
 
     /// Whether this thread is starting the heap, further down its stack.
     fn is_starter(&self) -> bool {
-        self.state.load(Ordering::Acquire) == STARTING && self.starter.load(Ordering::Relaxed) == sys::tid()
+        self.starter.load(Ordering::Relaxed) == sys::tid() && self.state.load(Ordering::Acquire) == NEW
     }
 
     fn start_or_wait(&'static self) {
         // Before the mark: a handler of this thread that allocates would wait for itself.
         let blocked = sys::SignalsBlocked::new();
-        if self.state.compare_exchange(NEW, STARTING, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-            self.starter.store(sys::tid(), Ordering::Relaxed);
-            self.begin();
+        if self.become_starter(0) {
+            let is_new = self.state.load(Ordering::Acquire) == NEW;
+            if is_new {
+                self.begin();
+            }
             self.starter.store(0, Ordering::Relaxed);
             drop(blocked);
-            self.watch();
+            if is_new {
+                self.watch();
+            }
             return;
         }
         drop(blocked);
         const TRY_AGAIN_NS: u64 = 100_000;
         sys::sleep_ns(TRY_AGAIN_NS);
         let starter = self.starter.load(Ordering::Relaxed);
-        // A child that was forked meanwhile, without the thread that was at it.
-        if starter != 0 && !sys::thread_exists(sys::pid(), starter) {
-            self.starter.store(0, Ordering::Relaxed);
-            let _ = self.state.compare_exchange(STARTING, NEW, Ordering::AcqRel, Ordering::Relaxed);
+        if starter != 0 && !sys::thread_exists(sys::pid(), starter) && self.become_starter(starter) {
+            self.pass_in_child();
         }
     }
 
-    fn begin(&'static self) {
+    /// One word is mark and owner, so that a fork never finds the one without the other.
+    fn become_starter(&self, before: u32) -> bool {
+        self.starter.compare_exchange(before, sys::tid(), Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    /// A child that was forked while another thread was starting the heap, which is half made and will stay so: no
+    /// block of it was handed out, and the program's own heap serves this process. (In a musl program, whose
+    /// threads need no memory to begin, one forked while another made the first call, and waited for ever.)
+    fn pass_in_child(&'static self) {
+        // SAFETY: the thread that was at it is one of the parent's.
+        unsafe {
+            self.loader.abandon();
+            self.before.abandon();
+            self.instead.abandon();
+        }
+        self.find_before();
+        if let Some(&before) = self.before.get() {
+            self.instead.set(before);
+            self.state.store(PASSING, Ordering::Release);
+        }
+        self.starter.store(0, Ordering::Relaxed);
+    }
+
+    fn find_before(&'static self) {
         if let Some(loader) = Loader::discover() {
             self.loader.set(loader);
         }
@@ -247,6 +271,10 @@ impl<H: Heap + 'static> Shell<H> {
         if let Some(before) = unsafe { SystemHeap::find(|name| self.next(name)) } {
             self.before.set(before);
         }
+    }
+
+    fn begin(&'static self) {
+        self.find_before();
         let start = if only::is_wanted() { (self.start)(&self.heap) } else { Start::Pass };
         let instead = match (start, self.before.get()) {
             (Start::Ready, _) | (_, None) => None,

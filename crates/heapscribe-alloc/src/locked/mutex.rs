@@ -81,10 +81,11 @@ impl PiMutex {
         }
     }
 
-    /// After so many naps the owner counts as dead.
+    /// After so many naps an owner that is no thread of this process counts as dead. The kernel may know it all
+    /// the same: in a forked child the number is that of a thread of the parent.
     fn take_over(&self, naps: u32, id: u32) -> bool {
         let word = self.0.load(Ordering::Relaxed);
-        let is_dead = naps >= NAPS && sys::futex_lock_pi(&self.0) == Err(sys::ESRCH);
+        let is_dead = naps >= NAPS && word & OWNER != 0 && !sys::is_thread(word & OWNER);
         is_dead && self.0.compare_exchange(word, id, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
