@@ -53,6 +53,18 @@ fn forks() {
     check("forks", &[HEAPTRACK, TLSF]);
 }
 
+/// A child that is forked while another thread starts the heap waited for that thread, with signals held back.
+#[test]
+fn forks_while_the_heap_starts() {
+    let all = Libraries::new();
+    for _ in 0..16 {
+        all.must(all.mode("forks_at_start", &[TLSF]));
+        if let Some(command) = all.musl_mode("forks_at_start", &[TLSF]) {
+            all.must(command);
+        }
+    }
+}
+
 #[test]
 fn impossible() {
     check("impossible", &ALL);

@@ -115,6 +115,27 @@ static void forks(void) {
     pthread_join(other, NULL);
 }
 
+static void *allocates_once(void *unused) {
+    char *volatile block = malloc(100);
+    free(block);
+    return unused;
+}
+/* The heap is being started by the other thread: with musl, whose threads need no memory to begin. */
+static void forks_at_start(void) {
+    pthread_t first;
+    MUST(!pthread_create(&first, NULL, allocates_once, NULL));
+    usleep(getpid() % 16 * 500);
+    pid_t child = fork();
+    MUST(child >= 0);
+    if (child == 0) {
+        allocates_once(NULL);
+        _exit(7);
+    }
+    int status;
+    MUST(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    pthread_join(first, NULL);
+}
+
 static void impossible(void) {
     volatile size_t huge = (size_t)1 << 56;
     unsigned char *old = malloc(100);
@@ -260,7 +281,7 @@ static void fails(void) {
 
 int main(int argc, char **argv) {
     static const struct { const char *name; void (*run)(void); } modes[] = {
-        {"threads", threads}, {"passing", passing}, {"realigned", realigned}, {"forks", forks}, {"impossible", impossible},
+        {"threads", threads}, {"passing", passing}, {"realigned", realigned}, {"forks", forks}, {"forks_at_start", forks_at_start}, {"impossible", impossible},
         {"start", start}, {"aligned", aligned}, {"pages", pages}, {"shrinks", shrinks}, {"handlers", handlers},
         {"exhausted", exhausted}, {"many", many}, {"child", child}, {"killed", killed}, {"fails", fails},
     };
