@@ -19,4 +19,4 @@ mod table;
 mod tlsf;
 
 #[cfg(not(test))]
-mod panic;
+heapscribe_process::end_on_panic!();

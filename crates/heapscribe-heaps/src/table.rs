@@ -6,7 +6,6 @@
 use core::ptr::NonNull;
 
 use heapscribe_alloc::vtable::{HeapTable, Refused, TableHeap};
-use heapscribe_process::loader::Loader;
 use heapscribe_process::once::Once;
 use heapscribe_shell::{Heap, Line, Owns, Request, Start, Stats, export};
 
@@ -38,7 +37,7 @@ fn start(heap: &'static Brought) -> Start {
 }
 
 fn find() -> Result<TableHeap, &'static [u8]> {
-    let function = Loader::discover().and_then(|loader| loader.find_anywhere(GET_HEAP));
+    let function = HEAP.loader().and_then(|loader| loader.find_anywhere(GET_HEAP));
     let function = function.ok_or(b"no library has heapscribe_get_heap".as_slice())?;
     // SAFETY: the function of this name has this type (`heapscribe_heap.h`).
     let table = unsafe { core::mem::transmute::<*const (), GetHeap>(function)() };

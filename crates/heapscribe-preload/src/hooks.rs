@@ -271,32 +271,14 @@ unsafe extern "C" fn on_memalign(align: usize, size: usize, sp: *const usize, bp
 
 unsafe extern "C" fn on_valloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
     let wish = Wish { call: Call::Valloc, size, align: PAGE_BYTES };
-    // SAFETY: the program's call, forwarded, to memalign where a heap has no valloc; the stub's registers.
-    unsafe {
-        hand_out(wish, sp, bp, |heap| match heap.valloc {
-            Some(valloc) => valloc(size),
-            None => (heap.memalign)(PAGE_BYTES, size),
-        })
-    }
+    // SAFETY: the program's call, forwarded; the stub's registers.
+    unsafe { hand_out(wish, sp, bp, |heap| heap.at_page(size)) }
 }
 
-/// Whole pages, at least one. musl has no such function: there it is made of memalign, and a size that
-/// cannot be rounded up is ENOMEM.
 unsafe extern "C" fn on_pvalloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
     let wish = Wish { call: Call::Pvalloc, size, align: PAGE_BYTES };
     // SAFETY: the program's call, forwarded; the stub's registers.
-    unsafe {
-        hand_out(wish, sp, bp, |heap| {
-            match (heap.pvalloc, size.max(1).checked_next_multiple_of(PAGE_BYTES)) {
-                (Some(pvalloc), _) => pvalloc(size),
-                (None, Some(whole)) => (heap.memalign)(PAGE_BYTES, whole),
-                (None, None) => {
-                    set_errno(ENOMEM);
-                    core::ptr::null_mut()
-                }
-            }
-        })
-    }
+    unsafe { hand_out(wish, sp, bp, |heap| heap.in_pages(size)) }
 }
 
 unsafe extern "C" fn on_malloc_usable_size(p: Pointer, _sp: *const usize, _bp: usize) -> usize {

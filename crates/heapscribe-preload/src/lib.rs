@@ -18,4 +18,4 @@ mod stub;
 mod watched;
 
 #[cfg(not(test))]
-mod panic;
+heapscribe_process::end_on_panic!();

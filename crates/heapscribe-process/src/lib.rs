@@ -7,7 +7,9 @@
 #![cfg_attr(not(test), no_std)]
 
 pub mod at_fork;
+pub mod clock;
 pub mod environment;
 pub mod loader;
 pub mod once;
+mod panic;
 pub mod sys;

@@ -15,6 +15,7 @@ use heapscribe_alloc::heap::Heap;
 use heapscribe_alloc::stats::Stats;
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_process::at_fork;
+use heapscribe_process::clock;
 use heapscribe_process::loader::Loader;
 use heapscribe_process::once::Once;
 use heapscribe_process::sys;
@@ -264,6 +265,7 @@ impl<H: Heap + 'static> Shell<H> {
 
     fn find_before(&'static self) {
         if let Some(loader) = Loader::discover() {
+            clock::find(&loader);
             self.loader.set(loader);
         }
         // SAFETY: the symbols of these names are the C library's functions, or those of a heap that took

@@ -9,11 +9,12 @@
 //! handler that interrupted an update, which then goes on in it. Its descriptor is closed at once.
 #![allow(unsafe_code)]
 
-use core::ffi::{CStr, c_int};
+use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use heapscribe_alloc::stats::Stats;
+use heapscribe_process::clock::monotonic_ns;
 use heapscribe_process::environment;
 use heapscribe_process::once::Once;
 use heapscribe_process::sys::{self, Advice, Errno, File, Open, SignalsBlocked};
@@ -47,19 +48,6 @@ pub(crate) struct Told {
     texts: Once<(Line, Line)>,
     /// What it is called when it does not say so itself.
     name: &'static str,
-}
-
-unsafe extern "C" {
-    fn clock_gettime(clock: c_int, time: *mut [i64; 2]) -> c_int;
-}
-
-/// CLOCK_MONOTONIC, ns, mostly without the kernel's help.
-fn monotonic_ns() -> u64 {
-    const CLOCK_MONOTONIC: c_int = 1;
-    let mut time = [0; 2];
-    // SAFETY: `time` is a struct timespec. A clock that every kernel has is no error, so errno stays.
-    unsafe { clock_gettime(CLOCK_MONOTONIC, &raw mut time) };
-    (time[0] as u64).wrapping_mul(1_000_000_000).wrapping_add(time[1] as u64)
 }
 
 impl Told {

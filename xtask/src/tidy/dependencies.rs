@@ -14,7 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-conformance", &["heapscribe-alloc"]),
     ("heapscribe-process", &[]),
     ("heapscribe-record", &["heapscribe-wire", "heapscribe-alloc", "heapscribe-process"]),
-    ("heapscribe-preload", &["heapscribe-record", "heapscribe-alloc"]),
+    ("heapscribe-preload", &["heapscribe-record", "heapscribe-process", "heapscribe-alloc"]),
     ("heapscribe-shell", &["heapscribe-process", "heapscribe-alloc", "heapscribe-wire"]),
     ("heapscribe-heaps", &["heapscribe-shell", "heapscribe-process", "heapscribe-alloc"]),
     ("heapscribe-trace", &["heapscribe-wire"]),

@@ -6,6 +6,7 @@
 use core::ffi::{c_int, c_void};
 
 use heapscribe_alloc::system::SystemHeap;
+use heapscribe_process::clock::monotonic_ns;
 use heapscribe_process::once::Once;
 
 use super::line::{Function, Resize, Style, Wish, alloc, free as free_line, usable_size};
@@ -35,16 +36,6 @@ pub(super) fn set_heap(heap: SystemHeap) {
     HEAP.set(heap);
 }
 
-#[repr(C)]
-struct Timespec {
-    seconds: i64,
-    nanoseconds: i64,
-}
-
-unsafe extern "C" {
-    fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
-}
-
 /// A call that is logged: since when it is in the heap, where lines tell that.
 #[derive(Clone, Copy)]
 struct Call {
@@ -62,21 +53,13 @@ impl Call {
         }
         let log = log::current()?;
         let style = log.style();
-        Some(Call { log, style, began_ns: if style == Style::Csv { now_ns() } else { 0 } })
+        Some(Call { log, style, began_ns: if style == Style::Csv { monotonic_ns() } else { 0 } })
     }
 
     #[inline(always)]
     fn ns(&self) -> u64 {
-        if self.style == Style::Csv { now_ns().saturating_sub(self.began_ns) } else { 0 }
+        if self.style == Style::Csv { monotonic_ns().saturating_sub(self.began_ns) } else { 0 }
     }
-}
-
-fn now_ns() -> u64 {
-    const MONOTONIC: c_int = 1;
-    let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-    // SAFETY: a timespec to be written.
-    unsafe { clock_gettime(MONOTONIC, &raw mut time) };
-    time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
 }
 
 /// Asks the heap. There is one: without it these functions are not called.

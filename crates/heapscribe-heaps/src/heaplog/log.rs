@@ -18,7 +18,7 @@ use heapscribe_shell::{Line, setting};
 
 use super::file::LogFile;
 use super::line::{Style, Text};
-use super::windows::{WINDOW_BYTES, Windows};
+use super::windows::{MAPPED_BYTES, WINDOW_BYTES, Windows};
 
 const NEW: u32 = 0;
 const OPENING: u32 = 1;
@@ -300,7 +300,10 @@ impl Place {
     /// Nothing will be written there any more.
     pub(super) fn done(self) {
         if !self.at.is_null() {
-            self.log.windows.written(self.position, self.len as u64);
+            self.log.windows.written(self.position, self.len as u64, |window| {
+                // SAFETY: a window of `LogFile::map`; all of it is written, so nobody has an address in it.
+                let _ = unsafe { sys::unmap(window, MAPPED_BYTES) };
+            });
         }
     }
 }

@@ -6,8 +6,6 @@
 //! ```text
 //!   slot   | number + 1 (37 bits) | phase (2) | bytes written (25) |   address
 //! ```
-#![allow(unsafe_code)]
-
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use heapscribe_process::sys;
@@ -97,19 +95,20 @@ impl Windows {
         slot.word.store(word(number, phase, 0), Ordering::Release);
     }
 
-    /// `len` bytes at `position` are written. Each window they are in was got before.
-    pub(super) fn written(&self, position: u64, len: u64) {
+    /// `len` bytes at `position` are written. Each window they are in was got before; `unmap` is given those
+    /// that nobody has an address in any more.
+    pub(super) fn written(&self, position: u64, len: u64, unmap: impl Fn(*mut u8)) {
         let (first, last) = (position / WINDOW_BYTES, (position + len - 1) / WINDOW_BYTES);
         if first == last {
-            self.add(first, len);
+            self.add(first, len, &unmap);
         } else {
             let here = last * WINDOW_BYTES - position;
-            self.add(first, here);
-            self.add(last, len - here);
+            self.add(first, here, &unmap);
+            self.add(last, len - here, &unmap);
         }
     }
 
-    fn add(&self, number: u64, len: u64) {
+    fn add(&self, number: u64, len: u64, unmap: &impl Fn(*mut u8)) {
         let slot = self.slot(number);
         let mut seen = slot.word.load(Ordering::Acquire);
         loop {
@@ -120,11 +119,7 @@ impl Windows {
             let new = if is_full { word(number, GONE, 0) } else { seen + len };
             let at = slot.at.load(Ordering::Acquire);
             match slot.word.compare_exchange_weak(seen, new, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) if is_full => {
-                    // SAFETY: all of it is written, so nobody has an address in it.
-                    let _ = unsafe { sys::unmap(at, MAPPED_BYTES) };
-                    return;
-                }
+                Ok(_) if is_full => return unmap(at),
                 Ok(_) => return,
                 Err(now) => seen = now,
             }
@@ -143,11 +138,16 @@ mod tests {
         Windows { slots: std::array::from_fn(|_| slot()) }
     }
 
-    fn mapped(count: &Cell<u64>) -> impl Fn(u64) -> Option<*mut u8> {
+    /// Windows that nobody writes into, as only their addresses matter here: one page apart.
+    fn mapped(count: &Cell<usize>) -> impl Fn(u64) -> Option<*mut u8> {
         |_| {
             count.set(count.get() + 1);
-            sys::map_private(MAPPED_BYTES).ok()
+            Some(std::ptr::without_provenance_mut(count.get() << 12))
         }
+    }
+
+    fn never(_: *mut u8) {
+        panic!("unmapped");
     }
 
     #[test]
@@ -157,10 +157,10 @@ mod tests {
         assert_eq!(windows.get(0, mapped(&count)), Some(at));
         windows.get(1, mapped(&count)).unwrap();
         assert_eq!(count.get(), 2);
-        windows.written(0, WINDOW_BYTES - 10);
-        assert!(sys::is_readable(at as usize));
-        windows.written(WINDOW_BYTES - 10, 40);
-        assert!(!sys::is_readable(at as usize));
+        windows.written(0, WINDOW_BYTES - 10, never);
+        let unmapped = Cell::new(Vec::new());
+        windows.written(WINDOW_BYTES - 10, 40, |at| unmapped.set([unmapped.take(), vec![at]].concat()));
+        assert_eq!(unmapped.take(), [at]);
         assert_eq!(windows.get(0, mapped(&count)), None);
         assert_eq!(windows.slot(1).word.load(Ordering::Relaxed) & WRITTEN, 30);
     }
@@ -171,9 +171,8 @@ mod tests {
         let old = windows.get(3, mapped(&count)).unwrap();
         let new = windows.get(3 + SLOTS as u64, mapped(&count)).unwrap();
         assert_ne!(old, new);
-        assert!(sys::is_readable(old as usize));
         assert_eq!(windows.get(3, mapped(&count)), None);
-        windows.written(3 * WINDOW_BYTES, 100);
+        windows.written(3 * WINDOW_BYTES, 100, never);
         assert_eq!(windows.slot(3).word.load(Ordering::Relaxed) & WRITTEN, 0, "not of the new one");
     }
 

@@ -11,15 +11,14 @@ use std::ops::ControlFlow;
 
 use anyhow::Result;
 use heapscribe_trace::heaplog::{Line, Moment, Reader, Style, What};
-use heapscribe_trace::{
-    HowEnded, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo, Source, Writer,
-};
-use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Module, Node, Position};
+use heapscribe_trace::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source};
+use heapscribe_wire::defs::{Definition, Module, Node};
 use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
 use heapscribe_wire::record::{Block, Call, Event};
 
 use super::live::Thread;
 use super::log_tally::LogTally;
+use super::made::{Definitions, Made};
 use super::places::{self, Place};
 
 /// Our trace's clock before the first line: 0 stands for a moment that is not known.
@@ -88,10 +87,7 @@ enum Taken {
 }
 
 struct Conversion<W> {
-    out: W,
-    writer: Writer,
-    process: ProcessIndex,
-    bytes: Vec<u8>,
+    made: Made<W>,
     thread: Thread,
     /// The line that is read.
     number: u64,
@@ -102,27 +98,21 @@ struct Conversion<W> {
 
 impl<W: Write> Conversion<W> {
     fn new(about: &About, out: W) -> io::Result<Self> {
-        let (mut writer, mut bytes) = (Writer::new(), Vec::new());
         let session = SessionInfo {
             command: vec![about.name.clone()],
             version: format!("from heaphook, {}", env!("CARGO_PKG_VERSION")),
             started_mono_ns: START,
             ..SessionInfo::default()
         };
-        writer.start(&session, &mut bytes);
-        let process = writer.process(&process(about), &mut bytes);
         let mut to = Conversion {
-            out,
-            writer,
-            process,
-            bytes,
+            made: Made::begin(&session, &process(about), out)?,
             thread: Thread::of_calls(1, START),
             number: 0,
             blocks: HashMap::new(),
             frames: Frames::default(),
             tally: LogTally::default(),
         };
-        to.frames.define(&Definition::Thread {
+        to.frames.definitions.define(&Definition::Thread {
             id: ThreadId(1),
             tid: about.pid,
             born_ticks: START,
@@ -238,17 +228,7 @@ impl<W: Write> Conversion<W> {
 
     /// Writes the chunk, and before it the definitions that it needs.
     fn seal(&mut self) -> io::Result<()> {
-        let (info, payload) = self.thread.seal();
-        let (position, definitions) = self.frames.take();
-        self.writer.definitions(self.process, position, &definitions, &mut self.bytes);
-        self.writer.events(self.process, &info, &payload, &mut self.bytes);
-        self.drain()
-    }
-
-    fn drain(&mut self) -> io::Result<()> {
-        self.out.write_all(&self.bytes)?;
-        self.bytes.clear();
-        Ok(())
+        self.made.seal(&mut self.thread, &mut self.frames.definitions)
     }
 
     /// How the program ended no log tells: what is left may have been in use.
@@ -256,11 +236,7 @@ impl<W: Write> Conversion<W> {
         self.seal()?;
         let ended_mono_ns = self.thread.last_ticks.max(START + self.number);
         let end = ProcessEnd { ended_mono_ns, how: HowEnded::Unknown, threads: 1, ..ProcessEnd::default() };
-        self.writer.process_end(self.process, &end, &mut self.bytes);
-        self.writer.session_end(&SessionEnd { ended_mono_ns, ..SessionEnd::default() }, &mut self.bytes);
-        self.writer.finish(&mut self.bytes);
-        self.drain()?;
-        self.out.flush()?;
+        self.made.finish(&end)?;
         Ok(self.tally)
     }
 }
@@ -291,9 +267,7 @@ fn name(style: Style, call: Call) -> &'static str {
 #[derive(Default)]
 struct Frames {
     names: Vec<(&'static str, StackId)>,
-    position: Position,
-    taken: Position,
-    definitions: Vec<u8>,
+    definitions: Definitions,
 }
 
 impl Frames {
@@ -306,29 +280,17 @@ impl Frames {
             Place { function: name.to_owned(), file: String::new(), line: 0, start_char: 0, end_char: 0 };
         let path = places::path_of(&[place]);
         let (end, name_of_place) = (start + 1, path.as_bytes());
-        self.define(&Definition::Module(Module {
+        self.definitions.define(&Definition::Module(Module {
             start,
             end,
             bias: start,
             name: name_of_place,
             build_id: &[],
         }));
-        let number = StackId(self.position.next_node);
+        let number = StackId(self.definitions.next_node());
         let node = Node { parent: StackId::UNKNOWN, pc: CodeAddress(start), guesses: false, exact: true };
-        self.define(&Definition::Node(node));
+        self.definitions.define(&Definition::Node(node));
         self.names.push((name, number));
         number
-    }
-
-    fn define(&mut self, definition: &Definition<'_>) {
-        let mut at = [0; DEFINITION_BYTES_MAX];
-        let n = definition.encode(&mut self.position, &mut at).unwrap_or(0);
-        self.definitions.extend_from_slice(&at[..n]);
-    }
-
-    /// The definitions since the last call, and where their numbering begins.
-    fn take(&mut self) -> (Position, Vec<u8>) {
-        let begin = std::mem::replace(&mut self.taken, self.position);
-        (begin, std::mem::take(&mut self.definitions))
     }
 }

@@ -11,14 +11,13 @@ use anyhow::Result;
 use heapscribe_trace::memtrace::{
     Alloc, Event as Theirs, Info, LocationCode, Locations, Moment, ObjectId, Reader,
 };
-use heapscribe_trace::{
-    HowEnded, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo, Source, Writer,
-};
-use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Module, Node, Position};
+use heapscribe_trace::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source};
+use heapscribe_wire::defs::{Definition, Module, Node};
 use heapscribe_wire::ids::{CodeAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::record::{Block, Call, Event};
 
 use super::live::{Thread, ns_at, ticks_at};
+use super::made::{Definitions, Made};
 use super::places;
 use super::tally::{Tally, estimate_bytes};
 
@@ -80,10 +79,7 @@ pub(crate) fn convert<S: Source, W: Write>(
 }
 
 struct Conversion<W> {
-    out: W,
-    writer: Writer,
-    process: ProcessIndex,
-    bytes: Vec<u8>,
+    made: Made<W>,
     sizes: Sizes,
     is_sampled: bool,
     threads: BTreeMap<u16, Thread>,
@@ -97,15 +93,9 @@ struct Conversion<W> {
 
 impl<W: Write> Conversion<W> {
     fn new(info: &Info, out: W, sizes: Sizes) -> io::Result<Self> {
-        let (mut writer, mut bytes) = (Writer::new(), Vec::new());
-        writer.start(&session(info), &mut bytes);
-        let process = writer.process(&process(info), &mut bytes);
         let is_sampled = sizes == Sizes::AsAsked && info.sample_rate > 0.0 && info.sample_rate < 1.0;
         let mut to = Conversion {
-            out,
-            writer,
-            process,
-            bytes,
+            made: Made::begin(&session(info), &process(info), out)?,
             sizes,
             is_sampled,
             threads: BTreeMap::new(),
@@ -116,9 +106,8 @@ impl<W: Write> Conversion<W> {
         };
         if is_sampled {
             let mean_bytes = (info.word_bytes() as f64 / info.sample_rate).round() as u64;
-            to.stacks.define(&Definition::Rate { id: RATE, mean_bytes });
+            to.stacks.definitions.define(&Definition::Rate { id: RATE, mean_bytes });
         }
-        to.drain()?;
         Ok(to)
     }
 
@@ -148,7 +137,7 @@ impl<W: Write> Conversion<W> {
         let number = u32::from(domain) + 1;
         if !self.threads.contains_key(&domain) {
             let name = format!("domain {domain}");
-            self.stacks.define(&Definition::Thread {
+            self.stacks.definitions.define(&Definition::Thread {
                 id: ThreadId(number),
                 tid: u32::from(domain),
                 born_ticks: ticks_at(START_NS),
@@ -206,17 +195,7 @@ impl<W: Write> Conversion<W> {
     /// Writes the chunk of a domain, and before it the definitions that it needs.
     fn seal(&mut self, domain: u16) -> io::Result<()> {
         let Some(thread) = self.threads.get_mut(&domain) else { return Ok(()) };
-        let (info, payload) = thread.seal();
-        let (position, definitions) = self.stacks.take();
-        self.writer.definitions(self.process, position, &definitions, &mut self.bytes);
-        self.writer.events(self.process, &info, &payload, &mut self.bytes);
-        self.drain()
-    }
-
-    fn drain(&mut self) -> io::Result<()> {
-        self.out.write_all(&self.bytes)?;
-        self.bytes.clear();
-        Ok(())
+        self.made.seal(thread, &mut self.stacks.definitions)
     }
 
     fn finish(mut self, end_us: i64) -> io::Result<Tally> {
@@ -234,12 +213,7 @@ impl<W: Write> Conversion<W> {
             threads: self.threads.len() as u32,
             ..ProcessEnd::default()
         };
-        self.writer.process_end(self.process, &end, &mut self.bytes);
-        let end = SessionEnd { ended_mono_ns, ..SessionEnd::default() };
-        self.writer.session_end(&end, &mut self.bytes);
-        self.writer.finish(&mut self.bytes);
-        self.drain()?;
-        self.out.flush()?;
+        self.made.finish(&end)?;
         Ok(self.tally)
     }
 }
@@ -251,24 +225,10 @@ struct Stacks {
     places: HashMap<LocationCode, bool>,
     /// Of each domain the last stack and the number of each of its frames.
     last: HashMap<u16, Vec<(LocationCode, StackId)>>,
-    position: Position,
-    taken: Position,
-    definitions: Vec<u8>,
+    definitions: Definitions,
 }
 
 impl Stacks {
-    fn define(&mut self, definition: &Definition<'_>) {
-        let mut at = [0; DEFINITION_BYTES_MAX];
-        let n = definition.encode(&mut self.position, &mut at).unwrap_or(0);
-        self.definitions.extend_from_slice(&at[..n]);
-    }
-
-    /// The definitions since the last call, and where their numbering begins.
-    fn take(&mut self) -> (Position, Vec<u8>) {
-        let begin = std::mem::replace(&mut self.taken, self.position);
-        (begin, std::mem::take(&mut self.definitions))
-    }
-
     fn number(&mut self, domain: u16, stack: &[LocationCode], locations: &Locations) -> StackId {
         let mut last = self.last.remove(&domain).unwrap_or_default();
         let same = last.iter().zip(stack).take_while(|((a, _), b)| a == *b).count();
@@ -286,13 +246,13 @@ impl Stacks {
         if let Some(known) = self.nodes.get(&(parent, code)) {
             return *known;
         }
-        if self.position.next_node >= NODES_MAX {
+        if self.definitions.next_node() >= NODES_MAX {
             return parent;
         }
         self.place(code, locations);
-        let number = StackId(self.position.next_node);
+        let number = StackId(self.definitions.next_node());
         let pc = CodeAddress(code.0 as u64);
-        self.define(&Definition::Node(Node { parent, pc, guesses: false, exact: true }));
+        self.definitions.define(&Definition::Node(Node { parent, pc, guesses: false, exact: true }));
         self.nodes.insert((parent, code), number);
         number
     }
@@ -306,7 +266,13 @@ impl Stacks {
         if let (false, Some(end), false) = (is_named, start.checked_add(1), frames.is_empty()) {
             let path = places::path(frames, locations);
             let name = path.as_bytes();
-            self.define(&Definition::Module(Module { start, end, bias: start, name, build_id: &[] }));
+            self.definitions.define(&Definition::Module(Module {
+                start,
+                end,
+                bias: start,
+                name,
+                build_id: &[],
+            }));
         }
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod from_memtrace;
 pub(crate) mod in_order;
 pub(crate) mod live;
 pub(crate) mod log_tally;
+pub(crate) mod made;
 pub(crate) mod objects;
 pub(crate) mod places;
 pub(crate) mod redact;
