@@ -12,6 +12,8 @@ const ISLANDS: &[&str] = &[
     "heapscribe-alloc/src/locked/cached.rs",
     "heapscribe-alloc/src/locked/caches.rs",
     "heapscribe-alloc/src/locked/heap.rs",
+    "heapscribe-alloc/src/locked/left.rs",
+    "heapscribe-alloc/src/locked/mark.rs",
     "heapscribe-alloc/src/locked/mutex.rs",
     "heapscribe-alloc/src/locked/sys.rs",
     "heapscribe-alloc/src/locked/thread.rs",

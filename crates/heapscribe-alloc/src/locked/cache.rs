@@ -8,8 +8,6 @@
 //!   ..
 //!   bin 63    of 1,040
 //!   filled    bit n: bin n has a block
-//!
-//!   block | next of its bin, or null | its address ^ KEY | ...
 //! ```
 //! Its thread alone works in it, and a signal handler that finds it at work does not ([`Entered`]). What is
 //! written is written in such an order that whoever takes it over at any moment finds lists that hold; only
@@ -20,7 +18,9 @@ use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, compiler_fence};
 
-use crate::tlsf::{GRANULE, TOTAL_MIN, Tlsf};
+use crate::tlsf::{GRANULE, TOTAL_MIN};
+
+use super::mark::{keep, next_of, use_again};
 
 /// The largest request that is served from a cache.
 pub(super) const SIZE_MAX: usize = 1024;
@@ -29,8 +29,6 @@ pub(super) const TOTAL_MAX: usize = SIZE_MAX + GRANULE;
 /// Blocks of one size at most.
 const BIN_BLOCKS_MAX: u32 = 32;
 const BINS: usize = (TOTAL_MAX - TOTAL_MIN) / GRANULE + 1;
-/// Marks a block that lies in a cache, so that freeing it again is seen.
-const KEY: usize = 0x6b65_7074_b10c_c5a7;
 
 const _: () = assert!(BINS == u64::BITS as usize && TOTAL_MAX == 1040);
 
@@ -140,26 +138,6 @@ fn total_of(bin: usize) -> usize {
     TOTAL_MIN + bin * GRANULE
 }
 
-#[inline(always)]
-fn next_of(block: NonNull<u8>) -> NonNull<Option<NonNull<u8>>> {
-    block.cast()
-}
-
-#[inline(always)]
-fn key_of(block: NonNull<u8>) -> *mut usize {
-    block.cast::<usize>().as_ptr().wrapping_add(1)
-}
-
-/// Whether a block lies in some thread's cache.
-///
-/// # Safety
-/// * It is a block of a pool that is not free there.
-#[inline(always)]
-pub(super) unsafe fn is_kept(block: NonNull<u8>) -> bool {
-    // SAFETY: a block has room for two words.
-    unsafe { key_of(block).read() == block.as_ptr() as usize ^ KEY }
-}
-
 /// This thread is at work in its cache while this lives.
 pub(super) struct Entered<'a>(&'a Cache);
 
@@ -190,8 +168,7 @@ impl Entered<'_> {
             compiler_fence(Ordering::SeqCst);
             bin.blocks -= 1;
             kept.filled &= !(u64::from(bin.first.is_none()) << number);
-            Tlsf::use_again(block);
-            key_of(block).write(0);
+            use_again(block);
         }
         let (bytes, blocks) = self.0.holds();
         self.0.bytes.store(bytes - total_of(number), Ordering::Relaxed);
@@ -233,9 +210,8 @@ impl Entered<'_> {
         let Some(bin) = kept.bins.get_mut(number) else { return };
         // SAFETY: the caller's contract; a block has room for two words.
         unsafe {
-            Tlsf::keep(block);
+            keep(block);
             next_of(block).write(bin.first);
-            key_of(block).write(block.as_ptr() as usize ^ KEY);
         }
         compiler_fence(Ordering::SeqCst);
         bin.first = Some(block);

@@ -8,45 +8,51 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crate::request::{ALIGN_MIN, Request};
 use crate::tlsf::{Tlsf, total_for};
 
-use super::cache::{Cache, Entered, NONE, SIZE_MAX, TOTAL_MAX, bin_of, is_kept};
+use super::cache::{Cache, Entered, NONE, SIZE_MAX, TOTAL_MAX, bin_of};
 use super::heap::TlsfHeap;
+use super::mark::is_kept;
+use super::mutex::{Held, PiMutex};
 use super::thread;
 
 /// Blocks that are got or given back at a time.
 const PORTION: usize = 4;
 
 impl TlsfHeap {
-    /// This thread's cache, unless a handler interrupted its work.
+    /// This thread's cache, unless a handler interrupted its work. A thread that has none gets one by `lock`.
     #[inline(always)]
-    fn cache(&self) -> Option<Entered<'_>> {
+    fn cache<'a>(&'a self, lock: impl FnOnce(&'a PiMutex) -> Option<Held<'a>>) -> Option<Entered<'a>> {
         // SAFETY: caches are never taken away, and a thread's word holds its own.
         match unsafe { thread::cache().as_ref() } {
             // SAFETY: this thread's.
             Some(cache) if cache.heap == self.caches.heap() => unsafe { cache.enter() },
             Some(_) => None,
-            None => self.adopt(),
+            None => self.adopt(lock),
         }
     }
 
     /// Gives this thread a cache: one that is no thread's any more, or a new one.
     #[cold]
-    fn adopt(&self) -> Option<Entered<'_>> {
+    fn adopt<'a>(&'a self, lock: impl FnOnce(&'a PiMutex) -> Option<Held<'a>>) -> Option<Entered<'a>> {
         if self.pools.load(Ordering::Acquire) == 0 {
             return None;
         }
         // No handler does the same meanwhile. Who finds no memory for a cache is not to ask again each time.
         thread::set_cache(&NONE);
-        let cache = self.caches.take_over(thread::id()).or_else(|| self.make_cache())?;
+        let cache = self.caches.take_over(thread::id()).or_else(|| self.make_cache(lock))?;
         thread::set_cache(cache);
         // SAFETY: this thread's.
         unsafe { cache.enter() }
     }
 
-    fn make_cache(&self) -> Option<&Cache> {
+    fn make_cache<'a>(&'a self, lock: impl FnOnce(&'a PiMutex) -> Option<Held<'a>>) -> Option<&'a Cache> {
         const ROOM: Option<Request> = Request::new(size_of::<Cache>(), 64);
         let request = ROOM?;
         let new = Cache::new(self.caches.number_heap(), thread::id());
-        let held = self.lock.lock().ok()?;
+        let Some(held) = lock(&self.lock) else {
+            // The next call makes it.
+            thread::set_cache(core::ptr::null());
+            return None;
+        };
         // SAFETY: under the lock.
         let block = unsafe { (*self.tlsf_of(&held)).alloc(request) }?;
         drop(held);
@@ -66,7 +72,8 @@ impl TlsfHeap {
             return None;
         }
         let total = total_for(request.size_bytes());
-        let mut cache = self.cache()?;
+        // It will wait for the lock in any case. One that is passed from waiter to waiter is never free.
+        let mut cache = self.cache(|lock| lock.lock().ok())?;
         cache.take(bin_of(total)).or_else(|| self.refill(&mut cache, total, request))
     }
 
@@ -116,7 +123,7 @@ impl TlsfHeap {
             if is_kept(block) {
                 return count_misuse(&self.misuses);
             }
-            let Some(mut cache) = self.cache() else { return false };
+            let Some(mut cache) = self.cache(PiMutex::try_lock) else { return false };
             if !cache.has_room(total, limit) {
                 return self.spill(&mut cache, block, total);
             }
@@ -128,7 +135,7 @@ impl TlsfHeap {
     /// Gives some blocks back to the pool, so that another one can be kept, and that too when it cannot.
     #[cold]
     unsafe fn spill(&self, cache: &mut Entered<'_>, block: NonNull<u8>, total: usize) -> bool {
-        let Ok(held) = self.lock.lock() else { return false };
+        let Some(held) = self.lock.try_lock() else { return false };
         let full = cache.is_full(bin_of(total)).then(|| bin_of(total));
         // SAFETY: under the lock; blocks of the heap, the caller's one and the cache's.
         unsafe {
@@ -167,7 +174,7 @@ impl TlsfHeap {
     /// anything.
     #[cold]
     pub(super) fn recall(&self) -> bool {
-        let mut were_any = self.cache().is_some_and(|mut cache| self.empty(&mut cache));
+        let mut were_any = self.cache(PiMutex::try_lock).is_some_and(|mut cache| self.empty(&mut cache));
         while let Some(cache) = self.caches.begin_emptying() {
             // SAFETY: ours while it is emptied.
             let had_any = unsafe { cache.enter() }.is_some_and(|mut cache| self.empty(&mut cache));
@@ -212,7 +219,7 @@ impl TlsfHeap {
 }
 
 #[cold]
-fn count_misuse(misuses: &AtomicU64) -> bool {
+pub(super) fn count_misuse(misuses: &AtomicU64) -> bool {
     misuses.fetch_add(1, Ordering::Relaxed);
     debug_assert!(false, "a block was freed twice");
     true

@@ -3,7 +3,7 @@
 
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::heap::{Heap, Owns};
 use crate::request::Request;
@@ -11,12 +11,16 @@ use crate::stats::Stats;
 use crate::tlsf::{Tlsf, pool_bytes_for};
 
 use super::area::{AreaSource, from_kernel};
+use super::cached::count_misuse;
 use super::caches::Caches;
 use super::growth::{Config, Growth};
+use super::left::Left;
+use super::mark::is_kept;
 use super::mutex::{Held, PiMutex};
 
-/// Blocks left by signal handlers that a call takes back besides its own: bounded, like all that it does.
-const LEFT_MAX: usize = 4;
+/// Blocks that were left which a call that gets one takes back: bounded, like all that it does, and more than
+/// come in a program that gets a block for each that it frees. A call that frees takes one.
+const LEFT_MAX: usize = 2;
 
 /// A heap of pools for all threads of a program.
 ///
@@ -24,7 +28,7 @@ const LEFT_MAX: usize = 4;
 ///   growing ---> growth    who asks the kernel for memory, one at a time, others go on meanwhile
 ///      \-------> lock ---> tlsf    a bounded number of steps at a time
 ///   pools ---> counts the pools: whoever finds more than he saw when he failed tries again
-///   left  ---> blocks freed by handlers that interrupted their thread in here
+///   left  ---> blocks freed while another had the lock, or by a handler that interrupted its own thread
 ///   caches --> small blocks that a thread keeps, if the configuration wants that (see `cached`)
 /// ```
 ///
@@ -36,12 +40,12 @@ pub struct TlsfHeap {
     pub(super) lock: PiMutex,
     /// Which locks `fork_prepare` took: written and read while they are held.
     forking: AtomicU32,
-    left: AtomicPtr<u8>,
+    left: Left,
     tlsf: UnsafeCell<Tlsf>,
     pub(super) pools: AtomicU64,
     pub(super) caches: Caches,
     failures: AtomicU64,
-    /// Second frees of blocks that lie in caches.
+    /// Second frees of blocks that lie in caches, or were left.
     pub(super) misuses: AtomicU64,
     /// Of `growth`, for those who only want to know: who grows holds `growing` while the kernel works.
     locked_bytes: AtomicU64,
@@ -72,7 +76,7 @@ impl TlsfHeap {
             pools: AtomicU64::new(0),
             caches: Caches::new(config.cache_bytes),
             misuses: AtomicU64::new(0),
-            left: AtomicPtr::new(core::ptr::null_mut()),
+            left: Left::new(),
             failures: AtomicU64::new(0),
             locked_bytes: AtomicU64::new(0),
             forking: AtomicU32::new(0),
@@ -108,6 +112,7 @@ impl TlsfHeap {
     /// Whether all that the heap's blocks and lists say of each other is true. Holds the lock for as long as
     /// there are blocks: for tests.
     pub fn check(&self) -> Result<(), crate::tlsf::Flaw> {
+        self.take_all_left();
         match self.lock.lock() {
             // SAFETY: under the lock.
             Ok(held) => unsafe { (*self.tlsf_of(&held)).check() },
@@ -117,6 +122,7 @@ impl TlsfHeap {
 
     /// Visits every block, holding the lock for as long as there are any: for tests and reports.
     pub fn walk(&self, visit: impl FnMut(crate::tlsf::Piece)) {
+        self.take_all_left();
         if let Ok(held) = self.lock.lock() {
             // SAFETY: under the lock.
             unsafe { (*self.tlsf_of(&held)).walk(visit) };
@@ -153,44 +159,62 @@ impl TlsfHeap {
         Some((block, self.pools.load(Ordering::Acquire)))
     }
 
-    /// Takes back what handlers have left, so many at a time.
+    /// Takes back what was left, so many at a time.
     #[inline(always)]
     pub(super) fn take_left(&self, held: &Held<'_>) {
-        if !self.left.load(Ordering::Relaxed).is_null() {
-            self.take_some_left(held);
+        if !self.left.is_empty() {
+            self.take_some_left(held, LEFT_MAX);
         }
     }
 
     #[cold]
-    fn take_some_left(&self, held: &Held<'_>) {
-        for _ in 0..LEFT_MAX {
-            let mut first = self.left.load(Ordering::Acquire);
-            while let Some(block) = NonNull::new(first) {
-                // SAFETY: a block on the list is free but for its place; only holders of the lock take off,
-                // so its first word, the next one, does not change.
-                let next = unsafe { block.cast::<*mut u8>().read() };
-                match self.left.compare_exchange(first, next, Ordering::AcqRel, Ordering::Acquire) {
-                    Ok(_) => {
-                        // SAFETY: freed by the program, kept by us.
-                        unsafe { (*self.tlsf_of(held)).free(block) };
-                        break;
-                    }
-                    Err(other) => first = other,
-                }
-            }
+    fn take_some_left(&self, held: &Held<'_>, most: usize) {
+        for _ in 0..most {
+            let Some(block) = self.left.take() else { return };
+            // SAFETY: freed by the program, kept by us; under the lock.
+            unsafe { (*self.tlsf_of(held)).free(block) };
         }
     }
 
-    /// For a handler: keeps the block for who comes next.
+    /// Takes back all that was left, a few blocks at a time; whether there were any. For who needs the memory, or
+    /// wants to know how much there is.
     #[cold]
-    fn leave(&self, block: NonNull<u8>) {
-        let mut first = self.left.load(Ordering::Relaxed);
-        loop {
-            // SAFETY: the block is the heap's again, and has room for a word.
-            unsafe { block.cast::<*mut u8>().write(first) };
-            match self.left.compare_exchange(first, block.as_ptr(), Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(other) => first = other,
+    fn take_all_left(&self) -> bool {
+        let mut were_any = false;
+        while !self.left.is_empty()
+            && let Ok(held) = self.lock.lock()
+        {
+            self.take_some_left(&held, LEFT_MAX);
+            were_any = true;
+        }
+        were_any
+    }
+
+    /// Frees a block without the lock.
+    ///
+    /// # Safety
+    /// * As for [`Heap::free`].
+    #[cold]
+    unsafe fn leave(&self, block: NonNull<u8>) {
+        // SAFETY: the caller's contract.
+        if !unsafe { self.left.put(block) } {
+            count_misuse(&self.misuses);
+        }
+    }
+
+    /// Frees a block under the lock while others are left; one that was left itself is freed for the second time.
+    ///
+    /// # Safety
+    /// * As for [`Heap::free`].
+    #[cold]
+    unsafe fn free_beside_left(&self, held: &Held<'_>, block: NonNull<u8>) {
+        self.take_some_left(held, 1);
+        // SAFETY: the caller's contract; under the lock.
+        unsafe {
+            if !Tlsf::is_free(block) && is_kept(block) {
+                count_misuse(&self.misuses);
+            } else {
+                (*self.tlsf_of(held)).free(block);
             }
         }
     }
@@ -247,8 +271,7 @@ unsafe impl Heap for TlsfHeap {
         if block.is_some() {
             return block;
         }
-        if has_caches
-            && self.recall()
+        if (self.take_all_left() | (has_caches && self.recall()))
             && let (Some(block), _) = self.alloc_of_pools(request)?
         {
             return Some(block);
@@ -266,15 +289,15 @@ unsafe impl Heap for TlsfHeap {
         if self.caches.limit() != 0 && unsafe { self.free_small(block) } {
             return;
         }
-        // SAFETY: the caller's contract. The words come while the lock is waited for, not while it is held.
+        // SAFETY: the caller's contract. The words come before the lock is taken, not while it is held.
         unsafe { Tlsf::fetch(block) };
-        match self.lock.lock() {
-            Ok(held) => {
-                self.take_left(&held);
-                // SAFETY: the caller's contract; under the lock.
-                unsafe { (*self.tlsf_of(&held)).free(block) };
+        // SAFETY: the caller's contract; the heap under the lock.
+        unsafe {
+            match self.lock.try_lock() {
+                Some(held) if self.left.is_empty() => (*self.tlsf_of(&held)).free(block),
+                Some(held) => self.free_beside_left(&held, block),
+                None => self.leave(block),
             }
-            Err(_) => self.leave(block),
         }
     }
 
@@ -309,6 +332,7 @@ unsafe impl Heap for TlsfHeap {
     }
 
     fn stats(&self) -> Stats {
+        self.take_all_left();
         let Ok(held) = self.lock.lock() else { return Stats::EMPTY };
         // SAFETY: under the lock.
         let stats = unsafe { (*self.tlsf_of(&held)).stats() };

@@ -45,6 +45,12 @@ impl PiMutex {
         if self.try_for(thread::id()) { Ok(Held(self)) } else { self.wait() }
     }
 
+    /// Takes the lock if nobody has it.
+    #[inline(always)]
+    pub fn try_lock(&self) -> Option<Held<'_>> {
+        self.try_for(thread::id()).then(|| Held(self))
+    }
+
     #[inline(always)]
     fn try_for(&self, id: u32) -> bool {
         self.0.compare_exchange(0, id, Ordering::Acquire, Ordering::Relaxed).is_ok()
