@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 /// Shorter than this no rate is taken.
 const RATE_OVER: Duration = Duration::from_millis(20);
+/// At both clocks, at each end of that.
+const LOOKS: usize = 16;
 /// Empty calls that are timed to learn what timing costs.
 const EMPTY_CALLS: usize = 1000;
 
@@ -25,11 +27,11 @@ impl Clock {
         let is_counter = has_even_counter();
         let mut clock = Clock { is_counter, ticks_per_ns: 1.0, own_ticks: 0, start: Instant::now() };
         if is_counter {
-            let ((begin, ticks), started) = ((clock.timed(|| ()), counter()), Instant::now());
-            std::hint::black_box(begin);
+            let (begin, started) = both_clocks();
             std::thread::sleep(RATE_OVER);
-            let (end, elapsed) = (counter(), started.elapsed());
-            clock.ticks_per_ns = (end - ticks) as f64 / elapsed.as_nanos().max(1) as f64;
+            let (end, ended) = both_clocks();
+            let elapsed = ended.duration_since(started);
+            clock.ticks_per_ns = (end - begin) as f64 / elapsed.as_nanos().max(1) as f64;
         }
         clock.own_ticks = (0..EMPTY_CALLS).map(|_| clock.timed(|| ()).1).min().unwrap_or(0);
         clock
@@ -68,6 +70,17 @@ impl Default for Clock {
     fn default() -> Self {
         Clock::new()
     }
+}
+
+/// The counter and the system's clock at one moment: of some looks the one with the least between them. A core
+/// that goes to others between the two would make the rate wrong by as long as that lasts.
+fn both_clocks() -> (u64, Instant) {
+    let look = |_| {
+        let (before, now, after) = (counter(), Instant::now(), counter());
+        (after.saturating_sub(before), before, now)
+    };
+    let best = (0..LOOKS).map(look).min_by_key(|(between, ..)| *between);
+    best.map_or_else(|| (counter(), Instant::now()), |(between, before, now)| (before + between / 2, now))
 }
 
 /// The kernel keeps its own time by this counter only where it runs evenly on all cores.

@@ -154,15 +154,18 @@ fn a_rust_program_says_the_same() {
     assert_eq!(report.json["pools"]["peak_bytes"], 500);
 }
 
-/// The live blocks of a named snapshot: size, and whether a pool's. The rest of what it says is checked.
-fn blocks_of(path: &std::path::Path, name: &str) -> Vec<(u64, bool)> {
+/// The live blocks of a named snapshot: size, and whether a pool's; and whether it is of one instant. The rest of
+/// what it says is checked.
+fn blocks_of(path: &std::path::Path, name: &str) -> (Vec<(u64, bool)>, bool) {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let named = Named::parse(&bytes).unwrap();
-    assert_eq!((named.name, named.inexact), (name.as_bytes(), inexact::NOT));
+    assert_eq!(named.name, name.as_bytes());
+    let is_exact = named.inexact == inexact::NOT;
+    assert!(is_exact || [inexact::BUSY, inexact::LOST_HOLD].contains(&named.inexact), "{named:?}");
     let head = Head::parse(&bytes[HEADER_BYTES..RECORDS_OFFSET]).unwrap();
     let mut at = RECORDS_OFFSET + named.records as usize * RECORD_BYTES;
     let records = bytes[RECORDS_OFFSET..at].as_chunks().0.iter().map(Record::parse);
-    assert_eq!(records.filter(|record| record.in_operation).count(), 0, "{name}");
+    assert!(!is_exact || records.filter(|record| record.in_operation).count() == 0, "{name}");
     let mut units = Copied { bytes: vec![0; named.live_units as usize * LIVE_UNIT_BYTES] };
     for _ in 0..named.extents {
         let (header, rest) = bytes[at..].split_first_chunk().unwrap();
@@ -178,7 +181,7 @@ fn blocks_of(path: &std::path::Path, name: &str) -> Vec<(u64, bool)> {
         blocks.push((live.slot.size_bytes, live.is_pool));
     })
     .unwrap();
-    blocks
+    (blocks, is_exact)
 }
 
 struct Copied {
@@ -207,8 +210,9 @@ fn said(place: &Place, sessions: &std::path::Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Snapshots are listed, one more is asked for from outside, and each is fetched and reported.
-fn downloads(place: &Place, sessions: &std::path::Path) {
+/// Snapshots are listed, one more is asked for from outside, and each is fetched and reported; whether the first
+/// two are of one instant is told.
+fn downloads(place: &Place, sessions: &std::path::Path, exact: [bool; 2]) {
     let processes: serde_json::Value =
         serde_json::from_str(&said(place, sessions, &["ps", "--json"])).unwrap();
     let of_program = |p: &&Value| p["exe"].as_str().unwrap().ends_with("/snapshots");
@@ -218,11 +222,11 @@ fn downloads(place: &Place, sessions: &std::path::Path) {
         serde_json::from_str(&said(place, sessions, &["list", "snapshots", "--json"])).unwrap();
     let names: Vec<_> = listed.as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["one", "two", "from outside"]);
-    for (wanted, blocks) in [("one", 1), ("2", 0), ("from outside", 0)] {
+    for (wanted, blocks, is_exact) in [("one", 1, exact[0]), ("2", 0, exact[1]), ("from outside", 0, true)] {
         said(place, sessions, &["snapshot", &pid, "--download", wanted, "-o", "fetched.hst"]);
         let report = Report::of(&place.path("fetched.hst"));
         assert_eq!(report.json["name"], if wanted == "2" { "two" } else { wanted });
-        assert_eq!(report.json["exact"], true, "{wanted}");
+        assert_eq!(report.json["exact"], is_exact, "{wanted}");
         let stacks = report.json["stacks"].as_array().unwrap().iter();
         let large = stacks.filter(|s| s["live"]["bytes"].as_u64() >= Some(123_456)).count();
         assert_eq!(large, blocks, "{wanted}");
@@ -231,6 +235,11 @@ fn downloads(place: &Place, sessions: &std::path::Path) {
 
 #[test]
 fn a_program_keeps_snapshots_of_itself() {
+    // They need not be where a processor has so much to do that a thread stands still within an operation.
+    until("both snapshots are of one instant", || keeps_snapshots() == [true; 2]);
+}
+
+fn keeps_snapshots() -> [bool; 2] {
     let place = Place::new();
     let program = compile(&place, "cc", "snapshots.c", "snapshots", &[]);
     let sessions = place.path("sessions");
@@ -246,7 +255,8 @@ fn a_program_keeps_snapshots_of_itself() {
         .collect();
     snapshots.sort();
     let [one, two] = &snapshots[..] else { panic!("{snapshots:?}") };
-    let (one, two) = (blocks_of(one, "one"), blocks_of(two, "two"));
+    let ((one, is_one_exact), (two, is_two_exact)) = (blocks_of(one, "one"), blocks_of(two, "two"));
+    let exact = [is_one_exact, is_two_exact];
     let of_interest = |blocks: &[(u64, bool)]| {
         let mut some = blocks.to_vec();
         some.retain(|(size, is_pool)| *is_pool || *size == 123_456);
@@ -255,10 +265,11 @@ fn a_program_keeps_snapshots_of_itself() {
     assert_eq!(of_interest(&one), [(123_456, false), (789, true)], "at one address, in two tables");
     assert_eq!(of_interest(&two), []);
     assert!(one.len() < 200, "three threads have up to eight blocks each: {}", one.len());
-    downloads(&place, &sessions);
+    downloads(&place, &sessions, exact);
     std::fs::write(place.path("go"), "").unwrap();
     assert_eq!(started.wait().code, 0);
     let report = Report::of(&run.trace());
     assert_eq!(report.dropped("snapshot"), 2, "a long name and bytes that are no text");
     assert_eq!(report.dropped("held"), 0);
+    exact
 }

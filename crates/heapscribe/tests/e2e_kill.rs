@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 use rustix::process::{Pid, Signal, kill_process};
 use support::{Counted, Place, Random, Report, Run, Started, TIME_LIMIT, heapscribe, lives, times, until};
 
@@ -143,18 +144,15 @@ fn kill_of_record() {
     );
 }
 
-/// What the worker had done 1.5 and 2 s after `record` was stopped, and how all of it ended.
-fn stopped(options: &[&str]) -> (Counted, Counted, Report, support::Ended) {
+/// Stops `record`, waits for what the worker does then, and lets `record` go on to the end.
+fn stopped(options: &[&str], wait: impl FnOnce(&Worker<'_>)) -> Report {
     let place = Place::new();
     let program = place.compile("worker.c");
     let mut worker = Worker::new(&place, &program, 2, "3000000");
     worker.run = worker.run.options(options);
     let started = worker.at_work();
     started.signal(Signal::STOP);
-    std::thread::sleep(Duration::from_millis(1500));
-    let early = worker.counted();
-    std::thread::sleep(Duration::from_millis(500));
-    let late = worker.counted();
+    wait(&worker);
     started.signal(Signal::CONT);
     let ended = started.wait();
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "work done\n"), "{}", ended.stderr);
@@ -162,20 +160,31 @@ fn stopped(options: &[&str]) -> (Counted, Counted, Report, support::Ended) {
     let all = worker.counted().calls.all();
     let told = report.calls().all() + report.dropped("total");
     assert!((all..all + 100).contains(&told), "{told} recorded or dropped of {all}");
-    (early, late, report, ended)
+    report
 }
 
 #[test]
 fn waits_for_a_record_that_stands_still() {
-    let (early, late, report, _) = stopped(&["--when-full", "wait", "--log-chunks", "2"]);
-    assert!(!early.is_done && early.calls == late.calls, "{early:?} {late:?}");
+    let report = stopped(&["--when-full", "wait", "--log-chunks", "2"], |worker| {
+        let mut before = worker.counted();
+        until("the worker stands still", || {
+            std::thread::sleep(Duration::from_millis(500));
+            let now = worker.counted();
+            assert!(!now.is_done, "it did not wait: {now:?}");
+            std::mem::replace(&mut before, now).calls == before.calls
+        });
+    });
     report.assert_whole(&["stack_no_info"]);
 }
 
 #[test]
 fn does_not_wait_when_told_to_drop() {
-    let (early, late, report, _) = stopped(&["--when-full", "drop", "--log-chunks", "2"]);
-    assert!(late.is_done || late.calls.all() > early.calls.all(), "{early:?} {late:?}");
+    // More events than there are bytes in two chunks of each thread.
+    const TOO_MANY: u64 = 2 * 2 * CHUNK_PAYLOAD_BYTES as u64;
+    let report = stopped(&["--when-full", "drop", "--log-chunks", "2"], |worker| {
+        let before = worker.counted().calls.all();
+        until("the worker goes on", || worker.counted().calls.all() > before + TOO_MANY);
+    });
     assert!(report.dropped("log_full") > 0);
 }
 

@@ -79,8 +79,9 @@ fn threads_and_children_are_timed() {
     }
 }
 
-/// A heap that naps for blocks of known sizes: its calls are the longest, with the stack that asked; of a
-/// free that is the stack that asked for the block. A free in which a handler calls the heap is not timed.
+/// A heap that naps for blocks of known sizes: its calls are among the longest, with the stack that asked; of a
+/// free that is the stack that asked for the block. (A call that loses its core may take longer than the nap.)
+/// A free in which a handler calls the heap is not timed.
 #[test]
 fn a_slow_heap_is_found_by_its_stack() {
     let place = Place::new();
@@ -90,11 +91,14 @@ fn a_slow_heap_is_found_by_its_stack() {
     let report = Report::of(&place.path("run.hst"));
     for (kind, call, size, caller) in [(0, "malloc", 4242, "slow_step"), (1, "free", 2424, "slow")] {
         let kind = &report.json["latency"][kind];
-        let worst = &kind["worst"][0];
-        assert_eq!((&worst["call"], &worst["size"]), (&call.into(), &size.into()), "{kind}");
-        assert!(worst["took_ns"].as_u64().unwrap() >= 5_000_000, "{worst}");
+        let all_worst = kind["worst"].as_array().unwrap();
+        let took = |worst: &Value| worst["took_ns"].as_u64().unwrap();
+        assert!(all_worst.iter().map(took).is_sorted_by(|a, b| a >= b), "{kind}");
+        let worst = all_worst.iter().find(|worst| worst["size"] == size).unwrap_or_else(|| panic!("{kind}"));
+        assert_eq!(worst["call"], call, "{kind}");
+        assert!(took(worst) >= 5_000_000, "{worst}");
         assert_eq!(functions(&worst["frames"])[0], caller);
-        assert!(kind["max_ns"].as_u64().unwrap() >= 5_000_000, "{kind}");
+        assert_eq!(kind["max_ns"].as_u64().unwrap(), took(&all_worst[0]), "{kind}");
     }
     assert_eq!(report.reasons(), [("untimed".to_owned(), 1)]);
     let free = report.json["latency"][1]["count"].as_u64().unwrap();

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use heapscribe_trace::{Scratch, Trace};
-use support::{Place, Run};
+use support::{Place, Run, lives, until};
 
 /// The snapshots of a kind beside the trace, by number.
 fn snapshots(place: &Place, kind: &str) -> Vec<PathBuf> {
@@ -43,8 +43,15 @@ fn snapshots_come_at_sizes_by_the_clock_and_at_peaks() {
     let program = place.compile("grow.c");
     let wishes = ["live=4MB", "rss=6MiB", "every=50ms", "peak"];
     let options = wishes.iter().flat_map(|wish| ["--snapshot-at", wish]);
-    let run = Run::new(&place, program).options(options).options(["--snapshots-kept", "3"]);
-    let ended = run.recorded();
+    let go = place.path("go");
+    let run = Run::new(&place, program).args([&go]).options(options).options(["--snapshots-kept", "3"]);
+    let started = run.start();
+    until("there are snapshots of each kind", || {
+        ["live", "rss", "every", "peak"].iter().all(|kind| !snapshots(&place, kind).is_empty())
+            || !lives(started.child.id())
+    });
+    fs::write(go, "").unwrap();
+    let ended = started.wait();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
 
     let live = snapshots(&place, "live");
@@ -53,7 +60,7 @@ fn snapshots_come_at_sizes_by_the_clock_and_at_peaks() {
     let rss = snapshots(&place, "rss");
     assert_eq!(rss.len(), 1, "{rss:?}");
     assert!(live_bytes(&rss[0]) > 0);
-    // It runs for a second; the newest three stay.
+    // The newest three stay.
     let every = snapshots(&place, "every");
     assert!((1..=3).contains(&every.len()), "{every:?}");
     let peak = snapshots(&place, "peak");

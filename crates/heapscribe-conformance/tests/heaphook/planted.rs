@@ -82,10 +82,13 @@ impl Planted {
     fn starts_late(&self) -> bool {
         if self.bug == Bug::LateStart && !self.is_ready.load(Ordering::SeqCst) {
             if self.is_starting.swap(true, Ordering::SeqCst) {
+                self.is_ready.store(true, Ordering::SeqCst);
                 return true;
             }
-            std::thread::sleep(Duration::from_millis(5));
-            self.is_ready.store(true, Ordering::SeqCst);
+            // For as long as it takes the next one to come.
+            while !self.is_ready.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
         }
         false
     }
