@@ -1,5 +1,5 @@
 //! Builds the preload library and those of heaps, so that the program can carry them inside itself and one
-//! `cargo install` is the whole installation. They are built by a cargo of its own, in a target directory of its own: with its
+//! `cargo install` is the whole installation; that for heaps in C also as an archive to link. They are built by a cargo of its own, in a target directory of its own: with its
 //! own profile (abort on panic, one codegen unit), and without waiting for the lock of the outer build.
 
 use std::path::{Path, PathBuf};
@@ -41,7 +41,29 @@ fn main() {
         let built = build(&crates.join("heapscribe-heaps"), &target, Some(features));
         let variable = format!("HEAPSCRIBE_HEAP_{}", heap.to_uppercase());
         place(&built, &out.join(format!("libheapscribe_{heap}.so")), &variable);
+        if heap == "table" {
+            let archive = out.join("libheapscribe_table.a");
+            fs::write(&archive, archived(&object(&target))).expect("the archive can be written");
+            println!("cargo::rustc-env=HEAPSCRIBE_HEAP_TABLE_ARCHIVE={}", archive.display());
+        }
     }
+}
+
+/// Where the library's code lies before it is linked: all of it in one file, ours and what it uses of others.
+fn object(target: &Path) -> PathBuf {
+    target.join("library.o")
+}
+
+/// An archive of that file alone. One of rustc's has all of its built-in functions besides, which nothing here uses
+/// and which might clash with another's. It has no index: by that a linker refuses to take from it only what is
+/// asked for, which would be nothing.
+fn archived(object: &Path) -> Vec<u8> {
+    let code = fs::read(object).expect("the library's code can be read");
+    let (name, nothing, mode, len) = ("heapscribe.o/", 0, "100644", code.len());
+    let head = format!("!<arch>\n{name:<16}{nothing:<12}{nothing:<6}{nothing:<6}{mode:<8}{len:<10}`\n");
+    let mut archive = [head.as_bytes(), &code].concat();
+    archive.resize(archive.len().next_multiple_of(2), b'\n');
+    archive
 }
 
 /// Keeps a built library where the program includes it from.
@@ -60,7 +82,9 @@ fn build(source: &Path, target: &Path, features: Option<&str>) -> PathBuf {
         .arg(source.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(target)
-        .args(features.iter().flat_map(|features| ["--features", features]));
+        .args(features.iter().flat_map(|features| ["--features", features]))
+        .args(["--", "--emit"])
+        .arg(format!("obj={},link", object(target).display()));
     // What the outer build was told - coverage, sanitizers, a fuzzer's flags - is not for a library that
     // is to have no runtime.
     for name in [

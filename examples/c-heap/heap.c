@@ -4,6 +4,10 @@
  *
  *   cc -O2 -shared -fPIC -I INCLUDE heap.c -o libc_heap.so        INCLUDE: see `heapscribe header --to`
  *   heapscribe run --heap ./libc_heap.so -- ls -l
+ *
+ * With -Wl,--whole-archive INCLUDE/libheapscribe_table.a -Wl,--no-whole-archive behind it the library needs no other:
+ *
+ *   LD_PRELOAD=$PWD/libc_heap.so ls -l
  */
 #define _GNU_SOURCE
 #include <heapscribe_heap.h>
@@ -93,9 +97,11 @@ static int owns(void *self, const void *address) {
     return (const char *)address >= heap->base && (const char *)address < heap->end;
 }
 
+/* Not waited for: it may be asked by a handler of this thread, in the middle of a call. Nothing is an answer. */
 static void tell(void *self, struct heapscribe_heap_stats *out) {
     struct heap *heap = self;
-    pthread_mutex_lock(&heap->lock);
+    if (pthread_mutex_trylock(&heap->lock))
+        return;
     out->pool_bytes = (size_t)(heap->next - heap->base);
     out->used_bytes = heap->used;
     out->free_bytes = out->pool_bytes - out->used_bytes;

@@ -12,7 +12,8 @@
  * realloc      a block of the size and alignment that begins with what the old one held, which is gone; or
  *              NULL, and the old one is as it was.
  * owns         whether a block is this heap's: 0 no, 1 yes, 2 cannot tell.
- * stats        fills in what the heap knows of itself; the counts are 0 before.
+ * stats        fills in what the heap knows of itself; the counts are 0 before. It may be asked by a signal
+ *              handler in the middle of another call of its thread, which it must not wait for.
  * fork_*       before a fork take your locks; after it, in parent and child, release them.
  * thread_exit  the calling thread is about to end; it may still allocate and free.
  */

@@ -1,6 +1,6 @@
 //! A heap that another library brings: its `heapscribe_get_heap` gives a table of functions, see
 //! `heapscribe_heap.h`. That library is an ordinary one, in C or in anything that can speak C, and is
-//! preloaded together with this one.
+//! preloaded together with this one, or has this one linked into it.
 #![allow(unsafe_code)]
 
 use core::ptr::NonNull;
@@ -36,8 +36,12 @@ fn start(heap: &'static Brought) -> Start {
     Start::Pass
 }
 
+/// That of the library which this one is part of, before that of any other: both may be whole heaps.
 fn find() -> Result<TableHeap, &'static [u8]> {
-    let function = HEAP.loader().and_then(|loader| loader.find_anywhere(GET_HEAP));
+    let function = HEAP.loader().and_then(|loader| {
+        let own = loader.find_beside(GET_HEAP, core::ptr::from_ref(&HEAP).cast());
+        own.or_else(|| loader.find_anywhere(GET_HEAP))
+    });
     let function = function.ok_or(b"no library has heapscribe_get_heap".as_slice())?;
     // SAFETY: the function of this name has this type (`heapscribe_heap.h`).
     let table = unsafe { core::mem::transmute::<*const (), GetHeap>(function)() };

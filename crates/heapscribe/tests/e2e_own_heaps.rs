@@ -3,8 +3,10 @@
 
 mod support;
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
+use object::{Object as _, ObjectSymbol as _};
 use support::{Calls, Place, Report, Run, has, heaps, heapscribe, own_calls};
 
 /// Programs with threads, children, pipes and code that is loaded.
@@ -57,6 +59,46 @@ fn in_cxx_for_heaphook() {
     check(&heaps::for_heaphook(&Place::new()), &PROGRAMS);
 }
 
+/// The examples, each as one library.
+fn whole(place: &Place) -> [PathBuf; 2] {
+    ["cc examples/c-heap/heap.c", "c++ examples/heaphook/my_allocator.cpp"].map(|built| {
+        let (compiler, source) = built.split_once(' ').unwrap();
+        place.whole_heap(compiler, source)
+    })
+}
+
+#[test]
+fn in_one_library() {
+    let place = Place::new();
+    whole(&place).iter().for_each(|heap| check(heap, &PROGRAMS));
+}
+
+/// Nobody else is needed for it, and nothing else of it is seen than of any other library of a heap: what came with
+/// the code that is linked in could take the place of a program's own.
+#[test]
+fn one_library_works_alone() {
+    let place = Place::new();
+    let program = place.compile("malloc_stats.c");
+    for heap in whole(&place) {
+        let run = Run::new(&place, &program).env("LD_PRELOAD", &heap).plain();
+        assert!(run.code == 0 && run.stderr.starts_with("heapscribe: "), "{}: {run:?}", heap.display());
+        let seen = exports(&heap);
+        let expected = exports(&heaps::in_rust());
+        let more = seen.iter().filter(|name| !expected.contains(*name) && !name.starts_with("_Z"));
+        let more: Vec<&String> = more.collect();
+        assert_eq!(more, ["heapscribe_get_heap", "heapscribe_heap_nests"], "{}", heap.display());
+        assert_eq!(expected.difference(&seen).next(), None, "{}", heap.display());
+    }
+}
+
+/// What a library shows to others.
+fn exports(library: &Path) -> BTreeSet<String> {
+    let bytes = std::fs::read(library).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let defined = file.dynamic_symbols().filter(|symbol| symbol.is_definition());
+    defined.map(|symbol| symbol.name().unwrap().to_owned()).collect()
+}
+
 /// Forks while threads allocate: heaphook's own allocators hang in the child.
 #[test]
 fn children_find_locks_free() {
@@ -73,7 +115,8 @@ fn the_heap_serves() {
     let place = Place::new();
     let run = Run::new(&place, place.compile("malloc_stats.c"));
     assert!(!run.plain().stderr.starts_with("heapscribe: "));
-    for heap in [heaps::in_rust(), heaps::in_c(&place), heaps::for_heaphook(&place)] {
+    let [whole_c, whole_cxx] = whole(&place);
+    for heap in [heaps::in_rust(), heaps::in_c(&place), heaps::for_heaphook(&place), whole_c, whole_cxx] {
         let under = run.under(&heap);
         assert!(under.stderr.starts_with("heapscribe: "), "{}: {}", heap.display(), under.stderr);
     }

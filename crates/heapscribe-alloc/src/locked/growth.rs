@@ -80,6 +80,20 @@ impl Growth {
         (wanted_bytes >= needed_bytes).then_some(Plan { wanted_bytes, least_bytes: needed_bytes })
     }
 
+    /// Sizes to ask for, one after the other: half as much, and half of that, when the kernel does not have as much
+    /// as would be good. A pool that is only as large as its first block leaves the next one to ask again: in
+    /// a program that used up its address space there were 31,128 of them, and each `free` looked through all.
+    /// The first pool comes as it was wished, or as small as it can be.
+    pub(super) fn sizes(&self, plan: Plan) -> impl Iterator<Item = usize> + use<> {
+        let Plan { wanted_bytes, least_bytes } = plan;
+        let has_started = self.has_started;
+        let smaller =
+            move |bytes: usize| if has_started { (bytes / 2).max(least_bytes) } else { least_bytes };
+        core::iter::successors(Some(wanted_bytes), move |&bytes| {
+            (bytes > least_bytes).then(|| smaller(bytes))
+        })
+    }
+
     /// A pool came.
     pub(super) fn came(&mut self, plan: Plan, len_bytes: usize, is_locked: bool) {
         self.total_bytes = self.total_bytes.saturating_add(len_bytes);
@@ -87,7 +101,9 @@ impl Growth {
             self.locked_bytes += len_bytes as u64;
         }
         if self.has_started {
-            self.next_bytes = plan.wanted_bytes.max(self.next_bytes).saturating_mul(2);
+            let is_less = len_bytes < plan.wanted_bytes;
+            let doubled = plan.wanted_bytes.max(self.next_bytes).saturating_mul(2);
+            self.next_bytes = if is_less { len_bytes } else { doubled };
         }
         self.has_started = true;
     }
@@ -131,6 +147,19 @@ mod tests {
     fn the_limit_holds_for_all_pools_together() {
         check(growth(4096, 4096, 10_000), &[10, 10, 10, 10], &[Some(4096), Some(4096), Some(1808), None]);
         check(growth(4096, 4096, 8192), &[10, 5000], &[Some(4096), None]);
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_have_is_asked_for_in_halves() {
+        let mut growth = growth(4096, 1 << 20, 0);
+        let sizes = |growth: &Growth, plan| growth.sizes(plan).collect::<Vec<_>>();
+        let plan = Plan { wanted_bytes: 1 << 20, least_bytes: 100_000 };
+        assert_eq!(sizes(&growth, plan), [1 << 20, 100_000], "the first");
+        growth.came(plan, 4096, false);
+        assert_eq!(sizes(&growth, plan), [1 << 20, 1 << 19, 1 << 18, 1 << 17, 100_000]);
+        assert_eq!(sizes(&growth, Plan { wanted_bytes: 5, least_bytes: 5 }), [5]);
+        growth.came(plan, 1 << 18, false);
+        assert_eq!(growth.plan(100_000).map(|plan| plan.wanted_bytes), Some(1 << 18), "there was no more");
     }
 
     #[test]

@@ -237,11 +237,7 @@ impl TlsfHeap {
         let growth = unsafe { &mut *self.growth.get() };
         let plan = growth.plan(needed)?;
         let wishes = growth.config.wishes;
-        let area = (self.source)(plan.wanted_bytes, wishes).or_else(|| {
-            // Not as much as would be good: as much as is needed.
-            let is_less = plan.least_bytes < plan.wanted_bytes;
-            is_less.then(|| (self.source)(plan.least_bytes, wishes)).flatten()
-        })?;
+        let area = growth.sizes(plan).find_map(|bytes| (self.source)(bytes, wishes))?;
         let held = self.lock.lock().ok()?;
         // SAFETY: under the lock; the area is nobody else's for ever.
         let (is_pool, block) = unsafe {

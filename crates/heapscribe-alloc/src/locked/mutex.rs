@@ -20,6 +20,9 @@ const SPINS: u32 = 100;
 /// that of its parent, in a child that was cloned without fork's handlers. After that the lock is taken over.
 const NAPS: u32 = 1000;
 const NAP_NS: u32 = 1_000_000;
+/// How long the kernel is waited for at a time. A child of `vfork` works in its parent's memory under its parent's
+/// kept number, so the kernel does not let it wake who waits: a thread waited for ever for a lock that was free.
+const WAIT_NS: u32 = 20_000_000;
 
 /// The lock.
 #[derive(Debug, Default)]
@@ -70,11 +73,13 @@ impl PiMutex {
         }
         let mut naps = 0;
         loop {
-            match sys::futex_lock_pi(&self.0) {
+            match sys::futex_lock_pi(&self.0, WAIT_NS) {
                 Ok(()) => return Ok(Held(self)),
                 Err(sys::EDEADLK) => return Err(Reentered),
-                // No such owner, or no such futex under this kernel: only looking again is left.
-                Err(sys::ESRCH | sys::ENOSYS | sys::EPERM) => {
+                Err(sys::ETIMEDOUT) if self.try_for(id) => return Ok(Held(self)),
+                // No such owner, or not the one that others wait for, or no such futex under this kernel: only
+                // looking again is left.
+                Err(sys::ESRCH | sys::EINVAL | sys::ENOSYS | sys::EPERM) => {
                     naps += 1;
                     if self.try_for(id) || self.take_over(naps, id) {
                         return Ok(Held(self));

@@ -2,11 +2,14 @@
 //! comes back as the kernel's error number.
 #![allow(unsafe_code)]
 
+use core::ffi::CStr;
 use core::sync::atomic::AtomicU32;
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!("the pool heap knows x86_64 Linux only so far: system calls and the thread pointer");
 
+const READ: usize = 0;
+const CLOSE: usize = 3;
 const MMAP: usize = 9;
 const MUNMAP: usize = 11;
 const MADVISE: usize = 28;
@@ -15,7 +18,9 @@ const GETPID: usize = 39;
 const MLOCK: usize = 149;
 const GETTID: usize = 186;
 const FUTEX: usize = 202;
+const CLOCK_GETTIME: usize = 228;
 const TGKILL: usize = 234;
+const OPENAT: usize = 257;
 
 /// No such thread.
 pub(super) const ESRCH: i32 = 3;
@@ -26,6 +31,8 @@ pub(super) const EDEADLK: i32 = 35;
 /// A call, or a kind of futex, that this kernel does not have or let pass.
 pub(super) const ENOSYS: i32 = 38;
 pub(super) const EPERM: i32 = 1;
+/// The time is over.
+pub(super) const ETIMEDOUT: i32 = 110;
 
 pub(super) const MADV_HUGEPAGE: usize = 14;
 pub(super) const MADV_POPULATE_WRITE: usize = 23;
@@ -44,12 +51,28 @@ unsafe fn call(n: usize, a: [usize; 6]) -> Result<usize, i32> {
     if (-4095..0).contains(&ret) { Err(-ret as i32) } else { Ok(ret as usize) }
 }
 
-/// New private zeroed memory, whose pages come when they are touched.
-pub(super) fn map(len_bytes: usize) -> Result<usize, i32> {
+/// New private zeroed memory, whose pages come when they are touched. The kernel is to keep room for all of them,
+/// and to refuse what it never could, or not to count them.
+pub(super) fn map(len_bytes: usize, is_counted: bool) -> Result<usize, i32> {
     const READ_WRITE: usize = 3;
-    const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x2 | 0x20 | 0x4000;
+    const PRIVATE_ANONYMOUS: usize = 0x2 | 0x20;
+    const NORESERVE: usize = 0x4000;
+    let flags = if is_counted { PRIVATE_ANONYMOUS } else { PRIVATE_ANONYMOUS | NORESERVE };
     // SAFETY: a new mapping, at an address of the kernel's choice.
-    unsafe { call(MMAP, [0, len_bytes, READ_WRITE, PRIVATE_ANONYMOUS_NORESERVE, usize::MAX, 0]) }
+    unsafe { call(MMAP, [0, len_bytes, READ_WRITE, flags, usize::MAX, 0]) }
+}
+
+/// The beginning of a file, as much of it as there is room for.
+pub(super) fn read_file<'a>(path: &CStr, room: &'a mut [u8]) -> Option<&'a [u8]> {
+    const HERE: usize = -100isize as usize;
+    const CLOSED_BY_EXEC: usize = 0x80000;
+    // SAFETY: a C string, and room for what is read.
+    unsafe {
+        let fd = call(OPENAT, [HERE, path.as_ptr() as usize, CLOSED_BY_EXEC, 0, 0, 0]).ok()?;
+        let read = call(READ, [fd, room.as_mut_ptr() as usize, room.len(), 0, 0, 0]);
+        let _ = call(CLOSE, [fd, 0, 0, 0, 0, 0]);
+        room.get(..read.ok()?)
+    }
 }
 
 /// # Safety
@@ -96,11 +119,20 @@ pub(super) fn sleep_ns(ns: u32) {
     let _ = unsafe { call(NANOSLEEP, [time.as_ptr() as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Waits for a lock of the kernel's protocol for priority inheritance; on success the word is this thread's.
-pub(super) fn futex_lock_pi(word: &AtomicU32) -> Result<(), i32> {
+/// Waits at most so long for a lock of the kernel's protocol for priority inheritance; on success the word is this
+/// thread's.
+pub(super) fn futex_lock_pi(word: &AtomicU32, at_most_ns: u32) -> Result<(), i32> {
     const LOCK_PI_PRIVATE: usize = 6 | 128;
-    // SAFETY: the word is there as long as the call.
-    unsafe { call(FUTEX, [word.as_ptr() as usize, LOCK_PI_PRIVATE, 0, 0, 0, 0]) }.map(drop)
+    const SECOND_NS: u64 = 1_000_000_000;
+    const REALTIME: usize = 0; // the clock that this call goes by
+    let mut until = [0u64; 2];
+    // SAFETY: the kernel writes two words.
+    let _ = unsafe { call(CLOCK_GETTIME, [REALTIME, until.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    let ns = until[1] + u64::from(at_most_ns);
+    until = [until[0] + ns / SECOND_NS, ns % SECOND_NS];
+    let arguments = [word.as_ptr() as usize, LOCK_PI_PRIVATE, 0, until.as_ptr() as usize, 0, 0];
+    // SAFETY: word and time are there as long as the call.
+    unsafe { call(FUTEX, arguments) }.map(drop)
 }
 
 /// Hands the lock to the waiter of the highest priority.

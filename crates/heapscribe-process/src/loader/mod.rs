@@ -65,6 +65,12 @@ impl Loader {
         self.modules().find_map(|module| module.find_symbol(name))
     }
 
+    /// The definition of `name` in the module around `address`.
+    pub fn find_beside(&self, name: &[u8], address: *const ()) -> Option<*const ()> {
+        let own = self.find_text(address as usize)?.link_map;
+        self.modules().find(|module| module.link_map() == own)?.find_symbol(name)
+    }
+
     /// The definition of `name` that the module around `own_address` hides: the first one in the modules
     /// after it, else before it, never its own.
     pub fn find_next(&self, name: &[u8], own_address: *const ()) -> Option<*const ()> {

@@ -4,7 +4,7 @@
 use core::ffi::CStr;
 
 use super::memory::{MAP_NORESERVE, MAP_SHARED, PROT_NONE, PROT_READ_WRITE};
-use super::{Errno, Result, call, number};
+use super::{Errno, Result, SignalsBlocked, call, number};
 
 /// An open file that is closed when dropped, so that no descriptor of ours outlives a slow path: programs
 /// close all descriptors, and reuse their numbers.
@@ -244,7 +244,15 @@ fn write(fd: i32, bytes: &[u8]) -> Result<usize> {
     unsafe { call(number::WRITE, [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) }
 }
 
-/// Says something to the person, once, on standard error; whether it got there does not matter.
+/// Says something to the person, once, on standard error; whether it got there does not matter, to the program least
+/// of all: where nobody reads, or the file may not be so long, the signal that the kernel has for that is not
+/// its (a program that wrote nothing itself ended by SIGXFSZ under `ulimit -f`).
 pub fn say(message: &[u8]) {
-    let _ = write(STANDARD_ERROR, message);
+    const SIGPIPE: u64 = 1 << (13 - 1);
+    const SIGXFSZ: u64 = 1 << (25 - 1);
+    let blocked = SignalsBlocked::new();
+    let its_own = blocked.pending();
+    if let Err(Errno::EPIPE | Errno::EFBIG) = write(STANDARD_ERROR, message) {
+        blocked.take((SIGPIPE | SIGXFSZ) & !its_own);
+    }
 }

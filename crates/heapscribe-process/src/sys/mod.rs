@@ -37,6 +37,10 @@ impl Errno {
     pub const EEXIST: Errno = Errno(17);
     /// Bad address: for `madvise`, the pages could not be had (a full tmpfs).
     pub const EFAULT: Errno = Errno(14);
+    /// The other end of a pipe is closed.
+    pub const EPIPE: Errno = Errno(32);
+    /// The file would be larger than this process may write.
+    pub const EFBIG: Errno = Errno(27);
     /// Not supported: for `fallocate`, by this file system.
     pub const EOPNOTSUPP: Errno = Errno(95);
     /// Invalid argument: for `madvise`, an advice this kernel does not know.
@@ -71,6 +75,8 @@ mod number {
     pub(super) const GETPID: usize = 39;
     pub(super) const EXIT_GROUP: usize = 231;
     pub(super) const MEMBARRIER: usize = 324;
+    pub(super) const RT_SIGPENDING: usize = 127;
+    pub(super) const RT_SIGTIMEDWAIT: usize = 128;
     pub(super) const KILL: usize = 62;
     pub(super) const FTRUNCATE: usize = 77;
     pub(super) const GETCWD: usize = 79;

@@ -199,6 +199,22 @@ impl SignalsBlocked {
         let _ = unsafe { call(number::RT_SIGPROCMASK, a) };
         SignalsBlocked { before }
     }
+
+    /// Signals that wait until they may be handled, a bit each, the lowest for signal 1.
+    pub(super) fn pending(&self) -> u64 {
+        let mut set = 0u64;
+        // SAFETY: a kernel signal set of 8 bytes.
+        let _ = unsafe { call(number::RT_SIGPENDING, [(&raw mut set) as usize, 8, 0, 0, 0, 0]) };
+        set
+    }
+
+    /// Takes one of these signals, if any waits: it is not handled.
+    pub(super) fn take(&self, set: u64) {
+        let at_once = [0u64; 2];
+        let a = [(&raw const set) as usize, 0, at_once.as_ptr() as usize, 8, 0, 0];
+        // SAFETY: a kernel signal set of 8 bytes and a struct timespec; nothing is to be written.
+        let _ = unsafe { call(number::RT_SIGTIMEDWAIT, a) };
+    }
 }
 
 impl Default for SignalsBlocked {

@@ -12,7 +12,8 @@ use crate::exit;
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
   heapscribe header > heapscribe.h      for programs: marks, sections, pools
-  heapscribe header --to include        all of them, for g++ -I include
+  heapscribe header --to include        all of them, for g++ -I include, and libheapscribe_table.a,
+                                        which makes a heap in C or C++ one library for LD_PRELOAD
 ")]
 pub(crate) struct HeaderArgs {
     /// heapscribe_heap.h: a heap in C, as a table of functions
@@ -23,7 +24,7 @@ pub(crate) struct HeaderArgs {
     #[arg(long, conflicts_with = "heap")]
     pub(crate) heaphook: bool,
 
-    /// Write all headers into this directory, each where it is to lie, and print none
+    /// Write all headers, and libheapscribe_table.a, into this directory, each where it is to lie, and print none
     #[arg(long, value_name = "DIR", conflicts_with_all = ["heap", "heaphook"])]
     pub(crate) to: Option<PathBuf>,
 }

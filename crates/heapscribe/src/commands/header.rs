@@ -1,5 +1,5 @@
 //! `heapscribe header`: the headers for C and C++, of programs that tell the recorder what they do and of heaps
-//! that are put under programs.
+//! that are put under programs, and what is linked into these.
 
 use std::fs;
 use std::io::Write;
@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use crate::cli::HeaderArgs;
+use crate::launch::preload::TABLE_ARCHIVE;
 
 /// Headers as they are installed with this program, so that they fit its libraries, where they are to lie.
 const PROGRAMS: (&str, &str) =
@@ -19,6 +20,7 @@ const HEAPHOOK: (&str, &str) =
     ("heaphook/heaphook.hpp", include_str!("../../../heapscribe-alloc/include/heaphook/heaphook.hpp"));
 const HOOK_TYPES: (&str, &str) =
     ("heaphook/hook_types.hpp", include_str!("../../../heapscribe-alloc/include/heaphook/hook_types.hpp"));
+const ARCHIVE: &str = "libheapscribe_table.a";
 
 /// Runs the command.
 pub(crate) fn run(args: &HeaderArgs) -> Result<ExitCode> {
@@ -39,11 +41,12 @@ pub(crate) fn run(args: &HeaderArgs) -> Result<ExitCode> {
 }
 
 fn write_all(directory: &Path) -> Result<()> {
-    for (name, text) in [PROGRAMS, HEAPS, HEAPHOOK, HOOK_TYPES] {
+    let headers = [PROGRAMS, HEAPS, HEAPHOOK, HOOK_TYPES].map(|(name, text)| (name, text.as_bytes()));
+    for (name, bytes) in headers.into_iter().chain([(ARCHIVE, TABLE_ARCHIVE)]) {
         let path = directory.join(name);
         let write = || {
             fs::create_dir_all(path.parent().unwrap_or(directory))?;
-            fs::write(&path, text)
+            fs::write(&path, bytes)
         };
         write().with_context(|| format!("{} can not be written", path.display()))?;
     }

@@ -32,7 +32,8 @@ pub(crate) const ORIGINAL: Library =
 /// A heap that another library brings as a table of functions.
 pub(crate) const TABLE: Library =
     Library { stem: "libheapscribe_table", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_TABLE")) };
-
+/// The same to be linked into that other library, which then needs no other.
+pub(crate) const TABLE_ARCHIVE: &[u8] = include_bytes!(env!("HEAPSCRIBE_HEAP_TABLE_ARCHIVE"));
 /// That with a log of every call.
 pub(crate) const HEAPLOG: Library =
     Library { stem: "libheapscribe_heaplog", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_HEAPLOG")) };

@@ -25,14 +25,26 @@ pub fn for_heaphook(place: &Place) -> PathBuf {
 impl Place {
     /// Builds a heap whose source lies below the workspace, with the headers that `heapscribe header` has.
     pub fn heap(&self, compiler: &str, source: &str) -> PathBuf {
+        self.build_heap(compiler, source, "", &[])
+    }
+
+    /// The same as a library that needs no other, with what lies beside the headers.
+    pub fn whole_heap(&self, compiler: &str, source: &str) -> PathBuf {
+        let archive = self.path("include/libheapscribe_table.a");
+        let linked = ["-Wl,--whole-archive", archive.to_str().unwrap(), "-Wl,--no-whole-archive"];
+        self.build_heap(compiler, source, "whole_", &linked)
+    }
+
+    fn build_heap(&self, compiler: &str, source: &str, prefix: &str, linked: &[&str]) -> PathBuf {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(source);
         let headers = self.path("include");
         let written = heapscribe().args(["header", "--to"]).arg(&headers).status().unwrap();
         assert!(written.success());
-        let library = self.path(&format!("lib{}.so", source.file_stem().unwrap().to_str().unwrap()));
+        let stem = source.file_stem().unwrap().to_str().unwrap();
+        let library = self.path(&format!("lib{prefix}{stem}.so"));
         let mut build = Command::new(compiler);
         build.args(["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I"]).arg(headers);
-        assert!(build.arg(source).arg("-o").arg(&library).status().unwrap().success());
+        assert!(build.arg(source).args(linked).arg("-o").arg(&library).status().unwrap().success());
         library
     }
 }

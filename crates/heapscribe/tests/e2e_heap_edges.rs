@@ -1,0 +1,49 @@
+//! What programs do at the edge of what they may, or beyond it, and do without harm on their own: it stays without
+//! harm under the heaps and the log.
+
+mod support;
+
+use support::libraries::{HEAPTRACK, Libraries, TLSF};
+use support::{Place, Run, heaps};
+
+fn check(mode: &str, libraries: &[&str], variables: &[(&str, &str)]) {
+    let all = Libraries::new();
+    let program = all.place.compile("heap_edges.c");
+    for library in libraries {
+        let mut command = all.command(&program, &[library]);
+        command.arg(mode).envs(variables.iter().copied());
+        let ended = all.run(command);
+        assert!(ended.code == 0 && ended.stdout.ends_with("ok\n"), "{mode} under {library}: {ended:?}");
+    }
+}
+
+/// The child has its parent's number in its parent's words: the kernel does not let it wake who waits for the lock.
+#[test]
+fn children_of_vfork_allocate() {
+    check("vforks", &[TLSF], &[]);
+    check("vforks", &[TLSF], &[("HEAPSCRIBE_POOL_CACHE", "65536")]);
+}
+
+/// Pools of a page each at the end, 31,128 of them, in which every free looked for its block.
+#[test]
+fn all_addresses_are_used_up() {
+    check("addresses", &[TLSF], &[]);
+}
+
+/// What is said where it can not be said is no end of the program.
+#[test]
+fn standard_error_takes_nothing() {
+    check("silent", &[HEAPTRACK], &[]);
+    check("silent", &[TLSF], &[("HEAPSCRIBE_POOL", "none")]);
+}
+
+/// At the end the heap is asked how it does, which waited in the example in C for the call that was interrupted.
+#[test]
+fn a_handler_ends_the_program() {
+    let place = Place::new();
+    let run = Run::new(&place, place.compile("heap_edges.c")).args(["exits"]);
+    for heap in [heaps::in_c(&place), heaps::for_heaphook(&place), "tlsf".into()] {
+        let under = run.under(&heap);
+        assert_eq!((under.code, &under.stdout[..]), (0, "ok\n"), "{}: {under:?}", heap.display());
+    }
+}
