@@ -4,7 +4,7 @@
 
 use core::ptr::NonNull;
 
-use super::sys;
+use super::{room, sys};
 
 const PAGE_BYTES: usize = 4096;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
@@ -34,11 +34,14 @@ pub struct Area {
 /// Where areas come from: at least so many bytes, zeroed, nobody else's, for ever; `None` when there are none.
 pub type AreaSource = fn(len_bytes: usize, wishes: Wishes) -> Option<Area>;
 
-/// From the kernel. Memory that cannot be prefaulted is not taken: a pool that is not there is none. Memory
-/// that must not be locked (`ulimit -l`) is taken unlocked, which the statistics show.
+/// From the kernel. Memory that cannot be prefaulted is not taken: a pool that is not there is none; nor is more
+/// asked for than the machine can have, because the kernel would kill programs for it. Memory that must not be locked (`ulimit -l`) is taken unlocked, which the statistics show.
 pub fn from_kernel(len_bytes: usize, wishes: Wishes) -> Option<Area> {
     let page = if wishes.huge_pages { HUGE_PAGE_BYTES } else { PAGE_BYTES };
     let len = len_bytes.checked_next_multiple_of(page)?;
+    if (wishes.prefault || wishes.lock) && !room::is_there_for(len) {
+        return None;
+    }
     let at = map_aligned(len, page)?;
     let base = NonNull::new(at as *mut u8)?;
     let mut is_locked = false;
@@ -143,6 +146,14 @@ mod tests {
     fn what_no_kernel_has_is_none() {
         assert!(from_kernel(1 << 56, NONE).is_none());
         assert!(from_kernel(usize::MAX, NONE).is_none());
+    }
+
+    #[test]
+    fn more_than_the_machine_has_is_not_prefaulted() {
+        for wishes in [Wishes { prefault: true, ..NONE }, Wishes { lock: true, ..NONE }] {
+            assert!(from_kernel(1 << 44, wishes).is_none());
+        }
+        assert!(from_kernel(1 << 44, NONE).is_some());
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod caches;
 mod growth;
 mod heap;
 mod mutex;
+mod room;
 mod sys;
 mod thread;
 

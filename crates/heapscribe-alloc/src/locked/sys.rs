@@ -2,11 +2,14 @@
 //! comes back as the kernel's error number.
 #![allow(unsafe_code)]
 
+use core::ffi::CStr;
 use core::sync::atomic::AtomicU32;
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!("the pool heap knows x86_64 Linux only so far: system calls and the thread pointer");
 
+const READ: usize = 0;
+const CLOSE: usize = 3;
 const MMAP: usize = 9;
 const MUNMAP: usize = 11;
 const MADVISE: usize = 28;
@@ -16,6 +19,7 @@ const MLOCK: usize = 149;
 const GETTID: usize = 186;
 const FUTEX: usize = 202;
 const TGKILL: usize = 234;
+const OPENAT: usize = 257;
 
 /// No such thread.
 pub(super) const ESRCH: i32 = 3;
@@ -71,6 +75,19 @@ pub(super) unsafe fn advise(at: usize, len_bytes: usize, advice: usize) -> Resul
 pub(super) unsafe fn lock_in_memory(at: usize, len_bytes: usize) -> Result<(), i32> {
     // SAFETY: the caller's contract.
     unsafe { call(MLOCK, [at, len_bytes, 0, 0, 0, 0]) }.map(drop)
+}
+
+/// As much of the beginning of a file as there is room for; its path must be a whole one.
+pub(super) fn read_file<'a>(path: &CStr, room: &'a mut [u8]) -> Result<&'a [u8], i32> {
+    const READ_ONLY_CLOSE_ON_EXEC: usize = 0o2_000_000;
+    // SAFETY: a C string, that the kernel reads.
+    let file =
+        unsafe { call(OPENAT, [usize::MAX, path.as_ptr() as usize, READ_ONLY_CLOSE_ON_EXEC, 0, 0, 0]) }?;
+    // SAFETY: the kernel writes into the room, and no further.
+    let read = unsafe { call(READ, [file, room.as_mut_ptr() as usize, room.len(), 0, 0, 0]) };
+    // SAFETY: the file just opened, which nobody else knows of.
+    let _ = unsafe { call(CLOSE, [file, 0, 0, 0, 0, 0]) };
+    Ok(room.get(..read?).unwrap_or_default())
 }
 
 /// The kernel's number of this thread.
