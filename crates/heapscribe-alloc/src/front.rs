@@ -45,6 +45,10 @@ pub trait Front: 'static {
     }
     /// A request got nothing for want of memory.
     fn has_failed() {}
+    /// From how many bytes on a request is a large one.
+    const LARGE_BYTES: usize = usize::MAX;
+    /// A large request was answered.
+    fn has_served_large() {}
 }
 
 /// The functions of a front.
@@ -79,7 +83,24 @@ fn answer<F: Front>(block: Option<NonNull<u8>>, error: c_int) -> Pointer {
 }
 
 fn hand_out<F: Front>(request: Option<Request>) -> Pointer {
-    answer::<F>(request.and_then(|request| F::heap().alloc(request)), ENOMEM)
+    answer::<F>(request.and_then(serve::<F>), ENOMEM)
+}
+
+/// A block. Large requests go another way from the beginning, so that others carry nothing over the heap's call.
+#[inline(always)]
+fn serve<F: Front>(request: Request) -> Option<NonNull<u8>> {
+    if request.size_bytes() >= F::LARGE_BYTES {
+        return large::<F>(|| F::heap().alloc(request));
+    }
+    F::heap().alloc(request)
+}
+
+#[cold]
+#[inline(never)]
+fn large<F: Front>(served: impl FnOnce() -> Option<NonNull<u8>>) -> Option<NonNull<u8>> {
+    let block = served();
+    F::has_served_large();
+    block
 }
 
 /// Who a block is of, when it is not the heap's.
@@ -93,8 +114,13 @@ unsafe extern "C" fn malloc<F: Front>(size: usize) -> Pointer {
 }
 
 unsafe extern "C" fn calloc<F: Front>(count: usize, size: usize) -> Pointer {
-    let block = Request::array(count, size).and_then(|request| F::heap().alloc_zeroed(request));
-    answer::<F>(block, ENOMEM)
+    let zeroed = |request: Request| {
+        if request.size_bytes() >= F::LARGE_BYTES {
+            return large::<F>(|| F::heap().alloc_zeroed(request));
+        }
+        F::heap().alloc_zeroed(request)
+    };
+    answer::<F>(Request::array(count, size).and_then(zeroed), ENOMEM)
 }
 
 unsafe extern "C" fn free<F: Front>(p: Pointer) {
@@ -120,10 +146,15 @@ unsafe extern "C" fn realloc<F: Front>(p: Pointer, size: usize) -> Pointer {
         }
         let Some(request) = Request::bytes(size) else { return answer::<F>(None, ENOMEM) };
         let Some(before) = stranger::<F>(block) else {
-            return answer::<F>(F::heap().realloc(block, request), ENOMEM);
+            let new = if size >= F::LARGE_BYTES {
+                large::<F>(|| F::heap().realloc(block, request))
+            } else {
+                F::heap().realloc(block, request)
+            };
+            return answer::<F>(new, ENOMEM);
         };
         // From one heap to the other.
-        let Some(new) = F::heap().alloc(request) else { return answer::<F>(None, ENOMEM) };
+        let Some(new) = serve::<F>(request) else { return answer::<F>(None, ENOMEM) };
         let len = (before.malloc_usable_size)(p).min(size);
         new.as_ptr().copy_from_nonoverlapping(block.as_ptr(), len);
         (before.free)(p);
@@ -135,7 +166,7 @@ unsafe extern "C" fn posix_memalign<F: Front>(out: *mut Pointer, align: usize, s
     if !align.is_power_of_two() || !align.is_multiple_of(size_of::<usize>()) {
         return EINVAL;
     }
-    match Request::new(size, align).and_then(|request| F::heap().alloc(request)) {
+    match Request::new(size, align).and_then(serve::<F>) {
         Some(block) => {
             // SAFETY: the caller's place for the block.
             unsafe { out.write(block.as_ptr().cast()) };

@@ -33,8 +33,8 @@ const DEFAULT: Config = if cfg!(feature = "heaphook") {
 /// Our names come before heaphook's.
 fn configuration() -> Config {
     let Config { pool_bytes, grow_bytes, max_bytes, cache_bytes, wishes } = DEFAULT;
-    let pool_bytes = setting::size(c"INITIAL_MEMPOOL_SIZE", pool_bytes);
-    let grow_bytes = setting::size(c"ADDITIONAL_MEMPOOL_SIZE", grow_bytes);
+    let pool_bytes = setting::bytes(c"INITIAL_MEMPOOL_SIZE", pool_bytes);
+    let grow_bytes = setting::bytes(c"ADDITIONAL_MEMPOOL_SIZE", grow_bytes);
     Config {
         pool_bytes: setting::size(c"HEAPSCRIBE_POOL", pool_bytes),
         grow_bytes: setting::size(c"HEAPSCRIBE_POOL_GROW", grow_bytes),

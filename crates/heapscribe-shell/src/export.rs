@@ -63,7 +63,11 @@ macro_rules! export_functions {
                 $name.before()
             }
             fn has_failed() {
-                $name.has_failed();
+                $name.tell();
+            }
+            const LARGE_BYTES: usize = $crate::LARGE_BYTES;
+            fn has_served_large() {
+                $name.tell();
             }
         }
 

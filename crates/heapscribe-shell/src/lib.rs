@@ -91,5 +91,5 @@ pub use heapscribe_alloc::system::SystemHeap;
 pub use info::{MallInfo, MallInfo2, info, info2, say_stats};
 pub use line::Line;
 pub use pages::pages;
-pub use shell::{Handlers, Shell, Start, errno};
+pub use shell::{Handlers, LARGE_BYTES, Shell, Start, errno};
 pub use thread::Ends;

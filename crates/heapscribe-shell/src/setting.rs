@@ -17,16 +17,35 @@ pub fn with<T>(name: &CStr, use_it: impl FnOnce(&[u8]) -> T) -> Option<T> {
     Some(use_it(value))
 }
 
-/// A size in bytes, as [`parse_size`] reads it; `default` when the variable is not set, or no size.
+/// A size as the command line reads it (`heapscribe_wire::size`); `default` when the variable is not set, or no
+/// size that an address space has.
 pub fn size(name: &CStr, default: usize) -> usize {
-    let read = |value: &[u8]| {
-        parse_size(value).unwrap_or_else(|| {
+    read(name, default, heapscribe_wire::size::parse)
+}
+
+/// A number of bytes, digits and nothing else, as heaphook's variables have it.
+pub fn bytes(name: &CStr, default: usize) -> usize {
+    read(name, default, digits)
+}
+
+fn read(name: &CStr, default: usize, parse: fn(&[u8]) -> Option<u64>) -> usize {
+    let or_say = |value: &[u8]| {
+        fitting(parse(value)).unwrap_or_else(|| {
             let line = Line::new().text(name.to_bytes()).text(b"=").text(value.get(..64).unwrap_or(value));
             line.text(b" is no size in bytes; ").number(default as u64).text(b" is used").say();
             default
         })
     };
-    with(name, read).unwrap_or(default)
+    with(name, or_say).unwrap_or(default)
+}
+
+fn fitting(size: Option<u64>) -> Option<usize> {
+    size.and_then(|bytes| usize::try_from(bytes).ok()).filter(|bytes| *bytes <= isize::MAX as usize)
+}
+
+fn digits(value: &[u8]) -> Option<u64> {
+    let value = value.trim_ascii();
+    value.iter().all(u8::is_ascii_digit).then(|| heapscribe_wire::size::parse(value)).flatten()
 }
 
 /// A yes or a no; `default` when the variable is not set, or neither.
@@ -48,68 +67,29 @@ pub fn flag(name: &CStr, default: bool) -> bool {
     with(name, read).unwrap_or(default)
 }
 
-/// Digits, and behind them nothing, or K, M, G, T with or without `B` (thousands), or `iB` (of 1024).
-/// `None` for anything else, and for what no address space has.
-pub fn parse_size(text: &[u8]) -> Option<usize> {
-    let text = text.trim_ascii();
-    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
-    let (number, unit) = text.split_at_checked(digits)?;
-    if number.is_empty() {
-        return None;
-    }
-    let mut value = 0usize;
-    for digit in number {
-        value = value.checked_mul(10)?.checked_add(usize::from(digit - b'0'))?;
-    }
-    let value = value.checked_mul(factor(unit.trim_ascii())?)?;
-    (value <= isize::MAX as usize).then_some(value)
-}
-
-fn factor(unit: &[u8]) -> Option<usize> {
-    let Some((letter, rest)) = unit.split_first() else { return Some(1) };
-    if unit.eq_ignore_ascii_case(b"b") {
-        return Some(1);
-    }
-    let power = match letter.to_ascii_uppercase() {
-        b'K' => 1,
-        b'M' => 2,
-        b'G' => 3,
-        b'T' => 4,
-        _ => return None,
-    };
-    match rest {
-        b"" | b"b" | b"B" => Some(1000usize.pow(power)),
-        b"i" | b"ib" | b"iB" => Some(1024usize.pow(power)),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn sizes() {
-        for (text, expected) in [
-            ("0", Some(0)),
-            ("100000000", Some(100_000_000)),
-            (" 64 MiB\n", Some(64 << 20)),
-            ("100MB", Some(100_000_000)),
-            ("1k", Some(1000)),
-            ("2Gi", Some(2 << 30)),
-            ("7b", Some(7)),
-            ("", None),
-            ("abc", None),
-            ("-1", None),
-            ("1e6", None),
-            ("1.5G", None),
-            ("12 34", None),
-            ("9223372036854775807", Some(isize::MAX as usize)),
-            ("9223372036854775808", None),
-            ("99999999999999999999", None),
-            ("9223372036854775807K", None),
-        ] {
-            assert_eq!(parse_size(text.as_bytes()), expected, "{text:?}");
+    fn what_an_address_space_has() {
+        let check = |text: &str, expected: Option<usize>| {
+            assert_eq!(fitting(heapscribe_wire::size::parse(text.as_bytes())), expected, "{text:?}");
+        };
+        check("64k", Some(65_536));
+        check("9223372036854775807", Some(isize::MAX as usize));
+        check("9223372036854775808", None);
+        check("9223372036854775807K", None);
+    }
+
+    #[test]
+    fn heaphooks_variables_are_digits() {
+        let check =
+            |text: &str, expected: Option<u64>| assert_eq!(digits(text.as_bytes()), expected, "{text:?}");
+        check("100000000", Some(100_000_000));
+        check(" 7\n", Some(7));
+        for text in ["", "abc", "-1", "1e9", "64MiB", "1.5", "99999999999999999999"] {
+            check(text, None);
         }
     }
 }

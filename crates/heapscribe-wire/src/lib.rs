@@ -10,7 +10,8 @@
 //!   log    what happened: chunks of events, each one thread's    headers, then payloads [chunk], [record]
 //!   threads  what each thread does and has done to `live`        a record each          [operation]
 //! ```
-//! Beside it may lie what the heap under the program tells of itself, recorded or not ([heap]).
+//! Beside it may lie what the heap under the program tells of itself, recorded or not ([heap]). Both sides read
+//! sizes that people write by one rule ([size]).
 //!
 //! *You bring* the memory: nothing here maps, opens or allocates. *It guarantees* that what is decoded
 //! lies within the bounds of the bytes given, whatever they hold: the other side may write anything at
@@ -36,6 +37,7 @@ pub mod record;
 pub mod reserve;
 pub mod rules;
 pub mod sampler;
+pub mod size;
 pub mod varint;
 
 /// Version of everything in this crate: the session files and, through them, the blocks of a trace that

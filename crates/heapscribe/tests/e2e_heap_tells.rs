@@ -114,6 +114,22 @@ fn ps_shows_a_run_and_a_killed_program_told_before() {
     assert!(ended.stderr.contains("it did not end by exit"), "{}", ended.stderr);
 }
 
+/// A program of few, large calls was seen with an empty pool until its 256th.
+#[test]
+fn a_large_request_is_told_of_at_once() {
+    let place = Place::new();
+    let program = place.compile("pool.c");
+    let name = program.to_str().unwrap();
+    for function in ["malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc"] {
+        let (ended, stats) = ended(&place, &small_pool(), &[name, "large", function]);
+        assert_eq!(ended.code, 137, "{}", ended.stderr);
+        let heap = &stats["processes"][0]["heap"];
+        assert_eq!(heap["is_last"], false);
+        let used = heap["counts"]["used_bytes"].as_u64().unwrap();
+        assert!((1 << 20..(1 << 20) + OF_LIBC).contains(&used), "{function}: {heap}");
+    }
+}
+
 #[test]
 fn a_heap_that_is_not_ours_is_named_and_a_file_that_can_not_be_harms_nobody() {
     let place = Place::new();

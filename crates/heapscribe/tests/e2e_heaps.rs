@@ -122,7 +122,7 @@ fn sizes_of_pools() {
         ended.stderr
     };
     for variable in ["INITIAL_MEMPOOL_SIZE", "ADDITIONAL_MEMPOOL_SIZE"] {
-        for value in ["abc", "-1", "1e9", "99999999999999999999"] {
+        for value in ["abc", "-1", "1e9", "64MiB", "99999999999999999999"] {
             let line = format!("heapscribe: {variable}={value} is no size in bytes; 100000000 is used\n");
             assert_eq!(run(variable, value), line);
         }
@@ -130,6 +130,18 @@ fn sizes_of_pools() {
             assert_eq!(run(variable, value), "", "{variable}={value}");
         }
     }
+    // Ours are read as the command line reads them.
+    for (value, is_size) in [("1000k", true), ("1.5MiB", true), ("1MB", true), ("1e9", false), ("", false)] {
+        let line = format!("heapscribe: HEAPSCRIBE_POOL={value} is no size in bytes; 20000000 is used\n");
+        assert_eq!(run("HEAPSCRIBE_POOL", value), if is_size { "" } else { &line });
+    }
+    // Pages that no machine has are not asked of it: the kernel would kill programs for them, ours first.
+    let mut command = all.mode("aligned", &[TLSF]);
+    command.env("HEAPSCRIBE_POOL", "16TiB");
+    let ended = all.run(command);
+    let line =
+        "heapscribe: a pool of 17592186044416 bytes can not be had; the program keeps the heap that it has\n";
+    assert_eq!((ended.code, ended.stderr.as_str()), (0, line));
     let line = run("INITIAL_MEMPOOL_SIZE", "9000000000000000000");
     assert!(line.contains("can not be had; the program keeps the heap that it has"), "{line}");
 }

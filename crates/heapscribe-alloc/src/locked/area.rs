@@ -4,12 +4,10 @@
 
 use core::ptr::NonNull;
 
-use super::sys;
+use super::{room, sys};
 
 const PAGE_BYTES: usize = 4096;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
-/// From here on the kernel is asked how much it has.
-const LARGE_BYTES: usize = 256 << 20;
 
 /// How memory is to be prepared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,12 +34,13 @@ pub struct Area {
 /// Where areas come from: at least so many bytes, zeroed, nobody else's, for ever; `None` when there are none.
 pub type AreaSource = fn(len_bytes: usize, wishes: Wishes) -> Option<Area>;
 
-/// From the kernel. Memory that cannot be prefaulted is not taken: a pool that is not there is none. Memory
-/// that must not be locked (`ulimit -l`) is taken unlocked, which the statistics show.
+/// From the kernel. Memory that cannot be prefaulted is not taken: a pool that is not there is none; nor is more
+/// asked for than the machine can have, because the kernel would kill programs for it. Memory that must not be locked
+/// (`ulimit -l`) is taken unlocked, which the statistics show.
 pub fn from_kernel(len_bytes: usize, wishes: Wishes) -> Option<Area> {
     let page = if wishes.huge_pages { HUGE_PAGE_BYTES } else { PAGE_BYTES };
     let len = len_bytes.checked_next_multiple_of(page)?;
-    if wishes.prefault && len >= LARGE_BYTES && !is_there(len) {
+    if (wishes.prefault || wishes.lock) && !room::is_there_for(len) {
         return None;
     }
     let at = map_aligned(len, page, wishes.prefault)?;
@@ -62,25 +61,6 @@ pub fn from_kernel(len_bytes: usize, wishes: Wishes) -> Option<Area> {
         }
     }
     Some(Area { base, len_bytes: len, is_locked })
-}
-
-/// Whether the machine has so much memory left. The kernel gives addresses for far more, and kills somebody when the
-/// pages are to come: a program that asks for more than there is, is to be told that it can not have it. What
-/// the kernel does not say is taken to be there.
-fn is_there(len: usize) -> bool {
-    let mut room = [0; 512];
-    let available = sys::read_file(c"/proc/meminfo", &mut room).and_then(available_bytes);
-    available.is_none_or(|available| len <= available)
-}
-
-fn available_bytes(meminfo: &[u8]) -> Option<usize> {
-    let line = meminfo.split(|&b| b == b'\n').find_map(|line| line.strip_prefix(b"MemAvailable:"))?;
-    let digits = line.iter().filter(|b| b.is_ascii_digit()).map(|b| usize::from(b - b'0'));
-    let mut kib = 0usize;
-    for digit in digits {
-        kib = kib.checked_mul(10)?.checked_add(digit)?;
-    }
-    kib.checked_mul(1024)
 }
 
 /// A new mapping at a multiple of `align`: a larger one, whose ends are given back.
@@ -169,16 +149,12 @@ mod tests {
         assert!(from_kernel(usize::MAX, NONE).is_none());
     }
 
-    /// Checked without asking for it whole: where it is not so, the kernel ends whoever is largest.
     #[test]
-    fn what_the_machine_does_not_have_is_not_there() {
-        assert!(is_there(1 << 20) && !is_there(1 << 50));
-        let meminfo = b"MemTotal:  24 kB\nMemFree:  5 kB\nMemAvailable:   17 kB\nCached: 9 kB\n";
-        assert_eq!(available_bytes(meminfo), Some(17 * 1024));
-        assert_eq!(available_bytes(b"MemTotal:  24 kB\n"), None);
-        assert_eq!(available_bytes(b"MemAvailable: 99999999999999999999 kB\n"), None);
-        let wishes = Wishes { prefault: true, ..NONE };
-        assert!(!is_there(1 << 50) && from_kernel(1 << 50, wishes).is_none());
+    fn more_than_the_machine_has_is_not_prefaulted() {
+        for wishes in [Wishes { prefault: true, ..NONE }, Wishes { lock: true, ..NONE }] {
+            assert!(from_kernel(1 << 44, wishes).is_none());
+        }
+        assert!(from_kernel(1 << 44, NONE).is_some());
     }
 
     #[test]

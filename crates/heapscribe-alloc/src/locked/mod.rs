@@ -24,6 +24,7 @@ mod heap;
 mod left;
 mod mark;
 mod mutex;
+mod room;
 mod sys;
 mod thread;
 

@@ -62,19 +62,6 @@ pub(super) fn map(len_bytes: usize, is_counted: bool) -> Result<usize, i32> {
     unsafe { call(MMAP, [0, len_bytes, READ_WRITE, flags, usize::MAX, 0]) }
 }
 
-/// The beginning of a file, as much of it as there is room for.
-pub(super) fn read_file<'a>(path: &CStr, room: &'a mut [u8]) -> Option<&'a [u8]> {
-    const HERE: usize = -100isize as usize;
-    const CLOSED_BY_EXEC: usize = 0x80000;
-    // SAFETY: a C string, and room for what is read.
-    unsafe {
-        let fd = call(OPENAT, [HERE, path.as_ptr() as usize, CLOSED_BY_EXEC, 0, 0, 0]).ok()?;
-        let read = call(READ, [fd, room.as_mut_ptr() as usize, room.len(), 0, 0, 0]);
-        let _ = call(CLOSE, [fd, 0, 0, 0, 0, 0]);
-        room.get(..read.ok()?)
-    }
-}
-
 /// # Safety
 /// The range must be a mapping of ours that nothing uses.
 pub(super) unsafe fn unmap(at: usize, len_bytes: usize) {
@@ -94,6 +81,19 @@ pub(super) unsafe fn advise(at: usize, len_bytes: usize, advice: usize) -> Resul
 pub(super) unsafe fn lock_in_memory(at: usize, len_bytes: usize) -> Result<(), i32> {
     // SAFETY: the caller's contract.
     unsafe { call(MLOCK, [at, len_bytes, 0, 0, 0, 0]) }.map(drop)
+}
+
+/// As much of the beginning of a file as there is room for; its path must be a whole one.
+pub(super) fn read_file<'a>(path: &CStr, room: &'a mut [u8]) -> Result<&'a [u8], i32> {
+    const READ_ONLY_CLOSE_ON_EXEC: usize = 0o2_000_000;
+    // SAFETY: a C string, that the kernel reads.
+    let file =
+        unsafe { call(OPENAT, [usize::MAX, path.as_ptr() as usize, READ_ONLY_CLOSE_ON_EXEC, 0, 0, 0]) }?;
+    // SAFETY: the kernel writes into the room, and no further.
+    let read = unsafe { call(READ, [file, room.as_mut_ptr() as usize, room.len(), 0, 0, 0]) };
+    // SAFETY: the file just opened, which nobody else knows of.
+    let _ = unsafe { call(CLOSE, [file, 0, 0, 0, 0, 0]) };
+    Ok(room.get(..read?).unwrap_or_default())
 }
 
 /// The kernel's number of this thread.

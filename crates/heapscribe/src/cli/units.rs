@@ -1,27 +1,9 @@
 //! Numbers with units, as people write them.
 
-/// Reads 4096, 64KiB, 512MiB, 1.5GB and the like.
+/// Reads a size as `heapscribe_wire::size` has it.
 pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is no number of bytes; write it like 4096, 512MiB or 1GB");
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let scale: u64 = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "kib" | "k" => 1 << 10,
-        "mib" | "m" => 1 << 20,
-        "gib" | "g" => 1 << 30,
-        "tib" | "t" => 1 << 40,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        "tb" => 1_000_000_000_000,
-        _ => return Err(wrong()),
-    };
-    if let Ok(whole) = number.parse::<u64>() {
-        return whole.checked_mul(scale).ok_or_else(wrong);
-    }
-    let part: f64 = number.parse().map_err(|_| wrong())?;
-    Ok((part * scale as f64) as u64)
+    heapscribe_wire::size::parse(text.as_bytes()).ok_or_else(wrong)
 }
 
 /// Reads 1.5s, 200ms, 3m and the like; without a unit it is seconds. Nanoseconds.

@@ -1,6 +1,7 @@
 // Holds 100 blocks of 10,000 bytes after it has held 200, and has asked once for 8 MiB. With "fork" a child
 // takes 50 blocks more; with "wait" it ends never; with "kill" it is killed; with
-// "quiet" it writes nothing.
+// "quiet" it writes nothing. With "large" and the name of a function it asks that for a block of 1 MiB, its
+// one call, and is killed.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,23 @@ static void call(void) {
         free(blocks[399] = malloc(10));
 }
 
+static void large(const char *function) {
+    if (!strcmp(function, "malloc"))
+        blocks[0] = malloc(1 << 20);
+    if (!strcmp(function, "calloc"))
+        blocks[0] = calloc(1 << 10, 1 << 10);
+    if (!strcmp(function, "realloc"))
+        blocks[0] = realloc(malloc(10), 1 << 20);
+    if (!strcmp(function, "posix_memalign"))
+        posix_memalign((void **)&blocks[0], 4096, 1 << 20);
+    if (!strcmp(function, "aligned_alloc"))
+        blocks[0] = aligned_alloc(64, 1 << 20);
+    raise(SIGKILL);
+}
+
 int main(int argc, char **argv) {
+    if (argc > 2)
+        large(argv[2]);
     const char *mode = argc > 1 ? argv[1] : "exit";
     hold(0, 200);
     for (int i = 100; i < 200; i++)
