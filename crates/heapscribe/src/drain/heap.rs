@@ -7,30 +7,32 @@ use heapscribe_trace::model::{HeapInfo, HeapSample, HowEnded, ProcessIndex};
 use super::output::Output;
 use crate::heaps::{self, Told, Watched};
 
-/// How often the file is looked for: a heap that tells of itself has it from the process's first call on.
-const TRIES: u32 = 5;
+/// How often the file is looked for at each sample: a heap that tells of itself has it from the process's first
+/// call on. After that at ever longer intervals, as a process may lose its core within that call.
+const LOOKS: u32 = 5;
 
 /// The heap of a session's process.
 #[derive(Debug, Default)]
 pub(super) struct Heap {
     watched: Option<Watched>,
-    tries: u32,
+    looks: u32,
     samples: Vec<HeapSample>,
 }
 
 impl Heap {
-    /// Looks whether there is anything new. `whose`: the directory, the process and when its recording began.
-    pub(super) fn sample(&mut self, (directory, pid, created_mono_ns): (&Path, u32, u64)) {
-        if self.watched.is_none() && self.tries < TRIES {
-            self.tries += 1;
-            let path = heaps::nearest(directory, pid, created_mono_ns);
-            self.watched = path.and_then(|path| Watched::open(&path)).filter(|found| !found.told.is_passing);
-            let first = self.watched.as_ref().map(|found| found.told.update);
-            self.samples.extend(first.and_then(|update| sample_of(&update)));
-        } else if let Some(watched) = &mut self.watched {
-            let update = watched.look();
-            self.samples.extend(update.and_then(|update| sample_of(&update)));
-        }
+    /// Looks whether there is anything new. `whose`: the directory, the process and when its recording began. The
+    /// last time, when no other image of the process can have made a file, it is looked for in any case.
+    pub(super) fn sample(&mut self, whose: (&Path, u32, u64), is_last: bool) {
+        let update = match &mut self.watched {
+            Some(watched) => watched.look(),
+            None => {
+                self.looks += 1;
+                let is_time = self.looks <= LOOKS || self.looks.is_power_of_two();
+                self.watched = if is_time || is_last { find(whose) } else { None };
+                self.watched.as_ref().map(|found| found.told.update)
+            }
+        };
+        self.samples.extend(update.and_then(|update| sample_of(&update)));
     }
 
     /// How many samples wait.
@@ -55,6 +57,40 @@ impl Heap {
     }
 }
 
+fn find((directory, pid, created_mono_ns): (&Path, u32, u64)) -> Option<Watched> {
+    let path = heaps::nearest(directory, pid, created_mono_ns)?;
+    Watched::open(&path).filter(|found| !found.told.is_passing)
+}
+
 fn sample_of(update: &heapscribe_wire::heap::Update) -> Option<HeapSample> {
     (update.mono_ns > 0).then_some(HeapSample { mono_ns: update.mono_ns, counts: update.counts })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapscribe_wire::heap::{About, HEAP_FILE_BYTES, MAGIC, NAME_PREFIX};
+
+    /// The process is in the midst of its first call for so many samples, and then tells that it ends.
+    fn check(samples: usize, is_last: bool, is_found: bool) {
+        let base = tempfile::tempdir().unwrap();
+        let (mut heap, whose) = (Heap::default(), (base.path(), 7, 1000));
+        (0..samples).for_each(|_| heap.sample(whose, false));
+        let mut bytes = [0; HEAP_FILE_BYTES];
+        About { pid: 7, created_mono_ns: 1001, name: b"tlsf", ..About::default() }.put(&mut bytes);
+        bytes[..8].copy_from_slice(&MAGIC.to_le_bytes());
+        std::fs::write(base.path().join(format!("{NAME_PREFIX}7.1001")), bytes).unwrap();
+        heap.sample(whose, is_last);
+        assert_eq!(heap.end(HowEnded::Exited).is_some(), is_found, "{samples} {is_last}");
+    }
+
+    #[test]
+    fn a_file_that_comes_late_is_found_at_ever_longer_intervals_and_at_the_end() {
+        check(4, false, true);
+        check(5, false, false);
+        check(7, false, true);
+        check(1000, false, false);
+        check(1023, false, true);
+        check(1000, true, true);
+    }
 }

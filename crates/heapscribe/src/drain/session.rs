@@ -270,7 +270,7 @@ impl Session {
         const SAMPLES_KEPT: usize = 500;
         const SAMPLES_OF_ALL: usize = 1 << 16;
         self.samples.extend(self.memory.sample());
-        self.sample_heap();
+        self.sample_heap(false);
         let kept = (SAMPLES_OF_ALL / processes.max(1)).clamp(1, SAMPLES_KEPT);
         let Some(process) = self.process else { return };
         if self.samples.len() >= kept {
@@ -282,9 +282,9 @@ impl Session {
         }
     }
 
-    fn sample_heap(&mut self) {
+    fn sample_heap(&mut self, is_last: bool) {
         let base = self.directory.parent().unwrap_or(&self.directory);
-        self.heap.sample((base, self.pid, self.created_mono_ns));
+        self.heap.sample((base, self.pid, self.created_mono_ns), is_last);
     }
 
     fn note(&mut self, note: String) {
@@ -324,7 +324,7 @@ impl Session {
         }
         let samples = std::mem::take(&mut self.samples);
         output.memory(process, &samples);
-        self.sample_heap();
+        self.sample_heap(how != HowEnded::Execed);
         self.heap.write(process, output);
         if output.is_ring() {
             self.write_live(process, how, output);
