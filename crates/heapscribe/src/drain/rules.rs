@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read() {
-        let dir = std::env::temp_dir().join(format!("heapscribe-rules-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let dir = place.path();
         let rules = RealTimeRules {
             sections: vec![b"loop".to_vec(), b"cycle".to_vec()],
             after_mark: Some(b"initialized".to_vec()),
@@ -69,10 +69,9 @@ mod tests {
         let bytes = to_bytes(&rules).unwrap();
         let plan = Plan { rules_bytes: bytes.len() as u32, ..Plan::default() };
         std::fs::write(dir.join(FILE_NAME), [&plan.to_bytes()[..], &bytes].concat()).unwrap();
-        assert_eq!(of_base(&dir), rules);
+        assert_eq!(of_base(dir), rules);
         std::fs::write(dir.join(FILE_NAME), b"short").unwrap();
-        assert!(of_base(&dir).is_empty());
-        std::fs::remove_dir_all(&dir).unwrap();
+        assert!(of_base(dir).is_empty());
         let many = RealTimeRules { sections: vec![vec![b'x'; 255]; 20], ..RealTimeRules::default() };
         assert_eq!(to_bytes(&many), None);
     }
