@@ -73,7 +73,8 @@ pub(crate) fn session(is_child: bool, place: NonNull<Session>) -> Result<(), Ref
     if let Some(loader) = program::loader() {
         clock::find(loader);
     }
-    let created_mono_ns = clock::monotonic_ns();
+    // Both at one moment, before files are made: a short trace has its rate from this pair.
+    let (created_mono_ns, created_ticks) = (clock::monotonic_ns(), clock::ticks(plan.clock));
     files(&base, &plan, (granule_shift, is_child), created_mono_ns, place).map_err(|e| {
         // Not in a forked child: what is descriptor 2 of a daemon is not for messages any more.
         if !is_child {
@@ -82,7 +83,7 @@ pub(crate) fn session(is_child: bool, place: NonNull<Session>) -> Result<(), Ref
         Refusal::Files(e)
     })?;
     // SAFETY: `files` has written it.
-    describe(unsafe { place.as_ref() }, is_child, created_mono_ns);
+    describe(unsafe { place.as_ref() }, is_child, (created_mono_ns, created_ticks));
     fork::register();
     Ok(())
 }
@@ -257,8 +258,8 @@ fn write_decimal(room: &mut [u8; 48], at: usize, value: u64) -> usize {
     at + digits
 }
 
-/// Says who the process is; the magic comes last.
-fn describe(session: &Session, is_child: bool, created_mono_ns: u64) {
+/// Says who the process is, and when it was made by both clocks; the magic comes last.
+fn describe(session: &Session, is_child: bool, (created_mono_ns, created_ticks): (u64, u64)) {
     let head = session.head;
     let parent_created = if is_child { IDENTITY.created_mono_ns.load(Ordering::Relaxed) } else { 0 };
     head.abi.store(heapscribe_wire::ABI_VERSION, Ordering::Relaxed);
@@ -267,7 +268,7 @@ fn describe(session: &Session, is_child: bool, created_mono_ns: u64) {
     head.stage.store(if is_child { stage::FORKED } else { stage::EXECED }, Ordering::Relaxed);
     head.clock_kind.store(session.clock as u32, Ordering::Relaxed);
     head.clock_shift.store(clock::shift(session.clock), Ordering::Relaxed);
-    head.created_ticks.store(session.ticks(), Ordering::Relaxed);
+    head.created_ticks.store(created_ticks, Ordering::Relaxed);
     head.created_mono_ns.store(created_mono_ns, Ordering::Relaxed);
     head.created_real_ns.store(clock::realtime_ns(), Ordering::Relaxed);
     head.parent_created_mono_ns.store(parent_created, Ordering::Relaxed);
