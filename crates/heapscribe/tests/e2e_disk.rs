@@ -6,7 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::{Counted, Ended, Place, Report, Run, has, is_root_or_skip};
+use support::{Counted, Ended, Place, Report, Run, has, may_mount_or_skip};
 
 /// A file system in memory of a given size, gone at the end of the test.
 struct Tmpfs {
@@ -52,7 +52,7 @@ fn worker<'a>(place: &'a Place, rounds: &str) -> Run<'a> {
 /// heaptrack's program is killed by SIGPIPE here.
 #[test]
 fn trace_on_a_full_disk() {
-    if !is_root_or_skip("mount") {
+    if !may_mount_or_skip("mount") {
         return;
     }
     let place = Place::new();
@@ -73,7 +73,7 @@ fn trace_on_a_full_disk() {
 }
 
 fn sessions_in(size: &str) {
-    if !is_root_or_skip("mount") {
+    if !may_mount_or_skip("mount") {
         return;
     }
     let place = Place::new();
@@ -123,7 +123,7 @@ fn sessions_in_4_mib() {
 /// Many processes and no room: told once, not by each of them.
 #[test]
 fn refused_children_are_told_once() {
-    if !is_root_or_skip("mount") {
+    if !may_mount_or_skip("mount") {
         return;
     }
     let place = Place::new();
@@ -179,7 +179,7 @@ fn with_shm(change: &str) -> (Ended, Report, Counted) {
 }
 
 fn can_unshare() -> bool {
-    is_root_or_skip("unshare")
+    may_mount_or_skip("unshare")
         && (has("unshare") || {
             println!("skipped: no unshare");
             false

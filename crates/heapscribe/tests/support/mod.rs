@@ -8,9 +8,11 @@ use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group, pidfd_open};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -48,6 +50,17 @@ pub fn is_root_or_skip(what: &str) -> bool {
         println!("skipped: {what} needs root");
     }
     root
+}
+
+/// Whether this is root with the right to mount, which root in most containers has not; else says what is
+/// skipped.
+pub fn may_mount_or_skip(what: &str) -> bool {
+    const CAP_SYS_ADMIN: u32 = 21;
+    let may = u64::from_str_radix(&status_of_this("CapEff:"), 16).unwrap() >> CAP_SYS_ADMIN & 1 == 1;
+    if !may {
+        println!("skipped: {what} needs CAP_SYS_ADMIN");
+    }
+    may && is_root_or_skip(what)
 }
 
 /// A number from the environment, for campaigns that do a test's work more often.
@@ -158,6 +171,23 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Tests may have been started to ignore signals, by `nohup` or as a job of a script. A program would inherit that,
+/// but not that we have a handler.
+static TAKES_IGNORED_SIGNALS: LazyLock<()> = LazyLock::new(|| {
+    let ignored = u64::from_str_radix(&status_of_this("SigIgn:"), 16).unwrap();
+    for signal in [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::USR1, Signal::USR2] {
+        if ignored >> (signal.as_raw() - 1) & 1 == 1 {
+            signal_hook::flag::register(signal.as_raw(), Arc::default()).unwrap();
+        }
+    }
+});
+
+/// What `/proc` says of this process under a name.
+pub fn status_of_this(name: &str) -> String {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned()
+}
+
 /// A process that runs in a group of its own, with its output in files.
 pub struct Started {
     pub child: Child,
@@ -168,6 +198,7 @@ pub struct Started {
 
 impl Started {
     pub fn new(mut command: Command, place: &Place, name: &str) -> Started {
+        LazyLock::force(&TAKES_IGNORED_SIGNALS);
         let (stdout, stderr) = (place.path(&format!("{name}.out")), place.path(&format!("{name}.err")));
         command
             .stdin(Stdio::null())
@@ -225,9 +256,13 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Whether a process is there and is no zombie.
+/// Whether a process is there and has not ended. (That it is a zombie in `/proc` says so of its first thread only:
+/// one that is killed may have others for a while.)
 pub fn lives(pid: u32) -> bool {
-    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+    let process = Pid::from_raw(pid as i32).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
+    let Some(Ok(process)) = process else { return false };
+    let mut ends = [PollFd::new(&process, PollFlags::IN)];
+    poll(&mut ends, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap() == 0
 }
 
 /// What `report --json` says of a trace, and its exit code.
