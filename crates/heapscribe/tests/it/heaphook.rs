@@ -160,7 +160,6 @@ fn sizes_beyond_all_memory_are_told() {
         "malloc 0x10 {most} 0\nmalloc 0x20 {most} 0\nfree 0x10 0 0\nfree 0x20 0 0\nmalloc 0x30 24 0\nrealloc 0x30 {most} 0x40\nfree 0x40 0 0\n"
     );
     let work = Work::with("heaplog.1.log", text.as_bytes());
-    assert_eq!(work.report("heaplog.1.log")["peak"]["bytes"], most);
     assert!(work.run("report heaplog.1.log").contains("18,446,744,073,709,551,615 bytes"));
     assert!(work.told("pool-size heaplog.1.log", 1).contains("no room"));
     work.told("replay heaplog.1.log --heap tlsf --rounds 1", 0);
