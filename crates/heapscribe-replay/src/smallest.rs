@@ -69,7 +69,7 @@ pub fn smallest<E>(
         let above: Vec<u64> =
             above.into_iter().filter(|bytes| *bytes > high && *bytes <= range.most_bytes).collect();
         let found = all_suffice(&above)?;
-        let failed = above.into_iter().zip(found).filter(|(_, suffices)| !suffices).last();
+        let failed = above.into_iter().zip(found).rfind(|(_, suffices)| !suffices);
         match failed.map(|(bytes, _)| bytes) {
             Some(bytes) if moves < MOVES_MAX => {
                 (low, next, moves) = (bytes, bytes + step, moves + 1);
