@@ -186,10 +186,12 @@ impl Clock {
         ((u128::from(ticks) * u128::from(self.ns_per_tick_q32)) >> 32) as u64
     }
 
-    /// A length of time in the clock's own units, ns.
+    /// A length of time in the clock's own units, ns, to the nearest, as a dump has it.
     #[inline(always)]
     pub fn units_ns(&self, units: u64) -> u64 {
-        ((u128::from(units) * u128::from(self.ns_per_tick_q32)) >> (32 + self.unit_shift.min(31))) as u64
+        let shift = 32 + self.unit_shift.min(31);
+        let ns = (u128::from(units) * u128::from(self.ns_per_tick_q32) + (1 << (shift - 1))) >> shift;
+        u64::try_from(ns).unwrap_or(u64::MAX)
     }
 
     /// The first tick that is not before `ns`.
@@ -204,6 +206,20 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_are_rounded_to_the_nearest_ns() {
+        let of = |ns_per_tick_q32, unit_shift| Clock { ns_per_tick_q32, unit_shift, ..Clock::default() };
+        for (clock, units, expected) in [
+            (of(8 << 32, 4), 3, 2), // 1.5 ns
+            (of(8 << 32, 4), 1, 1), // 0.5 ns
+            (of((8 << 32) - 16, 4), 1, 0),
+            (of(1 << 32, 0), 77, 77),
+            (of(u64::MAX, 0), u64::MAX, u64::MAX),
+        ] {
+            assert_eq!(clock.units_ns(units), expected, "{clock:?} {units}");
+        }
+    }
 
     #[test]
     fn the_first_tick_at_a_moment_is_the_first() {

@@ -80,7 +80,8 @@ pub struct Compiler<W> {
     step_ns: u64,
     next_moment_ns: u64,
     last_ns: u64,
-    live_bytes: u64,
+    /// Wider than a size: what a damaged trace asks for is not held to what a machine has.
+    live_bytes: u128,
 }
 
 impl<W: Write> Compiler<W> {
@@ -129,7 +130,7 @@ impl<W: Write> Compiler<W> {
         };
         self.empty.push(slot);
         self.compiled.frees += 1;
-        self.live_bytes -= size_bytes;
+        self.live_bytes -= u128::from(size_bytes);
         self.write(Op::Free { slot, size_bytes })
     }
 
@@ -140,9 +141,13 @@ impl<W: Write> Compiler<W> {
             self.is_early(old);
             return self.came(ns, new, Wish::bytes(size_bytes));
         };
+        if self.live.contains_key(&new) {
+            // As in `came`.
+            self.went(ns, new)?;
+        }
         self.compiled.reallocs += 1;
         self.write(Op::Realloc { slot: kept.slot, size_bytes })?;
-        self.live_bytes -= kept.size_bytes;
+        self.live_bytes -= u128::from(kept.size_bytes);
         self.live.insert(new, Kept { size_bytes, ..kept });
         self.grew(ns, size_bytes);
         if self.early.remove(&new).is_some() {
@@ -163,7 +168,7 @@ impl<W: Write> Compiler<W> {
         self.write(Op::Moment { ns })?;
         self.compiled.moments += 1;
         self.compiled.unknown += self.early.len() as u64;
-        self.compiled.left_bytes = self.live_bytes;
+        self.compiled.left_bytes = told(self.live_bytes);
         self.out.flush()?;
         Ok((self.compiled, self.out))
     }
@@ -181,9 +186,9 @@ impl<W: Write> Compiler<W> {
     }
 
     fn grew(&mut self, ns: u64, size_bytes: u64) {
-        self.live_bytes = self.live_bytes.saturating_add(size_bytes);
-        if self.live_bytes > self.compiled.peak_bytes {
-            self.compiled.peak_bytes = self.live_bytes;
+        self.live_bytes += u128::from(size_bytes);
+        if told(self.live_bytes) > self.compiled.peak_bytes {
+            self.compiled.peak_bytes = told(self.live_bytes);
             self.compiled.peak_blocks = self.live.len() as u64;
             self.compiled.peak_ns = ns;
         }
@@ -212,6 +217,10 @@ impl<W: Write> Compiler<W> {
         self.compiled.ops += 1;
         self.out.write_all(&op.encode())
     }
+}
+
+fn told(bytes: u128) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
@@ -268,6 +277,19 @@ mod tests {
             out_of_order: 0,
         };
         assert_eq!(compiled, expected);
+    }
+
+    #[test]
+    fn sizes_beyond_all_memory_come_and_go() {
+        let mut compiler = Compiler::new(Vec::new(), 1000);
+        compiler.came(1, (1, 1), Wish::bytes(u64::MAX)).unwrap();
+        compiler.came(2, (1, 2), Wish::bytes(u64::MAX)).unwrap();
+        compiler.resized(u64::MAX, (1, 1), (1, 3), u64::MAX - 1).unwrap();
+        compiler.went(4, (1, 2)).unwrap();
+        compiler.went(4, (1, 3)).unwrap();
+        compiler.came(5, (1, 4), Wish::bytes(7)).unwrap();
+        let (compiled, _) = compiler.finish().unwrap();
+        assert_eq!((compiled.peak_bytes, compiled.left_bytes, compiled.frees), (u64::MAX, 7, 2));
     }
 
     /// Clocks of two cores may differ by a little: the block of one thread that another one freed at once.

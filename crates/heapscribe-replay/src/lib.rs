@@ -33,7 +33,7 @@ pub use found::{Footprint, Latency, Moment, Timed};
 pub use heapscribe_alloc::{Heap, Stats};
 pub use histogram::Histogram;
 pub use op::{OP_BYTES, Op};
-pub use pool::{Bed, PoolRun, Tightest, Vary};
+pub use pool::{Bed, PoolRun, Tightest, Vary, floor_bytes};
 pub use program::{Ops, Program};
 pub use run::{Outcome, Touch, run};
 pub use watch::{Kind, Nothing, Timing, Watch, Watching};

@@ -9,7 +9,7 @@ use std::io;
 use std::ptr::NonNull;
 
 use heapscribe_alloc::locked::{Wishes, from_kernel};
-use heapscribe_alloc::tlsf::Tlsf;
+use heapscribe_alloc::tlsf::{Tlsf, total_for};
 use heapscribe_alloc::{Request, Stats};
 use serde::Serialize;
 
@@ -30,6 +30,9 @@ pub struct Bed {
     base: NonNull<u8>,
     most_bytes: usize,
 }
+
+// SAFETY: its memory is nobody else's, and is used through `&mut` alone.
+unsafe impl Send for Bed {}
 
 impl Bed {
     /// For pools of up to so many bytes; `None` when there is no room. It is never given back.
@@ -105,6 +108,32 @@ pub struct PoolRun {
     pub misuses: u64,
 }
 
+/// The most that the blocks of a program take of a pool at a time: no pool that is smaller serves it, wherever
+/// they lie.
+///
+/// # Errors
+/// When the program cannot be read.
+pub fn floor_bytes(program: &Program<'_>, vary: Vary) -> io::Result<u64> {
+    let (mut totals, mut calls) = (vec![0u64; program.slots()], 0);
+    let (mut taken, mut most) = (0u128, 0u128);
+    let mut ops = program.ops();
+    while let Some(op) = ops.next_op()? {
+        let (slot, total) = match op {
+            Op::Alloc { slot, size_bytes, .. } | Op::Realloc { slot, size_bytes } => {
+                let size = usize::try_from(vary.size(size_bytes, calls)).unwrap_or(usize::MAX);
+                (slot, total_for(size) as u64)
+            }
+            Op::Free { slot, .. } => (slot, 0),
+            Op::Moment { .. } => continue,
+        };
+        let before = std::mem::replace(&mut totals[slot as usize], total);
+        taken = taken + u128::from(total) - u128::from(before);
+        most = most.max(taken);
+        calls += 1;
+    }
+    Ok(u64::try_from(most).unwrap_or(u64::MAX))
+}
+
 struct Run {
     tlsf: Tlsf,
     slots: Vec<(Option<NonNull<u8>>, u64)>,
@@ -126,6 +155,23 @@ impl PoolRun {
     /// # Errors
     /// When the program cannot be read, or the pool is larger than the bed.
     pub fn of(bed: &mut Bed, pool_bytes: usize, program: &Program<'_>, vary: Vary) -> io::Result<PoolRun> {
+        PoolRun::looking::<true>(bed, pool_bytes, program, vary)
+    }
+
+    /// Whether every request of a program is served in one pool. Nothing else is found out, which is faster.
+    ///
+    /// # Errors
+    /// As [`PoolRun::of`].
+    pub fn serves(bed: &mut Bed, pool_bytes: usize, program: &Program<'_>, vary: Vary) -> io::Result<bool> {
+        PoolRun::looking::<false>(bed, pool_bytes, program, vary).map(|run| run.is_served())
+    }
+
+    fn looking<const LOOKS: bool>(
+        bed: &mut Bed,
+        pool_bytes: usize,
+        program: &Program<'_>,
+        vary: Vary,
+    ) -> io::Result<PoolRun> {
         if pool_bytes > bed.most_bytes {
             return Err(io::Error::other("the pool is larger than the memory it is made in"));
         }
@@ -140,7 +186,7 @@ impl PoolRun {
         run.look();
         let mut ops = program.ops();
         while let Some(op) = ops.next_op()? {
-            if let Err(failed_bytes) = run.step(op) {
+            if let Err(failed_bytes) = run.step::<LOOKS>(op) {
                 run.found.failed_bytes = Some(failed_bytes);
                 break;
             }
@@ -153,7 +199,7 @@ impl PoolRun {
 impl Run {
     /// Makes a call; the bytes of the request are the error when it gets nothing.
     #[inline(always)]
-    fn step(&mut self, op: Op) -> Result<(), u64> {
+    fn step<const LOOKS: bool>(&mut self, op: Op) -> Result<(), u64> {
         match op {
             Op::Alloc { slot, size_bytes, align_log2, .. } => {
                 let size = self.vary.size(size_bytes, self.found.calls);
@@ -169,7 +215,7 @@ impl Run {
             Op::Moment { .. } => return Ok(()),
         }
         self.found.calls += 1;
-        if self.found.calls.is_multiple_of(CALLS_PER_LOOK) || self.live_bytes > self.live_to_look {
+        if LOOKS && (self.found.calls.is_multiple_of(CALLS_PER_LOOK) || self.live_bytes > self.live_to_look) {
             self.look();
         }
         Ok(())

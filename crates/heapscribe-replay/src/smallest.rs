@@ -35,39 +35,42 @@ pub struct Range {
     pub step_bytes: u64,
 }
 
-/// Finds it; `None` when the largest does not suffice either.
+/// Finds it; `None` when the largest does not suffice either. `suffices` is asked of several sizes at once where
+/// none depends on what comes of another.
 ///
 /// # Errors
 /// Those of `suffices`.
 pub fn smallest<E>(
     range: Range,
-    mut suffices: impl FnMut(u64) -> Result<bool, E>,
+    mut suffices: impl FnMut(&[u64]) -> Result<Vec<bool>, E>,
 ) -> Result<Option<Smallest>, E> {
     let step = range.step_bytes.max(1);
     let mut tries = 0;
-    let mut suffices = |bytes: u64| {
-        tries += 1;
-        suffices(bytes)
+    let mut all_suffice = |sizes: &[u64]| {
+        tries += sizes.len() as u32;
+        suffices(sizes)
     };
+    let one = |found: Vec<bool>| found.first() == Some(&true);
     let (mut low, mut moves) = (range.low_bytes, 0);
     let mut next = range.first_bytes.max(low + step).next_multiple_of(step);
     loop {
-        let Some(mut high) = enough(&mut low, next, range, &mut suffices)? else { return Ok(None) };
+        let Some(mut high) = enough(&mut low, next, range, &mut |bytes| all_suffice(&[bytes]).map(one))?
+        else {
+            return Ok(None);
+        };
         while high - low > step {
             let middle = low + (high - low) / step / 2 * step;
-            match suffices(middle)? {
+            match one(all_suffice(&[middle])?) {
                 true => high = middle,
                 false => low = middle,
             }
         }
         let above = ABOVE.map(|hundredths| (high + high * hundredths / 100).next_multiple_of(step));
-        let mut failed = None;
-        for bytes in above.into_iter().filter(|bytes| *bytes > high && *bytes <= range.most_bytes) {
-            if !suffices(bytes)? {
-                failed = Some(bytes);
-            }
-        }
-        match failed {
+        let above: Vec<u64> =
+            above.into_iter().filter(|bytes| *bytes > high && *bytes <= range.most_bytes).collect();
+        let found = all_suffice(&above)?;
+        let failed = above.into_iter().zip(found).rfind(|(_, suffices)| !suffices);
+        match failed.map(|(bytes, _)| bytes) {
             Some(bytes) if moves < MOVES_MAX => {
                 (low, next, moves) = (bytes, bytes + step, moves + 1);
             }
@@ -110,9 +113,9 @@ mod tests {
 
     fn check(suffices: impl Fn(u64) -> bool, expected: Option<(u64, u64)>) {
         let range = Range { low_bytes: 0, first_bytes: 64, most_bytes: 10_000, step_bytes: 4 };
-        let found = smallest(range, |bytes| {
-            assert!(bytes % 4 == 0 && bytes <= 10_000, "{bytes}");
-            Ok::<_, ()>(suffices(bytes))
+        let found = smallest(range, |sizes| {
+            assert!(sizes.iter().all(|bytes| bytes % 4 == 0 && *bytes <= 10_000), "{sizes:?}");
+            Ok::<_, ()>(sizes.iter().map(|bytes| suffices(*bytes)).collect())
         });
         assert_eq!(found.unwrap().map(|found| (found.bytes, found.fails_bytes)), expected);
     }

@@ -11,7 +11,7 @@ use heapscribe_replay::heaps::{Config, TlsfHeap, Wishes, behind_malloc};
 use heapscribe_replay::smallest::{Range, smallest};
 use heapscribe_replay::{
     Bed, Birth, Compiled, Compiler, Kind, Nothing, OP_BYTES, Op, PoolRun, Program, Tightest, Timing, Touch,
-    Vary, Watching, Wish, run,
+    Vary, Watching, Wish, floor_bytes, run,
 };
 use proptest::prelude::*;
 
@@ -136,6 +136,29 @@ proptest! {
         prop_assert_eq!(heap.check(), Ok(()));
     }
 
+    /// Pools below the floor are not tried at all, and others without looking: both must come to the same.
+    #[test]
+    fn a_pool_below_the_floor_does_not_serve(
+        history in prop::collection::vec(happens(), 0..200),
+        seed in 0u64..4,
+    ) {
+        let (compiled, bytes, _) = program(&history);
+        let (file, vary) = (file(&bytes), Vary { seed });
+        let program = Program::new(&file, compiled.slots);
+        let floor = floor_bytes(&program, vary).unwrap();
+        let mut bed = Bed::new(16 << 20).unwrap();
+        let large = PoolRun::of(&mut bed, 16 << 20, &program, vary).unwrap();
+        prop_assert!(large.is_served() && large.peak_used_bytes >= floor, "{} {:?}", floor, large);
+        // Each block has a header of 8 bytes.
+        prop_assert!(seed != 0 || floor >= compiled.peak_bytes + 8 * compiled.peak_blocks, "{}", floor);
+        for bytes in [floor.saturating_sub(1), floor, floor + floor / 20 + 64, floor * 2 + 4096] {
+            let run = PoolRun::of(&mut bed, bytes as usize, &program, vary).unwrap();
+            let serves = PoolRun::serves(&mut bed, bytes as usize, &program, vary).unwrap();
+            prop_assert_eq!(run.is_served(), serves);
+            prop_assert!(!serves || bytes >= floor, "{} serves, the floor is {}", bytes, floor);
+        }
+    }
+
     #[test]
     fn a_run_frees_all_in_the_end(history in prop::collection::vec(happens(), 0..300)) {
         let (compiled, bytes, book) = program(&history);
@@ -183,8 +206,9 @@ fn the_smallest_pool_is_what_blocks_and_headers_take() {
     let (compiled, file) = two_and_one();
     let (program, mut bed) = (Program::new(&file, compiled.slots), Bed::new(1 << 20).unwrap());
     let range = Range { low_bytes: 0, first_bytes: 4096, most_bytes: 1 << 20, step_bytes: 16 };
-    let found = smallest(range, |bytes| {
-        PoolRun::of(&mut bed, bytes as usize, &program, Vary::default()).map(|run| run.is_served())
+    let found = smallest(range, |sizes| {
+        let mut serves = |bytes: &u64| PoolRun::serves(&mut bed, *bytes as usize, &program, Vary::default());
+        sizes.iter().map(&mut serves).collect::<Result<Vec<bool>, _>>()
     });
     let found = found.unwrap().unwrap();
     assert_eq!((found.bytes, found.fails_bytes), (2 * 1008 + 32, 2 * 1008 + 16));

@@ -25,9 +25,9 @@ pub(super) const OVERHEAD: usize = 8;
 /// A smaller piece cannot be free: it has no room for a list's two words and its own address.
 pub(crate) const TOTAL_MIN: usize = 32;
 
-/// The total of a block for `size` bytes of contents.
+/// What a block for `size` bytes of contents takes of a pool, at least.
 #[inline(always)]
-pub(crate) const fn total_for(size: usize) -> usize {
+pub const fn total_for(size: usize) -> usize {
     let total = size.saturating_add(OVERHEAD + GRANULE - 1) & !(GRANULE - 1);
     if total < TOTAL_MIN { TOTAL_MIN } else { total }
 }

@@ -29,7 +29,8 @@ mod pool;
 mod tests;
 mod walk;
 
-pub(crate) use block::{TOTAL_MIN, total_for};
+pub(crate) use block::TOTAL_MIN;
+pub use block::total_for;
 pub(crate) use class::GRANULE;
 pub use heap::{LOOK_MAX, Tlsf};
 pub use pool::{POOL_BYTES_MIN, pool_bytes_for};

@@ -189,6 +189,7 @@ fn are(lost: u64) -> String {
 
 fn unnamed(process: &Process) -> Option<String> {
     let is_of = |reason| matches!(Drop::from_number(reason), Some(Drop::NameTable | Drop::SectionDepth));
-    let count: u64 = process.dropped.iter().filter(|d| is_of(d.reason)).map(|d| d.count).sum();
+    let count: u64 =
+        process.dropped.iter().filter(|d| is_of(d.reason)).map(|d| d.count).fold(0, u64::saturating_add);
     (count > 0).then(|| format!("marks and sections were not followed, {}", counted(count, "time")))
 }

@@ -122,9 +122,15 @@ pub(crate) struct DroppedJson {
 impl DroppedJson {
     /// From the reasons that occurred; the trace itself tells of `lost_in_trace` at least.
     pub(crate) fn new(dropped: &[Dropped], lost_in_trace: u64) -> Self {
-        let counts = Drop::ALL
-            .map(|reason| dropped.iter().filter(|d| d.reason == reason as u8).map(|d| d.count).sum::<u64>());
-        let lost: u64 = Drop::ALL.iter().zip(counts).filter(|(r, _)| r.loses_events()).map(|(_, n)| n).sum();
+        let counts = Drop::ALL.map(|reason| {
+            dropped.iter().filter(|d| d.reason == reason as u8).map(|d| d.count).fold(0, u64::saturating_add)
+        });
+        let lost: u64 = Drop::ALL
+            .iter()
+            .zip(counts)
+            .filter(|(r, _)| r.loses_events())
+            .map(|(_, n)| n)
+            .fold(0, u64::saturating_add);
         DroppedJson { lost_events: lost.max(lost_in_trace), counts }
     }
 }
@@ -212,7 +218,7 @@ impl RingJson {
         (!gone.is_nothing()).then(|| RingJson {
             until_ns: gone.until_mono_ns.saturating_sub(begin_mono_ns),
             events: gone.events,
-            calls: gone.calls.iter().sum(),
+            calls: gone.calls.iter().copied().fold(0, u64::saturating_add),
             allocations: gone.came_blocks,
             bytes_allocated: gone.came_bytes,
             frees: gone.went_blocks,

@@ -122,12 +122,16 @@ fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
     match &process.end {
         None => doubts.push("the recording was not finished".to_owned()),
         Some(end) => {
-            let lost: u64 =
-                Drop::ALL.iter().filter(|d| d.loses_events()).map(|d| end.drops[*d as usize]).sum();
+            let lost: u64 = Drop::ALL
+                .iter()
+                .filter(|d| d.loses_events())
+                .map(|d| end.drops[*d as usize])
+                .fold(0, u64::saturating_add);
             if lost > 0 {
                 doubts.push(format!("{} not recorded", number::counted(lost, "event")));
             }
-            let unseen = end.drops[Drop::LiveTable as usize] + end.drops[Drop::ReplacedBlock as usize];
+            let unseen =
+                end.drops[Drop::LiveTable as usize].saturating_add(end.drops[Drop::ReplacedBlock as usize]);
             if unseen > 0 {
                 doubts.push(format!("the end of {} was not seen", number::counted(unseen, "block")));
             }

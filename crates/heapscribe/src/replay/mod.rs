@@ -9,8 +9,8 @@
 //! ```text
 //!   subject   which heaps                      sizing   which pool is enough
 //!   chosen    which process of the trace       compare  the heaps side by side, in rounds
-//!   prepare   its events -> operations         text, picture
-//!   child     operations -> a heap
+//!   prepare   its events -> operations         search   pools that are tried
+//!   child     operations -> a heap            text, picture
 //! ```
 
 pub(crate) mod child;
@@ -18,6 +18,7 @@ pub(crate) mod chosen;
 pub(crate) mod compare;
 mod picture;
 pub(crate) mod prepare;
+mod search;
 pub(crate) mod sizing;
 pub(crate) mod sizing_text;
 pub(crate) mod subject;

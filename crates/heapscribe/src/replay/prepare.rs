@@ -45,7 +45,7 @@ pub(crate) fn prepare<S: Source>(
     let mut order = InOrder::new(trace, process).shuffled(shuffle);
     let before_ns = before_first_process_ns(trace);
     while let Some((at, event)) = order.next(trace) {
-        feed.event(At { ns: at.ns + before_ns, ..at }, &event)?;
+        feed.event(At { ns: at.ns.saturating_add(before_ns), ..at }, &event)?;
     }
     doubts.extend_from_slice(&order.problems);
     // The process itself has counted better, if its end was seen.

@@ -63,7 +63,8 @@ pub(crate) fn names(out: Out<'_>, unnamed: &[Unnamed]) -> io::Result<()> {
 /// Events that are not in the trace: what the recorder counted, or at least what the trace itself tells.
 pub(crate) fn lost_events(answer: &Answer) -> u64 {
     let loses = |reason| Drop::from_number(reason).is_some_and(Drop::loses_events);
-    let counted: u64 = answer.dropped.iter().filter(|d| loses(d.reason)).map(|d| d.count).sum();
+    let counted: u64 =
+        answer.dropped.iter().filter(|d| loses(d.reason)).map(|d| d.count).fold(0, u64::saturating_add);
     counted.max(answer.totals.lost_events)
 }
 

@@ -107,7 +107,7 @@ impl Report<'_> {
         writeln!(
             out,
             "  {}, {} of {}, {} of {}. The figures below are of what was kept.",
-            counted(gone.calls.iter().sum(), "call"),
+            counted(gone.calls.iter().copied().fold(0, u64::saturating_add), "call"),
             counted(gone.came_blocks, "allocation"),
             short_bytes(gone.came_bytes),
             counted(gone.went_blocks, "free"),
@@ -234,7 +234,7 @@ impl Report<'_> {
     }
 
     fn list(&self, out: Out<'_>, by: Measure, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
-        let whole: u64 = self.answer.stacks.iter().map(|s| by.of(s)).sum();
+        let whole = self.answer.stacks.iter().map(|s| by.of(s)).fold(0, u64::saturating_add);
         for (i, stack) in first(by, &self.answer.stacks, self.top).into_iter().enumerate() {
             let amount = by.amount(stack);
             let share = percent(by.of(stack), whole);

@@ -152,6 +152,20 @@ fn what_does_not_fit_together() {
     check(&format!("{a}\0\0\0\0"), "zeros_at_end 4", 100);
 }
 
+/// Sums of such sizes are no numbers of 64 bits: nothing may end in a panic or wrap around.
+#[test]
+fn sizes_beyond_all_memory_are_told() {
+    let most = u64::MAX;
+    let text = format!(
+        "malloc 0x10 {most} 0\nmalloc 0x20 {most} 0\nfree 0x10 0 0\nfree 0x20 0 0\nmalloc 0x30 24 0\nrealloc 0x30 {most} 0x40\nfree 0x40 0 0\n"
+    );
+    let work = Work::with("heaplog.1.log", text.as_bytes());
+    assert!(work.run("report heaplog.1.log").contains("18,446,744,073,709,551,615 bytes"));
+    assert!(work.told("pool-size heaplog.1.log", 1).contains("no room"));
+    work.told("replay heaplog.1.log --heap tlsf --rounds 1", 0);
+    work.told("check heaplog.1.log --max-peak 1 --max-allocated 1 --max-leaked 1", 4);
+}
+
 #[test]
 fn what_is_no_line_is_named_with_its_byte() {
     let text = b"malloc 0x10 100 0\nalloc, 77, \nSQLite format 3\nmalloc 0x20 1 0\nfree 0x";
