@@ -158,6 +158,9 @@ fn a_call_that_a_rule_stopped_the_process_at_is_one() {
     check(of(Why::Mark, 1), Place::After(b"ready"), &["main 1~ 0b 4us"]);
     check(of(Why::Thread, 0), Place::Anywhere, &["main 1+ 1~ 1b 1us"]);
     check(Broke { ticks: 0, ..of(Why::Mark, 1) }, Place::After(b"ready"), &[]);
+    // Of these ticks there is an event: it is that call, and not another one.
+    let earlier = Broke { ticks: BEGIN_TICKS + 1, ..of(Why::Thread, 0) };
+    check(earlier, Place::Anywhere, &["main 1+ 1b 1us"]);
 }
 
 #[test]

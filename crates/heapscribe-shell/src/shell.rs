@@ -276,7 +276,12 @@ impl<H: Heap + 'static> Shell<H> {
 
     fn begin(&'static self) {
         self.find_before();
-        let start = if only::is_wanted() { (self.start)(&self.heap) } else { Start::Pass };
+        let start = if only::is_wanted() {
+            (self.start)(&self.heap)
+        } else {
+            self.describe(Line::blank().text(b"system"), Line::blank());
+            Start::Pass
+        };
         let instead = match (start, self.before.get()) {
             (Start::Ready, _) | (_, None) => None,
             (Start::Pass, Some(before)) => Some(before),

@@ -38,7 +38,7 @@ fn main() -> ExitCode {
     if let Some(code) = replay::child::run_if_asked() {
         return code;
     }
-    let cli = Cli::parse();
+    let cli = Cli::try_parse().unwrap_or_else(|e| message::refused(&e));
     let outcome = match &cli.command {
         Command::Record(args) => commands::record::run(args),
         Command::Run(args) => commands::run::run(args),

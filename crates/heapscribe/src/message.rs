@@ -44,7 +44,39 @@ pub(crate) fn error(e: &anyhow::Error) {
     line(RED, "error", &format!("{e:#}"));
     if let Some(problem) = e.chain().find_map(|cause| cause.downcast_ref::<Problem>()) {
         hint(&problem.hint);
+    } else if let Some(text) =
+        e.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).and_then(next_step)
+    {
+        hint(text);
     }
+}
+
+/// What to do about a file when nothing more is known than what the kernel said.
+fn next_step(e: &std::io::Error) -> Option<&'static str> {
+    use std::io::ErrorKind::*;
+    Some(match e.kind() {
+        NotFound => "look at how it is spelled; its directory has to be there",
+        PermissionDenied | ReadOnlyFilesystem => {
+            "look at the permissions of it and its directory, or name another place"
+        }
+        AlreadyExists | NotADirectory => "a file is in the way: name another place",
+        IsADirectory => "name a file, not a directory",
+        StorageFull | QuotaExceeded => "make room, or name a place on another disk",
+        _ => return None,
+    })
+}
+
+/// The command line is wrong: says what, and what to do next, and ends the program.
+pub(crate) fn refused(e: &clap::Error) -> ! {
+    if !e.use_stderr() {
+        e.exit();
+    }
+    // clap's last paragraph is its hint, in other words than ours.
+    let text = e.render().ansi().to_string();
+    let end = text.find("For more information").unwrap_or(text.len());
+    let _ = write!(anstream::stderr().lock(), "{}\n", text[..end].trim_end());
+    hint("the same command with --help has all options and examples");
+    std::process::exit(e.exit_code());
 }
 
 /// Something is wrong, but the command went on with the rest.

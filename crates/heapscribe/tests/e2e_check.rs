@@ -161,6 +161,7 @@ fn rules_of_the_recording_and_latencies() {
     let (code, found) = check(&run.trace(), &[]);
     let stopped = &found["rules"][0];
     assert_eq!((code, &stopped["stacks"][0]["calls"]["frees"]), (4, &1.into()), "{found:#}");
+    assert_eq!(stopped["found"]["value"], 1, "{found:#}");
     assert!(has(stopped, "control"), "{:?}", functions(stopped));
 }
 

@@ -124,14 +124,33 @@ fn rules_stay_in_the_trace() {
     let ended = recorded(&place, "malloc", &options);
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "after\n"));
     let told = |trace: &str| Report::of(&place.path(trace)).json["real_time"].clone();
+    let none = serde_json::json!({"allocations": 0, "reallocs": 0, "frees": 0, "failed": 0});
+    let rule = |rule: &str, of: &str| serde_json::json!({"rule": rule, "of": of, "threads": ["rt_*"], "entered": 0, "calls": none});
+    let rules = [rule("no-alloc-in", "loop"), rule("no-alloc-after", "ready")];
     let expected = serde_json::json!({
-        "sections": ["loop"], "after_mark": "ready", "threads": ["rt_*"], "stopped": []
+        "sections": ["loop"], "after_mark": "ready", "threads": ["rt_*"], "rules": rules, "stopped": []
     });
     assert_eq!(told("run.hst"), expected);
     let (trace, part) = (place.path("run.hst"), place.path("part.hst"));
     let subsampled = heapscribe().arg("subsample").arg(&trace).args(["--to", "9s", "-o"]).arg(&part).output();
     assert!(subsampled.unwrap().status.success());
     assert_eq!(told("part.hst"), expected);
+}
+
+/// The report counts the calls that broke each rule.
+#[test]
+fn broken_rules_are_counted() {
+    let place = Place::new();
+    let ended = recorded(&place, "malloc", &["--rt-section", "loop", "--rt-section", "other"]);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let rules = Report::of(&place.path("run.hst")).json["real_time"]["rules"].clone();
+    let calls = |n: usize| ["allocations", "frees"].map(|kind| rules[n]["calls"][kind].as_u64().unwrap());
+    assert_eq!(
+        (&rules[0]["of"], &rules[0]["entered"], calls(0)),
+        (&"loop".into(), &1.into(), [1, 0]),
+        "{rules}"
+    );
+    assert_eq!((&rules[1]["of"], calls(1)), (&"other".into(), [0, 0]), "{rules}");
 }
 
 #[test]

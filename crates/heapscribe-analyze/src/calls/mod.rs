@@ -6,8 +6,8 @@
 //! know more of a free than the recording does: a free has no stack of its own, so it is counted for the
 //! stack that asked for the block.
 //!
-//! A call that a process was stopped at, because the recording had a rule against it, is one of these: it was
-//! not made, but the program asked for it.
+//! A call that a process was stopped at, because the recording had a rule against it, is one of these, and is
+//! counted once, whether its event is there or found no room; of a free, too, it is counted for who called.
 //!
 //! A mark is a moment of its process: calls of all threads count that come after the first mark of the name.
 //! How well that is known between threads is a property of the trace, see [`crate::marks`].

@@ -2,6 +2,7 @@
 //! chunk begins with the sections that its thread is in; where marks are asked for, they are looked for first.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use heapscribe_trace::{Broke, Why};
 use heapscribe_wire::ids::{NameId, StackId};
@@ -22,7 +23,7 @@ pub(super) struct Pass<'a, H> {
     pub(super) rates: &'a Rates<'a, H>,
     pub(super) chunks: &'a [(usize, ChunkFacts)],
     pub(super) clock: &'a Clock,
-    /// The call that a rule stopped the process at: no event tells of it.
+    /// The call that a rule stopped the process at. Its event is the one of these ticks, unless that found no room.
     pub(super) broke: Option<Broke>,
 }
 
@@ -83,6 +84,7 @@ impl<H: History> Pass<'_, H> {
         let marks = if of_marks { self.marks() } else { Marks::new() };
         let asked: Vec<Asked> =
             questions.iter().map(|question| self.asked(question, definitions, &marks)).collect();
+        let has_event = AtomicBool::new(false);
         let none = || asked.iter().map(|_| Answer::default()).collect::<Vec<_>>();
         let (mut answers, mut found) = self
             .chunks
@@ -93,7 +95,7 @@ impl<H: History> Pass<'_, H> {
                 || (H::Scratch::default(), none(), Vec::new()),
                 |(mut scratch, mut answers, mut problems), (number, chunk)| {
                     let end = match self.history.events(*number, &mut scratch) {
-                        Ok(events) => self.add_chunk(chunk, events, &asked, &mut answers),
+                        Ok(events) => self.add_chunk(chunk, events, (&asked, &has_event), &mut answers),
                         Err(why) => Some(why),
                     };
                     problems.extend(end);
@@ -104,7 +106,8 @@ impl<H: History> Pass<'_, H> {
             .reduce(|| (none(), Vec::new()), merge);
         for (answer, asked) in answers.iter_mut().zip(&asked) {
             answer.entered += asked.entered;
-            if let Some(broke) = self.broke.filter(|broke| asked.is_about(broke)) {
+            let is_missing = !has_event.load(Ordering::Relaxed);
+            if let Some(broke) = self.broke.filter(|broke| is_missing && asked.is_about(broke)) {
                 answer.rows.row(broke.stack).take(&OneCall::refused(&broke), broke.ticks);
             }
         }
@@ -173,9 +176,10 @@ impl<H: History> Pass<'_, H> {
         &self,
         chunk: &ChunkFacts,
         events: impl EventsInOrder,
-        asked: &[Asked],
+        (asked, has_event): (&[Asked], &AtomicBool),
         answers: &mut [Answer],
     ) -> Option<String> {
+        let broke = self.broke.filter(|broke| broke.thread.0 == chunk.thread);
         let mean_of = |rate| self.rates.mean(chunk.process, rate);
         let (mut ticks, mut scale, mut open) = (chunk.begin_ticks, Scale::new(chunk.thread), Open::default());
         let mut of_thread: Vec<Taker<'_>> = asked
@@ -203,7 +207,13 @@ impl<H: History> Pass<'_, H> {
                     of_thread.iter_mut().for_each(|taker| taker.took(ns));
                 }
                 event => {
-                    let call = OneCall::of(&event, &scale, ticks);
+                    let mut call = OneCall::of(&event, &scale, ticks);
+                    if let (Some(call), Some(broke)) = (&mut call, broke.filter(|broke| broke.ticks == ticks))
+                    {
+                        // Of a free, too, it is known here who called.
+                        call.stack = broke.stack;
+                        has_event.store(true, Ordering::Relaxed);
+                    }
                     of_thread.iter_mut().for_each(|taker| taker.called(call.as_ref(), ticks, &open));
                 }
             }

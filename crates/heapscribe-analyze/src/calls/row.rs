@@ -56,7 +56,7 @@ impl OneCall {
 }
 
 impl OneCall {
-    /// The call that a process was stopped at, for a rule of real time: it was not made.
+    /// The call that a process was stopped at, for a rule of real time, when its event found no room.
     pub(crate) fn refused(broke: &Broke) -> OneCall {
         let kind = match broke.call {
             Call::Free | Call::Cfree | Call::FreeSized | Call::FreeAlignedSized => Kind::Free,

@@ -1,12 +1,14 @@
 //! Places where there must be no call of the heap.
 
 use heapscribe_analyze::answer::{Amount, CallTree};
-use heapscribe_analyze::calls::{Calls, Found, Place, Question, StackCalls, calls};
+use heapscribe_analyze::calls::{Calls, Found, Kinds, Place, Question, StackCalls, calls};
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::input::History;
 
-use super::rule::{Forbidden, Rule};
+use heapscribe_trace::RealTimeRules;
 use heapscribe_wire::rules::fits;
+
+use super::rule::{Forbidden, Rule, recorded};
 
 /// The calls that a rule forbids, of one process.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -37,6 +39,36 @@ pub(crate) fn forbidden<H: History>(
         processes.iter().map(|found| forbade(&found[number], &tree, gathered)).collect()
     };
     (rules.iter().map(&mut of_rule).collect(), problems)
+}
+
+/// How a recording stands to a rule that it was made with, all its processes together.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Kept {
+    pub(crate) rule: Rule,
+    /// How often the place was come to.
+    pub(crate) entered: u64,
+    /// The calls that broke it.
+    pub(crate) calls: Kinds,
+}
+
+/// The same of each of these rules. Events are gone through once more; without rules they are not.
+pub(crate) fn of_recording<H: History>(history: &H, rules: &RealTimeRules) -> Vec<Kept> {
+    let rules = recorded(rules);
+    if rules.is_empty() {
+        return Vec::new();
+    }
+    let threads: Vec<_> = rules.iter().map(threads).collect();
+    let questions: Vec<_> = rules.iter().zip(&threads).filter_map(|(rule, of)| question(rule, of)).collect();
+    let found = calls(history, &questions).processes;
+    let kept = |(number, rule): (usize, &Rule)| {
+        let mut kept = Kept { rule: rule.clone(), entered: 0, calls: Kinds::default() };
+        for of_process in found.iter().filter_map(|process| process.get(number)) {
+            kept.entered = kept.entered.saturating_add(of_process.entered);
+            kept.calls.add(&of_process.kinds());
+        }
+        kept
+    };
+    rules.iter().enumerate().map(kept).collect()
 }
 
 fn forbade(found: &Found, tree: &CallTree, gathered: &mut Gathered) -> Forbade {

@@ -51,7 +51,7 @@ pub(crate) struct Whose {
     pub(crate) program: String,
     /// Which process of this program it is, from 1.
     pub(crate) nth: usize,
-    /// When it began, CLOCK_MONOTONIC ns.
+    /// What its times are told from, CLOCK_MONOTONIC ns: the begin of the recording, as in reports.
     pub(crate) begin_mono_ns: u64,
 }
 

@@ -184,7 +184,7 @@ impl Rule {
 }
 
 /// The rules that the program was recorded with.
-fn recorded(rules: &RealTimeRules) -> Vec<Rule> {
+pub(crate) fn recorded(rules: &RealTimeRules) -> Vec<Rule> {
     let names = |names: &[Vec<u8>]| names.iter().map(|name| lossy(name)).collect::<Vec<_>>();
     let threads = names(&rules.threads);
     let mut of_places = no_calls(&names(&rules.sections), Forbidden::In, &threads);

@@ -12,7 +12,7 @@ use heapscribe_analyze::calls::{Place, Question, StackCalls, calls};
 use heapscribe_analyze::chosen::Split;
 use heapscribe_analyze::diff::{self, Paths, Side};
 use heapscribe_analyze::gathered::Gathered;
-use heapscribe_analyze::input::History;
+use heapscribe_analyze::input::{History, ProcessFacts, SessionFacts};
 use heapscribe_analyze::snapshot;
 use heapscribe_analyze::{Options, Recording, analyze};
 use heapscribe_wire::rules::fits;
@@ -25,7 +25,7 @@ use crate::check::suppress::{Kind, Suppressions};
 use crate::check::{Checked, Culprit, Finding, Verdict, What, Whose, baseline, judge, junit};
 use crate::cli::CheckArgs;
 use crate::frames::{NamedStacks, lossy};
-use crate::message::Problem;
+use crate::message::{self, Problem};
 use crate::symbols::Resolver;
 use crate::trace_file::{self, Opened};
 use crate::{exit, json, text};
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let trace = open(&args.trace, args)?;
     if rules_of(args, &trace).is_empty() {
         let what = "no rule is given, and the trace was recorded without any; for example --max-leaked 0\n";
-        clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, what).exit();
+        message::refused(&clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, what));
     }
     let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
     let mut checked = check(args, &trace, suppressions, &resolver);
@@ -148,8 +148,8 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
     let mut checked = Checked {
         trace: args.trace.to_string_lossy().into_owned(),
         begin_real_ns: session.begin_real_ns,
+        processes: whose(&split, &session, &numbers),
         host: session.host,
-        processes: whose(&split, &numbers),
         findings: Vec::new(),
         suppressions,
         suppressions_file: args.suppressions.as_ref().map_or(String::new(), |p| p.to_string_lossy().into()),
@@ -162,15 +162,23 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
     checked
 }
 
-fn whose<H: History>(split: &Split<'_, H>, numbers: &[usize]) -> Vec<Whose> {
+fn whose<H: History>(split: &Split<'_, H>, session: &SessionFacts, numbers: &[usize]) -> Vec<Whose> {
     let mut all: Vec<Whose> = Vec::new();
     for number in numbers {
         let facts = &split.processes()[*number];
         let program = program(&facts.exe);
         let nth = all.iter().filter(|other| other.program == program).count() + 1;
-        all.push(Whose { pid: facts.pid, program, nth, begin_mono_ns: facts.begin_mono_ns });
+        all.push(Whose { pid: facts.pid, program, nth, begin_mono_ns: told_from_ns(session, facts) });
     }
     all
+}
+
+/// What times of a process are told from: the begin of the recording, where that is known.
+fn told_from_ns(session: &SessionFacts, process: &ProcessFacts) -> u64 {
+    match session.begin_mono_ns {
+        0 => process.begin_mono_ns,
+        known => known.min(process.begin_mono_ns),
+    }
 }
 
 /// The second with most allocations, and who made them.
@@ -178,7 +186,7 @@ fn the_busiest_second<H: History>(alone: &H, subject: &mut Subject, top: usize, 
     let mut found = busiest::busiest(alone);
     let blocks = |stack: &StackCalls| stack.kinds.allocations.saturating_add(stack.kinds.reallocs);
     subject.in_busiest = worst(alone, Place::During(found.from_ns, found.to_ns), blocks, top, gathered);
-    let begin_ns = alone.processes().first().map_or(0, |facts| facts.begin_mono_ns);
+    let begin_ns = alone.processes().first().map_or(0, |facts| told_from_ns(&alone.session(), facts));
     found.from_ns = found.from_ns.saturating_sub(begin_ns);
     subject.busiest = Some(found);
 }

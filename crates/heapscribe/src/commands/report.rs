@@ -5,12 +5,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use heapscribe_analyze::Recording;
 use heapscribe_analyze::answer::Answer;
 use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_trace::detect::Format;
 use serde::Serialize;
 
 use super::{partial, report_go, report_messages};
+use crate::check::calls::{Kept, of_recording};
 use crate::cli::{ReportArgs, ReportMessagesArgs, refuse_parts};
 use crate::convert::log_tally::LogTally;
 use crate::convert::tally::Tally;
@@ -64,13 +66,14 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         return Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()));
     }
     let answer = trace_file::analyze(&trace);
+    let kept = of_recording(&Recording::new(&*trace), &answer.rules);
     let beside = beside(args, &trace)?;
     let messages = beside.as_ref().map(|(beside, _)| beside);
     if args.json {
-        print_json(&mut out, (&answer, &trace, messages), args.top.unwrap_or(TOP_JSON), &resolver)?;
+        print_json(&mut out, (&answer, &kept, &trace, messages), args.top.unwrap_or(TOP_JSON), &resolver)?;
     } else {
         let shown = args.trace.to_string_lossy();
-        let report = Report { answer: &answer, top: args.top.unwrap_or(TOP), trace: &shown };
+        let report = Report { answer: &answer, kept: &kept, top: args.top.unwrap_or(TOP), trace: &shown };
         let names = NamedStacks::look_up(&answer.tree, report.wanted(), &resolver);
         report.print(&mut out, &names)?;
         tables_beside(&mut out, &snapshot::analyze(&*trace))?;
@@ -164,7 +167,7 @@ fn warn(beside: &Beside) {
 
 fn print_json(
     out: &mut dyn Write,
-    (answer, trace, messages): (&Answer, &Opened, Option<&Beside>),
+    (answer, kept, trace, messages): (&Answer, &[Kept], &Opened, Option<&Beside>),
     top: usize,
     resolver: &Resolver,
 ) -> Result<()> {
@@ -172,7 +175,7 @@ fn print_json(
     let of_calls = json::said::wanted(answer).chain(json::latency::wanted(answer));
     let nodes = stacks.iter().map(|s| s.node).chain(of_calls);
     let names = NamedStacks::look_up(&answer.tree, nodes, resolver);
-    let report = json::report::Report::new(answer, &stacks, &names);
+    let report = json::report::Report::new((answer, kept), &stacks, &names);
     let (memtrace, heaphook) = (trace.memtrace.as_ref(), trace.heaplog.as_ref());
     serde_json::to_writer(&mut *out, &WithTally { report, memtrace, heaphook, messages })?;
     writeln!(out)?;

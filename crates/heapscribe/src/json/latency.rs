@@ -5,6 +5,9 @@ use heapscribe_trace::{RealTimeRules, Why};
 use serde::Serialize;
 
 use super::parts::FrameJson;
+use super::said::KindsJson;
+use crate::check::calls::Kept;
+use crate::check::rule::Rule;
 use crate::frames::{NamedStacks, lossy};
 
 /// Calls of one kind.
@@ -41,7 +44,18 @@ pub(crate) struct RealTimeJson {
     sections: Vec<String>,
     after_mark: Option<String>,
     threads: Vec<String>,
+    rules: Vec<KeptJson>,
     stopped: Vec<BrokenJson>,
+}
+
+/// A rule and the calls that broke it; `check --json` names rules the same.
+#[derive(Serialize)]
+struct KeptJson {
+    rule: String,
+    of: Option<String>,
+    threads: Vec<String>,
+    entered: u64,
+    calls: KindsJson,
 }
 
 #[derive(Serialize)]
@@ -100,7 +114,7 @@ pub(crate) fn latency(a: &Answer, names: &NamedStacks<'_>) -> Vec<LatencyJson> {
 }
 
 /// The rules, when there are any.
-pub(crate) fn real_time(a: &Answer, names: &NamedStacks<'_>) -> Option<RealTimeJson> {
+pub(crate) fn real_time(a: &Answer, kept: &[Kept], names: &NamedStacks<'_>) -> Option<RealTimeJson> {
     let RealTimeRules { sections, after_mark, threads } = &a.rules;
     let texts = |names: &[Vec<u8>]| names.iter().map(|name| lossy(name)).collect();
     let broken = |broken: &BrokenRule| BrokenJson {
@@ -118,10 +132,21 @@ pub(crate) fn real_time(a: &Answer, names: &NamedStacks<'_>) -> Option<RealTimeJ
         stack: broken.node.0,
         frames: frames(broken.node, names),
     };
+    let kept_json = |kept: &Kept| KeptJson {
+        rule: kept.rule.name(),
+        of: kept.rule.place().map(str::to_owned),
+        threads: match &kept.rule {
+            Rule::NoCalls(_, threads) => threads.clone(),
+            _ => Vec::new(),
+        },
+        entered: kept.entered,
+        calls: KindsJson::from(&kept.calls),
+    };
     (!a.rules.is_empty()).then(|| RealTimeJson {
         sections: texts(sections),
         after_mark: after_mark.as_ref().map(|mark| lossy(mark)),
         threads: texts(threads),
+        rules: kept.iter().map(kept_json).collect(),
         stopped: a.broken.iter().map(broken).collect(),
     })
 }

@@ -12,6 +12,7 @@ use super::parts::{
 };
 use super::said::{self, MarkJson, PoolsJson, SectionJson};
 use super::sampling::{SamplingJson, StackSamplingJson};
+use crate::check::calls::Kept;
 use crate::frames::{NamedStacks, lossy};
 
 /// Changes when a key changes its name or meaning.
@@ -224,7 +225,11 @@ pub(crate) fn chosen(answer: &Answer, top: Option<usize>) -> Vec<&Stack> {
 
 impl<'a> Report<'a> {
     /// The answer with these of its stacks.
-    pub(crate) fn new(a: &'a Answer, stacks: &'a [&'a Stack], names: &'a NamedStacks<'a>) -> Self {
+    pub(crate) fn new(
+        (a, kept): (&'a Answer, &[Kept]),
+        stacks: &'a [&'a Stack],
+        names: &'a NamedStacks<'a>,
+    ) -> Self {
         Report {
             format: FORMAT,
             recorded_by: a.version.clone(),
@@ -250,7 +255,7 @@ impl<'a> Report<'a> {
                 different: a.stack_check.different,
             },
             latency: latency::latency(a, names),
-            real_time: latency::real_time(a, names),
+            real_time: latency::real_time(a, kept, names),
             marks: said::marks(a),
             sections: said::sections(a, names),
             pools: said::pools(a, names),

@@ -7,6 +7,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 use heapscribe_trace::model;
 
 use super::preload;
+use crate::message::Problem;
 
 /// Starts a command with these libraries and variables. A failure comes with the exit code that shells give.
 pub(crate) fn start(
@@ -22,7 +23,12 @@ pub(crate) fn start(
     }
     child.spawn().map_err(|e| {
         let code = if e.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
-        (code, anyhow::Error::from(e).context(format!("{} can not be run", command[0].display())))
+        let what = format!("{} can not be run: {e}", command[0].display());
+        let hint = match code {
+            127 => "look at how it is spelled; without a slash it is looked for in PATH",
+            _ => "it has to be a program, and to be executable (chmod +x)",
+        };
+        (code, Problem::new(what, hint).into())
     })
 }
 

@@ -45,8 +45,10 @@ fn brought(path: &Path, is_choosy: bool) -> Result<Vec<PathBuf>> {
         return Err(Problem::new(what, "put it where the path has none").into());
     }
     let bytes = std::fs::read(&path).with_context(|| format!("{} can not be read", path.display()))?;
-    let exports =
-        exports(&bytes).with_context(|| format!("{} is no library of this machine", path.display()))?;
+    let exports = exports(&bytes).map_err(|e| {
+        let what = format!("{} is no library of this machine: {e}", path.display());
+        Problem::new(what, "a heap is a shared library (.so), built for x86_64 and 64 bits")
+    })?;
     let adapter: Option<Library> = match exports {
         Exports { malloc: true, shell: false, .. } if is_choosy => {
             let what =

@@ -5,6 +5,7 @@ use plotters::coord::Shift;
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{Clock, Panel, Picture, Series, Style, Unit};
 use crate::text::number;
@@ -16,7 +17,10 @@ type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64
 const WIDTH: u32 = 1000;
 const HEAD_HEIGHT: u32 = 64;
 const PANEL_HEIGHT: u32 = 300;
+/// Of that, the line with a panel's title and what its series are: inside they lay over the data.
+const TITLE_HEIGHT: u32 = 30;
 const LABELS_WIDTH: u32 = 84;
+const MARGIN: u32 = 24;
 const LABELS_HEIGHT: u32 = 36;
 
 /// The colours of Okabe and Ito's palette, which those who see few colours can tell apart, and which
@@ -69,9 +73,10 @@ fn draw_panel<'a>(panel: &Panel, picture: &Picture, area: &Area<'a>) -> Drawn<'a
     let top = values().fold(0.0, f64::max).max(1.0) * 1.08;
     let scale = Scale::new(panel.unit, values().fold(top, f64::min), top);
     let end = picture.seconds.max(1e-9);
-    let mut chart = ChartBuilder::on(area)
-        .caption(&panel.title, (FONT, 16))
-        .margin_right(24)
+    let (title, area) = area.split_vertically(TITLE_HEIGHT);
+    draw_title(panel, &title)?;
+    let mut chart = ChartBuilder::on(&area)
+        .margin_right(MARGIN)
         .margin_left(8)
         .x_label_area_size(LABELS_HEIGHT)
         .y_label_area_size(LABELS_WIDTH)
@@ -95,13 +100,33 @@ fn draw_panel<'a>(panel: &Panel, picture: &Picture, area: &Area<'a>) -> Drawn<'a
     for (seconds, name) in &picture.marks {
         draw_mark(*seconds, name, &scale, &mut chart)?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::UpperLeft)
-        .background_style(WHITE.mix(0.85))
-        .border_style(GREY.mix(0.4))
-        .label_font((FONT, 13))
-        .draw()
+    Ok(())
+}
+
+/// The title at the left, and at the right what the series are, unless the only one is what the title says.
+fn draw_title<'a>(panel: &Panel, area: &Area<'a>) -> Drawn<'a> {
+    const BASE: i32 = 20;
+    let text_at = |size| (FONT, size).into_text_style(area).pos(Pos::new(HPos::Left, VPos::Bottom));
+    area.draw_text(&panel.title, &text_at(16), (LABELS_WIDTH as i32 + 8, BASE))?;
+    if let [only] = &panel.series[..]
+        && only.name.eq_ignore_ascii_case(&panel.title)
+    {
+        return Ok(());
+    }
+    let style = text_at(13);
+    let mut right = (WIDTH - MARGIN) as i32;
+    for series in panel.series.iter().rev() {
+        let name = shortened(&series.name, 30);
+        let left = right - area.estimate_text_size(&name, &style)?.0 as i32;
+        area.draw_text(&name, &style, (left, BASE))?;
+        for (from, to, height) in key(series.style) {
+            let (x, y) = (left - KEY_WIDTH - 6, BASE - 7);
+            let corners = [(x + from, y - height), (x + to, y + height)];
+            area.draw(&Rectangle::new(corners, fill(series.style).filled()))?;
+        }
+        right = left - KEY_WIDTH - 6 - 24;
+    }
+    Ok(())
 }
 
 /// An axis whose numbers are round, which of bytes are powers of two. It begins at 0; that of times at a
@@ -193,33 +218,34 @@ fn runs(series: &Series) -> Vec<Vec<(f64, f64)>> {
 }
 
 fn draw_series<'c, 'b: 'c>(series: &Series, bottom: f64, chart: &mut Chart<'c, 'b>) -> Drawn<'b> {
-    let colour = match series.style {
-        Style::Area => BLUE,
-        Style::Line => GREEN,
-        Style::Dashed => VERMILION,
-    };
+    let colour = colour(series.style);
     let stroke = colour.stroke_width(2);
-    for (number, run) in runs(series).into_iter().enumerate() {
-        let drawn = match series.style {
+    for run in runs(series) {
+        match series.style {
             Style::Area => {
                 chart.draw_series(AreaSeries::new(run, bottom, colour.mix(0.3)).border_style(stroke))?
             }
             Style::Dashed => chart.draw_series(DashedLineSeries::new(run, 7, 4, stroke))?,
             Style::Line => chart.draw_series(LineSeries::new(run, stroke))?,
         };
-        if number == 0 {
-            let pieces = key(series.style);
-            let fill = if series.style == Style::Area { colour.mix(0.2) } else { colour.to_rgba() };
-            drawn.label(&series.name).legend(move |(x, y)| {
-                let [first, second] = pieces.map(|(from, to, height)| {
-                    Rectangle::new([(x + from, y - height), (x + to, y + height)], fill.filled())
-                });
-                EmptyElement::at((0, 0)) + first + second
-            });
-        }
     }
     Ok(())
 }
+
+const fn colour(style: Style) -> RGBColor {
+    match style {
+        Style::Area => BLUE,
+        Style::Line => GREEN,
+        Style::Dashed => VERMILION,
+    }
+}
+
+/// Of what stands before a series' name.
+fn fill(style: Style) -> RGBAColor {
+    if style == Style::Area { colour(style).mix(0.2) } else { colour(style).to_rgba() }
+}
+
+const KEY_WIDTH: i32 = 18;
 
 /// What stands before a series' name, a piece of how it is drawn: from, to, half the height.
 const fn key(style: Style) -> [(i32, i32, i32); 2] {

@@ -1,6 +1,8 @@
 //! Which process of a trace is meant, and what has to be known of it to believe what comes of it.
 
 use anyhow::Result;
+use heapscribe_analyze::Recording;
+use heapscribe_analyze::input::History as _;
 use heapscribe_trace::{Process, Stage};
 use heapscribe_wire::head::Drop;
 use serde::Serialize;
@@ -96,7 +98,15 @@ fn nobody(trace: &Opened, all: &[usize], pid: Option<u32>) -> Problem {
             let what = format!("no process {pid} in the trace has made a call");
             Problem::new(what, format!("these have: {}", pids.join(", ")))
         }
-        None => Problem::new("the trace has no calls", "a snapshot has blocks only; `record` writes calls"),
+        None => match [Recording::new(trace).problems(), trace.problems.clone()].concat().first() {
+            Some(why) => Problem::new(
+                format!("of the trace no call can be read: {why}"),
+                "what is lost is lost: record the program again",
+            ),
+            None => {
+                Problem::new("the trace has no calls", "a snapshot has blocks only; `record` writes calls")
+            }
+        },
     }
 }
 

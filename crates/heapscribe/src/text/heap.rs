@@ -53,11 +53,18 @@ pub(crate) fn section(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     }
 }
 
+/// What the program's own heap is called where it was asked for.
+const SYSTEM: &str = "system";
+
 /// The lines of a process.
 fn process(told: &Told) -> Vec<String> {
     let Told { name, pid, exe, update, .. } = told;
     let exe = exe.rsplit('/').next().unwrap_or(exe);
-    if told.is_passing {
+    if told.is_passing && name != SYSTEM {
+        let kept = "it does not serve, the program keeps the heap that it has";
+        return vec![format!("heap {name} of {exe} (process {pid}): {kept}")];
+    }
+    if told.is_passing || update.counts == HeapCounts::default() {
         return vec![format!("heap {name} of {exe} (process {pid}): it tells nothing of itself")];
     }
     let mut lines =
@@ -80,27 +87,39 @@ pub(crate) fn size(c: &HeapCounts) -> String {
     if c.pool_bytes == 0 {
         return format!("{} used in {}", bytes(c.used_bytes), number::counted(c.blocks, "block"));
     }
-    format!(
-        "{} used of {} ({}) in {}, at most {} ({})",
+    let used = format!(
+        "{} used of {} ({}) in {}",
         bytes(c.used_bytes),
         bytes(c.pool_bytes),
         number::percent(c.used_bytes, c.pool_bytes),
         number::counted(c.blocks, "block"),
-        bytes(c.peak_bytes),
-        number::percent(c.peak_bytes, c.pool_bytes),
-    )
+    );
+    if c.peak_bytes < c.used_bytes {
+        // A heap of somebody else's that does not keep it.
+        return used;
+    }
+    format!("{used}, at most {} ({})", bytes(c.peak_bytes), number::percent(c.peak_bytes, c.pool_bytes))
 }
 
 /// What is free, and what went wrong; nothing of a heap that does not say.
 pub(crate) fn rest(c: &HeapCounts) -> Option<String> {
     let bytes = number::short_bytes;
+    let free = bytes(c.free_bytes);
+    let free = match (c.free_blocks, c.largest_free_bytes) {
+        // A heap that does not say in which pieces.
+        (0, 0) => format!("{free} free"),
+        (pieces, largest) => {
+            let pieces = number::counted(pieces, "piece");
+            format!(
+                "{free} free in {pieces}, the largest {}, fragmentation {}",
+                bytes(largest),
+                fragmentation(c)
+            )
+        }
+    };
     (c.pool_bytes > 0).then(|| {
         format!(
-            "{} free in {}, the largest {}, fragmentation {}; {}, {} grown; {} failed, {} freed twice; {} locked",
-            bytes(c.free_bytes),
-            number::counted(c.free_blocks, "piece"),
-            bytes(c.largest_free_bytes),
-            fragmentation(c),
+            "{free}; {}, {} grown; {} failed, {} freed twice; {} locked",
             number::counted(c.pools, "pool"),
             number::count(c.growths),
             number::counted(c.failures, "request"),
@@ -113,4 +132,43 @@ pub(crate) fn rest(c: &HeapCounts) -> Option<String> {
 /// What of the free memory one request could not get.
 pub(crate) fn fragmentation(c: &HeapCounts) -> String {
     number::percent(u64::from(c.fragmentation_per_mille()), 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of `examples/c-heap` has bytes and blocks in use, and nothing else.
+    #[test]
+    fn what_a_heap_does_not_say_is_not_said() {
+        let counts = HeapCounts { pool_bytes: 8192, used_bytes: 4096, blocks: 3, ..HeapCounts::default() };
+        let counts = HeapCounts { free_bytes: 4096, pools: 1, ..counts };
+        assert_eq!(size(&counts), "4.00 KiB used of 8.00 KiB (50.0 %) in 3 blocks");
+        let said = "4.00 KiB free; 1 pool, 0 grown; 0 requests failed, 0 blocks freed twice; 0 B locked";
+        assert_eq!(rest(&counts).as_deref(), Some(said));
+        let whole = HeapCounts { peak_bytes: 6144, free_blocks: 1, largest_free_bytes: 4096, ..counts };
+        assert!(size(&whole).ends_with("in 3 blocks, at most 6.00 KiB (75.0 %)"), "{}", size(&whole));
+        let rest = rest(&whole).unwrap();
+        assert!(
+            rest.starts_with("4.00 KiB free in 1 piece, the largest 4.00 KiB, fragmentation 0.0 %;"),
+            "{rest}"
+        );
+    }
+
+    #[test]
+    fn a_heap_that_does_not_serve_or_tells_nothing_has_a_line() {
+        let check = |name: &str, is_passing: bool, expected: &str| {
+            let told = Told {
+                name: name.to_owned(),
+                is_passing,
+                pid: 7,
+                exe: "/bin/ls".to_owned(),
+                ..Told::default()
+            };
+            assert_eq!(process(&told), [format!("heap {name} of ls (process 7): {expected}")]);
+        };
+        check("system", true, "it tells nothing of itself");
+        check("table", false, "it tells nothing of itself");
+        check("tlsf", true, "it does not serve, the program keeps the heap that it has");
+    }
 }

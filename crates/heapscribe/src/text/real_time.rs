@@ -6,9 +6,12 @@ use heapscribe_analyze::answer::{Answer, BrokenRule, NodeId};
 use heapscribe_trace::{RealTimeRules, Why};
 
 use super::latency::thread;
-use super::number::{bytes, duration};
+use super::number::{bytes, counted, duration};
+use super::said::kinds;
 use super::stack::{FRAMES_SHOWN, StackPrinter, frame_line};
 use super::{Out, heading};
+use crate::check::calls::Kept;
+use crate::check::rule::{Forbidden, Rule};
 use crate::frames::{NamedStacks, lossy};
 
 /// The stacks that are printed.
@@ -19,7 +22,7 @@ pub(crate) fn wanted(answer: &Answer) -> impl Iterator<Item = NodeId> {
 /// The section; nothing when the recording was given no rules.
 pub(crate) fn print(
     out: Out<'_>,
-    answer: &Answer,
+    (answer, kept): (&Answer, &[Kept]),
     trace: &str,
     stacks: &mut StackPrinter<'_>,
 ) -> io::Result<()> {
@@ -28,10 +31,28 @@ pub(crate) fn print(
     }
     heading(out, "Rules of real time")?;
     writeln!(out, "  {}", rules(&answer.rules))?;
+    for kept in kept {
+        writeln!(out, "    {}", how_kept(kept))?;
+    }
     for (i, broken) in answer.broken.iter().enumerate() {
         stacks.entry(out, i + 1, &format!("stopped at {}", sentence(answer, broken)), broken.node)?;
     }
-    writeln!(out, "  All calls that broke them: heapscribe check {trace}")
+    writeln!(out, "  The calls that broke them, by stack: heapscribe check {trace}")
+}
+
+/// A rule, and how many calls broke it.
+fn how_kept(kept: &Kept) -> String {
+    let Rule::NoCalls(place, _) = &kept.rule else { return String::new() };
+    let (place, nobody) = match place {
+        Forbidden::In(name) => (format!("inside `{name}`"), "no such section began"),
+        Forbidden::After(name) => (format!("after `{name}`"), "there was no such mark"),
+        Forbidden::By(name) => (format!("by `{name}`"), "no such thread called"),
+    };
+    match (kept.calls.all(), kept.entered) {
+        (0, 0) => format!("{place}: {nobody}"),
+        (0, _) => format!("{place}: no call"),
+        (all, _) => format!("{place}: {} ({})", counted(all, "call"), kinds(&kept.calls)),
+    }
 }
 
 /// The rules as a sentence.
@@ -79,7 +100,23 @@ pub(crate) fn explained(answer: &Answer, broken: &BrokenRule, names: &NamedStack
 
 #[cfg(test)]
 mod tests {
+    use heapscribe_analyze::calls::Kinds;
+
     use super::*;
+
+    #[test]
+    fn how_a_rule_was_kept() {
+        let check = |place: Forbidden, entered: u64, allocations: u64, frees: u64, expected: &str| {
+            let calls = Kinds { allocations, frees, ..Kinds::default() };
+            assert_eq!(how_kept(&Kept { rule: Rule::NoCalls(place, Vec::new()), entered, calls }), expected);
+        };
+        let inside = || Forbidden::In("loop".to_owned());
+        check(inside(), 9, 2, 1, "inside `loop`: 3 calls (2 allocations, 1 free)");
+        check(inside(), 9, 0, 0, "inside `loop`: no call");
+        check(inside(), 0, 0, 0, "inside `loop`: no such section began");
+        check(Forbidden::After("ready".to_owned()), 0, 0, 0, "after `ready`: there was no such mark");
+        check(Forbidden::By("rt_*".to_owned()), 1, 1, 0, "by `rt_*`: 1 call (1 allocation)");
+    }
 
     #[test]
     fn rules_are_a_sentence() {

@@ -10,6 +10,7 @@ use heapscribe_analyze::measure::Measure;
 use super::number::{count, counted, date, duration, percent, short_bytes, time};
 use super::stack::StackPrinter;
 use super::{Out, chart, estimate, heading, heap, latency, missing, real_time, said, tables};
+use crate::check::calls::Kept;
 use crate::frames::{NamedStacks, lossy};
 use crate::json::said::nodes as said_nodes;
 
@@ -17,6 +18,8 @@ use crate::json::said::nodes as said_nodes;
 pub(crate) struct Report<'a> {
     /// The answer.
     pub(crate) answer: &'a Answer,
+    /// How the rules that it was recorded with were kept.
+    pub(crate) kept: &'a [Kept],
     /// Entries of each list.
     pub(crate) top: usize,
     /// The trace's path, for the commands to type next.
@@ -57,7 +60,7 @@ impl Report<'_> {
         heading(out, "Stacks with the most bytes")?;
         self.list(out, Measure::Allocated, &mut stacks)?;
         latency::print(out, self.answer, self.top, &mut stacks)?;
-        real_time::print(out, self.answer, self.trace, &mut stacks)?;
+        real_time::print(out, (self.answer, self.kept), self.trace, &mut stacks)?;
         said::print(out, self.answer, self.top, &mut stacks)?;
         tables::sizes(out, self.answer)?;
         tables::lifetimes(out, self.answer)?;

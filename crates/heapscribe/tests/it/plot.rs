@@ -18,6 +18,21 @@ fn the_heap_is_an_area_and_names_stand_beside_it() {
     }
 }
 
+/// The key of a panel lay over the begin of its curves; it stands beside the title.
+#[test]
+fn what_the_series_are_stands_above_the_panel() {
+    let place = Place::with_trace(&sample::trace());
+    place.all("plot run.hst -o out.svg");
+    let svg = std::fs::read_to_string(place.path("out.svg")).unwrap();
+    let y = |text: &str| {
+        let at = svg.find(text).unwrap_or_else(|| panic!("{text}"));
+        let element = &svg[svg[..at].rfind("<text").unwrap()..at];
+        element.split(" y=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
+    };
+    assert_eq!(y("live heap, at most"), y("Memory"));
+    assert_eq!(svg.to_ascii_lowercase().matches("allocations per second").count(), 1);
+}
+
 /// In print and on the screen it is the same picture: an area under the curve, black letters on white.
 #[test]
 fn points_have_the_colours_of_the_series() {

@@ -41,7 +41,10 @@ fn what_is_refused() {
     };
     std::fs::copy(first("memtrace", "ctf"), place.path("ocaml.ctf")).unwrap();
     std::fs::write(place.path("go.trace"), b"go 1.21 trace\0\0\0").unwrap();
+    let whole = sample::trace();
+    std::fs::write(place.path("cut.hst"), &whole[..200]).unwrap();
     let refused = [
+        "replay cut.hst",
         "replay run.hst",
         "pool-size run.hst",
         "pool-size ocaml.ctf",
