@@ -35,28 +35,24 @@ fn main() {
     }
     println!("cargo::rerun-if-changed={}", here.join("../../Cargo.toml").display());
     let target = out.join("preload");
-    let recorder = build(&crates.join("heapscribe-preload"), &target, None);
+    let recorder = build(&crates.join("heapscribe-preload"), &target, None, None);
     place(&recorder, &out.join("libheapscribe_preload.so"), "HEAPSCRIBE_PRELOAD");
     for (heap, features) in HEAPS {
-        let built = build(&crates.join("heapscribe-heaps"), &target, Some(features));
+        let object = (heap == "table").then(|| target.join("table.o"));
+        let built = build(&crates.join("heapscribe-heaps"), &target, Some(features), object.as_deref());
         let variable = format!("HEAPSCRIBE_HEAP_{}", heap.to_uppercase());
         place(&built, &out.join(format!("libheapscribe_{heap}.so")), &variable);
-        if heap == "table" {
+        if let Some(object) = object {
             let archive = out.join("libheapscribe_table.a");
-            fs::write(&archive, archived(&object(&target))).expect("the archive can be written");
+            fs::write(&archive, archived(&object)).expect("the archive can be written");
             println!("cargo::rustc-env=HEAPSCRIBE_HEAP_TABLE_ARCHIVE={}", archive.display());
         }
     }
 }
 
-/// Where the library's code lies before it is linked: all of it in one file, ours and what it uses of others.
-fn object(target: &Path) -> PathBuf {
-    target.join("library.o")
-}
-
-/// An archive of that file alone. One of rustc's has all of its built-in functions besides, which nothing here uses
-/// and which might clash with another's. It has no index: by that a linker refuses to take from it only what is
-/// asked for, which would be nothing.
+/// An archive of one file: all the code of a library, ours and what it uses of others. One of rustc's has all of its
+/// built-in functions besides, which nothing here uses and which might clash with another's. It has no index: by that
+/// a linker refuses to take from it only what is asked for, which would be nothing.
 fn archived(object: &Path) -> Vec<u8> {
     let code = fs::read(object).expect("the library's code can be read");
     let (name, nothing, mode, len) = ("heapscribe.o/", 0, "100644", code.len());
@@ -72,8 +68,9 @@ fn place(built: &Path, placed: &Path, variable: &str) {
     println!("cargo::rustc-env={variable}={}", placed.display());
 }
 
-/// Builds the shared library of the crate at `source` into `target`; where it is.
-fn build(source: &Path, target: &Path, features: Option<&str>) -> PathBuf {
+/// Builds the shared library of the crate at `source` into `target`, and its code before it is linked as `object`;
+/// where it is.
+fn build(source: &Path, target: &Path, features: Option<&str>, object: Option<&Path>) -> PathBuf {
     let cargo = env::var_os("CARGO").expect("cargo sets CARGO");
     let mut command = Command::new(cargo);
     command
@@ -83,8 +80,8 @@ fn build(source: &Path, target: &Path, features: Option<&str>) -> PathBuf {
         .arg("--target-dir")
         .arg(target)
         .args(features.iter().flat_map(|features| ["--features", features]))
-        .args(["--", "--emit"])
-        .arg(format!("obj={},link", object(target).display()));
+        .arg("--")
+        .args(object.iter().map(|object| format!("--emit=obj={},link", object.display())));
     // What the outer build was told - coverage, sanitizers, a fuzzer's flags - is not for a library that
     // is to have no runtime.
     for name in [

@@ -7,6 +7,7 @@ use heapscribe_shell::{Heap as _, Line, Start, export, setting};
 export! {
     static HEAP: TlsfHeap = TlsfHeap::new(DEFAULT);
     start = start;
+    glibc;
 }
 
 fn start(heap: &'static TlsfHeap) -> Start {

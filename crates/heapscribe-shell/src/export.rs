@@ -5,7 +5,9 @@
 /// prepares it at the first call; without it the heap is ready as it is. Once in a library: a second one
 /// would export the same names, and the linker says so. A crate's own unit tests (`cfg(test)`) export nothing:
 /// they test the heap, and do not live on it. `nests;` at the end says that the heap may call malloc and the others
-/// by name, as one of somebody else's may: a recorder in front of it then looks out for such calls.
+/// by name, as one of somebody else's may: a recorder in front of it then looks out for such calls. `glibc;` there
+/// exports glibc's other names of the functions, too, which such a heap may need for itself: a program that gave a
+/// block of malloc to `__libc_free` ended in glibc, which did not know it.
 #[macro_export]
 macro_rules! export {
     ($(#[$meta:meta])* static $name:ident: $heap:ty = $value:expr;) => {
@@ -17,6 +19,21 @@ macro_rules! export {
         /// By this the recorder knows that what is called while the heap is at work may be called by the heap.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub static heapscribe_heap_nests: u8 = 1;
+    };
+    ($(#[$meta:meta])* static $name:ident: $heap:ty = $value:expr; start = $start:expr; glibc;) => {
+        $crate::export! { $(#[$meta])* static $name: $heap = $value; start = $start; }
+
+        mod heapscribe_exported_for_glibc {
+            use super::heapscribe_exported::{FRONT, Pointer};
+            use super::*;
+            $crate::export_forwards! { $name;
+                __libc_malloc(size: usize) -> Pointer = FRONT.malloc;
+                __libc_free(block: Pointer) -> () = FRONT.free;
+                __libc_calloc(count: usize, size: usize) -> Pointer = FRONT.calloc;
+                __libc_realloc(block: Pointer, size: usize) -> Pointer = FRONT.realloc;
+                __libc_memalign(align: usize, size: usize) -> Pointer = FRONT.memalign;
+            }
+        }
     };
     ($(#[$meta:meta])* static $name:ident: $heap:ty = $value:expr; start = $start:expr;) => {
         $(#[$meta])*
@@ -43,7 +60,7 @@ macro_rules! export_functions {
         use $crate::Heap as _;
         use $crate::front::Front as _;
 
-        type Pointer = *mut c_void;
+        pub(super) type Pointer = *mut c_void;
 
         #[derive(Debug)]
         pub(super) enum Front {}
@@ -71,7 +88,7 @@ macro_rules! export_functions {
             }
         }
 
-        const FRONT: $crate::SystemHeap = $crate::front::table::<Front>();
+        pub(super) const FRONT: $crate::SystemHeap = $crate::front::table::<Front>();
 
         /// By this the recorder knows that nothing here calls one of the functions by name.
         #[cfg_attr(not(test), unsafe(no_mangle))]

@@ -37,6 +37,11 @@ fn standard_error_takes_nothing() {
     check("silent", &[TLSF], &[("HEAPSCRIBE_POOL", "none")]);
 }
 
+#[test]
+fn glibcs_own_names_are_the_heaps_too() {
+    check("names", &[HEAPTRACK, TLSF], &[]);
+}
+
 /// At the end the heap is asked how it does, which waited in the example in C for the call that was interrupted.
 #[test]
 fn a_handler_ends_the_program() {

@@ -108,6 +108,22 @@ static void exits(void) {
     }
 }
 
+/* glibc's other names of the functions, for blocks of malloc and the other way round. */
+void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+void __libc_free(void *);
+static void names(void) {
+    for (size_t i = 1; i < 2000; i++) {
+        unsigned char *blocks[] = {malloc(i), __libc_malloc(i), __libc_calloc(2, i), __libc_memalign(64, i), malloc(i)};
+        for (int k = 0; k < 5; k++) {
+            MUST(blocks[k]);
+            memset(blocks[k], k, i);
+            MUST(blocks[k] = k % 2 ? realloc(blocks[k], 3 * i) : __libc_realloc(blocks[k], 3 * i));
+            MUST(blocks[k][i - 1] == k);
+        }
+        for (int k = 0; k < 5; k++) k % 2 ? __libc_free(blocks[k]) : free(blocks[k]);
+    }
+}
+
 /* Says "ok" in a file again. */
 static void nothing(void) {
     struct rlimit limit;
@@ -119,7 +135,7 @@ static void nothing(void) {
 
 int main(int argc, char **argv) {
     static const struct { const char *name; void (*run)(void); } modes[] = {
-        {"vforks", vforks}, {"addresses", addresses}, {"silent", silent}, {"exits", exits}, {"nothing", nothing},
+        {"vforks", vforks}, {"addresses", addresses}, {"silent", silent}, {"exits", exits}, {"names", names}, {"nothing", nothing},
     };
     for (unsigned i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) {
