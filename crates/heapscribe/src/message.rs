@@ -74,7 +74,7 @@ pub(crate) fn refused(e: &clap::Error) -> ! {
     // clap's last paragraph is its hint, in other words than ours.
     let text = e.render().ansi().to_string();
     let end = text.find("For more information").unwrap_or(text.len());
-    let _ = write!(anstream::stderr().lock(), "{}\n", text[..end].trim_end());
+    let _ = writeln!(anstream::stderr().lock(), "{}", text[..end].trim_end());
     hint("the same command with --help has all options and examples");
     std::process::exit(e.exit_code());
 }

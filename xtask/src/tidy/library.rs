@@ -13,18 +13,8 @@ use object::{Endianness, Object as _, RelocationFlags};
 use super::tree::{Tree, root};
 
 /// What they may import. Each is in glibc 2.17 and before, and in musl.
-const IMPORTS: &[&str] = &[
-    "__errno_location",
-    "abort",
-    "bcmp",
-    "clock_gettime",
-    "getauxval",
-    "getenv",
-    "memcpy",
-    "memmove",
-    "memset",
-    "strlen",
-];
+const IMPORTS: &[&str] =
+    &["__errno_location", "abort", "bcmp", "getauxval", "getenv", "memcpy", "memmove", "memset", "strlen"];
 /// What the linker's own start-up files import weakly: absence is no error.
 const WEAK_IMPORTS: &[&str] =
     &["__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__cxa_finalize"];
@@ -65,6 +55,9 @@ const RECORDER: &[&str] = &[
 /// What heaps do: functions that tell of them, and what the recorder knows them by.
 const HEAP: &[&str] =
     &["heapscribe_heap_shell", "mallinfo", "mallinfo2", "malloc_stats", "malloc_trim", "mallopt"];
+/// What glibc calls them besides: programs that hook malloc themselves go on to these.
+const GLIBC_NAMES: &[&str] =
+    &["__libc_calloc", "__libc_free", "__libc_malloc", "__libc_memalign", "__libc_realloc"];
 /// By this the recorder knows that a heap may call the hooks itself.
 const NESTS: &[&str] = &["heapscribe_heap_nests"];
 /// Hooks of the end of a process.
@@ -85,7 +78,7 @@ const fn heap(feature: &'static str) -> Kind {
 
 const KINDS: [Kind; 5] = [
     Kind { package: "heapscribe-preload", feature: None, exports: &[FAMILY, RECORDER, ENDS] },
-    heap("tlsf"),
+    Kind { exports: &[FAMILY, HEAP, GLIBC_NAMES], ..heap("tlsf") },
     heap("original"),
     Kind { exports: &[FAMILY, HEAP, NESTS], ..heap("table") },
     Kind { exports: &[FAMILY, HEAP, ENDS, BECOMES], ..heap("heaplog") },
