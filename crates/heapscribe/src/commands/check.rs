@@ -137,8 +137,8 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
         if args.max_alloc_rate.is_some() {
             the_busiest_second(&alone, &mut subject, args.top, &mut gathered);
         }
-        if args.max_latency.is_some() {
-            the_slowest_calls(&alone, &mut subject, args.top.max(1), &mut gathered);
+        if let Some(limit_ns) = args.max_latency {
+            the_slowest_calls(&alone, &mut subject, limit_ns, args.top, &mut gathered);
         }
         subjects.push(subject);
     }
@@ -185,40 +185,46 @@ fn told_from_ns(session: &SessionFacts, process: &ProcessFacts) -> u64 {
 fn the_busiest_second<H: History>(alone: &H, subject: &mut Subject, top: usize, gathered: &mut Gathered) {
     let mut found = busiest::busiest(alone);
     let blocks = |stack: &StackCalls| stack.kinds.allocations.saturating_add(stack.kinds.reallocs);
-    subject.in_busiest = worst(alone, Place::During(found.from_ns, found.to_ns), blocks, top, gathered);
+    subject.in_busiest = worst(alone, Place::During(found.from_ns, found.to_ns), blocks, 0, top, gathered).1;
     let begin_ns = alone.processes().first().map_or(0, |facts| told_from_ns(&alone.session(), facts));
     found.from_ns = found.from_ns.saturating_sub(begin_ns);
     subject.busiest = Some(found);
 }
 
-/// The call that the heap took longest for, and those of other stacks.
-fn the_slowest_calls<H: History>(alone: &H, subject: &mut Subject, top: usize, gathered: &mut Gathered) {
+/// The call that the heap took longest for, and the stacks of which one took longer than it may.
+fn the_slowest_calls<H: History>(
+    alone: &H,
+    subject: &mut Subject,
+    limit_ns: u64,
+    top: usize,
+    gathered: &mut Gathered,
+) {
     let took_ns = |stack: &StackCalls| stack.worst_ns.unwrap_or(0);
-    subject.by_slowest = worst(alone, Place::Anywhere, took_ns, top, gathered);
-    subject.slowest_ns = subject.by_slowest.culprits.first().and_then(|culprit| match culprit.what {
-        What::Calls(calls) => calls.worst_ns,
-        _ => None,
-    });
+    (subject.slowest_ns, subject.by_slowest) =
+        worst(alone, Place::Anywhere, took_ns, limit_ns, top, gathered);
 }
 
-/// The stacks with most calls at a place, by one of their figures.
+/// The most that a figure of any stack's calls at a place is, and the stacks of which it is above a limit, those
+/// with most first.
 fn worst<H: History>(
     alone: &H,
     place: Place<'_>,
     by: fn(&StackCalls) -> u64,
+    limit: u64,
     top: usize,
     gathered: &mut Gathered,
-) -> Worst {
+) -> (Option<u64>, Worst) {
     let calls = calls(alone, &[Question { place, threads: &|_| true }]);
     let mut stacks = calls.processes.into_iter().flatten().flat_map(|found| found.stacks).collect::<Vec<_>>();
-    stacks.retain(|stack| by(stack) > 0);
+    let most = stacks.iter().map(by).max().filter(|most| *most > 0);
+    stacks.retain(|stack| by(stack) > limit);
     stacks.sort_by_key(|stack| (std::cmp::Reverse(by(stack)), stack.node));
     let culprit = |stack: &StackCalls| Culprit {
         stack: gathered.stack(&calls.tree, stack.node),
         what: What::Calls(*stack),
     };
     let culprits = stacks.iter().take(top).map(culprit).collect();
-    Worst { culprits, more: stacks.len().saturating_sub(top) }
+    (most, Worst { culprits, more: stacks.len().saturating_sub(top) })
 }
 
 /// Finds what may stay, by the names of all frames that a suppression could be about.

@@ -43,6 +43,7 @@ fn text() {
         "--max-allocations 3 --max-allocated 1MiB --max-temporary 10% --max-failed 0",
         "--max-alloc-rate 3/s --max-mean-alloc-rate 10000/s",
         "--max-latency 1ms",
+        "--max-latency 99us",
         "--max-latency 10ms --process other",
         "--baseline run.hst",
         "--baseline old.hst --tolerance 50%",
