@@ -77,7 +77,7 @@ fn calls_take_back_what_was_left_as_they_come() {
         let blocks: Vec<_> = (0..200).map(|_| get(&heap, 2000)).collect();
         let next = get(&heap, 2000);
         meanwhile(&heap, || blocks.iter().for_each(|&block| free(&heap, block)));
-        // Each of these finds two that it takes back first.
+        // Each of these finds one that it takes back first.
         let again: Vec<_> = (0..200).map(|_| get(&heap, 2000)).collect();
         assert!(again.iter().all(|&block| block < next), "none comes from further on");
         again.into_iter().for_each(|block| free(&heap, block));

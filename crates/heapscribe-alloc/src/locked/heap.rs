@@ -18,10 +18,6 @@ use super::left::Left;
 use super::mark::is_kept;
 use super::mutex::{Held, PiMutex};
 
-/// Blocks that were left which a call that gets one takes back: bounded, like all that it does, and more than
-/// come in a program that gets a block for each that it frees. A call that frees takes one.
-const LEFT_MAX: usize = 2;
-
 /// A heap of pools for all threads of a program.
 ///
 /// ```text
@@ -159,24 +155,24 @@ impl TlsfHeap {
         Some((block, self.pools.load(Ordering::Acquire)))
     }
 
-    /// Takes back what was left, so many at a time.
+    /// Takes a block back that was left. One with each call that has the lock: bounded, as all that it does, and
+    /// enough. A program that gets a block for each that it frees never has more of them left than threads.
     #[inline(always)]
     pub(super) fn take_left(&self, held: &Held<'_>) {
         if !self.left.is_empty() {
-            self.take_some_left(held, LEFT_MAX);
+            self.take_one_left(held);
         }
     }
 
     #[cold]
-    fn take_some_left(&self, held: &Held<'_>, most: usize) {
-        for _ in 0..most {
-            let Some(block) = self.left.take() else { return };
+    fn take_one_left(&self, held: &Held<'_>) {
+        if let Some(block) = self.left.take() {
             // SAFETY: freed by the program, kept by us; under the lock.
             unsafe { (*self.tlsf_of(held)).free(block) };
         }
     }
 
-    /// Takes back all that was left, a few blocks at a time; whether there were any. For who needs the memory, or
+    /// Takes back all that was left, a block at a time; whether there were any. For who needs the memory, or
     /// wants to know how much there is.
     #[cold]
     fn take_all_left(&self) -> bool {
@@ -184,7 +180,7 @@ impl TlsfHeap {
         while !self.left.is_empty()
             && let Ok(held) = self.lock.lock()
         {
-            self.take_some_left(&held, LEFT_MAX);
+            self.take_one_left(&held);
             were_any = true;
         }
         were_any
@@ -208,7 +204,7 @@ impl TlsfHeap {
     /// * As for [`Heap::free`].
     #[cold]
     unsafe fn free_beside_left(&self, held: &Held<'_>, block: NonNull<u8>) {
-        self.take_some_left(held, 1);
+        self.take_one_left(held);
         // SAFETY: the caller's contract; under the lock.
         unsafe {
             if !Tlsf::is_free(block) && is_kept(block) {
