@@ -1,6 +1,7 @@
 //! Builds the preload library and those of heaps, so that the program can carry them inside itself and one
-//! `cargo install` is the whole installation; that for heaps in C also as an archive to link. They are built by a cargo of its own, in a target directory of its own: with its
-//! own profile (abort on panic, one codegen unit), and without waiting for the lock of the outer build.
+//! `cargo install` is the whole installation; that for heaps in C also as an archive to link. They are built by a cargo of
+//! its own, in a target directory of its own: with its own profile (abort on panic, one codegen unit), and without
+//! waiting for the lock of the outer build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

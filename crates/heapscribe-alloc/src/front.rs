@@ -83,22 +83,25 @@ fn answer<F: Front>(block: Option<NonNull<u8>>, error: c_int) -> Pointer {
 }
 
 fn hand_out<F: Front>(request: Option<Request>) -> Pointer {
-    answer::<F>(request.and_then(serve::<F>), ENOMEM)
+    answer::<F>(request.and_then(alloc::<F>), ENOMEM)
 }
 
-/// A block. Large requests go another way from the beginning, so that others carry nothing over the heap's call.
 #[inline(always)]
-fn serve<F: Front>(request: Request) -> Option<NonNull<u8>> {
-    if request.size_bytes() >= F::LARGE_BYTES {
-        return large::<F>(|| F::heap().alloc(request));
-    }
-    F::heap().alloc(request)
+fn alloc<F: Front>(request: Request) -> Option<NonNull<u8>> {
+    serve::<F>(request, || F::heap().alloc(request))
+}
+
+/// What the heap gives for a request. Large ones go another way from the beginning, so that others carry nothing
+/// over the heap's call.
+#[inline(always)]
+fn serve<F: Front>(request: Request, ask: impl FnOnce() -> Option<NonNull<u8>>) -> Option<NonNull<u8>> {
+    if request.size_bytes() >= F::LARGE_BYTES { large::<F>(ask) } else { ask() }
 }
 
 #[cold]
 #[inline(never)]
-fn large<F: Front>(served: impl FnOnce() -> Option<NonNull<u8>>) -> Option<NonNull<u8>> {
-    let block = served();
+fn large<F: Front>(ask: impl FnOnce() -> Option<NonNull<u8>>) -> Option<NonNull<u8>> {
+    let block = ask();
     F::has_served_large();
     block
 }
@@ -114,12 +117,7 @@ unsafe extern "C" fn malloc<F: Front>(size: usize) -> Pointer {
 }
 
 unsafe extern "C" fn calloc<F: Front>(count: usize, size: usize) -> Pointer {
-    let zeroed = |request: Request| {
-        if request.size_bytes() >= F::LARGE_BYTES {
-            return large::<F>(|| F::heap().alloc_zeroed(request));
-        }
-        F::heap().alloc_zeroed(request)
-    };
+    let zeroed = |request| serve::<F>(request, || F::heap().alloc_zeroed(request));
     answer::<F>(Request::array(count, size).and_then(zeroed), ENOMEM)
 }
 
@@ -146,15 +144,10 @@ unsafe extern "C" fn realloc<F: Front>(p: Pointer, size: usize) -> Pointer {
         }
         let Some(request) = Request::bytes(size) else { return answer::<F>(None, ENOMEM) };
         let Some(before) = stranger::<F>(block) else {
-            let new = if size >= F::LARGE_BYTES {
-                large::<F>(|| F::heap().realloc(block, request))
-            } else {
-                F::heap().realloc(block, request)
-            };
-            return answer::<F>(new, ENOMEM);
+            return answer::<F>(serve::<F>(request, || F::heap().realloc(block, request)), ENOMEM);
         };
         // From one heap to the other.
-        let Some(new) = serve::<F>(request) else { return answer::<F>(None, ENOMEM) };
+        let Some(new) = alloc::<F>(request) else { return answer::<F>(None, ENOMEM) };
         let len = (before.malloc_usable_size)(p).min(size);
         new.as_ptr().copy_from_nonoverlapping(block.as_ptr(), len);
         (before.free)(p);
@@ -166,7 +159,7 @@ unsafe extern "C" fn posix_memalign<F: Front>(out: *mut Pointer, align: usize, s
     if !align.is_power_of_two() || !align.is_multiple_of(size_of::<usize>()) {
         return EINVAL;
     }
-    match Request::new(size, align).and_then(serve::<F>) {
+    match Request::new(size, align).and_then(alloc::<F>) {
         Some(block) => {
             // SAFETY: the caller's place for the block.
             unsafe { out.write(block.as_ptr().cast()) };

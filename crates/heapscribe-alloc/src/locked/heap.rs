@@ -15,7 +15,7 @@ use super::cached::count_misuse;
 use super::caches::Caches;
 use super::growth::{Config, Growth};
 use super::left::Left;
-use super::mark::is_kept;
+use super::mark::was_freed;
 use super::mutex::{Held, PiMutex};
 
 /// A heap of pools for all threads of a program.
@@ -207,7 +207,7 @@ impl TlsfHeap {
         self.take_one_left(held);
         // SAFETY: the caller's contract; under the lock.
         unsafe {
-            if !Tlsf::is_free(block) && is_kept(block) {
+            if was_freed(block) {
                 count_misuse(&self.misuses);
             } else {
                 (*self.tlsf_of(held)).free(block);

@@ -10,9 +10,7 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use crate::tlsf::Tlsf;
-
-use super::mark::{is_kept, keep, next_of, use_again};
+use super::mark::{keep, next_of, use_again, was_freed};
 
 /// The list.
 #[derive(Debug)]
@@ -36,7 +34,7 @@ impl Left {
     pub(super) unsafe fn put(&self, block: NonNull<u8>) -> bool {
         // SAFETY: the caller's contract.
         unsafe {
-            if Tlsf::is_free(block) || is_kept(block) {
+            if was_freed(block) {
                 return false;
             }
             keep(block);

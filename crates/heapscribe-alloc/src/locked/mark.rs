@@ -48,6 +48,16 @@ pub(super) unsafe fn is_kept(block: NonNull<u8>) -> bool {
     unsafe { key_of(block).read() == block.as_ptr() as usize ^ KEY }
 }
 
+/// Whether the program has freed a block already: it is the pool's again, or marked.
+///
+/// # Safety
+/// * It is a block of a pool, whoever has it.
+#[inline(always)]
+pub(super) unsafe fn was_freed(block: NonNull<u8>) -> bool {
+    // SAFETY: the caller's contract; what is not free in its pool is looked at further.
+    unsafe { Tlsf::is_free(block) || is_kept(block) }
+}
+
 /// Where the next one of its list is.
 #[inline(always)]
 pub(super) fn next_of(block: NonNull<u8>) -> NonNull<Option<NonNull<u8>>> {

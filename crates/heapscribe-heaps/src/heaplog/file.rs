@@ -14,7 +14,6 @@ use super::windows::{MAPPED_BYTES, WINDOW_BYTES};
 const PATH_BYTES: usize = 4096 + 64;
 /// Numbers that are tried for a log that is in the way.
 const ASIDE_MAX: u64 = 9999;
-const EFBIG: Errno = Errno(27);
 
 /// A path with its NUL.
 #[derive(Debug)]
@@ -132,7 +131,7 @@ impl LogFile {
         let begin = number * WINDOW_BYTES;
         let end = begin + MAPPED_BYTES as u64;
         if sys::file_size_limit() < end {
-            return Err(EFBIG); // the kernel would send SIGXFSZ
+            return Err(Errno::EFBIG); // the kernel would send SIGXFSZ
         }
         match file.allocate(begin, MAPPED_BYTES as u64) {
             Err(Errno::EOPNOTSUPP) => fill(&file, size, end)?,
@@ -150,7 +149,7 @@ impl LogFile {
     /// Writes a line without a window.
     pub(super) fn write(&self, position: u64, text: &[u8]) -> Result<(), Errno> {
         if sys::file_size_limit() < position + text.len() as u64 {
-            return Err(EFBIG);
+            return Err(Errno::EFBIG);
         }
         self.open()?.0.write_all_at(text, position)
     }

@@ -6,6 +6,7 @@
 //! ```text
 //!   slot   | number + 1 (37 bits) | phase (2) | bytes written (25) |   address
 //! ```
+
 use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use heapscribe_process::sys;

@@ -30,10 +30,8 @@ pub(crate) fn forbidden<H: History>(
     if !rules.iter().any(no_calls) {
         return (vec![Vec::new(); rules.len()], Vec::new());
     }
-    let threads: Vec<_> = rules.iter().map(threads).collect();
-    let questions: Vec<_> = rules.iter().zip(&threads).filter_map(|(rule, of)| question(rule, of)).collect();
-    let Calls { tree, processes, problems } = calls(history, &questions);
-    let mut answers = 0..questions.len();
+    let Calls { tree, processes, problems } = asked(history, rules);
+    let mut answers = 0..;
     let mut of_rule = |rule: &Rule| {
         let Some(number) = no_calls(rule).then(|| answers.next()).flatten() else { return Vec::new() };
         processes.iter().map(|found| forbade(&found[number], &tree, gathered)).collect()
@@ -51,15 +49,10 @@ pub(crate) struct Kept {
     pub(crate) calls: Kinds,
 }
 
-/// The same of each of these rules. Events are gone through once more; without rules they are not.
+/// The same of each of these rules. All events are gone through for that.
 pub(crate) fn of_recording<H: History>(history: &H, rules: &RealTimeRules) -> Vec<Kept> {
     let rules = recorded(rules);
-    if rules.is_empty() {
-        return Vec::new();
-    }
-    let threads: Vec<_> = rules.iter().map(threads).collect();
-    let questions: Vec<_> = rules.iter().zip(&threads).filter_map(|(rule, of)| question(rule, of)).collect();
-    let found = calls(history, &questions).processes;
+    let found = asked(history, &rules).processes;
     let kept = |(number, rule): (usize, &Rule)| {
         let mut kept = Kept { rule: rule.clone(), entered: 0, calls: Kinds::default() };
         for of_process in found.iter().filter_map(|process| process.get(number)) {
@@ -69,6 +62,13 @@ pub(crate) fn of_recording<H: History>(history: &H, rules: &RealTimeRules) -> Ve
         kept
     };
     rules.iter().enumerate().map(kept).collect()
+}
+
+/// The calls of each process, for those of the rules that forbid any, in their order.
+fn asked<H: History>(history: &H, rules: &[Rule]) -> Calls {
+    let threads: Vec<_> = rules.iter().map(threads).collect();
+    let questions: Vec<_> = rules.iter().zip(&threads).filter_map(|(rule, of)| question(rule, of)).collect();
+    calls(history, &questions)
 }
 
 fn forbade(found: &Found, tree: &CallTree, gathered: &mut Gathered) -> Forbade {

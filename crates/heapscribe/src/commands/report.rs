@@ -66,7 +66,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         return Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()));
     }
     let answer = trace_file::analyze(&trace);
-    let kept = of_recording(&Recording::new(&*trace), &answer.rules);
+    let kept = match answer.rules.is_empty() {
+        true => Vec::new(),
+        false => of_recording(&Recording::new(&*trace), &answer.rules),
+    };
     let beside = beside(args, &trace)?;
     let messages = beside.as_ref().map(|(beside, _)| beside);
     if args.json {
