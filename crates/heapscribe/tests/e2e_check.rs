@@ -136,6 +136,10 @@ fn samples_prove_a_call_and_never_that_there_is_none() {
     let clean = recorded(&place, &program, "clean.hst", &[], &["--sample", "64KiB"]);
     let (code, found) = check(&clean, &["--no-alloc-in", "control"]);
     assert_eq!((code, &found["verdict"]), (3, &"undecided".into()), "{found:#}");
+    // Of one in 2^40 bytes none is hit.
+    let unseen = recorded(&place, &program, "unseen.hst", &["allocates"], &["--sample", "1TiB"]);
+    let (code, found) = check(&unseen, &["--no-alloc-in", "control"]);
+    assert_eq!((code, &found["verdict"]), (3, &"undecided".into()), "{found:#}");
     // Samples of one byte hit every block.
     let dirty = recorded(&place, &program, "dirty.hst", &["allocates"], &["--sample", "1"]);
     assert_eq!(check(&dirty, &["--no-alloc-in", "control"]).0, 4);
