@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 files=()
 for file in "$@"; do files+=("$(realpath "$file")"); done
 target=${CARGO_TARGET_DIR:-target}
-cargo build --release -q -p heapscribe-trace --example memtrace_speed
+cargo build --release -q -p heapscribe-formats --example memtrace_speed
 cargo build --release -q -p heapscribe
 echo "$(date -u '+%Y-%m-%d %H:%M UTC'), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores, Linux $(uname -r), load $(cut -d' ' -f1 /proc/loadavg)"
 "$target/release/examples/memtrace_speed" "${files[@]}"

@@ -8,16 +8,8 @@ use std::process::Command;
 use std::{env, fs};
 
 /// The crates that the libraries are made of.
-const CRATES: [&str; 7] = [
-    "heapscribe-wire",
-    "heapscribe-alloc",
-    "heapscribe-process",
-    "heapscribe-record",
-    "heapscribe-preload",
-    "heapscribe-shell",
-    "heapscribe-heaps",
-];
-/// Heaps: names, and features of heapscribe-heaps.
+const CRATES: [&str; 7] = ["wire", "alloc", "nolibc", "recorder", "preload", "interpose", "heap-libs"];
+/// Heaps: names, and features of heapscribe-heap-libs.
 const HEAPS: [(&str, &str); 5] = [
     ("tlsf", "tlsf"),
     ("original", "original"),
@@ -36,11 +28,11 @@ fn main() {
     }
     println!("cargo::rerun-if-changed={}", here.join("../../Cargo.toml").display());
     let target = out.join("preload");
-    let recorder = build(&crates.join("heapscribe-preload"), &target, None, None);
+    let recorder = build(&crates.join("preload"), &target, None, None);
     place(&recorder, &out.join("libheapscribe_preload.so"), "HEAPSCRIBE_PRELOAD");
     for (heap, features) in HEAPS {
         let object = (heap == "table").then(|| target.join("table.o"));
-        let built = build(&crates.join("heapscribe-heaps"), &target, Some(features), object.as_deref());
+        let built = build(&crates.join("heap-libs"), &target, Some(features), object.as_deref());
         let variable = format!("HEAPSCRIBE_HEAP_{}", heap.to_uppercase());
         place(&built, &out.join(format!("libheapscribe_{heap}.so")), &variable);
         if let Some(object) = object {
@@ -97,5 +89,5 @@ fn build(source: &Path, target: &Path, features: Option<&str>, object: Option<&P
     let status = command.status().expect("cargo can be started again");
     assert!(status.success(), "building {} failed", source.display());
     let name = source.file_name().and_then(|name| name.to_str()).expect("a crate has a name");
-    target.join("preload").join(format!("lib{}.so", name.replace('-', "_")))
+    target.join("preload").join(format!("libheapscribe_{}.so", name.replace('-', "_")))
 }

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use heapscribe_trace::{Scratch, Trace};
+use heapscribe_formats::{Scratch, Trace};
 use heapscribe_wire::limits::STACKS_MAX;
 
 /// Reads everything; errors are fine.

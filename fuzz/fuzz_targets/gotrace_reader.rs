@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use heapscribe_trace::gotrace::{Event, Fault, Layout, Trace, Writer};
+use heapscribe_formats::gotrace::{Event, Fault, Layout, Trace, Writer};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(trace) = Trace::open(bytes) else { return };

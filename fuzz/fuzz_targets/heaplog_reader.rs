@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use heapscribe_trace::heaplog::{Line, Reader, Style};
+use heapscribe_formats::heaplog::{Line, Reader, Style};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let (lines, rest) = read(bytes);

@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use heapscribe_trace::memtrace::{Event, Order, ReadOptions, Reader, WriteOptions, Writer};
+use heapscribe_formats::memtrace::{Event, Order, ReadOptions, Reader, WriteOptions, Writer};
 
 /// Frames that are looked at in all: a few bytes can ask for millions of them.
 const FRAMES: usize = 1 << 22;

@@ -2,8 +2,8 @@
 //! both orders, with all figures that a report takes from it.
 #![no_main]
 
-use heapscribe_messages::read::channels::Channels;
-use heapscribe_messages::read::{Order, PartReader, Parts, Policy, detect};
+use heapscribe_aos_log::read::channels::Channels;
+use heapscribe_aos_log::read::{Order, PartReader, Parts, Policy, detect};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     detect(bytes);

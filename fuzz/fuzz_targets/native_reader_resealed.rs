@@ -2,7 +2,7 @@
 #![no_main]
 
 mod everything;
-#[path = "../../crates/heapscribe-trace/src/native/tests/resealed.rs"]
+#[path = "../../crates/formats/src/native/tests/resealed.rs"]
 mod resealed;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -104,7 +104,7 @@ mod tests {
     }
 
     const TEXT: &str = "version: 1\ncmd: deep pair\npart: 1\n\nevents: Ir\nsummary: 90\n\n\
-        ob=(1) /deep\nfl=(1) /p/deep.c\nfn=(1) main\n10 5\n+2 7\ncfi=(2) /w/crates/heapscribe-record/src/enter.rs\n\
+        ob=(1) /deep\nfl=(1) /p/deep.c\nfn=(1) main\n10 5\n+2 7\ncfi=(2) /w/crates/recorder/src/enter.rs\n\
         cfn=(2) malloc\ncalls=3 40\n* 60\n-1 8\n\nfl=(2)\nfn=(2)\n40 20\nfi=(3) /rustc/x/library/core/src/ptr.rs\n50 30\n\
         fe=(2)\n+1 10\n\nfl=(4) ???\nfn=(4) memcpy\n0 10\n\ntotals: 90\n";
 
@@ -113,7 +113,7 @@ mod tests {
         let expected = [
             ("/p/deep.c", 20),
             ("/rustc/x/library/core/src/ptr.rs", 30),
-            ("/w/crates/heapscribe-record/src/enter.rs", 30),
+            ("/w/crates/recorder/src/enter.rs", 30),
             ("???", 10),
         ];
         assert_eq!(parse(TEXT), counts(&expected));

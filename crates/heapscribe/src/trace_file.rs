@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::{Answer, Options, Recording};
-use heapscribe_trace::detect::{self, Format};
-use heapscribe_trace::memtrace::{ReadOptions, Reader};
-use heapscribe_trace::{Source, Trace, TraceError, gotrace, heaplog};
+use heapscribe_formats::detect::{self, Format};
+use heapscribe_formats::memtrace::{ReadOptions, Reader};
+use heapscribe_formats::{Source, Trace, TraceError, gotrace, heaplog};
 
 use crate::cli::SalvageArgs;
 use crate::convert::from_heaplog::{self, About};
@@ -87,11 +87,11 @@ pub(crate) fn is_part(path: &Path) -> Result<bool> {
     if path.is_dir() {
         return Ok(false);
     }
-    let mut first = [0; heapscribe_messages::read::DETECT_BYTES];
+    let mut first = [0; heapscribe_aos_log::read::DETECT_BYTES];
     let source = source(path)?;
     let n = source.read_at(0, &mut first).with_context(|| format!("cannot read {}", path.display()))?;
     let is_other = detect::detect(&first[..n]) != Format::Unknown;
-    Ok(!is_other && heapscribe_messages::read::detect(&first[..n]))
+    Ok(!is_other && heapscribe_aos_log::read::detect(&first[..n]))
 }
 
 /// Whether a file begins with a byte, after white space.

@@ -130,7 +130,7 @@ fn a_rust_program_says_the_same() {
     if !has("rustc") {
         return println!("skipped: no rustc");
     }
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../heapscribe-api");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../api");
     let api = place.path("libheapscribe_api.rlib");
     let compile = |arguments: &[&str], source: &str, output: &std::path::Path| {
         let mut command = Command::new("rustc");

@@ -52,7 +52,7 @@ fn what_was_live_in_a_killed_process_is_what_its_trace_says() {
     command.args(["snapshot", &pid.to_string(), "--session-dir"]).arg(&parent).arg("-o").arg(&file);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let trace = heapscribe_trace::Trace::open(fs::read(&file).unwrap()).unwrap();
+    let trace = heapscribe_formats::Trace::open(fs::read(&file).unwrap()).unwrap();
     let table = &trace.processes()[0].live[0];
     // A thread that was killed between its block's slot and its event has one of them only.
     let leaked = Report::of(&run.trace()).json["leaked"]["blocks"].as_u64().unwrap();

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use heapscribe_trace::{Scratch, Trace};
+use heapscribe_formats::{Scratch, Trace};
 use rustix::process::Signal;
 use support::{Counted, Place, Random, Report, Run, heapscribe, lives, times, until};
 

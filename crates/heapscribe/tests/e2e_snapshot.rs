@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use heapscribe_trace::{LiveBlock, LiveTable, Scratch, Trace};
+use heapscribe_formats::{LiveBlock, LiveTable, Scratch, Trace};
 use heapscribe_wire::head::HOLD_OFFSET;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;

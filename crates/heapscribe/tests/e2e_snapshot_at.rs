@@ -5,7 +5,7 @@ mod support;
 use std::fs;
 use std::path::PathBuf;
 
-use heapscribe_trace::{Scratch, Trace};
+use heapscribe_formats::{Scratch, Trace};
 use support::{Place, Run, lives, until};
 
 /// The snapshots of a kind beside the trace, by number.

@@ -12,7 +12,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use heapscribe_shell::{Heap, Owns, Request, Start, export, pages};
+use heapscribe_interpose::{Heap, Owns, Request, Start, export, pages};
 
 export! {
     static HEAP: Bump = Bump::new(16 << 30);

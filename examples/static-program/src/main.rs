@@ -11,7 +11,7 @@ use std::alloc::System;
 use std::collections::HashMap;
 use std::thread;
 
-use heapscribe_record::global::RecordedHeap;
+use heapscribe_recorder::global::RecordedHeap;
 
 #[global_allocator]
 static HEAP: RecordedHeap<System> = RecordedHeap::new(System);

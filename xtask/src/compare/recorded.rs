@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use heapscribe_trace::{ProcessIndex, Scratch, Trace};
+use heapscribe_formats::{ProcessIndex, Scratch, Trace};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use heapscribe_trace::memtrace::{
+use heapscribe_formats::memtrace::{
     Event, Header, IDS_PER_CHUNK, Order, ReadOptions, Reader, VERSION, WriteOptions, copy_all, script,
 };
 

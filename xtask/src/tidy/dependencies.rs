@@ -12,32 +12,32 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-api", &[]),
     ("heapscribe-alloc", &[]),
     ("heapscribe-conformance", &["heapscribe-alloc"]),
-    ("heapscribe-process", &[]),
-    ("heapscribe-record", &["heapscribe-wire", "heapscribe-alloc", "heapscribe-process"]),
-    ("heapscribe-preload", &["heapscribe-record", "heapscribe-process", "heapscribe-alloc"]),
-    ("heapscribe-shell", &["heapscribe-process", "heapscribe-alloc", "heapscribe-wire"]),
-    ("heapscribe-heaps", &["heapscribe-shell", "heapscribe-process", "heapscribe-alloc"]),
-    ("heapscribe-trace", &["heapscribe-wire"]),
-    ("heapscribe-analyze", &["heapscribe-trace", "heapscribe-wire"]),
-    ("heapscribe-messages", &["heapscribe-wire"]),
+    ("heapscribe-nolibc", &[]),
+    ("heapscribe-recorder", &["heapscribe-wire", "heapscribe-alloc", "heapscribe-nolibc"]),
+    ("heapscribe-preload", &["heapscribe-recorder", "heapscribe-nolibc", "heapscribe-alloc"]),
+    ("heapscribe-interpose", &["heapscribe-nolibc", "heapscribe-alloc", "heapscribe-wire"]),
+    ("heapscribe-heap-libs", &["heapscribe-interpose", "heapscribe-nolibc", "heapscribe-alloc"]),
+    ("heapscribe-formats", &["heapscribe-wire"]),
+    ("heapscribe-analyze", &["heapscribe-formats", "heapscribe-wire"]),
+    ("heapscribe-aos-log", &["heapscribe-wire"]),
     ("heapscribe-replay", &["heapscribe-alloc"]),
     (
         "heapscribe",
         &[
             "heapscribe-analyze",
-            "heapscribe-messages",
+            "heapscribe-aos-log",
             "heapscribe-replay",
-            "heapscribe-trace",
+            "heapscribe-formats",
             "heapscribe-wire",
         ],
     ),
-    ("xtask", &["heapscribe-trace", "heapscribe-wire"]),
+    ("xtask", &["heapscribe-formats", "heapscribe-wire"]),
     (
         "heapscribe-bench",
         &["heapscribe-alloc", "heapscribe-conformance", "heapscribe-replay", "heapscribe-wire"],
     ),
-    ("static-program", &["heapscribe-record"]),
-    ("bump-heap", &["heapscribe-shell"]),
+    ("static-program", &["heapscribe-recorder"]),
+    ("bump-heap", &["heapscribe-interpose"]),
 ];
 
 /// Crates that run in the target: they use nothing that is not ours.
@@ -45,11 +45,11 @@ const IN_TARGET: &[&str] = &[
     "heapscribe-api",
     "heapscribe-wire",
     "heapscribe-alloc",
-    "heapscribe-process",
-    "heapscribe-record",
+    "heapscribe-nolibc",
+    "heapscribe-recorder",
     "heapscribe-preload",
-    "heapscribe-shell",
-    "heapscribe-heaps",
+    "heapscribe-interpose",
+    "heapscribe-heap-libs",
 ];
 
 /// A crate and what it needs to be built and run; what its tests need does not count.
@@ -112,16 +112,16 @@ mod tests {
     #[test]
     fn what_is_found() {
         let found = judge(&[
-            package("heapscribe-record", &["heapscribe-wire", "libc", "heapscribe"]),
-            package("heapscribe", &["heapscribe-trace", "clap", "heapscribe-record"]),
+            package("heapscribe-recorder", &["heapscribe-wire", "libc", "heapscribe"]),
+            package("heapscribe", &["heapscribe-formats", "clap", "heapscribe-recorder"]),
             package("heapscribe-new", &[]),
         ]);
         assert_eq!(
             found,
             [
-                "heapscribe-record: runs in the target and must not use libc",
-                "heapscribe-record: must not use heapscribe",
-                "heapscribe: must not use heapscribe-record",
+                "heapscribe-recorder: runs in the target and must not use libc",
+                "heapscribe-recorder: must not use heapscribe",
+                "heapscribe: must not use heapscribe-recorder",
                 "heapscribe-new: a new crate; say in MAY_USE which crates it may use",
             ]
         );

@@ -11,7 +11,7 @@ const SLACK: usize = 40;
 
 /// Files that are longer, and how long they may be.
 const LONG_FILES: &[(&str, usize)] = &[
-    ("crates/heapscribe-record/src/capture/walk.rs", 450), // half of it is the proof by tests
+    ("crates/recorder/src/capture/walk.rs", 450), // half of it is the proof by tests
 ];
 
 /// Functions that are longer, as `path name`, and how long they may be.

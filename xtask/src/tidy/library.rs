@@ -73,7 +73,7 @@ struct Kind {
 }
 
 const fn heap(feature: &'static str) -> Kind {
-    Kind { package: "heapscribe-heaps", feature: Some(feature), exports: &[FAMILY, HEAP] }
+    Kind { package: "heapscribe-heap-libs", feature: Some(feature), exports: &[FAMILY, HEAP] }
 }
 
 const KINDS: [Kind; 5] = [

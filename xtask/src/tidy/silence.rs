@@ -6,20 +6,19 @@ use super::tree::{File, Tree};
 
 /// A crate and the words that its code must not have.
 const UNSAID: &[(&str, &[&str])] = &[
-    ("heapscribe-trace", IO),
-    ("heapscribe-analyze", IO),
-    ("heapscribe-wire", HEAP),
-    ("heapscribe-alloc", HEAP),
-    ("heapscribe-record", HEAP),
-    ("heapscribe-preload", HEAP),
+    ("formats", IO),
+    ("analyze", IO),
+    ("wire", HEAP),
+    ("alloc", HEAP),
+    ("recorder", HEAP),
+    ("preload", HEAP),
 ];
 
 const IO: &[&str] = &["std::fs", "std::net", "std::process", "println!", "eprintln!", "print!", "eprint!"];
 const HEAP: &[&str] = &["extern crate alloc", "extern crate std", "thread_local!", "std::"];
 
 /// Crates that run in the target: they say that they have no standard library.
-const IN_TARGET: &[&str] =
-    &["heapscribe-wire", "heapscribe-alloc", "heapscribe-record", "heapscribe-preload"];
+const IN_TARGET: &[&str] = &["wire", "alloc", "recorder", "preload"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
@@ -62,22 +61,22 @@ mod tests {
     #[test]
     fn what_is_found() {
         let tree = Tree::of(&[
-            ("crates/heapscribe-trace/src/a.rs", "use std::io;\nfn f() { println!(\"x\") }\n"),
+            ("crates/formats/src/a.rs", "use std::io;\nfn f() { println!(\"x\") }\n"),
             (
-                "crates/heapscribe-trace/src/b.rs",
+                "crates/formats/src/b.rs",
                 "// std::fs\nstatic S: &str = \"std::fs\";\n#[cfg(test)]\nmod tests { use std::fs; }\n",
             ),
-            ("crates/heapscribe-trace/src/native/tests/c.rs", "use std::fs;"),
-            ("crates/heapscribe-wire/src/lib.rs", "#![cfg_attr(not(test), no_std)]\nuse std::vec;"),
-            ("crates/heapscribe-alloc/src/lib.rs", "#![no_std]"),
-            ("crates/heapscribe-record/src/lib.rs", "//! no_std"),
-            ("crates/heapscribe-preload/src/lib.rs", "#![no_std]"),
+            ("crates/formats/src/native/tests/c.rs", "use std::fs;"),
+            ("crates/wire/src/lib.rs", "#![cfg_attr(not(test), no_std)]\nuse std::vec;"),
+            ("crates/alloc/src/lib.rs", "#![no_std]"),
+            ("crates/recorder/src/lib.rs", "//! no_std"),
+            ("crates/preload/src/lib.rs", "#![no_std]"),
         ]);
         let found = check(&tree);
         assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found[0].starts_with("crates/heapscribe-trace/src/a.rs:2: `println!`"));
-        assert!(found[1].starts_with("crates/heapscribe-wire/src/lib.rs:2: `std::`"));
-        assert!(found[2].starts_with("crates/heapscribe-record/src/lib.rs: is not no_std"));
+        assert!(found[0].starts_with("crates/formats/src/a.rs:2: `println!`"));
+        assert!(found[1].starts_with("crates/wire/src/lib.rs:2: `std::`"));
+        assert!(found[2].starts_with("crates/recorder/src/lib.rs: is not no_std"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use heapscribe_analyze::calls::{Calls, Found, Kinds, Place, Question, StackCalls
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::input::History;
 
-use heapscribe_trace::RealTimeRules;
+use heapscribe_formats::RealTimeRules;
 use heapscribe_wire::rules::fits;
 
 use super::rule::{Forbidden, Rule, recorded};

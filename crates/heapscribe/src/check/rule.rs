@@ -1,7 +1,7 @@
 //! Rules, as the command line gives them.
 
 use heapscribe_analyze::measure::Measure;
-use heapscribe_trace::RealTimeRules;
+use heapscribe_formats::RealTimeRules;
 
 use crate::cli::{CheckArgs, CountOrPart};
 use crate::frames::lossy;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use heapscribe_messages::layout::Layout;
-use heapscribe_messages::read::Policy;
+use heapscribe_aos_log::layout::Layout;
+use heapscribe_aos_log::read::Policy;
 
 use crate::message::Problem;
 

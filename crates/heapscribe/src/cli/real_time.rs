@@ -1,7 +1,7 @@
 //! How long calls take, and where a program must make none.
 
 use clap::Args;
-use heapscribe_trace::RealTimeRules;
+use heapscribe_formats::RealTimeRules;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::rules::RULE_NAME_BYTES_MAX;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use heapscribe_trace::heaplog::Style;
+use heapscribe_formats::heaplog::Style;
 
 use super::messages::{LayoutYear, MessageArgs};
 use super::units::{parse_duration, parse_rate};

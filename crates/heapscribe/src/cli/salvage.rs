@@ -1,7 +1,7 @@
 //! How damaged files of memtrace are read, the same on every command that reads them.
 
 use clap::Args;
-use heapscribe_trace::memtrace::ReadOptions;
+use heapscribe_formats::memtrace::ReadOptions;
 
 /// What to do at damage.
 #[derive(Clone, Copy, Default, Debug, Args)]

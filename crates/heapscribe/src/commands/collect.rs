@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_trace::model::SessionInfo;
+use heapscribe_formats::model::SessionInfo;
 use heapscribe_wire::mode::Mode;
 
 use crate::cli::CollectArgs;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
     let mut drain = Drain::new(
         &args.dir,
         &args.output,
-        heapscribe_trace::native::write::DEFAULT_LEVEL,
+        heapscribe_formats::native::write::DEFAULT_LEVEL,
         None,
         &info,
         None,

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use heapscribe_trace::detect::Format;
-use heapscribe_trace::heaplog::Style;
+use heapscribe_formats::detect::Format;
+use heapscribe_formats::heaplog::Style;
 
 use super::{convert_aos, partial};
 use crate::cli::{ConvertArgs, ConvertTo};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_messages::layout::Layout;
+use heapscribe_aos_log::layout::Layout;
 
 use super::convert::create;
 use super::partial;

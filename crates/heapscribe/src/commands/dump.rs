@@ -5,9 +5,9 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_trace::detect::Format;
-use heapscribe_trace::heaplog::Style;
-use heapscribe_trace::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
+use heapscribe_formats::detect::Format;
+use heapscribe_formats::heaplog::Style;
+use heapscribe_formats::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
 use heapscribe_wire::record::{Event, Note};
 
 use super::{dump_go, dump_memtrace, dump_messages, partial};

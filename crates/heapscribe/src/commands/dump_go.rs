@@ -45,7 +45,7 @@ fn print(args: &DumpArgs, trace: &GoTrace, printer: &mut dyn Printer) -> Result<
 fn each(
     args: &DumpArgs,
     trace: &GoTrace,
-    mut print: impl FnMut(&heapscribe_trace::gotrace::Event<'_>) -> io::Result<()>,
+    mut print: impl FnMut(&heapscribe_formats::gotrace::Event<'_>) -> io::Result<()>,
 ) -> Result<()> {
     let read = trace.for_each(|event| match print(event) {
         Ok(()) => ControlFlow::Continue(()),

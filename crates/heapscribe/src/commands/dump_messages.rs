@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_messages::layout::Layout;
-use heapscribe_messages::read::Order;
+use heapscribe_aos_log::layout::Layout;
+use heapscribe_aos_log::read::Order;
 
 use super::partial;
 use crate::cli::{DumpArgs, DumpStyle};

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use heapscribe_analyze::answer::{Amount, Answer, CallTree, NodeId};
 use heapscribe_analyze::snapshot::{self, Snapshot};
-use heapscribe_trace::detect::Format;
+use heapscribe_formats::detect::Format;
 use inferno::flamegraph;
 
 use super::{flame_go, partial};

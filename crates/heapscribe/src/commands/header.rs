@@ -12,14 +12,12 @@ use crate::cli::HeaderArgs;
 use crate::launch::preload::TABLE_ARCHIVE;
 
 /// Headers as they are installed with this program, so that they fit its libraries, where they are to lie.
-const PROGRAMS: (&str, &str) =
-    ("heapscribe.h", include_str!("../../../heapscribe-preload/include/heapscribe.h"));
-const HEAPS: (&str, &str) =
-    ("heapscribe_heap.h", include_str!("../../../heapscribe-alloc/include/heapscribe_heap.h"));
+const PROGRAMS: (&str, &str) = ("heapscribe.h", include_str!("../../../preload/include/heapscribe.h"));
+const HEAPS: (&str, &str) = ("heapscribe_heap.h", include_str!("../../../alloc/include/heapscribe_heap.h"));
 const HEAPHOOK: (&str, &str) =
-    ("heaphook/heaphook.hpp", include_str!("../../../heapscribe-alloc/include/heaphook/heaphook.hpp"));
+    ("heaphook/heaphook.hpp", include_str!("../../../alloc/include/heaphook/heaphook.hpp"));
 const HOOK_TYPES: (&str, &str) =
-    ("heaphook/hook_types.hpp", include_str!("../../../heapscribe-alloc/include/heaphook/hook_types.hpp"));
+    ("heaphook/hook_types.hpp", include_str!("../../../alloc/include/heaphook/hook_types.hpp"));
 const ARCHIVE: &str = "libheapscribe_table.a";
 
 /// Runs the command.

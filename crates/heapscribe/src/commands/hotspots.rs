@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_trace::detect::Format;
+use heapscribe_formats::detect::Format;
 
 use super::partial;
 use crate::cli::{FlameOf, HotspotsArgs};

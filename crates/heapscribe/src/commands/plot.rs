@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::{Options, go};
-use heapscribe_trace::detect::Format;
+use heapscribe_formats::detect::Format;
 
 use super::partial;
 use crate::cli::PlotArgs;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
-use heapscribe_trace::model::SessionInfo;
+use heapscribe_formats::model::SessionInfo;
 use heapscribe_wire::heap::HEAPS_VARIABLE;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};

@@ -8,7 +8,7 @@ use anyhow::Result;
 use heapscribe_analyze::Recording;
 use heapscribe_analyze::answer::Answer;
 use heapscribe_analyze::snapshot::{self, Snapshot};
-use heapscribe_trace::detect::Format;
+use heapscribe_formats::detect::Format;
 use serde::Serialize;
 
 use super::{partial, report_go, report_messages};

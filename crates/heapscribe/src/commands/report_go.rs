@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::{Options, go};
-use heapscribe_trace::gotrace::Layout;
+use heapscribe_formats::gotrace::Layout;
 
 use super::partial;
 use super::report::{TOP, TOP_JSON};

@@ -6,9 +6,9 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_trace::detect::Format;
-use heapscribe_trace::memtrace::{self, CopyError, Info, Locations, Order, Reader, WriteOptions};
-use heapscribe_trace::{Scratch, Source, Trace};
+use heapscribe_formats::detect::Format;
+use heapscribe_formats::memtrace::{self, CopyError, Info, Locations, Order, Reader, WriteOptions};
+use heapscribe_formats::{Scratch, Source, Trace};
 use heapscribe_wire::defs::Definition;
 
 use super::convert::create;

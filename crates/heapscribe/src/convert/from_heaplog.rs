@@ -3,15 +3,15 @@
 //! by its address; where stacks are, each function that hands out blocks is a frame of its own.
 //!
 //! *Lost on the way*: addresses, how often the program asked for a block's size, and `free(NULL)`; see
-//! [`heapscribe_trace::heaplog`] for what was lost before.
+//! [`heapscribe_formats::heaplog`] for what was lost before.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 use anyhow::Result;
-use heapscribe_trace::heaplog::{Line, Moment, Reader, Style, What};
-use heapscribe_trace::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source};
+use heapscribe_formats::heaplog::{Line, Moment, Reader, Style, What};
+use heapscribe_formats::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source};
 use heapscribe_wire::defs::{Definition, Module, Node};
 use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
 use heapscribe_wire::record::{Block, Call, Event};

@@ -8,10 +8,10 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 use anyhow::Result;
-use heapscribe_trace::memtrace::{
+use heapscribe_formats::memtrace::{
     Alloc, Event as Theirs, Info, LocationCode, Locations, Moment, ObjectId, Reader,
 };
-use heapscribe_trace::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source};
+use heapscribe_formats::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source};
 use heapscribe_wire::defs::{Definition, Module, Node};
 use heapscribe_wire::ids::{CodeAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::record::{Block, Call, Event};

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use heapscribe_trace::{ChunkInfo, Clock, Process, Scratch, Source, Trace};
+use heapscribe_formats::{ChunkInfo, Clock, Process, Scratch, Source, Trace};
 use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Event, Events};
 
@@ -165,7 +165,7 @@ impl Cursor {
 
 #[cfg(test)]
 mod tests {
-    use heapscribe_trace::{ProcessInfo, SessionInfo, Writer};
+    use heapscribe_formats::{ProcessInfo, SessionInfo, Writer};
     use heapscribe_wire::ids::StackId;
     use heapscribe_wire::limits::EVENT_BYTES_MAX;
     use heapscribe_wire::record::Call;

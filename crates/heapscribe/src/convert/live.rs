@@ -1,6 +1,6 @@
 //! A thread's events on their way into a trace of ours: chunks that are full are handed on.
 
-use heapscribe_trace::{Chunk, ChunkInfo, TraceError};
+use heapscribe_formats::{Chunk, ChunkInfo, TraceError};
 use heapscribe_wire::head::MONOTONIC_SHIFT;
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
 use heapscribe_wire::record::Event;

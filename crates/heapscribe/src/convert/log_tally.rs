@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use heapscribe_trace::heaplog::{Line, Style, What};
+use heapscribe_formats::heaplog::{Line, Style, What};
 use serde::Serialize;
 
 use crate::text::number::{count, counted};

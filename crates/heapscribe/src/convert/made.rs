@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use heapscribe_trace::{ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo, Writer};
+use heapscribe_formats::{ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo, Writer};
 use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Position};
 
 use super::live::Thread;

@@ -7,14 +7,14 @@
 //!
 //! *Lost on the way*: sizes that are no multiple of 8 bytes; which function was called, alignment, calls
 //! that were refused; how long calls took; blocks of pools, marks and sections; the innermost frames of stacks that have no room, see
-//! [`heapscribe_trace::memtrace`]; times finer than 1 us.
+//! [`heapscribe_formats::memtrace`]; times finer than 1 us.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::io::{self, Write};
 
-use heapscribe_trace::ProcessInfo;
-use heapscribe_trace::memtrace::{
+use heapscribe_formats::ProcessInfo;
+use heapscribe_formats::memtrace::{
     Alloc, Heap, Info, LocationCode, Locations, ObjectId, Order, WriteOptions, Writer,
 };
 use heapscribe_wire::defs::Definition;

@@ -7,7 +7,7 @@
 //! ```
 //! The separators are those that ASCII has for it, record and unit.
 
-use heapscribe_trace::memtrace::{Location, Locations};
+use heapscribe_formats::memtrace::{Location, Locations};
 
 use crate::symbols::Step;
 

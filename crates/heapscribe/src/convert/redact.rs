@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use heapscribe_trace::memtrace::{Info, Location, Locations};
+use heapscribe_formats::memtrace::{Info, Location, Locations};
 
 use super::places;
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::Result;
-use heapscribe_trace::{
+use heapscribe_formats::{
     ChunkInfo, Clock, HeapInfo, HeapSample, Process, ProcessIndex, ProcessInfo, RealTimeRules, Scratch,
     SessionInfo, Source, Trace, Writer,
 };

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use heapscribe_trace::memtrace::{Location, LocationCode, Locations};
+use heapscribe_formats::memtrace::{Location, LocationCode, Locations};
 use heapscribe_wire::defs::{Definition, Node};
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use heapscribe_trace::memtrace::{Heap, Info};
+use heapscribe_formats::memtrace::{Heap, Info};
 use serde::Serialize;
 
 /// Objects that were sampled, and samples in them.

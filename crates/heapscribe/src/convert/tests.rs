@@ -6,8 +6,8 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use heapscribe_trace::Trace;
-use heapscribe_trace::memtrace::{Event, ReadOptions, Reader};
+use heapscribe_formats::Trace;
+use heapscribe_formats::memtrace::{Event, ReadOptions, Reader};
 use proptest::prelude::*;
 
 use super::from_memtrace::{self, Sizes};
@@ -15,8 +15,7 @@ use super::to_memtrace;
 use crate::symbols::Resolver;
 
 fn fixtures(folder: &str, ending: &str) -> Vec<Vec<u8>> {
-    let folder =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../heapscribe-trace/tests/fixtures").join(folder);
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/fixtures").join(folder);
     let files = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
     let mut paths: Vec<_> = files.filter(|path| path.extension().is_some_and(|e| e == ending)).collect();
     paths.sort();

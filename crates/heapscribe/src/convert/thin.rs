@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use heapscribe_trace::memtrace::ObjectId;
+use heapscribe_formats::memtrace::ObjectId;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::{Block, Call, Event};
 

@@ -11,10 +11,10 @@ use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use heapscribe_messages::encode::{Encoder, FLUSH_BYTES, Framing, Plain, Snappy, Xz, Zstd};
-use heapscribe_messages::layout::{Kind, Layout, NO_TIME};
-use heapscribe_messages::pack::{Bytes, Fields, Header, MessageRecord, Record};
-use heapscribe_messages::read::{Message, PartReader, Policy, limits};
+use heapscribe_aos_log::encode::{Encoder, FLUSH_BYTES, Framing, Plain, Snappy, Xz, Zstd};
+use heapscribe_aos_log::layout::{Kind, Layout, NO_TIME};
+use heapscribe_aos_log::pack::{Bytes, Fields, Header, MessageRecord, Record};
+use heapscribe_aos_log::read::{Message, PartReader, Policy, limits};
 use serde::Deserialize;
 
 use crate::message::Problem;
@@ -82,7 +82,7 @@ impl PartWriter {
     /// Writes a header that was another part's.
     fn copied_header(&mut self, header: &[u8]) -> Result<()> {
         let mut padded = header.to_vec();
-        padded.resize(header.len().next_multiple_of(heapscribe_messages::layout::ALIGNMENT), 0);
+        padded.resize(header.len().next_multiple_of(heapscribe_aos_log::layout::ALIGNMENT), 0);
         let len = u32::try_from(padded.len() - 4)?;
         padded[..4].copy_from_slice(&len.to_le_bytes());
         let mut record = Bytes::new(&padded).ok_or_else(|| anyhow!("the header is too large"))?;
@@ -226,7 +226,7 @@ fn no_time() -> i64 {
 }
 
 fn no_index() -> u32 {
-    heapscribe_messages::layout::NO_QUEUE_INDEX
+    heapscribe_aos_log::layout::NO_QUEUE_INDEX
 }
 
 impl Line {

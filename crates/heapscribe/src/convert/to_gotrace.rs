@@ -12,9 +12,9 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use heapscribe_trace::gotrace::{FrameOf, Writer, kinds};
-use heapscribe_trace::memtrace::{LocationCode, Locations};
-use heapscribe_trace::{Process, Scratch, Source, Trace};
+use heapscribe_formats::gotrace::{FrameOf, Writer, kinds};
+use heapscribe_formats::memtrace::{LocationCode, Locations};
+use heapscribe_formats::{Process, Scratch, Source, Trace};
 use heapscribe_wire::call::Call;
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;

@@ -4,14 +4,14 @@
 //! trace does not know get one that nobody was given.
 //!
 //! *Lost on the way*: times, threads, stacks, all processes but one, blocks of pools, what the program said
-//! of itself, memory samples; and what [`heapscribe_trace::heaplog`] has no room for.
+//! of itself, memory samples; and what [`heapscribe_formats::heaplog`] has no room for.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
-use heapscribe_trace::heaplog::{Line, Style, What};
-use heapscribe_trace::{Scratch, Source, Trace};
+use heapscribe_formats::heaplog::{Line, Style, What};
+use heapscribe_formats::{Scratch, Source, Trace};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::record::{Block, Call, Event};
 

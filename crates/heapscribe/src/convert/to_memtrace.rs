@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use heapscribe_trace::memtrace::Order;
-use heapscribe_trace::{Process, Scratch, Source, Trace};
+use heapscribe_formats::memtrace::Order;
+use heapscribe_formats::{Process, Scratch, Source, Trace};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
 

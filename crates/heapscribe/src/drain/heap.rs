@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use heapscribe_trace::model::{HeapInfo, HeapSample, HowEnded, ProcessIndex};
+use heapscribe_formats::model::{HeapInfo, HeapSample, HowEnded, ProcessIndex};
 
 use super::output::Output;
 use crate::heaps::{self, Told, Watched};

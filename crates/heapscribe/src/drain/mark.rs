@@ -12,7 +12,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use heapscribe_trace::model::{ChunkInfo, ProcessIndex};
+use heapscribe_formats::model::{ChunkInfo, ProcessIndex};
 use heapscribe_wire::chunk::Header;
 use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Position};
 use heapscribe_wire::head::{ClockKind, Head, MONOTONIC_SHIFT};

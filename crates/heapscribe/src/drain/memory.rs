@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use heapscribe_trace::model::MemorySample;
+use heapscribe_formats::model::MemorySample;
 
 use super::base::monotonic_ns;
 

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use heapscribe_trace::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
+use heapscribe_formats::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
 
 use crate::ring::Limits;
 use crate::watch::Watch;

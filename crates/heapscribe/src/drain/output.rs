@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use heapscribe_trace::model::{
+use heapscribe_formats::model::{
     ChunkInfo, HeapInfo, HeapSample, LiveRole, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo,
     SessionEnd, SessionInfo,
 };
-use heapscribe_trace::{ChunkSums, DefinitionsTaken};
+use heapscribe_formats::{ChunkSums, DefinitionsTaken};
 use heapscribe_wire::defs::Position;
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 

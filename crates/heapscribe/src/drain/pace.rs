@@ -9,7 +9,7 @@
 
 use std::time::{Duration, Instant};
 
-use heapscribe_trace::Drainer;
+use heapscribe_formats::Drainer;
 use heapscribe_wire::chunk::Header;
 
 use super::base::monotonic_ns;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use heapscribe_trace::RealTimeRules;
+use heapscribe_formats::RealTimeRules;
 use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
 use heapscribe_wire::rules::{RULES_BYTES_MAX, Rule, RuleKind, Rules};
 

@@ -7,7 +7,7 @@ use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use heapscribe_trace::model::{
+use heapscribe_formats::model::{
     ChunkInfo, HowEnded, LiveRole, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, Stage,
 };
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};

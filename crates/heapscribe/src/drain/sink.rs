@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use heapscribe_trace::model::{ChunkInfo, LetGo, ProcessIndex, SessionEnd, SessionInfo};
-use heapscribe_trace::{ChunkSums, Writer};
+use heapscribe_formats::model::{ChunkInfo, LetGo, ProcessIndex, SessionEnd, SessionInfo};
+use heapscribe_formats::{ChunkSums, Writer};
 
 use crate::message;
 use crate::ring::{self, Limits, Ring};

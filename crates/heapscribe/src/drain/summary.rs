@@ -1,7 +1,7 @@
 //! The few lines that `record` says at the end, summed while chunks pass by.
 
-use heapscribe_trace::model::{ChunkInfo, LetGo};
-use heapscribe_trace::{ChunkSums, Drainer};
+use heapscribe_formats::model::{ChunkInfo, LetGo};
+use heapscribe_formats::{ChunkSums, Drainer};
 use heapscribe_wire::head::{DROP_COUNTERS, Drop};
 
 use crate::heaps::Ended;

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::{self, Write};
 
-use heapscribe_trace::memtrace::{Alloc, Event, Heap, Info, LocationCode, Locations, Moment};
+use heapscribe_formats::memtrace::{Alloc, Event, Heap, Info, LocationCode, Locations, Moment};
 
 /// A code in a stack that the trace says nothing of, and where the stack stands in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@ pub(crate) mod objects;
 use std::collections::BTreeMap;
 use std::io;
 
-use heapscribe_trace::{HeapInfo, LiveBlock, LiveTable, MemorySample, Process, SessionEnd, SessionInfo};
+use heapscribe_formats::{HeapInfo, LiveBlock, LiveTable, MemorySample, Process, SessionEnd, SessionInfo};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{RateId, StackId};

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use heapscribe_trace::{
+use heapscribe_formats::{
     ExitStatus, HeapInfo, LiveTable, MemorySample, Process, SessionEnd, SessionInfo, Stage,
 };
 use heapscribe_wire::defs::Definition;

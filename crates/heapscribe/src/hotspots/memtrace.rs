@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use heapscribe_trace::Source;
-use heapscribe_trace::memtrace::{Alloc, Event, LocationCode, Moment, Reader};
+use heapscribe_formats::Source;
+use heapscribe_formats::memtrace::{Alloc, Event, LocationCode, Moment, Reader};
 
 use super::native::names_of;
 use super::{Runs, Weigh};

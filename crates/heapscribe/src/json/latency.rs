@@ -1,7 +1,7 @@
 //! How long calls took, and rules of real time.
 
 use heapscribe_analyze::answer::{Answer, BrokenRule, CallLatency, NodeId, WorstCall};
-use heapscribe_trace::{RealTimeRules, Why};
+use heapscribe_formats::{RealTimeRules, Why};
 use serde::Serialize;
 
 use super::parts::FrameJson;

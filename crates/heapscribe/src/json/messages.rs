@@ -1,8 +1,8 @@
 //! The report of a message log as JSON.
 
-use heapscribe_messages::header_fields::HeaderField;
-use heapscribe_messages::read::channels::{Channels, Row, Span};
-use heapscribe_messages::read::{Opened, PartHeader, Value};
+use heapscribe_aos_log::header_fields::HeaderField;
+use heapscribe_aos_log::read::channels::{Channels, Row, Span};
+use heapscribe_aos_log::read::{Opened, PartHeader, Value};
 use serde_json::{Map, Value as Json, json};
 
 use crate::messages::{Log, lines};

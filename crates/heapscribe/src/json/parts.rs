@@ -1,7 +1,7 @@
 //! The objects that occur in more than one place of the JSON.
 
 use heapscribe_analyze::answer::{Amount, Calls, Dropped, Peak, Totals};
-use heapscribe_trace::{Drainer, LetGo};
+use heapscribe_formats::{Drainer, LetGo};
 use heapscribe_wire::head::Drop;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 
-use heapscribe_trace::model;
+use heapscribe_formats::model;
 
 use super::preload;
 use crate::message::Problem;

@@ -15,7 +15,7 @@ use crate::message::Problem;
 const MALLOC: &str = "malloc";
 /// What exports this brings a heap as a table of functions, see `heapscribe_heap.h`.
 const GET_HEAP: &str = "heapscribe_get_heap";
-/// What exports this was made by heapscribe-shell.
+/// What exports this was made by heapscribe-interpose.
 const SHELL: &str = "heapscribe_heap_shell";
 
 /// Libraries to preload, in this order, and variables for them.
@@ -54,7 +54,7 @@ fn brought(path: &Path, is_choosy: bool) -> Result<Vec<PathBuf>> {
             let what =
                 format!("{} can not be kept to some programs: it knows nothing of that", path.display());
             return Err(
-                Problem::new(what, "leave --only out, or build the heap with heapscribe-shell").into()
+                Problem::new(what, "leave --only out, or build the heap with heapscribe-interpose").into()
             );
         }
         Exports { malloc: true, .. } => None,

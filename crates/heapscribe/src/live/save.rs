@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use heapscribe_trace::model::{LiveBlock, LiveRole, LiveTable, ProcessEnd, SessionInfo};
-use heapscribe_trace::{HowEnded, ProcessIndex, SessionEnd, Writer};
+use heapscribe_formats::model::{LiveBlock, LiveRole, LiveTable, ProcessEnd, SessionInfo};
+use heapscribe_formats::{HowEnded, ProcessIndex, SessionEnd, Writer};
 use heapscribe_wire::defs::Position;
 use heapscribe_wire::live::age_ticks;
 use heapscribe_wire::live::walk::{Live, TableError};

@@ -12,9 +12,9 @@ use anyhow::Result;
 use heapscribe_analyze::Recording;
 use heapscribe_analyze::input::History;
 use heapscribe_analyze::marks::{self, Stretch};
-use heapscribe_messages::layout::Kind;
-use heapscribe_messages::read::{Message, Order, Policy};
-use heapscribe_trace::{Source, Trace};
+use heapscribe_aos_log::layout::Kind;
+use heapscribe_aos_log::read::{Message, Order, Policy};
+use heapscribe_formats::{Source, Trace};
 use serde::Serialize;
 
 use super::Log;

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use heapscribe_messages::header_fields::{FieldType, HeaderField};
-use heapscribe_messages::layout::{Kind, NO_QUEUE_INDEX, NO_TIME};
-use heapscribe_messages::read::{Message, PartHeader, Value};
+use heapscribe_aos_log::header_fields::{FieldType, HeaderField};
+use heapscribe_aos_log::layout::{Kind, NO_QUEUE_INDEX, NO_TIME};
+use heapscribe_aos_log::read::{Message, PartHeader, Value};
 
 /// What a kind of record is called.
 pub(crate) fn kind(kind: Kind) -> &'static str {

@@ -9,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use heapscribe_messages::layout::Layout;
-use heapscribe_messages::read::{Order, Owned, PartHeader, PartReader, Parts, Policy, Problem, ReadError};
+use heapscribe_aos_log::layout::Layout;
+use heapscribe_aos_log::read::{Order, Owned, PartHeader, PartReader, Parts, Policy, Problem, ReadError};
 
 use crate::message::Problem as Told;
 use crate::trace_file;

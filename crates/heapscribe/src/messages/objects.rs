@@ -3,8 +3,8 @@
 
 use std::io::{self, Write};
 
-use heapscribe_messages::layout::{Field, Layout};
-use heapscribe_messages::read::Message;
+use heapscribe_aos_log::layout::{Field, Layout};
+use heapscribe_aos_log::read::Message;
 
 /// Prints a message with the fields of a layout.
 pub(crate) fn print(out: &mut dyn Write, message: &Message<'_>, layout: Layout) -> io::Result<()> {

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use anyhow::Result;
 use heapscribe_analyze::answer::NodeId;
 use heapscribe_analyze::snapshot::{self, Snapshot};
-use heapscribe_trace::LiveBlock;
+use heapscribe_formats::LiveBlock;
 
 use crate::frames::{NamedStacks, lossy};
 use crate::symbols::Resolver;

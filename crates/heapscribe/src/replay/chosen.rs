@@ -3,7 +3,7 @@
 use anyhow::Result;
 use heapscribe_analyze::Recording;
 use heapscribe_analyze::input::History as _;
-use heapscribe_trace::{Process, Stage};
+use heapscribe_formats::{Process, Stage};
 use heapscribe_wire::head::Drop;
 use serde::Serialize;
 

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::BufWriter;
 
 use anyhow::{Context, Result};
+use heapscribe_formats::{LiveRole, Process, Scratch, Source, Trace};
 use heapscribe_replay::{Birth, Compiled, Compiler, Wish};
-use heapscribe_trace::{LiveRole, Process, Scratch, Source, Trace};
 use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Block, Call, Event};
 

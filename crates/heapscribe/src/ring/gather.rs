@@ -7,10 +7,10 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use heapscribe_trace::model::ProcessIndex;
-use heapscribe_trace::native::block::Kind;
-use heapscribe_trace::native::splice::Pieces;
-use heapscribe_trace::{Trace, Writer};
+use heapscribe_formats::model::ProcessIndex;
+use heapscribe_formats::native::block::Kind;
+use heapscribe_formats::native::splice::Pieces;
+use heapscribe_formats::{Trace, Writer};
 
 use super::{EVENTS, PAST, PROCESS, SESSION, file, numbers};
 use crate::trace_file;

@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use heapscribe_trace::model::{ChunkInfo, LetGo, ProcessIndex, SessionInfo};
-use heapscribe_trace::native::block::Kind;
-use heapscribe_trace::native::splice::first_block;
-use heapscribe_trace::{ChunkSums, Writer};
+use heapscribe_formats::model::{ChunkInfo, LetGo, ProcessIndex, SessionInfo};
+use heapscribe_formats::native::block::Kind;
+use heapscribe_formats::native::splice::first_block;
+use heapscribe_formats::{ChunkSums, Writer};
 
 use super::{EVENTS, Limits, PAST, PROCESS, SESSION, file};
 use crate::drain::monotonic_ns;

@@ -5,7 +5,7 @@ use std::io;
 
 use heapscribe_analyze::answer::NodeId;
 use heapscribe_analyze::snapshot::{LiveStack, Snapshot};
-use heapscribe_trace::LiveRole;
+use heapscribe_formats::LiveRole;
 
 use super::number::{bytes, count, counted, date, duration, percent, short_bytes};
 use super::stack::StackPrinter;

@@ -2,10 +2,10 @@
 
 use std::io;
 
-use heapscribe_messages::header_fields::HeaderField;
-use heapscribe_messages::layout::Kind;
-use heapscribe_messages::read::channels::{Channels, Row, Span};
-use heapscribe_messages::read::{Opened, PartHeader};
+use heapscribe_aos_log::header_fields::HeaderField;
+use heapscribe_aos_log::layout::Kind;
+use heapscribe_aos_log::read::channels::{Channels, Row, Span};
+use heapscribe_aos_log::read::{Opened, PartHeader};
 
 use super::number::{bytes, count, counted, duration, short_bytes};
 use super::{Out, heading};

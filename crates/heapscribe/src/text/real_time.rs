@@ -3,7 +3,7 @@
 use std::io;
 
 use heapscribe_analyze::answer::{Answer, BrokenRule, NodeId};
-use heapscribe_trace::{RealTimeRules, Why};
+use heapscribe_formats::{RealTimeRules, Why};
 
 use super::latency::thread;
 use super::number::{bytes, counted, duration};

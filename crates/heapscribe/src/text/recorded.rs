@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use heapscribe_trace::{Drainer, LetGo};
+use heapscribe_formats::{Drainer, LetGo};
 use heapscribe_wire::head::Drop;
 
 use crate::drain::{Summary, Written};

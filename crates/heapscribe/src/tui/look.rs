@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::snapshot::{self, Snapshot as Answer};
-use heapscribe_trace::Trace;
+use heapscribe_formats::Trace;
 use heapscribe_wire::chunk::State;
 use heapscribe_wire::mode::Mode;
 

@@ -1,6 +1,6 @@
 //! Rules held against small traces: text, JSON, JUnit's XML, exit codes.
 
-use heapscribe_trace::RealTimeRules;
+use heapscribe_formats::RealTimeRules;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -71,7 +71,7 @@ fn what_a_trace_cannot_tell_is_not_kept() {
 /// A log of heaphook's: of times and threads it can tell nothing, of bytes and of how long calls took it can.
 #[test]
 fn a_log_of_heaphooks() {
-    let fixture = "../heapscribe-trace/tests/fixtures/heaphook/heaplog.29657.log";
+    let fixture = "../formats/tests/fixtures/heaphook/heaplog.29657.log";
     let log = std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(fixture)).unwrap();
     let place = Place::with_trace(&log);
     let rules = "--max-peak 1B --max-alloc-rate 1/s --no-alloc-by nobody --max-latency 1h --top 1";

@@ -7,8 +7,7 @@ use crate::sample;
 use crate::see::Place;
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../heapscribe-trace/tests/fixtures/go").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/fixtures/go").join(name);
     std::fs::read(path).unwrap()
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 const LOGS: [&str; 2] = ["heaplog_29654.log", "heaplog.29657.log"];
 
 fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../heapscribe-trace/tests/fixtures/heaphook").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/fixtures/heaphook").join(name)
 }
 
 /// A directory with the logs, and the program run in it.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assert_cmd::Command;
 
 fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../heapscribe-trace/tests/fixtures/memtrace").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/fixtures/memtrace").join(name)
 }
 
 fn heapscribe(args: &[&str], file: &str) -> std::process::Output {

@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use heapscribe_messages::layout::{Kind, Layout};
-use heapscribe_messages::pack::{Fields, Header, MessageRecord, Record};
+use heapscribe_aos_log::layout::{Kind, Layout};
+use heapscribe_aos_log::pack::{Fields, Header, MessageRecord, Record};
 use serde_json::Value;
 
 use crate::sample;
 use crate::see::Place;
 
 fn fixture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../heapscribe-messages/tests/fixtures/aos").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../aos-log/tests/fixtures/aos").join(name)
 }
 
 fn bytes(name: &str) -> Vec<u8> {
@@ -160,7 +160,7 @@ fn log(messages: &[(u32, i64)], real_minus_mono: i64) -> Vec<u8> {
 
 /// What the sample's wall clock is ahead of its monotonic one.
 fn real_minus_mono() -> i64 {
-    let trace = heapscribe_trace::Trace::open(sample::trace()).unwrap();
+    let trace = heapscribe_formats::Trace::open(sample::trace()).unwrap();
     let session = trace.session().unwrap().clone();
     session.started_real_ns as i64 - session.started_mono_ns as i64
 }

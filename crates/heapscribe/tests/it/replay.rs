@@ -33,8 +33,7 @@ fn live_bytes_over_time_are_those_of_the_trace() {
 #[test]
 fn what_is_refused() {
     let place = Place::with_trace(&sample::sampled());
-    let fixtures =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../heapscribe-trace/tests/fixtures");
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/fixtures");
     let first = |folder: &str, ending: &str| {
         let files = std::fs::read_dir(fixtures.join(folder)).unwrap().flatten().map(|entry| entry.path());
         files.filter(|path| path.extension().is_some_and(|e| e == ending)).min().unwrap()

@@ -5,7 +5,7 @@
 //!   S1 _start   S2 main<-S1   S3 parse<-S2   S4 load<-S2   S5 cut   S6 callback<-S5
 //! ```
 
-use heapscribe_trace::{
+use heapscribe_formats::{
     ChunkInfo, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules,
     SessionEnd, SessionInfo, Stage, Writer,
 };

@@ -17,7 +17,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use heapscribe_trace::gotrace::Trace;
+use heapscribe_formats::gotrace::Trace;
 
 use super::memtrace::{files, same_bytes, stem};
 use super::run::{run, unpack};

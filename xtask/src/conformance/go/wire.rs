@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use heapscribe_trace::gotrace::Trace;
+use heapscribe_formats::gotrace::Trace;
 
 use super::{Said, said, whole};
 use crate::conformance::run::unpack;

@@ -4,7 +4,7 @@
 //! is one, what is known is that an event is older than the moment at which it was taken out: the lowest
 //! rate that this allows, which is too high by no more than the time between two looks.
 
-use heapscribe_trace::model::{ChunkInfo, ProcessInfo};
+use heapscribe_formats::model::{ChunkInfo, ProcessInfo};
 use heapscribe_wire::head::ClockKind;
 
 /// Nanoseconds per raw value of a counter that nothing is known of: 2.5 GHz.

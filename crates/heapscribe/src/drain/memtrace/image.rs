@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use heapscribe_trace::memtrace::Order;
-use heapscribe_trace::model::ProcessInfo;
+use heapscribe_formats::memtrace::Order;
+use heapscribe_formats::model::ProcessInfo;
 use heapscribe_wire::defs::{Definitions, Position};
 use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Event, Events};

@@ -26,8 +26,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use heapscribe_trace::model::{ChunkInfo, ProcessIndex, ProcessInfo};
-use heapscribe_trace::{ChunkSums, DefinitionsTaken};
+use heapscribe_formats::model::{ChunkInfo, ProcessIndex, ProcessInfo};
+use heapscribe_formats::{ChunkSums, DefinitionsTaken};
 use heapscribe_wire::defs::{Definitions, Position};
 
 use self::worker::Worker;

@@ -8,7 +8,7 @@
 
 use std::io::{self, Write};
 
-use heapscribe_trace::gotrace::{Event, NamedFrame};
+use heapscribe_formats::gotrace::{Event, NamedFrame};
 
 use super::{GoTrace, Printer, generation, lane, meaning};
 use crate::frames::lossy;

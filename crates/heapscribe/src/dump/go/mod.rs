@@ -8,7 +8,7 @@ pub(crate) mod oracle;
 
 use std::io;
 
-use heapscribe_trace::gotrace::{Event, Layout, NamedFrame, Trace};
+use heapscribe_formats::gotrace::{Event, Layout, NamedFrame, Trace};
 
 use crate::trace_file::FileSource;
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use heapscribe_trace::gotrace::{Event, NamedFrame};
+use heapscribe_formats::gotrace::{Event, NamedFrame};
 use serde_json::{Map, Value, json};
 
 use super::{GoTrace, Printer, generation, lane, meaning};

@@ -9,7 +9,7 @@
 
 use std::io::{self, Write};
 
-use heapscribe_trace::gotrace::{Event, Layout, Meaning};
+use heapscribe_formats::gotrace::{Event, Layout, Meaning};
 
 use super::{GoTrace, generation};
 use crate::frames::lossy;

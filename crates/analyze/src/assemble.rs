@@ -1,0 +1,319 @@
+//! From what the passes found to the answer: stacks of processes become nodes of one tree, ticks become
+//! ns, and levels below zero - allocations that are missing from the recording - become zero and a note.
+
+use std::collections::BTreeMap;
+
+use heapscribe_formats::LetGo;
+use heapscribe_wire::head::{DROP_COUNTERS, Drop};
+use heapscribe_wire::ids::StackId;
+
+use crate::amounts::{ByNode, add, add_amount, amount, at_least_0, holders, in_ns, lifetime, sum};
+use crate::answer::{self, Amount, Answer, Heap, Holder, NodeId, Peak, Process, Stack, Thread, Totals};
+use crate::counters::{Row, ThreadSums};
+use crate::held::Held;
+use crate::histogram::Histogram;
+use crate::input::{HeapInfo, HeapSample, History, ProcessFacts, SessionFacts};
+use crate::nodes::{Definitions, Merger};
+use crate::passes::{Found, FoundProcess};
+use crate::sampling::AllSamples;
+use crate::say::{Said, Speaker};
+use crate::slowest::Slowest;
+use crate::timeline::timeline;
+use crate::totals;
+
+/// Builds the answer, process by process.
+#[derive(Default)]
+struct Assembly {
+    merger: Merger,
+    rows: BTreeMap<NodeId, Row>,
+    at_peak: ByNode,
+    leaked: BTreeMap<NodeId, Amount>,
+    sizes: Histogram,
+    lifetimes: Histogram,
+    all: ThreadSums,
+    lost_events: u64,
+    dropped: [u64; DROP_COUNTERS],
+    below_zero: usize,
+    /// What was live before the events that were kept.
+    before_blocks: i64,
+    let_go: LetGo,
+    samples: AllSamples,
+    said: Said,
+    slowest: Slowest,
+    answer: Answer,
+}
+
+/// The answer to a recording.
+pub(crate) fn assemble<H: History>(
+    history: &H,
+    session: SessionFacts,
+    processes: &[ProcessFacts],
+    found: Found,
+) -> Answer {
+    let mut assembly = Assembly::default();
+    assembly.answer.problems = history.problems();
+    let mut over_time = timeline(&found, processes);
+    let finer = found.finer;
+    assembly.answer.counts_calls = processes.iter().any(|process| process.counts_calls);
+    let begin_ns = found.grid.begin_ns;
+    for (number, (facts, found)) in processes.iter().zip(found.processes).enumerate() {
+        let definitions = assembly.define(history, number);
+        assembly.process((number, facts), found, &definitions, begin_ns);
+    }
+    let peak = Peak {
+        bytes: at_least_0(found.peak.bytes),
+        blocks: at_least_0(
+            assembly.at_peak.values().map(|held| held.blocks).sum::<i64>() + assembly.before_blocks,
+        ),
+        time_ns: found.peak.ns.saturating_sub(begin_ns),
+        stacks: holders(&assembly.at_peak),
+    };
+    assembly.slowest.over_time(finer, &mut over_time);
+    assembly.answer.timeline = over_time;
+    let duration_ns = found.grid.end_ns - 1 - begin_ns;
+    assembly.finish(session, peak, begin_ns, duration_ns)
+}
+
+impl Assembly {
+    fn define<H: History>(&mut self, history: &H, process: usize) -> Definitions {
+        let mut definitions = Definitions::default();
+        let merger = &mut self.merger;
+        let read = history.definitions(process, &mut |id, definition| {
+            definitions.take(id, definition, merger);
+        });
+        if let Err(why) = read {
+            self.answer.problems.push(why);
+        }
+        definitions
+    }
+
+    fn process(
+        &mut self,
+        (number, facts): (usize, &ProcessFacts),
+        mut found: FoundProcess,
+        definitions: &Definitions,
+        begin_ns: u64,
+    ) {
+        let rows = std::mem::take(&mut found.sums.stacks).into_sorted();
+        let nodes = self.merger.merge(definitions, rows.iter().map(|(stack, _)| *stack));
+        let node_of = |stack: &StackId| match rows.binary_search_by_key(stack, |(stack, _)| *stack) {
+            Ok(at) => nodes[at],
+            Err(_) => NodeId::ROOT,
+        };
+        let mut at_end = ByNode::new();
+        for ((_, row), node) in rows.iter().zip(&nodes) {
+            self.rows.entry(*node).or_default().merge(&in_ns(row, &facts.clock));
+            add(&mut at_end, *node, Held::at_end(row));
+        }
+        let common = found.held_at_common.as_ref().unwrap_or(&found.held);
+        common.held.iter().for_each(|(stack, held)| add(&mut self.at_peak, node_of(stack), *held));
+        let note = self.samples.rates(facts.pid, found.sums.rates, &definitions.means);
+        self.answer.problems.extend(note);
+        self.samples.at_peak(&common.sampled, node_of);
+        self.samples.lives(&found.sums.sampled, node_of);
+        let speaker = Speaker { process: number, clock: &facts.clock, definitions, begin_ns };
+        self.said.take(&speaker, &mut found, &mut self.merger);
+        self.slowest.take(&speaker, std::mem::take(&mut found.sums.latency), &mut self.merger);
+        if let Some(broke) = &facts.broke {
+            self.slowest.broke(&speaker, broke, &mut self.merger);
+        }
+        let mut at_own_peak = ByNode::new();
+        found.held.held.iter().for_each(|(stack, held)| add(&mut at_own_peak, node_of(stack), *held));
+
+        self.before_blocks = self.before_blocks.saturating_add(found.before.blocks);
+        self.let_go.merge(&facts.let_go);
+        let check = &mut self.answer.stack_check;
+        check.verified = check.verified.saturating_add(facts.stack_check.verified);
+        check.different = check.different.saturating_add(facts.stack_check.different);
+        let all = self.threads(number, &found, definitions);
+        let leaked_stacks = self.leaked(&at_end);
+        let (totals, dropped) = self.totals(&all, facts, &found);
+        self.sizes.merge(&found.sums.sizes);
+        self.lifetimes.merge(&found.sums.lifetimes);
+        found.sums.problems.sort();
+        self.answer.problems.append(&mut found.sums.problems);
+        self.answer.processes.push(Process {
+            totals,
+            peak: Peak {
+                bytes: at_least_0(found.peak.bytes),
+                blocks: at_least_0(
+                    at_own_peak.values().map(|held| held.blocks).sum::<i64>() + found.before.blocks,
+                ),
+                time_ns: found.peak.ns.saturating_sub(begin_ns),
+                stacks: holders(&at_own_peak),
+            },
+            leaked: sum(&leaked_stacks),
+            leaked_stacks,
+            temporary: totals::temporary(&all),
+            dropped,
+            ..known(facts, &found, begin_ns)
+        });
+    }
+
+    /// Takes the threads of a process; what they did together.
+    fn threads(&mut self, process: usize, found: &FoundProcess, definitions: &Definitions) -> ThreadSums {
+        let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
+        for (id, tid, name) in &definitions.threads {
+            let thread = Thread { process, id: *id, tid: *tid, name: name.clone(), ..Thread::default() };
+            threads.insert(*id, thread);
+        }
+        let mut all = ThreadSums::default();
+        for (&id, sums) in &found.sums.threads {
+            all.merge(sums);
+            let thread = threads.entry(id).or_insert_with(|| Thread { process, id, ..Thread::default() });
+            thread.totals = totals::totals(sums);
+            thread.temporary = totals::temporary(sums);
+        }
+        self.all.merge(&all);
+        self.answer.threads.extend(threads.into_values());
+        all
+    }
+
+    fn leaked(&mut self, at_end: &ByNode) -> Vec<Holder> {
+        self.below_zero += at_end.values().filter(|held| held.blocks < 0 || held.bytes < 0).count();
+        let leaked = holders(at_end);
+        for holder in &leaked {
+            add_amount(self.leaked.entry(holder.node).or_default(), &holder.held);
+        }
+        leaked
+    }
+
+    /// A recorder counts what it drops and, where it still can, says so among the events: the larger
+    /// figure is the truth.
+    fn totals(
+        &mut self,
+        all: &ThreadSums,
+        facts: &ProcessFacts,
+        found: &FoundProcess,
+    ) -> (Totals, Vec<answer::Dropped>) {
+        let counters = std::array::from_fn(|i| facts.drops[i].max(found.sums.lost[i]));
+        for (mine, theirs) in self.dropped.iter_mut().zip(&counters) {
+            *mine = mine.saturating_add(*theirs);
+        }
+        let losses = Drop::ALL.iter().filter(|drop| drop.loses_events()).map(|drop| counters[*drop as usize]);
+        let lost_events = losses.fold(0, u64::saturating_add).max(all.lost);
+        self.lost_events = self.lost_events.saturating_add(lost_events);
+        (Totals { lost_events, ..totals::totals(all) }, totals::dropped(&counters))
+    }
+
+    fn finish(mut self, session: SessionFacts, peak: Peak, begin_ns: u64, duration_ns: u64) -> Answer {
+        self.let_go.merge(&session.let_go);
+        let stacks = self.stacks();
+        self.note();
+        let (marks, sections, pools) = std::mem::take(&mut self.said).finish();
+        let (latency, broken) = std::mem::take(&mut self.slowest).finish();
+        let tree = self.merger.into_tree();
+        let no_module = |frame: &answer::Frame| frame.module.is_none() && frame.cut.is_none();
+        let begin_real_ns = match session.begin_real_ns {
+            0 => 0,
+            real => real.saturating_sub(session.begin_mono_ns.saturating_sub(begin_ns)),
+        };
+        let answer = Answer {
+            begin_mono_ns: begin_ns,
+            begin_real_ns,
+            command: session.command,
+            host: session.host,
+            version: session.version,
+            exit: session.exit,
+            drainer: session.drainer,
+            duration_ns,
+            let_go: self.let_go,
+            totals: Totals { lost_events: self.lost_events, ..totals::totals(&self.all) },
+            peak,
+            leaked: self.leaked.values().fold(Amount::default(), |mut sum, held| {
+                add_amount(&mut sum, held);
+                sum
+            }),
+            complete: self.answer.processes.iter().all(|process| process.ended.is_end()),
+            temporary: totals::temporary(&self.all),
+            unknown_stacks: stacks
+                .first()
+                .filter(|s| s.node == NodeId::ROOT)
+                .map_or(0, |s| s.allocated.blocks),
+            stacks,
+            unresolved_frames: tree.nodes[1..].iter().filter(|node| no_module(&node.frame)).count() as u64,
+            tree,
+            sizes: self.sizes.sizes(),
+            lifetimes: self.lifetimes.lifetimes(),
+            marks,
+            sections,
+            pools,
+            latency,
+            rules: session.rules,
+            broken,
+            dropped: totals::dropped(&self.dropped),
+            ..self.answer
+        };
+        Answer { sampling: self.samples.of(&answer), ..answer }
+    }
+
+    fn stacks(&self) -> Vec<Stack> {
+        let stack = |(&node, row): (&NodeId, &Row)| Stack {
+            node,
+            allocated: Amount { blocks: row.allocations, bytes: row.allocated_bytes },
+            freed: Amount { blocks: row.frees, bytes: row.freed_bytes },
+            at_peak: self.at_peak.get(&node).map_or(Amount::default(), amount),
+            leaked: self.leaked.get(&node).copied().unwrap_or_default(),
+            temporary: Amount { blocks: row.temporary, bytes: row.temporary_bytes },
+            freed_by_others: row.by_others,
+            failed: row.failed,
+            lifetime: lifetime(row),
+            size_min_bytes: if row.allocations == 0 { 0 } else { row.size_min },
+            size_max_bytes: row.size_max,
+        };
+        self.rows.iter().map(stack).collect()
+    }
+
+    /// What a reader has to know to trust the figures as far as they go and no further.
+    fn note(&mut self) {
+        // Where a ring let allocations go this is as it should be.
+        if self.below_zero != 0 && self.let_go.is_nothing() {
+            self.answer.problems.push(format!(
+                "{} stacks freed more than they allocated: allocations are missing from the recording; \
+                 they count as holding nothing",
+                self.below_zero
+            ));
+        }
+        if self.lost_events != 0 {
+            self.answer.problems.push(format!(
+                "{} events are missing: what is live or leaked is an estimate",
+                self.lost_events
+            ));
+        }
+    }
+}
+
+/// The heap under a process, by its samples.
+fn heap((info, samples): &(HeapInfo, Vec<HeapSample>)) -> Option<Heap> {
+    let per_mille = samples.iter().map(|sample| sample.counts.fragmentation_per_mille());
+    Some(Heap {
+        info: info.clone(),
+        last: samples.last()?.counts,
+        fragmentation_peak_per_mille: per_mille.max()?,
+        samples: samples.len() as u64,
+    })
+}
+
+/// The part of a process that needed no analysis.
+fn known(facts: &ProcessFacts, found: &FoundProcess, begin_ns: u64) -> Process {
+    let moment = |known: u64, seen: Option<u64>| {
+        let mono_ns = if known == 0 { seen.unwrap_or(0) } else { known };
+        mono_ns.saturating_sub(begin_ns)
+    };
+    Process {
+        pid: facts.pid,
+        parent_pid: facts.parent_pid,
+        parent: facts.parent,
+        is_fork: facts.is_fork,
+        exe: facts.exe.clone(),
+        command: facts.command.clone(),
+        begin_ns: moment(facts.begin_mono_ns, found.span.map(|s| s.0)),
+        end_ns: moment(facts.end_mono_ns, found.span.map(|s| s.1)),
+        heap: facts.heap.as_ref().and_then(heap),
+        rss_peak_bytes: facts.rss.iter().map(|sample| sample.rss_bytes).max().unwrap_or(0),
+        ended: facts.ended,
+        let_go: facts.let_go,
+        recorder_bytes: facts.recorder_bytes,
+        ..Process::default()
+    }
+}

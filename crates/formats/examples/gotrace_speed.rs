@@ -1,0 +1,79 @@
+//! How fast traces of Go's are read, on one core, from memory: the fastest of several runs, as other
+//! programs can only slow one down. Reading is both passes: names and places, then events by time.
+//!
+//! `cargo run --release -p heapscribe-formats --example gotrace_speed -- FILE.trace ...`
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+
+use heapscribe_formats::gotrace::{Meaning, Trace, Writer};
+
+const TURNS: usize = 5;
+const TURN_SECONDS: f64 = 0.1;
+
+fn main() {
+    for path in std::env::args().skip(1) {
+        let bytes = std::fs::read(&path).expect("a file");
+        let trace = Trace::open(&*bytes).expect("a trace of Go's");
+        let events = trace.events() as f64;
+        let open_s = fastest(|| Trace::open(&*bytes).expect("a trace of Go's").events());
+        let both_s = fastest(|| read(&Trace::open(&*bytes).expect("a trace of Go's")));
+        let write_s = fastest(|| write(&trace));
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        println!(
+            "{name:<28} {:>9} bytes {events:>9} events {:>5.1} bytes/event; first pass {:>6.1} M events/s, \
+             both {:>6.1}; events written {:>6.1}",
+            bytes.len(),
+            bytes.len() as f64 / events,
+            events / open_s / 1e6,
+            events / both_s / 1e6,
+            events / write_s / 1e6,
+        );
+    }
+}
+
+/// Seconds of one run. The kernel counts a thread's time some milliseconds late, so that a turn has as many
+/// runs as take much longer than that.
+fn fastest<T>(mut run: impl FnMut() -> T) -> f64 {
+    let mut turn = |runs: u32| {
+        let start = cpu_seconds();
+        (0..runs).for_each(|_| drop(black_box(run())));
+        cpu_seconds() - start
+    };
+    let mut runs = 1;
+    while turn(runs) < TURN_SECONDS {
+        runs *= 2;
+    }
+    (0..TURNS).map(|_| turn(runs) / f64::from(runs)).fold(f64::MAX, f64::min)
+}
+
+/// What this thread had of a processor so far: waiting for one on a busy machine does not count.
+fn cpu_seconds() -> f64 {
+    let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
+    let ns: u64 = schedule.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number");
+    ns as f64 / 1e9
+}
+
+fn read(trace: &Trace<&[u8]>) -> u64 {
+    let mut sum = 0u64;
+    let read = trace.for_each(|event| {
+        if let Meaning::HeapLive(bytes) = event.meaning() {
+            sum = sum.wrapping_add(bytes);
+        }
+        sum = sum.wrapping_add(event.ticks);
+        ControlFlow::<()>::Continue(())
+    });
+    assert!(read.is_ok());
+    sum
+}
+
+/// All events as ones of layout one; those of layout two have other numbers there, but are as long.
+fn write(trace: &Trace<&[u8]>) -> usize {
+    let mut writer = Writer::create(Vec::with_capacity(64 << 20)).expect("memory");
+    let read = trace.for_each(|e| {
+        writer.event(e.lane, e.ticks, e.spec, e.values, (e.stack, e.text)).expect("memory");
+        ControlFlow::<()>::Continue(())
+    });
+    assert!(read.is_ok());
+    writer.finish(1_000_000_000).expect("memory").len()
+}

@@ -1,0 +1,143 @@
+//! How fast memtrace files are read and written, on one core, from and to memory: the fastest of several
+//! runs, as other programs can only slow one down.
+//!
+//! `cargo run --release -p heapscribe-formats --example memtrace_speed -- FILE.ctf ...`
+
+use std::hint::black_box;
+use std::ops::ControlFlow;
+
+use heapscribe_formats::memtrace::{
+    Alloc, Event, Heap, Info, LocationCode, Locations, ObjectId, ReadOptions, Reader, WriteOptions, Writer,
+};
+
+const TURNS: usize = 5;
+const TURN_SECONDS: f64 = 0.1;
+
+/// An event that is kept, its stack as a place in one list of all of them.
+struct Kept {
+    time_us: i64,
+    domain: u16,
+    what: What,
+}
+
+enum What {
+    Alloc { length_words: i64, samples: i64, heap: Heap, frames: (usize, usize), kept: usize },
+    Promote(ObjectId),
+    Collect(ObjectId),
+}
+
+struct Trace {
+    info: Info,
+    events: Vec<Kept>,
+    frames: Vec<LocationCode>,
+    locations: Locations,
+}
+
+fn main() {
+    for path in std::env::args().skip(1) {
+        let bytes = std::fs::read(&path).expect("a file");
+        let events = decode(&bytes, false).0;
+        let n = events as f64 / 1e6;
+        let frames = decode(&bytes, true).1;
+        let with = fastest(|| decode(&bytes, true));
+        let without = fastest(|| decode(&bytes, false));
+        let trace = collect(&bytes);
+        let encode_s = fastest(|| encode(&trace));
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        println!(
+            "{name:<28} {:>8} bytes {events:>8} events {:>6.1} bytes/event {:>7.1} frames/event",
+            bytes.len(),
+            bytes.len() as f64 / events as f64,
+            frames as f64 / events as f64,
+        );
+        println!(
+            "    decode {:>6.1} M events/s with stacks, {:>6.1} without; encode {:>6.1} M events/s",
+            n / with,
+            n / without,
+            n / encode_s
+        );
+    }
+}
+
+/// Seconds of one run. The kernel counts a thread's time some milliseconds late, so that a turn has as many
+/// runs as take much longer than that.
+fn fastest<T>(mut run: impl FnMut() -> T) -> f64 {
+    let mut turn = |runs: u32| {
+        let start = cpu_seconds();
+        (0..runs).for_each(|_| drop(black_box(run())));
+        cpu_seconds() - start
+    };
+    let mut runs = 1;
+    while turn(runs) < TURN_SECONDS {
+        runs *= 2;
+    }
+    (0..TURNS).map(|_| turn(runs) / f64::from(runs)).fold(f64::MAX, f64::min)
+}
+
+/// What this thread had of a processor so far: waiting for one on a busy machine does not count.
+fn cpu_seconds() -> f64 {
+    let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
+    let ns: u64 = schedule.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number");
+    ns as f64 / 1e9
+}
+
+/// Events, and frames of all stacks.
+fn decode(bytes: &[u8], stacks: bool) -> (u64, u64) {
+    let mut reader = Reader::open(bytes, ReadOptions { stacks, salvage: false }).expect("a memtrace file");
+    let (mut events, mut frames, mut sum) = (0, 0, 0i64);
+    let read = reader.for_each(|moment, event| {
+        events += 1;
+        sum = sum.wrapping_add(moment.time_us);
+        if let Event::Alloc(alloc) = event {
+            frames += alloc.stack.len() as u64;
+            sum = sum.wrapping_add(alloc.length_words);
+            sum = sum.wrapping_add(alloc.stack.last().map_or(0, |code| code.0));
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    read.expect("a whole file");
+    black_box(sum);
+    (events, frames)
+}
+
+fn collect(bytes: &[u8]) -> Trace {
+    let mut reader = Reader::open(bytes, ReadOptions::default()).expect("a memtrace file");
+    let start_us = reader.info().start_us;
+    let (mut events, mut frames) = (Vec::new(), Vec::new());
+    let read = reader.for_each(|moment, event| {
+        let what = match event {
+            Event::Alloc(alloc) => {
+                let begin = frames.len();
+                frames.extend_from_slice(alloc.stack);
+                let Alloc { length_words, samples, heap, kept, .. } = *alloc;
+                What::Alloc { length_words, samples, heap, frames: (begin, frames.len()), kept }
+            }
+            Event::Promote(id) => What::Promote(*id),
+            Event::Collect(id) => What::Collect(*id),
+        };
+        events.push(Kept { time_us: start_us + moment.time_us, domain: moment.domain, what });
+        ControlFlow::<()>::Continue(())
+    });
+    read.expect("a whole file");
+    Trace { info: reader.info().clone(), events, frames, locations: reader.locations().clone() }
+}
+
+fn encode(trace: &Trace) -> usize {
+    let Trace { info, events, frames, locations } = trace;
+    let sink = Vec::with_capacity(64 << 20);
+    let mut writer = Writer::create(sink, info, WriteOptions::default()).expect("memory");
+    for Kept { time_us, domain, what } in events {
+        let (time_us, domain) = (*time_us, *domain);
+        let written = match *what {
+            What::Alloc { length_words, samples, heap, frames: (begin, end), kept } => {
+                let stack = &frames[begin..end];
+                let alloc = Alloc { id: ObjectId(0), length_words, samples, heap, common: 0, kept, stack };
+                writer.alloc(domain, time_us, &alloc, locations).map(|_| ())
+            }
+            What::Promote(id) => writer.promote(domain, time_us, id, locations),
+            What::Collect(id) => writer.collect(domain, time_us, id, locations),
+        };
+        written.expect("memory");
+    }
+    writer.finish(locations).expect("memory").len()
+}

@@ -1,0 +1,204 @@
+//! What stands in the place of the program's heap: each call is forwarded, and its line written. A block that goes
+//! has its line before it does, so that no other thread's line of a block at its address can be the first
+//! (heaphook wrote them the other way round).
+#![allow(unsafe_code)]
+
+use core::ffi::{c_int, c_void};
+
+use heapscribe_alloc::system::SystemHeap;
+use heapscribe_nolibc::clock::monotonic_ns;
+use heapscribe_nolibc::once::Once;
+
+use super::line::{Function, Resize, Style, Wish, alloc, free as free_line, usable_size};
+use super::log::{self, Log};
+use super::nested;
+
+type Pointer = *mut c_void;
+
+/// The program's own heap.
+static HEAP: Once<SystemHeap> = Once::new();
+
+/// The functions that log.
+pub(super) static LOGGED: SystemHeap = SystemHeap {
+    malloc,
+    free,
+    calloc,
+    realloc,
+    posix_memalign,
+    aligned_alloc,
+    memalign,
+    valloc: Some(valloc),
+    pvalloc: Some(pvalloc),
+    malloc_usable_size,
+};
+
+pub(super) fn set_heap(heap: SystemHeap) {
+    HEAP.set(heap);
+}
+
+/// A call that is logged: since when it is in the heap, where lines tell that.
+#[derive(Clone, Copy)]
+struct Call {
+    log: &'static Log,
+    style: Style,
+    began_ns: u64,
+}
+
+impl Call {
+    /// `None` when there is no log, or the call is the heap's own.
+    #[inline(always)]
+    fn begin() -> Option<Call> {
+        if nested::is_inside() {
+            return None;
+        }
+        let log = log::current()?;
+        let style = log.style();
+        Some(Call { log, style, began_ns: if style == Style::Csv { monotonic_ns() } else { 0 } })
+    }
+
+    #[inline(always)]
+    fn ns(&self) -> u64 {
+        if self.style == Style::Csv { monotonic_ns().saturating_sub(self.began_ns) } else { 0 }
+    }
+}
+
+/// Asks the heap. There is one: without it these functions are not called.
+#[inline(always)]
+fn forward<T: Default>(ask: impl FnOnce(&SystemHeap) -> T) -> T {
+    HEAP.get().map_or_else(T::default, |heap| nested::inside(|| ask(heap)))
+}
+
+/// A pointer that is null when there is no heap.
+struct Block(Pointer);
+
+impl Default for Block {
+    fn default() -> Self {
+        Block(core::ptr::null_mut())
+    }
+}
+
+#[inline(always)]
+fn hand_out(wish: Wish, ask: impl FnOnce(&SystemHeap) -> Pointer) -> Pointer {
+    let call = Call::begin();
+    let Block(block) = forward(|heap| Block(ask(heap)));
+    if let Some(call) = call {
+        call.log.line(&alloc(call.style, wish, block as usize, call.ns()));
+    }
+    block
+}
+
+fn wish(function: Function, size: usize, align: usize) -> Wish {
+    Wish { function, size, align }
+}
+
+unsafe extern "C" fn malloc(size: usize) -> Pointer {
+    // SAFETY: the program's call, forwarded.
+    hand_out(wish(Function::Malloc, size, 1), |heap| unsafe { (heap.malloc)(size) })
+}
+
+unsafe extern "C" fn calloc(count: usize, size: usize) -> Pointer {
+    let wish = wish(Function::Calloc, count.saturating_mul(size), 1);
+    // SAFETY: the program's call, forwarded.
+    hand_out(wish, |heap| unsafe { (heap.calloc)(count, size) })
+}
+
+unsafe extern "C" fn aligned_alloc(align: usize, size: usize) -> Pointer {
+    let wish = wish(Function::AlignedAlloc, size, align);
+    // SAFETY: the program's call, forwarded.
+    hand_out(wish, |heap| unsafe { (heap.aligned_alloc)(align, size) })
+}
+
+unsafe extern "C" fn memalign(align: usize, size: usize) -> Pointer {
+    let wish = wish(Function::Memalign, size, align);
+    // SAFETY: the program's call, forwarded.
+    hand_out(wish, |heap| unsafe { (heap.memalign)(align, size) })
+}
+
+const PAGE_BYTES: usize = 4096;
+
+unsafe extern "C" fn valloc(size: usize) -> Pointer {
+    // SAFETY: the program's call, forwarded.
+    hand_out(wish(Function::Valloc, size, PAGE_BYTES), |heap| unsafe { heap.at_page(size) })
+}
+
+unsafe extern "C" fn pvalloc(size: usize) -> Pointer {
+    // SAFETY: the program's call, forwarded.
+    hand_out(wish(Function::Pvalloc, size, PAGE_BYTES), |heap| unsafe { heap.in_pages(size) })
+}
+
+unsafe extern "C" fn posix_memalign(out: *mut Pointer, align: usize, size: usize) -> c_int {
+    let mut result = 0;
+    hand_out(wish(Function::PosixMemalign, size, align), |heap| {
+        // SAFETY: the program's call, forwarded; what `out` points to is a block only when that succeeds.
+        unsafe {
+            result = (heap.posix_memalign)(out, align, size);
+            if result == 0 { *out } else { core::ptr::null_mut() }
+        }
+    });
+    result
+}
+
+unsafe extern "C" fn free(block: Pointer) {
+    let call = Call::begin();
+    // heaphook's later form has no line for a block that is none.
+    let call = call.filter(|call| call.style == Style::Calls || !block.is_null());
+    let line = |call: &Call, ns| free_line(call.style, block as usize, ns);
+    let place = call.and_then(|call| call.log.reserve(&line(&call, 0)));
+    if let (Some(place), Some(call)) = (&place, &call) {
+        place.write(&line(call, 0));
+    }
+    // SAFETY: the program's call, forwarded.
+    forward(|heap| unsafe { (heap.free)(block) });
+    if let (Some(place), Some(call)) = (place, call) {
+        if call.style == Style::Csv {
+            place.write(&line(&call, call.ns()));
+        }
+        place.done();
+    }
+}
+
+/// The line's place is before that of any other thread's block at the old address, and its text says where the block
+/// is now. When another line has come behind it meanwhile, that may be the one by which the new address was freed:
+/// then there are two lines, for the end of the old block and the begin of the new one.
+unsafe extern "C" fn realloc(old: Pointer, size: usize) -> Pointer {
+    let ask = |heap: &SystemHeap| {
+        // SAFETY: the program's call, forwarded.
+        unsafe { (heap.realloc)(old, size) }
+    };
+    if old.is_null() {
+        return hand_out(wish(Function::Realloc, size, 1), ask);
+    }
+    let reserved = Call::begin().and_then(|call| {
+        let resize = Resize::new(call.style, old as usize, size);
+        let text = resize.failed(0);
+        let place = call.log.reserve(&text)?;
+        place.write(&text);
+        Some((call, resize, place))
+    });
+    let Block(new) = forward(|heap| Block(ask(heap)));
+    if let Some((call, resize, place)) = reserved {
+        let ns = call.ns();
+        match (new.is_null(), size) {
+            (true, 0) => place.write(&resize.freed(ns)),
+            (true, _) => place.write(&resize.failed(ns)),
+            (false, _) if new == old || place.is_last() => place.write(&resize.moved(new as usize, ns)),
+            (false, _) => {
+                place.write(&resize.left(ns));
+                let text = alloc(call.style, wish(Function::Malloc, size, 1), new as usize, ns);
+                call.log.line(&text);
+            }
+        }
+        place.done();
+    }
+    new
+}
+
+unsafe extern "C" fn malloc_usable_size(block: Pointer) -> usize {
+    let call = Call::begin();
+    // SAFETY: the program's call, forwarded.
+    let size = forward(|heap| unsafe { (heap.malloc_usable_size)(block) });
+    if let Some(call) = call {
+        call.log.line(&usable_size(call.style, block as usize, size, call.ns()));
+    }
+    size
+}

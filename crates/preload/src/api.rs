@@ -1,0 +1,128 @@
+//! What a program may tell the recorder, and ask it: the functions that `heapscribe.h` and the crate
+//! heapscribe-api call when this library is there. Stubs like the hooks: a block of a pool has a stack like
+//! any other, and where nothing is recorded they turn round in their first instructions.
+#![allow(unsafe_code)]
+
+use core::ffi::{c_int, c_void};
+
+use heapscribe_recorder::capture::Registers;
+use heapscribe_recorder::{Counts, Mode, bytes_of, counts, enter};
+
+use crate::hooks::caller;
+use crate::stub::{filter, gap, gate, off, off_and_outside, stub};
+
+stub!(heapscribe_api_mark, on_mark, 1, concat!(gate!(), "\n", off!()));
+stub!(heapscribe_api_snapshot, on_snapshot, 1);
+stub!(heapscribe_api_section_begin, on_section_begin, 1, concat!(gate!(), "\n", off_and_outside!()));
+stub!(heapscribe_api_section_end, on_section_end, 1, concat!(gate!(), "\n", off_and_outside!()));
+stub!(heapscribe_api_stats, on_stats, 2);
+stub!(heapscribe_api_pool_alloc, on_pool_alloc, 2, concat!(gate!(), "\n mov r11, rsi\n", gap!(), "\n ret"));
+stub!(heapscribe_api_pool_free, on_pool_free, 1, concat!(gate!(), "\n", filter!(), "\n ret"));
+stub!(
+    heapscribe_api_pool_realloc,
+    on_pool_realloc,
+    3,
+    concat!(gate!(), "\n", filter!(), "\n mov r11, rdx\n", gap!(), "\n ret")
+);
+
+/// What `heapscribe_stats` gives.
+mod mode {
+    use core::ffi::c_int;
+
+    pub(super) const NOT_RECORDED: c_int = -1;
+    pub(super) const OFF: c_int = 0;
+    pub(super) const SAMPLED: c_int = 1;
+    pub(super) const FULL: c_int = 2;
+}
+
+unsafe extern "C" fn on_mark(name: *const u8, sp: *const usize, bp: usize) {
+    // SAFETY: the stub's registers; the program's C string.
+    let (registers, name): (Registers, _) = unsafe { (caller(sp, bp), bytes_of(name)) };
+    if let Some(entered) = enter(&registers) {
+        entered.mark(name);
+    }
+}
+
+unsafe extern "C" fn on_snapshot(name: *const u8, sp: *const usize, bp: usize) {
+    // SAFETY: the stub's registers; the program's C string.
+    let (registers, name) = unsafe { (caller(sp, bp), bytes_of(name)) };
+    if let Some(entered) = enter(&registers) {
+        entered.snapshot(name);
+    }
+}
+
+unsafe extern "C" fn on_section_begin(name: *const u8, sp: *const usize, bp: usize) {
+    // SAFETY: the stub's registers; the program's C string.
+    let (registers, name) = unsafe { (caller(sp, bp), bytes_of(name)) };
+    if let Some(entered) = enter(&registers) {
+        entered.section_begin(name);
+    }
+}
+
+unsafe extern "C" fn on_section_end(name: *const u8, sp: *const usize, bp: usize) {
+    // SAFETY: the stub's registers; the program's C string.
+    let (registers, name) = unsafe { (caller(sp, bp), bytes_of(name)) };
+    if let Some(entered) = enter(&registers) {
+        entered.section_end(name);
+    }
+}
+
+/// Only looks: a thread that has no state yet has counted nothing, and is given none.
+unsafe extern "C" fn on_stats(
+    of_process: *mut Counts,
+    of_thread: *mut Counts,
+    _sp: *const usize,
+    _bp: usize,
+) -> c_int {
+    let counted = counts();
+    let (all, own, _) = counted.unwrap_or_default();
+    for (place, counts) in [(of_process, all), (of_thread, own)] {
+        if !place.is_null() {
+            // SAFETY: the program's structure, which has the layout of `Counts`.
+            unsafe { place.write(counts) };
+        }
+    }
+    match counted {
+        None => mode::NOT_RECORDED,
+        Some((_, _, Mode::Off)) => mode::OFF,
+        Some((_, _, Mode::Sampled { .. })) => mode::SAMPLED,
+        Some((_, _, Mode::Full)) => mode::FULL,
+    }
+}
+
+unsafe extern "C" fn on_pool_alloc(p: *const c_void, size: usize, sp: *const usize, bp: usize) {
+    // SAFETY: the stub's registers; the program vouches for its block.
+    unsafe {
+        let registers = caller(sp, bp);
+        if let Some(entered) = enter(&registers) {
+            entered.pool_handed_out(p as usize, size, registers);
+        }
+    }
+}
+
+unsafe extern "C" fn on_pool_free(p: *const c_void, sp: *const usize, bp: usize) {
+    // SAFETY: the stub's registers; the program vouches for its block.
+    unsafe {
+        if let Some(entered) = enter(&caller(sp, bp)) {
+            entered.pool_given_back(p as usize);
+        }
+    }
+}
+
+/// Two events, in one operation: nobody sees the pool without the block.
+unsafe extern "C" fn on_pool_realloc(
+    old: *const c_void,
+    new: *const c_void,
+    size: usize,
+    sp: *const usize,
+    bp: usize,
+) {
+    // SAFETY: the stub's registers; the program vouches for its blocks.
+    unsafe {
+        let registers = caller(sp, bp);
+        if let Some(entered) = enter(&registers) {
+            entered.pool_given_back(old as usize);
+            entered.pool_handed_out(new as usize, size, registers);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! The library that is preloaded into the target: a table of hooks for the
+//! heap, those of the unwinder's register, those of a process's end, what `heapscribe.h` calls, nothing
+//! else.
+//!
+//! *You bring* a process whose allocation calls bind to the first definition in search order. *It
+//! guarantees* the semantics of the heap behind it - every call is forwarded as it is - and imports only
+//! what glibc since 2.17 and musl both have, so that it keeps no program from starting. *It refuses* to
+//! do anything in a process that was not asked to record.
+#![no_std]
+// The hooks are exported to the dynamic linker, not to other crates.
+#![allow(unreachable_pub, reason = "`no_mangle` functions in private modules")]
+
+mod api;
+mod hooks;
+mod leaving;
+mod registered;
+mod stub;
+mod watched;
+
+#[cfg(not(test))]
+heapscribe_nolibc::end_on_panic!();

@@ -1,0 +1,177 @@
+//! The recorder as a part of the program: for those that nothing can be preloaded into, because they are
+//! linked statically.
+//!
+//! ```ignore
+//! #[global_allocator]
+//! static HEAP: RecordedHeap<System> = RecordedHeap::new(System);
+//! ```
+//! *You bring* the heap that blocks come from. *It guarantees* to hand every call to it as it is, and to
+//! tell the recorder of it when the program was started by `heapscribe record`; otherwise a call costs a
+//! look at a flag. *It refuses* to record what the preloaded library records already.
+//!
+//! Blocks of C code in the same program are not seen: they do not come from Rust's allocator.
+#![allow(unsafe_code)]
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::arch::asm;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use heapscribe_nolibc::at_fork::Handler;
+
+use crate::capture::Registers;
+use crate::{Call, Watched, enter, enter_again, fork, program, took, ways};
+
+unsafe extern "C" {
+    fn pthread_atfork(prepare: Option<Handler>, parent: Option<Handler>, child: Option<Handler>) -> c_int;
+}
+
+/// A heap whose blocks are recorded.
+#[derive(Debug, Default)]
+pub struct RecordedHeap<A>(A);
+
+/// Whether blocks are told of: not known yet, by nobody here, by us.
+static WHO: AtomicU32 = AtomicU32::new(UNKNOWN);
+const UNKNOWN: u32 = 0;
+const OTHERS: u32 = 1;
+const WE: u32 = 2;
+
+impl<A> RecordedHeap<A> {
+    /// Over this heap.
+    pub const fn new(heap: A) -> RecordedHeap<A> {
+        RecordedHeap(heap)
+    }
+}
+
+/// Whether the recorder is to be told of blocks here.
+#[inline(always)]
+fn is_told() -> bool {
+    match WHO.load(Ordering::Relaxed) {
+        UNKNOWN => find_out(),
+        who => who == WE,
+    }
+}
+
+/// The preloaded library is known by a function that only it has.
+#[cold]
+fn find_out() -> bool {
+    let preloaded = program::loader().and_then(|loader| loader.find_anywhere(b"heapscribe_api_stats"));
+    if preloaded.is_none() {
+        program::set_own();
+        fork::give(pthread_atfork);
+    }
+    WHO.store(if preloaded.is_none() { WE } else { OTHERS }, Ordering::Relaxed);
+    preloaded.is_none()
+}
+
+/// The registers here, where the walk of the stack begins: inside the allocator's own frame.
+#[inline(always)]
+fn registers() -> Registers {
+    let (pc, sp, bp): (usize, usize, usize);
+    // SAFETY: reads three registers.
+    unsafe {
+        asm!("lea {pc}, [rip + 2f]", "2:", "mov {sp}, rsp", "mov {bp}, rbp", pc = out(reg) pc,
+            sp = out(reg) sp, bp = out(reg) bp, options(nomem, nostack, preserves_flags));
+    }
+    Registers { pc, sp, bp }
+}
+
+/// Which of C's functions does the same.
+fn call_for(layout: Layout, plain: Call) -> (Call, usize) {
+    const USUAL_ALIGN: usize = 16;
+    if layout.align() <= USUAL_ALIGN { (plain, 0) } else { (Call::AlignedAlloc, layout.align()) }
+}
+
+/// Tells of a block that has come, or of one that could not be had.
+///
+/// # Safety
+/// * `block` was just handed out for `layout`, or is null; `registers` are those of a frame that lives.
+#[inline(always)]
+unsafe fn tell(
+    (block, took): (*mut u8, Option<u64>),
+    layout: Layout,
+    plain: Call,
+    registers: Registers,
+) -> *mut u8 {
+    if is_told()
+        && let Some(entered) = enter(&registers)
+    {
+        let (call, align) = call_for(layout, plain);
+        let size_bytes = layout.size() as u64;
+        // SAFETY: the caller's contract.
+        unsafe {
+            entered.watch(&Watched { call, size_bytes, registers, took }, |entered| {
+                entered.handed_out::<false>(call, block as usize, layout.size(), align, registers);
+                0
+            });
+        }
+    }
+    block
+}
+
+/// Whether the recorder is to be told of blocks here; then it is known what it wants of calls.
+#[inline(always)]
+fn is_told_of(registers: &Registers) -> bool {
+    let is_told = is_told();
+    if is_told {
+        ways::find_out(registers);
+    }
+    is_told
+}
+
+// SAFETY: every call is the inner heap's, with its arguments and its answer unchanged.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for RecordedHeap<A> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let registers = registers();
+        is_told_of(&registers);
+        // SAFETY: the caller's contract.
+        unsafe { tell(ways::timed(|| self.0.alloc(layout)), layout, Call::Malloc, registers) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let registers = registers();
+        is_told_of(&registers);
+        // SAFETY: the caller's contract.
+        unsafe { tell(ways::timed(|| self.0.alloc_zeroed(layout)), layout, Call::Calloc, registers) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let registers = registers();
+        let entered = if is_told_of(&registers) { enter(&registers) } else { None };
+        let watched = Watched { call: Call::Free, size_bytes: 0, registers, took: None };
+        // SAFETY: the caller's contract: the block is the caller's until `dealloc`.
+        unsafe {
+            let written = entered.and_then(|entered| {
+                entered.watch(&watched, |entered| entered.goes(Call::Free, block as usize))
+            });
+            let ((), units) = ways::timed(|| self.0.dealloc(block, layout));
+            if let (Some(written), Some(units)) = (written, units) {
+                took(&registers, written, units);
+            }
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        let registers = registers();
+        let entered = if is_told_of(&registers) { enter(&registers) } else { None };
+        // SAFETY: the caller's contract; the block is taken before another thread may be given its address.
+        unsafe {
+            let Some(taken) = entered.map(|entered| entered.take_for_resize(block as usize)) else {
+                return self.0.realloc(block, layout, new_size);
+            };
+            let (new, took) = ways::timed(|| self.0.realloc(block, layout, new_size));
+            if let Some(entered) = enter_again(&registers) {
+                let call = Call::Realloc;
+                let watched = Watched { call, size_bytes: new_size as u64, registers, took };
+                entered.watch(&watched, |entered| {
+                    match new.is_null() {
+                        true => entered.stayed(call, taken, new_size, registers),
+                        false => entered.became(call, taken, new as usize, new_size, registers),
+                    }
+                    0
+                });
+            }
+            new
+        }
+    }
+}
