@@ -48,7 +48,7 @@ impl NamedFrame {
     /// Whether it is the recorder's own, where that is a part of the program (`RecordedHeap`): nobody asks
     /// who called the allocator to learn that it was called.
     pub(crate) fn is_recorders(&self) -> bool {
-        self.file.as_deref().is_some_and(|file| file.ends_with("heapscribe-recorder/src/global.rs"))
+        self.file.as_deref().is_some_and(|file| file.ends_with("recorder/src/global.rs"))
     }
 
     /// A name that the same code has in another build and at another address.
