@@ -23,7 +23,6 @@ mod replay;
 mod rewriting;
 mod salvage;
 mod top;
-mod units;
 
 pub(crate) use self::check::{CheckArgs, CountOrPart};
 pub(crate) use self::ctl::{CtlArgs, CtlVerb};
@@ -42,7 +41,7 @@ pub(crate) use self::replay::{PoolSizeArgs, ReplayArgs, TouchArg};
 pub(crate) use self::rewriting::{ConvertArgs, ConvertTo, HotspotsArgs, RedactArgs, SubsampleArgs};
 pub(crate) use self::salvage::SalvageArgs;
 pub(crate) use self::top::TopArgs;
-use self::units::parse_bytes;
+use heapscribe_units::parse_bytes;
 
 /// Prints help with the examples first: most people look for a line to copy.
 const TEMPLATE: &str =

@@ -12,7 +12,7 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
 
 use crate::drain::{self, mark, rules};
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// A drainer that is there takes a mark at its next pass.
 const TAKEN_WITHIN: Duration = Duration::from_secs(5);

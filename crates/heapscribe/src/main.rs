@@ -10,7 +10,6 @@ mod convert;
 mod drain;
 mod dump;
 mod exit;
-mod frames;
 mod heaps;
 mod hotspots;
 mod json;
@@ -20,9 +19,9 @@ mod message;
 mod messages;
 mod plot;
 mod pprof;
+mod progress;
 mod replay;
 mod ring;
-mod symbols;
 mod text;
 mod trace_file;
 mod tui;
@@ -38,6 +37,7 @@ fn main() -> ExitCode {
     if let Some(code) = replay::child::run_if_asked() {
         return code;
     }
+    message::show_notices();
     let cli = Cli::try_parse().unwrap_or_else(|e| message::refused(&e));
     let outcome = match &cli.command {
         Command::Record(args) => commands::record::run(args),

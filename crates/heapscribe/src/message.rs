@@ -3,32 +3,11 @@
 //! Colour is for terminals only and never carries the meaning: the words `error:`, `warning:` and
 //! `hint:` do.
 
-use std::fmt;
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
-
-/// An error that knows what its user could do about it.
-#[derive(Debug)]
-pub(crate) struct Problem {
-    what: String,
-    hint: String,
-}
-
-impl Problem {
-    /// What is wrong, and what to do next.
-    pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Problem { what: what.into(), hint: hint.into() }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl std::error::Error for Problem {}
+use heapscribe_diagnostics::{HINT, hint_of};
+use log::{Level, LevelFilter, Log, Metadata, Record};
 
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -39,31 +18,42 @@ fn line(style: Style, word: &str, text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{style}{word}:{style:#} {text}");
 }
 
-/// Prints an error with its causes, and its hint when it has one.
-pub(crate) fn error(e: &anyhow::Error) {
-    line(RED, "error", &format!("{e:#}"));
-    if let Some(problem) = e.chain().find_map(|cause| cause.downcast_ref::<Problem>()) {
-        hint(&problem.hint);
-    } else if let Some(text) =
-        e.chain().find_map(|cause| cause.downcast_ref::<std::io::Error>()).and_then(next_step)
-    {
-        hint(text);
+/// Shows what libraries say while they go on.
+struct Notices;
+
+impl Log for Notices {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        // Other crates speak to their own developers there.
+        metadata.target() == HINT || metadata.target().starts_with("heapscribe")
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        let text = record.args().to_string();
+        match record.level() {
+            _ if !self.enabled(record.metadata()) => {}
+            _ if record.target() == HINT => hint(&text),
+            Level::Error => failure(&text),
+            Level::Warn => warning(&text),
+            _ => {}
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// From now on what libraries say is shown.
+pub(crate) fn show_notices() {
+    if log::set_logger(&Notices).is_ok() {
+        log::set_max_level(LevelFilter::Info);
     }
 }
 
-/// What to do about a file when nothing more is known than what the kernel said.
-fn next_step(e: &std::io::Error) -> Option<&'static str> {
-    use std::io::ErrorKind::*;
-    Some(match e.kind() {
-        NotFound => "look at how it is spelled; its directory has to be there",
-        PermissionDenied | ReadOnlyFilesystem => {
-            "look at the permissions of it and its directory, or name another place"
-        }
-        AlreadyExists | NotADirectory => "a file is in the way: name another place",
-        IsADirectory => "name a file, not a directory",
-        StorageFull | QuotaExceeded => "make room, or name a place on another disk",
-        _ => return None,
-    })
+/// Prints an error with its causes, and its hint when it has one.
+pub(crate) fn error(e: &anyhow::Error) {
+    line(RED, "error", &format!("{e:#}"));
+    if let Some(text) = hint_of(e) {
+        hint(text);
+    }
 }
 
 /// The command line is wrong: says what, and what to do next, and ends the program.
@@ -79,8 +69,8 @@ pub(crate) fn refused(e: &clap::Error) -> ! {
     std::process::exit(e.exit_code());
 }
 
-/// Something is wrong, but the command went on with the rest.
-pub(crate) fn trouble(text: &str) {
+/// Something is wrong, but the command goes on with the rest.
+pub(crate) fn failure(text: &str) {
     line(RED, "error", text);
 }
 

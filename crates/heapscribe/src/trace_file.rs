@@ -19,8 +19,8 @@ use crate::convert::from_memtrace::{self, Sizes};
 use crate::convert::log_tally::LogTally;
 use crate::convert::tally::Tally;
 use crate::live::{self, Saved, Snapshot};
-use crate::message::Problem;
 use crate::ring;
+use heapscribe_diagnostics::Problem;
 
 /// A file that is read at offsets, by several threads at a time.
 #[derive(Debug)]

@@ -14,9 +14,9 @@ use super::judge;
 use super::rule::{Rule, Unit};
 use super::suppress::{Kind, Suppressions};
 use super::{Culprit, Finding, Verdict, What};
-use crate::frames::NamedStacks;
 use crate::text::missing;
-use crate::text::number::counted;
+use heapscribe_symbols::NamedStacks;
+use heapscribe_units::counted;
 
 /// 95 % of a normal distribution lie within this many standard deviations.
 const Z: f64 = 1.96;

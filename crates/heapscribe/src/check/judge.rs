@@ -13,7 +13,7 @@ use super::calls::{self, Forbade};
 use super::rule::{Forbidden, Limited, Rule, Unit};
 use super::subject::{Leak, Subject, Worst};
 use super::{Culprit, Finding, Verdict, What};
-use crate::text::number::{counted, duration};
+use heapscribe_units::{counted, duration};
 
 /// Judges a rule that has a limit, in one process.
 pub(crate) fn limit(rule: &Rule, process: usize, subject: &Subject, top: usize) -> Option<Finding> {

@@ -9,8 +9,8 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use super::{Checked, Finding, Verdict};
-use crate::frames::NamedStacks;
 use crate::text::check::{figures, found, frames, line, suppression};
+use heapscribe_symbols::NamedStacks;
 
 /// The whole document.
 pub(crate) fn document(checked: &Checked, names: &NamedStacks<'_>) -> io::Result<Vec<u8>> {
@@ -113,7 +113,7 @@ fn timestamp(real_ns: u64) -> String {
     if real_ns == 0 {
         return String::new();
     }
-    crate::text::number::date(real_ns).trim_end_matches(" UTC").replace(' ', "T")
+    heapscribe_units::date(real_ns).trim_end_matches(" UTC").replace(' ', "T")
 }
 
 #[cfg(test)]

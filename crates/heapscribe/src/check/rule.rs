@@ -4,8 +4,8 @@ use heapscribe_analyze::measure::Measure;
 use heapscribe_formats::RealTimeRules;
 
 use crate::cli::{CheckArgs, CountOrPart};
-use crate::frames::lossy;
-use crate::text::number::{bytes, count, counted, duration, short_bytes};
+use heapscribe_symbols::lossy;
+use heapscribe_units::{bytes, count, counted, duration, short_bytes};
 
 /// What figures are of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

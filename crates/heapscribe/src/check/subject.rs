@@ -12,7 +12,7 @@ use heapscribe_wire::head::Drop;
 use super::Culprit;
 use super::What;
 use crate::text::missing;
-use crate::text::number::counted;
+use heapscribe_units::counted;
 
 /// Blocks of a stack that were never freed.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -5,7 +5,7 @@
 use heapscribe_analyze::answer::Amount;
 
 use super::pattern::Pattern;
-use crate::frames::NamedFrame;
+use heapscribe_symbols::NamedFrame;
 
 /// What is suppressed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::units::{parse_bytes, parse_duration};
 use super::{SalvageArgs, SymbolArgs, TEMPLATE};
 use crate::exit;
+use heapscribe_units::{parse_bytes, parse_duration};
 
 /// Say whether a trace keeps rules, for continuous integration
 #[derive(Clone, Debug, Args)]

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::units::parse_bytes;
 use super::{SESSION_DIR, TEMPLATE};
 use crate::exit;
+use heapscribe_units::parse_bytes;
 
 /// A heap.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::units::{parse_bytes, parse_duration};
 use crate::drain::Keep;
 use crate::ring::{Limits, RING_BYTES_MIN};
 use crate::watch::{Trigger, Wishes};
+use heapscribe_units::{parse_bytes, parse_duration};
 
 /// Bytes of the ring of `--last` alone.
 const LAST_BYTES: u64 = 1 << 30;

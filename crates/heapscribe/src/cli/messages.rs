@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use heapscribe_aos_log::layout::Layout;
 use heapscribe_aos_log::read::Policy;
 
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// How message logs are read.
 #[derive(Clone, Debug, Args)]

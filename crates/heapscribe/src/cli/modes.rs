@@ -2,7 +2,7 @@
 
 use heapscribe_wire::mode::{MEAN_BYTES_MAX, Mode};
 
-use super::units::parse_bytes;
+use heapscribe_units::parse_bytes;
 
 /// Bytes between two samples.
 pub(super) fn parse_mean(text: &str) -> Result<u64, String> {

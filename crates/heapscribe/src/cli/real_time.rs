@@ -5,7 +5,7 @@ use heapscribe_formats::RealTimeRules;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::rules::RULE_NAME_BYTES_MAX;
 
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// What is wanted for programs that have no time to lose.
 #[derive(Clone, Debug, Args)]

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::TEMPLATE;
-use super::units::{parse_bytes, parse_duration, parse_percent};
 use crate::exit;
 use crate::replay::subject::Subject;
+use heapscribe_units::{parse_bytes, parse_duration, parse_percent};
 
 /// Make the recorded calls again on other heaps, and compare memory and latency
 #[derive(Clone, Debug, Args)]

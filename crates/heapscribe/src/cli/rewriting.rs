@@ -6,9 +6,9 @@ use clap::{Args, ValueEnum};
 use heapscribe_formats::heaplog::Style;
 
 use super::messages::{LayoutYear, MessageArgs};
-use super::units::{parse_duration, parse_rate};
 use super::{FlameOf, SalvageArgs, SymbolArgs, TEMPLATE};
 use crate::exit;
+use heapscribe_units::{parse_duration, parse_rate};
 
 /// Write a trace in another format
 #[derive(Clone, Debug, Args)]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::units::parse_duration;
 use super::{SymbolArgs, TEMPLATE};
 use crate::exit;
+use heapscribe_units::parse_duration;
 
 /// Watch what is live in a recorded process, or the pool of one with another heap
 #[derive(Clone, Debug, Args)]

@@ -24,11 +24,12 @@ use crate::check::subject::{Subject, Worst};
 use crate::check::suppress::{Kind, Suppressions};
 use crate::check::{Checked, Culprit, Finding, Verdict, What, Whose, baseline, judge, junit};
 use crate::cli::CheckArgs;
-use crate::frames::{NamedStacks, lossy};
-use crate::message::{self, Problem};
-use crate::symbols::Resolver;
+use crate::message;
 use crate::trace_file::{self, Opened};
 use crate::{exit, json, text};
+use heapscribe_diagnostics::Problem;
+use heapscribe_symbols::Resolver;
+use heapscribe_symbols::{NamedStacks, lossy};
 
 /// Runs the command.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         let what = "no rule is given, and the trace was recorded without any; for example --max-leaked 0\n";
         message::refused(&clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, what));
     }
-    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
     let mut checked = check(args, &trace, suppressions, &resolver);
     if let Some(old) = &args.baseline {
         compare(args, (old, &open(old, args)?), &trace, &resolver, &mut checked);

@@ -10,9 +10,11 @@ use heapscribe_wire::mode::Mode;
 use crate::cli::CollectArgs;
 use crate::control;
 use crate::drain::{self, Drain};
-use crate::message::{self, Problem};
+use crate::message;
 use crate::ring;
-use crate::text::{number, recorded};
+use crate::text::recorded;
+use heapscribe_diagnostics::Problem;
+use heapscribe_units as units;
 
 /// Runs the command.
 pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
@@ -57,7 +59,7 @@ fn of_ring(args: &CollectArgs) -> Result<ExitCode> {
     let trace = args.output.display();
     message::block(&format!(
         "trace: {trace}, {}\nnext: heapscribe report {trace}",
-        number::bytes(gathered.bytes)
+        units::bytes(gathered.bytes)
     ));
     Ok(if gathered.problems.is_empty() { ExitCode::SUCCESS } else { crate::exit::partial() })
 }

@@ -13,9 +13,8 @@ use super::{convert_aos, partial};
 use crate::cli::{ConvertArgs, ConvertTo};
 use crate::convert::from_memtrace::{self, Sizes};
 use crate::convert::{to_gotrace, to_heaplog, to_memtrace};
-use crate::message::Problem;
-use crate::symbols::Resolver;
 use crate::trace_file;
+use heapscribe_diagnostics::Problem;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
@@ -35,12 +34,12 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             trace_file::convert_heaplog(&args.trace, create(&args.output)?)?.1
         }
         (Format::Native | Format::Unknown | Format::Heaplog, ConvertTo::Memtrace) => {
-            let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+            let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
             let trace = trace_file::open(&args.trace, args.salvage)?;
             to_memtrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
         (Format::Native | Format::Unknown | Format::Memtrace | Format::Heaplog, ConvertTo::Gotrace) => {
-            let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+            let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
             let trace = trace_file::open(&args.trace, args.salvage)?;
             to_gotrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }

@@ -9,9 +9,10 @@ use super::convert::create;
 use super::partial;
 use crate::cli::ConvertArgs;
 use crate::convert::to_aos::{self, Lost, PartWriter};
-use crate::message::{self, Problem};
+use crate::message;
 use crate::messages::layout_of;
 use crate::trace_file;
+use heapscribe_diagnostics::Problem;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {

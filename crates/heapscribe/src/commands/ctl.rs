@@ -9,7 +9,7 @@ use crate::cli::{CtlArgs, CtlVerb};
 use crate::control::Controlled;
 use crate::live::{self, Snapshot};
 use crate::message;
-use crate::text::number::short_bytes;
+use heapscribe_units::short_bytes;
 
 /// Runs the command.
 pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {

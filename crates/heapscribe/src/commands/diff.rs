@@ -1,7 +1,7 @@
 //! `heapscribe diff`: what became of each stack from one trace to another.
 //!
 //! Stacks are the same when their functions have the same names, without what another build changes (see
-//! [`crate::symbols::stable`]); where a function has no name its place in its file stands for it.
+//! [`heapscribe_symbols::stable`]); where a function has no name its place in its file stands for it.
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
@@ -14,12 +14,12 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 
 use super::partial;
 use crate::cli::{DiffArgs, FlameOf};
-use crate::frames::NamedStacks;
-use crate::message::Problem;
-use crate::symbols::Resolver;
 use crate::text::diff::{Compared, Sides};
 use crate::trace_file::{self, Opened};
 use crate::{json, text};
+use heapscribe_diagnostics::Problem;
+use heapscribe_symbols::NamedStacks;
+use heapscribe_symbols::Resolver;
 
 /// Stacks of each direction in the text.
 const TOP: usize = 10;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let traces = [trace_file::open(files[0], args.salvage)?, trace_file::open(files[1], args.salvage)?];
     let answers = traces.each_ref().map(answer);
     let measure = measure(args, &traces)?;
-    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
     let names = answers.each_ref().map(|answer| names(answer, measure, &resolver));
     let diff = compare(&answers, &names, measure);
     let shown = files.map(|file| file.to_string_lossy());

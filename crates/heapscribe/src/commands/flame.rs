@@ -13,11 +13,11 @@ use inferno::flamegraph;
 
 use super::{flame_go, partial};
 use crate::cli::{FlameArgs, FlameOf};
-use crate::frames::{NamedStacks, lossy};
-use crate::message::Problem;
-use crate::symbols::Resolver;
 use crate::text::tables;
 use crate::trace_file;
+use heapscribe_diagnostics::Problem;
+use heapscribe_symbols::Resolver;
+use heapscribe_symbols::{NamedStacks, lossy};
 
 /// What the file's ending asks for.
 #[derive(Clone, Copy)]
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
         return Err(no_stacks(args).into());
     }
     let trace = trace_file::open(&args.trace, args.salvage)?;
-    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
     if let Some(snapshot) = snapshot::analyze(&*trace).into_iter().next().filter(|s| s.is_for_itself()) {
         draw(args, form, &live_lines(&snapshot, args.of, &resolver), &live_caption(&snapshot, args.of))?;
         return Ok(partial::exit_code(&args.trace, &snapshot.problems, trace.is_complete()));
@@ -162,7 +162,7 @@ fn path(node: NodeId, names: &NamedStacks<'_>) -> String {
         return "[unknown stack]".to_owned();
     }
     // The format separates frames by semicolons and stacks by lines.
-    let name = |f: &crate::frames::NamedFrame| f.name().replace(';', ":").replace('\n', " ");
+    let name = |f: &heapscribe_symbols::NamedFrame| f.name().replace(';', ":").replace('\n', " ");
     frames.iter().rev().map(name).collect::<Vec<_>>().join(";")
 }
 

@@ -11,9 +11,9 @@ use heapscribe_analyze::{Options, go};
 use super::flame::{Caption, Form, draw, unit};
 use super::partial;
 use crate::cli::{FlameArgs, FlameOf};
-use crate::message::Problem;
 use crate::text::go::{site_name, type_name};
 use crate::trace_file;
+use heapscribe_diagnostics::Problem;
 
 /// Runs the command.
 pub(super) fn run(args: &FlameArgs, form: Form) -> Result<ExitCode> {

@@ -12,11 +12,10 @@ use heapscribe_formats::detect::Format;
 
 use super::partial;
 use crate::cli::{FlameOf, HotspotsArgs};
-use crate::frames::NamedStacks;
 use crate::hotspots::{Run, Runs, Weigh, count_memtrace, count_native};
-use crate::symbols::Resolver;
-use crate::text::number;
 use crate::trace_file;
+use heapscribe_symbols::NamedStacks;
+use heapscribe_units as units;
 
 /// A run is told by a longer one that has at least this part of its weight.
 const TOLD_BY_LONGER: f64 = 0.95;
@@ -42,7 +41,7 @@ fn count(args: &HotspotsArgs, weigh: Weigh, runs: &mut Runs) -> Result<(Vec<Stri
         return Ok((count_memtrace(&mut reader, weigh, runs), true));
     }
     let trace = trace_file::open(&args.trace, args.salvage)?;
-    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
     Ok((count_native(&trace, weigh, &resolver, runs)?, trace.is_complete()))
 }
 
@@ -51,7 +50,7 @@ fn count(args: &HotspotsArgs, weigh: Weigh, runs: &mut Runs) -> Result<(Vec<Stri
 fn count_answer(args: &HotspotsArgs, runs: &mut Runs) -> Result<(Vec<String>, bool)> {
     let trace = trace_file::open(&args.trace, args.salvage)?;
     let answer = trace_file::analyze(&trace);
-    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
     let stacks: Vec<_> = answer.stacks.iter().map(|s| (s.node, args.of.measure().of(s))).collect();
     let has_some = || stacks.iter().filter(|(_, weight)| *weight > 0);
     let named = NamedStacks::look_up(&answer.tree, has_some().map(|(node, _)| *node), &resolver);
@@ -84,8 +83,8 @@ fn shown(heaviest: &[(Run, u64)], top: usize) -> Vec<&(Run, u64)> {
 
 fn print(out: &mut dyn Write, args: &HotspotsArgs, runs: &mut Runs) -> Result<()> {
     let amount = |n: u64| match args.of {
-        FlameOf::Count | FlameOf::Temporary => number::count(n),
-        FlameOf::Peak | FlameOf::Leaked | FlameOf::Allocated => number::bytes(n),
+        FlameOf::Count | FlameOf::Temporary => units::count(n),
+        FlameOf::Peak | FlameOf::Leaked | FlameOf::Allocated => units::bytes(n),
     };
     let (whole, error, heaviest) = (runs.whole(), runs.error(), runs.heaviest());
     writeln!(
@@ -94,11 +93,11 @@ fn print(out: &mut dyn Write, args: &HotspotsArgs, runs: &mut Runs) -> Result<()
         amount(whole),
         args.length,
         amount(error),
-        number::percent(error, whole)
+        units::percent(error, whole)
     )?;
     for (run, weight) in shown(&heaviest, args.top) {
         let calls: Vec<_> = run.iter().map(|name| runs.name(*name)).collect();
-        let part = number::percent(*weight, whole);
+        let part = units::percent(*weight, whole);
         writeln!(out, "{:>12} {part:>8}  {}", amount(*weight), calls.join(" > "))?;
     }
     Ok(())

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::cli::LibsArgs;
 use crate::launch::preload::{self, Library};
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// What each of our libraries exports, of this version or another.
 const OURS: &str = "heapscribe_heap_shell";

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::cli::ListArgs;
 use crate::live::{self, Found, NamedFile};
-use crate::text::number::date;
+use heapscribe_units::date;
 
 /// A named snapshot, as JSON has it.
 #[derive(Serialize)]

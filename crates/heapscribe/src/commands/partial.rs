@@ -16,7 +16,7 @@ pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) ->
     }
     tell(trace, problems);
     if !is_complete && problems.is_empty() {
-        message::trouble(&format!("{}: the recording was not finished", trace.display()));
+        message::failure(&format!("{}: the recording was not finished", trace.display()));
     }
     message::hint(HINT);
     exit::partial()
@@ -37,9 +37,9 @@ pub(super) fn exit_code_of_files(problems: &[(&Path, Vec<String>)]) -> ExitCode 
 fn tell(file: &Path, problems: &[String]) {
     let shown = file.display();
     for problem in problems.iter().take(SHOWN) {
-        message::trouble(&format!("{shown}: {problem}"));
+        message::failure(&format!("{shown}: {problem}"));
     }
     if problems.len() > SHOWN {
-        message::trouble(&format!("{shown}: and {} more like these", problems.len() - SHOWN));
+        message::failure(&format!("{shown}: and {} more like these", problems.len() - SHOWN));
     }
 }

@@ -8,9 +8,9 @@ use heapscribe_formats::detect::Format;
 
 use super::partial;
 use crate::cli::PlotArgs;
-use crate::message::Problem;
 use crate::plot::{self, Form};
 use crate::trace_file;
+use heapscribe_diagnostics::Problem;
 
 /// Runs the command.
 pub(crate) fn run(args: &PlotArgs) -> Result<ExitCode> {

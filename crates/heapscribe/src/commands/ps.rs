@@ -14,7 +14,7 @@ use crate::drain::monotonic_ns;
 use crate::heaps::{self, Told};
 use crate::json::heap::Heap;
 use crate::live::{self, Found};
-use crate::text::number::{duration, short_bytes};
+use heapscribe_units::{duration, short_bytes};
 
 /// Of a process that only has a heap of ours.
 const NOT_RECORDED: &str = "not recorded";

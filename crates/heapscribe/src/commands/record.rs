@@ -15,14 +15,14 @@ use heapscribe_wire::rules::RULES_BYTES_MAX;
 use crate::cli::{self, HeapChoice, RecordArgs, SalvageArgs, TraceFormat};
 use crate::convert::to_memtrace::sample_rate;
 use crate::drain::{self, Alive, Base, Drain, FilesPlan, Summary};
-use crate::frames::NamedStacks;
 use crate::launch::{child, diagnose, heap::Heap, preload, signals::Signals};
-use crate::message::{self, Problem};
+use crate::message;
 use crate::ring;
-use crate::symbols::Resolver;
 use crate::text::{real_time, recorded};
 use crate::trace_file;
 use crate::watch::Watch;
+use heapscribe_diagnostics::Problem;
+use heapscribe_symbols::NamedStacks;
 
 /// Runs the command.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
@@ -235,10 +235,10 @@ fn follow(
 fn stopped(output: &Path) {
     let told = trace_file::open(output, SalvageArgs::default()).map(|trace| {
         let answer = trace_file::analyze(&trace);
-        let resolver = Resolver { debug_dir: PathBuf::from(cli::DEBUG_DIR) };
+        let resolver = crate::progress::resolver(&PathBuf::from(cli::DEBUG_DIR));
         let names = NamedStacks::look_up(&answer.tree, real_time::wanted(&answer), &resolver);
         for broken in &answer.broken {
-            message::trouble(&real_time::explained(&answer, broken, &names));
+            message::failure(&real_time::explained(&answer, broken, &names));
         }
     });
     if let Err(e) = told {

@@ -56,7 +56,7 @@ fn plan(args: &ReplayArgs) -> Plan {
 fn exit_code(args: &ReplayArgs, comparison: &Comparison, is_complete: bool) -> ExitCode {
     let failed: Vec<_> = comparison.heaps.iter().filter_map(|h| Some((&h.name, h.error.as_ref()?))).collect();
     for (name, error) in &failed {
-        message::trouble(&format!("{name}: {error}"));
+        message::failure(&format!("{name}: {error}"));
     }
     if !failed.is_empty() {
         message::hint("a library is loaded by LD_PRELOAD, and has to have a malloc of its own");

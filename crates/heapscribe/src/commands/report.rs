@@ -16,16 +16,17 @@ use crate::check::calls::{Kept, of_recording};
 use crate::cli::{ReportArgs, ReportMessagesArgs, refuse_parts};
 use crate::convert::log_tally::LogTally;
 use crate::convert::tally::Tally;
-use crate::frames::NamedStacks;
-use crate::message::{self, Problem};
+use crate::message;
 use crate::messages::beside::{self, Beside};
-use crate::symbols::Resolver;
 use crate::text::heading;
 use crate::text::live::{self, LiveReport};
-use crate::text::number::duration;
 use crate::text::report::Report;
 use crate::trace_file::{self, Opened};
 use crate::{json, text};
+use heapscribe_diagnostics::Problem;
+use heapscribe_symbols::NamedStacks;
+use heapscribe_symbols::Resolver;
+use heapscribe_units::duration;
 
 /// Entries of each list in the text.
 pub(super) const TOP: usize = 10;
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         return report_go::run(args);
     }
     let trace = trace_file::open(&args.trace, args.salvage)?;
-    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
     let mut out = BufWriter::new(anstream::stdout().lock());
     if snapshot::is_one(&*trace) {
         refuse_messages(args)?;

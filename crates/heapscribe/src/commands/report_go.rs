@@ -10,9 +10,9 @@ use heapscribe_formats::gotrace::Layout;
 use super::partial;
 use super::report::{TOP, TOP_JSON};
 use crate::cli::ReportArgs;
-use crate::message::Problem;
 use crate::text::go::GoReport;
 use crate::{json, trace_file};
+use heapscribe_diagnostics::Problem;
 
 /// Runs the command.
 pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {

@@ -17,8 +17,8 @@ use crate::cli::{RedactArgs, SubsampleArgs};
 use crate::convert::redact::Redactor;
 use crate::convert::rewrite::{Changes, rewrite};
 use crate::convert::thin::Thin;
-use crate::message::Problem;
 use crate::trace_file;
+use heapscribe_diagnostics::Problem;
 
 /// Runs `subsample`.
 pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {

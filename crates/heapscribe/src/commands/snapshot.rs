@@ -12,11 +12,11 @@ use flate2::write::GzEncoder;
 use crate::cli::{SnapshotArgs, SnapshotFormat};
 use crate::exit;
 use crate::live::{self, Contents, Exactness, Saved, Session, Snapshot};
-use crate::message::{self, Problem};
+use crate::message;
 use crate::pprof;
-use crate::symbols::Resolver;
-use crate::text::number::{bytes, counted, duration};
 use crate::trace_file;
+use heapscribe_diagnostics::Problem;
+use heapscribe_units::{bytes, counted, duration};
 
 /// Runs the command.
 pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     let output = args.output.clone().unwrap_or_else(|| default_path(&snapshot));
     let saved = write(&snapshot, args, &output)?;
     tell(&snapshot, &saved, &output);
-    saved.problems.iter().for_each(|problem| message::trouble(problem));
+    saved.problems.iter().for_each(|problem| message::failure(problem));
     if let (Some(read), Some(dir)) = (read, &args.contents) {
         message::note(&format!("{} of contents in {}", counted(read.written, "file"), dir.display()));
         if read.skipped > 0 {
@@ -53,7 +53,7 @@ fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Save
         SnapshotFormat::Native => live::save(snapshot, &mut create()?).with_context(not_written),
         SnapshotFormat::Pprof => {
             let (trace, saved) = trace_file::of_snapshot(snapshot)?;
-            let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+            let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
             let profile = pprof::profile(&trace, args.by_block, &resolver)?;
             let mut file = create()?;
             if is_packed {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::cli::TopArgs;
-use crate::symbols::Resolver;
 use crate::{live, tui};
 
 /// Runs the command.
@@ -21,7 +20,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
         }
     };
     let session = found.open()?;
-    let resolver = Resolver { debug_dir: args.symbols.debug_dir.clone() };
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
     if args.once {
         tui::once(&session, interval, &resolver, &mut anstream::stdout().lock())?;
     } else {

@@ -19,7 +19,7 @@ use heapscribe_wire::record::{Block, Call, Event};
 use super::live::Thread;
 use super::log_tally::LogTally;
 use super::made::{Definitions, Made};
-use super::places::{self, Place};
+use heapscribe_symbols::places::{self, Place};
 
 /// Our trace's clock before the first line: 0 stands for a moment that is not known.
 const START: u64 = 1;

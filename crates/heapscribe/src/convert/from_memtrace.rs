@@ -18,7 +18,7 @@ use heapscribe_wire::record::{Block, Call, Event};
 
 use super::live::{Thread, ns_at, ticks_at};
 use super::made::{Definitions, Made};
-use super::places;
+use super::memtrace_places;
 use super::tally::{Tally, estimate_bytes};
 
 /// Our trace's clock at the start of theirs: 1 s, as 0 stands for a moment that is not known.
@@ -264,7 +264,7 @@ impl Stacks {
         self.places.insert(code, is_named || !frames.is_empty());
         let start = code.0 as u64;
         if let (false, Some(end), false) = (is_named, start.checked_add(1), frames.is_empty()) {
-            let path = places::path(frames, locations);
+            let path = memtrace_places::path(frames, locations);
             let name = path.as_bytes();
             self.definitions.define(&Definition::Module(Module {
                 start,

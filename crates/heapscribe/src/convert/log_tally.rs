@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use heapscribe_formats::heaplog::{Line, Style, What};
 use serde::Serialize;
 
-use crate::text::number::{count, counted};
+use heapscribe_units::{count, counted};
 
 /// The figures of a log.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]

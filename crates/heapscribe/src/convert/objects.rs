@@ -123,7 +123,7 @@ impl<W: Write> Objects<W> {
     /// Names frames that are new.
     pub(crate) fn name_new(
         &mut self,
-        look_up: impl FnOnce(&[(crate::symbols::Module, Vec<u64>)]) -> Vec<crate::symbols::Names>,
+        look_up: impl FnOnce(&[(heapscribe_symbols::Module, Vec<u64>)]) -> Vec<heapscribe_symbols::Names>,
     ) {
         self.stacks.name_new(&mut self.locations, look_up);
     }

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use heapscribe_formats::memtrace::{Info, Location, Locations};
 
-use super::places;
+use heapscribe_symbols::places;
 
 /// Hashes names with a key of its own.
 pub(crate) struct Redactor {

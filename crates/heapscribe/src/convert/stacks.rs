@@ -10,8 +10,8 @@ use heapscribe_wire::defs::{Definition, Node};
 use heapscribe_wire::head::Drop;
 use heapscribe_wire::ids::StackId;
 
-use super::places;
-use crate::symbols::{Module, Names, Step};
+use heapscribe_symbols::places;
+use heapscribe_symbols::{Module, Names, SourceFrame};
 
 /// Codes of other meanings of the same address lie this far apart, beyond all addresses of programs.
 const SECOND_MEANING: i64 = 1 << 48;
@@ -158,7 +158,7 @@ impl Stacks {
         if steps.is_empty() {
             return self.unnamed(frame, locations);
         }
-        let location = |step: &Step| {
+        let location = |step: &SourceFrame| {
             let function = locations.name(step.function.as_deref().unwrap_or("??").as_bytes());
             let file = locations.name(step.file.as_deref().unwrap_or_default().as_bytes());
             Location::clamped(file, function, i64::from(step.line.unwrap_or(0)), 0, 0)

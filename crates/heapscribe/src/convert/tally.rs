@@ -60,7 +60,7 @@ impl Tally {
     pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         let line = |out: &mut dyn Write, name: &str, of: Sampled| {
             let part = 100.0 * of.samples as f64 / self.all.samples.max(1) as f64;
-            let bytes = crate::text::number::bytes(self.bytes(of.samples));
+            let bytes = heapscribe_units::bytes(self.bytes(of.samples));
             writeln!(out, "  {name:<12} {:>10} objects {bytes:>12} {part:>6.1} %", of.objects)
         };
         writeln!(

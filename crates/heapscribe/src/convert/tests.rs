@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use super::from_memtrace::{self, Sizes};
 use super::to_memtrace;
-use crate::symbols::Resolver;
+use heapscribe_symbols::Resolver;
 
 fn fixtures(folder: &str, ending: &str) -> Vec<Vec<u8>> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/fixtures").join(folder);
@@ -68,7 +68,7 @@ fn to_native(file: &[u8]) -> Option<(u64, Vec<u8>)> {
 /// Theirs from ours, of the process with most events.
 fn to_theirs(trace: &[u8]) -> Option<Vec<u8>> {
     let trace = Trace::open(trace).ok()?;
-    let resolver = Resolver { debug_dir: "/nonexistent".into() };
+    let resolver = Resolver::new("/nonexistent");
     let mut out = Vec::new();
     to_memtrace::convert(&trace, None, &resolver, &mut out).ok()?;
     Some(out)

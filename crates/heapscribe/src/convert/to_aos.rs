@@ -17,7 +17,7 @@ use heapscribe_aos_log::pack::{Bytes, Fields, Header, MessageRecord, Record};
 use heapscribe_aos_log::read::{Message, PartReader, Policy, limits};
 use serde::Deserialize;
 
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// A line's most bytes: four for each byte of data.
 const LINE_BYTES_MAX: u64 = 4 * limits::RECORD_BYTES_MAX as u64 + 4096;

@@ -22,7 +22,7 @@ use heapscribe_wire::record::Event;
 
 use super::in_order::{At, InOrder, choose};
 use super::stacks::Stacks;
-use crate::symbols::Resolver;
+use heapscribe_symbols::Resolver;
 
 /// Ticks of what we write are ns.
 const TICKS_PER_SECOND: u64 = 1_000_000_000;

@@ -14,7 +14,7 @@ use heapscribe_wire::ids::StackId;
 use super::in_order::{InOrder, choose};
 use super::objects::{At, Objects, WORD_BYTES, domain, info};
 use super::stacks::Stacks;
-use crate::symbols::Resolver;
+use heapscribe_symbols::Resolver;
 
 /// Converts a process of a trace: the one of this pid, or the one with most events. Gives what is not whole,
 /// in words.

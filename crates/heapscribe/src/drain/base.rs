@@ -12,7 +12,8 @@ use heapscribe_wire::head::ClockKind;
 use heapscribe_wire::plan::{FILE_NAME, Plan, SESSION_VARIABLE};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::message::{self, Problem};
+use heapscribe_diagnostics as diagnostics;
+use heapscribe_diagnostics::Problem;
 
 /// Less room than this on a file system is not enough for the sessions of a small program.
 const ROOM_BYTES_MIN: u64 = 16 << 20;
@@ -39,7 +40,9 @@ impl Base {
             {
                 if candidate != parent {
                     let (wanted, used) = (parent.display(), candidate.display());
-                    message::warning(&format!("{wanted} is not there or too small: sessions lie in {used}"));
+                    diagnostics::warning(&format!(
+                        "{wanted} is not there or too small: sessions lie in {used}"
+                    ));
                 }
                 return Ok(base);
             }

@@ -9,8 +9,8 @@ use anyhow::Context;
 use heapscribe_formats::model::{ChunkInfo, LetGo, ProcessIndex, SessionEnd, SessionInfo};
 use heapscribe_formats::{ChunkSums, Writer};
 
-use crate::message;
 use crate::ring::{self, Limits, Ring};
+use heapscribe_diagnostics as diagnostics;
 
 /// Bytes gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -138,8 +138,8 @@ impl Sink {
     }
 
     fn failed(&mut self, what: String) {
-        message::trouble(&what);
-        message::hint("the program goes on; what was written so far can be read");
+        diagnostics::error(&what);
+        diagnostics::hint("the program goes on; what was written so far can be read");
         self.failure = Some(what);
     }
 
@@ -166,9 +166,9 @@ impl Sink {
                 self.failure = self.failure.take().or((!told.is_empty()).then_some(told));
             }
             Err(e) => {
-                message::error(&e);
+                diagnostics::failure(&e);
                 let rest = dir.display();
-                message::hint(&format!(
+                diagnostics::hint(&format!(
                     "heapscribe collect {rest} -o REST.hst makes a trace of what is in {rest}"
                 ));
                 self.failure = Some(format!("{e:#}"));
@@ -212,7 +212,7 @@ fn create_ring(path: &Path, limits: Limits, start: &[u8]) -> anyhow::Result<Ring
             ),
             _ => "-o TRACE names another place".to_owned(),
         };
-        message::Problem::new(what, hint).into()
+        heapscribe_diagnostics::Problem::new(what, hint).into()
     })
 }
 

@@ -13,7 +13,7 @@ use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{Block, Call, Event, Note};
 
 use super::{Moment, Printer, Rates, Standing};
-use crate::frames::lossy;
+use heapscribe_symbols::lossy;
 
 /// Writes lines.
 pub(crate) struct Lines<W> {

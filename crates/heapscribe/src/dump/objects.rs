@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 use super::lines::{hex, how_ended, reason_name, role};
 use super::{Moment, Printer, Rates, Standing};
-use crate::frames::lossy;
 use crate::json::parts::DrainerJson;
+use heapscribe_symbols::lossy;
 
 /// Writes objects.
 pub(crate) struct Objects<W> {

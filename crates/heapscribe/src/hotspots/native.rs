@@ -12,8 +12,8 @@ use heapscribe_wire::record::Event;
 use super::nodes::{Nodes, NodesWriter};
 use super::{Runs, Weigh};
 use crate::convert::stacks::Stacks;
-use crate::symbols::Resolver;
 use crate::trace_file::nameless_file;
+use heapscribe_symbols::Resolver;
 
 /// Counts all allocations of a trace; what could not be read, in words.
 pub(crate) fn count<S: Source>(

@@ -8,7 +8,7 @@ use super::said::KindsJson;
 use crate::check::rule::{Rule, Unit};
 use crate::check::suppress::Suppression;
 use crate::check::{Checked, Culprit, Finding, What};
-use crate::frames::NamedStacks;
+use heapscribe_symbols::NamedStacks;
 
 /// Changes when a key changes its name or meaning.
 const FORMAT: u32 = 1;

@@ -26,7 +26,7 @@ pub(crate) fn object(diff: &Diff, sides: &Sides<'_>, top: usize) -> Value {
 }
 
 fn side(side: &Compared<'_>, whole: &Part) -> Value {
-    let command: Vec<_> = side.answer.command.iter().map(|part| crate::frames::lossy(part)).collect();
+    let command: Vec<_> = side.answer.command.iter().map(|part| heapscribe_symbols::lossy(part)).collect();
     json!({
         "trace": side.trace,
         "command": command,

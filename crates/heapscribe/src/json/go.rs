@@ -4,7 +4,7 @@ use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::go::{Allocator, Collection, GoAnswer, HeapCurve, Level, Objects, TypeSums, Work};
 use serde_json::{Value, json};
 
-use crate::frames::lossy;
+use heapscribe_symbols::lossy;
 
 /// Changes when a key changes its name or meaning.
 const FORMAT: u32 = 1;

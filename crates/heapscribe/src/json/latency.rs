@@ -8,7 +8,7 @@ use super::parts::FrameJson;
 use super::said::KindsJson;
 use crate::check::calls::Kept;
 use crate::check::rule::Rule;
-use crate::frames::{NamedStacks, lossy};
+use heapscribe_symbols::{NamedStacks, lossy};
 
 /// Calls of one kind.
 #[derive(Serialize)]

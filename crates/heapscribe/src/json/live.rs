@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::parts::{BlocksJson, CountJson, DroppedJson, FrameJson};
 use super::sampling::EstimateJson;
-use crate::frames::{NamedStacks, lossy};
+use heapscribe_symbols::{NamedStacks, lossy};
 
 /// Changes when a key changes its name or meaning.
 const FORMAT: u32 = 1;

@@ -5,7 +5,7 @@ use heapscribe_formats::{Drainer, LetGo};
 use heapscribe_wire::head::Drop;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::frames::NamedFrame;
+use heapscribe_symbols::NamedFrame;
 
 /// Calls by kind.
 #[derive(serde::Serialize)]

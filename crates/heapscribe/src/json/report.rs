@@ -13,7 +13,7 @@ use super::parts::{
 use super::said::{self, MarkJson, PoolsJson, SectionJson};
 use super::sampling::{SamplingJson, StackSamplingJson};
 use crate::check::calls::Kept;
-use crate::frames::{NamedStacks, lossy};
+use heapscribe_symbols::{NamedStacks, lossy};
 
 /// Changes when a key changes its name or meaning.
 const FORMAT: u32 = 1;
@@ -296,7 +296,7 @@ fn unresolved(a: &Answer, names: &NamedStacks<'_>) -> Unresolved {
     Unresolved {
         stacks: a.unknown_stacks,
         frames: a.unresolved_frames,
-        modules: unnamed.map(|u| UnnamedJson { module: u.module, why: u.trouble.to_string() }).collect(),
+        modules: unnamed.map(|u| UnnamedJson { module: u.module, why: u.failure.to_string() }).collect(),
     }
 }
 

@@ -5,7 +5,7 @@ use heapscribe_analyze::calls::{Kinds, StackCalls};
 use serde::Serialize;
 
 use super::parts::{BlocksJson, FrameJson};
-use crate::frames::{NamedStacks, lossy};
+use heapscribe_symbols::{NamedStacks, lossy};
 
 /// Stacks of a section or of the pools that are told, those with most bytes first.
 const STACKS: usize = 100;

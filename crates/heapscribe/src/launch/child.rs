@@ -7,7 +7,7 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 use heapscribe_formats::model;
 
 use super::preload;
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// Starts a command with these libraries and variables. A failure comes with the exit code that shells give.
 pub(crate) fn start(

@@ -9,7 +9,7 @@ use object::{Object as _, ObjectSymbol as _};
 
 use super::preload::{self, Library};
 use crate::cli::{HeapArgs, HeapChoice};
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// What exports this is a heap to preload as it is.
 const MALLOC: &str = "malloc";

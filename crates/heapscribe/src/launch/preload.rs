@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// A library that is carried inside.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::session::Session;
 use super::snapshot::Snapshot;
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// Read and written in one go.
 const PIECE_BYTES: u64 = 1 << 20;

@@ -7,7 +7,7 @@ use heapscribe_wire::plan::FILE_NAME;
 
 use crate::cli::SESSION_DIR;
 use crate::drain;
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 use super::session::{HeadCopy, Session};
 

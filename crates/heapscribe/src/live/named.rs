@@ -20,7 +20,7 @@ use super::moment::Moment;
 use super::session::{HeadCopy, Session};
 use super::snapshot::{Exactness, Snapshot};
 use crate::drain::{open_file, read_up_to};
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// Snapshots that a session may have.
 const FILES_MAX: u32 = 10_000;

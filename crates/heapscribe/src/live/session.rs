@@ -11,7 +11,7 @@ use heapscribe_wire::limits::{CHUNKS_MAX, DEFS_BYTES_MAX};
 use heapscribe_wire::operation::{FILE_NAME, RECORD_BYTES, RECORDS_MAX, Record};
 
 use crate::drain::{Alive, open_file, read_up_to};
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// A head as it was at a moment.
 #[derive(Clone, Debug)]

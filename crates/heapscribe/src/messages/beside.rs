@@ -18,7 +18,7 @@ use heapscribe_formats::{Source, Trace};
 use serde::Serialize;
 
 use super::Log;
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// Messages that can be held against a trace at a time; 56 bytes each.
 const MARKS_MAX: usize = 4_000_000;

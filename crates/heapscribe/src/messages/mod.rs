@@ -12,8 +12,8 @@ use anyhow::Result;
 use heapscribe_aos_log::layout::Layout;
 use heapscribe_aos_log::read::{Order, Owned, PartHeader, PartReader, Parts, Policy, Problem, ReadError};
 
-use crate::message::Problem as Told;
 use crate::trace_file;
+use heapscribe_diagnostics::Problem as Told;
 
 /// Messages that are looked at to find out which layout a part has: those of most logs tell at once, and
 /// a log of nothing but messages of its own node never does.

@@ -8,7 +8,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::{Clock, Panel, Picture, Series, Style, Unit};
-use crate::text::number;
+use heapscribe_units as units;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, Scale>>;
@@ -196,17 +196,17 @@ impl Ranged for Scale {
 fn on_axis(seconds: f64, clock: Clock) -> String {
     let billionths = seconds * 1e9;
     match clock {
-        Clock::Seconds => number::duration(billionths as u64),
-        Clock::Calls => number::count(billionths.round() as u64),
+        Clock::Seconds => units::duration(billionths as u64),
+        Clock::Calls => units::count(billionths.round() as u64),
     }
 }
 
 fn in_words(value: f64, unit: Unit) -> String {
     let whole = value.max(0.0) as u64;
     match unit {
-        Unit::Bytes => number::short_bytes(whole),
-        Unit::Count => number::count(whole),
-        Unit::Time => number::duration(whole),
+        Unit::Bytes => units::short_bytes(whole),
+        Unit::Count => units::count(whole),
+        Unit::Time => units::duration(whole),
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use resvg::{tiny_skia, usvg};
 
 use super::draw::FONT;
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 /// A form of picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,8 +3,9 @@
 use heapscribe_analyze::answer::{Answer, Step, Timeline};
 
 use super::{Clock, Panel, Picture, Series, Style, Unit};
-use crate::frames::lossy;
-use crate::text::{number, tables};
+use crate::text::tables;
+use heapscribe_symbols::lossy;
+use heapscribe_units as units;
 
 /// The picture of an analyzed trace.
 pub(crate) fn picture(answer: &Answer) -> Picture {
@@ -25,15 +26,15 @@ pub(crate) fn picture(answer: &Answer) -> Picture {
 }
 
 fn subtitle(answer: &Answer) -> String {
-    let peak = format!("peak {}", number::short_bytes(answer.peak.bytes));
-    let left = format!("{} left at the end", number::short_bytes(answer.leaked.bytes));
+    let peak = format!("peak {}", units::short_bytes(answer.peak.bytes));
+    let left = format!("{} left at the end", units::short_bytes(answer.leaked.bytes));
     let lost = match crate::text::missing::lost_events(answer) {
         0 => String::new(),
-        n => format!(", {} events are missing", number::count(n)),
+        n => format!(", {} events are missing", units::count(n)),
     };
     let when = match answer.counts_calls {
         true => "the log has no times, the axis counts calls".to_owned(),
-        false => number::date(answer.begin_real_ns),
+        false => units::date(answer.begin_real_ns),
     };
     let text = format!("{when}: {peak}, {left}{lost}");
     tables::estimated(answer, &text)

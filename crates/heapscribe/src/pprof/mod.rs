@@ -13,9 +13,9 @@ use heapscribe_analyze::answer::NodeId;
 use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_formats::LiveBlock;
 
-use crate::frames::{NamedStacks, lossy};
-use crate::symbols::Resolver;
 use crate::trace_file::Opened;
+use heapscribe_symbols::Resolver;
+use heapscribe_symbols::{NamedStacks, lossy};
 use profile::{Label, Profile};
 
 /// A profile of the first snapshot of a trace.

@@ -6,7 +6,7 @@ use heapscribe_analyze::answer::{Amount, NodeId};
 use heapscribe_analyze::snapshot::Snapshot;
 
 use super::message::Message;
-use crate::frames::{NamedFrame, NamedStacks, lossy};
+use heapscribe_symbols::{NamedFrame, NamedStacks, lossy};
 
 /// Fields of a profile.
 mod field {

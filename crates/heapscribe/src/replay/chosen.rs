@@ -7,10 +7,10 @@ use heapscribe_formats::{Process, Stage};
 use heapscribe_wire::head::Drop;
 use serde::Serialize;
 
-use crate::frames::lossy;
-use crate::message::Problem;
-use crate::text::number;
 use crate::trace_file::{self, Opened};
+use heapscribe_diagnostics::Problem;
+use heapscribe_symbols::lossy;
+use heapscribe_units as units;
 
 /// Of a command line that much is shown.
 const NAME_CHARS: usize = 60;
@@ -72,7 +72,7 @@ impl Chosen {
 
     /// That there were others, and how they are had.
     pub(crate) fn about_others(&self) -> Option<String> {
-        let n = number::count(self.others as u64);
+        let n = units::count(self.others as u64);
         (self.others > 0)
             .then(|| format!("Other processes that allocated: {n}; --pid PID takes one of them."))
     }
@@ -126,7 +126,7 @@ fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
         doubts.push("it was forked: blocks that it had from its parent are not counted".to_owned());
     }
     if !process.let_go.is_nothing() {
-        let events = number::counted(process.let_go.events, "event");
+        let events = units::counted(process.let_go.events, "event");
         doubts.push(format!("a ring has let {events} go: what the heap looked like then is not known"));
     }
     match &process.end {
@@ -138,12 +138,12 @@ fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
                 .map(|d| end.drops[*d as usize])
                 .fold(0, u64::saturating_add);
             if lost > 0 {
-                doubts.push(format!("{} not recorded", number::counted(lost, "event")));
+                doubts.push(format!("{} not recorded", units::counted(lost, "event")));
             }
             let unseen =
                 end.drops[Drop::LiveTable as usize].saturating_add(end.drops[Drop::ReplacedBlock as usize]);
             if unseen > 0 {
-                doubts.push(format!("the end of {} was not seen", number::counted(unseen, "block")));
+                doubts.push(format!("the end of {} was not seen", units::counted(unseen, "block")));
             }
         }
     }

@@ -5,13 +5,13 @@ use heapscribe_replay::Moment;
 
 use super::compare::{Comparison, Heap};
 use crate::plot::{Clock, Panel, Picture, Series, Style, Unit};
-use crate::text::number;
+use heapscribe_units as units;
 
 /// The picture of a comparison.
 pub(crate) fn picture(comparison: &Comparison) -> Picture {
     let heaps: Vec<&Heap> = comparison.heaps.iter().filter(|h| !h.footprint.moments.is_empty()).collect();
     let ends = heaps.iter().filter_map(|heap| heap.footprint.moments.last()).map(|moment| moment.ns);
-    let peak = number::short_bytes(comparison.peak_live_bytes);
+    let peak = units::short_bytes(comparison.peak_live_bytes);
     let doubt = if comparison.process.estimate.is_empty() { "" } else { ", an estimate" };
     Picture {
         title: comparison.process.name(),

@@ -12,8 +12,8 @@ use heapscribe_wire::record::{Block, Call, Event};
 
 use super::chosen::of_samples;
 use crate::convert::in_order::{At, InOrder, Shuffle};
-use crate::text::number;
 use crate::trace_file;
+use heapscribe_units as units;
 
 /// Points of a curve over time.
 const STEPS: u64 = 400;
@@ -50,12 +50,12 @@ pub(crate) fn prepare<S: Source>(
     doubts.extend_from_slice(&order.problems);
     // The process itself has counted better, if its end was seen.
     if feed.lost > 0 && process.end.is_none() {
-        doubts.push(format!("{} missing in the trace", number::counted(feed.lost, "event")));
+        doubts.push(format!("{} missing in the trace", units::counted(feed.lost, "event")));
     }
     let (compiled, out) = feed.compiler.finish().context(NO_ROOM)?;
     let file = out.into_inner().map_err(|e| e.into_error()).context(NO_ROOM)?;
     if compiled.unknown > 0 {
-        let blocks = number::counted(compiled.unknown, "block");
+        let blocks = units::counted(compiled.unknown, "block");
         doubts.push(format!("{blocks} ended that never came in the trace, and are left out"));
     }
     Ok(Prepared { compiled, threads: order.threads(), doubts, file })

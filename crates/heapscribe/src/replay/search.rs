@@ -10,7 +10,7 @@ use heapscribe_replay::smallest::{Range, readable, smallest};
 use heapscribe_replay::{Bed, PoolRun, Program, Vary, floor_bytes};
 
 use super::prepare::Prepared;
-use crate::message::Problem;
+use heapscribe_diagnostics::Problem;
 
 const PAGE_BYTES: u64 = 4096;
 /// Pools are told apart to this part of the largest live heap.

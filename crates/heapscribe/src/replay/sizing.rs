@@ -13,8 +13,8 @@ use super::prepare::{Prepared, prepare};
 use super::search::{Search, Trial};
 use super::subject::Subject;
 use crate::convert::in_order::Shuffle;
-use crate::message::Problem;
 use crate::trace_file::Opened;
+use heapscribe_diagnostics::Problem;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::number::{bytes, count, counted, duration, short_bytes};
 use super::{Out, heading};
 use crate::messages::beside::{Beside, ChannelMarks, Did, Heavy};
+use heapscribe_units::{bytes, count, counted, duration, short_bytes};
 
 /// Prints at most `top` entries of each list.
 pub(crate) fn print(out: Out<'_>, beside: &Beside, top: usize) -> io::Result<()> {

@@ -5,7 +5,9 @@ use std::io;
 
 use heapscribe_analyze::answer::Answer;
 
-use super::{Out, number, tables};
+use heapscribe_units as units;
+
+use super::{Out, tables};
 
 const COLUMNS: usize = 66;
 const ROWS: usize = 10;
@@ -25,14 +27,14 @@ pub(crate) fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let steps = timeline.steps.iter().map(|step| Column { area: step.heap_max_bytes, line: step.rss_bytes });
     let title = tables::estimated(answer, "Heap (#) and resident memory (o) over time");
     let end_ns = timeline.step_ns.saturating_mul(timeline.steps.len() as u64);
-    let end = number::time(end_ns, answer.counts_calls);
+    let end = units::time(end_ns, answer.counts_calls);
     let begin = if answer.counts_calls { "0" } else { "0 s" };
     if !picture(out, &title, steps, [begin, &end])? {
         return Ok(());
     }
     match timeline.steps.iter().map(|step| step.rss_bytes).max() {
         None | Some(0) => writeln!(out, "  The resident memory was not sampled."),
-        Some(most) => writeln!(out, "  The resident memory was at most {}.", number::bytes(most)),
+        Some(most) => writeln!(out, "  The resident memory was at most {}.", units::bytes(most)),
     }
 }
 
@@ -50,7 +52,7 @@ pub(crate) fn picture(
     }
     super::heading(out, title)?;
     for row in (0..ROWS).rev() {
-        let label = if row + 1 == ROWS { number::short_bytes(top) } else { String::new() };
+        let label = if row + 1 == ROWS { units::short_bytes(top) } else { String::new() };
         let line: String = columns.iter().map(|c| cell(c, row, top)).collect();
         writeln!(out, "{label:>11} |{}", line.trim_end())?;
     }

@@ -7,14 +7,14 @@ use heapscribe_analyze::answer::NodeId;
 use heapscribe_analyze::calls::StackCalls;
 use heapscribe_analyze::estimate::Figure;
 
-use super::number::{bytes, count, counted, duration};
 use super::said::kinds;
 use super::stack::StackPrinter;
 use super::{Out, heading};
 use crate::check::rule::{Rule, Unit};
 use crate::check::suppress::{Kind, Suppression};
 use crate::check::{Checked, Culprit, Finding, Verdict, What};
-use crate::frames::{NamedFrame, NamedStacks};
+use heapscribe_symbols::{NamedFrame, NamedStacks};
+use heapscribe_units::{bytes, count, counted, duration};
 
 /// Processes that keep a rule and are told one by one.
 const KEPT_SHOWN: usize = 3;

@@ -6,10 +6,10 @@ use heapscribe_analyze::answer::{Amount, Answer};
 use heapscribe_analyze::diff::{Change, Diff};
 use heapscribe_analyze::measure::Measure;
 
-use super::number::{bytes, count, counted, short_bytes};
 use super::stack::{FRAMES_SHOWN, frame_line};
 use super::{Out, heading, missing};
-use crate::frames::{NamedFrame, NamedStacks, lossy};
+use heapscribe_symbols::{NamedFrame, NamedStacks, lossy};
+use heapscribe_units::{bytes, count, counted, short_bytes};
 
 /// One of the two traces.
 pub(crate) struct Compared<'a> {

@@ -6,11 +6,11 @@ use std::io;
 use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
 
 use super::Out;
-use super::number::{self, count, counted, short_bytes};
+use heapscribe_units::{count, counted, short_bytes};
 
 /// Bytes: exact, or `≈ 1.23 GiB ± 51.2 MiB (95 %: 1.13 GiB to 1.34 GiB)`.
 pub(crate) fn bytes(n: u64, estimate: Option<&Estimate>) -> String {
-    let Some(figure) = unsure(estimate, |e| &e.bytes) else { return number::bytes(n) };
+    let Some(figure) = unsure(estimate, |e| &e.bytes) else { return heapscribe_units::bytes(n) };
     let [value, error] = [figure.value, figure.standard_error()].map(short);
     format!("≈ {value} ± {error} (95 %: {} to {})", short(figure.low), short(figure.high))
 }
@@ -25,7 +25,7 @@ pub(crate) fn blocks(n: u64, singular: &str, estimate: Option<&Estimate>) -> Str
 
 /// What stands in a row: without the standard error, which can be read off the range.
 pub(crate) fn row_bytes(n: u64, estimate: Option<&Estimate>) -> String {
-    let Some(figure) = unsure(estimate, |e| &e.bytes) else { return number::bytes(n) };
+    let Some(figure) = unsure(estimate, |e| &e.bytes) else { return heapscribe_units::bytes(n) };
     format!("≈ {} ({} to {})", short(figure.value), short(figure.low), short(figure.high))
 }
 

@@ -5,9 +5,11 @@ use std::io;
 use heapscribe_analyze::answer::{Answer, Process};
 use heapscribe_wire::heap::{HeapCounts, Update};
 
-use super::{Out, heading, number};
-use crate::frames::lossy;
+use heapscribe_units as units;
+
+use super::{Out, heading};
 use crate::heaps::{Ended, Told};
+use heapscribe_symbols::lossy;
 
 /// What the heaps of all processes of a run said last, the largest first.
 pub(crate) fn ended(ended: &Ended) -> String {
@@ -21,8 +23,8 @@ pub(crate) fn ended(ended: &Ended) -> String {
         let rest = ended.largest.iter().skip(SHOWN).map(|told| told.update.counts);
         let failures = rest.clone().map(|c| c.failures).fold(ended.others_failures, u64::saturating_add);
         let misuses = rest.map(|c| c.misuses).fold(ended.others_misuses, u64::saturating_add);
-        let (failures, misuses) = (number::count(failures), number::count(misuses));
-        let processes = number::counted(more, "smaller process image");
+        let (failures, misuses) = (units::count(failures), units::count(misuses));
+        let processes = units::counted(more, "smaller process image");
         lines.push(format!("heap: {processes}, {failures} failed requests, {misuses} frees of free blocks"));
     }
     lines.join("\n")
@@ -44,12 +46,12 @@ pub(crate) fn section(out: Out<'_>, answer: &Answer) -> io::Result<()> {
         if let Some(rest) = rest(&heap.last) {
             writeln!(out, "    {rest}")?;
         }
-        let most = number::percent(u64::from(heap.fragmentation_peak_per_mille), 1000);
-        writeln!(out, "    fragmentation at most {most}, of {}", number::counted(heap.samples, "sample"))?;
+        let most = units::percent(u64::from(heap.fragmentation_peak_per_mille), 1000);
+        writeln!(out, "    fragmentation at most {most}, of {}", units::counted(heap.samples, "sample"))?;
     }
     match heaps.len().saturating_sub(SHOWN) {
         0 => Ok(()),
-        more => writeln!(out, "  and {} more", number::counted(more as u64, "process image")),
+        more => writeln!(out, "  and {} more", units::counted(more as u64, "process image")),
     }
 }
 
@@ -83,33 +85,33 @@ fn when(update: &Update) -> &'static str {
 
 /// Pool and use.
 pub(crate) fn size(c: &HeapCounts) -> String {
-    let bytes = number::short_bytes;
+    let bytes = units::short_bytes;
     if c.pool_bytes == 0 {
-        return format!("{} used in {}", bytes(c.used_bytes), number::counted(c.blocks, "block"));
+        return format!("{} used in {}", bytes(c.used_bytes), units::counted(c.blocks, "block"));
     }
     let used = format!(
         "{} used of {} ({}) in {}",
         bytes(c.used_bytes),
         bytes(c.pool_bytes),
-        number::percent(c.used_bytes, c.pool_bytes),
-        number::counted(c.blocks, "block"),
+        units::percent(c.used_bytes, c.pool_bytes),
+        units::counted(c.blocks, "block"),
     );
     if c.peak_bytes < c.used_bytes {
         // A heap of somebody else's that does not keep it.
         return used;
     }
-    format!("{used}, at most {} ({})", bytes(c.peak_bytes), number::percent(c.peak_bytes, c.pool_bytes))
+    format!("{used}, at most {} ({})", bytes(c.peak_bytes), units::percent(c.peak_bytes, c.pool_bytes))
 }
 
 /// What is free, and what went wrong; nothing of a heap that does not say.
 pub(crate) fn rest(c: &HeapCounts) -> Option<String> {
-    let bytes = number::short_bytes;
+    let bytes = units::short_bytes;
     let free = bytes(c.free_bytes);
     let free = match (c.free_blocks, c.largest_free_bytes) {
         // A heap that does not say in which pieces.
         (0, 0) => format!("{free} free"),
         (pieces, largest) => {
-            let pieces = number::counted(pieces, "piece");
+            let pieces = units::counted(pieces, "piece");
             format!(
                 "{free} free in {pieces}, the largest {}, fragmentation {}",
                 bytes(largest),
@@ -120,10 +122,10 @@ pub(crate) fn rest(c: &HeapCounts) -> Option<String> {
     (c.pool_bytes > 0).then(|| {
         format!(
             "{free}; {}, {} grown; {} failed, {} freed twice; {} locked",
-            number::counted(c.pools, "pool"),
-            number::count(c.growths),
-            number::counted(c.failures, "request"),
-            number::counted(c.misuses, "block"),
+            units::counted(c.pools, "pool"),
+            units::count(c.growths),
+            units::counted(c.failures, "request"),
+            units::counted(c.misuses, "block"),
             bytes(c.locked_bytes),
         )
     })
@@ -131,7 +133,7 @@ pub(crate) fn rest(c: &HeapCounts) -> Option<String> {
 
 /// What of the free memory one request could not get.
 pub(crate) fn fragmentation(c: &HeapCounts) -> String {
-    number::percent(u64::from(c.fragmentation_per_mille()), 1000)
+    units::percent(u64::from(c.fragmentation_per_mille()), 1000)
 }
 
 #[cfg(test)]

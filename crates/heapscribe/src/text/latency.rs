@@ -5,10 +5,10 @@ use std::io;
 
 use heapscribe_analyze::answer::{Answer, CallKind, CallLatency, NodeId, WorstCall};
 
-use super::number::{bytes, count, duration};
 use super::stack::StackPrinter;
 use super::{Out, heading};
-use crate::frames::lossy;
+use heapscribe_symbols::lossy;
+use heapscribe_units::{bytes, count, duration};
 
 /// The longest calls of all kinds, the longest first.
 pub(crate) fn worst(answer: &Answer, top: usize) -> Vec<&WorstCall> {

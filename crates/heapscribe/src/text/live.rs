@@ -7,10 +7,10 @@ use heapscribe_analyze::answer::NodeId;
 use heapscribe_analyze::snapshot::{LiveStack, Snapshot};
 use heapscribe_formats::LiveRole;
 
-use super::number::{bytes, count, counted, date, duration, percent, short_bytes};
 use super::stack::StackPrinter;
 use super::{Out, estimate, heading, missing, tables};
-use crate::frames::{NamedStacks, lossy};
+use heapscribe_symbols::{NamedStacks, lossy};
+use heapscribe_units::{bytes, count, counted, date, duration, percent, short_bytes};
 
 /// What is to be printed.
 pub(crate) struct LiveReport<'a> {

@@ -7,9 +7,9 @@ use heapscribe_aos_log::layout::Kind;
 use heapscribe_aos_log::read::channels::{Channels, Row, Span};
 use heapscribe_aos_log::read::{Opened, PartHeader};
 
-use super::number::{bytes, count, counted, duration, short_bytes};
 use super::{Out, heading};
 use crate::messages::{Log, lines};
+use heapscribe_units::{bytes, count, counted, duration, short_bytes};
 
 /// Prints what is known of a log, at most `top` channels of it.
 pub(crate) fn report(out: Out<'_>, log: &Log<'_>, channels: &Channels, top: usize) -> io::Result<()> {

@@ -6,10 +6,10 @@ use std::io;
 use heapscribe_analyze::answer::{Answer, Dropped};
 use heapscribe_wire::head::Drop;
 
-use super::number::{count, counted};
 use super::{Out, estimate, heading};
-use crate::frames::Unnamed;
-use crate::symbols::Trouble;
+use heapscribe_symbols::LookupFailure;
+use heapscribe_symbols::Unnamed;
+use heapscribe_units::{count, counted};
 
 /// The section on what is missing.
 pub(crate) fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result<()> {
@@ -52,10 +52,10 @@ pub(crate) fn dropped(out: Out<'_>, dropped: &[Dropped]) -> io::Result<()> {
 
 /// Files whose functions have no names or no lines. That the system's libraries have no lines is common.
 pub(crate) fn names(out: Out<'_>, unnamed: &[Unnamed]) -> io::Result<()> {
-    for module in unnamed.iter().filter(|m| m.trouble != Trouble::NoDebugInfo) {
-        writeln!(out, "  No names: {} {}.", module.module, module.trouble)?;
+    for module in unnamed.iter().filter(|m| m.failure != LookupFailure::NoDebugInfo) {
+        writeln!(out, "  No names: {} {}.", module.module, module.failure)?;
     }
-    let no_lines = unnamed.iter().filter(|m| m.trouble == Trouble::NoDebugInfo);
+    let no_lines = unnamed.iter().filter(|m| m.failure == LookupFailure::NoDebugInfo);
     let files: Vec<_> = no_lines.map(|m| m.module.rsplit('/').next().unwrap_or(&m.module)).collect();
     if files.is_empty() { Ok(()) } else { writeln!(out, "  No debug information: {}.", files.join(", ")) }
 }

@@ -11,7 +11,6 @@ pub(crate) mod latency;
 pub(crate) mod live;
 pub(crate) mod messages;
 pub(crate) mod missing;
-pub(crate) mod number;
 pub(crate) mod real_time;
 pub(crate) mod recorded;
 pub(crate) mod report;

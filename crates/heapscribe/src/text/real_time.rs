@@ -6,13 +6,13 @@ use heapscribe_analyze::answer::{Answer, BrokenRule, NodeId};
 use heapscribe_formats::{RealTimeRules, Why};
 
 use super::latency::thread;
-use super::number::{bytes, counted, duration};
 use super::said::kinds;
 use super::stack::{FRAMES_SHOWN, StackPrinter, frame_line};
 use super::{Out, heading};
 use crate::check::calls::Kept;
 use crate::check::rule::{Forbidden, Rule};
-use crate::frames::{NamedStacks, lossy};
+use heapscribe_symbols::{NamedStacks, lossy};
+use heapscribe_units::{bytes, counted, duration};
 
 /// The stacks that are printed.
 pub(crate) fn wanted(answer: &Answer) -> impl Iterator<Item = NodeId> {

@@ -7,12 +7,12 @@ use heapscribe_analyze::answer::{Answer, Exit, NodeId, Stack};
 use heapscribe_analyze::estimate::{Estimate, Sampling};
 use heapscribe_analyze::measure::Measure;
 
-use super::number::{count, counted, date, duration, percent, short_bytes, time};
 use super::stack::StackPrinter;
 use super::{Out, chart, estimate, heading, heap, latency, missing, real_time, said, tables};
 use crate::check::calls::Kept;
-use crate::frames::{NamedStacks, lossy};
 use crate::json::said::nodes as said_nodes;
+use heapscribe_symbols::{NamedStacks, lossy};
+use heapscribe_units::{count, counted, date, duration, percent, short_bytes, time};
 
 /// What is to be printed.
 pub(crate) struct Report<'a> {

@@ -5,11 +5,11 @@ use std::io;
 use heapscribe_analyze::answer::{Answer, Section};
 use heapscribe_analyze::calls::Kinds;
 
-use super::number::{bytes, count, counted, duration, percent};
 use super::stack::StackPrinter;
 use super::{Out, heading};
-use crate::frames::lossy;
 use crate::json::said::{of_pools, of_section};
+use heapscribe_symbols::lossy;
+use heapscribe_units::{bytes, count, counted, duration, percent};
 
 /// Stacks of each section.
 pub(crate) const STACKS: usize = 3;

@@ -6,7 +6,7 @@ use std::io;
 use heapscribe_analyze::answer::NodeId;
 
 use super::Out;
-use crate::frames::{NamedFrame, NamedStacks};
+use heapscribe_symbols::{NamedFrame, NamedStacks};
 
 /// Frames of one stack that a report shows.
 pub(super) const FRAMES_SHOWN: usize = 16;

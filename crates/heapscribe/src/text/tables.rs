@@ -4,9 +4,9 @@ use std::io;
 
 use heapscribe_analyze::answer::{Answer, Ended, Process, Thread};
 
-use super::number::{bytes, count, counted, percent, short_bytes, time};
 use super::{Out, heading};
-use crate::frames::lossy;
+use heapscribe_symbols::lossy;
+use heapscribe_units::{bytes, count, counted, percent, short_bytes, time};
 
 /// Width of the longest bar.
 const BAR: u64 = 20;

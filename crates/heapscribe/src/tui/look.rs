@@ -9,7 +9,7 @@ use heapscribe_wire::mode::Mode;
 use crate::drain::{Memory, monotonic_ns};
 use crate::heaps::{self, Told};
 use crate::live::{self, Exactness, Session, Snapshot};
-use crate::text::number::short_bytes;
+use heapscribe_units::short_bytes;
 
 /// What was seen.
 #[derive(Debug, Default)]

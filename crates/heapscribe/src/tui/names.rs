@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use heapscribe_analyze::answer::{CallTree, NodeId};
 
-use crate::frames::{NamedFrame, NamedStacks};
-use crate::symbols::Resolver;
+use heapscribe_symbols::Resolver;
+use heapscribe_symbols::{NamedFrame, NamedStacks};
 
 /// What frames of the stacks seen so far are called. A frame is known by its module and its address.
 #[derive(Debug, Default)]

@@ -19,7 +19,7 @@ use crate::drain::{self, Memory};
 use crate::heaps::{self, Watched};
 use crate::live::Place;
 use crate::text::heap;
-use crate::text::number::duration;
+use heapscribe_units::duration;
 
 /// A process and what its heap has told so far.
 #[derive(Debug)]

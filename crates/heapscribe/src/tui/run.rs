@@ -12,8 +12,8 @@ use super::look::Look;
 use super::state::{Key, Next, State};
 use super::view;
 use crate::live::Session;
-use crate::message::Problem;
-use crate::symbols::{self, Resolver};
+use heapscribe_diagnostics::Problem;
+use heapscribe_symbols::Resolver;
 
 /// The screen for which `top` is made, of [`once`].
 const COLUMNS: u16 = 80;
@@ -22,7 +22,7 @@ const ROWS: u16 = 24;
 /// Shows a process until the user has seen enough.
 pub(crate) fn run(session: &Session, interval: Duration, resolver: &Resolver) -> Result<()> {
     need_terminal("--once prints one screen; `heapscribe snapshot` writes down what is live")?;
-    symbols::draw_no_progress();
+    crate::progress::draw_no_progress();
     let mut state = State::default();
     state.take(Look::at(session)?, resolver);
     let mut terminal = ratatui::try_init()?;

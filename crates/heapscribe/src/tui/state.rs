@@ -6,8 +6,8 @@ use heapscribe_analyze::answer::{Amount, NodeId};
 
 use super::look::Look;
 use super::names::NameCache;
-use crate::frames::{NamedFrame, lossy};
-use crate::symbols::Resolver;
+use heapscribe_symbols::Resolver;
+use heapscribe_symbols::{NamedFrame, lossy};
 
 /// Looks of which the curves are drawn.
 pub(super) const HISTORY: usize = 240;
@@ -320,7 +320,7 @@ pub(super) mod tests {
     }
 
     pub(crate) fn seen(looks: impl IntoIterator<Item = Look>) -> State {
-        let resolver = Resolver { debug_dir: "/nowhere".into() };
+        let resolver = Resolver::new("/nowhere");
         let mut state = State::default();
         looks.into_iter().for_each(|look| state.take(look, &resolver));
         state

@@ -10,9 +10,9 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 
 use super::state::{By, Row, Sort, State};
-use crate::frames::NamedFrame;
 use crate::heaps::Told;
-use crate::text::number::{count, counted, duration, percent, short_bytes};
+use heapscribe_symbols::NamedFrame;
+use heapscribe_units::{count, counted, duration, percent, short_bytes};
 
 pub(super) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);

@@ -18,7 +18,7 @@ use heapscribe_wire::operation::Record;
 
 use crate::drain::memory_of;
 use crate::live::{self, Snapshot};
-use crate::message;
+use heapscribe_diagnostics as diagnostics;
 pub(crate) use trigger::Trigger;
 use trigger::memory_bytes;
 
@@ -103,7 +103,7 @@ impl Watch {
             match self.write(pid, trigger, state, &watched.session) {
                 Ok(written) => self.written += u64::from(written),
                 Err(e) => {
-                    message::warning(&format!("no snapshot {} of process {pid}: {e:#}", trigger.name()))
+                    diagnostics::warning(&format!("no snapshot {} of process {pid}: {e:#}", trigger.name()))
                 }
             }
         }

@@ -14,8 +14,8 @@ use super::packets::Packets;
 use super::{FilesPlan, Piece, Written};
 use crate::convert::objects::{self, At, Objects};
 use crate::convert::stacks::Stacks;
-use crate::message;
-use crate::symbols::Kept;
+use heapscribe_diagnostics as diagnostics;
+use heapscribe_symbols::CachedResolver;
 
 /// How far a thread's open chunk was taken.
 #[derive(Clone, Copy)]
@@ -59,7 +59,7 @@ impl Image {
             Written { path, pid: self.info.pid, objects: 0, bytes: 0, problems: Vec::new(), is_cut: false };
         match Objects::create(packets, &about, Stacks::default(), Order::Apart) {
             Ok(objects) => self.file = Some((objects, written)),
-            Err(e) => message::trouble(&e.to_string()),
+            Err(e) => diagnostics::error(&e.to_string()),
         }
         for (position, bytes) in std::mem::take(&mut self.waiting) {
             self.definitions(position, &bytes);
@@ -81,7 +81,7 @@ impl Image {
     }
 
     /// Writes events of a chunk.
-    pub(super) fn events(&mut self, piece: &Piece, kept: &mut Kept) {
+    pub(super) fn events(&mut self, piece: &Piece, kept: &mut CachedResolver) {
         let Some((objects, written)) = &mut self.file else { return };
         objects.name_new(|requests| kept.resolve(requests));
         let chunk = &piece.info;

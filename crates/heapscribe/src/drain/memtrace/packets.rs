@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::message;
+use heapscribe_diagnostics as diagnostics;
 
 /// The file, or the place of one that could not be made.
 pub(super) struct Packets {
@@ -29,8 +29,8 @@ impl Packets {
 
     fn cut(&mut self, what: &str) {
         self.is_cut = true;
-        message::trouble(what);
-        message::hint("the program goes on; what was written so far can be read");
+        diagnostics::error(what);
+        diagnostics::hint("the program goes on; what was written so far can be read");
     }
 }
 

@@ -16,7 +16,7 @@ use super::image::Image;
 use super::{FilesPlan, Piece};
 use crate::convert::live::{Thread, ticks_at};
 use crate::convert::to_memtrace;
-use crate::symbols::{Kept, Resolver};
+use heapscribe_symbols::{CachedResolver, Resolver};
 
 const START_NS: u64 = 1_000_000_000;
 const STACKS: u32 = 5;
@@ -147,7 +147,7 @@ fn written(chunks: &[(ChunkInfo, Vec<u8>)], flush: bool) -> Vec<u8> {
     let path = dir.path().join("run.ctf");
     let debug_dir = dir.path().to_owned();
     let plan = FilesPlan { output: path.clone(), host: String::new(), sample_rate: 1.0, debug_dir };
-    let mut kept = Kept::new(Resolver { debug_dir: plan.debug_dir.clone() });
+    let mut kept = CachedResolver::new(Resolver::new(plan.debug_dir.clone()));
     let mut image = Image::new(process());
     image.definitions(Position::default(), &definitions());
     image.open(path.clone(), &plan, 1);
@@ -180,7 +180,7 @@ fn converted(chunks: &[(ChunkInfo, Vec<u8>)]) -> Vec<u8> {
     writer.finish(&mut bytes);
     let trace = Trace::open(bytes.as_slice()).unwrap();
     let mut out = Vec::new();
-    let resolver = Resolver { debug_dir: "/nonexistent".into() };
+    let resolver = Resolver::new("/nonexistent");
     let problems = to_memtrace::convert(&trace, None, &resolver, &mut out).unwrap();
     assert_eq!(problems, Vec::<String>::new());
     out

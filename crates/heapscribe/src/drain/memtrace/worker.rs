@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use super::image::Image;
 use super::{FilesPlan, Message, Written, names};
-use crate::message;
-use crate::symbols::{Kept, Resolver};
+use heapscribe_diagnostics as diagnostics;
+use heapscribe_symbols::{CachedResolver, Resolver};
 
 /// Open packets are written out as often as this.
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
 pub(super) struct Worker {
     plan: FilesPlan,
-    kept: Kept,
+    kept: CachedResolver,
     watched: Option<u32>,
     images: BTreeMap<u32, Image>,
     /// Files of this recording.
@@ -28,7 +28,7 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(plan: FilesPlan) -> Worker {
-        let kept = Kept::new(Resolver { debug_dir: plan.debug_dir.clone() });
+        let kept = CachedResolver::new(Resolver::new(plan.debug_dir.clone()));
         Worker {
             plan,
             kept,
@@ -110,7 +110,7 @@ impl Worker {
                 self.taken.insert(path.clone());
                 written.path = path;
             }
-            Err(e) => message::trouble(&format!("{} cannot be renamed: {e}", written.path.display())),
+            Err(e) => diagnostics::error(&format!("{} cannot be renamed: {e}", written.path.display())),
         }
     }
 

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use heapscribe_formats::gotrace::{Event, NamedFrame};
 
 use super::{GoTrace, Printer, generation, lane, meaning};
-use crate::frames::lossy;
+use heapscribe_symbols::lossy;
 
 /// Writes lines.
 pub(crate) struct Lines<W> {

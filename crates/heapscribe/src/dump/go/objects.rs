@@ -6,7 +6,7 @@ use heapscribe_formats::gotrace::{Event, NamedFrame};
 use serde_json::{Map, Value, json};
 
 use super::{GoTrace, Printer, generation, lane, meaning};
-use crate::frames::lossy;
+use heapscribe_symbols::lossy;
 
 /// Writes objects.
 pub(crate) struct Objects<W> {

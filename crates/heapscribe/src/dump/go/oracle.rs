@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use heapscribe_formats::gotrace::{Event, Layout, Meaning};
 
 use super::{GoTrace, generation};
-use crate::frames::lossy;
+use heapscribe_symbols::lossy;
 
 /// Go's reader gives collections a P of their own.
 const GC_P: i64 = 1_000_004;

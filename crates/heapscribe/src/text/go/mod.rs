@@ -8,9 +8,9 @@ use std::io;
 use heapscribe_analyze::go::{Allocator, Collection, GoAnswer, TypeSums, Work};
 
 use super::chart::{self, Column};
-use super::number::{bytes, count, counted, duration, percent, short_bytes};
 use super::{Out, heading};
-use crate::frames::lossy;
+use heapscribe_symbols::lossy;
+use heapscribe_units::{bytes, count, counted, duration, percent, short_bytes};
 
 /// What is to be printed.
 pub(crate) struct GoReport<'a> {

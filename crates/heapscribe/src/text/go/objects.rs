@@ -7,8 +7,8 @@ use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::go::{Allocator, Objects, TypeSums};
 
 use super::{GoReport, site_name, type_name};
-use crate::text::number::{bytes, count, counted, percent, short_bytes};
 use crate::text::{Out, heading};
+use heapscribe_units::{bytes, count, counted, percent, short_bytes};
 
 /// Width of the longest bar.
 const BAR: u64 = 20;

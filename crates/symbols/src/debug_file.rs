@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::elf::{self, ElfFile};
+use crate::elf::{self, ElfFile};
 
 /// A file with debug information, and the one it shares parts with.
 pub(super) struct DebugFile {

@@ -6,21 +6,21 @@ use std::path::Path;
 use addr2line::Loader;
 use object::{Object, ObjectSymbol, SymbolKind};
 
-use super::debug_file::DebugFile;
-use super::demangle::demangle;
-use super::elf::{self, ElfFile};
-use super::progress::Progress;
-use super::{Names, Step, Trouble};
+use crate::debug_file::DebugFile;
+use crate::demangle::demangle;
+use crate::elf::{self, ElfFile};
+use crate::names::{LookupFailure, Names, SourceFrame};
+use crate::progress::Progress;
 
 /// A file that is open for looking up: its debug information and its symbol table.
-pub(super) struct Opened {
+pub(super) struct SymbolFile {
     loader: Option<Loader>,
     table: SymbolTable,
 }
 
-impl Opened {
+impl SymbolFile {
     /// Opens a file and the one that has its debug information.
-    pub(super) fn open(file: &ElfFile, debug: Option<&DebugFile>) -> Opened {
+    pub(super) fn open(file: &ElfFile, debug: Option<&DebugFile>) -> SymbolFile {
         let loader = debug.and_then(|d| Loader::new_with_sup(&d.path, d.shared.as_ref()).ok());
         let mut table = SymbolTable::default();
         table.read(&file.path);
@@ -28,51 +28,57 @@ impl Opened {
             table.read(&separate.path);
         }
         table.sort();
-        Opened { loader, table }
+        SymbolFile { loader, table }
     }
 
     /// Names for addresses in it.
-    pub(super) fn names(&self, addresses: &[u64], progress: &Progress) -> Names {
-        let steps: HashMap<_, _> = addresses
+    pub(super) fn names(&self, addresses: &[u64], progress: &dyn Progress) -> Names {
+        let frames: HashMap<_, _> = addresses
             .iter()
             .inspect(|_| progress.advance())
-            .map(|&address| (address, steps_at(address, self.loader.as_ref(), &self.table)))
-            .filter(|(_, steps)| !steps.is_empty())
+            .map(|&address| (address, frames_at(address, self.loader.as_ref(), &self.table)))
+            .filter(|(_, frames)| !frames.is_empty())
             .collect();
-        Names { steps, trouble: self.loader.is_none().then_some(Trouble::NoDebugInfo) }
+        Names { frames, failure: self.loader.is_none().then_some(LookupFailure::NoDebugInfo) }
     }
 }
 
-fn steps_at(address: u64, loader: Option<&Loader>, table: &SymbolTable) -> Vec<Step> {
-    let mut steps = loader.map(|l| dwarf_steps(address, l)).unwrap_or_default();
+fn frames_at(address: u64, loader: Option<&Loader>, table: &SymbolTable) -> Vec<SourceFrame> {
+    let mut frames = loader.map(|l| dwarf_frames(address, l)).unwrap_or_default();
     let symbol = || table.function_at(address).map(demangle);
-    match steps.last_mut() {
+    match frames.last_mut() {
         Some(outer) if outer.function.is_none() => outer.function = symbol(),
         Some(_) => {}
-        None => steps.extend(symbol().map(|name| Step { function: Some(name), ..Step::default() })),
+        None => {
+            frames.extend(symbol().map(|name| SourceFrame { function: Some(name), ..SourceFrame::default() }))
+        }
     }
-    steps
+    frames
 }
 
 /// The functions at an address, the innermost first. What does not parse counts as not there.
-fn dwarf_steps(address: u64, loader: &Loader) -> Vec<Step> {
-    let mut steps = Vec::new();
-    let Ok(mut frames) = loader.find_frames(address) else { return steps };
+fn dwarf_frames(address: u64, loader: &Loader) -> Vec<SourceFrame> {
+    let mut found = Vec::new();
+    let Ok(mut frames) = loader.find_frames(address) else { return found };
     while let Ok(Some(frame)) = frames.next() {
         let name = frame.function.as_ref().and_then(|f| f.raw_name().ok().map(|raw| demangle(&raw)));
         let location = frame.location;
-        steps.push(Step {
+        found.push(SourceFrame {
             function: name,
             file: location.as_ref().and_then(|l| l.file).map(clean_path),
             line: location.and_then(|l| l.line).filter(|line| *line > 0),
             inlined: true,
         });
     }
-    if let Some(outer) = steps.last_mut() {
+    if let Some(outer) = found.last_mut() {
         outer.inlined = false;
     }
-    steps.retain(|step| step.function.is_some() || step.file.is_some() || !step.inlined);
-    if steps.iter().all(|step| step.function.is_none() && step.file.is_none()) { Vec::new() } else { steps }
+    found.retain(|frame| frame.function.is_some() || frame.file.is_some() || !frame.inlined);
+    if found.iter().all(|frame| frame.function.is_none() && frame.file.is_none()) {
+        Vec::new()
+    } else {
+        found
+    }
 }
 
 /// `/src/./a/../b.c` as people write it: `/src/b.c`.

@@ -5,34 +5,35 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use heapscribe_analyze::answer::{CallTree, Frame, NodeId};
 use heapscribe_wire::head::Drop;
 
-use crate::convert::places;
-use crate::symbols::stable::stable;
-use crate::symbols::{Module, Names, Resolver, Step, Trouble};
+use crate::names::{LookupFailure, Module, Names, SourceFrame};
+use crate::places;
+use crate::resolver::Resolver;
+use crate::stable::stable;
 
 /// One line of a stack.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct NamedFrame {
+pub struct NamedFrame {
     /// The function's name, when it is known.
-    pub(crate) function: Option<String>,
+    pub function: Option<String>,
     /// The source file.
-    pub(crate) file: Option<String>,
+    pub file: Option<String>,
     /// The line in it.
-    pub(crate) line: Option<u32>,
+    pub line: Option<u32>,
     /// The module's path; none when the code lies in no file.
-    pub(crate) module: Option<String>,
+    pub module: Option<String>,
     /// Address in the module's file, or in memory without a module.
-    pub(crate) offset: u64,
+    pub offset: u64,
     /// Whether its code lies inside the function of the next line.
-    pub(crate) inlined: bool,
+    pub inlined: bool,
     /// Whether it or a frame before it was found without unwinding information.
-    pub(crate) guessed: bool,
+    pub guessed: bool,
     /// Set where the stack could not be followed any further: why.
-    pub(crate) cut: Option<Drop>,
+    pub cut: Option<Drop>,
 }
 
 impl NamedFrame {
     /// The function, else `module+0xoffset`, else the reason why there is nothing.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         if let Some(function) = &self.function {
             return function.clone();
         }
@@ -47,12 +48,12 @@ impl NamedFrame {
 
     /// Whether it is the recorder's own, where that is a part of the program (`RecordedHeap`): nobody asks
     /// who called the allocator to learn that it was called.
-    pub(crate) fn is_recorders(&self) -> bool {
+    pub fn is_recorders(&self) -> bool {
         self.file.as_deref().is_some_and(|file| file.ends_with("recorder/src/global.rs"))
     }
 
     /// A name that the same code has in another build and at another address.
-    pub(crate) fn stable_name(&self) -> String {
+    pub fn stable_name(&self) -> String {
         match (&self.function, &self.module, self.cut) {
             (Some(function), ..) => stable(function).to_owned(),
             (None, None, None) => "[code in no file]".to_owned(),
@@ -61,7 +62,7 @@ impl NamedFrame {
     }
 
     /// `file:line`, as far as it is known.
-    pub(crate) fn place(&self) -> Option<String> {
+    pub fn place(&self) -> Option<String> {
         let file = self.file.as_ref()?;
         Some(self.line.map_or_else(|| file.clone(), |line| format!("{file}:{line}")))
     }
@@ -69,22 +70,22 @@ impl NamedFrame {
 
 /// A module whose frames are not all named, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Unnamed {
+pub struct Unnamed {
     /// Its path.
-    pub(crate) module: String,
+    pub module: String,
     /// What stood in the way.
-    pub(crate) trouble: Trouble,
+    pub failure: LookupFailure,
 }
 
 /// The names for some of the stacks of a call tree.
-pub(crate) struct NamedStacks<'a> {
+pub struct NamedStacks<'a> {
     tree: &'a CallTree,
     names: HashMap<u32, Names>,
 }
 
 impl<'a> NamedStacks<'a> {
     /// Looks up every frame of the stacks of a tree that are wanted.
-    pub(crate) fn look_up(
+    pub fn look_up(
         tree: &'a CallTree,
         wanted: impl IntoIterator<Item = NodeId>,
         resolver: &Resolver,
@@ -97,7 +98,7 @@ impl<'a> NamedStacks<'a> {
     }
 
     /// The lines of a stack, the innermost first. Inlined functions stand before the one they are in.
-    pub(crate) fn frames(&self, stack: NodeId) -> Vec<NamedFrame> {
+    pub fn frames(&self, stack: NodeId) -> Vec<NamedFrame> {
         let mut guessed = false;
         let lines = self.tree.frames(stack).flat_map(|(_, frame)| {
             let is_guessed = guessed;
@@ -108,12 +109,12 @@ impl<'a> NamedStacks<'a> {
     }
 
     /// The lines of one frame.
-    pub(crate) fn lines_of(&self, frame: &Frame) -> Vec<NamedFrame> {
+    pub fn lines_of(&self, frame: &Frame) -> Vec<NamedFrame> {
         self.lines(frame, false)
     }
 
     /// The same of a frame that may be a guess.
-    pub(crate) fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
+    pub fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
         let bare = NamedFrame {
             module: frame
                 .module
@@ -126,18 +127,18 @@ impl<'a> NamedStacks<'a> {
             ..NamedFrame::default()
         };
         let names = frame.module.and_then(|m| self.names.get(&m));
-        let steps = names.map_or(&[][..], |names| names.at(place_of_call(frame)));
-        if steps.is_empty() { vec![bare] } else { steps.iter().map(|step| named(&bare, step)).collect() }
+        let frames = names.map_or(&[][..], |names| names.at(place_of_call(frame)));
+        if frames.is_empty() { vec![bare] } else { frames.iter().map(|frame| named(&bare, frame)).collect() }
     }
 
     /// Modules that were looked up with less than full success, by path.
-    pub(crate) fn unnamed(&self) -> Vec<Unnamed> {
+    pub fn unnamed(&self) -> Vec<Unnamed> {
         let module = |m: &u32| lossy(&self.tree.modules[*m as usize].path);
         let mut all: Vec<_> = self
             .names
             .iter()
             .filter_map(|(m, names)| {
-                names.trouble.clone().map(|trouble| Unnamed { module: module(m), trouble })
+                names.failure.clone().map(|failure| Unnamed { module: module(m), failure })
             })
             .collect();
         all.sort_by(|a, b| a.module.cmp(&b.module));
@@ -176,17 +177,17 @@ fn request(tree: &CallTree, module: u32, places: &BTreeSet<u64>) -> (Module, Vec
     (asked, places.iter().copied().collect())
 }
 
-fn named(bare: &NamedFrame, step: &Step) -> NamedFrame {
+fn named(bare: &NamedFrame, frame: &SourceFrame) -> NamedFrame {
     NamedFrame {
-        function: step.function.clone(),
-        file: step.file.clone(),
-        line: step.line,
-        inlined: step.inlined,
+        function: frame.function.clone(),
+        file: frame.file.clone(),
+        line: frame.line,
+        inlined: frame.inlined,
         ..bare.clone()
     }
 }
 
 /// Names of the system are bytes; what is no UTF-8 in them shows as a replacement character.
-pub(crate) fn lossy(bytes: &[u8]) -> String {
+pub fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

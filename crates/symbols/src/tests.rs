@@ -5,7 +5,7 @@ use std::process::Command;
 
 use object::{Object, ObjectSymbol};
 
-use super::{Module, Names, Resolver, Step, Trouble};
+use crate::{LookupFailure, Module, Names, Resolver, SourceFrame};
 
 const C: &str = "\
 #include <stdlib.h>
@@ -39,13 +39,13 @@ impl Program {
     }
 
     fn module(&self) -> Module {
-        let build_id = super::elf::read(&self.path).unwrap().build_id;
+        let build_id = crate::elf::read(&self.path).unwrap().build_id;
         Module { path: self.path.to_str().unwrap().to_owned(), build_id }
     }
 
     /// Start and size of a function whose symbol has this in its name.
     fn function(&self, part: &str) -> (u64, u64) {
-        super::elf::with_object(&self.path, |object| {
+        crate::elf::with_object(&self.path, |object| {
             let symbol = object.symbols().find(|s| s.name().unwrap().contains(part)).unwrap();
             (symbol.address(), symbol.size())
         })
@@ -57,7 +57,7 @@ impl Program {
     }
 
     fn names(&self, module: Module, addresses: &[u64]) -> Names {
-        let resolver = Resolver { debug_dir: self.dir.path().join("debug") };
+        let resolver = Resolver::new(self.dir.path().join("debug"));
         resolver.resolve(&[(module, addresses.to_vec())]).remove(0)
     }
 
@@ -80,7 +80,7 @@ fn run(command: &mut Command) {
 }
 
 /// All places of a function where code of `inlined` lies.
-fn steps_with<'a>(names: &'a Names, range: (u64, u64), inlined: &str) -> &'a [Step] {
+fn steps_with<'a>(names: &'a Names, range: (u64, u64), inlined: &str) -> &'a [SourceFrame] {
     (range.0..range.0 + range.1)
         .map(|address| names.at(address))
         .find(|steps| steps[0].function.as_deref() == Some(inlined))
@@ -94,7 +94,7 @@ fn all(range: (u64, u64)) -> Vec<u64> {
 /// The inlined function stands before the one it is in, each with its own line.
 fn check_c(program: &Program, range: (u64, u64)) {
     let names = program.names(program.module(), &all(range));
-    assert_eq!(names.trouble, None);
+    assert_eq!(names.failure, None);
     let steps = steps_with(&names, range, "inner");
     let told: Vec<_> =
         steps.iter().map(|s| (s.function.as_deref().unwrap(), s.line.unwrap(), s.inlined)).collect();
@@ -137,7 +137,7 @@ fn debug_file_by_link_without_a_build_id_needs_the_checksum() {
     check_c(&program, range);
     std::fs::copy("/proc/self/exe", program.dir.path().join("program.debug")).unwrap();
     let names = program.names(program.module(), &all(range));
-    assert_eq!((names.trouble, names.steps.len()), (Some(Trouble::NoDebugInfo), 0));
+    assert_eq!((names.failure, names.frames.len()), (Some(LookupFailure::NoDebugInfo), 0));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_changed_file_is_not_used_but_its_debug_file_is() {
     assert_eq!(steps_with(&names, range, "inner")[1].function.as_deref(), Some("outer"));
     std::fs::remove_file(program.dir.path().join(debug)).unwrap();
     let names = program.names(old, &all(range));
-    assert_eq!((names.trouble, names.steps.len()), (Some(Trouble::Changed), 0));
+    assert_eq!((names.failure, names.frames.len()), (Some(LookupFailure::Changed), 0));
 }
 
 #[test]
@@ -161,12 +161,12 @@ fn without_debug_information_functions_are_known() {
     let range = program.function("outer");
     program.objcopy(&["--strip-debug", "program"]);
     let names = program.names(program.module(), &all(range));
-    assert_eq!(names.trouble, Some(Trouble::NoDebugInfo));
-    let only = Step { function: Some("outer".into()), ..Step::default() };
+    assert_eq!(names.failure, Some(LookupFailure::NoDebugInfo));
+    let only = SourceFrame { function: Some("outer".into()), ..SourceFrame::default() };
     assert_eq!(names.at(range.0 + 1), [only]);
     program.objcopy(&["--strip-all", "program"]);
     let names = program.names(program.module(), &all(range));
-    assert_eq!(names.steps.len(), 0, "a symbol of another place is no name for this one");
+    assert_eq!(names.frames.len(), 0, "a symbol of another place is no name for this one");
 }
 
 #[test]
@@ -202,11 +202,14 @@ fn main() { std::hint::black_box(shelf::fill(9)); }
 #[test]
 fn what_is_no_file_or_gone_says_so() {
     let module = |path: &str| Module { path: path.into(), build_id: vec![1; 20] };
-    let resolver = Resolver { debug_dir: PathBuf::from("/nonexistent") };
+    let resolver = Resolver::new(PathBuf::from("/nonexistent"));
     let paths = ["[vdso]", "/dev/zero", "/nonexistent/lib.so", "/bin/true (deleted)", "/etc/passwd"];
     let requests: Vec<_> = paths.iter().map(|path| (module(path), vec![1, 2])).collect();
-    let troubles: Vec<_> = resolver.resolve(&requests).into_iter().map(|n| n.trouble.unwrap()).collect();
-    assert_eq!(troubles[..4], [Trouble::NotAFile, Trouble::NotAFile, Trouble::Gone, Trouble::Changed]);
-    assert!(matches!(troubles[4], Trouble::Unreadable(_)), "{troubles:?}");
+    let troubles: Vec<_> = resolver.resolve(&requests).into_iter().map(|n| n.failure.unwrap()).collect();
+    assert_eq!(
+        troubles[..4],
+        [LookupFailure::NotAFile, LookupFailure::NotAFile, LookupFailure::Gone, LookupFailure::Changed]
+    );
+    assert!(matches!(troubles[4], LookupFailure::Unreadable(_)), "{troubles:?}");
     assert!(Path::new("/bin/true").exists());
 }

@@ -2,7 +2,7 @@
 
 use cpp_demangle::DemangleOptions;
 
-use super::dlang;
+use crate::dlang;
 
 /// The name that the programmer wrote.
 pub(super) fn demangle(raw: &str) -> String {

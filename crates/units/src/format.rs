@@ -1,7 +1,7 @@
 //! Numbers as people read them: exact with separators, and beside it the size one can imagine.
 
 /// `1,234,567`.
-pub(crate) fn count(n: u64) -> String {
+pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -14,18 +14,18 @@ pub(crate) fn count(n: u64) -> String {
 }
 
 /// `1 block`, `2 blocks`.
-pub(crate) fn counted(n: u64, singular: &str) -> String {
+pub fn counted(n: u64, singular: &str) -> String {
     format!("{} {singular}{}", count(n), if n == 1 { "" } else { "s" })
 }
 
 /// `5,000,000 bytes (4.77 MiB)`; small numbers need no second form.
-pub(crate) fn bytes(n: u64) -> String {
+pub fn bytes(n: u64) -> String {
     let exact = counted(n, "byte");
     if n < 1024 { exact } else { format!("{exact} ({})", short_bytes(n)) }
 }
 
 /// `4.77 MiB`.
-pub(crate) fn short_bytes(n: u64) -> String {
+pub fn short_bytes(n: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if n < 1024 {
         return format!("{n} B");
@@ -40,7 +40,7 @@ pub(crate) fn short_bytes(n: u64) -> String {
 }
 
 /// `1.23 s`, `45.6 ms`, `789 ns`.
-pub(crate) fn duration(ns: u64) -> String {
+pub fn duration(ns: u64) -> String {
     const UNITS: [(&str, f64); 3] = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
     let found = UNITS.iter().find(|(_, scale)| ns as f64 >= *scale);
     found.map_or_else(
@@ -50,17 +50,17 @@ pub(crate) fn duration(ns: u64) -> String {
 }
 
 /// A time: a duration, or where nothing is known of times how many calls it took.
-pub(crate) fn time(ns: u64, counts_calls: bool) -> String {
+pub fn time(ns: u64, counts_calls: bool) -> String {
     if counts_calls { counted(ns, "call") } else { duration(ns) }
 }
 
 /// `12.3 %`.
-pub(crate) fn percent(part: u64, whole: u64) -> String {
+pub fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 })
 }
 
 /// `2026-11-21 10:15:00 UTC`, from ns since 1970.
-pub(crate) fn date(real_ns: u64) -> String {
+pub fn date(real_ns: u64) -> String {
     let seconds = real_ns / 1_000_000_000;
     let (year, month, day) = civil(seconds / 86_400);
     let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);

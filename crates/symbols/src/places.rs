@@ -7,9 +7,7 @@
 //! ```
 //! The separators are those that ASCII has for it, record and unit.
 
-use heapscribe_formats::memtrace::{Location, Locations};
-
-use crate::symbols::Step;
+use crate::names::SourceFrame;
 
 const PREFIX: &str = "place:";
 const RECORD: char = '\x1e';
@@ -20,29 +18,21 @@ const PATH_BYTES_MAX: usize = heapscribe_wire::limits::NAME_BYTES_MAX;
 
 /// A frame as a place tells it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
-    pub(crate) function: String,
-    pub(crate) file: String,
-    pub(crate) line: i64,
-    pub(crate) start_char: i64,
-    pub(crate) end_char: i64,
-}
-
-/// The path of the module for a location's inlined frames, which are outermost first.
-pub(crate) fn path(frames: &[Location], locations: &Locations) -> String {
-    let text = |name| String::from_utf8_lossy(locations.text(name)).into_owned();
-    let place = |frame: &Location| Place {
-        function: text(frame.function),
-        file: text(frame.file),
-        line: i64::from(frame.line),
-        start_char: i64::from(frame.start_char),
-        end_char: i64::from(frame.end_char),
-    };
-    path_of(&frames.iter().rev().map(place).collect::<Vec<_>>())
+pub struct Place {
+    /// The function's name.
+    pub function: String,
+    /// The source file.
+    pub file: String,
+    /// The line in it; 0 when it is not known.
+    pub line: i64,
+    /// The first character in the line.
+    pub start_char: i64,
+    /// The character after the last.
+    pub end_char: i64,
 }
 
 /// The path of the module for these frames, innermost first.
-pub(crate) fn path_of(frames: &[Place]) -> String {
+pub fn path_of(frames: &[Place]) -> String {
     let mut path = PREFIX.to_owned();
     for Place { function, file, line, start_char, end_char } in frames {
         let [function, file] = [function, file].map(|text| text.replace([RECORD, UNIT], "?"));
@@ -59,7 +49,7 @@ pub(crate) fn path_of(frames: &[Place]) -> String {
 }
 
 /// The frames of a place's module, innermost first; `None` for a module that is a file.
-pub(crate) fn frames(path: &str) -> Option<Vec<Place>> {
+pub fn frames(path: &str) -> Option<Vec<Place>> {
     let records = path.strip_prefix(PREFIX)?.split(RECORD);
     let frames = records.map(|record| {
         let mut units = record.split(UNIT);
@@ -72,21 +62,21 @@ pub(crate) fn frames(path: &str) -> Option<Vec<Place>> {
 }
 
 /// Whether a module's path tells a place.
-pub(crate) fn is_place(path: &str) -> bool {
+pub fn is_place(path: &str) -> bool {
     path.starts_with(PREFIX)
 }
 
 /// The same as names are shown.
-pub(crate) fn steps(path: &str) -> Option<Vec<Step>> {
+pub fn source_frames(path: &str) -> Option<Vec<SourceFrame>> {
     let frames = frames(path)?;
     let last = frames.len().saturating_sub(1);
-    let step = |(n, place): (usize, Place)| Step {
+    let frame = |(n, place): (usize, Place)| SourceFrame {
         function: Some(place.function),
         file: Some(place.file),
         line: u32::try_from(place.line).ok().filter(|line| *line != 0),
         inlined: n < last,
     };
-    Some(frames.into_iter().enumerate().map(step).collect())
+    Some(frames.into_iter().enumerate().map(frame).collect())
 }
 
 #[cfg(test)]
@@ -95,16 +85,18 @@ mod tests {
 
     #[test]
     fn a_place_has_its_inlined_frames_innermost_first() {
-        let mut locations = Locations::default();
-        let (file, outer, inner) =
-            (locations.name(b"a.ml"), locations.name(b"outer"), locations.name(b"inner"));
-        let frames_of = [Location::clamped(file, outer, 3, 1, 2), Location::clamped(file, inner, 7, 4, 9)];
-        let path = path(&frames_of, &locations);
+        let place = |function: &str, line| Place {
+            function: function.to_owned(),
+            file: "a.ml".to_owned(),
+            line,
+            start_char: 1,
+            end_char: 2,
+        };
+        let path = path_of(&[place("inner", 7), place("outer", 3)]);
         let found = frames(&path).unwrap();
-        let names: Vec<_> = found.iter().map(|p| (p.function.as_str(), p.line, p.end_char)).collect();
-        assert_eq!(names, [("inner", 7, 9), ("outer", 3, 2)]);
-        let steps = steps(&path).unwrap();
-        assert_eq!(steps.iter().map(|s| s.inlined).collect::<Vec<_>>(), [true, false]);
+        assert_eq!(found, [place("inner", 7), place("outer", 3)]);
+        let frames_of = source_frames(&path).unwrap();
+        assert_eq!(frames_of.iter().map(|frame| frame.inlined).collect::<Vec<_>>(), [true, false]);
         assert_eq!(frames("/usr/bin/ls"), None);
     }
 }

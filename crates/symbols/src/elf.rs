@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSection, ReadCache};
 
-use super::{Module, Trouble};
+use crate::names::{LookupFailure, Module};
 
 /// What is read of an ELF file up front; the rest is read when it is needed.
 pub(super) struct ElfFile {
@@ -41,21 +41,21 @@ pub(super) fn read(path: &Path) -> Result<ElfFile, String> {
 }
 
 /// The file of a module, if it is still the one that ran.
-pub(super) fn open(module: &Module) -> Result<ElfFile, Trouble> {
+pub(super) fn open(module: &Module) -> Result<ElfFile, LookupFailure> {
     let path = module.path.strip_suffix(" (deleted)").unwrap_or(&module.path);
     let replaced = path.len() != module.path.len();
     if !path.starts_with('/') {
-        return Err(Trouble::NotAFile);
+        return Err(LookupFailure::NotAFile);
     }
     match std::fs::metadata(path) {
-        Ok(m) if !m.is_file() => return Err(Trouble::NotAFile),
+        Ok(m) if !m.is_file() => return Err(LookupFailure::NotAFile),
         Ok(_) => {}
-        Err(_) => return Err(Trouble::Gone),
+        Err(_) => return Err(LookupFailure::Gone),
     }
-    let file = read(Path::new(path)).map_err(Trouble::Unreadable)?;
+    let file = read(Path::new(path)).map_err(LookupFailure::Unreadable)?;
     // A file that was deleted while it ran is the same one again only if its build id says so.
     if file.build_id != module.build_id || (replaced && module.build_id.is_empty()) {
-        return Err(Trouble::Changed);
+        return Err(LookupFailure::Changed);
     }
     Ok(file)
 }

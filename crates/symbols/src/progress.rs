@@ -1,0 +1,23 @@
+//! How far a look-up is: told to whoever draws a bar, since a library prints nothing.
+
+/// Hears of a look-up's progress, from several threads at once.
+pub trait Progress: Send + Sync {
+    /// So many addresses are to be looked up.
+    fn start(&self, addresses: u64);
+    /// A module's turn has come.
+    fn module(&self, path: &str);
+    /// One more address is done.
+    fn advance(&self);
+    /// All are done.
+    fn finish(&self);
+}
+
+/// Nobody listens.
+pub(crate) struct Silent;
+
+impl Progress for Silent {
+    fn start(&self, _addresses: u64) {}
+    fn module(&self, _path: &str) {}
+    fn advance(&self) {}
+    fn finish(&self) {}
+}
