@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::help::TEMPLATE;
+use super::salvage::SalvageArgs;
+use super::symbols::SymbolArgs;
 use super::units::{parse_bytes, parse_duration};
-use super::{SalvageArgs, SymbolArgs, TEMPLATE};
 use crate::exit;
 
 /// Say whether a trace keeps rules, for continuous integration

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::help::TEMPLATE;
+use super::symbols::SymbolArgs;
 use super::units::parse_duration;
-use super::{SymbolArgs, TEMPLATE};
 use crate::exit;
 
 /// Watch what is live in a recorded process, or the pool of one with another heap

@@ -17,9 +17,10 @@ use heapscribe_analyze::snapshot;
 use heapscribe_analyze::{Options, Recording, analyze};
 use heapscribe_wire::rules::fits;
 
+use super::check_rules::rules;
 use super::partial;
 use crate::check::calls::{Forbade, forbidden};
-use crate::check::rule::{Rule, Unit, rules};
+use crate::check::rule::{Rule, Unit};
 use crate::check::subject::{Subject, Worst};
 use crate::check::suppress::{Kind, Suppressions};
 use crate::check::{Checked, Culprit, Finding, Verdict, What, Whose, baseline, judge, junit};

@@ -12,19 +12,15 @@ use heapscribe_analyze::diff::{self, Diff, Paths, Side};
 use heapscribe_analyze::measure::Measure;
 use heapscribe_analyze::snapshot::{self, Snapshot};
 
+use super::limits::{TOP, TOP_JSON};
 use super::partial;
-use crate::cli::{DiffArgs, FlameOf};
+use crate::cli::{DiffArgs, Metric};
 use crate::frames::NamedStacks;
 use crate::message::Problem;
 use crate::symbols::Resolver;
 use crate::text::diff::{Compared, Sides};
 use crate::trace_file::{self, Opened};
 use crate::{json, text};
-
-/// Stacks of each direction in the text.
-const TOP: usize = 10;
-/// The same in JSON.
-const TOP_JSON: usize = 1000;
 
 /// Runs the command.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
@@ -66,12 +62,12 @@ fn answer(trace: &Opened) -> Answer {
 /// What is compared: of a snapshot there is only what is live.
 fn measure(args: &DiffArgs, traces: &[Opened; 2]) -> Result<Measure> {
     let snapshot = traces.iter().zip([&args.before, &args.after]).find(|(trace, _)| snapshot::is_one(trace));
-    match (args.by, snapshot) {
-        (None | Some(FlameOf::Leaked), Some(_)) => Ok(Measure::Leaked),
-        (by, None) => Ok(by.unwrap_or(FlameOf::Peak).measure()),
+    match (args.metric, snapshot) {
+        (None | Some(Metric::Leaked), Some(_)) => Ok(Measure::Leaked),
+        (by, None) => Ok(by.unwrap_or(Metric::Peak).measure()),
         (Some(_), Some((_, path))) => {
             let what = format!("{} is a snapshot, which tells only what is live", path.display());
-            Err(Problem::new(what, "compare it with --by live, or without --by").into())
+            Err(Problem::new(what, "compare it with --metric leaked, or without --metric").into())
         }
     }
 }
