@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Record(args) => commands::record::run(args),
         Command::Run(args) => commands::run::run(args),
-        Command::Libs(args) => commands::libs::run(args),
+        Command::InstallLibs(args) => commands::install_libs::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Dump(args) => commands::dump::run(args),
         Command::Flame(args) => commands::flame::run(args),
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Command::PoolSize(args) => commands::pool_size::run(args),
         Command::Diff(args) => commands::diff::run(args),
         Command::Check(args) => commands::check::run(args),
-        Command::Collect(args) => commands::collect::run(args),
+        Command::Recover(args) => commands::recover::run(args),
         Command::Ctl(args) => commands::ctl::run(args),
         Command::Convert(args) => commands::convert::run(args),
         Command::Subsample(args) => commands::rewrite::subsample(args),

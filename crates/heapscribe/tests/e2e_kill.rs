@@ -112,7 +112,7 @@ fn kill_record(place: &Place, program: &Path, threads: u64, after: Duration) -> 
     let report = Report::of(&trace);
     let rest = place.path("rest.hst");
     let left = left_behind(&sessions.path(""), started.pid());
-    let output = heapscribe().arg("collect").arg(&left).arg("-o").arg(&rest).output().unwrap();
+    let output = heapscribe().arg("recover").arg(&left).arg("-o").arg(&rest).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(!left.exists(), "{} is still there", left.display());
     let rest = Report::of(&rest);

@@ -127,7 +127,7 @@ fn the_heap_serves() {
 fn a_table_is_preloaded_behind_ours() {
     let place = Place::new();
     let libraries = place.path("libs");
-    assert!(heapscribe().arg("libs").arg(&libraries).output().unwrap().status.success());
+    assert!(heapscribe().arg("install-libs").arg(&libraries).output().unwrap().status.success());
     let both = [libraries.join("libheapscribe_table.so"), heaps::in_c(&place)];
     let both = both.map(|path| path.to_str().unwrap().to_owned()).join(" ");
     let run = Run::new(&place, place.compile("malloc_stats.c")).env("LD_PRELOAD", both);

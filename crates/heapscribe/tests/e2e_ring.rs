@@ -154,7 +154,7 @@ fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
     assert_eq!(in_place.dropped("total"), 0);
     let collect = |from: &Path, to: &str| {
         let to = place.path(to);
-        let output = heapscribe().arg("collect").arg(from).arg("-o").arg(&to).output().unwrap();
+        let output = heapscribe().arg("recover").arg(from).arg("-o").arg(&to).output().unwrap();
         assert!(output.status.code() != Some(1), "{}", String::from_utf8_lossy(&output.stderr));
         Report::of(&to)
     };

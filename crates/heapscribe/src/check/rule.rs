@@ -1,9 +1,8 @@
-//! Rules, as the command line gives them.
+//! Rules: what a program must not do, and how much of what it may.
 
 use heapscribe_analyze::measure::Measure;
 use heapscribe_formats::RealTimeRules;
 
-use crate::cli::{CheckArgs, CountOrPart};
 use heapscribe_symbols::lossy;
 use heapscribe_units::{bytes, count, counted, duration, short_bytes};
 
@@ -192,49 +191,18 @@ pub(crate) fn recorded(rules: &RealTimeRules) -> Vec<Rule> {
     if of_places.is_empty() { no_calls(&threads, Forbidden::By, &[]) } else { of_places }
 }
 
-fn no_calls(names: &[String], place: fn(String) -> Forbidden, threads: &[String]) -> Vec<Rule> {
+/// A rule for each of these places: no calls there by threads of these names, or by any.
+pub(crate) fn no_calls(names: &[String], place: fn(String) -> Forbidden, threads: &[String]) -> Vec<Rule> {
     names.iter().map(|name| Rule::NoCalls(place(name.clone()), threads.to_vec())).collect()
 }
 
-/// What the command line asks for, in the order of `--help`, and the recording; each rule once.
-pub(crate) fn rules(args: &CheckArgs, of_recording: &RealTimeRules) -> Vec<Rule> {
-    let mut rules = no_calls(&args.no_alloc_in, Forbidden::In, &args.thread);
-    rules.extend(no_calls(&args.no_alloc_after, Forbidden::After, &args.thread));
-    rules.extend(no_calls(&args.no_alloc_by, Forbidden::By, &[]));
-    rules.extend(recorded(of_recording));
-    let temporary = match args.max_temporary {
-        Some(CountOrPart::Count(count)) => Some((Limited::Temporary, count as f64)),
-        Some(CountOrPart::Part(part)) => Some((Limited::TemporaryPart, part)),
-        None => None,
-    };
-    let limit = |limited, limit: Option<u64>| limit.map(|limit| (limited, limit as f64));
-    let limits = [
-        limit(Limited::Peak, args.max_peak),
-        limit(Limited::Rss, args.max_rss),
-        limit(Limited::Leaked, args.max_leaked),
-        limit(Limited::LeakedBlocks, args.max_leaked_blocks),
-        limit(Limited::LeakedPerStack, args.max_leaked_per_stack),
-        limit(Limited::Allocations, args.max_allocations),
-        limit(Limited::Allocated, args.max_allocated),
-        temporary,
-        limit(Limited::Failed, args.max_failed),
-        limit(Limited::AllocRate, args.max_alloc_rate),
-        limit(Limited::MeanAllocRate, args.max_mean_alloc_rate),
-        limit(Limited::Latency, args.max_latency),
-    ];
-    rules.extend(limits.into_iter().flatten().map(|(limited, limit)| Rule::Max(limited, limit)));
-    if args.baseline.is_some() {
-        rules.extend(
-            [Measure::Peak, Measure::Leaked, Measure::Allocated, Measure::Count, Measure::Temporary]
-                .map(|measure| Rule::Grew(measure, args.tolerance)),
-        );
-    }
-    let mut said = Vec::new();
-    rules.retain(|rule| {
-        !said.contains(rule) && {
-            said.push(rule.clone());
-            true
+/// Each rule once, in their order.
+pub(crate) fn without_duplicates(rules: Vec<Rule>) -> Vec<Rule> {
+    let mut distinct: Vec<Rule> = Vec::new();
+    for rule in rules {
+        if !distinct.contains(&rule) {
+            distinct.push(rule);
         }
-    });
-    rules
+    }
+    distinct
 }

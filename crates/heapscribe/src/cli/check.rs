@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{SalvageArgs, SymbolArgs, TEMPLATE};
+use super::help::TEMPLATE;
+use super::salvage::SalvageArgs;
+use super::symbols::SymbolArgs;
 use crate::exit;
 use heapscribe_units::{parse_bytes, parse_duration};
 

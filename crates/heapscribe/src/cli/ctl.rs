@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use heapscribe_wire::mode::Mode;
 
-use super::TEMPLATE;
+use super::help::TEMPLATE;
 use super::modes::parse_mode;
 use crate::exit;
 

@@ -1,11 +1,13 @@
-//! The command line of `diff`, and what figures of stacks can be asked for.
+//! The command line of `diff`.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use heapscribe_analyze::measure::Measure;
+use clap::Args;
 
-use super::{SalvageArgs, SymbolArgs, TEMPLATE};
+use super::help::TEMPLATE;
+use super::metric::Metric;
+use super::salvage::SalvageArgs;
+use super::symbols::SymbolArgs;
 use crate::exit;
 
 /// Compare two traces or snapshots: which stacks grew and which shrank, by the names of their functions
@@ -13,9 +15,9 @@ use crate::exit;
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
   heapscribe diff before.hst after.hst
-  heapscribe diff before.hst after.hst --by leaked --top 3
+  heapscribe diff before.hst after.hst --metric leaked --top 3
   heapscribe snapshot server -o now.hst && heapscribe diff an-hour-ago.hst now.hst
-  heapscribe diff old.ctf new.ctf --by count --json | jq .change
+  heapscribe diff old.ctf new.ctf --metric count --json | jq .change
 ")]
 pub(crate) struct DiffArgs {
     /// The first trace, of ours or of memtrace, or a snapshot
@@ -27,8 +29,8 @@ pub(crate) struct DiffArgs {
     pub(crate) after: PathBuf,
 
     /// What is compared [default: peak; leaked, which is what is live, of a snapshot]
-    #[arg(long, value_enum)]
-    pub(crate) by: Option<FlameOf>,
+    #[arg(long, alias = "by", value_enum)]
+    pub(crate) metric: Option<Metric>,
 
     /// Print JSON, with keys that stay the same from version to version
     #[arg(long)]
@@ -43,33 +45,4 @@ pub(crate) struct DiffArgs {
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
-}
-
-/// What the width of a frame means.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum FlameOf {
-    /// Bytes held when the heap was largest
-    Peak,
-    /// Bytes never given back
-    #[value(alias = "live")]
-    Leaked,
-    /// Bytes asked for over the whole run
-    Allocated,
-    /// Number of allocations
-    Count,
-    /// Number of blocks that were freed before their thread's next allocation
-    Temporary,
-}
-
-impl FlameOf {
-    /// The figure of a stack.
-    pub(crate) fn measure(self) -> Measure {
-        match self {
-            FlameOf::Peak => Measure::Peak,
-            FlameOf::Leaked => Measure::Leaked,
-            FlameOf::Allocated => Measure::Allocated,
-            FlameOf::Count => Measure::Count,
-            FlameOf::Temporary => Measure::Temporary,
-        }
-    }
 }

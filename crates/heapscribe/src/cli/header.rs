@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::TEMPLATE;
+use super::help::TEMPLATE;
 use crate::exit;
 
 /// Print heapscribe.h, by which a C or C++ program says what it does, or headers for heaps of your own

@@ -1,24 +1,11 @@
 //! Flags of the heap that a program is to have.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{SESSION_DIR, TEMPLATE};
-use crate::exit;
+use crate::launch::heap::{HeapChoice, HeapOptions};
 use heapscribe_units::parse_bytes;
-
-/// A heap.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum HeapChoice {
-    /// Pools, in bounded time.
-    Tlsf,
-    /// That of the program's libc.
-    System,
-    /// One that somebody else has built.
-    Library(PathBuf),
-}
 
 /// Reads a heap: a name, or a path, which has a slash or ends in `.so`.
 fn parse_heap(text: &str) -> Result<HeapChoice, String> {
@@ -73,33 +60,18 @@ pub(crate) struct HeapArgs {
     pub(crate) no_prefault: bool,
 }
 
-/// Run a program with another heap under it
-#[derive(Clone, Debug, Args)]
-#[command(help_template = TEMPLATE, after_help = exit::HELP, mut_arg("heap", |heap| heap.required(true)),
-          override_usage = "heapscribe run --heap HEAP [OPTIONS] -- CMD [ARGS]...", before_help = "\
-Examples:
-  heapscribe run --heap tlsf --pool 64MiB --lock -- ./control-loop
-  heapscribe run --heap tlsf --stats -- ./control-loop  how the pool did, at the end
-  heapscribe run --heap ./libmine.so -- ./server        a heap of your own, see docs/heaps.md
-  heapscribe record --heap tlsf -- ./control-loop       both at once: another heap, recorded
-")]
-pub(crate) struct RunArgs {
-    #[command(flatten)]
-    pub(crate) heap: HeapArgs,
-
-    /// Say at the end how the heap of each process did: pool, used, peak, free, growths, failures
-    #[arg(long)]
-    pub(crate) stats: bool,
-
-    /// Write that as JSON, with keys that stay the same from version to version
-    #[arg(long, value_name = "FILE")]
-    pub(crate) stats_json: Option<PathBuf>,
-
-    /// Where heaps tell how they do while the program runs; best in memory
-    #[arg(long, value_name = "DIR", default_value = SESSION_DIR)]
-    pub(crate) session_dir: PathBuf,
-
-    /// The program to run, and its arguments
-    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) command: Vec<OsString>,
+impl HeapArgs {
+    /// What the heap is to be.
+    pub(crate) fn options(&self) -> HeapOptions {
+        HeapOptions {
+            only: self.only.clone(),
+            pool_bytes: self.pool,
+            grow_bytes: self.grow,
+            pool_max_bytes: self.pool_max,
+            cache_bytes: self.cache,
+            lock: self.lock,
+            huge_pages: self.huge_pages,
+            prefault: !self.no_prefault,
+        }
+    }
 }

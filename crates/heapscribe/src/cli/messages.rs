@@ -54,7 +54,7 @@ pub(crate) struct DumpMessagesArgs {
 }
 
 /// Only message logs have several parts.
-pub(crate) fn refuse_parts(trace: &Path, more: &[PathBuf]) -> Result<(), Problem> {
+pub(crate) fn reject_parts(trace: &Path, more: &[PathBuf]) -> Result<(), Problem> {
     let Some(first) = more.first() else { return Ok(()) };
     let (shown, first) = (trace.display(), first.display());
     let what = format!("{shown} is no message log, and {first} cannot be a part of it");

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{SalvageArgs, TEMPLATE};
+use super::help::TEMPLATE;
+use super::salvage::SalvageArgs;
 use crate::exit;
 
 /// Draw the heap over time

@@ -47,12 +47,8 @@ impl RealTimeArgs {
     }
 }
 
-/// Refuses what rules and times can not be had with.
-pub(crate) fn refuse_half_measures(
-    args: &RealTimeArgs,
-    mode: Mode,
-    is_memtrace: bool,
-) -> Result<(), Problem> {
+/// Rejects options that rules of real time and latencies cannot be recorded with.
+pub(crate) fn reject_conflicts(args: &RealTimeArgs, mode: Mode, is_memtrace: bool) -> Result<(), Problem> {
     let (rules, only) = (args.rules(), "leave --rt-section, --rt-after-init and --rt-thread away, or");
     if !rules.is_empty() && mode != Mode::Full {
         let what = "rules of real time are about every call, and --sample and --mode off leave calls out";

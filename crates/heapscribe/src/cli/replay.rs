@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::TEMPLATE;
+use super::help::TEMPLATE;
 use crate::exit;
 use crate::replay::subject::Subject;
 use heapscribe_units::{parse_bytes, parse_duration, parse_percent};

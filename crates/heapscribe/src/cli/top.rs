@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{SymbolArgs, TEMPLATE};
+use super::help::TEMPLATE;
+use super::symbols::SymbolArgs;
 use crate::exit;
 use heapscribe_units::parse_duration;
 

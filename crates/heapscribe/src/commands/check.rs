@@ -17,9 +17,10 @@ use heapscribe_analyze::snapshot;
 use heapscribe_analyze::{Options, Recording, analyze};
 use heapscribe_wire::rules::fits;
 
+use super::check_rules::rules;
 use super::partial;
 use crate::check::calls::{Forbade, forbidden};
-use crate::check::rule::{Rule, Unit, rules};
+use crate::check::rule::{Rule, Unit};
 use crate::check::subject::{Subject, Worst};
 use crate::check::suppress::{Kind, Suppressions};
 use crate::check::{Checked, Culprit, Finding, Verdict, What, Whose, baseline, judge, junit};
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         let what = "no rule is given, and the trace was recorded without any; for example --max-leaked 0\n";
         message::refused(&clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, what));
     }
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let mut checked = check(args, &trace, suppressions, &resolver);
     if let Some(old) = &args.baseline {
         compare(args, (old, &open(old, args)?), &trace, &resolver, &mut checked);

@@ -1,14 +1,12 @@
 //! `heapscribe convert`: writes a trace in another format.
 
-use std::fs::File;
-use std::io::BufWriter;
-use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use heapscribe_formats::detect::Format;
 use heapscribe_formats::heaplog::Style;
 
+use super::output::create;
 use super::{convert_aos, partial};
 use crate::cli::{ConvertArgs, ConvertTo};
 use crate::convert::from_memtrace::{self, Sizes};
@@ -34,12 +32,12 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             trace_file::convert_heaplog(&args.trace, create(&args.output)?)?.1
         }
         (Format::Native | Format::Unknown | Format::Heaplog, ConvertTo::Memtrace) => {
-            let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
+            let resolver = crate::progress::resolver(&args.symbols.debug_dir);
             let trace = trace_file::open(&args.trace, args.salvage)?;
             to_memtrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
         (Format::Native | Format::Unknown | Format::Memtrace | Format::Heaplog, ConvertTo::Gotrace) => {
-            let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
+            let resolver = crate::progress::resolver(&args.symbols.debug_dir);
             let trace = trace_file::open(&args.trace, args.salvage)?;
             to_gotrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
@@ -67,10 +65,4 @@ fn same_format(args: &ConvertArgs) -> Problem {
         format!("{shown} has that format already"),
         format!("copy it: cp {shown} {}", args.output.display()),
     )
-}
-
-/// A file to write a trace into.
-pub(super) fn create(path: &Path) -> Result<BufWriter<File>> {
-    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(BufWriter::with_capacity(1 << 16, file))
 }

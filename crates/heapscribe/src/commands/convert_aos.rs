@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use heapscribe_aos_log::layout::Layout;
 
-use super::convert::create;
+use super::output::create;
 use super::partial;
 use crate::cli::ConvertArgs;
 use crate::convert::to_aos::{self, Lost, PartWriter};
@@ -16,7 +16,7 @@ use heapscribe_diagnostics::Problem;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
-    refuse_same_file(args)?;
+    reject_same_file(args)?;
     let is_part = trace_file::is_part(&args.trace)?;
     if !is_part && !trace_file::begins_with(&args.trace, b'{')? {
         let what = format!("{} is neither a message log nor lines of one", args.trace.display());
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
 }
 
 /// Writing begins before reading has ended.
-fn refuse_same_file(args: &ConvertArgs) -> Result<(), Problem> {
+fn reject_same_file(args: &ConvertArgs) -> Result<(), Problem> {
     let both = (args.trace.canonicalize(), args.output.canonicalize());
     match both {
         (Ok(from), Ok(to)) if from == to => {

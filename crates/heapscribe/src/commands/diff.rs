@@ -1,7 +1,7 @@
 //! `heapscribe diff`: what became of each stack from one trace to another.
 //!
 //! Stacks are the same when their functions have the same names, without what another build changes (see
-//! [`heapscribe_symbols::stable`]); where a function has no name its place in its file stands for it.
+//! [`crate::symbols::stable`]); where a function has no name its place in its file stands for it.
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
@@ -12,8 +12,9 @@ use heapscribe_analyze::diff::{self, Diff, Paths, Side};
 use heapscribe_analyze::measure::Measure;
 use heapscribe_analyze::snapshot::{self, Snapshot};
 
+use super::limits::{TOP, TOP_JSON};
 use super::partial;
-use crate::cli::{DiffArgs, FlameOf};
+use crate::cli::{DiffArgs, Metric};
 use crate::text::diff::{Compared, Sides};
 use crate::trace_file::{self, Opened};
 use crate::{json, text};
@@ -21,18 +22,13 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::NamedStacks;
 use heapscribe_symbols::Resolver;
 
-/// Stacks of each direction in the text.
-const TOP: usize = 10;
-/// The same in JSON.
-const TOP_JSON: usize = 1000;
-
 /// Runs the command.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let files = [&args.before, &args.after];
     let traces = [trace_file::open(files[0], args.salvage)?, trace_file::open(files[1], args.salvage)?];
     let answers = traces.each_ref().map(answer);
     let measure = measure(args, &traces)?;
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let names = answers.each_ref().map(|answer| names(answer, measure, &resolver));
     let diff = compare(&answers, &names, measure);
     let shown = files.map(|file| file.to_string_lossy());
@@ -66,12 +62,12 @@ fn answer(trace: &Opened) -> Answer {
 /// What is compared: of a snapshot there is only what is live.
 fn measure(args: &DiffArgs, traces: &[Opened; 2]) -> Result<Measure> {
     let snapshot = traces.iter().zip([&args.before, &args.after]).find(|(trace, _)| snapshot::is_one(trace));
-    match (args.by, snapshot) {
-        (None | Some(FlameOf::Leaked), Some(_)) => Ok(Measure::Leaked),
-        (by, None) => Ok(by.unwrap_or(FlameOf::Peak).measure()),
+    match (args.metric, snapshot) {
+        (None | Some(Metric::Leaked), Some(_)) => Ok(Measure::Leaked),
+        (by, None) => Ok(by.unwrap_or(Metric::Peak).measure()),
         (Some(_), Some((_, path))) => {
             let what = format!("{} is a snapshot, which tells only what is live", path.display());
-            Err(Problem::new(what, "compare it with --by live, or without --by").into())
+            Err(Problem::new(what, "compare it with --metric leaked, or without --metric").into())
         }
     }
 }

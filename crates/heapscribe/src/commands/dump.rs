@@ -11,7 +11,7 @@ use heapscribe_formats::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace}
 use heapscribe_wire::record::{Event, Note};
 
 use super::{dump_go, dump_memtrace, dump_messages, partial};
-use crate::cli::{DumpArgs, DumpStyle, refuse_parts};
+use crate::cli::{DumpArgs, DumpStyle, reject_parts};
 use crate::convert::to_heaplog;
 use crate::dump::lines::Lines;
 use crate::dump::objects::Objects;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
     if trace_file::is_part(&args.trace)? {
         return dump_messages::run(args);
     }
-    refuse_parts(&args.trace, &args.messages.more)?;
+    reject_parts(&args.trace, &args.messages.more)?;
     match args.style {
         DumpStyle::Memtrace => return dump_memtrace::run(args),
         DumpStyle::GoHeap | DumpStyle::GoStacks => return dump_go::run(args),

@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 use heapscribe_analyze::go::{Allocator, Objects};
 use heapscribe_analyze::{Options, go};
 
-use super::flame::{Caption, Form, draw, unit};
+use super::flame_picture::{Caption, Form, draw, unit};
 use super::partial;
-use crate::cli::{FlameArgs, FlameOf};
+use crate::cli::{FlameArgs, Metric};
 use crate::text::go::{site_name, type_name};
 use crate::trace_file;
 use heapscribe_diagnostics::Problem;
@@ -22,16 +22,16 @@ pub(super) fn run(args: &FlameArgs, form: Form) -> Result<ExitCode> {
     let answer =
         go::analyze(&trace, &Options::default()).with_context(|| format!("cannot read {}", shown))?;
     let Some(objects) = &answer.objects else { return Err(no_objects(args).into()) };
-    if args.of == FlameOf::Temporary {
+    if args.metric == Metric::Temporary {
         return Err(Problem::new(
             format!("{shown} does not say which objects were temporary"),
-            "Go frees objects when it sweeps; ask for --of allocated, count, peak or leaked",
+            "Go frees objects when it sweeps; ask for --metric allocated, count, peak or leaked",
         )
         .into());
     }
     let caption =
-        Caption { title: title(args.of).to_owned(), command: shown.to_string(), unit: unit(args.of) };
-    draw(args, form, &folded(objects, args.of), &caption)?;
+        Caption { title: title(args.metric).to_owned(), command: shown.to_string(), unit: unit(args.metric) };
+    draw(args, form, &folded(objects, args.metric), &caption)?;
     Ok(partial::exit_code(&args.trace, &trace_file::go_problems(&trace), true))
 }
 
@@ -45,27 +45,27 @@ fn no_objects(args: &FlameArgs) -> Problem {
     )
 }
 
-fn title(of: FlameOf) -> &'static str {
+fn title(of: Metric) -> &'static str {
     match of {
-        FlameOf::Peak => "Bytes of objects when they had most, by goroutine and type",
-        FlameOf::Leaked => "Bytes of objects that were left at the end, by goroutine and type",
-        FlameOf::Allocated => "Bytes of objects that were allocated, by goroutine and type",
-        FlameOf::Count => "Objects that were allocated, by goroutine and type",
-        FlameOf::Temporary => "Temporary objects",
+        Metric::Peak => "Bytes of objects when they had most, by goroutine and type",
+        Metric::Leaked => "Bytes of objects that were left at the end, by goroutine and type",
+        Metric::Allocated => "Bytes of objects that were allocated, by goroutine and type",
+        Metric::Count => "Objects that were allocated, by goroutine and type",
+        Metric::Temporary => "Temporary objects",
     }
 }
 
-fn width(of: FlameOf, allocator: &Allocator) -> u64 {
+fn width(of: Metric, allocator: &Allocator) -> u64 {
     match of {
-        FlameOf::Peak => allocator.at_peak.bytes,
-        FlameOf::Leaked => allocator.live.bytes,
-        FlameOf::Allocated => allocator.allocated.bytes,
-        FlameOf::Count => allocator.allocated.blocks,
-        FlameOf::Temporary => 0,
+        Metric::Peak => allocator.at_peak.bytes,
+        Metric::Leaked => allocator.live.bytes,
+        Metric::Allocated => allocator.allocated.bytes,
+        Metric::Count => allocator.allocated.blocks,
+        Metric::Temporary => 0,
     }
 }
 
-fn folded(objects: &Objects, of: FlameOf) -> Vec<String> {
+fn folded(objects: &Objects, of: Metric) -> Vec<String> {
     let mut lines: BTreeMap<String, u64> = BTreeMap::new();
     for allocator in objects.allocators.iter().filter(|a| width(of, a) > 0) {
         let name = |text: String| text.replace(';', ":").replace('\n', " ");

@@ -11,7 +11,7 @@ use anyhow::Result;
 use heapscribe_formats::detect::Format;
 
 use super::partial;
-use crate::cli::{FlameOf, HotspotsArgs};
+use crate::cli::{HotspotsArgs, Metric};
 use crate::hotspots::{Run, Runs, Weigh, count_memtrace, count_native};
 use crate::trace_file;
 use heapscribe_symbols::NamedStacks;
@@ -23,10 +23,10 @@ const TOLD_BY_LONGER: f64 = 0.95;
 /// Runs the command.
 pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
     let mut runs = Runs::new(args.entries, args.length);
-    let (problems, is_complete) = match args.of {
-        FlameOf::Allocated => count(args, Weigh::Bytes, &mut runs)?,
-        FlameOf::Count => count(args, Weigh::Blocks, &mut runs)?,
-        FlameOf::Peak | FlameOf::Leaked | FlameOf::Temporary => count_answer(args, &mut runs)?,
+    let (problems, is_complete) = match args.metric {
+        Metric::Allocated => count(args, Weigh::Bytes, &mut runs)?,
+        Metric::Count => count(args, Weigh::Blocks, &mut runs)?,
+        Metric::Peak | Metric::Leaked | Metric::Temporary => count_answer(args, &mut runs)?,
     };
     let mut out = BufWriter::new(anstream::stdout().lock());
     print(&mut out, args, &mut runs)?;
@@ -41,7 +41,7 @@ fn count(args: &HotspotsArgs, weigh: Weigh, runs: &mut Runs) -> Result<(Vec<Stri
         return Ok((count_memtrace(&mut reader, weigh, runs), true));
     }
     let trace = trace_file::open(&args.trace, args.salvage)?;
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     Ok((count_native(&trace, weigh, &resolver, runs)?, trace.is_complete()))
 }
 
@@ -50,8 +50,8 @@ fn count(args: &HotspotsArgs, weigh: Weigh, runs: &mut Runs) -> Result<(Vec<Stri
 fn count_answer(args: &HotspotsArgs, runs: &mut Runs) -> Result<(Vec<String>, bool)> {
     let trace = trace_file::open(&args.trace, args.salvage)?;
     let answer = trace_file::analyze(&trace);
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
-    let stacks: Vec<_> = answer.stacks.iter().map(|s| (s.node, args.of.measure().of(s))).collect();
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let stacks: Vec<_> = answer.stacks.iter().map(|s| (s.node, args.metric.measure().of(s))).collect();
     let has_some = || stacks.iter().filter(|(_, weight)| *weight > 0);
     let named = NamedStacks::look_up(&answer.tree, has_some().map(|(node, _)| *node), &resolver);
     for (node, weight) in has_some() {
@@ -82,9 +82,9 @@ fn shown(heaviest: &[(Run, u64)], top: usize) -> Vec<&(Run, u64)> {
 }
 
 fn print(out: &mut dyn Write, args: &HotspotsArgs, runs: &mut Runs) -> Result<()> {
-    let amount = |n: u64| match args.of {
-        FlameOf::Count | FlameOf::Temporary => units::count(n),
-        FlameOf::Peak | FlameOf::Leaked | FlameOf::Allocated => units::bytes(n),
+    let amount = |n: u64| match args.metric {
+        Metric::Count | Metric::Temporary => units::count(n),
+        Metric::Peak | Metric::Leaked | Metric::Allocated => units::bytes(n),
     };
     let (whole, error, heaviest) = (runs.whole(), runs.error(), runs.heaviest());
     writeln!(

@@ -1,7 +1,7 @@
 //! What the program can do: a file for each command, each with one `run`.
 
 pub(crate) mod check;
-pub(crate) mod collect;
+mod check_rules;
 pub(crate) mod convert;
 mod convert_aos;
 pub(crate) mod ctl;
@@ -12,15 +12,19 @@ mod dump_memtrace;
 mod dump_messages;
 pub(crate) mod flame;
 mod flame_go;
+mod flame_picture;
 pub(crate) mod header;
 pub(crate) mod hotspots;
-pub(crate) mod libs;
+pub(crate) mod install_libs;
+mod limits;
 pub(crate) mod list;
+mod output;
 mod partial;
 pub(crate) mod plot;
 pub(crate) mod pool_size;
 pub(crate) mod ps;
 pub(crate) mod record;
+pub(crate) mod recover;
 pub(crate) mod replay;
 pub(crate) mod report;
 mod report_go;

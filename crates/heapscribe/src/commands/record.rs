@@ -1,7 +1,6 @@
 //! `heapscribe record`: runs a program with the recorder loaded into it and all it starts, and drains
 //! them into one trace while they run.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitCode, ExitStatus};
 
@@ -12,10 +11,12 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 use heapscribe_wire::rules::RULES_BYTES_MAX;
 
-use crate::cli::{self, HeapChoice, RecordArgs, SalvageArgs, TraceFormat};
+use crate::cli::{self, RecordArgs, SalvageArgs, TraceFormat};
 use crate::convert::to_memtrace::sample_rate;
 use crate::drain::{self, Alive, Base, Drain, FilesPlan, Summary};
-use crate::launch::{child, diagnose, heap::Heap, preload, signals::Signals};
+use crate::launch::heap::{self, HeapChoice};
+use crate::launch::preload::{self, Preload};
+use crate::launch::{child, diagnose, signals::Signals};
 use crate::message;
 use crate::ring;
 use crate::text::{real_time, recorded};
@@ -26,38 +27,34 @@ use heapscribe_symbols::NamedStacks;
 
 /// Runs the command.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
-    if args.kept.limits().is_some() && args.format == TraceFormat::Memtrace {
+    if args.retention.limits().is_some() && args.format == TraceFormat::Memtrace {
         let what =
             "the newest part alone can not be written for memtrace, which wants every block's beginning";
         return Err(Problem::new(what.to_owned(), "record --ring without --format, or without --ring").into());
     }
-    cli::refuse_half_measures(&args.real_time, mode(args), args.format == TraceFormat::Memtrace)?;
-    let heap = heap_of(args)?;
-    let libraries: Vec<_> = [preload::place(preload::RECORDER)?].into_iter().chain(heap.libraries).collect();
+    cli::reject_conflicts(&args.real_time, mode(args), args.format == TraceFormat::Memtrace)?;
+    let mut preload = preload_of_heap(args)?;
+    preload.libraries.insert(0, preload::place(preload::RECORDER)?);
     let base = Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR)?;
-    let outcome = record(args, (&libraries, heap.variables), &base);
+    let outcome = record(args, preload, &base);
     if let Some(parent) = base.path().parent() {
-        drain::clean(parent, &args.kept.killed());
+        drain::clean(parent, &args.retention.killed());
     }
     base.remove();
     outcome
 }
 
 /// The heap behind the recorder.
-fn heap_of(args: &RecordArgs) -> Result<Heap> {
+fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
     match &args.heap.heap {
-        None | Some(HeapChoice::System) => Ok(Heap::default()),
-        Some(choice) => Heap::new(&args.heap, choice),
+        None | Some(HeapChoice::System) => Ok(Preload::default()),
+        Some(choice) => heap::preload(choice, &args.heap.options()),
     }
 }
 
-fn record(
-    args: &RecordArgs,
-    (libraries, mut variables): (&[PathBuf], Vec<(&str, OsString)>),
-    base: &Base,
-) -> Result<ExitCode> {
-    variables.push((SESSION_VARIABLE, base.path().into()));
-    variables.push((HEAPS_VARIABLE, base.path().into()));
+fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCode> {
+    preload.variables.push((SESSION_VARIABLE, base.path().into()));
+    preload.variables.push((HEAPS_VARIABLE, base.path().into()));
     let Some(rules) = drain::rules::to_bytes(&args.real_time.rules()) else {
         let what = format!("rules of real time of over {RULES_BYTES_MAX} bytes");
         return Err(
@@ -67,20 +64,20 @@ fn record(
     base.write_plan(&plan(args), &rules)?;
     let output = trace_path(args);
     let mut drain = drain_into(args, base, &output)?;
-    drain.snapshot_at(Watch::new(args.kept.wishes(), &output));
-    if !args.kept.killed().age.is_zero() {
+    drain.snapshot_at(Watch::new(args.retention.wishes(), &output));
+    if !args.retention.killed().age.is_zero() {
         drain.keep_killed();
     }
     let mut signals = Signals::take()?;
-    let mut child = match child::start(&args.command, libraries, &variables) {
+    let mut child = match child::start(&args.command, &preload) {
         Ok(child) => child,
-        Err((code, e)) => {
+        Err(failure) => {
             let _ = std::fs::remove_file(&output);
-            if args.kept.limits().is_some() {
+            if args.retention.limits().is_some() {
                 let _ = std::fs::remove_dir_all(ring::directory_of(&output));
             }
-            message::error(&e);
-            return Ok(ExitCode::from(code));
+            message::error(&failure.error);
+            return Ok(ExitCode::from(failure.exit_code));
         }
     };
     drain.watch(child.id());
@@ -106,7 +103,7 @@ fn record(
             "{living} recorded processes still run; their sessions stay in {}",
             base.path().display()
         ));
-        message::hint(&format!("heapscribe collect {} -o REST.hst", base.path().display()));
+        message::hint(&format!("heapscribe recover {} -o REST.hst", base.path().display()));
     }
     Ok(status.map_or(ExitCode::SUCCESS, child::exit_code))
 }
@@ -115,7 +112,7 @@ fn drain_into(args: &RecordArgs, base: &Base, output: &Path) -> Result<Drain> {
     let info = session_info(args);
     match args.format {
         TraceFormat::Native => {
-            let (chunks, ring) = (Some(args.log_chunks), args.kept.limits());
+            let (chunks, ring) = (Some(args.log_chunks), args.retention.limits());
             Drain::new(base.path(), output, args.level, chunks, &info, ring)
         }
         TraceFormat::Memtrace => {

@@ -11,9 +11,10 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_formats::detect::Format;
 use serde::Serialize;
 
+use super::limits::{TOP, TOP_JSON};
 use super::{partial, report_go, report_messages};
 use crate::check::calls::{Kept, of_recording};
-use crate::cli::{ReportArgs, ReportMessagesArgs, refuse_parts};
+use crate::cli::{ReportArgs, ReportMessagesArgs, reject_parts};
 use crate::convert::log_tally::LogTally;
 use crate::convert::tally::Tally;
 use crate::message;
@@ -27,11 +28,6 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::NamedStacks;
 use heapscribe_symbols::Resolver;
 use heapscribe_units::duration;
-
-/// Entries of each list in the text.
-pub(super) const TOP: usize = 10;
-/// Stacks in JSON: all 100,000 of a compiler's are half a gigabyte.
-pub(super) const TOP_JSON: usize = 1000;
 
 /// A message log beside a trace, and what of it could not be read, by file.
 type Compared = (Beside, Vec<(PathBuf, Vec<String>)>);
@@ -54,15 +50,15 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     if trace_file::is_part(&args.trace)? {
         return report_messages::run(args);
     }
-    refuse_parts(&args.trace, &args.messages.more)?;
+    reject_parts(&args.trace, &args.messages.more)?;
     if trace_file::format(&args.trace)? == Format::Go {
         return report_go::run(args);
     }
     let trace = trace_file::open(&args.trace, args.salvage)?;
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let mut out = BufWriter::new(anstream::stdout().lock());
     if snapshot::is_one(&*trace) {
-        refuse_messages(args)?;
+        reject_messages(args)?;
         let problems = report_live(args, &snapshot::analyze(&*trace), &resolver, &mut out)?;
         return Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()));
     }
@@ -135,7 +131,7 @@ fn tables_beside(out: &mut dyn Write, snapshots: &[Snapshot]) -> Result<()> {
 }
 
 /// A snapshot has no time in which messages could have been handled.
-fn refuse_messages(args: &ReportArgs) -> Result<(), Problem> {
+fn reject_messages(args: &ReportArgs) -> Result<(), Problem> {
     if args.messages.messages.is_empty() {
         return Ok(());
     }

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use heapscribe_analyze::{Options, go};
 use heapscribe_formats::gotrace::Layout;
 
+use super::limits::{TOP, TOP_JSON};
 use super::partial;
-use super::report::{TOP, TOP_JSON};
 use crate::cli::ReportArgs;
 use crate::text::go::GoReport;
 use crate::{json, trace_file};

@@ -11,7 +11,7 @@ use heapscribe_formats::memtrace::{self, CopyError, Info, Locations, Order, Read
 use heapscribe_formats::{Scratch, Source, Trace};
 use heapscribe_wire::defs::Definition;
 
-use super::convert::create;
+use super::output::create;
 use super::partial;
 use crate::cli::{RedactArgs, SubsampleArgs};
 use crate::convert::redact::Redactor;

@@ -7,31 +7,32 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use heapscribe_wire::heap::HEAPS_VARIABLE;
 
-use crate::cli::{self, HeapChoice, RunArgs};
+use crate::cli::{self, RunArgs};
 use crate::drain::Base;
 use crate::heaps::{self, Ended};
-use crate::launch::{child, heap::Heap, signals::Signals};
+use crate::launch::heap::{self, HeapChoice};
+use crate::launch::{child, signals::Signals};
 use crate::{json, live, message, text};
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let choice = args.heap.heap.as_ref().unwrap_or(&HeapChoice::Tlsf);
-    let mut heap = Heap::new(&args.heap, choice)?;
+    let mut preload = heap::preload(choice, &args.heap.options())?;
     let into = args
         .stats_json
         .as_ref()
         .map(|path| File::create(path).with_context(|| format!("{} can not be written", path.display())));
     let into = into.transpose()?;
     let base = listen(args, args.stats || into.is_some())?;
-    heap.variables.extend(base.as_ref().map(|base| (HEAPS_VARIABLE, base.path().into())));
+    preload.variables.extend(base.as_ref().map(|base| (HEAPS_VARIABLE, base.path().into())));
     let mut signals = Signals::take()?;
-    let started = child::start(&args.command, &heap.libraries, &heap.variables);
+    let started = child::start(&args.command, &preload);
     let mut program = match started {
         Ok(program) => program,
-        Err((code, e)) => {
+        Err(failure) => {
             base.iter().for_each(|base| base.remove());
-            message::error(&e);
-            return Ok(ExitCode::from(code));
+            message::error(&failure.error);
+            return Ok(ExitCode::from(failure.exit_code));
         }
     };
     let mut ended = Ended::default();

@@ -53,7 +53,7 @@ fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Save
         SnapshotFormat::Native => live::save(snapshot, &mut create()?).with_context(not_written),
         SnapshotFormat::Pprof => {
             let (trace, saved) = trace_file::of_snapshot(snapshot)?;
-            let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
+            let resolver = crate::progress::resolver(&args.symbols.debug_dir);
             let profile = pprof::profile(&trace, args.by_block, &resolver)?;
             let mut file = create()?;
             if is_packed {

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
         }
     };
     let session = found.open()?;
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir.clone());
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     if args.once {
         tui::once(&session, interval, &resolver, &mut anstream::stdout().lock())?;
     } else {

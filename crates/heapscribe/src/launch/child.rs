@@ -1,34 +1,37 @@
 //! The program as our child: started with libraries of ours, and its end told as shells tell it.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 
 use heapscribe_formats::model;
 
-use super::preload;
+use super::preload::{self, Preload};
 use heapscribe_diagnostics::Problem;
 
-/// Starts a command with these libraries and variables. A failure comes with the exit code that shells give.
-pub(crate) fn start(
-    command: &[OsString],
-    libraries: &[PathBuf],
-    variables: &[(&str, OsString)],
-) -> Result<Child, (u8, anyhow::Error)> {
+/// Why a command could not be started.
+#[derive(Debug)]
+pub(crate) struct NotStarted {
+    /// The exit code that shells give.
+    pub(crate) exit_code: u8,
+    pub(crate) error: anyhow::Error,
+}
+
+/// Starts a command with these libraries and variables.
+pub(crate) fn start(command: &[OsString], preload: &Preload) -> Result<Child, NotStarted> {
     let mut child = Command::new(&command[0]);
-    child.args(&command[1..]).envs(variables.iter().map(|(name, value)| (name, value)));
-    let list = preload::list(libraries);
+    child.args(&command[1..]).envs(preload.variables.iter().map(|(name, value)| (name, value)));
+    let list = preload::list(&preload.libraries);
     if !list.is_empty() {
         child.env("LD_PRELOAD", list);
     }
     child.spawn().map_err(|e| {
-        let code = if e.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
+        let exit_code = if e.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
         let what = format!("{} can not be run: {e}", command[0].display());
-        let hint = match code {
+        let hint = match exit_code {
             127 => "look at how it is spelled; without a slash it is looked for in PATH",
             _ => "it has to be a program, and to be executable (chmod +x)",
         };
-        (code, Problem::new(what, hint).into())
+        NotStarted { exit_code, error: Problem::new(what, hint).into() }
     })
 }
 

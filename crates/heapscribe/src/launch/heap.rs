@@ -7,8 +7,7 @@ use anyhow::{Context, Result};
 use object::read::elf::ElfFile64;
 use object::{Object as _, ObjectSymbol as _};
 
-use super::preload::{self, Library};
-use crate::cli::{HeapArgs, HeapChoice};
+use super::preload::{self, Library, Preload};
 use heapscribe_diagnostics::Problem;
 
 /// What exports this is a heap to preload as it is.
@@ -18,27 +17,43 @@ const GET_HEAP: &str = "heapscribe_get_heap";
 /// What exports this was made by heapscribe-interpose.
 const SHELL: &str = "heapscribe_heap_shell";
 
-/// Libraries to preload, in this order, and variables for them.
-#[derive(Debug, Default)]
-pub(crate) struct Heap {
-    pub(crate) libraries: Vec<PathBuf>,
-    pub(crate) variables: Vec<(&'static str, OsString)>,
+/// A heap.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum HeapChoice {
+    /// Pools, in bounded time.
+    Tlsf,
+    /// That of the program's libc.
+    System,
+    /// One that somebody else has built.
+    Library(PathBuf),
 }
 
-impl Heap {
-    /// What was asked for.
-    pub(crate) fn new(args: &HeapArgs, choice: &HeapChoice) -> Result<Heap> {
-        let libraries = match choice {
-            HeapChoice::Tlsf => vec![preload::place(preload::TLSF)?],
-            HeapChoice::System => vec![preload::place(preload::ORIGINAL)?],
-            HeapChoice::Library(path) => brought(path, !args.only.is_empty())?,
-        };
-        Ok(Heap { libraries, variables: variables(args) })
-    }
+/// What a heap is to be; without a value it has its own default.
+#[derive(Clone, Debug)]
+pub(crate) struct HeapOptions {
+    /// Programs that get the heap; all of them when there is none.
+    pub(crate) only: Vec<OsString>,
+    pub(crate) pool_bytes: Option<u64>,
+    pub(crate) grow_bytes: Option<u64>,
+    pub(crate) pool_max_bytes: Option<u64>,
+    pub(crate) cache_bytes: Option<u64>,
+    pub(crate) lock: bool,
+    pub(crate) huge_pages: bool,
+    pub(crate) prefault: bool,
+}
+
+/// What has to be preloaded for a heap.
+pub(crate) fn preload(choice: &HeapChoice, options: &HeapOptions) -> Result<Preload> {
+    let libraries = match choice {
+        HeapChoice::Tlsf => vec![preload::place(preload::TLSF)?],
+        HeapChoice::System => vec![preload::place(preload::ORIGINAL)?],
+        HeapChoice::Library(path) => custom_heap(path, !options.only.is_empty())?,
+    };
+    Ok(Preload { libraries, variables: variables(options) })
 }
 
 /// The libraries for a heap that somebody else has built.
-fn brought(path: &Path, is_choosy: bool) -> Result<Vec<PathBuf>> {
+fn custom_heap(path: &Path, is_limited: bool) -> Result<Vec<PathBuf>> {
     let path = path.canonicalize().with_context(|| format!("{} can not be read", path.display()))?;
     if !preload::is_listable(&path) {
         let what = format!("{} can not be preloaded: its path has a blank or a colon", path.display());
@@ -50,7 +65,7 @@ fn brought(path: &Path, is_choosy: bool) -> Result<Vec<PathBuf>> {
         Problem::new(what, "a heap is a shared library (.so), built for x86_64 and 64 bits")
     })?;
     let adapter: Option<Library> = match exports {
-        Exports { malloc: true, shell: false, .. } if is_choosy => {
+        Exports { malloc: true, shell: false, .. } if is_limited => {
             let what =
                 format!("{} can not be kept to some programs: it knows nothing of that", path.display());
             return Err(
@@ -81,18 +96,18 @@ fn exports(bytes: &[u8]) -> object::Result<Exports> {
     Ok(Exports { malloc: has(MALLOC), shell: has(SHELL), table: has(GET_HEAP) })
 }
 
-fn variables(args: &HeapArgs) -> Vec<(&'static str, OsString)> {
+fn variables(options: &HeapOptions) -> Vec<(&'static str, OsString)> {
     let size = |name, bytes: Option<u64>| bytes.map(|bytes| (name, OsString::from(bytes.to_string())));
     let flag = |name, is_set: bool, value: &str| is_set.then(|| (name, OsString::from(value)));
     [
-        size("HEAPSCRIBE_POOL", args.pool),
-        size("HEAPSCRIBE_POOL_GROW", args.grow),
-        size("HEAPSCRIBE_POOL_MAX", args.pool_max),
-        size("HEAPSCRIBE_POOL_CACHE", args.cache),
-        flag("HEAPSCRIBE_POOL_LOCK", args.lock, "yes"),
-        flag("HEAPSCRIBE_POOL_HUGE_PAGES", args.huge_pages, "yes"),
-        (!args.only.is_empty()).then(|| ("HEAPSCRIBE_HEAP_ONLY", args.only.join(OsStr::new(":")))),
-        flag("HEAPSCRIBE_POOL_PREFAULT", args.no_prefault, "no"),
+        size("HEAPSCRIBE_POOL", options.pool_bytes),
+        size("HEAPSCRIBE_POOL_GROW", options.grow_bytes),
+        size("HEAPSCRIBE_POOL_MAX", options.pool_max_bytes),
+        size("HEAPSCRIBE_POOL_CACHE", options.cache_bytes),
+        flag("HEAPSCRIBE_POOL_LOCK", options.lock, "yes"),
+        flag("HEAPSCRIBE_POOL_HUGE_PAGES", options.huge_pages, "yes"),
+        (!options.only.is_empty()).then(|| ("HEAPSCRIBE_HEAP_ONLY", options.only.join(OsStr::new(":")))),
+        flag("HEAPSCRIBE_POOL_PREFAULT", !options.prefault, "no"),
     ]
     .into_iter()
     .flatten()

@@ -12,6 +12,13 @@ use anyhow::Result;
 
 use heapscribe_diagnostics::Problem;
 
+/// What a program is started with: libraries to preload, in this order, and variables for them.
+#[derive(Debug, Default)]
+pub(crate) struct Preload {
+    pub(crate) libraries: Vec<PathBuf>,
+    pub(crate) variables: Vec<(&'static str, OsString)>,
+}
+
 /// A library that is carried inside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Library {

@@ -13,16 +13,17 @@ fn place_with(other: &[u8]) -> Place {
 #[test]
 fn text() {
     let place = place_with(&sample::tiny());
-    let shown = ["--by allocated", "--by count --top 1", "--by leaked", "--by peak"].map(|by| {
-        let (code, out, err) = place.all(&format!("diff run.hst other.hst {by}"));
-        format!("$ diff {by}\n{out}\n--- stderr ---\n{err}--- exit {code:?}\n")
-    });
+    let shown =
+        ["--metric allocated", "--metric count --top 1", "--metric leaked", "--metric peak"].map(|by| {
+            let (code, out, err) = place.all(&format!("diff run.hst other.hst {by}"));
+            format!("$ diff {by}\n{out}\n--- stderr ---\n{err}--- exit {code:?}\n")
+        });
     insta::assert_snapshot!(shown.join("\n"));
 }
 
 #[test]
 fn json() {
-    let (_, out, _) = place_with(&sample::tiny()).all("diff run.hst other.hst --by allocated --json");
+    let (_, out, _) = place_with(&sample::tiny()).all("diff run.hst other.hst --metric allocated --json");
     let value: serde_json::Value = serde_json::from_str(&out).unwrap();
     insta::assert_snapshot!(serde_json::to_string_pretty(&value).unwrap());
 }
@@ -31,13 +32,13 @@ fn json() {
 fn samples_say_what_may_be_chance() {
     let place = Place::with_trace(&sample::sampled());
     std::fs::write(place.path("other.hst"), sample::tiny()).unwrap();
-    insta::assert_snapshot!(place.stdout("diff run.hst other.hst --by leaked"));
+    insta::assert_snapshot!(place.stdout("diff run.hst other.hst --metric leaked"));
 }
 
 #[test]
 fn a_trace_is_like_itself() {
     let place = Place::with_trace(&sample::tiny());
-    let (_, text, _) = place.all("diff run.hst run.hst --by allocated");
+    let (_, text, _) = place.all("diff run.hst run.hst --metric allocated");
     assert!(
         text.contains("change  none, 0 bytes") && text.contains("1 stack with 5 bytes in 1 block"),
         "{text}"
@@ -55,7 +56,7 @@ fn there_and_back_differ_by_the_sign() {
         assert_eq!(sums[0] + sums[1], json["change"]["compared"].as_i64().unwrap());
         sums
     };
-    let there = change("diff run.hst other.hst --json --by allocated");
-    let back = change("diff other.hst run.hst --json --by allocated");
+    let there = change("diff run.hst other.hst --json --metric allocated");
+    let back = change("diff other.hst run.hst --json --metric allocated");
     assert_eq!(there, [-back[1], -back[0]]);
 }

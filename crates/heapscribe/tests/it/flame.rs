@@ -5,7 +5,7 @@ use crate::see::{Place, file};
 
 fn folded(of: &str) -> String {
     let place = Place::with_trace(&sample::trace());
-    place.all(&format!("flame run.hst -o out.folded --of {of}"));
+    place.all(&format!("flame run.hst -o out.folded --metric {of}"));
     file(&place.path("out.folded"))
 }
 
@@ -18,7 +18,7 @@ fn folded_lines() {
 #[test]
 fn a_picture_has_a_title_and_a_unit() {
     let place = Place::with_trace(&sample::tiny());
-    place.stdout("flame run.hst -o out.svg --of count");
+    place.stdout("flame run.hst -o out.svg --metric count");
     let picture = file(&place.path("out.svg"));
     assert!(picture.starts_with("<?xml") && picture.contains("Number of allocations"));
     assert!(picture.contains("./app --fast") && picture.contains("(1 allocations, 100.00%)"));
@@ -27,7 +27,7 @@ fn a_picture_has_a_title_and_a_unit() {
 #[test]
 fn a_page_needs_no_network() {
     let place = Place::with_trace(&sample::tiny());
-    place.stdout("flame run.hst -o out.html --of allocated");
+    place.stdout("flame run.hst -o out.html --metric allocated");
     let page = file(&place.path("out.html"));
     assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
     assert!(page.contains("<svg") && page.contains("<title>Bytes allocated - ./app --fast</title>"));
@@ -37,7 +37,7 @@ fn a_page_needs_no_network() {
 #[test]
 fn a_picture_of_samples_says_that_it_is_estimated() {
     let place = Place::with_trace(&sample::sampled());
-    place.stdout("flame run.hst -o out.html --of allocated");
+    place.stdout("flame run.hst -o out.html --metric allocated");
     assert!(
         file(&place.path("out.html")).contains("<title>Bytes allocated (estimated) - ./app --fast</title>")
     );
@@ -46,7 +46,7 @@ fn a_picture_of_samples_says_that_it_is_estimated() {
 #[test]
 fn nothing_to_draw_is_said() {
     let place = Place::with_trace(&sample::tiny());
-    insta::assert_snapshot!(place.failure("flame run.hst -o out.svg --of leaked"), @r"
+    insta::assert_snapshot!(place.failure("flame run.hst -o out.svg --metric leaked"), @r"
     error: run.hst has no leaked block, so there is nothing to draw
     hint: see what it has: heapscribe report run.hst
     exit code 1

@@ -126,14 +126,14 @@ fn objects_are_told_by_type_and_goroutine() {
     insta::assert_snapshot!(all(&with_objects(), "report run.hst"));
     let folded = |of: &str| {
         let place = Place::with_trace(&with_objects());
-        assert_eq!(place.all(&format!("flame run.hst -o x.folded --of {of}")).0, Some(0));
+        assert_eq!(place.all(&format!("flame run.hst -o x.folded --metric {of}")).0, Some(0));
         std::fs::read_to_string(place.path("x.folded")).unwrap()
     };
     assert_eq!(folded("allocated"), "main;node 72\n");
     assert_eq!(folded("count"), "main;node 3\n");
     assert_eq!(folded("peak"), "main;node 48\n");
     assert_eq!(folded("leaked"), "main;node 48\n");
-    let temporary = all(&with_objects(), "flame run.hst -o x.folded --of temporary");
+    let temporary = all(&with_objects(), "flame run.hst -o x.folded --metric temporary");
     assert!(temporary.contains("error: run.hst does not say which objects were temporary"), "{temporary}");
 }
 

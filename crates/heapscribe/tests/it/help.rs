@@ -1,35 +1,42 @@
 //! Help and errors, word for word.
 
+use crate::sample;
 use crate::see::Place;
+
+/// Commands as `heapscribe --help` lists them: two spaces, a name, its sentence.
+fn commands(help: &str) -> Vec<&str> {
+    let begin = help.find("\nUsage:").unwrap();
+    let end = help.find("\nOptions:").unwrap();
+    let lines = help[begin..end].lines().filter_map(|line| line.strip_prefix("  "));
+    lines.filter(|line| !line.starts_with(' ')).filter_map(|line| line.split_whitespace().next()).collect()
+}
 
 #[test]
 fn help_of_every_command() {
     let place = Place::with_trace(b"");
-    insta::assert_snapshot!("help", place.stdout("--help"));
-    for command in [
-        "record",
-        "libs",
-        "report",
-        "dump",
-        "flame",
-        "plot",
-        "replay",
-        "pool-size",
-        "diff",
-        "check",
-        "collect",
-        "ctl",
-        "convert",
-        "subsample",
-        "redact",
-        "hotspots",
-        "ps",
-        "top",
-        "snapshot",
-        "list",
-        "header",
-    ] {
+    let help = place.stdout("--help");
+    insta::assert_snapshot!("help", help);
+    for command in commands(&help).into_iter().filter(|command| *command != "help") {
         insta::assert_snapshot!(format!("help_{command}"), place.stdout(&format!("{command} --help")));
+    }
+}
+
+#[test]
+fn old_spellings_work_and_are_hidden() {
+    let place = Place::with_trace(&sample::tiny());
+    for (old, new) in [
+        ("flame run.hst -o x.folded --of count", "flame run.hst -o x.folded --metric count"),
+        ("diff run.hst run.hst --by leaked", "diff run.hst run.hst --metric leaked"),
+        ("hotspots run.hst --of count", "hotspots run.hst --metric count"),
+        ("libs --list", "install-libs --list"),
+        ("collect nowhere -o x.hst", "recover nowhere -o x.hst"),
+    ] {
+        assert_eq!(place.all(old), place.all(new), "{old}");
+    }
+    let help: String =
+        ["--help", "flame --help", "diff --help", "hotspots --help"].map(|a| place.stdout(a)).concat();
+    for old in ["--of", "--by", "libs  ", "collect  "] {
+        assert!(!help.replace("install-libs", "").contains(old), "{old}");
     }
 }
 

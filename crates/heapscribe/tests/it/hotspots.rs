@@ -34,14 +34,14 @@ fn told(text: &str) -> (BTreeMap<String, u64>, u64) {
 
 fn check(trace: &[u8], of: &str) {
     let place = Place::with_trace(trace);
-    place.all(&format!("flame run.hst -o x.folded --of {of}"));
+    place.all(&format!("flame run.hst -o x.folded --metric {of}"));
     let exact = exact(&file(&place.path("x.folded")), 3);
-    let (all, none) = told(&place.all(&format!("hotspots run.hst --of {of} --length 3 --top 99")).1);
+    let (all, none) = told(&place.all(&format!("hotspots run.hst --metric {of} --length 3 --top 99")).1);
     assert_eq!(none, 0);
     assert!(!all.is_empty());
     all.iter().for_each(|(run, weight)| assert_eq!(exact.get(run), Some(weight), "{of}: {run}"));
     for entries in [1, 2, 4] {
-        let words = format!("hotspots run.hst --of {of} --length 3 --top 99 --entries {entries}");
+        let words = format!("hotspots run.hst --metric {of} --length 3 --top 99 --entries {entries}");
         let (some, error) = told(&place.all(&words).1);
         assert!(some.len() <= 2 * entries);
         for (run, weight) in some {
@@ -62,9 +62,9 @@ fn true_weights_lie_within_the_error() {
 fn samples_stand_for_about_what_they_stand_for_elsewhere() {
     let place = Place::with_trace(&sample::sampled());
     for of in ["count", "allocated"] {
-        place.stdout(&format!("flame run.hst -o x.folded --of {of}"));
+        place.stdout(&format!("flame run.hst -o x.folded --metric {of}"));
         let exact = exact(&file(&place.path("x.folded")), 3);
-        let (told, error) = told(&place.stdout(&format!("hotspots run.hst --of {of} --length 3")));
+        let (told, error) = told(&place.stdout(&format!("hotspots run.hst --metric {of} --length 3")));
         assert_eq!(error, 0);
         for (run, weight) in told {
             let (is, should) = (weight as f64, exact[&run] as f64);

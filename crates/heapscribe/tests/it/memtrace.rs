@@ -115,7 +115,7 @@ fn reports_give_samples_the_bytes_that_they_stand_for() {
     let samples = report["memtrace"]["all"]["samples"].as_u64().unwrap();
     assert_eq!((samples, &report["memtrace"]["all"]["objects"]), (23, &serde_json::json!(22)));
     assert_eq!(report["bytes_allocated"], samples * 800);
-    work.run("flame n413_long_1e-2.ctf -o out.folded --of allocated");
+    work.run("flame n413_long_1e-2.ctf -o out.folded --metric allocated");
     let folded = std::fs::read_to_string(work.dir.path().join("out.folded")).unwrap();
     let sum: u64 = folded.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
     assert_eq!(sum, samples * 800);
@@ -202,14 +202,14 @@ fn damage_is_passed_over_on_request_by_every_command() {
     std::fs::write(work.dir.path().join("bad.ctf"), &bytes).unwrap();
     for command in [
         "report bad.ctf",
-        "flame bad.ctf -o x.folded --of allocated",
+        "flame bad.ctf -o x.folded --metric allocated",
         "dump bad.ctf",
         "dump bad.ctf --style memtrace",
         "convert bad.ctf --to native -o x.hst",
         "hotspots bad.ctf",
         "subsample bad.ctf -o x.ctf",
         "redact bad.ctf -o x.ctf",
-        "diff bad.ctf bad.ctf --by count",
+        "diff bad.ctf bad.ctf --metric count",
     ] {
         let told = |words: &str| {
             let mut program = Command::cargo_bin("heapscribe").unwrap();

@@ -27,7 +27,7 @@ pub const ALL: [&str; 3] = [HEAPTRACK, TLSF, ORIGINAL];
 impl Libraries {
     pub fn new() -> Libraries {
         let place = Place::new();
-        let output = heapscribe().arg("libs").arg(place.path("libs")).output().unwrap();
+        let output = heapscribe().arg("install-libs").arg(place.path("libs")).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         fs::create_dir(place.path("logs")).unwrap();
         let program = place.compile("heaps.c");

@@ -1,28 +1,12 @@
-//! The command line of the commands that look into recorded processes.
+//! The command lines of `snapshot` and `list`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::TEMPLATE;
+use super::help::TEMPLATE;
+use super::symbols::SymbolArgs;
 use crate::exit;
-
-/// List recorded processes
-#[derive(Clone, Debug, Args)]
-#[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
-Examples:
-  heapscribe ps
-  heapscribe ps --json | jq '.[] | select(.alive) | .pid'
-")]
-pub(crate) struct PsArgs {
-    /// Print JSON, with keys that stay the same from version to version
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Where the shared files lie, if `record` was told so
-    #[arg(long, value_name = "DIR")]
-    pub(crate) session_dir: Option<PathBuf>,
-}
 
 /// Write down what is live in a recorded process now
 #[derive(Clone, Debug, Args)]
@@ -63,7 +47,7 @@ pub(crate) struct SnapshotArgs {
     pub(crate) session_dir: Option<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) symbols: super::SymbolArgs,
+    pub(crate) symbols: SymbolArgs,
 }
 
 /// A format that snapshots are written in.

@@ -1,4 +1,4 @@
-//! `heapscribe libs`: places the heap libraries where somebody else preloads them, a launch file of ROS 2 for
+//! `heapscribe install-libs`: places the heap libraries where somebody else preloads them, a launch file of ROS 2 for
 //! example: under the names that heaphook's have, so that the launch file stays as it is, and under ours.
 
 use std::fs::{self, Permissions};
@@ -12,7 +12,7 @@ use object::read::elf::ElfFile64;
 use object::{Object as _, ObjectSymbol as _};
 use serde_json::json;
 
-use crate::cli::LibsArgs;
+use crate::cli::InstallLibsArgs;
 use crate::launch::preload::{self, Library};
 use heapscribe_diagnostics::Problem;
 
@@ -65,7 +65,7 @@ const LIBRARIES: [Placed; 7] = [
 ];
 
 /// Runs the command.
-pub(crate) fn run(args: &LibsArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &InstallLibsArgs) -> Result<ExitCode> {
     if let Some(directory) = &args.directory {
         place(directory, args.force)?;
     }

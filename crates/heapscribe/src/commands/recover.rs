@@ -1,4 +1,4 @@
-//! `heapscribe collect`: writes a trace from sessions that were left behind, by a `record` that was
+//! `heapscribe recover`: writes a trace from sessions that were left behind, by a `record` that was
 //! killed or by processes that outlived it.
 
 use std::process::ExitCode;
@@ -7,7 +7,7 @@ use anyhow::Result;
 use heapscribe_formats::model::SessionInfo;
 use heapscribe_wire::mode::Mode;
 
-use crate::cli::CollectArgs;
+use crate::cli::RecoverArgs;
 use crate::control;
 use crate::drain::{self, Drain};
 use crate::message;
@@ -17,7 +17,7 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_units as units;
 
 /// Runs the command.
-pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     if ring::is_ring(&args.dir) {
         return of_ring(args);
     }
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &CollectArgs) -> Result<ExitCode> {
 }
 
 /// Makes the trace that a killed `record --ring` did not make.
-fn of_ring(args: &CollectArgs) -> Result<ExitCode> {
+fn of_ring(args: &RecoverArgs) -> Result<ExitCode> {
     let gathered = ring::gather_into(&args.dir, &args.output)?;
     gathered.problems.iter().for_each(|problem| message::warning(problem));
     let trace = args.output.display();

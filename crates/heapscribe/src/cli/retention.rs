@@ -14,7 +14,7 @@ const LAST_BYTES: u64 = 1 << 30;
 
 /// How much of a recording is kept: all of it, or the newest part.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct KeptArgs {
+pub(crate) struct RetentionArgs {
     /// Keep only the newest events, in so many bytes of disk, however long it runs; for example 256MiB
     #[arg(long, value_name = "BYTES", value_parser = parse_ring)]
     ring: Option<u64>,
@@ -43,7 +43,7 @@ pub(crate) struct KeptArgs {
     keep_killed_bytes: Option<u64>,
 }
 
-impl KeptArgs {
+impl RetentionArgs {
     /// The limits of the ring; `None` when all is kept.
     pub(crate) fn limits(&self) -> Option<Limits> {
         let is_ring = self.ring.is_some() || self.last.is_some();
@@ -83,7 +83,8 @@ mod tests {
         let check = |ring, last, limits| {
             let (snapshot_at, snapshots_kept) = (Vec::new(), 1);
             let (keep_killed, keep_killed_bytes) = (0, None);
-            let args = KeptArgs { ring, last, snapshot_at, snapshots_kept, keep_killed, keep_killed_bytes };
+            let args =
+                RetentionArgs { ring, last, snapshot_at, snapshots_kept, keep_killed, keep_killed_bytes };
             assert_eq!(args.limits(), limits);
         };
         check(None, None, None);

@@ -1,0 +1,39 @@
+//! The command line of `flame`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::help::TEMPLATE;
+use super::metric::Metric;
+use super::salvage::SalvageArgs;
+use super::symbols::SymbolArgs;
+use crate::exit;
+
+/// Draw a flame graph
+#[derive(Clone, Debug, Args)]
+#[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
+Examples:
+  heapscribe flame run.hst -o peak.svg                   who holds the bytes at the peak
+  heapscribe flame run.hst -o leaks.html --metric leaked     one page that works without a network
+  heapscribe flame run.hst -o calls.folded --metric count    lines for other flame graph tools
+")]
+pub(crate) struct FlameArgs {
+    /// The trace
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+
+    /// Where to write it; its ending says what: .svg, .html or .folded
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// What the width of a frame means
+    #[arg(long, alias = "of", value_enum, default_value_t = Metric::Peak)]
+    pub(crate) metric: Metric,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
+
+    #[command(flatten)]
+    pub(crate) symbols: SymbolArgs,
+}

@@ -1,0 +1,24 @@
+//! The command line of `recover`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::help::TEMPLATE;
+use crate::exit;
+
+/// Write a trace from a session directory that was left behind
+#[derive(Clone, Debug, Args)]
+#[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
+Examples:
+  heapscribe recover /dev/shm/heapscribe.1000.4711 -o run.hst
+")]
+pub(crate) struct RecoverArgs {
+    /// The session directory
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    /// Where to write the trace
+    #[arg(short, long, value_name = "TRACE")]
+    pub(crate) output: PathBuf,
+}

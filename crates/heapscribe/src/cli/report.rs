@@ -1,0 +1,45 @@
+//! The command line of `report`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::help::TEMPLATE;
+use super::messages::ReportMessagesArgs;
+use super::salvage::SalvageArgs;
+use super::symbols::SymbolArgs;
+use crate::exit;
+
+/// Explain a trace: peak, leaks, temporaries, hottest stacks
+#[derive(Clone, Debug, Args)]
+#[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
+Examples:
+  heapscribe report run.hst
+  heapscribe report run.hst --top 3
+  heapscribe report run.hst --json | jq .peak.bytes
+  heapscribe report data.part0.bfbs data.part1.bfbs      channels of an AOS log
+  heapscribe report heaplog_4711.log                     heaphook's
+  heapscribe report run.hst --messages data.part0.bfbs   which message's handling allocated how much
+")]
+pub(crate) struct ReportArgs {
+    /// The trace
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+
+    /// Print JSON, with keys that stay the same from version to version
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// How many stacks to show in each list [default: 10; with --json 1000]
+    #[arg(long, value_name = "N")]
+    pub(crate) top: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
+
+    #[command(flatten)]
+    pub(crate) messages: ReportMessagesArgs,
+
+    #[command(flatten)]
+    pub(crate) symbols: SymbolArgs,
+}
