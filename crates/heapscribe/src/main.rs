@@ -2,30 +2,15 @@
 //! of it into messages and an exit code. Nothing else happens on this page.
 #![forbid(unsafe_code)]
 
-mod check;
 mod cli;
 mod commands;
-mod control;
-mod convert;
-mod drain;
-mod dump;
 mod exit;
-mod heaps;
-mod hotspots;
-mod json;
 mod launch;
-mod live;
 mod message;
-mod messages;
-mod plot;
-mod pprof;
 mod progress;
+mod recorded;
 mod replay;
-mod ring;
-mod text;
-mod trace_file;
 mod tui;
-mod watch;
 
 use std::process::ExitCode;
 

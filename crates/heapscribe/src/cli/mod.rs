@@ -53,7 +53,7 @@ pub(crate) use self::recover::RecoverArgs;
 pub(crate) use self::replay::{PoolSizeArgs, ReplayArgs, TouchArg};
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::run::RunArgs;
-pub(crate) use self::salvage::SalvageArgs;
+
 pub(crate) use self::session_dir::SESSION_DIR;
 pub(crate) use self::snapshot::{ListArgs, SnapshotArgs, SnapshotFormat};
 pub(crate) use self::subsample::{RedactArgs, SubsampleArgs};

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use crate::drain::Keep;
-use crate::ring::{Limits, RING_BYTES_MIN};
-use crate::watch::{Trigger, Wishes};
+use heapscribe_collect::Keep;
+use heapscribe_collect::watch::{SnapshotPlan, Trigger};
+use heapscribe_convert::ring::{Limits, RING_BYTES_MIN};
 use heapscribe_units::{parse_bytes, parse_duration};
 
 /// Bytes of the ring of `--last` alone.
@@ -52,8 +52,8 @@ impl RetentionArgs {
     }
 
     /// When snapshots are taken, and how many stay.
-    pub(crate) fn wishes(&self) -> Wishes {
-        Wishes { triggers: self.snapshot_at.clone(), files: self.snapshots_kept as usize }
+    pub(crate) fn wishes(&self) -> SnapshotPlan {
+        SnapshotPlan { triggers: self.snapshot_at.clone(), files: self.snapshots_kept as usize }
     }
 
     /// Which sessions of killed processes stay.

@@ -1,6 +1,7 @@
 //! How damaged files of memtrace are read, the same on every command that reads them.
 
 use clap::Args;
+use heapscribe_convert::Salvage;
 use heapscribe_formats::memtrace::ReadOptions;
 
 /// What to do at damage.
@@ -15,6 +16,12 @@ pub(crate) struct SalvageArgs {
 impl SalvageArgs {
     /// How to read.
     pub(crate) fn options(self, stacks: bool) -> ReadOptions {
-        ReadOptions { stacks, salvage: self.salvage }
+        Salvage::from(self).options(stacks)
+    }
+}
+
+impl From<SalvageArgs> for Salvage {
+    fn from(args: SalvageArgs) -> Salvage {
+        Salvage(args.salvage)
     }
 }

@@ -19,18 +19,22 @@ use heapscribe_wire::rules::fits;
 
 use super::check_rules::rules;
 use super::partial;
-use crate::check::calls::{Forbade, forbidden};
-use crate::check::rule::{Rule, Unit};
-use crate::check::subject::{Subject, Worst};
-use crate::check::suppress::{Kind, Suppressions};
-use crate::check::{Checked, Culprit, Finding, Verdict, What, Whose, baseline, judge, junit};
 use crate::cli::CheckArgs;
+use crate::exit;
 use crate::message;
-use crate::trace_file::{self, Opened};
-use crate::{exit, json, text};
+use heapscribe_convert::{Input, Opened};
+use heapscribe_views::json;
+use heapscribe_views::text;
+
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::Resolver;
 use heapscribe_symbols::{NamedStacks, lossy};
+use heapscribe_views::check::calls::{Forbade, forbidden};
+use heapscribe_views::check::rule::{Rule, Unit};
+use heapscribe_views::check::subject::{Subject, Worst};
+use heapscribe_views::check::suppress::{Kind, Suppressions};
+use heapscribe_views::check::{Checked, Culprit, Evidence, Finding, Verdict, Whose, baseline, judge};
+use heapscribe_views::junit;
 
 /// Runs the command.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
@@ -79,7 +83,7 @@ fn suppressions(path: Option<&Path>) -> Result<Suppressions> {
 }
 
 fn open(path: &Path, args: &CheckArgs) -> Result<Opened> {
-    let trace = trace_file::open(path, args.salvage)?;
+    let trace = Input::open(path)?.into_trace(args.salvage.into())?;
     if snapshot::is_one(&*trace) {
         let what = format!("{} is a snapshot, which has no history that could break a rule", path.display());
         return Err(Problem::new(what, "check a trace of `heapscribe record`").into());
@@ -223,7 +227,7 @@ fn worst<H: History>(
     stacks.sort_by_key(|stack| (std::cmp::Reverse(by(stack)), stack.node));
     let culprit = |stack: &StackCalls| Culprit {
         stack: gathered.stack(&calls.tree, stack.node),
-        what: What::Calls(*stack),
+        what: Evidence::Calls(*stack),
     };
     let culprits = stacks.iter().take(top).map(culprit).collect();
     (most, Worst { culprits, more: stacks.len().saturating_sub(top) })

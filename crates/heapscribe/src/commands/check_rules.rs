@@ -3,8 +3,8 @@
 use heapscribe_analyze::measure::Measure;
 use heapscribe_formats::RealTimeRules;
 
-use crate::check::rule::{Forbidden, Limited, Rule, no_calls, recorded, without_duplicates};
 use crate::cli::{CheckArgs, CountOrPart};
+use heapscribe_views::check::rule::{Forbidden, Limited, Rule, no_calls, recorded, without_duplicates};
 
 /// Measures that a baseline limits.
 const COMPARED: [Measure; 5] =

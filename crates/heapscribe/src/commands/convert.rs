@@ -3,15 +3,15 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_formats::detect::Format;
 use heapscribe_formats::heaplog::Style;
 
 use super::output::create;
 use super::{convert_aos, partial};
 use crate::cli::{ConvertArgs, ConvertTo};
-use crate::convert::from_memtrace::{self, Sizes};
-use crate::convert::{to_gotrace, to_heaplog, to_memtrace};
-use crate::trace_file;
+use heapscribe_convert::input::go_has_no_blocks;
+use heapscribe_convert::memtrace::from::Sizes;
+use heapscribe_convert::{Input, Kind};
+use heapscribe_convert::{gotrace, heaplog, memtrace};
 use heapscribe_diagnostics::Problem;
 
 /// Runs the command.
@@ -19,32 +19,31 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     if args.to == ConvertTo::Aos {
         return convert_aos::run(args);
     }
-    let from = trace_file::format(&args.trace)?;
-    if let Some(style) = args.to.log_style().filter(|_| from != Format::Go) {
-        return to_log(args, style);
+    let input = Input::open(&args.trace)?;
+    let from = input.kind();
+    if let Some(style) = args.to.log_style().filter(|_| from != Kind::Go) {
+        return to_log(args, input, style);
     }
     let problems = match (from, args.to) {
-        (Format::Memtrace, ConvertTo::Native) => {
-            let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(true))?;
-            from_memtrace::convert(&mut reader, create(&args.output)?, Sizes::AsAsked)?.1
+        (Kind::Go, _) => return Err(go_has_no_blocks(&args.trace).into()),
+        (Kind::Memtrace, ConvertTo::Native) => {
+            let mut reader = input.into_memtrace(args.salvage.options(true))?;
+            memtrace::from::convert(&mut reader, create(&args.output)?, Sizes::AsAsked)?.1
         }
-        (Format::Heaplog, ConvertTo::Native) => {
-            trace_file::convert_heaplog(&args.trace, create(&args.output)?)?.1
-        }
-        (Format::Native | Format::Unknown | Format::Heaplog, ConvertTo::Memtrace) => {
+        (Kind::Heaplog, ConvertTo::Native) => input.heaplog_into(create(&args.output)?)?.1,
+        (Kind::Memtrace, ConvertTo::Memtrace) => return Err(same_format(args).into()),
+        (_, ConvertTo::Memtrace) => {
             let resolver = crate::progress::resolver(&args.symbols.debug_dir);
-            let trace = trace_file::open(&args.trace, args.salvage)?;
-            to_memtrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
+            let trace = input.into_trace(args.salvage.into())?;
+            memtrace::to::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
-        (Format::Native | Format::Unknown | Format::Memtrace | Format::Heaplog, ConvertTo::Gotrace) => {
+        (_, ConvertTo::Gotrace) => {
             let resolver = crate::progress::resolver(&args.symbols.debug_dir);
-            let trace = trace_file::open(&args.trace, args.salvage)?;
-            to_gotrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
+            let trace = input.into_trace(args.salvage.into())?;
+            gotrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
-        (Format::Go, _) => return Err(trace_file::go_has_no_blocks(&args.trace).into()),
         // Those to AOS's and to heaphook's are done above.
-        (Format::Memtrace, ConvertTo::Memtrace)
-        | (_, ConvertTo::Native | ConvertTo::Aos | ConvertTo::Heaphook | ConvertTo::Heaphook01) => {
+        (_, ConvertTo::Native | ConvertTo::Aos | ConvertTo::Heaphook | ConvertTo::Heaphook01) => {
             return Err(same_format(args).into());
         }
     };
@@ -52,10 +51,10 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
 }
 
 /// A log of heaphook's, of whatever has blocks.
-fn to_log(args: &ConvertArgs, style: Style) -> Result<ExitCode> {
-    let trace = trace_file::open(&args.trace, args.salvage)?;
+fn to_log(args: &ConvertArgs, input: Input, style: Style) -> Result<ExitCode> {
+    let trace = input.into_trace(args.salvage.into())?;
     let mut problems = trace.problems.clone();
-    problems.extend(to_heaplog::convert(&trace, args.pid, style, create(&args.output)?)?);
+    problems.extend(heaplog::to::convert(&trace, args.pid, style, create(&args.output)?)?);
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }
 

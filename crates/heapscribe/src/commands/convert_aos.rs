@@ -8,17 +8,18 @@ use heapscribe_aos_log::layout::Layout;
 use super::output::create;
 use super::partial;
 use crate::cli::ConvertArgs;
-use crate::convert::to_aos::{self, Lost, PartWriter};
 use crate::message;
-use crate::messages::layout_of;
-use crate::trace_file;
+use heapscribe_convert::aos::{self, Lost, PartWriter};
+use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
+use heapscribe_views::messages::layout_of;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     reject_same_file(args)?;
-    let is_part = trace_file::is_part(&args.trace)?;
-    if !is_part && !trace_file::begins_with(&args.trace, b'{')? {
+    let input = Input::open(&args.trace)?;
+    let is_part = input.kind() == Kind::AosPart;
+    if !is_part && input.kind() != Kind::Json {
         let what = format!("{} is neither a message log nor lines of one", args.trace.display());
         return Err(Problem::new(what, "lines are those of `heapscribe dump --json PART`").into());
     }
@@ -29,9 +30,9 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     };
     let to = PartWriter::new(create(&args.output)?, &args.output, layout)?;
     let (lost, problems) = if is_part {
-        to_aos::convert_part(&args.trace, args.reading.on_damage.into(), to)?
+        aos::convert_part(&args.trace, args.reading.on_damage.into(), to)?
     } else {
-        (to_aos::convert_lines(trace_file::open_part(&args.trace)?, &args.trace, to)?, Vec::new())
+        (aos::convert_lines(input.into_plain_file()?, &args.trace, to)?, Vec::new())
     };
     tell(&lost);
     Ok(partial::exit_code(&args.trace, &problems, true))

@@ -6,9 +6,9 @@ use anyhow::Result;
 use heapscribe_wire::mode::Mode;
 
 use crate::cli::{CtlArgs, CtlVerb};
-use crate::control::Controlled;
-use crate::live::{self, Snapshot};
 use crate::message;
+use heapscribe_session::control::Controlled;
+use heapscribe_session::live::{self, Snapshot};
 use heapscribe_units::short_bytes;
 
 /// Runs the command.

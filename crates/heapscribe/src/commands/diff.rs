@@ -15,17 +15,18 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use super::limits::{TOP, TOP_JSON};
 use super::partial;
 use crate::cli::{DiffArgs, Metric};
-use crate::text::diff::{Compared, Sides};
-use crate::trace_file::{self, Opened};
-use crate::{json, text};
+use heapscribe_convert::{Input, Opened};
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::NamedStacks;
 use heapscribe_symbols::Resolver;
+use heapscribe_views::comparison::{Compared, Sides};
+use heapscribe_views::{json, text};
 
 /// Runs the command.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let files = [&args.before, &args.after];
-    let traces = [trace_file::open(files[0], args.salvage)?, trace_file::open(files[1], args.salvage)?];
+    let open = |file| Input::open(file)?.into_trace(args.salvage.into());
+    let traces = [open(files[0])?, open(files[1])?];
     let answers = traces.each_ref().map(answer);
     let measure = measure(args, &traces)?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
@@ -56,7 +57,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
 /// What a trace says; a snapshot as if the recording had ended with it.
 fn answer(trace: &Opened) -> Answer {
     let snapshots = if snapshot::is_one(trace) { snapshot::analyze(trace) } else { Vec::new() };
-    snapshots.first().map_or_else(|| trace_file::analyze(trace), Snapshot::to_answer)
+    snapshots.first().map_or_else(|| trace.analyze(), Snapshot::to_answer)
 }
 
 /// What is compared: of a snapshot there is only what is live.

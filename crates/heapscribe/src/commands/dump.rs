@@ -5,34 +5,34 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_formats::detect::Format;
 use heapscribe_formats::heaplog::Style;
 use heapscribe_formats::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
 use heapscribe_wire::record::{Event, Note};
 
 use super::{dump_go, dump_memtrace, dump_messages, partial};
 use crate::cli::{DumpArgs, DumpStyle, reject_parts};
-use crate::convert::to_heaplog;
-use crate::dump::lines::Lines;
-use crate::dump::objects::Objects;
-use crate::dump::{Moment, Printer, Rates, Standing};
-use crate::trace_file;
+use heapscribe_convert::heaplog;
+use heapscribe_convert::{Input, Kind};
+use heapscribe_views::dump::lines::Lines;
+use heapscribe_views::dump::objects::Objects;
+use heapscribe_views::dump::{Moment, Printer, Rates, Standing};
 
 /// Runs the command.
 pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
-    if trace_file::is_part(&args.trace)? {
+    let input = Input::open(&args.trace)?;
+    if input.kind() == Kind::AosPart {
         return dump_messages::run(args);
     }
     reject_parts(&args.trace, &args.messages.more)?;
     match args.style {
-        DumpStyle::Memtrace => return dump_memtrace::run(args),
-        DumpStyle::GoHeap | DumpStyle::GoStacks => return dump_go::run(args),
-        DumpStyle::Heaphook => return dump_log(args, Style::Commas),
-        DumpStyle::Heaphook01 => return dump_log(args, Style::Spaces),
-        DumpStyle::Native if trace_file::format(&args.trace)? == Format::Go => return dump_go::run(args),
+        DumpStyle::Memtrace => return dump_memtrace::run(args, input),
+        DumpStyle::GoHeap | DumpStyle::GoStacks => return dump_go::run(args, input),
+        DumpStyle::Heaphook => return dump_log(args, input, Style::Commas),
+        DumpStyle::Heaphook01 => return dump_log(args, input, Style::Spaces),
+        DumpStyle::Native if input.kind() == Kind::Go => return dump_go::run(args, input),
         DumpStyle::Native => {}
     }
-    let trace = trace_file::open(&args.trace, args.salvage)?;
+    let trace = input.into_trace(args.salvage.into())?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut problems = if args.json {
         print(&*trace, &mut Objects { out: &mut out, rates: Rates::default() })?
@@ -45,11 +45,11 @@ pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
 }
 
 /// Prints a trace as heaphook would have logged it.
-fn dump_log(args: &DumpArgs, style: Style) -> Result<ExitCode> {
-    let trace = trace_file::open(&args.trace, args.salvage)?;
+fn dump_log(args: &DumpArgs, input: Input, style: Style) -> Result<ExitCode> {
+    let trace = input.into_trace(args.salvage.into())?;
     let mut problems = trace.problems.clone();
     let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    problems.extend(to_heaplog::convert(&trace, None, style, out)?);
+    problems.extend(heaplog::to::convert(&trace, None, style, out)?);
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }
 

@@ -8,14 +8,15 @@ use anyhow::{Context, Result};
 
 use super::partial;
 use crate::cli::{DumpArgs, DumpStyle};
-use crate::dump::go::lines::Lines;
-use crate::dump::go::objects::Objects;
-use crate::dump::go::{GoTrace, Printer, oracle};
-use crate::trace_file;
+use heapscribe_convert::Input;
+use heapscribe_convert::input::go_problems;
+use heapscribe_views::dump::go::lines::Lines;
+use heapscribe_views::dump::go::objects::Objects;
+use heapscribe_views::dump::go::{GoTrace, Printer, oracle};
 
 /// Runs the command.
-pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
-    let trace = trace_file::open_go(&args.trace)?;
+pub(crate) fn run(args: &DumpArgs, input: Input) -> Result<ExitCode> {
+    let trace = input.into_go()?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     match args.style {
         DumpStyle::GoStacks => oracle::stacks(&mut out, &trace)?,
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
         _ => print(args, &trace, &mut Lines { out: &mut out })?,
     }
     out.flush()?;
-    Ok(partial::exit_code(&args.trace, &trace_file::go_problems(&trace), true))
+    Ok(partial::exit_code(&args.trace, &go_problems(&trace), true))
 }
 
 fn print(args: &DumpArgs, trace: &GoTrace, printer: &mut dyn Printer) -> Result<()> {

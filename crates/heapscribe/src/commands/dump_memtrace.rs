@@ -8,8 +8,9 @@ use anyhow::Result;
 
 use super::partial;
 use crate::cli::DumpArgs;
-use crate::dump::memtrace::Lines;
-use crate::{message, trace_file};
+use crate::message;
+use heapscribe_convert::Input;
+use heapscribe_views::dump::memtrace::Lines;
 
 /// Why printing stopped before the end of the file.
 enum Stop {
@@ -18,9 +19,9 @@ enum Stop {
 }
 
 /// Runs the command.
-pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
+pub(crate) fn run(args: &DumpArgs, input: Input) -> Result<ExitCode> {
     let options = args.salvage.options(!args.no_stacks);
-    let mut reader = trace_file::open_memtrace(&args.trace, options)?;
+    let mut reader = input.into_memtrace(options)?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut lines = Lines::new(&mut out, args.salvage.salvage);
     lines.begin(reader.info())?;

@@ -6,27 +6,26 @@ use std::process::ExitCode;
 use anyhow::Result;
 use heapscribe_analyze::answer::{Amount, Answer, CallTree, NodeId};
 use heapscribe_analyze::snapshot::{self, Snapshot};
-use heapscribe_formats::detect::Format;
 
 use super::flame_picture::{Caption, draw, form, unit};
 use super::{flame_go, partial};
 use crate::cli::{FlameArgs, Metric};
-use crate::text::tables;
-use crate::trace_file;
+use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::Resolver;
 use heapscribe_symbols::{NamedStacks, lossy};
+use heapscribe_views::text::tables;
 
 /// Runs the command.
 pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let form = form(&args.output)?;
-    if trace_file::format(&args.trace)? == Format::Go {
-        return flame_go::run(args, form);
+    let input = Input::open(&args.trace)?;
+    match input.kind() {
+        Kind::Go => return flame_go::run(args, input, form),
+        Kind::Heaplog => return Err(no_stacks(args).into()),
+        _ => {}
     }
-    if trace_file::format(&args.trace)? == Format::Heaplog {
-        return Err(no_stacks(args).into());
-    }
-    let trace = trace_file::open(&args.trace, args.salvage)?;
+    let trace = input.into_trace(args.salvage.into())?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     if let Some(snapshot) = snapshot::analyze(&*trace).into_iter().next().filter(|s| s.is_for_itself()) {
         draw(
@@ -37,7 +36,7 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
         )?;
         return Ok(partial::exit_code(&args.trace, &snapshot.problems, trace.is_complete()));
     }
-    let answer = trace_file::analyze(&trace);
+    let answer = trace.analyze();
     let caption = Caption {
         title: title(&answer, args.metric),
         command: command(&answer.command),

@@ -11,14 +11,15 @@ use heapscribe_analyze::{Options, go};
 use super::flame_picture::{Caption, Form, draw, unit};
 use super::partial;
 use crate::cli::{FlameArgs, Metric};
-use crate::text::go::{site_name, type_name};
-use crate::trace_file;
+use heapscribe_convert::Input;
+use heapscribe_convert::input::go_problems;
 use heapscribe_diagnostics::Problem;
+use heapscribe_views::text::go::{site_name, type_name};
 
 /// Runs the command.
-pub(super) fn run(args: &FlameArgs, form: Form) -> Result<ExitCode> {
+pub(super) fn run(args: &FlameArgs, input: Input, form: Form) -> Result<ExitCode> {
     let shown = args.trace.display();
-    let trace = trace_file::open_go(&args.trace)?;
+    let trace = input.into_go()?;
     let answer =
         go::analyze(&trace, &Options::default()).with_context(|| format!("cannot read {}", shown))?;
     let Some(objects) = &answer.objects else { return Err(no_objects(args).into()) };
@@ -32,7 +33,7 @@ pub(super) fn run(args: &FlameArgs, form: Form) -> Result<ExitCode> {
     let caption =
         Caption { title: title(args.metric).to_owned(), command: shown.to_string(), unit: unit(args.metric) };
     draw(args, form, &folded(objects, args.metric), &caption)?;
-    Ok(partial::exit_code(&args.trace, &trace_file::go_problems(&trace), true))
+    Ok(partial::exit_code(&args.trace, &go_problems(&trace), true))
 }
 
 fn no_objects(args: &FlameArgs) -> Problem {

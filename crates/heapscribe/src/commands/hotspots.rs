@@ -8,14 +8,13 @@ use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_formats::detect::Format;
 
 use super::partial;
 use crate::cli::{HotspotsArgs, Metric};
-use crate::hotspots::{Run, Runs, Weigh, count_memtrace, count_native};
-use crate::trace_file;
+use heapscribe_convert::{Input, Kind};
 use heapscribe_symbols::NamedStacks;
 use heapscribe_units as units;
+use heapscribe_views::hotspots::{Run, Runs, Weigh, count_memtrace, count_native};
 
 /// A run is told by a longer one that has at least this part of its weight.
 const TOLD_BY_LONGER: f64 = 0.95;
@@ -36,11 +35,12 @@ pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
 
 /// Counts allocations as they pass by.
 fn count(args: &HotspotsArgs, weigh: Weigh, runs: &mut Runs) -> Result<(Vec<String>, bool)> {
-    if trace_file::format(&args.trace)? == Format::Memtrace {
-        let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(true))?;
+    let input = Input::open(&args.trace)?;
+    if input.kind() == Kind::Memtrace {
+        let mut reader = input.into_memtrace(args.salvage.options(true))?;
         return Ok((count_memtrace(&mut reader, weigh, runs), true));
     }
-    let trace = trace_file::open(&args.trace, args.salvage)?;
+    let trace = input.into_trace(args.salvage.into())?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     Ok((count_native(&trace, weigh, &resolver, runs)?, trace.is_complete()))
 }
@@ -48,8 +48,8 @@ fn count(args: &HotspotsArgs, weigh: Weigh, runs: &mut Runs) -> Result<(Vec<Stri
 /// Counts what is known only when everything was seen: the analysis has it by stack, and its memory grows
 /// with stacks.
 fn count_answer(args: &HotspotsArgs, runs: &mut Runs) -> Result<(Vec<String>, bool)> {
-    let trace = trace_file::open(&args.trace, args.salvage)?;
-    let answer = trace_file::analyze(&trace);
+    let trace = Input::open(&args.trace)?.into_trace(args.salvage.into())?;
+    let answer = trace.analyze();
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let stacks: Vec<_> = answer.stacks.iter().map(|s| (s.node, args.metric.measure().of(s))).collect();
     let has_some = || stacks.iter().filter(|(_, weight)| *weight > 0);

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::cli::ListArgs;
-use crate::live::{self, Found, NamedFile};
+use heapscribe_session::live::{self, NamedFile, SessionPath};
 use heapscribe_units::date;
 
 /// A named snapshot, as JSON has it.
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn rows_of(found: &Found) -> Vec<Row> {
+fn rows_of(found: &SessionPath) -> Vec<Row> {
     let row = |file: NamedFile| Row {
         pid: found.pid,
         id: file.id,

@@ -4,26 +4,27 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::{Options, go};
-use heapscribe_formats::detect::Format;
 
 use super::partial;
 use crate::cli::PlotArgs;
-use crate::plot::{self, Form};
-use crate::trace_file;
+use heapscribe_convert::input::go_problems;
+use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
+use heapscribe_views::pictures::{self, Form};
 
 /// Runs the command.
 pub(crate) fn run(args: &PlotArgs) -> Result<ExitCode> {
     let form = Form::of(&args.output)?;
-    if trace_file::format(&args.trace)? == Format::Go {
-        return run_go(args, form);
+    let input = Input::open(&args.trace)?;
+    if input.kind() == Kind::Go {
+        return run_go(args, input, form);
     }
-    let trace = trace_file::open(&args.trace, args.salvage)?;
-    let answer = trace_file::analyze(&trace);
+    let trace = input.into_trace(args.salvage.into())?;
+    let answer = trace.analyze();
     if answer.timeline.steps.is_empty() {
         return Err(nothing_to_draw(args).into());
     }
-    let bytes = form.bytes(plot::svg(&plot::picture(&answer))?)?;
+    let bytes = form.bytes(pictures::svg(&pictures::picture(&answer))?)?;
     std::fs::write(&args.output, bytes).with_context(|| format!("cannot write {}", args.output.display()))?;
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
 }
@@ -35,14 +36,14 @@ fn nothing_to_draw(args: &PlotArgs) -> Problem {
 }
 
 /// The same of a Go trace.
-fn run_go(args: &PlotArgs, form: Form) -> Result<ExitCode> {
+fn run_go(args: &PlotArgs, input: Input, form: Form) -> Result<ExitCode> {
     let shown = args.trace.to_string_lossy();
-    let trace = trace_file::open_go(&args.trace)?;
+    let trace = input.into_go()?;
     let answer = go::analyze(&trace, &Options::default()).with_context(|| format!("cannot read {shown}"))?;
     if answer.curve.changes == 0 {
         return Err(nothing_to_draw(args).into());
     }
-    let bytes = form.bytes(plot::svg(&plot::picture_of_go(&answer, &shown))?)?;
+    let bytes = form.bytes(pictures::svg(&pictures::picture_of_go(&answer, &shown))?)?;
     std::fs::write(&args.output, bytes).with_context(|| format!("cannot write {}", args.output.display()))?;
-    Ok(partial::exit_code(&args.trace, &trace_file::go_problems(&trace), true))
+    Ok(partial::exit_code(&args.trace, &go_problems(&trace), true))
 }

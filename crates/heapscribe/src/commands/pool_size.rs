@@ -6,15 +6,15 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::partial;
-use crate::cli::{PoolSizeArgs, SalvageArgs};
+use crate::cli::PoolSizeArgs;
 use crate::replay::chosen::Chosen;
 use crate::replay::sizing::{Asked, find};
 use crate::replay::sizing_text;
-use crate::trace_file;
+use heapscribe_convert::{Input, Salvage};
 
 /// Runs the command.
 pub(crate) fn run(args: &PoolSizeArgs) -> Result<ExitCode> {
-    let trace = trace_file::open(&args.trace, SalvageArgs::default())?;
+    let trace = Input::open(&args.trace)?.into_trace(Salvage::default())?;
     let chosen = Chosen::of(&trace, args.process.pid)?;
     let asked = Asked { margin_percent: args.margin, trials: args.trials, window_ns: args.window };
     let found = find(&trace, chosen, asked)?;

@@ -10,11 +10,11 @@ use heapscribe_wire::mode::Mode;
 use serde::Serialize;
 
 use crate::cli::PsArgs;
-use crate::drain::monotonic_ns;
-use crate::heaps::{self, Told};
-use crate::json::heap::Heap;
-use crate::live::{self, Found};
+use heapscribe_session::heap_statistics::{self, HeapStatistics};
+use heapscribe_session::live::{self, SessionPath};
+use heapscribe_session::monotonic_ns;
 use heapscribe_units::{duration, short_bytes};
+use heapscribe_views::json::heap::Heap;
 
 /// Of a process that only has a heap of ours.
 const NOT_RECORDED: &str = "not recorded";
@@ -45,14 +45,14 @@ struct Row {
     /// The heap that was put under it; `null` when that is not known.
     heap: Option<Heap>,
     #[serde(skip)]
-    told: Option<Told>,
+    told: Option<HeapStatistics>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
     let places = live::places(args.session_dir.as_deref());
-    heaps::clean(&places);
-    let mut heaps = heaps::all(&places);
+    heap_statistics::clean(&places);
+    let mut heaps = heap_statistics::all(&places);
     // A session that goes while it is looked at is none.
     let mut rows: Vec<Row> =
         live::all(&places).iter().filter_map(|found| row(found, &mut heaps).ok()).collect();
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
 }
 
 /// A recorded process; its heap is taken out of those that are told of.
-fn row(found: &Found, heaps: &mut Vec<Told>) -> Result<Row> {
+fn row(found: &SessionPath, heaps: &mut Vec<HeapStatistics>) -> Result<Row> {
     let session = found.open()?;
     let copy = session.head()?;
     let head = copy.get();
@@ -88,7 +88,7 @@ fn row(found: &Found, heaps: &mut Vec<Told>) -> Result<Row> {
         Mode::Sampled { mean_bytes } => ("sampled", Some(mean_bytes)),
     };
     let alive = session.living_pid().is_some();
-    let of = |told: &Told| (told.pid, told.pid_namespace) == (head.pid, head.pid_namespace);
+    let of = |told: &HeapStatistics| (told.pid, told.pid_namespace) == (head.pid, head.pid_namespace);
     let told = heaps.iter().position(of).filter(|_| alive).map(|n| heaps.remove(n));
     Ok(Row {
         pid: head.pid,
@@ -116,7 +116,7 @@ fn row(found: &Found, heaps: &mut Vec<Told>) -> Result<Row> {
 }
 
 /// A process of which only its heap tells.
-fn unrecorded(told: Told) -> Row {
+fn unrecorded(told: HeapStatistics) -> Row {
     Row {
         pid: told.pid,
         alive: true,
@@ -181,7 +181,7 @@ fn heap_cells([name, used, pool, largest, failed]: [&str; 5]) -> String {
 }
 
 /// What a heap says: how much of its pool is used, the largest free piece, requests that failed.
-fn of_heap(told: Option<&Told>) -> String {
+fn of_heap(told: Option<&HeapStatistics>) -> String {
     let Some(told) = told else { return heap_cells(["-"; 5]) };
     let name: String = told.name.chars().take(8).collect();
     let c = &told.update.counts;

@@ -11,19 +11,21 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 use heapscribe_wire::rules::RULES_BYTES_MAX;
 
-use crate::cli::{self, RecordArgs, SalvageArgs, TraceFormat};
-use crate::convert::to_memtrace::sample_rate;
-use crate::drain::{self, Alive, Base, Drain, FilesPlan, Summary};
+use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::launch::heap::{self, HeapChoice};
 use crate::launch::preload::{self, Preload};
 use crate::launch::{child, diagnose, signals::Signals};
 use crate::message;
-use crate::ring;
-use crate::text::{real_time, recorded};
-use crate::trace_file;
-use crate::watch::Watch;
+use crate::recorded;
+use heapscribe_collect::watch::Watch;
+use heapscribe_collect::{Drain, FilesPlan, Summary};
+use heapscribe_convert::memtrace::to::sample_rate;
+use heapscribe_convert::ring;
+use heapscribe_convert::{Input, Salvage};
 use heapscribe_diagnostics::Problem;
+use heapscribe_session::{Alive, Base, clock_kind, monotonic_ns, own_namespace, rules};
 use heapscribe_symbols::NamedStacks;
+use heapscribe_views::text::real_time;
 
 /// Runs the command.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
@@ -38,7 +40,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     let base = Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR)?;
     let outcome = record(args, preload, &base);
     if let Some(parent) = base.path().parent() {
-        drain::clean(parent, &args.retention.killed());
+        heapscribe_collect::clean(parent, &args.retention.killed());
     }
     base.remove();
     outcome
@@ -55,7 +57,7 @@ fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
 fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCode> {
     preload.variables.push((SESSION_VARIABLE, base.path().into()));
     preload.variables.push((HEAPS_VARIABLE, base.path().into()));
-    let Some(rules) = drain::rules::to_bytes(&args.real_time.rules()) else {
+    let Some(rules) = rules::to_bytes(&args.real_time.rules()) else {
         let what = format!("rules of real time of over {RULES_BYTES_MAX} bytes");
         return Err(
             Problem::new(what, "--rt-thread takes patterns; fewer sections can be named at a time").into()
@@ -130,8 +132,8 @@ fn drain_into(args: &RecordArgs, base: &Base, output: &Path) -> Result<Drain> {
 fn plan(args: &RecordArgs) -> Plan {
     Plan {
         drainer_pid: std::process::id(),
-        pid_namespace: drain::own_namespace(),
-        clock: drain::clock_kind(),
+        pid_namespace: own_namespace(),
+        clock: clock_kind(),
         when_full: match args.when_full {
             cli::WhenFull::Wait => WhenFull::Wait,
             cli::WhenFull::Drop => WhenFull::Drop,
@@ -178,7 +180,7 @@ fn session_info(args: &RecordArgs) -> SessionInfo {
         host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_real_ns: u64::try_from(now.as_nanos()).unwrap_or(0),
-        started_mono_ns: drain::monotonic_ns(),
+        started_mono_ns: monotonic_ns(),
         rules: args.real_time.rules(),
     }
 }
@@ -230,8 +232,8 @@ fn follow(
 
 /// Says which calls broke a rule of real time, for which programs were stopped.
 fn stopped(output: &Path) {
-    let told = trace_file::open(output, SalvageArgs::default()).map(|trace| {
-        let answer = trace_file::analyze(&trace);
+    let told = Input::open(output).and_then(|input| input.into_trace(Salvage::default())).map(|trace| {
+        let answer = trace.analyze();
         let resolver = crate::progress::resolver(&PathBuf::from(cli::DEBUG_DIR));
         let names = NamedStacks::look_up(&answer.tree, real_time::wanted(&answer), &resolver);
         for broken in &answer.broken {

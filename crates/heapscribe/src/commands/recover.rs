@@ -8,12 +8,13 @@ use heapscribe_formats::model::SessionInfo;
 use heapscribe_wire::mode::Mode;
 
 use crate::cli::RecoverArgs;
-use crate::control;
-use crate::drain::{self, Drain};
 use crate::message;
-use crate::ring;
-use crate::text::recorded;
+use crate::recorded;
+use heapscribe_collect::Drain;
+use heapscribe_convert::ring;
 use heapscribe_diagnostics::Problem;
+use heapscribe_session::control;
+use heapscribe_session::{base, rules};
 use heapscribe_units as units;
 
 /// Runs the command.
@@ -21,15 +22,15 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     if ring::is_ring(&args.dir) {
         return of_ring(args);
     }
-    drain::check_owner(&args.dir)?;
-    if !drain::has_sessions(&args.dir) {
+    base::check_owner(&args.dir)?;
+    if !base::has_sessions(&args.dir) {
         let what = format!("no sessions in {}", args.dir.display());
         return Err(Problem::new(what, "it may have been collected before").into());
     }
     let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
     let info = SessionInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        rules: drain::rules::of_base(&args.dir),
+        rules: rules::of_base(&args.dir),
         ..SessionInfo::default()
     };
     let mut drain = Drain::new(
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     if living > 0 {
         message::note(&format!("{living} of the processes still run; their sessions stay"));
     } else {
-        drain::remove_base(&args.dir);
+        base::remove_base(&args.dir);
     }
     Ok(if failure.is_some() { crate::exit::partial() } else { ExitCode::SUCCESS })
 }

@@ -7,24 +7,24 @@ use anyhow::{Context, Result};
 use heapscribe_replay::Touch;
 
 use super::partial;
-use crate::cli::{ReplayArgs, SalvageArgs, TouchArg};
+use crate::cli::{ReplayArgs, TouchArg};
 use crate::message;
-use crate::plot::{self, Form};
 use crate::replay::chosen::Chosen;
 use crate::replay::compare::{Comparison, Plan, compare};
 use crate::replay::{self, prepare, text};
-use crate::trace_file;
+use heapscribe_convert::{Input, Salvage};
+use heapscribe_views::pictures::{self, Form};
 
 /// Runs the command.
 pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     let form = args.output.as_deref().map(Form::of).transpose()?;
-    let trace = trace_file::open(&args.trace, SalvageArgs::default())?;
+    let trace = Input::open(&args.trace)?.into_trace(Salvage::default())?;
     let mut chosen = Chosen::of(&trace, args.process.pid)?;
     let prepared = prepare::prepare(&trace, chosen.process(&trace), None)?;
     chosen.estimate.extend_from_slice(&prepared.doubts);
     let comparison = compare(&plan(args), chosen, &prepared);
     if let (Some(form), Some(path)) = (form, &args.output) {
-        let bytes = form.bytes(plot::svg(&replay::picture(&comparison))?)?;
+        let bytes = form.bytes(pictures::svg(&replay::picture(&comparison))?)?;
         std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
     let mut out = BufWriter::new(anstream::stdout().lock());

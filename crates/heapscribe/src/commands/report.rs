@@ -8,29 +8,28 @@ use anyhow::Result;
 use heapscribe_analyze::Recording;
 use heapscribe_analyze::answer::Answer;
 use heapscribe_analyze::snapshot::{self, Snapshot};
-use heapscribe_formats::detect::Format;
 use serde::Serialize;
 
 use super::limits::{TOP, TOP_JSON};
 use super::{partial, report_go, report_messages};
-use crate::check::calls::{Kept, of_recording};
 use crate::cli::{ReportArgs, ReportMessagesArgs, reject_parts};
-use crate::convert::log_tally::LogTally;
-use crate::convert::tally::Tally;
 use crate::message;
-use crate::messages::beside::{self, Beside};
-use crate::text::heading;
-use crate::text::live::{self, LiveReport};
-use crate::text::report::Report;
-use crate::trace_file::{self, Opened};
-use crate::{json, text};
+use heapscribe_convert::heaplog::LogTally;
+use heapscribe_convert::memtrace::Tally;
+use heapscribe_convert::{Input, Kind, Opened};
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::NamedStacks;
 use heapscribe_symbols::Resolver;
 use heapscribe_units::duration;
+use heapscribe_views::check::calls::{Kept, of_recording};
+use heapscribe_views::messages::correlation::{self, MessageCorrelation};
+use heapscribe_views::text::heading;
+use heapscribe_views::text::live::{self, LiveReport};
+use heapscribe_views::text::report::Report;
+use heapscribe_views::{json, text};
 
 /// A message log beside a trace, and what of it could not be read, by file.
-type Compared = (Beside, Vec<(PathBuf, Vec<String>)>);
+type Compared = (MessageCorrelation, Vec<(PathBuf, Vec<String>)>);
 
 /// A report, with what only a file of another format has.
 #[derive(Serialize)]
@@ -42,19 +41,20 @@ struct WithTally<'a, R> {
     #[serde(skip_serializing_if = "Option::is_none")]
     heaphook: Option<&'a LogTally>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    messages: Option<&'a Beside>,
+    messages: Option<&'a MessageCorrelation>,
 }
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
-    if trace_file::is_part(&args.trace)? {
+    let input = Input::open(&args.trace)?;
+    if input.kind() == Kind::AosPart {
         return report_messages::run(args);
     }
     reject_parts(&args.trace, &args.messages.more)?;
-    if trace_file::format(&args.trace)? == Format::Go {
-        return report_go::run(args);
+    if input.kind() == Kind::Go {
+        return report_go::run(args, input);
     }
-    let trace = trace_file::open(&args.trace, args.salvage)?;
+    let trace = input.into_trace(args.salvage.into())?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let mut out = BufWriter::new(anstream::stdout().lock());
     if snapshot::is_one(&*trace) {
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         let problems = report_live(args, &snapshot::analyze(&*trace), &resolver, &mut out)?;
         return Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()));
     }
-    let answer = trace_file::analyze(&trace);
+    let answer = trace.analyze();
     let kept = match answer.rules.is_empty() {
         true => Vec::new(),
         false => of_recording(&Recording::new(&*trace), &answer.rules),
@@ -78,13 +78,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         report.print(&mut out, &names)?;
         tables_beside(&mut out, &snapshot::analyze(&*trace))?;
         if let Some(tally) = &trace.memtrace {
-            tally.print(&mut out)?;
+            text::tally::memtrace(&mut out, tally)?;
         }
         if let Some(tally) = &trace.heaplog {
-            tally.print(&mut out)?;
+            text::tally::heaplog(&mut out, tally)?;
         }
         if let Some(messages) = messages {
-            text::beside::print(&mut out, messages, args.top.unwrap_or(TOP))?;
+            text::correlation::print(&mut out, messages, args.top.unwrap_or(TOP))?;
         }
     }
     out.flush()?;
@@ -148,11 +148,11 @@ fn beside(args: &ReportArgs, trace: &Opened) -> Result<Option<Compared>> {
     if messages.is_empty() {
         return Ok(None);
     }
-    beside::compare(trace, messages, reading.on_damage.into(), *pid).map(Some)
+    correlation::compare(trace, messages, reading.on_damage.into(), *pid).map(Some)
 }
 
 /// What makes an answer about messages worthless is said where it cannot be overlooked.
-fn warn(beside: &Beside) {
+fn warn(beside: &MessageCorrelation) {
     if !beside.clocks_agree {
         let apart = duration(beside.clocks_apart_ns.unwrap_or(0));
         message::warning(&format!(
@@ -167,12 +167,12 @@ fn warn(beside: &Beside) {
 
 fn print_json(
     out: &mut dyn Write,
-    (answer, kept, trace, messages): (&Answer, &[Kept], &Opened, Option<&Beside>),
+    (answer, kept, trace, messages): (&Answer, &[Kept], &Opened, Option<&MessageCorrelation>),
     top: usize,
     resolver: &Resolver,
 ) -> Result<()> {
     let stacks = json::report::chosen(answer, Some(top));
-    let of_calls = json::said::wanted(answer).chain(json::latency::wanted(answer));
+    let of_calls = json::annotations::wanted(answer).chain(json::latency::wanted(answer));
     let nodes = stacks.iter().map(|s| s.node).chain(of_calls);
     let names = NamedStacks::look_up(&answer.tree, nodes, resolver);
     let report = json::report::Report::new((answer, kept), &stacks, &names);

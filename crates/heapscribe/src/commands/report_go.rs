@@ -10,14 +10,17 @@ use heapscribe_formats::gotrace::Layout;
 use super::limits::{TOP, TOP_JSON};
 use super::partial;
 use crate::cli::ReportArgs;
-use crate::text::go::GoReport;
-use crate::{json, trace_file};
+use heapscribe_convert::Input;
+use heapscribe_convert::input::go_problems;
+use heapscribe_views::json;
+
 use heapscribe_diagnostics::Problem;
+use heapscribe_views::text::go::GoReport;
 
 /// Runs the command.
-pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
+pub(super) fn run(args: &ReportArgs, input: Input) -> Result<ExitCode> {
     let shown = args.trace.to_string_lossy();
-    let trace = trace_file::open_go(&args.trace)?;
+    let trace = input.into_go()?;
     if trace.events() == 0 {
         let hint = match trace.version().layout() {
             Layout::One => {
@@ -30,7 +33,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<ExitCode> {
         return Err(Problem::new(format!("{shown} has no events"), hint).into());
     }
     let answer = go::analyze(&trace, &Options::default()).with_context(|| format!("cannot read {shown}"))?;
-    let problems = trace_file::go_problems(&trace);
+    let problems = go_problems(&trace);
     let mut out = BufWriter::new(anstream::stdout().lock());
     if args.json {
         serde_json::to_writer(&mut out, &json::go::report(&answer, args.top.unwrap_or(TOP_JSON), &problems))?;

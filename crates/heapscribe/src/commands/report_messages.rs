@@ -10,9 +10,9 @@ use heapscribe_aos_log::read::channels::Channels;
 
 use super::partial;
 use crate::cli::ReportArgs;
-use crate::messages::Log;
-use crate::{json, text};
 use heapscribe_diagnostics::Problem;
+use heapscribe_views::messages::Log;
+use heapscribe_views::{json, text};
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {

@@ -6,7 +6,6 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_formats::detect::Format;
 use heapscribe_formats::memtrace::{self, CopyError, Info, Locations, Order, Reader, WriteOptions};
 use heapscribe_formats::{Scratch, Source, Trace};
 use heapscribe_wire::defs::Definition;
@@ -14,17 +13,18 @@ use heapscribe_wire::defs::Definition;
 use super::output::create;
 use super::partial;
 use crate::cli::{RedactArgs, SubsampleArgs};
-use crate::convert::redact::Redactor;
-use crate::convert::rewrite::{Changes, rewrite};
-use crate::convert::thin::Thin;
-use crate::trace_file;
+use heapscribe_convert::native::redact::Redactor;
+use heapscribe_convert::native::rewrite::{Changes, rewrite};
+use heapscribe_convert::native::thin::Thin;
+use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
 
 /// Runs `subsample`.
 pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
     let time_ns = args.from.unwrap_or(0)..args.to.unwrap_or(u64::MAX);
-    let problems = if trace_file::format(&args.trace)? == Format::Memtrace {
-        let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(true))?;
+    let input = Input::open(&args.trace)?;
+    let problems = if input.kind() == Kind::Memtrace {
+        let mut reader = input.into_memtrace(args.salvage.options(true))?;
         let info = reader.info().clone();
         let rate = args.rate.unwrap_or(info.sample_rate);
         let part = rate / info.sample_rate;
@@ -43,7 +43,7 @@ pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
         };
         copied(&mut reader, create(&args.output)?, &mut changes)?
     } else {
-        let trace = trace_file::open(&args.trace, args.salvage)?;
+        let trace = input.into_trace(args.salvage.into())?;
         let means = means(&trace)?;
         let finest = means.values().copied().max().unwrap_or(0);
         let thin = Thin::new(args.rate, time_ns, args.seed, means);
@@ -101,9 +101,10 @@ fn means<S: Source>(trace: &Trace<S>) -> Result<BTreeMap<u8, u64>> {
 /// Runs `redact`.
 pub(crate) fn redact(args: &RedactArgs) -> Result<ExitCode> {
     let redactor = Redactor::new();
-    let problems = if trace_file::format(&args.trace)? == Format::Memtrace {
+    let input = Input::open(&args.trace)?;
+    let problems = if input.kind() == Kind::Memtrace {
         let locations = redactor.locations(&all_locations(args)?);
-        let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(true))?;
+        let mut reader = input.into_memtrace(args.salvage.options(true))?;
         let mut changes = memtrace::Changes {
             info: redactor.info(reader.info()),
             locations: Some(&locations),
@@ -112,7 +113,7 @@ pub(crate) fn redact(args: &RedactArgs) -> Result<ExitCode> {
         };
         copied(&mut reader, create(&args.output)?, &mut changes)?
     } else {
-        let trace = trace_file::open(&args.trace, args.salvage)?;
+        let trace = input.into_trace(args.salvage.into())?;
         let changes = Changes { thin: None, rename: Some(&|name| redactor.path(name)) };
         rewrite(&trace, create(&args.output)?, &changes)?
     };
@@ -122,7 +123,7 @@ pub(crate) fn redact(args: &RedactArgs) -> Result<ExitCode> {
 /// What all codes of a file mean: they have to be known before the first of them is written under another
 /// name.
 fn all_locations(args: &RedactArgs) -> Result<Locations> {
-    let mut reader = trace_file::open_memtrace(&args.trace, args.salvage.options(false))?;
+    let mut reader = Input::open(&args.trace)?.into_memtrace(args.salvage.options(false))?;
     // What comes after damage is not copied either, which is where it is told.
     let _ = reader.for_each(|_, _| std::ops::ControlFlow::<()>::Continue(()));
     Ok(reader.locations().clone())

@@ -8,11 +8,15 @@ use anyhow::{Context, Result};
 use heapscribe_wire::heap::HEAPS_VARIABLE;
 
 use crate::cli::{self, RunArgs};
-use crate::drain::Base;
-use crate::heaps::{self, Ended};
 use crate::launch::heap::{self, HeapChoice};
 use crate::launch::{child, signals::Signals};
-use crate::{json, live, message, text};
+use crate::message;
+use heapscribe_session::live;
+use heapscribe_views::json;
+use heapscribe_views::text;
+
+use heapscribe_session::Base;
+use heapscribe_session::heap_statistics::{self, EndedHeaps};
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
@@ -35,7 +39,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             return Ok(ExitCode::from(failure.exit_code));
         }
     };
-    let mut ended = Ended::default();
+    let mut ended = EndedHeaps::default();
     let status = follow(&mut program, &mut signals, base.as_ref(), &mut ended)?;
     if let Some(base) = &base {
         ended.gather(base.path());
@@ -55,7 +59,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
 /// A directory in which heaps tell of themselves. Without one a program runs as well, so that is an error only
 /// when somebody `asked`.
 fn listen(args: &RunArgs, asked: bool) -> Result<Option<Base>> {
-    heaps::clean(&live::places(Some(&args.session_dir)));
+    heap_statistics::clean(&live::places(Some(&args.session_dir)));
     match Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR) {
         Ok(base) => Ok(Some(base)),
         Err(e) if asked => Err(e),
@@ -69,7 +73,7 @@ fn follow(
     program: &mut Child,
     signals: &mut Signals,
     base: Option<&Base>,
-    ended: &mut Ended,
+    ended: &mut EndedHeaps,
 ) -> Result<ExitStatus> {
     const LOOK_AGAIN: Duration = Duration::from_millis(10);
     const GATHER_AGAIN: Duration = Duration::from_secs(1);

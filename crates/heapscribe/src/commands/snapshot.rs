@@ -11,11 +11,11 @@ use flate2::write::GzEncoder;
 
 use crate::cli::{SnapshotArgs, SnapshotFormat};
 use crate::exit;
-use crate::live::{self, Contents, Exactness, Saved, Session, Snapshot};
 use crate::message;
-use crate::pprof;
-use crate::trace_file;
+use heapscribe_convert::Opened;
+use heapscribe_convert::pprof;
 use heapscribe_diagnostics::Problem;
+use heapscribe_session::live::{self, Contents, Exactness, Saved, SessionReader, Snapshot};
 use heapscribe_units::{bytes, counted, duration};
 
 /// Runs the command.
@@ -52,7 +52,7 @@ fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Save
     match args.format.unwrap_or(if is_pprof { SnapshotFormat::Pprof } else { SnapshotFormat::Native }) {
         SnapshotFormat::Native => live::save(snapshot, &mut create()?).with_context(not_written),
         SnapshotFormat::Pprof => {
-            let (trace, saved) = trace_file::of_snapshot(snapshot)?;
+            let (trace, saved) = Opened::of_snapshot(snapshot)?;
             let resolver = crate::progress::resolver(&args.symbols.debug_dir);
             let profile = pprof::profile(&trace, args.by_block, &resolver)?;
             let mut file = create()?;
@@ -70,7 +70,7 @@ fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Save
 }
 
 /// The snapshot that the program has taken under this name or number.
-fn named(session: &Session, wanted: &str) -> Result<Snapshot> {
+fn named(session: &SessionReader, wanted: &str) -> Result<Snapshot> {
     let all = live::list_named(session.directory());
     let id = wanted.parse().ok();
     let is_it = |file: &&live::NamedFile| Some(file.id) == id || file.name == wanted;

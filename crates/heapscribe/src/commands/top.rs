@@ -6,7 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 
 use crate::cli::TopArgs;
-use crate::{live, tui};
+use crate::tui;
+use heapscribe_session::live;
 
 /// Runs the command.
 pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {

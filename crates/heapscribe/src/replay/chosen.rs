@@ -7,7 +7,7 @@ use heapscribe_formats::{Process, Stage};
 use heapscribe_wire::head::Drop;
 use serde::Serialize;
 
-use crate::trace_file::{self, Opened};
+use heapscribe_convert::Opened;
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::lossy;
 use heapscribe_units as units;
@@ -84,7 +84,7 @@ fn pid_of(process: &Process) -> u32 {
 
 /// The one with the highest peak.
 fn largest(trace: &Opened, meant: &[usize]) -> usize {
-    let answer = trace_file::analyze(trace);
+    let answer = trace.analyze();
     let peak = |at: &usize| answer.processes.get(*at).map_or(0, |process| process.peak.bytes);
     // The first of equal ones.
     meant.iter().rev().copied().max_by_key(|at| peak(at)).unwrap_or_default()

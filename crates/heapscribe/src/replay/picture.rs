@@ -4,8 +4,8 @@
 use heapscribe_replay::Moment;
 
 use super::compare::{Comparison, Heap};
-use crate::plot::{Clock, Panel, Picture, Series, Style, Unit};
 use heapscribe_units as units;
+use heapscribe_views::pictures::{Clock, Panel, Picture, Series, Style, Unit};
 
 /// The picture of a comparison.
 pub(crate) fn picture(comparison: &Comparison) -> Picture {

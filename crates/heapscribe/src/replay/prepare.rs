@@ -11,8 +11,8 @@ use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Block, Call, Event};
 
 use super::chosen::of_samples;
-use crate::convert::in_order::{At, InOrder, Shuffle};
-use crate::trace_file;
+use heapscribe_convert::file_source::nameless_file;
+use heapscribe_convert::in_order::{At, InOrder, Shuffle};
 use heapscribe_units as units;
 
 /// Points of a curve over time.
@@ -38,7 +38,7 @@ pub(crate) fn prepare<S: Source>(
     process: &Process,
     shuffle: Option<Shuffle>,
 ) -> Result<Prepared> {
-    let file = trace_file::nameless_file().context("cannot make a temporary file")?;
+    let file = nameless_file().context("cannot make a temporary file")?;
     let step_ns = duration_ns(trace, process) / STEPS + 1;
     let mut feed = Feed { compiler: Compiler::new(BufWriter::new(file), step_ns), lost: 0 };
     let mut doubts = feed.before(trace, process).context(NO_ROOM)?;

@@ -12,8 +12,8 @@ use super::chosen::Chosen;
 use super::prepare::{Prepared, prepare};
 use super::search::{Search, Trial};
 use super::subject::Subject;
-use crate::convert::in_order::Shuffle;
-use crate::trace_file::Opened;
+use heapscribe_convert::Opened;
+use heapscribe_convert::in_order::Shuffle;
 use heapscribe_diagnostics::Problem;
 
 /// What is asked.

@@ -5,8 +5,8 @@ use std::io;
 use heapscribe_replay::Tightest;
 
 use super::sizing::PoolSize;
-use crate::text::{Out, heading};
 use heapscribe_units::{bytes, counted, duration, percent, short_bytes};
+use heapscribe_views::text::{Out, heading};
 
 /// Prints it.
 pub(crate) fn print(out: Out<'_>, found: &PoolSize) -> io::Result<()> {

@@ -5,8 +5,8 @@ use std::io;
 use heapscribe_replay::Timed;
 
 use super::compare::{Comparison, Heap};
-use crate::text::{Out, heading};
 use heapscribe_units::{count, counted, duration, short_bytes};
+use heapscribe_views::text::{Out, heading};
 
 /// Rows of the table over time.
 const ROWS: usize = 10;

@@ -6,9 +6,9 @@ use heapscribe_formats::Trace;
 use heapscribe_wire::chunk::State;
 use heapscribe_wire::mode::Mode;
 
-use crate::drain::{Memory, monotonic_ns};
-use crate::heaps::{self, Told};
-use crate::live::{self, Exactness, Session, Snapshot};
+use heapscribe_session::heap_statistics::{self, HeapStatistics};
+use heapscribe_session::live::{self, Exactness, SessionReader, Snapshot};
+use heapscribe_session::{Memory, monotonic_ns};
 use heapscribe_units::short_bytes;
 
 /// What was seen.
@@ -30,7 +30,7 @@ pub(crate) struct Look {
     /// Resident memory, bytes; 0 when it is gone.
     pub(crate) rss_bytes: u64,
     /// The heap under the process, when that tells of itself.
-    pub(crate) heap: Option<Told>,
+    pub(crate) heap: Option<HeapStatistics>,
     /// How long full chunks have waited for the drainer, ns.
     pub(crate) lag_ns: u64,
     /// By all threads, of recorded blocks, so far.
@@ -43,7 +43,7 @@ pub(crate) struct Look {
 
 impl Look {
     /// Looks.
-    pub(crate) fn at(session: &Session) -> Result<Look> {
+    pub(crate) fn at(session: &SessionReader) -> Result<Look> {
         let snapshot = Snapshot::take(session)?;
         let mut bytes = Vec::new();
         live::save(&snapshot, &mut bytes).context("the snapshot can not be kept in memory")?;
@@ -83,12 +83,12 @@ fn in_words(mode: Mode) -> String {
 }
 
 /// The heap of a session's process.
-fn heap_of(session: &Session, pid: u32, created_mono_ns: u64) -> Option<Told> {
+fn heap_of(session: &SessionReader, pid: u32, created_mono_ns: u64) -> Option<HeapStatistics> {
     let base = session.directory().parent()?;
-    Told::read(&heaps::nearest(base, pid, created_mono_ns)?)
+    HeapStatistics::read(&heap_statistics::nearest(base, pid, created_mono_ns)?)
 }
 
-fn lag_ns(session: &Session) -> Result<u64> {
+fn lag_ns(session: &SessionReader) -> Result<u64> {
     let head = session.head()?;
     let now = monotonic_ns();
     let sealed = session.chunks(&head.get()).into_iter().filter(|chunk| chunk.state == State::Sealed as u32);

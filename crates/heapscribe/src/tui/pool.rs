@@ -15,16 +15,16 @@ use ratatui::widgets::Paragraph;
 use super::run::{key, need_terminal, print};
 use super::state::{HISTORY, Key};
 use super::view::{BOLD, DIM, draw_curves};
-use crate::drain::{self, Memory};
-use crate::heaps::{self, Watched};
-use crate::live::Place;
-use crate::text::heap;
+use heapscribe_session::heap_statistics::{self, HeapStatisticsFile};
+use heapscribe_session::live::SearchPath;
+use heapscribe_session::{Memory, monotonic_ns};
 use heapscribe_units::duration;
+use heapscribe_views::text::heap;
 
 /// A process and what its heap has told so far.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    heap: Watched,
+    heap: HeapStatisticsFile,
     is_alive: bool,
     /// Bytes in use, and resident ones.
     history: VecDeque<(u64, u64)>,
@@ -32,25 +32,25 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// The living process of this number, or of this program when there is but one.
-    pub(crate) fn find(wanted: &str, place: &Place) -> Option<Pool> {
+    pub(crate) fn find(wanted: &str, place: &SearchPath) -> Option<Pool> {
         let name = |exe: &str| exe.rsplit('/').next() == Some(wanted);
-        let mut all = heaps::all(place);
+        let mut all = heap_statistics::all(place);
         all.retain(|told| wanted.parse() == Ok(told.pid) || name(&told.exe));
         let [told] = &all[..] else { return None };
-        let heap = Watched::open(&told.path)?;
+        let heap = HeapStatisticsFile::open(&told.path)?;
         let mut pool = Pool { heap, is_alive: true, history: VecDeque::new() };
         pool.look();
         Some(pool)
     }
 
     fn look(&mut self) {
-        self.is_alive = self.heap.told.is_alive();
+        self.is_alive = self.heap.statistics.is_alive();
         if !self.is_alive {
             return; // it does not change any more; its last picture stays
         }
         self.heap.look();
-        let rss_bytes = Memory::of(self.heap.told.pid).sample().map_or(0, |sample| sample.rss_bytes);
-        self.history.push_back((self.heap.told.update.counts.used_bytes, rss_bytes));
+        let rss_bytes = Memory::of(self.heap.statistics.pid).sample().map_or(0, |sample| sample.rss_bytes);
+        self.history.push_back((self.heap.statistics.update.counts.used_bytes, rss_bytes));
         if self.history.len() > HISTORY {
             self.history.pop_front();
         }
@@ -97,7 +97,7 @@ impl Pool {
     }
 
     fn lines(&self) -> Vec<Line<'static>> {
-        let told = &self.heap.told;
+        let told = &self.heap.statistics;
         let program = told.exe.rsplit('/').next().unwrap_or(&told.exe).to_owned();
         let ended = if self.is_alive { "" } else { ", ended" };
         let about = format!(" ({}), not recorded, heap {}{ended}", told.pid, told.name);
@@ -110,7 +110,7 @@ impl Pool {
         lines.push(Line::raw(heap::size(counts)));
         let rest = heap::rest(counts).unwrap_or_default();
         lines.extend(rest.split("; ").map(|part| Line::raw(part.to_owned())));
-        let age_ns = drain::monotonic_ns().saturating_sub(told.update.mono_ns);
+        let age_ns = monotonic_ns().saturating_sub(told.update.mono_ns);
         lines.push(Line::raw(format!("told {} ago; {}", duration(age_ns), told.configuration)));
         lines
     }

@@ -11,8 +11,8 @@ use ratatui::{Frame, Terminal};
 use super::look::Look;
 use super::state::{Key, Next, State};
 use super::view;
-use crate::live::Session;
 use heapscribe_diagnostics::Problem;
+use heapscribe_session::live::SessionReader;
 use heapscribe_symbols::Resolver;
 
 /// The screen for which `top` is made, of [`once`].
@@ -20,7 +20,7 @@ const COLUMNS: u16 = 80;
 const ROWS: u16 = 24;
 
 /// Shows a process until the user has seen enough.
-pub(crate) fn run(session: &Session, interval: Duration, resolver: &Resolver) -> Result<()> {
+pub(crate) fn run(session: &SessionReader, interval: Duration, resolver: &Resolver) -> Result<()> {
     need_terminal("--once prints one screen; `heapscribe snapshot` writes down what is live")?;
     crate::progress::draw_no_progress();
     let mut state = State::default();
@@ -41,7 +41,7 @@ pub(super) fn need_terminal(hint: &str) -> Result<()> {
 fn watch(
     terminal: &mut ratatui::DefaultTerminal,
     state: &mut State,
-    session: &Session,
+    session: &SessionReader,
     interval: Duration,
     resolver: &Resolver,
 ) -> Result<()> {
@@ -85,7 +85,7 @@ pub(super) fn key(event: &Event) -> Option<Key> {
 
 /// Prints one screen as text, after two looks, so that it has rates.
 pub(crate) fn once(
-    session: &Session,
+    session: &SessionReader,
     interval: Duration,
     resolver: &Resolver,
     out: &mut dyn Write,

@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 
 use super::state::{By, Row, Sort, State};
-use crate::heaps::Told;
+use heapscribe_session::heap_statistics::HeapStatistics;
 use heapscribe_symbols::NamedFrame;
 use heapscribe_units::{count, counted, duration, percent, short_bytes};
 
@@ -90,7 +90,7 @@ fn header(state: &State) -> Vec<Line<'static>> {
 }
 
 /// The heap under the program.
-fn pool(told: &Told) -> String {
+fn pool(told: &HeapStatistics) -> String {
     let (name, c) = (&told.name, &told.update.counts);
     if told.is_passing || c.pool_bytes == 0 {
         return format!("heap {name}: it tells nothing of its pool");

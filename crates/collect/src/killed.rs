@@ -1,0 +1,183 @@
+//! Sessions of processes that were killed. They stay when they are drained, so that what was live when the
+//! process died can be looked into; they move into a base directory of their own, which no drainer looks at,
+//! and go when they are too old or all of them are too large.
+
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{FallocateFlags, fallocate, statvfs};
+use rustix::process::Signal;
+
+use heapscribe_session::Alive;
+use heapscribe_session::base::{self, session_path};
+
+/// How long the sessions of killed processes stay, and how many of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Keep {
+    /// Age of the oldest; 0 keeps none.
+    pub age: Duration,
+    /// Bytes of all; `None` for what [`budget`] says.
+    pub bytes: Option<u64>,
+}
+
+/// The most that they take when nothing else is said: a quarter of what is free, and this.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// Signals that end a process because it did wrong or somebody killed it.
+const KILLS: [Signal; 11] = [
+    Signal::QUIT,
+    Signal::ILL,
+    Signal::TRAP,
+    Signal::ABORT,
+    Signal::BUS,
+    Signal::FPE,
+    Signal::KILL,
+    Signal::SEGV,
+    Signal::XCPU,
+    Signal::XFSZ,
+    Signal::SYS,
+];
+
+/// Whether a process that is gone was killed: by what the kernel says while nobody has waited for it, else
+/// by whether it began to leave. Of one of which neither is known it is assumed.
+pub(super) fn was_killed(pid: u32, is_leaving: bool) -> bool {
+    match exit_code(pid) {
+        Some(code) => is_kill(code & 0x7f),
+        None => !is_leaving,
+    }
+}
+
+/// Whether a signal of this number ends a process that was killed; others ask it to end.
+pub(super) fn is_kill(signal: i32) -> bool {
+    KILLS.iter().any(|kill| kill.as_raw() == signal)
+}
+
+/// What `wait` would say of a process that has ended and that nobody has waited for.
+fn exit_code(pid: u32) -> Option<i32> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    if fields.next()? != "Z" {
+        return None; // another one by now
+    }
+    fields.next_back()?.parse().ok()
+}
+
+/// Where they lie, beside the base directories of recordings.
+fn directory(parent: &Path) -> PathBuf {
+    parent.join(format!("heapscribe.{}.ended", rustix::process::geteuid().as_raw()))
+}
+
+/// Moves a drained session to those that stay; its log, which is in the trace, goes. Where it is now.
+pub(super) fn keep(base: &Path, key: (u32, u64)) -> Option<PathBuf> {
+    let from = session_path(base, key);
+    let parent = directory(base.parent()?);
+    if DirBuilder::new().mode(0o700).create(&parent).is_err() {
+        base::check_owner(&parent).ok()?;
+    }
+    let _ = fs::remove_file(from.join("spill"));
+    if let Ok(log) = File::options().write(true).open(from.join("log"))
+        && let Ok(meta) = log.metadata()
+    {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let _ = fallocate(&log, flags, 0, meta.len());
+    }
+    // The time of the directory is that of the end.
+    File::create(from.join("ended")).ok()?;
+    let to = session_path(&parent, key);
+    fs::rename(&from, &to).ok()?;
+    Some(to)
+}
+
+/// A session that stays.
+struct KilledSession {
+    path: PathBuf,
+    ended: SystemTime,
+    bytes: u64,
+}
+
+/// Removes sessions that are too old, and the oldest of those that are too large together: how many.
+pub fn clean(parent: &Path, keep: &Keep) -> usize {
+    let base = directory(parent);
+    if base::check_owner(&base).is_err() {
+        return 0;
+    }
+    let mut kept: Vec<KilledSession> = base::sessions(&base).filter_map(|key| dead(&base, key)).collect();
+    kept.sort_by_key(|kept| std::cmp::Reverse(kept.ended));
+    let all: u64 = kept.iter().map(|kept| kept.bytes).sum();
+    let most = keep.bytes.unwrap_or_else(|| budget(&base, all));
+    let (now, mut bytes, mut removed) = (SystemTime::now(), 0u64, 0);
+    for kept in kept {
+        bytes = bytes.saturating_add(kept.bytes);
+        let age = now.duration_since(kept.ended).unwrap_or_default();
+        if keep.age.is_zero() || age > keep.age || bytes > most {
+            removed += usize::from(fs::remove_dir_all(&kept.path).is_ok());
+        }
+    }
+    let _ = fs::remove_dir(&base); // when it is empty
+    removed
+}
+
+/// A quarter of the room that there would be without them.
+fn budget(base: &Path, all: u64) -> u64 {
+    let free = statvfs(base).map_or(0, |stat| stat.f_bavail.saturating_mul(stat.f_frsize));
+    (free.saturating_add(all) / 4).min(BYTES_MAX)
+}
+
+/// A session whose process is gone, wherever it counted its pids.
+fn dead(base: &Path, key: (u32, u64)) -> Option<KilledSession> {
+    let path = session_path(base, key);
+    if Alive::find(key.0, key.1).is_some() {
+        return None;
+    }
+    let ended = fs::metadata(path.join("ended")).ok()?.modified().ok()?;
+    let files = fs::read_dir(&path).ok()?.flatten().filter_map(|entry| entry.metadata().ok());
+    Some(KilledSession { path, ended, bytes: files.map(|meta| meta.blocks() * 512).sum() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(parent: &Path, key: (u32, u64)) -> PathBuf {
+        let base = parent.join("heapscribe.base");
+        fs::create_dir_all(session_path(&base, key)).unwrap();
+        fs::write(session_path(&base, key).join("live"), [1; 8192]).unwrap();
+        fs::write(session_path(&base, key).join("log"), [1; 65536]).unwrap();
+        keep(&base, key).unwrap()
+    }
+
+    /// No process has this pid.
+    const GONE: u32 = 0x7fff_fff0;
+
+    #[test]
+    fn the_oldest_go_when_all_are_too_large() {
+        let place = tempfile::tempdir().unwrap();
+        let sessions: Vec<_> = (1..=3)
+            .map(|n| {
+                let path = session(place.path(), (GONE, n));
+                let when = SystemTime::now() - Duration::from_secs(1000 * (4 - n));
+                File::options().write(true).open(path.join("ended")).unwrap().set_modified(when).unwrap();
+                path
+            })
+            .collect();
+        let check = |age, bytes, removed, there: [bool; 3]| {
+            assert_eq!(clean(place.path(), &Keep { age: Duration::from_secs(age), bytes }), removed);
+            assert_eq!([0, 1, 2].map(|i: usize| sessions[i].exists()), there);
+        };
+        check(4000, Some(1 << 20), 0, [true; 3]);
+        check(4000, Some(20_000), 1, [false, true, true]);
+        check(1500, Some(1 << 20), 1, [false, false, true]);
+        check(0, None, 1, [false; 3]);
+        assert!(!directory(place.path()).exists());
+    }
+
+    #[test]
+    fn a_session_of_a_living_process_stays() {
+        let place = tempfile::tempdir().unwrap();
+        let path = session(place.path(), (std::process::id(), u64::MAX / 2));
+        assert_eq!(clean(place.path(), &Keep { age: Duration::ZERO, bytes: None }), 0);
+        assert!(path.exists());
+    }
+}

@@ -1,0 +1,27 @@
+//! The collector: takes chunks out of the sessions of all recorded processes, and writes them to a trace while the
+//! processes run.
+//!
+//! *You bring* a base directory and where to write. *It guarantees* that a chunk is in the trace before its process
+//! may use it again, that what cannot be written is counted, and that its memory does not grow with the recording.
+//! *It refuses* to wait for a process: one that stands still costs nothing.
+#![forbid(unsafe_code)]
+
+mod drain;
+mod heap_samples;
+mod killed;
+mod log;
+mod marks;
+mod memory_schedule;
+mod memtrace;
+mod output;
+mod pace;
+mod ring;
+mod session_drain;
+mod sink;
+mod summary;
+pub mod watch;
+
+pub use drain::Drain;
+pub use killed::{Keep, clean};
+pub use memtrace::{FilesPlan, Written};
+pub use summary::Summary;

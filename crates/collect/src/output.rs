@@ -1,0 +1,195 @@
+//! Where all sessions of a recording go, one after the other: the trace, and what is said at the end.
+
+use std::path::Path;
+
+use heapscribe_formats::model::{
+    ChunkInfo, HeapInfo, HeapSample, LiveRole, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo,
+    SessionEnd, SessionInfo,
+};
+use heapscribe_formats::{ChunkSums, DefinitionsTaken};
+use heapscribe_wire::defs::Position;
+use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
+
+use crate::memtrace::{FilesPlan, Memtrace, Written};
+use crate::pace::Pace;
+use crate::sink::Sink;
+use crate::summary::Summary;
+use heapscribe_convert::ring::Limits;
+use heapscribe_session::live::Snapshot;
+
+/// Where the recording goes.
+enum To {
+    /// Into one trace of ours.
+    Native(Box<Sink>),
+    /// Into files of memtrace.
+    Memtrace(Memtrace),
+}
+
+/// What the sessions share, so that each is small: there may be thousands.
+pub(super) struct Output {
+    to: To,
+    pub(super) summary: Summary,
+    pub(super) pace: Pace,
+    /// Room for the copy of a chunk.
+    pub(super) chunk: Vec<u8>,
+}
+
+impl Output {
+    /// Into a new file at `trace`, compressed at `level` when there is time.
+    pub(super) fn create(
+        trace: &Path,
+        level: i32,
+        log_chunks: Option<u32>,
+        info: &SessionInfo,
+        ring: Option<Limits>,
+    ) -> anyhow::Result<Output> {
+        Ok(Output::new(To::Native(Box::new(Sink::create(trace, level, info, ring)?)), level, log_chunks))
+    }
+
+    /// Into files of memtrace.
+    pub(super) fn memtrace(plan: FilesPlan, log_chunks: Option<u32>) -> anyhow::Result<Output> {
+        Ok(Output::new(To::Memtrace(Memtrace::start(plan)?), 0, log_chunks))
+    }
+
+    fn new(to: To, level: i32, log_chunks: Option<u32>) -> Output {
+        let chunk = vec![0; CHUNK_PAYLOAD_BYTES];
+        Output { to, summary: Summary::default(), pace: Pace::new(level, log_chunks), chunk }
+    }
+
+    /// Looks whether this process has calls; the summary says so.
+    pub(super) fn watch(&mut self, pid: u32) {
+        self.summary.watched_pid = pid;
+        if let To::Memtrace(files) = &self.to {
+            files.watch(pid);
+        }
+    }
+
+    /// Tells of a process image and gives it its number.
+    pub(super) fn process(&mut self, info: &ProcessInfo) -> ProcessIndex {
+        match &mut self.to {
+            To::Native(sink) => sink.write(|writer, out| writer.process(info, out)),
+            To::Memtrace(files) => files.process(info),
+        }
+    }
+
+    /// Takes definitions up to the first that is none.
+    pub(super) fn definitions(
+        &mut self,
+        process: ProcessIndex,
+        position: Position,
+        bytes: &[u8],
+    ) -> DefinitionsTaken {
+        match &mut self.to {
+            To::Native(sink) => sink.write(|writer, out| writer.definitions(process, position, bytes, out)),
+            To::Memtrace(files) => files.definitions(process, position, bytes),
+        }
+    }
+
+    /// Takes events up to the first that is none.
+    pub(super) fn events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) -> ChunkSums {
+        match &mut self.to {
+            To::Native(sink) => sink.events(process, info, payload),
+            To::Memtrace(files) => files.events(process, info, payload),
+        }
+    }
+
+    /// Whether it is time to hand on what open chunks hold: files of memtrace are to be whole up to a second
+    /// ago at any moment, while ours can be had from the session itself.
+    pub(super) fn wants_open(&mut self) -> bool {
+        match &mut self.to {
+            To::Native(_) => false,
+            To::Memtrace(files) => files.wants_open(),
+        }
+    }
+
+    /// Takes the events that an open chunk holds so far.
+    pub(super) fn open_events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) {
+        if let To::Memtrace(files) = &mut self.to {
+            files.open_events(process, info, payload);
+        }
+    }
+
+    /// Takes memory samples, which memtrace has no room for.
+    pub(super) fn memory(&mut self, process: ProcessIndex, samples: &[MemorySample]) {
+        if let To::Native(sink) = &mut self.to {
+            sink.write(|writer, out| writer.memory(process, samples, out));
+        }
+    }
+
+    /// Takes samples of the heap under a process, which memtrace has no room for.
+    pub(super) fn heap(&mut self, process: ProcessIndex, info: &HeapInfo, samples: &[HeapSample]) {
+        if let To::Native(sink) = &mut self.to {
+            sink.write(|writer, out| writer.heap(process, info, samples, out));
+        }
+    }
+
+    /// Tells how a process image ended.
+    pub(super) fn process_end(&mut self, process: ProcessIndex, end: &ProcessEnd) {
+        self.summary.stopped += u64::from(end.broke.is_some());
+        match &mut self.to {
+            To::Native(sink) => sink.write(|writer, out| writer.process_end(process, end, out)),
+            To::Memtrace(files) => files.process_end(process),
+        }
+    }
+
+    /// Whether only the newest part is kept, which says little of what is live.
+    pub(super) fn is_ring(&self) -> bool {
+        matches!(&self.to, To::Native(sink) if sink.is_ring())
+    }
+
+    /// Writes what is live in a process, under this number of its tables; gives what makes no sense in it.
+    pub(super) fn live(
+        &mut self,
+        process: ProcessIndex,
+        (snapshot, number, role): (&Snapshot, u32, LiveRole),
+    ) -> Vec<String> {
+        let To::Native(sink) = &mut self.to else { return Vec::new() };
+        let (table, problems) = snapshot.table(number, role);
+        sink.write(|writer, out| writer.live(process, &table, out));
+        snapshot.pieces(|blocks| sink.write(|writer, out| writer.blocks(process, number, blocks, out)));
+        problems
+    }
+
+    /// A pass of the drainer is over.
+    pub(super) fn passed(&mut self) {
+        if let To::Native(sink) = &mut self.to {
+            sink.passed();
+        }
+    }
+
+    /// Compresses what follows at this level.
+    pub(super) fn set_level(&mut self, level: i32) {
+        if let To::Native(sink) = &mut self.to {
+            sink.set_level(level);
+        }
+    }
+
+    /// Brings what was gathered into the file. Packets of memtrace are written by their own rules.
+    pub(super) fn flush(&mut self) {
+        if let To::Native(sink) = &mut self.to {
+            sink.flush();
+        }
+    }
+
+    /// Ends the recording; the summary, and what went wrong, if anything.
+    pub(super) fn finish(self, end: &SessionEnd) -> (Summary, Option<String>) {
+        let mut summary = self.summary;
+        match self.to {
+            To::Native(mut sink) => {
+                let failure = sink.finish(end);
+                summary.trace_bytes = sink.bytes();
+                summary.let_go = sink.let_go();
+                (summary, failure)
+            }
+            To::Memtrace(files) => {
+                let written = files.finish();
+                summary.drainer = self.pace.told();
+                let is_cut = |written: &&Written| written.is_cut;
+                let failure = written.iter().find(is_cut).map(|w| w.path.display().to_string());
+                summary.trace_bytes = written.iter().map(|written| written.bytes).sum();
+                summary.written = written;
+                (summary, failure)
+            }
+        }
+    }
+}

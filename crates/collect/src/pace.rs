@@ -1,0 +1,142 @@
+//! Keeping up with the programs: how far behind the drainer is, how hard it compresses, how long it may
+//! wait until it looks again.
+//!
+//! A program whose log is full waits or drops events, so what matters is the room that is left in the
+//! fullest log. Below three quarters of it there is time to compress; above, chunks are written as they
+//! are, which takes a quarter less time. Between two passes the drainer waits as long as the fullest log takes to
+//! fill to an eighth, by what came since the last one: programs that do little wake it seldom, and one
+//! that fills its log in some milliseconds finds it awake.
+
+use std::time::{Duration, Instant};
+
+use heapscribe_formats::Drainer;
+use heapscribe_wire::chunk::Header;
+
+use heapscribe_session::monotonic_ns;
+
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+const LONGEST_WAIT: Duration = Duration::from_millis(16);
+
+/// How the drainer keeps up.
+pub(super) struct Pace {
+    level: i32,
+    /// Chunks that a log has, besides those of its threads.
+    log_chunks: usize,
+    last_pass: Instant,
+    /// Full chunks of the fullest log in this pass, and their bytes in all logs.
+    fullest: usize,
+    waiting_bytes: u64,
+    wait: Duration,
+    drainer: Drainer,
+}
+
+impl Pace {
+    /// Compresses at `level` when there is time. Of logs that nobody fills any more the size does not matter.
+    pub(super) fn new(level: i32, log_chunks: Option<u32>) -> Pace {
+        let log_chunks = log_chunks.map_or(usize::MAX, |n| n as usize);
+        let last_pass = Instant::now();
+        let wait = SHORTEST_WAIT;
+        let drainer = Drainer::default();
+        Pace { level, log_chunks, last_pass, fullest: 0, waiting_bytes: 0, wait, drainer }
+    }
+
+    /// These chunks of a log are full: the level to write them at, 0 for as they are.
+    pub(super) fn level_for(&mut self, full: &[(usize, Header)]) -> i32 {
+        self.fullest = self.fullest.max(full.len());
+        self.waiting_bytes += full.iter().map(|(_, header)| u64::from(header.committed)).sum::<u64>();
+        let ends = full.iter().map(|(_, header)| header.end_mono_ns).filter(|&ns| ns != 0);
+        if let Some(oldest) = ends.min() {
+            let waited = monotonic_ns().saturating_sub(oldest);
+            self.drainer.waiting_ns = self.drainer.waiting_ns.max(waited);
+        }
+        if full.len() >= self.log_chunks {
+            self.drainer.full_logs += 1;
+        }
+        if full.len() < self.log_chunks - self.log_chunks / 4 {
+            return self.level;
+        }
+        self.drainer.hurried_chunks += full.len() as u64;
+        0
+    }
+
+    /// A pass is over, in which there was something to do or nothing: how long to wait is known.
+    pub(super) fn passed(&mut self, busy: bool) {
+        self.drainer.waiting_bytes = self.drainer.waiting_bytes.max(self.waiting_bytes);
+        let now = Instant::now();
+        let since = now - self.last_pass;
+        let eighth = (self.log_chunks / 8).clamp(1, 1 << 16) as u32;
+        self.wait = match u32::try_from(self.fullest) {
+            Ok(fullest @ 1..) => (since * eighth / fullest).clamp(SHORTEST_WAIT, LONGEST_WAIT),
+            _ if busy => SHORTEST_WAIT,
+            _ => (self.wait * 2).min(LONGEST_WAIT),
+        };
+        (self.last_pass, self.fullest, self.waiting_bytes) = (now, 0, 0);
+    }
+
+    /// How long to wait until the next pass.
+    pub(super) fn wait(&self) -> Duration {
+        self.wait
+    }
+
+    /// What came of it.
+    pub(super) fn told(&self) -> Drainer {
+        Drainer { cpu_ns: cpu_ns(), peak_rss_bytes: peak_rss_bytes(), ..self.drainer }
+    }
+}
+
+/// CPU time of this program so far.
+fn cpu_ns() -> u64 {
+    use rustix::time::{ClockId, clock_gettime};
+    let t = clock_gettime(ClockId::ProcessCPUTime);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// The most memory that this program had, by the kernel's count.
+fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn full(n: usize) -> Vec<(usize, Header)> {
+        (0..n).map(|i| (i, Header { committed: 1000, ..Header::default() })).collect()
+    }
+
+    #[test]
+    fn a_log_that_is_nearly_full_is_written_as_it_is() {
+        let mut pace = Pace::new(3, Some(64));
+        for (chunks, level) in [(0, 3), (1, 3), (47, 3), (48, 0), (64, 0)] {
+            assert_eq!(pace.level_for(&full(chunks)), level, "{chunks}");
+        }
+        pace.passed(true);
+        let told = pace.told();
+        assert_eq!((told.full_logs, told.hurried_chunks), (1, 112));
+        assert_eq!(told.waiting_bytes, 160_000);
+        assert!(told.cpu_ns > 0 && told.peak_rss_bytes > 1 << 20, "{told:?}");
+    }
+
+    #[test]
+    fn a_left_behind_log_is_compressed_however_full_it_is() {
+        assert_eq!(Pace::new(1, None).level_for(&full(500)), 1);
+    }
+
+    #[test]
+    fn the_wait_grows_while_nothing_comes_and_is_short_when_much_does() {
+        let mut pace = Pace::new(1, Some(64));
+        let waits: Vec<_> = (0..6)
+            .map(|_| {
+                pace.passed(false);
+                pace.wait().as_millis()
+            })
+            .collect();
+        assert_eq!(waits, [2, 4, 8, 16, 16, 16]);
+        pace.level_for(&full(1 << 20));
+        pace.passed(true);
+        assert_eq!(pace.wait(), SHORTEST_WAIT);
+    }
+}

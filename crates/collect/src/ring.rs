@@ -1,0 +1,270 @@
+//! Keeps the newest part: takes blocks as the trace's writer makes them, puts each where it belongs, and
+//! lets the oldest files of events go when the ring would become larger or older than it may.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use heapscribe_formats::model::{ChunkInfo, LetGo, ProcessIndex, SessionInfo};
+use heapscribe_formats::native::block::Kind;
+use heapscribe_formats::native::splice::first_block;
+use heapscribe_formats::{ChunkSums, Writer};
+
+use heapscribe_convert::ring::{EVENTS, Limits, PAST, PROCESS, SESSION, file, numbers};
+use heapscribe_session::monotonic_ns;
+
+/// Into how many files of events the ring is cut, about; the oldest one goes as a whole.
+const FILES: u64 = 16;
+const FILE_BYTES_MIN: u64 = 64 << 10;
+const FILE_BYTES_MAX: u64 = 16 << 20;
+
+/// A ring that is being written.
+pub(crate) struct Ring {
+    dir: PathBuf,
+    limits: Limits,
+    session_bytes: u64,
+    past_bytes: u64,
+    images: BTreeMap<u32, Image>,
+    segments: VecDeque<Segment>,
+    next: u64,
+    /// Of the chunks in the buffer that comes next.
+    pending: BTreeMap<u32, LetGo>,
+    /// Of processes of which nothing is left.
+    gone: LetGo,
+}
+
+/// A process of which there are files.
+#[derive(Default)]
+struct Image {
+    bytes: u64,
+    has_ended: bool,
+    /// Chunks of it that are kept.
+    chunks: u64,
+    let_go: LetGo,
+}
+
+/// A file of events.
+struct Segment {
+    number: u64,
+    file: File,
+    bytes: u64,
+    began_ns: u64,
+    /// What it holds of each process: what will have been let go.
+    holds: BTreeMap<u32, LetGo>,
+}
+
+impl Ring {
+    /// A new ring; a directory that is there is left alone, because somebody may want what is in it.
+    pub(crate) fn create(dir: &Path, limits: Limits, start: &[u8]) -> io::Result<Ring> {
+        DirBuilder::new().mode(0o700).create(dir)?;
+        fs::write(dir.join(SESSION), start)?;
+        Ok(Ring {
+            dir: dir.to_owned(),
+            limits,
+            session_bytes: start.len() as u64,
+            past_bytes: 0,
+            images: BTreeMap::new(),
+            segments: VecDeque::new(),
+            next: 0,
+            pending: BTreeMap::new(),
+            gone: LetGo::default(),
+        })
+    }
+
+    /// Bytes that may be gathered before they are given to [`Self::take`].
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        (self.file_bytes() as usize).min(1 << 20)
+    }
+
+    fn file_bytes(&self) -> u64 {
+        (self.limits.bytes / FILES).clamp(FILE_BYTES_MIN, FILE_BYTES_MAX)
+    }
+
+    /// Tells what a chunk holds that the next [`Self::take`] takes.
+    pub(crate) fn chunk(&mut self, process: ProcessIndex, info: &ChunkInfo, sums: &ChunkSums) {
+        let ended = if info.end_mono_ns == 0 { monotonic_ns() } else { info.end_mono_ns };
+        self.pending.entry(process.0).or_default().chunk(sums, ended);
+    }
+
+    /// Takes blocks, and lets go what has no place beside them.
+    pub(crate) fn take(&mut self, blocks: &[u8]) -> io::Result<()> {
+        self.make_room(blocks.len() as u64)?;
+        let mut events = Vec::new();
+        let mut rest = blocks;
+        while let Some((kind, process, length)) = first_block(rest) {
+            let (block, behind) = rest.split_at(length);
+            rest = behind;
+            match kind {
+                Kind::Events | Kind::Memory | Kind::Heap => events.extend_from_slice(block),
+                // A row of blocks has no index; the trace that is made of them gets one.
+                Kind::Index => {}
+                Kind::Session | Kind::SessionEnd => self.of_session(block)?,
+                _ => self.of_process(process, kind, block)?,
+            }
+        }
+        if events.is_empty() { Ok(()) } else { self.events(&events) }
+    }
+
+    fn of_session(&mut self, block: &[u8]) -> io::Result<()> {
+        let path = self.dir.join(SESSION);
+        self.with_room(|ring| append(&path, ring.session_bytes, block))?;
+        self.session_bytes += block.len() as u64;
+        Ok(())
+    }
+
+    fn of_process(&mut self, process: u32, kind: Kind, block: &[u8]) -> io::Result<()> {
+        let path = file(&self.dir, PROCESS, u64::from(process));
+        let before = self.images.entry(process).or_default().bytes;
+        self.with_room(|_| append(&path, before, block))?;
+        let image = self.images.entry(process).or_default();
+        image.bytes += block.len() as u64;
+        image.has_ended |= kind == Kind::ProcessEnd;
+        Ok(())
+    }
+
+    fn events(&mut self, blocks: &[u8]) -> io::Result<()> {
+        let now = monotonic_ns();
+        let (full, old) = (self.file_bytes(), self.limits.age_ns / FILES);
+        let is_over = |last: &Segment| last.bytes >= full || now.saturating_sub(last.began_ns) > old;
+        if self.segments.back().is_none_or(is_over) {
+            self.begin(now)?;
+        }
+        self.with_room(|ring| match ring.segments.back_mut() {
+            Some(last) => put(&mut last.file, last.bytes, blocks),
+            None => Err(io::ErrorKind::StorageFull.into()),
+        })?;
+        let pending = std::mem::take(&mut self.pending);
+        let Some(last) = self.segments.back_mut() else { return Ok(()) };
+        last.bytes += blocks.len() as u64;
+        for (process, sums) in pending {
+            self.images.entry(process).or_default().chunks += sums.chunks;
+            last.holds.entry(process).or_default().merge(&sums);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, now: u64) -> io::Result<()> {
+        let path = file(&self.dir, EVENTS, self.next);
+        let file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let holds = BTreeMap::new();
+        self.segments.push_back(Segment { number: self.next, file, bytes: 0, began_ns: now, holds });
+        self.next += 1;
+        Ok(())
+    }
+
+    /// Does it; as long as the disk is full, lets the oldest events go and tries again.
+    fn with_room(&mut self, mut write: impl FnMut(&mut Ring) -> io::Result<()>) -> io::Result<()> {
+        loop {
+            match write(self) {
+                Err(e) if e.kind() == io::ErrorKind::StorageFull && self.segments.len() > 1 => {
+                    self.let_go(1)?;
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Bytes of the files and, should the trace be made now, of those that are in it and here at a time:
+    /// what is not of events, and one file of events.
+    fn bytes(&self) -> u64 {
+        let events: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
+        let others: u64 = self.images.values().map(|image| image.bytes).sum();
+        events + 2 * (others + self.session_bytes + self.past_bytes) + self.file_bytes()
+    }
+
+    /// Lets go what is too old, and as much as `coming` bytes need.
+    fn make_room(&mut self, coming: u64) -> io::Result<()> {
+        self.forget_old()?;
+        while self.bytes() + coming > self.limits.bytes && !self.segments.is_empty() {
+            self.let_go(1)?;
+        }
+        Ok(())
+    }
+
+    /// Lets go what is too old.
+    pub(crate) fn forget_old(&mut self) -> io::Result<()> {
+        if self.limits.age_ns == u64::MAX {
+            return Ok(());
+        }
+        let before = monotonic_ns().saturating_sub(self.limits.age_ns);
+        let newest = |segment: &Segment| segment.holds.values().map(|sums| sums.until_mono_ns).max();
+        let is_old = |segment: &&Segment| newest(segment).unwrap_or(segment.began_ns) < before;
+        let old = self.segments.iter().take_while(is_old).count();
+        if old == 0 { Ok(()) } else { self.let_go(old) }
+    }
+
+    /// Lets the oldest files of events go: first they are counted, then they are removed.
+    fn let_go(&mut self, files: usize) -> io::Result<()> {
+        let going: Vec<Segment> = self.segments.drain(..files.min(self.segments.len())).collect();
+        for (process, sums) in going.iter().flat_map(|segment| &segment.holds) {
+            let image = self.images.entry(*process).or_default();
+            image.chunks = image.chunks.saturating_sub(sums.chunks);
+            image.let_go.merge(sums);
+        }
+        let needed = |process: &u32, image: &Image| {
+            !image.has_ended || image.chunks > 0 || self.pending.contains_key(process)
+        };
+        let (kept, over): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            std::mem::take(&mut self.images).into_iter().partition(|(process, image)| needed(process, image));
+        self.images = kept;
+        for image in over.values() {
+            self.gone.merge(&LetGo { processes: 1, ..image.let_go });
+        }
+        let first = self.segments.front().map_or(self.next, |segment| segment.number);
+        let counted = self.write_past(first);
+        for process in over.keys() {
+            let _ = fs::remove_file(file(&self.dir, PROCESS, u64::from(*process)));
+        }
+        going.iter().for_each(|segment| drop(fs::remove_file(file(&self.dir, EVENTS, segment.number))));
+        // On a full disk there is room for the count only now.
+        if counted.is_err() { self.write_past(first) } else { counted }
+    }
+
+    /// Counts all that was let go, files of events below `first` among it, in a new file that replaces the
+    /// last one at once.
+    fn write_past(&mut self, first: u64) -> io::Result<()> {
+        let (mut writer, mut out) = (Writer::new(), Vec::new());
+        writer.start(&SessionInfo::default(), &mut out);
+        out.clear();
+        if !self.gone.is_nothing() {
+            writer.let_go(None, &self.gone, &mut out);
+        }
+        for (process, image) in self.images.iter().filter(|(_, image)| !image.let_go.is_nothing()) {
+            writer.let_go(Some(ProcessIndex(*process)), &image.let_go, &mut out);
+        }
+        let (new, path) = (self.dir.join("past.new"), file(&self.dir, PAST, first));
+        fs::write(&new, &out)?;
+        fs::rename(&new, &path)?;
+        self.past_bytes = out.len() as u64;
+        for older in numbers(&self.dir, PAST)?.into_iter().filter(|number| *number < first) {
+            let _ = fs::remove_file(file(&self.dir, PAST, older));
+        }
+        Ok(())
+    }
+
+    /// What was let go of all processes.
+    pub(crate) fn let_go_of_all(&self) -> LetGo {
+        let mut all = self.gone;
+        self.images.values().for_each(|image| all.merge(&image.let_go));
+        all
+    }
+
+    /// Where it lies.
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+}
+
+fn append(path: &Path, at: u64, block: &[u8]) -> io::Result<()> {
+    put(&mut OpenOptions::new().append(true).create(true).open(path)?, at, block)
+}
+
+/// Writes at the end of a file, which is at `at`; all of it or nothing.
+fn put(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<()> {
+    file.write_all(bytes).inspect_err(|_| {
+        let _ = file.set_len(at);
+        let _ = io::Seek::seek(file, io::SeekFrom::Start(at));
+    })
+}

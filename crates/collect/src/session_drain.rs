@@ -1,0 +1,352 @@
+//! One session being drained: the four files of one process image, read by copies.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Read;
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use heapscribe_formats::model::{ChunkInfo, HowEnded, LiveRole, MemorySample, ProcessIndex};
+use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
+use heapscribe_wire::defs::Position;
+use heapscribe_wire::head::{HEARTBEAT_OFFSET, SharedHead};
+use heapscribe_wire::limits::DEFS_BYTES_MAX;
+
+use crate::heap_samples::HeapSamples;
+use crate::killed;
+use crate::log::Log;
+use crate::marks::Marks;
+use crate::output::Output;
+use crate::summary::Level;
+use heapscribe_session::base;
+use heapscribe_session::live::{self, Snapshot};
+use heapscribe_session::{
+    Alive, Memory, mark_request, monotonic_ns, open_file, process_end, process_info, read_head, read_up_to,
+};
+
+/// Definitions taken in one go.
+const DEFINITIONS_BYTES: usize = 4 << 20;
+
+/// A session, and how far it is drained.
+pub(super) struct SessionDrain {
+    directory: PathBuf,
+    head: File,
+    defs: File,
+    log: Log,
+    alive: Option<Alive>,
+    namespace: u64,
+    memory: Memory,
+    heap: HeapSamples,
+    created_mono_ns: u64,
+    samples: Vec<MemorySample>,
+    process: Option<ProcessIndex>,
+    pid: u32,
+    position: Position,
+    defs_taken: u64,
+    heartbeat: u32,
+    level: Level,
+    has_calls: bool,
+    marks: Marks,
+    notes: Vec<String>,
+}
+
+impl SessionDrain {
+    /// The session `key` of `base`, when its files are there. A half-made one whose process is gone is
+    /// removed: nothing was recorded in it.
+    pub(super) fn open(base: &Path, key: (u32, u64)) -> Option<SessionDrain> {
+        let directory = base::session_path(base, key);
+        let (pid, created) = key;
+        let files = || {
+            let file = |name, write| open_file(&directory.join(name), write);
+            Some((file("head", true)?, file("defs", false)?, file("log", true)?))
+        };
+        let ready =
+            || files().and_then(|files| Some((read_head(&files.0, |head| head.pid_namespace)?, files)));
+        let found = ready();
+        let found = if found.is_none() && Alive::find(pid, created).is_none() {
+            // It may have made its session, used it and ended since that look: a forked child that lives for
+            // less than a millisecond.
+            let found = ready();
+            if found.is_none() {
+                base::remove_session(base, key);
+            }
+            found
+        } else {
+            found
+        };
+        let (namespace, (head, defs, log)) = found?;
+        let alive = Alive::find_in(namespace, pid, created);
+        // Sampled at once: a short-lived process may not be there for a second time.
+        let memory = Memory::of(alive.as_ref().map_or(pid, Alive::pid));
+        Some(SessionDrain {
+            directory,
+            head,
+            defs,
+            log: Log::new(log),
+            alive,
+            namespace,
+            samples: memory.sample().into_iter().collect(),
+            memory,
+            heap: HeapSamples::default(),
+            created_mono_ns: created,
+            process: None,
+            pid,
+            position: Position::default(),
+            defs_taken: 0,
+            heartbeat: 0,
+            level: Level::default(),
+            has_calls: false,
+            marks: Marks::default(),
+            notes: Vec::new(),
+        })
+    }
+
+    pub(super) fn alive(&self) -> Option<&Alive> {
+        self.alive.as_ref()
+    }
+
+    /// The pid namespace in which the session's pid counts, by inode number.
+    pub(super) fn namespace(&self) -> u64 {
+        self.namespace
+    }
+
+    pub(super) fn is_alive(&self) -> bool {
+        self.alive.as_ref().is_some_and(Alive::is_alive)
+    }
+
+    /// Whether its process, which is gone, was killed.
+    pub(super) fn was_killed(&self) -> bool {
+        let is_leaving = read_head(&self.head, |head| head.is_leaving).unwrap_or(true);
+        killed::was_killed(self.alive.as_ref().map_or(self.pid, Alive::pid), is_leaving)
+    }
+
+    /// The number in the trace, told there first.
+    fn process(&mut self, output: &mut Output) -> ProcessIndex {
+        if let Some(process) = self.process {
+            return process;
+        }
+        let info = read_head(&self.head, process_info).unwrap_or_default();
+        output.summary.began(info.created_mono_ns);
+        let process = output.process(&info);
+        self.process = Some(process);
+        process
+    }
+
+    /// Takes what is sealed. Whether anything was.
+    pub(super) fn drain(&mut self, output: &mut Output) -> bool {
+        self.beat();
+        let process = self.process(output);
+        self.take_mark(process, output);
+        let sealed = self.log.chunks(self.in_use(), |header| header.state == State::Sealed as u32);
+        if sealed.is_empty() {
+            return false;
+        }
+        let level = output.pace.level_for(&sealed);
+        output.set_level(level);
+        // Looked for after the chunks were seen sealed: all that their events need is committed.
+        self.take_definitions(process, output);
+        for (index, header) in &sealed {
+            self.take_chunk(process, *index, header, output);
+        }
+        // Into the file before the chunks are handed back: should we be killed, they are there or here.
+        output.flush();
+        for (index, header) in &sealed {
+            self.log.free(*index, header);
+        }
+        true
+    }
+
+    /// Takes a mark that somebody outside asked for.
+    fn take_mark(&mut self, process: ProcessIndex, output: &mut Output) {
+        let Some(mark) = mark_request::take(&self.directory) else { return };
+        let headers = self.log.chunks(self.in_use(), |header| header.state != State::Free as u32);
+        let (marks, whose) = (&mut self.marks, (process, self.position));
+        read_head(&self.head, |head| marks.write(mark, whose, (head, &headers), output));
+    }
+
+    /// Tells the process that somebody drains it.
+    fn beat(&mut self) {
+        self.heartbeat = self.heartbeat.wrapping_add(1);
+        let _ = self.head.write_at(&self.heartbeat.to_le_bytes(), HEARTBEAT_OFFSET as u64);
+    }
+
+    /// How many chunks of the log were ever used.
+    fn in_use(&self) -> usize {
+        let mut word = [0; 4];
+        read_up_to(&self.head, &mut word, offset_of!(SharedHead, chunks_in_use) as u64);
+        u32::from_le_bytes(word) as usize
+    }
+
+    /// How many bytes of definitions are whole.
+    fn committed(&self) -> u64 {
+        let mut word = [0; 8];
+        read_up_to(&self.head, &mut word, offset_of!(SharedHead, defs_committed) as u64);
+        u64::from_le_bytes(word).min(DEFS_BYTES_MAX as u64)
+    }
+
+    fn take_definitions(&mut self, process: ProcessIndex, output: &mut Output) {
+        let committed = self.committed();
+        while self.defs_taken < committed {
+            let mut bytes = vec![0; ((committed - self.defs_taken) as usize).min(DEFINITIONS_BYTES)];
+            let n = read_up_to(&self.defs, &mut bytes, self.defs_taken);
+            let position = self.position;
+            let taken = output.definitions(process, position, &bytes[..n]);
+            self.position = taken.position;
+            self.defs_taken += taken.bytes as u64;
+            if taken.bytes == 0 {
+                let why = taken.bad.map_or("it is cut", |bad| bad.why);
+                self.note(format!("definitions from byte {} on can not be read: {why}", self.defs_taken));
+                self.defs_taken = u64::MAX;
+            }
+        }
+    }
+
+    fn take_chunk(&mut self, process: ProcessIndex, index: usize, header: &Header, output: &mut Output) {
+        let Some(len) = header.payload_bytes() else {
+            return self.note(format!("chunk {index} claims {} bytes", header.committed));
+        };
+        let mut payload = std::mem::take(&mut output.chunk);
+        let n = self.log.payload(index, &mut payload[..len]);
+        self.write_chunk(process, header, &payload[..n], output);
+        output.chunk = payload;
+    }
+
+    /// Hands on what open chunks hold so far, and leaves them where they are.
+    pub(super) fn look_into_open(&mut self, output: &mut Output) {
+        let process = self.process(output);
+        let open = self.log.chunks(self.in_use(), |h| h.state == State::Open as u32 && h.committed > 0);
+        self.take_definitions(process, output);
+        let mut payload = std::mem::take(&mut output.chunk);
+        for (index, header) in &open {
+            let Some(len) = header.payload_bytes() else { continue };
+            let n = self.log.payload(*index, &mut payload[..len]);
+            if self.log.is_still(*index, header) {
+                output.open_events(process, &chunk_info(header), &payload[..n]);
+            }
+        }
+        output.chunk = payload;
+    }
+
+    fn write_chunk(&mut self, process: ProcessIndex, header: &Header, payload: &[u8], output: &mut Output) {
+        let info = chunk_info(header);
+        let sums = output.events(process, &info, payload);
+        self.level.add(&info, &sums);
+        self.has_calls |= sums.calls.iter().any(|&n| n > 0);
+        output.summary.add(&sums);
+        if sums.cut_bytes > 0 {
+            output.summary.damaged_bytes += u64::from(sums.cut_bytes);
+            self.note(format!("{} bytes of a chunk of thread {} are no events", sums.cut_bytes, info.thread));
+        }
+    }
+
+    /// Takes what threads wrote out themselves while nobody drained them. Which chunks these were.
+    fn take_spilled(&mut self, process: ProcessIndex, output: &mut Output) -> BTreeSet<(u32, u64)> {
+        let mut taken = BTreeSet::new();
+        let Some(mut spill) = open_file(&self.directory.join("spill"), false) else { return taken };
+        let mut header = [0; HEADER_BYTES];
+        while spill.read_exact(&mut header).is_ok() {
+            let header = Header::parse(&header);
+            let Some(len) = header.payload_bytes() else {
+                self.note("what was written out by the process itself is damaged".to_owned());
+                break;
+            };
+            let mut payload = vec![0; len];
+            if spill.read_exact(&mut payload).is_err() {
+                self.note("the last chunk that the process itself wrote out is cut".to_owned());
+                break;
+            }
+            self.write_chunk(process, &header, &payload, output);
+            taken.insert((header.thread, header.sequence));
+        }
+        taken
+    }
+
+    /// Samples its memory; now and then what was sampled goes into the trace.
+    /// The more processes there are, the fewer of each are kept till then.
+    pub(super) fn sample_memory(&mut self, processes: usize, output: &mut Output) {
+        const SAMPLES_KEPT: usize = 500;
+        const SAMPLES_OF_ALL: usize = 1 << 16;
+        self.samples.extend(self.memory.sample());
+        self.sample_heap(false);
+        let kept = (SAMPLES_OF_ALL / processes.max(1)).clamp(1, SAMPLES_KEPT);
+        let Some(process) = self.process else { return };
+        if self.samples.len() >= kept {
+            let samples = std::mem::take(&mut self.samples);
+            output.memory(process, &samples);
+        }
+        if self.heap.waiting() >= kept {
+            self.heap.write(process, output);
+        }
+    }
+
+    fn sample_heap(&mut self, is_last: bool) {
+        let base = self.directory.parent().unwrap_or(&self.directory);
+        self.heap.sample((base, self.pid, self.created_mono_ns), is_last);
+    }
+
+    fn note(&mut self, note: String) {
+        const NOTES_MAX: usize = 16;
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push(note);
+        }
+    }
+
+    /// Writes what is live: of what a ring keeps it does not follow.
+    fn write_live(&mut self, process: ProcessIndex, how: HowEnded, output: &mut Output) {
+        let role = if how == HowEnded::Abandoned { LiveRole::Snapshot } else { LiveRole::After };
+        let taken = live::at(&self.directory).and_then(|found| Snapshot::take(&found.open()?));
+        match taken {
+            Ok(snapshot) => {
+                let problems = output.live(process, (&snapshot, 0, role));
+                problems.into_iter().for_each(|problem| self.note(problem));
+            }
+            Err(e) => self.note(format!("what is live is not known: {e:#}")),
+        }
+    }
+
+    /// Takes all that is left, and tells how the image ended.
+    pub(super) fn end(mut self, how: HowEnded, output: &mut Output) {
+        let process = self.process(output);
+        // The order of a thread's chunks: what was written out is older than what is still in the log.
+        self.take_definitions(process, output);
+        let spilled = self.take_spilled(process, output);
+        self.drain(output);
+        // A thread killed while it wrote a chunk out has left it in both places.
+        let is_new = |h: &Header| !spilled.contains(&(h.thread, h.sequence));
+        let open =
+            self.log.chunks(self.in_use(), |h| h.state != State::Free as u32 && h.committed > 0 && is_new(h));
+        self.take_definitions(process, output);
+        for (index, header) in &open {
+            self.take_chunk(process, *index, header, output);
+        }
+        let samples = std::mem::take(&mut self.samples);
+        output.memory(process, &samples);
+        self.sample_heap(how != HowEnded::Execed);
+        self.heap.write(process, output);
+        if output.is_ring() {
+            self.write_live(process, how, output);
+        }
+        let mut end = read_head(&self.head, process_end).unwrap_or_default();
+        end.ended_mono_ns = monotonic_ns();
+        end.how = how;
+        end.lost_note = self.notes.join("; ");
+        output.process_end(process, &end);
+        output.summary.process(self.pid, self.level.peak(), &end.drops, self.has_calls);
+        if let Some(told) = self.heap.end(how) {
+            output.summary.heaps.take(told);
+        }
+    }
+}
+
+fn chunk_info(header: &Header) -> ChunkInfo {
+    ChunkInfo {
+        thread: header.thread,
+        sequence: header.sequence,
+        begin_ticks: header.begin_ticks,
+        begin_mono_ns: header.begin_mono_ns,
+        end_ticks: header.end_ticks,
+        end_mono_ns: header.end_mono_ns,
+        last_alloc_ticks: header.last_alloc_ticks,
+    }
+}

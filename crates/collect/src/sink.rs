@@ -1,0 +1,232 @@
+//! The trace file being written. When the disk is full the trace ends with its last whole block, that is
+//! told once, and the drainer goes on emptying the sessions, so that no program waits for a disk.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use heapscribe_formats::model::{ChunkInfo, LetGo, ProcessIndex, SessionEnd, SessionInfo};
+use heapscribe_formats::{ChunkSums, Writer};
+
+use crate::ring::Ring;
+use heapscribe_convert::ring::{self, Limits};
+use heapscribe_diagnostics as diagnostics;
+
+/// Bytes gathered before they are written.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// The trace: what is to be written goes through its [`Writer`].
+pub(crate) struct Sink {
+    path: PathBuf,
+    writer: Writer,
+    buffer: Vec<u8>,
+    /// Where blocks end in the buffer.
+    ends: Vec<usize>,
+    /// Bytes that may gather in the buffer.
+    buffer_bytes: usize,
+    target: Target,
+    /// Bytes that are in the file.
+    written: u64,
+    failure: Option<String>,
+}
+
+/// Where blocks go.
+enum Target {
+    File(File),
+    Ring(Box<Ring>),
+}
+
+impl Sink {
+    /// A new trace. An existing file of that name is replaced. With `ring`, it is made at the end only, of
+    /// the newest part, which until then lies beside it.
+    pub(crate) fn create(
+        path: &Path,
+        level: i32,
+        info: &SessionInfo,
+        ring: Option<Limits>,
+    ) -> anyhow::Result<Sink> {
+        let mut writer = Writer::new();
+        writer.set_level(level);
+        let mut buffer = Vec::with_capacity(2 * BUFFER_BYTES);
+        writer.start(info, &mut buffer);
+        let target = match ring {
+            None => Target::File(create_file(path)?),
+            Some(limits) => Target::Ring(Box::new(create_ring(path, limits, &std::mem::take(&mut buffer))?)),
+        };
+        let buffer_bytes = match &target {
+            Target::File(_) => BUFFER_BYTES,
+            Target::Ring(ring) => ring.buffer_bytes(),
+        };
+        let ends = vec![buffer.len()];
+        let path = path.to_owned();
+        let mut sink = Sink { path, writer, buffer, ends, buffer_bytes, target, written: 0, failure: None };
+        sink.flush();
+        Ok(sink)
+    }
+
+    /// Compresses what follows at this level; 0 does not.
+    pub(crate) fn set_level(&mut self, level: i32) {
+        self.writer.set_level(level);
+    }
+
+    /// Writes blocks.
+    pub(crate) fn write<T>(&mut self, blocks: impl FnOnce(&mut Writer, &mut Vec<u8>) -> T) -> T {
+        let result = blocks(&mut self.writer, &mut self.buffer);
+        self.gathered();
+        result
+    }
+
+    /// Writes a chunk's events.
+    pub(crate) fn events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) -> ChunkSums {
+        let sums = self.writer.events(process, info, payload, &mut self.buffer);
+        if let Target::Ring(ring) = &mut self.target {
+            ring.chunk(process, info, &sums);
+        }
+        self.gathered();
+        sums
+    }
+
+    fn gathered(&mut self) {
+        self.ends.push(self.buffer.len());
+        if self.buffer.len() >= self.buffer_bytes {
+            self.flush();
+        }
+    }
+
+    /// A pass of the drainer is over.
+    pub(crate) fn passed(&mut self) {
+        if let Target::Ring(ring) = &mut self.target
+            && self.failure.is_none()
+            && let Err(e) = ring.forget_old()
+        {
+            self.failed_in_ring(&e);
+        }
+    }
+
+    /// Brings what was gathered into the file.
+    pub(crate) fn flush(&mut self) {
+        if self.failure.is_none() {
+            match &mut self.target {
+                Target::File(_) => self.flush_to_file(),
+                Target::Ring(ring) => {
+                    if let Err(e) = ring.take(&self.buffer) {
+                        self.failed_in_ring(&e);
+                    }
+                }
+            }
+        }
+        self.buffer.clear();
+        self.ends.clear();
+    }
+
+    fn flush_to_file(&mut self) {
+        let Target::File(file) = &mut self.target else { return };
+        match write_counted(file, &self.buffer) {
+            Ok(()) => self.written += self.buffer.len() as u64,
+            Err((n, e)) => {
+                // What follows the last whole block would only be named as damage by a reader.
+                let whole = self.ends.iter().rev().find(|&&end| end <= n).map_or(0, |&end| end);
+                self.written += whole as u64;
+                let _ = file.set_len(self.written);
+                self.failed(format!("the trace {} ends at byte {}: {e}", self.path.display(), self.written));
+            }
+        }
+    }
+
+    fn failed_in_ring(&mut self, e: &io::Error) {
+        self.failed(format!("the ring of {} ends before its time: {e}", self.path.display()));
+    }
+
+    fn failed(&mut self, what: String) {
+        diagnostics::error(&what);
+        diagnostics::hint("the program goes on; what was written so far can be read");
+        self.failure = Some(what);
+    }
+
+    /// Ends the trace; what went wrong, if anything.
+    pub(crate) fn finish(&mut self, end: &SessionEnd) -> Option<String> {
+        self.writer.session_end(end, &mut self.buffer);
+        if let Target::Ring(ring) = &mut self.target {
+            let dir = ring.dir().to_owned();
+            self.flush();
+            self.gather(&dir);
+        } else {
+            self.writer.finish(&mut self.buffer);
+            self.flush();
+        }
+        self.failure.take()
+    }
+
+    /// Makes the trace of what the ring kept.
+    fn gather(&mut self, dir: &Path) {
+        match ring::gather_into(dir, &self.path) {
+            Ok(gathered) => {
+                self.written = gathered.bytes;
+                let told = gathered.problems.join("; ");
+                self.failure = self.failure.take().or((!told.is_empty()).then_some(told));
+            }
+            Err(e) => {
+                diagnostics::failure(&e);
+                let rest = dir.display();
+                diagnostics::hint(&format!(
+                    "heapscribe collect {rest} -o REST.hst makes a trace of what is in {rest}"
+                ));
+                self.failure = Some(format!("{e:#}"));
+            }
+        }
+    }
+
+    /// Bytes in the file.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.written
+    }
+
+    /// Whether only the newest part is kept.
+    pub(crate) fn is_ring(&self) -> bool {
+        matches!(self.target, Target::Ring(_))
+    }
+
+    /// What the ring did not keep; `None` without one.
+    pub(crate) fn let_go(&self) -> Option<LetGo> {
+        match &self.target {
+            Target::File(_) => None,
+            Target::Ring(ring) => Some(ring.let_go_of_all()),
+        }
+    }
+}
+
+fn create_file(path: &Path) -> anyhow::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    options.open(path).with_context(|| format!("the trace {} can not be written", path.display()))
+}
+
+fn create_ring(path: &Path, limits: Limits, start: &[u8]) -> anyhow::Result<Ring> {
+    let dir = ring::directory_of(path);
+    Ring::create(&dir, limits, start).map_err(|e| {
+        let what = format!("the ring {} can not be made: {e}", dir.display());
+        let hint = match e.kind() {
+            io::ErrorKind::AlreadyExists => format!(
+                "a recording that was killed left it behind, or one is under way: heapscribe collect {} -o TRACE",
+                dir.display()
+            ),
+            _ => "-o TRACE names another place".to_owned(),
+        };
+        heapscribe_diagnostics::Problem::new(what, hint).into()
+    })
+}
+
+/// Writes all of `bytes`; when that fails, how many got there.
+fn write_counted(file: &mut File, bytes: &[u8]) -> Result<(), (usize, io::Error)> {
+    let mut n = 0;
+    while n < bytes.len() {
+        match file.write(&bytes[n..]) {
+            Ok(0) => return Err((n, io::ErrorKind::WriteZero.into())),
+            Ok(k) => n += k,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err((n, e)),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,223 @@
+//! From ours to a trace of Go's: as a program of Go 1.19 would have written it, for `go tool trace` and what
+//! else reads that format. A thread becomes a P with one goroutine, which began with the thread's name. An
+//! allocation becomes a line of the user's log, with its stack, the function called as its kind and its size
+//! as its text. Bytes that are there become Go's live bytes, told when they are 8 KiB away from what was
+//! told last, which is as fine as Go tells them.
+//!
+//! *Lost on the way*: all processes but one; frees, but for the curve; calls that were refused; how long
+//! calls took; memory samples; what stands in stacks beyond 1000 frames, and names beyond 1 KiB. Where blocks were sampled the
+//! curve is of samples.
+
+use std::collections::HashSet;
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use heapscribe_formats::gotrace::{FrameOf, Writer, kinds};
+use heapscribe_formats::memtrace::{LocationCode, Locations};
+use heapscribe_formats::{Process, Scratch, Source, Trace};
+use heapscribe_wire::call::Call;
+use heapscribe_wire::defs::Definition;
+use heapscribe_wire::ids::StackId;
+use heapscribe_wire::record::Event;
+
+use crate::in_order::{At, InOrder, choose};
+use crate::stacks::Stacks;
+use heapscribe_symbols::Resolver;
+
+/// Ticks of what we write are ns.
+const TICKS_PER_SECOND: u64 = 1_000_000_000;
+/// Live bytes are told when they have changed by this much, as when Go takes a span.
+const STEP_BYTES: u64 = 8 << 10;
+/// How often a goroutine changed its state when it is made: it begins with the next one.
+const CREATED: u64 = 1;
+/// Stacks of threads' names have numbers from here on, beyond all of ours.
+const THREAD_STACKS: u64 = 1 << 32;
+
+/// Converts a process of a trace: the one of this pid, or the one with most events. Gives what is not whole,
+/// in words.
+pub fn convert<S: Source, W: Write>(
+    trace: &Trace<S>,
+    pid: Option<u32>,
+    resolver: &Resolver,
+    out: W,
+) -> Result<Vec<String>> {
+    let process = choose(trace, pid).context("there is no such process in the trace")?;
+    let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
+    let (mut stacks, mut threads) = (Stacks::default(), Vec::new());
+    let skipped = trace.definitions(process.index, &mut Scratch::default(), |id, definition| {
+        if let Definition::Thread { id, name, .. } = definition {
+            threads.push((id.0, name.to_vec()));
+        }
+        stacks.take(id, definition);
+    })?;
+    problems.extend(skipped.iter().map(ToString::to_string));
+    let mut locations = Locations::default();
+    stacks.name_new(&mut locations, |requests| resolver.resolve(requests));
+    let mut to = Conversion {
+        writer: Writer::create(out)?,
+        stacks,
+        locations,
+        written: HashSet::new(),
+        live_bytes: 0,
+        told_bytes: 0,
+        unmatched: 0,
+        lost: 0,
+        end_ticks: 0,
+    };
+    to.begin(trace, process, &threads)?;
+    let mut order = InOrder::new(trace, process);
+    while let Some((at, event)) = order.next(trace) {
+        to.event(at, &event)?;
+    }
+    problems.extend(order.problems);
+    problems.extend(to.finish()?);
+    Ok(problems)
+}
+
+struct Conversion<W> {
+    writer: Writer<W>,
+    stacks: Stacks,
+    locations: Locations,
+    /// Stacks that are in the file.
+    written: HashSet<StackId>,
+    live_bytes: u64,
+    told_bytes: u64,
+    unmatched: u64,
+    lost: u64,
+    end_ticks: u64,
+}
+
+/// The P of a thread; threads are numbered from 1 on.
+fn p(thread: u32) -> u64 {
+    u64::from(thread).saturating_sub(1)
+}
+
+impl<W: Write> Conversion<W> {
+    /// Starts a P and a goroutine for each thread. Go's tools want each goroutine made, and then started
+    /// where it runs; those of the first P are made by nobody, as the ones that are there when Go's
+    /// tracer starts.
+    fn begin<S: Source>(
+        &mut self,
+        trace: &Trace<S>,
+        process: &Process,
+        named: &[(u32, Vec<u8>)],
+    ) -> Result<()> {
+        let chunks = trace.chunks().iter().filter(|chunk| chunk.process == process.index);
+        let mut threads: Vec<u32> = chunks.map(|chunk| chunk.info.thread).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        let first = threads.first().map_or(0, |thread| p(*thread));
+        for thread in &threads {
+            let name = named.iter().rev().find(|(id, name)| id == thread && !name.is_empty());
+            let name = name.map_or_else(|| format!("thread {thread}").into_bytes(), |(_, name)| name.clone());
+            let stack = THREAD_STACKS + u64::from(*thread);
+            let function = self.writer.text(&name)?;
+            let file = self.writer.text(b"")?;
+            self.writer.stack(stack, &[FrameOf { pc: u64::from(*thread), function, file, line: 0 }])?;
+            self.writer.event(first, 0, kinds::GO_CREATE, &[u64::from(*thread), stack], (0, b""))?;
+        }
+        for thread in &threads {
+            self.writer.event(p(*thread), 1, kinds::PROC_START, &[u64::from(*thread)], (0, b""))?;
+            self.writer.event(p(*thread), 1, kinds::GO_START, &[u64::from(*thread), CREATED], (0, b""))?;
+        }
+        Ok(self.writer.event(first, 1, kinds::PROCS, &[threads.len() as u64], (0, b""))?)
+    }
+
+    fn event(&mut self, at: At, event: &Event) -> Result<()> {
+        // The first moment is that of the goroutines' begin.
+        let ticks = at.ns.saturating_add(1);
+        if event.is_pool() {
+            return Ok(()); // within blocks of the heap
+        }
+        self.end_ticks = self.end_ticks.max(ticks);
+        match *event {
+            Event::Alloc { call, size_bytes, stack, .. } => {
+                self.came(at, ticks, (call, size_bytes, stack))?
+            }
+            Event::UnknownRealloc { call, size_bytes, stack, .. } => {
+                self.came(at, ticks, (call, size_bytes, stack))?;
+            }
+            Event::Free { block, .. } => self.went(block.size_bytes),
+            Event::Realloc { call, old, size_bytes, stack, .. } => {
+                self.went(old.size_bytes);
+                self.came(at, ticks, (call, size_bytes, stack))?;
+            }
+            Event::Lost { count, .. } => self.lost = self.lost.saturating_add(count),
+            Event::Failed { .. }
+            | Event::UnknownFree { .. }
+            | Event::Rate { .. }
+            | Event::Took { .. }
+            | Event::Note { .. } => {}
+        }
+        if self.live_bytes.abs_diff(self.told_bytes) >= STEP_BYTES {
+            self.tell(p(at.thread), ticks)?;
+        }
+        Ok(())
+    }
+
+    fn came(&mut self, at: At, ticks: u64, (call, size_bytes, stack): (Call, u64, StackId)) -> Result<()> {
+        self.live_bytes = self.live_bytes.saturating_add(size_bytes);
+        let number = self.stack(stack)?;
+        let kind = self.writer.text(call.name().as_bytes())?;
+        let text = format!("{size_bytes} bytes");
+        let values = [0, kind.number()];
+        Ok(self.writer.event(p(at.thread), ticks, kinds::LOG, &values, (number, text.as_bytes()))?)
+    }
+
+    fn went(&mut self, size_bytes: u64) {
+        self.unmatched += u64::from(size_bytes > self.live_bytes);
+        self.live_bytes = self.live_bytes.saturating_sub(size_bytes);
+    }
+
+    fn tell(&mut self, p: u64, ticks: u64) -> Result<()> {
+        self.told_bytes = self.live_bytes;
+        Ok(self.writer.event(p, ticks, kinds::HEAP_LIVE, &[self.live_bytes], (0, b""))?)
+    }
+
+    /// The number of a stack, which is written when it is met first, its texts before it.
+    fn stack(&mut self, stack: StackId) -> Result<u64> {
+        if stack == StackId::UNKNOWN || !self.written.insert(stack) {
+            return Ok(u64::from(stack.0));
+        }
+        let mut codes = Vec::new();
+        self.stacks.codes(stack, &mut codes);
+        let mut frames = Vec::new();
+        for code in codes.iter().rev() {
+            self.frames(*code, &mut frames)?;
+        }
+        self.writer.stack(u64::from(stack.0), &frames)?;
+        Ok(u64::from(stack.0))
+    }
+
+    /// The frames of a code, innermost first: those that were inlined have its address too.
+    fn frames(&mut self, code: LocationCode, frames: &mut Vec<FrameOf>) -> Result<()> {
+        let pc = code.0 as u64;
+        let places = self.locations.get(code).unwrap_or_default();
+        if places.is_empty() {
+            let (function, file) = (self.writer.text(format!("{pc:#x}").as_bytes())?, self.writer.text(b"")?);
+            frames.push(FrameOf { pc, function, file, line: 0 });
+        }
+        for place in places.iter().rev() {
+            let function = self.writer.text(self.locations.text(place.function))?;
+            let file = self.writer.text(self.locations.text(place.file))?;
+            frames.push(FrameOf { pc, function, file, line: place.line.into() });
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Vec<String>> {
+        let mut problems = Vec::new();
+        if self.unmatched != 0 {
+            problems.push(format!(
+                "{} blocks were freed before they came: the curve is too low there",
+                self.unmatched
+            ));
+        }
+        if self.lost != 0 {
+            problems.push(format!("{} events are missing", self.lost));
+        }
+        self.tell(0, self.end_ticks.max(1))?;
+        self.writer.finish(TICKS_PER_SECOND)?;
+        Ok(problems)
+    }
+}

@@ -1,0 +1,158 @@
+//! From ours to heaphook's logs, in either of their forms, so that its own scripts can draw them.
+//!
+//! Our traces have no addresses: a block gets one that no other has, a number times 16, and blocks that a
+//! trace does not know get one that nobody was given.
+//!
+//! *Lost on the way*: times, threads, stacks, all processes but one, blocks of pools, what the program said
+//! of itself, memory samples; and what [`heapscribe_formats::heaplog`] has no room for.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use anyhow::{Context, Result};
+use heapscribe_formats::heaplog::{Line, Style, What};
+use heapscribe_formats::{Scratch, Source, Trace};
+use heapscribe_wire::defs::Definition;
+use heapscribe_wire::record::{Block, Call, Event};
+
+use crate::in_order::{At, InOrder, choose};
+
+/// Where made-up addresses begin.
+const FIRST_ADDRESS: u64 = 0x1000_0000;
+/// How far they are apart.
+const ADDRESS_STEP: u64 = 16;
+
+/// Converts a process of a trace: the one of this pid, or the one with most events. Gives what is not whole,
+/// in words.
+pub fn convert<S: Source, W: Write>(
+    trace: &Trace<S>,
+    pid: Option<u32>,
+    style: Style,
+    out: W,
+) -> Result<Vec<String>> {
+    let process = choose(trace, pid).context("there is no such process in the trace")?;
+    let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
+    let mut is_sampled = false;
+    let skipped = trace.definitions(process.index, &mut Scratch::default(), |_, definition| {
+        is_sampled |= matches!(definition, Definition::Rate { .. });
+    })?;
+    problems.extend(skipped.iter().map(ToString::to_string));
+    if is_sampled {
+        problems.push("the log has only the blocks that were sampled, and cannot say so".to_owned());
+    }
+    let (mut addresses, mut order) = (Addresses::default(), InOrder::new(trace, process));
+    let (clock, mut lines) = (trace.clock(process.index), Lines { out, style, now_ns: 0, now: Vec::new() });
+    while let Some((at, event)) = order.next(trace) {
+        match event {
+            Event::Took { units } => lines.took(at.thread, clock.units_ns(units).round() as u64),
+            _ => addresses.what(at, &event).map_or(Ok(()), |what| lines.put(at, what))?,
+        }
+    }
+    lines.flush()?;
+    problems.extend(order.problems);
+    Ok(problems)
+}
+
+/// Lines on their way out. How long a call took comes after it, and at the same time calls of other threads
+/// may come between.
+struct Lines<W> {
+    out: W,
+    style: Style,
+    now_ns: u64,
+    /// Those of this time, with their threads.
+    now: Vec<(u32, Line)>,
+}
+
+impl<W: Write> Lines<W> {
+    fn put(&mut self, at: At, what: What) -> io::Result<()> {
+        if at.ns != self.now_ns {
+            self.write()?;
+            self.now_ns = at.ns;
+        }
+        self.now.push((at.thread, Line { what, took_ns: None }));
+        Ok(())
+    }
+
+    fn took(&mut self, thread: u32, ns: u64) {
+        if let Some((_, line)) = self.now.iter_mut().rfind(|(of, _)| *of == thread) {
+            line.took_ns = Some(ns);
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let mut bytes = Vec::new();
+        self.now.drain(..).for_each(|(_, line)| line.write(self.style, &mut bytes));
+        self.out.write_all(&bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.write()?;
+        self.out.flush()
+    }
+}
+
+/// The addresses of blocks that are there, by their thread and birth.
+#[derive(Default)]
+struct Addresses {
+    given: u64,
+    of: HashMap<(u32, u64), u64>,
+}
+
+impl Addresses {
+    /// The line of an event; `None` for what a log does not tell.
+    fn what(&mut self, at: At, event: &Event) -> Option<What> {
+        if event.is_pool() {
+            return None;
+        }
+        Some(match *event {
+            Event::Alloc { call, size_bytes, align_log2, .. } => {
+                let address = self.come(at);
+                came(call, size_bytes, 1 << align_log2.min(63), address)
+            }
+            // Which block it was is not in a trace. Of none at all heaphook's scripts would make a new one.
+            Event::Failed {
+                call: Call::Realloc | Call::Reallocarray, size_bytes: size_bytes @ 1.., ..
+            } => What::Realloc { old: self.give(), size_bytes, new: 0 },
+            Event::Failed { call, size_bytes, .. } => came(call, size_bytes, 1, 0),
+            Event::Free { call: Call::Realloc | Call::Reallocarray, block } => {
+                What::Realloc { old: self.go(at, &block), size_bytes: 0, new: 0 }
+            }
+            Event::Free { block, .. } => What::Free { address: self.go(at, &block) },
+            Event::Realloc { old, size_bytes, .. } => {
+                let old = self.go(at, &old);
+                What::Realloc { old, size_bytes, new: self.come(at) }
+            }
+            Event::UnknownFree { .. } => What::Free { address: self.give() },
+            Event::UnknownRealloc { size_bytes, .. } => {
+                let old = self.give();
+                What::Realloc { old, size_bytes, new: self.come(at) }
+            }
+            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => return None,
+        })
+    }
+
+    fn give(&mut self) -> u64 {
+        self.given += 1;
+        FIRST_ADDRESS.wrapping_add(self.given.wrapping_mul(ADDRESS_STEP))
+    }
+
+    fn come(&mut self, at: At) -> u64 {
+        let address = self.give();
+        self.of.insert((at.thread, at.ticks), address);
+        address
+    }
+
+    fn go(&mut self, at: At, block: &Block) -> u64 {
+        let thread = block.birth_thread.map_or(at.thread, |thread| thread.0);
+        let birth_ticks = at.ticks.wrapping_sub(block.age_ticks);
+        self.of.remove(&(thread, birth_ticks)).unwrap_or_else(|| self.give())
+    }
+}
+
+/// `realloc(NULL, n)` has a line of its own kind.
+fn came(call: Call, size_bytes: u64, align: u64, address: u64) -> What {
+    match call {
+        Call::Realloc | Call::Reallocarray => What::Realloc { old: 0, size_bytes, new: address },
+        _ => What::Alloc { call, size_bytes, align, address },
+    }
+}

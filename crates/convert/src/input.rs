@@ -1,0 +1,285 @@
+//! The one way in: a path is looked at once, for what it holds, and every command takes what that gives.
+//!
+//! ```text
+//!   directory   with `session`                  Ring       of a recording that was not finished
+//!               with `head`, or a base of one   Session    of a process, alive or dead
+//!   file        by its first bytes              Native, Memtrace, Heaplog, Go, AosPart, Unknown
+//! ```
+//! Most commands want blocks with stacks: [`Input::into_trace`] makes a trace of ours of whatever has them. A format
+//! that is added is a folder in `heapscribe-formats`, with a line in its table of first bytes, and an arm of
+//! [`Input::into_trace`] here.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use heapscribe_diagnostics::Problem;
+use heapscribe_formats::detect::{self, Format};
+use heapscribe_formats::memtrace::{ReadOptions, Reader};
+use heapscribe_formats::{Trace, TraceError, gotrace, heaplog};
+use heapscribe_session::live::{self, Snapshot};
+
+use crate::file_source::{FileSource, source};
+use crate::heaplog::{LogTally, from as from_heaplog, from::About};
+use crate::memtrace::{from as from_memtrace, from::Sizes};
+use crate::opened::Opened;
+use crate::ring;
+
+/// As many first bytes as any format wants to see.
+const FIRST_BYTES: usize = if detect::DETECT_BYTES > heapscribe_aos_log::read::DETECT_BYTES {
+    detect::DETECT_BYTES
+} else {
+    heapscribe_aos_log::read::DETECT_BYTES
+};
+
+/// What to do at damage in a memtrace file; ours are always read past it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Salvage(pub bool);
+
+impl Salvage {
+    /// How to read.
+    pub fn options(self, stacks: bool) -> ReadOptions {
+        ReadOptions { stacks, salvage: self.0 }
+    }
+}
+
+/// What a path holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A trace or snapshot of ours.
+    Native,
+    /// The ring of a recording that was not finished.
+    Ring,
+    /// The session of a process, or a base directory that has no other.
+    Session,
+    /// OCaml's memtrace.
+    Memtrace,
+    /// A log of heaphook's.
+    Heaplog,
+    /// A trace of Go's execution tracer.
+    Go,
+    /// A part of an AOS message log.
+    AosPart,
+    /// JSON text: message lines, for a conversion to AOS.
+    Json,
+    /// None of these.
+    Unknown,
+}
+
+/// A path that was looked at.
+pub struct Input {
+    path: PathBuf,
+    kind: Kind,
+    /// None for a directory.
+    file: Option<FileSource>,
+}
+
+impl Input {
+    /// Looks once at what there is.
+    ///
+    /// # Errors
+    /// When there is nothing, or nothing that can be read.
+    pub fn open(path: &Path) -> Result<Input> {
+        let directory = |kind| Ok(Input { path: path.to_owned(), kind, file: None });
+        if ring::is_ring(path) {
+            return directory(Kind::Ring);
+        }
+        if path.is_dir() && live::is_session(path) {
+            return directory(Kind::Session);
+        }
+        let file = source(path)?;
+        let mut first = [0; FIRST_BYTES];
+        let read = file.file.read_at(&mut first, 0);
+        let n = read.with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(Input { path: path.to_owned(), kind: kind_of(&first[..n]), file: Some(file) })
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What has blocks with stacks, as a trace of ours: memtrace's samples become the bytes that they stand for.
+    ///
+    /// # Errors
+    /// Of what has none, and when nothing of it can be read.
+    pub fn into_trace(self, salvage: Salvage) -> Result<Opened> {
+        match self.kind {
+            Kind::Native | Kind::Unknown | Kind::Json => self.into_native(),
+            Kind::Ring => self.gathered(),
+            Kind::Session => self.snapshot(),
+            Kind::Memtrace => self.from_memtrace(salvage),
+            Kind::Heaplog => self.from_heaplog(),
+            Kind::Go => Err(go_has_no_blocks(&self.path).into()),
+            Kind::AosPart => Err(part_has_no_blocks(&self.path).into()),
+        }
+    }
+
+    /// A trace of Go's execution tracer.
+    ///
+    /// # Errors
+    /// When it is none, or of a version that is not known.
+    pub fn into_go(self) -> Result<gotrace::Trace<FileSource>> {
+        let (path, file) = self.into_file()?;
+        gotrace::Trace::open(file).map_err(|e| {
+            let what = format!("{}: {e}", path.display());
+            Problem::new(what, "a Go trace begins with `go 1.NN trace`, of a version that is known").into()
+        })
+    }
+
+    /// A memtrace file, event by event.
+    ///
+    /// # Errors
+    /// When it is none, or its first packet is damaged.
+    pub fn into_memtrace(self, options: ReadOptions) -> Result<Reader<FileSource>> {
+        let (path, file) = self.into_file()?;
+        Reader::open(file, options).map_err(|e| {
+            let what = format!("{}: {e}", path.display());
+            Problem::new(what, "without its first packet nothing of a memtrace file can be read").into()
+        })
+    }
+
+    /// A log of heaphook's, converted; what of it is not whole, in words.
+    ///
+    /// # Errors
+    /// Those of the medium.
+    pub fn heaplog_into(self, out: impl Write) -> Result<(LogTally, Vec<String>)> {
+        let (path, file) = self.into_file()?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        from_heaplog::convert(&mut heaplog::Reader::new(file), &About::named(&name), out)
+    }
+
+    /// The file itself, from its beginning.
+    ///
+    /// # Errors
+    /// When it is a directory.
+    pub fn into_plain_file(self) -> Result<File> {
+        Ok(self.into_file()?.1.file)
+    }
+
+    fn into_file(self) -> Result<(PathBuf, FileSource)> {
+        match self.file {
+            Some(file) => Ok((self.path, file)),
+            None => source(&self.path).map(|file| (self.path, file)),
+        }
+    }
+
+    fn into_native(self) -> Result<Opened> {
+        let (path, file) = self.into_file()?;
+        Ok(Opened::new(Trace::open(file).map_err(|e| unreadable(&path, e))?, Vec::new()))
+    }
+
+    /// The files of a ring as one trace.
+    fn gathered(self) -> Result<Opened> {
+        let path = self.path;
+        let made = Opened::made(|file| ring::gather(&path, file, false))?;
+        made.opened(|gathered| gathered.problems).map_err(|e| unreadable(&path, e).into())
+    }
+
+    /// What is live in a session, or was when its process ended.
+    fn snapshot(self) -> Result<Opened> {
+        let session = live::at(&self.path)?.open()?;
+        Ok(Opened::of_snapshot(&Snapshot::take(&session)?)?.0)
+    }
+
+    fn from_memtrace(self, salvage: Salvage) -> Result<Opened> {
+        let path = self.path.clone();
+        let mut reader = self.into_memtrace(salvage.options(true))?;
+        let made =
+            Opened::made(|file| from_memtrace::convert(&mut reader, BufWriter::new(file), Sizes::Estimated))?;
+        let (tally, problems) = made.result;
+        let trace = Trace::open(made.file).map_err(|e| unreadable(&path, e))?;
+        Ok(Opened { memtrace: Some(tally), ..Opened::new(trace, problems) })
+    }
+
+    fn from_heaplog(self) -> Result<Opened> {
+        let path = self.path.clone();
+        let made = Opened::made(|file| self.heaplog_into(BufWriter::new(file)))?;
+        let (tally, problems) = made.result;
+        let trace = Trace::open(made.file).map_err(|e| unreadable(&path, e))?;
+        Ok(Opened { heaplog: Some(tally), ..Opened::new(trace, problems) })
+    }
+}
+
+/// What a file with these first bytes is.
+fn kind_of(first: &[u8]) -> Kind {
+    match detect::detect(first) {
+        Format::Native => Kind::Native,
+        Format::Memtrace => Kind::Memtrace,
+        Format::Go => Kind::Go,
+        Format::Heaplog => Kind::Heaplog,
+        Format::Unknown if heapscribe_aos_log::read::detect(first) => Kind::AosPart,
+        Format::Unknown if first.trim_ascii_start().first() == Some(&b'{') => Kind::Json,
+        Format::Unknown => Kind::Unknown,
+    }
+}
+
+/// What is wrong with a Go trace, in words.
+pub fn go_problems<S: heapscribe_formats::Source>(trace: &gotrace::Trace<S>) -> Vec<String> {
+    let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
+    if trace.problems_more() != 0 {
+        problems.push(format!("{} more like these", trace.problems_more()));
+    }
+    problems
+}
+
+/// A Go trace where blocks are wanted.
+pub fn go_has_no_blocks(path: &Path) -> Problem {
+    let shown = path.display();
+    Problem::new(
+        format!("{shown} is a trace of Go's, which has no blocks with stacks"),
+        format!("report, plot, flame and dump read it: heapscribe report {shown}"),
+    )
+}
+
+fn part_has_no_blocks(path: &Path) -> Problem {
+    let what = format!("{} is a message log, not a trace of a heap", path.display());
+    Problem::new(what, "`report`, `dump` and `convert --to aos` read message logs")
+}
+
+fn unreadable(path: &Path, e: TraceError) -> Problem {
+    let hint = match &e {
+        TraceError::Version { .. } => "it was written by a later heapscribe; install that one to read it",
+        TraceError::NotATrace => "a trace comes from `heapscribe record -o TRACE -- CMD`",
+        TraceError::Io { .. } | TraceError::Damaged { .. } => "nothing of it can be read; record again",
+    };
+    Problem::new(format!("{}: {e}", path.display()), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(name: &str, bytes: &[u8], kind: Kind) {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        assert_eq!(Input::open(&path).unwrap().kind(), kind, "{name}");
+    }
+
+    #[test]
+    fn a_file_is_known_by_its_first_bytes_and_not_by_its_name() {
+        check("x.ctf", b"go 1.19 trace\0\0\0", Kind::Go);
+        check("x.hst", b"\xc1\x1f\xfc\xc1", Kind::Memtrace);
+        check("x", b"malloc 0x55d0 24 0\n", Kind::Heaplog);
+        check("x.json", b"\n {\"channel\":1}", Kind::Json);
+        check("empty", b"", Kind::Unknown);
+    }
+
+    #[test]
+    fn a_directory_is_a_ring_or_a_session_or_refused() {
+        let place = tempfile::tempdir().unwrap();
+        assert!(Input::open(place.path()).is_err());
+        std::fs::write(place.path().join("head"), b"").unwrap();
+        assert_eq!(Input::open(place.path()).unwrap().kind(), Kind::Session);
+        std::fs::write(place.path().join("session"), b"").unwrap();
+        assert_eq!(Input::open(place.path()).unwrap().kind(), Kind::Ring);
+    }
+}

@@ -1,0 +1,23 @@
+//! The one way to open an input, and from one format to another. What a format has no room for is lost on the way;
+//! each direction says what that is.
+//!
+//! *You bring* a path, or a trace and somewhere to write. *It guarantees* that a file is recognized by its first
+//! bytes once, that damage is reported with what could still be read, and that a conversion never invents an event.
+//! *It refuses* a conversion that would have to.
+#![forbid(unsafe_code)]
+
+pub mod aos;
+pub mod file_source;
+pub mod gotrace;
+pub mod heaplog;
+pub mod in_order;
+pub mod input;
+pub mod memtrace;
+pub mod native;
+pub mod opened;
+pub mod pprof;
+pub mod ring;
+pub mod stacks;
+
+pub use input::{Input, Kind, Salvage};
+pub use opened::Opened;

@@ -1,0 +1,288 @@
+//! Blocks of ours as objects of memtrace, written as their events come. Threads become domains, blocks
+//! become objects outside OCaml's heaps; a free finds its object by the block's birth.
+//!
+//! A free may come before its allocation, when it stands in another thread's chunk. It is kept until the
+//! allocation comes, and then told by the thread that allocated, as soon as that has got to the time of
+//! the free: a domain's times must not go back.
+//!
+//! *Lost on the way*: sizes that are no multiple of 8 bytes; which function was called, alignment, calls
+//! that were refused; how long calls took; blocks of pools, marks and sections; the innermost frames of stacks that have no room, see
+//! [`heapscribe_formats::memtrace`]; times finer than 1 us.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::io::{self, Write};
+
+use heapscribe_formats::ProcessInfo;
+use heapscribe_formats::memtrace::{
+    Alloc, Heap, Info, LocationCode, Locations, ObjectId, Order, WriteOptions, Writer,
+};
+use heapscribe_wire::defs::Definition;
+use heapscribe_wire::ids::{RateId, StackId};
+use heapscribe_wire::record::{Block, Event};
+
+use super::sample_weights::SampleWeights;
+use crate::stacks::Stacks;
+
+pub const WORD_BYTES: u64 = 8;
+/// Frees that are kept until their allocation comes, as many as a few hundred open chunks of threads hold.
+const EARLY_MAX: usize = 1 << 20;
+/// Threads that have a domain of their own: each takes up to 0.4 MiB in whoever writes or reads the file.
+/// Further threads share them.
+const DOMAINS_MAX: u32 = 256;
+/// Stands in place of an object's number for a block that was not drawn.
+const NOT_DRAWN: ObjectId = ObjectId(-1);
+
+/// A block by the thread and the ticks of its birth.
+type Birth = (u32, u64);
+
+/// Whose an event is, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct At {
+    pub thread: u32,
+    pub ticks: u64,
+    pub time_us: i64,
+    pub rate: RateId,
+}
+
+/// The domain of a thread.
+pub fn domain(thread: u32) -> u16 {
+    (thread.saturating_sub(1) % DOMAINS_MAX) as u16
+}
+
+/// What memtrace is told of a process, of which the first event is of this domain.
+pub fn info(process: &ProcessInfo, host: &str, sample_rate: f64, start_us: i64, first: u16) -> Info {
+    let command = process.command.iter().map(|word| String::from_utf8_lossy(word)).collect::<Vec<_>>();
+    Info {
+        sample_rate,
+        word_bits: 64,
+        executable: process.exe.clone(),
+        host: host.as_bytes().to_vec(),
+        runtime_params: Vec::new(),
+        pid: i64::from(process.pid),
+        context: command.join(" ").into_bytes(),
+        start_us,
+        domain: first,
+    }
+}
+
+/// A memtrace file being written from events of ours.
+pub struct Objects<W> {
+    writer: Writer<W>,
+    drawing: SampleWeights,
+    /// The stacks of the process; definitions go in here.
+    stacks: Stacks,
+    /// Names of its frames.
+    pub locations: Locations,
+    live: HashMap<Birth, ObjectId>,
+    early: Early,
+    /// Of each domain the ends of its objects that came before them: time and object.
+    ends: BTreeMap<u16, BinaryHeap<Reverse<(i64, i64)>>>,
+    /// The stack that was asked for last, and its codes.
+    codes: (StackId, Vec<LocationCode>),
+    /// Objects that were written.
+    pub written: u64,
+    lost: u64,
+    /// Events of pools, whose blocks lie inside the heap's and have no place in the format.
+    of_pools: u64,
+    /// Calls of which it was told how long they took.
+    times: u64,
+}
+
+/// What came of it: the sink, and what is not whole, in words.
+pub type Finished<W> = (W, Vec<String>);
+
+impl<W: Write> Objects<W> {
+    /// Begins a file. Stacks must be defined before events have them.
+    pub fn create(sink: W, info: &Info, stacks: Stacks, order: Order) -> io::Result<Self> {
+        let options = WriteOptions { order, ..WriteOptions::default() };
+        Ok(Objects {
+            writer: Writer::create(sink, info, options)?,
+            drawing: SampleWeights::new(info.sample_rate),
+            stacks,
+            locations: Locations::default(),
+            live: HashMap::new(),
+            early: Early::default(),
+            ends: BTreeMap::new(),
+            codes: (StackId::UNKNOWN, Vec::new()),
+            written: 0,
+            lost: 0,
+            of_pools: 0,
+            times: 0,
+        })
+    }
+
+    /// Takes a definition.
+    pub fn define(&mut self, id: StackId, definition: &Definition<'_>) {
+        if let Definition::Rate { id, mean_bytes } = definition {
+            self.drawing.rate(*id, *mean_bytes);
+        }
+        self.stacks.take(id, definition);
+    }
+
+    /// Names frames that are new.
+    pub fn name_new(
+        &mut self,
+        look_up: impl FnOnce(&[(heapscribe_symbols::Module, Vec<u64>)]) -> Vec<heapscribe_symbols::Names>,
+    ) {
+        self.stacks.name_new(&mut self.locations, look_up);
+    }
+
+    /// Takes an event.
+    pub fn event(&mut self, at: At, event: &Event) -> io::Result<()> {
+        if event.is_pool() {
+            self.of_pools += 1;
+            return Ok(());
+        }
+        match *event {
+            Event::Alloc { size_bytes, stack, .. } | Event::UnknownRealloc { size_bytes, stack, .. } => {
+                self.came(at, size_bytes, stack)
+            }
+            Event::Free { block, .. } => self.went(at, &block),
+            Event::Realloc { old, size_bytes, stack, .. } => {
+                self.went(at, &old)?;
+                self.came(at, size_bytes, stack)
+            }
+            Event::Lost { count, .. } => {
+                self.lost = self.lost.saturating_add(count);
+                Ok(())
+            }
+            Event::Took { .. } => {
+                self.times += 1;
+                Ok(())
+            }
+            Event::Failed { .. } | Event::UnknownFree { .. } | Event::Rate { .. } | Event::Note { .. } => {
+                Ok(())
+            }
+        }
+    }
+
+    fn came(&mut self, at: At, size_bytes: u64, stack: StackId) -> io::Result<()> {
+        let birth = (at.thread, at.ticks);
+        let samples = self.drawing.samples(size_bytes, at.rate, birth);
+        let id = if samples == 0 { NOT_DRAWN } else { self.write(at, size_bytes, samples, stack)? };
+        match self.early.remove(birth) {
+            Some(_) if id == NOT_DRAWN => {}
+            Some(end_us) => {
+                let ends = self.ends.entry(domain(at.thread)).or_default();
+                ends.push(Reverse((end_us.max(at.time_us), id.0)));
+            }
+            None => {
+                self.live.insert(birth, id);
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, at: At, size_bytes: u64, samples: i64, stack: StackId) -> io::Result<ObjectId> {
+        if self.codes.0 != stack || stack == StackId::UNKNOWN {
+            self.stacks.codes(stack, &mut self.codes.1);
+            self.codes.0 = stack;
+        }
+        self.reached(at.thread, at.time_us)?;
+        let alloc = Alloc {
+            id: ObjectId(0),
+            length_words: size_bytes.div_ceil(WORD_BYTES) as i64,
+            samples,
+            heap: Heap::External,
+            common: 0,
+            kept: 0,
+            stack: &self.codes.1,
+        };
+        self.written += 1;
+        self.writer.alloc(domain(at.thread), at.time_us, &alloc, &self.locations)
+    }
+
+    fn went(&mut self, at: At, block: &Block) -> io::Result<()> {
+        let birth = (block.birth_thread.map_or(at.thread, |t| t.0), at.ticks.wrapping_sub(block.age_ticks));
+        match self.live.remove(&birth) {
+            Some(NOT_DRAWN) => Ok(()),
+            Some(id) => {
+                self.reached(at.thread, at.time_us)?;
+                self.writer.collect(domain(at.thread), at.time_us, id, &self.locations)
+            }
+            None => {
+                self.early.insert(birth, at.time_us);
+                Ok(())
+            }
+        }
+    }
+
+    /// A thread has got to this time: tells the ends that lie before it.
+    pub fn reached(&mut self, thread: u32, time_us: i64) -> io::Result<()> {
+        if self.ends.is_empty() {
+            return Ok(());
+        }
+        let domain = domain(thread);
+        let Some(ends) = self.ends.get_mut(&domain) else { return Ok(()) };
+        while let Some(Reverse((end_us, id))) =
+            ends.peek().copied().filter(|Reverse((end, _))| *end <= time_us)
+        {
+            ends.pop();
+            self.writer.collect(domain, end_us, ObjectId(id), &self.locations)?;
+        }
+        if ends.is_empty() {
+            self.ends.remove(&domain);
+        }
+        Ok(())
+    }
+
+    /// Writes out the packets that are open.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush_all(&self.locations)
+    }
+
+    /// Ends the file.
+    pub fn finish(mut self) -> io::Result<Finished<W>> {
+        let domains: Vec<u16> = self.ends.keys().copied().collect();
+        for domain in domains {
+            self.reached(u32::from(domain) + 1, i64::MAX)?;
+        }
+        let mut problems = Vec::new();
+        let unmatched = self.early.left();
+        if unmatched != 0 {
+            problems.push(format!("{unmatched} blocks were freed whose allocation is not in the trace"));
+        }
+        if self.of_pools != 0 {
+            let n = self.of_pools;
+            problems.push(format!("{n} events of the program's own pools have no place in a memtrace file"));
+        }
+        if self.times != 0 {
+            let n = self.times;
+            problems.push(format!("how long {n} calls took has no place in a memtrace file"));
+        }
+        if self.lost != 0 {
+            problems.push(format!("{} events are missing", self.lost));
+        }
+        Ok((self.writer.finish(&self.locations)?, problems))
+    }
+}
+
+/// Frees that came before their allocation, the newest of them.
+#[derive(Default)]
+struct Early {
+    times_us: HashMap<Birth, i64>,
+    order: VecDeque<Birth>,
+    forgotten: u64,
+}
+
+impl Early {
+    fn insert(&mut self, birth: Birth, time_us: i64) {
+        self.times_us.insert(birth, time_us);
+        self.order.push_back(birth);
+        if self.order.len() > EARLY_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.forgotten += u64::from(self.times_us.remove(&oldest).is_some());
+        }
+    }
+
+    fn remove(&mut self, birth: Birth) -> Option<i64> {
+        self.times_us.remove(&birth)
+    }
+
+    /// Those whose allocation did not come.
+    fn left(&self) -> u64 {
+        self.forgotten + self.times_us.len() as u64
+    }
+}

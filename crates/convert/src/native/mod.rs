@@ -1,0 +1,7 @@
+//! Our own traces, written and rewritten: what every conversion to them ends in, thinning, and redaction.
+
+pub mod redact;
+pub mod rewrite;
+pub mod thin;
+pub mod thread_chunk;
+pub mod writer;

@@ -1,0 +1,247 @@
+//! A trace of ours, written again with fewer blocks or with other names.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use heapscribe_formats::{
+    ChunkInfo, Clock, HeapInfo, HeapSample, Process, ProcessIndex, ProcessInfo, RealTimeRules, Scratch,
+    SessionInfo, Source, Trace, Writer,
+};
+use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Module, Position};
+use heapscribe_wire::ids::{RateId, StackId};
+use heapscribe_wire::limits::EVENT_BYTES_MAX;
+use heapscribe_wire::record::{Event, Events};
+
+use super::thin::Thin;
+use super::thread_chunk::encode;
+
+/// The number of the only rate after thinning.
+const RATE: RateId = RateId(1);
+
+/// Gives another name for a name.
+pub type Rename<'r> = dyn Fn(&[u8]) -> Vec<u8> + 'r;
+
+/// What to change.
+pub struct Changes<'c> {
+    /// Leaves blocks out.
+    pub thin: Option<&'c Thin>,
+    /// Gives other names to what has one.
+    pub rename: Option<&'c Rename<'c>>,
+}
+
+/// Writes a trace again. Gives what could not be read, in words.
+pub fn rewrite<S: Source, W: Write>(trace: &Trace<S>, out: W, changes: &Changes<'_>) -> Result<Vec<String>> {
+    let problems = trace.problems().iter().map(ToString::to_string).collect();
+    let mut to = Rewrite { trace, out, writer: Writer::new(), bytes: Vec::new(), changes, problems };
+    let session = to.session(trace.session().cloned().unwrap_or_default());
+    to.writer.start(&session, &mut to.bytes);
+    let mut processes = Vec::new();
+    for process in trace.processes() {
+        let info = to.process_info(process.info.clone().unwrap_or_default());
+        let index = to.writer.process(&info, &mut to.bytes);
+        to.definitions(process, index)?;
+        processes.push((process.index, index));
+        to.drain()?;
+    }
+    for (old, new) in &processes {
+        to.events(*old, *new)?;
+    }
+    for ((_, index), process) in processes.iter().zip(trace.processes()) {
+        let mut samples = Vec::new();
+        let skipped = trace.memory(process.index, &mut Scratch::default(), |sample| samples.push(*sample))?;
+        to.problems.extend(skipped.iter().map(ToString::to_string));
+        to.writer.memory(*index, &samples, &mut to.bytes);
+        to.heap(process.index, *index)?;
+        if let Some(end) = &process.end {
+            to.writer.process_end(*index, end, &mut to.bytes);
+        }
+    }
+    if let Some(end) = trace.session_end() {
+        to.writer.session_end(end, &mut to.bytes);
+    }
+    to.writer.finish(&mut to.bytes);
+    to.drain()?;
+    to.out.flush()?;
+    Ok(to.problems)
+}
+
+struct Rewrite<'t, S, W> {
+    trace: &'t Trace<S>,
+    out: W,
+    writer: Writer,
+    bytes: Vec<u8>,
+    changes: &'t Changes<'t>,
+    problems: Vec<String>,
+}
+
+impl<S: Source, W: Write> Rewrite<'_, S, W> {
+    fn name(&self, name: &[u8]) -> Vec<u8> {
+        self.changes.rename.map_or_else(|| name.to_vec(), |rename| rename(name))
+    }
+
+    fn names(&self, names: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        names.iter().map(|name| self.name(name)).collect()
+    }
+
+    fn session(&self, info: SessionInfo) -> SessionInfo {
+        let host = String::from_utf8_lossy(&self.name(info.host.as_bytes())).into_owned();
+        let rules = RealTimeRules {
+            sections: self.names(&info.rules.sections),
+            after_mark: info.rules.after_mark.as_deref().map(|mark| self.name(mark)),
+            threads: self.names(&info.rules.threads),
+        };
+        SessionInfo { command: self.names(&info.command), host, rules, ..info }
+    }
+
+    fn process_info(&self, info: ProcessInfo) -> ProcessInfo {
+        ProcessInfo { exe: self.name(&info.exe), command: self.names(&info.command), ..info }
+    }
+
+    /// Writes what the heap under a process told of itself.
+    fn heap(&mut self, old: ProcessIndex, new: ProcessIndex) -> Result<()> {
+        let mut heap: Option<(HeapInfo, Vec<HeapSample>)> = None;
+        let skipped = self.trace.heap(old, &mut Scratch::default(), |info, sample| {
+            heap.get_or_insert_with(|| (info.clone(), Vec::new())).1.push(*sample);
+        })?;
+        self.problems.extend(skipped.iter().map(ToString::to_string));
+        if let Some((info, samples)) = heap {
+            self.writer.heap(new, &info, &samples, &mut self.bytes);
+        }
+        Ok(())
+    }
+
+    /// Writes the definitions of a process; where numbers leap because some are missing, so do they again.
+    fn definitions(&mut self, process: &Process, index: ProcessIndex) -> Result<()> {
+        let mut pieces = Pieces::default();
+        if let Some(thin) = self.changes.thin.filter(|thin| thin.mean_bytes() > 0) {
+            pieces.put(None, &Definition::Rate { id: RATE, mean_bytes: thin.mean_bytes() });
+        }
+        let (changes, trace) = (self.changes, self.trace);
+        let skipped = trace.definitions(process.index, &mut Scratch::default(), |id, definition| {
+            let rename = |name: &[u8]| changes.rename.map_or_else(|| name.to_vec(), |rename| rename(name));
+            match *definition {
+                Definition::Rate { .. } if changes.thin.is_some_and(|thin| thin.mean_bytes() > 0) => {}
+                Definition::Thread { id: thread, tid, born_ticks, name } => {
+                    let name = &rename(name);
+                    pieces.put(None, &Definition::Thread { id: thread, tid, born_ticks, name });
+                }
+                Definition::Name { id, name } => {
+                    pieces.put(None, &Definition::Name { id, name: &rename(name) });
+                }
+                Definition::Module(module) => {
+                    let name = &rename(module.name);
+                    let build_id = if changes.rename.is_some() { &[] } else { module.build_id };
+                    pieces.put(None, &Definition::Module(Module { name, build_id, ..module }));
+                }
+                Definition::Node(_) | Definition::Cut { .. } => pieces.put(Some(id), definition),
+                Definition::Rate { .. } | Definition::Unmapped => pieces.put(None, definition),
+            }
+        })?;
+        self.problems.extend(skipped.iter().map(ToString::to_string));
+        for (position, bytes) in pieces.done {
+            self.writer.definitions(index, position, &bytes, &mut self.bytes);
+        }
+        Ok(())
+    }
+
+    fn events(&mut self, process: ProcessIndex, index: ProcessIndex) -> Result<()> {
+        let (clock, mut scratch) = (self.trace.clock(process), Scratch::default());
+        let mut payload = Vec::new();
+        for entry in self.trace.chunks().iter().filter(|entry| entry.process == process) {
+            let chunk = match self.trace.load_chunk(entry, &mut scratch) {
+                Ok(chunk) => chunk,
+                Err(e) => {
+                    self.problems.push(e.to_string());
+                    continue;
+                }
+            };
+            let info = chunk.info;
+            if let Err(e) = encode(chunk, &mut payload) {
+                self.problems.push(e.to_string());
+            }
+            if let Some(thin) = self.changes.thin {
+                payload = thinned(thin, process, &clock, (&info, &payload));
+            }
+            if !payload.is_empty() {
+                self.writer.events(index, &info, &payload, &mut self.bytes);
+            }
+            self.drain()?;
+        }
+        Ok(())
+    }
+
+    fn drain(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+/// The events of a chunk that stay.
+fn thinned(
+    thin: &Thin,
+    process: ProcessIndex,
+    clock: &Clock,
+    (info, payload): (&ChunkInfo, &[u8]),
+) -> Vec<u8> {
+    let (mut out, mut at) = (Vec::with_capacity(payload.len()), [0; EVENT_BYTES_MAX]);
+    let (mut ticks, mut last, mut rate) = (info.begin_ticks, info.begin_ticks, RateId::FULL);
+    let mut is_kept = false;
+    let mut put = |dt: u64, event: &Event, out: &mut Vec<u8>| {
+        let n = event.encode(dt, &mut at);
+        out.extend_from_slice(&at[..n]);
+    };
+    // What comes after bytes that are no event cannot be read; the trace's own sums say so already.
+    for (dt, event) in Events::new(payload).map_while(Result::ok) {
+        if let Event::Rate { rate: next } = event {
+            rate = next;
+            if thin.mean_bytes() == 0 {
+                put(0, &event, &mut out);
+            }
+            continue;
+        }
+        if let Event::Took { .. } = event {
+            // Of the event before it, and only where that stays.
+            if std::mem::take(&mut is_kept) {
+                put(0, &event, &mut out);
+            }
+            continue;
+        }
+        ticks = ticks.wrapping_add(dt);
+        let whose = (process.0, info.thread, ticks);
+        let kept = thin.event(whose, clock.time_ns(info, ticks), rate, &event);
+        is_kept = kept.is_some();
+        if let Some(event) = kept {
+            if out.is_empty() && thin.mean_bytes() > 0 {
+                put(0, &Event::Rate { rate: RATE }, &mut out);
+            }
+            put(ticks.wrapping_sub(last), &event, &mut out);
+            last = ticks;
+        }
+    }
+    out
+}
+
+/// Encoded definitions, in pieces whose numbers follow each other.
+#[derive(Default)]
+struct Pieces {
+    done: Vec<(Position, Vec<u8>)>,
+    position: Position,
+}
+
+impl Pieces {
+    fn put(&mut self, node: Option<StackId>, definition: &Definition<'_>) {
+        let leaps = node.is_some_and(|node| node.0 != self.position.next_node);
+        if leaps || self.done.is_empty() {
+            if let Some(node) = node {
+                self.position = Position { next_node: node.0, last_pc: 0 };
+            }
+            self.done.push((self.position, Vec::new()));
+        }
+        let mut at = [0; DEFINITION_BYTES_MAX];
+        let n = definition.encode(&mut self.position, &mut at).unwrap_or(0);
+        if let Some((_, bytes)) = self.done.last_mut() {
+            bytes.extend_from_slice(&at[..n]);
+        }
+    }
+}

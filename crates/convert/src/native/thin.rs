@@ -1,0 +1,185 @@
+//! Which blocks stay when a trace is thinned out. A block is named by its process, thread and birth, so that
+//! its allocation and its end, wherever they stand, are judged alike without remembering anything.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use heapscribe_formats::memtrace::ObjectId;
+use heapscribe_wire::ids::{RateId, StackId};
+use heapscribe_wire::record::{Block, Call, Event};
+
+/// Words have 8 bytes where rates are told by the word.
+const WORD_BYTES: f64 = 8.0;
+
+/// What stays.
+#[derive(Clone, Debug)]
+pub struct Thin {
+    /// How probable it is for a word to be drawn; `None` keeps all.
+    rate: Option<f64>,
+    /// The time whose events stay, ns since the trace's start.
+    time_ns: Range<u64>,
+    seed: u64,
+    /// Bytes between two samples that the trace already has, by the number of its rate. Of one process or
+    /// of all, as a rate that is finer than any of them cannot be had.
+    means: BTreeMap<u8, u64>,
+}
+
+impl Thin {
+    pub fn new(rate: Option<f64>, time_ns: Range<u64>, seed: u64, means: BTreeMap<u8, u64>) -> Thin {
+        // Each rate draws by itself: a trace that was thinned before is not thinned by the same numbers again.
+        let seed = mix(seed ^ rate.map_or(0, f64::to_bits));
+        Thin { rate, time_ns, seed, means }
+    }
+
+    /// Bytes between two samples of what stays; 0 when no block is left out by chance.
+    pub fn mean_bytes(&self) -> u64 {
+        self.rate.map_or(0, |rate| (WORD_BYTES / rate).round().max(1.0) as u64)
+    }
+
+    /// Whether a moment belongs to the time that stays.
+    pub fn is_in_time(&self, ns: u64) -> bool {
+        self.time_ns.contains(&ns)
+    }
+
+    /// A number from 0 to 1 that belongs to a name.
+    fn chance(&self, name: [u64; 3]) -> f64 {
+        let mixed = name.into_iter().fold(self.seed, |state, part| mix(state ^ part));
+        (mixed >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Whether a block stays that was drawn at a rate.
+    fn keeps(&self, (process, thread, birth): (u32, u32, u64), size_bytes: u64, rate: RateId) -> bool {
+        if self.rate.is_none() {
+            return true;
+        }
+        let drawn = |mean: u64| -(-(size_bytes as f64) / mean.max(1) as f64).exp_m1();
+        let before =
+            self.means.get(&rate.0).filter(|_| rate != RateId::FULL).map_or(1.0, |mean| drawn(*mean));
+        let kept = drawn(self.mean_bytes()) / before;
+        self.chance([u64::from(process), u64::from(thread), birth]) < kept
+    }
+
+    /// How many of an object's samples stay when only `part` of all do.
+    pub fn samples(&self, id: ObjectId, samples: i64, part: f64) -> i64 {
+        if part >= 1.0 {
+            return samples;
+        }
+        // Objects with more samples than this are none that anyone allocated: their mean will do.
+        const DRAWN_MAX: i64 = 1 << 16;
+        if samples > DRAWN_MAX {
+            return (samples as f64 * part).round() as i64;
+        }
+        let drawn = (0..samples).filter(|n| self.chance([id.0 as u64, *n as u64, 0]) < part);
+        drawn.count() as i64
+    }
+
+    /// What stays of an event of a thread, at its ticks.
+    pub fn event(
+        &self,
+        (process, thread, ticks): (u32, u32, u64),
+        time_ns: u64,
+        rate: RateId,
+        event: &Event,
+    ) -> Option<Event> {
+        if !self.is_in_time(time_ns) {
+            return None;
+        }
+        let comes = |size_bytes| self.keeps((process, thread, ticks), size_bytes, rate);
+        let goes = |block: &Block| {
+            let birth_thread = block.birth_thread.map_or(thread, |t| t.0);
+            let birth = ticks.wrapping_sub(block.age_ticks);
+            self.keeps((process, birth_thread, birth), block.size_bytes, rate)
+        };
+        let stays = match *event {
+            Event::Alloc { size_bytes, .. } | Event::UnknownRealloc { size_bytes, .. } => comes(size_bytes),
+            Event::Free { block, .. } => goes(&block),
+            Event::Realloc { call, old, size_bytes, stack } => {
+                return realloc(call, old, (size_bytes, stack), goes(&old), comes(size_bytes));
+            }
+            // A recorder that draws samples does not see what happens to other blocks.
+            Event::UnknownFree { .. } => self.rate.is_none(),
+            Event::Failed { .. } | Event::Lost { .. } | Event::Rate { .. } | Event::Note { .. } => true,
+            Event::Took { .. } => false, // goes with the event before it, which knows
+        };
+        stays.then_some(*event)
+    }
+}
+
+/// Of the two blocks of a realloc each stays or goes for itself.
+fn realloc(call: Call, old: Block, new: (u64, StackId), goes: bool, comes: bool) -> Option<Event> {
+    let (size_bytes, stack) = new;
+    match (goes, comes) {
+        (true, true) => Some(Event::Realloc { call, old, size_bytes, stack }),
+        (true, false) => Some(Event::Free { call, block: old }),
+        (false, true) => Some(Event::Alloc { call, size_bytes, stack, align_log2: 0 }),
+        (false, false) => None,
+    }
+}
+
+/// The finalizer of SplitMix64: every bit of the input changes half of the output's.
+fn mix(state: u64) -> u64 {
+    let state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    state ^ state >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of blocks of 64 bytes, thinned to a sample every 512 bytes, 11.75 % stay: 1 - exp(-1/8). Thinning
+    /// them again from there to every 4096 leaves what thinning at once would.
+    #[test]
+    fn as_many_blocks_stay_as_the_rate_says() {
+        let check = |means: BTreeMap<u8, u64>, rate: RateId, per_word: f64, expected: f64| {
+            let thin = Thin::new(Some(per_word), 0..u64::MAX, 7, means);
+            let kept = (0..200_000).filter(|birth| thin.keeps((0, 1, *birth), 64, rate)).count();
+            let part = kept as f64 / 200_000.0;
+            assert!((part - expected).abs() < 0.003, "{part} {expected}");
+        };
+        check(BTreeMap::new(), RateId::FULL, 8.0 / 512.0, 0.1175);
+        check(BTreeMap::from([(1, 512)]), RateId(1), 8.0 / 4096.0, 0.01550 / 0.1175);
+        check(BTreeMap::from([(1, 512)]), RateId(1), 8.0 / 512.0, 1.0);
+    }
+
+    #[test]
+    fn thinning_twice_leaves_what_thinning_once_does() {
+        let first = Thin::new(Some(8.0 / 512.0), 0..u64::MAX, 1, BTreeMap::new());
+        let second = Thin::new(Some(8.0 / 4096.0), 0..u64::MAX, 1, BTreeMap::from([(1, 512)]));
+        let of_object = |thin: &Thin, n: i64, part: f64| thin.samples(ObjectId(n), 1, part);
+        let (mut blocks, mut samples) = (0.0, 0);
+        for n in 0..400_000 {
+            let name = (0, 1, n);
+            if first.keeps(name, 64, RateId::FULL) && second.keeps(name, 64, RateId(1)) {
+                blocks += 1.0;
+            }
+            if of_object(&first, n as i64, 0.1) == 1 {
+                samples += of_object(&second, n as i64, 0.1);
+            }
+        }
+        // 1 - exp(-64/4096) of the blocks, a hundredth of the samples.
+        assert!((blocks / 400_000.0 - 0.01550_f64).abs() < 0.001, "{blocks}");
+        assert!((samples - 4000).abs() < 300, "{samples}");
+    }
+
+    #[test]
+    fn a_block_and_its_end_are_judged_alike() {
+        let thin = Thin::new(Some(0.01), 0..u64::MAX, 7, BTreeMap::new());
+        for birth in 1..2000 {
+            let stack = StackId(1);
+            let call = Call::Malloc;
+            let alloc = Event::Alloc { call, size_bytes: 500, stack, align_log2: 0 };
+            let block = Block {
+                size_bytes: 500,
+                stack,
+                age_ticks: 77,
+                birth_thread: Some(heapscribe_wire::ids::ThreadId(3)),
+            };
+            let free = Event::Free { call: Call::Free, block };
+            let comes = thin.event((0, 3, birth), 0, RateId::FULL, &alloc).is_some();
+            let goes = thin.event((0, 9, birth + 77), 0, RateId::FULL, &free).is_some();
+            assert_eq!(comes, goes);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! A trace of ours with one process, on its way out of a conversion: what every foreign format ends in.
+
+use std::io::{self, Write};
+
+use heapscribe_formats::{ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo, Writer};
+use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Position};
+
+use super::thread_chunk::ThreadChunk;
+
+/// The trace, as far as it is made.
+pub struct NativeWriter<W> {
+    out: W,
+    writer: Writer,
+    process: ProcessIndex,
+    bytes: Vec<u8>,
+}
+
+impl<W: Write> NativeWriter<W> {
+    /// Begins one.
+    pub fn begin(session: &SessionInfo, process: &ProcessInfo, out: W) -> io::Result<NativeWriter<W>> {
+        let (mut writer, mut bytes) = (Writer::new(), Vec::new());
+        writer.start(session, &mut bytes);
+        let process = writer.process(process, &mut bytes);
+        let mut made = NativeWriter { out, writer, process, bytes };
+        made.drain()?;
+        Ok(made)
+    }
+
+    /// Ends the chunk of a thread, and writes it behind the definitions that it needs.
+    pub fn seal(&mut self, thread: &mut ThreadChunk, definitions: &mut Definitions) -> io::Result<()> {
+        let (info, payload) = thread.seal();
+        let (position, definitions) = definitions.take();
+        self.writer.definitions(self.process, position, &definitions, &mut self.bytes);
+        self.writer.events(self.process, &info, &payload, &mut self.bytes);
+        self.drain()
+    }
+
+    /// Ends process and session at the same moment.
+    pub fn finish(mut self, end: &ProcessEnd) -> io::Result<()> {
+        self.writer.process_end(self.process, end, &mut self.bytes);
+        let end = SessionEnd { ended_mono_ns: end.ended_mono_ns, ..SessionEnd::default() };
+        self.writer.session_end(&end, &mut self.bytes);
+        self.writer.finish(&mut self.bytes);
+        self.drain()?;
+        self.out.flush()
+    }
+
+    fn drain(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.bytes)?;
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+/// Definitions that are still to be written.
+#[derive(Default)]
+pub struct Definitions {
+    position: Position,
+    taken: Position,
+    bytes: Vec<u8>,
+}
+
+impl Definitions {
+    /// Adds one.
+    pub fn define(&mut self, definition: &Definition<'_>) {
+        let mut at = [0; DEFINITION_BYTES_MAX];
+        let n = definition.encode(&mut self.position, &mut at).unwrap_or(0);
+        self.bytes.extend_from_slice(&at[..n]);
+    }
+
+    /// The number of the node that is defined next.
+    pub fn next_node(&self) -> u32 {
+        self.position.next_node
+    }
+
+    /// Those since the last call, and where their numbering begins.
+    fn take(&mut self) -> (Position, Vec<u8>) {
+        let begin = std::mem::replace(&mut self.taken, self.position);
+        (begin, std::mem::take(&mut self.bytes))
+    }
+}

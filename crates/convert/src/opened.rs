@@ -1,0 +1,77 @@
+//! A trace that is open, whatever it was made of.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::ops::Deref;
+
+use anyhow::{Context, Result};
+use heapscribe_analyze::{Answer, Options, Recording};
+use heapscribe_formats::{Trace, TraceError};
+use heapscribe_session::live::{self, Saved, Snapshot};
+
+use crate::file_source::{FileSource, nameless_file};
+use crate::heaplog::LogTally;
+use crate::memtrace::Tally;
+
+/// A trace that is open, whatever format its file has.
+pub struct Opened {
+    pub(crate) trace: Trace<FileSource>,
+    /// What only a memtrace file has.
+    pub memtrace: Option<Tally>,
+    /// What only a log of heaphook's has.
+    pub heaplog: Option<LogTally>,
+    /// What could not be read of a file of another format.
+    pub problems: Vec<String>,
+}
+
+impl Deref for Opened {
+    type Target = Trace<FileSource>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.trace
+    }
+}
+
+/// A trace of ours in a file that goes with its descriptor, and what came of making it.
+pub(crate) struct Made<T> {
+    pub(crate) file: FileSource,
+    pub(crate) result: T,
+}
+
+impl<T> Made<T> {
+    /// Opens the trace; `problems` says what could not be read on the way.
+    pub(crate) fn opened(self, problems: impl FnOnce(T) -> Vec<String>) -> Result<Opened, TraceError> {
+        Ok(Opened::new(Trace::open(self.file)?, problems(self.result)))
+    }
+}
+
+impl Opened {
+    pub(crate) fn new(trace: Trace<FileSource>, problems: Vec<String>) -> Opened {
+        Opened { trace, memtrace: None, heaplog: None, problems }
+    }
+
+    /// Has a trace written into a file without a name.
+    pub(crate) fn made<T>(write: impl FnOnce(&File) -> Result<T>) -> Result<Made<T>> {
+        let file = nameless_file().context("cannot make a temporary file")?;
+        let result = write(&file)?;
+        Ok(Made { file: FileSource::of(file).context("cannot read a temporary file")?, result })
+    }
+
+    /// A snapshot as a trace that has no name.
+    ///
+    /// # Errors
+    /// When there is no room for it.
+    pub fn of_snapshot(snapshot: &Snapshot) -> Result<(Opened, Saved)> {
+        let made = Opened::made(|file| Ok(live::save(snapshot, &mut BufWriter::new(file))?))?;
+        let saved = made.result.clone();
+        let opened = made.opened(|saved| saved.problems).context("the snapshot can not be read")?;
+        Ok((opened, saved))
+    }
+
+    /// Explains it.
+    pub fn analyze(&self) -> Answer {
+        let mut answer = heapscribe_analyze::analyze(&Recording::new(&self.trace), &Options::default());
+        answer.problems.extend_from_slice(&self.problems);
+        answer
+    }
+}

@@ -1,0 +1,9 @@
+//! The ring of `record --ring` and `--last`: where its files are, and how they become one trace.
+
+mod gather;
+mod layout;
+
+pub use gather::{Gathered, gather, gather_into};
+pub use layout::{
+    EVENTS, Limits, PAST, PROCESS, RING_BYTES_MIN, SESSION, directory_of, file, is_ring, numbers,
+};

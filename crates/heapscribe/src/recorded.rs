@@ -1,0 +1,135 @@
+//! What `record` says at the end: a few lines, and the next command.
+
+use std::cmp::Reverse;
+use std::path::Path;
+
+use heapscribe_formats::{Drainer, LetGo};
+use heapscribe_wire::head::Drop;
+
+use heapscribe_collect::{Summary, Written};
+use heapscribe_units as units;
+use heapscribe_views::text::heap;
+
+/// The summary's lines. Of a recording that did not begin with every block the sums are of what was
+/// recorded, which is not what happened.
+pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) -> String {
+    let processes = units::counted(s.processes, "process image");
+    let mut lines = if is_full { exact(s, &processes) } else { recorded(s, &processes) };
+    lines.push(format!("dropped: {} events{}", units::count(s.lost_events()), reasons(s)));
+    lines.extend(s.let_go.map(|gone| ring(s, &gone)));
+    if s.heaps.count() > 0 {
+        lines.push(heap::ended(&s.heaps));
+    }
+    if s.damaged_bytes > 0 {
+        lines.push(format!("damaged: {} of the log were no events", units::bytes(s.damaged_bytes)));
+    }
+    lines.push(format!("drainer: {}", drainer(&s.drainer)));
+    lines.push(format!(
+        "trace: {}, {}{}",
+        trace.display(),
+        units::bytes(s.trace_bytes),
+        if is_cut { ", cut" } else { "" }
+    ));
+    lines.extend(further(&s.written));
+    if s.snapshots > 0 {
+        lines.push(format!("snapshots: {} taken, beside the trace", units::count(s.snapshots)));
+    }
+    lines.extend(s.kept.first().map(|path| {
+        let (more, path) = (s.kept.len() - 1, path.display());
+        let others = if more == 0 { String::new() } else { format!(" and {more} more") };
+        format!("killed: what was live then stays in {path}{others}; heapscribe snapshot {path}")
+    }));
+    lines.push(format!("next: heapscribe report {}", trace.display()));
+    lines.join("\n")
+}
+
+/// Files of further processes that are told of.
+const FILES_SHOWN: usize = 5;
+
+/// Files of memtrace beside the first, those with most objects, and what is not whole in any.
+fn further(written: &[Written]) -> Vec<String> {
+    let mut others: Vec<&Written> = written.iter().skip(1).collect();
+    others.sort_by_key(|file| Reverse(file.objects));
+    let told = others.iter().take(FILES_SHOWN).map(|file| {
+        let objects = units::counted(file.objects, "object");
+        format!("also: {}, {objects} of process {}", file.path.display(), file.pid)
+    });
+    let more = others.len().saturating_sub(FILES_SHOWN);
+    let more = (more > 0).then(|| format!("also: {} more", units::counted(more as u64, "file")));
+    let problems = written
+        .iter()
+        .flat_map(|file| file.problems.iter().map(|problem| format!("{}: {problem}", file.path.display())));
+    told.chain(more).chain(problems.take(FILES_SHOWN)).collect()
+}
+
+/// What happened.
+fn exact(s: &Summary, processes: &str) -> Vec<String> {
+    let after = s.peak.mono_ns.saturating_sub(s.first_mono_ns);
+    let mut lines = vec![format!(
+        "{processes}, {} calls, {} allocations of {} in all",
+        units::count(s.calls),
+        units::count(s.allocations),
+        units::bytes(s.allocated_bytes)
+    )];
+    if s.peak.bytes > 0 {
+        let about = if s.peak.is_exact { "" } else { "about " };
+        let of = if s.processes > 1 { " (of one process)" } else { "" };
+        let bytes = units::bytes(s.peak.bytes.unsigned_abs());
+        lines.push(format!("peak: {about}{bytes}{of}, {} after the start", units::duration(after)));
+    }
+    lines.push(format!(
+        "not freed: {} in {} blocks",
+        units::bytes(s.left_bytes.max(0).unsigned_abs()),
+        units::count(s.left_blocks.max(0).unsigned_abs())
+    ));
+    lines
+}
+
+/// What was recorded of it.
+fn recorded(s: &Summary, processes: &str) -> Vec<String> {
+    let (calls, blocks) = (units::counted(s.calls, "call"), units::counted(s.allocations, "block"));
+    vec![format!("{processes}, {calls} and {blocks} recorded; the report estimates the rest")]
+}
+
+/// What of it a ring did not keep.
+fn ring(s: &Summary, gone: &LetGo) -> String {
+    if gone.is_nothing() {
+        return "ring: all of it was kept".to_owned();
+    }
+    let of = units::duration(gone.until_mono_ns.saturating_sub(s.first_mono_ns));
+    format!(
+        "ring: {} of the first {of} were let go, {} of them allocations of {} in all",
+        units::counted(gone.events, "event"),
+        units::count(gone.came_blocks),
+        units::bytes(gone.came_bytes)
+    )
+}
+
+/// How the drainer kept up.
+pub(crate) fn drainer(d: &Drainer) -> String {
+    let mut told = format!(
+        "at most {} of full log waited, {} at the longest; {} of CPU, {} of memory",
+        units::bytes(d.waiting_bytes),
+        units::duration(d.waiting_ns),
+        units::duration(d.cpu_ns),
+        units::bytes(d.peak_rss_bytes)
+    );
+    if d.hurried_chunks > 0 {
+        let chunks = units::counted(d.hurried_chunks, "chunk");
+        told.push_str(&format!("; {chunks} not compressed, for want of time"));
+    }
+    if d.full_logs > 0 {
+        told.push_str(&format!("; a log was full {} times", units::count(d.full_logs)));
+    }
+    told
+}
+
+/// The reasons for which anything is missing or cut, with their counts.
+fn reasons(s: &Summary) -> String {
+    let told: Vec<_> = Drop::ALL
+        .iter()
+        .filter(|&&reason| s.drops[reason as usize] > 0)
+        .map(|&reason| format!("{} {}", units::count(s.drops[reason as usize]), reason.name()))
+        .collect();
+    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+}

@@ -1,0 +1,184 @@
+//! The base directory of a recording: where every recorded process makes its session.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use heapscribe_wire::plan::{FILE_NAME, Plan, SESSION_VARIABLE};
+
+use heapscribe_diagnostics as diagnostics;
+use heapscribe_diagnostics::Problem;
+
+/// Where sessions lie when nothing else is asked for: in memory.
+pub const SESSION_DIR: &str = "/dev/shm";
+
+/// Less room than this on a file system is not enough for the sessions of a small program.
+const ROOM_BYTES_MIN: u64 = 16 << 20;
+
+/// A base directory of ours, private to this user.
+pub struct Base {
+    path: PathBuf,
+}
+
+impl Base {
+    /// Makes the directory below `parent`, or below another place when that is not there or too small and
+    /// was not asked for by name.
+    pub fn create(parent: &Path, is_default: bool) -> Result<Base> {
+        if !is_default {
+            return Base::below(parent)
+                .with_context(|| format!("sessions can not lie in {}", parent.display()));
+        }
+        let mut candidates = vec![parent.to_owned()];
+        candidates.extend(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from));
+        candidates.push(std::env::temp_dir());
+        for candidate in &candidates {
+            if room_bytes(candidate).is_some_and(|room| room >= ROOM_BYTES_MIN)
+                && let Ok(base) = Base::below(candidate)
+            {
+                if candidate != parent {
+                    let (wanted, used) = (parent.display(), candidate.display());
+                    diagnostics::warning(&format!(
+                        "{wanted} is not there or too small: sessions lie in {used}"
+                    ));
+                }
+                return Ok(base);
+            }
+        }
+        Base::below(parent).map_err(|e| {
+            let what =
+                format!("no place for the sessions of the recorded processes: {}: {e}", parent.display());
+            Problem::new(what, "--session-dir DIR names a directory with some 16 MiB of room").into()
+        })
+    }
+
+    fn below(parent: &Path) -> io::Result<Base> {
+        let (uid, pid) = (rustix::process::geteuid().as_raw(), std::process::id());
+        let mut attempt = 0;
+        loop {
+            let path = parent.join(format!("heapscribe.{uid}.{pid}.{attempt}"));
+            match DirBuilder::new().mode(0o700).create(&path) {
+                // The umask may have taken bits away.
+                Ok(()) => {
+                    fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
+                    return Ok(Base { path: fs::canonicalize(path)? });
+                }
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Says what each process is to do, and by which rules of real time.
+    pub fn write_plan(&self, plan: &Plan, rules: &[u8]) -> Result<()> {
+        let path = self.path.join(FILE_NAME);
+        let plan = Plan { rules_bytes: rules.len() as u32, ..*plan };
+        fs::write(&path, [&plan.to_bytes()[..], rules].concat())
+            .with_context(|| format!("{} can not be written", path.display()))
+    }
+
+    /// Removes the directory, unless sessions are left in it.
+    pub fn remove(&self) {
+        remove_base(&self.path);
+    }
+}
+
+/// Removes a base directory, unless sessions are left in it.
+pub fn remove_base(path: &Path) {
+    if !has_sessions(path) {
+        let _ = fs::remove_dir_all(path);
+    }
+}
+
+/// Whether there is any session in a base directory.
+pub fn has_sessions(base: &Path) -> bool {
+    sessions(base).next().is_some()
+}
+
+/// Refuses a directory that is not this user's own and private.
+pub fn check_owner(path: &Path) -> Result<()> {
+    let meta = fs::symlink_metadata(path).with_context(|| format!("{} can not be read", path.display()))?;
+    let is_ours =
+        meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;
+    if is_ours {
+        return Ok(());
+    }
+    let what = format!("{} is not a session directory of this user", path.display());
+    Err(Problem::new(what, "`record` names the directory when it leaves one behind").into())
+}
+
+fn room_bytes(path: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(path).ok()?;
+    stat.f_bavail.checked_mul(stat.f_frsize)
+}
+
+/// The sessions in a base directory, by pid and time of creation.
+pub fn sessions(base: &Path) -> impl Iterator<Item = (u32, u64)> + use<> {
+    let entries = fs::read_dir(base).into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let name = entry.file_name();
+        let (pid, created) = name.to_str()?.split_once('.')?;
+        Some((pid.parse().ok()?, created.parse().ok()?))
+    })
+}
+
+/// Whether a process lives that was told to record into `base`, by its environment: one that has just been
+/// forked has no session until its first allocation.
+pub fn has_users(base: &Path) -> bool {
+    let wanted = [SESSION_VARIABLE.as_bytes(), b"=", base.as_os_str().as_bytes()].concat();
+    let mut seen = BTreeSet::from([std::process::id()]);
+    // Again until nobody is new: a daemon's child may come after the list was made, and its parent, which
+    // is in it, be gone before it is looked at.
+    loop {
+        let new: Vec<u32> = pids().filter(|pid| !seen.contains(pid)).collect();
+        if new.is_empty() {
+            return false;
+        }
+        if new.iter().any(|&pid| has_variable(pid, &wanted)) {
+            return true;
+        }
+        seen.extend(new);
+    }
+}
+
+fn pids() -> impl Iterator<Item = u32> {
+    fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+fn has_variable(pid: u32, wanted: &[u8]) -> bool {
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|&b| b == 0).any(|variable| variable == wanted)
+}
+
+/// The directory of a session.
+pub fn session_path(base: &Path, (pid, created): (u32, u64)) -> PathBuf {
+    base.join(format!("{pid}.{created}"))
+}
+
+/// Removes a session that is drained.
+pub fn remove_session(base: &Path, key: (u32, u64)) {
+    let _ = fs::remove_dir_all(session_path(base, key));
+}
+
+/// The base directories of this user in a directory; or the directory itself, when it is one.
+pub fn bases(parent: &Path) -> Vec<PathBuf> {
+    if parent.join(FILE_NAME).is_file() {
+        return vec![parent.to_owned()];
+    }
+    let prefix = format!("heapscribe.{}.", rustix::process::geteuid().as_raw());
+    let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(|n| n.starts_with(&prefix)));
+    ours.map(|entry| entry.path()).collect()
+}

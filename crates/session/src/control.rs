@@ -1,0 +1,121 @@
+//! Running processes under a recorder: where their sessions are, and the word in each session's head that
+//! says what is recorded. Whoever may write the file may change it; every thread follows at its next call.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use heapscribe_wire::head::{HEAD_FILE_BYTES, Head, MODE_OFFSET, PAST_MARK_OFFSET};
+use heapscribe_wire::mode::Mode;
+use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
+
+use crate::base::{bases, check_owner, session_path, sessions};
+use crate::{mark_request, rules};
+use heapscribe_diagnostics::Problem;
+
+/// A drainer that is there takes a mark at its next pass.
+const TAKEN_WITHIN: Duration = Duration::from_secs(5);
+const NAP: Duration = Duration::from_millis(2);
+
+/// A running process that is recorded.
+pub struct Controlled {
+    base: PathBuf,
+    head: PathBuf,
+    /// Its program.
+    pub exe: String,
+    /// What is recorded now.
+    pub mode: Mode,
+}
+
+impl Controlled {
+    /// Finds the session of a process below these directories: the newest, which is that of the program
+    /// that it runs now.
+    pub fn find(pid: u32, parents: &[PathBuf]) -> Result<Controlled> {
+        let mut found: Vec<(u64, PathBuf)> = Vec::new();
+        for base in parents.iter().flat_map(|parent| bases(parent)) {
+            let of_process = sessions(&base).filter(|(of, _)| *of == pid);
+            found.extend(of_process.map(|(_, created)| (created, base.clone())));
+        }
+        let Some((created, base)) = found.into_iter().max() else { return Err(none(pid, parents)) };
+        if !Path::new(&format!("/proc/{pid}")).exists() {
+            let what = format!("process {pid} has ended");
+            return Err(Problem::new(what, "what it did until then is in its trace").into());
+        }
+        check_owner(&base)?;
+        Controlled::read(base.clone(), session_path(&base, (pid, created)).join("head"))
+    }
+
+    fn read(base: PathBuf, head: PathBuf) -> Result<Controlled> {
+        let shown = head.display();
+        let mut bytes = vec![0; HEAD_FILE_BYTES];
+        let file = open(&head, false).with_context(|| format!("{shown} can not be opened"))?;
+        file.read_exact_at(&mut bytes, 0).with_context(|| format!("{shown} can not be read"))?;
+        let parsed = Head::parse(&bytes).with_context(|| format!("{shown} is no head of a session"))?;
+        let (exe, mode) = (String::from_utf8_lossy(parsed.exe).into_owned(), parsed.mode);
+        Ok(Controlled { base, head, exe, mode })
+    }
+
+    /// What `record` began with; everything when it began with nothing.
+    pub fn first_mode(&self) -> Result<Mode> {
+        let mode = first_mode(&self.base)?;
+        Ok(if mode == Mode::Off { Mode::Full } else { mode })
+    }
+
+    /// Has a mark written into the trace, and waits until it is.
+    pub fn mark(&self, name: &[u8]) -> Result<()> {
+        let directory = self.head.parent().unwrap_or(&self.base);
+        let shown = directory.display();
+        if rules::of_base(&self.base).after_mark.is_some_and(|mark| mark == name) {
+            self.set(&1u32.to_le_bytes(), PAST_MARK_OFFSET)?;
+        }
+        mark_request::request(directory, name).with_context(|| format!("no mark can be left in {shown}"))?;
+        let begin = Instant::now();
+        while mark_request::is_waiting(directory) {
+            if begin.elapsed() > TAKEN_WITHIN {
+                let what = format!("nobody takes the mark in {shown}");
+                return Err(
+                    Problem::new(what, "is the `heapscribe record` that started it still there?").into()
+                );
+            }
+            std::thread::sleep(NAP);
+        }
+        Ok(())
+    }
+
+    /// Says what is to be recorded from now on.
+    pub fn set_mode(&self, mode: Mode) -> Result<()> {
+        self.set(&mode.to_word().to_le_bytes(), MODE_OFFSET)
+    }
+
+    /// Writes a word of the head that others may write.
+    fn set(&self, word: &[u8], offset: usize) -> Result<()> {
+        let written = open(&self.head, true).and_then(|file| file.write_all_at(word, offset as u64));
+        written.with_context(|| format!("{} can not be changed", self.head.display()))
+    }
+}
+
+/// What the processes of a base directory were to record at first.
+pub fn first_mode(base: &Path) -> Result<Mode> {
+    let path = base.join(FILE_NAME);
+    let mut bytes = [0; PLAN_BYTES];
+    let read = open(&path, false).and_then(|file| file.read_exact_at(&mut bytes, 0));
+    read.with_context(|| format!("{} can not be read", path.display()))?;
+    let plan = Plan::parse(&bytes);
+    Ok(plan.with_context(|| format!("{} is no plan of this version", path.display()))?.mode)
+}
+
+/// Opens a file of a session; a link in its place is not followed.
+fn open(path: &Path, write: bool) -> std::io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits() as i32;
+    OpenOptions::new().read(!write).write(write).custom_flags(flags).open(path)
+}
+
+fn none(pid: u32, parents: &[PathBuf]) -> anyhow::Error {
+    let places: Vec<_> = parents.iter().map(|parent| parent.display().to_string()).collect();
+    let what = format!("no session of process {pid} of this user in {}", places.join(", "));
+    let hint = "it must have been started by `heapscribe record` and have allocated once; \
+                --session-dir DIR says where its sessions lie if `record` was told so";
+    Problem::new(what, hint).into()
+}

@@ -1,0 +1,52 @@
+//! The head of a session, copied and read: what it says of its process, and of how far that is.
+
+use std::fs::File;
+
+use heapscribe_formats::model::{ProcessEnd, ProcessInfo, Stage};
+use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, Head, stage};
+
+use crate::files::read_up_to;
+
+/// Copies the head and hands it to `look`; `None` when it is not one, or not one yet.
+pub fn read_head<T>(file: &File, look: impl FnOnce(&Head<'_>) -> T) -> Option<T> {
+    let mut bytes = [0; HEAD_FILE_BYTES];
+    let n = read_up_to(file, &mut bytes, 0);
+    Head::parse(&bytes[..n]).ok().map(|head| look(&head))
+}
+
+/// A process as its head tells of it.
+pub fn process_info(head: &Head<'_>) -> ProcessInfo {
+    let arguments = head.command.strip_suffix(b"\0").unwrap_or(head.command);
+    ProcessInfo {
+        pid: head.pid,
+        parent_pid: head.parent_pid,
+        stage: if head.stage == stage::FORKED { Stage::Forked } else { Stage::Execed },
+        created_mono_ns: head.created_mono_ns,
+        created_real_ns: head.created_real_ns,
+        parent_created_mono_ns: head.parent_created_mono_ns,
+        created_ticks: head.created_ticks,
+        clock_kind: if head.clock_kind == ClockKind::Tsc as u32 {
+            ClockKind::Tsc
+        } else {
+            ClockKind::Monotonic
+        },
+        counts_calls: false,
+        clock_shift: head.clock_shift.min(31), // more is no shift of a clock, and no reader takes it
+        exe: head.exe.to_vec(),
+        command: arguments.split(|&b| b == 0).map(<[u8]>::to_vec).collect(),
+    }
+}
+
+/// What its head tells of the end of a process, or of how far it is.
+pub fn process_end(head: &Head<'_>) -> ProcessEnd {
+    ProcessEnd {
+        drops: head.drops,
+        broke: head.broke,
+        threads: head.threads,
+        own_bytes: head.own_bytes,
+        spilled_bytes: head.spilled_bytes,
+        stacks_verified: head.stacks_verified,
+        stacks_different: head.stacks_different,
+        ..ProcessEnd::default()
+    }
+}

@@ -1,0 +1,13 @@
+//! What heaps under running programs tell of themselves: files that the libraries of heaps write where `run` or
+//! `record` has statistics them to, read by copies, like sessions.
+//!
+//! `file` is one such file, `find` finds them all, `ended` keeps what those of a `run` said whose processes have
+//! ended, so that files do not pile up.
+
+mod ended;
+mod file;
+mod find;
+
+pub use ended::EndedHeaps;
+pub use file::{HeapStatistics, HeapStatisticsFile};
+pub use find::{all, clean, nearest};

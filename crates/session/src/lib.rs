@@ -1,0 +1,28 @@
+//! What is in a session directory, seen from outside: which processes are recorded, whether they live, what is
+//! live in them, what they are to record.
+//!
+//! *You bring* a place to look in, or a base directory that is to be made. *It guarantees* that nothing is followed
+//! out of a session (no symlink, no pipe, no other user's directory), that all is copied before it is checked and
+//! used, and that a process is held back for a bounded time only. *It refuses* directories that are not this
+//! user's own.
+#![forbid(unsafe_code)]
+
+pub mod base;
+mod clock;
+pub mod control;
+mod files;
+mod head;
+pub mod heap_statistics;
+pub mod live;
+mod liveness;
+pub mod mark_request;
+mod memory;
+pub mod rules;
+
+pub use base::{Base, SESSION_DIR};
+pub use clock::{clock_kind, monotonic_ns};
+pub use files::{open_file, read_up_to};
+pub use head::{process_end, process_info, read_head};
+pub use liveness::{Alive, own_namespace, wait};
+pub use mark_request::MarkRequest;
+pub use memory::{Memory, memory_of};

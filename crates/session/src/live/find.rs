@@ -1,0 +1,157 @@
+//! Finds sessions: by the number of a process, by the name of its program, or by their directory.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use heapscribe_wire::plan::FILE_NAME;
+
+use crate::base::{self, SESSION_DIR};
+use heapscribe_diagnostics::Problem;
+
+use super::reader::{HeadCopy, SessionReader};
+
+/// Directories in which base directories of recordings lie.
+#[derive(Clone, Debug)]
+pub struct SearchPath(Vec<PathBuf>);
+
+impl SearchPath {
+    /// The directories, in the order in which they are looked into.
+    pub fn directories(&self) -> &[PathBuf] {
+        &self.0
+    }
+}
+
+/// Where `record` may have put sessions, in its order; or the one place that was asked for.
+pub fn places(asked: Option<&Path>) -> SearchPath {
+    if let Some(dir) = asked {
+        return SearchPath(vec![dir.to_owned()]);
+    }
+    let mut places = vec![PathBuf::from(SESSION_DIR)];
+    places.extend(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from));
+    places.push(std::env::temp_dir());
+    SearchPath(places)
+}
+
+/// A session that is there.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct SessionPath {
+    /// Created, first: the newest of a process is that of the program that it runs now.
+    created_mono_ns: u64,
+    /// The process, as it calls itself.
+    pub pid: u32,
+    /// Its files.
+    pub directory: PathBuf,
+}
+
+impl SessionPath {
+    /// The session that has this directory, by its name.
+    fn at(directory: &Path) -> Option<SessionPath> {
+        let (pid, created) = directory.file_name()?.to_str()?.split_once('.')?;
+        let (pid, created_mono_ns) = (pid.parse().ok()?, created.parse().ok()?);
+        Some(SessionPath { created_mono_ns, pid, directory: directory.to_owned() })
+    }
+
+    /// Opens it, when it is this user's own.
+    pub fn open(&self) -> Result<SessionReader> {
+        if let Some(base) = self.directory.parent() {
+            base::check_owner(base)?;
+        }
+        SessionReader::open(&self.directory, (self.pid, self.created_mono_ns))
+    }
+
+    /// The file name of its program.
+    fn program(&self) -> Option<String> {
+        let head = HeadCopy::of(&self.directory.join("head")).ok()?;
+        let name = head.get().exe.rsplit(|&b| b == b'/').next()?;
+        Some(String::from_utf8_lossy(name).into_owned())
+    }
+}
+
+/// All sessions of this user, by process and time.
+pub fn all(place: &SearchPath) -> Vec<SessionPath> {
+    let bases = place.0.iter().flat_map(|parent| base::bases(parent));
+    let mut found: Vec<_> = bases.flat_map(|base| in_base(&base)).collect();
+    found.sort_by_key(|found| (found.pid, found.created_mono_ns));
+    found.dedup();
+    found
+}
+
+fn in_base(base: &Path) -> Vec<SessionPath> {
+    let at = |key: (u32, u64)| {
+        let (pid, created_mono_ns) = key;
+        SessionPath { created_mono_ns, pid, directory: base::session_path(base, key) }
+    };
+    base::sessions(base).map(at).collect()
+}
+
+/// The session of a process by its number, by the name of its program, or by a directory: its own, or the
+/// base directory that has no other in it.
+pub fn one(wanted: &str, place: &SearchPath) -> Result<SessionPath> {
+    if wanted.contains('/') {
+        return at(Path::new(wanted));
+    }
+    let all = all(place);
+    if let Ok(pid) = wanted.parse::<u32>() {
+        return all.into_iter().filter(|found| found.pid == pid).max().ok_or_else(|| none(wanted, place));
+    }
+    only(newest(all.into_iter().filter(|found| found.program().as_deref() == Some(wanted))), wanted, place)
+}
+
+/// Whether a directory is a session.
+pub fn is_session(directory: &Path) -> bool {
+    directory.join("head").is_file()
+}
+
+/// Of each process the newest.
+fn newest(all: impl Iterator<Item = SessionPath>) -> Vec<SessionPath> {
+    let mut newest: Vec<SessionPath> = Vec::new();
+    for found in all {
+        match newest.last_mut() {
+            Some(last) if last.pid == found.pid => *last = found,
+            _ => newest.push(found),
+        }
+    }
+    newest
+}
+
+/// The session of a directory: its own, or that of the base directory that has no other in it.
+pub fn at(directory: &Path) -> Result<SessionPath> {
+    let shown = directory.display().to_string();
+    if is_session(directory) {
+        let whole = std::fs::canonicalize(directory)?;
+        return SessionPath::at(&whole).ok_or_else(|| {
+            Problem::new(format!("{shown} is no session"), "its name is PID.CREATED when it is one").into()
+        });
+    }
+    let is_base = directory.join(FILE_NAME).is_file();
+    only(
+        if is_base { newest(in_base(directory).into_iter()) } else { Vec::new() },
+        &shown,
+        &SearchPath(vec![]),
+    )
+}
+
+fn only(found: Vec<SessionPath>, wanted: &str, place: &SearchPath) -> Result<SessionPath> {
+    let mut found = found.into_iter();
+    match (found.next(), found.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(none(wanted, place)),
+        (Some(first), Some(second)) => {
+            let pids: Vec<_> =
+                [first, second].into_iter().chain(found).map(|found| found.pid.to_string()).collect();
+            let what = format!("{wanted} is {} processes: {}", pids.len(), pids.join(", "));
+            Err(Problem::new(what, "name one of them by its number").into())
+        }
+    }
+}
+
+fn none(wanted: &str, place: &SearchPath) -> anyhow::Error {
+    let places: Vec<_> = place.0.iter().map(|place| place.display().to_string()).collect();
+    let what = match &places[..] {
+        [] => format!("{wanted} is no session directory"),
+        some => format!("no session of {wanted} of this user in {}", some.join(", ")),
+    };
+    let hint = "`heapscribe ps` lists what is recorded; \
+                --session-dir DIR says where sessions lie if `record` was told so";
+    Problem::new(what, hint).into()
+}

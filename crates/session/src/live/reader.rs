@@ -1,0 +1,155 @@
+//! One session, open for looking: its files, read by copies, and whether its process lives.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use heapscribe_wire::chunk::{HEADER_BYTES, Header};
+use heapscribe_wire::head::{BadHead, HEAD_FILE_BYTES, HOLD_OFFSET, Head};
+use heapscribe_wire::limits::{CHUNKS_MAX, DEFS_BYTES_MAX};
+use heapscribe_wire::operation::{FILE_NAME, RECORD_BYTES, RECORDS_MAX, Record};
+
+use crate::files::{open_file, read_up_to};
+use crate::liveness::{self, Alive};
+use heapscribe_diagnostics::Problem;
+
+/// A head as it was at a moment.
+#[derive(Clone, Debug)]
+pub struct HeadCopy(Box<[u8]>);
+
+impl HeadCopy {
+    /// Takes bytes that are one.
+    pub(super) fn from(bytes: Vec<u8>) -> Result<HeadCopy, BadHead> {
+        Head::parse(&bytes)?;
+        Ok(HeadCopy(bytes.into()))
+    }
+
+    fn read(file: &File) -> Result<HeadCopy, BadHead> {
+        let mut bytes = vec![0; HEAD_FILE_BYTES];
+        let n = read_up_to(file, &mut bytes, 0);
+        bytes.truncate(n);
+        HeadCopy::from(bytes)
+    }
+
+    /// The head in a file.
+    pub(super) fn of(path: &Path) -> Result<HeadCopy> {
+        let file = open_file(path, false).with_context(|| format!("cannot open {}", path.display()))?;
+        HeadCopy::read(&file).with_context(|| path.display().to_string())
+    }
+
+    /// As it lay in the file.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// What it says.
+    pub fn get(&self) -> Head<'_> {
+        match Head::parse(&self.0) {
+            Ok(head) => head,
+            Err(_) => unreachable!("looked at when it was made"),
+        }
+    }
+}
+
+/// A session whose files are open.
+#[derive(Debug)]
+pub struct SessionReader {
+    pub(super) directory: PathBuf,
+    head: File,
+    defs: File,
+    pub(super) live: File,
+    threads: File,
+    log: File,
+    alive: Option<Alive>,
+    namespace: u64,
+}
+
+impl SessionReader {
+    pub(super) fn open(directory: &Path, (pid, created): (u32, u64)) -> Result<SessionReader> {
+        let file = |name: &str, write: bool| {
+            let path = directory.join(name);
+            open_file(&path, write).ok_or_else(|| gone(&path))
+        };
+        let head = file("head", true)?;
+        let namespace = HeadCopy::read(&head)
+            .with_context(|| directory.join("head").display().to_string())?
+            .get()
+            .pid_namespace;
+        Ok(SessionReader {
+            directory: directory.to_owned(),
+            head,
+            defs: file("defs", false)?,
+            live: file("live", false)?,
+            threads: file(FILE_NAME, false)?,
+            log: file("log", false)?,
+            alive: Alive::find_in(namespace, pid, created),
+            namespace,
+        })
+    }
+
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The head as it is now.
+    pub fn head(&self) -> Result<HeadCopy> {
+        HeadCopy::read(&self.head).with_context(|| self.directory.join("head").display().to_string())
+    }
+
+    /// The file of the head, to be written where readers may.
+    pub(super) fn head_file(&self) -> &File {
+        &self.head
+    }
+
+    /// The word by which readers hold operations back.
+    pub(super) fn hold(&self) -> u32 {
+        let mut word = [0; 4];
+        read_up_to(&self.head, &mut word, HOLD_OFFSET as u64);
+        u32::from_le_bytes(word)
+    }
+
+    /// Writes that word.
+    pub(super) fn set_hold(&self, word: u32) -> std::io::Result<()> {
+        self.head.write_all_at(&word.to_le_bytes(), HOLD_OFFSET as u64)
+    }
+
+    /// Its process in our own pid namespace, while it lives.
+    pub fn living_pid(&self) -> Option<u32> {
+        self.alive.as_ref().filter(|alive| alive.is_alive()).map(Alive::pid)
+    }
+
+    /// Whether numbers of its threads are those that we see.
+    pub(super) fn is_in_our_namespace(&self) -> bool {
+        self.namespace == 0 || self.namespace == liveness::own_namespace()
+    }
+
+    /// What its threads say of themselves.
+    pub fn records(&self, head: &Head<'_>) -> Vec<Record> {
+        let mut bytes = vec![0; (head.records as usize).min(RECORDS_MAX) * RECORD_BYTES];
+        let n = read_up_to(&self.threads, &mut bytes, 0);
+        bytes[..n].as_chunks().0.iter().map(Record::parse).collect()
+    }
+
+    /// Definitions from a byte on, as far as they are whole.
+    pub fn definitions(&self, from: u64, committed: u64) -> Vec<u8> {
+        let end = committed.min(DEFS_BYTES_MAX as u64);
+        let mut bytes = vec![0; end.saturating_sub(from) as usize];
+        let n = read_up_to(&self.defs, &mut bytes, from);
+        bytes.truncate(n);
+        bytes
+    }
+
+    /// The headers of its chunks, of those too that are empty now.
+    pub fn chunks(&self, head: &Head<'_>) -> Vec<Header> {
+        let mut bytes = vec![0; (head.chunks_in_use as usize).min(CHUNKS_MAX) * HEADER_BYTES];
+        let n = read_up_to(&self.log, &mut bytes, 0);
+        bytes[..n].as_chunks().0.iter().map(Header::parse).collect()
+    }
+}
+
+fn gone(path: &Path) -> anyhow::Error {
+    let what = format!("{} can not be opened", path.display());
+    Problem::new(what, "sessions go when their process has ended; `heapscribe ps` lists what is there").into()
+}

@@ -1,0 +1,177 @@
+//! What was live in a process at a moment, and how sure that is.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use heapscribe_wire::live::age_ticks;
+use heapscribe_wire::live::walk::{Live, TableError, Units, seen_words, walk};
+use heapscribe_wire::operation::Record;
+
+use super::hold::{Holding, Inexact};
+use super::image::Image;
+use super::moment::Moment;
+use super::reader::{HeadCopy, SessionReader};
+
+/// How often a copy of one instant is tried for.
+const TRIES: usize = 4;
+
+/// How true a snapshot is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Exactness {
+    /// The table of one instant.
+    Instant,
+    /// The table that a process left behind.
+    Ended,
+    /// Each block was live at some moment while the table was copied.
+    Inexact(Inexact),
+}
+
+/// What was live in a process.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The process.
+    pub head: HeadCopy,
+    /// What its program called it, when it took it itself.
+    pub name: Option<String>,
+    /// When.
+    pub moment: Moment,
+    /// How true it is.
+    pub exactness: Exactness,
+    /// What its threads had done by then.
+    pub records: Vec<Record>,
+    /// What the numbers in it mean.
+    pub definitions: Vec<u8>,
+    /// How long the process's threads were held back.
+    pub held: Duration,
+    image: Image,
+}
+
+impl Snapshot {
+    /// Takes one of a session: exact, whenever that can be had.
+    pub fn take(session: &SessionReader) -> Result<Snapshot> {
+        let mut image = Image::default();
+        let (head, records, moment, exactness, held) = copy(session, &mut image)
+            .with_context(|| session.directory().join("live").display().to_string())?;
+        image.index();
+        let (chunks, definitions) = {
+            let head = session.head()?;
+            (session.chunks(&head.get()), session.definitions(0, head.get().defs_committed))
+        };
+        let moment = moment.with_ticks(&head.get(), &chunks);
+        let mut snapshot =
+            Snapshot { head, name: None, moment, exactness, records, definitions, held, image };
+        snapshot.not_before_its_blocks();
+        Ok(snapshot)
+    }
+
+    /// Of parts that were read from a file.
+    pub(super) fn of(
+        (head, name, moment): (HeadCopy, String, Moment),
+        exactness: Exactness,
+        records: Vec<Record>,
+        definitions: Vec<u8>,
+        image: Image,
+    ) -> Snapshot {
+        let held = Duration::ZERO;
+        Snapshot { head, name: Some(name), moment, exactness, records, definitions, held, image }
+    }
+
+    /// The moment in ticks is an estimate where the clock is a counter of unknown rate: no block may be
+    /// younger than that, or its age would be that of the universe.
+    fn not_before_its_blocks(&mut self) {
+        const HALF: u64 = 1 << 47;
+        let now = self.moment.ticks;
+        let mut ahead = 0;
+        let _ = self.for_each(|found| {
+            if let Ok(block) = found {
+                let behind = age_ticks(now, block.slot.birth_ticks);
+                ahead = ahead.max(if behind > HALF { 2 * HALF - behind } else { 0 });
+            }
+        });
+        self.moment.ticks += ahead;
+    }
+
+    /// The copy of the table.
+    pub(super) fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// Hands each block to `visit`, and what makes no sense.
+    ///
+    /// # Errors
+    /// When there is no table.
+    pub fn for_each(&self, visit: impl FnMut(Result<Live, TableError>)) -> Result<(), TableError> {
+        let mut seen = vec![0; seen_words(self.image.units())];
+        walk(&self.image, self.head.get().live_granule_shift, &mut seen, visit)
+    }
+}
+
+type Copied = (HeadCopy, Vec<Record>, Moment, Exactness, Duration);
+
+fn copy(session: &SessionReader, image: &mut Image) -> Result<Copied> {
+    let units = |head: &HeadCopy| head.get().live_units;
+    if session.living_pid().is_none() {
+        let head = session.head()?;
+        image.copy(&session.live, units(&head)).map_err(refused)?;
+        return Ok(done(session, head, Moment::now(), Exactness::Ended, Duration::ZERO));
+    }
+    // Once for nothing: it brings the room for the bytes into memory, and our threads to life.
+    image.copy(&session.live, units(&session.head()?)).map_err(refused)?;
+    let mut why = Inexact::LostHold;
+    for _ in 0..TRIES {
+        match copy_held(session, image) {
+            Ok(copied) => return Ok(copied),
+            Err(Failed::Inexact(because)) => why = because,
+            Err(Failed::For(e)) => return Err(e),
+        }
+        if !matches!(why, Inexact::LostHold | Inexact::Busy(_)) || session.living_pid().is_none() {
+            break; // it will be the same again
+        }
+    }
+    let (head, moment) = (session.head()?, Moment::now());
+    image.copy(&session.live, units(&head)).map_err(refused)?;
+    let is_gone = session.living_pid().is_none();
+    let exactness = if is_gone { Exactness::Ended } else { Exactness::Inexact(why) };
+    if is_gone {
+        image.copy(&session.live, units(&session.head()?)).map_err(refused)?;
+    } else {
+        image.reconcile(&session.live).map_err(refused)?;
+    }
+    Ok(done(session, head, moment, exactness, Duration::ZERO))
+}
+
+enum Failed {
+    Inexact(Inexact),
+    For(anyhow::Error),
+}
+
+impl From<Inexact> for Failed {
+    fn from(why: Inexact) -> Failed {
+        Failed::Inexact(why)
+    }
+}
+
+fn copy_held(session: &SessionReader, image: &mut Image) -> Result<Copied, Failed> {
+    let holding = Holding::begin(session)?;
+    let moment = Moment::now();
+    let head = session.head().map_err(Failed::For)?;
+    let records = session.records(&head.get());
+    image.copy(&session.live, head.get().live_units).map_err(|e| Failed::For(refused(e)))?;
+    let held = holding.end()?;
+    Ok((head, records, moment, Exactness::Instant, held))
+}
+
+fn done(
+    session: &SessionReader,
+    head: HeadCopy,
+    moment: Moment,
+    exactness: Exactness,
+    held: Duration,
+) -> Copied {
+    let records = session.records(&head.get());
+    (head, records, moment, exactness, held)
+}
+
+fn refused(e: std::io::Error) -> anyhow::Error {
+    TableError::SystemCall { errno: e.raw_os_error().unwrap_or(0) }.into()
+}

@@ -1,0 +1,105 @@
+//! A trace beside an older one: no figure of all processes together may have grown by more than the
+//! tolerance. Evidence speaks against a rule are the stacks that grew most, by the names of their functions.
+//!
+//! Of samples both sides are estimates; a rule is broken when the growth is beyond the tolerance by more than
+//! samples differ by chance, and holds when even chance does not explain so little.
+
+use heapscribe_analyze::answer::Answer;
+use heapscribe_analyze::diff::{Change, Diff};
+use heapscribe_analyze::estimate::Figure;
+use heapscribe_analyze::gathered::Gathered;
+use heapscribe_analyze::measure::Measure;
+
+use super::judge;
+use super::rule::{Rule, Unit};
+use super::suppress::{Kind, Suppressions};
+use super::verdict::{Culprit, Evidence, Finding, Verdict};
+use crate::losses;
+use heapscribe_symbols::NamedStacks;
+use heapscribe_units::counted;
+
+/// 95 % of a normal distribution lie within this many standard deviations.
+const Z: f64 = 1.96;
+
+/// Judges a rule by what became of its measure.
+pub fn grew(
+    rule: &Rule,
+    diff: &Diff,
+    answers: &[Answer; 2],
+    (top, gathered): (usize, &mut Gathered),
+    gaps: &[String],
+) -> Option<Finding> {
+    let Rule::Grew(measure, tolerance) = *rule else { return None };
+    let [was, is] = [&diff.whole.before, &diff.whole.after];
+    let value = |amount| measure.figure(amount) as f64;
+    let limit = value(was.amount) * (1.0 + tolerance);
+    let unit = if measure.counts_blocks() { Unit::Blocks } else { Unit::Bytes };
+    // The uncertainty of both sides on one of them, so that it can be held against the other.
+    let error = Z * (is.variance + was.variance * (1.0 + tolerance).powi(2)).sqrt();
+    let value = value(is.amount);
+    let figure = Figure { value, variance: is.variance, low: (value - error).max(0.0), high: value + error };
+    let mut all_gaps = gaps.to_vec();
+    if measure == Measure::Leaked && !answers.iter().all(|answer| answer.complete) {
+        all_gaps.push("a process was not seen to its end".to_owned());
+    }
+    let (verdict, mut why) = judge::decide(&figure, limit, &all_gaps, false, unit);
+    why.push(format!("it was {}", unit.shown(measure.figure(was.amount) as f64)));
+    let grew = if verdict == Verdict::Holds { &[] } else { diff.grew() };
+    let culprit = |change: &Change| Culprit {
+        stack: gathered.stack(&answers[1].tree, change.after.node.unwrap_or_default()),
+        what: Evidence::Grew(change.growth, change.after.amount),
+    };
+    let culprits: Vec<_> = grew.iter().take(top).map(culprit).collect();
+    let more = grew.len() - culprits.len();
+    Some(Finding {
+        rule: rule.clone(),
+        process: None,
+        verdict,
+        found: Some(figure),
+        limit,
+        unit,
+        why,
+        culprits,
+        more,
+    })
+}
+
+/// Why two traces cannot be compared for good.
+pub fn gaps(answers: &[Answer; 2], names: [&str; 2]) -> Vec<String> {
+    let of = |(answer, name): (&Answer, &str)| {
+        let lost = losses::lost_events(answer);
+        let mut gaps = Vec::new();
+        if answer.processes.is_empty() {
+            gaps.push(format!("{name} has no such process"));
+        }
+        if lost > 0 {
+            gaps.push(format!(
+                "of {name} {} missing",
+                counted(lost, "event") + if lost == 1 { " is" } else { " are" }
+            ));
+        } else if let Some(problem) = answer.problems.first() {
+            gaps.push(format!("{name}: {problem}"));
+        }
+        if answer.processes.iter().any(|process| !process.let_go.is_nothing()) {
+            gaps.push(format!("{name} is what a ring kept"));
+        }
+        gaps
+    };
+    answers.iter().zip(names).flat_map(of).collect()
+}
+
+/// Takes out of an answer what was never freed and may stay.
+pub fn let_stay(answer: &mut Answer, names: &NamedStacks<'_>, suppressions: &Suppressions) {
+    if !suppressions.has(Kind::Leak) {
+        return;
+    }
+    for (n, stack) in answer.stacks.iter_mut().enumerate() {
+        let is_leak = stack.leaked.blocks > 0;
+        if is_leak && suppressions.find(Kind::Leak, &names.frames(stack.node)).is_some() {
+            stack.leaked = Default::default();
+            if let Some(of) = answer.sampling.as_mut().and_then(|sampling| sampling.stacks.get_mut(n)) {
+                of.leaked = Default::default();
+            }
+        }
+    }
+}

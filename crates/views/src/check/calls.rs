@@ -1,0 +1,105 @@
+//! Places where there must be no call of the heap.
+
+use heapscribe_analyze::answer::{Amount, CallTree};
+use heapscribe_analyze::calls::{Calls, Found, Kinds, Place, Question, StackCalls, calls};
+use heapscribe_analyze::gathered::Gathered;
+use heapscribe_analyze::input::History;
+
+use heapscribe_formats::RealTimeRules;
+use heapscribe_wire::rules::fits;
+
+use super::rule::{Forbidden, Rule, recorded};
+
+/// The calls that a rule forbids, of one process.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Forbade {
+    /// How often the place was come to.
+    pub entered: u64,
+    /// By stack, the one with most calls first, and the suppression that lets them pass.
+    pub stacks: Vec<(StackCalls, Option<usize>)>,
+}
+
+/// Looks for the calls that rules forbid: of each rule the calls of each process. Rules that forbid none have
+/// nothing. Also what could not be read.
+pub fn forbidden<H: History>(
+    history: &H,
+    rules: &[Rule],
+    gathered: &mut Gathered,
+) -> (Vec<Vec<Forbade>>, Vec<String>) {
+    let no_calls = |rule: &Rule| matches!(rule, Rule::NoCalls(..));
+    if !rules.iter().any(no_calls) {
+        return (vec![Vec::new(); rules.len()], Vec::new());
+    }
+    let Calls { tree, processes, problems } = asked(history, rules);
+    let mut answers = 0..;
+    let mut of_rule = |rule: &Rule| {
+        let Some(number) = no_calls(rule).then(|| answers.next()).flatten() else { return Vec::new() };
+        processes.iter().map(|found| forbade(&found[number], &tree, gathered)).collect()
+    };
+    (rules.iter().map(&mut of_rule).collect(), problems)
+}
+
+/// How a recording stands to a rule that it was made with, all its processes together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kept {
+    pub rule: Rule,
+    /// How often the place was come to.
+    pub entered: u64,
+    /// The calls that broke it.
+    pub calls: Kinds,
+}
+
+/// The same of each of these rules. All events are gone through for that.
+pub fn of_recording<H: History>(history: &H, rules: &RealTimeRules) -> Vec<Kept> {
+    let rules = recorded(rules);
+    let found = asked(history, &rules).processes;
+    let kept = |(number, rule): (usize, &Rule)| {
+        let mut kept = Kept { rule: rule.clone(), entered: 0, calls: Kinds::default() };
+        for of_process in found.iter().filter_map(|process| process.get(number)) {
+            kept.entered = kept.entered.saturating_add(of_process.entered);
+            kept.calls.add(&of_process.kinds());
+        }
+        kept
+    };
+    rules.iter().enumerate().map(kept).collect()
+}
+
+/// The calls of each process, for those of the rules that forbid any, in their order.
+fn asked<H: History>(history: &H, rules: &[Rule]) -> Calls {
+    let threads: Vec<_> = rules.iter().map(threads).collect();
+    let questions: Vec<_> = rules.iter().zip(&threads).filter_map(|(rule, of)| question(rule, of)).collect();
+    calls(history, &questions)
+}
+
+fn forbade(found: &Found, tree: &CallTree, gathered: &mut Gathered) -> Forbade {
+    let mut stack =
+        |calls: &StackCalls| (StackCalls { node: gathered.stack(tree, calls.node), ..*calls }, None);
+    Forbade { entered: found.entered, stacks: found.stacks.iter().map(&mut stack).collect() }
+}
+
+type Threads<'a> = Box<dyn Fn(&[u8]) -> bool + Sync + 'a>;
+
+fn threads(rule: &Rule) -> Threads<'_> {
+    match rule {
+        Rule::NoCalls(Forbidden::By(pattern), _) => Box::new(|name| fits(pattern.as_bytes(), name)),
+        Rule::NoCalls(_, patterns) if !patterns.is_empty() => {
+            Box::new(|name| patterns.iter().any(|pattern| fits(pattern.as_bytes(), name)))
+        }
+        _ => Box::new(|_| true),
+    }
+}
+
+fn question<'a>(rule: &'a Rule, threads: &'a Threads<'a>) -> Option<Question<'a>> {
+    let Rule::NoCalls(forbidden, _) = rule else { return None };
+    let place = match forbidden {
+        Forbidden::In(name) => Place::Section(name.as_bytes()),
+        Forbidden::After(name) => Place::After(name.as_bytes()),
+        Forbidden::By(_) => Place::Anywhere,
+    };
+    Some(Question { place, threads })
+}
+
+/// Calls as an amount of them.
+pub fn amount(calls: &StackCalls) -> Amount {
+    Amount { blocks: calls.kinds.all(), bytes: calls.bytes }
+}

@@ -1,0 +1,243 @@
+//! Figures held against limits.
+//!
+//! Of a recording of every block a figure is what it is. Of samples it has a range in which the truth lies in
+//! 95 of 100 recordings: the rule is broken when the whole range is above the limit, it holds when none of it
+//! is, and is not decided in between. Evidence is missing from a trace decides nothing, but for figures that it
+//! could only have made larger.
+
+use heapscribe_analyze::answer::Amount;
+use heapscribe_analyze::calls::StackCalls;
+use heapscribe_analyze::estimate::Figure;
+
+use super::calls::{self, Forbade};
+use super::rule::{Forbidden, Limited, Rule, Unit};
+use super::subject::{Leak, Subject, Worst};
+use super::verdict::{Culprit, Evidence, Finding, Verdict};
+use heapscribe_units::{counted, duration};
+
+/// Judges a rule that has a limit, in one process.
+pub fn limit(rule: &Rule, process: usize, subject: &Subject, top: usize) -> Option<Finding> {
+    let Rule::Max(limited, limit) = *rule else { return None };
+    let (figure, worst) = figure(limited, subject, top);
+    let mut gaps = subject.gaps.clone();
+    if limited.is_of_leaks() {
+        gaps.extend(subject.unended.clone());
+    }
+    if matches!(limited, Limited::AllocRate | Limited::MeanAllocRate)
+        && let Some(why) = &subject.untimed
+    {
+        return Some(undecided(rule, process, limited.unit(), why));
+    }
+    if limited == Limited::Latency && subject.is_sampled {
+        gaps.push("only samples were timed".to_owned());
+    }
+    let (verdict, mut why) = decide(&figure, limit, &gaps, limited.only_grows(), limited.unit());
+    if let (Limited::AllocRate, Some(busiest), true) = (limited, &subject.busiest, figure.value > 0.0) {
+        why.push(format!("the busiest second began {} after the start", duration(busiest.from_ns)));
+    }
+    let nothing = match limited {
+        Limited::Rss if subject.rss_bytes == 0 => Some("resident memory was never sampled"),
+        Limited::Latency if subject.slowest_ns.is_none() && subject.calls > 0 => {
+            Some("the trace does not say how long calls took; that of `record --latency` does")
+        }
+        _ => None,
+    };
+    if let Some(why) = nothing {
+        return Some(undecided(rule, process, limited.unit(), why));
+    }
+    let worst = if verdict == Verdict::Holds { Worst::default() } else { worst };
+    Some(Finding {
+        rule: rule.clone(),
+        process: Some(process),
+        verdict,
+        found: Some(figure),
+        limit,
+        unit: limited.unit(),
+        why,
+        culprits: worst.culprits,
+        more: worst.more,
+    })
+}
+
+/// Evidence becomes of a figure beside its limit, and why it cannot be told.
+pub fn decide(
+    figure: &Figure,
+    limit: f64,
+    gaps: &[String],
+    only_grows: bool,
+    unit: Unit,
+) -> (Verdict, Vec<String>) {
+    let is_above = figure.low > limit;
+    let is_certain = gaps.is_empty() || (is_above && only_grows);
+    if !is_certain {
+        return (Verdict::Undecided, gaps.to_vec());
+    }
+    // Evidence is broken is so with what was seen already.
+    let mut why = gaps.to_vec();
+    if figure.high > figure.low {
+        let [low, high] = [figure.low, figure.high].map(|end| unit.short(end));
+        why.push(format!("estimated from samples, 95 %: {low} to {high}"));
+    }
+    match (is_above, figure.high > limit) {
+        (true, _) => (Verdict::Broken, why),
+        (false, false) => (Verdict::Holds, why),
+        (false, true) => {
+            why.push("the limit lies within that range; sample more often to decide it".to_owned());
+            (Verdict::Undecided, why)
+        }
+    }
+}
+
+fn exact(value: f64) -> Figure {
+    Figure { value, variance: 0.0, low: value, high: value }
+}
+
+/// The figure, and the stacks that made it.
+fn figure(limited: Limited, subject: &Subject, top: usize) -> (Figure, Worst) {
+    match limited {
+        Limited::Peak => (subject.peak, subject.at_peak.clone()),
+        Limited::Rss => (exact(subject.rss_bytes as f64), subject.at_peak.clone()),
+        Limited::Leaked | Limited::LeakedBlocks => leaked(limited, subject, top),
+        Limited::LeakedPerStack => leaked_per_stack(subject),
+        Limited::Allocations => (subject.allocated.blocks, subject.by_blocks.clone()),
+        Limited::Allocated => (subject.allocated.bytes, subject.by_bytes.clone()),
+        Limited::Temporary => (subject.temporary.blocks, subject.by_temporary.clone()),
+        Limited::TemporaryPart => {
+            let all = subject.allocated.blocks.value.max(1.0);
+            (scaled(&subject.temporary.blocks, 1.0 / all), subject.by_temporary.clone())
+        }
+        Limited::Failed => (exact(subject.failed as f64), subject.by_failed.clone()),
+        Limited::AllocRate => {
+            let busiest = subject.busiest.map(|busiest| busiest.allocations);
+            (busiest.unwrap_or_default(), subject.in_busiest.clone())
+        }
+        Limited::Latency => (exact(subject.slowest_ns.unwrap_or(0) as f64), subject.by_slowest.clone()),
+        Limited::MeanAllocRate => {
+            let seconds = (subject.lived_ns as f64 / 1e9).max(1e-9);
+            (scaled(&subject.allocated.blocks, 1.0 / seconds), subject.by_blocks.clone())
+        }
+    }
+}
+
+fn scaled(figure: &Figure, by: f64) -> Figure {
+    Figure {
+        value: figure.value * by,
+        variance: figure.variance * by * by,
+        low: figure.low * by,
+        high: figure.high * by,
+    }
+}
+
+/// Leaks that nobody lets stay, the largest first.
+fn unsuppressed(subject: &Subject, of: fn(&Amount) -> u64) -> Vec<&Leak> {
+    let mut leaks: Vec<&Leak> = subject.leaks.iter().filter(|leak| leak.suppressed.is_none()).collect();
+    leaks.sort_by_key(|leak| (std::cmp::Reverse(of(&leak.amount)), leak.stack));
+    leaks
+}
+
+fn leaked(limited: Limited, subject: &Subject, top: usize) -> (Figure, Worst) {
+    let is_of_blocks = limited == Limited::LeakedBlocks;
+    let leaks =
+        unsuppressed(subject, if is_of_blocks { |amount| amount.blocks } else { |amount| amount.bytes });
+    let whole = if is_of_blocks { subject.leaked.blocks } else { subject.leaked.bytes };
+    let figure = if leaks.len() == subject.leaks.len() {
+        whole
+    } else {
+        let of = |leak: &&Leak| if is_of_blocks { leak.estimate.blocks } else { leak.estimate.bytes };
+        let parts: Vec<Figure> = leaks.iter().map(of).collect();
+        Figure::sum(parts.iter().map(|part| part.value).sum(), &parts)
+    };
+    (figure, of_leaks(&leaks, top))
+}
+
+fn leaked_per_stack(subject: &Subject) -> (Figure, Worst) {
+    let leaks = unsuppressed(subject, |amount| amount.bytes);
+    let figure = leaks.first().map_or(exact(0.0), |leak| leak.estimate.bytes);
+    // One stack breaks the rule; those after it may, too.
+    (figure, of_leaks(&leaks, leaks.len().min(1)))
+}
+
+fn of_leaks(leaks: &[&Leak], top: usize) -> Worst {
+    let culprit = |leak: &&Leak| Culprit { stack: leak.stack, what: Evidence::Blocks(leak.amount) };
+    Worst { culprits: leaks.iter().take(top).map(culprit).collect(), more: leaks.len().saturating_sub(top) }
+}
+
+/// A rule of which there is nothing to look at.
+pub fn undecided(rule: &Rule, process: impl Into<Option<usize>>, unit: Unit, why: &str) -> Finding {
+    Finding {
+        rule: rule.clone(),
+        process: process.into(),
+        verdict: Verdict::Undecided,
+        found: None,
+        limit: if let Rule::Max(_, limit) = rule { *limit } else { 0.0 },
+        unit,
+        why: vec![why.to_owned()],
+        culprits: Vec::new(),
+        more: 0,
+    }
+}
+
+/// Judges a rule that forbids calls, in all processes. A process that never came to the place is not spoken
+/// of, but that none did is no proof of anything: the name may be misspelled.
+pub fn no_calls(rule: &Rule, forbade: &[Forbade], subjects: &[Subject], top: usize) -> Vec<Finding> {
+    let Rule::NoCalls(forbidden, threads) = rule else { return Vec::new() };
+    let is_by = matches!(forbidden, Forbidden::By(_));
+    let processes = forbade.iter().zip(subjects).enumerate();
+    let entered = processes.filter(|(_, (forbade, _))| forbade.entered > 0 || is_by);
+    let findings: Vec<Finding> = entered
+        .map(|(process, (forbade, subject))| no_calls_of(rule, process, forbade, subject, top))
+        .collect();
+    if findings.is_empty() {
+        let why = match forbidden {
+            Forbidden::In(name) if threads.is_empty() => format!("no thread began a section `{name}`"),
+            Forbidden::In(name) => {
+                format!("no thread like `{}` began a section `{name}`", threads.join("` or `"))
+            }
+            Forbidden::After(name) => format!("no process came to a mark `{name}`"),
+            Forbidden::By(_) => "no process was recorded".to_owned(),
+        };
+        return vec![undecided(rule, None, Unit::Calls, &why)];
+    }
+    findings
+}
+
+fn no_calls_of(rule: &Rule, process: usize, forbade: &Forbade, subject: &Subject, top: usize) -> Finding {
+    let stacks: Vec<_> =
+        forbade.stacks.iter().filter(|(_, by)| by.is_none()).map(|(calls, _)| calls).collect();
+    let count = stacks.iter().map(|calls| calls.kinds.all()).fold(0, u64::saturating_add);
+    let mut gaps = subject.gaps.clone();
+    gaps.extend(subject.unnamed.clone());
+    if subject.is_sampled {
+        gaps.push(
+            "only samples were recorded: other calls cannot be seen, and these are estimates".to_owned(),
+        );
+    }
+    let (verdict, mut why) = decide(&exact(count as f64), 0.0, &gaps, true, Unit::Calls);
+    why.extend(come_to(rule, forbade.entered));
+    let culprit = |calls: &&StackCalls| Culprit { stack: calls.node, what: Evidence::Calls(**calls) };
+    Finding {
+        rule: rule.clone(),
+        process: Some(process),
+        verdict,
+        found: Some(exact(count as f64)),
+        limit: 0.0,
+        unit: Unit::Calls,
+        why,
+        culprits: stacks.iter().take(top).map(culprit).collect(),
+        more: stacks.len().saturating_sub(top),
+    }
+}
+
+fn come_to(rule: &Rule, entered: u64) -> Option<String> {
+    match rule {
+        Rule::NoCalls(Forbidden::In(_), _) => Some(format!("the section began {}", counted(entered, "time"))),
+        Rule::NoCalls(Forbidden::By(_), _) if entered == 0 => Some("no such thread made any call".to_owned()),
+        _ => None,
+    }
+}
+
+/// Calls that suppressions let pass, as amounts.
+pub fn passed(forbade: &[Vec<Forbade>]) -> impl Iterator<Item = (usize, Amount)> + '_ {
+    let stacks = forbade.iter().flatten().flat_map(|forbade| &forbade.stacks);
+    stacks.filter_map(|(calls, by)| by.map(|by| (by, calls::amount(calls))))
+}

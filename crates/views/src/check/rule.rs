@@ -1,0 +1,208 @@
+//! Rules: what a program must not do, and how much of what it may.
+
+use heapscribe_analyze::measure::Measure;
+use heapscribe_formats::RealTimeRules;
+
+use heapscribe_symbols::lossy;
+use heapscribe_units::{bytes, count, counted, duration, short_bytes};
+
+/// Evidence figures are of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    Bytes,
+    Blocks,
+    Calls,
+    BlocksPerSecond,
+    Ns,
+    /// A part of 1.
+    Part,
+}
+
+impl Unit {
+    /// In JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Bytes => "bytes",
+            Unit::Blocks => "blocks",
+            Unit::Calls => "calls",
+            Unit::BlocksPerSecond => "blocks_per_second",
+            Unit::Ns => "ns",
+            Unit::Part => "part",
+        }
+    }
+
+    /// A figure for people.
+    pub fn shown(self, value: f64) -> String {
+        let whole = value.round().max(0.0) as u64;
+        match self {
+            Unit::Bytes => bytes(whole),
+            Unit::Blocks => counted(whole, "block"),
+            Unit::Calls => counted(whole, "call"),
+            Unit::BlocksPerSecond => format!("{} a second", counted(whole, "block")),
+            Unit::Ns => duration(whole),
+            Unit::Part => format!("{:.1} %", value * 100.0),
+        }
+    }
+
+    /// A figure in few characters.
+    pub fn short(self, value: f64) -> String {
+        let whole = value.round().max(0.0) as u64;
+        match self {
+            Unit::Bytes => short_bytes(whole),
+            Unit::Blocks | Unit::Calls => count(whole),
+            Unit::BlocksPerSecond => format!("{}/s", count(whole)),
+            Unit::Ns => duration(whole),
+            Unit::Part => format!("{:.1} %", value * 100.0),
+        }
+    }
+}
+
+/// A figure of a process that has a limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Limited {
+    Peak,
+    Rss,
+    Leaked,
+    LeakedBlocks,
+    LeakedPerStack,
+    Allocations,
+    Allocated,
+    Temporary,
+    TemporaryPart,
+    Failed,
+    AllocRate,
+    MeanAllocRate,
+    Latency,
+}
+
+impl Limited {
+    /// The flag, without its dashes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limited::Peak => "max-peak",
+            Limited::Rss => "max-rss",
+            Limited::Leaked => "max-leaked",
+            Limited::LeakedBlocks => "max-leaked-blocks",
+            Limited::LeakedPerStack => "max-leaked-per-stack",
+            Limited::Allocations => "max-allocations",
+            Limited::Allocated => "max-allocated",
+            Limited::Temporary | Limited::TemporaryPart => "max-temporary",
+            Limited::Failed => "max-failed",
+            Limited::AllocRate => "max-alloc-rate",
+            Limited::MeanAllocRate => "max-mean-alloc-rate",
+            Limited::Latency => "max-latency",
+        }
+    }
+
+    /// Evidence it is a figure of.
+    pub fn unit(self) -> Unit {
+        match self {
+            Limited::Peak | Limited::Rss | Limited::Leaked | Limited::LeakedPerStack | Limited::Allocated => {
+                Unit::Bytes
+            }
+            Limited::LeakedBlocks | Limited::Allocations | Limited::Temporary => Unit::Blocks,
+            Limited::TemporaryPart => Unit::Part,
+            Limited::Failed => Unit::Calls,
+            Limited::AllocRate | Limited::MeanAllocRate => Unit::BlocksPerSecond,
+            Limited::Latency => Unit::Ns,
+        }
+    }
+
+    /// Whether it is about blocks that were never freed.
+    pub fn is_of_leaks(self) -> bool {
+        matches!(self, Limited::Leaked | Limited::LeakedBlocks | Limited::LeakedPerStack)
+    }
+
+    /// Whether what is missing from a trace can only add to it, so that too much stays too much.
+    pub fn only_grows(self) -> bool {
+        matches!(
+            self,
+            Limited::Rss
+                | Limited::Allocations
+                | Limited::Allocated
+                | Limited::Failed
+                | Limited::AllocRate
+                | Limited::Latency
+        )
+    }
+}
+
+/// Where there must be no call of the heap.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Forbidden {
+    In(String),
+    After(String),
+    By(String),
+}
+
+/// A rule.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Rule {
+    /// No call there, by threads that are named like one of these, or by any thread.
+    NoCalls(Forbidden, Vec<String>),
+    /// No more than that.
+    Max(Limited, f64),
+    /// No more than in the baseline and the tolerance, a part of 1.
+    Grew(Measure, f64),
+}
+
+impl Rule {
+    /// The flag that gives it, without dashes; JSON and JUnit call it so.
+    pub fn name(&self) -> String {
+        match self {
+            Rule::NoCalls(Forbidden::In(_), _) => "no-alloc-in".to_owned(),
+            Rule::NoCalls(Forbidden::After(_), _) => "no-alloc-after".to_owned(),
+            Rule::NoCalls(Forbidden::By(_), _) => "no-alloc-by".to_owned(),
+            Rule::Max(limited, _) => limited.name().to_owned(),
+            Rule::Grew(measure, _) => format!("baseline {}", measure.name()),
+        }
+    }
+
+    /// The section, mark or thread.
+    pub fn place(&self) -> Option<&str> {
+        match self {
+            Rule::NoCalls(Forbidden::In(name) | Forbidden::After(name) | Forbidden::By(name), _) => {
+                Some(name)
+            }
+            _ => None,
+        }
+    }
+
+    /// As it was given: `max-peak 200 MiB`, `no-alloc-in control --thread rt-*`.
+    pub fn shown(&self) -> String {
+        let name = self.name();
+        match self {
+            Rule::NoCalls(_, threads) => {
+                let threads: String = threads.iter().map(|thread| format!(" --thread {thread}")).collect();
+                format!("{name} {}{threads}", self.place().unwrap_or_default())
+            }
+            Rule::Max(limited, limit) => format!("{name} {}", limited.unit().short(*limit)),
+            Rule::Grew(_, tolerance) => format!("{name} +{}%", (tolerance * 1e4).round() / 100.0),
+        }
+    }
+}
+
+/// The rules that the program was recorded with.
+pub fn recorded(rules: &RealTimeRules) -> Vec<Rule> {
+    let names = |names: &[Vec<u8>]| names.iter().map(|name| lossy(name)).collect::<Vec<_>>();
+    let threads = names(&rules.threads);
+    let mut of_places = no_calls(&names(&rules.sections), Forbidden::In, &threads);
+    of_places.extend(no_calls(&names(rules.after_mark.as_slice()), Forbidden::After, &threads));
+    if of_places.is_empty() { no_calls(&threads, Forbidden::By, &[]) } else { of_places }
+}
+
+/// A rule for each of these places: no calls there by threads of these names, or by any.
+pub fn no_calls(names: &[String], place: fn(String) -> Forbidden, threads: &[String]) -> Vec<Rule> {
+    names.iter().map(|name| Rule::NoCalls(place(name.clone()), threads.to_vec())).collect()
+}
+
+/// Each rule once, in their order.
+pub fn without_duplicates(rules: Vec<Rule>) -> Vec<Rule> {
+    let mut distinct: Vec<Rule> = Vec::new();
+    for rule in rules {
+        if !distinct.contains(&rule) {
+            distinct.push(rule);
+        }
+    }
+    distinct
+}

@@ -1,0 +1,125 @@
+//! Evidence becomes of a rule: holds, broken, or not to be told, with the stacks that speak against it.
+
+use heapscribe_analyze::answer::{Amount, NodeId};
+use heapscribe_analyze::calls::StackCalls;
+use heapscribe_analyze::estimate::Figure;
+use heapscribe_analyze::gathered::Gathered;
+
+use super::rule::{Rule, Unit};
+use super::suppress::Suppressions;
+
+/// Evidence became of a rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Holds,
+    Broken,
+    /// The trace cannot tell.
+    Undecided,
+}
+
+impl Verdict {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::Broken => "broken",
+            Verdict::Undecided => "undecided",
+        }
+    }
+}
+
+/// A process, as rules speak of it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Whose {
+    pub pid: u32,
+    /// File name of its program.
+    pub program: String,
+    /// Which process of this program it is, from 1.
+    pub nth: usize,
+    /// Evidence its times are told from, CLOCK_MONOTONIC ns: the begin of the recording, as in reports.
+    pub begin_mono_ns: u64,
+}
+
+/// Evidence a stack has to do with a verdict.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Evidence {
+    /// Blocks that it held or asked for.
+    Blocks(Amount),
+    /// Calls where there should be none.
+    Calls(StackCalls),
+    /// How much more it has than in the baseline, and what it has now.
+    Grew(i128, Amount),
+}
+
+/// A stack that speaks against a rule.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Culprit {
+    /// In the tree of what was gathered.
+    pub stack: NodeId,
+    pub what: Evidence,
+}
+
+/// Evidence became of a rule in a process, or in all of them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    pub rule: Rule,
+    /// Index of the process; none for all together.
+    pub process: Option<usize>,
+    pub verdict: Verdict,
+    /// Evidence was found, where there was something to look at.
+    pub found: Option<Figure>,
+    /// Evidence it was held against.
+    pub limit: f64,
+    pub unit: Unit,
+    /// Evidence there is to say besides, and why it is not decided.
+    pub why: Vec<String>,
+    /// The worst first; none where the rule holds.
+    pub culprits: Vec<Culprit>,
+    /// How many there are besides.
+    pub more: usize,
+}
+
+/// All that was found out.
+pub struct Checked {
+    pub trace: String,
+    /// ns since 1970 at the begin of the recording; 0 when it is not known.
+    pub begin_real_ns: u64,
+    pub host: String,
+    pub processes: Vec<Whose>,
+    pub findings: Vec<Finding>,
+    pub suppressions: Suppressions,
+    /// The file of the suppressions.
+    pub suppressions_file: String,
+    /// Evidence could not be read, in words.
+    pub problems: Vec<String>,
+    /// Whether the trace tells when things were.
+    pub has_times: bool,
+    /// The stacks of the culprits.
+    pub gathered: Gathered,
+}
+
+impl Checked {
+    /// How many rules came to a verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.findings.iter().filter(|finding| finding.verdict == verdict).count()
+    }
+
+    /// Of all of them: what is broken is broken, whatever else is not known.
+    pub fn verdict(&self) -> Verdict {
+        let is_any = |verdict| self.count(verdict) > 0;
+        match (is_any(Verdict::Broken), is_any(Verdict::Undecided)) {
+            (true, _) => Verdict::Broken,
+            (false, true) => Verdict::Undecided,
+            _ => Verdict::Holds,
+        }
+    }
+
+    /// Whose a finding is: `app`, `app #2`, `all processes`.
+    pub fn whose(&self, finding: &Finding) -> String {
+        match finding.process.and_then(|process| self.processes.get(process)) {
+            Some(whose) if whose.nth > 1 => format!("{} #{}", whose.program, whose.nth),
+            Some(whose) => whose.program.clone(),
+            None => "all processes".to_owned(),
+        }
+    }
+}

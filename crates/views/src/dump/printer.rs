@@ -1,0 +1,74 @@
+//! The things of a trace, one at a time: what every form of a dump prints.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use heapscribe_formats::{HeapInfo, LiveBlock, LiveTable, MemorySample, Process, SessionEnd, SessionInfo};
+use heapscribe_wire::defs::Definition;
+use heapscribe_wire::heap::HeapCounts;
+use heapscribe_wire::ids::{RateId, StackId};
+use heapscribe_wire::record::Event;
+
+/// An event, with whose it is and when, in ns since the trace's start.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    pub time_ns: u64,
+    pub process: u32,
+    pub thread: u32,
+    pub event: &'a Event,
+    /// Age of the block that went, for events that have one.
+    pub age_ns: u64,
+    /// How long its call was in the heap, where that is told.
+    pub took_ns: Option<u64>,
+}
+
+/// A live block, with whose it is and since when.
+#[derive(Clone, Copy, Debug)]
+pub struct Standing<'a> {
+    pub process: u32,
+    /// Of its birth.
+    pub time_ns: u64,
+    pub age_ns: u64,
+    pub block: &'a LiveBlock,
+}
+
+/// The sampling rates that processes defined.
+#[derive(Debug, Default)]
+pub struct Rates(BTreeMap<(u32, RateId), u64>);
+
+impl Rates {
+    pub fn note(&mut self, process: u32, definition: &Definition<'_>) {
+        if let Definition::Rate { id, mean_bytes } = definition {
+            self.0.insert((process, *id), *mean_bytes);
+        }
+    }
+
+    /// Mean bytes of a rate; none for every block.
+    pub fn mean_bytes(&self, process: u32, rate: RateId) -> Option<u64> {
+        self.0.get(&(process, rate)).copied()
+    }
+}
+
+/// Takes the things of a trace, one at a time, and writes them.
+pub trait Printer {
+    /// The recording as a whole.
+    fn session(&mut self, info: &SessionInfo) -> io::Result<()>;
+    /// A process.
+    fn process(&mut self, process: &Process) -> io::Result<()>;
+    /// A definition of a process; `node` is its number when it is a node.
+    fn definition(&mut self, process: u32, node: StackId, definition: &Definition<'_>) -> io::Result<()>;
+    /// An event.
+    fn event(&mut self, moment: &Moment<'_>) -> io::Result<()>;
+    /// That what was live in a process is told, at ns since the trace's start.
+    fn live(&mut self, process: u32, time_ns: u64, table: &LiveTable) -> io::Result<()>;
+    /// A block of it.
+    fn live_block(&mut self, block: &Standing<'_>) -> io::Result<()>;
+    /// A memory sample, at ns since the trace's start.
+    fn memory(&mut self, process: u32, time_ns: u64, sample: &MemorySample) -> io::Result<()>;
+    /// What the heap under a process said of itself: whose and when, as above.
+    fn heap(&mut self, at: (u32, u64), info: &HeapInfo, counts: &HeapCounts) -> io::Result<()>;
+    /// How a process ended.
+    fn process_end(&mut self, process: &Process) -> io::Result<()>;
+    /// How the recording ended.
+    fn session_end(&mut self, end: &SessionEnd) -> io::Result<()>;
+}

@@ -1,0 +1,88 @@
+//! `heapscribe check --json`: everything that the text says, with whole stacks.
+
+use heapscribe_analyze::estimate::Figure;
+use serde_json::{Value, json};
+
+use super::annotations::KindsJson;
+use super::parts::{BlocksJson, FrameJson};
+use crate::check::rule::{Rule, Unit};
+use crate::check::suppress::Suppression;
+use crate::check::{Checked, Culprit, Evidence, Finding};
+use heapscribe_symbols::NamedStacks;
+
+/// Changes when a key changes its name or meaning.
+const FORMAT: u32 = 1;
+
+/// The whole object.
+pub fn object(checked: &Checked, names: &NamedStacks<'_>) -> Value {
+    let unused = checked.suppressions.all.iter().filter(|one| one.stacks == 0).count();
+    json!({
+        "format": FORMAT,
+        "trace": checked.trace,
+        "verdict": checked.verdict().name(),
+        "rules": checked.findings.iter().map(|of| finding(checked, of, names)).collect::<Vec<_>>(),
+        "suppressions": checked.suppressions.all.iter().map(suppression).collect::<Vec<_>>(),
+        "unused_suppressions": unused,
+        "problems": checked.problems,
+    })
+}
+
+fn finding(checked: &Checked, finding: &Finding, names: &NamedStacks<'_>) -> Value {
+    let process = finding.process.and_then(|n| checked.processes.get(n));
+    let of_culprit = |culprit: &Culprit| self::culprit(checked, finding, culprit, names);
+    json!({
+        "rule": finding.rule.name(),
+        "of": finding.rule.place(),
+        "threads": if let Rule::NoCalls(_, threads) = &finding.rule { threads.as_slice() } else { &[] },
+        "process": process.map(|whose| json!({ "pid": whose.pid, "program": whose.program })),
+        "verdict": finding.verdict.name(),
+        "unit": finding.unit.name(),
+        "limit": number(finding.limit, finding.unit),
+        "found": finding.found.map(|figure| found(&figure, finding.unit)),
+        "why": finding.why,
+        "stacks": finding.culprits.iter().map(of_culprit).collect::<Vec<_>>(),
+        "more_stacks": finding.more,
+    })
+}
+
+/// Whole numbers of what can be counted.
+fn number(value: f64, unit: Unit) -> Value {
+    match unit {
+        Unit::Bytes | Unit::Blocks | Unit::Calls | Unit::Ns => json!(value.round().max(0.0) as u64),
+        Unit::BlocksPerSecond | Unit::Part => json!((value * 1e4).round() / 1e4),
+    }
+}
+
+fn found(figure: &Figure, unit: Unit) -> Value {
+    let [value, low, high] = [figure.value, figure.low, figure.high].map(|value| number(value, unit));
+    json!({ "value": value, "low": low, "high": high, "estimated": figure.high > figure.low })
+}
+
+fn culprit(checked: &Checked, finding: &Finding, culprit: &Culprit, names: &NamedStacks<'_>) -> Value {
+    let frames: Vec<_> = names.frames(culprit.stack).into_iter().map(FrameJson::from).collect();
+    let begin_ns = finding.process.and_then(|n| checked.processes.get(n)).map_or(0, |p| p.begin_mono_ns);
+    match culprit.what {
+        Evidence::Blocks(amount) => json!({ "amount": BlocksJson::from(amount), "frames": frames }),
+        Evidence::Calls(calls) => json!({
+            "calls": KindsJson::from(&calls.kinds),
+            "bytes": calls.bytes,
+            "first_ns": checked.has_times.then(|| calls.first_ns.saturating_sub(begin_ns)),
+            "worst_ns": calls.worst_ns,
+            "frames": frames,
+        }),
+        Evidence::Grew(growth, now) => json!({
+            "growth": growth.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64,
+            "amount": BlocksJson::from(now),
+            "frames": frames,
+        }),
+    }
+}
+
+fn suppression(one: &Suppression) -> Value {
+    json!({
+        "line": one.line,
+        "text": one.text(),
+        "stacks": one.stacks,
+        "suppressed": BlocksJson::from(one.amount),
+    })
+}

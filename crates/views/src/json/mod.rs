@@ -1,0 +1,13 @@
+//! Answers as JSON. The keys are a promise: they keep their names, meaning and order; new ones may come.
+
+pub mod annotations;
+pub mod check;
+pub mod diff;
+pub mod go;
+pub mod heap;
+pub mod latency;
+pub mod live;
+pub mod messages;
+pub mod parts;
+pub mod report;
+pub mod sampling;

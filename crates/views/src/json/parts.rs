@@ -1,0 +1,230 @@
+//! The objects that occur in more than one place of the JSON.
+
+use heapscribe_analyze::answer::{Amount, Calls, Dropped, Peak, Totals};
+use heapscribe_formats::{Drainer, LetGo};
+use heapscribe_wire::head::Drop;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use heapscribe_symbols::NamedFrame;
+
+/// Calls by kind.
+#[derive(serde::Serialize)]
+pub struct CallsJson {
+    total: u64,
+    malloc: u64,
+    calloc: u64,
+    realloc: u64,
+    aligned: u64,
+    free: u64,
+}
+
+impl From<&Calls> for CallsJson {
+    fn from(c: &Calls) -> Self {
+        CallsJson {
+            total: c.all(),
+            malloc: c.malloc,
+            calloc: c.calloc,
+            realloc: c.realloc,
+            aligned: c.aligned,
+            free: c.free,
+        }
+    }
+}
+
+/// What a process, a thread or all of them did.
+#[derive(serde::Serialize)]
+pub struct TotalsJson {
+    calls: CallsJson,
+    allocations: u64,
+    bytes_allocated: u64,
+    frees: u64,
+    bytes_freed: u64,
+    failed: u64,
+    reallocs: ReallocsJson,
+    unknown_blocks: u64,
+    frees_by_other_threads: u64,
+}
+
+#[derive(serde::Serialize)]
+struct ReallocsJson {
+    grown: u64,
+    shrunk: u64,
+    same: u64,
+}
+
+impl From<&Totals> for TotalsJson {
+    fn from(t: &Totals) -> Self {
+        TotalsJson {
+            calls: (&t.calls).into(),
+            allocations: t.allocations,
+            bytes_allocated: t.allocated_bytes,
+            frees: t.frees,
+            bytes_freed: t.freed_bytes,
+            failed: t.failed,
+            reallocs: ReallocsJson {
+                grown: t.reallocs_grown,
+                shrunk: t.reallocs_shrunk,
+                same: t.reallocs_same,
+            },
+            unknown_blocks: t.unknown_blocks,
+            frees_by_other_threads: t.frees_by_others,
+        }
+    }
+}
+
+/// Blocks and their bytes.
+#[derive(serde::Serialize)]
+pub struct BlocksJson {
+    blocks: u64,
+    bytes: u64,
+}
+
+impl From<Amount> for BlocksJson {
+    fn from(a: Amount) -> Self {
+        BlocksJson { blocks: a.blocks, bytes: a.bytes }
+    }
+}
+
+/// How often something happened, and to how many bytes.
+#[derive(serde::Serialize)]
+pub struct CountJson {
+    count: u64,
+    bytes: u64,
+}
+
+impl From<Amount> for CountJson {
+    fn from(a: Amount) -> Self {
+        CountJson { count: a.blocks, bytes: a.bytes }
+    }
+}
+
+/// The moment of most bytes.
+#[derive(serde::Serialize)]
+pub struct PeakJson {
+    bytes: u64,
+    blocks: u64,
+    time_ns: u64,
+}
+
+impl From<&Peak> for PeakJson {
+    fn from(p: &Peak) -> Self {
+        PeakJson { bytes: p.bytes, blocks: p.blocks, time_ns: p.time_ns }
+    }
+}
+
+/// `total` counts the events that are lost; then every reason by its name, also those that are 0 and
+/// those that lose no events but leave less in them.
+pub struct DroppedJson {
+    lost_events: u64,
+    counts: [u64; Drop::ALL.len()],
+}
+
+impl DroppedJson {
+    /// From the reasons that occurred; the trace itself tells of `lost_in_trace` at least.
+    pub fn new(dropped: &[Dropped], lost_in_trace: u64) -> Self {
+        let counts = Drop::ALL.map(|reason| {
+            dropped.iter().filter(|d| d.reason == reason as u8).map(|d| d.count).fold(0, u64::saturating_add)
+        });
+        let lost: u64 = Drop::ALL
+            .iter()
+            .zip(counts)
+            .filter(|(r, _)| r.loses_events())
+            .map(|(_, n)| n)
+            .fold(0, u64::saturating_add);
+        DroppedJson { lost_events: lost.max(lost_in_trace), counts }
+    }
+}
+
+impl Serialize for DroppedJson {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(1 + self.counts.len()))?;
+        map.serialize_entry("total", &self.lost_events)?;
+        for (reason, count) in Drop::ALL.iter().zip(&self.counts) {
+            map.serialize_entry(reason.name(), count)?;
+        }
+        map.end()
+    }
+}
+
+/// One line of a stack.
+#[derive(serde::Serialize)]
+pub struct FrameJson {
+    function: Option<String>,
+    file: Option<String>,
+    line: Option<u32>,
+    module: Option<String>,
+    offset: String,
+    inlined: bool,
+    guessed: bool,
+    cut: Option<&'static str>,
+}
+
+impl From<NamedFrame> for FrameJson {
+    fn from(f: NamedFrame) -> Self {
+        FrameJson {
+            function: f.function,
+            file: f.file,
+            line: f.line,
+            module: f.module,
+            offset: format!("{:#x}", f.offset),
+            inlined: f.inlined,
+            guessed: f.guessed,
+            cut: f.cut.map(Drop::name),
+        }
+    }
+}
+
+/// How the one who wrote the trace kept up with the programs.
+#[derive(serde::Serialize)]
+pub struct DrainerJson {
+    waiting_bytes: u64,
+    waiting_ns: u64,
+    full_logs: u64,
+    hurried_chunks: u64,
+    cpu_ns: u64,
+    peak_rss_bytes: u64,
+}
+
+impl From<&Drainer> for DrainerJson {
+    fn from(d: &Drainer) -> Self {
+        DrainerJson {
+            waiting_bytes: d.waiting_bytes,
+            waiting_ns: d.waiting_ns,
+            full_logs: d.full_logs,
+            hurried_chunks: d.hurried_chunks,
+            cpu_ns: d.cpu_ns,
+            peak_rss_bytes: d.peak_rss_bytes,
+        }
+    }
+}
+
+/// What a ring let go: it counts nowhere else but in the level of the heap.
+#[derive(serde::Serialize)]
+pub struct RingJson {
+    until_ns: u64,
+    events: u64,
+    calls: u64,
+    allocations: u64,
+    bytes_allocated: u64,
+    frees: u64,
+    bytes_freed: u64,
+    lost_events: u64,
+    processes: u64,
+}
+
+impl RingJson {
+    /// `None` when it is nothing.
+    pub fn of(gone: &LetGo, begin_mono_ns: u64) -> Option<RingJson> {
+        (!gone.is_nothing()).then(|| RingJson {
+            until_ns: gone.until_mono_ns.saturating_sub(begin_mono_ns),
+            events: gone.events,
+            calls: gone.calls.iter().copied().fold(0, u64::saturating_add),
+            allocations: gone.came_blocks,
+            bytes_allocated: gone.came_bytes,
+            frees: gone.went_blocks,
+            bytes_freed: gone.went_bytes,
+            lost_events: gone.lost_events,
+            processes: gone.processes,
+        })
+    }
+}

@@ -1,0 +1,17 @@
+//! Answers, shown: to people as text and pictures, to programs as JSON, to build servers as verdicts.
+//!
+//! *You bring* an answer and the names of its stacks. *It guarantees* that a figure is the same in every view, and that
+//! what was lost stands beside it. *It refuses* to look anything up: it opens no file and prints to what it is given.
+#![forbid(unsafe_code)]
+
+mod annotations;
+pub mod check;
+pub mod comparison;
+pub mod dump;
+pub mod hotspots;
+pub mod json;
+pub mod junit;
+pub mod losses;
+pub mod messages;
+pub mod pictures;
+pub mod text;

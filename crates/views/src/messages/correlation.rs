@@ -1,0 +1,286 @@
+//! A message log beside a heap trace of the same machine: what the heap did between one message of a channel
+//! and the next.
+//!
+//! Both logs have CLOCK_MONOTONIC, so that their times compare without any matching, as long as both are of
+//! one boot of one machine; that is checked by their wall clocks. A message is a mark at its event time:
+//! when it was sent, or for one of another node when it arrived. Messages with another node's times are none.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use heapscribe_analyze::Recording;
+use heapscribe_analyze::input::History;
+use heapscribe_analyze::marks::{self, Stretch};
+use heapscribe_aos_log::layout::Kind;
+use heapscribe_aos_log::read::{Message, Order, Policy};
+use heapscribe_formats::{Source, Trace};
+use serde::Serialize;
+
+use super::log::Log;
+use heapscribe_diagnostics::Problem;
+
+/// Messages that can be held against a trace at a time; 56 bytes each.
+const MARKS_MAX: usize = 4_000_000;
+
+/// Wall clocks are set now and then, but by more than this they differ only between boots or machines.
+const APART_NS_MAX: u64 = 10_000_000_000;
+
+/// Messages that are named one by one.
+const HEAVIEST: usize = 20;
+
+/// A message as a moment.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Mark {
+    ns: u64,
+    channel_index: u32,
+    queue_index: u32,
+}
+
+/// What the heap did, with messages as marks.
+#[derive(Debug, Serialize)]
+pub struct MessageCorrelation {
+    /// The process that it is about; all when there is none.
+    pub pid: Option<u32>,
+    /// Messages within the time of the trace.
+    pub messages: u64,
+    /// Messages before and after it.
+    pub messages_outside: u64,
+    /// Records with times of other nodes, which are no marks.
+    pub messages_of_other_clocks: u64,
+    /// How far the two wall clocks are apart; none when one is not known.
+    pub clocks_apart_ns: Option<u64>,
+    /// Whether that is so little that both are of one boot of one machine.
+    pub clocks_agree: bool,
+    /// Before the first message.
+    pub before: Did,
+    /// Since the last message of all.
+    pub after: Did,
+    /// By number.
+    pub channels: Vec<ChannelMarks>,
+    /// The messages with most bytes until the next message of any channel.
+    pub heaviest: Vec<Heavy>,
+}
+
+/// What the heap did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Did {
+    pub allocations: u64,
+    pub allocated_bytes: u64,
+    pub frees: u64,
+    pub freed_bytes: u64,
+}
+
+impl From<Stretch> for Did {
+    fn from(s: Stretch) -> Did {
+        let Stretch { allocations, allocated_bytes, frees, freed_bytes } = s;
+        Did { allocations, allocated_bytes, frees, freed_bytes }
+    }
+}
+
+/// The marks of one channel.
+#[derive(Debug, Default, Serialize)]
+pub struct ChannelMarks {
+    pub channel_index: u32,
+    pub messages: u64,
+    /// From one message of the channel to its next: every such time together.
+    pub until_next: Did,
+    /// How many such times there are.
+    pub times: u64,
+    /// How many of them had no allocation.
+    pub quiet_times: u64,
+    /// The one with most bytes.
+    pub most: Option<Heavy>,
+    /// From its messages to the next message of any channel.
+    pub alone: Did,
+}
+
+/// A message and what the heap did after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Heavy {
+    pub channel_index: u32,
+    pub queue_index: u32,
+    /// When, ns since the trace began.
+    pub time_ns: u64,
+    #[serde(flatten)]
+    pub did: Did,
+}
+
+/// What of a log can be held against a trace.
+#[derive(Default)]
+struct Marks {
+    marks: Vec<Mark>,
+    outside: u64,
+    of_other_clocks: u64,
+    apart_ns: Option<u64>,
+}
+
+/// A part, and what is wrong with it.
+type Told = (PathBuf, Vec<String>);
+
+/// Reads a log and holds it against a trace. With what of the log cannot be read, by file.
+pub fn compare<S: Source + Sync>(
+    trace: &Trace<S>,
+    paths: &[PathBuf],
+    policy: Policy,
+    pid: Option<u32>,
+) -> Result<(MessageCorrelation, Vec<Told>)> {
+    let recording = Recording::new(trace);
+    let processes = recording.processes();
+    if let Some(pid) = pid.filter(|pid| processes.iter().all(|process| process.pid != *pid)) {
+        let hint = "`heapscribe report TRACE` lists the processes";
+        return Err(Problem::new(format!("the trace has no process {pid}"), hint).into());
+    }
+    let begin_ns = trace.start_mono_ns();
+    let mut log = Log::open(paths, policy, Order::Time)?;
+    let found = read(&mut log, &recording, begin_ns..=begin_ns.saturating_add(trace.duration_ns()))?;
+    let times: Vec<u64> = found.marks.iter().map(|mark| mark.ns).collect();
+    let wanted = |process: usize| pid.is_none_or(|pid| processes[process].pid == pid);
+    // Chunks that cannot be read are told by the report of the trace.
+    let cut = marks::cut(&recording, &times, wanted);
+    let after = cut.stretches.last().copied().unwrap_or_default();
+    let beside = MessageCorrelation {
+        pid,
+        messages: found.marks.len() as u64,
+        messages_outside: found.outside,
+        messages_of_other_clocks: found.of_other_clocks,
+        clocks_apart_ns: found.apart_ns,
+        clocks_agree: found.apart_ns.is_none_or(|ns| ns <= APART_NS_MAX),
+        before: cut.before.into(),
+        after: after.into(),
+        channels: channels(&found.marks, &cut.stretches, begin_ns),
+        heaviest: heaviest(&found.marks, &cut.stretches, begin_ns),
+    };
+    let problems = log.problems().into_iter().map(|(path, problems)| (path.to_owned(), problems));
+    Ok((beside, problems.collect()))
+}
+
+/// Reads the marks that lie within the time of the trace, in their order.
+fn read(
+    log: &mut Log<'_>,
+    history: &impl History,
+    within_ns: std::ops::RangeInclusive<u64>,
+) -> Result<Marks> {
+    let session = history.session();
+    let trace_offset = i128::from(session.begin_real_ns) - i128::from(session.begin_mono_ns);
+    let is_known = session.begin_real_ns != 0 && session.begin_mono_ns != 0;
+    let mut found = Marks::default();
+    while let Some(owned) = log.next_message()? {
+        let message = owned.message();
+        let Some(mark) = mark(&message).filter(|_| !log.is_remote(owned.file)) else {
+            found.of_other_clocks += 1;
+            continue;
+        };
+        if is_known {
+            let offset = i128::from(message.realtime_sent_time) - i128::from(message.monotonic_sent_time);
+            let apart = u64::try_from((offset - trace_offset).unsigned_abs()).unwrap_or(u64::MAX);
+            found.apart_ns = Some(found.apart_ns.map_or(apart, |other| other.max(apart)));
+        }
+        if !within_ns.contains(&mark.ns) {
+            found.outside += 1;
+        } else if found.marks.len() < MARKS_MAX {
+            found.marks.push(mark);
+        } else {
+            let what = format!("more than {MARKS_MAX} messages lie within the time of the trace");
+            return Err(Problem::new(what, "name fewer of the log's parts").into());
+        }
+    }
+    // Each sequence is in order; that of several is not certain.
+    found.marks.sort_unstable();
+    Ok(found)
+}
+
+fn mark(m: &Message<'_>) -> Option<Mark> {
+    let ns = u64::try_from(m.monotonic_sent_time).ok().filter(|_| m.kind != Kind::RemoteTimestamp)?;
+    Some(Mark { ns, channel_index: m.channel_index, queue_index: m.queue_index })
+}
+
+fn heavy(mark: &Mark, begin_ns: u64, did: Stretch) -> Heavy {
+    Heavy {
+        channel_index: mark.channel_index,
+        queue_index: mark.queue_index,
+        time_ns: mark.ns - begin_ns,
+        did: did.into(),
+    }
+}
+
+/// What came between two sums, of which `from` is a part of `to`.
+fn between(from: &Stretch, to: &Stretch) -> Stretch {
+    Stretch {
+        allocations: to.allocations.saturating_sub(from.allocations),
+        allocated_bytes: to.allocated_bytes.saturating_sub(from.allocated_bytes),
+        frees: to.frees.saturating_sub(from.frees),
+        freed_bytes: to.freed_bytes.saturating_sub(from.freed_bytes),
+    }
+}
+
+/// Sums by channel. The time from a message to the next of its channel is the difference of two sums over
+/// all marks; that of the last message has no end and is in none.
+fn channels(marks: &[Mark], stretches: &[Stretch], begin_ns: u64) -> Vec<ChannelMarks> {
+    #[derive(Default)]
+    struct Open {
+        sums: ChannelMarks,
+        until_next: Stretch,
+        alone: Stretch,
+        last: Option<(Mark, Stretch)>,
+    }
+    let mut by_channel: BTreeMap<u32, Open> = BTreeMap::new();
+    let mut so_far = Stretch::default();
+    for (mark, stretch) in marks.iter().zip(stretches) {
+        let open = by_channel.entry(mark.channel_index).or_default();
+        open.sums.messages += 1;
+        open.alone.add(stretch);
+        if let Some((last, then)) = &open.last {
+            let did = between(then, &so_far);
+            open.until_next.add(&did);
+            open.sums.times += 1;
+            open.sums.quiet_times += u64::from(did.allocations == 0);
+            if open.sums.most.is_none_or(|most| did.allocated_bytes > most.did.allocated_bytes) {
+                open.sums.most = Some(heavy(last, begin_ns, did));
+            }
+        }
+        open.last = Some((*mark, so_far));
+        so_far.add(stretch);
+    }
+    let done = |(channel_index, open): (u32, Open)| ChannelMarks {
+        channel_index,
+        until_next: open.until_next.into(),
+        alone: open.alone.into(),
+        ..open.sums
+    };
+    by_channel.into_iter().map(done).collect()
+}
+
+/// The last message is not among them: what follows it has no end.
+fn heaviest(marks: &[Mark], stretches: &[Stretch], begin_ns: u64) -> Vec<Heavy> {
+    let with_end = marks.len().saturating_sub(1);
+    let mut order: Vec<usize> = (0..with_end).filter(|n| stretches[*n].allocations > 0).collect();
+    order.sort_by_key(|n| (std::cmp::Reverse(stretches[*n].allocated_bytes), *n));
+    order.into_iter().take(HEAVIEST).map(|n| heavy(&marks[n], begin_ns, stretches[n])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stretch(allocations: u64, allocated_bytes: u64) -> Stretch {
+        Stretch { allocations, allocated_bytes, ..Stretch::default() }
+    }
+
+    #[test]
+    fn times_of_a_channel_span_those_of_others() {
+        let mark = |ns, channel_index, queue_index| Mark { ns, channel_index, queue_index };
+        let marks = [mark(10, 1, 0), mark(20, 2, 0), mark(30, 1, 1), mark(40, 1, 2), mark(50, 2, 1)];
+        let stretches = [stretch(1, 100), stretch(1, 20), stretch(0, 0), stretch(2, 3), stretch(9, 999)];
+        let found = channels(&marks, &stretches, 10);
+        assert_eq!((found[0].messages, found[0].times, found[0].quiet_times), (3, 2, 1));
+        assert_eq!(found[0].until_next, stretch(2, 120).into());
+        assert_eq!(found[0].most.map(|most| (most.queue_index, most.time_ns)), Some((0, 0)));
+        assert_eq!(found[0].alone, stretch(3, 103).into());
+        assert_eq!((found[1].times, found[1].until_next), (1, stretch(3, 23).into()));
+        let heavy = heaviest(&marks, &stretches, 10);
+        let named: Vec<_> =
+            heavy.iter().map(|h| (h.channel_index, h.queue_index, h.did.allocated_bytes)).collect();
+        assert_eq!(named, [(1, 0, 100), (2, 0, 20), (1, 2, 3)]);
+    }
+}

@@ -1,0 +1,131 @@
+//! What programs said of themselves: marks, sections, pools. Nothing is printed of what they did not use.
+
+use std::io;
+
+use heapscribe_analyze::answer::{Answer, Section};
+use heapscribe_analyze::calls::Kinds;
+
+use super::out::{Out, heading};
+use super::stack::StackPrinter;
+use crate::annotations::{of_pools, of_section};
+use heapscribe_symbols::lossy;
+use heapscribe_units::{bytes, count, counted, duration, percent};
+
+/// Stacks of each section.
+pub const STACKS: usize = 3;
+
+/// All of it.
+pub fn print(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+    marks(out, answer, top)?;
+    sections(out, answer, top, stacks)?;
+    pools(out, answer, top, stacks)
+}
+
+/// A name as the program gave it, on one line.
+fn shown(name: &[u8]) -> String {
+    lossy(name)
+        .chars()
+        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
+        .collect()
+}
+
+fn marks(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<()> {
+    if answer.marks.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Marks")?;
+    for mark in answer.marks.iter().take(top) {
+        let whose = match answer.processes.get(mark.process) {
+            Some(process) if answer.processes.len() > 1 => format!(" (process {})", process.pid),
+            _ => String::new(),
+        };
+        let (first, heap) = (duration(mark.first_ns), bytes(mark.heap_at_first_bytes));
+        writeln!(out, "  {}{whose}: {first} after the start, the heap was {heap}", shown(&mark.name))?;
+        if mark.count > 1 {
+            let (last, heap) = (duration(mark.last_ns), bytes(mark.heap_at_last_bytes));
+            writeln!(
+                out,
+                "      {} in all, the last {last} after the start, at {heap}",
+                counted(mark.count, "time")
+            )?;
+        }
+    }
+    more(out, answer.marks.len(), top)
+}
+
+fn sections(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+    if answer.sections.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Sections")?;
+    for section in answer.sections.iter().take(top) {
+        let a = section.allocated;
+        writeln!(out, "  {}: {}", shown(&section.name), times(section))?;
+        writeln!(out, "      allocated inside: {} in {}", bytes(a.bytes), counted(a.blocks, "block"))?;
+        writeln!(out, "      calls inside: {}", kinds(&section.calls))?;
+        for (i, stack) in of_section(section, STACKS).into_iter().enumerate() {
+            let share = percent(stack.held.bytes, a.bytes);
+            let figures =
+                format!("{share}: {} in {}", bytes(stack.held.bytes), counted(stack.held.blocks, "block"));
+            stacks.entry(out, i + 1, &figures, stack.node)?;
+        }
+    }
+    more(out, answer.sections.len(), top)
+}
+
+/// `3 allocations, 1 realloc`: calls by what they were for, none where there were none.
+pub fn kinds(kinds: &Kinds) -> String {
+    let of_kind = [
+        (kinds.allocations, "allocation"),
+        (kinds.reallocs, "realloc"),
+        (kinds.frees, "free"),
+        (kinds.failed, "failed call"),
+    ];
+    let some: Vec<_> = of_kind.iter().filter(|(n, _)| *n > 0).map(|(n, what)| counted(*n, what)).collect();
+    if some.is_empty() { "none".to_owned() } else { some.join(", ") }
+}
+
+fn times(section: &Section) -> String {
+    let open = section.count.saturating_sub(section.ended);
+    let all = counted(section.count, "time");
+    let took =
+        format!("{} together, the longest {}", duration(section.total_ns), duration(section.longest_ns));
+    match (section.ended, open) {
+        (0, _) => format!("{all}, none ended"),
+        (_, 0) => format!("{all}, {took}"),
+        _ => format!("{all}, {took}; {} did not end", count(open)),
+    }
+}
+
+fn pools(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+    let p = &answer.pools;
+    if p.stacks.is_empty() && p.unknown == 0 {
+        return Ok(());
+    }
+    heading(out, "Pools (blocks that the program handed out itself, inside blocks counted above)")?;
+    writeln!(out, "  Handed out: {} in {}.", bytes(p.allocated.bytes), counted(p.allocated.blocks, "block"))?;
+    writeln!(out, "  Most at a time: {}, {} after the start.", bytes(p.peak_bytes), duration(p.peak_ns))?;
+    writeln!(out, "  Never given back: {} in {}.", bytes(p.leaked.bytes), counted(p.leaked.blocks, "block"))?;
+    if p.unknown > 0 {
+        writeln!(out, "  Given back without having been handed out: {}.", counted(p.unknown, "block"))?;
+    }
+    for (i, stack) in of_pools(answer, top).into_iter().enumerate() {
+        let (all, left) = (stack.allocated, stack.leaked);
+        let figures = format!(
+            "{} in {}, of which never given back {} in {}",
+            bytes(all.bytes),
+            counted(all.blocks, "block"),
+            bytes(left.bytes),
+            counted(left.blocks, "block")
+        );
+        stacks.entry(out, i + 1, &figures, stack.node)?;
+    }
+    Ok(())
+}
+
+fn more(out: Out<'_>, all: usize, shown: usize) -> io::Result<()> {
+    match all.saturating_sub(shown) {
+        0 => Ok(()),
+        rest => writeln!(out, "  ... {rest} more, all of them with --json"),
+    }
+}

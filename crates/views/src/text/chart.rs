@@ -1,0 +1,112 @@
+//! A picture of two sizes over time, out of characters, 80 columns wide: an area and a line above it, as
+//! the heap and the resident memory.
+
+use std::io;
+
+use heapscribe_analyze::answer::Answer;
+
+use heapscribe_units as units;
+
+use super::{Out, tables};
+
+const COLUMNS: usize = 66;
+const ROWS: usize = 10;
+
+/// One column, or a step of the time that is put into one: the most bytes in it.
+#[derive(Clone, Copy, Default)]
+pub struct Column {
+    /// What the area shows.
+    pub area: u64,
+    /// What the line shows.
+    pub line: u64,
+}
+
+/// Draws the chart; nothing when there is no time to show.
+pub fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
+    let timeline = &answer.timeline;
+    let steps = timeline.steps.iter().map(|step| Column { area: step.heap_max_bytes, line: step.rss_bytes });
+    let title = tables::estimated(answer, "Heap (#) and resident memory (o) over time");
+    let end_ns = timeline.step_ns.saturating_mul(timeline.steps.len() as u64);
+    let end = units::time(end_ns, answer.counts_calls);
+    let begin = if answer.counts_calls { "0" } else { "0 s" };
+    if !picture(out, &title, steps, [begin, &end])? {
+        return Ok(());
+    }
+    match timeline.steps.iter().map(|step| step.rss_bytes).max() {
+        None | Some(0) => writeln!(out, "  The resident memory was not sampled."),
+        Some(most) => writeln!(out, "  The resident memory was at most {}.", units::bytes(most)),
+    }
+}
+
+/// Draws steps of equal time, and what stands at its `ends`; false when there is nothing to show.
+pub fn picture(
+    out: Out<'_>,
+    title: &str,
+    steps: impl ExactSizeIterator<Item = Column>,
+    [begin, end]: [&str; 2],
+) -> io::Result<bool> {
+    let columns = columns(steps);
+    let top = columns.iter().map(|c| c.area.max(c.line)).max().unwrap_or(0);
+    if top == 0 {
+        return Ok(false);
+    }
+    super::heading(out, title)?;
+    for row in (0..ROWS).rev() {
+        let label = if row + 1 == ROWS { units::short_bytes(top) } else { String::new() };
+        let line: String = columns.iter().map(|c| cell(c, row, top)).collect();
+        writeln!(out, "{label:>11} |{}", line.trim_end())?;
+    }
+    writeln!(out, "{:>11} +{}", "0", "-".repeat(columns.len()))?;
+    let width = columns.len().max(end.len() + 1);
+    writeln!(out, "{begin:>13}{end:>width$}")?;
+    Ok(true)
+}
+
+/// Steps put together to at most as many columns as there are.
+fn columns(steps: impl ExactSizeIterator<Item = Column>) -> Vec<Column> {
+    let count = steps.len();
+    let mut columns = vec![Column::default(); count.min(COLUMNS)];
+    for (i, step) in steps.enumerate() {
+        let column = &mut columns[i * count.min(COLUMNS) / count];
+        column.area = column.area.max(step.area);
+        column.line = column.line.max(step.line);
+    }
+    columns
+}
+
+/// A cell shows the area when that reaches into it; the line stands above.
+fn cell(column: &Column, row: usize, top: u64) -> char {
+    let height = |bytes: u64| (u128::from(bytes) * ROWS as u128).div_ceil(u128::from(top)) as usize;
+    if row < height(column.area) {
+        '#'
+    } else if row + 1 == height(column.line) {
+        'o'
+    } else {
+        ' '
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_analyze::answer::{Step, Timeline};
+
+    use super::*;
+
+    #[test]
+    fn a_rising_heap_under_a_flat_resident_set() {
+        let step = |i: u64| Step { heap_max_bytes: i << 10, rss_bytes: 200 << 10, ..Step::default() };
+        let timeline = Timeline { step_ns: 1_000_000, steps: (0..132).map(step).collect() };
+        let mut out = Vec::new();
+        draw(&mut out, &Answer { timeline, ..Answer::default() }).unwrap();
+        let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn no_time_no_chart() {
+        let mut out = Vec::new();
+        draw(&mut out, &Answer::default()).unwrap();
+        assert!(out.is_empty());
+    }
+}

@@ -1,0 +1,170 @@
+//! What became of each rule, for people: the verdict, what was found, and the stacks that speak against it.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use heapscribe_analyze::answer::NodeId;
+use heapscribe_analyze::calls::StackCalls;
+use heapscribe_analyze::estimate::Figure;
+
+use super::annotations::kinds;
+use super::out::{Out, heading};
+use super::stack::StackPrinter;
+use crate::check::rule::{Rule, Unit};
+use crate::check::suppress::{Kind, Suppression};
+use crate::check::{Checked, Culprit, Evidence, Finding, Verdict};
+use heapscribe_symbols::{NamedFrame, NamedStacks};
+use heapscribe_units::{bytes, count, counted, duration};
+
+/// Processes that keep a rule and are told one by one.
+const KEPT_SHOWN: usize = 3;
+
+/// Prints all of it.
+pub fn print(out: Out<'_>, checked: &Checked, names: &NamedStacks<'_>) -> io::Result<()> {
+    let mut stacks = StackPrinter::new(names);
+    let mut kept = BTreeMap::<String, Vec<&Finding>>::new();
+    for finding in checked.findings.iter().filter(|finding| finding.verdict == Verdict::Holds) {
+        kept.entry(finding.rule.shown()).or_default().push(finding);
+    }
+    for finding in &checked.findings {
+        if finding.verdict == Verdict::Holds
+            && let Some(all) = kept.get(&finding.rule.shown()).filter(|all| all.len() > KEPT_SHOWN)
+        {
+            if all.first().is_some_and(|first| std::ptr::eq(*first, finding)) {
+                writeln!(out, "{}", together(checked, all))?;
+            }
+            continue;
+        }
+        writeln!(out, "{}", line(checked, finding))?;
+        for why in &finding.why {
+            writeln!(out, "      {why}")?;
+        }
+        for (n, culprit) in finding.culprits.iter().enumerate() {
+            stacks.entry(out, n + 1, &figures(checked, finding, culprit), culprit.stack)?;
+        }
+        if finding.more > 0 && finding.verdict != Verdict::Holds {
+            writeln!(out, "      ... {}, shown with --top", counted(finding.more as u64, "more stack"))?;
+        }
+    }
+    suppressions(out, checked)?;
+    heading(out, &summary(checked))
+}
+
+/// Many processes that keep a rule, in one line with the one that has most.
+fn together(checked: &Checked, all: &[&Finding]) -> String {
+    let value = |finding: &Finding| finding.found.map_or(0.0, |figure| figure.value);
+    let most = all.iter().max_by(|a, b| value(a).total_cmp(&value(b)));
+    let most = most.map_or(String::new(), |most| match found(most) {
+        found if value(most) > 0.0 => format!("; the most has {}{found}", checked.whose(most)),
+        found => found,
+    });
+    let (rule, count) = (all[0].rule.shown(), format!("{} processes", count(all.len() as u64)));
+    format!("{:<10} {rule} of {}{most}", Verdict::Holds.name(), count)
+}
+
+/// `BROKEN     max-peak 1.00 MiB of app (pid 100): 2,000,000 bytes (1.91 MiB)`.
+pub fn line(checked: &Checked, finding: &Finding) -> String {
+    let word = match finding.verdict {
+        Verdict::Holds => "holds",
+        Verdict::Broken => "BROKEN",
+        Verdict::Undecided => "UNDECIDED",
+    };
+    let pid = finding.process.and_then(|process| checked.processes.get(process));
+    let pid = pid.map_or(String::new(), |whose| format!(" (pid {})", whose.pid));
+    format!("{word:<10} {} of {}{pid}{}", finding.rule.shown(), checked.whose(finding), found(finding))
+}
+
+/// What was found, with the mark of an estimate.
+pub fn found(finding: &Finding) -> String {
+    finding.found.map_or(String::new(), |figure| {
+        let about = if is_estimate(&figure) { "≈ " } else { "" };
+        let is_forbidden = matches!(finding.rule, Rule::NoCalls(..));
+        let limit = match (&finding.rule, finding.verdict) {
+            (Rule::Grew(..), _) => format!(", at most {}", finding.unit.shown(finding.limit.floor())),
+            (_, Verdict::Broken) if !is_forbidden && figure.value > finding.limit => {
+                format!(", {} over the limit", finding.unit.short(figure.value - finding.limit))
+            }
+            _ => String::new(),
+        };
+        let none = is_forbidden && figure.value == 0.0;
+        let shown = if none { "no call".to_owned() } else { finding.unit.shown(figure.value) };
+        format!(": {about}{shown}{limit}")
+    })
+}
+
+fn is_estimate(figure: &Figure) -> bool {
+    figure.high > figure.low
+}
+
+/// What a stack has to do with it.
+pub fn figures(checked: &Checked, finding: &Finding, culprit: &Culprit) -> String {
+    match culprit.what {
+        Evidence::Blocks(amount) if finding.unit == Unit::Calls => counted(amount.blocks, "call"),
+        Evidence::Blocks(amount) if matches!(finding.unit, Unit::Bytes) => {
+            format!("{} in {}", bytes(amount.bytes), counted(amount.blocks, "block"))
+        }
+        Evidence::Blocks(amount) => format!("{} of {}", counted(amount.blocks, "block"), bytes(amount.bytes)),
+        Evidence::Calls(calls) => of_calls(checked, finding, &calls),
+        Evidence::Grew(growth, now) => {
+            let size = u64::try_from(growth.unsigned_abs()).unwrap_or(u64::MAX);
+            let sign = if growth < 0 { '-' } else { '+' };
+            let grew = format!("{sign}{}", finding.unit.shown(size as f64));
+            format!("{grew}, now {} in {}", bytes(now.bytes), counted(now.blocks, "block"))
+        }
+    }
+}
+
+fn of_calls(checked: &Checked, finding: &Finding, calls: &StackCalls) -> String {
+    let begin_ns = finding.process.and_then(|n| checked.processes.get(n)).map_or(0, |p| p.begin_mono_ns);
+    let first = format!(", first {} after the start", duration(calls.first_ns.saturating_sub(begin_ns)));
+    let first = if checked.has_times { first } else { String::new() };
+    let blocks = match (calls.kinds.all() == calls.kinds.frees, calls.node == NodeId::ROOT) {
+        (true, false) => " of blocks that were asked for here",
+        (true, true) => " of blocks that are not known",
+        _ => "",
+    };
+    let bytes = if calls.bytes > 0 { format!(", {}", bytes(calls.bytes)) } else { String::new() };
+    let worst = calls.worst_ns.map_or(String::new(), |ns| format!(", the slowest took {}", duration(ns)));
+    format!("{}{blocks}{bytes}{first}{worst}", kinds(&calls.kinds))
+}
+
+/// A stack as text, the innermost frame first.
+pub fn frames(names: &NamedStacks<'_>, stack: NodeId) -> Vec<String> {
+    let shown = |frame: &NamedFrame| match frame.place() {
+        Some(place) => format!("{} {place}", frame.name()),
+        None => frame.name(),
+    };
+    names.frames(stack).iter().map(shown).collect()
+}
+
+fn suppressions(out: Out<'_>, checked: &Checked) -> io::Result<()> {
+    let all = &checked.suppressions.all;
+    if all.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Suppressions")?;
+    for one in all {
+        writeln!(out, "  {}:{}: {}", checked.suppressions_file, one.line, suppression(one))?;
+    }
+    Ok(())
+}
+
+/// `leak:libgui suppressed 4,096 bytes in 1 block of 1 stack`.
+pub fn suppression(one: &Suppression) -> String {
+    let (text, stacks) = (one.text(), counted(one.stacks, "stack"));
+    match one.kind {
+        _ if one.stacks == 0 => format!("{text} was not used"),
+        Kind::Leak => {
+            let blocks = counted(one.amount.blocks, "block");
+            format!("{text} suppressed {} in {blocks} of {stacks}", bytes(one.amount.bytes))
+        }
+        Kind::Alloc => format!("{text} let {} of {stacks} pass", counted(one.amount.blocks, "call")),
+    }
+}
+
+/// `1 broken, 2 hold, 1 cannot be told`.
+pub fn summary(checked: &Checked) -> String {
+    let count = |verdict| count(checked.count(verdict) as u64);
+    let (broken, undecided) = (count(Verdict::Broken), count(Verdict::Undecided));
+    format!("{broken} broken, {undecided} undecided, {} kept.", count(Verdict::Holds))
+}

@@ -1,0 +1,73 @@
+//! The part of a report that holds messages against the heap.
+
+use std::io;
+
+use super::out::{Out, heading};
+use crate::messages::correlation::{ChannelMarks, Did, Heavy, MessageCorrelation};
+use heapscribe_units::{bytes, count, counted, duration, short_bytes};
+
+/// Prints at most `top` entries of each list.
+pub fn print(out: Out<'_>, beside: &MessageCorrelation, top: usize) -> io::Result<()> {
+    heading(out, "What the heap did while messages were handled")?;
+    let whose = beside.pid.map_or("of all processes".to_owned(), |pid| format!("of process {pid}"));
+    writeln!(
+        out,
+        "  {} within the time of the trace; allocations {whose}.",
+        counted(beside.messages, "message")
+    )?;
+    if beside.messages_outside > 0 {
+        writeln!(out, "  {} before or after it.", counted(beside.messages_outside, "message"))?;
+    }
+    if beside.messages_of_other_clocks > 0 {
+        let n = counted(beside.messages_of_other_clocks, "record");
+        writeln!(out, "  {n} with times of another node's clock, not used.")?;
+    }
+    writeln!(out, "  Before the first message: {}.", did(&beside.before))?;
+    writeln!(out, "  Since the last one: {}.", did(&beside.after))?;
+    let mut channels: Vec<&ChannelMarks> = beside.channels.iter().collect();
+    channels.sort_by_key(|channel| std::cmp::Reverse(channel.alone.allocated_bytes));
+    for channel in channels.iter().take(top) {
+        print_channel(out, channel)?;
+    }
+    if channels.len() > top {
+        writeln!(out, "  ... {} more", counted((channels.len() - top) as u64, "channel"))?;
+    }
+    print_heaviest(out, &beside.heaviest, top)
+}
+
+fn print_channel(out: Out<'_>, channel: &ChannelMarks) -> io::Result<()> {
+    writeln!(out, "  channel {}: {}", channel.channel_index, counted(channel.messages, "message"))?;
+    writeln!(out, "      until the next message of any channel: {}", did(&channel.alone))?;
+    if let Some(most) = &channel.most {
+        writeln!(
+            out,
+            "      until its own next one: {}; {} each on average, nothing in {} of {}",
+            did(&channel.until_next),
+            short_bytes(channel.until_next.allocated_bytes / channel.times.max(1)),
+            count(channel.quiet_times),
+            count(channel.times),
+        )?;
+        writeln!(out, "      the most: {}", heavy(most))?;
+    }
+    Ok(())
+}
+
+fn print_heaviest(out: Out<'_>, heaviest: &[Heavy], top: usize) -> io::Result<()> {
+    if heaviest.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Messages after which most was allocated, until the next of any channel")?;
+    for (place, message) in heaviest.iter().take(top).enumerate() {
+        writeln!(out, "  {:>2}. channel {}, {}", place + 1, message.channel_index, heavy(message))?;
+    }
+    Ok(())
+}
+
+fn heavy(message: &Heavy) -> String {
+    format!("Q{} at {}: {}", message.queue_index, duration(message.time_ns), did(&message.did))
+}
+
+fn did(did: &Did) -> String {
+    let came = format!("{} in {}", bytes(did.allocated_bytes), counted(did.allocations, "allocation"));
+    format!("{came}, {} freed", short_bytes(did.freed_bytes))
+}

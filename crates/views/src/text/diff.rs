@@ -1,0 +1,147 @@
+//! The comparison of two traces: wholes, the stacks that grew, those that shrank, and what is missing.
+
+use std::io;
+
+use heapscribe_analyze::answer::Amount;
+use heapscribe_analyze::diff::{Change, Diff};
+use heapscribe_analyze::measure::Measure;
+
+use crate::comparison::Sides;
+
+use super::stack::{FRAMES_SHOWN, frame_line};
+use super::{Out, heading, losses};
+use heapscribe_symbols::lossy;
+use heapscribe_units::{bytes, count, counted, short_bytes};
+
+/// Prints all of it, with so many stacks in each direction.
+pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize) -> io::Result<()> {
+    let estimated = if sides.are_estimated() { " (estimated)" } else { "" };
+    writeln!(out, "Compared: {}{estimated}", what(diff.measure, sides.of_live))?;
+    for (word, side, part) in
+        [("before", &sides.before, &diff.whole.before), ("after", &sides.after, &diff.whole.after)]
+    {
+        let command: Vec<_> = side.answer.command.iter().map(|part| lossy(part)).collect();
+        let whole = amount(diff.measure, part.amount);
+        writeln!(out, "  {word:<7} {whole}: {} ({})", side.trace, command.join(" "))?;
+    }
+    writeln!(out, "  change  {}", change_of(diff.measure, &diff.whole))?;
+    let printer = Printer { diff, sides, top };
+    printer.direction(out, "Grew", diff.grew().iter().collect())?;
+    printer.direction(out, "Shrank", diff.shrank().iter().rev().collect())?;
+    let same = sum(diff.same().iter().map(|change| change.after.amount));
+    heading(out, "As before")?;
+    writeln!(out, "  {} with {}.", counted(diff.same().len() as u64, "stack"), amount(diff.measure, same))?;
+    what_is_missing(out, sides)
+}
+
+fn what(measure: Measure, of_live: bool) -> &'static str {
+    match measure {
+        Measure::Leaked if of_live => "live bytes",
+        Measure::Peak => "bytes held at the peak of the heap",
+        Measure::Leaked => "bytes never freed",
+        Measure::Allocated => "bytes allocated",
+        Measure::Count => "number of allocations",
+        Measure::Temporary => "blocks freed before the next allocation",
+    }
+}
+
+fn amount(measure: Measure, amount: Amount) -> String {
+    let (blocks, bytes) = (counted(amount.blocks, "block"), bytes(amount.bytes));
+    if measure.counts_blocks() { format!("{blocks} of {bytes}") } else { format!("{bytes} in {blocks}") }
+}
+
+fn sum(amounts: impl Iterator<Item = Amount>) -> Amount {
+    amounts.fold(Amount::default(), |sum, amount| Amount {
+        blocks: sum.blocks.saturating_add(amount.blocks),
+        bytes: sum.bytes.saturating_add(amount.bytes),
+    })
+}
+
+/// `+1,024 bytes (1.00 KiB), +12.3 %`: what was compared, and by what part of what was there before.
+fn change_of(measure: Measure, change: &Change) -> String {
+    let figure = signed(measure, change.growth);
+    let part = match measure.figure(change.before.amount) {
+        _ if change.growth == 0 => String::new(),
+        0 => ", new".to_owned(),
+        _ if measure.figure(change.after.amount) == 0 => ", gone".to_owned(),
+        before => format!(", {:+.1} %", change.growth as f64 * 100.0 / before as f64),
+    };
+    let error = match change.standard_error() {
+        error if error > 0.0 && measure.counts_blocks() => format!(" ± {}", count(error as u64)),
+        error if error > 0.0 => format!(" ± {}", short_bytes(error as u64)),
+        _ => String::new(),
+    };
+    format!("{figure}{error}{part}")
+}
+
+fn signed(measure: Measure, growth: i128) -> String {
+    let size = u64::try_from(growth.unsigned_abs()).unwrap_or(u64::MAX);
+    let size = if measure.counts_blocks() { counted(size, "block") } else { bytes(size) };
+    match growth.signum() {
+        1 => format!("+{size}"),
+        -1 => format!("-{size}"),
+        _ => format!("none, {size}"),
+    }
+}
+
+/// What all lists of changes need.
+struct Printer<'a> {
+    diff: &'a Diff,
+    sides: &'a Sides<'a>,
+    top: usize,
+}
+
+impl Printer<'_> {
+    /// The changes in one direction, the largest first.
+    fn direction(&self, out: Out<'_>, title: &str, changes: Vec<&Change>) -> io::Result<()> {
+        heading(out, title)?;
+        if changes.is_empty() {
+            return writeln!(out, "  Nothing.");
+        }
+        let growth = |changes: &[&Change]| {
+            signed(self.diff.measure, changes.iter().map(|change| change.growth).sum::<i128>())
+        };
+        writeln!(out, "  {}: {}.", counted(changes.len() as u64, "stack"), growth(&changes))?;
+        let (shown, rest) = changes.split_at(self.top.min(changes.len()));
+        for (n, change) in shown.iter().enumerate() {
+            self.entry(out, n + 1, change)?;
+        }
+        if !rest.is_empty() {
+            writeln!(out, "  ... {} more: {}", count(rest.len() as u64), growth(rest))?;
+        }
+        Ok(())
+    }
+
+    fn entry(&self, out: Out<'_>, rank: usize, change: &Change) -> io::Result<()> {
+        let measure = self.diff.measure;
+        let chance = if change.may_be_chance() { " (samples may differ as much by chance)" } else { "" };
+        writeln!(out, "{rank:>4}. {}{chance}", change_of(measure, change))?;
+        let [before, after] = [change.before, change.after].map(|part| amount(measure, part.amount));
+        writeln!(out, "      from {before} to {after}")?;
+        let frames = self.sides.frames(change);
+        if frames.is_empty() {
+            return writeln!(out, "      unknown stack");
+        }
+        for frame in frames.iter().take(FRAMES_SHOWN) {
+            writeln!(out, "      {}", frame_line(frame))?;
+        }
+        match frames.len().saturating_sub(FRAMES_SHOWN) {
+            0 => Ok(()),
+            more => writeln!(out, "      ... {more} more, all of them with --json"),
+        }
+    }
+}
+
+fn what_is_missing(out: Out<'_>, sides: &Sides<'_>) -> io::Result<()> {
+    heading(out, "What is missing")?;
+    for side in [&sides.before, &sides.after] {
+        writeln!(
+            out,
+            "  Events lost of {}: {}.",
+            side.trace,
+            count(crate::losses::lost_events(side.answer))
+        )?;
+        losses::names(out, &side.names.unnamed())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! Figures of sampled recordings: the estimate, its standard error and its range. Where every block was
+//! recorded there is no estimate, and a figure is printed as the exact number that it is.
+
+use std::io;
+
+use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
+
+use super::out::Out;
+use heapscribe_units::{count, counted, short_bytes};
+
+/// Bytes: exact, or `≈ 1.23 GiB ± 51.2 MiB (95 %: 1.13 GiB to 1.34 GiB)`.
+pub fn bytes(n: u64, estimate: Option<&Estimate>) -> String {
+    let Some(figure) = unsure(estimate, |e| &e.bytes) else { return heapscribe_units::bytes(n) };
+    let [value, error] = [figure.value, figure.standard_error()].map(short);
+    format!("≈ {value} ± {error} (95 %: {} to {})", short(figure.low), short(figure.high))
+}
+
+/// Blocks, allocations and the like: exact, or `≈ 1,230,000 blocks ± 45,600 (95 %: 1,140,000 to 1,330,000)`.
+pub fn blocks(n: u64, singular: &str, estimate: Option<&Estimate>) -> String {
+    let Some(figure) = unsure(estimate, |e| &e.blocks) else { return counted(n, singular) };
+    let [value, error] = [figure.value, figure.standard_error()].map(three_digits);
+    let [low, high] = [figure.low, figure.high].map(three_digits);
+    format!("≈ {value} {singular}s ± {error} (95 %: {low} to {high})")
+}
+
+/// What stands in a row: without the standard error, which can be read off the range.
+pub fn row_bytes(n: u64, estimate: Option<&Estimate>) -> String {
+    let Some(figure) = unsure(estimate, |e| &e.bytes) else { return heapscribe_units::bytes(n) };
+    format!("≈ {} ({} to {})", short(figure.value), short(figure.low), short(figure.high))
+}
+
+/// The same for blocks, with the number of samples that they rest on.
+pub fn row_blocks(n: u64, estimate: Option<&Estimate>) -> String {
+    let Some(figure) = unsure(estimate, |e| &e.blocks) else { return counted(n, "block") };
+    let [value, low, high] = [figure.value, figure.low, figure.high].map(three_digits);
+    let samples = counted(estimate.map_or(0, |e| e.samples), "sample");
+    format!("≈ {value} blocks ({low} to {high}; {samples})")
+}
+
+/// A figure, when there is anything unsure about it.
+fn unsure(estimate: Option<&Estimate>, of: impl Fn(&Estimate) -> &Figure) -> Option<&Figure> {
+    estimate.map(of).filter(|figure| figure.variance > 0.0)
+}
+
+fn short(bytes: f64) -> String {
+    short_bytes(bytes as u64)
+}
+
+/// A number of things that is known to three digits at best.
+fn three_digits(figure: f64) -> String {
+    let mut scale = 1.0;
+    while figure / scale >= 999.5 {
+        scale *= 10.0;
+    }
+    count(((figure / scale).round() * scale) as u64)
+}
+
+/// What has to be known to read the figures.
+pub fn legend(out: Out<'_>, sampling: &Sampling) -> io::Result<()> {
+    let means: Vec<_> = sampling.mean_bytes.iter().map(|&mean| short_bytes(mean)).collect();
+    writeln!(
+        out,
+        "Sampled each {} on average: {} stand for all. Figures are estimates (≈), with their",
+        means.join(" or "),
+        counted(sampling.samples, "block")
+    )?;
+    writeln!(out, "standard error (±) and the range that holds the true value in 95 of 100 recordings.")?;
+    if sampling.exact_blocks > 0 {
+        writeln!(
+            out,
+            "Part of the time every block was recorded: {}.",
+            counted(sampling.exact_blocks, "block")
+        )?;
+    }
+    Ok(())
+}
+
+/// What a sampled recording does not show.
+pub fn unseen(out: Out<'_>, sampling: &Sampling) -> io::Result<()> {
+    writeln!(
+        out,
+        "  Not shown: stacks that no sample hit. One that allocated less than {} goes unseen in more",
+        short_bytes(sampling.unseen_below_bytes())
+    )?;
+    writeln!(out, "  than 5 of 100 recordings.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn estimates_have_three_digits() {
+        for (figure, text) in [(0.2, "0"), (999.4, "999"), (999.5, "1,000"), (1_234_567.0, "1,230,000")] {
+            assert_eq!(three_digits(figure), text);
+        }
+    }
+
+    #[test]
+    fn without_an_estimate_figures_are_exact() {
+        assert_eq!(bytes(5_000_000, None), "5,000,000 bytes (4.77 MiB)");
+        assert_eq!((blocks(1, "call", None), row_blocks(2, None)), ("1 call".into(), "2 blocks".into()));
+    }
+
+    #[test]
+    fn estimates_say_how_sure_they_are() {
+        let blocks_of = |value: f64| Figure { value, variance: 1e8, low: value / 2.0, high: value * 2.0 };
+        let estimate = Estimate { samples: 1, blocks: blocks_of(1e6), bytes: blocks_of(1048576.0) };
+        assert_eq!(bytes(1, Some(&estimate)), "≈ 1.00 MiB ± 9.77 KiB (95 %: 512 KiB to 2.00 MiB)");
+        assert_eq!(
+            blocks(1, "free", Some(&estimate)),
+            "≈ 1,000,000 frees ± 10,000 (95 %: 500,000 to 2,000,000)"
+        );
+        assert_eq!(row_blocks(1, Some(&estimate)), "≈ 1,000,000 blocks (500,000 to 2,000,000; 1 sample)");
+    }
+}

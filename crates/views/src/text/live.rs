@@ -1,0 +1,171 @@
+//! The report of a snapshot: what is live, whose it is, and since when.
+
+use std::cmp::Reverse;
+use std::io;
+
+use heapscribe_analyze::answer::NodeId;
+use heapscribe_analyze::snapshot::{LiveStack, Snapshot};
+use heapscribe_formats::LiveRole;
+
+use super::stack::StackPrinter;
+use super::{Out, estimate, heading, losses, tables};
+use heapscribe_symbols::{NamedStacks, lossy};
+use heapscribe_units::{bytes, count, counted, date, duration, percent, short_bytes};
+
+/// What is to be printed.
+pub struct LiveReport<'a> {
+    /// The answer.
+    pub snapshot: &'a Snapshot,
+    /// Entries of each list.
+    pub top: usize,
+    /// The file's path, for the commands to type next.
+    pub path: &'a str,
+}
+
+impl LiveReport<'_> {
+    /// The stacks that hold most.
+    fn first(&self) -> Vec<&LiveStack> {
+        let mut stacks: Vec<_> = self.snapshot.stacks.iter().collect();
+        stacks.sort_by_key(|stack| (Reverse(stack.live.bytes), stack.node));
+        stacks.truncate(self.top);
+        stacks
+    }
+
+    /// The stacks that will be printed: only their names need to be looked up.
+    pub fn wanted(&self) -> Vec<NodeId> {
+        self.first().into_iter().map(|stack| stack.node).collect()
+    }
+
+    /// Prints all of it.
+    pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
+        self.header(out)?;
+        self.live(out)?;
+        self.stacks(out, &mut StackPrinter::new(names))?;
+        self.sizes_and_ages(out)?;
+        self.threads(out)?;
+        self.missing(out, names)?;
+        heading(out, "Next")?;
+        writeln!(out, "  heapscribe flame {} -o live.svg", self.path)?;
+        writeln!(out, "  heapscribe report {} --json", self.path)
+    }
+
+    fn header(&self, out: Out<'_>) -> io::Result<()> {
+        let s = self.snapshot;
+        let info = s.process.info.clone().unwrap_or_default();
+        let command: Vec<_> = info.command.iter().map(|part| lossy(part)).collect();
+        writeln!(out, "Live in: {}", command.join(" "))?;
+        let host = if s.host.is_empty() { String::new() } else { format!(" at {}", s.host) };
+        let when = date(s.table.real_ns);
+        writeln!(out, "Process {}{host} on {when}, {} after it began.", info.pid, duration(s.age_ns))?;
+        if !s.table.name.is_empty() {
+            writeln!(out, "The snapshot's name is {}.", s.table.name)?;
+        }
+        match (s.table.inexact.as_str(), s.has_ended()) {
+            (_, true) => writeln!(out, "The process had ended: this is what it left."),
+            ("", false) => writeln!(out, "All of one instant."),
+            (why, false) => writeln!(out, "Not of one instant: {why}."),
+        }
+    }
+
+    fn live(&self, out: Out<'_>) -> io::Result<()> {
+        let s = self.snapshot;
+        let sure = s.sampling.as_ref().map(|sampling| &sampling.live);
+        heading(out, "Live")?;
+        if let Some(sampling) = &s.sampling {
+            let means: Vec<_> = sampling.mean_bytes.iter().map(|&mean| short_bytes(mean)).collect();
+            let samples = counted(sampling.live.samples, "block");
+            writeln!(out, "  Sampled each {} on average: {samples} stand for all.", means.join(" or "))?;
+        }
+        writeln!(
+            out,
+            "  {} in {}.",
+            estimate::bytes(s.live.bytes, sure),
+            estimate::blocks(s.live.blocks, "block", sure)
+        )?;
+        if s.pools.blocks > 0 {
+            let (bytes, blocks) = (bytes(s.pools.bytes), counted(s.pools.blocks, "block"));
+            writeln!(out, "  Of that from pools of the program's own: {bytes} in {blocks}.")?;
+        }
+        let t = &s.table;
+        writeln!(
+            out,
+            "  Recorded until then: {} of {}, {} of {}.",
+            counted(t.allocated_blocks, "allocation"),
+            bytes(t.allocated_bytes),
+            counted(t.freed_blocks, "free"),
+            bytes(t.freed_bytes)
+        )
+    }
+
+    fn stacks(&self, out: Out<'_>, printer: &mut StackPrinter<'_>) -> io::Result<()> {
+        heading(out, "Stacks with the most live bytes")?;
+        for (i, stack) in self.first().into_iter().enumerate() {
+            let sure = stack.estimate.as_ref();
+            let figures = format!(
+                "{}: {} in {}, {} to {} old",
+                percent(stack.live.bytes, self.snapshot.live.bytes),
+                estimate::row_bytes(stack.live.bytes, sure),
+                estimate::row_blocks(stack.live.blocks, sure),
+                duration(stack.youngest_ns),
+                duration(stack.oldest_ns)
+            );
+            printer.entry(out, i + 1, &figures, stack.node)?;
+        }
+        Ok(())
+    }
+
+    fn sizes_and_ages(&self, out: Out<'_>) -> io::Result<()> {
+        let s = self.snapshot;
+        let row = |range, blocks, bytes| (range, blocks, bytes);
+        let sizes = s.sizes.iter().map(|class| {
+            let range = format!("{} to {} bytes", count(class.from_bytes), count(class.to_bytes));
+            row(range, class.count, class.bytes)
+        });
+        tables::classes(out, &self.titled("Sizes of the live blocks"), sizes, s.live.bytes)?;
+        let ages = s.ages.iter().map(|class| {
+            let range = format!("{} to {}", duration(class.from_ns), duration(class.to_ns));
+            row(range, class.count, class.bytes)
+        });
+        tables::classes(out, &self.titled("Ages of the live blocks"), ages, s.live.bytes)
+    }
+
+    fn titled(&self, title: &str) -> String {
+        if self.snapshot.sampling.is_some() { format!("{title} (estimated)") } else { title.to_owned() }
+    }
+
+    fn threads(&self, out: Out<'_>) -> io::Result<()> {
+        let mut threads: Vec<_> = self.snapshot.threads.iter().collect();
+        threads.sort_by_key(|thread| (Reverse(thread.live.bytes), thread.id));
+        heading(out, &self.titled("Threads that allocated it"))?;
+        for thread in threads.iter().take(self.top) {
+            let name = lossy(&thread.name);
+            let who = if name.is_empty() { "unnamed".to_owned() } else { name };
+            let (bytes, blocks) = (bytes(thread.live.bytes), counted(thread.live.blocks, "block"));
+            writeln!(out, "  {who} (thread {}): {bytes} in {blocks}", thread.tid)?;
+        }
+        tables::more(out, threads.len(), self.top, "thread")
+    }
+
+    fn missing(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
+        heading(out, "What is missing")?;
+        losses::dropped(out, &self.snapshot.dropped)?;
+        losses::names(out, &names.unnamed())?;
+        for problem in &self.snapshot.problems {
+            writeln!(out, "  {problem}.")?;
+        }
+        writeln!(out, "  What was allocated before the recording began, or while it was off.")
+    }
+}
+
+/// A table of live blocks that stands beside events, in a sentence.
+pub fn beside(out: Out<'_>, snapshot: &Snapshot) -> io::Result<()> {
+    let t = &snapshot.table;
+    let pid = snapshot.process.info.as_ref().map_or(0, |info| info.pid);
+    let what = match t.role {
+        LiveRole::Snapshot => "live when it was looked at",
+        LiveRole::Before => "live before the first event that is kept",
+        LiveRole::After => "live after the last event that is kept",
+    };
+    let (bytes, blocks) = (bytes(snapshot.live.bytes), counted(snapshot.live.blocks, "block"));
+    writeln!(out, "  Process {pid}, {what}, on {}: {bytes} in {blocks}.", date(t.real_ns))
+}

@@ -1,0 +1,22 @@
+//! Answers as plain sentences for people, at most 80 columns where it is up to us.
+
+pub mod annotations;
+pub mod chart;
+pub mod check;
+pub mod correlation;
+pub mod diff;
+pub mod estimate;
+pub mod go;
+pub mod heap;
+pub mod latency;
+pub mod live;
+pub mod losses;
+pub mod messages;
+mod out;
+pub mod real_time;
+pub mod report;
+pub mod stack;
+pub mod tables;
+pub mod tally;
+
+pub use out::{Out, heading};

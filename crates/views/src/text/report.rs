@@ -1,0 +1,271 @@
+//! The report: what the heap of a program did, from the totals down to what is not known.
+
+use std::cmp::Reverse;
+use std::io;
+
+use heapscribe_analyze::answer::{Answer, Exit, NodeId, Stack};
+use heapscribe_analyze::estimate::{Estimate, Sampling};
+use heapscribe_analyze::measure::Measure;
+
+use super::stack::StackPrinter;
+use super::{Out, annotations, chart, estimate, heading, heap, latency, losses, real_time, tables};
+use crate::check::calls::Kept;
+use heapscribe_symbols::{NamedStacks, lossy};
+use heapscribe_units::{count, counted, date, duration, percent, short_bytes, time};
+
+/// What is to be printed.
+pub struct Report<'a> {
+    /// The answer.
+    pub answer: &'a Answer,
+    /// How the rules that it was recorded with were kept.
+    pub kept: &'a [Kept],
+    /// Entries of each list.
+    pub top: usize,
+    /// The trace's path, for the commands to type next.
+    pub trace: &'a str,
+}
+
+/// The lists of stacks.
+const LISTS: [Measure; 5] =
+    [Measure::Peak, Measure::Leaked, Measure::Temporary, Measure::Count, Measure::Allocated];
+
+/// The first ones of a list, largest first; those that have nothing are left out.
+fn first(by: Measure, stacks: &[Stack], top: usize) -> Vec<&Stack> {
+    let mut chosen: Vec<&Stack> = stacks.iter().filter(|s| by.amount(s).blocks > 0).collect();
+    chosen.sort_by_key(|s| (Reverse(by.of(s)), s.node));
+    chosen.truncate(top);
+    chosen
+}
+
+impl Report<'_> {
+    /// The stacks that will be printed: only their names need to be looked up.
+    pub fn wanted(&self) -> Vec<NodeId> {
+        let lists = LISTS.iter().flat_map(|by| first(*by, &self.answer.stacks, self.top));
+        let of_said = crate::annotations::nodes(self.answer, self.top.max(annotations::STACKS));
+        let of_calls = latency::wanted(self.answer, self.top).chain(real_time::wanted(self.answer));
+        lists.map(|stack| stack.node).chain(of_said).chain(of_calls).collect()
+    }
+
+    /// Prints all of it.
+    pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
+        let mut stacks = StackPrinter::new(names);
+        self.header(out)?;
+        self.totals(out)?;
+        self.peak(out, &mut stacks)?;
+        self.leaked(out, &mut stacks)?;
+        self.temporary(out, &mut stacks)?;
+        heading(out, "Stacks with the most allocations")?;
+        self.list(out, Measure::Count, &mut stacks)?;
+        heading(out, "Stacks with the most bytes")?;
+        self.list(out, Measure::Allocated, &mut stacks)?;
+        latency::print(out, self.answer, self.top, &mut stacks)?;
+        real_time::print(out, (self.answer, self.kept), self.trace, &mut stacks)?;
+        annotations::print(out, self.answer, self.top, &mut stacks)?;
+        tables::sizes(out, self.answer)?;
+        tables::lifetimes(out, self.answer)?;
+        tables::threads(out, self.answer, self.top)?;
+        tables::processes(out, self.answer, self.top)?;
+        heap::section(out, self.answer)?;
+        chart::draw(out, self.answer)?;
+        losses::section(out, self.answer, &names.unnamed())?;
+        self.next(out)
+    }
+
+    fn header(&self, out: Out<'_>) -> io::Result<()> {
+        let a = self.answer;
+        let command: Vec<_> = a.command.iter().map(|part| lossy(part)).collect();
+        writeln!(out, "The heap of: {}", command.join(" "))?;
+        let when =
+            if a.begin_real_ns == 0 { String::new() } else { format!(" on {}", date(a.begin_real_ns)) };
+        let host = if a.host.is_empty() { String::new() } else { format!(" at {}", a.host) };
+        writeln!(out, "Recorded{when}{host}, {} long; {}.", self.time(a.duration_ns), self.end())?;
+        self.ring(out)?;
+        a.sampling.as_ref().map_or(Ok(()), |sampling| estimate::legend(out, sampling))
+    }
+
+    fn time(&self, ns: u64) -> String {
+        time(ns, self.answer.counts_calls)
+    }
+
+    /// `, 12 a second`, where there are times.
+    fn a_second(&self, amount: impl FnOnce(&Answer) -> String) -> String {
+        if self.answer.counts_calls { String::new() } else { format!(", {} a second", amount(self.answer)) }
+    }
+
+    /// What of it was not kept.
+    fn ring(&self, out: Out<'_>) -> io::Result<()> {
+        let (a, gone) = (self.answer, &self.answer.let_go);
+        if gone.is_nothing() {
+            return Ok(());
+        }
+        let until = gone.until_mono_ns.saturating_sub(a.begin_mono_ns);
+        writeln!(
+            out,
+            "A ring: the last {} are kept; {} of the {} before were let go:",
+            duration(a.duration_ns.saturating_sub(until)),
+            counted(gone.events, "event"),
+            duration(until)
+        )?;
+        writeln!(
+            out,
+            "  {}, {} of {}, {} of {}. The figures below are of what was kept.",
+            counted(gone.calls.iter().copied().fold(0, u64::saturating_add), "call"),
+            counted(gone.came_blocks, "allocation"),
+            short_bytes(gone.came_bytes),
+            counted(gone.went_blocks, "free"),
+            short_bytes(gone.went_bytes)
+        )?;
+        if gone.processes > 0 {
+            writeln!(out, "  Nothing is left of {}.", counted(gone.processes, "process image"))?;
+        }
+        Ok(())
+    }
+
+    /// How sure a total is, when blocks were sampled.
+    fn sureness(&self, of: fn(&Sampling) -> &Estimate) -> Option<&Estimate> {
+        self.answer.sampling.as_ref().map(of)
+    }
+
+    /// How sure a stack's figure is, when blocks were sampled.
+    fn sureness_of(&self, by: Measure, stack: &Stack) -> Option<&Estimate> {
+        let sampling = self.answer.sampling.as_ref()?;
+        let at = self.answer.stacks.binary_search_by_key(&stack.node, |s| s.node).ok()?;
+        sampling.stacks.get(at).map(|of| by.estimate(of))
+    }
+
+    fn end(&self) -> String {
+        match self.answer.exit {
+            Some(Exit::Code(code)) => format!("the program ended with exit code {code}"),
+            Some(Exit::Signal(signal)) => format!("the program was killed by signal {signal}"),
+            None => "how the program ended is not known".to_owned(),
+        }
+    }
+
+    fn totals(&self, out: Out<'_>) -> io::Result<()> {
+        let (a, t) = (self.answer, &self.answer.totals);
+        heading(out, "Totals")?;
+        let c = &t.calls;
+        let about = if a.sampling.is_some() { "≈ " } else { "" };
+        writeln!(
+            out,
+            "  {about}{}{}:",
+            counted(c.all(), "call"),
+            self.a_second(|a| count(a.calls_per_second() as u64))
+        )?;
+        let kinds = [
+            ("malloc", c.malloc),
+            ("calloc", c.calloc),
+            ("realloc", c.realloc),
+            ("aligned", c.aligned),
+            ("free", c.free),
+        ];
+        for (name, calls) in kinds {
+            writeln!(out, "    {name:<8}{:>16}", count(calls))?;
+        }
+        writeln!(
+            out,
+            "  {} of {}{}.",
+            estimate::blocks(t.allocations, "allocation", self.sureness(|s| &s.allocated)),
+            estimate::bytes(t.allocated_bytes, self.sureness(|s| &s.allocated)),
+            self.a_second(|a| short_bytes(a.allocated_bytes_per_second() as u64)),
+        )?;
+        writeln!(
+            out,
+            "  {} of {}; {about}{} by another thread than the one that allocated.",
+            estimate::blocks(t.frees, "free", self.sureness(|s| &s.freed)),
+            estimate::bytes(t.freed_bytes, self.sureness(|s| &s.freed)),
+            count(t.frees_by_others)
+        )?;
+        // Both blocks of a realloc are sampled too rarely to say anything.
+        if c.realloc > 0 && a.sampling.is_none() {
+            let [grown, shrunk, same] = [t.reallocs_grown, t.reallocs_shrunk, t.reallocs_same].map(count);
+            writeln!(
+                out,
+                "  Blocks changed by realloc: {grown} grew, {shrunk} shrank, {same} stayed as large."
+            )?;
+        }
+        writeln!(out, "  Refused for want of memory: {}.", counted(t.failed, "call"))
+    }
+
+    fn peak(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+        let peak = &self.answer.peak;
+        heading(out, "Peak")?;
+        writeln!(
+            out,
+            "  The heap was largest {} after the start: {} in {}.",
+            self.time(peak.time_ns),
+            estimate::bytes(peak.bytes, self.sureness(|s| &s.peak)),
+            estimate::blocks(peak.blocks, "block", self.sureness(|s| &s.peak))
+        )?;
+        self.list(out, Measure::Peak, stacks)
+    }
+
+    fn leaked(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+        let leaked = self.answer.leaked;
+        heading(out, "Leaked")?;
+        if leaked.blocks == 0 {
+            let what = if self.answer.sampling.is_some() { "sampled block" } else { "block" };
+            return writeln!(out, "  Nothing: every {what} was freed.");
+        }
+        writeln!(
+            out,
+            "  Never freed: {} in {}.",
+            estimate::bytes(leaked.bytes, self.sureness(|s| &s.leaked)),
+            estimate::blocks(leaked.blocks, "block", self.sureness(|s| &s.leaked))
+        )?;
+        if !self.answer.complete {
+            writeln!(
+                out,
+                "  Not every process was seen to its end, so some of it may still have been in use."
+            )?;
+        }
+        self.list(out, Measure::Leaked, stacks)
+    }
+
+    fn temporary(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+        let temporary = self.answer.temporary;
+        heading(out, "Temporary")?;
+        writeln!(
+            out,
+            "  Freed by their thread before it allocated again: {} of {}, {} of all allocations.",
+            estimate::blocks(temporary.blocks, "block", self.sureness(|s| &s.temporary)),
+            estimate::bytes(temporary.bytes, self.sureness(|s| &s.temporary)),
+            percent(temporary.blocks, self.answer.totals.allocations)
+        )?;
+        self.list(out, Measure::Temporary, stacks)
+    }
+
+    fn list(&self, out: Out<'_>, by: Measure, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
+        let whole = self.answer.stacks.iter().map(|s| by.of(s)).fold(0, u64::saturating_add);
+        for (i, stack) in first(by, &self.answer.stacks, self.top).into_iter().enumerate() {
+            let amount = by.amount(stack);
+            let share = percent(by.of(stack), whole);
+            let sureness = self.sureness_of(by, stack);
+            let b = estimate::row_bytes(amount.bytes, sureness);
+            let n = estimate::row_blocks(amount.blocks, sureness);
+            let figures = if by.counts_blocks() {
+                format!("{share}: {n} of {b}")
+            } else {
+                format!("{share}: {b} in {n}")
+            };
+            stacks.entry(out, i + 1, &figures, stack.node)?;
+        }
+        Ok(())
+    }
+
+    fn next(&self, out: Out<'_>) -> io::Result<()> {
+        heading(out, "Next")?;
+        if self.answer.counts_calls {
+            writeln!(out, "  heapscribe plot {} -o heap.svg", self.trace)?;
+            return writeln!(out, "  heapscribe report {} --json", self.trace);
+        }
+        let of = match self.answer {
+            a if a.leaked.bytes > 0 => "leaked",
+            a if a.temporary.blocks > 0 => "temporary",
+            _ => "allocated",
+        };
+        writeln!(out, "  heapscribe flame {} -o peak.svg --of peak", self.trace)?;
+        writeln!(out, "  heapscribe flame {} -o {of}.html --of {of}", self.trace)?;
+        writeln!(out, "  heapscribe report {} --json", self.trace)
+    }
+}

@@ -1,0 +1,140 @@
+//! The tables of a report: sizes, lifetimes, threads, processes.
+
+use std::io;
+
+use heapscribe_analyze::answer::{Answer, Ended, Process, Thread};
+
+use super::out::{Out, heading};
+use heapscribe_symbols::lossy;
+use heapscribe_units::{bytes, count, counted, percent, short_bytes, time};
+
+/// Width of the longest bar.
+const BAR: u64 = 20;
+
+/// A heading that says so when what follows is estimated.
+pub fn estimated(answer: &Answer, title: &str) -> String {
+    if answer.sampling.is_some() { format!("{title} (estimated)") } else { title.to_owned() }
+}
+
+/// Allocations by size.
+pub fn sizes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
+    let used: Vec<_> = answer.sizes.iter().filter(|class| class.count > 0).collect();
+    let Some(most) = used.iter().map(|class| class.count).max() else { return Ok(()) };
+    heading(out, &estimated(answer, "Sizes of the blocks"))?;
+    for class in used {
+        let range = format!("{} to {}", count(class.from_bytes), count(class.to_bytes));
+        let bar = "#".repeat((u128::from(class.count) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
+        let share = percent(class.count, answer.totals.allocations);
+        writeln!(out, "  {range:>23} bytes {:>14} {share:>8} {bar}", count(class.count))?;
+    }
+    Ok(())
+}
+
+/// A table of ranges, each with its blocks and bytes; shares are of all bytes.
+pub fn classes(
+    out: Out<'_>,
+    title: &str,
+    rows: impl Iterator<Item = (String, u64, u64)> + Clone,
+    all_bytes: u64,
+) -> io::Result<()> {
+    let Some(most) = rows.clone().map(|(_, _, bytes)| bytes).max() else { return Ok(()) };
+    heading(out, title)?;
+    for (range, blocks, bytes) in rows {
+        let bar =
+            "#".repeat((u128::from(bytes) * u128::from(BAR)).div_ceil(u128::from(most.max(1))) as usize);
+        let (share, blocks, bytes) = (percent(bytes, all_bytes), count(blocks), short_bytes(bytes));
+        writeln!(out, "  {range:>29} {blocks:>12} {bytes:>9} {share:>8} {bar}")?;
+    }
+    Ok(())
+}
+
+/// Freed blocks by how long they lived.
+pub fn lifetimes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
+    let used: Vec<_> = answer.lifetimes.iter().filter(|class| class.count > 0).collect();
+    let Some(most) = used.iter().map(|class| class.count).max() else { return Ok(()) };
+    heading(out, &estimated(answer, "How long freed blocks lived"))?;
+    for class in used {
+        let range = {
+            let [from, to] = [class.from_ns, class.to_ns].map(|ns| time(ns, answer.counts_calls));
+            format!("{from} to {to}")
+        };
+        let bar = "#".repeat((u128::from(class.count) * u128::from(BAR)).div_ceil(u128::from(most)) as usize);
+        let share = percent(class.count, answer.totals.frees);
+        writeln!(out, "  {range:>29} {:>14} {share:>8} {bar}", count(class.count))?;
+    }
+    Ok(())
+}
+
+/// What each thread did, the busiest first.
+pub fn threads(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<()> {
+    let mut threads: Vec<&Thread> = answer.threads.iter().filter(|t| t.totals.calls.all() > 0).collect();
+    if threads.is_empty() {
+        return Ok(());
+    }
+    heading(out, &estimated(answer, "Threads"))?;
+    threads.sort_by_key(|t| std::cmp::Reverse(t.totals.calls.all()));
+    for thread in threads.iter().take(top) {
+        let pid = answer.processes.get(thread.process).map_or(0, |p| p.pid);
+        let name = lossy(&thread.name);
+        let who = if name.is_empty() { "unnamed".to_owned() } else { name };
+        writeln!(
+            out,
+            "  {who} (thread {} of process {pid}): {}, {} of {}, {} temporary",
+            thread.tid,
+            counted(thread.totals.calls.all(), "call"),
+            counted(thread.totals.allocations, "allocation"),
+            bytes(thread.totals.allocated_bytes),
+            count(thread.temporary.blocks),
+        )?;
+    }
+    more(out, threads.len(), top, "thread")
+}
+
+/// What each process did, when there is more than one.
+pub fn processes(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<()> {
+    if answer.processes.len() < 2 {
+        return Ok(());
+    }
+    heading(out, &estimated(answer, &format!("Processes: {}", count(answer.processes.len() as u64))))?;
+    for process in answer.processes.iter().take(top) {
+        writeln!(out, "  {}", process_line(process))?;
+        writeln!(
+            out,
+            "      {}, {} of {}; peak {}; {}: {}; {}",
+            counted(process.totals.calls.all(), "call"),
+            counted(process.totals.allocations, "allocation"),
+            short_bytes(process.totals.allocated_bytes),
+            bytes(process.peak.bytes),
+            if process.ended.is_end() { "never freed" } else { "not freed yet" },
+            bytes(process.leaked.bytes),
+            ended(process.ended),
+        )?;
+    }
+    more(out, answer.processes.len(), top, "process")
+}
+
+fn process_line(process: &Process) -> String {
+    let how = if process.is_fork { "forked from" } else { "child of" };
+    let name = match process.command.is_empty() {
+        true => lossy(&process.exe),
+        false => process.command.iter().map(|part| lossy(part)).collect::<Vec<_>>().join(" "),
+    };
+    format!("{} ({how} {}): {name}", process.pid, process.parent_pid)
+}
+
+fn ended(how: Ended) -> &'static str {
+    match how {
+        Ended::Unknown => "its end is not in the trace",
+        Ended::Exited => "exited",
+        Ended::Execed => "became another program",
+        Ended::Abandoned => "was still running when the recording ended",
+    }
+}
+
+/// How many more there are than are shown.
+pub fn more(out: Out<'_>, all: usize, shown: usize, what: &str) -> io::Result<()> {
+    match all.saturating_sub(shown) {
+        0 => Ok(()),
+        rest => writeln!(out, "  ... {rest} more {what}{}", if what.ends_with('s') { "es" } else { "s" }),
+    }
+}
