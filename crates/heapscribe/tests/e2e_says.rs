@@ -6,10 +6,9 @@ mod support;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Ended, Place, Report, Run, has, is_root_or_skip, lives, status_of_this, until};
+use support::{Ended, Place, Report, Run, Started, has, is_root_or_skip, lives, status_of_this, until};
 
 fn ran(place: &Place, program: &Path, args: &[&str]) -> Ended {
     Run::new(place, program).args(args).recorded()
@@ -49,15 +48,29 @@ fn commands_that_can_not_be_run() {
     }
 }
 
+/// The program that counts signals, when it is ready for them.
+fn waiting(place: &Place) -> Started {
+    let seen = place.path("seen");
+    let started = Run::new(place, place.compile("says.c")).args(["wait"]).env("SEEN", seen).start();
+    until("the program is ready", || started.said().0 == "ready\n");
+    started
+}
+
+/// How many signals have arrived in it.
+fn seen(place: &Place) -> usize {
+    std::fs::metadata(place.path("seen")).map_or(0, |meta| meta.len() as usize)
+}
+
 /// Each signal reaches the program once, and `record` lives on.
 #[test]
 fn signals_are_passed_on() {
     let place = Place::new();
-    let started = Run::new(&place, place.compile("says.c")).args(["wait"]).start();
-    until("the program is ready", || started.said().0 == "ready\n");
-    for signal in [Signal::TERM, Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2] {
+    let started = waiting(&place);
+    for (n, signal) in
+        [Signal::TERM, Signal::INT, Signal::HUP, Signal::USR1, Signal::USR2].into_iter().enumerate()
+    {
         started.signal(signal);
-        std::thread::sleep(Duration::from_millis(50));
+        until("the signal arrives", || seen(&place) > n);
     }
     let ended = started.wait();
     assert_eq!((ended.code, ended.stdout.as_str()), (11, "ready\nTERM 1 INT 1 HUP 1 USR1 1 USR2 1\n"));
@@ -69,11 +82,11 @@ fn signals_are_passed_on() {
 #[test]
 fn signals_to_the_group() {
     let place = Place::new();
-    let started = Run::new(&place, place.compile("says.c")).args(["wait"]).start();
-    until("the program is ready", || started.said().0 == "ready\n");
+    let started = waiting(&place);
     for signal in [Signal::INT, Signal::USR1, Signal::USR2] {
+        let before = seen(&place);
         rustix::process::kill_process_group(started.pid(), signal).unwrap();
-        std::thread::sleep(Duration::from_millis(50));
+        until("the signal arrives", || seen(&place) > before);
     }
     assert_eq!(started.wait().code, 11);
     Report::of(&place.path("run.hst")).assert_whole(&[]);

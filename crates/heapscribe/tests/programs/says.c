@@ -1,8 +1,11 @@
-// What `record` has to pass on: says [code N | signal N | wait | stuck]. `wait` counts the signals it gets.
+// What `record` has to pass on: says [code N | signal N | wait | stuck]. `wait` counts the signals it gets, and
+// adds a byte to the file SEEN for each.
 #include "counted.h"
+#include <fcntl.h>
 
 static volatile sig_atomic_t got[65];
-static void on(int s) { got[s]++; }
+static int seen = -1;
+static void on(int s) { got[s]++; if (write(seen, "x", 1) < 0) return; }
 
 int main(int argc, char **argv) {
     void *p = malloc(100);
@@ -11,6 +14,7 @@ int main(int argc, char **argv) {
     if (argc < 2) { puts("nothing to do"); return 0; }
     if (!strcmp(argv[1], "code")) return n;
     if (!strcmp(argv[1], "signal")) { raise(n); return 98; }
+    if (getenv("SEEN")) seen = open(getenv("SEEN"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     for (int s = 1; s < 32; s++) if (s != SIGKILL && s != SIGSTOP && s != SIGALRM && s != SIGCHLD) signal(s, on);
     alarm(50);
     puts("ready"); fflush(stdout);
