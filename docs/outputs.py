@@ -8,7 +8,8 @@
 A page says with comments what to run. Its commands run in order, in one empty directory that has the programs
 of docs/programs; `heapscribe` is the release build of this repository, or what --heapscribe names.
 
-    <!-- setup: cc -g -O1 leak.c -o leak -->       runs, shows nothing
+    <!-- source: leak.c handle_request -->         the fenced block that follows is this function
+    <!-- setup: cc -g leak.c -o leak -->           runs, shows nothing
     <!-- run: heapscribe report leak.hst -->       the fenced block that follows is the command and its output
     <!-- run 4: heapscribe check ... -->           the same, and the exit code has to be 4
     <!-- roughly: heapscribe replay ... -->        the same, and --check looks at the lines that are not indented only
@@ -29,7 +30,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MARKER = re.compile(r"^<!-- (setup|run|roughly)(?: (\d+))?: (.*?)(?: => (.*))? -->$")
+MARKER = re.compile(r"^<!-- (source|setup|run|roughly)(?: (\d+))?: (.*?)(?: => (.*))? -->$")
 UNITS = r"(?: ?(?:B|[KMGT]i?B|bytes?|ns|us|ms|s|min|h|%)\b)?"
 SECONDS_MAX = 120
 
@@ -89,14 +90,28 @@ def rewritten(page, heapscribe):
                 continue
             kind, expected, command, sections = marker.groups()
             where = f"{page.relative_to(ROOT)}:{at}"
-            output = runner.run(command, int(expected or 0), where)
-            if kind == "setup":
-                continue
+            if kind == "source":
+                shown = function(command, where)
+            else:
+                output = runner.run(command, int(expected or 0), where)
+                if kind == "setup":
+                    continue
+                shown = [f"$ {command}", *only(sections, output, where)]
             start, at = at, end_of_block(lines, at, where)
-            done += [lines[start], f"$ {command}", *only(sections, output, where), "```"]
+            done += [lines[start], *shown, "```"]
     finally:
         runner.close()
     return done
+
+
+def function(what, where):
+    """The lines of a function of one of the programs, `FILE FUNCTION`."""
+    file, name = what.split()
+    lines = (ROOT / "docs" / "programs" / file).read_text().splitlines()
+    starts = [n for n, line in enumerate(lines) if re.match(rf"\w.*\b{name}\(", line)]
+    if not starts:
+        raise Wrong(f"{where}: {file} has no function {name}")
+    return lines[starts[0] : lines.index("}", starts[0]) + 1]
 
 
 def only(sections, output, where):
