@@ -6,7 +6,8 @@
     docs/outputs.py --check            compares, and changes nothing: exit code 1 when a page differs
 
 A page says with comments what to run. Its commands run in order, in one empty directory that has the programs
-of docs/programs; `heapscribe` is the release build of this repository, or what --heapscribe names.
+of docs/programs; `heapscribe` is the release build of this repository, or what --heapscribe names. $FIXTURES and
+$MESSAGES are where the tests have files of other formats.
 
     <!-- source: leak.c handle_request -->         the fenced block that follows is this function
     <!-- setup: cc -g leak.c -o leak -->           runs, shows nothing
@@ -49,7 +50,9 @@ class Runner:
         for source in programs.iterdir():
             shutil.copy(source, self.directory)
         path = f"{heapscribe.parent}:{os.environ['PATH']}"
-        self.environment = {**os.environ, "PATH": path, "LC_ALL": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1"}
+        self.environment = {**os.environ, "PATH": path, "FIXTURES": str(ROOT / "crates/formats/tests/fixtures"),
+                            "MESSAGES": str(ROOT / "crates/aos-log/tests/fixtures/aos"), 
+                            "LC_ALL": "C.UTF-8", "TZ": "UTC", "NO_COLOR": "1"}
 
     def run(self, command, expected, where):
         """Output and errors of a command, in the order they were written. A file takes them and not a pipe, so that
