@@ -162,6 +162,7 @@ def shapes(lines):
 def shape(line):
     """A line without numbers and their units, diagrams, and how far it is indented."""
     line = re.sub(r"\|[#o ]+$", "|", line)
+    line = re.sub(r"[▁▂▃▄▅▆▇█]+", "", line)
     line = re.sub(r" #+$", "", line)
     line = re.sub(r"\b0x[0-9a-f]+\b", "#", line)
     line = re.sub(r"\d[\d,.]*" + UNITS, "#", line)
