@@ -133,9 +133,9 @@ class Block:
 
 
 class Events:
-    """The events of a block: columns, and what was told before."""
+    """The events of a block: columns, and the stacks and blocks of the events so far."""
 
-    COLUMNS = "tags alloc_dt other_dt stacks strangers new sizes old_sizes gone births threads rest".split()
+    COLUMNS = "tags alloc_dt other_dt stacks foreign_stacks new sizes old_sizes freed foreign_births threads rest".split()
 
     def __init__(self, f, begin_ticks):
         lengths = [f.varint() for _ in self.COLUMNS]
@@ -145,10 +145,10 @@ class Events:
         self.ticks = self.last_birth = begin_ticks
         self.last_new = 0
         self.known = [None]  # from a stack's number in this block to the stack and its last size
-        self.born = []       # [ticks, size, stack], in the order in which they came
-        self.alive = []      # those that did not go, the youngest last
+        self.born = []       # [ticks, size, stack], in the order of their allocation
+        self.alive = []      # those that are not freed, the youngest last
 
-    def told(self, stacks, sizes):
+    def sized_stack(self, stacks, sizes):
         """A stack and a size."""
         number = stacks.varint()
         if number == 0:
@@ -161,26 +161,26 @@ class Events:
         known[1] = known[1] if code == 0 else sizes.varint() if code == 1 else code - 2
         return tuple(known)
 
-    def came(self):
-        stack, size = self.told(self.stacks, self.sizes)
+    def allocated_block(self):
+        stack, size = self.sized_stack(self.stacks, self.sizes)
         self.born.append([self.ticks, size, stack])
         self.alive.append(self.born[-1])
         return stack, size
 
-    def went(self, flag):
+    def freed_block(self, flag):
         """Stack, size, age and, when that is another one, thread of birth."""
-        number = self.gone.varint()
+        number = self.freed.varint()
         if number == 0:
-            self.last_birth = self.births.from_(self.last_birth)
-            stack, size = self.told(self.strangers, self.old_sizes)
+            self.last_birth = self.foreign_births.from_(self.last_birth)
+            stack, size = self.sized_stack(self.foreign_stacks, self.old_sizes)
             age = self.ticks - self.last_birth & 0xFFFFFFFFFFFFFFFF
             return stack, size, age, self.threads.varint() if flag else None
-        need(not flag, self.gone.offset + self.gone.at, "another thread's block that came here")
+        need(not flag, self.freed.offset + self.freed.at, "another thread's block that was allocated here")
         row, back = (self.alive, number) if number <= 4 else (self.born, number - 4)
-        need(back <= len(row), self.gone.offset + self.gone.at, "block that did not come here")
+        need(back <= len(row), self.freed.offset + self.freed.at, "block that was not allocated here")
         block = row[-back]
         at = next((i for i in range(len(self.alive) - 1, -1, -1) if self.alive[i] is block), None)
-        need(at is not None, self.gone.offset + self.gone.at, "block that went before")
+        need(at is not None, self.freed.offset + self.freed.at, "block that was freed before")
         del self.alive[at]
         return block[2], block[1], self.ticks - block[0], None
 
@@ -204,7 +204,7 @@ def sums_of_events(block):
         tag = e.tags.fixed(1)
         kind, call, flag = tag & 7, tag >> 3 & 15, tag >> 7
         if tag == 0x80:
-            e.rest.varint()  # what the call before took
+            e.rest.varint()  # the duration of the call before
             continue
         if kind == 7:
             need(tag >> 3 <= 3, block.at, "rate that cannot be")
@@ -214,27 +214,27 @@ def sums_of_events(block):
         e.ticks += dt
         first = e.ticks if n["events"] == 0 else first
         n["events"] += 1
-        came = went = 0
+        allocated = freed = 0
         of_pool = kind != 5 and call in POOLS
         before = Counter(n)
         if kind == 1:
             need(not flag, block.at, "flag where there is none")
-            stack, came = e.came()
+            stack, allocated = e.allocated_block()
             stacks.append(stack)
             align = e.rest.varint() if call in ALIGNED else 0
             need(align < 64, block.at, "alignment that cannot be")
             n["allocs"] += 1
         elif kind in (2, 3):
-            stack, went, _, thread = e.went(flag)
+            stack, freed, _, thread = e.freed_block(flag)
             stacks.append(stack)
             need(thread != s["thread"], block.at, "a flag for the thread itself")
             if kind == 3:
-                stack, came = e.came()
+                stack, allocated = e.allocated_block()
                 stacks.append(stack)
             n["frees" if kind == 2 else "reallocs"] += 1
         elif kind == 4:
             need(not flag, block.at, "flag where there is none")
-            stacks.append(e.told(e.stacks, e.sizes)[0])
+            stacks.append(e.sized_stack(e.stacks, e.sizes)[0])
             n["failed"] += 1
         elif kind == 5:
             need(call <= 4 and not flag, block.at, "unknown note")
@@ -247,7 +247,7 @@ def sums_of_events(block):
                     e.rest.varint()
         elif kind == 6:
             if flag:
-                stack, came = e.came()
+                stack, allocated = e.allocated_block()
                 stacks.append(stack)
             n["unknown_reallocs" if flag else "unknown_frees"] += 1
         else:
@@ -258,14 +258,14 @@ def sums_of_events(block):
         if of_pool:
             n = before
             continue
-        n["came"], n["went"] = n["came"] + came, n["went"] + went
-        net -= went
-        net += came
-        if came and net > highest:
+        n["allocated"], n["freed"] = n["allocated"] + allocated, n["freed"] + freed
+        net -= freed
+        net += allocated
+        if allocated and net > highest:
             highest, highest_ticks = net, e.ticks
     need(e.ended(), block.at, "fields of no event")
     s.update({key: n[key] for key in ("events", "allocs", "frees", "reallocs", "failed", "unknown_frees",
-                                      "unknown_reallocs", "lost", "came", "went")})
+                                      "unknown_reallocs", "lost", "allocated", "freed")})
     s.update(net=net, highest=highest, highest_ticks=highest_ticks, first=first, last=e.ticks, calls=dict(calls))
     return s, stacks
 
@@ -278,9 +278,9 @@ def sums_of_index(f, last):
     s["end_ticks"], s["end_mono"] = f.from_(s["begin_ticks"]), f.from_(s["begin_mono"])
     s["last_alloc"] = f.from_(s["begin_ticks"])
     for key in ("events", "allocs", "frees", "reallocs", "failed", "unknown_frees", "unknown_reallocs",
-                "lost", "came", "went"):
+                "lost", "allocated", "freed"):
         s[key] = f.varint()
-    s["net"] = s["came"] - s["went"] + f.signed()
+    s["net"] = s["allocated"] - s["freed"] + f.signed()
     s["highest"] = f.varint()
     s["highest_ticks"], s["first"], s["last"] = (f.from_(s["begin_ticks"]) for _ in range(3))
     s["cut"] = f.varint()
@@ -324,8 +324,8 @@ def check_index(data, blocks, sums):
             need((kind, process, length, number + i) == (block.kind, block.process, block.end - offset, block.number),
                  offset, "index that tells otherwise")
             if kind == EVENTS:
-                told = sums_of_index(f, last)
-                need(told == sums[offset], offset, f"sums that differ: {told} {sums[offset]}")
+                listed = sums_of_index(f, last)
+                need(listed == sums[offset], offset, f"sums that differ: {listed} {sums[offset]}")
             offset += length
         need(f.ended() and offset == at, at, "index that is not whole")
         seen += count + 1
@@ -349,7 +349,7 @@ def read_live(block, tables):
 
 
 def read_blocks(block, tables):
-    """Some blocks of a table that was told of."""
+    """Some blocks of a table."""
     f = Fields(block.payload, block.at)
     table = tables.get((block.process, f.fixed(4)))
     need(table is not None, block.at, "blocks of no table")
@@ -451,7 +451,7 @@ def read(data):
             need(s["sequence"] not in seen, block.at, "chunk that is there twice")
             seen.add(s["sequence"])
             for key in ("events", "allocs", "frees", "reallocs", "failed", "unknown_frees", "unknown_reallocs",
-                        "lost", "came", "went"):
+                        "lost", "allocated", "freed"):
                 total[key] += s[key]
             for call, n in s["calls"].items():
                 calls[KIND_OF_CALL[call]] += n
@@ -502,9 +502,9 @@ def answer(total, calls, drops):
         **{f"calls.{kind}": n for kind, n in known.items()},
         "calls.total": sum(known.values()),
         "allocations": total["allocs"] + total["reallocs"] + total["unknown_reallocs"],
-        "bytes_allocated": total["came"],
+        "bytes_allocated": total["allocated"],
         "frees": total["frees"] + total["reallocs"],
-        "bytes_freed": total["went"],
+        "bytes_freed": total["freed"],
         "failed": total["failed"],
         "unknown_blocks": total["unknown_frees"] + total["unknown_reallocs"],
         **{f"dropped.{name}": drops[name] for name in DROPS},
