@@ -6,6 +6,8 @@ use std::process::ExitCode;
 mod campaign;
 mod compare;
 mod conformance;
+mod imports;
+mod sources;
 mod tidy;
 
 /// A command: its name, what it is for, what runs it with the rest of the arguments.
@@ -30,6 +32,11 @@ const COMMANDS: &[Command] = &[
         name: "conformance",
         about: "compare with files of other systems: conformance DIR, a folder for each format",
         run: conformance::run,
+    },
+    Command {
+        name: "imports",
+        about: "the import graph and what is wrong in it: imports [--crate NAME] [--dot] [--repo DIR]",
+        run: imports::run,
     },
     Command {
         name: "tidy",

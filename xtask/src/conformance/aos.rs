@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::check::{Check, Place};
 use super::run::{Ran, run};
-use super::{Check, Place};
 
 const LIMIT: Duration = Duration::from_secs(60);
 

@@ -10,9 +10,9 @@ use heapscribe_formats::memtrace::{
     Event, Header, IDS_PER_CHUNK, Order, ReadOptions, Reader, VERSION, WriteOptions, copy_all, script,
 };
 
+use super::check::{Check, Place};
 use super::results::{self, Run};
 use super::run::{Ran, run, unpack};
-use super::{Check, Place};
 
 /// Each run of a damaged file has to end within this.
 const DAMAGED_LIMIT: Duration = Duration::from_secs(5);

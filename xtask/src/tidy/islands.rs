@@ -1,6 +1,6 @@
 //! Unsafe code lives on named islands. A new one is a decision, so it is a change of this list too.
 
-use super::tree::Tree;
+use crate::sources::Tree;
 
 /// Files that may hold unsafe code, below `crates/`.
 const ISLANDS: &[&str] = &[

@@ -1,8 +1,8 @@
 //! Files of at most 400 lines, functions of at most 70. What is longer stands in a list that may only
 //! shrink: no new entry without a reason, and an entry goes when it is no longer needed.
 
-use super::code;
-use super::tree::{File, Tree};
+use crate::sources::code_only;
+use crate::sources::{File, Tree};
 
 const FILE_LINES: usize = 400;
 const FUNCTION_LINES: usize = 70;
@@ -49,7 +49,7 @@ fn judge(what: &str, limit: usize, exempt: &[(&str, usize)], lengths: Vec<(Strin
 
 /// The functions of a file, as `path name`, and their lengths.
 fn functions(file: &File) -> Vec<(String, usize)> {
-    let code = code::only(file.text());
+    let code = code_only(file.text());
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(at) = code[from..].find("fn ").map(|n| from + n) {

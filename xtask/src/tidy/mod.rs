@@ -4,17 +4,19 @@
 
 use std::process::ExitCode;
 
-mod code;
+mod command_line;
+mod contents_pages;
 mod dependencies;
+mod imports;
 mod islands;
 mod length;
 mod library;
+mod printing;
 mod prose;
 mod silence;
 mod source;
-pub(crate) mod tree;
 
-use tree::Tree;
+use crate::sources::Tree;
 
 /// A check: what is wrong, a line each.
 type Check = fn(&Tree) -> Vec<String>;
@@ -23,7 +25,11 @@ const CHECKS: &[(&str, Check)] = &[
     ("first lines and names of source files", source::check),
     ("lengths of functions and files", length::check),
     ("islands of unsafe code", islands::check),
-    ("what the crates of the user's side must not do", silence::check),
+    ("no standard library in the target, no files in most crates", silence::check),
+    ("only the program prints", printing::check),
+    ("imports that run back up, circles of files", imports::check),
+    ("only commands/ knows the command line", command_line::check),
+    ("contents pages (lib.rs)", contents_pages::check),
     ("text: titles, sizes, foreign places", prose::check),
     ("dependencies", dependencies::check),
     ("the shared library", library::check),
