@@ -48,13 +48,13 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             continue;
         }
         let checks = (format.check)(&Place { folder: &folder, program: &program });
-        wrong += tell(format.folder, &checks);
+        wrong += print(format.folder, &checks);
     }
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Prints what came of a format; how many checks are wrong.
-fn tell(format: &str, checks: &[Check]) -> usize {
+fn print(format: &str, checks: &[Check]) -> usize {
     for Check { name, wrong } in checks {
         match wrong {
             None => println!("ok    {format} {name}"),

@@ -3,8 +3,10 @@
 
 mod attributes;
 mod code;
+mod functions;
 mod tree;
 
 pub(crate) use attributes::{attributes, is_for_tests};
 pub(crate) use code::only as code_only;
+pub(crate) use functions::functions;
 pub(crate) use tree::{File, Tree, root};
