@@ -1,5 +1,6 @@
 //! `cargo run -p xtask -- imports [--crate NAME] [--dot] [--repo DIR]`.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -31,22 +32,27 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
         })
         .filter(|(_, graph)| !graph.files.is_empty())
         .collect();
-    match (graphs.as_slice(), options.is_dot, options.package) {
-        ([], ..) => {
-            eprintln!("no such crate");
-            return ExitCode::from(2);
-        }
-        (graphs, true, Some(_)) => graphs.iter().for_each(|(_, graph)| print!("{}", dot::files(graph))),
-        (_, true, None) => print!("{}", dot::packages(&options.repository)),
-        (graphs, false, package) => {
-            print!("{}", show::table(&tree, graphs));
-            if package.is_none() {
-                print!("{}", show::packages(&options.repository));
-            }
-            graphs.iter().for_each(|(_, graph)| print!("{}", show::details(graph, package.is_some())));
-        }
+    if graphs.is_empty() {
+        eprintln!("no such crate");
+        return ExitCode::from(2);
     }
+    // Who reads the first lines only ends the output.
+    let _ = std::io::stdout().write_all(text(&options, &tree, &graphs).as_bytes());
     ExitCode::SUCCESS
+}
+
+fn text(options: &Options, tree: &Tree, graphs: &[(Package, Graph)]) -> String {
+    let is_one = options.package.is_some();
+    if options.is_dot {
+        let files = || graphs.iter().map(|(_, graph)| dot::files(graph)).collect();
+        return if is_one { files() } else { dot::packages(&options.repository) };
+    }
+    let mut text = show::table(tree, graphs);
+    if !is_one {
+        text.push_str(&show::packages(&options.repository));
+    }
+    text.extend(graphs.iter().map(|(_, graph)| show::details(graph, is_one)));
+    text
 }
 
 fn options(arguments: &[String]) -> Option<Options> {

@@ -174,8 +174,12 @@ impl<'ast> Visit<'ast> for Contents {
         visit::visit_type_param(self, parameter);
     }
 
-    /// Nothing that attributes name is an import.
-    fn visit_attribute(&mut self, _attribute: &'ast Attribute) {}
+    /// `#[command(after_help = exit::HELP)]`: of what an attribute holds, only paths of several parts count.
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        if let Meta::List(list) = &attribute.meta {
+            self.paths.extend(tokens::paths(&list.tokens).into_iter().filter(|path| path.len() > 1));
+        }
+    }
 }
 
 fn path_attribute(attribute: &Attribute) -> Option<String> {
@@ -243,7 +247,7 @@ mod tests {
     #[test]
     fn definitions_paths_and_what_is_bound() {
         let contents = contents(
-            "struct S { f: a::T }\nfn g(x: u8) { use b::C; match x { MAX => h!(d::E), other => {} } }\n\
+            "#[command(help = z::HELP, name = V)]\nstruct S { f: a::T }\nfn g(x: u8) { use b::C; match x { MAX => h!(d::E), other => {} } }\n\
              #[cfg(test)] mod tests { use super::*; }\n#[cfg(test)] fn only_in_tests() -> p::Q {}\n\
              impl S { #[cfg(test)] fn also() -> p::Q {} }\nmacro_rules! m { () => { $crate::n::O } }",
         );
@@ -252,7 +256,7 @@ mod tests {
         assert_eq!(definitions, ["S", "g", "m"]);
         let mut paths: Vec<_> = contents.paths.iter().map(|path| path.join("::")).collect();
         paths.sort();
-        assert_eq!(paths, ["MAX", "S", "a::T", "crate::n::O", "d::E", "h", "u8", "x"]);
+        assert_eq!(paths, ["MAX", "S", "a::T", "crate::n::O", "d::E", "h", "u8", "x", "z::HELP"]);
         assert!(contents.bound.contains("x") && contents.bound.contains("other"));
         assert_eq!(contents.imports.len(), 1);
         assert!(contents.children.is_empty());
