@@ -4,14 +4,17 @@
 //! reason that their attribute gives.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Lit, Meta};
 
 use crate::sources::{File, Tree};
+
+/// The environment variable that names the log.
+const LOG: &str = "HEAPSCRIBE_SKIPPED_LOG";
 
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let [log] = arguments else {
@@ -30,6 +33,16 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     print!("{}", list("skipped", &skipped(&text)));
     print!("{}", list("ignored", &ignored(&Tree::load())));
     ExitCode::SUCCESS
+}
+
+/// Prints that something is skipped and why, and appends it to the log.
+pub(crate) fn note(what: &str, reason: &str) {
+    eprintln!("skipped: {what}: {reason}");
+    let Some(log) = std::env::var_os(LOG) else { return };
+    let file = OpenOptions::new().append(true).create(true).open(&log);
+    if let Err(e) = file.and_then(|mut file| writeln!(file, "{what}: {reason}")) {
+        eprintln!("warning: {}: {e}", log.display());
+    }
 }
 
 /// Reasons, each with the tests that give it.

@@ -21,6 +21,8 @@ mod torture;
 
 use session::{Session, Trouble};
 
+use crate::skipped;
+
 /// `compare-stacks [--fast] -- COMMAND`, `compare-stacks --torture`.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     let place = std::env::temp_dir().join(format!("compare-stacks.{}", std::process::id()));
@@ -42,7 +44,8 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
         Some(Ok(true)) => ExitCode::SUCCESS,
         Some(Ok(false)) => ExitCode::FAILURE,
         Some(Err(Trouble::NoOracle)) => {
-            eprintln!("skipped: libunwind or its header is not there (apt-get install libunwind-dev)");
+            let why = "libunwind or its header is not there (apt-get install libunwind-dev)";
+            skipped::note("compare-stacks", why);
             if std::env::var_os("CI").is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Some(Err(Trouble::Other(why))) => {

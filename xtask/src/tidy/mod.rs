@@ -16,6 +16,7 @@ mod prose;
 mod ratchet;
 mod safety;
 mod silence;
+mod skips;
 mod source;
 mod words;
 
@@ -36,6 +37,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("reasons of unsafe code", safety::check),
     ("only commands/ knows the command line", command_line::check),
     ("contents pages (lib.rs)", contents_pages::check),
+    ("tests that are skipped are listed", skips::check),
     ("text: titles, sizes, foreign places", prose::check),
     ("dependencies", dependencies::check),
     ("the shared library", library::check),
