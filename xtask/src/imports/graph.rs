@@ -40,8 +40,9 @@ type Edges = BTreeMap<(FileId, FileId), BTreeSet<String>>;
 fn add_edges(modules: &Modules, id: ModuleId, edges: &mut Edges) {
     let module = &modules.all[id];
     let in_code = module.paths.iter().filter(|path| may_be_item(path, &module.bound));
-    for path in module.imports.iter().chain(in_code) {
-        let targets = targets(modules, id, path);
+    let imported = module.imports.iter().map(|path| (path, true));
+    for (path, is_import) in imported.chain(in_code.map(|path| (path, false))) {
+        let targets = targets(modules, id, path, is_import);
         for target in targets.into_iter().filter(|&target| target != module.file) {
             let name = path.last().cloned().unwrap_or_default();
             edges.entry((module.file, target)).or_default().insert(name);
@@ -55,13 +56,13 @@ fn may_be_item(path: &PathParts, bound: &HashSet<String>) -> bool {
 }
 
 /// The files that define what the path names. A module that is only named is none: what is used in it counts.
-fn targets(modules: &Modules, id: ModuleId, path: &PathParts) -> Vec<FileId> {
+fn targets(modules: &Modules, id: ModuleId, path: &PathParts, is_import: bool) -> Vec<FileId> {
     let targets = modules.resolve(id, path);
     if targets.is_empty() && path.len() == 1 {
         return modules.macro_above(id, &path[0]).into_iter().collect();
     }
     let names_module = targets.iter().any(|target| matches!(target, Target::Module(_)));
-    if names_module && !is_used_bare(&modules.all[id], path) {
+    if is_import && names_module && !is_used_bare(&modules.all[id], path) {
         return Vec::new();
     }
     let file = |target| match target {
@@ -149,6 +150,15 @@ mod tests {
                 ("z.rs", "use crate::x;\nfn f() { x() }"),
             ],
             &["y.rs -> x.rs: g", "z.rs -> lib.rs: x"],
+        );
+        check(
+            &[
+                ("lib.rs", "mod x;\nmod y;"),
+                ("x/mod.rs", "mod run;\npub use run::run;"),
+                ("x/run.rs", "pub fn run() {}"),
+                ("y.rs", "use crate::x;\nfn f() { x::run() }"),
+            ],
+            &["y.rs -> x/run.rs: run"],
         );
     }
 
