@@ -44,12 +44,12 @@ enum Kind {
 }
 
 impl Term {
-    fn is_in(&self, kind: Kind, name: &str) -> bool {
+    fn is_in(&self, kind: Kind, name: &str, parts: &[String]) -> bool {
         if let Some(file) = self.word.strip_suffix(".rs") {
             return kind == Kind::File && name == file;
         }
         let is_for_kind = !self.word.starts_with(char::is_uppercase) || kind == Kind::Type;
-        is_for_kind && parts(name).windows(self.parts.len()).any(|window| window == self.parts)
+        is_for_kind && parts.windows(self.parts.len()).any(|window| window == self.parts)
     }
 }
 
@@ -95,7 +95,9 @@ fn of_file(file: &File, terms: &[Term]) -> Vec<Finding> {
     }
     let mut found = Vec::new();
     for (kind, line, name) in names.all {
-        if let Some(Term { word, instead, .. }) = terms.iter().find(|term| term.is_in(kind, &name)) {
+        let parts = parts(&name);
+        let term = terms.iter().find(|term| term.is_in(kind, &name, &parts));
+        if let Some(Term { word, instead, .. }) = term {
             let what = format!("`{name}` has `{word}`: {instead}");
             found.push(Finding { path: file.path.clone(), line, what });
         }
