@@ -47,11 +47,11 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
     let all_held = match args.first().map(String::as_str) {
         Some("kill") => kill(count(1, 50), count(2, 20)),
         Some("fork") => {
-            again("fork", count(1, 10), "e2e_life", &["fork", "vfork", "handler", "jumps", "daemon"])
+            repeat("fork", count(1, 10), "e2e_life", &["fork", "vfork", "handler", "jumps", "daemon"])
         }
         Some("stacks") => stacks(count(1, 20)),
         Some("damage") => damage(count(1, 10_000)),
-        Some("disk") => again("disk", count(1, 5), "e2e_disk", &[]),
+        Some("disk") => repeat("disk", count(1, 5), "e2e_disk", &[]),
         Some("heaps") => heaps(&args[1..]),
         Some("sample") => sample(count(1, 200), count(2, 20), count(3, 64 << 10)),
         _ => {
@@ -163,8 +163,8 @@ fn stacks(rounds: usize) -> bool {
     repeated("stacks", rounds, round)
 }
 
-/// The same tests again and again.
-fn again(name: &str, rounds: usize, file: &str, filters: &[&str]) -> bool {
+/// The same tests in each round.
+fn repeat(name: &str, rounds: usize, file: &str, filters: &[&str]) -> bool {
     let round = Round { file, filters, environment: &[] };
     repeated(name, rounds, |_| round.run())
 }

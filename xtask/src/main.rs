@@ -6,6 +6,10 @@ use std::process::ExitCode;
 mod campaign;
 mod compare;
 mod conformance;
+mod count;
+mod imports;
+mod skipped;
+mod sources;
 mod tidy;
 
 /// A command: its name, what it is for, what runs it with the rest of the arguments.
@@ -32,8 +36,23 @@ const COMMANDS: &[Command] = &[
         run: conformance::run,
     },
     Command {
+        name: "count",
+        about: "sizes of files and functions, unsafe blocks, tests, as a row of a table: count [--repo DIR]",
+        run: count::run,
+    },
+    Command {
+        name: "imports",
+        about: "the import graph and what is wrong in it: imports [--crate NAME] [--dot] [--repo DIR]",
+        run: imports::run,
+    },
+    Command {
+        name: "skipped",
+        about: "list and count the tests that were skipped, from what they wrote to a log: skipped LOG",
+        run: skipped::run,
+    },
+    Command {
         name: "tidy",
-        about: "check the house rules; `cargo test -p xtask` does the same",
+        about: "check the house rules, as `cargo test -p xtask` does; --bless lowers lists of what is left",
         run: tidy::run,
     },
 ];

@@ -43,7 +43,7 @@ pub(super) type Parting = [String; 3];
 
 /// Everything that was found.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Comparison {
     pub(super) classes: BTreeMap<Class, u64>,
     pub(super) partings: BTreeMap<Class, BTreeMap<Parting, u64>>,
     pub(super) frames: u64,
@@ -54,7 +54,7 @@ pub(super) struct Found {
     pub(super) only_theirs: u64,
 }
 
-impl Found {
+impl Comparison {
     /// Whether each difference is one that the recording itself tells of.
     pub(super) fn is_explained(&self) -> bool {
         self.classes.keys().all(Class::is_explained)
@@ -62,8 +62,8 @@ impl Found {
 }
 
 /// Pairs all calls and compares their stacks.
-pub(super) fn judge(ours: &recorded::Calls, theirs: &oracle::Calls) -> Found {
-    let mut found = Found::default();
+pub(super) fn judge(ours: &recorded::Calls, theirs: &oracle::Calls) -> Comparison {
+    let mut found = Comparison::default();
     for (thread, calls) in &ours.threads {
         let mut pairs = Pairs::default();
         pair(calls, theirs.threads.get(thread).map_or(&[], |calls| &calls[..]), &mut pairs);
@@ -76,7 +76,7 @@ pub(super) fn judge(ours: &recorded::Calls, theirs: &oracle::Calls) -> Found {
     found
 }
 
-fn compare_all(pairs: &Pairs, ours: &recorded::Calls, theirs: &oracle::Calls, found: &mut Found) {
+fn compare_all(pairs: &Pairs, ours: &recorded::Calls, theirs: &oracle::Calls, found: &mut Comparison) {
     let mut counts: HashMap<(u32, u32), u64> = HashMap::new();
     pairs.stacks.iter().for_each(|both| *counts.entry(*both).or_default() += 1);
     for ((our_stack, their_stack), calls) in counts {

@@ -1,12 +1,12 @@
 //! What a comparison found, in lines for people.
 
-use super::judge::{Class, Found, Verdict};
+use super::judge::{Class, Comparison, Verdict};
 
 /// Places at which stacks part, for each class.
 const EXAMPLES: usize = 4;
 
 /// Prints it.
-pub(super) fn print(found: &Found) {
+pub(super) fn print(found: &Comparison) {
     let calls: u64 = found.classes.values().sum();
     println!("{calls} calls compared, {} frames", found.frames);
     for (class, n) in &found.classes {

@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::process::Command;
 
-use super::{Session, Trouble};
-use crate::tidy::tree::root;
+use super::session::{Session, Trouble};
+use crate::sources::root;
 
 const PROGRAMS: [&str; 4] = ["flow", "signals", "fibers", "code"];
 const LIBRARIES: [&str; 4] = ["first.so", "second.so", "lazy.so", "other.so"];

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::check::{Check, Place};
 use super::run::{Ran, run};
-use super::{Check, Place};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -28,12 +28,12 @@ pub(super) fn check(place: &Place<'_>) -> Vec<Check> {
 struct Year<'a> {
     place: &'a Place<'a>,
     year: &'static str,
-    /// What flatc says of each record, by its name.
-    said: BTreeMap<String, Value>,
+    /// What flatc reads in each record, by its name.
+    expected: BTreeMap<String, Value>,
     scratch: Scratch,
 }
 
-/// A folder that goes again.
+/// A folder that is removed in the end.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -68,13 +68,13 @@ impl<'a> Year<'a> {
             return Err(format!("tar -xJf {}: {}", archive.display(), ran.stderr.trim()));
         }
         let folder = scratch.path(&format!("json-{year}"));
-        let mut said = BTreeMap::new();
+        let mut expected = BTreeMap::new();
         for entry in fs::read_dir(&folder).map_err(|e| e.to_string())?.flatten() {
             let name = entry.file_name().to_string_lossy().trim_end_matches(".json").to_owned();
             let json = fs::read(entry.path()).map_err(|e| e.to_string())?;
-            said.insert(name, serde_json::from_slice(&json).map_err(|e| e.to_string())?);
+            expected.insert(name, serde_json::from_slice(&json).map_err(|e| e.to_string())?);
         }
-        Ok(Year { place, year, said, scratch })
+        Ok(Year { place, year, expected, scratch })
     }
 
     fn check(&self, checks: &mut Vec<Check>) {
@@ -82,8 +82,9 @@ impl<'a> Year<'a> {
         let layout = self.place.folder.join(format!("layout-{}", self.year));
         for vector in vectors(&layout) {
             let name = vector.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let said = self.said.get(&name).ok_or_else(|| "no JSON of it".to_owned());
-            let alike = said.and_then(|said| self.reads_alike(&vector, std::slice::from_ref(said)));
+            let expected = self.expected.get(&name).ok_or_else(|| "no JSON of it".to_owned());
+            let alike =
+                expected.and_then(|expected| self.reads_alike(&vector, std::slice::from_ref(expected)));
             push(format!("{} {name} read", self.year), alike);
             push(format!("{} {name} written", self.year), self.writes_alike(&vector));
         }
@@ -105,7 +106,7 @@ impl<'a> Year<'a> {
         let manifest = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let names = manifest.lines().filter_map(|line| line.split('\t').next()?.strip_suffix(".bin"));
         let typical = names.filter(|name| name.contains(".typical"));
-        typical.map(|name| self.said.get(name).cloned().ok_or(format!("no JSON of {name}"))).collect()
+        typical.map(|name| self.expected.get(name).cloned().ok_or(format!("no JSON of {name}"))).collect()
     }
 
     fn parts(&self) -> Vec<PathBuf> {

@@ -10,9 +10,9 @@ use heapscribe_formats::memtrace::{
     Event, Header, IDS_PER_CHUNK, Order, ReadOptions, Reader, VERSION, WriteOptions, copy_all, script,
 };
 
+use super::check::{Check, Place};
 use super::results::{self, Run};
 use super::run::{Ran, run, unpack};
-use super::{Check, Place};
 
 /// Each run of a damaged file has to end within this.
 const DAMAGED_LIMIT: Duration = Duration::from_secs(5);
@@ -108,7 +108,7 @@ fn damaged_alike(place: &Place<'_>, trace: &Path, expected: &Run, skips: bool) -
         return Err(format!("{} events, should be {}", events(&ran), expected.events));
     }
     match &expected.exception {
-        Some(exception) if ran.code == Some(0) || !results::says_the_same(exception, &ran.stderr) => {
+        Some(exception) if ran.code == Some(0) || !results::is_same_refusal(exception, &ran.stderr) => {
             Err(format!("should be `{exception}`, is {:?} `{}`", ran.code, ran.stderr.trim()))
         }
         None if skips && !ran.stderr.contains("skipping truncated packet") => {
@@ -137,7 +137,7 @@ fn salvaged(place: &Place<'_>, trace: &Path, runs: &[Run]) -> Result<(), String>
 /// them.
 fn copies_alike(trace: &Path) -> Result<&'static str, String> {
     let bytes = fs::read(trace).map_err(|e| e.to_string())?;
-    let original = Said::of(&bytes)?;
+    let original = Content::of(&bytes)?;
     let mut nearest = String::new();
     for order in [Order::Direct, Order::Multiplexed] {
         let options = WriteOptions { order, ids_per_chunk: original.chunk, ..WriteOptions::default() };
@@ -145,7 +145,7 @@ fn copies_alike(trace: &Path) -> Result<&'static str, String> {
         let copy = copy_all(&mut reader, Vec::new(), options).map_err(|e| e.to_string())?;
         match same_bytes(&copy, &bytes) {
             Ok(()) => return Ok(", the same bytes"),
-            Err(_) if original.may_differ(trace) && Said::of(&copy)?.domains == original.domains => {
+            Err(_) if original.may_differ(trace) && Content::of(&copy)?.domains == original.domains => {
                 return Ok(", the same events");
             }
             Err(why) => nearest = why,
@@ -154,8 +154,8 @@ fn copies_alike(trace: &Path) -> Result<&'static str, String> {
     Err(nearest)
 }
 
-/// What a file says, whatever its bytes.
-struct Said {
+/// What a file holds, whatever its bytes.
+struct Content {
     /// Each domain's events in words; objects by their domain and place in it.
     domains: BTreeMap<u16, Vec<String>>,
     /// Object numbers that a domain takes at once, as far as can be seen.
@@ -164,29 +164,29 @@ struct Said {
     hidden_stacks: u64,
 }
 
-impl Said {
-    fn of(bytes: &[u8]) -> Result<Said, String> {
+impl Content {
+    fn of(bytes: &[u8]) -> Result<Content, String> {
         let version = Header::decode(bytes).map_err(|e| e.to_string())?.version;
         let mut reader = Reader::open(bytes, ReadOptions::default()).map_err(|e| e.to_string())?;
         let mut domains: BTreeMap<u16, Vec<String>> = BTreeMap::new();
         let mut objects: BTreeMap<i64, (u16, usize)> = BTreeMap::new();
         let read = reader.for_each(|moment, event| {
-            let said = domains.entry(moment.domain).or_default();
+            let events = domains.entry(moment.domain).or_default();
             let name = |id: i64| format!("{:?}", objects.get(&id));
             let what = match event {
                 Event::Alloc(a) => {
-                    objects.insert(a.id.0, (moment.domain, said.len()));
+                    objects.insert(a.id.0, (moment.domain, events.len()));
                     format!("{} {} {:?} {:?}", a.length_words, a.samples, a.heap, a.stack)
                 }
                 Event::Promote(id) => format!("promote {}", name(id.0)),
                 Event::Collect(id) => format!("collect {}", name(id.0)),
             };
-            said.push(format!("{} {what}", moment.time_us));
+            events.push(format!("{} {what}", moment.time_us));
             ControlFlow::<()>::Continue(())
         });
         read.map_err(|e| e.to_string())?;
         let hidden_stacks = reader.hidden_stacks();
-        Ok(Said { chunk: chunk(&objects, domains.len()), domains, version, hidden_stacks })
+        Ok(Content { chunk: chunk(&objects, domains.len()), domains, version, hidden_stacks })
     }
 
     fn may_differ(&self, trace: &Path) -> bool {

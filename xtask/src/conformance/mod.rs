@@ -4,6 +4,7 @@
 //! of them. A format is a module and a line in [`FORMATS`]; folders that are not there are passed over.
 
 mod aos;
+mod check;
 mod go;
 mod memtrace;
 mod results;
@@ -11,6 +12,8 @@ mod run;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+
+use check::{Check, Place};
 
 /// A format: its folder and what compares it.
 struct Format {
@@ -23,25 +26,6 @@ const FORMATS: &[Format] = &[
     Format { folder: "go", check: go::check },
     Format { folder: "memtrace", check: memtrace::check },
 ];
-
-/// Where a format's files are, and the program that is to be compared.
-struct Place<'a> {
-    folder: &'a Path,
-    program: &'a Path,
-}
-
-/// One comparison.
-struct Check {
-    name: String,
-    /// What is not as it should be.
-    wrong: Option<String>,
-}
-
-impl Check {
-    fn new(name: impl Into<String>, outcome: Result<(), String>) -> Check {
-        Check { name: name.into(), wrong: outcome.err() }
-    }
-}
 
 /// `conformance DIR`.
 pub(crate) fn run(args: &[String]) -> ExitCode {
@@ -64,13 +48,13 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
             continue;
         }
         let checks = (format.check)(&Place { folder: &folder, program: &program });
-        wrong += tell(format.folder, &checks);
+        wrong += print(format.folder, &checks);
     }
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Prints what came of a format; how many checks are wrong.
-fn tell(format: &str, checks: &[Check]) -> usize {
+fn print(format: &str, checks: &[Check]) -> usize {
     for Check { name, wrong } in checks {
         match wrong {
             None => println!("ok    {format} {name}"),

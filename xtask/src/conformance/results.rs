@@ -72,7 +72,7 @@ const WORDS: &[(&str, &[&str])] = &[
 ];
 
 /// Whether our message is about what memtrace's exception is about, and says where.
-pub(super) fn says_the_same(exception: &str, message: &str) -> bool {
+pub(super) fn is_same_refusal(exception: &str, message: &str) -> bool {
     let known = WORDS.iter().find(|(theirs, _)| exception.contains(theirs));
     message.contains(" byte ") && known.is_some_and(|(_, ours)| ours.iter().any(|our| message.contains(our)))
 }

@@ -1,10 +1,7 @@
 //! Which crate may use which, and that nothing foreign runs in the target.
 
-use std::process::Command;
-
-use serde_json::Value;
-
-use super::tree::{Tree, root};
+use crate::imports::{Member, members};
+use crate::sources::{Tree, root};
 
 /// A crate of ours and the crates of ours that it may use.
 const MAY_USE: &[(&str, &[&str])] = &[
@@ -21,13 +18,69 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-analyze", &["heapscribe-formats", "heapscribe-wire"]),
     ("heapscribe-aos-log", &["heapscribe-wire"]),
     ("heapscribe-replay", &["heapscribe-alloc"]),
+    ("heapscribe-diagnostics", &[]),
+    ("heapscribe-units", &[]),
+    (
+        "heapscribe-symbols",
+        &["heapscribe-wire", "heapscribe-formats", "heapscribe-analyze", "heapscribe-diagnostics"],
+    ),
+    (
+        "heapscribe-session",
+        &["heapscribe-wire", "heapscribe-formats", "heapscribe-diagnostics", "heapscribe-units"],
+    ),
+    (
+        "heapscribe-convert",
+        &[
+            "heapscribe-wire",
+            "heapscribe-formats",
+            "heapscribe-analyze",
+            "heapscribe-symbols",
+            "heapscribe-session",
+            "heapscribe-aos-log",
+            "heapscribe-diagnostics",
+            "heapscribe-units",
+        ],
+    ),
+    (
+        "heapscribe-collect",
+        &[
+            "heapscribe-session",
+            "heapscribe-convert",
+            "heapscribe-symbols",
+            "heapscribe-formats",
+            "heapscribe-wire",
+            "heapscribe-diagnostics",
+            "heapscribe-units",
+        ],
+    ),
+    (
+        "heapscribe-views",
+        &[
+            "heapscribe-analyze",
+            "heapscribe-convert",
+            "heapscribe-symbols",
+            "heapscribe-session",
+            "heapscribe-formats",
+            "heapscribe-aos-log",
+            "heapscribe-wire",
+            "heapscribe-diagnostics",
+            "heapscribe-units",
+        ],
+    ),
     (
         "heapscribe",
         &[
             "heapscribe-analyze",
             "heapscribe-aos-log",
-            "heapscribe-replay",
+            "heapscribe-collect",
+            "heapscribe-convert",
+            "heapscribe-diagnostics",
             "heapscribe-formats",
+            "heapscribe-replay",
+            "heapscribe-session",
+            "heapscribe-symbols",
+            "heapscribe-units",
+            "heapscribe-views",
             "heapscribe-wire",
         ],
     ),
@@ -52,39 +105,17 @@ const IN_TARGET: &[&str] = &[
     "heapscribe-heap-libs",
 ];
 
-/// A crate and what it needs to be built and run; what its tests need does not count.
-#[derive(Debug)]
-struct Package {
-    name: String,
-    uses: Vec<String>,
-}
-
 pub(crate) fn check(_tree: &Tree) -> Vec<String> {
-    match packages() {
-        Some(packages) => judge(&packages),
+    match members(&root()) {
+        Some(members) => judge(&members),
         None => vec!["`cargo metadata` gave no answer".to_owned()],
     }
 }
 
-fn packages() -> Option<Vec<Package>> {
-    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
-    let arguments = ["metadata", "--format-version", "1", "--no-deps"];
-    let output = Command::new(cargo).args(arguments).current_dir(root()).output().ok()?;
-    let metadata: Value = serde_json::from_slice(&output.stdout).ok()?;
-    metadata["packages"].as_array()?.iter().map(package).collect()
-}
-
-fn package(value: &Value) -> Option<Package> {
-    let dependencies = value["dependencies"].as_array()?;
-    let used = dependencies.iter().filter(|d| d["kind"].as_str() != Some("dev"));
-    let uses = used.filter_map(|d| Some(d["name"].as_str()?.to_owned())).collect();
-    Some(Package { name: value["name"].as_str()?.to_owned(), uses })
-}
-
-fn judge(packages: &[Package]) -> Vec<String> {
+fn judge(members: &[Member]) -> Vec<String> {
     let is_ours = |name: &str| MAY_USE.iter().any(|(ours, _)| *ours == name);
     let mut found = Vec::new();
-    for Package { name, uses } in packages {
+    for Member { name, uses } in members {
         let Some((_, may_use)) = MAY_USE.iter().find(|(ours, _)| ours == name) else {
             found.push(format!("{name}: a new crate; say in MAY_USE which crates it may use"));
             continue;
@@ -105,8 +136,8 @@ fn judge(packages: &[Package]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn package(name: &str, uses: &[&str]) -> Package {
-        Package { name: name.to_owned(), uses: uses.iter().map(|&u| u.to_owned()).collect() }
+    fn package(name: &str, uses: &[&str]) -> Member {
+        Member { name: name.to_owned(), uses: uses.iter().map(|&u| u.to_owned()).collect() }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Unsafe code lives on named islands. A new one is a decision, so it is a change of this list too.
 
-use super::tree::Tree;
+use crate::sources::{File, Tree};
 
 /// Files that may hold unsafe code, below `crates/`.
 const ISLANDS: &[&str] = &[
@@ -118,19 +118,11 @@ const ISLANDS: &[&str] = &[
     "replay/src/run.rs",
 ];
 
-/// Crates that refuse it altogether, by the file that says so.
-const FORBIDDING: &[&str] = &[
-    "crates/wire/src/lib.rs",
-    "crates/formats/src/lib.rs",
-    "crates/analyze/src/lib.rs",
-    "crates/heapscribe/src/main.rs",
-];
-
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
-    judge(tree, ISLANDS, FORBIDDING)
+    judge(tree, ISLANDS)
 }
 
-fn judge(tree: &Tree, islands: &[&str], forbidding: &[&str]) -> Vec<String> {
+fn judge(tree: &Tree, islands: &[&str]) -> Vec<String> {
     let is_island = |path: &str| path.strip_prefix("crates/").is_some_and(|rest| islands.contains(&rest));
     // Tests may do what they need to; they run in no program but themselves.
     let sources: Vec<_> =
@@ -145,13 +137,21 @@ fn judge(tree: &Tree, islands: &[&str], forbidding: &[&str]) -> Vec<String> {
             found.push(format!("crates/{island}: is in the list of islands and has no unsafe code"));
         }
     }
-    for path in forbidding {
-        let there = tree.files.iter().find(|f| f.path == *path);
-        if !there.is_some_and(|f| f.text().contains("#![forbid(unsafe_code)]")) {
-            found.push(format!("{path}: does not forbid unsafe code"));
-        }
-    }
+    let roots = sources.iter().filter(|file| is_root_without_islands(file, islands));
+    let forbids = |file: &File| file.text().contains("#![forbid(unsafe_code)]");
+    found.extend(
+        roots
+            .filter(|file| !forbids(file))
+            .map(|file| format!("{}: has no island and does not forbid unsafe code", file.path)),
+    );
     found
+}
+
+/// Whether this is the first file of a crate that needs no unsafe code: it refuses it altogether.
+fn is_root_without_islands(file: &File, islands: &[&str]) -> bool {
+    let Some(folder) = file.crate_folder() else { return false };
+    let is_root = ["lib", "main"].iter().any(|root| file.path == format!("crates/{folder}/src/{root}.rs"));
+    is_root && !islands.iter().any(|island| island.split('/').next() == Some(folder))
 }
 
 fn allows_unsafe(text: &str) -> bool {
@@ -171,13 +171,15 @@ mod tests {
             ("crates/a/src/old.rs", "#![allow(unsafe_code)]"),
             ("crates/a/src/plain.rs", "// #![allow(unsafe_code)]"),
             ("crates/a/tests/t.rs", "#![allow(unsafe_code)]"),
+            ("crates/a/src/lib.rs", ""),
             ("crates/b/src/lib.rs", "#![deny(unsafe_code)]"),
+            ("crates/c/src/main.rs", "#![forbid(unsafe_code)]"),
         ]);
-        let found = judge(&tree, &["a/src/old.rs", "a/src/plain.rs"], &["crates/b/src/lib.rs"]);
+        let found = judge(&tree, &["a/src/old.rs", "a/src/plain.rs"]);
         assert_eq!(found.len(), 3, "{found:?}");
         assert!(found[0].starts_with("crates/a/src/new.rs: allows"));
         assert!(found[1].starts_with("crates/a/src/plain.rs: is in the list"));
-        assert!(found[2].starts_with("crates/b/src/lib.rs: does not forbid"));
+        assert!(found[2].starts_with("crates/b/src/lib.rs: has no island and does not forbid"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use object::elf;
 use object::read::elf::{Dyn as _, ElfFile64, Sym as _};
 use object::{Endianness, Object as _, RelocationFlags};
 
-use super::tree::{Tree, root};
+use crate::sources::{Tree, root};
 
 /// What they may import. Each is in glibc 2.17 and before, and in musl.
 const IMPORTS: &[&str] =

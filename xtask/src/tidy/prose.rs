@@ -1,6 +1,6 @@
 //! Text: one title a page, no large files, no mention of places outside of the repository.
 
-use super::tree::{File, Tree};
+use crate::sources::{File, Tree};
 
 const BYTES_MAX: usize = 100 << 10;
 

@@ -1,6 +1,6 @@
 //! Every source file says first what it is for, and has a name that says something.
 
-use super::tree::Tree;
+use crate::sources::Tree;
 
 /// Names for what has no place: the file then has no subject either.
 const NO_NAMES: [&str; 7] = ["utils", "util", "helpers", "helper", "misc", "stuff", "tools"];

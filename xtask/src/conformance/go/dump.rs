@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use super::{Said, plain_name, said, whole};
+use super::event::{Event, events, open_whole, plain_name};
 use crate::conformance::run::unpack;
 
 /// The one whose time Go's reader takes from its values.
@@ -13,8 +13,8 @@ const LATE: &str = "GoSysExit";
 
 pub(super) fn alike(path: &Path, expected: &Path) -> Result<(), String> {
     let bytes = fs::read(path).map_err(|e| e.to_string())?;
-    let ours: HashMap<u64, Said> =
-        said(&whole(&bytes)?)?.into_iter().map(|said| (said.offset, said)).collect();
+    let ours: HashMap<u64, Event> =
+        events(&open_whole(&bytes)?)?.into_iter().map(|said| (said.offset, said)).collect();
     let text = String::from_utf8(unpack("xz", expected)?).map_err(|e| e.to_string())?;
     let mut lines = 0;
     for line in text.lines() {
@@ -24,13 +24,13 @@ pub(super) fn alike(path: &Path, expected: &Path) -> Result<(), String> {
     if lines == ours.len() { Ok(()) } else { Err(format!("{} events, should be {lines}", ours.len())) }
 }
 
-fn compare(line: &str, ours: &HashMap<u64, Said>) -> Result<(), String> {
+fn compare(line: &str, ours: &HashMap<u64, Event>) -> Result<(), String> {
     let mut words = line.split(' ');
     let ns: u64 = words.next().and_then(|word| word.parse().ok()).ok_or("no time")?;
     let name = words.next().unwrap_or_default();
     let values: HashMap<&str, &str> = words.filter_map(|word| word.split_once('=')).collect();
     let offset = values.get("off").and_then(|word| word.parse().ok()).ok_or("no offset")?;
-    let said: &Said = ours.get(&offset).ok_or("no event there")?;
+    let said: &Event = ours.get(&offset).ok_or("no event there")?;
     if plain_name(said.name) != plain_name(name) {
         return Err(format!("is {}", said.name));
     }

@@ -9,33 +9,23 @@
 //! ```
 
 mod dump;
+mod event;
 mod wire;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use heapscribe_formats::gotrace::Trace;
 
+use event::{events, open_whole, plain_name};
+
+use super::check::{Check, Place};
 use super::memtrace::{files, same_bytes, stem};
 use super::run::{run, unpack};
-use super::{Check, Place};
 
 const LIMIT: Duration = Duration::from_secs(120);
-
-/// An event as plain data.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Said {
-    offset: u64,
-    ticks: u64,
-    ns: u64,
-    lane: u64,
-    name: &'static str,
-    /// Name and value, the stack too.
-    values: Vec<(&'static str, u64)>,
-}
 
 pub(super) fn check(place: &Place<'_>) -> Vec<Check> {
     let mut checks = Vec::new();
@@ -73,48 +63,11 @@ fn text_alike(place: &Place<'_>, trace: &Path, style: &str, expected: &Path) -> 
     same_bytes(&ran.stdout, &unpack("xz", expected)?)
 }
 
-fn said(trace: &Trace<&[u8]>) -> Result<Vec<Said>, String> {
-    let mut all = Vec::new();
-    let read = trace.for_each(|event| {
-        let mut values: Vec<_> =
-            event.spec.values.iter().copied().zip(event.values.iter().copied()).collect();
-        values.extend((event.stack != 0).then_some(("stack", event.stack)));
-        all.push(Said {
-            offset: event.offset,
-            ticks: event.ticks,
-            ns: trace.ns(event.ticks),
-            lane: event.lane,
-            name: event.spec.name,
-            values,
-        });
-        ControlFlow::<()>::Continue(())
-    });
-    read.map_err(|e| e.to_string())?;
-    Ok(all)
-}
-
-fn whole(bytes: &[u8]) -> Result<Trace<&[u8]>, String> {
-    let trace = Trace::open(bytes).map_err(|e| e.to_string())?;
-    match trace.problems().first() {
-        None => Ok(trace),
-        Some(problem) => Err(problem.to_string()),
-    }
-}
-
-/// What Go's reader calls events that only tell it how to order others, and what it renamed later.
-fn plain_name(name: &str) -> &str {
-    match name {
-        "GCSTWStart" => "STWStart",
-        "GCSTWDone" => "STWDone",
-        name => name.strip_suffix("Local").unwrap_or(name),
-    }
-}
-
 fn counts_alike(path: &Path, expected: &Path) -> Result<(), String> {
     let bytes = fs::read(path).map_err(|e| e.to_string())?;
-    let trace = whole(&bytes)?;
+    let trace = open_whole(&bytes)?;
     let mut ours: BTreeMap<String, usize> = BTreeMap::new();
-    for event in said(&trace)? {
+    for event in events(&trace)? {
         *ours.entry(plain_name(event.name).to_owned()).or_default() += 1;
     }
     ours.insert("STACKS".to_owned(), trace.stack_ids().len());
@@ -135,9 +88,9 @@ fn cuts_read(path: &PathBuf) -> Result<(), String> {
     let mut last = 0;
     for cut in (1..40).map(|part| bytes.len() * part / 40).filter(|cut| *cut >= 16) {
         let trace = Trace::open(&bytes[..cut]).map_err(|e| format!("cut at {cut}: {e}"))?;
-        let read = said(&trace)?;
+        let read = events(&trace)?;
         let is_told = !trace.problems().is_empty() || trace.generations().len() > 1;
-        let in_order = read.is_sorted_by_key(|said| said.ticks);
+        let in_order = read.is_sorted_by_key(|event| event.ticks);
         if read.len() as u64 != trace.events() || trace.events() < last || trace.events() > all {
             return Err(format!("cut at {cut}: {} events, {last} before, {all} in all", read.len()));
         }

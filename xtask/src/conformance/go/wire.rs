@@ -7,7 +7,7 @@ use std::path::Path;
 
 use heapscribe_formats::gotrace::Trace;
 
-use super::{Said, said, whole};
+use super::event::{Event, events, open_whole};
 use crate::conformance::run::unpack;
 
 /// The words `name=value` of a line.
@@ -18,8 +18,8 @@ fn value(line: &str, name: &str) -> Option<u64> {
 
 pub(super) fn alike(path: &Path, expected: &Path) -> Result<(), String> {
     let bytes = fs::read(path).map_err(|e| e.to_string())?;
-    let trace = whole(&bytes)?;
-    let mut ours = said(&trace)?;
+    let trace = open_whole(&bytes)?;
+    let mut ours = events(&trace)?;
     ours.sort_by_key(|said| said.offset);
     let text = String::from_utf8_lossy(&unpack("xz", expected)?).into_owned();
     let texts = names_alike(&trace, &text)?;
@@ -28,7 +28,7 @@ pub(super) fn alike(path: &Path, expected: &Path) -> Result<(), String> {
 }
 
 /// Every event: thread, time, kind, values.
-fn events_alike(ours: &[Said], text: &str) -> Result<(), String> {
+fn events_alike(ours: &[Event], text: &str) -> Result<(), String> {
     let (mut thread, mut ticks, mut ours) = (0, 0, ours.iter());
     for line in text.lines().filter(|line| !line.starts_with('\t')) {
         if line.starts_with("EventBatch ") {
@@ -96,10 +96,10 @@ fn stacks_alike(trace: &Trace<&[u8]>, text: &str, texts: &HashMap<u64, &str>) ->
 /// Live bytes and goals with their times in ns, which Go counts from the clock's begin.
 pub(super) fn metrics_alike(path: &Path, expected: &Path) -> Result<(), String> {
     let bytes = fs::read(path).map_err(|e| e.to_string())?;
-    let trace = whole(&bytes)?;
+    let trace = open_whole(&bytes)?;
     let tick_ns = 1_000_000_000 / trace.frequency().unwrap_or(1);
-    let is_metric = |said: &Said| matches!(said.name, "HeapAlloc" | "HeapGoal");
-    let ours: Vec<_> = said(&trace)?
+    let is_metric = |said: &Event| matches!(said.name, "HeapAlloc" | "HeapGoal");
+    let ours: Vec<_> = events(&trace)?
         .iter()
         .filter(|said| is_metric(said))
         .map(|said| (said.ticks * tick_ns, said.values[0].1, said.name == "HeapGoal"))
