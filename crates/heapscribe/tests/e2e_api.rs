@@ -14,7 +14,7 @@ use heapscribe_wire::named::{
 };
 use heapscribe_wire::operation::{RECORD_BYTES, Record};
 use serde_json::Value;
-use support::{Place, Report, Run, has, heapscribe, until};
+use support::{Place, Report, Run, has, heapscribe, skip, until};
 
 /// Compiles a program with the header that `heapscribe header` prints.
 fn compile(place: &Place, compiler: &str, source: &str, name: &str, flags: &[&str]) -> PathBuf {
@@ -128,7 +128,7 @@ fn stats_count_what_is_recorded() {
 fn a_rust_program_says_the_same() {
     let place = Place::new();
     if !has("rustc") {
-        return println!("skipped: no rustc");
+        return skip("no rustc");
     }
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../api");
     let api = place.path("libheapscribe_api.rlib");

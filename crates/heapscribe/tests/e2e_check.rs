@@ -5,7 +5,7 @@ mod support;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use support::{Place, Run, heapscribe};
+use support::{Place, Run, heapscribe, skip};
 
 /// A place with the program in it.
 fn built() -> (Place, PathBuf) {
@@ -178,7 +178,7 @@ fn junit_is_read_by_another_reader() {
     let junit = ["--junit", xml.to_str().unwrap()];
     assert_eq!(check(&trace, &[&rules[..], &junit[..]].concat()).0, 4);
     if !support::has("python3") {
-        println!("skipped: no python3 to read the document with");
+        skip("no python3 to read the document with");
         return;
     }
     let script = "import sys, xml.etree.ElementTree as e\n\

@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::{Place, Started, has, heaps, heapscribe};
+use support::{Place, Started, has, heaps, heapscribe, skip};
 
 /// A program that has to be there, its script, and what that is given.
 type Program = (&'static str, &'static str, &'static [&'static str]);
@@ -125,7 +125,7 @@ fn compare(place: &Place, programs: &[Program], heaps: &[Heap]) -> Vec<String> {
     for &program in programs {
         let name = program.0;
         if !has(name) {
-            println!("heaps: {name}: skipped, it is not there");
+            skip(format_args!("{name} is not there"));
             continue;
         }
         let plain = run(place, program, None);

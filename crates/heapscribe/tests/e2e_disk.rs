@@ -6,7 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::{Counted, Ended, Place, Report, Run, has, may_mount_or_skip};
+use support::{Counted, Ended, Place, Report, Run, has, may_mount_or_skip, skip};
 
 /// A file system in memory of a given size, gone at the end of the test.
 struct Tmpfs {
@@ -181,7 +181,7 @@ fn with_shm(change: &str) -> (Ended, Report, Counted) {
 fn can_unshare() -> bool {
     may_mount_or_skip("unshare")
         && (has("unshare") || {
-            println!("skipped: no unshare");
+            skip("no unshare");
             false
         })
 }

@@ -5,7 +5,7 @@ mod support;
 
 use std::path::Path;
 
-use support::{Calls, Counted, Place, Report, Run};
+use support::{Calls, Counted, Place, Report, Run, skip};
 
 struct Worker<'a> {
     threads: u64,
@@ -76,7 +76,7 @@ fn blocks_of_eight_bytes() {
             println!("{}", heap.display());
             Worker { threads: 4, rounds: 100_000, size_max: 8, heap: Some(&heap) }.check();
         } else {
-            println!("skipped: {} is not there", heap.display());
+            skip(format_args!("{} is not there", heap.display()));
         }
     }
 }

@@ -26,7 +26,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use support::libraries::{ALL, HEAPTRACK, Libraries, ORIGINAL, TLSF};
-use support::{Started, has, heapscribe};
+use support::{Started, has, heapscribe, skip};
 
 fn check(mode: &str, libraries: &[&str]) {
     let all = Libraries::new();
@@ -178,7 +178,7 @@ fn programs_do_as_they_do_without() {
     let all = Libraries::new();
     for (line, needs) in PROGRAMS {
         if !has(needs) {
-            println!("skipped: {needs} is not there");
+            skip(format_args!("{needs} is not there"));
             continue;
         }
         let run = |libraries: &[&str]| {

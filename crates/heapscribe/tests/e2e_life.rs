@@ -6,7 +6,7 @@ mod support;
 use std::fs;
 use std::path::Path;
 
-use support::{Counted, Place, Report, Run, is_root_or_skip, own_calls};
+use support::{Counted, Place, Report, Run, is_root_or_skip, own_calls, skip};
 
 /// How many of the calls that the program counted must be in the trace, or be counted as dropped.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -265,7 +265,7 @@ fn cxx_exceptions_and_destructors() {
 #[test]
 fn musl_child_of_a_shell() {
     if !support::has("musl-gcc") {
-        return println!("skipped: musl-gcc is not there");
+        return skip("musl-gcc is not there");
     }
     let place = Place::new();
     let program = place.compile_with("musl-gcc", THREADS, "life_musl", &[]);

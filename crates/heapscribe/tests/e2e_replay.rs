@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Place, Report, Run, has, heapscribe};
+use support::{Place, Report, Run, has, heapscribe, skip};
 
 const JEMALLOC: &str = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
 
@@ -55,7 +55,7 @@ fn number(value: &Value) -> u64 {
 #[test]
 fn the_calls_that_were_recorded_are_made_on_each_heap() {
     if !has("perl") {
-        return println!("skipped: perl is not there");
+        return skip("perl is not there");
     }
     let place = Place::new();
     let trace = perl(&place);
@@ -93,7 +93,7 @@ fn the_calls_that_were_recorded_are_made_on_each_heap() {
 #[test]
 fn a_pool_of_the_recommended_size_serves_the_program() {
     if !has("perl") {
-        return println!("skipped: perl is not there");
+        return skip("perl is not there");
     }
     let place = Place::new();
     let trace = perl(&place);
@@ -142,7 +142,7 @@ fn threads_become_one_order() {
 #[test]
 fn of_several_processes_the_largest_heap_is_meant() {
     if !has("perl") {
-        return println!("skipped: perl is not there");
+        return skip("perl is not there");
     }
     let place = Place::new();
     let script = "perl -e 'my @a = (1..9)'; exec perl -e 'my @a = map { \"x\" x 500 } 1..5000'";

@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Ended, Place, Report, Run, Started, has, is_root_or_skip, lives, status_of_this, until};
+use support::{Ended, Place, Report, Run, Started, has, is_root_or_skip, lives, skip, status_of_this, until};
 
 fn ran(place: &Place, program: &Path, args: &[&str]) -> Ended {
     Run::new(place, program).args(args).recorded()
@@ -134,7 +134,7 @@ fn static_pie_program() {
 #[test]
 fn static_musl_program() {
     if !has("musl-gcc") {
-        return println!("skipped: musl-gcc is not there");
+        return skip("musl-gcc is not there");
     }
     let place = Place::new();
     let program = place.compile_with("musl-gcc", "says.c", "says", &["-static"]);
@@ -166,7 +166,7 @@ fn setuid_program() {
     let place = Place::new();
     let flags = rustix::fs::statvfs(place.path("")).unwrap().f_flag;
     if flags.contains(rustix::fs::StatVfsMountFlags::NOSUID) || status_of_this("NoNewPrivs:") != "0" {
-        return println!("skipped: nobody gets other rights by a program in {}", place.path("").display());
+        return skip(format_args!("nobody gets other rights by a program in {}", place.path("").display()));
     }
     let program = place.compile("says.c");
     // Everybody may come here, and the program is somebody else's.

@@ -5,7 +5,7 @@ mod support;
 
 use std::path::Path;
 
-use support::{Calls, Place, Report, Run, has, own_calls};
+use support::{Calls, Place, Report, Run, has, own_calls, skip};
 
 fn check(place: &Place, program: &Path) {
     let run = Run::new(place, program);
@@ -28,7 +28,7 @@ fn on_glibc() {
 #[test]
 fn on_musl() {
     if !has("musl-gcc") {
-        return println!("skipped: musl-gcc is not there");
+        return skip("musl-gcc is not there");
     }
     let place = Place::new();
     check(&place, &place.compile_with("musl-gcc", "semantics.c", "semantics", &[]));
@@ -40,7 +40,7 @@ fn on_other_heaps() {
     for heap in ["libjemalloc.so.2", "libtcmalloc_minimal.so.4"] {
         let heap = Path::new("/usr/lib/x86_64-linux-gnu").join(heap);
         if !heap.exists() {
-            println!("skipped: {} is not there", heap.display());
+            skip(format_args!("{} is not there", heap.display()));
             continue;
         }
         let place = Place::new();

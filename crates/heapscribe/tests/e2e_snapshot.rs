@@ -15,7 +15,7 @@ use heapscribe_formats::{LiveBlock, LiveTable, Scratch, Trace};
 use heapscribe_wire::head::HOLD_OFFSET;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
-use support::{Place, Random, Run, Started, has, heapscribe, lives, times, until};
+use support::{Place, Random, Run, Started, has, heapscribe, lives, skip, times, until};
 
 const KEPT: u64 = 500;
 const SERIALS: u64 = 4096;
@@ -298,8 +298,7 @@ fn pprof_total(profile: &Path, sample: &str, unit: &str) -> u64 {
 #[test]
 fn pprof_adds_up_to_what_we_say() {
     if !has("go") {
-        println!("SKIPPED: go is not there, so nobody but us has read our profiles");
-        return;
+        return skip("go is not there, so nobody but us has read our profiles");
     }
     let place = Place::new();
     let keeper = Keeper::start(&place);

@@ -5,7 +5,7 @@ mod support;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use support::{Place, has, heapscribe, until};
+use support::{Place, has, heapscribe, skip, until};
 
 /// A recorded program that holds 100 blocks of 100,000 bytes and 500 of 100, until its input ends.
 struct Holds {
@@ -97,7 +97,7 @@ impl Drop for Tmux {
 #[test]
 fn a_terminal_is_driven() {
     if !has("tmux") {
-        eprintln!("skipped: tmux is not there");
+        skip("tmux is not there");
         return;
     }
     let holds = Holds::start();

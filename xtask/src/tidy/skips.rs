@@ -13,19 +13,6 @@ const NOT_YET: &[&str] = &[
     "crates/aos-log/tests/c_api.rs",
     "crates/aos-log/tests/flatc.rs",
     "crates/aos-log/tests/writer.rs",
-    "crates/heapscribe/tests/e2e_api.rs",
-    "crates/heapscribe/tests/e2e_check.rs",
-    "crates/heapscribe/tests/e2e_disk.rs",
-    "crates/heapscribe/tests/e2e_exact.rs",
-    "crates/heapscribe/tests/e2e_heaps.rs",
-    "crates/heapscribe/tests/e2e_life.rs",
-    "crates/heapscribe/tests/e2e_replay.rs",
-    "crates/heapscribe/tests/e2e_says.rs",
-    "crates/heapscribe/tests/e2e_semantics.rs",
-    "crates/heapscribe/tests/e2e_snapshot.rs",
-    "crates/heapscribe/tests/e2e_top.rs",
-    "crates/heapscribe/tests/it/gotrace.rs",
-    "crates/heapscribe/tests/support/mod.rs",
 ];
 
 pub(crate) fn check(tree: &Tree) -> Vec<String> {

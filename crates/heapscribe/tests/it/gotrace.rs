@@ -5,6 +5,7 @@ use std::process::Command;
 
 use crate::sample;
 use crate::see::Place;
+use crate::skip::skip;
 
 fn fixture(name: &str) -> Vec<u8> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../formats/tests/fixtures/go").join(name);
@@ -159,13 +160,11 @@ fn a_trace_of_ours_becomes_one_of_go() {
 fn accepted_by_go(place: &Place, events: usize) {
     let trace = place.path("run.trace");
     let Ok(output) = Command::new("go").args(["tool", "trace", "-d"]).arg(&trace).output() else {
-        eprintln!("SKIPPED: `go tool trace` was not asked, go is not there (apt-get install golang-go)");
-        return;
+        return skip("go is not there, which would read the file (apt-get install golang-go)");
     };
     let (out, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     if said.contains("no such tool") {
-        eprintln!("SKIPPED: `go tool trace` was not asked, this go has none: {said}");
-        return;
+        return skip(format_args!("this go has no tool `trace`: {said}"));
     }
     assert!(output.status.success(), "{said}");
     // Go before 1.22 prints a line for each event; later ones read the file in their own way.

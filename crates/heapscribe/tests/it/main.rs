@@ -17,3 +17,5 @@ mod replay;
 mod report;
 mod sample;
 mod see;
+#[path = "../support/skip.rs"]
+mod skip;

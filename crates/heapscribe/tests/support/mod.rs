@@ -16,9 +16,12 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group,
 use serde_json::Value;
 use tempfile::TempDir;
 
+pub use skip::skip;
+
 mod counts;
 pub mod heaps;
 pub mod libraries;
+mod skip;
 pub use counts::{Calls, Counted, own_calls};
 
 /// Longer than this no test program runs: one that does hangs.
@@ -47,7 +50,7 @@ pub fn has(program: &str) -> bool {
 pub fn is_root_or_skip(what: &str) -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        println!("skipped: {what} needs root");
+        skip(format_args!("{what} needs root"));
     }
     root
 }
@@ -58,7 +61,7 @@ pub fn may_mount_or_skip(what: &str) -> bool {
     const CAP_SYS_ADMIN: u32 = 21;
     let may = u64::from_str_radix(&status_of_this("CapEff:"), 16).unwrap() >> CAP_SYS_ADMIN & 1 == 1;
     if !may {
-        println!("skipped: {what} needs CAP_SYS_ADMIN");
+        skip(format_args!("{what} needs CAP_SYS_ADMIN"));
     }
     may && is_root_or_skip(what)
 }
