@@ -18,17 +18,15 @@ pub mod memtrace;
 pub mod model;
 pub mod native;
 pub mod source;
-pub mod sums;
 
 pub use clock::Clock;
 pub use error::{Problem, TraceError};
 pub use heapscribe_wire::broke::{Broke, Why};
 pub use model::{
-    ChunkEntry, ChunkInfo, Drainer, ExitStatus, HeapInfo, HeapSample, HowEnded, LetGo, LiveBlock, LiveRole,
-    LiveTable, MemorySample, Process, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules, SessionEnd,
-    SessionInfo, Stage,
+    ChunkEntry, ChunkInfo, ChunkSums, Drainer, Evicted, ExitStatus, HeapInfo, HeapSample, HowEnded,
+    LiveBlock, LiveRole, LiveTable, MemorySample, Process, ProcessEnd, ProcessIndex, ProcessInfo,
+    RealTimeRules, SessionEnd, SessionInfo, Stage,
 };
 pub use native::read::{Chunk, Scratch, Trace};
 pub use native::write::{DefinitionsTaken, Writer};
 pub use source::Source;
-pub use sums::ChunkSums;

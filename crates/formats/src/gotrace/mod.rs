@@ -27,6 +27,7 @@
 mod error;
 mod event;
 mod fields;
+mod header;
 mod index;
 mod limits;
 mod merge;

@@ -7,8 +7,8 @@ use super::event::Event;
 use super::index::{Generation, Index};
 use super::merge::Merge;
 use super::names::{HeapLayout, NamedFrame, Type};
-use super::scan;
 use super::version::{HEADER_BYTES, Layout, Version};
+use super::{header, scan};
 use crate::source::{Source, read_up_to};
 
 /// A file. It takes memory for the names and stacks in it, for 40 bytes of each batch (64 KiB in a file of
@@ -27,10 +27,10 @@ impl<S: Source> Trace<S> {
     /// # Errors
     /// When the bytes cannot be read, or are no Go trace of a version that is known.
     pub fn open(source: S) -> Result<Trace<S>, GoTraceError> {
-        let mut header = [0; HEADER_BYTES];
+        let mut bytes = [0; HEADER_BYTES];
         let read =
-            read_up_to(&source, 0, &mut header).map_err(|error| GoTraceError::Io { offset: 0, error })?;
-        let version = Version::decode(&header[..read])
+            read_up_to(&source, 0, &mut bytes).map_err(|error| GoTraceError::Io { offset: 0, error })?;
+        let version = header::decode(&bytes[..read])
             .map_err(|fault| GoTraceError::Malformed(Malformed { offset: 0, fault }))?;
         let index = match version.layout() {
             Layout::One => scan::one(&source)?,

@@ -12,7 +12,7 @@ use super::layout::{
     EVENT_ALLOC, EVENT_COLLECT, EVENT_INFO, EVENT_LOCATION, EVENT_PROMOTE, EVENT_SHORT, SHORT_WORDS_MAX,
     TIME_BITS,
 };
-use super::location::Recent;
+use super::location_event::Recent;
 use super::locations::Locations;
 use super::time;
 

@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 
 use super::backtrace::write::StackWriter;
-use super::event::{Alloc, Heap, LocationCode, ObjectId};
+use super::event::{Alloc, Heap, ObjectId};
 use super::header::{self, Packet, Verifier};
 use super::layout::{
     EVENT_ALLOC, EVENT_BYTES_MAX, EVENT_COLLECT, EVENT_LOCATION, EVENT_PROMOTE, EVENT_SHORT, HEADER_BYTES,
     NEW_LOCATIONS_MAX, PACKET_TIME_MAX_US, SHORT_WORDS_MAX, TIME_BITS, TIME_MASK, VARIABLE_BYTES_MAX,
 };
-use super::location::{self, Recent};
-use super::locations::Locations;
+use super::location_event::{self, Recent};
+use super::locations::{LocationCode, Locations};
 
 /// Frames of a short allocation that are not in common with the one before, at most.
 const SHORT_FRAMES_MAX: usize = 255;
@@ -239,7 +239,7 @@ impl DomainWriter {
             let fits = |packet: &Packet, code: LocationCode| {
                 packet.free() >= WORD_BYTES + VARIABLE_BYTES_MAX
                     || packet.free() > VARIABLE_BYTES_MAX
-                        && packet.free() >= WORD_BYTES + location::size_of(code, locations)
+                        && packet.free() >= WORD_BYTES + location_event::size_of(code, locations)
             };
             while let Some(code) = rest.next_if(|code| fits(packet, **code)) {
                 packet.put_u32(word);

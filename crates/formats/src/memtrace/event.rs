@@ -1,17 +1,6 @@
 //! What a trace tells: events as memtrace has them, with what belongs to them.
 
-use super::locations::Locations;
-
-/// A return address, as a number that stands for it in the whole trace. Its inlined frames are in
-/// [`Locations`]. 0 is none: memtrace's caches begin full of it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-#[repr(transparent)]
-pub struct LocationCode(pub i64);
-
-impl LocationCode {
-    /// A frame that was lost with a damaged part of the file.
-    pub const UNKNOWN: LocationCode = LocationCode(0);
-}
+use super::locations::{LocationCode, Locations};
 
 /// The number of an object that was sampled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

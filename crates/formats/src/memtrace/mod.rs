@@ -10,7 +10,7 @@
 //!   event     u32: bits 25-31 code, bits 0-24 low bits of its time, us since 1970, completed from the
 //!             packet's begin
 //!      0      trace info: first packet, alone     see `info`
-//!      1      location                            see `location`
+//!      1      location                            see `location_event`
 //!      2      vint words  vint samples  u8 heap  vint common frames  u16 words of the stack  words
 //!      3 4    promote, collect: vint, how many objects came after this one in its domain
 //!      101-116  an object of 1 to 16 words in the minor heap, one sample: vint common  u8 words  words
@@ -42,8 +42,9 @@ mod fields;
 mod header;
 mod info;
 mod layout;
-mod location;
+mod location_event;
 mod locations;
+mod names;
 mod packets;
 mod read;
 pub mod script;
@@ -52,12 +53,13 @@ mod write;
 
 pub use copy::{Changes, CopyError, copy, copy_all};
 pub use error::{Fault, MemtraceError, Skipped, Why};
-pub use event::{Alloc, Event, Heap, Info, LocationCode, Moment, ObjectId};
+pub use event::{Alloc, Event, Heap, Info, Moment, ObjectId};
 pub use header::{Header, Verifier};
 pub use layout::{
     FRAMES_MAX, HEADER_BYTES, IDS_PER_CHUNK, MAGIC, OLD_HEADER_BYTES, PACKET_BYTES_MAX, VERSION,
 };
-pub use locations::{Location, Locations, NameId};
+pub use locations::{Location, LocationCode, Locations};
+pub use names::NameId;
 pub use read::{ReadOptions, Reader};
 pub use write::{Order, WriteOptions, Writer};
 

@@ -13,8 +13,8 @@
 
 use std::str::FromStr;
 
-use super::event::{Alloc, Heap, Info, LocationCode, ObjectId};
-use super::locations::{Location, Locations};
+use super::event::{Alloc, Heap, Info, ObjectId};
+use super::locations::{Location, LocationCode, Locations};
 use super::write::{Order, WriteOptions, Writer};
 
 /// A script that cannot be followed: in which line, and why.

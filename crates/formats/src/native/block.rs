@@ -41,7 +41,7 @@ pub enum Kind {
     /// Some of the blocks.
     Blocks = 10,
     /// What a ring let go.
-    LetGo = 11,
+    Evicted = 11,
     /// Samples of the heap under a process.
     Heap = 12,
 }
@@ -58,7 +58,7 @@ impl Kind {
         Kind::Index,
         Kind::Live,
         Kind::Blocks,
-        Kind::LetGo,
+        Kind::Evicted,
         Kind::Heap,
     ];
 
@@ -88,7 +88,7 @@ impl Kind {
             Kind::Index => "damaged index block",
             Kind::Live => "damaged live block",
             Kind::Blocks => "damaged blocks block",
-            Kind::LetGo => "damaged block of what was let go",
+            Kind::Evicted => "damaged block of what was let go",
             Kind::Heap => "damaged heap block",
         }
     }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::block::{Kind, NO_PROCESS};
-use super::{let_go, live, records};
+use super::{evicted, live_tables, records};
 use crate::clock::Calibration;
 use crate::error::Problem;
-use crate::model::{ChunkEntry, LetGo, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
+use crate::model::{ChunkEntry, Evicted, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
 
 /// Where the blocks of a process stand that are read only when they are asked for.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct Catalog {
     pub chunks: Vec<ChunkEntry>,
     pub problems: Vec<Problem>,
     /// What a ring let go of processes of which nothing else is left.
-    pub let_go: LetGo,
+    pub evicted: Evicted,
 }
 
 impl Catalog {
@@ -43,7 +43,7 @@ impl Catalog {
     pub(super) fn belongs(kind: Kind, process: u32) -> bool {
         let of_none = matches!(kind, Kind::Session | Kind::SessionEnd | Kind::Index);
         // What was let go may have been of processes that are not there any more.
-        of_none == (process == NO_PROCESS) || kind == Kind::LetGo
+        of_none == (process == NO_PROCESS) || kind == Kind::Evicted
     }
 
     /// Takes a block that is small enough to be kept; `None` when its payload makes no sense.
@@ -52,16 +52,16 @@ impl Catalog {
             Kind::Session => self.session = Some(records::get_session(payload)?),
             Kind::SessionEnd => self.session_end = Some(records::get_session_end(payload)?),
             Kind::Process => self.process(process).0.info = Some(records::get_process(payload)?),
-            Kind::Live => self.process(process).0.live.push(live::get_table(payload)?),
+            Kind::Live => self.process(process).0.live.push(live_tables::get_table(payload)?),
             Kind::ProcessEnd => self.process(process).0.end = Some(records::get_process_end(payload)?),
-            Kind::LetGo => {
-                let gone = let_go::get(payload)?;
+            Kind::Evicted => {
+                let evicted = evicted::get_evicted(payload)?;
                 let kept = if process == NO_PROCESS {
-                    &mut self.let_go
+                    &mut self.evicted
                 } else {
-                    &mut self.process(process).0.let_go
+                    &mut self.process(process).0.evicted
                 };
-                kept.merge(&gone);
+                kept.merge(&evicted);
             }
             _ => {}
         }

@@ -17,7 +17,7 @@
 use super::block::Kind;
 use super::fields::{Fields, put, put_from};
 use crate::model::ChunkInfo;
-use crate::sums::ChunkSums;
+use crate::model::ChunkSums;
 
 /// Size at which an index block is written.
 const FULL_BYTES: usize = 64 << 10;

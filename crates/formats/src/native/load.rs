@@ -5,7 +5,7 @@ use std::fmt;
 use zstd::bulk::Decompressor;
 
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Codec, Kind};
-use super::columns::Room;
+use super::columns::DecodeState;
 use crate::error::TraceError;
 use crate::source::{Source, read_up_to};
 
@@ -15,7 +15,7 @@ pub struct Scratch {
     stored: Vec<u8>,
     raw: Vec<u8>,
     decompressor: Option<Decompressor<'static>>,
-    room: Room,
+    state: DecodeState,
 }
 
 impl fmt::Debug for Scratch {
@@ -80,16 +80,16 @@ impl Scratch {
         &mut self,
         source: &S,
         offset: u64,
-    ) -> Result<(BlockHeader, &[u8], &mut Room), TraceError> {
+    ) -> Result<(BlockHeader, &[u8], &mut DecodeState), TraceError> {
         let (header, _) = self.block(source, offset, Kind::Events)?;
-        let (payload, room) = self.unpacked(&header);
-        Ok((header, payload, room))
+        let (payload, state) = self.unpacked(&header);
+        Ok((header, payload, state))
     }
 
     /// The payload that was read and unpacked last, which is this block's, and what decoding it needs.
-    pub(super) fn unpacked(&mut self, header: &BlockHeader) -> (&[u8], &mut Room) {
+    pub(super) fn unpacked(&mut self, header: &BlockHeader) -> (&[u8], &mut DecodeState) {
         let is_raw = header.codec == Codec::Raw as u8;
-        (if is_raw { &self.stored } else { &self.raw }, &mut self.room)
+        (if is_raw { &self.stored } else { &self.raw }, &mut self.state)
     }
 
     /// The payload that was read last, as it is stored.

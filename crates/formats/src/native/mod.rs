@@ -36,9 +36,9 @@
 //!                       of the drainer: waiting bytes  waiting ns  full logs  hurried chunks
 //!                       cpu ns  peak rss
 //!   kind 8 index        see `index`: every block since the index block before it
-//!   kind 9 live         see `live`: that what was live in a process at a moment is told, and when
-//!   kind 10 blocks      see `live`: up to 16384 blocks that were, in columns
-//!   kind 11 let go      see `let_go`: sums over events that a ring did not keep
+//!   kind 9 live         see `live_tables`: that what was live in a process at a moment is told, and when
+//!   kind 10 blocks      see `live_tables`: up to 16384 blocks that were, in columns
+//!   kind 11 let go      see `evicted`: sums over events that a ring did not keep
 //!   kind 12 heap        name  configuration, then samples: mono and 12 counts (`wire::heap`), as of kind 5
 //! ```
 //! What has no type is a varint; texts are a varint length and bytes; a command is a varint count and
@@ -57,12 +57,12 @@ mod catalog;
 mod chunk;
 pub mod columns;
 mod definitions;
+mod evicted;
 mod fields;
 pub mod header;
-mod heap;
+mod heap_samples;
 mod index;
-mod let_go;
-mod live;
+mod live_tables;
 mod load;
 mod open;
 mod pack;

@@ -6,13 +6,13 @@ use heapscribe_wire::record::Event;
 
 use super::block::Kind;
 use super::catalog::Places;
-use super::columns::{ChunkEvents, Columns, Room};
+use super::columns::{ChunkEvents, Columns, DecodeState};
 use super::definitions::{self, damage, length_of};
-use super::{chunk, heap, live, open, records};
+use super::{chunk, heap_samples, live_tables, open, records};
 use crate::clock::{Calibration, Clock};
 use crate::error::{Problem, TraceError};
 use crate::model::{
-    ChunkEntry, ChunkInfo, HeapInfo, HeapSample, LetGo, LiveBlock, LiveTable, MemorySample, Process,
+    ChunkEntry, ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, MemorySample, Process,
     ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
 };
 use crate::source::Source;
@@ -32,7 +32,7 @@ pub struct Trace<S> {
     problems: Vec<Problem>,
     calibration: Calibration,
     some_info: ProcessInfo,
-    let_go: LetGo,
+    evicted: Evicted,
 }
 
 /// The events of a chunk.
@@ -43,14 +43,14 @@ pub struct Chunk<'s> {
     /// Whose and when.
     pub info: ChunkInfo,
     columns: Columns<'s>,
-    room: &'s mut Room,
+    state: &'s mut DecodeState,
     offset: u64,
 }
 
 impl<'s> Chunk<'s> {
     /// The events, each with the ticks since the one before it (`info.begin_ticks` for the first).
     pub fn events(self) -> ChunkEvents<'s> {
-        self.columns.events(self.info.begin_ticks, self.room)
+        self.columns.events(self.info.begin_ticks, self.state)
     }
 
     /// Hands each event to `visit`, with its time in ticks.
@@ -90,7 +90,7 @@ impl<S: Source> Trace<S> {
             problems: catalog.problems,
             calibration,
             some_info,
-            let_go: catalog.let_go,
+            evicted: catalog.evicted,
         })
     }
 
@@ -134,9 +134,9 @@ impl<S: Source> Trace<S> {
         self.problems.is_empty()
     }
 
-    /// What a ring let go of processes of which nothing else is left; see [`Process::let_go`] for the others.
-    pub fn let_go(&self) -> &LetGo {
-        &self.let_go
+    /// What a ring let go of processes of which nothing else is left; see [`Process::evicted`] for the others.
+    pub fn evicted(&self) -> &Evicted {
+        &self.evicted
     }
 
     /// When the trace starts, CLOCK_MONOTONIC ns: the creation of its first process. Times are since then.
@@ -214,7 +214,7 @@ impl<S: Source> Trace<S> {
         let mut problems = Vec::new();
         for &offset in offsets {
             let what = match scratch.block(&self.source, offset, Kind::Heap) {
-                Ok((_, payload)) if heap::get(payload, &mut visit).is_some() => continue,
+                Ok((_, payload)) if heap_samples::get_samples(payload, &mut visit).is_some() => continue,
                 Ok(_) => Kind::Heap.damaged(),
                 Err(e) => damage(e)?,
             };
@@ -239,8 +239,10 @@ impl<S: Source> Trace<S> {
         let (mut problems, mut seen) = (Vec::new(), 0);
         for &offset in offsets {
             let what = match scratch.block(&self.source, offset, Kind::Blocks) {
-                Ok((_, payload)) if live::table_of(payload).is_some_and(|n| n != table.number) => continue,
-                Ok((_, payload)) => match live::get_blocks(payload, &mut visit) {
+                Ok((_, payload)) if live_tables::table_of(payload).is_some_and(|n| n != table.number) => {
+                    continue;
+                }
+                Ok((_, payload)) => match live_tables::get_blocks(payload, &mut visit) {
                     Some(n) => {
                         seen += n;
                         continue;
@@ -268,12 +270,12 @@ impl<S: Source> Trace<S> {
         scratch: &'s mut Scratch,
     ) -> Result<Chunk<'s>, TraceError> {
         let offset = entry.offset;
-        let (header, payload, room) = scratch.chunk(&self.source, offset)?;
+        let (header, payload, state) = scratch.chunk(&self.source, offset)?;
         let damaged = TraceError::Damaged { offset, what: Kind::Events.damaged() };
         let (info, _, columns) = chunk::split(payload).ok_or(damaged)?;
         if header.number != entry.number || header.process != entry.process.0 || info != entry.info {
             return Err(TraceError::Damaged { offset, what: "another chunk than the index says" });
         }
-        Ok(Chunk { process: entry.process, info, columns, room, offset })
+        Ok(Chunk { process: entry.process, info, columns, state, offset })
     }
 }

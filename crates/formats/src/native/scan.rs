@@ -9,12 +9,12 @@ use heapscribe_wire::record::BadEvent;
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Kind, SYNC};
 use super::catalog::Catalog;
 use super::chunk;
-use super::columns::Room;
+use super::columns::DecodeState;
 use super::load::{Scratch, read_header};
 use crate::error::TraceError;
+use crate::model::ChunkSums;
 use crate::model::{ChunkEntry, ProcessIndex};
 use crate::source::{Source, read_up_to};
-use crate::sums::ChunkSums;
 
 /// Bytes that are read first when a header is searched, then twice as many each time: most are near, and
 /// a file with damage everywhere must not be read over and over.
@@ -107,9 +107,9 @@ impl<'a, S: Source> Scanner<'a, S> {
             return Err(damaged("block of no or of the wrong process"));
         }
         catalog.place(kind, header.process, offset);
-        let (payload, room) = self.scratch.unpacked(header);
+        let (payload, state) = self.scratch.unpacked(header);
         if kind == Kind::Events {
-            let (entry, bad) = events(header, offset, payload, room).ok_or(damaged(kind.damaged()))?;
+            let (entry, bad) = events(header, offset, payload, state).ok_or(damaged(kind.damaged()))?;
             catalog.chunk(entry);
             bad.into_iter().for_each(|bad| catalog.problem(offset, 0, bad.why));
         }
@@ -148,14 +148,14 @@ pub(super) fn events(
     header: &BlockHeader,
     offset: u64,
     payload: &[u8],
-    room: &mut Room,
+    state: &mut DecodeState,
 ) -> Option<(ChunkEntry, Option<BadEvent>)> {
     let (info, cut_bytes, columns) = chunk::split(payload)?;
     let mut sums = ChunkSums { cut_bytes, ..ChunkSums::begin(&info) };
     let mut bad = None;
-    for event in columns.events(info.begin_ticks, room) {
+    for event in columns.events(info.begin_ticks, state) {
         match event {
-            Ok((dt, event)) => sums.take(dt, &event),
+            Ok((dt, event)) => sums.add_event(dt, &event),
             Err(why) => bad = Some(why),
         }
     }

@@ -6,11 +6,11 @@
 
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Kind};
 use super::load::{Scratch, read_header};
-use super::{let_go, scan};
+use super::{evicted, scan};
 use crate::error::TraceError;
-use crate::model::{ChunkInfo, LetGo};
+use crate::model::ChunkSums;
+use crate::model::{ChunkInfo, Evicted};
 use crate::source::Source;
-use crate::sums::ChunkSums;
 
 /// A block, as it is stored.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Piece<'a> {
     /// What an events block holds.
     pub chunk: Option<(ChunkInfo, ChunkSums)>,
     /// What a block of what was let go says.
-    pub let_go: Option<LetGo>,
+    pub evicted: Option<Evicted>,
     header: BlockHeader,
     stored: &'a [u8],
 }
@@ -84,17 +84,17 @@ impl<S: Source> Pieces<S> {
         let offset = self.at;
         let damaged = TraceError::Damaged { offset, what: kind.damaged() };
         self.scratch.payload(&self.source, offset, &header)?;
-        let (payload, room) = self.scratch.unpacked(&header);
-        let (mut chunk, mut gone) = (None, None);
+        let (payload, state) = self.scratch.unpacked(&header);
+        let (mut chunk, mut evicted) = (None, None);
         if kind == Kind::Events {
-            let (entry, _) = scan::events(&header, offset, payload, room).ok_or(damaged)?;
+            let (entry, _) = scan::events(&header, offset, payload, state).ok_or(damaged)?;
             chunk = Some((entry.info, entry.sums));
-        } else if kind == Kind::LetGo {
-            gone = Some(let_go::get(payload).ok_or(damaged)?);
+        } else if kind == Kind::Evicted {
+            evicted = Some(evicted::get_evicted(payload).ok_or(damaged)?);
         }
         self.at = offset.saturating_add(header.file_bytes());
         let stored = self.scratch.stored();
-        Ok(Piece { kind, process: header.process, chunk, let_go: gone, header, stored })
+        Ok(Piece { kind, process: header.process, chunk, evicted, header, stored })
     }
 }
 

@@ -7,15 +7,15 @@ use super::block::{Kind, NO_PROCESS};
 use super::columns::Encoder;
 use super::header::{FOOTER_BYTES, Footer, file_header};
 use super::index::IndexBuilder;
-use super::live::{self, BLOCKS_MAX};
+use super::live_tables::{self, BLOCKS_MAX};
 use super::pack::Packer;
 use super::splice::Piece;
-use super::{chunk, heap, let_go, records};
+use super::{chunk, evicted, heap_samples, records};
+use crate::model::ChunkSums;
 use crate::model::{
-    ChunkInfo, HeapInfo, HeapSample, LetGo, LiveBlock, LiveTable, MemorySample, ProcessEnd, ProcessIndex,
+    ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, MemorySample, ProcessEnd, ProcessIndex,
     ProcessInfo, SessionEnd, SessionInfo,
 };
-use crate::sums::ChunkSums;
 
 /// Level of zstd that is used when none is asked for.
 pub const DEFAULT_LEVEL: i32 = 1;
@@ -33,7 +33,7 @@ const HEAP_SAMPLES_PER_BLOCK: usize = 1024;
 pub struct Writer {
     packer: Packer,
     encoder: Encoder,
-    live: live::Columns,
+    live: live_tables::Columns,
     index: IndexBuilder,
     raw: Vec<u8>,
     /// Where in `raw` one sort of bytes ends and another begins.
@@ -76,7 +76,7 @@ impl Writer {
         Writer {
             packer,
             encoder: Encoder::default(),
-            live: live::Columns::default(),
+            live: live_tables::Columns::default(),
             index: IndexBuilder::default(),
             raw,
             ends: Vec::new(),
@@ -189,7 +189,7 @@ impl Writer {
     ) {
         for piece in samples.chunks(HEAP_SAMPLES_PER_BLOCK) {
             self.raw.clear();
-            heap::put(&mut self.raw, info, piece);
+            heap_samples::put_samples(&mut self.raw, info, piece);
             self.listed(Kind::Heap, process.0, out);
         }
     }
@@ -197,7 +197,7 @@ impl Writer {
     /// Tells that what was live in a process at a moment is told.
     pub fn live(&mut self, process: ProcessIndex, table: &LiveTable, out: &mut Vec<u8>) {
         self.raw.clear();
-        live::put_table(&mut self.raw, table);
+        live_tables::put_table(&mut self.raw, table);
         self.listed(Kind::Live, process.0, out);
     }
 
@@ -218,10 +218,10 @@ impl Writer {
     }
 
     /// Tells what a ring let go, of a process or of those that are not in the trace at all.
-    pub fn let_go(&mut self, process: Option<ProcessIndex>, gone: &LetGo, out: &mut Vec<u8>) {
+    pub fn evicted(&mut self, process: Option<ProcessIndex>, evicted: &Evicted, out: &mut Vec<u8>) {
         self.raw.clear();
-        let_go::put_let_go(&mut self.raw, gone);
-        self.listed(Kind::LetGo, process.map_or(NO_PROCESS, |process| process.0), out);
+        evicted::put_evicted(&mut self.raw, evicted);
+        self.listed(Kind::Evicted, process.map_or(NO_PROCESS, |process| process.0), out);
     }
 
     /// Writes a block that stood elsewhere, as it is stored; a process block gives its process a number here.

@@ -4,12 +4,12 @@
 //! buckets are forgotten, and become known again when the file says what is in them. A frame from a
 //! forgotten bucket is [`LocationCode::UNKNOWN`], never a wrong one.
 
-use super::{MANY_PREDICTED, MISS, ONE_PREDICTED, TAG};
+use super::code_word::{MANY_PREDICTED, MISS, ONE_PREDICTED, TAG};
 use crate::memtrace::error::Fault;
-use crate::memtrace::event::LocationCode;
 use crate::memtrace::fields::Cursor;
 use crate::memtrace::header::Verifier;
 use crate::memtrace::layout::{BUCKETS, FRAMES_MAX};
+use crate::memtrace::locations::LocationCode;
 
 /// The bucket after one whose successor is not known. It follows itself and holds no code.
 const FORGOTTEN: u16 = BUCKETS as u16;

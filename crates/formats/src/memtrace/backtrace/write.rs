@@ -9,11 +9,11 @@
 //! ```
 //! Buckets that predictions pass through do not become younger.
 
-use super::{MANY_PREDICTED, MISS, ONE_PREDICTED};
-use crate::memtrace::event::LocationCode;
+use super::code_word::{MANY_PREDICTED, MISS, ONE_PREDICTED};
 use crate::memtrace::fields::int;
 use crate::memtrace::header::{Packet, Verifier};
 use crate::memtrace::layout::{BUCKETS, CODE_BYTES_MAX, VARIABLE_BYTES_MAX};
+use crate::memtrace::locations::LocationCode;
 
 const MASK: usize = BUCKETS - 1;
 /// Predictions that fit in a code word's byte.

@@ -1,9 +1,9 @@
 //! The rules of the format that surprise, one by one.
 
 use super::super::error::Fault;
-use super::super::event::{Alloc, Heap, Info, LocationCode, ObjectId};
+use super::super::event::{Alloc, Heap, Info, ObjectId};
 use super::super::fields::Cursor;
-use super::super::location::Recent;
+use super::super::location_event::Recent;
 use super::super::locations::Locations;
 use super::super::read::{ReadOptions, Reader};
 use super::super::write::{Order, WriteOptions, Writer};
@@ -218,7 +218,7 @@ fn names_of_version_1_are_found_in_the_table_of_another_file() {
         let mut bytes = bytes;
         bytes[0] = code;
         recent.read(&mut Cursor::new(&bytes), &mut locations)?;
-        let found = locations.get(LocationCode(i64::from(code))).unwrap()[0];
+        let found = locations.get(crate::memtrace::LocationCode(i64::from(code))).unwrap()[0];
         let text = |name| String::from_utf8_lossy(locations.text(name)).into_owned();
         Ok((text(found.file), text(found.function)))
     };

@@ -13,7 +13,7 @@ pub(super) struct Birth {
 }
 
 /// In `older`: it went.
-const WENT: u32 = u32::MAX;
+const FREED: u32 = u32::MAX;
 
 /// All that came, in their order, from 1; those that did not go are a row, linked both ways.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Births {
 
     /// A block came.
     #[inline(always)]
-    pub(super) fn came(&mut self, ticks: u64, size_bytes: u64, stack: u32) {
+    pub(super) fn allocated(&mut self, ticks: u64, size_bytes: u64, stack: u32) {
         let number = self.all.len() as u32;
         let older = self.all[0].older;
         self.all[older as usize].younger = number;
@@ -63,7 +63,7 @@ impl Births {
     #[inline(always)]
     pub(super) fn far(&self, n: u64) -> Option<usize> {
         let at = usize::try_from(n).ok().and_then(|n| self.all.len().checked_sub(n))?;
-        (at != 0 && self.all.get(at)?.older != WENT).then_some(at)
+        (at != 0 && self.all.get(at)?.older != FREED).then_some(at)
     }
 
     /// The how manieth of all that came a block is, from the last.
@@ -98,17 +98,17 @@ impl Births {
 
     /// Whether the block at a place did not go.
     #[inline(always)]
-    pub(super) fn lives(&self, at: usize) -> bool {
-        self.all[at].older != WENT
+    pub(super) fn is_live(&self, at: usize) -> bool {
+        self.all[at].older != FREED
     }
 
     /// It went.
     #[inline(always)]
-    pub(super) fn went(&mut self, at: usize) {
+    pub(super) fn freed(&mut self, at: usize) {
         let Birth { older, younger, .. } = self.all[at];
         self.all[older as usize].younger = younger;
         self.all[younger as usize].older = older;
-        self.all[at].older = WENT;
+        self.all[at].older = FREED;
     }
 }
 
@@ -130,7 +130,7 @@ impl Default for ByTicks {
 impl ByTicks {
     /// The block that came last.
     #[inline(always)]
-    pub(super) fn came(&mut self, ticks: u64, births: &Births) {
+    pub(super) fn allocated(&mut self, ticks: u64, births: &Births) {
         self.slots[ticks as usize % SLOTS] = births.all.len() as u32 - 1;
     }
 

@@ -37,56 +37,12 @@ mod births;
 mod cursor;
 mod decode;
 mod encode;
-mod known;
-mod pen;
+mod field_writer;
+mod layout;
+mod stacks;
 #[cfg(test)]
 mod tests;
 
 pub use decode::ChunkEvents;
-pub(crate) use decode::{Columns, Room};
+pub(crate) use decode::{Columns, DecodeState};
 pub(crate) use encode::Encoder;
-
-/// Kinds of events: the low bits of a tag.
-mod kind {
-    pub(super) const ALLOC: u8 = 1;
-    pub(super) const FREE: u8 = 2;
-    pub(super) const REALLOC: u8 = 3;
-    pub(super) const FAILED: u8 = 4;
-    pub(super) const NOTE: u8 = 5;
-    pub(super) const UNKNOWN: u8 = 6;
-    pub(super) const RATE: u8 = 7;
-    /// In a tag: the block was another thread's, or the unknown one was resized.
-    pub(super) const FLAG: u8 = 0x80;
-    /// As a whole tag: what the call before took.
-    pub(super) const TOOK: u8 = FLAG;
-}
-
-/// The columns, in their order.
-#[derive(Clone, Copy)]
-enum Column {
-    Tags,
-    AllocDt,
-    OtherDt,
-    Stacks,
-    Strangers,
-    New,
-    Sizes,
-    OldSizes,
-    Gone,
-    Births,
-    Threads,
-    Rest,
-}
-
-/// How many there are.
-const COLUMNS: usize = 12;
-
-/// Up to here a number in `gone` counts the blocks that did not go, beyond it those that came.
-const NEAR_MAX: u64 = 4;
-
-/// In `sizes`: the last one of the stack.
-const SAME: u64 = 0;
-/// In `sizes`: the size follows as it is.
-const VERBATIM: u64 = 1;
-/// In `sizes`: what is added to all others.
-const SIZE_BASE: u64 = 2;

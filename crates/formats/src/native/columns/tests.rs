@@ -6,7 +6,8 @@ use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
 use heapscribe_wire::record::{Block, Call, Event, Events};
 use proptest::prelude::*;
 
-use super::{COLUMNS, Columns, Encoder, Room};
+use super::layout::COLUMNS;
+use super::{Columns, DecodeState, Encoder};
 use crate::model::ChunkInfo;
 use crate::native::block::EVENTS_BYTES_MAX;
 
@@ -35,9 +36,9 @@ fn rows(events: &[(u64, Event)]) -> Vec<u8> {
 }
 
 fn decode(bytes: &[u8], begin_ticks: u64) -> Vec<Result<(u64, Event), &'static str>> {
-    let mut room = Room::default();
+    let mut state = DecodeState::default();
     let columns = Columns::split(bytes).expect("columns");
-    columns.events(begin_ticks, &mut room).map(|event| event.map_err(|bad| bad.why)).collect()
+    columns.events(begin_ticks, &mut state).map(|event| event.map_err(|bad| bad.why)).collect()
 }
 
 fn check(events: &[(u64, Event)]) -> Encoded {
@@ -215,8 +216,8 @@ proptest! {
         }
         for bytes in [&bytes, &damaged] {
             if let Some(columns) = Columns::split(bytes) {
-                let mut room = Room::default();
-                let read: Vec<_> = columns.events(0, &mut room).collect();
+                let mut state = DecodeState::default();
+                let read: Vec<_> = columns.events(0, &mut state).collect();
                 prop_assert!(read.len() <= bytes.len() + 1);
                 prop_assert!(read.iter().rev().skip(1).all(Result::is_ok));
             }

@@ -2,11 +2,11 @@
 
 use heapscribe_wire::record::Call;
 
-use crate::sums::ChunkSums;
+use super::sums::ChunkSums;
 
 /// Sums over the events that a ring did not keep: what is known of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LetGo {
+pub struct Evicted {
     /// Processes of which nothing else is left.
     pub processes: u64,
     /// When the last of them was over, CLOCK_MONOTONIC ns; 0 for none. Other threads may have kept older ones.
@@ -20,16 +20,16 @@ pub struct LetGo {
     /// Calls by function.
     pub calls: [u64; Call::ALL.len()],
     /// Blocks that came, by allocs and all kinds of reallocs.
-    pub came_blocks: u64,
+    pub allocated_blocks: u64,
     /// Known blocks that went.
-    pub went_blocks: u64,
+    pub freed_blocks: u64,
     /// Bytes of the blocks that came.
-    pub came_bytes: u64,
+    pub allocated_bytes: u64,
     /// Bytes of the known blocks that went.
-    pub went_bytes: u64,
+    pub freed_bytes: u64,
 }
 
-impl LetGo {
+impl Evicted {
     /// Adds a chunk.
     pub fn chunk(&mut self, sums: &ChunkSums, ended_mono_ns: u64) {
         self.until_mono_ns = self.until_mono_ns.max(ended_mono_ns);
@@ -37,39 +37,39 @@ impl LetGo {
         self.events += u64::from(sums.events);
         self.lost_events = self.lost_events.saturating_add(sums.lost_events);
         self.calls.iter_mut().zip(&sums.calls).for_each(|(sum, n)| *sum += u64::from(*n));
-        self.came_blocks +=
+        self.allocated_blocks +=
             u64::from(sums.allocs) + u64::from(sums.reallocs) + u64::from(sums.unknown_reallocs);
-        self.went_blocks += u64::from(sums.frees) + u64::from(sums.reallocs);
-        self.came_bytes = self.came_bytes.saturating_add(sums.alloc_bytes);
-        self.went_bytes = self.went_bytes.saturating_add(sums.freed_bytes);
+        self.freed_blocks += u64::from(sums.frees) + u64::from(sums.reallocs);
+        self.allocated_bytes = self.allocated_bytes.saturating_add(sums.alloc_bytes);
+        self.freed_bytes = self.freed_bytes.saturating_add(sums.freed_bytes);
     }
 
     /// Adds what was let go elsewhere.
-    pub fn merge(&mut self, other: &LetGo) {
+    pub fn merge(&mut self, other: &Evicted) {
         self.until_mono_ns = self.until_mono_ns.max(other.until_mono_ns);
         self.calls.iter_mut().zip(&other.calls).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
-        let LetGo { processes, chunks, events, lost_events, .. } = self;
+        let Evicted { processes, chunks, events, lost_events, .. } = self;
         for (sum, n) in [
             (processes, other.processes),
             (chunks, other.chunks),
             (events, other.events),
             (lost_events, other.lost_events),
-            (&mut self.came_blocks, other.came_blocks),
-            (&mut self.went_blocks, other.went_blocks),
-            (&mut self.came_bytes, other.came_bytes),
-            (&mut self.went_bytes, other.went_bytes),
+            (&mut self.allocated_blocks, other.allocated_blocks),
+            (&mut self.freed_blocks, other.freed_blocks),
+            (&mut self.allocated_bytes, other.allocated_bytes),
+            (&mut self.freed_bytes, other.freed_bytes),
         ] {
             *sum = sum.saturating_add(n);
         }
     }
 
     /// Whether nothing was.
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.chunks == 0 && self.processes == 0
     }
 
     /// Bytes that were live after all of it, of blocks that it tells of; below 0 never, but in a damaged trace.
     pub fn live_bytes(&self) -> i64 {
-        self.came_bytes.wrapping_sub(self.went_bytes) as i64
+        self.allocated_bytes.wrapping_sub(self.freed_bytes) as i64
     }
 }

@@ -3,7 +3,7 @@
 
 use heapscribe_wire::record::{Call, Event, Events};
 
-use crate::model::ChunkInfo;
+use super::chunk::ChunkInfo;
 
 /// What the events of one chunk add up to. Sums that would overflow stay at their limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,7 +63,7 @@ impl ChunkSums {
         let mut sums = ChunkSums::begin(info);
         let mut events = Events::new(payload);
         while let Some(Ok((dt, event))) = events.next() {
-            sums.take(dt, &event);
+            sums.add_event(dt, &event);
         }
         sums.cut_bytes = u32::try_from(payload.len() - events.offset()).unwrap_or(u32::MAX);
         sums
@@ -71,7 +71,7 @@ impl ChunkSums {
 
     /// Adds the next event, so many ticks after the one before it.
     #[inline(always)]
-    pub fn take(&mut self, dt: u64, event: &Event) {
+    pub fn add_event(&mut self, dt: u64, event: &Event) {
         if matches!(event, Event::Rate { .. } | Event::Took { .. }) {
             return; // not a thing that happened
         }
@@ -92,18 +92,18 @@ impl ChunkSums {
             Event::Alloc { call, size_bytes, .. } => {
                 self.call(call);
                 self.allocs += 1;
-                self.came(size_bytes);
+                self.allocated(size_bytes);
             }
             Event::Free { call, block } => {
                 self.call(call);
                 self.frees += 1;
-                self.went(block.size_bytes);
+                self.freed(block.size_bytes);
             }
             Event::Realloc { call, old, size_bytes, .. } => {
                 self.call(call);
                 self.reallocs += 1;
-                self.went(old.size_bytes);
-                self.came(size_bytes);
+                self.freed(old.size_bytes);
+                self.allocated(size_bytes);
             }
             Event::Failed { call, .. } => {
                 self.call(call);
@@ -116,7 +116,7 @@ impl ChunkSums {
             Event::UnknownRealloc { call, size_bytes, .. } => {
                 self.call(call);
                 self.unknown_reallocs += 1;
-                self.came(size_bytes);
+                self.allocated(size_bytes);
             }
             Event::Rate { .. } | Event::Took { .. } | Event::Note { .. } => {}
             Event::Lost { count, .. } => self.lost_events = self.lost_events.saturating_add(count),
@@ -129,7 +129,7 @@ impl ChunkSums {
     }
 
     #[inline(always)]
-    fn came(&mut self, size_bytes: u64) {
+    fn allocated(&mut self, size_bytes: u64) {
         self.alloc_bytes = self.alloc_bytes.saturating_add(size_bytes);
         self.net_bytes = self.net_bytes.saturating_add_unsigned(size_bytes);
         self.net_blocks += 1;
@@ -140,7 +140,7 @@ impl ChunkSums {
     }
 
     #[inline(always)]
-    fn went(&mut self, size_bytes: u64) {
+    fn freed(&mut self, size_bytes: u64) {
         self.freed_bytes = self.freed_bytes.saturating_add(size_bytes);
         self.net_bytes = self.net_bytes.saturating_sub_unsigned(size_bytes);
         self.net_blocks -= 1;

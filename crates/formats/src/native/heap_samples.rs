@@ -6,7 +6,7 @@ use heapscribe_wire::heap::HeapCounts;
 use super::fields::{Fields, put_from, put_text};
 use crate::model::{HeapInfo, HeapSample};
 
-pub(super) fn put(out: &mut Vec<u8>, info: &HeapInfo, samples: &[HeapSample]) {
+pub(super) fn put_samples(out: &mut Vec<u8>, info: &HeapInfo, samples: &[HeapSample]) {
     put_text(out, info.name.as_bytes());
     put_text(out, info.configuration.as_bytes());
     let mut last = HeapSample::default();
@@ -20,7 +20,7 @@ pub(super) fn put(out: &mut Vec<u8>, info: &HeapInfo, samples: &[HeapSample]) {
 }
 
 /// Hands the samples to `visit`; `None` when not all of the bytes were some.
-pub(super) fn get(payload: &[u8], mut visit: impl FnMut(&HeapInfo, &HeapSample)) -> Option<()> {
+pub(super) fn get_samples(payload: &[u8], mut visit: impl FnMut(&HeapInfo, &HeapSample)) -> Option<()> {
     let mut f = Fields::new(payload);
     let info = HeapInfo { name: f.string()?, configuration: f.string()? };
     let mut last = HeapSample::default();

@@ -9,11 +9,11 @@
 //! is not there comes as a text and pushes the last one off.
 
 use super::error::Fault;
-use super::event::LocationCode;
 use super::fields::{Cursor, int};
 use super::header::Packet;
 use super::layout::{NAMES, VARIABLE_BYTES_MAX};
-use super::locations::{Location, Locations, NameId};
+use super::locations::{Location, LocationCode, Locations};
+use super::names::NameId;
 
 const NEW: u64 = NAMES as u64;
 const FRAMES_MAX: usize = 255;
