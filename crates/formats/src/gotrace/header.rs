@@ -3,6 +3,11 @@
 use super::error::Fault;
 use super::version::{HEADER_BYTES, MAGIC, Version};
 
+/// Whether bytes begin as a trace does, of a version that is known or not.
+pub fn is_begin(first: &[u8]) -> bool {
+    first.starts_with(&MAGIC)
+}
+
 /// Reads a header.
 pub(crate) fn decode(header: &[u8]) -> Result<Version, Fault> {
     if header.len() < HEADER_BYTES {

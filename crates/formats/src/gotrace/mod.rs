@@ -43,6 +43,7 @@ mod write;
 
 pub use error::{Fault, GoTraceError, Malformed};
 pub use event::{Event, Meaning, Object, Span};
+pub use header::is_begin;
 pub use index::Generation;
 pub use limits::{BATCH_BYTES_MAX, FRAMES_MAX, STRING_BYTES_MAX, WRITTEN_TEXT_BYTES_MAX};
 pub use names::{Frame, HeapLayout, NamedFrame, Type};

@@ -34,9 +34,10 @@ mod limits;
 mod line;
 mod parse;
 mod read;
+mod write;
 
 pub use limits::LINE_BYTES_MAX;
-pub use line::{Line, Style, What};
+pub use line::{Line, Operation, Style};
 pub use parse::{Bad, is_begin, parse};
 pub use read::{LogError, Moment, Reader, Skipped};
 

@@ -12,6 +12,11 @@ use super::error::Fault;
 use super::fields::{Cursor, Pen, int};
 use super::layout::{HEADER_BYTES, MAGIC, OLD_HEADER_BYTES, PACKET_BYTES_MAX, VERSION};
 
+/// Whether bytes begin as a file does.
+pub fn is_begin(first: &[u8]) -> bool {
+    first.starts_with(&MAGIC)
+}
+
 /// What a packet says about the cache of locations as it is before its first event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Verifier {

@@ -54,7 +54,7 @@ mod write;
 pub use copy::{Changes, CopyError, copy, copy_all};
 pub use error::{Fault, MemtraceError, Skipped, Why};
 pub use event::{Alloc, Event, Heap, Info, Moment, ObjectId};
-pub use header::{Header, Verifier};
+pub use header::{Header, Verifier, is_begin};
 pub use layout::{
     FRAMES_MAX, HEADER_BYTES, IDS_PER_CHUNK, MAGIC, OLD_HEADER_BYTES, PACKET_BYTES_MAX, VERSION,
 };

@@ -19,6 +19,11 @@ pub const FOOTER_BYTES: usize = 32;
 
 const FOOTER_MAGIC: [u8; 8] = *b"HSCREND\n";
 
+/// Whether bytes begin as a trace does.
+pub fn is_begin(first: &[u8]) -> bool {
+    first.starts_with(&MAGIC)
+}
+
 pub(crate) fn u32_at(bytes: &[u8; 32], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }

@@ -72,5 +72,7 @@ mod scan;
 pub mod splice;
 pub mod write;
 
+pub use header::is_begin;
+
 #[cfg(test)]
 mod tests;
