@@ -10,7 +10,7 @@ use heapscribe_aos_log::layout::{Kind, Layout, NO_TIME};
 use heapscribe_aos_log::logger::{
     ContentsRoute, DataRoute, Fetched, LogError, Logger, RemoteMessage, Route, RouteError, TimestampRoute,
 };
-use heapscribe_aos_log::write::Trouble;
+use heapscribe_aos_log::write::WriteError;
 use log::{FakeClock, Memory, records, text, times, writer};
 use uuid::Uuid;
 
@@ -139,7 +139,7 @@ fn a_full_disk_of_one_writer_does_not_stop_the_other() {
     let memories = [Memory::new(0), Memory::new(1 << 20)];
     let clock = FakeClock::default();
     let mut logger = logger(Layout::V2024, route, &memories, &clock).expect("routes");
-    let full = Err(LogError::Write(0, Trouble::OutOfSpace));
+    let full = Err(LogError::Write(0, WriteError::OutOfSpace));
     let message = Fetched { source_boot: THERE, ..Fetched::local(5, 5, 1, HERE, &[1; 70_000]) };
     logger.log(0, &message, None, None).expect("it waits in the buffer");
     assert_eq!(logger.log(0, &message, None, None), full);

@@ -8,7 +8,7 @@ use heapscribe_aos_log::encode::{FLUSH_BYTES, Plain};
 use heapscribe_aos_log::header_fields::HeaderField as H;
 use heapscribe_aos_log::layout::NO_TIME;
 use heapscribe_aos_log::write::{
-    About, Durations, Files, FlushRules, Seen, Settings, Sink, StartTimes, SystemClock, Trouble, Writer,
+    About, Durations, Files, FlushRules, Seen, Settings, Sink, StartTimes, SystemClock, WriteError, Writer,
 };
 use log::{BOOT, FakeClock, Memory, about, index, records, text, time, times, write, writer};
 use uuid::Uuid;
@@ -178,7 +178,7 @@ fn a_log_of_many_messages_is_whole() {
 fn a_record_that_is_too_large_is_left_out_and_only_that() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |s| s.record_bytes_max = 128);
-    assert_eq!(write(&mut writer, about(0, 0), 0, &[0; 65]), Err(Trouble::TooLarge(136)));
+    assert_eq!(write(&mut writer, about(0, 0), 0, &[0; 65]), Err(WriteError::TooLarge(136)));
     write(&mut writer, about(0, 0), 0, &[0; 64]).expect("written");
     writer.close().expect("closed");
     assert_eq!(records(&memory.parts()[0]).len(), 2);
@@ -209,11 +209,11 @@ fn out_of_space_stays_and_leaves_a_readable_file() {
         memory = Memory::new(header + space);
         let mut writer = writer(&memory, &FakeClock::default(), |s| s.flush.bytes = 1);
         assert_eq!(until_out_of_space(&mut writer), 8, "{space}");
-        assert_eq!(writer.trouble(), Some(Trouble::OutOfSpace));
-        assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(Trouble::OutOfSpace), "it stays");
+        assert_eq!(writer.error(), Some(WriteError::OutOfSpace));
+        assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(WriteError::OutOfSpace), "it stays");
         writer.rotate();
-        assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(Trouble::OutOfSpace));
-        assert_eq!(writer.close(), Err(Trouble::OutOfSpace));
+        assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(WriteError::OutOfSpace));
+        assert_eq!(writer.close(), Err(WriteError::OutOfSpace));
         assert_eq!(writer.statistics().dropped_messages, 3);
         let parts = memory.parts();
         let whole = records(&parts[0]);
@@ -266,9 +266,9 @@ fn filling_it() {
     let encoder = Box::new(Plain::new(20_000));
     let mut writer = Writer::new(settings, encoder, sink, FakeClock::default()).expect("settings");
     assert_eq!(until_out_of_space(&mut writer), 8);
-    assert_eq!(writer.trouble(), Some(Trouble::OutOfSpace));
+    assert_eq!(writer.error(), Some(WriteError::OutOfSpace));
     writer.rotate();
-    assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(Trouble::OutOfSpace), "it stays");
+    assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(WriteError::OutOfSpace), "it stays");
     let part = std::fs::read(directory.join("log.part0.bfbs")).expect("the part");
     assert_eq!(part.len() as u64, space, "to the last byte");
     assert_eq!(writer.statistics().write.bytes, space);
@@ -295,8 +295,8 @@ fn a_device_that_is_full_is_out_of_space() {
     let settings = Settings::default();
     let mut writer = Writer::new(settings, encoder, Box::new(sink), FakeClock::default()).expect("settings");
     write(&mut writer, about(0, 0), 0, &[]).expect("it waits in memory");
-    assert_eq!(writer.flush(), Err(Trouble::OutOfSpace));
-    assert_eq!(writer.trouble(), Some(Trouble::OutOfSpace));
+    assert_eq!(writer.flush(), Err(WriteError::OutOfSpace));
+    assert_eq!(writer.error(), Some(WriteError::OutOfSpace));
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn files_are_named_by_part_and_never_overwritten() {
     let mut record =
         heapscribe_aos_log::pack::MessageRecord::new(Settings::default().layout, kind, &fields).expect("r");
     let refused = make().write(&mut record, &about(0, 0), 0);
-    assert_eq!(refused, Err(Trouble::Io(std::io::ErrorKind::AlreadyExists, Some(17))));
+    assert_eq!(refused, Err(WriteError::Io(std::io::ErrorKind::AlreadyExists, Some(17))));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::encode::{EncodeError, Encoder, Framing, Plain, SECTOR, Snappy, Xz, Zs
 use crate::layout::{Kind, Layout};
 use crate::pack::{MessageRecord, PackError};
 use crate::write::{
-    About, Clock, Files, FlushRules, HeaderTexts, Seen, Settings, StartTimes, SystemClock, Trouble, Writer,
+    About, Clock, Files, FlushRules, HeaderTexts, Seen, Settings, StartTimes, SystemClock, WriteError, Writer,
 };
 use types::{CFields, CSettings, CStatistics};
 
@@ -36,13 +36,13 @@ pub(crate) struct CWriter {
     layout: Layout,
 }
 
-fn code(result: Result<(), Trouble>) -> c_int {
+fn code(result: Result<(), WriteError>) -> c_int {
     match result {
         Ok(()) => OK,
-        Err(Trouble::OutOfSpace) => OUT_OF_SPACE,
-        Err(Trouble::Io(..)) => IO,
-        Err(Trouble::Encode(_)) => ENCODE,
-        Err(Trouble::TooLarge(_)) => TOO_LARGE,
+        Err(WriteError::OutOfSpace) => OUT_OF_SPACE,
+        Err(WriteError::Io(..)) => IO,
+        Err(WriteError::Encode(_)) => ENCODE,
+        Err(WriteError::TooLarge(_)) => TOO_LARGE,
     }
 }
 
@@ -256,7 +256,7 @@ unsafe extern "C" fn heapscribe_messages_update_remote(
 /// - `writer` is null or came from `heapscribe_messages_open`, was not closed, and no other thread uses it.
 unsafe fn with(
     writer: *mut CWriter,
-    work: impl FnOnce(&mut Writer<SystemClock>) -> Result<(), Trouble>,
+    work: impl FnOnce(&mut Writer<SystemClock>) -> Result<(), WriteError>,
 ) -> c_int {
     // SAFETY: null or a writer that is nobody else's, the caller says.
     unsafe { writer.as_mut() }.map_or(INVALID, |writer| code(work(&mut writer.writer)))

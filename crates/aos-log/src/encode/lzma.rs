@@ -12,8 +12,8 @@ use liblzma_sys::{
     lzma_easy_encoder, lzma_end, lzma_stream,
 };
 
+use super::encoder::{EncodeError, Encoder};
 use super::stream::{Codec, Step, Stream};
-use super::{EncodeError, Encoder};
 use crate::pack::Record;
 
 /// liblzma holds some twenty pieces of memory at a time.

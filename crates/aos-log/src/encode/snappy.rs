@@ -12,7 +12,8 @@
 
 use snap::raw::{Encoder as Block, max_compress_len};
 
-use super::{Buffer, EncodeError, Encoder};
+use super::buffer::Buffer;
+use super::encoder::{EncodeError, Encoder};
 use crate::checksum::{crc32c, jamcrc, masked};
 use crate::pack::Record;
 
@@ -98,7 +99,7 @@ impl Snappy {
     }
 
     fn has_room_for_chunk(&self) -> bool {
-        self.output.room() >= CHUNK_HEAD + max_compress_len(self.input.filled)
+        self.output.free_bytes() >= CHUNK_HEAD + max_compress_len(self.input.filled)
     }
 
     /// Compresses what was collected when there is enough of it, or any of it at the end.

@@ -4,8 +4,8 @@
 use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective as Directive;
 use zstd::zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer, ResetDirective};
 
+use super::encoder::{EncodeError, Encoder};
 use super::stream::{Codec, Step, Stream};
-use super::{EncodeError, Encoder};
 use crate::pack::Record;
 
 /// With what our `.zst` files begin: a skippable frame with a text.

@@ -4,7 +4,7 @@
 //! from where it lies to its final place. That is what lets a record write any slice of itself: head, data
 //! and padding are three sources behind each other.
 
-use super::{Record, check_slice};
+use super::record::{Record, check_slice};
 use crate::layout::{Field, HEAD_MAX, Kind, Layout, NO_QUEUE_INDEX, NO_TIME, Shape, shape};
 
 /// What a message record can say. Kinds write those fields that they have, and only those.

@@ -44,6 +44,13 @@ pub enum ReadError {
     Damaged(Damage),
 }
 
+impl ReadError {
+    /// Damage at a byte of the file.
+    pub(crate) fn damaged(what: &'static str, offset: u64) -> ReadError {
+        ReadError::Damaged(Damage { what, offset, is_unpacked: false, skipped_bytes: 0 })
+    }
+}
+
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

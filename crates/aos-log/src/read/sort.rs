@@ -117,14 +117,14 @@ impl Sorter {
     }
 
     /// Up to which time everything has come; `None` before the start of the log.
-    fn all_came_ns(&self) -> Option<i64> {
+    fn complete_until_ns(&self) -> Option<i64> {
         let has_started = self.newest_ns >= self.start_ns.saturating_add(self.bound_ns);
         has_started.then(|| self.newest_ns.saturating_sub(self.bound_ns))
     }
 
     /// Whether a message is further behind the newest than its log allows.
     pub(crate) fn is_too_late(&self, sent_ns: i64) -> bool {
-        self.all_came_ns().is_some_and(|all_came_ns| sent_ns < all_came_ns)
+        self.complete_until_ns().is_some_and(|complete_until_ns| sent_ns < complete_until_ns)
     }
 
     pub(crate) fn push(&mut self, message: Owned) {
@@ -136,7 +136,7 @@ impl Sorter {
     /// Whether the oldest message can be given: none that is older can follow, or too much waits.
     pub(crate) fn is_ready(&mut self) -> bool {
         let Some(oldest_ns) = self.oldest_ns() else { return false };
-        let is_time = self.all_came_ns().is_some_and(|all_came_ns| oldest_ns < all_came_ns);
+        let is_time = self.complete_until_ns().is_some_and(|complete_until_ns| oldest_ns < complete_until_ns);
         let is_full = self.waiting_bytes > self.bytes_max;
         self.was_full |= is_full && !is_time;
         is_time || is_full

@@ -9,7 +9,7 @@ use heapscribe_aos_log::encode::Plain;
 use heapscribe_aos_log::header_fields::HeaderField;
 use heapscribe_aos_log::layout::{Kind, Layout};
 use heapscribe_aos_log::pack::{Fields, MessageRecord};
-use heapscribe_aos_log::write::{About, Clock, Settings, Sink, Trouble, Writer};
+use heapscribe_aos_log::write::{About, Clock, Settings, Sink, WriteError, Writer};
 use uuid::Uuid;
 
 /// A clock that stands still, or ticks by so much each time it is read.
@@ -98,7 +98,7 @@ pub fn about(channel_index: u32, monotonic_event_time: i64) -> About {
 }
 
 /// Writes a message of so many bytes to a channel.
-pub fn write(writer: &mut Writer<FakeClock>, about: About, now: i64, data: &[u8]) -> Result<(), Trouble> {
+pub fn write(writer: &mut Writer<FakeClock>, about: About, now: i64, data: &[u8]) -> Result<(), WriteError> {
     let fields = Fields {
         channel_index: about.channel_index,
         monotonic_sent_time: about.monotonic_event_time,

@@ -4,7 +4,6 @@ use std::io::Read;
 
 use liblzma::stream::{Action, CONCATENATED, Status, Stream};
 
-use super::damaged;
 use super::input::Input;
 use crate::read::error::ReadError;
 use crate::read::limits::{STEP_BYTES, XZ_MEMORY_BYTES_MAX};
@@ -58,7 +57,7 @@ impl Xz {
 
     fn end(&mut self, what: &'static str, offset: u64) -> Result<(), ReadError> {
         self.is_done = true;
-        Err(damaged(what, offset))
+        Err(ReadError::damaged(what, offset))
     }
 }
 

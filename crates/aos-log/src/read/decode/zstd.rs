@@ -4,7 +4,6 @@ use std::io::Read;
 
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
-use super::damaged;
 use super::input::Input;
 use crate::read::error::ReadError;
 use crate::read::limits::{STEP_BYTES, ZSTD_WINDOW_LOG_MAX};
@@ -57,13 +56,13 @@ impl Zstd {
                 Ok(hint) => self.is_inside = if read + written == 0 { self.is_inside } else { hint != 0 },
                 Err(_) => {
                     self.is_done = true;
-                    return Err(damaged("a damaged zstd frame", offset));
+                    return Err(ReadError::damaged("a damaged zstd frame", offset));
                 }
             }
             if is_end && written == 0 {
                 self.is_done = true;
                 if self.is_inside {
-                    return Err(damaged("the zstd frame is cut", offset));
+                    return Err(ReadError::damaged("the zstd frame is cut", offset));
                 }
             }
         }
