@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::ops::ControlFlow;
 
-use heapscribe_formats::gotrace::{Meaning, Trace, Writer};
+use heapscribe_formats::gotrace::{Attached, Meaning, Trace, Writer};
 
 const TURNS: usize = 5;
 const TURN_SECONDS: f64 = 0.1;
@@ -71,7 +71,9 @@ fn read(trace: &Trace<&[u8]>) -> u64 {
 fn write(trace: &Trace<&[u8]>) -> usize {
     let mut writer = Writer::create(Vec::with_capacity(64 << 20)).expect("memory");
     let read = trace.for_each(|e| {
-        writer.event(e.lane, e.ticks, e.spec, e.values, (e.stack, e.text)).expect("memory");
+        writer
+            .event(e.lane, e.ticks, e.spec, e.values, Attached { stack: e.stack, text: e.text })
+            .expect("memory");
         ControlFlow::<()>::Continue(())
     });
     assert!(read.is_ok());

@@ -13,7 +13,7 @@ use heapscribe_formats::memtrace::{
 const TURNS: usize = 5;
 const TURN_SECONDS: f64 = 0.1;
 
-/// An event that is kept, its stack as a place in one list of all of them.
+/// An event that is reused_frames, its stack as a place in one list of all of them.
 struct Kept {
     time_us: i64,
     domain: u16,
@@ -21,7 +21,7 @@ struct Kept {
 }
 
 enum What {
-    Alloc { length_words: i64, samples: i64, heap: Heap, frames: (usize, usize), kept: usize },
+    Alloc { length_words: i64, samples: i64, heap: Heap, frames: (usize, usize), reused_frames: usize },
     Promote(ObjectId),
     Collect(ObjectId),
 }
@@ -109,8 +109,8 @@ fn collect(bytes: &[u8]) -> Trace {
             Event::Alloc(alloc) => {
                 let begin = frames.len();
                 frames.extend_from_slice(alloc.stack);
-                let Alloc { length_words, samples, heap, kept, .. } = *alloc;
-                What::Alloc { length_words, samples, heap, frames: (begin, frames.len()), kept }
+                let Alloc { length_words, samples, heap, reused_frames, .. } = *alloc;
+                What::Alloc { length_words, samples, heap, frames: (begin, frames.len()), reused_frames }
             }
             Event::Promote(id) => What::Promote(*id),
             Event::Collect(id) => What::Collect(*id),
@@ -129,9 +129,9 @@ fn encode(trace: &Trace) -> usize {
     for Kept { time_us, domain, what } in events {
         let (time_us, domain) = (*time_us, *domain);
         let written = match *what {
-            What::Alloc { length_words, samples, heap, frames: (begin, end), kept } => {
+            What::Alloc { length_words, samples, heap, frames: (begin, end), reused_frames } => {
                 let stack = &frames[begin..end];
-                let alloc = Alloc { id: ObjectId(0), length_words, samples, heap, common: 0, kept, stack };
+                let alloc = Alloc { id: ObjectId(0), length_words, samples, heap, common: 0, reused_frames, stack };
                 writer.alloc(domain, time_us, &alloc, locations).map(|_| ())
             }
             What::Promote(id) => writer.promote(domain, time_us, id, locations),

@@ -1,4 +1,4 @@
-//! Where bytes come from: anything that can be read at an offset, by several threads at a time.
+//! Sources of bytes: anything that can be read at an offset, by several threads at a time.
 
 use std::io;
 

@@ -50,7 +50,7 @@ pub use names::{Frame, HeapLayout, NamedFrame, Type};
 pub use read::Trace;
 pub use spec::{Spec, kinds};
 pub use version::{HEADER_BYTES, Layout, MAGIC, Version};
-pub use write::{FrameOf, TextId, Writer};
+pub use write::{Attached, FrameOf, TextId, Writer};
 
 #[cfg(test)]
 mod tests;

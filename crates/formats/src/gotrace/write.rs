@@ -50,6 +50,15 @@ pub struct FrameOf {
     pub line: u64,
 }
 
+/// What an event carries besides its values, of a kind that has it. The default is nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Attached<'a> {
+    /// The number of its stack; 0 for none.
+    pub stack: u64,
+    /// Its text.
+    pub text: &'a [u8],
+}
+
 /// The events of a P that are not in the file yet.
 #[derive(Debug, Default)]
 struct Lane {
@@ -122,7 +131,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes an event of a P: as many values as its kind has, its stack and its text if it has them.
+    /// Writes an event of a P: as many values as its kind has, and its stack and its text.
     ///
     /// # Errors
     /// Those of the output.
@@ -132,8 +141,9 @@ impl<W: Write> Writer<W> {
         ticks: u64,
         kind: &Spec,
         values: &[u64],
-        (stack, text): (u64, &[u8]),
+        attached: Attached<'_>,
     ) -> io::Result<()> {
+        let Attached { stack, text } = attached;
         if self.lanes.get(&p).is_some_and(|lane| lane.bytes.len() + EVENT_BYTES_MAX > BUFFER_BYTES) {
             self.flush_lane(p)?;
         }

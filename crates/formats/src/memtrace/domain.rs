@@ -99,7 +99,7 @@ impl DomainWriter {
         alloc: &Alloc<'_>,
         locations: &Locations,
     ) -> io::Result<ObjectId> {
-        let common = self.take_stack(alloc.stack, alloc.kept);
+        let common = self.take_stack(alloc.stack, alloc.reused_frames);
         let frames = alloc.stack.len() - common;
         let is_short = (1..=SHORT_WORDS_MAX).contains(&alloc.length_words)
             && alloc.heap == Heap::Minor
@@ -132,10 +132,10 @@ impl DomainWriter {
 
     /// Makes a stack the last one, of which this many frames are known to be those of the last one; how many
     /// outermost frames the two have in common.
-    fn take_stack(&mut self, stack: &[LocationCode], kept: usize) -> usize {
-        let kept = kept.min(stack.len()).min(self.last_stack.len());
-        debug_assert_eq!(self.last_stack[..kept], stack[..kept]);
-        let same = kept + same_frames(&self.last_stack[kept..], &stack[kept..]);
+    fn take_stack(&mut self, stack: &[LocationCode], reused: usize) -> usize {
+        let reused = reused.min(stack.len()).min(self.last_stack.len());
+        debug_assert_eq!(self.last_stack[..reused], stack[..reused]);
+        let same = reused + same_frames(&self.last_stack[reused..], &stack[reused..]);
         self.last_stack.truncate(same);
         self.last_stack.extend_from_slice(&stack[same..]);
         same
@@ -213,11 +213,7 @@ impl DomainWriter {
     ) -> io::Result<()> {
         shared.check_process()?;
         self.write_locations(shared, locations)?;
-        header::finish(
-            &mut self.packet,
-            (self.time_begin_us, self.time_end_us),
-            (self.ids_begin, self.next_id),
-        );
+        header::finish(&mut self.packet, self.time_begin_us..self.time_end_us, self.ids_begin..self.next_id);
         shared.sink.write_all(self.packet.written())?;
         (self.time_begin_us, self.time_end_us) = (now_us, now_us);
         if self.next_id == self.chunk_end {
@@ -231,7 +227,7 @@ impl DomainWriter {
 
     fn write_locations<W: Write>(&mut self, shared: &mut Shared<W>, locations: &Locations) -> io::Result<()> {
         let packet = &mut shared.locations_packet;
-        let times_us = (self.time_begin_us, self.time_begin_us);
+        let (begin_us, ids_begin) = (self.time_begin_us, self.ids_begin);
         let word = EVENT_LOCATION << TIME_BITS | (self.time_begin_us as u32 & TIME_MASK);
         let mut rest = self.new.iter().filter(|code| locations.get(**code).is_some()).peekable();
         while rest.peek().is_some() {
@@ -245,7 +241,7 @@ impl DomainWriter {
                 packet.put_u32(word);
                 self.recent.write(packet, *code, locations);
             }
-            header::finish(packet, times_us, (self.ids_begin, self.ids_begin));
+            header::finish(packet, begin_us..begin_us, ids_begin..ids_begin);
             shared.sink.write_all(packet.written())?;
         }
         self.new.clear();

@@ -105,7 +105,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Why a file cannot be read, or not any further.
+/// SkipReason a file cannot be read, or not any further.
 #[derive(Debug)]
 pub enum MemtraceError {
     /// The bytes could not be read.
@@ -142,9 +142,9 @@ impl std::error::Error for MemtraceError {
     }
 }
 
-/// Why a part of a file was passed over.
+/// SkipReason a part of a file was passed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
+pub enum SkipReason {
     /// A packet of another process, a forked child's: the first pid is its, the second the trace's.
     OtherPid(i64, i64),
     /// The file ends within the packet.
@@ -165,19 +165,19 @@ pub struct Skipped {
     pub offset: u64,
     /// How long it is.
     pub bytes: u64,
-    /// Why.
-    pub why: Why,
+    /// SkipReason.
+    pub why: SkipReason,
 }
 
 impl fmt::Display for Skipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Skipped { offset, bytes, why } = self;
         match why {
-            Why::OtherPid(is, should) => {
+            SkipReason::OtherPid(is, should) => {
                 write!(f, "skipping packet of another process (pid {is}, but tracing {should})")?;
             }
-            Why::Truncated => f.write_str("skipping truncated packet")?,
-            Why::Fault { at, fault } => write!(f, "{fault} at byte {at}; skipping")?,
+            SkipReason::Truncated => f.write_str("skipping truncated packet")?,
+            SkipReason::Fault { at, fault } => write!(f, "{fault} at byte {at}; skipping")?,
         }
         write!(f, ": bytes {offset} to {}", offset.saturating_add(*bytes))
     }

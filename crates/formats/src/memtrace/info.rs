@@ -52,5 +52,5 @@ pub(crate) fn encode(info: &Info, packet: &mut Packet) {
     packet.put_text(&cut(&info.runtime_params));
     packet.put_i64(info.pid);
     packet.put_text(&cut(&info.context));
-    header::finish(packet, (info.start_us, info.start_us), (0, 0));
+    header::finish(packet, info.start_us..info.start_us, 0..0);
 }

@@ -52,7 +52,7 @@ mod time;
 mod write;
 
 pub use copy::{Changes, CopyError, copy, copy_all};
-pub use error::{Fault, MemtraceError, Skipped, Why};
+pub use error::{Fault, MemtraceError, SkipReason, Skipped};
 pub use event::{Alloc, Event, Heap, Info, Moment, ObjectId};
 pub use header::{Header, Verifier, is_begin};
 pub use layout::{

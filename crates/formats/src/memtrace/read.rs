@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::decode::{BadContent, Decoder};
-use super::error::{Fault, MemtraceError, Skipped, Why};
+use super::decode::{BadContent, Decoder, Packet};
+use super::error::{Fault, MemtraceError, SkipReason, Skipped};
 use super::event::{Event, Info, Moment};
 use super::header::Header;
 use super::info;
 use super::locations::Locations;
-use super::packets::{Found, Packets};
+use super::packets::{PacketAt, Packets};
 use crate::source::Source;
 
 /// Parts passed over that are told one by one; more are only counted.
@@ -54,13 +54,13 @@ impl<S: Source> Reader<S> {
         let mut packets = Packets::new(source);
         let malformed = |offset, fault| MemtraceError::Malformed { offset, fault };
         let (header, info) = match packets.at(0)? {
-            Found::Packet(header, content) => match info::decode(&header, content) {
+            PacketAt::Packet(header, content) => match info::decode(&header, content) {
                 Ok(info) => (header, info),
                 Err((at, fault)) => return Err(malformed((header.header_bytes + at) as u64, fault)),
             },
-            Found::Cut(_, bytes) => return Err(malformed(bytes as u64, Fault::CutInfo)),
-            Found::End => return Err(malformed(0, Fault::NotAPacket)),
-            Found::Bad(fault) => return Err(malformed(0, fault)),
+            PacketAt::Cut(_, bytes) => return Err(malformed(bytes as u64, Fault::CutInfo)),
+            PacketAt::End => return Err(malformed(0, Fault::NotAPacket)),
+            PacketAt::Bad(fault) => return Err(malformed(0, fault)),
         };
         Ok(Reader {
             packets,
@@ -146,22 +146,22 @@ impl<S: Source> Reader<S> {
     ) -> Result<Step<B>, MemtraceError> {
         let begin = self.offset;
         let (header, content) = match self.packets.at(begin)? {
-            Found::Packet(header, content) => (header, content),
-            Found::Cut(header, bytes) => {
-                let why = self.other_pid(&header).unwrap_or(Why::Truncated);
+            PacketAt::Packet(header, content) => (header, content),
+            PacketAt::Cut(header, bytes) => {
+                let why = self.other_pid(&header).unwrap_or(SkipReason::Truncated);
                 self.skip(begin, bytes as u64, why);
                 self.offset = begin + bytes as u64;
                 return Ok(Step::End);
             }
-            Found::End => return Ok(Step::End),
-            Found::Bad(fault) => return self.bad(begin, None, fault),
+            PacketAt::End => return Ok(Step::End),
+            PacketAt::Bad(fault) => return self.bad(begin, None, fault),
         };
         self.offset = begin + header.packet_bytes as u64;
         if header.pid != self.info.pid {
-            self.skip(begin, header.packet_bytes as u64, Why::OtherPid(header.pid, self.info.pid));
+            self.skip(begin, header.packet_bytes as u64, SkipReason::OtherPid(header.pid, self.info.pid));
             return Ok(Step::Next);
         }
-        match self.decoder.packet(&header, (content, begin), self.options.stacks, visit) {
+        match self.decoder.packet(&Packet { header, content, offset: begin }, self.options.stacks, visit) {
             Ok(ControlFlow::Break(why)) => Ok(Step::Broke(why)),
             Ok(ControlFlow::Continue(())) => {
                 self.end_us = self.end_us.max(header.time_end_us);
@@ -174,8 +174,8 @@ impl<S: Source> Reader<S> {
         }
     }
 
-    fn other_pid(&self, header: &Header) -> Option<Why> {
-        (header.pid != self.info.pid).then_some(Why::OtherPid(header.pid, self.info.pid))
+    fn other_pid(&self, header: &Header) -> Option<SkipReason> {
+        (header.pid != self.info.pid).then_some(SkipReason::OtherPid(header.pid, self.info.pid))
     }
 
     /// Stops, or when salvaging goes on behind what makes no sense: behind the packet when its header is
@@ -190,16 +190,16 @@ impl<S: Source> Reader<S> {
             return Err(MemtraceError::Malformed { offset: at, fault });
         }
         let after = packet.map_or(at + 1, |(begin, header)| begin + header.packet_bytes as u64);
-        let follows = |found| matches!(found, Found::Packet(..) | Found::Cut(..) | Found::End);
+        let follows = |found| matches!(found, PacketAt::Packet(..) | PacketAt::Cut(..) | PacketAt::End);
         let is_whole = packet.is_some() && follows(self.packets.at(after)?);
         let from = if is_whole { after } else { packet.map_or(at, |(begin, _)| begin) + 1 };
         self.offset = if is_whole { after } else { self.packets.next_trusted(from, self.info.pid)? };
         self.decoder.missed(packet.filter(|_| is_whole).map(|(_, header)| header.domain));
-        self.skip(at, self.offset.saturating_sub(at), Why::Fault { at, fault });
+        self.skip(at, self.offset.saturating_sub(at), SkipReason::Fault { at, fault });
         Ok(Step::Next)
     }
 
-    fn skip(&mut self, offset: u64, bytes: u64, why: Why) {
+    fn skip(&mut self, offset: u64, bytes: u64, why: SkipReason) {
         self.skipped_bytes += bytes;
         if self.skipped.len() < SKIPPED_MAX {
             self.skipped.push(Skipped { offset, bytes, why });

@@ -56,7 +56,7 @@ pub struct Writer<W> {
     /// The domain that had the last call, by its place.
     last: usize,
     steps_back: u64,
-    left_out_promotions: u64,
+    skipped_promotions: u64,
 }
 
 impl<W: Write> Writer<W> {
@@ -83,7 +83,7 @@ impl<W: Write> Writer<W> {
             domains: vec![first],
             last: 0,
             steps_back: 0,
-            left_out_promotions: 0,
+            skipped_promotions: 0,
         })
     }
 
@@ -123,7 +123,7 @@ impl<W: Write> Writer<W> {
     ) -> io::Result<()> {
         let (at, time_us) = self.turn_to(domain, time_us, locations)?;
         if !self.domains[at].can_promote(id) {
-            self.left_out_promotions += 1;
+            self.skipped_promotions += 1;
             return Ok(());
         }
         self.domains[at].promote(&mut self.shared, time_us, id, locations)
@@ -192,8 +192,8 @@ impl<W: Write> Writer<W> {
     }
 
     /// How many promotions were left out.
-    pub fn left_out_promotions(&self) -> u64 {
-        self.left_out_promotions
+    pub fn skipped_promotions(&self) -> u64 {
+        self.skipped_promotions
     }
 
     /// What is written to.

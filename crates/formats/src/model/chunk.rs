@@ -1,6 +1,6 @@
 //! A chunk of events: the thread that wrote it and the time it covers.
 
-/// Whose a chunk of events is, and from when to when.
+/// The thread that wrote a chunk of events, and the time that it covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChunkInfo {
     /// The thread, by its number in the process.

@@ -7,17 +7,17 @@ use super::sums::ChunkSums;
 /// A chunk of events that lies in the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChunkEntry {
-    /// The process whose it is.
+    /// The process that it belongs to.
     pub process: ProcessIndex,
-    /// Whose and when.
+    /// The thread that wrote it, and when.
     pub info: ChunkInfo,
-    /// What its events add up to.
+    /// Sums over its events.
     pub sums: ChunkSums,
     /// Its begin, ns since the trace's start.
     pub begin_ns: u64,
     /// Its end or its last event if it was never sealed, ns since the trace's start.
     pub end_ns: u64,
-    /// Where its block starts in the file.
+    /// Offset of its block in the file.
     pub offset: u64,
     /// Number of its block among all of the file.
     pub number: u32,

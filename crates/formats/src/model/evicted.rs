@@ -1,15 +1,16 @@
-//! What is known of events that are not there any more.
+//! What is known of events that a ring has evicted: their sums.
 
 use heapscribe_wire::record::Call;
 
 use super::sums::ChunkSums;
 
-/// Sums over the events that a ring did not keep: what is known of them.
+/// Sums over the events that a ring has evicted, oldest first, to keep within its size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Evicted {
-    /// Processes of which nothing else is left.
+    /// Processes of which the ring kept nothing else.
     pub processes: u64,
-    /// When the last of them was over, CLOCK_MONOTONIC ns; 0 for none. Other threads may have kept older ones.
+    /// End of the last evicted chunk, CLOCK_MONOTONIC ns; 0 for none. Chunks of other threads that are kept may
+    /// be older.
     pub until_mono_ns: u64,
     /// Chunks.
     pub chunks: u64,
@@ -19,13 +20,13 @@ pub struct Evicted {
     pub lost_events: u64,
     /// Calls by function.
     pub calls: [u64; Call::ALL.len()],
-    /// Blocks that came, by allocs and all kinds of reallocs.
+    /// Blocks allocated, by allocs and all kinds of reallocs.
     pub allocated_blocks: u64,
-    /// Known blocks that went.
+    /// Known blocks freed.
     pub freed_blocks: u64,
-    /// Bytes of the blocks that came.
+    /// Bytes allocated.
     pub allocated_bytes: u64,
-    /// Bytes of the known blocks that went.
+    /// Bytes of known blocks freed.
     pub freed_bytes: u64,
 }
 
@@ -44,7 +45,7 @@ impl Evicted {
         self.freed_bytes = self.freed_bytes.saturating_add(sums.freed_bytes);
     }
 
-    /// Adds what was let go elsewhere.
+    /// Adds the sums over other evicted events.
     pub fn merge(&mut self, other: &Evicted) {
         self.until_mono_ns = self.until_mono_ns.max(other.until_mono_ns);
         self.calls.iter_mut().zip(&other.calls).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
@@ -63,12 +64,13 @@ impl Evicted {
         }
     }
 
-    /// Whether nothing was.
+    /// Whether nothing was evicted.
     pub fn is_empty(&self) -> bool {
         self.chunks == 0 && self.processes == 0
     }
 
-    /// Bytes that were live after all of it, of blocks that it tells of; below 0 never, but in a damaged trace.
+    /// Bytes of evicted allocations that were still live at the last evicted event; below 0 only in a damaged
+    /// trace.
     pub fn live_bytes(&self) -> i64 {
         self.allocated_bytes.wrapping_sub(self.freed_bytes) as i64
     }

@@ -11,7 +11,7 @@ use super::live_table::LiveTable;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct ProcessIndex(pub u32);
 
-/// How a process image came to be.
+/// How a process image began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Stage {
     /// By exec.
@@ -21,14 +21,14 @@ pub enum Stage {
     Forked,
 }
 
-/// A process image, as its session's head told it when it began.
+/// A process image as it is known when it begins, from its session's head.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProcessInfo {
     /// The kernel's number of it.
     pub pid: u32,
     /// The kernel's number of its parent.
     pub parent_pid: u32,
-    /// How it came to be.
+    /// How it began.
     pub stage: Stage,
     /// When its recording began, CLOCK_MONOTONIC ns. With the pid it names the image.
     pub created_mono_ns: u64,
@@ -38,7 +38,7 @@ pub struct ProcessInfo {
     pub parent_created_mono_ns: u64,
     /// The same moment as `created_mono_ns` in ticks of its clock.
     pub created_ticks: u64,
-    /// Where its ticks come from.
+    /// The clock that its ticks are of.
     pub clock_kind: ClockKind,
     /// Right shift that made ticks of the clock's raw values.
     pub clock_shift: u32,
@@ -73,9 +73,9 @@ impl Default for ProcessInfo {
 /// How a process image ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum HowEnded {
-    /// The process is gone.
+    /// The process exited.
     Exited,
-    /// It exec'd; the same pid goes on as another image.
+    /// It exec'd; the same pid continues as another image.
     Execed,
     /// The recording stopped while it lived.
     Abandoned,
@@ -91,7 +91,7 @@ pub struct ProcessEnd {
     pub ended_mono_ns: u64,
     /// How it ended.
     pub how: HowEnded,
-    /// What its recorder dropped, by the number of a [`heapscribe_wire::head::Drop`].
+    /// Events that its recorder lost, by the number of a [`heapscribe_wire::head::Drop`].
     pub drops: [u64; DROP_COUNTERS],
     /// Threads that had events.
     pub threads: u32,
@@ -101,7 +101,7 @@ pub struct ProcessEnd {
     pub spilled_bytes: u64,
     /// Stacks that the recorder took a second time, in another way (HEAPSCRIBE_VERIFY_STACKS).
     pub stacks_verified: u64,
-    /// How many of them came out different.
+    /// How many of them differed.
     pub stacks_different: u64,
     /// The call that broke a rule of real time and stopped the process.
     pub broke: Option<Broke>,
@@ -109,7 +109,7 @@ pub struct ProcessEnd {
     pub lost_note: String,
 }
 
-/// A process image as a reader found it.
+/// All that a trace has of a process image, but for its events.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Process {
     /// Its number in the trace.
@@ -118,8 +118,8 @@ pub struct Process {
     pub info: Option<ProcessInfo>,
     /// How it ended; `None` when the trace was cut before.
     pub end: Option<ProcessEnd>,
-    /// What was live in it, at moments.
+    /// Tables of its live blocks.
     pub live: Vec<LiveTable>,
-    /// What a ring let go of its events.
+    /// Sums over those of its events that a ring has evicted.
     pub evicted: Evicted,
 }

@@ -15,20 +15,20 @@ pub struct MemorySample {
     pub virtual_bytes: u64,
 }
 
-/// What the heap under a process is.
+/// The heap under a process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HeapInfo {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it was told to be: words such as `pool=1048576`.
+    /// Its configuration: words such as `pool=1048576`.
     pub configuration: String,
 }
 
-/// How the heap under a process did at a moment, as it says itself.
+/// The statistics of the heap under a process at a moment, as the heap reports them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct HeapSample {
     /// When, CLOCK_MONOTONIC ns.
     pub mono_ns: u64,
-    /// What it counts.
+    /// Its counters.
     pub counts: HeapCounts,
 }

@@ -19,8 +19,8 @@ pub struct SessionInfo {
 
 /// Rules of real time: where programs must not call the heap. None unless the recording was given some.
 ///
-/// A call breaks them when its thread is one that they are for, and it comes inside one of the sections or
-/// after the mark; without sections and a mark, when its thread is one that they are for.
+/// A call breaks them when its thread is one that they are for, and it is made inside one of the sections or
+/// after the mark; without sections and a mark, whenever its thread is one that they are for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RealTimeRules {
     /// Names of sections.
@@ -59,7 +59,7 @@ pub struct SessionEnd {
     pub drainer: Drainer,
 }
 
-/// How the one who emptied the logs and wrote the trace kept up with the programs. All 0 is not known.
+/// How the drainer, which empties the logs and writes the trace, kept up with the programs. All 0: not known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Drainer {
     /// The most events that waited in full chunks of all logs at a time, bytes.

@@ -40,7 +40,7 @@ pub enum Kind {
     Live = 9,
     /// Some of the blocks.
     Blocks = 10,
-    /// What a ring let go.
+    /// Sums over the events that a ring evicted.
     Evicted = 11,
     /// Samples of the heap under a process.
     Heap = 12,
@@ -138,7 +138,7 @@ impl BlockHeader {
         out
     }
 
-    /// Takes a header apart; an error says what is wrong with it.
+    /// Decodes a header; the error is what is wrong with it.
     ///
     /// # Errors
     /// When it is no header, is damaged, or claims lengths that no block has.

@@ -1,10 +1,10 @@
-//! The payload of a block that tells what a ring let go: sums over the events that are not in the trace,
-//! of the process whose block it is, or of all those of which nothing else is left. Of several blocks of
+//! The payload of a block of evicted events: sums over events that a ring has dropped from the trace,
+//! of the process whose block it is, or of all those of which the ring kept nothing. Of several blocks of
 //! one process the sums add up.
 //!
 //! ```text
-//!   processes  until mono  chunks  events  lost events  blocks that came  known blocks that went
-//!   bytes that came  bytes that went  mask of the calls that occur  how often, for each bit set
+//!   processes  until mono  chunks  events  lost events  allocated blocks  freed known blocks
+//!   allocated bytes  freed bytes  mask of the calls that occur  how often, for each bit set
 //! ```
 //! All are varints. A later minor version may add fields.
 

@@ -1,5 +1,5 @@
-//! How the heap under a process did: what it is called and was told to be, then samples, each against the one
-//! before it, as memory samples are. What a ring keeps of them stands for itself: each block says whose it is.
+//! Statistics of the heap under a process: its name and configuration, then samples, each as the difference from
+//! the one before it. Each block repeats the name, so that it can be decoded alone.
 
 use heapscribe_wire::heap::HeapCounts;
 
@@ -19,7 +19,7 @@ pub(super) fn put_samples(out: &mut Vec<u8>, info: &HeapInfo, samples: &[HeapSam
     }
 }
 
-/// Hands the samples to `visit`; `None` when not all of the bytes were some.
+/// Calls `visit` with the samples; `None` when bytes are left that are none.
 pub(super) fn get_samples(payload: &[u8], mut visit: impl FnMut(&HeapInfo, &HeapSample)) -> Option<()> {
     let mut f = Fields::new(payload);
     let info = HeapInfo { name: f.string()?, configuration: f.string()? };

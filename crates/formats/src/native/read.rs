@@ -1,11 +1,11 @@
-//! Reads a trace: whole by its index, or what is left of it by scanning.
+//! Reads a trace: by its index when it is whole, else by a scan for blocks.
 
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::Event;
 
 use super::block::Kind;
-use super::catalog::Places;
+use super::catalog::BlockOffsets;
 use super::columns::{ChunkEvents, Columns, DecodeState};
 use super::definitions::{self, damage, length_of};
 use super::{chunk, heap_samples, live_tables, open, records};
@@ -27,7 +27,7 @@ pub struct Trace<S> {
     session: Option<SessionInfo>,
     session_end: Option<SessionEnd>,
     processes: Vec<Process>,
-    places: Vec<Places>,
+    offsets: Vec<BlockOffsets>,
     chunks: Vec<ChunkEntry>,
     problems: Vec<Problem>,
     calibration: Calibration,
@@ -38,9 +38,9 @@ pub struct Trace<S> {
 /// The events of a chunk.
 #[derive(Debug)]
 pub struct Chunk<'s> {
-    /// The process whose it is.
+    /// The process that it belongs to.
     pub process: ProcessIndex,
-    /// Whose and when.
+    /// The thread that wrote it, and when.
     pub info: ChunkInfo,
     columns: Columns<'s>,
     state: &'s mut DecodeState,
@@ -53,10 +53,10 @@ impl<'s> Chunk<'s> {
         self.columns.events(self.info.begin_ticks, self.state)
     }
 
-    /// Hands each event to `visit`, with its time in ticks.
+    /// Calls `visit` with each event and its time in ticks.
     ///
     /// # Errors
-    /// Bytes that are no event end it, after what came before them was visited.
+    /// When bytes are no event; all events before them were visited.
     #[inline]
     pub fn for_each(self, mut visit: impl FnMut(u64, &Event)) -> Result<(), TraceError> {
         let (mut ticks, offset) = (self.info.begin_ticks, self.offset);
@@ -79,13 +79,13 @@ impl<S: Source> Trace<S> {
         let mut catalog = open::open(&source)?;
         let calibration = catalog.calibrate();
         let some_info = catalog.some_info();
-        let (processes, places) = catalog.processes.into_values().unzip();
+        let (processes, offsets) = catalog.processes.into_values().unzip();
         Ok(Trace {
             source,
             session: catalog.session,
             session_end: catalog.session_end,
             processes,
-            places,
+            offsets,
             chunks: catalog.chunks,
             problems: catalog.problems,
             calibration,
@@ -104,7 +104,7 @@ impl<S: Source> Trace<S> {
         self.session_end.as_ref()
     }
 
-    /// The process images, by their numbers, also those of which nothing but events is left.
+    /// The process images in the order of their numbers, those included of which only events can be read.
     pub fn processes(&self) -> &[Process] {
         &self.processes
     }
@@ -134,7 +134,8 @@ impl<S: Source> Trace<S> {
         self.problems.is_empty()
     }
 
-    /// What a ring let go of processes of which nothing else is left; see [`Process::evicted`] for the others.
+    /// Sums over the evicted events of processes of which the ring kept nothing; see [`Process::evicted`] for
+    /// the others.
     pub fn evicted(&self) -> &Evicted {
         &self.evicted
     }
@@ -144,7 +145,7 @@ impl<S: Source> Trace<S> {
         self.calibration.start_mono_ns()
     }
 
-    /// How long after its start the last thing in the trace was, ns.
+    /// From the start of the trace to the last record in it, ns.
     pub fn duration_ns(&self) -> u64 {
         let chunks = self.chunks.iter().map(|c| c.end_ns);
         let processes = self.processes.iter().filter_map(|p| p.end.as_ref()).map(|e| e.ended_mono_ns);
@@ -160,9 +161,9 @@ impl<S: Source> Trace<S> {
         self.calibration.clock(info.unwrap_or(&self.some_info))
     }
 
-    /// Hands the definitions of a process to `visit`, in order, each with the number of the next node (for
-    /// a node its own), which is at most `wire::limits::STACKS_MAX`. These numbers never go back; where a
-    /// damaged block is missing they leap. Gives what was skipped.
+    /// Calls `visit` with the definitions of a process, in order, each with the number of the next node (for
+    /// a node its own), which is at most `wire::limits::STACKS_MAX`. These numbers never decrease; where a
+    /// damaged block is missing they leave a gap. Returns what was skipped.
     ///
     /// # Errors
     /// Only when the source cannot be read.
@@ -172,11 +173,11 @@ impl<S: Source> Trace<S> {
         scratch: &mut Scratch,
         visit: impl FnMut(StackId, &Definition<'_>),
     ) -> Result<Vec<Problem>, TraceError> {
-        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].definitions);
+        let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].definitions);
         definitions::visit(&self.source, offsets, scratch, visit)
     }
 
-    /// Hands the memory samples of a process to `visit`, in the order of the file. Gives what was skipped.
+    /// Calls `visit` with the memory samples of a process, in the order of the file. Returns what was skipped.
     ///
     /// # Errors
     /// Only when the source cannot be read.
@@ -186,7 +187,7 @@ impl<S: Source> Trace<S> {
         scratch: &mut Scratch,
         mut visit: impl FnMut(&MemorySample),
     ) -> Result<Vec<Problem>, TraceError> {
-        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].memory);
+        let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].memory);
         let mut problems = Vec::new();
         for &offset in offsets {
             let what = match scratch.block(&self.source, offset, Kind::Memory) {
@@ -199,7 +200,7 @@ impl<S: Source> Trace<S> {
         Ok(problems)
     }
 
-    /// Hands the samples of the heap under a process to `visit`, in the order of the file. Gives what was
+    /// Calls `visit` with the samples of the heap under a process, in the order of the file. Returns what was
     /// skipped.
     ///
     /// # Errors
@@ -210,7 +211,7 @@ impl<S: Source> Trace<S> {
         scratch: &mut Scratch,
         mut visit: impl FnMut(&HeapInfo, &HeapSample),
     ) -> Result<Vec<Problem>, TraceError> {
-        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].heap);
+        let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].heap);
         let mut problems = Vec::new();
         for &offset in offsets {
             let what = match scratch.block(&self.source, offset, Kind::Heap) {
@@ -223,7 +224,7 @@ impl<S: Source> Trace<S> {
         Ok(problems)
     }
 
-    /// Hands the blocks of one of a process's tables to `visit`, in the order of the file. Gives what was
+    /// Calls `visit` with the blocks of one of a process's tables, in the order of the file. Returns what was
     /// skipped.
     ///
     /// # Errors
@@ -235,7 +236,7 @@ impl<S: Source> Trace<S> {
         scratch: &mut Scratch,
         mut visit: impl FnMut(&LiveBlock),
     ) -> Result<Vec<Problem>, TraceError> {
-        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].blocks);
+        let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].blocks);
         let (mut problems, mut seen) = (Vec::new(), 0);
         for &offset in offsets {
             let what = match scratch.block(&self.source, offset, Kind::Blocks) {
@@ -263,7 +264,7 @@ impl<S: Source> Trace<S> {
     /// Reads the events of a chunk.
     ///
     /// # Errors
-    /// When the block is damaged, is not the one that the index told of, or cannot be read.
+    /// When the block is damaged, is not the one that the index lists, or cannot be read.
     pub fn load_chunk<'s>(
         &self,
         entry: &ChunkEntry,

@@ -1,6 +1,6 @@
-//! Blocks taken out of pieces of a trace and put into another as they are stored: what a ring keeps lies in
-//! many files, each a row of blocks, and becomes one trace without being compressed again. Only events are
-//! unpacked, because the index of the new trace says what they add up to.
+//! Copies stored blocks from one trace into another without compressing them again. A ring is many files, each
+//! a row of blocks, and becomes one trace this way. Only events are unpacked, because the index of the new trace
+//! has their sums.
 //!
 //! A piece ends at its first byte that is no sound block: its writer was killed there.
 
@@ -17,11 +17,11 @@ use crate::source::Source;
 pub struct Piece<'a> {
     /// What it holds.
     pub kind: Kind,
-    /// The number of its process where it came from.
+    /// The number of its process in the trace that it is copied from.
     pub process: u32,
     /// What an events block holds.
     pub chunk: Option<(ChunkInfo, ChunkSums)>,
-    /// What a block of what was let go says.
+    /// The sums in a block of evicted events.
     pub evicted: Option<Evicted>,
     header: BlockHeader,
     stored: &'a [u8],
@@ -65,7 +65,7 @@ impl<S: Source> Pieces<S> {
     /// The next block, `None` at the end. A kind that is not known is passed over.
     ///
     /// # Errors
-    /// Bytes that are no sound block; nothing comes after them.
+    /// When the bytes are no sound block; nothing can be read after them.
     pub fn next_piece(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
         loop {
             if self.at >= self.source.len() {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{FRAMES_MAX, Fault, FrameOf, Malformed, Spec, Trace, Writer, kinds};
+use super::super::{Attached, FRAMES_MAX, Fault, FrameOf, Malformed, Spec, Trace, Writer, kinds};
 use std::ops::ControlFlow;
 
 const KINDS: [&Spec; 9] = [
@@ -46,7 +46,9 @@ fn written(puts: &[Put]) -> (Vec<u8>, Vec<Said>) {
     for put in puts {
         let kind = KINDS[put.kind];
         ticks += put.later;
-        writer.event(put.p, ticks, kind, &put.values, (put.stack, &put.text)).unwrap();
+        writer
+            .event(put.p, ticks, kind, &put.values, Attached { stack: put.stack, text: &put.text })
+            .unwrap();
         let stack = if kind.has_stack { put.stack } else { 0 };
         let text = if kind == kinds::LOG { put.text.clone() } else { Vec::new() };
         said.push((ticks, put.p, kind.code, put.values[..kind.values.len()].to_vec(), stack, text));
@@ -111,7 +113,9 @@ fn buffers_that_are_full_go_out_with_definitions_before_them() {
     for n in 0..40_000u64 {
         let text = writer.text(format!("function {n}").as_bytes()).unwrap();
         writer.stack(n + 1, &[FrameOf { pc: n, function: text, file: text, line: n }]).unwrap();
-        writer.event(n % 3, n, kinds::LOG, &[0, text.number()], (n + 1, b"some bytes")).unwrap();
+        writer
+            .event(n % 3, n, kinds::LOG, &[0, text.number()], Attached { stack: n + 1, text: b"some bytes" })
+            .unwrap();
     }
     let bytes = writer.finish(1000).unwrap();
     // Whatever is cut off, events name only what is there.

@@ -83,7 +83,7 @@ impl StackReader {
     }
 
     /// Reads the code words of a stack that has this many outermost frames in common with the last one. The
-    /// stack, and how many of its outermost frames are those that were handed over the last time.
+    /// stack, and how many of its outermost frames are known to be those of the last one.
     #[inline(always)]
     pub(crate) fn read(
         &mut self,
@@ -92,7 +92,7 @@ impl StackReader {
         words: u32,
     ) -> Result<(&[LocationCode], usize), Fault> {
         let common = usize::try_from(common).unwrap_or(usize::MAX);
-        let kept = common.min(self.stack.len);
+        let reused = common.min(self.stack.len);
         let StackReader { codes, next, stack, scratch, .. } = self;
         if self.missed {
             if self.lost_stack && common <= FRAMES_MAX {
@@ -111,7 +111,7 @@ impl StackReader {
             self.hidden += 1;
             append::<false>(codes, next, scratch.cut(0), at, words)?;
         }
-        Ok((&self.stack.frames[..self.stack.len], kept))
+        Ok((&self.stack.frames[..self.stack.len], reused))
     }
 }
 

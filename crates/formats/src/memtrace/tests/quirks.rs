@@ -168,7 +168,7 @@ fn a_clock_that_steps_back_stands_still() {
         samples: 1,
         heap: Heap::Minor,
         common: 0,
-        kept: 0,
+        reused_frames: 0,
         stack: &[],
     };
     for time_us in [900, 2000, 1500, -7, 2001] {

@@ -1,4 +1,4 @@
-//! Columns to events.
+//! Decodes the columns of a chunk to events.
 
 use heapscribe_wire::ids::{NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, RATES_MAX};
@@ -11,7 +11,7 @@ use super::layout::{COLUMNS, Column, NEAR_MAX, SAME, SIZE_BASE, VERBATIM, kind};
 use super::stacks::StackTable;
 use crate::native::fields::Fields;
 
-/// What the decoder knows while it goes through an events block; to be used again for the next one.
+/// The state of decoding one events block; its memory is reused for the next.
 #[derive(Debug, Default)]
 pub(crate) struct DecodeState {
     births: Births,
@@ -138,7 +138,7 @@ impl ChunkEvents<'_> {
         Ok((stack, size_bytes))
     }
 
-    /// A stack and a size.
+    /// Reads a stack and a size.
     #[inline(always)]
     fn stack_and_size(&mut self, stacks: Column, sizes: Column) -> Field<(StackId, u64)> {
         let (number, code) = (self.number(stacks)?, self.number(sizes)?);
@@ -165,7 +165,7 @@ impl ChunkEvents<'_> {
         }
         let births = &mut self.state.births;
         let found = if number <= NEAR_MAX { births.near(number) } else { births.far(number - NEAR_MAX) };
-        let at = found.ok_or("block that did not come here")?;
+        let at = found.ok_or("block that was not allocated here")?;
         let birth = *births.at(at);
         births.freed(at);
         let (size_bytes, stack) = (birth.size_bytes, StackId(birth.stack));
@@ -174,7 +174,7 @@ impl ChunkEvents<'_> {
 
     fn foreign_block(&mut self, number: u64, flag: bool) -> Field<Block> {
         if number != 0 {
-            return Err("another thread's block that came here");
+            return Err("another thread's block with a position");
         }
         let born = self.last_birth.wrapping_add(unzigzag(self.number(Column::ForeignBirths)?) as u64);
         self.last_birth = born;

@@ -1,4 +1,4 @@
-//! Events of the log to columns.
+//! Encodes the events of a chunk as columns.
 
 use heapscribe_wire::record::{Block, Event, Events, Note};
 use heapscribe_wire::varint;
@@ -12,20 +12,20 @@ use crate::model::ChunkSums;
 use crate::native::block::EVENTS_BYTES_MAX;
 use crate::native::fields;
 
-/// Events between two looks at how large the columns have become.
+/// Events between two checks of the size of the columns.
 const EVENTS_BETWEEN_CHECKS: u32 = 256;
-/// What those can take at most: all fields of an event, and what says where they come from.
+/// Bytes that those can take at most: all fields of an event, and the codes for how each is written.
 const BYTES_BETWEEN_CHECKS: usize = EVENTS_BETWEEN_CHECKS as usize * 8 * varint::MAX_BYTES;
 /// DecodeState for the lengths of the columns.
 const LENGTHS_BYTES_MAX: usize = COLUMNS * varint::MAX_BYTES;
 
-/// Makes columns; keeps its memory from one events block to the next.
+/// Encodes chunks; its memory is reused from one to the next.
 #[derive(Default)]
 pub(crate) struct Encoder {
     columns: [FieldWriter; COLUMNS],
     births: Births,
     by_ticks: ByTicks,
-    numbers: StackNumbers,
+    stacks: StackNumbers,
     begin: u64,
     ticks: u64,
     last_birth: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Encoder {
 
 impl Encoder {
     /// Appends the columns of the events in `payload`, up to the first that is none, to `out`, and where
-    /// each column ends there to `ends`. The sums say how far that went.
+    /// each column ends there to `ends`. The rest of `payload` is counted in [`ChunkSums::cut_bytes`].
     pub(crate) fn encode(
         &mut self,
         info: &ChunkInfo,
@@ -45,8 +45,7 @@ impl Encoder {
         let mut sums = ChunkSums::begin(info);
         let (mut events, mut taken, mut count) = (Events::new(payload), 0, 0u32);
         while let Some(Ok((dt, event))) = events.next() {
-            // No valid log makes columns of that size.
-            if count.is_multiple_of(EVENTS_BETWEEN_CHECKS) && !self.has_room(out.len()) {
+            if count.is_multiple_of(EVENTS_BETWEEN_CHECKS) && !self.has_space(out.len()) {
                 break;
             }
             count += 1;
@@ -66,15 +65,15 @@ impl Encoder {
     fn begin(&mut self, info: &ChunkInfo) {
         self.columns.iter_mut().for_each(FieldWriter::clear);
         self.births.clear();
-        self.numbers.clear();
+        self.stacks.clear();
         (self.begin, self.ticks, self.last_birth) = (info.begin_ticks, info.begin_ticks, info.begin_ticks);
     }
 
-    /// Whether there is room for the events until the next look.
-    fn has_room(&self, before: usize) -> bool {
+    /// Whether there is space for the events until the next check.
+    fn has_space(&self, before: usize) -> bool {
         let bytes: usize = self.columns.iter().map(|column| column.written().len()).sum();
         before + LENGTHS_BYTES_MAX + bytes + BYTES_BETWEEN_CHECKS <= EVENTS_BYTES_MAX
-            && self.numbers.len() + 2 * EVENTS_BETWEEN_CHECKS <= STACKS_MAX
+            && self.stacks.len() + 2 * EVENTS_BETWEEN_CHECKS <= STACKS_MAX
     }
 
     #[inline(always)]
@@ -130,10 +129,10 @@ impl Encoder {
         self.by_ticks.allocated(self.ticks, &self.births);
     }
 
-    /// A stack and a size.
+    /// Writes a stack and a size.
     #[inline(always)]
     fn stack_and_size(&mut self, stack: u32, size_bytes: u64, stacks: Column, sizes: Column) {
-        let (known, new) = self.numbers.number(stack);
+        let (known, new) = self.stacks.number(stack);
         let last = std::mem::replace(&mut known.size_bytes, size_bytes);
         let number = if new.is_none() { known.number } else { 0 };
         self.put(stacks, u64::from(number));
@@ -152,7 +151,7 @@ impl Encoder {
 
     #[inline(always)]
     fn freed(&mut self, block: &Block) {
-        match self.born_here(block) {
+        match self.allocated_here(block) {
             Some((at, number)) => {
                 self.put(Column::Freed, number);
                 self.births.freed(at);
@@ -161,9 +160,10 @@ impl Encoder {
         }
     }
 
-    /// The place of a block that came in this events block, and the number that says which it is.
+    /// The place of a block that was allocated in this events block, and the number by which the column
+    /// `freed` names it.
     #[inline(always)]
-    fn born_here(&self, block: &Block) -> Option<(usize, u64)> {
+    fn allocated_here(&self, block: &Block) -> Option<(usize, u64)> {
         if block.birth_thread.is_some() {
             return None;
         }

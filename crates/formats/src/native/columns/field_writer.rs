@@ -1,4 +1,4 @@
-//! A column that is being written: room that was made once, so that no store has to ask for more.
+//! A column that is being written, in a buffer of fixed size, so that no write has to grow it.
 
 use heapscribe_wire::varint;
 
@@ -17,12 +17,12 @@ impl Default for FieldWriter {
 }
 
 impl FieldWriter {
-    /// Begins anew.
+    /// Removes all bytes.
     pub(super) fn clear(&mut self) {
         self.at = 0;
     }
 
-    /// Writes one byte. The encoder looks in time whether there is room; beyond it nothing is written.
+    /// Writes one byte. The encoder checks the space beforehand; bytes beyond the buffer are dropped.
     #[inline(always)]
     pub(super) fn byte(&mut self, byte: u8) {
         if let Some(place) = self.bytes.get_mut(self.at) {
@@ -53,7 +53,7 @@ impl FieldWriter {
         self.at += varint::put(&mut self.bytes[self.at..], value);
     }
 
-    /// What was written.
+    /// The bytes that were written.
     pub(super) fn written(&self) -> &[u8] {
         &self.bytes[..self.at]
     }

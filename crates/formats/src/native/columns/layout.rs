@@ -9,9 +9,9 @@ pub(super) mod kind {
     pub(in super::super) const NOTE: u8 = 5;
     pub(in super::super) const UNKNOWN: u8 = 6;
     pub(in super::super) const RATE: u8 = 7;
-    /// In a tag: the block was another thread's, or the unknown one was resized.
+    /// In a tag: the block was allocated by another thread, or the unknown one was resized.
     pub(in super::super) const FLAG: u8 = 0x80;
-    /// As a whole tag: what the call before took.
+    /// As a whole tag: the duration of the call before.
     pub(in super::super) const TOOK: u8 = FLAG;
 }
 
@@ -35,7 +35,7 @@ pub(super) enum Column {
 /// How many there are.
 pub(super) const COLUMNS: usize = 12;
 
-/// Up to here a number in `gone` counts the blocks that did not go, beyond it those that came.
+/// Up to here a number in `freed` counts the live blocks, beyond it all that were allocated.
 pub(super) const NEAR_MAX: u64 = 4;
 
 /// In `sizes`: the last one of the stack.

@@ -1,6 +1,6 @@
-//! The stacks that an events block has named so far, each with the last size of a block of it.
+//! The stacks that an events block has used so far, each with the size of its last block.
 
-/// The stacks of an events block, numbered from 1 in the order in which they are named first.
+/// The decoder's side: the stacks of an events block, numbered from 1 in the order of their first use.
 #[derive(Debug, Default)]
 pub(super) struct StackTable {
     all: Vec<Stack>,
@@ -15,7 +15,7 @@ pub(super) struct Stack {
 }
 
 impl StackTable {
-    /// Forgets all, keeps the memory.
+    /// Removes all, keeps the memory.
     pub(super) fn clear(&mut self) {
         self.all.clear();
         self.last_new = 0;
@@ -27,8 +27,8 @@ impl StackTable {
         self.all.get_mut((number as usize).wrapping_sub(1))
     }
 
-    /// Names a new stack, that far from the one before it, which gets the next number; `None` when that is
-    /// no stack.
+    /// Adds a new stack at this distance from the one before it, which gets the next number; `None` when the
+    /// result is no stack.
     pub(super) fn add(&mut self, distance: i64) -> Option<&mut Stack> {
         let stack = i64::from(self.last_new).checked_add(distance)?;
         self.last_new = u32::try_from(stack).ok()?;
@@ -37,13 +37,13 @@ impl StackTable {
     }
 }
 
-/// Slots of the table: much more than one chunk can name.
+/// Slots of the hash table: many more than one chunk can use.
 const SLOTS: usize = 1 << 15;
 const MASK: usize = SLOTS - 1;
-/// Stacks that may be named, so that the table never fills up.
+/// Stacks that may be added, so that the table never fills up.
 pub(super) const STACKS_MAX: u32 = SLOTS as u32 / 4 * 3;
 
-/// What the encoder knows of a stack.
+/// A slot of the encoder's hash table.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Slot {
     stack: u32,
@@ -53,7 +53,7 @@ pub(super) struct Slot {
     pub(super) size_bytes: u64,
 }
 
-/// From a stack to its number and last size: what [`StackTable`] tells, the other way round.
+/// The encoder's side: from a stack to its number and last size, the inverse of [`StackTable`].
 pub(super) struct StackNumbers {
     slots: Box<[Slot]>,
     round: u32,
@@ -68,7 +68,7 @@ impl Default for StackNumbers {
 }
 
 impl StackNumbers {
-    /// Forgets all.
+    /// Removes all.
     pub(super) fn clear(&mut self) {
         self.round = self.round.wrapping_add(1);
         (self.len, self.last_new) = (0, 0);
@@ -77,13 +77,13 @@ impl StackNumbers {
         }
     }
 
-    /// How many were named.
+    /// How many stacks there are.
     pub(super) fn len(&self) -> u32 {
         self.len
     }
 
-    /// What is known of a stack, and when it is new, and has its number only now, how far it is from the
-    /// new one before it.
+    /// The slot of a stack; one that is new gets its number now, and its distance from the new one before it
+    /// is returned as well.
     #[inline(always)]
     pub(super) fn number(&mut self, stack: u32) -> (&mut Slot, Option<i64>) {
         let mut at = (stack.wrapping_mul(0x9e37_79b1) >> 17) as usize;
