@@ -131,7 +131,8 @@ fn encode(trace: &Trace) -> usize {
         let written = match *what {
             What::Alloc { length_words, samples, heap, frames: (begin, end), reused_frames } => {
                 let stack = &frames[begin..end];
-                let alloc = Alloc { id: ObjectId(0), length_words, samples, heap, common: 0, reused_frames, stack };
+                let alloc =
+                    Alloc { id: ObjectId(0), length_words, samples, heap, common: 0, reused_frames, stack };
                 writer.alloc(domain, time_us, &alloc, locations).map(|_| ())
             }
             What::Promote(id) => writer.promote(domain, time_us, id, locations),

@@ -20,15 +20,15 @@ pub struct Frame {
 pub struct NamedFrame<'n> {
     /// Where the call returns to.
     pub pc: u64,
-    /// The function's name; empty when the file does not tell it.
+    /// The function's name; empty when it is not in the file.
     pub function: &'n [u8],
-    /// The source file; empty when the file does not tell it.
+    /// The source file; empty when it is not in the file.
     pub file: &'n [u8],
     /// The line in it.
     pub line: u64,
 }
 
-/// A type of Go's, as the experiment tells it.
+/// A type of Go's, as the experiment records it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Type<'n> {
     /// Its name.
@@ -117,7 +117,7 @@ impl Names {
         self.types.insert((generation, id), entry);
     }
 
-    /// Each generation tells it again, and always the same.
+    /// Each generation repeats it unchanged.
     pub(crate) fn set_layout(&mut self, layout: HeapLayout) {
         self.layout.get_or_insert(layout);
     }

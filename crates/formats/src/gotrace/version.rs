@@ -7,7 +7,7 @@ pub const HEADER_BYTES: usize = 16;
 /// What every header begins with.
 pub const MAGIC: [u8; 5] = *b"go 1.";
 
-/// Which Go the format is that of; programs built with a later one may still write it.
+/// The version of Go that introduced the format; programs built with a later one may still write it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Version {
     /// NN of 1.NN.
@@ -17,9 +17,9 @@ pub struct Version {
 /// How records are laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
-    /// Go 1.11 to 1.21: a row of records; names, stacks and the clock come at the end.
+    /// Go 1.11 to 1.21: a row of records; names, stacks and the clock are at the end.
     One,
-    /// Go 1.22 and later: batches that tell their length, in generations that stand for themselves.
+    /// Go 1.22 and later: batches with their length, in generations that are independent of each other.
     Two,
 }
 

@@ -1,13 +1,13 @@
 //! Writes a Go trace in layout one, as Go's tracer does it: into buffers of 64 KiB, each record at its final
 //! place, none across two buffers.
 //!
-//! Definitions come first. A text is written when it is asked for; only who has its [`TextId`] can name it
-//! in a stack, so that no text ever begins within an open stack. The buffer of definitions goes out before
-//! any event. (Go writes stacks at the end, and of a program that is killed none.)
+//! Definitions are written first. A text is written when [`Writer::text`] is called, and a stack names texts by
+//! their [`TextId`], so that no text ever begins within an open stack. The buffer of definitions is written out
+//! before any event. (Go writes stacks at the end, and of a program that is killed none.)
 //!
 //! *You bring* events of each P in the order of their time. *It guarantees* that every prefix of the file
 //! defines what the events in it name, and that its memory does not grow with events. *It refuses* nothing:
-//! texts are cut after 1 KiB, stacks beyond their 1000 innermost frames, and a time that goes back is taken
+//! texts are cut after 1 KiB, stacks beyond their 1000 innermost frames, and a time that decreases is written
 //! as the one before it.
 
 use std::collections::{BTreeMap, HashMap};
@@ -23,7 +23,7 @@ use super::spec::Spec;
 use super::version::Version;
 use heapscribe_wire::varint;
 
-/// Bytes of events of all Ps that are kept back.
+/// Bytes of events of all Ps that are buffered, at most.
 const LANES_BYTES_MAX: usize = 16 << 20;
 
 /// A text that is in the file.
@@ -157,7 +157,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Ends the file; `frequency` says how many ticks a second has.
+    /// Ends the file; `frequency` is the ticks of a second.
     ///
     /// # Errors
     /// Those of the output.

@@ -14,7 +14,7 @@ pub enum Style {
 /// The call that a line stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operation {
-    /// A block was asked for.
+    /// A block was allocated.
     Alloc {
         /// By this function. Commas know malloc, calloc, and memalign for all that ask for an alignment.
         call: Call,
@@ -25,12 +25,12 @@ pub enum Operation {
         /// Where it is; 0 when the call failed.
         address: u64,
     },
-    /// A block was given back.
+    /// A block was freed.
     Free {
         /// Where it was; 0 for none.
         address: u64,
     },
-    /// A block was to have another size.
+    /// A block was resized.
     Realloc {
         /// Where it was; 0 for none.
         old: u64,
@@ -39,7 +39,7 @@ pub enum Operation {
         /// Where it is; 0 when the call failed, or freed it.
         new: u64,
     },
-    /// The program asked how much room a block has.
+    /// The program asked for the usable size of a block.
     UsableSize {
         /// Where it is.
         address: u64,

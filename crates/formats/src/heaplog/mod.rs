@@ -22,7 +22,7 @@
 //! - when a call was, on which thread, and from where: the order of the lines is all there is;
 //! - the true order where threads meet: a line is written after its call, so that another thread's
 //!   allocation of the address that was freed can stand before the line of the free;
-//! - that a forked child goes on writing into its parent's log;
+//! - that a forked child continues to write into its parent's log;
 //! - in the form with spaces, alignments, and whether posix_memalign failed;
 //! - in the form with commas, which of the aligned functions it was, `free(NULL)`, and that a size of 0
 //!   was asked for.

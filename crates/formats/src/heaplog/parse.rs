@@ -1,4 +1,4 @@
-//! From the bytes of a line to what it says, and how a log is known for one.
+//! Parses lines, and recognizes logs by their first lines.
 
 use heapscribe_wire::record::Call;
 
@@ -57,7 +57,7 @@ const FUNCTIONS: [(&str, Option<Call>); 10] = [
 /// The names of the form with commas.
 const METHODS: [&str; 5] = ["alloc", "dealloc", "alloc_zeroed", "realloc", "get_block_size"];
 
-/// Whether bytes begin as a log does: with a line of it, or with the rest of one and then a line.
+/// Whether bytes begin as a log does: with a line, or with the rest of one and then a line.
 pub fn is_begin(first: &[u8]) -> bool {
     first.split(|byte| *byte == b'\n').any(|line| {
         let after = |name: &str, separator: &str| {
@@ -69,7 +69,7 @@ pub fn is_begin(first: &[u8]) -> bool {
     })
 }
 
-/// What a line without its newline says, and in which form.
+/// Parses a line without its newline; in which form it is.
 ///
 /// # Errors
 /// Why it is none.

@@ -32,15 +32,15 @@ impl fmt::Display for CopyError {
 
 impl std::error::Error for CopyError {}
 
-/// What to change on the way.
+/// What to change in the copy.
 pub struct Changes<'c> {
     /// The trace as a whole.
     pub info: Info,
-    /// What codes mean in the copy, when not the same.
+    /// The locations of codes in the copy, when they differ.
     pub locations: Option<&'c Locations>,
-    /// How many samples of an object to keep; 0 leaves it out with its promotion and end.
+    /// How many samples of an object to copy; 0 drops it with its promotion and its end.
     pub samples: &'c mut dyn FnMut(&Moment<'_>, &Alloc<'_>) -> i64,
-    /// Whether promotions and ends of this moment are kept.
+    /// Whether to copy promotions and ends of this moment.
     pub ends: &'c dyn Fn(&Moment<'_>) -> bool,
 }
 

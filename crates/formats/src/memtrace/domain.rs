@@ -89,8 +89,7 @@ impl DomainWriter {
         self.packet.pos() > HEADER_BYTES
     }
 
-    /// Writes an allocation; its number in `alloc` and what a file
-    /// said of its common frames are not looked at.
+    /// Writes an allocation; `alloc.id` and `alloc.common` are ignored.
     #[inline]
     pub(crate) fn alloc<W: Write>(
         &mut self,
@@ -168,7 +167,7 @@ impl DomainWriter {
         self.event_of(shared, EVENT_COLLECT, time_us, id, locations)
     }
 
-    /// An event that says of an object only which it is, by its distance from the domain's newest.
+    /// An event that only names an object, by its distance from the domain's newest.
     #[inline]
     fn event_of<W: Write>(
         &mut self,

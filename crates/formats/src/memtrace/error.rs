@@ -5,7 +5,7 @@ use std::{fmt, io};
 
 use super::layout::{CONTENT_BYTES_MAX, FRAMES_MAX, VERSION};
 
-/// Something that no reader can make sense of.
+/// Something that no reader can decode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fault {
@@ -49,7 +49,7 @@ pub enum Fault {
     EmptyName,
     /// A source of an allocation that is none.
     UnknownSource(u8),
-    /// A promotion of an object that comes later.
+    /// A promotion of an object that is allocated later.
     PromotedEarly,
     /// Not as many allocations as the packet's header says: the next object's number is the first, it
     /// should be the second.
@@ -112,12 +112,12 @@ pub enum MemtraceError {
     Io {
         /// Where in the file.
         offset: u64,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// The bytes make no sense.
+    /// The bytes are invalid.
     Malformed {
-        /// Where in the file the thing that makes none begins.
+        /// Where in the file they begin.
         offset: u64,
         /// What is wrong with it.
         fault: Fault,
@@ -149,16 +149,16 @@ pub enum SkipReason {
     OtherPid(i64, i64),
     /// The file ends within the packet.
     Truncated,
-    /// It makes no sense, at this byte of the file; what follows can be read.
+    /// It is invalid, at this byte of the file; what follows can be read.
     Fault {
-        /// Where the thing that makes no sense begins.
+        /// Where the invalid bytes begin.
         at: u64,
         /// What is wrong with it.
         fault: Fault,
     },
 }
 
-/// A part of a file that was passed over.
+/// A part of a file that was skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Skipped {
     /// Where it begins.

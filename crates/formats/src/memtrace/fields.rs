@@ -1,11 +1,11 @@
-//! The fields that everything is made of, both ways. Reading stops at the end of the bytes given, writing
-//! has room by the bounds that were checked before.
+//! The fields of packets, both ways. Reading stops at the end of the bytes; the writer's buffer is large enough by
+//! bounds that are checked before.
 
 use std::ffi::CStr;
 
 use super::error::Fault;
 
-/// Takes fields out of bytes, one after the other.
+/// Reads fields from bytes, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -98,7 +98,7 @@ pub(crate) const fn int(value: i64) -> i64 {
     (value << 1) >> 1
 }
 
-/// Puts fields into a buffer of fixed size, one after the other, and back where they were left open.
+/// Writes fields into a buffer of fixed size, one after the other, and patches those that were left open.
 #[derive(Clone, Debug)]
 pub(crate) struct FieldWriter<const N: usize> {
     bytes: Box<[u8; N]>,

@@ -19,7 +19,7 @@ pub fn is_begin(first: &[u8]) -> bool {
     first.starts_with(&MAGIC)
 }
 
-/// What a packet says about the cache of locations as it is before its first event.
+/// A check of the cache of locations, as it is before the first event of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Verifier {
     /// A bucket of the cache.
@@ -62,10 +62,10 @@ const AT_IDS: usize = 52;
 const NO_VERIFIER: u16 = u16::MAX;
 
 impl Header {
-    /// Takes apart the header at the start of `bytes`, which may be shorter than the packet.
+    /// Decodes the header at the start of `bytes`, which may be shorter than the packet.
     ///
     /// # Errors
-    /// What is wrong with it, looked for in the same order as memtrace does.
+    /// What is wrong with it, checked in the same order as memtrace does.
     pub fn decode(bytes: &[u8]) -> Result<Header, Fault> {
         Self::fields(bytes).map_err(|_| Fault::CutHeader)?
     }

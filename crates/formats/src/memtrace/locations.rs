@@ -1,4 +1,4 @@
-//! What location codes mean: for each the inlined frames at it, outermost first. Names are kept once.
+//! The table of location codes: for each code the inlined frames at it, outermost first.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -86,19 +86,19 @@ impl Locations {
         self.names.text(name)
     }
 
-    /// The inlined frames at a code, outermost first, often none; `None` when the code was never announced.
+    /// The inlined frames at a code, outermost first, often none; `None` when the code is not defined.
     pub fn get(&self, code: LocationCode) -> Option<&[Location]> {
         self.by_code.get(&code).map(|of| frames(&self.frames, of))
     }
 
-    /// Says what a code means, in place of what it meant before.
+    /// Sets the frames of a code, in place of any others.
     pub fn set(&mut self, code: LocationCode, frames: &[Location]) {
         let of = put(&mut self.frames, frames);
         self.by_code.insert(code, of);
     }
 
-    /// Takes a code as a file announces it; false when it was announced as something else.
-    pub(crate) fn announce(&mut self, code: LocationCode, new: &[Location]) -> bool {
+    /// Takes a code as a file defines it; false when it was defined differently before.
+    pub(crate) fn define(&mut self, code: LocationCode, new: &[Location]) -> bool {
         let Locations { frames: all, by_code, .. } = self;
         let mut entry = match by_code.entry(code) {
             Entry::Vacant(entry) => {
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_becomes_the_largest() {
+    fn numbers_that_do_not_fit_are_clamped() {
         let check = |line, start, end, expected: (u32, u16, u16)| {
             let l = Location::clamped(NameId::UNKNOWN, NameId::UNKNOWN, line, start, end);
             assert_eq!((l.line, l.start_char, l.end_char), expected);
@@ -162,16 +162,16 @@ mod tests {
     }
 
     #[test]
-    fn a_code_that_is_announced_again_must_mean_the_same() {
+    fn a_code_that_is_defined_twice_must_mean_the_same() {
         let mut table = Locations::default();
         let (a, b) = (table.name(b"a.ml"), table.name(b"b.ml"));
         let place = |file| [Location::clamped(file, NameId::NO_FUNCTION, 1, 2, 3)];
         let code = LocationCode(7);
-        assert!(table.announce(code, &place(NameId::UNKNOWN)));
-        assert!(table.announce(code, &place(a)));
-        assert!(table.announce(code, &place(NameId::UNKNOWN)));
-        assert!(!table.announce(code, &place(b)));
-        assert!(!table.announce(code, &[]));
+        assert!(table.define(code, &place(NameId::UNKNOWN)));
+        assert!(table.define(code, &place(a)));
+        assert!(table.define(code, &place(NameId::UNKNOWN)));
+        assert!(!table.define(code, &place(b)));
+        assert!(!table.define(code, &[]));
         assert_eq!(table.get(code), Some(&place(a)[..]));
         assert_eq!((table.text(a), table.text(NameId::UNKNOWN)), (&b"a.ml"[..], &b"?"[..]));
     }

@@ -12,7 +12,7 @@
 //!      0      trace info: first packet, alone     see `info`
 //!      1      location                            see `location_event`
 //!      2      vint words  vint samples  u8 heap  vint common frames  u16 words of the stack  words
-//!      3 4    promote, collect: vint, how many objects came after this one in its domain
+//!      3 4    promote, collect: vint, how many objects were allocated after this one in its domain
 //!      101-116  an object of 1 to 16 words in the minor heap, one sample: vint common  u8 words  words
 //!   vint      0-252 as a byte; 253 and u16; 254 and i32; 255 and i64 of which 63 bits count
 //!   stack     outermost first: how many frames are those of the allocation before, then code words:
@@ -22,8 +22,8 @@
 //! Packets of another pid than the trace info's are a forked child's and not read.
 //!
 //! A domain's caches, names and last stack go on from packet to packet; only location codes and object
-//! numbers belong to the whole file. So what is lost of a domain makes its later stacks unknown, until
-//! the file says again what they are; memtrace itself stops there.
+//! numbers belong to the whole file. So when packets of a domain are lost, its later stacks are unknown until the
+//! file defines them again; memtrace itself stops there.
 //!
 //! *You bring* a [`crate::Source`], or a `Write` that takes packets whole. *It guarantees* the bytes that
 //! memtrace's own writer makes of the same events, and reads what memtrace reads. *It refuses* a later

@@ -31,7 +31,7 @@ pub(crate) struct Names {
     begins: Vec<usize>,
 }
 
-/// What is hashed already.
+/// Passes on keys that are hashes already.
 #[derive(Clone, Copy, Debug, Default)]
 struct Hashed(u64);
 

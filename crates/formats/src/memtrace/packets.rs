@@ -1,4 +1,4 @@
-//! A file as a row of packets: bytes through one buffer, and what is none passed over.
+//! A file as a sequence of packets, read through one buffer; finds the next packet behind invalid bytes.
 
 use super::error::{Fault, MemtraceError};
 use super::header::Header;
@@ -92,8 +92,8 @@ impl<S: Source> Packets<S> {
         Ok(())
     }
 
-    /// The next place from `offset` on where something that looks like a packet of this process begins,
-    /// and what follows it does as well; the end of the file when there is none.
+    /// The next offset from `offset` on at which a packet of this process seems to begin that is followed by
+    /// another one or by the end; the end of the file when there is none.
     pub(crate) fn next_trusted(&mut self, mut offset: u64, pid: i64) -> Result<u64, MemtraceError> {
         loop {
             offset = match self.next_magic(offset)? {

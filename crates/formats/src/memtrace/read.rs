@@ -11,20 +11,20 @@ use super::locations::Locations;
 use super::packets::{PacketAt, Packets};
 use crate::source::Source;
 
-/// Parts passed over that are told one by one; more are only counted.
+/// Skipped parts that are listed; more are only counted.
 const SKIPPED_MAX: usize = 1000;
 
 /// How to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadOptions {
-    /// Whether stacks are wanted; without them reading is faster, and does not see that stacks are wrong.
+    /// Whether to read stacks; without them reading is faster, and does not notice damaged stacks.
     pub stacks: bool,
-    /// Whether to pass over what makes no sense and to go on with the next packet that can be trusted.
+    /// Whether to skip invalid bytes and continue with the next packet that can be trusted.
     pub salvage: bool,
 }
 
 impl Default for ReadOptions {
-    /// As memtrace reads: with stacks, and up to the first thing that makes no sense.
+    /// As memtrace reads: with stacks, and up to the first invalid bytes.
     fn default() -> Self {
         ReadOptions { stacks: true, salvage: false }
     }
@@ -80,22 +80,22 @@ impl<S: Source> Reader<S> {
         &self.info
     }
 
-    /// What codes mean, as far as the file was read.
+    /// The locations of codes, as far as the file was read.
     pub fn locations(&self) -> &Locations {
         &self.decoder.locations
     }
 
-    /// What was passed over so far, the first 1000 parts of it.
+    /// The first 1000 parts that were skipped so far.
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
 
-    /// How many parts were passed over that [`Self::skipped`] does not have.
+    /// How many more parts were skipped than [`Self::skipped`] lists.
     pub fn skipped_more(&self) -> u64 {
         self.skipped_more
     }
 
-    /// How many bytes of the file were passed over.
+    /// How many bytes of the file were skipped.
     pub fn skipped_bytes(&self) -> u64 {
         self.skipped_bytes
     }
@@ -110,8 +110,8 @@ impl<S: Source> Reader<S> {
         self.end_us.saturating_sub(self.info.start_us)
     }
 
-    /// How many stacks the file does not tell, as more of them is in common with the one before than that
-    /// one had room for; the one before stands in their place.
+    /// How many stacks are not in the file, because they share more frames with the one before than were
+    /// written of that one; they are read as the one before.
     pub fn hidden_stacks(&self) -> u64 {
         self.decoder.hidden_stacks()
     }
@@ -122,10 +122,10 @@ impl<S: Source> Reader<S> {
         if self.decoder.domains() == 1 { self.decoder.gap_objects } else { 0 }
     }
 
-    /// Hands all events to `visit`, until it breaks; what it broke with.
+    /// Calls `visit` with all events, until it breaks; returns what it broke with.
     ///
     /// # Errors
-    /// When bytes cannot be read or make no sense; events before that were visited.
+    /// When bytes cannot be read or are invalid; events before them were visited.
     #[inline]
     pub fn for_each<B>(
         &mut self,
@@ -178,8 +178,8 @@ impl<S: Source> Reader<S> {
         (header.pid != self.info.pid).then_some(SkipReason::OtherPid(header.pid, self.info.pid))
     }
 
-    /// Stops, or when salvaging goes on behind what makes no sense: behind the packet when its header is
-    /// good and another packet follows it, else at the next one that is.
+    /// Stops at invalid bytes. When salvaging, continues behind the packet when its header is valid and another
+    /// packet follows it, else at the next valid packet.
     fn bad<B>(
         &mut self,
         at: u64,

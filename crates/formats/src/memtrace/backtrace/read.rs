@@ -16,7 +16,7 @@ const FORGOTTEN: u16 = BUCKETS as u16;
 /// Buckets and their forgotten one, as a power of two: indices need no check then. The pages of the upper
 /// half are never touched.
 const PLACES: usize = 2 * BUCKETS;
-/// Frames that a code word can give.
+/// Frames of a code word, at most.
 const WORD_FRAMES_MAX: usize = 1 + u8::MAX as usize;
 /// Frames that a stack has room for from the beginning.
 const FRAMES_AT_FIRST: usize = 1024;
@@ -33,7 +33,7 @@ pub(crate) struct StackReader {
     missed: bool,
     /// Nor is the last stack known, or how deep it was.
     lost_stack: bool,
-    /// Stacks that the file does not tell.
+    /// Stacks that are not in the file.
     pub(crate) hidden: u64,
 }
 
@@ -63,7 +63,7 @@ impl StackReader {
         self.lost_stack = true;
     }
 
-    /// Compares the cache with what a packet's header says of it, and learns from that what was forgotten.
+    /// Compares the cache with the verifier of a packet's header, and fills a forgotten bucket from it.
     pub(crate) fn verify(&mut self, verifier: Verifier) -> Result<(), Fault> {
         let index = usize::from(verifier.index);
         if index >= BUCKETS {
@@ -115,7 +115,7 @@ impl StackReader {
     }
 }
 
-/// Frames in a buffer that has room for all that a code word can give.
+/// Frames in a buffer that has space for all frames of a code word.
 #[derive(Debug, Default)]
 struct Stack {
     frames: Vec<LocationCode>,
@@ -135,7 +135,7 @@ impl Stack {
         self.len = len;
     }
 
-    /// Room for the frames of a code word, behind those that are there.
+    /// Space for the frames of a code word, behind those that are there.
     #[inline(always)]
     fn room(&mut self) -> &mut [LocationCode; WORD_FRAMES_MAX] {
         if self.len + WORD_FRAMES_MAX > self.frames.len() {
@@ -183,7 +183,7 @@ fn append<const MISSED: bool>(
             }
             stack.len += 1 + predicted;
         } else {
-            // Whether one prediction holds cannot be foreseen: both ways are gone, without a branch.
+            // Whether one prediction holds is unpredictable: both results are computed, without a branch.
             let is_one = tag == ONE_PREDICTED;
             let following = next[usize::from(place & MASK)];
             room[1] = codes[usize::from(following & MASK)];
