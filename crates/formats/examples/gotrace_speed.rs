@@ -47,7 +47,7 @@ fn fastest<T>(mut run: impl FnMut() -> T) -> f64 {
     (0..TURNS).map(|_| turn(runs) / f64::from(runs)).fold(f64::MAX, f64::min)
 }
 
-/// What this thread had of a processor so far: waiting for one on a busy machine does not count.
+/// CPU time of this thread so far: on a busy machine waiting for a processor does not count.
 fn cpu_seconds() -> f64 {
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     let ns: u64 = schedule.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number");

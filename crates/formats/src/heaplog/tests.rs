@@ -141,10 +141,10 @@ fn hostile_files() {
         ),
         (format!("free 0x10 0 0\r\n{good}"), 2, vec![], 0),
     ] {
-        let (found, told, at_end) = read(text.as_bytes());
+        let (parsed, reasons, at_end) = read(text.as_bytes());
         let begin = &text[..text.len().min(60)];
         assert_eq!(
-            (found.len(), told, at_end),
+            (parsed.len(), reasons, at_end),
             (lines, skipped.iter().map(|s| (*s).to_owned()).collect(), zeros_at_end),
             "{begin:?}"
         );
@@ -156,10 +156,10 @@ fn a_line_across_two_pieces_is_whole() {
     let before = "free 0x10 0 0\n".repeat(PIECE_BYTES / 14 + 1);
     for cut in 0..20 {
         let text = format!("{}{before}malloc 0x20 7 0\n", "\n".repeat(cut));
-        let (lines, told, _) = read(text.as_bytes());
+        let (lines, skipped, _) = read(text.as_bytes());
         assert_eq!(lines.len(), PIECE_BYTES / 14 + 2);
         assert_eq!(lines.last().unwrap().0, (text.len() - 16) as u64);
-        assert_eq!(told.len(), usize::from(cut > 0));
+        assert_eq!(skipped.len(), usize::from(cut > 0));
     }
 }
 

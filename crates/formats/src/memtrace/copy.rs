@@ -12,7 +12,7 @@ use super::read::Reader;
 use super::write::{WriteOptions, Writer};
 use crate::source::Source;
 
-/// SkipReason a copy is not whole.
+/// Why a copy is incomplete.
 #[derive(Debug)]
 pub enum CopyError {
     /// What is copied cannot be read.

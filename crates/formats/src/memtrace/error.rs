@@ -105,7 +105,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// SkipReason a file cannot be read, or not any further.
+/// Why a file cannot be read, or not any further.
 #[derive(Debug)]
 pub enum MemtraceError {
     /// The bytes could not be read.
@@ -142,7 +142,7 @@ impl std::error::Error for MemtraceError {
     }
 }
 
-/// SkipReason a part of a file was passed over.
+/// Why a part of a file was skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SkipReason {
     /// A packet of another process, a forked child's: the first pid is its, the second the trace's.

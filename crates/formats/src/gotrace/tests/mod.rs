@@ -35,7 +35,7 @@ pub(super) fn lines(bytes: &[u8]) -> Vec<String> {
     lines
 }
 
-/// What is said to be wrong with a file.
+/// The problems that are reported of a file.
 pub(super) fn problems(bytes: &[u8]) -> Vec<String> {
     Trace::open(bytes).unwrap().problems().iter().map(ToString::to_string).collect()
 }
@@ -117,7 +117,7 @@ pub(super) fn sample_two() -> Vec<u8> {
 }
 
 #[test]
-fn a_written_file_says_what_was_written() {
+fn a_written_file_is_read_back() {
     let bytes = sample_one();
     assert_eq!(problems(&bytes), [""; 0]);
     let lines = lines(&bytes);
