@@ -8,15 +8,16 @@ use heapscribe_aos_log::encode::{FLUSH_BYTES, Plain};
 use heapscribe_aos_log::header_fields::HeaderField as H;
 use heapscribe_aos_log::layout::NO_TIME;
 use heapscribe_aos_log::write::{
-    About, Durations, Files, FlushRules, Seen, Settings, Sink, StartTimes, SystemClock, WriteError, Writer,
+    Durations, Files, FlushRules, MessageInfo, RemoteUpdate, Settings, Sink, StartTimes, SystemClock,
+    WriteError, Writer,
 };
 use log::{BOOT, FakeClock, Memory, about, index, records, text, time, times, write, writer};
 use uuid::Uuid;
 
 const PLENTY: usize = 1 << 30;
 
-fn seen(node: usize, boot: u128, remote: i64, local: i64) -> Seen {
-    Seen {
+fn seen(node: usize, boot: u128, remote: i64, local: i64) -> RemoteUpdate {
+    RemoteUpdate {
         node,
         boot: Uuid::from_u128(boot),
         monotonic_remote_time: remote,
@@ -114,7 +115,7 @@ fn a_reboot_begins_another_sequence_and_forgets_what_was_seen() {
     writer.update_remote(&seen(1, 7, 50, 60));
     write(&mut writer, about(1, 1000), 0, &[1]).expect("written");
     write(&mut writer, about(1, 10), 0, &[2]).expect("written");
-    let rebooted = About { source_boot: Uuid::from_u128(2), ..about(1, 5) };
+    let rebooted = MessageInfo { source_boot: Uuid::from_u128(2), ..about(1, 5) };
     write(&mut writer, rebooted, 0, &[3]).expect("written");
     writer.close().expect("closed");
     let parts = memory.parts();

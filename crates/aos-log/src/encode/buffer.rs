@@ -29,7 +29,7 @@ impl Buffer {
         &mut self.memory[self.offset + self.filled..self.offset + self.capacity]
     }
 
-    /// Says that so many bytes of [`free`](Self::free) are filled now.
+    /// Marks so many bytes of [`free`](Self::free) as filled.
     pub(super) fn fill(&mut self, bytes: usize) {
         debug_assert!(bytes <= self.free_bytes());
         self.filled += bytes;

@@ -2,7 +2,7 @@
 
 use crate::pack::Record;
 
-/// Bytes that wait at most before a writer writes them, unless it is told otherwise.
+/// Bytes that wait at most before a writer writes them, by default.
 pub const FLUSH_BYTES: usize = 128 << 10;
 
 /// Places in a file that are multiples of this can be written past the page cache.
@@ -13,7 +13,7 @@ pub const SECTOR: usize = 512;
 pub struct EncodeError {
     /// Which codec.
     pub codec: &'static str,
-    /// What it said: its own number for it.
+    /// Its own number of the error.
     pub code: i64,
 }
 
@@ -25,12 +25,12 @@ impl std::fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// Turns records into the bytes of a file, in memory that it got when it was made.
+/// Turns records into the bytes of a file, in memory that is allocated at construction.
 pub trait Encoder: Send {
     /// Whether a record of so many bytes is sure to be taken whole now. One that is not may be, too.
     fn has_space(&self, bytes: usize) -> bool;
 
-    /// Takes the record from its byte `start` on, as far as there is room, and says how many bytes it took.
+    /// Encodes the record from its byte `start` on, as far as there is space, and returns how many bytes it took.
     ///
     /// It takes none only when [`queue`](Self::queue) has to be written out and cleared first.
     fn encode(&mut self, record: &mut dyn Record, start: usize) -> Result<usize, EncodeError>;
@@ -41,7 +41,7 @@ pub trait Encoder: Send {
     /// Forgets what was ready to be written.
     fn clear(&mut self);
 
-    /// Ends the file. Says whether all of it is in the queue; if not, write the queue out, clear it, and call
+    /// Ends the file. Returns whether all of it is in the queue; if not, write the queue out, clear it, and call
     /// again. Nothing may be encoded after it until [`restart`](Self::restart).
     fn finish(&mut self) -> Result<bool, EncodeError>;
 
@@ -51,6 +51,6 @@ pub trait Encoder: Send {
     /// Bytes of this file so far, those in the queue included.
     fn total_bytes(&self) -> u64;
 
-    /// What a file's name has behind the extension of a part.
+    /// The extension of a file's name, after that of a part.
     fn extension(&self) -> &'static str;
 }

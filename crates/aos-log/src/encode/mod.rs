@@ -7,10 +7,10 @@
 //! | [`Plain`] | none | the records |
 //! | [`Snappy`] | `.sz` | AOS's framing, or the standard one: chunks of snappy blocks with checksums |
 //! | [`Xz`] | `.xz` | an .xz stream with CRC64 |
-//! | [`Zstd`] | `.zst` | a skippable frame that says who wrote it, then a zstd frame; AOS cannot read these |
+//! | [`Zstd`] | `.zst` | a skippable frame that names the writer, then a zstd frame; AOS cannot read these |
 //!
-//! What waits to be written is one span of bytes. When there is no more room, an encoder takes only a part of
-//! a record; the caller writes the span out, clears it, and gives the rest.
+//! The bytes that wait to be written are one span. When the buffer is full, an encoder takes only a part of a
+//! record; the caller writes the span out, clears it, and calls again for the rest.
 
 mod buffer;
 mod encoder;

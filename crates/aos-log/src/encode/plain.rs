@@ -13,7 +13,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// An encoder with room for so many bytes, rounded up to whole sectors. A record of just as many fits.
+    /// An encoder with a buffer of so many bytes, rounded up to whole sectors. A record of just as many fits.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self { buffer: Buffer::new(capacity.max(1).next_multiple_of(SECTOR)) }

@@ -6,10 +6,10 @@ use super::encoder::{EncodeError, FLUSH_BYTES};
 use crate::layout::ALIGNMENT;
 use crate::pack::Record;
 
-/// Bytes of a record that are handed to the codec at once.
+/// Bytes of a record that are given to the codec at once.
 const STAGE_BYTES: usize = 64 << 10;
 
-/// How far a codec came.
+/// The progress of a codec.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Step {
     /// Bytes that it took.

@@ -7,9 +7,9 @@ use super::fetched::{Fetched, RemoteMessage};
 use super::route::{ContentsRoute, DataRoute, Route, TimestampRoute};
 use crate::layout::{Kind, Layout, NO_TIME, shape};
 use crate::pack::MessageRecord;
-use crate::write::{About, Clock, Durations, Seen, WriteError, Writer};
+use crate::write::{Clock, Durations, MessageInfo, RemoteUpdate, WriteError, Writer};
 
-/// Hands fetched messages to writers.
+/// Writes fetched messages to the writers of their routes.
 #[derive(Debug)]
 pub struct Logger<C: Clock> {
     layout: Layout,
@@ -48,8 +48,8 @@ impl<C: Clock> Logger<C> {
 
     /// Writes a message to all writers of its route: data, timestamps, contents, in this order.
     ///
-    /// `fetch_start_ns` is when the caller began to fetch it, if that is to be counted. When a writer is in
-    /// trouble the others are still written to, and the first trouble is told.
+    /// `fetch_start_ns` is when the caller began to fetch it, if that is to be counted. When a writer
+    /// fails, the others are still written to, and the first error is returned.
     pub fn log(
         &mut self,
         route: usize,
@@ -79,13 +79,13 @@ impl<C: Clock> Logger<C> {
         let monotonic_event_time = fields.monotonic_sent_time;
         let start = self.clock.monotonic_ns();
         let mut record = MessageRecord::new(self.layout, to.kind, &fields).map_err(LogError::Pack)?;
-        let about = About { channel_index: channel, monotonic_event_time, source_boot };
-        self.writers[to.writer].write(&mut record, &about, start).map_err(|e| LogError::Write(to.writer, e))
+        let info = MessageInfo { channel_index: channel, monotonic_event_time, source_boot };
+        self.writers[to.writer].write(&mut record, &info, start).map_err(|e| LogError::Write(to.writer, e))
     }
 
     fn log_times(&mut self, channel: u32, to: TimestampRoute, message: &Fetched<'_>) -> Result<(), LogError> {
         let writer = &mut self.writers[to.writer];
-        writer.update_remote(&Seen {
+        writer.update_remote(&RemoteUpdate {
             node: to.node,
             boot: message.source_boot,
             monotonic_remote_time: message.monotonic_remote_time,
@@ -99,8 +99,8 @@ impl<C: Clock> Logger<C> {
         let mut record =
             MessageRecord::new(self.layout, Kind::DeliveryTime, &fields).map_err(LogError::Pack)?;
         let monotonic_event_time = message.monotonic_event_time;
-        let about = About { channel_index: channel, monotonic_event_time, source_boot: self.boot };
-        writer.write(&mut record, &about, start).map_err(|e| LogError::Write(to.writer, e))
+        let info = MessageInfo { channel_index: channel, monotonic_event_time, source_boot: self.boot };
+        writer.write(&mut record, &info, start).map_err(|e| LogError::Write(to.writer, e))
     }
 
     fn log_contents(
@@ -112,7 +112,7 @@ impl<C: Clock> Logger<C> {
         let start = self.clock.monotonic_ns();
         let writer = &mut self.writers[to.writer];
         writer.enter_boot(contents.boot);
-        writer.update_remote(&Seen {
+        writer.update_remote(&RemoteUpdate {
             node: to.node,
             boot: self.boot,
             monotonic_remote_time: contents.monotonic_remote_time,
@@ -124,15 +124,15 @@ impl<C: Clock> Logger<C> {
         let fields = contents.fields(message.monotonic_event_time);
         let mut record =
             MessageRecord::new(self.layout, Kind::RemoteTimestamp, &fields).map_err(LogError::Pack)?;
-        let about = About {
+        let info = MessageInfo {
             channel_index: contents.channel_index,
             monotonic_event_time: contents.monotonic_sent_time,
             source_boot: contents.boot,
         };
-        writer.write(&mut record, &about, start).map_err(|e| LogError::Write(to.writer, e))
+        writer.write(&mut record, &info, start).map_err(|e| LogError::Write(to.writer, e))
     }
 
-    /// Lets each writer write out what waits, if it is time to. For when no message comes for a while.
+    /// Lets each writer write out what waits, if it is due: to be called when there is no message for a while.
     pub fn flush_if_due(&mut self) -> Result<(), LogError> {
         let now = self.clock.monotonic_ns();
         self.each(|writer| writer.flush_if_due(now))
@@ -148,30 +148,30 @@ impl<C: Clock> Logger<C> {
         self.each(Writer::close)
     }
 
-    /// Asks all writers, and tells the first trouble.
+    /// Calls all writers, and returns the first error.
     fn each(
         &mut self,
-        mut ask: impl FnMut(&mut Writer<C>) -> Result<(), WriteError>,
+        mut call: impl FnMut(&mut Writer<C>) -> Result<(), WriteError>,
     ) -> Result<(), LogError> {
         let mut first = Ok(());
         for (i, writer) in self.writers.iter_mut().enumerate() {
-            let asked = ask(writer).map_err(|e| LogError::Write(i, e));
-            first = first.and(asked);
+            let result = call(writer).map_err(|e| LogError::Write(i, e));
+            first = first.and(result);
         }
         first
     }
 
-    /// The writers, as they were given.
+    /// The writers, in the order of [`Logger::new`].
     pub fn writers(&self) -> &[Writer<C>] {
         &self.writers
     }
 
-    /// The writers, for what only they can be told: start times, boots of other nodes.
+    /// The writers, to set start times and boots of other nodes.
     pub fn writers_mut(&mut self) -> &mut [Writer<C>] {
         &mut self.writers
     }
 
-    /// How long fetching took, where [`log`](Self::log) was told.
+    /// How long fetching took, of the calls of [`log`](Self::log) with a start time.
     pub fn fetch_statistics(&self) -> &Durations {
         &self.fetch
     }

@@ -1,9 +1,9 @@
-//! Which message goes to which file. A channel says in its [`Route`] where its data goes, where the times of
-//! its delivery go, and where what came back from other nodes goes; a message that was fetched is written to
-//! all of these, each time as another kind of record.
+//! Routes messages to files. The [`Route`] of a channel names the writers of its data, of the times of its delivery,
+//! and of the reports of other nodes; a message that was fetched is written to all of these, each time as another
+//! kind of record.
 //!
-//! What a message tells of another node is given to the writer before the message's bytes are, so that a
-//! header which has to say it stands before them. Nothing is allocated after [`Logger::new`].
+//! What a message shows of another node is passed to the writer before the message is written, so that the header
+//! that needs it precedes the message. Nothing is allocated after [`Logger::new`].
 
 mod error;
 mod fetched;

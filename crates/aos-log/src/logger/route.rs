@@ -2,16 +2,17 @@
 
 use crate::layout::Kind;
 
-/// Where the messages of a channel go. A writer is named by its place in the list that [`Logger::new`] is given.
+/// Where the messages of a channel are written. A writer is named by its place in the list given to
+/// [`Logger::new`](super::Logger::new).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Route {
     /// The channel's index in the log.
     pub channel_index: u32,
     /// The writer of its messages.
     pub data: Option<DataRoute>,
-    /// The writer of the times at which messages from another node came.
+    /// The writer of the times at which messages of another node arrived.
     pub timestamps: Option<TimestampRoute>,
-    /// The writer of what other nodes told about messages of ours, which this channel carries.
+    /// The writer of the reports of other nodes about messages of ours, which this channel carries.
     pub contents: Option<ContentsRoute>,
 }
 
@@ -35,12 +36,12 @@ pub struct TimestampRoute {
     pub is_reliable: bool,
 }
 
-/// How what other nodes told is written.
+/// How reports of other nodes are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ContentsRoute {
     /// Which writer.
     pub writer: usize,
-    /// The node that sent what the other node tells of: this one.
+    /// The node that sent the reported message: this one.
     pub node: usize,
     /// Whether what was sent is sent until it arrives.
     pub is_reliable: bool,

@@ -1,11 +1,11 @@
 //! Reading: parts of AOS's loggers and of ours, plain or compressed, whole or not.
 //!
 //! *You bring* bytes: anything that is [`std::io::Read`]; nothing here opens a file or prints. *It
-//! guarantees* that no bytes make it panic, loop or take more memory than [`limits`] says, and that
-//! everything that is not as it should be is told with its byte. *It refuses* to guess: where a length is
+//! guarantees* that no bytes make it panic, loop or take more memory than [`limits`] allows, and that every problem
+//! is reported with its offset. *It refuses* to guess: where a length is
 //! wrong the rest of that part is lost, as it is for AOS's own reader.
 //!
-//! [`PartReader`] reads one part, [`Parts`] reads several as one: those of a sequence behind each other,
+//! [`PartReader`] reads one part, [`Parts`] reads several as one: those of a sequence one after the other,
 //! ordered by time within the bound that their headers name.
 //!
 //! What AOS's own reader does and this one does not: read the length of a record from memory that a cut
@@ -29,5 +29,5 @@ pub use error::{Damage, Policy, ReadError};
 pub use header::{PartHeader, Value};
 pub use message::Message;
 pub use part::{PartReader, Record};
-pub use parts::{Opened, Order, Parts, Problem};
-pub use sort::Owned;
+pub use parts::{Order, PartSummary, Parts, Problem};
+pub use sort::OwnedMessage;

@@ -2,16 +2,16 @@
 
 use crate::encode::EncodeError;
 
-/// Why nothing more is written. It stays: a log has no hole in its middle.
+/// Why nothing more is written. An error is final, so that a log has no hole in its middle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WriteError {
     /// The disk is full, or what its user may have. What was written is readable; its last record may be torn.
     OutOfSpace,
-    /// Something else that the system said.
+    /// Another error of the system.
     Io(std::io::ErrorKind, Option<i32>),
-    /// What the codec said.
+    /// An error of the codec.
     Encode(EncodeError),
-    /// A record of so many bytes came, larger than the writer was made for. Only that record is left out.
+    /// A record of so many bytes is larger than the writer was made for. Only that record is dropped.
     TooLarge(usize),
 }
 

@@ -1,6 +1,5 @@
-//! Parts: each a file with a header that says what is known when it begins, and records behind it. Whenever a
-//! header would no longer be true of the next message, the part ends and another begins; the writer asks that
-//! at each message, instead of being told of every change.
+//! Writes parts: each is a file with a header and records. Whenever the header would no longer be true for the next
+//! message, the part ends and another begins; the writer checks that at each message.
 //!
 //! | a new part, because | and besides |
 //! |---|---|
@@ -9,7 +8,7 @@
 //! | a message lies further back than the header promises | the promise becomes twice as long |
 //! | the node of the messages has booted | a new `parts_uuid`; what was seen of others is forgotten |
 //!
-//! A part begins when its first message comes, so that nothing is written for a node that says nothing.
+//! A part begins with its first message, so that nothing is written for a silent node.
 //! Nothing is allocated after construction, neither for messages nor for parts.
 
 mod clock;
@@ -24,8 +23,8 @@ mod writer;
 pub use clock::{Clock, SystemClock};
 pub use error::WriteError;
 pub use output::FlushRules;
-pub use remote::Seen;
+pub use remote::RemoteUpdate;
 pub use settings::{HeaderTexts, Settings, SettingsError, StartTimes};
 pub use sink::{Files, Sink};
 pub use statistics::{ChannelStatistics, Durations, WriterStatistics};
-pub use writer::{About, Writer};
+pub use writer::{MessageInfo, Writer};

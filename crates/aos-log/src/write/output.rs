@@ -1,6 +1,6 @@
 //! Records into an encoder, and what it has ready into files: when its buffer is full, when enough waits, or
-//! when something has waited long enough. The first trouble stays: after it nothing is written, so that a log
-//! never has a hole in its middle.
+//! when something has waited long enough. The first error is final: nothing is written after it, so that a
+//! log never has a hole in its middle.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use crate::pack::Record;
 pub struct FlushRules {
     /// As soon as more than so many bytes are ready.
     pub bytes: usize,
-    /// When something is ready and so many nanoseconds have gone by since the last time.
+    /// When something is ready and so many nanoseconds have passed since the last flush.
     pub period_ns: i64,
 }
 
@@ -27,7 +27,7 @@ impl Default for FlushRules {
     }
 }
 
-/// How a record fared.
+/// The times of writing a record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PutTimes {
     /// When its first slice had been copied, by the monotonic clock.
@@ -109,7 +109,7 @@ impl<C: Clock> Output<C> {
         Ok(())
     }
 
-    /// Takes a record whole.
+    /// Encodes a whole record.
     pub(super) fn put(&mut self, record: &mut dyn Record, start_ns: i64) -> Result<PutTimes, WriteError> {
         self.check()?;
         let size = record.size();
@@ -218,7 +218,7 @@ impl<C: Clock> Output<C> {
     }
 }
 
-/// What was not closed is closed now; whoever wants to know whether that went well closes it himself.
+/// Closes the open part and ignores errors; call [`Output::close`] to see them.
 impl<C: Clock> Drop for Output<C> {
     fn drop(&mut self) {
         if self.error.is_none() {

@@ -5,16 +5,16 @@ use uuid::Uuid;
 use super::clock::Clock;
 use super::error::WriteError;
 use super::output::{Output, PutTimes};
-use super::remote::{Remotes, Seen};
+use super::remote::{RemoteUpdate, Remotes};
 use super::settings::{Settings, SettingsError, StartTimes};
 use super::sink::Sink;
 use super::statistics::{ChannelStatistics, WriterStatistics};
 use crate::encode::Encoder;
 use crate::pack::{Bytes, Header, Record};
 
-/// What a writer has to know of a message besides its bytes.
+/// What a writer needs of a message besides its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct About {
+pub struct MessageInfo {
     /// Its channel in the log.
     pub channel_index: u32,
     /// Its time in the log, by which messages are ordered.
@@ -25,7 +25,7 @@ pub struct About {
 
 /// Writes the parts of one file: messages of one node, or what is known about the delivery of some.
 ///
-/// A writer that is dropped ends its part as [`close`](Self::close) does, and keeps to itself how that went.
+/// A writer that is dropped ends its part as [`close`](Self::close) does, and ignores errors.
 pub struct Writer<C: Clock> {
     output: Output<C>,
     settings: Settings,
@@ -49,7 +49,7 @@ impl<C: Clock> std::fmt::Debug for Writer<C> {
 }
 
 impl<C: Clock> Writer<C> {
-    /// A writer in all its memory. Nothing is written before the first message.
+    /// A writer with all memory that it will need. Nothing is written before the first message.
     pub fn new(
         settings: Settings,
         encoder: Box<dyn Encoder>,
@@ -76,25 +76,25 @@ impl<C: Clock> Writer<C> {
         })
     }
 
-    /// Says when the log began. If that is something new, the next message begins a part.
+    /// Sets when the log began. If that is a change, the next message begins a part.
     pub fn set_start(&mut self, start: StartTimes) {
         self.is_rotation_due |= self.start != start;
         self.start = start;
     }
 
-    /// Says in which boot another node is.
+    /// Sets the boot of another node.
     pub fn update_boot(&mut self, node: usize, boot: Uuid) {
         self.is_rotation_due |= self.remotes.set_boot(node, boot);
     }
 
-    /// Says in which boot the node is that the file is about, before what it saw is told.
+    /// Sets the boot of the node that the file is about, before [`Self::update_remote`].
     pub fn enter_boot(&mut self, source_boot: Uuid) {
         self.check_boot(source_boot);
     }
 
-    /// Says what a message tells of another node: before its bytes are written.
-    pub fn update_remote(&mut self, seen: &Seen) {
-        self.is_rotation_due |= self.remotes.update(seen);
+    /// Applies what a message shows of another node: to be called before the message is written.
+    pub fn update_remote(&mut self, update: &RemoteUpdate) {
+        self.is_rotation_due |= self.remotes.update(update);
     }
 
     /// Lets the next message begin a part.
@@ -103,13 +103,18 @@ impl<C: Clock> Writer<C> {
     }
 
     /// Writes a message that was begun to be handled at `start_ns`.
-    pub fn write(&mut self, record: &mut dyn Record, about: &About, start_ns: i64) -> Result<(), WriteError> {
+    pub fn write(
+        &mut self,
+        record: &mut dyn Record,
+        info: &MessageInfo,
+        start_ns: i64,
+    ) -> Result<(), WriteError> {
         let size = record.size();
         if size > self.settings.record_bytes_max {
             self.output.statistics.dropped_messages += 1;
             return Err(WriteError::TooLarge(size));
         }
-        let written = self.write_checked(record, about, start_ns, size);
+        let written = self.write_checked(record, info, start_ns, size);
         if written.is_err() {
             self.output.statistics.dropped_messages += 1;
         }
@@ -119,26 +124,26 @@ impl<C: Clock> Writer<C> {
     fn write_checked(
         &mut self,
         record: &mut dyn Record,
-        about: &About,
+        info: &MessageInfo,
         start_ns: i64,
         size: usize,
     ) -> Result<(), WriteError> {
-        self.check_boot(about.source_boot);
-        self.check_order(about.monotonic_event_time);
+        self.check_boot(info.source_boot);
+        self.check_order(info.monotonic_event_time);
         self.begin_part_if_due(start_ns)?;
-        // What a part's beginning took is no part of the message's encoding.
+        // The time to begin a part is no part of the message's encoding.
         let took = self.output.put(record, start_ns)?;
-        self.count(about, size as u64, start_ns, took);
+        self.count(info, size as u64, start_ns, took);
         self.output.flush_if_due(start_ns)
     }
 
-    /// The part is of another boot: what was seen of others was seen by that one.
+    /// A message of another boot: the times of other nodes were measured in the boot before, and are reset.
     fn check_boot(&mut self, source_boot: Uuid) {
         if self.source_boot == Some(source_boot) {
             return;
         }
         if self.source_boot.is_some() {
-            self.remotes.forget_times();
+            self.remotes.reset_times();
             self.max_out_of_order_ns = self.settings.max_out_of_order_ns;
             self.newest_time = i64::MIN;
         }
@@ -193,26 +198,26 @@ impl<C: Clock> Writer<C> {
         Ok(())
     }
 
-    fn count(&mut self, about: &About, bytes: u64, start_ns: i64, took: PutTimes) {
+    fn count(&mut self, info: &MessageInfo, bytes: u64, start_ns: i64, took: PutTimes) {
         let PutTimes { copied_ns: copied, encode_ns } = took;
-        let delay = copied.saturating_sub(about.monotonic_event_time).max(0).unsigned_abs();
+        let delay = copied.saturating_sub(info.monotonic_event_time).max(0).unsigned_abs();
         let all = &mut self.output.statistics;
         all.messages += 1;
-        all.copy.add(copied - start_ns, bytes, about.channel_index);
-        all.encode.add(encode_ns, bytes, about.channel_index);
+        all.copy.add(copied - start_ns, bytes, info.channel_index);
+        all.encode.add(encode_ns, bytes, info.channel_index);
         if delay > all.delay_max_ns {
-            (all.delay_max_ns, all.delay_max_channel) = (delay, about.channel_index);
+            (all.delay_max_ns, all.delay_max_channel) = (delay, info.channel_index);
         }
-        if let Some(channel) = self.channels.get_mut(about.channel_index as usize) {
+        if let Some(channel) = self.channels.get_mut(info.channel_index as usize) {
             channel.messages += 1;
             channel.bytes += bytes;
-            channel.copy.add(copied - start_ns, bytes, about.channel_index);
-            channel.encode.add(encode_ns, bytes, about.channel_index);
+            channel.copy.add(copied - start_ns, bytes, info.channel_index);
+            channel.encode.add(encode_ns, bytes, info.channel_index);
             channel.delay_max_ns = channel.delay_max_ns.max(delay);
         }
     }
 
-    /// Writes out what waits if it is time to: for when no message comes for a while.
+    /// Writes out what waits if it is due: to be called when there is no message for a while.
     pub fn flush_if_due(&mut self, now: i64) -> Result<(), WriteError> {
         self.output.flush_if_due(now)
     }
@@ -228,7 +233,7 @@ impl<C: Clock> Writer<C> {
         self.output.close()
     }
 
-    /// What stopped the writer, if something did.
+    /// The error that stopped the writer, if one did.
     pub fn error(&self) -> Option<WriteError> {
         self.output.error()
     }
@@ -243,12 +248,12 @@ impl<C: Clock> Writer<C> {
         self.output.part_bytes()
     }
 
-    /// What it did so far.
+    /// Its statistics so far.
     pub fn statistics(&self) -> &WriterStatistics {
         &self.output.statistics
     }
 
-    /// What it did so far, by channel.
+    /// Its statistics so far, by channel.
     pub fn channels(&self) -> &[ChannelStatistics] {
         &self.channels
     }

@@ -57,8 +57,8 @@ impl<R: Read> Decoder<R> {
         Ok(into.len() > before)
     }
 
-    /// After damage: passes over the damaged piece, if what comes behind it is known to begin with a record.
-    /// How many bytes of the file that was.
+    /// After damage: skips the damaged piece, if the next one is known to begin with a record. How many bytes of
+    /// the file that was.
     pub(crate) fn pass_over(&mut self) -> Option<u64> {
         match &mut self.packing {
             Unpacking::Snappy(snappy) => snappy.pass_over(),

@@ -1,7 +1,7 @@
 //! From the bytes of a file to the records in it: plain, snappy in its two framings, xz, zstd. The first bytes
-//! say which, whatever the file is called.
+//! determine which, whatever the file is called.
 //!
-//! Damage comes after everything that could be unpacked before it.
+//! Damage is reported after everything that could be unpacked before it.
 
 mod decoder;
 mod input;

@@ -1,4 +1,4 @@
-//! How a part is compressed: its first bytes say it, whatever the file is called.
+//! How a part is compressed: recognized by its first bytes, whatever the file is called.
 
 use super::{snappy, xz, zstd};
 
@@ -15,7 +15,7 @@ pub enum Packing {
     Zstd,
 }
 
-/// Bytes that tell a packing.
+/// Bytes from the start of a file that [`Packing::of`] needs.
 pub const PACKING_BYTES: usize = 10;
 
 impl Packing {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_bytes_tell() {
+    fn packings_are_recognized_by_their_first_bytes() {
         assert_eq!(Packing::of(b"\xff\x06\0\0sNaPpY\0"), Packing::Snappy);
         assert_eq!(Packing::of(b"\xfd7zXZ\0\0"), Packing::Xz);
         assert_eq!(Packing::of(b"\x28\xb5\x2f\xfd\0"), Packing::Zstd);

@@ -8,7 +8,7 @@
 //!   80 to FE  passed over                         not in AOS's
 //! ```
 //! AOS's has another checksum (see [`checksum`]), and chunks that hold whole records, however long they are.
-//! The first checksum tells which framing it is, and all others have to be of that one.
+//! The first checksum determines the framing, and all others have to be of that one.
 
 use std::io::Read;
 
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(read(&standard.concat()), ([one, two].concat(), None));
     }
 
-    /// What is said of a stream in AOS's framing whose second chunk is this.
+    /// The error of a stream in AOS's framing whose second chunk is this.
     fn check(second: &[u8], said: &str) {
         let one = b"one".as_slice();
         let first = chunk(0, checksum::jamcrc(one), &packed(one));

@@ -1,4 +1,4 @@
-//! xz: one stream or several behind each other, as AOS's own reader takes them.
+//! xz: one stream or several consecutive ones, as AOS's own reader accepts them.
 
 use std::io::Read;
 
@@ -24,7 +24,7 @@ impl Xz {
         Ok(Xz { stream, is_done: false })
     }
 
-    /// Appends the next bytes; what was unpacked before damage is given first.
+    /// Appends the next bytes; those that were unpacked before damage are appended first.
     pub(super) fn more<R: Read>(
         &mut self,
         input: &mut Input<R>,
@@ -47,7 +47,7 @@ impl Xz {
                 Ok(Status::StreamEnd) => self.is_done = true,
                 Ok(_) if is_end && is_stuck => return self.end("the xz stream is cut", offset),
                 Ok(_) => {}
-                // It is said once more when the bytes before it have been taken.
+                // It is reported again when the bytes before it have been taken.
                 Err(_) if into.len() > before => {}
                 Err(e) => return self.end(what(&e), offset + read as u64),
             }

@@ -9,7 +9,7 @@ use crate::read::error::ReadError;
 use crate::read::limits::{STEP_BYTES, ZSTD_WINDOW_LOG_MAX};
 
 const FRAME: u32 = 0xfd2f_b528;
-/// Frames that say something else than data have one of sixteen numbers.
+/// Skippable frames have one of sixteen magic numbers.
 const PASSED_OVER: u32 = 0x184d_2a50;
 
 /// Whether a file begins with a frame of zstd, or with one to be passed over.
@@ -18,7 +18,7 @@ pub(super) fn is_frame(first: &[u8]) -> bool {
     magic.is_some_and(|magic| magic == FRAME || magic & !0xf == PASSED_OVER)
 }
 
-/// A decoder of frames behind each other.
+/// A decoder of consecutive frames.
 pub(super) struct Zstd {
     decoder: Decoder<'static>,
     /// Whether a frame has begun and not ended.
