@@ -22,7 +22,8 @@
 //! use heapscribe_aos_log::encode::Zstd;
 //! use heapscribe_aos_log::layout::{Kind, Layout};
 //! use heapscribe_aos_log::pack::{Fields, MessageRecord};
-//! use heapscribe_aos_log::write::{MessageInfo, Clock, Files, Settings, SystemClock, Writer};
+//! use heapscribe_aos_log::read::{PartReader, Policy};
+//! use heapscribe_aos_log::write::{Clock, Files, MessageInfo, Settings, SystemClock, Writer};
 //! use uuid::Uuid;
 //!
 //! # let directory = tempfile::tempdir()?;
@@ -43,6 +44,14 @@
 //! writer.close()?;
 //! assert_eq!(writer.statistics().messages, 1000);
 //! assert_eq!(writer.channels()[2].bytes, 1000 * 72);
+//!
+//! // And back: whatever the compression, and past damage.
+//! let file = std::fs::File::open(format!("{}.part0.bfbs.zst", base.display()))?;
+//! let mut part = PartReader::open(file, Policy::Skip)?;
+//! while let Some(record) = part.next_message()? {
+//!     assert_eq!(record.message.data, Some(&b"hello"[..]));
+//! }
+//! assert_eq!((part.messages(), part.problems().len()), (1000, 0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -55,7 +55,7 @@ fn logger(
 }
 
 #[test]
-fn a_message_of_another_node_goes_to_data_and_timestamps() {
+fn a_message_of_another_node_is_written_to_data_and_timestamps() {
     for (layout, data_kind, data_file) in [
         (Layout::V2022, Kind::RemoteMessage, "kLogRemoteMessage.typical.00013.bin"),
         (Layout::V2024, Kind::RemoteMessage, "kLogRemoteMessage.typical.00013.bin"),
@@ -91,11 +91,11 @@ fn a_message_of_another_node_goes_to_data_and_timestamps() {
 }
 
 #[test]
-fn what_another_node_told_goes_to_contents() {
+fn reports_of_other_nodes_are_written_to_contents() {
     for layout in Layout::ALL {
         let vector = find(layout, "RemoteMessage.typical.bin");
         let fields = vector.fields();
-        let told = RemoteMessage {
+        let report = RemoteMessage {
             channel_index: fields.channel_index,
             queue_index: fields.queue_index,
             monotonic_sent_time: fields.monotonic_sent_time,
@@ -117,13 +117,13 @@ fn what_another_node_told_goes_to_contents() {
         let carrier = Fetched::local(fields.monotonic_timestamp_time, 0, 0, HERE, &[]);
         logger.log(0, &carrier, None, None).expect("without contents there is nothing to log");
         assert_eq!(memory.parts().len(), 0);
-        logger.log(0, &carrier, Some(&told), None).expect("logged");
+        logger.log(0, &carrier, Some(&report), None).expect("logged");
         logger.close().expect("closed");
         let parts = memory.parts();
         let header = records(&parts[0])[0];
         assert_eq!(records(&parts[0])[1], vector.bytes, "{layout:?}");
         assert_eq!(text(header, H::SourceNodeBootUuid), THERE.to_string());
-        assert_eq!(times(header, H::OldestRemoteReliable)[1], told.monotonic_remote_time);
+        assert_eq!(times(header, H::OldestRemoteReliable)[1], report.monotonic_remote_time);
         assert_eq!(times(header, H::OldestLoggerLocalUnreliable)[1], carrier.monotonic_event_time);
     }
 }

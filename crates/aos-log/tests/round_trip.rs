@@ -137,7 +137,7 @@ fn check(layout: Layout, encoder: usize, steps: &[Step]) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn what_was_written_is_read(
+    fn written_messages_are_read_back(
         layout in proptest::sample::select(&Layout::ALL[..]),
         encoder in 0..ENCODERS.len(),
         steps in proptest::collection::vec(step(), 1..60),

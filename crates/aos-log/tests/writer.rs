@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 const PLENTY: usize = 1 << 30;
 
-fn seen(node: usize, boot: u128, remote: i64, local: i64) -> RemoteUpdate {
+fn update(node: usize, boot: u128, remote: i64, local: i64) -> RemoteUpdate {
     RemoteUpdate {
         node,
         boot: Uuid::from_u128(boot),
@@ -33,13 +33,13 @@ fn nothing_is_written_before_the_first_message() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |_| ());
     writer.rotate();
-    writer.update_remote(&seen(1, 7, 1, 2));
+    writer.update_remote(&update(1, 7, 1, 2));
     writer.close().expect("closed");
     assert_eq!(memory.parts(), Vec::<Vec<u8>>::new());
 }
 
 #[test]
-fn a_writer_that_is_dropped_has_written_everything() {
+fn a_dropped_writer_has_written_everything() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |_| ());
     write(&mut writer, about(1, 1), 1, &[1]).expect("written");
@@ -49,7 +49,7 @@ fn a_writer_that_is_dropped_has_written_everything() {
 }
 
 #[test]
-fn rotation_keeps_all_messages_and_the_name_of_the_sequence() {
+fn rotation_loses_no_message_and_keeps_the_sequence() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |_| ());
     for i in 0..10 {
@@ -72,13 +72,13 @@ fn rotation_keeps_all_messages_and_the_name_of_the_sequence() {
 }
 
 #[test]
-fn a_header_says_what_is_known_before_the_bytes_that_it_is_about() {
+fn a_header_precedes_the_messages_that_it_is_about() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |_| ());
     write(&mut writer, about(1, 10), 10, &[1]).expect("written");
     // First seen, not older, older, another boot.
     for (boot, remote) in [(7, 100), (7, 101), (7, 99), (8, 5)] {
-        writer.update_remote(&seen(1, boot, remote, remote + 1000));
+        writer.update_remote(&update(1, boot, remote, remote + 1000));
         write(&mut writer, about(1, 11), 11, &[2]).expect("written");
     }
     writer.set_start(StartTimes { monotonic_ns: 3, realtime_ns: 4 });
@@ -95,7 +95,7 @@ fn a_header_says_what_is_known_before_the_bytes_that_it_is_about() {
 }
 
 #[test]
-fn a_message_from_further_back_doubles_what_the_header_promises() {
+fn an_older_message_doubles_the_bound_of_disorder() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |s| s.max_out_of_order_ns = 100);
     for time in [1000, 900, 1200, 1050, 899, 1500] {
@@ -104,15 +104,15 @@ fn a_message_from_further_back_doubles_what_the_header_promises() {
     writer.close().expect("closed");
     let parts = memory.parts();
     let promised: Vec<_> = parts.iter().map(|p| time(records(p)[0], H::MaxOutOfOrderDuration)).collect();
-    // 1050 came 150 behind 1200, 899 came 301 behind: twice the lag each time, as 300 was promised then.
+    // 1050 is 150 behind 1200, 899 is 301 behind: twice the lag each time, as 300 was the bound then.
     assert_eq!(promised, [100, 300, 602]);
 }
 
 #[test]
-fn a_reboot_begins_another_sequence_and_forgets_what_was_seen() {
+fn a_reboot_begins_another_sequence_and_resets_the_times() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |s| s.max_out_of_order_ns = 100);
-    writer.update_remote(&seen(1, 7, 50, 60));
+    writer.update_remote(&update(1, 7, 50, 60));
     write(&mut writer, about(1, 1000), 0, &[1]).expect("written");
     write(&mut writer, about(1, 10), 0, &[2]).expect("written");
     let rebooted = MessageInfo { source_boot: Uuid::from_u128(2), ..about(1, 5) };
@@ -198,7 +198,7 @@ fn until_out_of_space(writer: &mut Writer<FakeClock>) -> usize {
 }
 
 #[test]
-fn out_of_space_stays_and_leaves_a_readable_file() {
+fn out_of_space_is_final_and_leaves_a_readable_file() {
     for (space, left_over) in [(81_920, 0), (81_921, 1), (87_040, 5120)] {
         let mut memory = Memory::new(PLENTY);
         let header = {

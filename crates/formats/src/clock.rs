@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_threads_did_stays_in_its_order() {
+    fn events_of_two_threads_keep_their_order() {
         let info = tsc(1000, 16_000);
         let mut calibration = Calibration::default();
         calibration.process(&info);

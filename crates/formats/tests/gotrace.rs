@@ -38,8 +38,8 @@ fn every_event_is_that_of_go() {
         // Go's reader takes the time of this one from its values.
         assert!(name == "GoSysExit" || trace.ns(event.ticks).to_string() == words[0], "{words:?}");
         for (name, value) in event.spec.values.iter().zip(event.values) {
-            let says = format!("{name}={value}");
-            assert!(event.spec.name.ends_with("Local") || words[5..].contains(&&*says), "{says} {words:?}");
+            let pair = format!("{name}={value}");
+            assert!(event.spec.name.ends_with("Local") || words[5..].contains(&&*pair), "{pair} {words:?}");
         }
     });
 }

@@ -12,7 +12,7 @@ use crate::layout::{Layout, NO_TIME, NOTHING_SEEN};
 
 /// Of one node: when the oldest message of each kind was sent there, and when it arrived here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "the schema's own names; HeaderField says what each is")]
+#[expect(missing_docs, reason = "the schema's own names; HeaderField defines each")]
 pub struct NodeTimes {
     pub remote: i64,
     pub local: i64,
@@ -65,7 +65,7 @@ impl NodeTimes {
 
 /// The fields of a header; [`HeaderField`] defines each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "the schema's own names; HeaderField says what each is")]
+#[expect(missing_docs, reason = "the schema's own names; HeaderField defines each")]
 pub struct Header<'a> {
     pub monotonic_start_time: i64,
     pub realtime_start_time: i64,

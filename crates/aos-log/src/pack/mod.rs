@@ -1,5 +1,5 @@
 //! Records that write themselves: each knows its exact size beforehand and puts any 8-byte-aligned slice of
-//! itself where it is told to, so that an encoder can fill its buffer to the last byte and ask for the rest
+//! itself at any position, so that an encoder can fill its buffer to the last byte and ask for the rest
 //! of the record later. There is no flatbuffer builder and no memory but the caller's: a record is its fixed
 //! head on the stack, and a borrow of the data.
 

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded() {
+    fn waiting_messages_are_bounded() {
         let mut sorter = Sorter { bytes_max: 2000, ..Sorter::default() };
         sorter.begin_part(i64::MAX, i64::MIN);
         for sent_ns in 0..100 {

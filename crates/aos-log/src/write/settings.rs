@@ -25,7 +25,7 @@ impl Default for StartTimes {
 
 /// The texts of a header that are the same in all parts; `None` is left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[expect(missing_docs, reason = "the schema's own names; HeaderField says what each is")]
+#[expect(missing_docs, reason = "the schema's own names; HeaderField defines each")]
 pub struct HeaderTexts {
     pub name: Option<String>,
     pub node: Option<String>,

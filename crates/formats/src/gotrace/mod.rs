@@ -23,6 +23,22 @@
 //! What is written is layout one, by Go 1.19: see [`Writer`].
 //!
 //! *Lost on the way in*: samples of the processor in layout two, which are only counted.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//!
+//! use heapscribe_formats::gotrace::{Attached, Meaning, Trace, Writer, kinds};
+//!
+//! let mut writer = Writer::create(Vec::new())?;
+//! writer.event(0, 100, kinds::HEAP_LIVE, &[8192], Attached::default())?;
+//! let trace = Trace::open(writer.finish(1_000_000_000)?)?; // ticks of 1 ns
+//!
+//! trace.for_each(|event| {
+//!     assert_eq!(event.meaning(), Meaning::HeapLive(8192));
+//!     ControlFlow::<()>::Continue(())
+//! })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod error;
 mod event;

@@ -81,7 +81,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    fn keep(&mut self, text: &[u8]) -> Piece {
+    fn intern(&mut self, text: &[u8]) -> Piece {
         let piece = Piece { begin: self.bytes.len(), len: text.len() };
         self.bytes.extend_from_slice(text);
         piece
@@ -96,7 +96,7 @@ impl Names {
         if self.texts.contains_key(&(generation, id)) {
             return false;
         }
-        let piece = self.keep(text);
+        let piece = self.intern(text);
         self.texts.insert((generation, id), piece);
         true
     }
@@ -112,7 +112,7 @@ impl Names {
     }
 
     pub(crate) fn add_type(&mut self, generation: u32, id: u64, of: &Type<'_>) {
-        let name = self.keep(of.name);
+        let name = self.intern(of.name);
         let entry = TypeEntry { name, size_bytes: of.size_bytes, pointer_bytes: of.pointer_bytes };
         self.types.insert((generation, id), entry);
     }

@@ -175,12 +175,12 @@ pub(crate) fn encode(at: &mut [u8], kind: u8, values: &[u64]) -> Option<usize> {
     at[0] = kind | n << KIND_BITS;
     let mut len = 1;
     // The values of all kinds that have a length take fewer bytes than one byte can count.
-    let room = if few { None } else { Some(Reserved::<1>::new(at, &mut len)?) };
+    let length = if few { None } else { Some(Reserved::<1>::new(at, &mut len)?) };
     for value in values {
         len += varint::put(&mut at[len..], *value);
     }
-    if let Some(room) = room {
-        room.close(at, len)?;
+    if let Some(length) = length {
+        length.close(at, len)?;
     }
     Some(len)
 }
@@ -205,7 +205,7 @@ pub(crate) fn encode_stack(at: &mut [u8], id: u64, frames: &[Frame]) -> Option<u
     at.get(..super::limits::stack_bytes_max(frames.len()))?;
     at[0] = STACK | WITH_LENGTH << KIND_BITS;
     let mut len = 1;
-    let room = Reserved::<{ varint::MAX_BYTES }>::new(at, &mut len)?;
+    let length = Reserved::<{ varint::MAX_BYTES }>::new(at, &mut len)?;
     len += varint::put(&mut at[len..], id);
     len += varint::put(&mut at[len..], frames.len() as u64);
     for frame in frames {
@@ -213,6 +213,6 @@ pub(crate) fn encode_stack(at: &mut [u8], id: u64, frames: &[Frame]) -> Option<u
             len += varint::put(&mut at[len..], value);
         }
     }
-    room.close(at, len)?;
+    length.close(at, len)?;
     Some(len)
 }

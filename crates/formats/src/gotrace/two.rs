@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_byte_says_what_a_batch_holds() {
+    fn the_first_byte_is_the_kind_of_content() {
         let header =
             |experiment| Header { experiment, generation: 1, thread: 0, ticks: 0, header_bytes: 5, bytes: 1 };
         let check = |experiment, first: &[u8], expected| {

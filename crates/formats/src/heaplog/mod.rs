@@ -29,6 +29,23 @@
 //!
 //! *Lost on the way into this format*: all but blocks, their sizes and their order; see
 //! [`Line`] for which fields each form has no room for.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//!
+//! use heapscribe_formats::heaplog::{Operation, Reader, Style};
+//!
+//! let mut reader = Reader::new(&b"malloc 0x55d0 24 0\nrubbish\nfree 0x55d0 0 0\n"[..]);
+//! let mut operations = Vec::new();
+//! reader.for_each(|moment, line| {
+//!     assert_eq!(moment.style, Style::Spaces);
+//!     operations.push(line.operation);
+//!     ControlFlow::<()>::Continue(())
+//! })?;
+//! assert_eq!(operations[1], Operation::Free { address: 0x55d0 });
+//! assert_eq!(reader.skipped().count(), 1);
+//! # Ok::<(), heapscribe_formats::heaplog::LogError>(())
+//! ```
 
 mod limits;
 mod line;

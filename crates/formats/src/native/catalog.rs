@@ -56,12 +56,12 @@ impl Catalog {
             Kind::ProcessEnd => self.process(process).0.end = Some(records::get_process_end(payload)?),
             Kind::Evicted => {
                 let evicted = evicted::get_evicted(payload)?;
-                let kept = if process == NO_PROCESS {
+                let sums = if process == NO_PROCESS {
                     &mut self.evicted
                 } else {
                     &mut self.process(process).0.evicted
                 };
-                kept.merge(&evicted);
+                sums.merge(&evicted);
             }
             _ => {}
         }

@@ -29,7 +29,7 @@ const HEAP_SAMPLES_PER_BLOCK: usize = 1024;
 
 /// Writes a trace. The bytes that its functions append to `out` are to be written to the file in this
 /// order. The writer itself keeps the list for the next index block (about 64 KiB), a buffer of 256 KiB,
-/// room for the columns of one chunk (4 MiB at most) and the compressor, however long the trace becomes.
+/// buffers for the columns of one chunk (4 MiB at most) and the compressor, however long the trace becomes.
 pub struct Writer {
     packer: Packer,
     encoder: Encoder,

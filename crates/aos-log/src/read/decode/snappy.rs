@@ -191,12 +191,12 @@ mod tests {
     }
 
     /// The error of a stream in AOS's framing whose second chunk is this.
-    fn check(second: &[u8], said: &str) {
+    fn check(second: &[u8], error: &str) {
         let one = b"one".as_slice();
         let first = chunk(0, checksum::jamcrc(one), &packed(one));
         let at = MAGIC.len() + first.len();
         let (bytes, damage) = read(&[&MAGIC[..], &first, second].concat());
-        assert_eq!((bytes, damage), (one.to_vec(), Some(format!("{said} at byte {at}"))));
+        assert_eq!((bytes, damage), (one.to_vec(), Some(format!("{error} at byte {at}"))));
     }
 
     #[test]

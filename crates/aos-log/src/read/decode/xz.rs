@@ -94,17 +94,17 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_damage_is_given() {
+    fn bytes_before_damage_are_unpacked() {
         let bytes: Vec<u8> =
             (0..400_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         let whole = packed(&bytes);
-        let (before, said) = read(&whole[..whole.len() - 200]);
+        let (before, error) = read(&whole[..whole.len() - 200]);
         assert!(bytes.starts_with(&before) && before.len() > bytes.len() / 2, "{}", before.len());
-        assert_eq!(said, Some(format!("the xz stream is cut at byte {}", whole.len() - 200)));
+        assert_eq!(error, Some(format!("the xz stream is cut at byte {}", whole.len() - 200)));
         let mut flipped = whole;
         let middle = flipped.len() / 2;
         flipped[middle] ^= 1;
-        let (_, said) = read(&flipped);
-        assert!(said.is_some_and(|said| said.starts_with("a damaged xz stream at byte ")));
+        let (_, error) = read(&flipped);
+        assert!(error.is_some_and(|error| error.starts_with("a damaged xz stream at byte ")));
     }
 }

@@ -89,8 +89,8 @@ mod tests {
         assert!(is_frame(&whole));
         assert_eq!(read(&whole), ([&one[..], &two].concat(), None));
         let cut = whole.len() - 1;
-        let (_, said) = read(&whole[..cut]);
-        assert_eq!(said, Some(format!("the zstd frame is cut at byte {cut}")));
+        let (_, error) = read(&whole[..cut]);
+        assert_eq!(error, Some(format!("the zstd frame is cut at byte {cut}")));
         let mut flipped = whole;
         flipped[10] ^= 0xff;
         assert!(read(&flipped).1.is_some());

@@ -18,7 +18,7 @@ const FORGOTTEN: u16 = BUCKETS as u16;
 const PLACES: usize = 2 * BUCKETS;
 /// Frames of a code word, at most.
 const WORD_FRAMES_MAX: usize = 1 + u8::MAX as usize;
-/// Frames that a stack has room for from the beginning.
+/// Initial capacity of a stack, frames.
 const FRAMES_AT_FIRST: usize = 1024;
 const MASK: u16 = (PLACES - 1) as u16;
 
@@ -137,7 +137,7 @@ impl Stack {
 
     /// Space for the frames of a code word, behind those that are there.
     #[inline(always)]
-    fn room(&mut self) -> &mut [LocationCode; WORD_FRAMES_MAX] {
+    fn reserve(&mut self) -> &mut [LocationCode; WORD_FRAMES_MAX] {
         if self.len + WORD_FRAMES_MAX > self.frames.len() {
             self.grow();
         }
@@ -173,11 +173,11 @@ fn append<const MISSED: bool>(
         if tag == MISS {
             codes[usize::from(place & MASK)] = LocationCode(at.int()?);
         }
-        let room = stack.room();
-        room[0] = codes[usize::from(place & MASK)];
+        let frames = stack.reserve();
+        frames[0] = codes[usize::from(place & MASK)];
         if tag == MANY_PREDICTED {
             let predicted = usize::from(at.u8()?);
-            for frame in &mut room[1..=predicted] {
+            for frame in &mut frames[1..=predicted] {
                 place = next[usize::from(place & MASK)];
                 *frame = codes[usize::from(place & MASK)];
             }
@@ -186,7 +186,7 @@ fn append<const MISSED: bool>(
             // Whether one prediction holds is unpredictable: both results are computed, without a branch.
             let is_one = tag == ONE_PREDICTED;
             let following = next[usize::from(place & MASK)];
-            room[1] = codes[usize::from(following & MASK)];
+            frames[1] = codes[usize::from(following & MASK)];
             place = if is_one { following } else { place };
             stack.len += 1 + usize::from(is_one);
         }
