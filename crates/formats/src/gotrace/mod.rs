@@ -3,7 +3,7 @@
 //! A trace has the schedule of goroutines, and of the heap: the live bytes, the goal of the next collection,
 //! collections, stops of the world, sweeps, and mark assists. Single objects, with their address, type and end,
 //! are recorded only by the experiment of Go 1.23 (`GODEBUG=traceallocfree=1`). This page is the overview; the first
-//! lines of [`one`] and [`two`] specify the bytes.
+//! lines of `one.rs` and `two.rs` specify the bytes.
 //!
 //! ```text
 //!   file     "go 1.NN trace", zeros up to 16 bytes, then

@@ -1,4 +1,4 @@
-//! Files that were made to harm: every checksum is right, everything behind them lies.
+//! Hostile files: every checksum is valid, and the content is false.
 
 use super::super::block::{BLOCK_HEADER_BYTES, BlockHeader, Codec, Kind, NO_PROCESS};
 use super::super::header::file_header;
@@ -6,16 +6,40 @@ use super::damage::{Rng, mutate};
 use super::resealed::reseal;
 use super::*;
 
+/// A block to be put into a file, with any length that it may claim.
+#[derive(Clone, Copy)]
+struct FalseBlock<'a> {
+    kind: Kind,
+    codec: Codec,
+    process: u32,
+    raw_bytes: u32,
+    stored: &'a [u8],
+}
+
+impl FalseBlock<'_> {
+    /// Of the first process, as one zstd frame.
+    fn zstd(kind: Kind, raw_bytes: u32, stored: &[u8]) -> FalseBlock<'_> {
+        FalseBlock { kind, codec: Codec::Zstd, process: 0, raw_bytes, stored }
+    }
+
+    /// Of the first process, memory samples as they are.
+    fn memory(stored: &[u8]) -> FalseBlock<'_> {
+        let raw_bytes = stored.len() as u32;
+        FalseBlock { kind: Kind::Memory, codec: Codec::Raw, process: 0, raw_bytes, stored }
+    }
+}
+
 /// A file of these blocks, well formed and without an end.
-fn file(blocks: &[(Kind, Codec, u32, u32, &[u8])]) -> Vec<u8> {
+fn file(blocks: &[FalseBlock<'_>]) -> Vec<u8> {
     let mut out = file_header(0).to_vec();
-    for (number, (kind, codec, process, raw_bytes, stored)) in blocks.iter().enumerate() {
+    for (number, block) in blocks.iter().enumerate() {
+        let FalseBlock { kind, codec, process, raw_bytes, stored } = *block;
         let header = BlockHeader {
-            kind: *kind as u8,
-            codec: *codec as u8,
-            process: *process,
+            kind: kind as u8,
+            codec: codec as u8,
+            process,
             number: number as u32,
-            raw_bytes: *raw_bytes,
+            raw_bytes,
             stored_bytes: stored.len() as u32,
             crc: crc32c::crc32c(stored),
         };
@@ -26,8 +50,8 @@ fn file(blocks: &[(Kind, Codec, u32, u32, &[u8])]) -> Vec<u8> {
     out
 }
 
-fn problems(blocks: &[(Kind, Codec, u32, u32, &[u8])]) -> Vec<&'static str> {
-    let contents = contents_of(file(blocks)).unwrap();
+fn problems(block: FalseBlock<'_>) -> Vec<&'static str> {
+    let contents = contents_of(file(&[block])).unwrap();
     contents.problems[1..].iter().map(|p| p.what).collect()
 }
 
@@ -49,11 +73,11 @@ fn ten_thousand_false_files_with_valid_checksums() {
 #[test]
 fn lengths_that_no_block_has_are_refused() {
     let most = BLOCK_MAX as u32;
-    assert_eq!(problems(&[(Kind::Memory, Codec::Zstd, 0, most + 1, b"x")]), ["block longer than blocks are"]);
+    assert_eq!(problems(FalseBlock::zstd(Kind::Memory, most + 1, b"x")), ["block longer than blocks are"]);
     let events = (256 << 10) + 1;
-    assert_eq!(problems(&[(Kind::Events, Codec::Zstd, 0, events, b"x")]), ["block longer than blocks are"]);
+    assert_eq!(problems(FalseBlock::zstd(Kind::Events, events, b"x")), ["block longer than blocks are"]);
     let longer = "block that is longer stored than raw";
-    assert_eq!(problems(&[(Kind::Memory, Codec::Zstd, 0, 1, b"xy")]), [longer]);
+    assert_eq!(problems(FalseBlock::zstd(Kind::Memory, 1, b"xy")), [longer]);
 }
 
 const BLOCK_MAX: usize = super::super::block::BLOCK_BYTES_MAX;
@@ -63,12 +87,12 @@ fn a_frame_of_a_wrong_length_is_damage() {
     let frame = zstd::bulk::compress(&[0; 1000], 1).unwrap();
     for raw_bytes in [999, 1001, 1 << 20] {
         assert_eq!(
-            problems(&[(Kind::Events, Codec::Zstd, 0, raw_bytes.min(256 << 10), &frame)]),
+            problems(FalseBlock::zstd(Kind::Events, raw_bytes.min(256 << 10), &frame)),
             ["damaged events block"]
         );
     }
     assert_eq!(
-        problems(&[(Kind::Session, Codec::Zstd, NO_PROCESS, 1000, &frame)]),
+        problems(FalseBlock { process: NO_PROCESS, ..FalseBlock::zstd(Kind::Session, 1000, &frame) }),
         ["damaged session block"]
     );
 }
@@ -85,8 +109,9 @@ fn definitions_with_decreasing_or_huge_numbers_are_refused() {
         out
     };
     let all: Vec<_> = [5, 5, 0, u32::MAX - 1, 1 << 26, 6].map(block).to_vec();
-    let blocks: Vec<_> =
-        all.iter().map(|b| (Kind::Definitions, Codec::Raw, 7, b.len() as u32, &b[..])).collect();
+    let false_block =
+        |stored| FalseBlock { kind: Kind::Definitions, process: 7, ..FalseBlock::memory(stored) };
+    let blocks: Vec<_> = all.iter().map(|b| false_block(b)).collect();
     let contents = contents_of(file(&blocks)).unwrap();
     assert_eq!(
         contents.definitions,
@@ -97,7 +122,7 @@ fn definitions_with_decreasing_or_huge_numbers_are_refused() {
 
 #[test]
 fn headers_that_claim_the_same_bytes_take_no_quadratic_time() {
-    let one = &file(&[(Kind::Memory, Codec::Raw, 0, 0, b"")])[32..];
+    let one = &file(&[FalseBlock::memory(b"")])[32..];
     let mut bytes = file_header(0).to_vec();
     for number in 0..20_000u32 {
         let mut header = BlockHeader::decode(one.try_into().unwrap()).unwrap();
@@ -113,7 +138,7 @@ fn headers_that_claim_the_same_bytes_take_no_quadratic_time() {
 
 #[test]
 fn blocks_of_a_later_minor_version_are_skipped() {
-    let mut bytes = file(&[(Kind::Memory, Codec::Raw, 0, 3, b"abc")]);
+    let mut bytes = file(&[FalseBlock::memory(b"abc")]);
     bytes[32 + 4] = 200;
     reseal(&mut bytes);
     assert_eq!(contents_of(&bytes).unwrap().problems.len(), 1);
@@ -121,7 +146,7 @@ fn blocks_of_a_later_minor_version_are_skipped() {
 
 #[test]
 fn damage_everywhere_is_read_a_few_times_at_most() {
-    let one = file(&[(Kind::Memory, Codec::Raw, 0, 0, b"")])[32..].to_vec();
+    let one = file(&[FalseBlock::memory(b"")])[32..].to_vec();
     let mut bytes = file_header(0).to_vec();
     for number in 0..10_000u32 {
         let header = BlockHeader { number, ..BlockHeader::decode(one[..].try_into().unwrap()).unwrap() };
