@@ -21,8 +21,11 @@ pub enum Format {
 /// Bytes from the start of a file that [`detect`] needs at most; of a shorter file, all of it.
 pub const DETECT_BYTES: usize = 256;
 
+/// Whether the first bytes of a file are those of a format.
+type IsBegin = fn(&[u8]) -> bool;
+
 /// How the first bytes of each format are recognized. No two formats accept the same bytes.
-const FORMATS: [(Format, fn(&[u8]) -> bool); 4] = [
+const FORMATS: [(Format, IsBegin); 4] = [
     (Format::Native, native::is_begin),
     (Format::Memtrace, memtrace::is_begin),
     (Format::Go, gotrace::is_begin),
@@ -39,7 +42,7 @@ const FORMATS: [(Format, fn(&[u8]) -> bool); 4] = [
 /// assert_eq!(detect(b"{}"), Format::Unknown);
 /// ```
 pub fn detect(first: &[u8]) -> Format {
-    let recognizes = |(_, is_begin): &&(Format, fn(&[u8]) -> bool)| is_begin(first);
+    let recognizes = |(_, is_begin): &&(Format, IsBegin)| is_begin(first);
     FORMATS.iter().find(recognizes).map_or(Format::Unknown, |(format, _)| *format)
 }
 
