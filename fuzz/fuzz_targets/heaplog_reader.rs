@@ -1,4 +1,4 @@
-//! Any bytes as a log of heaphook's: all of them are told as a line, as none, or as zeros, and what is
+//! Any bytes as a log of heaphook's: all of them are read as a line, skipped, or zeros, and what is
 //! written of the lines is read as the same.
 #![no_main]
 

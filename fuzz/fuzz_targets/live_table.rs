@@ -44,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
                 assert!(live.address.0 < ADDRESS_END);
             }
         });
-        assert!(blocks <= table.0.len() / SLOT_BYTES, "a slot was told twice");
+        assert!(blocks <= table.0.len() / SLOT_BYTES, "a slot was visited twice");
     }
     if let Ok(named) = Named::parse(data) {
         assert_eq!(Named::parse(&named.to_bytes(true)), Ok(named));

@@ -2,7 +2,7 @@
 //! before. `cargo bench -p heapscribe-aos-log` prints it as Markdown; see bench/README.md.
 //!
 //! All ways fill the same buffer of 128 KiB and throw it away when it is full, so that no file is in the
-//! figures. They take turns, five rounds of at least 0.2 s each, and the median is told: CPU time of the thread,
+//! figures. They take turns, five rounds of at least 0.2 s each, and the median is printed: CPU time of the thread,
 //! so that others on the machine cost little more than their traces in the caches. Calls of malloc's
 //! family are counted within this program, those of C libraries too.
 
@@ -22,7 +22,7 @@ const ROUNDS: usize = 5;
 const ROUND_NS: i64 = 200_000_000;
 
 /// A way to log a message of which only number and data change.
-trait Way {
+trait Candidate {
     fn name(&self) -> &'static str;
     fn log(&mut self, number: u32, data: &[u8]);
 }
@@ -45,7 +45,7 @@ struct InPlace {
     encoder: Box<dyn Encoder>,
 }
 
-impl Way for InPlace {
+impl Candidate for InPlace {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -69,7 +69,7 @@ impl Way for InPlace {
 struct Builder {
     name: &'static str,
     /// Kept from message to message, or none: then each message gets its own.
-    kept: Option<FlatBufferBuilder<'static>>,
+    reused: Option<FlatBufferBuilder<'static>>,
     queue: Vec<u8>,
 }
 
@@ -90,7 +90,7 @@ fn build(builder: &mut FlatBufferBuilder<'_>, fields: &Fields<'_>) {
     builder.finish_size_prefixed(root, None);
 }
 
-impl Way for Builder {
+impl Candidate for Builder {
     fn name(&self) -> &'static str {
         self.name
     }
@@ -98,10 +98,10 @@ impl Way for Builder {
     fn log(&mut self, number: u32, data: &[u8]) {
         let fields = fields(number, data);
         let mut fresh;
-        let builder = match &mut self.kept {
-            Some(kept) => {
-                kept.reset();
-                kept
+        let builder = match &mut self.reused {
+            Some(reused) => {
+                reused.reset();
+                reused
             }
             None => {
                 // As AOS made it: large enough from the start, so that it does not grow.
@@ -132,7 +132,7 @@ fn cpu_ns() -> i64 {
 }
 
 /// Nanoseconds and calls of malloc of a message.
-fn measure(way: &mut dyn Way, data: &[Vec<u8>]) -> (f64, f64) {
+fn measure(way: &mut dyn Candidate, data: &[Vec<u8>]) -> (f64, f64) {
     let (calls, start) = (count::calls(), cpu_ns());
     let mut messages = 0u32;
     while cpu_ns() - start < ROUND_NS {
@@ -150,7 +150,7 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn table(ways: &mut [Box<dyn Way>]) {
+fn table(ways: &mut [Box<dyn Candidate>]) {
     println!(
         "| way | payload bytes | ns a message | messages a second | MB of payload a second | calls of malloc a message |"
     );
@@ -178,9 +178,10 @@ fn table(ways: &mut [Box<dyn Way>]) {
 }
 
 fn main() {
-    let in_place = |name, encoder: Box<dyn Encoder>| -> Box<dyn Way> { Box::new(InPlace { name, encoder }) };
-    let builder = |name, kept| -> Box<dyn Way> {
-        Box::new(Builder { name, kept, queue: Vec::with_capacity(FLUSH_BYTES) })
+    let in_place =
+        |name, encoder: Box<dyn Encoder>| -> Box<dyn Candidate> { Box::new(InPlace { name, encoder }) };
+    let builder = |name, reused| -> Box<dyn Candidate> {
+        Box::new(Builder { name, reused, queue: Vec::with_capacity(FLUSH_BYTES) })
     };
     println!("Not compressed:\n");
     table(&mut [

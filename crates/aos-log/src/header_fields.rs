@@ -22,7 +22,7 @@ pub enum FieldType {
     Bytes,
     /// A table with a name (field 0, a string).
     Node,
-    /// A table that is not looked into.
+    /// A table whose content is not read.
     Table,
     /// A field that is no longer written.
     Gone,
@@ -107,7 +107,7 @@ header_fields! {
     Gone23 = 23 "corrupted_d" FieldType::Gone;
     /// Of each node, the sender's time of the oldest message from it.
     OldestRemote = 24 "oldest_remote_monotonic_timestamps" FieldType::Times;
-    /// Of each node, our time when that message came.
+    /// Of each node, our time when that message arrived.
     OldestLocal = 25 "oldest_local_monotonic_timestamps" FieldType::Times;
     /// The same for messages that may be lost on their way.
     OldestRemoteUnreliable = 26 "oldest_remote_unreliable_monotonic_timestamps" FieldType::Times;
@@ -117,9 +117,9 @@ header_fields! {
     OldestRemoteReliable = 28 "oldest_remote_reliable_monotonic_timestamps" FieldType::Times;
     /// The same for messages that are sent until they arrive.
     OldestLocalReliable = 29 "oldest_local_reliable_monotonic_timestamps" FieldType::Times;
-    /// Of timestamps that came back to us: the sender's time.
+    /// Of timestamps that were returned to us: the sender's time.
     OldestLoggerRemoteUnreliable = 30 "oldest_logger_remote_unreliable_monotonic_timestamps" FieldType::Times;
-    /// Of timestamps that came back to us: our time.
+    /// Of timestamps that were returned to us: our time.
     OldestLoggerLocalUnreliable = 31 "oldest_logger_local_unreliable_monotonic_timestamps" FieldType::Times;
     /// Commit of the logger.
     LoggerSha1 = 32 "logger_sha1" FieldType::Text;
@@ -129,7 +129,7 @@ header_fields! {
     DataStored = 34 "data_stored" FieldType::Bytes;
     /// Of each node, when the oldest reliable message was transmitted, by the sender's clock.
     OldestRemoteReliableTransmit = 35 "oldest_remote_reliable_monotonic_transmit_timestamps" FieldType::Times;
-    /// Of each node, our time when that message came.
+    /// Of each node, our time when that message arrived.
     OldestLocalReliableTransmit = 36 "oldest_local_reliable_monotonic_transmit_timestamps" FieldType::Times;
 }
 

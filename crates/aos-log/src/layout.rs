@@ -1,4 +1,4 @@
-//! What the records of an AOS log look like, byte by byte: the field numbers of the two tables, and where
+//! The layout of the records of an AOS log, byte by byte: the field numbers of the two tables, and where
 //! each kind of record has its fields. Writer and reader both go by these tables, so that neither can know
 //! something that the other does not.
 //!
@@ -56,7 +56,7 @@ pub enum Kind {
     MessageAndDeliveryTime,
     /// A message of another node, with that node's queue index and times. `kLogRemoteMessage`.
     RemoteMessage,
-    /// When a message of ours arrived at another node, as that node told us. `RemoteMessage`.
+    /// When a message of ours arrived at another node, as that node reported. `RemoteMessage`.
     RemoteTimestamp,
 }
 
@@ -202,7 +202,7 @@ const _: () = {
     }
 };
 
-/// What records of a kind look like in a layout; none when the layout does not have that kind.
+/// The shape of the records of a kind in a layout; none when the layout does not have that kind.
 #[must_use]
 pub const fn shape(layout: Layout, kind: Kind) -> Option<Shape> {
     match (kind, layout) {

@@ -10,19 +10,20 @@
 //! - [`write`](mod@write): parts with headers, rotation, boots, flushes, statistics, a full disk.
 //! - [`logger`]: which message goes to which writers, as what.
 //! - [`read`]: parts back, in order, damaged ones too.
-//! - [`layout`] and [`header_fields`] say what every byte is, for writers and readers.
+//! - [`layout`] and [`header_fields`] define the bytes, for writers and readers.
 //!
 //! **You bring** the largest size that a record will have, a [`Clock`](write::Clock), and a place for the bytes
 //! (a [`Sink`](write::Sink), such as [`Files`](write::Files)). **You get** records that are to the byte those of AOS
 //! (of 2022 and of 2024), and no allocation between a writer's construction and its end, also where a part ends
 //! and another begins. **It refuses** to go on after a full disk or a failed write, so that a log has no hole in
-//! its middle; messages that are larger than was said; and kinds of records that a layout does not have.
+//! its middle; messages that are larger than `record_bytes_max`; and kinds of records that a layout does not have.
 //!
 //! ```
 //! use heapscribe_aos_log::encode::Zstd;
 //! use heapscribe_aos_log::layout::{Kind, Layout};
 //! use heapscribe_aos_log::pack::{Fields, MessageRecord};
-//! use heapscribe_aos_log::write::{About, Clock, Files, Settings, SystemClock, Writer};
+//! use heapscribe_aos_log::read::{PartReader, Policy};
+//! use heapscribe_aos_log::write::{Clock, Files, MessageInfo, Settings, SystemClock, Writer};
 //! use uuid::Uuid;
 //!
 //! # let directory = tempfile::tempdir()?;
@@ -37,12 +38,20 @@
 //!     let now = SystemClock.monotonic_ns();
 //!     let fields = Fields { channel_index: 2, queue_index, monotonic_sent_time: now, data: b"hello", ..Fields::default() };
 //!     let mut record = MessageRecord::new(Layout::V2024, Kind::Message, &fields)?;
-//!     let about = About { channel_index: 2, monotonic_event_time: now, source_boot: boot };
-//!     writer.write(&mut record, &about, now)?;
+//!     let info = MessageInfo { channel_index: 2, monotonic_event_time: now, source_boot: boot };
+//!     writer.write(&mut record, &info, now)?;
 //! }
 //! writer.close()?;
 //! assert_eq!(writer.statistics().messages, 1000);
 //! assert_eq!(writer.channels()[2].bytes, 1000 * 72);
+//!
+//! // And back: whatever the compression, and past damage.
+//! let file = std::fs::File::open(format!("{}.part0.bfbs.zst", base.display()))?;
+//! let mut part = PartReader::open(file, Policy::Skip)?;
+//! while let Some(record) = part.next_message()? {
+//!     assert_eq!(record.message.data, Some(&b"hello"[..]));
+//! }
+//! assert_eq!((part.messages(), part.problems().len()), (1000, 0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -45,7 +45,7 @@ fn run(program: &Path, base: &Path, encoder: u32, layout: &str) -> Vec<u64> {
 }
 
 #[test]
-fn a_c_program_writes_what_the_real_packers_write() {
+fn a_c_program_writes_the_bytes_of_the_real_packers() {
     let directory = tempfile::tempdir().expect("a directory");
     let program = compile(directory.path());
     // In the layout of 2022 one message more is written, which the other does not have.
@@ -65,7 +65,7 @@ fn a_c_program_writes_what_the_real_packers_write() {
             }
         }
         assert!(compared > 8, "{compared}");
-        // What was seen of another node is in the header before the first record that tells of it.
+        // The times of another node are in the header before the first record that has them.
         let part = std::fs::read(format!("{}.part1.bfbs", base.display())).expect("the second part");
         let records = log::records(&part);
         assert_eq!(times(records[0], H::OldestRemoteReliable), [i64::MAX, 123_456_780_000_001]);
@@ -79,8 +79,8 @@ fn no_encoder_allocates_in_a_c_program() {
     let directory = tempfile::tempdir().expect("a directory");
     let program = compile(directory.path());
     for encoder in 0..5 {
-        let told = run(&program, &directory.path().join(encoder.to_string()), encoder, "2022");
-        assert_eq!(told[0], 0, "encoder {encoder}");
+        let printed = run(&program, &directory.path().join(encoder.to_string()), encoder, "2022");
+        assert_eq!(printed[0], 0, "encoder {encoder}");
     }
 }
 

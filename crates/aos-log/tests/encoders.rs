@@ -113,7 +113,7 @@ fn message(data: &[u8]) -> MessageRecord<'_> {
 }
 
 #[test]
-fn what_goes_in_comes_out_again_part_after_part() {
+fn all_records_of_all_parts_are_decoded() {
     for (name, mut encoder, decode) in all_encoders() {
         for part in 0..3 {
             let (mut file, mut expected) = (Vec::new(), Vec::new());
@@ -169,7 +169,7 @@ fn the_plain_buffer_is_filled_to_its_last_byte_and_begins_at_a_sector() {
 }
 
 #[test]
-fn has_space_keeps_its_word() {
+fn has_space_is_reliable() {
     for (name, mut encoder, _) in all_encoders() {
         let mut file = Vec::new();
         for round in 0..2000 {
@@ -211,7 +211,7 @@ fn chunks_end_where_aos_ends_them_with_its_checksums() {
 }
 
 #[test]
-fn a_record_longer_than_a_chunk_can_say_is_cut() {
+fn a_record_longer_than_a_chunk_is_cut() {
     assert!(Snappy::new(Framing::Aos { chunk_bytes: 14 << 20 }, 64).is_err());
     let data = noise(16 << 20, 1);
     let mut encoder = Snappy::new(AOS, 17 << 20).expect("snappy");

@@ -177,7 +177,7 @@ fn a_configuration_is_carried_inside_a_header() {
 }
 
 #[test]
-fn a_header_says_how_much_room_it_needs() {
+fn a_header_reports_its_size() {
     let header = header(&[], &[]);
     let size = header.size(Layout::V2022);
     let mut bytes = data(size);

@@ -10,7 +10,7 @@ use heapscribe_aos_log::layout::{Kind, Layout, NO_TIME};
 use heapscribe_aos_log::logger::{
     ContentsRoute, DataRoute, Fetched, LogError, Logger, RemoteMessage, Route, RouteError, TimestampRoute,
 };
-use heapscribe_aos_log::write::Trouble;
+use heapscribe_aos_log::write::WriteError;
 use log::{FakeClock, Memory, records, text, times, writer};
 use uuid::Uuid;
 
@@ -55,7 +55,7 @@ fn logger(
 }
 
 #[test]
-fn a_message_of_another_node_goes_to_data_and_timestamps() {
+fn a_message_of_another_node_is_written_to_data_and_timestamps() {
     for (layout, data_kind, data_file) in [
         (Layout::V2022, Kind::RemoteMessage, "kLogRemoteMessage.typical.00013.bin"),
         (Layout::V2024, Kind::RemoteMessage, "kLogRemoteMessage.typical.00013.bin"),
@@ -91,11 +91,11 @@ fn a_message_of_another_node_goes_to_data_and_timestamps() {
 }
 
 #[test]
-fn what_another_node_told_goes_to_contents() {
+fn reports_of_other_nodes_are_written_to_contents() {
     for layout in Layout::ALL {
         let vector = find(layout, "RemoteMessage.typical.bin");
         let fields = vector.fields();
-        let told = RemoteMessage {
+        let report = RemoteMessage {
             channel_index: fields.channel_index,
             queue_index: fields.queue_index,
             monotonic_sent_time: fields.monotonic_sent_time,
@@ -117,13 +117,13 @@ fn what_another_node_told_goes_to_contents() {
         let carrier = Fetched::local(fields.monotonic_timestamp_time, 0, 0, HERE, &[]);
         logger.log(0, &carrier, None, None).expect("without contents there is nothing to log");
         assert_eq!(memory.parts().len(), 0);
-        logger.log(0, &carrier, Some(&told), None).expect("logged");
+        logger.log(0, &carrier, Some(&report), None).expect("logged");
         logger.close().expect("closed");
         let parts = memory.parts();
         let header = records(&parts[0])[0];
         assert_eq!(records(&parts[0])[1], vector.bytes, "{layout:?}");
         assert_eq!(text(header, H::SourceNodeBootUuid), THERE.to_string());
-        assert_eq!(times(header, H::OldestRemoteReliable)[1], told.monotonic_remote_time);
+        assert_eq!(times(header, H::OldestRemoteReliable)[1], report.monotonic_remote_time);
         assert_eq!(times(header, H::OldestLoggerLocalUnreliable)[1], carrier.monotonic_event_time);
     }
 }
@@ -139,7 +139,7 @@ fn a_full_disk_of_one_writer_does_not_stop_the_other() {
     let memories = [Memory::new(0), Memory::new(1 << 20)];
     let clock = FakeClock::default();
     let mut logger = logger(Layout::V2024, route, &memories, &clock).expect("routes");
-    let full = Err(LogError::Write(0, Trouble::OutOfSpace));
+    let full = Err(LogError::Write(0, WriteError::OutOfSpace));
     let message = Fetched { source_boot: THERE, ..Fetched::local(5, 5, 1, HERE, &[1; 70_000]) };
     logger.log(0, &message, None, None).expect("it waits in the buffer");
     assert_eq!(logger.log(0, &message, None, None), full);

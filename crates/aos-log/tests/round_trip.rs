@@ -10,7 +10,7 @@ use heapscribe_aos_log::header_fields::HeaderField as H;
 use heapscribe_aos_log::layout::{Field, Kind, Layout, shape};
 use heapscribe_aos_log::pack::{Fields, MessageRecord};
 use heapscribe_aos_log::read::{Message, Order, Parts, Policy};
-use heapscribe_aos_log::write::{About, FlushRules, Seen, Settings, Writer};
+use heapscribe_aos_log::write::{FlushRules, MessageInfo, RemoteUpdate, Settings, Writer};
 use log::{BOOT, FakeClock, Memory};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -93,7 +93,7 @@ fn write(layout: Layout, encoder: Box<dyn Encoder>, steps: &[Step]) -> Vec<Vec<u
             writer.rotate();
         }
         if let Some(time) = step.sees {
-            writer.update_remote(&Seen {
+            writer.update_remote(&RemoteUpdate {
                 node: 1,
                 boot: Uuid::from_u128(9),
                 monotonic_remote_time: time,
@@ -105,12 +105,12 @@ fn write(layout: Layout, encoder: Box<dyn Encoder>, steps: &[Step]) -> Vec<Vec<u
         }
         let fields = step.fields();
         let mut record = MessageRecord::new(layout, step.kind, &fields).expect("the layout has the kind");
-        let about = About {
+        let info = MessageInfo {
             channel_index: fields.channel_index,
             monotonic_event_time: fields.monotonic_sent_time,
             source_boot: BOOT,
         };
-        writer.write(&mut record, &about, now).expect("written");
+        writer.write(&mut record, &info, now).expect("written");
     }
     writer.close().expect("closed");
     memory.parts()
@@ -137,7 +137,7 @@ fn check(layout: Layout, encoder: usize, steps: &[Step]) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn what_was_written_is_read(
+    fn written_messages_are_read_back(
         layout in proptest::sample::select(&Layout::ALL[..]),
         encoder in 0..ENCODERS.len(),
         steps in proptest::collection::vec(step(), 1..60),

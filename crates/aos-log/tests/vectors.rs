@@ -34,7 +34,7 @@ fn every_aligned_slice_is_that_of_the_whole_and_touches_no_byte_behind() {
 }
 
 #[test]
-fn what_cannot_be_a_record() {
+fn invalid_records_are_refused() {
     let fields = Fields::default();
     let refused = MessageRecord::new(Layout::V2024, Kind::MessageAndDeliveryTime, &fields).map(|r| r.size());
     assert_eq!(refused, Err(PackError::NoSuchKind(Layout::V2024, Kind::MessageAndDeliveryTime)));

@@ -8,15 +8,16 @@ use heapscribe_aos_log::encode::{FLUSH_BYTES, Plain};
 use heapscribe_aos_log::header_fields::HeaderField as H;
 use heapscribe_aos_log::layout::NO_TIME;
 use heapscribe_aos_log::write::{
-    About, Durations, Files, FlushRules, Seen, Settings, Sink, StartTimes, SystemClock, Trouble, Writer,
+    Durations, Files, FlushRules, MessageInfo, RemoteUpdate, Settings, Sink, StartTimes, SystemClock,
+    WriteError, Writer,
 };
 use log::{BOOT, FakeClock, Memory, about, index, records, text, time, times, write, writer};
 use uuid::Uuid;
 
 const PLENTY: usize = 1 << 30;
 
-fn seen(node: usize, boot: u128, remote: i64, local: i64) -> Seen {
-    Seen {
+fn update(node: usize, boot: u128, remote: i64, local: i64) -> RemoteUpdate {
+    RemoteUpdate {
         node,
         boot: Uuid::from_u128(boot),
         monotonic_remote_time: remote,
@@ -32,13 +33,13 @@ fn nothing_is_written_before_the_first_message() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |_| ());
     writer.rotate();
-    writer.update_remote(&seen(1, 7, 1, 2));
+    writer.update_remote(&update(1, 7, 1, 2));
     writer.close().expect("closed");
     assert_eq!(memory.parts(), Vec::<Vec<u8>>::new());
 }
 
 #[test]
-fn a_writer_that_is_dropped_has_written_everything() {
+fn a_dropped_writer_has_written_everything() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |_| ());
     write(&mut writer, about(1, 1), 1, &[1]).expect("written");
@@ -48,7 +49,7 @@ fn a_writer_that_is_dropped_has_written_everything() {
 }
 
 #[test]
-fn rotation_keeps_all_messages_and_the_name_of_the_sequence() {
+fn rotation_loses_no_message_and_keeps_the_sequence() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |_| ());
     for i in 0..10 {
@@ -71,13 +72,13 @@ fn rotation_keeps_all_messages_and_the_name_of_the_sequence() {
 }
 
 #[test]
-fn a_header_says_what_is_known_before_the_bytes_that_it_is_about() {
+fn a_header_precedes_the_messages_that_it_is_about() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |_| ());
     write(&mut writer, about(1, 10), 10, &[1]).expect("written");
     // First seen, not older, older, another boot.
     for (boot, remote) in [(7, 100), (7, 101), (7, 99), (8, 5)] {
-        writer.update_remote(&seen(1, boot, remote, remote + 1000));
+        writer.update_remote(&update(1, boot, remote, remote + 1000));
         write(&mut writer, about(1, 11), 11, &[2]).expect("written");
     }
     writer.set_start(StartTimes { monotonic_ns: 3, realtime_ns: 4 });
@@ -94,7 +95,7 @@ fn a_header_says_what_is_known_before_the_bytes_that_it_is_about() {
 }
 
 #[test]
-fn a_message_from_further_back_doubles_what_the_header_promises() {
+fn an_older_message_doubles_the_bound_of_disorder() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |s| s.max_out_of_order_ns = 100);
     for time in [1000, 900, 1200, 1050, 899, 1500] {
@@ -103,18 +104,18 @@ fn a_message_from_further_back_doubles_what_the_header_promises() {
     writer.close().expect("closed");
     let parts = memory.parts();
     let promised: Vec<_> = parts.iter().map(|p| time(records(p)[0], H::MaxOutOfOrderDuration)).collect();
-    // 1050 came 150 behind 1200, 899 came 301 behind: twice the lag each time, as 300 was promised then.
+    // 1050 is 150 behind 1200, 899 is 301 behind: twice the lag each time, as 300 was the bound then.
     assert_eq!(promised, [100, 300, 602]);
 }
 
 #[test]
-fn a_reboot_begins_another_sequence_and_forgets_what_was_seen() {
+fn a_reboot_begins_another_sequence_and_resets_the_times() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |s| s.max_out_of_order_ns = 100);
-    writer.update_remote(&seen(1, 7, 50, 60));
+    writer.update_remote(&update(1, 7, 50, 60));
     write(&mut writer, about(1, 1000), 0, &[1]).expect("written");
     write(&mut writer, about(1, 10), 0, &[2]).expect("written");
-    let rebooted = About { source_boot: Uuid::from_u128(2), ..about(1, 5) };
+    let rebooted = MessageInfo { source_boot: Uuid::from_u128(2), ..about(1, 5) };
     write(&mut writer, rebooted, 0, &[3]).expect("written");
     writer.close().expect("closed");
     let parts = memory.parts();
@@ -178,7 +179,7 @@ fn a_log_of_many_messages_is_whole() {
 fn a_record_that_is_too_large_is_left_out_and_only_that() {
     let memory = Memory::new(PLENTY);
     let mut writer = writer(&memory, &FakeClock::default(), |s| s.record_bytes_max = 128);
-    assert_eq!(write(&mut writer, about(0, 0), 0, &[0; 65]), Err(Trouble::TooLarge(136)));
+    assert_eq!(write(&mut writer, about(0, 0), 0, &[0; 65]), Err(WriteError::TooLarge(136)));
     write(&mut writer, about(0, 0), 0, &[0; 64]).expect("written");
     writer.close().expect("closed");
     assert_eq!(records(&memory.parts()[0]).len(), 2);
@@ -197,7 +198,7 @@ fn until_out_of_space(writer: &mut Writer<FakeClock>) -> usize {
 }
 
 #[test]
-fn out_of_space_stays_and_leaves_a_readable_file() {
+fn out_of_space_is_final_and_leaves_a_readable_file() {
     for (space, left_over) in [(81_920, 0), (81_921, 1), (87_040, 5120)] {
         let mut memory = Memory::new(PLENTY);
         let header = {
@@ -209,11 +210,11 @@ fn out_of_space_stays_and_leaves_a_readable_file() {
         memory = Memory::new(header + space);
         let mut writer = writer(&memory, &FakeClock::default(), |s| s.flush.bytes = 1);
         assert_eq!(until_out_of_space(&mut writer), 8, "{space}");
-        assert_eq!(writer.trouble(), Some(Trouble::OutOfSpace));
-        assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(Trouble::OutOfSpace), "it stays");
+        assert_eq!(writer.error(), Some(WriteError::OutOfSpace));
+        assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(WriteError::OutOfSpace), "it stays");
         writer.rotate();
-        assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(Trouble::OutOfSpace));
-        assert_eq!(writer.close(), Err(Trouble::OutOfSpace));
+        assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(WriteError::OutOfSpace));
+        assert_eq!(writer.close(), Err(WriteError::OutOfSpace));
         assert_eq!(writer.statistics().dropped_messages, 3);
         let parts = memory.parts();
         let whole = records(&parts[0]);
@@ -266,9 +267,9 @@ fn filling_it() {
     let encoder = Box::new(Plain::new(20_000));
     let mut writer = Writer::new(settings, encoder, sink, FakeClock::default()).expect("settings");
     assert_eq!(until_out_of_space(&mut writer), 8);
-    assert_eq!(writer.trouble(), Some(Trouble::OutOfSpace));
+    assert_eq!(writer.error(), Some(WriteError::OutOfSpace));
     writer.rotate();
-    assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(Trouble::OutOfSpace), "it stays");
+    assert_eq!(write(&mut writer, about(0, 0), 0, &[]), Err(WriteError::OutOfSpace), "it stays");
     let part = std::fs::read(directory.join("log.part0.bfbs")).expect("the part");
     assert_eq!(part.len() as u64, space, "to the last byte");
     assert_eq!(writer.statistics().write.bytes, space);
@@ -295,8 +296,8 @@ fn a_device_that_is_full_is_out_of_space() {
     let settings = Settings::default();
     let mut writer = Writer::new(settings, encoder, Box::new(sink), FakeClock::default()).expect("settings");
     write(&mut writer, about(0, 0), 0, &[]).expect("it waits in memory");
-    assert_eq!(writer.flush(), Err(Trouble::OutOfSpace));
-    assert_eq!(writer.trouble(), Some(Trouble::OutOfSpace));
+    assert_eq!(writer.flush(), Err(WriteError::OutOfSpace));
+    assert_eq!(writer.error(), Some(WriteError::OutOfSpace));
 }
 
 #[test]
@@ -325,7 +326,7 @@ fn files_are_named_by_part_and_never_overwritten() {
     let mut record =
         heapscribe_aos_log::pack::MessageRecord::new(Settings::default().layout, kind, &fields).expect("r");
     let refused = make().write(&mut record, &about(0, 0), 0);
-    assert_eq!(refused, Err(Trouble::Io(std::io::ErrorKind::AlreadyExists, Some(17))));
+    assert_eq!(refused, Err(WriteError::Io(std::io::ErrorKind::AlreadyExists, Some(17))));
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::ops::ControlFlow;
 
-use heapscribe_formats::gotrace::{Meaning, Trace, Writer};
+use heapscribe_formats::gotrace::{Attached, Meaning, Trace, Writer};
 
 const TURNS: usize = 5;
 const TURN_SECONDS: f64 = 0.1;
@@ -47,7 +47,7 @@ fn fastest<T>(mut run: impl FnMut() -> T) -> f64 {
     (0..TURNS).map(|_| turn(runs) / f64::from(runs)).fold(f64::MAX, f64::min)
 }
 
-/// What this thread had of a processor so far: waiting for one on a busy machine does not count.
+/// CPU time of this thread so far: on a busy machine waiting for a processor does not count.
 fn cpu_seconds() -> f64 {
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     let ns: u64 = schedule.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number");
@@ -71,7 +71,9 @@ fn read(trace: &Trace<&[u8]>) -> u64 {
 fn write(trace: &Trace<&[u8]>) -> usize {
     let mut writer = Writer::create(Vec::with_capacity(64 << 20)).expect("memory");
     let read = trace.for_each(|e| {
-        writer.event(e.lane, e.ticks, e.spec, e.values, (e.stack, e.text)).expect("memory");
+        writer
+            .event(e.lane, e.ticks, e.spec, e.values, Attached { stack: e.stack, text: e.text })
+            .expect("memory");
         ControlFlow::<()>::Continue(())
     });
     assert!(read.is_ok());

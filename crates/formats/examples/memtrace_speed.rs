@@ -13,22 +13,22 @@ use heapscribe_formats::memtrace::{
 const TURNS: usize = 5;
 const TURN_SECONDS: f64 = 0.1;
 
-/// An event that is kept, its stack as a place in one list of all of them.
-struct Kept {
+/// An event that is reused_frames, its stack as a place in one list of all of them.
+struct OwnedEvent {
     time_us: i64,
     domain: u16,
-    what: What,
+    kind: OwnedKind,
 }
 
-enum What {
-    Alloc { length_words: i64, samples: i64, heap: Heap, frames: (usize, usize), kept: usize },
+enum OwnedKind {
+    Alloc { length_words: i64, samples: i64, heap: Heap, frames: (usize, usize), reused_frames: usize },
     Promote(ObjectId),
     Collect(ObjectId),
 }
 
 struct Trace {
     info: Info,
-    events: Vec<Kept>,
+    events: Vec<OwnedEvent>,
     frames: Vec<LocationCode>,
     locations: Locations,
 }
@@ -74,7 +74,7 @@ fn fastest<T>(mut run: impl FnMut() -> T) -> f64 {
     (0..TURNS).map(|_| turn(runs) / f64::from(runs)).fold(f64::MAX, f64::min)
 }
 
-/// What this thread had of a processor so far: waiting for one on a busy machine does not count.
+/// OwnedKind this thread had of a processor so far: waiting for one on a busy machine does not count.
 fn cpu_seconds() -> f64 {
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
     let ns: u64 = schedule.split(' ').next().and_then(|ns| ns.parse().ok()).expect("a number");
@@ -105,17 +105,17 @@ fn collect(bytes: &[u8]) -> Trace {
     let start_us = reader.info().start_us;
     let (mut events, mut frames) = (Vec::new(), Vec::new());
     let read = reader.for_each(|moment, event| {
-        let what = match event {
+        let kind = match event {
             Event::Alloc(alloc) => {
                 let begin = frames.len();
                 frames.extend_from_slice(alloc.stack);
-                let Alloc { length_words, samples, heap, kept, .. } = *alloc;
-                What::Alloc { length_words, samples, heap, frames: (begin, frames.len()), kept }
+                let Alloc { length_words, samples, heap, reused_frames, .. } = *alloc;
+                OwnedKind::Alloc { length_words, samples, heap, frames: (begin, frames.len()), reused_frames }
             }
-            Event::Promote(id) => What::Promote(*id),
-            Event::Collect(id) => What::Collect(*id),
+            Event::Promote(id) => OwnedKind::Promote(*id),
+            Event::Collect(id) => OwnedKind::Collect(*id),
         };
-        events.push(Kept { time_us: start_us + moment.time_us, domain: moment.domain, what });
+        events.push(OwnedEvent { time_us: start_us + moment.time_us, domain: moment.domain, kind });
         ControlFlow::<()>::Continue(())
     });
     read.expect("a whole file");
@@ -126,16 +126,17 @@ fn encode(trace: &Trace) -> usize {
     let Trace { info, events, frames, locations } = trace;
     let sink = Vec::with_capacity(64 << 20);
     let mut writer = Writer::create(sink, info, WriteOptions::default()).expect("memory");
-    for Kept { time_us, domain, what } in events {
+    for OwnedEvent { time_us, domain, kind } in events {
         let (time_us, domain) = (*time_us, *domain);
-        let written = match *what {
-            What::Alloc { length_words, samples, heap, frames: (begin, end), kept } => {
+        let written = match *kind {
+            OwnedKind::Alloc { length_words, samples, heap, frames: (begin, end), reused_frames } => {
                 let stack = &frames[begin..end];
-                let alloc = Alloc { id: ObjectId(0), length_words, samples, heap, common: 0, kept, stack };
+                let alloc =
+                    Alloc { id: ObjectId(0), length_words, samples, heap, common: 0, reused_frames, stack };
                 writer.alloc(domain, time_us, &alloc, locations).map(|_| ())
             }
-            What::Promote(id) => writer.promote(domain, time_us, id, locations),
-            What::Collect(id) => writer.collect(domain, time_us, id, locations),
+            OwnedKind::Promote(id) => writer.promote(domain, time_us, id, locations),
+            OwnedKind::Collect(id) => writer.collect(domain, time_us, id, locations),
         };
         written.expect("memory");
     }

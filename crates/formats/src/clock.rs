@@ -60,7 +60,7 @@ impl Clock {
         units as f64 * self.unit_ns
     }
 
-    /// How long a tick takes, ns: what two times of this clock can be apart without being told apart.
+    /// How long a tick takes, ns: two times that are less apart can be equal.
     pub fn resolution_ns(&self) -> f64 {
         match self.rate {
             Rate::Shift(shift) => (1u64 << shift) as f64,
@@ -69,7 +69,7 @@ impl Clock {
     }
 }
 
-/// Collects what a trace tells of its clocks.
+/// Collects the pairs of times in a trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Calibration {
     start_mono_ns: Option<u64>,
@@ -91,7 +91,7 @@ impl Calibration {
         self.pair(info, chunk.end_ticks, chunk.end_mono_ns);
     }
 
-    /// Takes the pair of a moment at which what is live was looked at.
+    /// Takes the pair of a snapshot.
     pub(crate) fn live(&mut self, info: &ProcessInfo, table: &LiveTable) {
         self.pair(info, table.ticks, table.mono_ns);
     }
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_threads_did_stays_in_its_order() {
+    fn events_of_two_threads_keep_their_order() {
         let info = tsc(1000, 16_000);
         let mut calibration = Calibration::default();
         calibration.process(&info);

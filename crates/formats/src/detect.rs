@@ -1,53 +1,79 @@
-//! Tells formats apart by their first bytes.
+//! Tells formats apart by their first bytes. A format that is added here is a folder beside this file and one
+//! line of the table below.
 
-use crate::native::header::MAGIC;
-use crate::{gotrace, heaplog, memtrace};
+use crate::{gotrace, heaplog, memtrace, native};
 
 /// A format of traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Format {
-    /// Our own.
+    /// Our own, see [`native`].
     Native,
-    /// OCaml's memtrace.
+    /// OCaml's memtrace, see [`memtrace`].
     Memtrace,
-    /// That of Go's execution tracer.
+    /// That of Go's execution tracer, see [`gotrace`].
     Go,
-    /// A log of heaphook's.
+    /// A log of heaphook's, see [`heaplog`].
     Heaplog,
     /// None that is known here.
     Unknown,
 }
 
-/// First bytes of a file that [`detect`] wants to see; fewer are taken.
+/// Bytes from the start of a file that [`detect`] needs at most; of a shorter file, all of it.
 pub const DETECT_BYTES: usize = 256;
 
-/// Which format a file with these first bytes has.
+/// Whether the first bytes of a file are those of a format.
+type IsBegin = fn(&[u8]) -> bool;
+
+/// How the first bytes of each format are recognized. No two formats accept the same bytes.
+const FORMATS: [(Format, IsBegin); 4] = [
+    (Format::Native, native::is_begin),
+    (Format::Memtrace, memtrace::is_begin),
+    (Format::Go, gotrace::is_begin),
+    (Format::Heaplog, heaplog::is_begin),
+];
+
+/// The format of a file that begins with these bytes.
+///
+/// ```
+/// use heapscribe_formats::detect::{Format, detect};
+///
+/// assert_eq!(detect(b"go 1.19 trace\0\0\0"), Format::Go);
+/// assert_eq!(detect(b"malloc 0x55d0 24 0\n"), Format::Heaplog);
+/// assert_eq!(detect(b"{}"), Format::Unknown);
+/// ```
 pub fn detect(first: &[u8]) -> Format {
-    if first.starts_with(&MAGIC) {
-        Format::Native
-    } else if first.starts_with(&memtrace::MAGIC) {
-        Format::Memtrace
-    } else if first.starts_with(&gotrace::MAGIC) {
-        Format::Go
-    } else if heaplog::is_begin(first) {
-        Format::Heaplog
-    } else {
-        Format::Unknown
-    }
+    let recognizes = |(_, is_begin): &&(Format, IsBegin)| is_begin(first);
+    FORMATS.iter().find(recognizes).map_or(Format::Unknown, |(format, _)| *format)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::native::header::MAGIC;
+
+    const BEGINS: [(&[u8], Format); 8] = [
+        (&MAGIC, Format::Native),
+        (b"\xc1\x1f\xfc\xc1", Format::Memtrace),
+        (b"go 1.19 trace\0\0\0", Format::Go),
+        (b"alloc, 72704, 1, 0x000055", Format::Heaplog),
+        (b"malloc 0x55d0 24 0", Format::Heaplog),
+        (b"\x89HSCR\r\n", Format::Unknown),
+        (b"{\"traceEvents\":[", Format::Unknown),
+        (&[], Format::Unknown),
+    ];
 
     #[test]
-    fn only_the_whole_magic_is_ours() {
-        assert_eq!(detect(&MAGIC), Format::Native);
-        assert_eq!(detect(&MAGIC[..7]), Format::Unknown);
-        assert_eq!(detect(b"{\"traceEvents\":["), Format::Unknown);
-        assert_eq!(detect(b"\xc1\x1f\xfc\xc1"), Format::Memtrace);
-        assert_eq!(detect(b"go 1.19 trace\0\0\0"), Format::Go);
-        assert_eq!(detect(b"alloc, 72704, 1, 0x000055"), Format::Heaplog);
-        assert_eq!(detect(&[]), Format::Unknown);
+    fn each_format_is_recognized_by_its_first_bytes() {
+        for (first, format) in BEGINS {
+            assert_eq!(detect(first), format, "{first:?}");
+        }
+    }
+
+    #[test]
+    fn no_two_formats_accept_the_same_bytes() {
+        for (first, format) in BEGINS {
+            let accepting = FORMATS.iter().filter(|(_, is_begin)| is_begin(first)).count();
+            assert_eq!(accepting, usize::from(format != Format::Unknown), "{first:?}");
+        }
     }
 }

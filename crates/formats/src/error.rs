@@ -1,4 +1,4 @@
-//! What can be wrong with a trace. Everything names its byte in the file, so that it can be looked at.
+//! What can be wrong with a trace. Every error has its offset in the file, so that the bytes can be inspected.
 
 use std::fmt;
 use std::io;
@@ -10,10 +10,10 @@ pub enum TraceError {
     Io {
         /// Where in the file.
         offset: u64,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// The first bytes are not those of a trace of ours.
+    /// The first bytes are not those of a trace.
     NotATrace,
     /// Written in a later format.
     Version {
@@ -24,9 +24,9 @@ pub enum TraceError {
         /// Where in the file it stands.
         offset: u64,
     },
-    /// Bytes that make no sense.
+    /// Invalid bytes.
     Damaged {
-        /// Where in the file the damaged thing begins.
+        /// Where in the file the damage begins.
         offset: u64,
         /// What is wrong with it.
         what: &'static str,

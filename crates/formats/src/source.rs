@@ -1,4 +1,4 @@
-//! Where bytes come from: anything that can be read at an offset, by several threads at a time.
+//! Sources of bytes: anything that can be read at an offset, by several threads at a time.
 
 use std::io;
 
@@ -54,8 +54,12 @@ impl<S: Source + ?Sized> Source for &S {
     }
 }
 
-/// Reads until `at` is full or the source ends: how many bytes.
-pub(crate) fn read_up_to<S: Source + ?Sized>(source: &S, offset: u64, at: &mut [u8]) -> io::Result<usize> {
+/// Reads until `at` is full or the source ends: how many bytes. One call reads the first bytes of a source for
+/// [`detect`](crate::detect::detect()), and the same source is then passed on to the reader of the format.
+///
+/// # Errors
+/// Those of the source, but for interrupted reads, which are repeated.
+pub fn read_up_to<S: Source + ?Sized>(source: &S, offset: u64, at: &mut [u8]) -> io::Result<usize> {
     let mut done = 0;
     while done < at.len() {
         match source.read_at(offset + done as u64, &mut at[done..]) {

@@ -1,4 +1,4 @@
-//! Traces of released versions stay readable: a file that was written once says the same for ever.
+//! Traces of released versions stay readable: a file that was written once always reads the same.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
-/// All that a trace says, a line for each thing.
+/// The contents of a trace, a line for each record.
 fn dump(bytes: &[u8]) -> String {
     let trace = Trace::open(bytes).unwrap();
     let (mut out, mut scratch) = (String::new(), Scratch::default());
@@ -34,11 +34,11 @@ fn dump(bytes: &[u8]) -> String {
         assert_eq!(trace.memory(p.index, &mut scratch, line).unwrap(), []);
     }
     for entry in trace.chunks() {
-        // Calls that came after the format are not in its traces.
+        // Calls that are newer than the format are not in its traces.
         let (calls, known) = (&entry.sums.calls, &entry.sums.calls[..CALLS]);
         assert_eq!(calls[CALLS..].iter().sum::<u32>(), 0);
-        let told = format!("{entry:?}").replace(&format!("{calls:?}"), &format!("{known:?}"));
-        writeln!(out, "{told}").unwrap();
+        let line = format!("{entry:?}").replace(&format!("{calls:?}"), &format!("{known:?}"));
+        writeln!(out, "{line}").unwrap();
         let clock = trace.clock(entry.process);
         let chunk = trace.load_chunk(entry, &mut scratch).unwrap();
         let line = |ticks, event: &Event| {
@@ -46,12 +46,13 @@ fn dump(bytes: &[u8]) -> String {
         };
         chunk.for_each(line).unwrap();
     }
-    without_what_came_later(&out)
+    without_later_fields(&out)
 }
 
-/// What the format was given after the fixture was written, which says nothing of it.
-fn without_what_came_later(said: &str) -> String {
-    said.replace(", rules: RealTimeRules { sections: [], after_mark: None, threads: [] }", "")
+/// Removes fields that are newer than the fixture.
+fn without_later_fields(decoded: &str) -> String {
+    decoded
+        .replace(", rules: RealTimeRules { sections: [], after_mark: None, threads: [] }", "")
         .replace(", broke: None", "")
         .replace(", counts_calls: false", "")
 }
@@ -136,10 +137,10 @@ fn write_process(w: &mut Writer, n: u32, clock_kind: ClockKind, out: &mut Vec<u8
 }
 
 #[test]
-fn a_trace_of_format_1_0_says_what_it_always_said() {
+fn a_trace_of_format_1_0_reads_as_ever() {
     let bytes = std::fs::read(fixture("native-1.0.trace")).unwrap();
-    let said = std::fs::read_to_string(fixture("native-1.0.txt")).unwrap();
-    assert_eq!(dump(&bytes), said);
+    let decoded = std::fs::read_to_string(fixture("native-1.0.txt")).unwrap();
+    assert_eq!(dump(&bytes), decoded);
 }
 
 #[test]

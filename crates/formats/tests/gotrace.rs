@@ -1,4 +1,4 @@
-//! Files of Go's own tracer, held against what Go's own reader says of them.
+//! Files of Go's own tracer, compared with the output of Go's own reader.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -38,8 +38,8 @@ fn every_event_is_that_of_go() {
         // Go's reader takes the time of this one from its values.
         assert!(name == "GoSysExit" || trace.ns(event.ticks).to_string() == words[0], "{words:?}");
         for (name, value) in event.spec.values.iter().zip(event.values) {
-            let says = format!("{name}={value}");
-            assert!(event.spec.name.ends_with("Local") || words[5..].contains(&&*says), "{says} {words:?}");
+            let pair = format!("{name}={value}");
+            assert!(event.spec.name.ends_with("Local") || words[5..].contains(&&*pair), "{pair} {words:?}");
         }
     });
 }
@@ -76,7 +76,7 @@ fn generations_of_a_killed_program_are_read() {
     assert_eq!((nothing.events(), nothing.problems().len()), (0, 1));
 }
 
-/// What of an event does not depend on what comes later in the file.
+/// The part of an event that does not depend on later parts of the file.
 fn bare(event: &Event<'_>) -> (u64, u64, u8) {
     (event.offset, event.ticks, event.spec.code)
 }
@@ -96,7 +96,7 @@ fn every_cut_is_read_as_far_as_it_goes() {
             unnamed += usize::from(event.stack != 0 && trace.stack(0, event.stack).is_none());
             read += 1;
         });
-        // Whatever is missing is told: the clock, or stacks.
+        // Whatever is missing is reported: the clock, or stacks.
         let is_whole = trace.frequency().is_some() && unnamed == 0;
         assert!(is_whole || !trace.problems().is_empty(), "cut at {cut}");
         assert!(trace.problems().is_empty() || cut < whole.len());

@@ -10,7 +10,7 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_script_becomes_the_bytes_that_memtrace_makes_of_it() {
+fn a_script_is_written_as_memtrace_writes_it() {
     let text = String::from_utf8(fixture("s7_small.txt")).unwrap();
     let check = |order, name| assert!(script::run(&text, order).unwrap() == fixture(name), "{name}");
     check(Order::Direct, "script_s7_small_direct.ctf");
@@ -24,7 +24,7 @@ fn copy(bytes: &[u8], options: WriteOptions) -> Vec<u8> {
 }
 
 #[test]
-fn what_was_read_is_written_as_it_was() {
+fn a_copy_has_the_same_bytes() {
     let mux = WriteOptions { order: Order::Multiplexed, ids_per_chunk: 20, ..WriteOptions::default() };
     let check = |name: &str, options| {
         let bytes = fixture(name);
@@ -36,7 +36,7 @@ fn what_was_read_is_written_as_it_was() {
 }
 
 #[test]
-fn the_first_packet_says_whose_the_trace_is() {
+fn the_first_packet_names_the_program() {
     let bytes = fixture("n413_long_1e-2.ctf");
     let reader = Reader::open(&*bytes, ReadOptions::default()).unwrap();
     let info = reader.info();

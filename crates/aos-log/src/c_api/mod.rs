@@ -1,5 +1,5 @@
-//! The writer for C: what `include/heapscribe_messages.h` declares, which says what each function does. Null
-//! pointers and numbers that mean nothing are answered with [`INVALID`]; a pointer that is not null is believed.
+//! The writer for C, as declared and documented in `include/heapscribe_messages.h`. Null pointers and invalid numbers
+//! return [`INVALID`]; any other pointer is trusted.
 #![allow(unsafe_code)]
 
 mod types;
@@ -14,7 +14,8 @@ use crate::encode::{EncodeError, Encoder, Framing, Plain, SECTOR, Snappy, Xz, Zs
 use crate::layout::{Kind, Layout};
 use crate::pack::{MessageRecord, PackError};
 use crate::write::{
-    About, Clock, Files, FlushRules, HeaderTexts, Seen, Settings, StartTimes, SystemClock, Trouble, Writer,
+    Clock, Files, FlushRules, HeaderTexts, MessageInfo, RemoteUpdate, Settings, StartTimes, SystemClock,
+    WriteError, Writer,
 };
 use types::{CFields, CSettings, CStatistics};
 
@@ -30,19 +31,19 @@ const NO_SUCH_KIND: c_int = 6;
 const NODES_MAX: u32 = 1 << 16;
 const CHANNELS_MAX: u32 = 1 << 20;
 
-/// What C holds a pointer to.
+/// The writer to which C has a pointer.
 pub(crate) struct CWriter {
     writer: Writer<SystemClock>,
     layout: Layout,
 }
 
-fn code(result: Result<(), Trouble>) -> c_int {
+fn code(result: Result<(), WriteError>) -> c_int {
     match result {
         Ok(()) => OK,
-        Err(Trouble::OutOfSpace) => OUT_OF_SPACE,
-        Err(Trouble::Io(..)) => IO,
-        Err(Trouble::Encode(_)) => ENCODE,
-        Err(Trouble::TooLarge(_)) => TOO_LARGE,
+        Err(WriteError::OutOfSpace) => OUT_OF_SPACE,
+        Err(WriteError::Io(..)) => IO,
+        Err(WriteError::Encode(_)) => ENCODE,
+        Err(WriteError::TooLarge(_)) => TOO_LARGE,
     }
 }
 
@@ -68,40 +69,41 @@ extern "C" fn heapscribe_messages_now() -> i64 {
 
 /// # Safety
 ///
-/// - `settings` is null or has room for settings.
+/// - `settings` is null, or aligned and valid for writing one `CSettings`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_settings_default(settings: *mut CSettings) {
     if !settings.is_null() {
-        // SAFETY: there is room for settings, the caller says.
+        // SAFETY: by the first bullet, as it is not null.
         unsafe { settings.write(CSettings::default()) };
     }
 }
 
 /// # Safety
 ///
-/// - `fields` is null or has room for fields.
+/// - `fields` is null, or aligned and valid for writing one `CFields`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_fields_default(fields: *mut CFields) {
     if !fields.is_null() {
-        // SAFETY: there is room for fields, the caller says.
+        // SAFETY: by the first bullet, as it is not null.
         unsafe { fields.write(CFields::default()) };
     }
 }
 
 /// # Safety
 ///
-/// - `settings` is null or has settings, with texts that are null or end with a zero.
-/// - `error` is null or has room for an int.
+/// - `settings` is null, or points to a `CSettings` that nobody writes to during the call.
+/// - Each text of `settings` is null or ends with a zero.
+/// - `error` is null, or aligned and valid for writing one int.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_open(settings: *const CSettings, error: *mut c_int) -> *mut CWriter {
-    // SAFETY: settings, the caller says, with texts that end.
+    // SAFETY: by the first bullet for the reference, by the second for the texts.
     let opened = unsafe { settings.as_ref().ok_or(INVALID).and_then(|settings| open(settings)) };
     let (writer, code) = match opened {
         Ok(writer) => (Box::into_raw(Box::new(writer)), OK),
         Err(code) => (null_mut(), code),
     };
     if !error.is_null() {
-        // SAFETY: there is room for an int, the caller says.
+        // SAFETY: by the bullet of `error`, as it is not null.
         unsafe { error.write(code) };
     }
     writer
@@ -109,7 +111,7 @@ unsafe extern "C" fn heapscribe_messages_open(settings: *const CSettings, error:
 
 /// # Safety
 ///
-/// - The texts are null or end with a zero.
+/// - Each text of `settings` is null or ends with a zero.
 unsafe fn open(settings: &CSettings) -> Result<CWriter, c_int> {
     let layout = match settings.layout {
         2022 => Layout::V2022,
@@ -123,7 +125,7 @@ unsafe fn open(settings: &CSettings) -> Result<CWriter, c_int> {
     let sizes = Kind::ALL.iter().filter_map(|kind| MessageRecord::size_of(layout, *kind, data_bytes_max));
     let record_bytes_max = sizes.max().unwrap_or(0);
     let given = [settings.base, settings.name, settings.node, settings.configuration_sha256];
-    // SAFETY: texts end with a zero or are null, the caller says.
+    // SAFETY: by the only bullet, which is that of `text`.
     let [base, name, node, sha256] = unsafe { given.map(|given| text(given)) };
     let owned = |text: Result<Option<&str>, c_int>| text.map(|text| text.map(str::to_owned));
     let texts = HeaderTexts {
@@ -175,28 +177,29 @@ fn encoder(
 
 /// # Safety
 ///
-/// - `text` is null or ends with a zero.
+/// - `text` is null or ends with a zero, and nobody writes to it during `'a`.
 unsafe fn text<'a>(text: *const c_char) -> Result<Option<&'a str>, c_int> {
     if text.is_null() {
         return Ok(None);
     }
-    // SAFETY: it ends with a zero, the caller says.
+    // SAFETY: by the only bullet, as it is not null.
     unsafe { CStr::from_ptr(text) }.to_str().map(Some).map_err(|_| INVALID)
 }
 
 /// # Safety
 ///
-/// - `boot` is null or has 16 bytes.
+/// - `boot` is null, or points to 16 bytes that nobody writes to during the call.
 unsafe fn boot_id(boot: *const [u8; 16]) -> Option<Uuid> {
-    // SAFETY: 16 bytes, the caller says.
+    // SAFETY: by the only bullet.
     unsafe { boot.as_ref() }.map(|bytes| Uuid::from_bytes(*bytes))
 }
 
 /// # Safety
 ///
-/// - `writer` is null or came from `heapscribe_messages_open`, was not closed, and no other thread uses it.
-/// - `fields` is null or has fields, whose data is null or has as many bytes as they say.
-/// - `boot` is null or has 16 bytes.
+/// - `writer` is null, or was returned by `heapscribe_messages_open` and not closed, and no other thread uses it.
+/// - `fields` is null, or points to a `CFields` that nobody writes to during the call.
+/// - Its data is null, or points to `data_bytes` bytes that nobody writes to during the call.
+/// - `boot` is null, or points to 16 bytes that nobody writes to during the call.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_write(
     writer: *mut CWriter,
@@ -205,19 +208,19 @@ unsafe extern "C" fn heapscribe_messages_write(
     boot: *const [u8; 16],
     start_ns: i64,
 ) -> c_int {
-    // SAFETY: each is null or what the caller says it is.
+    // SAFETY: by the bullets of `writer`, `fields` and `boot`.
     let given = unsafe { (writer.as_mut(), fields.as_ref(), boot_id(boot)) };
     let (Some(writer), Some(fields), Some(source_boot)) = given else { return INVALID };
     let Some(kind) = usize::try_from(kind).ok().and_then(|kind| Kind::ALL.get(kind)) else { return INVALID };
-    // SAFETY: the data is null or has its bytes, the caller says.
+    // SAFETY: by the bullet of the data.
     let Some(fields) = (unsafe { fields.fields() }) else { return INVALID };
-    let about = About {
+    let info = MessageInfo {
         channel_index: fields.channel_index,
         monotonic_event_time: fields.monotonic_sent_time,
         source_boot,
     };
     match MessageRecord::new(writer.layout, *kind, &fields) {
-        Ok(mut record) => code(writer.writer.write(&mut record, &about, start_ns)),
+        Ok(mut record) => code(writer.writer.write(&mut record, &info, start_ns)),
         Err(PackError::TooLarge(_)) => TOO_LARGE,
         Err(PackError::NoSuchKind(..)) => NO_SUCH_KIND,
     }
@@ -225,7 +228,9 @@ unsafe extern "C" fn heapscribe_messages_write(
 
 /// # Safety
 ///
-/// As of `heapscribe_messages_write`.
+/// - `writer` is null, or was returned by `heapscribe_messages_open` and not closed, and no other thread uses it.
+/// - `fields` is null, or points to a `CFields` that nobody writes to during the call.
+/// - `boot` is null, or points to 16 bytes that nobody writes to during the call.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_update_remote(
     writer: *mut CWriter,
@@ -234,10 +239,10 @@ unsafe extern "C" fn heapscribe_messages_update_remote(
     fields: *const CFields,
     is_reliable: c_int,
 ) -> c_int {
-    // SAFETY: each is null or what the caller says it is.
+    // SAFETY: by the bullets of `writer`, `fields` and `boot`.
     let given = unsafe { (writer.as_mut(), fields.as_ref(), boot_id(boot)) };
     let (Some(writer), Some(fields), Some(boot)) = given else { return INVALID };
-    writer.writer.update_remote(&Seen {
+    writer.writer.update_remote(&RemoteUpdate {
         node: node as usize,
         boot,
         monotonic_remote_time: fields.monotonic_remote_time,
@@ -249,22 +254,22 @@ unsafe extern "C" fn heapscribe_messages_update_remote(
     OK
 }
 
-/// What is done with a writer that is there.
+/// Calls `work` with a writer that is not null.
 ///
 /// # Safety
 ///
-/// - `writer` is null or came from `heapscribe_messages_open`, was not closed, and no other thread uses it.
+/// - `writer` is null, or was returned by `heapscribe_messages_open` and not closed, and no other thread uses it.
 unsafe fn with(
     writer: *mut CWriter,
-    work: impl FnOnce(&mut Writer<SystemClock>) -> Result<(), Trouble>,
+    work: impl FnOnce(&mut Writer<SystemClock>) -> Result<(), WriteError>,
 ) -> c_int {
-    // SAFETY: null or a writer that is nobody else's, the caller says.
+    // SAFETY: by the only bullet, the writer is null or exclusively ours.
     unsafe { writer.as_mut() }.map_or(INVALID, |writer| code(work(&mut writer.writer)))
 }
 
 /// # Safety
 ///
-/// As of `with`.
+/// - `writer` is null, or was returned by `heapscribe_messages_open` and not closed, and no other thread uses it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_set_start(
     writer: *mut CWriter,
@@ -272,7 +277,7 @@ unsafe extern "C" fn heapscribe_messages_set_start(
     realtime_ns: i64,
 ) -> c_int {
     let start = StartTimes { monotonic_ns, realtime_ns };
-    // SAFETY: as of `with`.
+    // SAFETY: by the only bullet, which is that of `with`.
     unsafe {
         with(writer, |writer| {
             writer.set_start(start);
@@ -283,10 +288,10 @@ unsafe extern "C" fn heapscribe_messages_set_start(
 
 /// # Safety
 ///
-/// As of `with`.
+/// - `writer` is null, or was returned by `heapscribe_messages_open` and not closed, and no other thread uses it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_rotate(writer: *mut CWriter) -> c_int {
-    // SAFETY: as of `with`.
+    // SAFETY: by the only bullet, which is that of `with`.
     unsafe {
         with(writer, |writer| {
             writer.rotate();
@@ -297,50 +302,52 @@ unsafe extern "C" fn heapscribe_messages_rotate(writer: *mut CWriter) -> c_int {
 
 /// # Safety
 ///
-/// As of `with`.
+/// - `writer` is null, or was returned by `heapscribe_messages_open` and not closed, and no other thread uses it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_flush_if_due(writer: *mut CWriter, now_ns: i64) -> c_int {
-    // SAFETY: as of `with`.
+    // SAFETY: by the only bullet, which is that of `with`.
     unsafe { with(writer, |writer| writer.flush_if_due(now_ns)) }
 }
 
 /// # Safety
 ///
-/// As of `with`.
+/// - `writer` is null, or was returned by `heapscribe_messages_open` and not closed, and no other thread uses it.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_flush(writer: *mut CWriter) -> c_int {
-    // SAFETY: as of `with`.
+    // SAFETY: by the only bullet, which is that of `with`.
     unsafe { with(writer, Writer::flush) }
 }
 
 /// # Safety
 ///
-/// - `writer` is as of `with`.
-/// - `statistics` is null or has room for statistics.
+/// - `writer` is null, or was returned by `heapscribe_messages_open` and not closed, and no other thread uses it.
+/// - `statistics` is null, or aligned and valid for writing one `CStatistics`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_get_statistics(
     writer: *const CWriter,
     statistics: *mut CStatistics,
 ) -> c_int {
-    // SAFETY: null or a writer, the caller says.
+    // SAFETY: by the bullet of `writer`.
     let Some(writer) = (unsafe { writer.as_ref() }) else { return INVALID };
     if statistics.is_null() {
         return INVALID;
     }
-    // SAFETY: there is room for statistics, the caller says.
+    // SAFETY: by the bullet of `statistics`, as it is not null.
     unsafe { statistics.write(CStatistics::from(writer.writer.statistics())) };
     OK
 }
 
 /// # Safety
 ///
-/// As of `with`; the writer is no more afterwards.
+/// - `writer` is null, or was returned by `heapscribe_messages_open` and not closed, and no other thread uses it.
+/// - It is not used after the call.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_close(writer: *mut CWriter) -> c_int {
     if writer.is_null() {
         return INVALID;
     }
-    // SAFETY: it came from `heapscribe_messages_open`, which made it of a box, and was not closed before.
+    // SAFETY: by the first bullet it is a box of `heapscribe_messages_open` that was not freed; by the second
+    // nobody uses it after it is freed here.
     let mut writer = unsafe { Box::from_raw(writer) };
     code(writer.writer.close())
 }

@@ -83,17 +83,17 @@ impl Default for CFields {
 }
 
 impl CFields {
-    /// The same for Rust; none when there should be data and is not.
+    /// The same for Rust; none when `data_bytes` is not 0 and the data is null.
     ///
     /// # Safety
     ///
-    /// - The data is null or has as many bytes as they say, which stay as they are while the result is used.
+    /// - The data is null, or points to `data_bytes` bytes that nobody writes to while the result is used.
     pub(super) unsafe fn fields(&self) -> Option<Fields<'_>> {
         let data =
             match usize::try_from(self.data_bytes).ok().filter(|bytes| *bytes <= isize::MAX as usize)? {
                 0 => &[],
                 _ if self.data.is_null() => return None,
-                // SAFETY: it is not null, so it has its bytes, the caller says.
+                // SAFETY: by the only bullet, as it is not null; the length is at most `isize::MAX`.
                 bytes => unsafe { std::slice::from_raw_parts(self.data.cast(), bytes) },
             };
         Some(Fields {

@@ -1,6 +1,6 @@
-//! The .xz format by liblzma, which asks for memory when a stream begins and again when one ends (for the
-//! index). It is given an allocator of ours that keeps what it has given out: after two whole streams have
-//! been written for practice, every later stream finds all its memory there.
+//! The .xz format by liblzma, which allocates when a stream begins and again when one ends (for the index). It gets
+//! an allocator that keeps freed blocks for reuse: after two whole streams have been written as a rehearsal, every
+//! later stream finds all its memory there.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc};
@@ -12,8 +12,8 @@ use liblzma_sys::{
     lzma_easy_encoder, lzma_end, lzma_stream,
 };
 
+use super::encoder::{EncodeError, Encoder};
 use super::stream::{Codec, Step, Stream};
-use super::{EncodeError, Encoder};
 use crate::pack::Record;
 
 /// liblzma holds some twenty pieces of memory at a time.
@@ -36,7 +36,7 @@ impl Xz {
     }
 }
 
-/// Memory that was given out once.
+/// A block of memory, allocated to liblzma or free.
 #[derive(Debug)]
 struct Block {
     start: *mut u8,
@@ -44,14 +44,14 @@ struct Block {
     is_used: bool,
 }
 
-/// All memory that was given out, used or not.
+/// All blocks that were ever allocated, for reuse.
 #[derive(Debug)]
 struct Memory {
     blocks: Vec<Block>,
 }
 
 impl Memory {
-    fn take(&mut self, bytes: usize) -> *mut u8 {
+    fn allocate(&mut self, bytes: usize) -> *mut u8 {
         let fits = |block: &&mut Block| !block.is_used && block.layout.size() >= bytes;
         if let Some(block) = self.blocks.iter_mut().filter(fits).min_by_key(|block| block.layout.size()) {
             block.is_used = true;
@@ -66,7 +66,7 @@ impl Memory {
         start
     }
 
-    fn give_back(&mut self, start: *mut u8) {
+    fn free(&mut self, start: *mut u8) {
         if let Some(block) = self.blocks.iter_mut().find(|block| block.start == start) {
             block.is_used = false;
         }
@@ -76,22 +76,35 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         for block in &self.blocks {
-            // SAFETY: `take` got it with this layout, and nothing else gives it back.
+            // SAFETY: `allocate` got it with this layout, and nothing else deallocates it.
             unsafe { dealloc(block.start, block.layout) };
         }
     }
 }
 
-unsafe extern "C" fn take(memory: *mut c_void, count: usize, bytes: usize) -> *mut c_void {
+/// The allocation function of liblzma's allocator.
+///
+/// # Safety
+///
+/// - `memory` is the `Memory` of [`Lzma::new`], which is not freed yet.
+/// - Nobody else uses it during the call.
+unsafe extern "C" fn allocate(memory: *mut c_void, count: usize, bytes: usize) -> *mut c_void {
     let Some(bytes) = count.checked_mul(bytes) else { return null_mut() };
-    // SAFETY: liblzma gives back what `Lzma::new` gave it, a `Memory` that outlives the stream, and calls
-    // this from `lzma_code` and its like only, never from two at once.
-    unsafe { &mut *memory.cast::<Memory>() }.take(bytes).cast()
+    debug_assert!(!memory.is_null());
+    // SAFETY: by the first bullet it is valid, by the second the reference is exclusive.
+    unsafe { &mut *memory.cast::<Memory>() }.allocate(bytes).cast()
 }
 
-unsafe extern "C" fn give_back(memory: *mut c_void, start: *mut c_void) {
-    // SAFETY: as above.
-    unsafe { &mut *memory.cast::<Memory>() }.give_back(start.cast());
+/// The function of liblzma's allocator that frees.
+///
+/// # Safety
+///
+/// - `memory` is the `Memory` of [`Lzma::new`], which is not freed yet.
+/// - Nobody else uses it during the call.
+unsafe extern "C" fn free(memory: *mut c_void, start: *mut c_void) {
+    debug_assert!(!memory.is_null());
+    // SAFETY: by the first bullet it is valid, by the second the reference is exclusive.
+    unsafe { &mut *memory.cast::<Memory>() }.free(start.cast());
 }
 
 /// A liblzma encoder with its memory. The parts are boxed because liblzma keeps pointers to them, and raw
@@ -103,7 +116,7 @@ struct Lzma {
     preset: u32,
 }
 
-// SAFETY: liblzma's state belongs to no thread; whoever has the `Lzma` is the only one to use it.
+// SAFETY: liblzma's state is not bound to a thread, and the `Lzma` is the only owner of it.
 unsafe impl Send for Lzma {}
 
 impl std::fmt::Debug for Lzma {
@@ -115,9 +128,11 @@ impl std::fmt::Debug for Lzma {
 impl Lzma {
     fn new(preset: u32) -> Result<Self, EncodeError> {
         let memory = Box::into_raw(Box::new(Memory { blocks: Vec::with_capacity(BLOCKS) }));
-        let allocator = lzma_allocator { alloc: Some(take), free: Some(give_back), opaque: memory.cast() };
+        // liblzma calls the two functions with `memory`, and only within its own functions: `Lzma` has the stream
+        // alone, so never two at a time, and frees the memory after the stream.
+        let allocator = lzma_allocator { alloc: Some(allocate), free: Some(free), opaque: memory.cast() };
         let allocator = Box::into_raw(Box::new(allocator));
-        // SAFETY: all zeros is how liblzma says a stream is to be initialized.
+        // SAFETY: it is a C struct of numbers and nullable pointers; all zeros is liblzma's LZMA_STREAM_INIT.
         let mut stream: lzma_stream = unsafe { std::mem::zeroed() };
         stream.allocator = allocator;
         let mut lzma = Self { stream: Box::into_raw(Box::new(stream)), allocator, memory, preset };
@@ -128,8 +143,8 @@ impl Lzma {
 
 impl Drop for Lzma {
     fn drop(&mut self) {
-        // SAFETY: the stream was made by `new`; the three boxes too, and this is the end of them. The stream
-        // goes before the allocator it uses, the allocator before the memory it names.
+        // SAFETY: the stream and the three boxes were made by `new` and are not used after this. The stream is freed
+        // before the allocator that it uses, the allocator before its memory.
         unsafe {
             lzma_end(self.stream);
             drop(Box::from_raw(self.stream));

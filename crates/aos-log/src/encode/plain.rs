@@ -1,7 +1,8 @@
 //! Records as they are, in one buffer that is filled to its last byte: a record that does not fit any more
 //! gives its beginning, and the rest when the buffer was written out.
 
-use super::{Buffer, EncodeError, Encoder, SECTOR};
+use super::buffer::Buffer;
+use super::encoder::{EncodeError, Encoder, SECTOR};
 use crate::layout::ALIGNMENT;
 use crate::pack::Record;
 
@@ -12,7 +13,7 @@ pub struct Plain {
 }
 
 impl Plain {
-    /// An encoder with room for so many bytes, rounded up to whole sectors. A record of just as many fits.
+    /// An encoder with a buffer of so many bytes, rounded up to whole sectors. A record of just as many fits.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self { buffer: Buffer::new(capacity.max(1).next_multiple_of(SECTOR)) }
@@ -21,12 +22,12 @@ impl Plain {
 
 impl Encoder for Plain {
     fn has_space(&self, bytes: usize) -> bool {
-        bytes <= self.buffer.room()
+        bytes <= self.buffer.free_bytes()
     }
 
     fn encode(&mut self, record: &mut dyn Record, start: usize) -> Result<usize, EncodeError> {
         // Records have multiples of 8 bytes and so has the buffer: what is left of it has too.
-        let bytes = (record.size() - start).min(self.buffer.room());
+        let bytes = (record.size() - start).min(self.buffer.free_bytes());
         debug_assert!(bytes.is_multiple_of(ALIGNMENT));
         record.write(&mut self.buffer.free()[..bytes], start);
         self.buffer.fill(bytes);

@@ -1,5 +1,5 @@
 //! Snappy in frames. Records are collected until there are enough for a chunk; a chunk is compressed at once,
-//! into memory that has room for the worst case.
+//! into memory that is large enough for the worst case.
 //!
 //! ```text
 //! FF 06 00 00 "sNaPpY"
@@ -7,12 +7,13 @@
 //! ```
 //!
 //! AOS does not split a record: a chunk ends behind the record with which it has 128 KiB, and its checksum is
-//! one of its own. The standard allows at most 64 KiB a chunk and says CRC-32C, so its readers refuse AOS's
+//! one of its own. The standard requires at most 64 KiB a chunk and CRC-32C, so its readers refuse AOS's
 //! files; [`Framing::Standard`] is for those who want to read with them.
 
 use snap::raw::{Encoder as Block, max_compress_len};
 
-use super::{Buffer, EncodeError, Encoder};
+use super::buffer::Buffer;
+use super::encoder::{EncodeError, Encoder};
 use crate::checksum::{crc32c, jamcrc, masked};
 use crate::pack::Record;
 
@@ -33,7 +34,7 @@ pub enum Framing {
         /// Bytes that make a chunk.
         chunk_bytes: usize,
     },
-    /// As snappy's framing format says: 64 KiB, CRC-32C.
+    /// As specified by snappy's framing format: 64 KiB, CRC-32C.
     Standard,
 }
 
@@ -55,7 +56,7 @@ impl Snappy {
     /// An encoder for records of at most `record_bytes_max`.
     ///
     /// In AOS's framing a larger record is cut into several chunks, which AOS reads as well; so is one of more
-    /// than 13 MiB, because a chunk cannot say that it is longer.
+    /// than 13 MiB, because the length of a chunk has 24 bits.
     pub fn new(framing: Framing, record_bytes_max: usize) -> Result<Self, EncodeError> {
         let capacity = match framing {
             Framing::Aos { chunk_bytes } if chunk_bytes > CHUNK_MAX => {
@@ -98,7 +99,7 @@ impl Snappy {
     }
 
     fn has_room_for_chunk(&self) -> bool {
-        self.output.room() >= CHUNK_HEAD + max_compress_len(self.input.filled)
+        self.output.free_bytes() >= CHUNK_HEAD + max_compress_len(self.input.filled)
     }
 
     /// Compresses what was collected when there is enough of it, or any of it at the end.

@@ -1,14 +1,15 @@
 //! What codecs of streams have in common: a record is written to a stage, the codec takes it from there, and
 //! what it gives goes to the output. When the output is full the rest waits on the stage.
 
-use super::{Buffer, EncodeError, FLUSH_BYTES};
+use super::buffer::Buffer;
+use super::encoder::{EncodeError, FLUSH_BYTES};
 use crate::layout::ALIGNMENT;
 use crate::pack::Record;
 
-/// Bytes of a record that are handed to the codec at once.
+/// Bytes of a record that are given to the codec at once.
 const STAGE_BYTES: usize = 64 << 10;
 
-/// How far a codec came.
+/// The progress of a codec.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Step {
     /// Bytes that it took.
@@ -82,7 +83,7 @@ impl<C: Codec> Stream<C> {
     /// Hands the stage to the codec; false when the output is full before it is empty.
     fn drain_stage(&mut self) -> Result<bool, EncodeError> {
         while self.taken < self.stage.filled {
-            if self.output.room() == 0 {
+            if self.output.free_bytes() == 0 {
                 return Ok(false);
             }
             let step = self.codec.step(&self.stage.filled()[self.taken..], self.output.free(), false)?;
@@ -95,7 +96,7 @@ impl<C: Codec> Stream<C> {
     }
 
     pub(super) fn finish(&mut self) -> Result<bool, EncodeError> {
-        while self.drain_stage()? && self.output.room() > 0 {
+        while self.drain_stage()? && self.output.free_bytes() > 0 {
             let step = self.codec.step(&[], self.output.free(), true)?;
             self.output.fill(step.given);
             if step.is_at_end {

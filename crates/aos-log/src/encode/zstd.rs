@@ -1,11 +1,11 @@
 //! Zstandard: of our own, AOS has no reader for it. A file begins with a frame that decoders skip and that
-//! says who wrote it, so that nobody takes it for something of AOS's.
+//! names the writer, so that it is not taken for a file of AOS.
 
 use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective as Directive;
 use zstd::zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer, ResetDirective};
 
+use super::encoder::{EncodeError, Encoder};
 use super::stream::{Codec, Step, Stream};
-use super::{EncodeError, Encoder};
 use crate::pack::Record;
 
 /// With what our `.zst` files begin: a skippable frame with a text.

@@ -1,4 +1,4 @@
-//! Messages as a logger gets them, and as which fields each kind of record says them.
+//! Messages as a logger gets them, and the fields of the records that it writes for them.
 
 use uuid::Uuid;
 
@@ -8,7 +8,7 @@ use crate::pack::Fields;
 /// A message that was fetched, with what its channel knows of it. All times are in ns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fetched<'a> {
-    /// When it was sent here, or came here, by this node's monotonic clock.
+    /// When it was sent or received here, by this node's monotonic clock.
     pub monotonic_event_time: i64,
     /// The same as wall time.
     pub realtime_event_time: i64,
@@ -74,14 +74,14 @@ impl<'a> Fetched<'a> {
     }
 }
 
-/// What another node told about a message of ours that it received.
+/// The report of another node about a message of ours that it received.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RemoteMessage {
     /// The channel of that message, in the log.
     pub channel_index: u32,
     /// Its number on that node's channel.
     pub queue_index: u32,
-    /// When it came there, by that node's clock.
+    /// When it arrived there, by that node's clock.
     pub monotonic_sent_time: i64,
     /// The same as wall time.
     pub realtime_sent_time: i64,
@@ -98,7 +98,7 @@ pub struct RemoteMessage {
 }
 
 impl RemoteMessage {
-    /// With the time at which this came to the logger.
+    /// With the time at which the report reached the logger.
     pub(super) fn fields(&self, monotonic_timestamp_time: i64) -> Fields<'static> {
         Fields {
             channel_index: self.channel_index,

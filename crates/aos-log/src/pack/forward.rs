@@ -1,5 +1,5 @@
 //! A flatbuffer written from its beginning to its end: the table first, then what its fields point to. What
-//! goes over the end of the memory is only counted, so that the same code tells how much is needed.
+//! goes over the end of the memory is only counted, so that the same code computes the size.
 //!
 //! Alignment counts from the length in front, as in AOS's files.
 
@@ -31,8 +31,8 @@ impl<'a> Forward<'a> {
         Self { buffer, at: 0 }
     }
 
-    /// Writes the length in front (0 so far), the way to the table and its vtable; makes room for the table,
-    /// all zeros, and says of each field where in it it is. Gives where the table is.
+    /// Writes the length (0 so far), the offset of the table and its vtable; reserves the table, all zeros, and
+    /// writes the offset of each field in it. Returns where the table is.
     pub(super) fn table(&mut self, fields: &mut [Placed]) -> usize {
         let vtable_bytes = 4 + 2 * fields.len();
         // The first field behind the table's four bytes has eight and has to be aligned.
@@ -80,7 +80,7 @@ impl<'a> Forward<'a> {
         self.at = at;
     }
 
-    /// Lets the field at `from` point to what comes next, which is aligned to `alignment` once `before` bytes
+    /// Lets the field at `from` point to what is written next, which is aligned to `alignment` once `before` bytes
     /// have been written.
     fn point(&mut self, from: usize, alignment: usize, before: usize) {
         self.pad((self.at + before).next_multiple_of(alignment) - before);
@@ -149,7 +149,7 @@ impl<'a> Forward<'a> {
         self.push(flatbuffer);
     }
 
-    /// Writes the length in front and gives the bytes of the whole.
+    /// Writes the length, and returns the size of the whole.
     pub(super) fn finish(mut self) -> usize {
         self.pad(self.at.next_multiple_of(8));
         self.set(0, &u32_of(self.at - 4));

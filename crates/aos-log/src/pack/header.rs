@@ -10,9 +10,9 @@ use super::forward::{Forward, Placed};
 use crate::header_fields::HeaderField;
 use crate::layout::{Layout, NO_TIME, NOTHING_SEEN};
 
-/// Of one node: when the oldest message of each sort was sent there, and when it came here.
+/// Of one node: when the oldest message of each kind was sent there, and when it arrived here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "the schema's own names; HeaderField says what each is")]
+#[expect(missing_docs, reason = "the schema's own names; HeaderField defines each")]
 pub struct NodeTimes {
     pub remote: i64,
     pub local: i64,
@@ -63,9 +63,9 @@ impl NodeTimes {
     }
 }
 
-/// What a header says; [`HeaderField`] has what each field means.
+/// The fields of a header; [`HeaderField`] defines each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[expect(missing_docs, reason = "the schema's own names; HeaderField says what each is")]
+#[expect(missing_docs, reason = "the schema's own names; HeaderField defines each")]
 pub struct Header<'a> {
     pub monotonic_start_time: i64,
     pub realtime_start_time: i64,
@@ -165,7 +165,7 @@ impl<'a> Header<'a> {
         self.pack(layout, &mut []).unwrap_or_else(|short| short.needs_bytes)
     }
 
-    /// Writes the record to the beginning of `buffer`, and gives its bytes.
+    /// Writes the record to the beginning of `buffer`, and returns its length.
     pub fn pack(&self, layout: Layout, buffer: &mut [u8]) -> Result<usize, HeaderTooLarge> {
         let fields = &HeaderField::ALL[..HeaderField::count(layout)];
         let has_room = buffer.len();

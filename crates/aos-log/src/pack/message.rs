@@ -2,12 +2,12 @@
 //!
 //! The head, 64 to 96 bytes, is put together on the stack when the record is made; the data is copied once,
 //! from where it lies to its final place. That is what lets a record write any slice of itself: head, data
-//! and padding are three sources behind each other.
+//! and padding are three consecutive sources.
 
-use super::{Record, check_slice};
+use super::record::{Record, check_slice};
 use crate::layout::{Field, HEAD_MAX, Kind, Layout, NO_QUEUE_INDEX, NO_TIME, Shape, shape};
 
-/// What a message record can say. Kinds write those fields that they have, and only those.
+/// The fields of message records. A kind writes those that it has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fields<'a> {
     /// Which channel.
@@ -26,7 +26,7 @@ pub struct Fields<'a> {
     pub realtime_remote_time: i64,
     /// Its number on the channel of the node that sent it.
     pub remote_queue_index: u32,
-    /// When the timestamp came back to us.
+    /// When the timestamp was returned to us.
     pub monotonic_timestamp_time: i64,
     /// When it was transmitted, by the clock of the node that sent it; since 2024.
     pub monotonic_remote_transmit_time: i64,
@@ -91,7 +91,7 @@ impl<'a> MessageRecord<'a> {
         }
     }
 
-    /// The record of `kind` that says `fields`. Of a kind without data, the data is left out.
+    /// The record of `kind` with these fields. Of a kind without data, the data is left out.
     pub fn new(layout: Layout, kind: Kind, fields: &Fields<'a>) -> Result<Self, PackError> {
         let shape = shape(layout, kind).ok_or(PackError::NoSuchKind(layout, kind))?;
         let data = if shape.has_data() { fields.data } else { &[] };
@@ -168,7 +168,7 @@ impl Record for MessageRecord<'_> {
     }
 }
 
-/// Copies as much of `source` as there is room for, and gives back the room behind it.
+/// Copies as much of `source` as fits, and returns the rest of the destination.
 fn take<'d>(destination: &'d mut [u8], source: &[u8]) -> &'d mut [u8] {
     let (now, later) = destination.split_at_mut(source.len().min(destination.len()));
     now.copy_from_slice(&source[..now.len()]);

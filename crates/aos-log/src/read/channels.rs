@@ -1,4 +1,4 @@
-//! What the channels of a log carried: how many messages, how often, how large, how late, and what is
+//! Statistics of the channels of a log: how many messages, how often, how large, how late, and how many are
 //! missing between them. Messages are noted one by one in the order of their times; memory is a row for
 //! each channel and kind of record.
 //!
@@ -13,7 +13,7 @@ use crate::layout::{Kind, NO_QUEUE_INDEX, NO_TIME};
 /// Rows that are kept. A log has a few hundred channels; a damaged one may seem to have more.
 pub const ROWS_MAX: usize = 1 << 16;
 
-/// Figures of which the least, the most and the mean are told.
+/// The least, the most and the mean of some figures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span {
     /// How many figures.
@@ -63,7 +63,7 @@ pub struct Row {
     pub delivery_ns: Span,
     /// From the sending until the sender heard of the arrival, by the sender's clock, ns; of remote timestamps.
     pub answer_ns: Span,
-    /// From the sending until the message went to the network, by the sender's clock, ns; since 2024.
+    /// From the sending until the message was transmitted, by the sender's clock, ns; since 2024.
     pub transmit_ns: Span,
     /// Messages that are not there: queue indices that were leapt over.
     pub missing: u64,

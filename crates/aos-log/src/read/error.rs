@@ -1,5 +1,5 @@
-//! What can be wrong with a part. Everything names its byte, and says whether that is a byte of the file or
-//! one of what is compressed in it.
+//! What can be wrong with a part. Every problem has its offset, and whether that counts bytes of the file or of the
+//! unpacked data.
 
 use std::fmt;
 use std::io;
@@ -13,7 +13,7 @@ pub struct Damage {
     pub offset: u64,
     /// Whether `offset` counts bytes of what is compressed, not of the file.
     pub is_unpacked: bool,
-    /// How many bytes from there were passed over and reading went on; 0 when it ended there.
+    /// How many bytes from there were skipped before reading continued; 0 when it ended there.
     pub skipped_bytes: u64,
 }
 
@@ -37,11 +37,18 @@ pub enum ReadError {
     Io {
         /// Where in the file.
         offset: u64,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
     /// The part is damaged, and that was not to be passed over.
     Damaged(Damage),
+}
+
+impl ReadError {
+    /// Damage at a byte of the file.
+    pub(crate) fn damaged(what: &'static str, offset: u64) -> ReadError {
+        ReadError::Damaged(Damage { what, offset, is_unpacked: false, skipped_bytes: 0 })
+    }
 }
 
 impl fmt::Display for ReadError {
@@ -65,9 +72,9 @@ impl std::error::Error for ReadError {
 /// What reading does at damage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Policy {
-    /// Ends the part there, and goes on with the next one.
+    /// Ends the part there, and continues with the next one.
     Stop,
-    /// Passes over the record, by its length, and goes on with the next; where there is no next it ends.
+    /// Skips the record, by its length, and continues with the next; where there is no next it ends.
     #[default]
     Skip,
     /// Gives an error, also for a part that is only cut short.

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_where_the_vtable_says() {
+    fn fields_are_found_by_the_vtable() {
         let record = sample();
         let table = Table::root(&record).unwrap();
         assert_eq!(table.i64(0), Ok(Some(-7)));
@@ -222,13 +222,13 @@ mod tests {
         assert_eq!((table.known_fields(), table.i64(2), table.has(7)), (2, Ok(None), false));
     }
 
-    /// What is said when the byte at `at` is `value`.
+    /// The flaw that is found when the byte at `at` is `value`.
     fn check(at: usize, value: u8, what: &str) {
         let mut record = sample();
         record[at] = value;
         let read = Table::root(&record).and_then(|table| Ok((table.i64(0)?, table.string(1)?)));
-        let said = read.expect_err(what);
-        assert!(said.what == what && said.at <= record.len(), "byte {at}: {said:?}, should be {what}");
+        let flaw = read.expect_err(what);
+        assert!(flaw.what == what && flaw.at <= record.len(), "byte {at}: {flaw:?}, should be {what}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::flatbuffer::{Flaw, Table};
 use crate::header_fields::{FieldType, HeaderField};
 
-/// What a field of a header says.
+/// The value of a field of a header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
     /// A time, a duration, an index.
@@ -14,7 +14,7 @@ pub enum Value {
     Texts(Vec<String>),
     /// Times, or bytes.
     Numbers(Vec<i64>),
-    /// There is a table that is not looked into.
+    /// A table whose content is not read.
     Table,
 }
 
@@ -42,7 +42,7 @@ impl PartHeader {
         &self.fields
     }
 
-    /// What a field says; `None` when it is not there.
+    /// The value of a field; `None` when it is not there.
     pub fn get(&self, field: HeaderField) -> Option<&Value> {
         self.fields.iter().find(|(other, _)| *other == field).map(|(_, value)| value)
     }

@@ -1,4 +1,4 @@
-//! How much memory a reader takes, whatever a file says.
+//! Bounds of a reader's memory, whatever a file contains.
 
 /// The longest record that is read, with its length; AOS's own messages are below 16 MiB.
 pub const RECORD_BYTES_MAX: usize = 64 << 20;
@@ -18,7 +18,7 @@ pub(crate) const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 /// Messages that wait to be brought into order take at most this many bytes.
 pub const SORT_BYTES_MAX: usize = 256 << 20;
 
-/// Problems of a log that are kept one by one; those that follow are counted.
+/// Problems of a log that are listed; more are only counted.
 pub const PROBLEMS_MAX: usize = 1000;
 
 // A record that is longer than what may wait would never wait.

@@ -26,7 +26,7 @@ pub struct Message<'a> {
     pub monotonic_timestamp_time: i64,
     /// When the other node passed it on to the network, ns.
     pub monotonic_remote_transmit_time: i64,
-    /// What it was written for, as its fields tell. A message of another node looks like one of this node, and
+    /// Its kind, derived from its fields. A message of another node looks like one of this node, and
     /// is [`Kind::Message`] too.
     pub kind: Kind,
 }
@@ -61,7 +61,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// What a record's vtable tells of its schema: one that knows field 9 is of 2024, one that knows fields of
+    /// The layout of a record, derived from its vtable: one that has field 9 is of 2024, one that knows fields of
     /// a remote side and not that one is of 2022, and that of a message alone is the same in both.
     pub(crate) fn layout_of(record: &[u8]) -> Option<Layout> {
         let known = Table::root(record).ok()?.known_fields();

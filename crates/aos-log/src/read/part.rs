@@ -18,7 +18,7 @@ pub struct Record<'a> {
     pub offset: u64,
     /// Its bytes, with its length.
     pub bytes: &'a [u8],
-    /// What it says.
+    /// The message in it.
     pub message: Message<'a>,
 }
 
@@ -34,8 +34,8 @@ pub struct PartReader<R> {
     start: usize,
     /// Bytes of what is unpacked before `held[start]`.
     passed: u64,
-    /// Of the record that was given last.
-    given_bytes: usize,
+    /// Of the record that was returned last.
+    record_bytes: usize,
     problems: Vec<Damage>,
     more_problems: u64,
     is_done: bool,
@@ -58,7 +58,7 @@ impl<R: Read> PartReader<R> {
             held: Vec::new(),
             start: 0,
             passed: 0,
-            given_bytes: 0,
+            record_bytes: 0,
             problems: Vec::new(),
             more_problems: 0,
             is_done: false,
@@ -68,7 +68,7 @@ impl<R: Read> PartReader<R> {
         Ok(part)
     }
 
-    /// What the part says of itself.
+    /// The header of the part.
     pub fn header(&self) -> Option<&PartHeader> {
         self.header.as_ref()
     }
@@ -98,7 +98,7 @@ impl<R: Read> PartReader<R> {
         self.more_problems
     }
 
-    /// Messages given so far.
+    /// Messages read so far.
     pub fn messages(&self) -> u64 {
         self.messages
     }
@@ -110,17 +110,17 @@ impl<R: Read> PartReader<R> {
     pub fn next_message(&mut self) -> Result<Option<Record<'_>>, ReadError> {
         while let Some(len) = self.advance()? {
             match Message::parse(&self.held[self.start..self.start + len]) {
-                Ok(_) => return Ok(self.given()),
+                Ok(_) => return Ok(self.current_record()),
                 Err(flaw) => self.flawed(flaw, len)?,
             }
         }
         Ok(None)
     }
 
-    /// The record that was found to be whole. Reading it a second time is for the borrow checker, which does
-    /// not see that nothing of it is held when a loop goes on.
-    fn given(&mut self) -> Option<Record<'_>> {
-        let bytes = &self.held[self.start..self.start + self.given_bytes];
+    /// The record that was found valid. Reading it a second time is for the borrow checker, which does
+    /// not see that nothing of it is held when a loop continues.
+    fn current_record(&mut self) -> Option<Record<'_>> {
+        let bytes = &self.held[self.start..self.start + self.record_bytes];
         self.messages += 1;
         self.layout = self.layout.or_else(|| Message::layout_of(bytes));
         Message::parse(bytes).ok().map(|message| Record { offset: self.passed, bytes, message })
@@ -135,7 +135,7 @@ impl<R: Read> PartReader<R> {
         match PartHeader::parse(&self.held[self.start..self.start + len]) {
             Ok(header) => self.set_header(header),
             Err(_) if Message::parse(&self.held[self.start..self.start + len]).is_ok() => {
-                self.given_bytes = 0
+                self.record_bytes = 0
             }
             Err(flaw) => {
                 return Err(ReadError::Damaged(self.damage(flaw.what, self.passed + flaw.at as u64)));
@@ -144,14 +144,14 @@ impl<R: Read> PartReader<R> {
         self.read_second_header()
     }
 
-    /// Loggers that did not yet tell their commit could write their header twice; the last is right.
+    /// Old loggers, which do not record their commit, could write their header twice; the last is right.
     fn read_second_header(&mut self) -> Result<(), ReadError> {
         while self.header.as_ref().is_some_and(|header| header.text(HeaderField::LoggerSha1).is_none()) {
             let Some(len) = self.advance()? else { break };
             match PartHeader::parse(&self.held[self.start..self.start + len]) {
                 Ok(header) => self.set_header(header),
                 Err(_) => {
-                    self.given_bytes = 0;
+                    self.record_bytes = 0;
                     break;
                 }
             }
@@ -161,7 +161,7 @@ impl<R: Read> PartReader<R> {
 
     fn set_header(&mut self, header: PartHeader) {
         self.header = Some(header);
-        self.header_record = self.held[self.start..self.start + self.given_bytes].to_vec();
+        self.header_record = self.held[self.start..self.start + self.record_bytes].to_vec();
     }
 
     fn damage(&self, what: &'static str, offset: u64) -> Damage {
@@ -201,10 +201,10 @@ impl<R: Read> PartReader<R> {
         self.note(damage)
     }
 
-    /// Moves on to the next record and gives its bytes with its length; `None` at the end.
+    /// Moves on to the next record: its bytes, those of its length included; `None` at the end.
     fn advance(&mut self) -> Result<Option<usize>, ReadError> {
-        self.pass(self.given_bytes);
-        self.given_bytes = 0;
+        self.pass(self.record_bytes);
+        self.record_bytes = 0;
         while !self.is_done {
             if !self.hold(PREFIX_BYTES)? {
                 self.end_of_bytes("the part ends within the length of a record")?;
@@ -216,7 +216,7 @@ impl<R: Read> PartReader<R> {
             } else if len > RECORD_BYTES_MAX {
                 self.pass_long_record(len)?;
             } else if self.hold(len)? {
-                self.given_bytes = len;
+                self.record_bytes = len;
                 return Ok(Some(len));
             } else {
                 self.end_of_bytes("the part ends within a record")?;

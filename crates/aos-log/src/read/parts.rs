@@ -1,9 +1,9 @@
 //! Several parts as one log.
 //!
 //! Parts with the same `parts_uuid` are a sequence: what one writer wrote in one boot, cut into files. They are
-//! read behind each other in the order of their `parts_index`, whatever order they are named in, and only one
-//! of a sequence is open at a time. Messages of all sequences come in the order of their times; where nodes
-//! differ these are times of different clocks.
+//! read one after the other in the order of their `parts_index`, whatever order they are named in, and only one
+//! of a sequence is open at a time. Messages of all sequences are in the order of their times; of
+//! different nodes these are times of different clocks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use super::error::{Damage, Policy, ReadError};
 use super::header::PartHeader;
 use super::limits::PROBLEMS_MAX;
 use super::part::PartReader;
-use super::sort::{Owned, Sorter};
+use super::sort::{OwnedMessage, Sorter};
 use crate::header_fields::HeaderField;
 
 /// Something that is wrong with one of the files.
@@ -32,18 +32,18 @@ impl<E: fmt::Display> fmt::Display for Problem<E> {
     }
 }
 
-/// A file whose header could be read.
+/// A file that was opened: its header, and how it is compressed.
 #[derive(Clone, Debug)]
-pub struct Opened {
+pub struct PartSummary {
     /// Which file.
     pub file: usize,
-    /// What it says of itself; a piece of a part does not.
+    /// Its header; a piece of a part has none.
     pub header: Option<PartHeader>,
     /// How it is compressed.
     pub packing: Packing,
 }
 
-/// In which order messages come.
+/// The order of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Order {
     /// That of their times.
@@ -65,13 +65,13 @@ pub struct Parts<F, R> {
     open: F,
     policy: Policy,
     order: Order,
-    opened: Vec<Opened>,
+    opened: Vec<PartSummary>,
     sequences: Vec<Sequence<R>>,
     problems: Vec<Problem<Damage>>,
     more_problems: u64,
 }
 
-/// What reading gives, with the file that an error is about.
+/// The result of reading, with the file of an error.
 type OfFile<T> = Result<T, Problem<ReadError>>;
 
 fn of_file<T>(file: usize, read: Result<T, ReadError>) -> OfFile<T> {
@@ -79,7 +79,7 @@ fn of_file<T>(file: usize, read: Result<T, ReadError>) -> OfFile<T> {
 }
 
 impl<R: Read, F: FnMut(usize) -> io::Result<R>> Parts<F, R> {
-    /// Looks at the headers of files 0 to `files`, which `open` opens, and brings them into order. One that
+    /// Reads the headers of files 0 to `files`, which `open` opens, and orders the files. One that
     /// cannot be read is a problem and is left out.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl<R: Read, F: FnMut(usize) -> io::Result<R>> Parts<F, R> {
         for file in 0..files {
             let read = (parts.open)(file).map_err(|error| ReadError::Io { offset: 0, error });
             match read.and_then(|read| PartReader::open(read, policy)) {
-                Ok(part) => parts.opened.push(Opened {
+                Ok(part) => parts.opened.push(PartSummary {
                     file,
                     header: part.header().cloned(),
                     packing: part.packing(),
@@ -106,7 +106,7 @@ impl<R: Read, F: FnMut(usize) -> io::Result<R>> Parts<F, R> {
     }
 
     /// The files that could be opened.
-    pub fn opened(&self) -> &[Opened] {
+    pub fn opened(&self) -> &[PartSummary] {
         &self.opened
     }
 
@@ -124,7 +124,7 @@ impl<R: Read, F: FnMut(usize) -> io::Result<R>> Parts<F, R> {
     ///
     /// # Errors
     /// When a file cannot be read, or is damaged and the policy is [`Policy::Fail`].
-    pub fn next_message(&mut self) -> OfFile<Option<Owned>> {
+    pub fn next_message(&mut self) -> OfFile<Option<OwnedMessage>> {
         let mut oldest: Option<(i64, usize)> = None;
         for number in 0..self.sequences.len() {
             self.fill(number)?;
@@ -144,7 +144,7 @@ impl<R: Read, F: FnMut(usize) -> io::Result<R>> Parts<F, R> {
     fn find_sequences(&mut self) -> OfFile<()> {
         let mut groups: BTreeMap<(usize, String), Vec<(i64, usize)>> = BTreeMap::new();
         let mut firsts: BTreeMap<String, usize> = BTreeMap::new();
-        for Opened { file, header, .. } in &self.opened {
+        for PartSummary { file, header, .. } in &self.opened {
             let uuid = header.as_ref().and_then(|header| header.text(HeaderField::PartsUuid));
             let (first, uuid) = match uuid {
                 Some(uuid) if !uuid.is_empty() => (*firsts.entry(uuid.to_owned()).or_insert(*file), uuid),
@@ -178,7 +178,7 @@ impl<R: Read, F: FnMut(usize) -> io::Result<R>> Parts<F, R> {
         Ok(())
     }
 
-    /// Reads until the sequence has a message that can be given, or has ended.
+    /// Reads until the next message of the sequence is certain, or the sequence has ended.
     fn fill(&mut self, number: usize) -> OfFile<()> {
         while !self.is_ready(number) && self.begin_part(number)? {
             let sequence = &mut self.sequences[number];
@@ -193,7 +193,7 @@ impl<R: Read, F: FnMut(usize) -> io::Result<R>> Parts<F, R> {
                 let (offset, bytes) = (record.offset, record.bytes.len() as u64);
                 self.too_late(number, offset, bytes)?;
             } else {
-                sequence.sorter.push(Owned::new(file, record.offset, &record.message));
+                sequence.sorter.push(OwnedMessage::new(file, record.offset, &record.message));
             }
         }
         Ok(())
@@ -235,7 +235,7 @@ impl<R: Read, F: FnMut(usize) -> io::Result<R>> Parts<F, R> {
         Ok(())
     }
 
-    /// A message that comes later than its log allows: it can no longer be given in order.
+    /// A message that is older than its log allows: it can no longer be put in order.
     fn too_late(&mut self, number: usize, offset: u64, bytes: u64) -> OfFile<()> {
         let Some((file, part)) = &self.sequences[number].open else { return Ok(()) };
         let file = *file;

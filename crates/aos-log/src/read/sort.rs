@@ -1,8 +1,8 @@
-//! Brings messages into the order of their times, as far as their log says that they can be out of it.
+//! Sorts messages by their times, within the bound of disorder that their log declares.
 //!
-//! A message is given when one has come that is so much newer that nothing older may follow. What is older
-//! than what was given is no longer in any order, and is told. Before a log's start messages of any age may
-//! come: a logger begins with the last one of each channel.
+//! A message is released when another is so much newer that nothing older may follow. A message that is older than
+//! one that was released is out of order, and is reported. Before a log's start messages of any age are allowed: a
+//! logger begins with the last one of each channel.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -12,7 +12,7 @@ use super::message::Message;
 
 /// A message that outlives the record it was read from.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Owned {
+pub struct OwnedMessage {
     /// Which of the files it is from.
     pub file: usize,
     /// Where in what is unpacked of it its record begins.
@@ -21,8 +21,8 @@ pub struct Owned {
     data: Option<Box<[u8]>>,
 }
 
-impl Owned {
-    pub(crate) fn new(file: usize, offset: u64, message: &Message<'_>) -> Owned {
+impl OwnedMessage {
+    pub(crate) fn new(file: usize, offset: u64, message: &Message<'_>) -> OwnedMessage {
         let data = message.data.map(Box::from);
         // Named one by one: a copy of the whole would borrow the data.
         let fields = Message {
@@ -38,7 +38,7 @@ impl Owned {
             monotonic_remote_transmit_time: message.monotonic_remote_transmit_time,
             kind: message.kind,
         };
-        Owned { file, offset, fields, data }
+        OwnedMessage { file, offset, fields, data }
     }
 
     /// The message.
@@ -53,7 +53,7 @@ impl Owned {
 
 /// A message that waits, by time, then channel and number in it, then place.
 #[derive(Debug)]
-struct Waiting(Owned);
+struct Waiting(OwnedMessage);
 
 impl Waiting {
     fn key(&self) -> (i64, u32, u32, usize, u64) {
@@ -91,7 +91,7 @@ pub(crate) struct Sorter {
     bound_ns: i64,
     start_ns: i64,
     newest_ns: i64,
-    /// Whether so much waited that messages were given before their time.
+    /// Whether so much waited that messages were released early.
     pub(crate) was_full: bool,
 }
 
@@ -110,33 +110,33 @@ impl Default for Sorter {
 }
 
 impl Sorter {
-    /// From now on messages of a part whose header says this come.
+    /// Begins a part: its bound of disorder, and when its log started.
     pub(crate) fn begin_part(&mut self, bound_ns: i64, start_ns: i64) {
         self.bound_ns = self.bound_ns.max(bound_ns);
         self.start_ns = self.start_ns.max(start_ns);
     }
 
-    /// Up to which time everything has come; `None` before the start of the log.
-    fn all_came_ns(&self) -> Option<i64> {
+    /// The time up to which no message is missing; `None` before the start of the log.
+    fn complete_until_ns(&self) -> Option<i64> {
         let has_started = self.newest_ns >= self.start_ns.saturating_add(self.bound_ns);
         has_started.then(|| self.newest_ns.saturating_sub(self.bound_ns))
     }
 
     /// Whether a message is further behind the newest than its log allows.
     pub(crate) fn is_too_late(&self, sent_ns: i64) -> bool {
-        self.all_came_ns().is_some_and(|all_came_ns| sent_ns < all_came_ns)
+        self.complete_until_ns().is_some_and(|complete_until_ns| sent_ns < complete_until_ns)
     }
 
-    pub(crate) fn push(&mut self, message: Owned) {
+    pub(crate) fn push(&mut self, message: OwnedMessage) {
         self.newest_ns = self.newest_ns.max(message.fields.monotonic_sent_time);
         self.waiting_bytes += message.bytes();
         self.waiting.push(Reverse(Waiting(message)));
     }
 
-    /// Whether the oldest message can be given: none that is older can follow, or too much waits.
+    /// Whether the oldest message can be released: none that is older can follow, or too much waits.
     pub(crate) fn is_ready(&mut self) -> bool {
         let Some(oldest_ns) = self.oldest_ns() else { return false };
-        let is_time = self.all_came_ns().is_some_and(|all_came_ns| oldest_ns < all_came_ns);
+        let is_time = self.complete_until_ns().is_some_and(|complete_until_ns| oldest_ns < complete_until_ns);
         let is_full = self.waiting_bytes > self.bytes_max;
         self.was_full |= is_full && !is_time;
         is_time || is_full
@@ -148,7 +148,7 @@ impl Sorter {
     }
 
     /// Takes the oldest message.
-    pub(crate) fn pop(&mut self) -> Option<Owned> {
+    pub(crate) fn pop(&mut self) -> Option<OwnedMessage> {
         let Reverse(Waiting(message)) = self.waiting.pop()?;
         self.waiting_bytes -= message.bytes();
         Some(message)
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::layout::{Kind, NO_QUEUE_INDEX, NO_TIME};
 
-    fn message(sent_ns: i64) -> Owned {
+    fn message(sent_ns: i64) -> OwnedMessage {
         let message = Message {
             channel_index: 0,
             monotonic_sent_time: sent_ns,
@@ -174,7 +174,7 @@ mod tests {
             monotonic_remote_transmit_time: NO_TIME,
             kind: Kind::Message,
         };
-        Owned::new(0, 0, &message)
+        OwnedMessage::new(0, 0, &message)
     }
 
     fn drain(sorter: &mut Sorter) -> Vec<i64> {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_bounded() {
+    fn waiting_messages_are_bounded() {
         let mut sorter = Sorter { bytes_max: 2000, ..Sorter::default() };
         sorter.begin_part(i64::MAX, i64::MIN);
         for sent_ns in 0..100 {

@@ -1,11 +1,11 @@
 //! Records into an encoder, and what it has ready into files: when its buffer is full, when enough waits, or
-//! when something has waited long enough. The first trouble stays: after it nothing is written, so that a log
-//! never has a hole in its middle.
+//! when something has waited long enough. The first error is final: nothing is written after it, so that a
+//! log never has a hole in its middle.
 
 use std::io;
 
-use super::Trouble;
 use super::clock::Clock;
+use super::error::WriteError;
 use super::sink::{Sink, is_out_of_space};
 use super::statistics::WriterStatistics;
 use crate::encode::{EncodeError, Encoder};
@@ -16,7 +16,7 @@ use crate::pack::Record;
 pub struct FlushRules {
     /// As soon as more than so many bytes are ready.
     pub bytes: usize,
-    /// When something is ready and so many nanoseconds have gone by since the last time.
+    /// When something is ready and so many nanoseconds have passed since the last flush.
     pub period_ns: i64,
 }
 
@@ -27,9 +27,9 @@ impl Default for FlushRules {
     }
 }
 
-/// How a record fared.
+/// The times of writing a record.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Took {
+pub(super) struct PutTimes {
     /// When its first slice had been copied, by the monotonic clock.
     pub(super) copied_ns: i64,
     /// Nanoseconds in the encoder.
@@ -64,7 +64,7 @@ pub(super) struct Output<C: Clock> {
     pub(super) clock: C,
     rules: FlushRules,
     last_flush: Option<i64>,
-    trouble: Option<Trouble>,
+    error: Option<WriteError>,
     is_open: bool,
     is_restart_due: bool,
     pub(super) statistics: WriterStatistics,
@@ -78,15 +78,15 @@ impl<C: Clock> Output<C> {
             clock,
             rules,
             last_flush: None,
-            trouble: None,
+            error: None,
             is_open: false,
             is_restart_due: false,
             statistics: WriterStatistics::default(),
         }
     }
 
-    pub(super) fn trouble(&self) -> Option<Trouble> {
-        self.trouble
+    pub(super) fn error(&self) -> Option<WriteError> {
+        self.error
     }
 
     /// Bytes of the part that is open, those that wait to be written included.
@@ -95,31 +95,31 @@ impl<C: Clock> Output<C> {
     }
 
     /// Begins a part.
-    pub(super) fn open(&mut self, part_index: i32) -> Result<(), Trouble> {
+    pub(super) fn open(&mut self, part_index: i32) -> Result<(), WriteError> {
         self.check()?;
         if self.is_restart_due {
             let restarted = self.encoder.restart();
-            self.keep_encode(restarted)?;
+            self.record_encode_error(restarted)?;
         }
         self.is_restart_due = true;
         let opened = self.sink.open(part_index, self.encoder.extension());
-        self.keep(opened)?;
+        self.record_error(opened)?;
         self.is_open = true;
         self.statistics.parts += 1;
         Ok(())
     }
 
-    /// Takes a record whole.
-    pub(super) fn put(&mut self, record: &mut dyn Record, start_ns: i64) -> Result<Took, Trouble> {
+    /// Encodes a whole record.
+    pub(super) fn put(&mut self, record: &mut dyn Record, start_ns: i64) -> Result<PutTimes, WriteError> {
         self.check()?;
         let size = record.size();
-        let mut took = Took { copied_ns: start_ns, encode_ns: 0 };
+        let mut took = PutTimes { copied_ns: start_ns, encode_ns: 0 };
         let (mut at, mut from) = (0, start_ns);
         loop {
             let mut timed = Timed { record: &mut *record, clock: &self.clock, copied_ns: None };
             let taken = self.encoder.encode(&mut timed, at);
             let copied = timed.copied_ns;
-            let taken = self.keep_encode(taken)?;
+            let taken = self.record_encode_error(taken)?;
             if at == 0 && taken > 0 {
                 took.copied_ns = copied.unwrap_or(start_ns);
             }
@@ -130,7 +130,7 @@ impl<C: Clock> Output<C> {
             }
             if taken == 0 && self.encoder.queue().is_empty() {
                 let stuck = EncodeError { codec: "an encoder that neither takes nor gives", code: 0 };
-                return self.keep_encode(Err(stuck));
+                return self.record_encode_error(Err(stuck));
             }
             self.flush()?;
             from = self.clock.monotonic_ns();
@@ -140,7 +140,7 @@ impl<C: Clock> Output<C> {
     }
 
     /// Writes out what is ready if it is time to.
-    pub(super) fn flush_if_due(&mut self, now: i64) -> Result<(), Trouble> {
+    pub(super) fn flush_if_due(&mut self, now: i64) -> Result<(), WriteError> {
         self.check()?;
         let queued = self.encoder.queue().len();
         let last = *self.last_flush.get_or_insert(now);
@@ -153,7 +153,7 @@ impl<C: Clock> Output<C> {
     }
 
     /// Writes out what is ready.
-    pub(super) fn flush(&mut self) -> Result<(), Trouble> {
+    pub(super) fn flush(&mut self) -> Result<(), WriteError> {
         self.check()?;
         let bytes = self.encoder.queue();
         if bytes.is_empty() {
@@ -164,16 +164,16 @@ impl<C: Clock> Output<C> {
         let took = self.clock.monotonic_ns() - before;
         let all = bytes.len();
         self.encoder.clear();
-        let written = self.keep(written)?;
+        let written = self.record_error(written)?;
         self.statistics.write.add(took, written as u64, 0);
         if written < all {
-            return Err(*self.trouble.insert(Trouble::OutOfSpace));
+            return Err(*self.error.insert(WriteError::OutOfSpace));
         }
         Ok(())
     }
 
     /// Ends the part, if one is open.
-    pub(super) fn close(&mut self) -> Result<(), Trouble> {
+    pub(super) fn close(&mut self) -> Result<(), WriteError> {
         if !self.is_open {
             return self.check();
         }
@@ -181,16 +181,16 @@ impl<C: Clock> Output<C> {
         let finished = self.finish();
         let closed = self.sink.close();
         finished?;
-        self.keep(closed)
+        self.record_error(closed)
     }
 
-    fn finish(&mut self) -> Result<(), Trouble> {
+    fn finish(&mut self) -> Result<(), WriteError> {
         let mut is_done = false;
         while !is_done {
             self.check()?;
             let before = self.clock.monotonic_ns();
             let finished = self.encoder.finish();
-            is_done = self.keep_encode(finished)?;
+            is_done = self.record_encode_error(finished)?;
             let took = self.clock.monotonic_ns() - before;
             self.statistics.encode.add(took, 0, 0);
             self.flush()?;
@@ -198,30 +198,30 @@ impl<C: Clock> Output<C> {
         Ok(())
     }
 
-    fn check(&self) -> Result<(), Trouble> {
-        self.trouble.map_or(Ok(()), Err)
+    fn check(&self) -> Result<(), WriteError> {
+        self.error.map_or(Ok(()), Err)
     }
 
-    fn keep<T>(&mut self, result: io::Result<T>) -> Result<T, Trouble> {
+    fn record_error<T>(&mut self, result: io::Result<T>) -> Result<T, WriteError> {
         result.map_err(|e| {
-            let trouble = if is_out_of_space(&e) {
-                Trouble::OutOfSpace
+            let error = if is_out_of_space(&e) {
+                WriteError::OutOfSpace
             } else {
-                Trouble::Io(e.kind(), e.raw_os_error())
+                WriteError::Io(e.kind(), e.raw_os_error())
             };
-            *self.trouble.insert(trouble)
+            *self.error.insert(error)
         })
     }
 
-    fn keep_encode<T>(&mut self, result: Result<T, EncodeError>) -> Result<T, Trouble> {
-        result.map_err(|e| *self.trouble.insert(Trouble::Encode(e)))
+    fn record_encode_error<T>(&mut self, result: Result<T, EncodeError>) -> Result<T, WriteError> {
+        result.map_err(|e| *self.error.insert(WriteError::Encode(e)))
     }
 }
 
-/// What was not closed is closed now; whoever wants to know whether that went well closes it himself.
+/// Closes the open part and ignores errors; call [`Output::close`] to see them.
 impl<C: Clock> Drop for Output<C> {
     fn drop(&mut self) {
-        if self.trouble.is_none() {
+        if self.error.is_none() {
             let _ = self.close();
         }
     }

@@ -1,15 +1,15 @@
-//! What a writer knows of the other nodes, and that its header says: in which boot they are, and when the
-//! oldest message of each was sent and came. Readers align the clocks of nodes by it, so it has to be in a
-//! header before the bytes that it is about.
+//! The state of the other nodes, as the header of a part has it: the boot of each, and when its oldest message was
+//! sent and received. Readers align the clocks of nodes by it, so it has to be in a header before the messages
+//! that it is about.
 
 use uuid::Uuid;
 
 use crate::layout::{NO_TIME, NOTHING_SEEN};
 use crate::pack::NodeTimes;
 
-/// What a message tells about the node it came from.
+/// What a message shows of the node that sent it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seen {
+pub struct RemoteUpdate {
     /// Which node, by its index.
     pub node: usize,
     /// In which boot it was.
@@ -18,11 +18,11 @@ pub struct Seen {
     pub monotonic_remote_time: i64,
     /// When it was transmitted, by its clock; [`NO_TIME`] if that is not known.
     pub monotonic_remote_transmit_time: i64,
-    /// When the message came, by the clock of the node that the file is about.
+    /// When the message arrived, by the clock of the node that the file is about.
     pub monotonic_event_time: i64,
     /// Whether it is sent until it arrives.
     pub is_reliable: bool,
-    /// When the timestamp came back to the logger; [`NO_TIME`] where none did.
+    /// When the timestamp was returned to the logger; [`NO_TIME`] where none was.
     pub monotonic_timestamp_time: i64,
 }
 
@@ -38,12 +38,12 @@ impl Remotes {
         Self { boots: vec![None; nodes], oldest: vec![NodeTimes::default(); nodes] }
     }
 
-    /// Nothing was seen of any node; their boots are still known.
-    pub(super) fn forget_times(&mut self) {
+    /// Resets the times of all nodes; their boots are still known.
+    pub(super) fn reset_times(&mut self) {
         self.oldest.fill(NodeTimes::default());
     }
 
-    /// Takes over the boot of a node; says whether it was another one. What was seen of it is then forgotten.
+    /// Sets the boot of a node; whether it changed. The times of that node are then reset.
     pub(super) fn set_boot(&mut self, node: usize, boot: Uuid) -> bool {
         let Some(known) = self.boots.get_mut(node) else { return false };
         if known.replace(boot) == Some(boot) {
@@ -53,30 +53,30 @@ impl Remotes {
         true
     }
 
-    /// Takes over what a message tells; says whether the header says something else now.
-    pub(super) fn update(&mut self, seen: &Seen) -> bool {
-        let is_other_boot = self.set_boot(seen.node, seen.boot);
-        let Some(times) = self.oldest.get_mut(seen.node) else { return false };
-        let (remote, local) = (seen.monotonic_remote_time, seen.monotonic_event_time);
+    /// Applies an update; whether the header has changed.
+    pub(super) fn update(&mut self, update: &RemoteUpdate) -> bool {
+        let is_other_boot = self.set_boot(update.node, update.boot);
+        let Some(times) = self.oldest.get_mut(update.node) else { return false };
+        let (remote, local) = (update.monotonic_remote_time, update.monotonic_event_time);
         let mut is_older = lower(&mut times.remote, &mut times.local, remote, local);
-        if seen.is_reliable {
+        if update.is_reliable {
             is_older |= lower(&mut times.remote_reliable, &mut times.local_reliable, remote, local);
             let (remote_transmit, local_transmit) =
                 (&mut times.remote_reliable_transmit, &mut times.local_reliable_transmit);
-            is_older |= lower(remote_transmit, local_transmit, seen.monotonic_remote_transmit_time, local);
+            is_older |= lower(remote_transmit, local_transmit, update.monotonic_remote_transmit_time, local);
         } else {
             is_older |= lower(&mut times.remote_unreliable, &mut times.local_unreliable, remote, local);
         }
-        if seen.monotonic_timestamp_time != NO_TIME {
-            let back = seen.monotonic_timestamp_time;
+        if update.monotonic_timestamp_time != NO_TIME {
+            let back = update.monotonic_timestamp_time;
             let (remote, local) = (&mut times.logger_remote_unreliable, &mut times.logger_local_unreliable);
-            is_older |= lower(remote, local, seen.monotonic_event_time, back);
+            is_older |= lower(remote, local, update.monotonic_event_time, back);
         }
         is_other_boot | is_older
     }
 }
 
-/// Keeps the older of two pairs of times; says whether that is the new one.
+/// Keeps the older of two pairs of times; whether that is the new one.
 fn lower(remote: &mut i64, local: &mut i64, new_remote: i64, new_local: i64) -> bool {
     if new_remote == NO_TIME || (*remote != NOTHING_SEEN && *remote <= new_remote) {
         return false;
@@ -89,8 +89,8 @@ fn lower(remote: &mut i64, local: &mut i64, new_remote: i64, new_local: i64) -> 
 mod tests {
     use super::*;
 
-    fn seen(remote: i64, local: i64, is_reliable: bool) -> Seen {
-        Seen {
+    fn update(remote: i64, local: i64, is_reliable: bool) -> RemoteUpdate {
+        RemoteUpdate {
             node: 1,
             boot: Uuid::from_u128(7),
             monotonic_remote_time: remote,
@@ -102,15 +102,15 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_each_sort_is_kept() {
+    fn the_oldest_times_of_each_kind_are_kept() {
         let mut remotes = Remotes::new(2);
-        assert!(remotes.update(&seen(100, 1100, true)));
-        assert!(!remotes.update(&seen(101, 1101, true)));
-        assert!(remotes.update(&seen(101, 1101, false)), "the first that is not reliable");
-        assert!(remotes.update(&seen(90, 1090, false)));
-        let transmitted = Seen { monotonic_remote_transmit_time: 95, ..seen(300, 1300, true) };
+        assert!(remotes.update(&update(100, 1100, true)));
+        assert!(!remotes.update(&update(101, 1101, true)));
+        assert!(remotes.update(&update(101, 1101, false)), "the first that is not reliable");
+        assert!(remotes.update(&update(90, 1090, false)));
+        let transmitted = RemoteUpdate { monotonic_remote_transmit_time: 95, ..update(300, 1300, true) };
         assert!(remotes.update(&transmitted));
-        let back = Seen { monotonic_timestamp_time: 2000, ..seen(400, 1400, true) };
+        let back = RemoteUpdate { monotonic_timestamp_time: 2000, ..update(400, 1400, true) };
         assert!(remotes.update(&back));
         let expected = NodeTimes {
             remote: 90,
@@ -128,13 +128,13 @@ mod tests {
     }
 
     #[test]
-    fn another_boot_begins_anew() {
+    fn another_boot_resets_the_times() {
         let mut remotes = Remotes::new(2);
-        assert!(remotes.update(&seen(100, 1100, true)));
-        let rebooted = Seen { boot: Uuid::from_u128(8), ..seen(5, 2000, false) };
+        assert!(remotes.update(&update(100, 1100, true)));
+        let rebooted = RemoteUpdate { boot: Uuid::from_u128(8), ..update(5, 2000, false) };
         assert!(remotes.update(&rebooted));
         assert_eq!(remotes.boots, [None, Some(Uuid::from_u128(8))]);
         assert_eq!(remotes.oldest[1].remote_reliable, NOTHING_SEEN);
-        assert!(!remotes.update(&Seen { node: 2, ..rebooted }), "there is no such node");
+        assert!(!remotes.update(&RemoteUpdate { node: 2, ..rebooted }), "there is no such node");
     }
 }

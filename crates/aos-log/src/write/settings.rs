@@ -1,4 +1,4 @@
-//! What a writer is told when it is made: everything from which the memory it needs can be worked out.
+//! Settings of a writer: everything that determines the memory that it needs.
 
 use uuid::Uuid;
 
@@ -23,9 +23,9 @@ impl Default for StartTimes {
     }
 }
 
-/// The texts of a header that stay the same from part to part; none are left out.
+/// The texts of a header that are the same in all parts; `None` is left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-#[expect(missing_docs, reason = "the schema's own names; HeaderField says what each is")]
+#[expect(missing_docs, reason = "the schema's own names; HeaderField defines each")]
 pub struct HeaderTexts {
     pub name: Option<String>,
     pub node: Option<String>,
@@ -44,7 +44,7 @@ pub struct HeaderTexts {
 }
 
 impl HeaderTexts {
-    /// A header that says these, and nothing else.
+    /// A header with these, and nothing else.
     pub(super) fn header(&self) -> Header<'_> {
         Header {
             name: self.name.as_deref(),
@@ -70,7 +70,7 @@ impl HeaderTexts {
 pub struct Settings {
     /// Which layout its records have.
     pub layout: Layout,
-    /// Bytes of the largest record that it will be given, see [`MessageRecord::size_of`](crate::pack::MessageRecord::size_of).
+    /// Bytes of the largest record, see [`MessageRecord::size_of`](crate::pack::MessageRecord::size_of).
     pub record_bytes_max: usize,
     /// Nodes there are: the length of the header's lists.
     pub nodes: usize,
@@ -78,11 +78,11 @@ pub struct Settings {
     pub node_index: usize,
     /// Channels there are: the length of the statistics.
     pub channels: usize,
-    /// How much older than the newest a message may be, in ns, before the header has to say more.
+    /// How much older than the newest a message may be, in ns, before the header has to allow for more.
     pub max_out_of_order_ns: i64,
     /// When what is ready is written.
     pub flush: FlushRules,
-    /// What the header says all the time.
+    /// The texts of all headers.
     pub texts: HeaderTexts,
     /// 0 data, 1 timestamps, 2 remote timestamps; in the layout of 2024.
     pub data_stored: Vec<u8>,

@@ -1,5 +1,5 @@
-//! Where the bytes of parts go: files, one for each part. Their paths are put together in memory that was
-//! taken beforehand, so that a part can begin without allocating.
+//! Sinks for the bytes of parts: files, one for each part. Their paths are built in memory that is allocated at
+//! construction, so that a part can begin without an allocation.
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
@@ -12,7 +12,7 @@ pub trait Sink: Send {
     /// Begins a part.
     fn open(&mut self, part_index: i32, extension: &str) -> io::Result<()>;
 
-    /// Takes some of the bytes, and says how many. Fewer than all means that there is no more space.
+    /// Writes bytes, and returns how many. Fewer than all means that there is no more space.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
     /// Ends the part.
@@ -66,7 +66,7 @@ impl Sink for Files {
                 Ok(0) => break,
                 Ok(n) => written += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                // What went before the error is in the file, and has to be counted.
+                // Bytes before the error are in the file, and have to be counted.
                 Err(e) if written > 0 && is_out_of_space(&e) => break,
                 Err(e) => return Err(e),
             }

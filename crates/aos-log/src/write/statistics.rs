@@ -1,4 +1,4 @@
-//! What a writer knows of its own work: how long copies, encoding and writes took, and for whom the longest.
+//! Statistics of a writer: how long copies, encoding and writes took, and the channel of the longest.
 //! All counts of bytes have 64 bits: AOS's have 31, and are wrong after 2 GiB.
 
 /// How long something took, over all times it was done.
@@ -10,16 +10,16 @@ pub struct Durations {
     pub total_ns: u64,
     /// Nanoseconds of the longest.
     pub max_ns: u64,
-    /// Bytes that the longest was about.
+    /// Bytes of the longest.
     pub max_bytes: u64,
-    /// Channel that the longest was about; 0 where there is none.
+    /// Channel of the longest; 0 where there is none.
     pub max_channel: u32,
     /// Bytes, all together.
     pub bytes: u64,
 }
 
 impl Durations {
-    /// Adds one. A clock that went backwards counts as no time.
+    /// Adds one. A clock that stepped back counts as no time.
     pub(crate) fn add(&mut self, nanoseconds: i64, bytes: u64, channel: u32) {
         let nanoseconds = nanoseconds.max(0).unsigned_abs();
         self.count += 1;
@@ -40,7 +40,7 @@ pub struct ChannelStatistics {
     pub bytes: u64,
     /// From before a copy to within it.
     pub copy: Durations,
-    /// From before a record was handed to the encoder until it was encoded, writes in between left out.
+    /// The time in the encoder for its records, without writes in between.
     pub encode: Durations,
     /// From the message's event to within its copy: the longest.
     pub delay_max_ns: u64,
@@ -51,7 +51,7 @@ pub struct ChannelStatistics {
 pub struct WriterStatistics {
     /// Records that were taken.
     pub messages: u64,
-    /// Records that came when there was no more space.
+    /// Records that were dropped because there was no more space.
     pub dropped_messages: u64,
     /// Bytes of records that were taken, before compression; headers too.
     pub record_bytes: u64,
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_is_kept_with_its_size_and_channel() {
+    fn the_longest_has_its_size_and_channel() {
         let mut durations = Durations::default();
         for (ns, bytes, channel) in [(5, 100, 1), (9, u64::from(u32::MAX), 2), (-3, 7, 3), (9, 1, 4)] {
             durations.add(ns, bytes, channel);

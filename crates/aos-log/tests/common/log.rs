@@ -9,7 +9,7 @@ use heapscribe_aos_log::encode::Plain;
 use heapscribe_aos_log::header_fields::HeaderField;
 use heapscribe_aos_log::layout::{Kind, Layout};
 use heapscribe_aos_log::pack::{Fields, MessageRecord};
-use heapscribe_aos_log::write::{About, Clock, Settings, Sink, Trouble, Writer};
+use heapscribe_aos_log::write::{Clock, MessageInfo, Settings, Sink, WriteError, Writer};
 use uuid::Uuid;
 
 /// A clock that stands still, or ticks by so much each time it is read.
@@ -93,20 +93,25 @@ pub fn writer(memory: &Memory, clock: &FakeClock, change: impl FnOnce(&mut Setti
 
 pub const BOOT: Uuid = Uuid::from_u128(1);
 
-pub fn about(channel_index: u32, monotonic_event_time: i64) -> About {
-    About { channel_index, monotonic_event_time, source_boot: BOOT }
+pub fn about(channel_index: u32, monotonic_event_time: i64) -> MessageInfo {
+    MessageInfo { channel_index, monotonic_event_time, source_boot: BOOT }
 }
 
 /// Writes a message of so many bytes to a channel.
-pub fn write(writer: &mut Writer<FakeClock>, about: About, now: i64, data: &[u8]) -> Result<(), Trouble> {
+pub fn write(
+    writer: &mut Writer<FakeClock>,
+    info: MessageInfo,
+    now: i64,
+    data: &[u8],
+) -> Result<(), WriteError> {
     let fields = Fields {
-        channel_index: about.channel_index,
-        monotonic_sent_time: about.monotonic_event_time,
+        channel_index: info.channel_index,
+        monotonic_sent_time: info.monotonic_event_time,
         data,
         ..Fields::default()
     };
     let mut record = MessageRecord::new(Layout::V2024, Kind::Message, &fields).expect("a record");
-    writer.write(&mut record, &about, now)
+    writer.write(&mut record, &info, now)
 }
 
 /// The records of a part, the header first.

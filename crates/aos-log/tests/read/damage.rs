@@ -4,15 +4,15 @@ use heapscribe_aos_log::read::{PartReader, Policy};
 use proptest::prelude::*;
 
 use super::common::fixture;
-use super::{Said, header, message, read};
+use super::{Outcome, header, message, read};
 
 const POLICIES: [Policy; 3] = [Policy::Stop, Policy::Skip, Policy::Fail];
 
 /// A record whose offset leads out of it.
 const BAD: [u8; 12] = [8, 0, 0, 0, 16, 0, 0, 0, 4, 0, 0, 0];
 
-fn said(sent_ns: &[i64], problems: &[&str], error: Option<&str>) -> Said {
-    Said {
+fn outcome(sent_ns: &[i64], problems: &[&str], error: Option<&str>) -> Outcome {
+    Outcome {
         sent_ns: sent_ns.to_vec(),
         problems: problems.iter().map(|&p| p.to_owned()).collect(),
         error: error.map(str::to_owned),
@@ -26,24 +26,27 @@ fn a_bad_record_between_good_ones_meets_the_three_policies() {
     let (at, next) = (start.len(), start.len() + BAD.len() + 72);
     let what = |at: usize| format!("an offset leads out of its record at byte {at}");
     let skipped = |at: usize| what(at) + ", 12 bytes skipped";
-    assert_eq!(read(&bytes, Policy::Stop), said(&[2000], &[&what(at + 4)], None));
-    assert_eq!(read(&bytes, Policy::Skip), said(&[2000, 2001, 2002], &[&skipped(at), &skipped(next)], None));
-    assert_eq!(read(&bytes, Policy::Fail), said(&[2000], &[], Some(&what(at + 4))));
+    assert_eq!(read(&bytes, Policy::Stop), outcome(&[2000], &[&what(at + 4)], None));
+    assert_eq!(
+        read(&bytes, Policy::Skip),
+        outcome(&[2000, 2001, 2002], &[&skipped(at), &skipped(next)], None)
+    );
+    assert_eq!(read(&bytes, Policy::Fail), outcome(&[2000], &[], Some(&what(at + 4))));
 }
 
-/// What is said of a part that ends in `tail`.
+/// The outcome of a part that ends in `tail`.
 fn check_tail(tail: &[u8], what: &str) {
     let start = [header(1, 0), message(0, 0, 2000)].concat();
     let bytes = [&start[..], tail].concat();
     let what = format!("{what} at byte {}", start.len());
     for policy in [Policy::Stop, Policy::Skip] {
-        assert_eq!(read(&bytes, policy), said(&[2000], &[&what], None), "{policy:?}");
+        assert_eq!(read(&bytes, policy), outcome(&[2000], &[&what], None), "{policy:?}");
     }
-    assert_eq!(read(&bytes, Policy::Fail), said(&[2000], &[], Some(&what)));
+    assert_eq!(read(&bytes, Policy::Fail), outcome(&[2000], &[], Some(&what)));
 }
 
 #[test]
-fn ends_of_killed_writers_are_told() {
+fn cut_ends_are_reported() {
     check_tail(&[0; 4096], "zeros where a record should be: the part was not finished");
     check_tail(&[68], "the part ends within the length of a record");
     check_tail(&[68, 0, 0], "the part ends within the length of a record");
@@ -60,8 +63,8 @@ fn a_record_longer_than_any_is_passed_over_when_it_is_there() {
     bytes.extend_from_slice(&message(0, 1, 2001));
     let what = format!("a record of an impossible size at byte {}", start.len());
     let skipped = format!("{what}, {} bytes skipped", len + 4);
-    assert_eq!(read(&bytes, Policy::Skip), said(&[2000, 2001], &[&skipped], None));
-    assert_eq!(read(&bytes, Policy::Stop), said(&[2000], &[&what], None));
+    assert_eq!(read(&bytes, Policy::Skip), outcome(&[2000, 2001], &[&skipped], None));
+    assert_eq!(read(&bytes, Policy::Stop), outcome(&[2000], &[&what], None));
 }
 
 #[test]
@@ -74,7 +77,7 @@ fn without_a_first_record_there_is_no_part() {
         (b"no part at all", "a record of an impossible size at byte 0"),
     ] {
         for policy in POLICIES {
-            assert_eq!(read(bytes, policy), said(&[], &[], Some(what)), "{policy:?}");
+            assert_eq!(read(bytes, policy), outcome(&[], &[], Some(what)), "{policy:?}");
         }
     }
 }
@@ -89,7 +92,7 @@ fn old_loggers_wrote_two_headers() {
     let bytes = [&old[..], &with_commit, &message(0, 0, 2000)].concat();
     let part = PartReader::open(&bytes[..], Policy::Fail).unwrap();
     assert!(format!("{:?}", part.header()).contains("48d10d6b"));
-    assert_eq!(read(&bytes, Policy::Fail), said(&[2000], &[], None));
+    assert_eq!(read(&bytes, Policy::Fail), outcome(&[2000], &[], None));
 }
 
 #[test]
@@ -100,9 +103,7 @@ fn a_cut_of_100_bytes_loses_what_was_in_them() {
         let cut = read(&bytes[..bytes.len() - 100], Policy::Skip);
         let whole = read(&bytes, Policy::Fail);
         assert!(whole.sent_ns.starts_with(&cut.sent_ns) && cut.sent_ns.len() >= least, "{name}: {cut:?}");
-        let Some(problem) = cut.problems.first().or(cut.error.as_ref()) else {
-            panic!("{name}: nothing said")
-        };
+        let Some(problem) = cut.problems.first().or(cut.error.as_ref()) else { panic!("{name}: no error") };
         assert!(problem.contains(" at byte "), "{name}: {problem}");
     }
 }
@@ -145,11 +146,11 @@ proptest! {
             bytes[at] = byte;
         }
         for policy in POLICIES {
-            let said = read(&bytes, policy);
-            // A changed byte of xz can repeat what went before: 93 messages became 110 once. Records have
+            let outcome = read(&bytes, policy);
+            // A changed byte of xz can repeat earlier bytes: 93 messages became 110 once. Records have
             // 64 bytes and more, and the part 226,136.
-            prop_assert!(said.sent_ns.len() <= 226_136 / 64);
-            prop_assert!(said.error.iter().chain(&said.problems).all(|what| what.contains(" at byte ")));
+            prop_assert!(outcome.sent_ns.len() <= 226_136 / 64);
+            prop_assert!(outcome.error.iter().chain(&outcome.problems).all(|what| what.contains(" at byte ")));
         }
     }
 }

@@ -45,22 +45,22 @@ fn header(sequence: u128, index: i32) -> Vec<u8> {
 
 /// What a part says: its messages' times, what was wrong, why reading ended.
 #[derive(PartialEq, Debug, Default)]
-struct Said {
+struct Outcome {
     sent_ns: Vec<i64>,
     problems: Vec<String>,
     error: Option<String>,
 }
 
-fn read(bytes: &[u8], policy: Policy) -> Said {
-    let mut said = Said::default();
+fn read(bytes: &[u8], policy: Policy) -> Outcome {
+    let mut outcome = Outcome::default();
     match PartReader::open(bytes, policy) {
         Ok(mut part) => {
-            said.error = read_all(&mut part, &mut said.sent_ns).err().map(|e| e.to_string());
-            said.problems = part.problems().iter().map(ToString::to_string).collect();
+            outcome.error = read_all(&mut part, &mut outcome.sent_ns).err().map(|e| e.to_string());
+            outcome.problems = part.problems().iter().map(ToString::to_string).collect();
         }
-        Err(e) => said.error = Some(e.to_string()),
+        Err(e) => outcome.error = Some(e.to_string()),
     }
-    said
+    outcome
 }
 
 fn read_all<R: Read>(part: &mut PartReader<R>, sent_ns: &mut Vec<i64>) -> Result<(), ReadError> {

@@ -11,7 +11,7 @@ fn file(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn records_say_what_they_were_made_from() {
+fn records_have_the_fields_they_were_made_of() {
     for vector in all_vectors() {
         let mut part = PartReader::open(&vector.bytes[..], Policy::Fail).unwrap();
         let record = part.next_message().unwrap().unwrap();

@@ -46,7 +46,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn what_was_encoded_is_read(
+    fn encoded_records_are_read_back(
         messages in prop::collection::vec((any::<u32>(), any::<i64>(), prop::collection::vec(any::<u8>(), 0..3000)), 0..40),
         kind in prop::sample::select(vec![Kind::Message, Kind::MessageAndDeliveryTime]),
         state in any::<u32>(),

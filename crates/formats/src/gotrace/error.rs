@@ -6,7 +6,7 @@ use std::{fmt, io};
 use super::limits::{BATCH_BYTES_MAX, FRAMES_MAX, STRING_BYTES_MAX};
 use super::version::Version;
 
-/// Something that no reader can make sense of.
+/// Something that no reader can decode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fault {
@@ -22,7 +22,7 @@ pub enum Fault {
     UnknownEvent(u8),
     /// A record of this kind with another number of values than it has.
     Values(&'static str),
-    /// A record that is longer or shorter than it says.
+    /// A record with a wrong length.
     Length,
     /// A text of no number, or with one that is taken.
     StringId(u64),
@@ -83,17 +83,17 @@ pub enum GoTraceError {
     Io {
         /// Where in the file.
         offset: u64,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// The bytes make no sense.
+    /// The bytes are invalid.
     Malformed(Malformed),
 }
 
-/// Something that makes no sense, and where.
+/// An invalid part of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Malformed {
-    /// Where in the file the thing that makes none begins.
+    /// Where in the file it begins.
     pub offset: u64,
     /// What is wrong with it.
     pub fault: Fault,

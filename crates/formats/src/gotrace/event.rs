@@ -1,4 +1,4 @@
-//! What a trace tells: events with their values, and what those of the heap mean.
+//! Events with their values, and the meaning of those of the heap.
 
 use super::names::HeapLayout;
 use super::spec::{Role, Spec};
@@ -24,7 +24,7 @@ pub struct Event<'e> {
     pub text: &'e [u8],
 }
 
-/// What an event means for the heap, whatever the layout.
+/// The meaning of an event for the heap, the same in both layouts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meaning {
     /// Bytes that count as live: an upper bound, as whole spans count when they are taken.
@@ -35,17 +35,17 @@ pub enum Meaning {
     GcBegin,
     /// A collection ends: all is marked.
     GcEnd,
-    /// The world is told to stop, why: see [`super::Trace::stop_reason`].
+    /// The world begins to stop, for this reason: see [`super::Trace::stop_reason`].
     StopBegin(u64),
-    /// The world goes on.
+    /// The world starts again.
     StopEnd,
-    /// A P looks for dead blocks.
+    /// A P begins to sweep.
     SweepBegin,
-    /// It found this many bytes in use before, and this many to give back.
+    /// It ends sweeping.
     SweepEnd {
-        /// Bytes looked through.
+        /// Bytes swept.
         swept_bytes: u64,
-        /// Bytes given back.
+        /// Bytes reclaimed.
         reclaimed_bytes: u64,
     },
     /// A goroutine that allocates has to help marking.
@@ -54,7 +54,7 @@ pub enum Meaning {
     AssistEnd,
     /// How many goroutines may run at a time.
     Procs(u64),
-    /// A goroutine goes on in this lane.
+    /// A goroutine runs in this lane.
     Runs(u64),
     /// The goroutine of this lane stops.
     Stops,
@@ -74,7 +74,7 @@ pub enum Meaning {
     },
     /// A span that was there, or is new.
     Span(Span),
-    /// A span goes.
+    /// A span is freed.
     SpanFree(u64),
     /// An object that was there when the trace began.
     ObjectThere(Object),
@@ -188,7 +188,7 @@ impl Event<'_> {
     }
 }
 
-/// An event as it was read, which its window keeps the text of.
+/// An event as it was read; its text is in the window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Read {
     pub(crate) spec: &'static Spec,

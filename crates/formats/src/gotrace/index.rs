@@ -1,15 +1,15 @@
-//! What the first pass over a file finds: where the events lie, by lane, and what their numbers mean. Names,
-//! stacks and the clock come later in the file than the events that need them.
+//! The index of a file, built by the first pass: where the events of each lane are, and the names, stacks and
+//! clocks, which are written behind the events that need them.
 
 use std::collections::{HashMap, HashSet};
 
 use super::error::{Fault, Malformed};
 use super::names::Names;
 
-/// Things that make no sense that are told one by one; more are only counted.
+/// Problems that are listed; more are only counted.
 const PROBLEMS_MAX: usize = 1000;
 
-/// Events of one lane that lie one behind the other in the file.
+/// Events of one lane that are contiguous in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Batch {
     /// Where the first of them begins.
@@ -23,7 +23,7 @@ pub(crate) struct Batch {
     pub(crate) generation: u32,
 }
 
-/// Batches of a lane whose times never go back.
+/// Batches of a lane whose times never decrease.
 #[derive(Debug)]
 pub(crate) struct Run {
     /// The P of layout one, the thread of layout two.
@@ -37,7 +37,7 @@ pub(crate) struct Run {
 pub struct Generation {
     /// Its number in the file.
     pub number: u64,
-    /// Ticks a second; `None` when the file ends before it tells.
+    /// Ticks a second; `None` when the file ends before that.
     pub frequency: Option<u64>,
     /// Events in it.
     pub events: u64,
@@ -45,7 +45,7 @@ pub struct Generation {
     pub texts: u64,
 }
 
-/// All of it.
+/// The index.
 #[derive(Debug, Default)]
 pub(crate) struct Index {
     pub(crate) runs: Vec<Run>,
@@ -102,7 +102,7 @@ impl OpenBatch {
 impl Index {
     /// The index of a generation by its number.
     pub(crate) fn generation(&mut self, number: u64) -> u32 {
-        // Those of a file come one after the other.
+        // Generations are contiguous in a file.
         if self.generations.last().is_none_or(|last| last.number != number) {
             self.generations.push(Generation { number, frequency: None, events: 0, texts: 0 });
         }
@@ -133,7 +133,7 @@ impl Index {
         self.runs[run].last_ticks = last_ticks;
     }
 
-    /// Notes that an event names a stack.
+    /// Records that an event uses a stack.
     #[inline(always)]
     pub(crate) fn use_stack(&mut self, generation: u32, stack: u64) {
         if stack != 0 && self.last_stack != (generation, stack) {
@@ -142,8 +142,8 @@ impl Index {
         }
     }
 
-    /// Tells at the end of the file which stacks it does not have.
-    pub(crate) fn tell_missing_stacks(&mut self, end: u64) {
+    /// At the end of the file, reports how many stacks are used and not in it.
+    pub(crate) fn report_missing_stacks(&mut self, end: u64) {
         let is_missing = |(generation, id): &&(u32, u64)| self.names.frames(*generation, *id).is_none();
         let missing = self.used_stacks.iter().filter(is_missing).count();
         if missing != 0 {
@@ -171,7 +171,7 @@ impl Index {
         }
     }
 
-    /// Ticks a second, as the first generation that knows it says.
+    /// Ticks a second, from the first generation that has it.
     pub(crate) fn frequency(&self) -> Option<u64> {
         self.generations.iter().find_map(|generation| generation.frequency)
     }

@@ -20,15 +20,15 @@ pub struct Frame {
 pub struct NamedFrame<'n> {
     /// Where the call returns to.
     pub pc: u64,
-    /// The function's name; empty when the file does not tell it.
+    /// The function's name; empty when it is not in the file.
     pub function: &'n [u8],
-    /// The source file; empty when the file does not tell it.
+    /// The source file; empty when it is not in the file.
     pub file: &'n [u8],
     /// The line in it.
     pub line: u64,
 }
 
-/// A type of Go's, as the experiment tells it.
+/// A type of Go's, as the experiment records it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Type<'n> {
     /// Its name.
@@ -81,7 +81,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    fn keep(&mut self, text: &[u8]) -> Piece {
+    fn intern(&mut self, text: &[u8]) -> Piece {
         let piece = Piece { begin: self.bytes.len(), len: text.len() };
         self.bytes.extend_from_slice(text);
         piece
@@ -96,7 +96,7 @@ impl Names {
         if self.texts.contains_key(&(generation, id)) {
             return false;
         }
-        let piece = self.keep(text);
+        let piece = self.intern(text);
         self.texts.insert((generation, id), piece);
         true
     }
@@ -112,12 +112,12 @@ impl Names {
     }
 
     pub(crate) fn add_type(&mut self, generation: u32, id: u64, of: &Type<'_>) {
-        let name = self.keep(of.name);
+        let name = self.intern(of.name);
         let entry = TypeEntry { name, size_bytes: of.size_bytes, pointer_bytes: of.pointer_bytes };
         self.types.insert((generation, id), entry);
     }
 
-    /// Each generation tells it again, and always the same.
+    /// Each generation repeats it unchanged.
     pub(crate) fn set_layout(&mut self, layout: HeapLayout) {
         self.layout.get_or_insert(layout);
     }

@@ -4,7 +4,7 @@
 //!   record   u8: bits 0-5 kind, bits 6-7 n, then values
 //!   n < 3    n + 1 values follow
 //!   n = 3    a length in bytes, then values that fill it
-//!   kind 37  a text: its number (not 0), its length (not 0), its bytes; n says nothing
+//!   kind 37  a text: its number (not 0), its length (not 0), its bytes; n has no meaning
 //!   kind 48  behind its values a text: length, bytes
 //!   kind 1   batch: a P (2^64 - 1: none), its ticks; what follows happened there, up to the next batch
 //!   kind 2   ticks a second        kind 35  a goroutine that runs timers
@@ -23,7 +23,7 @@ use super::spec::{self, Spec};
 
 const KIND_BITS: u32 = 6;
 const KIND_MASK: u8 = (1 << KIND_BITS) - 1;
-/// The n that says that a length follows.
+/// The n after which a length follows.
 const WITH_LENGTH: u8 = 3;
 
 pub(crate) const BATCH: u8 = 1;
@@ -174,13 +174,13 @@ pub(crate) fn encode(at: &mut [u8], kind: u8, values: &[u64]) -> Option<usize> {
     let n = if few { values.len() as u8 - 1 } else { WITH_LENGTH };
     at[0] = kind | n << KIND_BITS;
     let mut len = 1;
-    // The values of all kinds that have a length take fewer bytes than one byte tells.
-    let room = if few { None } else { Some(Reserved::<1>::new(at, &mut len)?) };
+    // The values of all kinds that have a length take fewer bytes than one byte can count.
+    let length = if few { None } else { Some(Reserved::<1>::new(at, &mut len)?) };
     for value in values {
         len += varint::put(&mut at[len..], *value);
     }
-    if let Some(room) = room {
-        room.close(at, len)?;
+    if let Some(length) = length {
+        length.close(at, len)?;
     }
     Some(len)
 }
@@ -205,7 +205,7 @@ pub(crate) fn encode_stack(at: &mut [u8], id: u64, frames: &[Frame]) -> Option<u
     at.get(..super::limits::stack_bytes_max(frames.len()))?;
     at[0] = STACK | WITH_LENGTH << KIND_BITS;
     let mut len = 1;
-    let room = Reserved::<{ varint::MAX_BYTES }>::new(at, &mut len)?;
+    let length = Reserved::<{ varint::MAX_BYTES }>::new(at, &mut len)?;
     len += varint::put(&mut at[len..], id);
     len += varint::put(&mut at[len..], frames.len() as u64);
     for frame in frames {
@@ -213,6 +213,6 @@ pub(crate) fn encode_stack(at: &mut [u8], id: u64, frames: &[Frame]) -> Option<u
             len += varint::put(&mut at[len..], value);
         }
     }
-    room.close(at, len)?;
+    length.close(at, len)?;
     Some(len)
 }

@@ -7,8 +7,8 @@ use super::event::Event;
 use super::index::{Generation, Index};
 use super::merge::Merge;
 use super::names::{HeapLayout, NamedFrame, Type};
-use super::scan;
 use super::version::{HEADER_BYTES, Layout, Version};
+use super::{header, scan};
 use crate::source::{Source, read_up_to};
 
 /// A file. It takes memory for the names and stacks in it, for 40 bytes of each batch (64 KiB in a file of
@@ -21,16 +21,16 @@ pub struct Trace<S> {
 }
 
 impl<S: Source> Trace<S> {
-    /// Opens a file and reads through it once. What makes no sense in it is among the
+    /// Opens a file and reads through it once. Invalid bytes in it are among the
     /// [problems](Trace::problems).
     ///
     /// # Errors
     /// When the bytes cannot be read, or are no Go trace of a version that is known.
     pub fn open(source: S) -> Result<Trace<S>, GoTraceError> {
-        let mut header = [0; HEADER_BYTES];
+        let mut bytes = [0; HEADER_BYTES];
         let read =
-            read_up_to(&source, 0, &mut header).map_err(|error| GoTraceError::Io { offset: 0, error })?;
-        let version = Version::decode(&header[..read])
+            read_up_to(&source, 0, &mut bytes).map_err(|error| GoTraceError::Io { offset: 0, error })?;
+        let version = header::decode(&bytes[..read])
             .map_err(|fault| GoTraceError::Malformed(Malformed { offset: 0, fault }))?;
         let index = match version.layout() {
             Layout::One => scan::one(&source)?,
@@ -44,7 +44,7 @@ impl<S: Source> Trace<S> {
         self.version
     }
 
-    /// Ticks a second; `None` when the file ends before it tells.
+    /// Ticks a second; `None` when the file ends before that.
     pub fn frequency(&self) -> Option<u64> {
         self.index.frequency()
     }
@@ -79,7 +79,7 @@ impl<S: Source> Trace<S> {
         (self.index.names.texts(), self.index.names.stacks())
     }
 
-    /// What makes no sense, the first 1000 of it.
+    /// The first 1000 problems.
     pub fn problems(&self) -> &[Malformed] {
         &self.index.problems
     }
@@ -103,7 +103,7 @@ impl<S: Source> Trace<S> {
         self.index.names.text(generation, id)
     }
 
-    /// A stack of a generation, the innermost frame first; `None` when the file does not tell it.
+    /// A stack of a generation, the innermost frame first; `None` when it is not in the file.
     pub fn stack(&self, generation: u32, id: u64) -> Option<impl ExactSizeIterator<Item = NamedFrame<'_>>> {
         let names = &self.index.names;
         let text = move |id| names.text(generation, id).unwrap_or_default();
@@ -131,7 +131,7 @@ impl<S: Source> Trace<S> {
         self.index.names.layout()
     }
 
-    /// Why the world was stopped, by what a `StopBegin` of that generation says.
+    /// Why the world was stopped, by the value of a `StopBegin` of that generation.
     pub fn stop_reason(&self, generation: u32, reason: u64) -> String {
         if self.version.layout() == Layout::Two {
             let text = self.text(generation, reason);
@@ -143,8 +143,8 @@ impl<S: Source> Trace<S> {
         (*reason.unwrap_or(&"unknown")).to_owned()
     }
 
-    /// Hands all events to `visit` in the order of time, until it breaks; what it broke with. Of events at
-    /// one time in several lanes that comes first whose lane has waited longer.
+    /// Calls `visit` with all events in the order of time, until it breaks; returns what it broke with. Of events
+    /// at one time in several lanes the first is that of the lane that has waited longest.
     ///
     /// # Errors
     /// When bytes cannot be read, or are not what they were when the file was opened.

@@ -1,5 +1,5 @@
-//! The first pass: from the bytes to the [`Index`]. Damage ends it in layout one, where nothing tells how
-//! long a broken record is; in layout two it costs the rest of its batch.
+//! The first pass: from the bytes to the [`Index`]. Damage ends it in layout one, where the length of a damaged
+//! record is unknown; in layout two it costs the rest of its batch.
 
 use super::error::{Fault, GoTraceError};
 use super::fields::Cursor;
@@ -41,11 +41,11 @@ pub(crate) fn one<S: Source + ?Sized>(source: &S) -> Result<Index, GoTraceError>
     if index.frequency().is_none() && fault.is_none() {
         index.problem(source.len(), Fault::NoFrequency);
     }
-    index.tell_missing_stacks(source.len());
+    index.report_missing_stacks(source.len());
     Ok(index)
 }
 
-/// Passes over a record that makes sense in itself.
+/// Skips a record that is valid in itself.
 fn skip_record(window: &mut Window) -> Option<Fault> {
     match one::decode(window.rest()) {
         Ok((_, n)) => {
@@ -115,17 +115,17 @@ pub(crate) fn two<S: Source + ?Sized>(source: &S) -> Result<Index, GoTraceError>
             }
         }
     }
-    tell_unfinished(&mut index, source.len());
+    report_unfinished(&mut index, source.len());
     Ok(index)
 }
 
 /// A generation without a clock or without texts was not finished.
-fn tell_unfinished(index: &mut Index, end: u64) {
+fn report_unfinished(index: &mut Index, end: u64) {
     let is_unfinished = index.generations.iter().any(|g| g.frequency.is_none() || g.texts == 0);
     if is_unfinished || index.generations.is_empty() {
         index.problem(end, Fault::NoFrequency);
     }
-    index.tell_missing_stacks(end);
+    index.report_missing_stacks(end);
 }
 
 fn batch_of_two(index: &mut Index, header: &Header, begin: u64, bytes: &[u8]) {

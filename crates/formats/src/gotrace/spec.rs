@@ -1,5 +1,5 @@
 //! The kinds of events: number, name and values of each, in both layouts. The time, which nearly every
-//! event has first, and the stack, which comes last, are not among the values.
+//! event has first, and the stack, which it has last, are not among the values.
 
 /// A kind of event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ impl Spec {
     }
 }
 
-/// Layout one, from number 4 on; what comes before has no time.
+/// Layout one, from number 4 on; kinds before that have no time.
 const ONE: [Spec; 46] = [
     stack(4, "Gomaxprocs", &["procs"]).is(Role::Procs),
     plain(5, "ProcStart", &["thread"]),
@@ -185,7 +185,7 @@ pub mod kinds {
     pub const GC_END: &Spec = one(8);
     /// A goroutine is made: `[g, stack of its function]` and a stack.
     pub const GO_CREATE: &Spec = one(13);
-    /// A goroutine goes on: `[g, how often it changed its state]`.
+    /// A goroutine runs: `[g, how often it changed its state]`.
     pub const GO_START: &Spec = one(14);
     /// Live bytes.
     pub const HEAP_LIVE: &Spec = one(33);

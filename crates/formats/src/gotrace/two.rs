@@ -3,7 +3,7 @@
 //! ```text
 //!   batch     u8 1, generation, thread (2^64 - 1: none), ticks, size, then that many bytes
 //!             u8 49, experiment, generation, thread, ticks, size, then that many bytes
-//!   the first byte within a batch of kind 1 says what it holds:
+//!   the first byte within a batch of kind 1 is the kind of its content:
 //!     2       stacks: u8 3, number, frames, for each {address, function's text, file's text, line}
 //!     4       texts: u8 5, number, length, bytes
 //!     6       samples of the processor: u8 7, ticks, thread, P, goroutine, stack
@@ -34,7 +34,7 @@ const ALLOCATIONS: u64 = 1;
 const TYPES: u8 = 0;
 const LAYOUT: u8 = 1;
 
-/// What a batch says of itself.
+/// The header of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header {
     /// The experiment whose it is.
@@ -81,7 +81,7 @@ pub(crate) enum Content {
     Nothing,
 }
 
-/// What the batch holds whose bytes these are, and how many of them say so.
+/// The kind of a batch's content, and how many bytes encode it.
 pub(crate) fn content(header: &Header, bytes: &[u8]) -> (Content, usize) {
     match (header.experiment, bytes.first()) {
         (None, Some(&STACKS)) => (Content::Stacks, 1),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_byte_says_what_a_batch_holds() {
+    fn the_first_byte_is_the_kind_of_content() {
         let header =
             |experiment| Header { experiment, generation: 1, thread: 0, ticks: 0, header_bytes: 5, bytes: 1 };
         let check = |experiment, first: &[u8], expected| {

@@ -1,13 +1,13 @@
 //! Writes a Go trace in layout one, as Go's tracer does it: into buffers of 64 KiB, each record at its final
 //! place, none across two buffers.
 //!
-//! Definitions come first. A text is written when it is asked for; only who has its [`TextId`] can name it
-//! in a stack, so that no text ever begins within an open stack. The buffer of definitions goes out before
-//! any event. (Go writes stacks at the end, and of a program that is killed none.)
+//! Definitions are written first. A text is written when [`Writer::text`] is called, and a stack names texts by
+//! their [`TextId`], so that no text ever begins within an open stack. The buffer of definitions is written out
+//! before any event. (Go writes stacks at the end, and of a program that is killed none.)
 //!
 //! *You bring* events of each P in the order of their time. *It guarantees* that every prefix of the file
 //! defines what the events in it name, and that its memory does not grow with events. *It refuses* nothing:
-//! texts are cut after 1 KiB, stacks beyond their 1000 innermost frames, and a time that goes back is taken
+//! texts are cut after 1 KiB, stacks beyond their 1000 innermost frames, and a time that decreases is written
 //! as the one before it.
 
 use std::collections::{BTreeMap, HashMap};
@@ -23,7 +23,7 @@ use super::spec::Spec;
 use super::version::Version;
 use heapscribe_wire::varint;
 
-/// Bytes of events of all Ps that are kept back.
+/// Bytes of events of all Ps that are buffered, at most.
 const LANES_BYTES_MAX: usize = 16 << 20;
 
 /// A text that is in the file.
@@ -48,6 +48,15 @@ pub struct FrameOf {
     pub file: TextId,
     /// The line in it.
     pub line: u64,
+}
+
+/// What an event carries besides its values, of a kind that has it. The default is nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Attached<'a> {
+    /// The number of its stack; 0 for none.
+    pub stack: u64,
+    /// Its text.
+    pub text: &'a [u8],
 }
 
 /// The events of a P that are not in the file yet.
@@ -122,7 +131,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes an event of a P: as many values as its kind has, its stack and its text if it has them.
+    /// Writes an event of a P: as many values as its kind has, and its stack and its text.
     ///
     /// # Errors
     /// Those of the output.
@@ -132,8 +141,9 @@ impl<W: Write> Writer<W> {
         ticks: u64,
         kind: &Spec,
         values: &[u64],
-        (stack, text): (u64, &[u8]),
+        attached: Attached<'_>,
     ) -> io::Result<()> {
+        let Attached { stack, text } = attached;
         if self.lanes.get(&p).is_some_and(|lane| lane.bytes.len() + EVENT_BYTES_MAX > BUFFER_BYTES) {
             self.flush_lane(p)?;
         }
@@ -147,7 +157,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Ends the file; `frequency` says how many ticks a second has.
+    /// Ends the file; `frequency` is the ticks of a second.
     ///
     /// # Errors
     /// Those of the output.

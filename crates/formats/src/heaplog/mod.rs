@@ -22,21 +22,39 @@
 //! - when a call was, on which thread, and from where: the order of the lines is all there is;
 //! - the true order where threads meet: a line is written after its call, so that another thread's
 //!   allocation of the address that was freed can stand before the line of the free;
-//! - that a forked child goes on writing into its parent's log;
+//! - that a forked child continues to write into its parent's log;
 //! - in the form with spaces, alignments, and whether posix_memalign failed;
 //! - in the form with commas, which of the aligned functions it was, `free(NULL)`, and that a size of 0
 //!   was asked for.
 //!
 //! *Lost on the way into this format*: all but blocks, their sizes and their order; see
 //! [`Line`] for which fields each form has no room for.
+//!
+//! ```
+//! use std::ops::ControlFlow;
+//!
+//! use heapscribe_formats::heaplog::{Operation, Reader, Style};
+//!
+//! let mut reader = Reader::new(&b"malloc 0x55d0 24 0\nrubbish\nfree 0x55d0 0 0\n"[..]);
+//! let mut operations = Vec::new();
+//! reader.for_each(|moment, line| {
+//!     assert_eq!(moment.style, Style::Spaces);
+//!     operations.push(line.operation);
+//!     ControlFlow::<()>::Continue(())
+//! })?;
+//! assert_eq!(operations[1], Operation::Free { address: 0x55d0 });
+//! assert_eq!(reader.skipped().count(), 1);
+//! # Ok::<(), heapscribe_formats::heaplog::LogError>(())
+//! ```
 
 mod limits;
 mod line;
 mod parse;
 mod read;
+mod write;
 
 pub use limits::LINE_BYTES_MAX;
-pub use line::{Line, Style, What};
+pub use line::{Line, Operation, Style};
 pub use parse::{Bad, is_begin, parse};
 pub use read::{LogError, Moment, Reader, Skipped};
 

@@ -1,9 +1,9 @@
-//! From the bytes of a line to what it says, and how a log is known for one.
+//! Parses lines, and recognizes logs by their first lines.
 
 use heapscribe_wire::record::Call;
 
 use super::limits::{FIELDS_MAX, HEX_DIGITS, LINE_BYTES_MAX};
-use super::line::{Line, Style, What};
+use super::line::{Line, Operation, Style};
 
 /// Why bytes are no line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,7 +57,7 @@ const FUNCTIONS: [(&str, Option<Call>); 10] = [
 /// The names of the form with commas.
 const METHODS: [&str; 5] = ["alloc", "dealloc", "alloc_zeroed", "realloc", "get_block_size"];
 
-/// Whether bytes begin as a log does: with a line of it, or with the rest of one and then a line.
+/// Whether bytes begin as a log does: with a line, or with the rest of one and then a line.
 pub fn is_begin(first: &[u8]) -> bool {
     first.split(|byte| *byte == b'\n').any(|line| {
         let after = |name: &str, separator: &str| {
@@ -69,7 +69,7 @@ pub fn is_begin(first: &[u8]) -> bool {
     })
 }
 
-/// What a line without its newline says, and in which form.
+/// Parses a line without its newline; in which form it is.
 ///
 /// # Errors
 /// Why it is none.
@@ -101,13 +101,13 @@ fn with_spaces<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Line, Bad
     let (_, call) = FUNCTIONS.iter().find(|(known, _)| *known == name).ok_or(Bad::Name)?;
     let ([address, size, new, _], 3) = fields(words) else { return Err(Bad::Fields) };
     let (address, size_bytes, new) = (pointer(address)?, number(size)?, pointer(new)?);
-    let what = match (name, call) {
-        (_, Some(call)) => What::Alloc { call: *call, size_bytes, align: 1, address },
-        ("free", None) => What::Free { address },
-        ("realloc", None) => What::Realloc { old: address, size_bytes, new },
-        (_, None) => What::UsableSize { address, size_bytes },
+    let operation = match (name, call) {
+        (_, Some(call)) => Operation::Alloc { call: *call, size_bytes, align: 1, address },
+        ("free", None) => Operation::Free { address },
+        ("realloc", None) => Operation::Realloc { old: address, size_bytes, new },
+        (_, None) => Operation::UsableSize { address, size_bytes },
     };
-    Ok(Line { what, took_ns: None })
+    Ok(Line { operation, took_ns: None })
 }
 
 fn with_commas<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Line, Bad> {
@@ -115,12 +115,12 @@ fn with_commas<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Line, Bad
     if !METHODS.contains(&name) {
         return Err(Bad::Name);
     }
-    let (what, ns) = match (name, fields(words)) {
+    let (operation, ns) = match (name, fields(words)) {
         ("alloc", ([size, align, address, ns], 4)) => {
             let align = number(align)?;
             let call = if align > 1 { Call::Memalign } else { Call::Malloc };
             (
-                What::Alloc {
+                Operation::Alloc {
                     call,
                     size_bytes: number(size)?,
                     align: align.max(1),
@@ -131,18 +131,18 @@ fn with_commas<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Line, Bad
         }
         ("alloc_zeroed", ([size, address, ns, _], 3)) => {
             let (size_bytes, address) = (number(size)?, pointer(address)?);
-            (What::Alloc { call: Call::Calloc, size_bytes, align: 1, address }, ns)
+            (Operation::Alloc { call: Call::Calloc, size_bytes, align: 1, address }, ns)
         }
         ("realloc", ([old, size, new, ns], 4)) => {
-            (What::Realloc { old: pointer(old)?, size_bytes: number(size)?, new: pointer(new)? }, ns)
+            (Operation::Realloc { old: pointer(old)?, size_bytes: number(size)?, new: pointer(new)? }, ns)
         }
-        ("dealloc", ([address, ns, _, _], 2)) => (What::Free { address: pointer(address)? }, ns),
+        ("dealloc", ([address, ns, _, _], 2)) => (Operation::Free { address: pointer(address)? }, ns),
         ("get_block_size", ([address, size, ns, _], 3)) => {
-            (What::UsableSize { address: pointer(address)?, size_bytes: number(size)? }, ns)
+            (Operation::UsableSize { address: pointer(address)?, size_bytes: number(size)? }, ns)
         }
         _ => return Err(Bad::Fields),
     };
-    Ok(Line { what, took_ns: Some(number(ns)?) })
+    Ok(Line { operation, took_ns: Some(number(ns)?) })
 }
 
 fn number(digits: &str) -> Result<u64, Bad> {

@@ -14,7 +14,7 @@ use crate::source::{Source, read_up_to};
 pub struct LogError {
     /// Where in the file.
     pub offset: u64,
-    /// What the system says.
+    /// The error of the system.
     pub error: io::Error,
 }
 
@@ -69,36 +69,36 @@ pub struct Reader<S> {
     /// A piece of the file that is still to be read, and where it begins there.
     piece: Vec<u8>,
     offset: u64,
-    /// Where something begins that is passed over and goes on: zero bytes, or what is too long.
-    passing: Option<(u64, Bad)>,
+    /// Where a skipped part begins whose end was not read yet: zero bytes, or a line that is too long.
+    skipping: Option<(u64, Bad)>,
     lines: u64,
     skipped: BTreeMap<Bad, Skipped>,
     zeros_at_end: u64,
 }
 
 impl<S: Source> Reader<S> {
-    /// Of this file; whether it is a log is told by [`super::is_begin`].
+    /// Reads this file; [`super::is_begin`] recognizes logs.
     pub fn new(source: S) -> Reader<S> {
         let (piece, skipped) = (Vec::new(), BTreeMap::new());
-        Reader { source, piece, offset: 0, passing: None, lines: 0, skipped, zeros_at_end: 0 }
+        Reader { source, piece, offset: 0, skipping: None, lines: 0, skipped, zeros_at_end: 0 }
     }
 
-    /// What was no line, by reason.
+    /// What was skipped, by reason.
     pub fn skipped(&self) -> impl Iterator<Item = &Skipped> {
         self.skipped.values()
     }
 
-    /// Zero bytes behind the last line: room that a writer had made and did not need, which is no damage.
+    /// Zero bytes behind the last line: space that a writer had reserved and did not need, which is no damage.
     pub fn zeros_at_end(&self) -> u64 {
         self.zeros_at_end
     }
 
-    /// How many lines were handed out.
+    /// How many lines were visited.
     pub fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// Hands all lines to `visit`, until it breaks; what it broke with.
+    /// Calls `visit` with all lines, until it breaks; returns what it broke with.
     ///
     /// # Errors
     /// When bytes cannot be read; lines before that were visited.
@@ -122,13 +122,13 @@ impl<S: Source> Reader<S> {
                 self.end(&piece[done..]);
                 return Ok(None);
             }
-            done += self.pass_over(&piece[done..]);
+            done += self.skip_unfinished(&piece[done..]);
             piece.drain(..done);
             self.piece = piece;
         }
     }
 
-    /// Reads on behind what is left of the piece; whether the file is at its end.
+    /// Fills the piece up; whether the file is at its end.
     fn fill(&mut self) -> Result<bool, LogError> {
         let left = self.piece.len();
         self.piece.resize(PIECE_BYTES, 0);
@@ -139,34 +139,34 @@ impl<S: Source> Reader<S> {
         Ok(left + n < PIECE_BYTES)
     }
 
-    /// What of the end of a piece, where no newline is, need not be kept: how many bytes.
-    fn pass_over(&mut self, rest: &[u8]) -> usize {
+    /// How many bytes at the end of a piece, without a newline, need not be kept.
+    fn skip_unfinished(&mut self, rest: &[u8]) -> usize {
         let zeros = self.zeros(rest);
         let after = rest.len() - zeros;
         if after > LINE_BYTES_MAX {
-            let (begin, why) = self.passing.take().unwrap_or((self.offset, Bad::TooLong));
+            let (begin, why) = self.skipping.take().unwrap_or((self.offset, Bad::TooLong));
             if why == Bad::Zeros {
                 self.skip(why, begin, self.offset - begin);
             }
-            self.passing = Some((if why == Bad::Zeros { self.offset } else { begin }, Bad::TooLong));
+            self.skipping = Some((if why == Bad::Zeros { self.offset } else { begin }, Bad::TooLong));
         }
         let dropped = if after > LINE_BYTES_MAX { after } else { 0 };
         self.offset += dropped as u64;
         zeros + dropped
     }
 
-    /// Goes over the zero bytes before a line: how many. What is too long has them inside.
+    /// Skips the zero bytes before a line: how many. In a line that is too long they are part of it.
     fn zeros(&mut self, line: &[u8]) -> usize {
         let zeros = leading_zeros(line.iter());
-        if zeros == 0 || self.passing.is_some_and(|(_, why)| why == Bad::TooLong) {
+        if zeros == 0 || self.skipping.is_some_and(|(_, why)| why == Bad::TooLong) {
             return 0;
         }
-        self.passing.get_or_insert((self.offset, Bad::Zeros));
+        self.skipping.get_or_insert((self.offset, Bad::Zeros));
         self.offset += zeros as u64;
         zeros
     }
 
-    /// A line; the reader stands at its begin, and is left there behind its zero bytes.
+    /// Parses a line, which begins at the reader's offset.
     fn line<B>(
         &mut self,
         line: &[u8],
@@ -177,7 +177,7 @@ impl<S: Source> Reader<S> {
         let offset = self.offset;
         self.offset = begin;
         let after = offset + line.len() as u64 + 1;
-        if let Some((first, why)) = self.passing.take() {
+        if let Some((first, why)) = self.skipping.take() {
             self.skip(why, first, if why == Bad::Zeros { offset } else { after } - first);
             if why == Bad::TooLong {
                 return ControlFlow::Continue(());
@@ -195,11 +195,11 @@ impl<S: Source> Reader<S> {
         }
     }
 
-    /// What stands behind the last newline.
+    /// Handles the bytes behind the last newline.
     fn end(&mut self, rest: &[u8]) {
         let rest = &rest[self.zeros(rest)..];
         let end = self.offset + rest.len() as u64;
-        match self.passing.take() {
+        match self.skipping.take() {
             Some((begin, Bad::Zeros)) if rest.is_empty() => self.zeros_at_end = end - begin,
             Some((begin, Bad::TooLong)) => return self.skip(Bad::TooLong, begin, end - begin),
             Some((begin, why)) => self.skip(why, begin, self.offset - begin),

@@ -6,9 +6,9 @@ use heapscribe_wire::record::Call;
 use proptest::prelude::*;
 
 use super::limits::PIECE_BYTES;
-use super::{Bad, LINE_BYTES_MAX, Line, Reader, Style, What, is_begin, parse};
+use super::{Bad, LINE_BYTES_MAX, Line, Operation, Reader, Style, is_begin, parse};
 
-/// What a log says: its lines, what was passed over in words, zero bytes at its end.
+/// What is read of a log: its lines, what was passed over in words, zero bytes at its end.
 fn read(bytes: &[u8]) -> (Vec<(u64, Line)>, Vec<String>, u64) {
     let (mut reader, mut lines) = (Reader::new(bytes), Vec::new());
     let read = reader.for_each(|moment, line| {
@@ -22,31 +22,31 @@ fn read(bytes: &[u8]) -> (Vec<(u64, Line)>, Vec<String>, u64) {
 
 #[test]
 fn lines_of_both_forms() {
-    let alloc = |call, size_bytes, align, address| What::Alloc { call, size_bytes, align, address };
-    for (text, what, took_ns) in [
+    let alloc = |call, size_bytes, align, address| Operation::Alloc { call, size_bytes, align, address };
+    for (text, operation, took_ns) in [
         ("malloc 0x55d0 24 0", alloc(Call::Malloc, 24, 1, 0x55d0), None),
         ("calloc 0 24 0", alloc(Call::Calloc, 24, 1, 0), None),
         ("pvalloc 0x1000 4096 0", alloc(Call::Pvalloc, 4096, 1, 0x1000), None),
-        ("free 0x55d0 0 0", What::Free { address: 0x55d0 }, None),
-        ("realloc 0x10 48 0x20", What::Realloc { old: 0x10, size_bytes: 48, new: 0x20 }, None),
-        ("malloc_usable_size 0x10 24 0", What::UsableSize { address: 0x10, size_bytes: 24 }, None),
+        ("free 0x55d0 0 0", Operation::Free { address: 0x55d0 }, None),
+        ("realloc 0x10 48 0x20", Operation::Realloc { old: 0x10, size_bytes: 48, new: 0x20 }, None),
+        ("malloc_usable_size 0x10 24 0", Operation::UsableSize { address: 0x10, size_bytes: 24 }, None),
         ("alloc, 24, 1, 0x00000000000055d0, 130", alloc(Call::Malloc, 24, 1, 0x55d0), Some(130)),
         ("alloc, 24, 64, 0x0000000000005500, 0", alloc(Call::Memalign, 24, 64, 0x5500), Some(0)),
         ("alloc_zeroed, 8, 0x0000000000000000, 7", alloc(Call::Calloc, 8, 1, 0), Some(7)),
-        ("dealloc, 0x00000000000055d0, 99", What::Free { address: 0x55d0 }, Some(99)),
+        ("dealloc, 0x00000000000055d0, 99", Operation::Free { address: 0x55d0 }, Some(99)),
         (
             "realloc, 0x0000000000000010, 48, 0x0000000000000020, 5",
-            What::Realloc { old: 0x10, size_bytes: 48, new: 0x20 },
+            Operation::Realloc { old: 0x10, size_bytes: 48, new: 0x20 },
             Some(5),
         ),
         (
             "get_block_size, 0x0000000000000010, 24, 3",
-            What::UsableSize { address: 0x10, size_bytes: 24 },
+            Operation::UsableSize { address: 0x10, size_bytes: 24 },
             Some(3),
         ),
     ] {
         let style = if took_ns.is_some() { Style::Commas } else { Style::Spaces };
-        let line = Line { what, took_ns };
+        let line = Line { operation, took_ns };
         assert_eq!(parse(text.as_bytes()), Ok((style, line)), "{text}");
         let mut written = Vec::new();
         line.write(style, &mut written);
@@ -55,7 +55,7 @@ fn lines_of_both_forms() {
 }
 
 #[test]
-fn what_is_no_line_and_why() {
+fn bad_lines_are_counted_by_reason() {
     let long = format!("malloc 0x{} 1 0", "0".repeat(LINE_BYTES_MAX));
     for (text, why) in [
         ("", Bad::Name),
@@ -141,10 +141,10 @@ fn hostile_files() {
         ),
         (format!("free 0x10 0 0\r\n{good}"), 2, vec![], 0),
     ] {
-        let (found, told, at_end) = read(text.as_bytes());
+        let (parsed, reasons, at_end) = read(text.as_bytes());
         let begin = &text[..text.len().min(60)];
         assert_eq!(
-            (found.len(), told, at_end),
+            (parsed.len(), reasons, at_end),
             (lines, skipped.iter().map(|s| (*s).to_owned()).collect(), zeros_at_end),
             "{begin:?}"
         );
@@ -156,14 +156,14 @@ fn a_line_across_two_pieces_is_whole() {
     let before = "free 0x10 0 0\n".repeat(PIECE_BYTES / 14 + 1);
     for cut in 0..20 {
         let text = format!("{}{before}malloc 0x20 7 0\n", "\n".repeat(cut));
-        let (lines, told, _) = read(text.as_bytes());
+        let (lines, skipped, _) = read(text.as_bytes());
         assert_eq!(lines.len(), PIECE_BYTES / 14 + 2);
         assert_eq!(lines.last().unwrap().0, (text.len() - 16) as u64);
-        assert_eq!(told.len(), usize::from(cut > 0));
+        assert_eq!(skipped.len(), usize::from(cut > 0));
     }
 }
 
-fn what() -> impl Strategy<Value = What> {
+fn operation() -> impl Strategy<Value = Operation> {
     let calls = [
         Call::Malloc,
         Call::Calloc,
@@ -176,49 +176,51 @@ fn what() -> impl Strategy<Value = What> {
     let n = || prop_oneof![0..100u64, any::<u64>()];
     prop_oneof![
         (proptest::sample::select(calls.to_vec()), n(), 0..64u32, n()).prop_map(
-            |(call, size_bytes, align_log2, address)| What::Alloc {
+            |(call, size_bytes, align_log2, address)| Operation::Alloc {
                 call,
                 size_bytes,
                 align: 1 << align_log2,
                 address
             }
         ),
-        n().prop_map(|address| What::Free { address }),
-        (n(), n(), n()).prop_map(|(old, size_bytes, new)| What::Realloc { old, size_bytes, new }),
-        (n(), n()).prop_map(|(address, size_bytes)| What::UsableSize { address, size_bytes }),
+        n().prop_map(|address| Operation::Free { address }),
+        (n(), n(), n()).prop_map(|(old, size_bytes, new)| Operation::Realloc { old, size_bytes, new }),
+        (n(), n()).prop_map(|(address, size_bytes)| Operation::UsableSize { address, size_bytes }),
     ]
 }
 
-/// What a line says once it has been in a form: no more than that has room for.
+/// Operation a line says once it has been in a form: no more than that has room for.
 fn in_form(line: Line, style: Style) -> Line {
-    let what = match (style, line.what) {
-        (Style::Spaces, What::Alloc { call, size_bytes, address, .. }) => {
-            What::Alloc { call, size_bytes, align: 1, address }
+    let operation = match (style, line.operation) {
+        (Style::Spaces, Operation::Alloc { call, size_bytes, address, .. }) => {
+            Operation::Alloc { call, size_bytes, align: 1, address }
         }
-        (Style::Commas, What::Alloc { call: Call::Calloc, size_bytes, address, .. }) => {
-            What::Alloc { call: Call::Calloc, size_bytes, align: 1, address }
+        (Style::Commas, Operation::Alloc { call: Call::Calloc, size_bytes, address, .. }) => {
+            Operation::Alloc { call: Call::Calloc, size_bytes, align: 1, address }
         }
-        (Style::Commas, What::Alloc { size_bytes, align, address, .. }) => {
+        (Style::Commas, Operation::Alloc { size_bytes, align, address, .. }) => {
             let call = if align > 1 { Call::Memalign } else { Call::Malloc };
-            What::Alloc { call, size_bytes, align, address }
+            Operation::Alloc { call, size_bytes, align, address }
         }
-        (Style::Commas, What::Realloc { old: address, size_bytes: 0, new: 0 }) => What::Free { address },
-        (Style::Commas, What::Realloc { old: 0, size_bytes, new }) => {
-            What::Alloc { call: Call::Malloc, size_bytes, align: 1, address: new }
+        (Style::Commas, Operation::Realloc { old: address, size_bytes: 0, new: 0 }) => {
+            Operation::Free { address }
         }
-        (_, what) => what,
+        (Style::Commas, Operation::Realloc { old: 0, size_bytes, new }) => {
+            Operation::Alloc { call: Call::Malloc, size_bytes, align: 1, address: new }
+        }
+        (_, operation) => operation,
     };
-    Line { what, took_ns: (style == Style::Commas).then_some(line.took_ns.unwrap_or(0)) }
+    Line { operation, took_ns: (style == Style::Commas).then_some(line.took_ns.unwrap_or(0)) }
 }
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(
-        lines in proptest::collection::vec((what(), proptest::option::of(any::<u64>()), any::<bool>()), 0..50)
+    fn written_lines_are_read_back(
+        lines in proptest::collection::vec((operation(), proptest::option::of(any::<u64>()), any::<bool>()), 0..50)
     ) {
         let (mut bytes, mut expected) = (Vec::new(), Vec::new());
-        for (what, took_ns, spaces) in lines {
-            let (line, style) = (Line { what, took_ns }, if spaces { Style::Spaces } else { Style::Commas });
+        for (operation, took_ns, spaces) in lines {
+            let (line, style) = (Line { operation, took_ns }, if spaces { Style::Spaces } else { Style::Commas });
             expected.push((bytes.len() as u64, in_form(line, style)));
             line.write(style, &mut bytes);
         }

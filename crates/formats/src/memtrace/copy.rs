@@ -12,7 +12,7 @@ use super::read::Reader;
 use super::write::{WriteOptions, Writer};
 use crate::source::Source;
 
-/// Why a copy is not whole.
+/// Why a copy is incomplete.
 #[derive(Debug)]
 pub enum CopyError {
     /// What is copied cannot be read.
@@ -32,15 +32,15 @@ impl fmt::Display for CopyError {
 
 impl std::error::Error for CopyError {}
 
-/// What to change on the way.
+/// What to change in the copy.
 pub struct Changes<'c> {
     /// The trace as a whole.
     pub info: Info,
-    /// What codes mean in the copy, when not the same.
+    /// The locations of codes in the copy, when they differ.
     pub locations: Option<&'c Locations>,
-    /// How many samples of an object to keep; 0 leaves it out with its promotion and end.
+    /// How many samples of an object to copy; 0 drops it with its promotion and its end.
     pub samples: &'c mut dyn FnMut(&Moment<'_>, &Alloc<'_>) -> i64,
-    /// Whether promotions and ends of this moment are kept.
+    /// Whether to copy promotions and ends of this moment.
     pub ends: &'c dyn Fn(&Moment<'_>) -> bool,
 }
 
@@ -50,11 +50,21 @@ impl fmt::Debug for Changes<'_> {
     }
 }
 
+/// What a copy knows of the objects and stacks that it has written.
+#[derive(Default)]
+struct Renumbering {
+    /// Numbers in the copy of the live objects.
+    objects: HashMap<ObjectId, ObjectId>,
+    /// For a domain whose last stacks were left out: how many outermost frames all of them share with the last
+    /// one that was written.
+    reused_frames: HashMap<u16, usize>,
+}
+
 /// Copies the events that are still to be read. Objects are numbered anew as the writer does it; memory
 /// grows with the objects that are there at a time.
 ///
 /// # Errors
-/// When reading or writing fails. When it is reading, the copy has what came before, and is finished.
+/// When reading or writing fails. When it is reading, the copy has all events before that, and is finished.
 pub fn copy<S: Source, W: Write>(
     reader: &mut Reader<S>,
     sink: W,
@@ -63,13 +73,12 @@ pub fn copy<S: Source, W: Write>(
 ) -> Result<W, CopyError> {
     let start_us = reader.info().start_us;
     let mut writer = Writer::create(sink, &changes.info, options).map_err(CopyError::Write)?;
-    let (mut numbers, mut kept) = (HashMap::new(), HashMap::new());
-    let read = reader.for_each(|moment, event| {
-        match put(&mut writer, (&mut numbers, &mut kept), start_us, changes, moment, event) {
+    let mut ids = Renumbering::default();
+    let read =
+        reader.for_each(|moment, event| match put(&mut writer, &mut ids, start_us, changes, moment, event) {
             Ok(()) => ControlFlow::Continue(()),
             Err(e) => ControlFlow::Break(e),
-        }
-    });
+        });
     if let Ok(Some(e)) = read {
         return Err(CopyError::Write(e));
     }
@@ -98,7 +107,7 @@ pub fn copy_all<S: Source, W: Write>(
 
 fn put<W: Write>(
     writer: &mut Writer<W>,
-    (numbers, kept): (&mut HashMap<ObjectId, ObjectId>, &mut HashMap<u16, usize>),
+    ids: &mut Renumbering,
     start_us: i64,
     changes: &mut Changes<'_>,
     moment: &Moment<'_>,
@@ -109,21 +118,21 @@ fn put<W: Write>(
     match event {
         Event::Alloc(alloc) => {
             let samples = (changes.samples)(moment, alloc);
-            // Of the stack that was written last is left what all stacks since then have kept.
-            let so_far = kept.remove(&domain).unwrap_or(usize::MAX).min(alloc.kept);
+            let reused_frames =
+                ids.reused_frames.remove(&domain).unwrap_or(usize::MAX).min(alloc.reused_frames);
             if samples == 0 {
-                kept.insert(domain, so_far);
+                ids.reused_frames.insert(domain, reused_frames);
                 return Ok(());
             }
-            let id = writer.alloc(domain, time_us, &Alloc { samples, kept: so_far, ..*alloc }, locations)?;
-            numbers.insert(alloc.id, id);
+            let id = writer.alloc(domain, time_us, &Alloc { samples, reused_frames, ..*alloc }, locations)?;
+            ids.objects.insert(alloc.id, id);
             Ok(())
         }
-        Event::Promote(id) => match numbers.get(id).filter(|_| (changes.ends)(moment)) {
+        Event::Promote(id) => match ids.objects.get(id).filter(|_| (changes.ends)(moment)) {
             Some(id) => writer.promote(domain, time_us, *id, locations),
             None => Ok(()),
         },
-        Event::Collect(id) => match numbers.remove(id).filter(|_| (changes.ends)(moment)) {
+        Event::Collect(id) => match ids.objects.remove(id).filter(|_| (changes.ends)(moment)) {
             Some(id) => writer.collect(domain, time_us, id, locations),
             None => Ok(()),
         },

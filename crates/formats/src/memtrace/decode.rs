@@ -1,4 +1,4 @@
-//! Events of packets: what the reader keeps of each domain, and how the bytes of a packet become events.
+//! Decodes the events of packets, with the state of each domain.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -12,7 +12,7 @@ use super::layout::{
     EVENT_ALLOC, EVENT_COLLECT, EVENT_INFO, EVENT_LOCATION, EVENT_PROMOTE, EVENT_SHORT, SHORT_WORDS_MAX,
     TIME_BITS,
 };
-use super::location::Recent;
+use super::location_event::Recent;
 use super::locations::Locations;
 use super::time;
 
@@ -32,7 +32,15 @@ struct Domain {
     next_id: Option<i64>,
 }
 
-/// A packet that makes no sense, at this byte of its content.
+/// A packet of a file: its header, the bytes behind that, and its offset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet<'p> {
+    pub(crate) header: Header,
+    pub(crate) content: &'p [u8],
+    pub(crate) offset: u64,
+}
+
+/// An invalid packet: the fault and its byte in the content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct BadContent {
     pub(crate) at: usize,
@@ -62,15 +70,15 @@ impl Decoder {
         }
     }
 
-    /// Reads the content of a packet; `offset` is where it stands in the file.
+    /// Reads the events of a packet.
     pub(crate) fn packet<B>(
         &mut self,
-        header: &Header,
-        (content, offset): (&[u8], u64),
+        packet: &Packet<'_>,
         stacks: bool,
         visit: &mut impl FnMut(&Moment<'_>, &Event<'_>) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, BadContent> {
-        self.make_room(header.domain, offset).map_err(|fault| BadContent { at: 0, fault })?;
+        let Packet { header, content, offset } = packet;
+        self.check_domains(header.domain, *offset).map_err(|fault| BadContent { at: 0, fault })?;
         let start_us = self.start_us;
         let domain = self.domains.entry(header.domain).or_insert_with(|| Domain::new(start_us));
         if header.domain == self.first_domain {
@@ -81,27 +89,27 @@ impl Decoder {
         }
         self.gap_objects = self.gap_objects.saturating_add(domain.gap(header));
         let content_at = offset + header.header_bytes as u64;
-        let mut packet =
-            Packet { content, header, start_us, offset: content_at, next_id: int(header.ids_begin) };
+        let mut content_events =
+            Content { content, header, start_us, offset: content_at, next_id: int(header.ids_begin) };
 
         let mut begin = 0;
-        let flow = packet.events(domain, &mut self.locations, stacks, &mut begin, visit);
-        domain.next_id = Some(packet.next_id);
+        let flow = content_events.events(domain, &mut self.locations, stacks, &mut begin, visit);
+        domain.next_id = Some(content_events.next_id);
         let flow = flow.map_err(|fault| BadContent { at: begin, fault })?;
-        if flow.is_continue() && header.ids_end != packet.next_id {
-            let fault = Fault::IdsDisagree(packet.next_id, header.ids_end);
+        if flow.is_continue() && header.ids_end != content_events.next_id {
+            let fault = Fault::IdsDisagree(content_events.next_id, header.ids_end);
             return Err(BadContent { at: content.len(), fault });
         }
         Ok(flow)
     }
 
-    fn make_room(&self, domain: u16, offset: u64) -> Result<(), Fault> {
+    fn check_domains(&self, domain: u16, offset: u64) -> Result<(), Fault> {
         let bytes = (self.domains.len() as u64 + 1) * DOMAIN_BYTES;
         let fits = bytes <= DOMAINS_FREE_BYTES + offset.saturating_mul(DOMAIN_BYTES_PER_BYTE);
         if fits || self.domains.contains_key(&domain) { Ok(()) } else { Err(Fault::ManyDomains) }
     }
 
-    /// Forgets what cannot be known any more after packets were missed, of one domain or of all.
+    /// Drops the state that is unknown after packets were missed, of one domain or of all.
     pub(crate) fn missed(&mut self, domain: Option<u16>) {
         let start_us = self.start_us;
         match domain {
@@ -110,7 +118,7 @@ impl Decoder {
         }
     }
 
-    /// How many stacks the file does not tell.
+    /// How many stacks are not in the file.
     pub(crate) fn hidden_stacks(&self) -> u64 {
         self.domains.values().map(|domain| domain.stacks.hidden).sum()
     }
@@ -131,15 +139,15 @@ impl Domain {
         self.stacks.forget();
     }
 
-    /// Objects between the packet before and this one: they went to other domains, or are lost.
+    /// Objects between the packet before and this one: of other domains, or lost.
     fn gap(&self, header: &Header) -> u64 {
         let next = self.next_id.unwrap_or(header.ids_begin);
         u64::try_from(header.ids_begin.saturating_sub(next)).unwrap_or(0)
     }
 }
 
-/// A packet on its way.
-struct Packet<'p> {
+/// The content of a packet that is being decoded.
+struct Content<'p> {
     content: &'p [u8],
     header: &'p Header,
     start_us: i64,
@@ -147,9 +155,9 @@ struct Packet<'p> {
     next_id: i64,
 }
 
-impl Packet<'_> {
+impl Content<'_> {
     /// Reads events up to the end; `begin` is where the last one began. What changes with every event is in
-    /// variables that no call is given a reference to, so that they stay in registers.
+    /// local variables of which no call gets a reference, so that they are kept in registers.
     #[inline(always)]
     fn events<B>(
         &mut self,
@@ -219,13 +227,13 @@ fn alloc<'s>(
     };
     let common = at.vint()?;
     let words = if is_short { u32::from(at.u8()?) } else { u32::from(at.u16()?) };
-    let (stack, kept) = if parse {
+    let (stack, reused_frames) = if parse {
         stacks.read(at, common, words)?
     } else {
         skip(at, words)?;
         (&[][..], 0)
     };
-    Ok(Alloc { id: ObjectId(id), length_words, samples, heap, common, kept, stack })
+    Ok(Alloc { id: ObjectId(id), length_words, samples, heap, common, reused_frames, stack })
 }
 
 #[inline(always)]
@@ -238,7 +246,7 @@ fn heap(source: u8) -> Result<Heap, Fault> {
     }
 }
 
-/// Objects are named by how many came after them.
+/// Objects are named by how many were allocated after them.
 #[inline(always)]
 fn object(at: &mut Cursor<'_>, next_id: i64, is_promotion: bool) -> Result<ObjectId, Fault> {
     let back = at.vint()?;

@@ -3,14 +3,14 @@
 use std::io::{self, Write};
 
 use super::backtrace::write::StackWriter;
-use super::event::{Alloc, Heap, LocationCode, ObjectId};
+use super::event::{Alloc, Heap, ObjectId};
 use super::header::{self, Packet, Verifier};
 use super::layout::{
     EVENT_ALLOC, EVENT_BYTES_MAX, EVENT_COLLECT, EVENT_LOCATION, EVENT_PROMOTE, EVENT_SHORT, HEADER_BYTES,
     NEW_LOCATIONS_MAX, PACKET_TIME_MAX_US, SHORT_WORDS_MAX, TIME_BITS, TIME_MASK, VARIABLE_BYTES_MAX,
 };
-use super::location::{self, Recent};
-use super::locations::Locations;
+use super::location_event::{self, Recent};
+use super::locations::{LocationCode, Locations};
 
 /// Frames of a short allocation that are not in common with the one before, at most.
 const SHORT_FRAMES_MAX: usize = 255;
@@ -89,8 +89,7 @@ impl DomainWriter {
         self.packet.pos() > HEADER_BYTES
     }
 
-    /// Writes an allocation; its number in `alloc` and what a file
-    /// said of its common frames are not looked at.
+    /// Writes an allocation; `alloc.id` and `alloc.common` are ignored.
     #[inline]
     pub(crate) fn alloc<W: Write>(
         &mut self,
@@ -99,7 +98,7 @@ impl DomainWriter {
         alloc: &Alloc<'_>,
         locations: &Locations,
     ) -> io::Result<ObjectId> {
-        let common = self.take_stack(alloc.stack, alloc.kept);
+        let common = self.take_stack(alloc.stack, alloc.reused_frames);
         let frames = alloc.stack.len() - common;
         let is_short = (1..=SHORT_WORDS_MAX).contains(&alloc.length_words)
             && alloc.heap == Heap::Minor
@@ -132,10 +131,10 @@ impl DomainWriter {
 
     /// Makes a stack the last one, of which this many frames are known to be those of the last one; how many
     /// outermost frames the two have in common.
-    fn take_stack(&mut self, stack: &[LocationCode], kept: usize) -> usize {
-        let kept = kept.min(stack.len()).min(self.last_stack.len());
-        debug_assert_eq!(self.last_stack[..kept], stack[..kept]);
-        let same = kept + same_frames(&self.last_stack[kept..], &stack[kept..]);
+    fn take_stack(&mut self, stack: &[LocationCode], reused: usize) -> usize {
+        let reused = reused.min(stack.len()).min(self.last_stack.len());
+        debug_assert_eq!(self.last_stack[..reused], stack[..reused]);
+        let same = reused + same_frames(&self.last_stack[reused..], &stack[reused..]);
         self.last_stack.truncate(same);
         self.last_stack.extend_from_slice(&stack[same..]);
         same
@@ -168,7 +167,7 @@ impl DomainWriter {
         self.event_of(shared, EVENT_COLLECT, time_us, id, locations)
     }
 
-    /// An event that says of an object only which it is, by its distance from the domain's newest.
+    /// An event that only names an object, by its distance from the domain's newest.
     #[inline]
     fn event_of<W: Write>(
         &mut self,
@@ -213,11 +212,7 @@ impl DomainWriter {
     ) -> io::Result<()> {
         shared.check_process()?;
         self.write_locations(shared, locations)?;
-        header::finish(
-            &mut self.packet,
-            (self.time_begin_us, self.time_end_us),
-            (self.ids_begin, self.next_id),
-        );
+        header::finish(&mut self.packet, self.time_begin_us..self.time_end_us, self.ids_begin..self.next_id);
         shared.sink.write_all(self.packet.written())?;
         (self.time_begin_us, self.time_end_us) = (now_us, now_us);
         if self.next_id == self.chunk_end {
@@ -231,7 +226,7 @@ impl DomainWriter {
 
     fn write_locations<W: Write>(&mut self, shared: &mut Shared<W>, locations: &Locations) -> io::Result<()> {
         let packet = &mut shared.locations_packet;
-        let times_us = (self.time_begin_us, self.time_begin_us);
+        let (begin_us, ids_begin) = (self.time_begin_us, self.ids_begin);
         let word = EVENT_LOCATION << TIME_BITS | (self.time_begin_us as u32 & TIME_MASK);
         let mut rest = self.new.iter().filter(|code| locations.get(**code).is_some()).peekable();
         while rest.peek().is_some() {
@@ -239,13 +234,13 @@ impl DomainWriter {
             let fits = |packet: &Packet, code: LocationCode| {
                 packet.free() >= WORD_BYTES + VARIABLE_BYTES_MAX
                     || packet.free() > VARIABLE_BYTES_MAX
-                        && packet.free() >= WORD_BYTES + location::size_of(code, locations)
+                        && packet.free() >= WORD_BYTES + location_event::size_of(code, locations)
             };
             while let Some(code) = rest.next_if(|code| fits(packet, **code)) {
                 packet.put_u32(word);
                 self.recent.write(packet, *code, locations);
             }
-            header::finish(packet, times_us, (self.ids_begin, self.ids_begin));
+            header::finish(packet, begin_us..begin_us, ids_begin..ids_begin);
             shared.sink.write_all(packet.written())?;
         }
         self.new.clear();

@@ -5,7 +5,7 @@ use std::{fmt, io};
 
 use super::layout::{CONTENT_BYTES_MAX, FRAMES_MAX, VERSION};
 
-/// Something that no reader can make sense of.
+/// Something that no reader can decode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fault {
@@ -49,7 +49,7 @@ pub enum Fault {
     EmptyName,
     /// A source of an allocation that is none.
     UnknownSource(u8),
-    /// A promotion of an object that comes later.
+    /// A promotion of an object that is allocated later.
     PromotedEarly,
     /// Not as many allocations as the packet's header says: the next object's number is the first, it
     /// should be the second.
@@ -112,12 +112,12 @@ pub enum MemtraceError {
     Io {
         /// Where in the file.
         offset: u64,
-        /// What the system says.
+        /// The error of the system.
         error: io::Error,
     },
-    /// The bytes make no sense.
+    /// The bytes are invalid.
     Malformed {
-        /// Where in the file the thing that makes none begins.
+        /// Where in the file they begin.
         offset: u64,
         /// What is wrong with it.
         fault: Fault,
@@ -142,42 +142,42 @@ impl std::error::Error for MemtraceError {
     }
 }
 
-/// Why a part of a file was passed over.
+/// Why a part of a file was skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
+pub enum SkipReason {
     /// A packet of another process, a forked child's: the first pid is its, the second the trace's.
     OtherPid(i64, i64),
     /// The file ends within the packet.
     Truncated,
-    /// It makes no sense, at this byte of the file; what follows can be read.
+    /// It is invalid, at this byte of the file; what follows can be read.
     Fault {
-        /// Where the thing that makes no sense begins.
+        /// Where the invalid bytes begin.
         at: u64,
         /// What is wrong with it.
         fault: Fault,
     },
 }
 
-/// A part of a file that was passed over.
+/// A part of a file that was skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Skipped {
     /// Where it begins.
     pub offset: u64,
     /// How long it is.
     pub bytes: u64,
-    /// Why.
-    pub why: Why,
+    /// SkipReason.
+    pub why: SkipReason,
 }
 
 impl fmt::Display for Skipped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Skipped { offset, bytes, why } = self;
         match why {
-            Why::OtherPid(is, should) => {
+            SkipReason::OtherPid(is, should) => {
                 write!(f, "skipping packet of another process (pid {is}, but tracing {should})")?;
             }
-            Why::Truncated => f.write_str("skipping truncated packet")?,
-            Why::Fault { at, fault } => write!(f, "{fault} at byte {at}; skipping")?,
+            SkipReason::Truncated => f.write_str("skipping truncated packet")?,
+            SkipReason::Fault { at, fault } => write!(f, "{fault} at byte {at}; skipping")?,
         }
         write!(f, ": bytes {offset} to {}", offset.saturating_add(*bytes))
     }

@@ -1,17 +1,6 @@
-//! What a trace tells: events as memtrace has them, with what belongs to them.
+//! Events as memtrace has them, with their time and place.
 
-use super::locations::Locations;
-
-/// A return address, as a number that stands for it in the whole trace. Its inlined frames are in
-/// [`Locations`]. 0 is none: memtrace's caches begin full of it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-#[repr(transparent)]
-pub struct LocationCode(pub i64);
-
-impl LocationCode {
-    /// A frame that was lost with a damaged part of the file.
-    pub const UNKNOWN: LocationCode = LocationCode(0);
-}
+use super::locations::{LocationCode, Locations};
 
 /// The number of an object that was sampled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -45,12 +34,12 @@ pub struct Alloc<'a> {
     pub samples: i64,
     /// Where it lies.
     pub heap: Heap,
-    /// How many outermost frames are those of the domain's allocation before, as the file says.
+    /// How many outermost frames are those of the stack before it in the domain, by the file.
     pub common: i64,
-    /// How many outermost frames are known to be those of the domain's allocation before this one, as they
-    /// were handed over; 0 when that is not known. Who writes may say so to have them not compared.
-    pub kept: usize,
-    /// Who asked for it, outermost first; empty when stacks are not read.
+    /// How many outermost frames are known to be those of the stack before it in the domain; 0 when that is
+    /// not known. A writer does not compare these.
+    pub reused_frames: usize,
+    /// The stack that allocated it, outermost first; empty when stacks are not read.
     pub stack: &'a [LocationCode],
 }
 
@@ -93,7 +82,7 @@ pub struct Info {
     pub runtime_params: Vec<u8>,
     /// The traced process.
     pub pid: i64,
-    /// What the program says that the trace is about; empty for nothing.
+    /// The program's description of the trace; may be empty.
     pub context: Vec<u8>,
     /// When the trace starts, us since 1970.
     pub start_us: i64,

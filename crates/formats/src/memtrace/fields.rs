@@ -1,11 +1,11 @@
-//! The fields that everything is made of, both ways. Reading stops at the end of the bytes given, writing
-//! has room by the bounds that were checked before.
+//! The fields of packets, both ways. Reading stops at the end of the bytes; the writer's buffer is large enough by
+//! bounds that are checked before.
 
 use std::ffi::CStr;
 
 use super::error::Fault;
 
-/// Takes fields out of bytes, one after the other.
+/// Reads fields from bytes, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cursor<'a> {
     bytes: &'a [u8],
@@ -98,16 +98,16 @@ pub(crate) const fn int(value: i64) -> i64 {
     (value << 1) >> 1
 }
 
-/// Puts fields into a buffer of fixed size, one after the other, and back where they were left open.
+/// Writes fields into a buffer of fixed size, one after the other, and patches those that were left open.
 #[derive(Clone, Debug)]
-pub(crate) struct Pen<const N: usize> {
+pub(crate) struct FieldWriter<const N: usize> {
     bytes: Box<[u8; N]>,
     pos: usize,
 }
 
-impl<const N: usize> Pen<N> {
+impl<const N: usize> FieldWriter<N> {
     pub(crate) fn new() -> Self {
-        Pen { bytes: Box::new([0; N]), pos: 0 }
+        FieldWriter { bytes: Box::new([0; N]), pos: 0 }
     }
 
     #[inline(always)]
@@ -190,9 +190,9 @@ mod tests {
     use super::*;
 
     fn encoded(value: i64) -> Vec<u8> {
-        let mut pen = Pen::<16>::new();
-        pen.put_vint(value);
-        pen.written().to_vec()
+        let mut writer = FieldWriter::<16>::new();
+        writer.put_vint(value);
+        writer.written().to_vec()
     }
 
     #[test]
@@ -228,10 +228,10 @@ mod tests {
 
     #[test]
     fn a_text_ends_at_its_first_zero() {
-        let mut pen = Pen::<8>::new();
-        pen.put_text(b"ab\0cd");
-        pen.put_text(b"longer than the room");
-        assert_eq!(pen.written(), b"ab\0long\0");
+        let mut writer = FieldWriter::<8>::new();
+        writer.put_text(b"ab\0cd");
+        writer.put_text(b"longer than the room");
+        assert_eq!(writer.written(), b"ab\0long\0");
         assert_eq!(Cursor::new(b"ab\0cd").text(), Ok(&b"ab"[..]));
         assert_eq!(Cursor::new(b"ab").text(), Err(Fault::CutEvent));
     }

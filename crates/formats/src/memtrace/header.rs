@@ -8,11 +8,18 @@
 //! ```
 //! Before version 3 there is no domain and what follows stands 2 bytes earlier.
 
+use std::ops::Range;
+
 use super::error::Fault;
-use super::fields::{Cursor, Pen, int};
+use super::fields::{Cursor, FieldWriter, int};
 use super::layout::{HEADER_BYTES, MAGIC, OLD_HEADER_BYTES, PACKET_BYTES_MAX, VERSION};
 
-/// What a packet says about the cache of locations as it is before its first event.
+/// Whether bytes begin as a file does.
+pub fn is_begin(first: &[u8]) -> bool {
+    first.starts_with(&MAGIC)
+}
+
+/// A check of the cache of locations, as it is before the first event of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Verifier {
     /// A bucket of the cache.
@@ -55,10 +62,10 @@ const AT_IDS: usize = 52;
 const NO_VERIFIER: u16 = u16::MAX;
 
 impl Header {
-    /// Takes apart the header at the start of `bytes`, which may be shorter than the packet.
+    /// Decodes the header at the start of `bytes`, which may be shorter than the packet.
     ///
     /// # Errors
-    /// What is wrong with it, looked for in the same order as memtrace does.
+    /// What is wrong with it, checked in the same order as memtrace does.
     pub fn decode(bytes: &[u8]) -> Result<Header, Fault> {
         Self::fields(bytes).map_err(|_| Fault::CutHeader)?
     }
@@ -112,7 +119,7 @@ impl Header {
 }
 
 /// A packet's buffer.
-pub(crate) type Packet = Pen<PACKET_BYTES_MAX>;
+pub(crate) type Packet = FieldWriter<PACKET_BYTES_MAX>;
 
 /// Begins a packet: all that is known of its header.
 pub(crate) fn begin(packet: &mut Packet, pid: i64, domain: u16, verifier: Option<Verifier>) {
@@ -130,11 +137,11 @@ pub(crate) fn begin(packet: &mut Packet, pid: i64, domain: u16, verifier: Option
     packet.put([0; 16]);
 }
 
-/// Completes a packet's header.
-pub(crate) fn finish(packet: &mut Packet, times_us: (i64, i64), ids: (i64, i64)) {
+/// Completes a packet's header: the time of its begin and end, the first object's number and the next one's.
+pub(crate) fn finish(packet: &mut Packet, times_us: Range<i64>, ids: Range<i64>) {
     packet.patch(AT_SIZE, (packet.pos() as u32 * 8).to_le_bytes());
-    packet.patch(AT_TIMES, times_us.0.to_le_bytes());
-    packet.patch(AT_TIMES + 8, times_us.1.to_le_bytes());
-    packet.patch(AT_IDS, ids.0.to_le_bytes());
-    packet.patch(AT_IDS + 8, ids.1.to_le_bytes());
+    packet.patch(AT_TIMES, times_us.start.to_le_bytes());
+    packet.patch(AT_TIMES + 8, times_us.end.to_le_bytes());
+    packet.patch(AT_IDS, ids.start.to_le_bytes());
+    packet.patch(AT_IDS + 8, ids.end.to_le_bytes());
 }

@@ -39,18 +39,18 @@ fn fields(header: &Header, at: &mut Cursor<'_>) -> Result<Info, Fault> {
     })
 }
 
-/// Writes the first packet whole. Texts share what room there is.
+/// Writes the whole first packet. Its texts share the space.
 pub(crate) fn encode(info: &Info, packet: &mut Packet) {
     header::begin(packet, info.pid, info.domain, None);
     packet.put_u32(EVENT_INFO << TIME_BITS | (info.start_us as u32 & TIME_MASK));
     packet.put(info.sample_rate.to_bits().to_le_bytes());
     packet.put([info.word_bits]);
-    let room = PACKET_BYTES_MAX / 5;
-    let cut = |text: &[u8]| text.get(..room).unwrap_or(text).to_vec();
+    let text_bytes_max = PACKET_BYTES_MAX / 5;
+    let cut = |text: &[u8]| text.get(..text_bytes_max).unwrap_or(text).to_vec();
     packet.put_text(&cut(&info.executable));
     packet.put_text(&cut(&info.host));
     packet.put_text(&cut(&info.runtime_params));
     packet.put_i64(info.pid);
     packet.put_text(&cut(&info.context));
-    header::finish(packet, (info.start_us, info.start_us), (0, 0));
+    header::finish(packet, info.start_us..info.start_us, 0..0);
 }

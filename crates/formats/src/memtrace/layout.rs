@@ -1,4 +1,4 @@
-//! Sizes and numbers of the format, and how they hang together.
+//! Sizes and numbers of the format, and the relations between them.
 
 /// First four bytes of each packet.
 pub const MAGIC: [u8; 4] = [0xc1, 0x1f, 0xfc, 0xc1];
@@ -6,7 +6,7 @@ pub const MAGIC: [u8; 4] = [0xc1, 0x1f, 0xfc, 0xc1];
 pub const VERSION: u16 = 3;
 /// Bytes of a packet with its header, at most, as memtrace's own writer and reader have it.
 pub const PACKET_BYTES_MAX: usize = 1 << 15;
-/// Bytes of a packet behind its header that memtrace's own reader still takes in.
+/// Bytes of a packet behind its header, at most, that memtrace's own reader accepts.
 pub(crate) const CONTENT_BYTES_MAX: usize = 1 << 15;
 /// Bytes of a packet's header in version 3.
 pub const HEADER_BYTES: usize = 68;
@@ -22,7 +22,7 @@ pub(crate) const EVENT_BYTES_MAX: usize = FIXED_BYTES_MAX + VARIABLE_BYTES_MAX;
 /// Code words of a stack end this many bytes before [`VARIABLE_BYTES_MAX`], so that the longest one fits.
 pub(crate) const CODE_BYTES_MAX: usize = 10;
 
-/// A packet is written out when more new locations than these came since the last one.
+/// A packet is written out when it uses more new locations than these.
 pub(crate) const NEW_LOCATIONS_MAX: usize = 128;
 /// A packet is written out when an event is further than this from its begin, us.
 pub(crate) const PACKET_TIME_MAX_US: i64 = 30_000_000;

@@ -1,32 +1,27 @@
-//! What location codes mean: for each the inlined frames at it, outermost first. Names are kept once.
+//! The table of location codes: for each code the inlined frames at it, outermost first.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher};
 
 use foldhash::fast::RandomState;
 
-use super::event::LocationCode;
+use super::names::{NameId, Names};
 
 /// Largest values that a location's fields hold; what is outside becomes this.
 const LINE_MAX: i64 = 0xf_ffff;
 const START_CHAR_MAX: i64 = 0xff;
 const END_CHAR_MAX: i64 = 0x3ff;
 
-/// A name of a file or function, by its number in the [`Locations`] that gave it.
+/// A return address, as a number that stands for it in the whole trace. Its inlined frames are in
+/// [`Locations`]. 0 is none: memtrace's caches begin full of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct NameId(u32);
+#[repr(transparent)]
+pub struct LocationCode(pub i64);
 
-impl NameId {
-    /// A name that was lost with a damaged part of the file.
-    pub const UNKNOWN: NameId = NameId(0);
-    /// The file of a location that is too long for the format.
-    pub(crate) const NO_FILE: NameId = NameId(1);
-    /// The function of a location that is too long for the format.
-    pub(crate) const NO_FUNCTION: NameId = NameId(2);
+impl LocationCode {
+    /// A frame that was lost with a damaged part of the file.
+    pub const UNKNOWN: LocationCode = LocationCode(0);
 }
-
-const LOST: &[u8] = b"?";
 
 /// A place in a program's source: a frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -65,74 +60,6 @@ impl Location {
     }
 }
 
-/// Names, each once, in the order in which they came, one behind the other.
-#[derive(Clone, Debug)]
-struct Names {
-    /// Numbers by the hash of the text; of texts with the same hash the second has the next key, and so on.
-    numbers: HashMap<u64, NameId, BuildHasherDefault<Hashed>>,
-    hasher: RandomState,
-    texts: Vec<u8>,
-    /// Where each text begins, and where the last one ends.
-    begins: Vec<usize>,
-}
-
-/// What is hashed already.
-#[derive(Clone, Copy, Debug, Default)]
-struct Hashed(u64);
-
-impl Hasher for Hashed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("only whole hashes are keys")
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-}
-
-impl Default for Names {
-    fn default() -> Self {
-        let mut names = Names {
-            numbers: HashMap::default(),
-            hasher: RandomState::default(),
-            texts: Vec::new(),
-            begins: vec![0],
-        };
-        for name in [LOST, b"<unknown>", b"??"] {
-            names.number(name);
-        }
-        names
-    }
-}
-
-impl Names {
-    fn number(&mut self, text: &[u8]) -> NameId {
-        let mut hash = self.hasher.hash_one(text);
-        while let Some(known) = self.numbers.get(&hash) {
-            if self.text(*known) == text {
-                return *known;
-            }
-            hash = hash.wrapping_add(1);
-        }
-        let Ok(number) = u32::try_from(self.begins.len() - 1) else { return NameId::UNKNOWN };
-        self.texts.extend_from_slice(text);
-        self.begins.push(self.texts.len());
-        self.numbers.insert(hash, NameId(number));
-        NameId(number)
-    }
-
-    #[inline]
-    fn text(&self, name: NameId) -> &[u8] {
-        let at = name.0 as usize;
-        let found = self.begins.get(at..).and_then(<[usize]>::first_chunk::<2>);
-        found.map_or(LOST, |[begin, end]| &self.texts[*begin..*end])
-    }
-}
-
 /// Where the frames of a code are.
 #[derive(Clone, Copy, Debug)]
 struct Frames {
@@ -159,19 +86,19 @@ impl Locations {
         self.names.text(name)
     }
 
-    /// The inlined frames at a code, outermost first, often none; `None` when the code was never announced.
+    /// The inlined frames at a code, outermost first, often none; `None` when the code is not defined.
     pub fn get(&self, code: LocationCode) -> Option<&[Location]> {
         self.by_code.get(&code).map(|of| frames(&self.frames, of))
     }
 
-    /// Says what a code means, in place of what it meant before.
+    /// Sets the frames of a code, in place of any others.
     pub fn set(&mut self, code: LocationCode, frames: &[Location]) {
         let of = put(&mut self.frames, frames);
         self.by_code.insert(code, of);
     }
 
-    /// Takes a code as a file announces it; false when it was announced as something else.
-    pub(crate) fn announce(&mut self, code: LocationCode, new: &[Location]) -> bool {
+    /// Takes a code as a file defines it; false when it was defined differently before.
+    pub(crate) fn define(&mut self, code: LocationCode, new: &[Location]) -> bool {
         let Locations { frames: all, by_code, .. } = self;
         let mut entry = match by_code.entry(code) {
             Entry::Vacant(entry) => {
@@ -223,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_becomes_the_largest() {
+    fn numbers_that_do_not_fit_are_clamped() {
         let check = |line, start, end, expected: (u32, u16, u16)| {
             let l = Location::clamped(NameId::UNKNOWN, NameId::UNKNOWN, line, start, end);
             assert_eq!((l.line, l.start_char, l.end_char), expected);
@@ -235,16 +162,16 @@ mod tests {
     }
 
     #[test]
-    fn a_code_that_is_announced_again_must_mean_the_same() {
+    fn a_code_that_is_defined_twice_must_mean_the_same() {
         let mut table = Locations::default();
         let (a, b) = (table.name(b"a.ml"), table.name(b"b.ml"));
         let place = |file| [Location::clamped(file, NameId::NO_FUNCTION, 1, 2, 3)];
         let code = LocationCode(7);
-        assert!(table.announce(code, &place(NameId::UNKNOWN)));
-        assert!(table.announce(code, &place(a)));
-        assert!(table.announce(code, &place(NameId::UNKNOWN)));
-        assert!(!table.announce(code, &place(b)));
-        assert!(!table.announce(code, &[]));
+        assert!(table.define(code, &place(NameId::UNKNOWN)));
+        assert!(table.define(code, &place(a)));
+        assert!(table.define(code, &place(NameId::UNKNOWN)));
+        assert!(!table.define(code, &place(b)));
+        assert!(!table.define(code, &[]));
         assert_eq!(table.get(code), Some(&place(a)[..]));
         assert_eq!((table.text(a), table.text(NameId::UNKNOWN)), (&b"a.ml"[..], &b"?"[..]));
     }

@@ -10,9 +10,9 @@
 //!   event     u32: bits 25-31 code, bits 0-24 low bits of its time, us since 1970, completed from the
 //!             packet's begin
 //!      0      trace info: first packet, alone     see `info`
-//!      1      location                            see `location`
+//!      1      location                            see `location_event`
 //!      2      vint words  vint samples  u8 heap  vint common frames  u16 words of the stack  words
-//!      3 4    promote, collect: vint, how many objects came after this one in its domain
+//!      3 4    promote, collect: vint, how many objects were allocated after this one in its domain
 //!      101-116  an object of 1 to 16 words in the minor heap, one sample: vint common  u8 words  words
 //!   vint      0-252 as a byte; 253 and u16; 254 and i32; 255 and i64 of which 63 bits count
 //!   stack     outermost first: how many frames are those of the allocation before, then code words:
@@ -22,8 +22,8 @@
 //! Packets of another pid than the trace info's are a forked child's and not read.
 //!
 //! A domain's caches, names and last stack go on from packet to packet; only location codes and object
-//! numbers belong to the whole file. So what is lost of a domain makes its later stacks unknown, until
-//! the file says again what they are; memtrace itself stops there.
+//! numbers belong to the whole file. So when packets of a domain are lost, its later stacks are unknown until the
+//! file defines them again; memtrace itself stops there.
 //!
 //! *You bring* a [`crate::Source`], or a `Write` that takes packets whole. *It guarantees* the bytes that
 //! memtrace's own writer makes of the same events, and reads what memtrace reads. *It refuses* a later
@@ -42,8 +42,9 @@ mod fields;
 mod header;
 mod info;
 mod layout;
-mod location;
+mod location_event;
 mod locations;
+mod names;
 mod packets;
 mod read;
 pub mod script;
@@ -51,13 +52,14 @@ mod time;
 mod write;
 
 pub use copy::{Changes, CopyError, copy, copy_all};
-pub use error::{Fault, MemtraceError, Skipped, Why};
-pub use event::{Alloc, Event, Heap, Info, LocationCode, Moment, ObjectId};
-pub use header::{Header, Verifier};
+pub use error::{Fault, MemtraceError, SkipReason, Skipped};
+pub use event::{Alloc, Event, Heap, Info, Moment, ObjectId};
+pub use header::{Header, Verifier, is_begin};
 pub use layout::{
     FRAMES_MAX, HEADER_BYTES, IDS_PER_CHUNK, MAGIC, OLD_HEADER_BYTES, PACKET_BYTES_MAX, VERSION,
 };
-pub use locations::{Location, Locations, NameId};
+pub use locations::{Location, LocationCode, Locations};
+pub use names::NameId;
 pub use read::{ReadOptions, Reader};
 pub use write::{Order, WriteOptions, Writer};
 

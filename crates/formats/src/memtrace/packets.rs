@@ -1,4 +1,4 @@
-//! A file as a row of packets: bytes through one buffer, and what is none passed over.
+//! A file as a sequence of packets, read through one buffer; finds the next packet behind invalid bytes.
 
 use super::error::{Fault, MemtraceError};
 use super::header::Header;
@@ -20,16 +20,16 @@ pub(crate) struct Packets<S> {
     is_last: bool,
 }
 
-/// What stands at a place of the file.
+/// What is at an offset of the file.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Found<'p> {
-    /// A packet: its header and what is behind it.
+pub(crate) enum PacketAt<'p> {
+    /// A packet: its header and its content.
     Packet(Header, &'p [u8]),
     /// The beginning of a packet, the rest of which is not there: how many bytes.
     Cut(Header, usize),
     /// The end of the file.
     End,
-    /// Nothing that makes sense.
+    /// Invalid bytes.
     Bad(Fault),
 }
 
@@ -42,29 +42,29 @@ impl<S: Source> Packets<S> {
         self.source.len()
     }
 
-    /// What stands at `offset`.
+    /// What is at `offset`.
     #[inline]
-    pub(crate) fn at(&mut self, offset: u64) -> Result<Found<'_>, MemtraceError> {
+    pub(crate) fn at(&mut self, offset: u64) -> Result<PacketAt<'_>, MemtraceError> {
         let file_bytes = self.file_bytes();
         let bytes = self.bytes(offset, PACKET_REACH)?;
         if bytes.is_empty() {
-            return Ok(Found::End);
+            return Ok(PacketAt::End);
         }
         let header = match Header::decode(bytes) {
             Ok(header) => header,
-            Err(fault) => return Ok(Found::Bad(fault)),
+            Err(fault) => return Ok(PacketAt::Bad(fault)),
         };
         if let Some(content) = bytes.get(header.header_bytes..header.packet_bytes) {
             if content.len() <= CONTENT_BYTES_MAX {
-                return Ok(Found::Packet(header, content));
+                return Ok(PacketAt::Packet(header, content));
             }
-            return Ok(Found::Bad(Fault::LargePacket(content.len())));
+            return Ok(PacketAt::Bad(Fault::LargePacket(content.len())));
         }
         let is_cut = offset.saturating_add(header.packet_bytes as u64) > file_bytes;
         if is_cut && header.content_bytes() <= CONTENT_BYTES_MAX || bytes.len() < PACKET_REACH {
-            return Ok(Found::Cut(header, bytes.len()));
+            return Ok(PacketAt::Cut(header, bytes.len()));
         }
-        Ok(Found::Bad(Fault::LargePacket(header.content_bytes())))
+        Ok(PacketAt::Bad(Fault::LargePacket(header.content_bytes())))
     }
 
     /// Bytes from `offset` on, this many or up to the file's end.
@@ -92,8 +92,8 @@ impl<S: Source> Packets<S> {
         Ok(())
     }
 
-    /// The next place from `offset` on where something that looks like a packet of this process begins,
-    /// and what follows it does as well; the end of the file when there is none.
+    /// The next offset from `offset` on at which a packet of this process seems to begin that is followed by
+    /// another one or by the end; the end of the file when there is none.
     pub(crate) fn next_trusted(&mut self, mut offset: u64, pid: i64) -> Result<u64, MemtraceError> {
         loop {
             offset = match self.next_magic(offset)? {
@@ -101,10 +101,12 @@ impl<S: Source> Packets<S> {
                 None => return Ok(self.file_bytes().max(offset)),
             };
             let after = match self.at(offset)? {
-                Found::Packet(header, _) if header.pid == pid => offset + header.packet_bytes as u64,
+                PacketAt::Packet(header, _) if header.pid == pid => offset + header.packet_bytes as u64,
                 _ => 0,
             };
-            if after != 0 && matches!(self.at(after)?, Found::Packet(..) | Found::Cut(..) | Found::End) {
+            if after != 0
+                && matches!(self.at(after)?, PacketAt::Packet(..) | PacketAt::Cut(..) | PacketAt::End)
+            {
                 return Ok(offset);
             }
             offset += 1;

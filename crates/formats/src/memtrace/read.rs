@@ -2,29 +2,29 @@
 
 use std::ops::ControlFlow;
 
-use super::decode::{BadContent, Decoder};
-use super::error::{Fault, MemtraceError, Skipped, Why};
+use super::decode::{BadContent, Decoder, Packet};
+use super::error::{Fault, MemtraceError, SkipReason, Skipped};
 use super::event::{Event, Info, Moment};
 use super::header::Header;
 use super::info;
 use super::locations::Locations;
-use super::packets::{Found, Packets};
+use super::packets::{PacketAt, Packets};
 use crate::source::Source;
 
-/// Parts passed over that are told one by one; more are only counted.
+/// Skipped parts that are listed; more are only counted.
 const SKIPPED_MAX: usize = 1000;
 
 /// How to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadOptions {
-    /// Whether stacks are wanted; without them reading is faster, and does not see that stacks are wrong.
+    /// Whether to read stacks; without them reading is faster, and does not notice damaged stacks.
     pub stacks: bool,
-    /// Whether to pass over what makes no sense and to go on with the next packet that can be trusted.
+    /// Whether to skip invalid bytes and continue with the next packet that can be trusted.
     pub salvage: bool,
 }
 
 impl Default for ReadOptions {
-    /// As memtrace reads: with stacks, and up to the first thing that makes no sense.
+    /// As memtrace reads: with stacks, and up to the first invalid bytes.
     fn default() -> Self {
         ReadOptions { stacks: true, salvage: false }
     }
@@ -54,13 +54,13 @@ impl<S: Source> Reader<S> {
         let mut packets = Packets::new(source);
         let malformed = |offset, fault| MemtraceError::Malformed { offset, fault };
         let (header, info) = match packets.at(0)? {
-            Found::Packet(header, content) => match info::decode(&header, content) {
+            PacketAt::Packet(header, content) => match info::decode(&header, content) {
                 Ok(info) => (header, info),
                 Err((at, fault)) => return Err(malformed((header.header_bytes + at) as u64, fault)),
             },
-            Found::Cut(_, bytes) => return Err(malformed(bytes as u64, Fault::CutInfo)),
-            Found::End => return Err(malformed(0, Fault::NotAPacket)),
-            Found::Bad(fault) => return Err(malformed(0, fault)),
+            PacketAt::Cut(_, bytes) => return Err(malformed(bytes as u64, Fault::CutInfo)),
+            PacketAt::End => return Err(malformed(0, Fault::NotAPacket)),
+            PacketAt::Bad(fault) => return Err(malformed(0, fault)),
         };
         Ok(Reader {
             packets,
@@ -80,22 +80,22 @@ impl<S: Source> Reader<S> {
         &self.info
     }
 
-    /// What codes mean, as far as the file was read.
+    /// The locations of codes, as far as the file was read.
     pub fn locations(&self) -> &Locations {
         &self.decoder.locations
     }
 
-    /// What was passed over so far, the first 1000 parts of it.
+    /// The first 1000 parts that were skipped so far.
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
 
-    /// How many parts were passed over that [`Self::skipped`] does not have.
+    /// How many more parts were skipped than [`Self::skipped`] lists.
     pub fn skipped_more(&self) -> u64 {
         self.skipped_more
     }
 
-    /// How many bytes of the file were passed over.
+    /// How many bytes of the file were skipped.
     pub fn skipped_bytes(&self) -> u64 {
         self.skipped_bytes
     }
@@ -110,8 +110,8 @@ impl<S: Source> Reader<S> {
         self.end_us.saturating_sub(self.info.start_us)
     }
 
-    /// How many stacks the file does not tell, as more of them is in common with the one before than that
-    /// one had room for; the one before stands in their place.
+    /// How many stacks are not in the file, because they share more frames with the one before than were
+    /// written of that one; they are read as the one before.
     pub fn hidden_stacks(&self) -> u64 {
         self.decoder.hidden_stacks()
     }
@@ -122,10 +122,10 @@ impl<S: Source> Reader<S> {
         if self.decoder.domains() == 1 { self.decoder.gap_objects } else { 0 }
     }
 
-    /// Hands all events to `visit`, until it breaks; what it broke with.
+    /// Calls `visit` with all events, until it breaks; returns what it broke with.
     ///
     /// # Errors
-    /// When bytes cannot be read or make no sense; events before that were visited.
+    /// When bytes cannot be read or are invalid; events before them were visited.
     #[inline]
     pub fn for_each<B>(
         &mut self,
@@ -146,22 +146,22 @@ impl<S: Source> Reader<S> {
     ) -> Result<Step<B>, MemtraceError> {
         let begin = self.offset;
         let (header, content) = match self.packets.at(begin)? {
-            Found::Packet(header, content) => (header, content),
-            Found::Cut(header, bytes) => {
-                let why = self.other_pid(&header).unwrap_or(Why::Truncated);
+            PacketAt::Packet(header, content) => (header, content),
+            PacketAt::Cut(header, bytes) => {
+                let why = self.other_pid(&header).unwrap_or(SkipReason::Truncated);
                 self.skip(begin, bytes as u64, why);
                 self.offset = begin + bytes as u64;
                 return Ok(Step::End);
             }
-            Found::End => return Ok(Step::End),
-            Found::Bad(fault) => return self.bad(begin, None, fault),
+            PacketAt::End => return Ok(Step::End),
+            PacketAt::Bad(fault) => return self.bad(begin, None, fault),
         };
         self.offset = begin + header.packet_bytes as u64;
         if header.pid != self.info.pid {
-            self.skip(begin, header.packet_bytes as u64, Why::OtherPid(header.pid, self.info.pid));
+            self.skip(begin, header.packet_bytes as u64, SkipReason::OtherPid(header.pid, self.info.pid));
             return Ok(Step::Next);
         }
-        match self.decoder.packet(&header, (content, begin), self.options.stacks, visit) {
+        match self.decoder.packet(&Packet { header, content, offset: begin }, self.options.stacks, visit) {
             Ok(ControlFlow::Break(why)) => Ok(Step::Broke(why)),
             Ok(ControlFlow::Continue(())) => {
                 self.end_us = self.end_us.max(header.time_end_us);
@@ -174,12 +174,12 @@ impl<S: Source> Reader<S> {
         }
     }
 
-    fn other_pid(&self, header: &Header) -> Option<Why> {
-        (header.pid != self.info.pid).then_some(Why::OtherPid(header.pid, self.info.pid))
+    fn other_pid(&self, header: &Header) -> Option<SkipReason> {
+        (header.pid != self.info.pid).then_some(SkipReason::OtherPid(header.pid, self.info.pid))
     }
 
-    /// Stops, or when salvaging goes on behind what makes no sense: behind the packet when its header is
-    /// good and another packet follows it, else at the next one that is.
+    /// Stops at invalid bytes. When salvaging, continues behind the packet when its header is valid and another
+    /// packet follows it, else at the next valid packet.
     fn bad<B>(
         &mut self,
         at: u64,
@@ -190,16 +190,16 @@ impl<S: Source> Reader<S> {
             return Err(MemtraceError::Malformed { offset: at, fault });
         }
         let after = packet.map_or(at + 1, |(begin, header)| begin + header.packet_bytes as u64);
-        let follows = |found| matches!(found, Found::Packet(..) | Found::Cut(..) | Found::End);
+        let follows = |found| matches!(found, PacketAt::Packet(..) | PacketAt::Cut(..) | PacketAt::End);
         let is_whole = packet.is_some() && follows(self.packets.at(after)?);
         let from = if is_whole { after } else { packet.map_or(at, |(begin, _)| begin) + 1 };
         self.offset = if is_whole { after } else { self.packets.next_trusted(from, self.info.pid)? };
         self.decoder.missed(packet.filter(|_| is_whole).map(|(_, header)| header.domain));
-        self.skip(at, self.offset.saturating_sub(at), Why::Fault { at, fault });
+        self.skip(at, self.offset.saturating_sub(at), SkipReason::Fault { at, fault });
         Ok(Step::Next)
     }
 
-    fn skip(&mut self, offset: u64, bytes: u64, why: Why) {
+    fn skip(&mut self, offset: u64, bytes: u64, why: SkipReason) {
         self.skipped_bytes += bytes;
         if self.skipped.len() < SKIPPED_MAX {
             self.skipped.push(Skipped { offset, bytes, why });

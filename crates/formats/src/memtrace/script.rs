@@ -13,8 +13,8 @@
 
 use std::str::FromStr;
 
-use super::event::{Alloc, Heap, Info, LocationCode, ObjectId};
-use super::locations::{Location, Locations};
+use super::event::{Alloc, Heap, Info, ObjectId};
+use super::locations::{Location, LocationCode, Locations};
 use super::write::{Order, WriteOptions, Writer};
 
 /// A script that cannot be followed: in which line, and why.
@@ -129,7 +129,15 @@ impl Player {
         let codes: Result<Vec<i64>, _> = fields.map(str::parse).collect();
         let codes = codes.map_err(|e| format!("a code is no number: {e}"))?;
         let stack: Vec<_> = codes.into_iter().rev().map(LocationCode).collect();
-        let alloc = Alloc { id: ObjectId(0), length_words, samples, heap, common: 0, kept: 0, stack: &stack };
+        let alloc = Alloc {
+            id: ObjectId(0),
+            length_words,
+            samples,
+            heap,
+            common: 0,
+            reused_frames: 0,
+            stack: &stack,
+        };
         let writer = self.writer.as_mut().ok_or("no info before it")?;
         let id = writer.alloc(domain, time_us, &alloc, &self.locations).map_err(|e| e.to_string())?;
         self.objects.push(id);

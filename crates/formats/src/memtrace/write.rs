@@ -16,8 +16,8 @@ pub enum Order {
     /// independent of each other, and a reader that wants their events in order has to merge them.
     #[default]
     Direct,
-    /// The same, but events of different domains are brought in any order: a domain begins at the time of
-    /// its first event, however far others have come. For who is told of threads one after the other.
+    /// The same, but events of different domains are written in any order: a domain begins at the time of its
+    /// first event, however late others are. For a caller that has the threads one after the other.
     Apart,
     /// One domain has a packet open; it is written out when an event of another comes, so that the file
     /// is in the order of the calls. memtrace's tools that copy traces do this.
@@ -46,7 +46,7 @@ impl Default for WriteOptions {
 /// for each domain, and the deepest stack; nothing is allocated for an event.
 ///
 /// All calls must be given the same [`Locations`], which may have grown between them. A code that it does
-/// not know is not announced: it may become known later, and must not mean two things.
+/// not know is not written: it may be defined later, and must not have two meanings.
 #[derive(Debug)]
 pub struct Writer<W> {
     shared: Shared<W>,
@@ -56,7 +56,7 @@ pub struct Writer<W> {
     /// The domain that had the last call, by its place.
     last: usize,
     steps_back: u64,
-    left_out_promotions: u64,
+    skipped_promotions: u64,
 }
 
 impl<W: Write> Writer<W> {
@@ -83,12 +83,12 @@ impl<W: Write> Writer<W> {
             domains: vec![first],
             last: 0,
             steps_back: 0,
-            left_out_promotions: 0,
+            skipped_promotions: 0,
         })
     }
 
-    /// Writes an allocation and gives its number. What `alloc` says of its number and of common frames in a
-    /// file is not looked at; the frames that it says were kept are taken for that. `time_us` is since 1970.
+    /// Writes an allocation and returns its number. `alloc.id` and `alloc.common` are ignored;
+    /// `alloc.reused_frames` is trusted. `time_us` is since 1970.
     ///
     /// # Errors
     /// Those of the sink; [`io::ErrorKind::Other`] in a forked child.
@@ -109,8 +109,8 @@ impl<W: Write> Writer<W> {
         writer.alloc(&mut self.shared, time_us, alloc, locations)
     }
 
-    /// Writes that an object was promoted. One that no reader could read is left out, and counted: its
-    /// domain is another's, and has not come as far in its numbers.
+    /// Writes that an object was promoted. A promotion that no reader could decode is skipped and counted: the
+    /// object is of another domain and has a larger number than this one's next.
     ///
     /// # Errors
     /// Those of the sink; [`io::ErrorKind::Other`] in a forked child.
@@ -123,13 +123,13 @@ impl<W: Write> Writer<W> {
     ) -> io::Result<()> {
         let (at, time_us) = self.turn_to(domain, time_us, locations)?;
         if !self.domains[at].can_promote(id) {
-            self.left_out_promotions += 1;
+            self.skipped_promotions += 1;
             return Ok(());
         }
         self.domains[at].promote(&mut self.shared, time_us, id, locations)
     }
 
-    /// Writes that an object is no longer there.
+    /// Writes that an object was collected.
     ///
     /// # Errors
     /// Those of the sink; [`io::ErrorKind::Other`] in a forked child.
@@ -169,7 +169,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes out what is open, and gives the sink back.
+    /// Writes out the open packets, and returns the sink.
     ///
     /// # Errors
     /// Those of the sink; [`io::ErrorKind::Other`] in a forked child.
@@ -185,15 +185,15 @@ impl<W: Write> Writer<W> {
         Ok(self.shared.sink)
     }
 
-    /// How many events came with an earlier time than their domain's event before; they got its time, as
-    /// no reader takes times that go back.
+    /// How many events had an earlier time than the event before in their domain; they were written with that
+    /// one's time, because readers refuse times that decrease.
     pub fn steps_back(&self) -> u64 {
         self.steps_back
     }
 
-    /// How many promotions were left out.
-    pub fn left_out_promotions(&self) -> u64 {
-        self.left_out_promotions
+    /// How many promotions were skipped.
+    pub fn skipped_promotions(&self) -> u64 {
+        self.skipped_promotions
     }
 
     /// What is written to.

@@ -40,8 +40,8 @@ pub enum Kind {
     Live = 9,
     /// Some of the blocks.
     Blocks = 10,
-    /// What a ring let go.
-    LetGo = 11,
+    /// Sums over the events that a ring evicted.
+    Evicted = 11,
     /// Samples of the heap under a process.
     Heap = 12,
 }
@@ -58,7 +58,7 @@ impl Kind {
         Kind::Index,
         Kind::Live,
         Kind::Blocks,
-        Kind::LetGo,
+        Kind::Evicted,
         Kind::Heap,
     ];
 
@@ -88,7 +88,7 @@ impl Kind {
             Kind::Index => "damaged index block",
             Kind::Live => "damaged live block",
             Kind::Blocks => "damaged blocks block",
-            Kind::LetGo => "damaged block of what was let go",
+            Kind::Evicted => "damaged block of what was let go",
             Kind::Heap => "damaged heap block",
         }
     }
@@ -138,7 +138,7 @@ impl BlockHeader {
         out
     }
 
-    /// Takes a header apart; an error says what is wrong with it.
+    /// Decodes a header; the error is what is wrong with it.
     ///
     /// # Errors
     /// When it is no header, is damaged, or claims lengths that no block has.

@@ -1,32 +1,32 @@
-//! What a trace holds, as it is gathered block for block, from the index or from a scan.
+//! The catalog of a trace: filled block by block, from the index or by a scan.
 
 use std::collections::BTreeMap;
 
 use super::block::{Kind, NO_PROCESS};
-use super::{let_go, live, records};
+use super::{evicted, live_tables, records};
 use crate::clock::Calibration;
 use crate::error::Problem;
-use crate::model::{ChunkEntry, LetGo, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
+use crate::model::{ChunkEntry, Evicted, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
 
-/// Where the blocks of a process stand that are read only when they are asked for.
+/// Offsets of the blocks of a process that are read on demand.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct BlockOffsets {
     pub definitions: Vec<u64>,
     pub memory: Vec<u64>,
     pub heap: Vec<u64>,
     pub blocks: Vec<u64>,
 }
 
-/// What was found so far.
+/// What a trace holds, as far as it was read.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
     pub session: Option<SessionInfo>,
     pub session_end: Option<SessionEnd>,
-    pub processes: BTreeMap<u32, (Process, Places)>,
+    pub processes: BTreeMap<u32, (Process, BlockOffsets)>,
     pub chunks: Vec<ChunkEntry>,
     pub problems: Vec<Problem>,
-    /// What a ring let go of processes of which nothing else is left.
-    pub let_go: LetGo,
+    /// Sums over the evicted events of processes of which the ring kept nothing.
+    pub evicted: Evicted,
 }
 
 impl Catalog {
@@ -34,42 +34,42 @@ impl Catalog {
         self.problems.push(Problem { offset, skipped_bytes, what });
     }
 
-    fn process(&mut self, index: u32) -> &mut (Process, Places) {
-        let new = || (Process { index: ProcessIndex(index), ..Process::default() }, Places::default());
+    fn process(&mut self, index: u32) -> &mut (Process, BlockOffsets) {
+        let new = || (Process { index: ProcessIndex(index), ..Process::default() }, BlockOffsets::default());
         self.processes.entry(index).or_insert_with(new)
     }
 
     /// Whether a block of this kind can belong to this process, or to none.
     pub(super) fn belongs(kind: Kind, process: u32) -> bool {
         let of_none = matches!(kind, Kind::Session | Kind::SessionEnd | Kind::Index);
-        // What was let go may have been of processes that are not there any more.
-        of_none == (process == NO_PROCESS) || kind == Kind::LetGo
+        // Evicted events may be of processes that are not in the trace.
+        of_none == (process == NO_PROCESS) || kind == Kind::Evicted
     }
 
-    /// Takes a block that is small enough to be kept; `None` when its payload makes no sense.
+    /// Decodes a small block and keeps it; `None` when its payload is invalid.
     pub(super) fn record(&mut self, kind: Kind, process: u32, payload: &[u8]) -> Option<()> {
         match kind {
             Kind::Session => self.session = Some(records::get_session(payload)?),
             Kind::SessionEnd => self.session_end = Some(records::get_session_end(payload)?),
             Kind::Process => self.process(process).0.info = Some(records::get_process(payload)?),
-            Kind::Live => self.process(process).0.live.push(live::get_table(payload)?),
+            Kind::Live => self.process(process).0.live.push(live_tables::get_table(payload)?),
             Kind::ProcessEnd => self.process(process).0.end = Some(records::get_process_end(payload)?),
-            Kind::LetGo => {
-                let gone = let_go::get(payload)?;
-                let kept = if process == NO_PROCESS {
-                    &mut self.let_go
+            Kind::Evicted => {
+                let evicted = evicted::get_evicted(payload)?;
+                let sums = if process == NO_PROCESS {
+                    &mut self.evicted
                 } else {
-                    &mut self.process(process).0.let_go
+                    &mut self.process(process).0.evicted
                 };
-                kept.merge(&gone);
+                sums.merge(&evicted);
             }
             _ => {}
         }
         Some(())
     }
 
-    /// Notes where a block stands that is read later.
-    pub(super) fn place(&mut self, kind: Kind, process: u32, offset: u64) {
+    /// Records the offset of a block that is read on demand.
+    pub(super) fn record_offset(&mut self, kind: Kind, process: u32, offset: u64) {
         match kind {
             Kind::Definitions => self.process(process).1.definitions.push(offset),
             Kind::Memory => self.process(process).1.memory.push(offset),
@@ -79,13 +79,13 @@ impl Catalog {
         }
     }
 
-    /// Takes an events block; its times come when all clocks are known.
+    /// Takes an events block; its times are set by [`Self::calibrate`], when all clocks are known.
     pub(super) fn chunk(&mut self, entry: ChunkEntry) {
         self.process(entry.process.0);
         self.chunks.push(entry);
     }
 
-    /// What is taken for the beginning of a process of which that is not known: the first one that is.
+    /// Stands in for the info of a process whose own is missing: the first one that is known.
     pub(super) fn some_info(&self) -> ProcessInfo {
         self.processes.values().find_map(|(p, _)| p.info.clone()).unwrap_or_default()
     }

@@ -1,12 +1,12 @@
-//! What stands before the events of an events block: whose they are and when. Of fixed size, because it
-//! is read for every chunk.
+//! The prefix of an events block: the thread and the time of the events. Of fixed size, because it is read for
+//! every chunk.
 
 use super::block::CHUNK_PREFIX_BYTES;
 use super::columns::Columns;
 use super::fields::Fields;
 use crate::model::ChunkInfo;
 
-/// The bytes before the events, which nothing was cut of yet.
+/// Appends the prefix, with no bytes cut.
 pub(super) fn put_prefix(out: &mut Vec<u8>, info: &ChunkInfo) {
     out.extend_from_slice(&info.thread.to_le_bytes());
     out.extend_from_slice(&[0; 4]);
@@ -21,7 +21,7 @@ pub(super) fn put_prefix(out: &mut Vec<u8>, info: &ChunkInfo) {
     words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
 }
 
-/// Says how many bytes were cut, in a prefix that is written.
+/// Sets the count of cut bytes in a prefix that is written already.
 pub(super) fn set_cut(out: &mut [u8], cut_bytes: u32) {
     out[4..8].copy_from_slice(&cut_bytes.to_le_bytes());
 }

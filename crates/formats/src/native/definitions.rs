@@ -1,5 +1,5 @@
-//! Goes through the definitions of a process, over damage: each block says where the numbering stands at
-//! its start, so that a missing one leaves a gap in the numbers and nothing worse.
+//! Reads the definitions of a process, past damage: each block has the next number at its start, so that a
+//! missing one leaves a gap in the numbers and nothing worse.
 
 use heapscribe_wire::defs::{Definition, Definitions, Position};
 use heapscribe_wire::ids::StackId;
@@ -11,7 +11,7 @@ use super::load::{Scratch, read_header};
 use crate::error::{Problem, TraceError};
 use crate::source::Source;
 
-/// Hands the definitions in the blocks at `offsets` to `visit`; gives what was skipped.
+/// Calls `visit` with the definitions in the blocks at `offsets`; returns what was skipped.
 pub(super) fn visit<S: Source>(
     source: &S,
     offsets: &[u64],

@@ -26,15 +26,15 @@ pub(crate) fn put_text(out: &mut Vec<u8>, text: &[u8]) {
 
 /// A list of texts, up to the limits.
 pub(crate) fn put_list(out: &mut Vec<u8>, list: &[Vec<u8>]) {
-    let mut room = TEXT_BYTES_MAX;
+    let mut free_bytes = TEXT_BYTES_MAX;
     let fits = |text: &&Vec<u8>| {
-        let fits = text.len() <= room;
-        room = room.saturating_sub(text.len());
+        let fits = text.len() <= free_bytes;
+        free_bytes = free_bytes.saturating_sub(text.len());
         fits
     };
-    let kept: Vec<_> = list.iter().take(LIST_ITEMS_MAX).take_while(fits).collect();
-    put(out, kept.len() as u64);
-    kept.into_iter().for_each(|text| put_text(out, text));
+    let fitting: Vec<_> = list.iter().take(LIST_ITEMS_MAX).take_while(fits).collect();
+    put(out, fitting.len() as u64);
+    fitting.into_iter().for_each(|text| put_text(out, text));
 }
 
 /// Reads fields in order. After the end of the bytes there is nothing, ever.

@@ -1,4 +1,4 @@
-//! The two ends of a trace file: the header that says what it is, the footer that says it is whole.
+//! The header of a trace file, by which it is recognized, and the footer, which is there when it is complete.
 
 use heapscribe_wire::ABI_VERSION;
 
@@ -18,6 +18,11 @@ pub const HEADER_BYTES: usize = 32;
 pub const FOOTER_BYTES: usize = 32;
 
 const FOOTER_MAGIC: [u8; 8] = *b"HSCREND\n";
+
+/// Whether bytes begin as a trace does.
+pub fn is_begin(first: &[u8]) -> bool {
+    first.starts_with(&MAGIC)
+}
 
 pub(crate) fn u32_at(bytes: &[u8; 32], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
@@ -50,8 +55,8 @@ pub(crate) fn file_header(started_real_ns: u64) -> [u8; HEADER_BYTES] {
     out
 }
 
-/// Checks a file header; gives whether it is undamaged. One that is damaged but says the right things is
-/// good enough to look for blocks.
+/// Checks a file header; whether it is undamaged. One whose checksum alone is wrong is good enough to look for
+/// blocks.
 pub(crate) fn check_file_header(bytes: &[u8; HEADER_BYTES]) -> Result<bool, TraceError> {
     if bytes[..8] != MAGIC {
         return Err(TraceError::NotATrace);
@@ -67,7 +72,7 @@ pub(crate) fn check_file_header(bytes: &[u8; HEADER_BYTES]) -> Result<bool, Trac
     Ok(is_sealed(bytes))
 }
 
-/// What the end of a whole file says.
+/// The footer: the end of a complete file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Footer {
     /// Where the last index block starts.

@@ -1,4 +1,5 @@
-//! The index: what stands where and what it adds up to, so that a trace can be summed without being read.
+//! The index: where each block is and what its events add up to, so that a trace can be summed without
+//! decoding its events.
 //!
 //! An index block lists all blocks since the index block before it, which it names; the footer names the
 //! last. So the writer holds one block of it at most, and a reader that walks back sees that none is
@@ -17,7 +18,7 @@
 use super::block::Kind;
 use super::fields::{Fields, put, put_from};
 use crate::model::ChunkInfo;
-use crate::sums::ChunkSums;
+use crate::model::ChunkSums;
 
 /// Size at which an index block is written.
 const FULL_BYTES: usize = 64 << 10;
@@ -142,7 +143,7 @@ fn get_sums(f: &mut Fields<'_>, begin_ticks: u64) -> Option<ChunkSums> {
     Some(s)
 }
 
-/// A block as the index tells of it.
+/// A block as the index lists it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IndexEntry {
     pub kind: u8,

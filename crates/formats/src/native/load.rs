@@ -1,21 +1,21 @@
-//! Reads one block: copy, check, unpack, in memory of the caller that is used again.
+//! Reads one block: copies, checks and unpacks it into buffers that are reused.
 
 use std::fmt;
 
 use zstd::bulk::Decompressor;
 
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Codec, Kind};
-use super::columns::Room;
+use super::columns::DecodeState;
 use crate::error::TraceError;
 use crate::source::{Source, read_up_to};
 
-/// Memory that reading needs, at most about 6 MiB; one for each thread that reads, to be used again.
+/// Buffers for reading, at most about 6 MiB; one for each thread that reads, to be reused.
 #[derive(Default)]
 pub struct Scratch {
     stored: Vec<u8>,
     raw: Vec<u8>,
     decompressor: Option<Decompressor<'static>>,
-    room: Room,
+    state: DecodeState,
 }
 
 impl fmt::Debug for Scratch {
@@ -75,21 +75,21 @@ impl Scratch {
         Ok((header, self.payload(source, offset, &header)?))
     }
 
-    /// Reads the events block at `offset`; with its payload comes what decoding it needs.
+    /// Reads the events block at `offset`: its header, its payload, and the state for decoding it.
     pub(super) fn chunk<S: Source>(
         &mut self,
         source: &S,
         offset: u64,
-    ) -> Result<(BlockHeader, &[u8], &mut Room), TraceError> {
+    ) -> Result<(BlockHeader, &[u8], &mut DecodeState), TraceError> {
         let (header, _) = self.block(source, offset, Kind::Events)?;
-        let (payload, room) = self.unpacked(&header);
-        Ok((header, payload, room))
+        let (payload, state) = self.unpacked(&header);
+        Ok((header, payload, state))
     }
 
-    /// The payload that was read and unpacked last, which is this block's, and what decoding it needs.
-    pub(super) fn unpacked(&mut self, header: &BlockHeader) -> (&[u8], &mut Room) {
+    /// The payload that was read and unpacked last, which is this block's, and the state for decoding it.
+    pub(super) fn unpacked(&mut self, header: &BlockHeader) -> (&[u8], &mut DecodeState) {
         let is_raw = header.codec == Codec::Raw as u8;
-        (if is_raw { &self.stored } else { &self.raw }, &mut self.room)
+        (if is_raw { &self.stored } else { &self.raw }, &mut self.state)
     }
 
     /// The payload that was read last, as it is stored.

@@ -1,8 +1,7 @@
 //! Our own trace file. This page is its specification; integers are little-endian.
 //!
-//! A trace has to survive what happens to the one who writes it: a kill, a full disk, a bad sector. So it
-//! is a row of blocks that each can be found, checked and understood alone; the index at the end is a
-//! convenience that can be done without.
+//! A trace has to survive what happens to its writer: a kill, a full disk, a bad sector. So it is a row of
+//! blocks, each of which can be found, checked and decoded alone; the index at the end is an optimization.
 //!
 //! ```text
 //!   file     header (32)   block ...   footer (32)
@@ -36,9 +35,9 @@
 //!                       of the drainer: waiting bytes  waiting ns  full logs  hurried chunks
 //!                       cpu ns  peak rss
 //!   kind 8 index        see `index`: every block since the index block before it
-//!   kind 9 live         see `live`: that what was live in a process at a moment is told, and when
-//!   kind 10 blocks      see `live`: up to 16384 blocks that were, in columns
-//!   kind 11 let go      see `let_go`: sums over events that a ring did not keep
+//!   kind 9 live         see `live_tables`: the head of a table of the blocks that were live in a process
+//!   kind 10 blocks      see `live_tables`: up to 16384 blocks that were, in columns
+//!   kind 11 evicted     see `evicted`: sums over events that a ring has dropped
 //!   kind 12 heap        name  configuration, then samples: mono and 12 counts (`wire::heap`), as of kind 5
 //! ```
 //! What has no type is a varint; texts are a varint length and bytes; a command is a varint count and
@@ -57,12 +56,12 @@ mod catalog;
 mod chunk;
 pub mod columns;
 mod definitions;
+mod evicted;
 mod fields;
 pub mod header;
-mod heap;
+mod heap_samples;
 mod index;
-mod let_go;
-mod live;
+mod live_tables;
 mod load;
 mod open;
 mod pack;
@@ -71,6 +70,8 @@ mod records;
 mod scan;
 pub mod splice;
 pub mod write;
+
+pub use header::is_begin;
 
 #[cfg(test)]
 mod tests;

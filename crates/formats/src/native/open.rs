@@ -1,4 +1,4 @@
-//! Opening a trace: by the index when the footer leads to a sound one, else by a scan.
+//! Opens a trace: by the index when the footer points to a sound one, else by a scan.
 
 use super::block::{Kind, NO_PROCESS};
 use super::catalog::Catalog;
@@ -10,7 +10,7 @@ use crate::error::TraceError;
 use crate::model::{ChunkEntry, ProcessIndex};
 use crate::source::{Source, read_up_to};
 
-/// Finds out what the trace holds.
+/// The catalog of a trace: what it holds, and where.
 pub(super) fn open<S: Source>(source: &S) -> Result<Catalog, TraceError> {
     let sound = file_header(source)?;
     let mut catalog = Catalog::default();
@@ -61,7 +61,7 @@ fn bad_index(offset: u64) -> TraceError {
     TraceError::Damaged { offset, what: "damaged index" }
 }
 
-/// The catalog as the index tells it. Any doubt about the index is an error.
+/// The catalog from the index. Any doubt about the index is an error.
 fn by_index<S: Source>(source: &S, footer: &Footer) -> Result<Catalog, TraceError> {
     let mut scratch = Scratch::default();
     let mut catalog = Catalog::default();
@@ -111,7 +111,7 @@ fn segments<S: Source>(source: &S, footer: &Footer, scratch: &mut Scratch) -> Re
     }
 }
 
-/// Puts the entries of the index where they belong.
+/// Sorts the entries of the index into the catalog; small blocks are read afterwards.
 #[derive(Default)]
 struct Listing {
     processes: u32,
@@ -119,21 +119,21 @@ struct Listing {
 }
 
 impl Listing {
-    /// Takes an entry; whether it can be true. Events of a process that no block told of cannot: the
-    /// writer gives numbers only with such a block.
+    /// Takes an entry; whether it can be true. Events of a process without a process block cannot: the writer
+    /// numbers a process only when it writes that block.
     fn take(&mut self, entry: &IndexEntry, catalog: &mut Catalog) -> bool {
         let IndexEntry { process, offset, number, .. } = *entry;
         let Some(kind) = Kind::from_number(entry.kind) else { return true };
         self.processes += u32::from(kind == Kind::Process);
-        let told = process == NO_PROCESS || process < self.processes;
-        if !told || !Catalog::belongs(kind, process) {
+        let is_known = process == NO_PROCESS || process < self.processes;
+        if !is_known || !Catalog::belongs(kind, process) {
             return false;
         }
         if let Some((info, sums)) = entry.chunk {
             let process = ProcessIndex(process);
             catalog.chunk(ChunkEntry { process, info, sums, offset, number, ..ChunkEntry::default() });
         } else if matches!(kind, Kind::Definitions | Kind::Memory | Kind::Blocks | Kind::Heap) {
-            catalog.place(kind, process, offset);
+            catalog.record_offset(kind, process, offset);
         } else if kind != Kind::Index {
             self.records.push((kind, process, offset));
         }

@@ -6,8 +6,16 @@ use zstd::stream::raw::{CParameter, Encoder, InBuffer, Operation, OutBuffer};
 
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Codec, Kind};
 
-/// Fewer bytes of one sort are compressed with what follows.
+/// A column of fewer bytes is compressed together with the next one.
 const PIECE_BYTES_MIN: usize = 1 << 10;
+
+/// The bytes of a block before they are compressed.
+#[derive(Clone, Copy)]
+pub(super) struct Payload<'a> {
+    pub(super) raw: &'a [u8],
+    /// Where in `raw` each column ends; empty for a payload without columns.
+    pub(super) column_ends: &'a [usize],
+}
 
 /// Makes blocks of payloads, with one compression context for all.
 #[derive(Default)]
@@ -24,7 +32,7 @@ impl Packer {
         }
         self.level = level;
         if level == 0 {
-            return; // what there is stays, for the next level
+            return; // the compressor is kept for the next level
         }
         let set =
             |encoder: &mut Encoder<'_>| encoder.set_parameter(CParameter::CompressionLevel(level)).is_ok();
@@ -39,13 +47,14 @@ impl Packer {
         kind: Kind,
         process: u32,
         number: u32,
-        (raw, ends): (&[u8], &[usize]),
+        payload: Payload<'_>,
         out: &mut Vec<u8>,
     ) -> u64 {
+        let raw = payload.raw;
         let start = out.len();
         let body = start + BLOCK_HEADER_BYTES;
         out.resize(body + raw.len().next_multiple_of(8), 0);
-        let (codec, stored) = match self.compress(kind, raw, ends, &mut out[body..]) {
+        let (codec, stored) = match self.compress(kind, payload, &mut out[body..]) {
             Some(n) => (Codec::Zstd, n),
             None => {
                 out[body..body + raw.len()].copy_from_slice(raw);
@@ -70,22 +79,23 @@ impl Packer {
     }
 
     /// Compresses to `at`; `None` when it is not to be or does not get smaller.
-    fn compress(&mut self, kind: Kind, raw: &[u8], ends: &[usize], at: &mut [u8]) -> Option<usize> {
+    fn compress(&mut self, kind: Kind, payload: Payload<'_>, at: &mut [u8]) -> Option<usize> {
         if self.level == 0 || !kind.compresses() {
             return None;
         }
-        let n = frame(self.compressor.as_mut()?, raw, ends, at).ok()?;
-        (n < raw.len()).then_some(n)
+        let n = frame(self.compressor.as_mut()?, payload, at).ok()?;
+        (n < payload.raw.len()).then_some(n)
     }
 }
 
-/// One frame, with a block of zstd's own for each sort of bytes: each gets a code that suits it.
-fn frame(encoder: &mut Encoder<'static>, raw: &[u8], ends: &[usize], at: &mut [u8]) -> io::Result<usize> {
+/// One frame, with a zstd block for each column, so that each gets entropy tables of its own.
+fn frame(encoder: &mut Encoder<'static>, payload: Payload<'_>, at: &mut [u8]) -> io::Result<usize> {
+    let Payload { raw, column_ends } = payload;
     encoder.reinit()?;
     encoder.set_pledged_src_size(Some(raw.len() as u64))?;
     let mut out = OutBuffer::around(at);
     let mut start = 0;
-    for &end in ends.iter().filter(|end| **end < raw.len()) {
+    for &end in column_ends.iter().filter(|end| **end < raw.len()) {
         if end - start >= PIECE_BYTES_MIN {
             piece(encoder, &raw[start..end], &mut out)?;
             if encoder.flush(&mut out)? != 0 {

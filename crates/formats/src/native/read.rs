@@ -1,18 +1,18 @@
-//! Reads a trace: whole by its index, or what is left of it by scanning.
+//! Reads a trace: by its index when it is whole, else by a scan for blocks.
 
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::Event;
 
 use super::block::Kind;
-use super::catalog::Places;
-use super::columns::{ChunkEvents, Columns, Room};
+use super::catalog::BlockOffsets;
+use super::columns::{ChunkEvents, Columns, DecodeState};
 use super::definitions::{self, damage, length_of};
-use super::{chunk, heap, live, open, records};
+use super::{chunk, heap_samples, live_tables, open, records};
 use crate::clock::{Calibration, Clock};
 use crate::error::{Problem, TraceError};
 use crate::model::{
-    ChunkEntry, ChunkInfo, HeapInfo, HeapSample, LetGo, LiveBlock, LiveTable, MemorySample, Process,
+    ChunkEntry, ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, MemorySample, Process,
     ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
 };
 use crate::source::Source;
@@ -27,36 +27,36 @@ pub struct Trace<S> {
     session: Option<SessionInfo>,
     session_end: Option<SessionEnd>,
     processes: Vec<Process>,
-    places: Vec<Places>,
+    offsets: Vec<BlockOffsets>,
     chunks: Vec<ChunkEntry>,
     problems: Vec<Problem>,
     calibration: Calibration,
     some_info: ProcessInfo,
-    let_go: LetGo,
+    evicted: Evicted,
 }
 
 /// The events of a chunk.
 #[derive(Debug)]
 pub struct Chunk<'s> {
-    /// The process whose it is.
+    /// The process that it belongs to.
     pub process: ProcessIndex,
-    /// Whose and when.
+    /// The thread that wrote it, and when.
     pub info: ChunkInfo,
     columns: Columns<'s>,
-    room: &'s mut Room,
+    state: &'s mut DecodeState,
     offset: u64,
 }
 
 impl<'s> Chunk<'s> {
     /// The events, each with the ticks since the one before it (`info.begin_ticks` for the first).
     pub fn events(self) -> ChunkEvents<'s> {
-        self.columns.events(self.info.begin_ticks, self.room)
+        self.columns.events(self.info.begin_ticks, self.state)
     }
 
-    /// Hands each event to `visit`, with its time in ticks.
+    /// Calls `visit` with each event and its time in ticks.
     ///
     /// # Errors
-    /// Bytes that are no event end it, after what came before them was visited.
+    /// When bytes are no event; all events before them were visited.
     #[inline]
     pub fn for_each(self, mut visit: impl FnMut(u64, &Event)) -> Result<(), TraceError> {
         let (mut ticks, offset) = (self.info.begin_ticks, self.offset);
@@ -79,18 +79,18 @@ impl<S: Source> Trace<S> {
         let mut catalog = open::open(&source)?;
         let calibration = catalog.calibrate();
         let some_info = catalog.some_info();
-        let (processes, places) = catalog.processes.into_values().unzip();
+        let (processes, offsets) = catalog.processes.into_values().unzip();
         Ok(Trace {
             source,
             session: catalog.session,
             session_end: catalog.session_end,
             processes,
-            places,
+            offsets,
             chunks: catalog.chunks,
             problems: catalog.problems,
             calibration,
             some_info,
-            let_go: catalog.let_go,
+            evicted: catalog.evicted,
         })
     }
 
@@ -104,7 +104,7 @@ impl<S: Source> Trace<S> {
         self.session_end.as_ref()
     }
 
-    /// The process images, by their numbers, also those of which nothing but events is left.
+    /// The process images in the order of their numbers, those included of which only events can be read.
     pub fn processes(&self) -> &[Process] {
         &self.processes
     }
@@ -134,9 +134,10 @@ impl<S: Source> Trace<S> {
         self.problems.is_empty()
     }
 
-    /// What a ring let go of processes of which nothing else is left; see [`Process::let_go`] for the others.
-    pub fn let_go(&self) -> &LetGo {
-        &self.let_go
+    /// Sums over the evicted events of processes of which the ring kept nothing; see [`Process::evicted`] for
+    /// the others.
+    pub fn evicted(&self) -> &Evicted {
+        &self.evicted
     }
 
     /// When the trace starts, CLOCK_MONOTONIC ns: the creation of its first process. Times are since then.
@@ -144,7 +145,7 @@ impl<S: Source> Trace<S> {
         self.calibration.start_mono_ns()
     }
 
-    /// How long after its start the last thing in the trace was, ns.
+    /// From the start of the trace to the last record in it, ns.
     pub fn duration_ns(&self) -> u64 {
         let chunks = self.chunks.iter().map(|c| c.end_ns);
         let processes = self.processes.iter().filter_map(|p| p.end.as_ref()).map(|e| e.ended_mono_ns);
@@ -160,9 +161,9 @@ impl<S: Source> Trace<S> {
         self.calibration.clock(info.unwrap_or(&self.some_info))
     }
 
-    /// Hands the definitions of a process to `visit`, in order, each with the number of the next node (for
-    /// a node its own), which is at most `wire::limits::STACKS_MAX`. These numbers never go back; where a
-    /// damaged block is missing they leap. Gives what was skipped.
+    /// Calls `visit` with the definitions of a process, in order, each with the number of the next node (for
+    /// a node its own), which is at most `wire::limits::STACKS_MAX`. These numbers never decrease; where a
+    /// damaged block is missing they leave a gap. Returns what was skipped.
     ///
     /// # Errors
     /// Only when the source cannot be read.
@@ -172,11 +173,11 @@ impl<S: Source> Trace<S> {
         scratch: &mut Scratch,
         visit: impl FnMut(StackId, &Definition<'_>),
     ) -> Result<Vec<Problem>, TraceError> {
-        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].definitions);
+        let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].definitions);
         definitions::visit(&self.source, offsets, scratch, visit)
     }
 
-    /// Hands the memory samples of a process to `visit`, in the order of the file. Gives what was skipped.
+    /// Calls `visit` with the memory samples of a process, in the order of the file. Returns what was skipped.
     ///
     /// # Errors
     /// Only when the source cannot be read.
@@ -186,7 +187,7 @@ impl<S: Source> Trace<S> {
         scratch: &mut Scratch,
         mut visit: impl FnMut(&MemorySample),
     ) -> Result<Vec<Problem>, TraceError> {
-        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].memory);
+        let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].memory);
         let mut problems = Vec::new();
         for &offset in offsets {
             let what = match scratch.block(&self.source, offset, Kind::Memory) {
@@ -199,7 +200,7 @@ impl<S: Source> Trace<S> {
         Ok(problems)
     }
 
-    /// Hands the samples of the heap under a process to `visit`, in the order of the file. Gives what was
+    /// Calls `visit` with the samples of the heap under a process, in the order of the file. Returns what was
     /// skipped.
     ///
     /// # Errors
@@ -210,11 +211,11 @@ impl<S: Source> Trace<S> {
         scratch: &mut Scratch,
         mut visit: impl FnMut(&HeapInfo, &HeapSample),
     ) -> Result<Vec<Problem>, TraceError> {
-        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].heap);
+        let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].heap);
         let mut problems = Vec::new();
         for &offset in offsets {
             let what = match scratch.block(&self.source, offset, Kind::Heap) {
-                Ok((_, payload)) if heap::get(payload, &mut visit).is_some() => continue,
+                Ok((_, payload)) if heap_samples::get_samples(payload, &mut visit).is_some() => continue,
                 Ok(_) => Kind::Heap.damaged(),
                 Err(e) => damage(e)?,
             };
@@ -223,7 +224,7 @@ impl<S: Source> Trace<S> {
         Ok(problems)
     }
 
-    /// Hands the blocks of one of a process's tables to `visit`, in the order of the file. Gives what was
+    /// Calls `visit` with the blocks of one of a process's tables, in the order of the file. Returns what was
     /// skipped.
     ///
     /// # Errors
@@ -235,12 +236,14 @@ impl<S: Source> Trace<S> {
         scratch: &mut Scratch,
         mut visit: impl FnMut(&LiveBlock),
     ) -> Result<Vec<Problem>, TraceError> {
-        let offsets = self.place(process).map_or(&[][..], |i| &self.places[i].blocks);
+        let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].blocks);
         let (mut problems, mut seen) = (Vec::new(), 0);
         for &offset in offsets {
             let what = match scratch.block(&self.source, offset, Kind::Blocks) {
-                Ok((_, payload)) if live::table_of(payload).is_some_and(|n| n != table.number) => continue,
-                Ok((_, payload)) => match live::get_blocks(payload, &mut visit) {
+                Ok((_, payload)) if live_tables::table_of(payload).is_some_and(|n| n != table.number) => {
+                    continue;
+                }
+                Ok((_, payload)) => match live_tables::get_blocks(payload, &mut visit) {
                     Some(n) => {
                         seen += n;
                         continue;
@@ -261,19 +264,19 @@ impl<S: Source> Trace<S> {
     /// Reads the events of a chunk.
     ///
     /// # Errors
-    /// When the block is damaged, is not the one that the index told of, or cannot be read.
+    /// When the block is damaged, is not the one that the index lists, or cannot be read.
     pub fn load_chunk<'s>(
         &self,
         entry: &ChunkEntry,
         scratch: &'s mut Scratch,
     ) -> Result<Chunk<'s>, TraceError> {
         let offset = entry.offset;
-        let (header, payload, room) = scratch.chunk(&self.source, offset)?;
+        let (header, payload, state) = scratch.chunk(&self.source, offset)?;
         let damaged = TraceError::Damaged { offset, what: Kind::Events.damaged() };
         let (info, _, columns) = chunk::split(payload).ok_or(damaged)?;
         if header.number != entry.number || header.process != entry.process.0 || info != entry.info {
             return Err(TraceError::Damaged { offset, what: "another chunk than the index says" });
         }
-        Ok(Chunk { process: entry.process, info, columns, room, offset })
+        Ok(Chunk { process: entry.process, info, columns, state, offset })
     }
 }

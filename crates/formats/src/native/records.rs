@@ -75,7 +75,7 @@ pub(super) fn get_session_end(payload: &[u8]) -> Option<SessionEnd> {
     Some(SessionEnd { ended_mono_ns, exit, drainer })
 }
 
-/// What a process's last field says when its times count calls.
+/// The value of a process's last field when its times count calls.
 const CALLS: u64 = 1;
 
 pub(super) fn put_process(out: &mut Vec<u8>, p: &ProcessInfo) {

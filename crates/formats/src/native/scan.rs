@@ -1,20 +1,20 @@
-//! What is left of a trace without its index: every block that can be found.
+//! Recovers a trace without its index: finds every block that is intact.
 //!
-//! Blocks stand one behind the other. Where there is none, or one is damaged and none stands behind it,
-//! the next is searched by its first bytes. A header has its own CRC, so that a match by chance is none;
-//! blocks are numbered, so that it is noticed when one is missing, stands twice or is part of another.
+//! Blocks follow each other without a gap. Where there is none, or one is damaged and none follows it, the scan
+//! searches for the first bytes of the next. A header has its own CRC, which rules out matches by chance; blocks
+//! are numbered, so that a missing, repeated or nested one is noticed.
 
 use heapscribe_wire::record::BadEvent;
 
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Kind, SYNC};
 use super::catalog::Catalog;
 use super::chunk;
-use super::columns::Room;
+use super::columns::DecodeState;
 use super::load::{Scratch, read_header};
 use crate::error::TraceError;
+use crate::model::ChunkSums;
 use crate::model::{ChunkEntry, ProcessIndex};
 use crate::source::{Source, read_up_to};
-use crate::sums::ChunkSums;
 
 /// Bytes that are read first when a header is searched, then twice as many each time: most are near, and
 /// a file with damage everywhere must not be read over and over.
@@ -27,17 +27,17 @@ pub(super) struct Scanner<'a, S> {
     at: u64,
     end: u64,
     number: u32,
-    /// Bytes that may be read a second time when a damaged block is searched for others within it: as
-    /// many as there are, or a file of lying lengths would take the square of its length.
-    second_look_bytes: u64,
+    /// Bytes that may still be read a second time to find blocks inside damaged ones: at first as many as the
+    /// file has, or a file of false lengths would take quadratic time.
+    rescan_bytes: u64,
     scratch: Scratch,
-    found: Vec<u8>,
+    search: Vec<u8>,
 }
 
 impl<'a, S: Source> Scanner<'a, S> {
     pub(super) fn new(source: &'a S, start: u64, end: u64) -> Self {
         let scratch = Scratch::default();
-        Scanner { source, at: start, end, number: 0, second_look_bytes: end, scratch, found: Vec::new() }
+        Scanner { source, at: start, end, number: 0, rescan_bytes: end, scratch, search: Vec::new() }
     }
 
     /// Fills the catalog. Each round moves on by at least one byte.
@@ -73,18 +73,18 @@ impl<'a, S: Source> Scanner<'a, S> {
         Ok(())
     }
 
-    /// Where to go on after a damaged block: behind it if a block or the end is there, else at the first
-    /// block after its header, because it may be bytes that are missing.
+    /// Where to continue after a damaged block: behind it if a block or the end is there, else at the first
+    /// block after its header, because bytes of it may be missing.
     fn after_damage(&mut self, start: u64, header: &BlockHeader) -> Result<u64, TraceError> {
         let behind = start.saturating_add(header.file_bytes());
         if behind == self.end || (behind < self.end && read_header(self.source, behind).is_ok()) {
             return Ok(behind);
         }
         let cost = header.file_bytes();
-        if self.second_look_bytes < cost {
+        if self.rescan_bytes < cost {
             return Ok(behind.min(self.end));
         }
-        self.second_look_bytes -= cost;
+        self.rescan_bytes -= cost;
         self.search(start + BLOCK_HEADER_BYTES as u64)
     }
 
@@ -106,10 +106,10 @@ impl<'a, S: Source> Scanner<'a, S> {
         if !Catalog::belongs(kind, header.process) {
             return Err(damaged("block of no or of the wrong process"));
         }
-        catalog.place(kind, header.process, offset);
-        let (payload, room) = self.scratch.unpacked(header);
+        catalog.record_offset(kind, header.process, offset);
+        let (payload, state) = self.scratch.unpacked(header);
         if kind == Kind::Events {
-            let (entry, bad) = events(header, offset, payload, room).ok_or(damaged(kind.damaged()))?;
+            let (entry, bad) = events(header, offset, payload, state).ok_or(damaged(kind.damaged()))?;
             catalog.chunk(entry);
             bad.into_iter().for_each(|bad| catalog.problem(offset, 0, bad.why));
         }
@@ -121,10 +121,10 @@ impl<'a, S: Source> Scanner<'a, S> {
         let mut at = from;
         let mut bytes = SEARCH_BYTES_MIN;
         while at < self.end {
-            self.found.resize(bytes, 0);
-            let n = read_up_to(self.source, at, &mut self.found)
+            self.search.resize(bytes, 0);
+            let n = read_up_to(self.source, at, &mut self.search)
                 .map_err(|error| TraceError::Io { offset: at, error })?;
-            if let Some(found) = find_header(&self.found[..n]) {
+            if let Some(found) = find_header(&self.search[..n]) {
                 return Ok((at + found as u64).min(self.end));
             }
             if n < bytes {
@@ -143,19 +143,19 @@ fn find_header(bytes: &[u8]) -> Option<usize> {
     bytes.windows(BLOCK_HEADER_BYTES).position(is_header)
 }
 
-/// A chunk as it would be listed, and what is no event in it.
+/// The index entry of a chunk, and the error at which its events end, if they do.
 pub(super) fn events(
     header: &BlockHeader,
     offset: u64,
     payload: &[u8],
-    room: &mut Room,
+    state: &mut DecodeState,
 ) -> Option<(ChunkEntry, Option<BadEvent>)> {
     let (info, cut_bytes, columns) = chunk::split(payload)?;
     let mut sums = ChunkSums { cut_bytes, ..ChunkSums::begin(&info) };
     let mut bad = None;
-    for event in columns.events(info.begin_ticks, room) {
+    for event in columns.events(info.begin_ticks, state) {
         match event {
-            Ok((dt, event)) => sums.take(dt, &event),
+            Ok((dt, event)) => sums.add_event(dt, &event),
             Err(why) => bad = Some(why),
         }
     }

@@ -1,28 +1,28 @@
-//! Blocks taken out of pieces of a trace and put into another as they are stored: what a ring keeps lies in
-//! many files, each a row of blocks, and becomes one trace without being compressed again. Only events are
-//! unpacked, because the index of the new trace says what they add up to.
+//! Copies stored blocks from one trace into another without compressing them again. A ring is many files, each
+//! a row of blocks, and becomes one trace this way. Only events are unpacked, because the index of the new trace
+//! has their sums.
 //!
 //! A piece ends at its first byte that is no sound block: its writer was killed there.
 
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Kind};
 use super::load::{Scratch, read_header};
-use super::{let_go, scan};
+use super::{evicted, scan};
 use crate::error::TraceError;
-use crate::model::{ChunkInfo, LetGo};
+use crate::model::ChunkSums;
+use crate::model::{ChunkInfo, Evicted};
 use crate::source::Source;
-use crate::sums::ChunkSums;
 
 /// A block, as it is stored.
 #[derive(Debug)]
 pub struct Piece<'a> {
     /// What it holds.
     pub kind: Kind,
-    /// The number of its process where it came from.
+    /// The number of its process in the trace that it is copied from.
     pub process: u32,
     /// What an events block holds.
     pub chunk: Option<(ChunkInfo, ChunkSums)>,
-    /// What a block of what was let go says.
-    pub let_go: Option<LetGo>,
+    /// The sums in a block of evicted events.
+    pub evicted: Option<Evicted>,
     header: BlockHeader,
     stored: &'a [u8],
 }
@@ -65,7 +65,7 @@ impl<S: Source> Pieces<S> {
     /// The next block, `None` at the end. A kind that is not known is passed over.
     ///
     /// # Errors
-    /// Bytes that are no sound block; nothing comes after them.
+    /// When the bytes are no sound block; nothing can be read after them.
     pub fn next_piece(&mut self) -> Result<Option<Piece<'_>>, TraceError> {
         loop {
             if self.at >= self.source.len() {
@@ -84,17 +84,17 @@ impl<S: Source> Pieces<S> {
         let offset = self.at;
         let damaged = TraceError::Damaged { offset, what: kind.damaged() };
         self.scratch.payload(&self.source, offset, &header)?;
-        let (payload, room) = self.scratch.unpacked(&header);
-        let (mut chunk, mut gone) = (None, None);
+        let (payload, state) = self.scratch.unpacked(&header);
+        let (mut chunk, mut evicted) = (None, None);
         if kind == Kind::Events {
-            let (entry, _) = scan::events(&header, offset, payload, room).ok_or(damaged)?;
+            let (entry, _) = scan::events(&header, offset, payload, state).ok_or(damaged)?;
             chunk = Some((entry.info, entry.sums));
-        } else if kind == Kind::LetGo {
-            gone = Some(let_go::get(payload).ok_or(damaged)?);
+        } else if kind == Kind::Evicted {
+            evicted = Some(evicted::get_evicted(payload).ok_or(damaged)?);
         }
         self.at = offset.saturating_add(header.file_bytes());
         let stored = self.scratch.stored();
-        Ok(Piece { kind, process: header.process, chunk, let_go: gone, header, stored })
+        Ok(Piece { kind, process: header.process, chunk, evicted, header, stored })
     }
 }
 

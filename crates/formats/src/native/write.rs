@@ -1,4 +1,4 @@
-//! Writes a trace: takes what is to be written, appends bytes to a buffer of the caller.
+//! Writes a trace: appends blocks to a buffer of the caller.
 
 use heapscribe_wire::defs::{BadDefinition, DEFINITION_BYTES_MAX, Definitions, Position};
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
@@ -7,15 +7,15 @@ use super::block::{Kind, NO_PROCESS};
 use super::columns::Encoder;
 use super::header::{FOOTER_BYTES, Footer, file_header};
 use super::index::IndexBuilder;
-use super::live::{self, BLOCKS_MAX};
-use super::pack::Packer;
+use super::live_tables::{self, BLOCKS_MAX};
+use super::pack::{Packer, Payload};
 use super::splice::Piece;
-use super::{chunk, heap, let_go, records};
+use super::{chunk, evicted, heap_samples, records};
+use crate::model::ChunkSums;
 use crate::model::{
-    ChunkInfo, HeapInfo, HeapSample, LetGo, LiveBlock, LiveTable, MemorySample, ProcessEnd, ProcessIndex,
+    ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, MemorySample, ProcessEnd, ProcessIndex,
     ProcessInfo, SessionEnd, SessionInfo,
 };
-use crate::sums::ChunkSums;
 
 /// Level of zstd that is used when none is asked for.
 pub const DEFAULT_LEVEL: i32 = 1;
@@ -29,15 +29,15 @@ const HEAP_SAMPLES_PER_BLOCK: usize = 1024;
 
 /// Writes a trace. The bytes that its functions append to `out` are to be written to the file in this
 /// order. The writer itself keeps the list for the next index block (about 64 KiB), a buffer of 256 KiB,
-/// room for the columns of one chunk (4 MiB at most) and the compressor, however long the trace becomes.
+/// buffers for the columns of one chunk (4 MiB at most) and the compressor, however long the trace becomes.
 pub struct Writer {
     packer: Packer,
     encoder: Encoder,
-    live: live::Columns,
+    live: live_tables::Columns,
     index: IndexBuilder,
     raw: Vec<u8>,
-    /// Where in `raw` one sort of bytes ends and another begins.
-    ends: Vec<usize>,
+    /// Where each column of `raw` ends.
+    column_ends: Vec<usize>,
     bytes: u64,
     number: u32,
     processes: u32,
@@ -46,7 +46,7 @@ pub struct Writer {
 /// How much of the definitions was taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DefinitionsTaken {
-    /// Where the numbering stands after them; what the next bytes start at.
+    /// The numbering after them, at which the next bytes start.
     pub position: Position,
     /// Bytes taken: whole definitions.
     pub bytes: usize,
@@ -76,10 +76,10 @@ impl Writer {
         Writer {
             packer,
             encoder: Encoder::default(),
-            live: live::Columns::default(),
+            live: live_tables::Columns::default(),
             index: IndexBuilder::default(),
             raw,
-            ends: Vec::new(),
+            column_ends: Vec::new(),
             bytes: 0,
             number: 0,
             processes: 0,
@@ -91,7 +91,7 @@ impl Writer {
         self.packer.set_level(level);
     }
 
-    /// Begins the file. Must come first.
+    /// Begins the file. Must be called first.
     pub fn start(&mut self, session: &SessionInfo, out: &mut Vec<u8>) {
         let header = file_header(session.started_real_ns);
         out.extend_from_slice(&header);
@@ -102,7 +102,7 @@ impl Writer {
         self.listed(Kind::Session, NO_PROCESS, out);
     }
 
-    /// Tells of a process image and gives it its number.
+    /// Writes a process image and returns its number.
     pub fn process(&mut self, info: &ProcessInfo, out: &mut Vec<u8>) -> ProcessIndex {
         let index = self.processes;
         self.processes += 1;
@@ -113,7 +113,7 @@ impl Writer {
     }
 
     /// Writes a piece of a process's definitions, which starts at a definition and at `position` of the
-    /// numbering. Must come before the first events that need it.
+    /// numbering. Must be written before the first events that need it.
     pub fn definitions(
         &mut self,
         process: ProcessIndex,
@@ -149,7 +149,7 @@ impl Writer {
         self.listed(Kind::Definitions, process.0, out);
     }
 
-    /// Writes a chunk's events up to the first that is none. The sums tell how far that was.
+    /// Writes a chunk's events up to the first that is none; [`ChunkSums::cut_bytes`] counts the rest.
     pub fn events(
         &mut self,
         process: ProcessIndex,
@@ -160,7 +160,7 @@ impl Writer {
         self.raw.clear();
         chunk::put_prefix(&mut self.raw, info);
         let most = payload.get(..CHUNK_PAYLOAD_BYTES).unwrap_or(payload);
-        let mut sums = self.encoder.encode(info, most, &mut self.raw, &mut self.ends);
+        let mut sums = self.encoder.encode(info, most, &mut self.raw, &mut self.column_ends);
         let beyond = u32::try_from(payload.len() - most.len()).unwrap_or(u32::MAX);
         sums.cut_bytes = sums.cut_bytes.saturating_add(beyond);
         chunk::set_cut(&mut self.raw, sums.cut_bytes);
@@ -189,42 +189,42 @@ impl Writer {
     ) {
         for piece in samples.chunks(HEAP_SAMPLES_PER_BLOCK) {
             self.raw.clear();
-            heap::put(&mut self.raw, info, piece);
+            heap_samples::put_samples(&mut self.raw, info, piece);
             self.listed(Kind::Heap, process.0, out);
         }
     }
 
-    /// Tells that what was live in a process at a moment is told.
+    /// Writes the head of a table of live blocks; [`Self::blocks`] writes its blocks.
     pub fn live(&mut self, process: ProcessIndex, table: &LiveTable, out: &mut Vec<u8>) {
         self.raw.clear();
-        live::put_table(&mut self.raw, table);
+        live_tables::put_table(&mut self.raw, table);
         self.listed(Kind::Live, process.0, out);
     }
 
-    /// Writes blocks of the table of this number, in the order of their addresses. They may come in pieces.
+    /// Writes blocks of the table of this number, in the order of their addresses, in one call or in several.
     pub fn blocks(&mut self, process: ProcessIndex, table: u32, blocks: &[LiveBlock], out: &mut Vec<u8>) {
         for piece in blocks.chunks(BLOCKS_MAX) {
             self.raw.clear();
-            self.live.put(table, piece, &mut self.raw, &mut self.ends);
+            self.live.put(table, piece, &mut self.raw, &mut self.column_ends);
             self.listed(Kind::Blocks, process.0, out);
         }
     }
 
-    /// Tells how a process image ended.
+    /// Writes how a process image ended.
     pub fn process_end(&mut self, process: ProcessIndex, end: &ProcessEnd, out: &mut Vec<u8>) {
         self.raw.clear();
         records::put_process_end(&mut self.raw, end);
         self.listed(Kind::ProcessEnd, process.0, out);
     }
 
-    /// Tells what a ring let go, of a process or of those that are not in the trace at all.
-    pub fn let_go(&mut self, process: Option<ProcessIndex>, gone: &LetGo, out: &mut Vec<u8>) {
+    /// Writes sums over evicted events, of a process or of all those that are not in the trace.
+    pub fn evicted(&mut self, process: Option<ProcessIndex>, evicted: &Evicted, out: &mut Vec<u8>) {
         self.raw.clear();
-        let_go::put_let_go(&mut self.raw, gone);
-        self.listed(Kind::LetGo, process.map_or(NO_PROCESS, |process| process.0), out);
+        evicted::put_evicted(&mut self.raw, evicted);
+        self.listed(Kind::Evicted, process.map_or(NO_PROCESS, |process| process.0), out);
     }
 
-    /// Writes a block that stood elsewhere, as it is stored; a process block gives its process a number here.
+    /// Copies a block of another trace as it is stored. A process block gets a new process number.
     pub fn splice(&mut self, process: ProcessIndex, piece: &Piece<'_>, out: &mut Vec<u8>) -> ProcessIndex {
         let process = if piece.kind == Kind::Process {
             self.processes += 1;
@@ -243,14 +243,14 @@ impl Writer {
         process
     }
 
-    /// Tells how the recording ended.
+    /// Writes how the recording ended.
     pub fn session_end(&mut self, end: &SessionEnd, out: &mut Vec<u8>) {
         self.raw.clear();
         records::put_session_end(&mut self.raw, end);
         self.listed(Kind::SessionEnd, NO_PROCESS, out);
     }
 
-    /// Ends the file: the rest of the index and the footer. Nothing can follow.
+    /// Ends the file with the rest of the index and the footer. Nothing can be written after it.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         let index_offset = self.bytes;
         self.write_index(out);
@@ -285,8 +285,9 @@ impl Writer {
     }
 
     fn emit(&mut self, kind: Kind, process: u32, out: &mut Vec<u8>) -> u64 {
-        let file_bytes = self.packer.block(kind, process, self.number, (&self.raw, &self.ends), out);
-        self.ends.clear();
+        let payload = Payload { raw: &self.raw, column_ends: &self.column_ends };
+        let file_bytes = self.packer.block(kind, process, self.number, payload, out);
+        self.column_ends.clear();
         self.number = self.number.wrapping_add(1);
         self.bytes += file_bytes;
         file_bytes

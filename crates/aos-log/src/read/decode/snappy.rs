@@ -8,11 +8,10 @@
 //!   80 to FE  passed over                         not in AOS's
 //! ```
 //! AOS's has another checksum (see [`checksum`]), and chunks that hold whole records, however long they are.
-//! The first checksum tells which framing it is, and all others have to be of that one.
+//! The first checksum determines the framing, and all others have to be of that one.
 
 use std::io::Read;
 
-use super::damaged;
 use super::input::Input;
 use crate::checksum;
 use crate::read::error::ReadError;
@@ -62,15 +61,15 @@ impl Snappy {
             let Some((&[kind, a, b, c], _)) = header.split_first_chunk() else {
                 return match header.is_empty() {
                     true => Ok(()),
-                    false => Err(damaged("the file ends within the header of a chunk", offset)),
+                    false => Err(ReadError::damaged("the file ends within the header of a chunk", offset)),
                 };
             };
             let len = u32::from_le_bytes([a, b, c, 0]) as usize;
-            let kind = self.kind(kind, len).map_err(|what| damaged(what, offset))?;
+            let kind = self.kind(kind, len).map_err(|what| ReadError::damaged(what, offset))?;
             self.chunk.clear();
             let whole = input.peek(HEADER_BYTES + len)?;
             let Some(chunk) = whole.get(HEADER_BYTES..HEADER_BYTES + len) else {
-                return Err(damaged("the file ends within a chunk", offset));
+                return Err(ReadError::damaged("the file ends within a chunk", offset));
             };
             let unpacked = match kind {
                 Kind::Data { is_packed } => unpack(&mut self.framing, chunk, is_packed, into),
@@ -80,7 +79,7 @@ impl Snappy {
             if let Err(what) = unpacked {
                 into.truncate(before);
                 self.damaged_bytes = Some(HEADER_BYTES + len);
-                return Err(damaged(what, offset));
+                return Err(ReadError::damaged(what, offset));
             }
         }
         Ok(())
@@ -191,13 +190,13 @@ mod tests {
         assert_eq!(read(&standard.concat()), ([one, two].concat(), None));
     }
 
-    /// What is said of a stream in AOS's framing whose second chunk is this.
-    fn check(second: &[u8], said: &str) {
+    /// The error of a stream in AOS's framing whose second chunk is this.
+    fn check(second: &[u8], error: &str) {
         let one = b"one".as_slice();
         let first = chunk(0, checksum::jamcrc(one), &packed(one));
         let at = MAGIC.len() + first.len();
         let (bytes, damage) = read(&[&MAGIC[..], &first, second].concat());
-        assert_eq!((bytes, damage), (one.to_vec(), Some(format!("{said} at byte {at}"))));
+        assert_eq!((bytes, damage), (one.to_vec(), Some(format!("{error} at byte {at}"))));
     }
 
     #[test]

@@ -1,10 +1,9 @@
-//! xz: one stream or several behind each other, as AOS's own reader takes them.
+//! xz: one stream or several consecutive ones, as AOS's own reader accepts them.
 
 use std::io::Read;
 
 use liblzma::stream::{Action, CONCATENATED, Status, Stream};
 
-use super::damaged;
 use super::input::Input;
 use crate::read::error::ReadError;
 use crate::read::limits::{STEP_BYTES, XZ_MEMORY_BYTES_MAX};
@@ -25,7 +24,7 @@ impl Xz {
         Ok(Xz { stream, is_done: false })
     }
 
-    /// Appends the next bytes; what was unpacked before damage is given first.
+    /// Appends the next bytes; those that were unpacked before damage are appended first.
     pub(super) fn more<R: Read>(
         &mut self,
         input: &mut Input<R>,
@@ -48,7 +47,7 @@ impl Xz {
                 Ok(Status::StreamEnd) => self.is_done = true,
                 Ok(_) if is_end && is_stuck => return self.end("the xz stream is cut", offset),
                 Ok(_) => {}
-                // It is said once more when the bytes before it have been taken.
+                // It is reported again when the bytes before it have been taken.
                 Err(_) if into.len() > before => {}
                 Err(e) => return self.end(what(&e), offset + read as u64),
             }
@@ -58,7 +57,7 @@ impl Xz {
 
     fn end(&mut self, what: &'static str, offset: u64) -> Result<(), ReadError> {
         self.is_done = true;
-        Err(damaged(what, offset))
+        Err(ReadError::damaged(what, offset))
     }
 }
 
@@ -95,17 +94,17 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_before_damage_is_given() {
+    fn bytes_before_damage_are_unpacked() {
         let bytes: Vec<u8> =
             (0..400_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
         let whole = packed(&bytes);
-        let (before, said) = read(&whole[..whole.len() - 200]);
+        let (before, error) = read(&whole[..whole.len() - 200]);
         assert!(bytes.starts_with(&before) && before.len() > bytes.len() / 2, "{}", before.len());
-        assert_eq!(said, Some(format!("the xz stream is cut at byte {}", whole.len() - 200)));
+        assert_eq!(error, Some(format!("the xz stream is cut at byte {}", whole.len() - 200)));
         let mut flipped = whole;
         let middle = flipped.len() / 2;
         flipped[middle] ^= 1;
-        let (_, said) = read(&flipped);
-        assert!(said.is_some_and(|said| said.starts_with("a damaged xz stream at byte ")));
+        let (_, error) = read(&flipped);
+        assert!(error.is_some_and(|error| error.starts_with("a damaged xz stream at byte ")));
     }
 }

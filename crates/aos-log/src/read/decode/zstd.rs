@@ -4,13 +4,12 @@ use std::io::Read;
 
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
-use super::damaged;
 use super::input::Input;
 use crate::read::error::ReadError;
 use crate::read::limits::{STEP_BYTES, ZSTD_WINDOW_LOG_MAX};
 
 const FRAME: u32 = 0xfd2f_b528;
-/// Frames that say something else than data have one of sixteen numbers.
+/// Skippable frames have one of sixteen magic numbers.
 const PASSED_OVER: u32 = 0x184d_2a50;
 
 /// Whether a file begins with a frame of zstd, or with one to be passed over.
@@ -19,7 +18,7 @@ pub(super) fn is_frame(first: &[u8]) -> bool {
     magic.is_some_and(|magic| magic == FRAME || magic & !0xf == PASSED_OVER)
 }
 
-/// A decoder of frames behind each other.
+/// A decoder of consecutive frames.
 pub(super) struct Zstd {
     decoder: Decoder<'static>,
     /// Whether a frame has begun and not ended.
@@ -57,13 +56,13 @@ impl Zstd {
                 Ok(hint) => self.is_inside = if read + written == 0 { self.is_inside } else { hint != 0 },
                 Err(_) => {
                     self.is_done = true;
-                    return Err(damaged("a damaged zstd frame", offset));
+                    return Err(ReadError::damaged("a damaged zstd frame", offset));
                 }
             }
             if is_end && written == 0 {
                 self.is_done = true;
                 if self.is_inside {
-                    return Err(damaged("the zstd frame is cut", offset));
+                    return Err(ReadError::damaged("the zstd frame is cut", offset));
                 }
             }
         }
@@ -90,8 +89,8 @@ mod tests {
         assert!(is_frame(&whole));
         assert_eq!(read(&whole), ([&one[..], &two].concat(), None));
         let cut = whole.len() - 1;
-        let (_, said) = read(&whole[..cut]);
-        assert_eq!(said, Some(format!("the zstd frame is cut at byte {cut}")));
+        let (_, error) = read(&whole[..cut]);
+        assert_eq!(error, Some(format!("the zstd frame is cut at byte {cut}")));
         let mut flipped = whole;
         flipped[10] ^= 0xff;
         assert!(read(&flipped).1.is_some());

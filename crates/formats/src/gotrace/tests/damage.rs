@@ -1,11 +1,11 @@
-//! Damaged and cut files: what is said of them, and what is read of them.
+//! Damaged and cut files: the problems that are reported, and what is read.
 
 use proptest::prelude::*;
 
 use super::super::{GoTraceError, Trace};
 use super::{FIRST_GENERATION_BYTES, batch, lines, problems, sample_one, sample_two};
 
-/// Every cut of a file: what is there is a part of the whole, in its order, and the cut is told.
+/// Every cut of a file: what is there is a part of the whole, in its order, and the cut is reported.
 fn check_cuts(whole: &[u8]) {
     let all = lines(whole);
     for cut in 16..whole.len() {
@@ -43,7 +43,7 @@ fn every_cut_of_layout_two_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn only_the_header_is_left_of_a_program_that_was_killed() {
+fn a_killed_program_leaves_only_the_header() {
     let whole = sample_one();
     let trace = Trace::open(&whole[..16]).unwrap();
     assert_eq!((trace.events(), trace.ticks(), trace.frequency()), (0, None, None));
@@ -54,7 +54,7 @@ fn only_the_header_is_left_of_a_program_that_was_killed() {
 }
 
 #[test]
-fn files_that_are_none_are_refused() {
+fn other_files_are_refused() {
     let refused = |bytes: &[u8]| Trace::open(bytes).unwrap_err().to_string();
     assert_eq!(refused(b""), "not a Go trace at byte 0");
     assert_eq!(refused(&sample_one()[..15]), "not a Go trace at byte 0");
@@ -73,7 +73,7 @@ fn a_bad_event_costs_the_rest_of_its_batch() {
 }
 
 #[test]
-fn a_batch_that_is_none_ends_the_file() {
+fn an_invalid_batch_ends_the_file() {
     let good = sample_two();
     let bytes = [&good[..], &[7, 0, 0]].concat();
     assert_eq!(problems(&bytes), [format!("unknown batch 7 at byte {}", good.len())]);
@@ -84,7 +84,7 @@ fn a_batch_that_is_none_ends_the_file() {
 
 /// Clocks of processors differ: a batch that begins before its lane's last event is merged by its times.
 #[test]
-fn a_lane_that_goes_back_is_brought_into_order() {
+fn batches_out_of_order_in_a_lane_are_merged() {
     let clock = [batch(&[1, u64::MAX, 9], &[8, 9]), batch(&[1, u64::MAX, 9], b"\x04\x05\x01\x01a")].concat();
     let (late, early) = (batch(&[1, 5, 100], &[27, 9, 27, 9]), batch(&[1, 5, 50], &[27, 0, 27, 60]));
     let bytes = [&sample_two()[..16], &late, &early, &clock].concat();
@@ -110,7 +110,7 @@ impl crate::Source for Broken {
 }
 
 #[test]
-fn what_cannot_be_read_is_an_error() {
+fn read_errors_are_passed_on() {
     assert!(matches!(
         Trace::open(Broken(sample_one(), 40)).unwrap_err(),
         GoTraceError::Io { offset: 16, .. }

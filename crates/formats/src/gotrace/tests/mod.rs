@@ -8,7 +8,7 @@ mod records;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-use super::{Trace, Version, Writer, kinds};
+use super::{Attached, Trace, Version, Writer, kinds};
 
 /// `1200 P0 HeapAlloc mem=8192`: ticks, lane, kind, values, stack, text.
 pub(super) fn lines(bytes: &[u8]) -> Vec<String> {
@@ -35,7 +35,7 @@ pub(super) fn lines(bytes: &[u8]) -> Vec<String> {
     lines
 }
 
-/// What is said to be wrong with a file.
+/// The problems that are reported of a file.
 pub(super) fn problems(bytes: &[u8]) -> Vec<String> {
     Trace::open(bytes).unwrap().problems().iter().map(ToString::to_string).collect()
 }
@@ -65,18 +65,18 @@ pub(super) fn sample_one() -> Vec<u8> {
     writer.stack(1, &[frame(main, 3)]).unwrap();
     writer.stack(2, &[frame(parse, 9), frame(main, 4)]).unwrap();
     let mut put =
-        |p, ticks, kind, values: &[u64], stack| writer.event(p, ticks, kind, values, stack).unwrap();
-    put(0, 100, kinds::PROCS, &[2], (1, b""));
-    put(0, 101, kinds::GO_CREATE, &[1, 1], (0, b""));
-    put(0, 102, kinds::PROC_START, &[7], (0, b""));
-    put(0, 103, kinds::GO_START, &[1, 0], (0, b""));
+        |p, ticks, kind, values: &[u64], attached| writer.event(p, ticks, kind, values, attached).unwrap();
+    put(0, 100, kinds::PROCS, &[2], Attached { stack: 1, text: b"" });
+    put(0, 101, kinds::GO_CREATE, &[1, 1], Attached::default());
+    put(0, 102, kinds::PROC_START, &[7], Attached::default());
+    put(0, 103, kinds::GO_START, &[1, 0], Attached::default());
     for n in 0..20 {
-        put(n % 2, 200 + 10 * n, kinds::HEAP_LIVE, &[8192 * (n + 1)], (0, b""));
+        put(n % 2, 200 + 10 * n, kinds::HEAP_LIVE, &[8192 * (n + 1)], Attached::default());
     }
-    put(0, 500, kinds::GC_BEGIN, &[0], (2, b""));
-    put(0, 600, kinds::GC_END, &[], (0, b""));
-    put(0, 600, kinds::HEAP_GOAL, &[4 << 20], (0, b""));
-    put(1, 700, kinds::LOG, &[0, parse.number()], (2, b"24 bytes"));
+    put(0, 500, kinds::GC_BEGIN, &[0], Attached { stack: 2, text: b"" });
+    put(0, 600, kinds::GC_END, &[], Attached::default());
+    put(0, 600, kinds::HEAP_GOAL, &[4 << 20], Attached::default());
+    put(1, 700, kinds::LOG, &[0, parse.number()], Attached { stack: 2, text: b"24 bytes" });
     writer.finish(1_000_000_000).unwrap()
 }
 
@@ -117,7 +117,7 @@ pub(super) fn sample_two() -> Vec<u8> {
 }
 
 #[test]
-fn a_written_file_says_what_was_written() {
+fn a_written_file_is_read_back() {
     let bytes = sample_one();
     assert_eq!(problems(&bytes), [""; 0]);
     let lines = lines(&bytes);

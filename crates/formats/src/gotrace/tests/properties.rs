@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::{FRAMES_MAX, Fault, FrameOf, Malformed, Spec, Trace, Writer, kinds};
+use super::super::{Attached, FRAMES_MAX, Fault, FrameOf, Malformed, Spec, Trace, Writer, kinds};
 use std::ops::ControlFlow;
 
 const KINDS: [&Spec; 9] = [
@@ -38,47 +38,49 @@ fn puts() -> impl Strategy<Value = Vec<Put>> {
 }
 
 /// What is comparable of an event.
-type Said = (u64, u64, u8, Vec<u64>, u64, Vec<u8>);
+type ReadEvent = (u64, u64, u8, Vec<u64>, u64, Vec<u8>);
 
-fn written(puts: &[Put]) -> (Vec<u8>, Vec<Said>) {
+fn written(puts: &[Put]) -> (Vec<u8>, Vec<ReadEvent>) {
     let mut writer = Writer::create(Vec::new()).unwrap();
-    let (mut ticks, mut said) = (0, Vec::new());
+    let (mut ticks, mut read) = (0, Vec::new());
     for put in puts {
         let kind = KINDS[put.kind];
         ticks += put.later;
-        writer.event(put.p, ticks, kind, &put.values, (put.stack, &put.text)).unwrap();
+        writer
+            .event(put.p, ticks, kind, &put.values, Attached { stack: put.stack, text: &put.text })
+            .unwrap();
         let stack = if kind.has_stack { put.stack } else { 0 };
         let text = if kind == kinds::LOG { put.text.clone() } else { Vec::new() };
-        said.push((ticks, put.p, kind.code, put.values[..kind.values.len()].to_vec(), stack, text));
+        read.push((ticks, put.p, kind.code, put.values[..kind.values.len()].to_vec(), stack, text));
     }
-    (writer.finish(1_000_000_000).unwrap(), said)
+    (writer.finish(1_000_000_000).unwrap(), read)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn events_come_back_in_the_order_of_time(puts in puts()) {
+    fn events_are_read_in_the_order_of_time(puts in puts()) {
         let (bytes, mut expected) = written(&puts);
         let trace = Trace::open(&*bytes).unwrap();
         // Stacks are written by whoever names them, here by nobody.
         let is_stacks = |problem: &Malformed| matches!(problem.fault, Fault::MissingStacks(_));
         prop_assert!(trace.problems().iter().all(is_stacks), "{:?}", trace.problems());
-        let mut said: Vec<Said> = Vec::new();
+        let mut read: Vec<ReadEvent> = Vec::new();
         let ended = trace.for_each(|e| {
-            said.push((e.ticks, e.lane, e.spec.code, e.values.to_vec(), e.stack, e.text.to_vec()));
+            read.push((e.ticks, e.lane, e.spec.code, e.values.to_vec(), e.stack, e.text.to_vec()));
             ControlFlow::<()>::Continue(())
         });
         prop_assert!(ended.is_ok());
-        prop_assert!(said.is_sorted_by_key(|said| said.0));
+        prop_assert!(read.is_sorted_by_key(|read| read.0));
         // Of equal times in several lanes either may come first.
-        said.sort_by_key(|said| (said.0, said.1));
-        expected.sort_by_key(|said| (said.0, said.1));
-        prop_assert_eq!(said, expected);
+        read.sort_by_key(|read| (read.0, read.1));
+        expected.sort_by_key(|read| (read.0, read.1));
+        prop_assert_eq!(read, expected);
     }
 
     #[test]
-    fn stacks_and_texts_come_back(
+    fn stacks_and_texts_are_read_back(
         stacks in prop::collection::vec((1..u64::MAX, prop::collection::vec(("[a-z]{0,9}", any::<u64>(), 0..9999u64), 1..40)), 1..20),
     ) {
         let mut writer = Writer::create(Vec::new()).unwrap();
@@ -106,12 +108,14 @@ proptest! {
 }
 
 #[test]
-fn buffers_that_are_full_go_out_with_definitions_before_them() {
+fn full_buffers_are_written_behind_their_definitions() {
     let mut writer = Writer::create(Vec::new()).unwrap();
     for n in 0..40_000u64 {
         let text = writer.text(format!("function {n}").as_bytes()).unwrap();
         writer.stack(n + 1, &[FrameOf { pc: n, function: text, file: text, line: n }]).unwrap();
-        writer.event(n % 3, n, kinds::LOG, &[0, text.number()], (n + 1, b"some bytes")).unwrap();
+        writer
+            .event(n % 3, n, kinds::LOG, &[0, text.number()], Attached { stack: n + 1, text: b"some bytes" })
+            .unwrap();
     }
     let bytes = writer.finish(1000).unwrap();
     // Whatever is cut off, events name only what is there.
@@ -129,7 +133,7 @@ fn buffers_that_are_full_go_out_with_definitions_before_them() {
 }
 
 #[test]
-fn what_has_no_room_is_cut() {
+fn long_texts_and_stacks_are_cut() {
     let mut writer = Writer::create(Vec::new()).unwrap();
     let long = writer.text("ä".repeat(600).as_bytes()).unwrap();
     let frame = FrameOf { pc: 1, function: long, file: long, line: 1 };

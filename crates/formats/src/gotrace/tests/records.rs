@@ -12,7 +12,7 @@ fn check(records: &[u8], expected: &[&str]) {
 }
 
 #[test]
-fn values_stand_behind_their_number_or_their_length() {
+fn values_follow_their_number_or_their_length() {
     check(&[0x21 | 0x40, 5, 0x80, 1], &["5 0 HeapAlloc mem=128"]);
     check(&[0x21 | 0xc0, 3, 5, 0x80, 1], &["5 0 HeapAlloc mem=128"]);
     check(&[0x01 | 0x40, 3, 100, 0x08, 5], &["105 3 GCDone"]);
@@ -32,14 +32,14 @@ fn a_length_may_be_padded() {
 }
 
 #[test]
-fn a_log_has_a_text_behind_its_values() {
+fn a_log_event_has_a_text_after_its_values() {
     let log = [0x30 | 0xc0, 4, 1, 0, 7, 0, 2, b'h', b'i', 0x08, 1];
     check(&log, &["1 0 UserLog id=0 keyid=7 \"hi\"", "2 0 GCDone"]);
     check(&[0x30 | 0xc0, 4, 1, 0, 7, 0, 0, 0x08, 1], &["1 0 UserLog id=0 keyid=7", "2 0 GCDone"]);
 }
 
 #[test]
-fn what_makes_no_sense_is_named_with_its_byte() {
+fn invalid_records_are_reported_with_their_offset() {
     let bad = |records: &[u8], what: &str| {
         let records = [&[0x08, 1][..], records].concat();
         assert_eq!(problems(&file_one(&records))[0], format!("{what} at byte 18"), "{records:?}");
@@ -63,7 +63,7 @@ fn what_makes_no_sense_is_named_with_its_byte() {
 }
 
 #[test]
-fn a_text_with_a_taken_number_costs_itself() {
+fn a_text_with_a_used_number_is_skipped() {
     let records = [0x25, 1, 1, b'a', 0x25, 1, 1, b'b', 0x08, 1, 0x02, 9];
     check(&records, &["1 0 GCDone"]);
     assert_eq!(problems(&file_one(&records)), ["a text of number 1, which is none or taken at byte 20"]);
@@ -71,7 +71,7 @@ fn a_text_with_a_taken_number_costs_itself() {
 
 /// The bytes that Go 1.21 writes: a length of ten bytes before each stack.
 #[test]
-fn a_stack_is_written_with_its_length_put_in_afterwards() {
+fn the_length_of_a_stack_is_patched_in() {
     let mut at = [0; 200];
     let frame = Frame { pc: 0x49_ccc8, function: 1, file: 2, line: 76 };
     let n = one::encode_stack(&mut at, 1, &[frame]).unwrap();

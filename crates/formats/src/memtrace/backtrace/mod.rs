@@ -6,11 +6,6 @@
 //!         bits 0-1  0 hit   1 hit, one prediction holds   2 hit, u8 predictions hold   3 miss, u64 code
 //! ```
 
+mod code_word;
 pub(crate) mod read;
 pub(crate) mod write;
-
-/// What the two low bits of a code word say.
-const ONE_PREDICTED: u16 = 1;
-const MANY_PREDICTED: u16 = 2;
-const MISS: u16 = 3;
-const TAG: u16 = 3;

@@ -4,21 +4,21 @@
 //! buckets are forgotten, and become known again when the file says what is in them. A frame from a
 //! forgotten bucket is [`LocationCode::UNKNOWN`], never a wrong one.
 
-use super::{MANY_PREDICTED, MISS, ONE_PREDICTED, TAG};
+use super::code_word::{MANY_PREDICTED, MISS, ONE_PREDICTED, TAG};
 use crate::memtrace::error::Fault;
-use crate::memtrace::event::LocationCode;
 use crate::memtrace::fields::Cursor;
 use crate::memtrace::header::Verifier;
 use crate::memtrace::layout::{BUCKETS, FRAMES_MAX};
+use crate::memtrace::locations::LocationCode;
 
 /// The bucket after one whose successor is not known. It follows itself and holds no code.
 const FORGOTTEN: u16 = BUCKETS as u16;
 /// Buckets and their forgotten one, as a power of two: indices need no check then. The pages of the upper
 /// half are never touched.
 const PLACES: usize = 2 * BUCKETS;
-/// Frames that a code word can give.
+/// Frames of a code word, at most.
 const WORD_FRAMES_MAX: usize = 1 + u8::MAX as usize;
-/// Frames that a stack has room for from the beginning.
+/// Initial capacity of a stack, frames.
 const FRAMES_AT_FIRST: usize = 1024;
 const MASK: u16 = (PLACES - 1) as u16;
 
@@ -33,7 +33,7 @@ pub(crate) struct StackReader {
     missed: bool,
     /// Nor is the last stack known, or how deep it was.
     lost_stack: bool,
-    /// Stacks that the file does not tell.
+    /// Stacks that are not in the file.
     pub(crate) hidden: u64,
 }
 
@@ -63,7 +63,7 @@ impl StackReader {
         self.lost_stack = true;
     }
 
-    /// Compares the cache with what a packet's header says of it, and learns from that what was forgotten.
+    /// Compares the cache with the verifier of a packet's header, and fills a forgotten bucket from it.
     pub(crate) fn verify(&mut self, verifier: Verifier) -> Result<(), Fault> {
         let index = usize::from(verifier.index);
         if index >= BUCKETS {
@@ -83,7 +83,7 @@ impl StackReader {
     }
 
     /// Reads the code words of a stack that has this many outermost frames in common with the last one. The
-    /// stack, and how many of its outermost frames are those that were handed over the last time.
+    /// stack, and how many of its outermost frames are known to be those of the last one.
     #[inline(always)]
     pub(crate) fn read(
         &mut self,
@@ -92,7 +92,7 @@ impl StackReader {
         words: u32,
     ) -> Result<(&[LocationCode], usize), Fault> {
         let common = usize::try_from(common).unwrap_or(usize::MAX);
-        let kept = common.min(self.stack.len);
+        let reused = common.min(self.stack.len);
         let StackReader { codes, next, stack, scratch, .. } = self;
         if self.missed {
             if self.lost_stack && common <= FRAMES_MAX {
@@ -111,11 +111,11 @@ impl StackReader {
             self.hidden += 1;
             append::<false>(codes, next, scratch.cut(0), at, words)?;
         }
-        Ok((&self.stack.frames[..self.stack.len], kept))
+        Ok((&self.stack.frames[..self.stack.len], reused))
     }
 }
 
-/// Frames in a buffer that has room for all that a code word can give.
+/// Frames in a buffer that has space for all frames of a code word.
 #[derive(Debug, Default)]
 struct Stack {
     frames: Vec<LocationCode>,
@@ -135,9 +135,9 @@ impl Stack {
         self.len = len;
     }
 
-    /// Room for the frames of a code word, behind those that are there.
+    /// Space for the frames of a code word, behind those that are there.
     #[inline(always)]
-    fn room(&mut self) -> &mut [LocationCode; WORD_FRAMES_MAX] {
+    fn reserve(&mut self) -> &mut [LocationCode; WORD_FRAMES_MAX] {
         if self.len + WORD_FRAMES_MAX > self.frames.len() {
             self.grow();
         }
@@ -173,20 +173,20 @@ fn append<const MISSED: bool>(
         if tag == MISS {
             codes[usize::from(place & MASK)] = LocationCode(at.int()?);
         }
-        let room = stack.room();
-        room[0] = codes[usize::from(place & MASK)];
+        let frames = stack.reserve();
+        frames[0] = codes[usize::from(place & MASK)];
         if tag == MANY_PREDICTED {
             let predicted = usize::from(at.u8()?);
-            for frame in &mut room[1..=predicted] {
+            for frame in &mut frames[1..=predicted] {
                 place = next[usize::from(place & MASK)];
                 *frame = codes[usize::from(place & MASK)];
             }
             stack.len += 1 + predicted;
         } else {
-            // Whether one prediction holds cannot be foreseen: both ways are gone, without a branch.
+            // Whether one prediction holds is unpredictable: both results are computed, without a branch.
             let is_one = tag == ONE_PREDICTED;
             let following = next[usize::from(place & MASK)];
-            room[1] = codes[usize::from(following & MASK)];
+            frames[1] = codes[usize::from(following & MASK)];
             place = if is_one { following } else { place };
             stack.len += 1 + usize::from(is_one);
         }

@@ -9,11 +9,11 @@
 //! ```
 //! Buckets that predictions pass through do not become younger.
 
-use super::{MANY_PREDICTED, MISS, ONE_PREDICTED};
-use crate::memtrace::event::LocationCode;
+use super::code_word::{MANY_PREDICTED, MISS, ONE_PREDICTED};
 use crate::memtrace::fields::int;
 use crate::memtrace::header::{Packet, Verifier};
 use crate::memtrace::layout::{BUCKETS, CODE_BYTES_MAX, VARIABLE_BYTES_MAX};
+use crate::memtrace::locations::LocationCode;
 
 const MASK: usize = BUCKETS - 1;
 /// Predictions that fit in a code word's byte.
@@ -28,6 +28,13 @@ struct Bucket {
     code: i64,
     /// The object whose stack used it last.
     date: i64,
+}
+
+/// The object whose stack is written, and the last place in the packet for a code word.
+#[derive(Clone, Copy)]
+struct Bounds {
+    limit: usize,
+    object: i64,
 }
 
 /// A domain's cache.
@@ -55,7 +62,7 @@ impl StackWriter {
         }
     }
 
-    /// What the next packet's header says of the cache.
+    /// The verifier of the cache for the next packet's header.
     pub(crate) fn verifier(&mut self) -> Verifier {
         let index = self.verified;
         self.verified = (index + VERIFIED_STEP) % BUCKETS as u16;
@@ -97,7 +104,7 @@ impl StackWriter {
                 continue;
             };
             self.use_bucket(from, hit, object);
-            from = self.predict(packet, hit, &mut rest, (limit, object), &mut words);
+            from = self.predict(packet, hit, &mut rest, Bounds { limit, object }, &mut words);
         }
         words
     }
@@ -114,9 +121,10 @@ impl StackWriter {
         packet: &mut Packet,
         mut hit: usize,
         rest: &mut std::slice::Iter<'_, LocationCode>,
-        (limit, object): (usize, i64),
+        bounds: Bounds,
         words: &mut u32,
     ) -> usize {
+        let Bounds { limit, object } = bounds;
         let (mut reached, mut held) = (hit, 0);
         while let Some(frame) = rest.as_slice().first() {
             if packet.pos() + 2 > limit {

@@ -1,4 +1,4 @@
-//! Damaged files: what is said of them, and what is saved of them.
+//! Damaged files: the errors that are reported, and what is salvaged.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use super::{file, packets, read};
 
 const SALVAGE: ReadOptions = ReadOptions { stacks: true, salvage: true };
 
-/// Some packets of two domains, with stacks and names that depend on what came before.
+/// Some packets of two domains, with stacks and names that depend on earlier ones.
 fn sample() -> Vec<u8> {
     let locations: String =
         (1..=9).map(|code| format!("loc\t{code}\t1\tfile{}.ml\t{code}\t1\t2\tf{code}\n", code % 4)).collect();
@@ -30,9 +30,9 @@ fn check(bytes: &[u8], error: &str, lost: std::ops::Range<usize>) {
     let saved = read(bytes, SALVAGE);
     assert_eq!(saved.error, None);
     let whole = read(&sample(), ReadOptions::default()).lines;
-    let kept = (0..whole.len()).filter(|n| !lost.contains(n)).map(|n| &whole[n]);
-    assert_eq!(saved.lines.len(), kept.clone().count());
-    for (saved, whole) in saved.lines.iter().zip(kept) {
+    let expected = (0..whole.len()).filter(|n| !lost.contains(n)).map(|n| &whole[n]);
+    assert_eq!(saved.lines.len(), expected.clone().count());
+    for (saved, whole) in saved.lines.iter().zip(expected) {
         assert_agree(saved, whole);
     }
 }
@@ -73,7 +73,7 @@ fn a_bad_event_costs_the_rest_of_its_packet() {
 }
 
 #[test]
-fn a_packet_of_no_length_ends_nothing() {
+fn a_packet_of_length_zero_does_not_end_the_file() {
     let mut bytes = sample();
     let at = packets(&bytes)[4].0;
     bytes[at + 4..at + 8].fill(0);
@@ -110,7 +110,7 @@ fn a_cut_file_ends_where_it_is_cut() {
 }
 
 #[test]
-fn objects_that_no_packet_has_are_counted() {
+fn missing_objects_are_counted() {
     let allocs: String = (0..12_000).map(|n| format!("a\t{}\t0\t1\t1\t0\t0\n", 1_000_000 + n)).collect();
     let bytes = file(Order::Direct, &allocs);
     for lost in [1, 2] {
@@ -123,7 +123,7 @@ fn objects_that_no_packet_has_are_counted() {
 }
 
 #[test]
-fn files_that_are_none_are_refused() {
+fn other_files_are_refused() {
     let whole = sample();
     let refused = |bytes: &[u8]| Reader::open(bytes, SALVAGE).unwrap_err().to_string();
     assert_eq!(refused(&[]), "not a CTF packet at byte 0");
@@ -136,7 +136,7 @@ fn files_that_are_none_are_refused() {
 
 /// Found by fuzzing: two packets whose numbers lie as far apart as numbers can.
 #[test]
-fn numbers_that_leap_far_are_counted_up_to_the_largest() {
+fn huge_gaps_between_numbers_saturate() {
     let mut bytes = sample();
     for (at, _) in packets(&bytes)[1..].to_vec() {
         let far = i64::MAX.to_le_bytes();

@@ -49,7 +49,7 @@ fn name(locations: &Locations, code: i64) -> String {
     }
 }
 
-/// What a file says, a line for each event, and how it ended.
+/// The events of a file as lines, and how reading ended.
 pub(super) struct Read {
     pub(super) lines: Vec<String>,
     pub(super) error: Option<String>,
@@ -72,7 +72,7 @@ pub(super) fn read(bytes: &[u8], options: ReadOptions) -> Read {
     }
 }
 
-/// Checks that a file of a script says these lines.
+/// Checks that the file of a script has these events.
 pub(super) fn check(lines: &str, expected: &[&str]) {
     for order in [Order::Direct, Order::Multiplexed] {
         let read = read(&file(order, lines), ReadOptions::default());
@@ -82,11 +82,11 @@ pub(super) fn check(lines: &str, expected: &[&str]) {
 
 /// The packets of a file: where each begins, and its header.
 pub(super) fn packets(bytes: &[u8]) -> Vec<(usize, Header)> {
-    let (mut at, mut found) = (0, Vec::new());
+    let (mut at, mut list) = (0, Vec::new());
     while at < bytes.len() {
         let header = Header::decode(&bytes[at..]).unwrap();
-        found.push((at, header));
+        list.push((at, header));
         at += header.packet_bytes;
     }
-    found
+    list
 }

@@ -131,7 +131,7 @@ impl Ids {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn what_is_written_is_read(calls in calls(), is_direct in any::<bool>()) {
+    fn written_events_are_read_back(calls in calls(), is_direct in any::<bool>()) {
         let order = if is_direct { Order::Direct } else { Order::Multiplexed };
         let (mut expected, mut ids) = (Expected { script: locations(), ..Expected::default() }, Ids::default());
         calls.iter().for_each(|call| expected.call(call, order, &mut ids));
@@ -149,7 +149,7 @@ proptest! {
 
 /// Found by fuzzing a copy: a code in a stack before the file says what it is.
 #[test]
-fn a_code_that_becomes_known_late_means_one_thing() {
+fn a_code_that_is_defined_late_has_one_meaning() {
     let calls: String = ["a\t1000000\t0\t1\t1\t0\t0\t9\n", "f\t0\n", "loc\t9\t1\ta.ml\t1\t2\t3\tlate\n"]
         .into_iter()
         .chain(["a\t1000001\t5\t1\t1\t0\t0\t9\n"])

@@ -1,9 +1,9 @@
 //! The rules of the format that surprise, one by one.
 
 use super::super::error::Fault;
-use super::super::event::{Alloc, Heap, Info, LocationCode, ObjectId};
+use super::super::event::{Alloc, Heap, Info, ObjectId};
 use super::super::fields::Cursor;
-use super::super::location::Recent;
+use super::super::location_event::Recent;
 use super::super::locations::Locations;
 use super::super::read::{ReadOptions, Reader};
 use super::super::write::{Order, WriteOptions, Writer};
@@ -111,7 +111,7 @@ fn a_domain_takes_object_numbers_in_chunks() {
 }
 
 #[test]
-fn packets_of_another_pid_are_passed_over() {
+fn packets_of_another_pid_are_skipped() {
     let mut bytes = file(Order::Direct, &format!("{ONE}a\t1000005\t0\t3\t1\t0\t0\t11\n"));
     let child = packets(&bytes)[2].0;
     let mut copy = bytes[child..].to_vec();
@@ -148,7 +148,7 @@ fn an_object_of_an_ended_domain_can_be_collected_but_not_promoted() {
 }
 
 #[test]
-fn a_clock_that_steps_back_stands_still() {
+fn a_clock_that_steps_back_is_held() {
     let info = Info {
         sample_rate: 1.0,
         word_bits: 64,
@@ -168,7 +168,7 @@ fn a_clock_that_steps_back_stands_still() {
         samples: 1,
         heap: Heap::Minor,
         common: 0,
-        kept: 0,
+        reused_frames: 0,
         stack: &[],
     };
     for time_us in [900, 2000, 1500, -7, 2001] {
@@ -218,15 +218,15 @@ fn names_of_version_1_are_found_in_the_table_of_another_file() {
         let mut bytes = bytes;
         bytes[0] = code;
         recent.read(&mut Cursor::new(&bytes), &mut locations)?;
-        let found = locations.get(LocationCode(i64::from(code))).unwrap()[0];
+        let location = locations.get(crate::memtrace::LocationCode(i64::from(code))).unwrap()[0];
         let text = |name| String::from_utf8_lossy(locations.text(name)).into_owned();
-        Ok((text(found.file), text(found.function)))
+        Ok((text(location.file), text(location.function)))
     };
     for n in 0..31 {
         let texts = format!("file{n}\0function{n}\0");
         assert_eq!(take(n, frame(31, 31, &texts)).unwrap(), (format!("file{n}"), format!("function{n}")));
     }
-    // file0 stands at the end of the table and goes.
+    // file0 is at the end of the table and is dropped.
     assert_eq!(take(40, frame(31, 0, "new\0")).unwrap(), ("new".to_owned(), "function0".to_owned()));
     assert_eq!(take(41, frame(1, 0, "")).unwrap(), ("file30".to_owned(), "function30".to_owned()));
     assert_eq!(take(42, frame(1, 7, "")), Err(Fault::EmptyName));

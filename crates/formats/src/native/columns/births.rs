@@ -1,21 +1,21 @@
-//! The blocks of the heap that came in one events block, and which of them did not go yet: what both the
-//! encoder and the decoder know at each event.
+//! The blocks of the heap that were allocated in one events block, and which of them are still live: the state
+//! that the encoder and the decoder share at each event.
 
-/// A block that came.
+/// A block that was allocated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Birth {
     pub(super) ticks: u64,
     pub(super) size_bytes: u64,
     pub(super) stack: u32,
-    /// The next older and the next younger block that did not go; 0 is the end of the row.
+    /// The next older and the next younger live block; 0 is the end of the list.
     older: u32,
     younger: u32,
 }
 
-/// In `older`: it went.
-const WENT: u32 = u32::MAX;
+/// In `older`: the block was freed.
+const FREED: u32 = u32::MAX;
 
-/// All that came, in their order, from 1; those that did not go are a row, linked both ways.
+/// All allocated blocks in their order, from 1; the live ones form a doubly linked list.
 #[derive(Debug)]
 pub(super) struct Births {
     all: Vec<Birth>,
@@ -30,15 +30,15 @@ impl Default for Births {
 }
 
 impl Births {
-    /// Forgets all, keeps the memory.
+    /// Removes all, keeps the memory.
     pub(super) fn clear(&mut self) {
         self.all.clear();
         self.all.push(END);
     }
 
-    /// A block came.
+    /// Adds a block as the youngest.
     #[inline(always)]
-    pub(super) fn came(&mut self, ticks: u64, size_bytes: u64, stack: u32) {
+    pub(super) fn allocated(&mut self, ticks: u64, size_bytes: u64, stack: u32) {
         let number = self.all.len() as u32;
         let older = self.all[0].older;
         self.all[older as usize].younger = number;
@@ -46,7 +46,7 @@ impl Births {
         self.all.push(Birth { ticks, size_bytes, stack, older, younger: 0 });
     }
 
-    /// The `n`th youngest of those that did not go, from 1.
+    /// The `n`th youngest live block, from 1.
     #[inline(always)]
     pub(super) fn near(&self, n: u64) -> Option<usize> {
         let mut at = 0;
@@ -59,19 +59,20 @@ impl Births {
         (at != 0).then_some(at)
     }
 
-    /// The `n`th last of all that came, from 1, if it did not go.
+    /// The `n`th last of all allocated blocks, from 1, if it is live.
     #[inline(always)]
     pub(super) fn far(&self, n: u64) -> Option<usize> {
         let at = usize::try_from(n).ok().and_then(|n| self.all.len().checked_sub(n))?;
-        (at != 0 && self.all.get(at)?.older != WENT).then_some(at)
+        (at != 0 && self.all.get(at)?.older != FREED).then_some(at)
     }
 
-    /// The how manieth of all that came a block is, from the last.
+    /// The position of a block among all allocated ones, counted from the last: the inverse of [`Self::far`].
     pub(super) fn back(&self, at: usize) -> u64 {
         (self.all.len() - at) as u64
     }
 
-    /// The how manieth youngest of those that did not go a block is, if it is among the `most` youngest.
+    /// The position of a block among the live ones, counted from the youngest, if it is at most `most`: the
+    /// inverse of [`Self::near`].
     #[inline(always)]
     pub(super) fn rank(&self, wanted: usize, most: u64) -> Option<u64> {
         let mut at = 0;
@@ -84,39 +85,39 @@ impl Births {
         None
     }
 
-    /// The block that came at these ticks.
+    /// The block that was allocated at these ticks.
     fn search(&self, ticks: u64) -> Option<usize> {
         let at = 1 + self.all[1..].partition_point(|birth| birth.ticks < ticks);
         (self.all.get(at)?.ticks == ticks).then_some(at)
     }
 
-    /// The block at a place that was found.
+    /// The block at a place.
     #[inline(always)]
     pub(super) fn at(&self, at: usize) -> &Birth {
         &self.all[at]
     }
 
-    /// Whether the block at a place did not go.
+    /// Whether the block at a place is live.
     #[inline(always)]
-    pub(super) fn lives(&self, at: usize) -> bool {
-        self.all[at].older != WENT
+    pub(super) fn is_live(&self, at: usize) -> bool {
+        self.all[at].older != FREED
     }
 
-    /// It went.
+    /// Removes it from the live blocks.
     #[inline(always)]
-    pub(super) fn went(&mut self, at: usize) {
+    pub(super) fn freed(&mut self, at: usize) {
         let Birth { older, younger, .. } = self.all[at];
         self.all[older as usize].younger = younger;
         self.all[younger as usize].older = older;
-        self.all[at].older = WENT;
+        self.all[at].older = FREED;
     }
 }
 
 /// Slots of the table of ticks.
 const SLOTS: usize = 1 << 14;
 
-/// Which block came at which ticks: the encoder's short way. A slot is the last block of its ticks, so
-/// one that is not found there may only have been pushed out.
+/// The encoder's cache from ticks to the block that was allocated then. A slot has the last block of its hash,
+/// so that a block that is not there may have been evicted, and is searched for.
 pub(super) struct ByTicks {
     slots: Box<[u32]>,
 }
@@ -128,14 +129,14 @@ impl Default for ByTicks {
 }
 
 impl ByTicks {
-    /// The block that came last.
+    /// Adds the youngest block.
     #[inline(always)]
-    pub(super) fn came(&mut self, ticks: u64, births: &Births) {
+    pub(super) fn allocated(&mut self, ticks: u64, births: &Births) {
         self.slots[ticks as usize % SLOTS] = births.all.len() as u32 - 1;
     }
 
-    /// The place of the block that came at these ticks. What an events block before left in the table is
-    /// known by its ticks.
+    /// The place of the block that was allocated at these ticks. Entries of earlier events blocks do not match
+    /// by their ticks.
     #[inline(always)]
     pub(super) fn find(&self, ticks: u64, births: &Births) -> Option<usize> {
         let at = self.slots[ticks as usize % SLOTS] as usize;

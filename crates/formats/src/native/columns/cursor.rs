@@ -1,4 +1,4 @@
-//! Reads varints one after the other: most are one byte, the rest is found without a branch for each byte.
+//! Reads varints one after the other: most are one byte, longer ones are decoded without a branch per byte.
 
 use heapscribe_wire::varint;
 
@@ -47,9 +47,9 @@ impl<'a> Cursor<'a> {
             return self.slow();
         }
         // All bits below the first end.
-        let kept = word & (ends ^ (ends - 1));
+        let value = word & (ends ^ (ends - 1));
         self.at += (ends.trailing_zeros() / 8 + 1) as usize;
-        Some(sevens(kept))
+        Some(sevens(value))
     }
 
     #[cold]

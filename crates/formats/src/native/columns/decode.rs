@@ -1,4 +1,4 @@
-//! Columns to events.
+//! Decodes the columns of a chunk to events.
 
 use heapscribe_wire::ids::{NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, RATES_MAX};
@@ -7,15 +7,15 @@ use heapscribe_wire::varint::unzigzag;
 
 use super::births::Births;
 use super::cursor::Cursor;
-use super::known::Known;
-use super::{COLUMNS, Column, NEAR_MAX, SAME, SIZE_BASE, VERBATIM, kind};
+use super::layout::{COLUMNS, Column, NEAR_MAX, SAME, SIZE_BASE, VERBATIM, kind};
+use super::stacks::StackTable;
 use crate::native::fields::Fields;
 
-/// What the decoder knows while it goes through an events block; to be used again for the next one.
+/// The state of decoding one events block; its memory is reused for the next.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct DecodeState {
     births: Births,
-    known: Known,
+    stacks: StackTable,
 }
 
 /// The columns of an events block, cut apart.
@@ -41,10 +41,10 @@ impl<'a> Columns<'a> {
     }
 
     /// The events, the ticks of the first counted from `begin_ticks`.
-    pub(crate) fn events(self, begin_ticks: u64, room: &'a mut Room) -> ChunkEvents<'a> {
-        room.births.clear();
-        room.known.clear();
-        ChunkEvents { columns: self, room, offset: 0, ticks: begin_ticks, last_birth: begin_ticks }
+    pub(crate) fn events(self, begin_ticks: u64, state: &'a mut DecodeState) -> ChunkEvents<'a> {
+        state.births.clear();
+        state.stacks.clear();
+        ChunkEvents { columns: self, state, offset: 0, ticks: begin_ticks, last_birth: begin_ticks }
     }
 }
 
@@ -52,7 +52,7 @@ impl<'a> Columns<'a> {
 #[derive(Debug)]
 pub struct ChunkEvents<'a> {
     columns: Columns<'a>,
-    room: &'a mut Room,
+    state: &'a mut DecodeState,
     offset: usize,
     ticks: u64,
     last_birth: u64,
@@ -93,22 +93,22 @@ impl ChunkEvents<'_> {
         let flag = tag & kind::FLAG != 0;
         let event = match tag & 7 {
             kind::ALLOC if !flag => {
-                let (stack, size_bytes) = self.came()?;
+                let (stack, size_bytes) = self.allocated()?;
                 let align_log2 = if call.is_aligned() { self.number(Column::Rest)?.min(63) as u8 } else { 0 };
                 Event::Alloc { call, size_bytes, stack, align_log2 }
             }
-            kind::FREE => Event::Free { call, block: self.went(flag)? },
+            kind::FREE => Event::Free { call, block: self.freed(flag)? },
             kind::REALLOC => {
-                let old = self.went(flag)?;
-                let (stack, size_bytes) = self.came()?;
+                let old = self.freed(flag)?;
+                let (stack, size_bytes) = self.allocated()?;
                 Event::Realloc { call, old, size_bytes, stack }
             }
             kind::FAILED if !flag => {
-                let (stack, size_bytes) = self.told(Column::Stacks, Column::Sizes)?;
+                let (stack, size_bytes) = self.stack_and_size(Column::Stacks, Column::Sizes)?;
                 Event::Failed { call, size_bytes, stack }
             }
             kind::UNKNOWN if flag => {
-                let (stack, size_bytes) = self.came()?;
+                let (stack, size_bytes) = self.allocated()?;
                 Event::UnknownRealloc { call, size_bytes, stack }
             }
             kind::UNKNOWN => Event::UnknownFree { call },
@@ -132,22 +132,22 @@ impl ChunkEvents<'_> {
     }
 
     #[inline(always)]
-    fn came(&mut self) -> Field<(StackId, u64)> {
-        let (stack, size_bytes) = self.told(Column::Stacks, Column::Sizes)?;
-        self.room.births.came(self.ticks, size_bytes, stack.0);
+    fn allocated(&mut self) -> Field<(StackId, u64)> {
+        let (stack, size_bytes) = self.stack_and_size(Column::Stacks, Column::Sizes)?;
+        self.state.births.allocated(self.ticks, size_bytes, stack.0);
         Ok((stack, size_bytes))
     }
 
-    /// A stack and a size.
+    /// Reads a stack and a size.
     #[inline(always)]
-    fn told(&mut self, stacks: Column, sizes: Column) -> Field<(StackId, u64)> {
+    fn stack_and_size(&mut self, stacks: Column, sizes: Column) -> Field<(StackId, u64)> {
         let (number, code) = (self.number(stacks)?, self.number(sizes)?);
         let verbatim = if code == VERBATIM { self.number(sizes)? } else { 0 };
         let known = if number == 0 {
             let distance = unzigzag(self.number(Column::New)?);
-            self.room.known.name(distance).ok_or("number over 32 bits")?
+            self.state.stacks.add(distance).ok_or("number over 32 bits")?
         } else {
-            self.room.known.numbered(number).ok_or("stack that was not named")?
+            self.state.stacks.get(number).ok_or("stack that was not named")?
         };
         known.size_bytes = match code {
             SAME => known.size_bytes,
@@ -158,27 +158,27 @@ impl ChunkEvents<'_> {
     }
 
     #[inline(always)]
-    fn went(&mut self, flag: bool) -> Field<Block> {
-        let number = self.number(Column::Gone)?;
+    fn freed(&mut self, flag: bool) -> Field<Block> {
+        let number = self.number(Column::Freed)?;
         if number == 0 || flag {
-            return self.stranger(number, flag);
+            return self.foreign_block(number, flag);
         }
-        let births = &mut self.room.births;
+        let births = &mut self.state.births;
         let found = if number <= NEAR_MAX { births.near(number) } else { births.far(number - NEAR_MAX) };
-        let at = found.ok_or("block that did not come here")?;
+        let at = found.ok_or("block that was not allocated here")?;
         let birth = *births.at(at);
-        births.went(at);
+        births.freed(at);
         let (size_bytes, stack) = (birth.size_bytes, StackId(birth.stack));
         Ok(Block { size_bytes, stack, age_ticks: self.ticks.wrapping_sub(birth.ticks), birth_thread: None })
     }
 
-    fn stranger(&mut self, number: u64, flag: bool) -> Field<Block> {
+    fn foreign_block(&mut self, number: u64, flag: bool) -> Field<Block> {
         if number != 0 {
-            return Err("another thread's block that came here");
+            return Err("another thread's block with a position");
         }
-        let born = self.last_birth.wrapping_add(unzigzag(self.number(Column::Births)?) as u64);
+        let born = self.last_birth.wrapping_add(unzigzag(self.number(Column::ForeignBirths)?) as u64);
         self.last_birth = born;
-        let (stack, size_bytes) = self.told(Column::Strangers, Column::OldSizes)?;
+        let (stack, size_bytes) = self.stack_and_size(Column::ForeignStacks, Column::OldSizes)?;
         let birth_thread = if flag { Some(ThreadId(self.small(Column::Threads)?)) } else { None };
         Ok(Block { size_bytes, stack, age_ticks: self.ticks.wrapping_sub(born), birth_thread })
     }

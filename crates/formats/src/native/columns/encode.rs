@@ -1,31 +1,31 @@
-//! Events of the log to columns.
+//! Encodes the events of a chunk as columns.
 
 use heapscribe_wire::record::{Block, Event, Events, Note};
 use heapscribe_wire::varint;
 
 use super::births::{Births, ByTicks};
-use super::known::{NAMED_MAX, Numbers};
-use super::pen::Pen;
-use super::{COLUMNS, Column, NEAR_MAX, SAME, SIZE_BASE, VERBATIM};
+use super::field_writer::FieldWriter;
+use super::layout::{COLUMNS, Column, NEAR_MAX, SAME, SIZE_BASE, VERBATIM};
+use super::stacks::{STACKS_MAX, StackNumbers};
 use crate::model::ChunkInfo;
+use crate::model::ChunkSums;
 use crate::native::block::EVENTS_BYTES_MAX;
 use crate::native::fields;
-use crate::sums::ChunkSums;
 
-/// Events between two looks at how large the columns have become.
-const EVENTS_BETWEEN_LOOKS: u32 = 256;
-/// What those can take at most: all fields of an event, and what says where they come from.
-const BYTES_BETWEEN_LOOKS: usize = EVENTS_BETWEEN_LOOKS as usize * 8 * varint::MAX_BYTES;
-/// Room for the lengths of the columns.
+/// Events between two checks of the size of the columns.
+const EVENTS_BETWEEN_CHECKS: u32 = 256;
+/// Bytes that those can take at most: all fields of an event, and the codes for how each is written.
+const BYTES_BETWEEN_CHECKS: usize = EVENTS_BETWEEN_CHECKS as usize * 8 * varint::MAX_BYTES;
+/// DecodeState for the lengths of the columns.
 const LENGTHS_BYTES_MAX: usize = COLUMNS * varint::MAX_BYTES;
 
-/// Makes columns; keeps its memory from one events block to the next.
+/// Encodes chunks; its memory is reused from one to the next.
 #[derive(Default)]
 pub(crate) struct Encoder {
-    columns: [Pen; COLUMNS],
+    columns: [FieldWriter; COLUMNS],
     births: Births,
     by_ticks: ByTicks,
-    numbers: Numbers,
+    stacks: StackNumbers,
     begin: u64,
     ticks: u64,
     last_birth: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Encoder {
 
 impl Encoder {
     /// Appends the columns of the events in `payload`, up to the first that is none, to `out`, and where
-    /// each column ends there to `ends`. The sums say how far that went.
+    /// each column ends there to `ends`. The rest of `payload` is counted in [`ChunkSums::cut_bytes`].
     pub(crate) fn encode(
         &mut self,
         info: &ChunkInfo,
@@ -45,12 +45,11 @@ impl Encoder {
         let mut sums = ChunkSums::begin(info);
         let (mut events, mut taken, mut count) = (Events::new(payload), 0, 0u32);
         while let Some(Ok((dt, event))) = events.next() {
-            // No valid log makes columns of that size.
-            if count.is_multiple_of(EVENTS_BETWEEN_LOOKS) && !self.has_room(out.len()) {
+            if count.is_multiple_of(EVENTS_BETWEEN_CHECKS) && !self.has_space(out.len()) {
                 break;
             }
             count += 1;
-            sums.take(dt, &event);
+            sums.add_event(dt, &event);
             self.event(dt, &event, payload[taken]);
             taken = events.offset();
         }
@@ -64,17 +63,17 @@ impl Encoder {
     }
 
     fn begin(&mut self, info: &ChunkInfo) {
-        self.columns.iter_mut().for_each(Pen::clear);
+        self.columns.iter_mut().for_each(FieldWriter::clear);
         self.births.clear();
-        self.numbers.clear();
+        self.stacks.clear();
         (self.begin, self.ticks, self.last_birth) = (info.begin_ticks, info.begin_ticks, info.begin_ticks);
     }
 
-    /// Whether there is room for the events until the next look.
-    fn has_room(&self, before: usize) -> bool {
+    /// Whether there is space for the events until the next check.
+    fn has_space(&self, before: usize) -> bool {
         let bytes: usize = self.columns.iter().map(|column| column.written().len()).sum();
-        before + LENGTHS_BYTES_MAX + bytes + BYTES_BETWEEN_LOOKS <= EVENTS_BYTES_MAX
-            && self.numbers.named() + 2 * EVENTS_BETWEEN_LOOKS <= NAMED_MAX
+        before + LENGTHS_BYTES_MAX + bytes + BYTES_BETWEEN_CHECKS <= EVENTS_BYTES_MAX
+            && self.stacks.len() + 2 * EVENTS_BETWEEN_CHECKS <= STACKS_MAX
     }
 
     #[inline(always)]
@@ -95,19 +94,19 @@ impl Encoder {
         self.put(dt_column, dt);
         match event {
             Event::Alloc { call, size_bytes, stack, align_log2 } => {
-                self.came(stack.0, *size_bytes);
+                self.allocated(stack.0, *size_bytes);
                 if call.is_aligned() {
                     self.put(Column::Rest, u64::from(*align_log2));
                 }
             }
-            Event::Free { block, .. } => self.went(block),
+            Event::Free { block, .. } => self.freed(block),
             Event::Realloc { old, size_bytes, stack, .. } => {
-                self.went(old);
-                self.came(stack.0, *size_bytes);
+                self.freed(old);
+                self.allocated(stack.0, *size_bytes);
             }
-            Event::UnknownRealloc { size_bytes, stack, .. } => self.came(stack.0, *size_bytes),
+            Event::UnknownRealloc { size_bytes, stack, .. } => self.allocated(stack.0, *size_bytes),
             Event::Failed { size_bytes, stack, .. } => {
-                self.told(stack.0, *size_bytes, Column::Stacks, Column::Sizes);
+                self.stack_and_size(stack.0, *size_bytes, Column::Stacks, Column::Sizes);
             }
             Event::UnknownFree { .. } | Event::Rate { .. } | Event::Took { .. } => {}
             Event::Lost { count, reason } => {
@@ -124,16 +123,16 @@ impl Encoder {
     }
 
     #[inline(always)]
-    fn came(&mut self, stack: u32, size_bytes: u64) {
-        self.told(stack, size_bytes, Column::Stacks, Column::Sizes);
-        self.births.came(self.ticks, size_bytes, stack);
-        self.by_ticks.came(self.ticks, &self.births);
+    fn allocated(&mut self, stack: u32, size_bytes: u64) {
+        self.stack_and_size(stack, size_bytes, Column::Stacks, Column::Sizes);
+        self.births.allocated(self.ticks, size_bytes, stack);
+        self.by_ticks.allocated(self.ticks, &self.births);
     }
 
-    /// A stack and a size.
+    /// Writes a stack and a size.
     #[inline(always)]
-    fn told(&mut self, stack: u32, size_bytes: u64, stacks: Column, sizes: Column) {
-        let (known, new) = self.numbers.look(stack);
+    fn stack_and_size(&mut self, stack: u32, size_bytes: u64, stacks: Column, sizes: Column) {
+        let (known, new) = self.stacks.number(stack);
         let last = std::mem::replace(&mut known.size_bytes, size_bytes);
         let number = if new.is_none() { known.number } else { 0 };
         self.put(stacks, u64::from(number));
@@ -151,38 +150,39 @@ impl Encoder {
     }
 
     #[inline(always)]
-    fn went(&mut self, block: &Block) {
-        match self.born_here(block) {
+    fn freed(&mut self, block: &Block) {
+        match self.allocated_here(block) {
             Some((at, number)) => {
-                self.put(Column::Gone, number);
-                self.births.went(at);
+                self.put(Column::Freed, number);
+                self.births.freed(at);
             }
-            None => self.stranger(block),
+            None => self.foreign_block(block),
         }
     }
 
-    /// The place of a block that came in this events block, and the number that says which it is.
+    /// The place of a block that was allocated in this events block, and the number by which the column
+    /// `freed` names it.
     #[inline(always)]
-    fn born_here(&self, block: &Block) -> Option<(usize, u64)> {
+    fn allocated_here(&self, block: &Block) -> Option<(usize, u64)> {
         if block.birth_thread.is_some() {
             return None;
         }
         let born = self.ticks.wrapping_sub(block.age_ticks);
         let at = if born <= self.begin { None } else { self.by_ticks.find(born, &self.births) }?;
         let birth = self.births.at(at);
-        if birth.size_bytes != block.size_bytes || birth.stack != block.stack.0 || !self.births.lives(at) {
+        if birth.size_bytes != block.size_bytes || birth.stack != block.stack.0 || !self.births.is_live(at) {
             return None;
         }
         let number = self.births.rank(at, NEAR_MAX).unwrap_or_else(|| self.births.back(at) + NEAR_MAX);
         Some((at, number))
     }
 
-    fn stranger(&mut self, block: &Block) {
-        self.put(Column::Gone, 0);
+    fn foreign_block(&mut self, block: &Block) {
+        self.put(Column::Freed, 0);
         let born = self.ticks.wrapping_sub(block.age_ticks);
-        self.put(Column::Births, varint::zigzag(born.wrapping_sub(self.last_birth) as i64));
+        self.put(Column::ForeignBirths, varint::zigzag(born.wrapping_sub(self.last_birth) as i64));
         self.last_birth = born;
-        self.told(block.stack.0, block.size_bytes, Column::Strangers, Column::OldSizes);
+        self.stack_and_size(block.stack.0, block.size_bytes, Column::ForeignStacks, Column::OldSizes);
         if let Some(thread) = block.birth_thread {
             self.put(Column::Threads, u64::from(thread.0));
         }

@@ -1,4 +1,4 @@
-//! Whatever events a log has, they come back from columns as they were; whatever bytes stand there for
+//! Whatever events a log has, they are decoded from columns as they were; whatever the bytes of the
 //! columns, decoding ends.
 
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};
@@ -6,7 +6,8 @@ use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
 use heapscribe_wire::record::{Block, Call, Event, Events};
 use proptest::prelude::*;
 
-use super::{COLUMNS, Columns, Encoder, Room};
+use super::layout::COLUMNS;
+use super::{Columns, DecodeState, Encoder};
 use crate::model::ChunkInfo;
 use crate::native::block::EVENTS_BYTES_MAX;
 
@@ -35,9 +36,9 @@ fn rows(events: &[(u64, Event)]) -> Vec<u8> {
 }
 
 fn decode(bytes: &[u8], begin_ticks: u64) -> Vec<Result<(u64, Event), &'static str>> {
-    let mut room = Room::default();
+    let mut state = DecodeState::default();
     let columns = Columns::split(bytes).expect("columns");
-    columns.events(begin_ticks, &mut room).map(|event| event.map_err(|bad| bad.why)).collect()
+    columns.events(begin_ticks, &mut state).map(|event| event.map_err(|bad| bad.why)).collect()
 }
 
 fn check(events: &[(u64, Event)]) -> Encoded {
@@ -66,40 +67,39 @@ fn free(age_ticks: u64, size_bytes: u64, birth_thread: Option<ThreadId>) -> Even
 }
 
 #[test]
-fn a_block_that_came_here_goes_as_a_number() {
+fn a_block_of_the_same_chunk_is_freed_by_its_position() {
     let encoded = check(&[(5, alloc(24)), (6, free(6, 24, None)), (7, alloc(24)), (7, free(7, 24, None))]);
-    // Two of each, one new stack, no stranger.
+    // Two of each, one new stack, no foreign.
     let lengths: Vec<_> = (0..COLUMNS).map(|n| column(&encoded, n)).collect();
     assert_eq!(lengths, [4, 2, 2, 2, 0, 1, 2, 0, 2, 0, 0, 0]);
 }
 
 #[test]
-fn a_block_that_only_looks_as_if_it_came_here_is_a_stranger() {
-    for stranger in [free(6, 25, None), free(6, 24, Some(ThreadId(3))), free(5, 24, None), free(7, 24, None)]
-    {
-        let encoded = check(&[(5, alloc(24)), (6, stranger)]);
-        assert_eq!(column(&encoded, 9), 1, "{stranger:?}");
+fn a_free_that_no_position_reproduces_is_foreign() {
+    for foreign in [free(6, 25, None), free(6, 24, Some(ThreadId(3))), free(5, 24, None), free(7, 24, None)] {
+        let encoded = check(&[(5, alloc(24)), (6, foreign)]);
+        assert_eq!(column(&encoded, 9), 1, "{foreign:?}");
     }
     let twice = [(5, alloc(24)), (6, free(6, 24, None)), (6, free(12, 24, None))];
     assert_eq!(column(&check(&twice), 9), 1);
 }
 
 #[test]
-fn blocks_go_in_any_order_however_many_there_are() {
+fn blocks_are_freed_in_any_order() {
     for n in [1, 2, 3, 4, 5, 6, 40, 1000] {
-        let came: Vec<_> = (0..n).map(|i| (1, alloc(i))).collect();
+        let allocs: Vec<_> = (0..n).map(|i| (1, alloc(i))).collect();
         let first = (0..n).map(|i| (1, free(n, i, None)));
         let last = (0..n).map(|i| (1, free(1 + 2 * i, n - 1 - i, None)));
-        let gone: [Vec<_>; 2] = [first.collect(), last.collect()];
-        for gone in gone {
-            let encoded = check(&[came.clone(), gone].concat());
+        let frees: [Vec<_>; 2] = [first.collect(), last.collect()];
+        for frees in frees {
+            let encoded = check(&[allocs.clone(), frees].concat());
             assert_eq!(column(&encoded, 9), 0, "{n}");
         }
     }
 }
 
 #[test]
-fn an_encoder_forgets_the_events_block_before() {
+fn an_encoder_starts_each_events_block_afresh() {
     let mut encoder = Encoder::default();
     let payload = rows(&[(5, alloc(24)), (6, free(6, 24, None))]);
     let first = encode(&mut encoder, 0, &payload).bytes;
@@ -110,7 +110,7 @@ fn an_encoder_forgets_the_events_block_before() {
 }
 
 #[test]
-fn events_end_at_what_is_none() {
+fn events_end_at_invalid_bytes() {
     let mut payload = rows(&[(5, alloc(24)), (6, alloc(u64::MAX))]);
     payload.extend_from_slice(&[0; 9]);
     let encoded = encode(&mut Encoder::default(), 0, &payload);
@@ -166,7 +166,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// Events in which some frees give back, exactly, what came before.
+/// Events in which some frees match an earlier allocation exactly.
 fn history() -> impl Strategy<Value = Vec<(u64, Event)>> {
     let step = (prop_oneof![0..3u64, any::<u64>()], event(), any::<prop::sample::Index>(), any::<bool>());
     prop::collection::vec(step, 0..200).prop_map(|steps| {
@@ -193,7 +193,7 @@ fn history() -> impl Strategy<Value = Vec<(u64, Event)>> {
 
 proptest! {
     #[test]
-    fn every_event_comes_back_as_it_was(events in history()) {
+    fn every_event_is_decoded_as_it_was(events in history()) {
         check(&events);
     }
 
@@ -207,7 +207,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_decoded_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..400), at in 0..400usize) {
+    fn decoding_any_bytes_ends(bytes in prop::collection::vec(any::<u8>(), 0..400), at in 0..400usize) {
         let valid = encode(&mut Encoder::default(), 0, &bytes).bytes;
         let mut damaged = valid.clone();
         if let Some(byte) = damaged.get_mut(at) {
@@ -215,8 +215,8 @@ proptest! {
         }
         for bytes in [&bytes, &damaged] {
             if let Some(columns) = Columns::split(bytes) {
-                let mut room = Room::default();
-                let read: Vec<_> = columns.events(0, &mut room).collect();
+                let mut state = DecodeState::default();
+                let read: Vec<_> = columns.events(0, &mut state).collect();
                 prop_assert!(read.len() <= bytes.len() + 1);
                 prop_assert!(read.iter().rev().skip(1).all(Result::is_ok));
             }

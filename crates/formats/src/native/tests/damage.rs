@@ -7,13 +7,13 @@ use super::*;
 
 /// Where the blocks of an undamaged trace stand.
 fn blocks(bytes: &[u8]) -> Vec<(usize, BlockHeader)> {
-    let (mut at, mut found) = (HEADER_BYTES, Vec::new());
+    let (mut at, mut list) = (HEADER_BYTES, Vec::new());
     while at < bytes.len() - FOOTER_BYTES {
         let header = BlockHeader::decode(bytes[at..at + BLOCK_HEADER_BYTES].try_into().unwrap()).unwrap();
-        found.push((at, header));
+        list.push((at, header));
         at += header.file_bytes() as usize;
     }
-    found
+    list
 }
 
 fn first_of(bytes: &[u8], kind: Kind) -> usize {
@@ -25,76 +25,76 @@ fn same_chunk(a: &ChunkEntry, b: &ChunkEntry) -> bool {
 }
 
 #[test]
-fn cut_anywhere_a_trace_is_a_prefix_and_says_so() {
+fn a_cut_trace_is_a_prefix_and_is_reported() {
     for level in [0, 1] {
         let bytes = sample(level);
-        let whole = tell(&bytes[..]).unwrap();
+        let whole = contents_of(&bytes[..]).unwrap();
         assert!(whole.is_clean(), "{whole:?}");
         for cut in 0..bytes.len() {
-            let told = match tell(&bytes[..cut]) {
-                Ok(told) => told,
+            let contents = match contents_of(&bytes[..cut]) {
+                Ok(contents) => contents,
                 Err(e) => {
                     assert!(cut < HEADER_BYTES && e.to_string().contains("byte"), "{cut}: {e}");
                     continue;
                 }
             };
-            assert!(cut >= HEADER_BYTES && !told.problems.is_empty(), "{cut}");
-            assert_eq!(told.errors, [""; 0], "{cut}");
-            assert!(told.chunks.iter().zip(&whole.chunks).all(|(a, b)| same_chunk(a, b)), "{cut}");
-            assert!(whole.events.starts_with(&told.events), "{cut}");
-            assert!(whole.definitions.starts_with(&told.definitions), "{cut}");
-            assert!(whole.memory.starts_with(&told.memory), "{cut}");
+            assert!(cut >= HEADER_BYTES && !contents.problems.is_empty(), "{cut}");
+            assert_eq!(contents.errors, [""; 0], "{cut}");
+            assert!(contents.chunks.iter().zip(&whole.chunks).all(|(a, b)| same_chunk(a, b)), "{cut}");
+            assert!(whole.events.starts_with(&contents.events), "{cut}");
+            assert!(whole.definitions.starts_with(&contents.definitions), "{cut}");
+            assert!(whole.memory.starts_with(&contents.memory), "{cut}");
         }
     }
 }
 
 #[test]
-fn without_its_footer_a_trace_says_the_same() {
+fn a_trace_without_its_footer_reads_the_same() {
     let bytes = sample(1);
-    let whole = tell(&bytes[..]).unwrap();
-    let mut told = tell(&bytes[..bytes.len() - FOOTER_BYTES]).unwrap();
-    assert_eq!(told.problems.len(), 1);
-    told.problems.clear();
-    assert_eq!(told, whole);
+    let whole = contents_of(&bytes[..]).unwrap();
+    let mut contents = contents_of(&bytes[..bytes.len() - FOOTER_BYTES]).unwrap();
+    assert_eq!(contents.problems.len(), 1);
+    contents.problems.clear();
+    assert_eq!(contents, whole);
 }
 
 #[test]
 fn a_damaged_definitions_block_costs_only_itself() {
     let bytes = sample(1);
-    let whole = tell(&bytes[..]).unwrap();
+    let whole = contents_of(&bytes[..]).unwrap();
     let mut damaged = bytes.clone();
     damaged[first_of(&bytes, Kind::Definitions) + 40] ^= 1;
-    let told = tell(&damaged).unwrap();
-    assert_eq!(told.definitions[..], whole.definitions[4..]);
-    assert_eq!(told.events, whole.events);
-    let what: Vec<_> = told.problems.iter().map(|p| p.what).collect();
+    let contents = contents_of(&damaged).unwrap();
+    assert_eq!(contents.definitions[..], whole.definitions[4..]);
+    assert_eq!(contents.events, whole.events);
+    let what: Vec<_> = contents.problems.iter().map(|p| p.what).collect();
     assert_eq!(what, ["damaged definitions block", "definitions of stacks are missing before this block"]);
 }
 
 #[test]
 fn a_damaged_process_block_leaves_its_events() {
     let bytes = sample(1);
-    let whole = tell(&bytes[..]).unwrap();
+    let whole = contents_of(&bytes[..]).unwrap();
     let mut damaged = bytes.clone();
     damaged[first_of(&bytes, Kind::Process) + 40] ^= 1;
     for end in [bytes.len(), bytes.len() - FOOTER_BYTES] {
-        let told = tell(&damaged[..end]).unwrap();
-        assert!(told.processes[0].info.is_none() && told.processes[1].info.is_some());
-        assert_eq!(told.events, whole.events);
-        assert!(told.problems.iter().any(|p| p.what == "damaged process block"));
+        let contents = contents_of(&damaged[..end]).unwrap();
+        assert!(contents.processes[0].info.is_none() && contents.processes[1].info.is_some());
+        assert_eq!(contents.events, whole.events);
+        assert!(contents.problems.iter().any(|p| p.what == "damaged process block"));
     }
 }
 
 #[test]
-fn a_damaged_header_of_a_block_is_passed_over_by_searching() {
+fn a_scan_skips_a_damaged_block_header() {
     let bytes = sample(1);
-    let whole = tell(&bytes[..]).unwrap();
+    let whole = contents_of(&bytes[..]).unwrap();
     let offset = first_of(&bytes, Kind::Events);
     let mut damaged = bytes[..bytes.len() - FOOTER_BYTES].to_vec();
     damaged[offset + 16] ^= 1;
-    let told = tell(&damaged).unwrap();
-    assert_eq!(told.problems[1].offset, offset as u64, "{:?}", told.problems);
-    assert_eq!(told.events[..], whole.events[15..]);
+    let contents = contents_of(&damaged).unwrap();
+    assert_eq!(contents.problems[1].offset, offset as u64, "{:?}", contents.problems);
+    assert_eq!(contents.events[..], whole.events[15..]);
 }
 
 #[test]
@@ -102,19 +102,19 @@ fn a_missing_block_is_noticed() {
     let mut bytes = sample(1);
     let (start, header) = blocks(&bytes)[3];
     bytes.drain(start..start + header.file_bytes() as usize);
-    let told = tell(&bytes).unwrap();
-    assert!(told.problems.iter().any(|p| p.what == "blocks are missing before this one"));
+    let contents = contents_of(&bytes).unwrap();
+    assert!(contents.problems.iter().any(|p| p.what == "blocks are missing before this one"));
 }
 
 #[test]
-fn a_damaged_index_is_done_without() {
+fn a_damaged_index_is_replaced_by_a_scan() {
     let bytes = sample(1);
-    let whole = tell(&bytes[..]).unwrap();
+    let whole = contents_of(&bytes[..]).unwrap();
     let mut damaged = bytes.clone();
     damaged[first_of(&bytes, Kind::Index) + 40] ^= 1;
-    let told = tell(&damaged).unwrap();
-    assert_eq!((&told.chunks, &told.events), (&whole.chunks, &whole.events));
-    assert_eq!(told.problems[0].what, "damaged index, blocks were searched instead");
+    let contents = contents_of(&damaged).unwrap();
+    assert_eq!((&contents.chunks, &contents.events), (&whole.chunks, &whole.events));
+    assert_eq!(contents.problems[0].what, "damaged index, blocks were searched instead");
 }
 
 #[test]
@@ -180,15 +180,15 @@ fn ten_thousand_mutations_are_noticed_and_cost_little() {
     let mut rng = Rng(0x9e37_79b9_7f4a_7c15);
     for round in 0..10_000 {
         let original = sample(round % 2);
-        let whole = tell(&original[..]).unwrap();
+        let whole = contents_of(&original[..]).unwrap();
         let mut bytes = original.clone();
         (0..1 + rng.below(3)).for_each(|_| mutate(&mut bytes, &mut rng));
         if bytes.is_empty() {
             continue;
         }
         let source = Counted { bytes: &bytes, read: Cell::new(0) };
-        match tell(&source) {
-            Ok(told) => assert!(!told.is_clean() || told == whole, "{round}: {told:?}"),
+        match contents_of(&source) {
+            Ok(contents) => assert!(!contents.is_clean() || contents == whole, "{round}: {contents:?}"),
             Err(e) => assert!(e.to_string().contains("byte"), "{round}: {e}"),
         }
         assert!(source.read.get() < 40 * bytes.len() as u64 + 4096, "{round}: {}", source.read.get());

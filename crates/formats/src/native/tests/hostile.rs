@@ -1,4 +1,4 @@
-//! Files that were made to harm: every checksum is right, everything behind them lies.
+//! Hostile files: every checksum is valid, and the content is false.
 
 use super::super::block::{BLOCK_HEADER_BYTES, BlockHeader, Codec, Kind, NO_PROCESS};
 use super::super::header::file_header;
@@ -6,16 +6,40 @@ use super::damage::{Rng, mutate};
 use super::resealed::reseal;
 use super::*;
 
+/// A block to be put into a file, with any length that it may claim.
+#[derive(Clone, Copy)]
+struct FalseBlock<'a> {
+    kind: Kind,
+    codec: Codec,
+    process: u32,
+    raw_bytes: u32,
+    stored: &'a [u8],
+}
+
+impl FalseBlock<'_> {
+    /// Of the first process, as one zstd frame.
+    fn zstd(kind: Kind, raw_bytes: u32, stored: &[u8]) -> FalseBlock<'_> {
+        FalseBlock { kind, codec: Codec::Zstd, process: 0, raw_bytes, stored }
+    }
+
+    /// Of the first process, memory samples as they are.
+    fn memory(stored: &[u8]) -> FalseBlock<'_> {
+        let raw_bytes = stored.len() as u32;
+        FalseBlock { kind: Kind::Memory, codec: Codec::Raw, process: 0, raw_bytes, stored }
+    }
+}
+
 /// A file of these blocks, well formed and without an end.
-fn file(blocks: &[(Kind, Codec, u32, u32, &[u8])]) -> Vec<u8> {
+fn file(blocks: &[FalseBlock<'_>]) -> Vec<u8> {
     let mut out = file_header(0).to_vec();
-    for (number, (kind, codec, process, raw_bytes, stored)) in blocks.iter().enumerate() {
+    for (number, block) in blocks.iter().enumerate() {
+        let FalseBlock { kind, codec, process, raw_bytes, stored } = *block;
         let header = BlockHeader {
-            kind: *kind as u8,
-            codec: *codec as u8,
-            process: *process,
+            kind: kind as u8,
+            codec: codec as u8,
+            process,
             number: number as u32,
-            raw_bytes: *raw_bytes,
+            raw_bytes,
             stored_bytes: stored.len() as u32,
             crc: crc32c::crc32c(stored),
         };
@@ -26,20 +50,20 @@ fn file(blocks: &[(Kind, Codec, u32, u32, &[u8])]) -> Vec<u8> {
     out
 }
 
-fn problems(blocks: &[(Kind, Codec, u32, u32, &[u8])]) -> Vec<&'static str> {
-    let told = tell(file(blocks)).unwrap();
-    told.problems[1..].iter().map(|p| p.what).collect()
+fn problems(block: FalseBlock<'_>) -> Vec<&'static str> {
+    let contents = contents_of(file(&[block])).unwrap();
+    contents.problems[1..].iter().map(|p| p.what).collect()
 }
 
 #[test]
-fn ten_thousand_lies_under_right_checksums() {
+fn ten_thousand_false_files_with_valid_checksums() {
     let mut rng = Rng(0x0123_4567_89ab_cdef);
     for round in 0..10_000 {
         let mut bytes = sample(round % 2);
         (0..1 + rng.below(4)).for_each(|_| mutate(&mut bytes, &mut rng));
         reseal(&mut bytes);
         let source = Counted { bytes: &bytes, read: Cell::new(0) };
-        if let Err(e) = tell(&source) {
+        if let Err(e) = contents_of(&source) {
             assert!(e.to_string().contains("byte"), "{round}: {e}");
         }
         assert!(source.read.get() < 100 * bytes.len() as u64 + 4096, "{round}: {}", source.read.get());
@@ -49,32 +73,32 @@ fn ten_thousand_lies_under_right_checksums() {
 #[test]
 fn lengths_that_no_block_has_are_refused() {
     let most = BLOCK_MAX as u32;
-    assert_eq!(problems(&[(Kind::Memory, Codec::Zstd, 0, most + 1, b"x")]), ["block longer than blocks are"]);
+    assert_eq!(problems(FalseBlock::zstd(Kind::Memory, most + 1, b"x")), ["block longer than blocks are"]);
     let events = (256 << 10) + 1;
-    assert_eq!(problems(&[(Kind::Events, Codec::Zstd, 0, events, b"x")]), ["block longer than blocks are"]);
+    assert_eq!(problems(FalseBlock::zstd(Kind::Events, events, b"x")), ["block longer than blocks are"]);
     let longer = "block that is longer stored than raw";
-    assert_eq!(problems(&[(Kind::Memory, Codec::Zstd, 0, 1, b"xy")]), [longer]);
+    assert_eq!(problems(FalseBlock::zstd(Kind::Memory, 1, b"xy")), [longer]);
 }
 
 const BLOCK_MAX: usize = super::super::block::BLOCK_BYTES_MAX;
 
 #[test]
-fn a_frame_of_another_length_than_told_is_damage() {
+fn a_frame_of_a_wrong_length_is_damage() {
     let frame = zstd::bulk::compress(&[0; 1000], 1).unwrap();
     for raw_bytes in [999, 1001, 1 << 20] {
         assert_eq!(
-            problems(&[(Kind::Events, Codec::Zstd, 0, raw_bytes.min(256 << 10), &frame)]),
+            problems(FalseBlock::zstd(Kind::Events, raw_bytes.min(256 << 10), &frame)),
             ["damaged events block"]
         );
     }
     assert_eq!(
-        problems(&[(Kind::Session, Codec::Zstd, NO_PROCESS, 1000, &frame)]),
+        problems(FalseBlock { process: NO_PROCESS, ..FalseBlock::zstd(Kind::Session, 1000, &frame) }),
         ["damaged session block"]
     );
 }
 
 #[test]
-fn definitions_that_go_back_or_far_ahead_are_not_told() {
+fn definitions_with_decreasing_or_huge_numbers_are_refused() {
     let block = |next_node: u32| {
         let mut out = next_node.to_le_bytes().to_vec();
         out.extend_from_slice(&[0; 12]);
@@ -85,19 +109,20 @@ fn definitions_that_go_back_or_far_ahead_are_not_told() {
         out
     };
     let all: Vec<_> = [5, 5, 0, u32::MAX - 1, 1 << 26, 6].map(block).to_vec();
-    let blocks: Vec<_> =
-        all.iter().map(|b| (Kind::Definitions, Codec::Raw, 7, b.len() as u32, &b[..])).collect();
-    let told = tell(file(&blocks)).unwrap();
+    let false_block =
+        |stored| FalseBlock { kind: Kind::Definitions, process: 7, ..FalseBlock::memory(stored) };
+    let blocks: Vec<_> = all.iter().map(|b| false_block(b)).collect();
+    let contents = contents_of(file(&blocks)).unwrap();
     assert_eq!(
-        told.definitions,
+        contents.definitions,
         ["ProcessIndex(7) StackId(5) Cut { reason: 1 }", "ProcessIndex(7) StackId(6) Cut { reason: 1 }"]
     );
-    assert_eq!(told.problems.len(), 1 + 1 + 4, "{:?}", told.problems);
+    assert_eq!(contents.problems.len(), 1 + 1 + 4, "{:?}", contents.problems);
 }
 
 #[test]
-fn many_headers_that_claim_the_same_bytes_take_no_square_of_time() {
-    let one = &file(&[(Kind::Memory, Codec::Raw, 0, 0, b"")])[32..];
+fn headers_that_claim_the_same_bytes_take_no_quadratic_time() {
+    let one = &file(&[FalseBlock::memory(b"")])[32..];
     let mut bytes = file_header(0).to_vec();
     for number in 0..20_000u32 {
         let mut header = BlockHeader::decode(one.try_into().unwrap()).unwrap();
@@ -105,23 +130,23 @@ fn many_headers_that_claim_the_same_bytes_take_no_square_of_time() {
         bytes.extend_from_slice(&header.encode());
     }
     let source = Counted { bytes: &bytes, read: Cell::new(0) };
-    let told = tell(&source).unwrap();
-    assert!(told.problems.len() > 1);
+    let contents = contents_of(&source).unwrap();
+    assert!(contents.problems.len() > 1);
     let most = (20 * bytes.len() + 64 * BLOCK_HEADER_BYTES) as u64;
     assert!(source.read.get() < most, "{} of {}", source.read.get(), bytes.len());
 }
 
 #[test]
-fn blocks_of_a_later_minor_version_are_passed_over() {
-    let mut bytes = file(&[(Kind::Memory, Codec::Raw, 0, 3, b"abc")]);
+fn blocks_of_a_later_minor_version_are_skipped() {
+    let mut bytes = file(&[FalseBlock::memory(b"abc")]);
     bytes[32 + 4] = 200;
     reseal(&mut bytes);
-    assert_eq!(tell(&bytes).unwrap().problems.len(), 1);
+    assert_eq!(contents_of(&bytes).unwrap().problems.len(), 1);
 }
 
 #[test]
 fn damage_everywhere_is_read_a_few_times_at_most() {
-    let one = file(&[(Kind::Memory, Codec::Raw, 0, 0, b"")])[32..].to_vec();
+    let one = file(&[FalseBlock::memory(b"")])[32..].to_vec();
     let mut bytes = file_header(0).to_vec();
     for number in 0..10_000u32 {
         let header = BlockHeader { number, ..BlockHeader::decode(one[..].try_into().unwrap()).unwrap() };
@@ -129,17 +154,17 @@ fn damage_everywhere_is_read_a_few_times_at_most() {
         bytes.extend_from_slice(b"\xf1hsB and no more");
     }
     let source = Counted { bytes: &bytes, read: Cell::new(0) };
-    assert_eq!(tell(&source).unwrap().problems.len(), 10_001);
+    assert_eq!(contents_of(&source).unwrap().problems.len(), 10_001);
     assert!(source.read.get() < 16 * bytes.len() as u64, "{} of {}", source.read.get(), bytes.len());
 }
 
 #[test]
-fn a_footer_that_leads_out_of_the_file_is_told_with_a_place_in_it() {
+fn a_footer_that_points_out_of_the_file_is_reported_at_its_end() {
     let mut bytes = sample(1);
     let footer = bytes.len() - 32;
     bytes[footer + 8..footer + 16].fill(0xff);
     reseal(&mut bytes);
-    let told = tell(&bytes[..]).unwrap();
-    assert_eq!(told.problems[0].offset, bytes.len() as u64);
-    assert_eq!(told.events, tell(&sample(1)[..]).unwrap().events);
+    let contents = contents_of(&bytes[..]).unwrap();
+    assert_eq!(contents.problems[0].offset, bytes.len() as u64);
+    assert_eq!(contents.events, contents_of(&sample(1)[..]).unwrap().events);
 }

@@ -172,7 +172,7 @@ pub(super) fn sample(level: i32) -> Vec<u8> {
 
 /// Everything that a trace says, and everything that was wrong with it.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Told {
+pub(super) struct Contents {
     pub session: Option<SessionInfo>,
     pub session_end: Option<SessionEnd>,
     pub processes: Vec<Process>,
@@ -186,47 +186,48 @@ pub(super) struct Told {
     pub errors: Vec<String>,
 }
 
-impl Told {
+impl Contents {
     pub(super) fn is_clean(&self) -> bool {
         self.problems.is_empty() && self.errors.is_empty()
     }
 }
 
-pub(super) fn tell<S: Source>(source: S) -> Result<Told, TraceError> {
+pub(super) fn contents_of<S: Source>(source: S) -> Result<Contents, TraceError> {
     let trace = Trace::open(source)?;
     let mut scratch = Scratch::default();
-    let mut told = Told {
+    let mut contents = Contents {
         session: trace.session().cloned(),
         session_end: trace.session_end().copied(),
         processes: trace.processes().to_vec(),
         chunks: trace.chunks().to_vec(),
         problems: trace.problems().to_vec(),
-        ..Told::default()
+        ..Contents::default()
     };
     for process in trace.processes() {
         let mut definitions = |id: StackId, d: &Definition<'_>| {
-            told.definitions.push(format!("{:?} {id:?} {d:?}", process.index));
+            contents.definitions.push(format!("{:?} {id:?} {d:?}", process.index));
         };
-        told.problems.extend(trace.definitions(process.index, &mut scratch, &mut definitions)?);
-        let samples = &mut told.memory;
-        told.problems.extend(trace.memory(process.index, &mut scratch, |s| samples.push(*s))?);
-        let heap = &mut told.heap;
-        told.problems
+        contents.problems.extend(trace.definitions(process.index, &mut scratch, &mut definitions)?);
+        let samples = &mut contents.memory;
+        contents.problems.extend(trace.memory(process.index, &mut scratch, |s| samples.push(*s))?);
+        let heap = &mut contents.heap;
+        contents
+            .problems
             .extend(trace.heap(process.index, &mut scratch, |info, s| heap.push((info.clone(), *s)))?);
         for table in &process.live {
-            let blocks = &mut told.blocks;
-            told.problems.extend(trace.blocks(process.index, table, &mut scratch, |b| blocks.push(*b))?);
+            let blocks = &mut contents.blocks;
+            contents.problems.extend(trace.blocks(process.index, table, &mut scratch, |b| blocks.push(*b))?);
         }
     }
     for entry in trace.chunks() {
-        let mut visit = |ticks, event: &Event| told.events.push((ticks, *event));
+        let mut visit = |ticks, event: &Event| contents.events.push((ticks, *event));
         let chunk = trace.load_chunk(entry, &mut scratch);
         if let Err(e) = chunk.and_then(|chunk| chunk.for_each(&mut visit)) {
-            told.errors.push(e.to_string());
+            contents.errors.push(e.to_string());
         }
         let _ = trace.clock(entry.process).time_ns(&entry.info, u64::MAX);
     }
-    Ok(told)
+    Ok(contents)
 }
 
 /// Counts what is read, so that a test can say "not much" without a clock.

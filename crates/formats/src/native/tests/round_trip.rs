@@ -170,19 +170,19 @@ fn session() -> impl Strategy<Value = (SessionInfo, SessionEnd)> {
 fn plain_sums(events: &[(u64, Event)]) -> (u64, u64, i64) {
     let of_heap = || events.iter().filter(|(_, e)| !e.is_pool());
     let sum = |f: &dyn Fn(&Event) -> u64| of_heap().fold(0u64, |n, (_, e)| n.saturating_add(f(e)));
-    let came = sum(&|e| match e {
+    let allocated = sum(&|e| match e {
         Event::Alloc { size_bytes, .. }
         | Event::Realloc { size_bytes, .. }
         | Event::UnknownRealloc { size_bytes, .. } => *size_bytes,
         _ => 0,
     });
-    let went = sum(&|e| match e {
+    let freed = sum(&|e| match e {
         Event::Free { block, .. } | Event::Realloc { old: block, .. } => block.size_bytes,
         _ => 0,
     });
     let blocks = sum(&|e| matches!(e, Event::Alloc { .. } | Event::UnknownRealloc { .. }).into()) as i64
         - sum(&|e| matches!(e, Event::Free { .. }).into()) as i64;
-    (came, went, blocks)
+    (allocated, freed, blocks)
 }
 
 proptest! {
@@ -205,19 +205,19 @@ proptest! {
         }
         w.session_end(&session.1, &mut out);
         w.finish(&mut out);
-        let told = tell(&out).unwrap();
-        prop_assert!(told.is_clean(), "{:?}", told.problems);
-        prop_assert_eq!((told.session, told.session_end), (Some(session.0), Some(session.1)));
+        let contents = contents_of(&out).unwrap();
+        prop_assert!(contents.is_clean(), "{:?}", contents.problems);
+        prop_assert_eq!((contents.session, contents.session_end), (Some(session.0), Some(session.1)));
         let memory: Vec<_> = processes.iter().flat_map(|p| p.2.clone()).collect();
-        prop_assert_eq!(told.memory, memory);
+        prop_assert_eq!(contents.memory, memory);
         let heap = processes.iter().flat_map(|(info, _, samples)| {
             heap_samples(samples).into_iter().map(|sample| (heap_info(info), sample))
         });
-        prop_assert_eq!(told.heap, heap.collect::<Vec<_>>());
-        for (got, (info, end, _)) in told.processes.iter().zip(&processes) {
+        prop_assert_eq!(contents.heap, heap.collect::<Vec<_>>());
+        for (got, (info, end, _)) in contents.processes.iter().zip(&processes) {
             prop_assert_eq!((got.info.as_ref(), got.end.as_ref()), (Some(info), Some(end)));
         }
-        prop_assert_eq!(told.processes.len(), processes.len());
+        prop_assert_eq!(contents.processes.len(), processes.len());
     }
 
     #[test]
@@ -237,19 +237,19 @@ proptest! {
             sums.push(w.events(process, info, &payload, &mut out));
         }
         w.finish(&mut out);
-        let told = tell(&out).unwrap();
-        prop_assert!(told.is_clean());
-        for ((entry, (info, events)), sums) in told.chunks.iter().zip(&chunks).zip(&sums) {
+        let contents = contents_of(&out).unwrap();
+        prop_assert!(contents.is_clean());
+        for ((entry, (info, events)), sums) in contents.chunks.iter().zip(&chunks).zip(&sums) {
             prop_assert_eq!((&entry.info, &entry.sums), (info, sums));
             prop_assert_eq!(sums.cut_bytes as usize, junk.len());
-            let (came, went, blocks) = plain_sums(events);
-            prop_assert_eq!((sums.alloc_bytes, sums.freed_bytes, sums.net_blocks), (came, went, blocks));
+            let (allocated, freed, blocks) = plain_sums(events);
+            prop_assert_eq!((sums.alloc_bytes, sums.freed_bytes, sums.net_blocks), (allocated, freed, blocks));
             prop_assert_eq!(sums.events as usize, events.len());
         }
         let events: Vec<_> = chunks.iter().flat_map(|(_, e)| e.iter().map(|(_, e)| *e)).collect();
-        prop_assert_eq!(told.events.iter().map(|(_, e)| *e).collect::<Vec<_>>(), events);
-        let scanned = tell(&out[..out.len() - 32]).unwrap();
-        prop_assert_eq!(scanned.chunks, told.chunks);
+        prop_assert_eq!(contents.events.iter().map(|(_, e)| *e).collect::<Vec<_>>(), events);
+        let scanned = contents_of(&out[..out.len() - 32]).unwrap();
+        prop_assert_eq!(scanned.chunks, contents.chunks);
     }
 }
 
@@ -278,7 +278,7 @@ fn many_chunks_make_several_index_blocks_and_any_of_them_can_be_lost() {
 }
 
 #[test]
-fn definitions_are_cut_into_slices_and_stop_at_what_is_none() {
+fn definitions_are_written_in_slices_up_to_the_first_invalid_one() {
     let (mut w, mut out) = (Writer::new(), Vec::new());
     w.start(&SessionInfo::default(), &mut out);
     let process = w.process(&ProcessInfo::default(), &mut out);
@@ -314,16 +314,16 @@ fn definitions_are_cut_into_slices_and_stop_at_what_is_none() {
 }
 
 #[test]
-fn a_command_too_long_is_cut_and_not_lost() {
+fn a_command_that_is_too_long_is_cut() {
     let (mut w, mut out) = (Writer::new(), Vec::new());
     let long = SessionInfo { command: vec![b"x".to_vec(); 10_000], ..SessionInfo::default() };
     w.start(&long, &mut out);
     let huge = ProcessInfo { command: vec![vec![b'a'; 60_000]; 2], ..ProcessInfo::default() };
     w.process(&huge, &mut out);
     w.finish(&mut out);
-    let told = tell(&out).unwrap();
-    assert_eq!(told.session.unwrap().command.len(), 4096);
-    assert_eq!(told.processes[0].info.as_ref().unwrap().command.len(), 1);
+    let contents = contents_of(&out).unwrap();
+    assert_eq!(contents.session.unwrap().command.len(), 4096);
+    assert_eq!(contents.processes[0].info.as_ref().unwrap().command.len(), 1);
 }
 
 #[test]

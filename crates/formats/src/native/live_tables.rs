@@ -1,5 +1,5 @@
-//! What was live at a moment: the table as a whole, and its blocks in columns. Both ways; what follows the
-//! fields of a table that are known was added by a later minor version.
+//! Tables of live blocks, both ways: the head of a table, and its blocks in columns. Bytes after the known
+//! fields of a head were added by a later minor version.
 //!
 //! ```text
 //!   live     number  role (0 snapshot, 1 before the first event, 2 after the last)  mono  real  ticks
@@ -58,7 +58,7 @@ pub(super) fn get_table(payload: &[u8]) -> Option<LiveTable> {
     })
 }
 
-/// Room for the columns of one block of the file.
+/// Buffers for the columns of one block of the file.
 #[derive(Debug, Default)]
 pub(super) struct Columns([Vec<u8>; COLUMNS]);
 
@@ -91,12 +91,12 @@ impl Columns {
     }
 }
 
-/// The table that the blocks of a payload are of.
+/// The number of the table that the blocks of a payload belong to.
 pub(super) fn table_of(payload: &[u8]) -> Option<u32> {
     Fields::new(payload).fixed_u32()
 }
 
-/// Hands the blocks to `visit`; how many there were, if all of the bytes were some.
+/// Calls `visit` with the blocks; how many there were, if no bytes are left.
 pub(super) fn get_blocks(payload: &[u8], mut visit: impl FnMut(&LiveBlock)) -> Option<u64> {
     let mut f = Fields::new(payload);
     f.fixed_u32()?;

@@ -1,26 +1,26 @@
-//! What was live at a moment.
+//! Tables of the blocks that were live at a moment.
 
 use heapscribe_wire::ids::{HeapAddress, RateId, StackId, ThreadId};
 
-/// What a table of live blocks is in its trace.
+/// The purpose of a table of live blocks in its trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LiveRole {
-    /// A look at the process, which is what the trace is there for.
+    /// A snapshot of the process: the reason for the trace.
     #[default]
     Snapshot,
-    /// What was live before the first event of the process that is in the trace: each of these blocks
-    /// came by an event that is not.
+    /// The blocks that were live before the first event of the process in the trace; each was allocated by an
+    /// evicted event.
     Before,
-    /// What was live after the last event that is in the trace.
+    /// The blocks that were live after the last event in the trace.
     After,
 }
 
-/// What was live in a process at a moment, but for the blocks themselves.
+/// The head of a table of the blocks that were live in a process at a moment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LiveTable {
     /// Number of the table among those of the process, from 0: its blocks name it.
     pub number: u32,
-    /// What it is there for.
+    /// Its purpose.
     pub role: LiveRole,
     /// When, CLOCK_MONOTONIC ns.
     pub mono_ns: u64,
@@ -28,7 +28,7 @@ pub struct LiveTable {
     pub real_ns: u64,
     /// The same moment in ticks of the process.
     pub ticks: u64,
-    /// What the program or its user called it; empty when they did not.
+    /// Its name, from the program or the user; may be empty.
     pub name: String,
     /// Why it is not of one instant, in words; empty when it is.
     pub inexact: String,
@@ -38,7 +38,7 @@ pub struct LiveTable {
     pub allocated_blocks: u64,
     /// Their bytes.
     pub allocated_bytes: u64,
-    /// Of these, blocks that had been given back.
+    /// Of these, blocks that had been freed.
     pub freed_blocks: u64,
     /// Their bytes.
     pub freed_bytes: u64,
@@ -51,14 +51,14 @@ pub struct LiveBlock {
     pub address: HeapAddress,
     /// Its size.
     pub size_bytes: u64,
-    /// Who asked for it.
+    /// The stack that allocated it.
     pub stack: StackId,
-    /// Thread that asked for it.
+    /// The thread that allocated it.
     pub thread: ThreadId,
-    /// When.
+    /// When it was allocated.
     pub birth_ticks: u64,
     /// The rate at which blocks were sampled then.
     pub rate: RateId,
-    /// Whether the program itself handed it out, from a pool.
+    /// Whether the program allocated it from a pool of its own.
     pub is_pool: bool,
 }

@@ -1,8 +1,8 @@
-//! The stacks that an events block has named so far, each with the last size of a block of it.
+//! The stacks that an events block has used so far, each with the size of its last block.
 
-/// The stacks of an events block, numbered from 1 in the order in which they are named first.
+/// The decoder's side: the stacks of an events block, numbered from 1 in the order of their first use.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct StackTable {
     all: Vec<Stack>,
     last_new: u32,
 }
@@ -14,8 +14,8 @@ pub(super) struct Stack {
     pub(super) size_bytes: u64,
 }
 
-impl Known {
-    /// Forgets all, keeps the memory.
+impl StackTable {
+    /// Removes all, keeps the memory.
     pub(super) fn clear(&mut self) {
         self.all.clear();
         self.last_new = 0;
@@ -23,13 +23,13 @@ impl Known {
 
     /// The stack of a number, from 1.
     #[inline(always)]
-    pub(super) fn numbered(&mut self, number: u64) -> Option<&mut Stack> {
+    pub(super) fn get(&mut self, number: u64) -> Option<&mut Stack> {
         self.all.get_mut((number as usize).wrapping_sub(1))
     }
 
-    /// Names a new stack, that far from the one before it, which gets the next number; `None` when that is
-    /// no stack.
-    pub(super) fn name(&mut self, distance: i64) -> Option<&mut Stack> {
+    /// Adds a new stack at this distance from the one before it, which gets the next number; `None` when the
+    /// result is no stack.
+    pub(super) fn add(&mut self, distance: i64) -> Option<&mut Stack> {
         let stack = i64::from(self.last_new).checked_add(distance)?;
         self.last_new = u32::try_from(stack).ok()?;
         self.all.push(Stack { stack: self.last_new, size_bytes: 0 });
@@ -37,13 +37,13 @@ impl Known {
     }
 }
 
-/// Slots of the table: much more than one chunk can name.
+/// Slots of the hash table: many more than one chunk can use.
 const SLOTS: usize = 1 << 15;
 const MASK: usize = SLOTS - 1;
-/// Stacks that may be named, so that the table never fills up.
-pub(super) const NAMED_MAX: u32 = SLOTS as u32 / 4 * 3;
+/// Stacks that may be added, so that the table never fills up.
+pub(super) const STACKS_MAX: u32 = SLOTS as u32 / 4 * 3;
 
-/// What the encoder knows of a stack.
+/// A slot of the encoder's hash table.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Slot {
     stack: u32,
@@ -53,39 +53,39 @@ pub(super) struct Slot {
     pub(super) size_bytes: u64,
 }
 
-/// From a stack to its number and last size: what [`Known`] tells, the other way round.
-pub(super) struct Numbers {
+/// The encoder's side: from a stack to its number and last size, the inverse of [`StackTable`].
+pub(super) struct StackNumbers {
     slots: Box<[Slot]>,
     round: u32,
-    named: u32,
+    len: u32,
     last_new: u32,
 }
 
-impl Default for Numbers {
+impl Default for StackNumbers {
     fn default() -> Self {
-        Numbers { slots: vec![Slot::default(); SLOTS].into(), round: 1, named: 0, last_new: 0 }
+        StackNumbers { slots: vec![Slot::default(); SLOTS].into(), round: 1, len: 0, last_new: 0 }
     }
 }
 
-impl Numbers {
-    /// Forgets all.
+impl StackNumbers {
+    /// Removes all.
     pub(super) fn clear(&mut self) {
         self.round = self.round.wrapping_add(1);
-        (self.named, self.last_new) = (0, 0);
+        (self.len, self.last_new) = (0, 0);
         if self.round == 0 {
-            *self = Numbers::default();
+            *self = StackNumbers::default();
         }
     }
 
-    /// How many were named.
-    pub(super) fn named(&self) -> u32 {
-        self.named
+    /// How many stacks there are.
+    pub(super) fn len(&self) -> u32 {
+        self.len
     }
 
-    /// What is known of a stack, and when it is new, and has its number only now, how far it is from the
-    /// new one before it.
+    /// The slot of a stack; one that is new gets its number now, and its distance from the new one before it
+    /// is returned as well.
     #[inline(always)]
-    pub(super) fn look(&mut self, stack: u32) -> (&mut Slot, Option<i64>) {
+    pub(super) fn number(&mut self, stack: u32) -> (&mut Slot, Option<i64>) {
         let mut at = (stack.wrapping_mul(0x9e37_79b1) >> 17) as usize;
         while self.slots[at & MASK].round == self.round && self.slots[at & MASK].stack != stack {
             at += 1;
@@ -94,8 +94,8 @@ impl Numbers {
         if slot.round == self.round {
             return (slot, None);
         }
-        self.named += 1;
-        *slot = Slot { stack, round: self.round, number: self.named, size_bytes: 0 };
+        self.len += 1;
+        *slot = Slot { stack, round: self.round, number: self.len, size_bytes: 0 };
         let distance = i64::from(stack) - i64::from(self.last_new);
         self.last_new = stack;
         (slot, Some(distance))

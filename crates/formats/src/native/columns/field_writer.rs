@@ -1,31 +1,31 @@
-//! A column that is being written: room that was made once, so that no store has to ask for more.
+//! A column that is being written, in a buffer of fixed size, so that no write has to grow it.
 
 use heapscribe_wire::varint;
 
 use crate::native::block::EVENTS_BYTES_MAX;
 
 /// Bytes of one column, from its begin.
-pub(super) struct Pen {
-    room: Box<[u8]>,
+pub(super) struct FieldWriter {
+    bytes: Box<[u8]>,
     at: usize,
 }
 
-impl Default for Pen {
+impl Default for FieldWriter {
     fn default() -> Self {
-        Pen { room: vec![0; EVENTS_BYTES_MAX].into(), at: 0 }
+        FieldWriter { bytes: vec![0; EVENTS_BYTES_MAX].into(), at: 0 }
     }
 }
 
-impl Pen {
-    /// Begins anew.
+impl FieldWriter {
+    /// Removes all bytes.
     pub(super) fn clear(&mut self) {
         self.at = 0;
     }
 
-    /// Writes one byte. The encoder looks in time whether there is room; beyond it nothing is written.
+    /// Writes one byte. The encoder checks the space beforehand; bytes beyond the buffer are dropped.
     #[inline(always)]
     pub(super) fn byte(&mut self, byte: u8) {
-        if let Some(place) = self.room.get_mut(self.at) {
+        if let Some(place) = self.bytes.get_mut(self.at) {
             *place = byte;
             self.at += 1;
         }
@@ -39,7 +39,7 @@ impl Pen {
 
     #[inline(always)]
     fn long(&mut self, value: u64) {
-        let Some(two) = self.room.get_mut(self.at..self.at + 2) else { return };
+        let Some(two) = self.bytes.get_mut(self.at..self.at + 2) else { return };
         if value < 0x4000 {
             two.copy_from_slice(&[value as u8 | 0x80, (value >> 7) as u8]);
             self.at += 2;
@@ -50,11 +50,11 @@ impl Pen {
 
     #[inline(never)]
     fn longer(&mut self, value: u64) {
-        self.at += varint::put(&mut self.room[self.at..], value);
+        self.at += varint::put(&mut self.bytes[self.at..], value);
     }
 
-    /// What was written.
+    /// The bytes that were written.
     pub(super) fn written(&self) -> &[u8] {
-        &self.room[..self.at]
+        &self.bytes[..self.at]
     }
 }

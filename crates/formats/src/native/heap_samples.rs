@@ -1,12 +1,12 @@
-//! How the heap under a process did: what it is called and was told to be, then samples, each against the one
-//! before it, as memory samples are. What a ring keeps of them stands for itself: each block says whose it is.
+//! Statistics of the heap under a process: its name and configuration, then samples, each as the difference from
+//! the one before it. Each block repeats the name, so that it can be decoded alone.
 
 use heapscribe_wire::heap::HeapCounts;
 
 use super::fields::{Fields, put_from, put_text};
 use crate::model::{HeapInfo, HeapSample};
 
-pub(super) fn put(out: &mut Vec<u8>, info: &HeapInfo, samples: &[HeapSample]) {
+pub(super) fn put_samples(out: &mut Vec<u8>, info: &HeapInfo, samples: &[HeapSample]) {
     put_text(out, info.name.as_bytes());
     put_text(out, info.configuration.as_bytes());
     let mut last = HeapSample::default();
@@ -19,8 +19,8 @@ pub(super) fn put(out: &mut Vec<u8>, info: &HeapInfo, samples: &[HeapSample]) {
     }
 }
 
-/// Hands the samples to `visit`; `None` when not all of the bytes were some.
-pub(super) fn get(payload: &[u8], mut visit: impl FnMut(&HeapInfo, &HeapSample)) -> Option<()> {
+/// Calls `visit` with the samples; `None` when bytes are left that are none.
+pub(super) fn get_samples(payload: &[u8], mut visit: impl FnMut(&HeapInfo, &HeapSample)) -> Option<()> {
     let mut f = Fields::new(payload);
     let info = HeapInfo { name: f.string()?, configuration: f.string()? };
     let mut last = HeapSample::default();

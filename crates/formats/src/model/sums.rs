@@ -1,43 +1,43 @@
-//! What the events of a chunk add up to. The index of a trace holds these, so that totals, timelines and
-//! the search for the peak need not decode the events.
+//! Sums over the events of a chunk. The index of a trace holds these, so that totals, timelines and the search for
+//! the peak need not decode the events.
 
 use heapscribe_wire::record::{Call, Event, Events};
 
-use crate::model::ChunkInfo;
+use super::chunk::ChunkInfo;
 
-/// What the events of one chunk add up to. Sums that would overflow stay at their limit.
+/// Sums over the events of one chunk. They saturate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ChunkSums {
     /// Events, `lost` ones and other notes and those of pools included; these last are in no other sum but
     /// that of the calls: a pool's blocks lie inside blocks of the heap.
     pub events: u32,
-    /// Blocks handed out, by `realloc(NULL, n)` too.
+    /// Blocks allocated, by `realloc(NULL, n)` too.
     pub allocs: u32,
-    /// Known blocks given back, by `realloc(p, 0)` too.
+    /// Known blocks freed, by `realloc(p, 0)` too.
     pub frees: u32,
-    /// Known blocks that became others.
+    /// Known blocks resized.
     pub reallocs: u32,
     /// Calls that gave NULL.
     pub failed: u32,
-    /// Unknown blocks that were given back.
+    /// Unknown blocks freed.
     pub unknown_frees: u32,
-    /// Unknown blocks that became others.
+    /// Unknown blocks resized.
     pub unknown_reallocs: u32,
     /// Calls by function, the failed ones too; index is a [`Call`] as a number.
     pub calls: [u32; Call::ALL.len()],
     /// Events that are missing in this chunk.
     pub lost_events: u64,
-    /// Bytes of all blocks that came, by alloc, realloc and unknown realloc.
+    /// Bytes allocated, by alloc, realloc and unknown realloc.
     pub alloc_bytes: u64,
-    /// Bytes of all known blocks that went, by free and realloc.
+    /// Bytes freed of known blocks, by free and realloc.
     pub freed_bytes: u64,
-    /// Bytes that came less bytes that went.
+    /// Bytes allocated less bytes freed.
     pub net_bytes: i64,
     /// The largest `net_bytes` after any of the events, at least 0 (before the first).
     pub max_net_bytes: i64,
     /// Ticks of the event after which `max_net_bytes` was first reached; `begin_ticks` when it is 0.
     pub max_net_ticks: u64,
-    /// Blocks that came less known blocks that went.
+    /// Blocks allocated less known blocks freed.
     pub net_blocks: i64,
     /// Ticks of the first event; `begin_ticks` without one.
     pub first_ticks: u64,
@@ -63,7 +63,7 @@ impl ChunkSums {
         let mut sums = ChunkSums::begin(info);
         let mut events = Events::new(payload);
         while let Some(Ok((dt, event))) = events.next() {
-            sums.take(dt, &event);
+            sums.add_event(dt, &event);
         }
         sums.cut_bytes = u32::try_from(payload.len() - events.offset()).unwrap_or(u32::MAX);
         sums
@@ -71,9 +71,9 @@ impl ChunkSums {
 
     /// Adds the next event, so many ticks after the one before it.
     #[inline(always)]
-    pub fn take(&mut self, dt: u64, event: &Event) {
+    pub fn add_event(&mut self, dt: u64, event: &Event) {
         if matches!(event, Event::Rate { .. } | Event::Took { .. }) {
-            return; // not a thing that happened
+            return; // a property of the calls around it, not an event in time
         }
         self.last_ticks = self.last_ticks.wrapping_add(dt);
         if self.events == 0 {
@@ -92,18 +92,18 @@ impl ChunkSums {
             Event::Alloc { call, size_bytes, .. } => {
                 self.call(call);
                 self.allocs += 1;
-                self.came(size_bytes);
+                self.allocated(size_bytes);
             }
             Event::Free { call, block } => {
                 self.call(call);
                 self.frees += 1;
-                self.went(block.size_bytes);
+                self.freed(block.size_bytes);
             }
             Event::Realloc { call, old, size_bytes, .. } => {
                 self.call(call);
                 self.reallocs += 1;
-                self.went(old.size_bytes);
-                self.came(size_bytes);
+                self.freed(old.size_bytes);
+                self.allocated(size_bytes);
             }
             Event::Failed { call, .. } => {
                 self.call(call);
@@ -116,7 +116,7 @@ impl ChunkSums {
             Event::UnknownRealloc { call, size_bytes, .. } => {
                 self.call(call);
                 self.unknown_reallocs += 1;
-                self.came(size_bytes);
+                self.allocated(size_bytes);
             }
             Event::Rate { .. } | Event::Took { .. } | Event::Note { .. } => {}
             Event::Lost { count, .. } => self.lost_events = self.lost_events.saturating_add(count),
@@ -129,7 +129,7 @@ impl ChunkSums {
     }
 
     #[inline(always)]
-    fn came(&mut self, size_bytes: u64) {
+    fn allocated(&mut self, size_bytes: u64) {
         self.alloc_bytes = self.alloc_bytes.saturating_add(size_bytes);
         self.net_bytes = self.net_bytes.saturating_add_unsigned(size_bytes);
         self.net_blocks += 1;
@@ -140,7 +140,7 @@ impl ChunkSums {
     }
 
     #[inline(always)]
-    fn went(&mut self, size_bytes: u64) {
+    fn freed(&mut self, size_bytes: u64) {
         self.freed_bytes = self.freed_bytes.saturating_add(size_bytes);
         self.net_bytes = self.net_bytes.saturating_sub_unsigned(size_bytes);
         self.net_blocks -= 1;

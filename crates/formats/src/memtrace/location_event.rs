@@ -5,15 +5,15 @@
 //!     u48   0-19 line   20-27 start   28-37 end   38-42 place of the file   43-47 place of the function
 //!     [file, when its place is 31]  [function, when its place is 31]
 //! ```
-//! A table has 31 names, the last used one in front; each file has a table of its functions. A name that
-//! is not there comes as a text and pushes the last one off.
+//! A table has 31 names, the last used one in front; each file has a table of its functions. A name that is not
+//! in the table is written as a text, and the name at the end of the table is dropped.
 
 use super::error::Fault;
-use super::event::LocationCode;
 use super::fields::{Cursor, int};
 use super::header::Packet;
 use super::layout::{NAMES, VARIABLE_BYTES_MAX};
-use super::locations::{Location, Locations, NameId};
+use super::locations::{Location, LocationCode, Locations};
+use super::names::NameId;
 
 const NEW: u64 = NAMES as u64;
 const FRAMES_MAX: usize = 255;
@@ -83,14 +83,14 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Forgets what the names are, for a reader that missed locations: places stay places.
+    /// Makes all names unknown, for a reader that missed locations; their places in the order are kept.
     pub(crate) fn forget(&mut self) {
         let order = std::array::from_fn(|place| place as u8);
         let functions = Front { items: vec![NameId::UNKNOWN; NAMES], order };
         self.files = Front { items: vec![File { name: NameId::UNKNOWN, functions }; NAMES], order };
     }
 
-    /// Reads a location event behind its first word, and keeps it.
+    /// Reads a location event behind its first word, and adds it to the locations.
     pub(crate) fn read(&mut self, at: &mut Cursor<'_>, locations: &mut Locations) -> Result<(), Fault> {
         let code = LocationCode(at.int()?);
         let n = at.u8()?;
@@ -99,7 +99,7 @@ impl Recent {
             let frame = self.read_frame(at, locations)?;
             self.frames.push(frame);
         }
-        if locations.announce(code, &self.frames) { Ok(()) } else { Err(Fault::LocationChanged(code.0)) }
+        if locations.define(code, &self.frames) { Ok(()) } else { Err(Fault::LocationChanged(code.0)) }
     }
 
     fn read_frame(&mut self, at: &mut Cursor<'_>, locations: &mut Locations) -> Result<Location, Fault> {
@@ -129,8 +129,8 @@ impl Recent {
         self.files.push(File { name, functions: Front::default() }, |old, new| old.name = new.name);
     }
 
-    /// Writes a location event behind its first word; frames that are too many or too long become one
-    /// that says so.
+    /// Writes a location event behind its first word; frames that are too many or too long are replaced by one
+    /// unknown frame.
     pub(crate) fn write(&mut self, packet: &mut Packet, code: LocationCode, locations: &Locations) {
         let frames = writable(code, locations);
         packet.put_i64(int(code.0));
@@ -179,7 +179,7 @@ impl Recent {
     }
 }
 
-/// What stands for frames that do not fit.
+/// The unknown frame that replaces frames that do not fit.
 const UNWRITABLE: Location =
     Location { file: NameId::NO_FILE, function: NameId::NO_FUNCTION, line: 1, start_char: 1, end_char: 1 };
 

@@ -1,0 +1,77 @@
+//! What is known of events that a ring has evicted: their sums.
+
+use heapscribe_wire::record::Call;
+
+use super::sums::ChunkSums;
+
+/// Sums over the events that a ring has evicted, oldest first, to keep within its size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Evicted {
+    /// Processes of which the ring kept nothing else.
+    pub processes: u64,
+    /// End of the last evicted chunk, CLOCK_MONOTONIC ns; 0 for none. Chunks of other threads that are kept may
+    /// be older.
+    pub until_mono_ns: u64,
+    /// Chunks.
+    pub chunks: u64,
+    /// Events.
+    pub events: u64,
+    /// Events that were missing in them.
+    pub lost_events: u64,
+    /// Calls by function.
+    pub calls: [u64; Call::ALL.len()],
+    /// Blocks allocated, by allocs and all kinds of reallocs.
+    pub allocated_blocks: u64,
+    /// Known blocks freed.
+    pub freed_blocks: u64,
+    /// Bytes allocated.
+    pub allocated_bytes: u64,
+    /// Bytes of known blocks freed.
+    pub freed_bytes: u64,
+}
+
+impl Evicted {
+    /// Adds a chunk.
+    pub fn chunk(&mut self, sums: &ChunkSums, ended_mono_ns: u64) {
+        self.until_mono_ns = self.until_mono_ns.max(ended_mono_ns);
+        self.chunks += 1;
+        self.events += u64::from(sums.events);
+        self.lost_events = self.lost_events.saturating_add(sums.lost_events);
+        self.calls.iter_mut().zip(&sums.calls).for_each(|(sum, n)| *sum += u64::from(*n));
+        self.allocated_blocks +=
+            u64::from(sums.allocs) + u64::from(sums.reallocs) + u64::from(sums.unknown_reallocs);
+        self.freed_blocks += u64::from(sums.frees) + u64::from(sums.reallocs);
+        self.allocated_bytes = self.allocated_bytes.saturating_add(sums.alloc_bytes);
+        self.freed_bytes = self.freed_bytes.saturating_add(sums.freed_bytes);
+    }
+
+    /// Adds the sums over other evicted events.
+    pub fn merge(&mut self, other: &Evicted) {
+        self.until_mono_ns = self.until_mono_ns.max(other.until_mono_ns);
+        self.calls.iter_mut().zip(&other.calls).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+        let Evicted { processes, chunks, events, lost_events, .. } = self;
+        for (sum, n) in [
+            (processes, other.processes),
+            (chunks, other.chunks),
+            (events, other.events),
+            (lost_events, other.lost_events),
+            (&mut self.allocated_blocks, other.allocated_blocks),
+            (&mut self.freed_blocks, other.freed_blocks),
+            (&mut self.allocated_bytes, other.allocated_bytes),
+            (&mut self.freed_bytes, other.freed_bytes),
+        ] {
+            *sum = sum.saturating_add(n);
+        }
+    }
+
+    /// Whether nothing was evicted.
+    pub fn is_empty(&self) -> bool {
+        self.chunks == 0 && self.processes == 0
+    }
+
+    /// Bytes of evicted allocations that were still live at the last evicted event; below 0 only in a damaged
+    /// trace.
+    pub fn live_bytes(&self) -> i64 {
+        self.allocated_bytes.wrapping_sub(self.freed_bytes) as i64
+    }
+}

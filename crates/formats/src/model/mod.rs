@@ -1,0 +1,22 @@
+//! What a trace holds, as plain data without a format: sessions, processes, chunks, live blocks and samples.
+//!
+//! Names and command lines are bytes, because the system does not promise more. Times ending in
+//! `mono_ns` are CLOCK_MONOTONIC of the recorded machine, `real_ns` are nanoseconds since 1970.
+
+mod chunk;
+mod entry;
+mod evicted;
+mod live_table;
+mod process;
+mod samples;
+mod session;
+mod sums;
+
+pub use self::chunk::ChunkInfo;
+pub use self::entry::ChunkEntry;
+pub use self::evicted::Evicted;
+pub use self::live_table::{LiveBlock, LiveRole, LiveTable};
+pub use self::process::{HowEnded, Process, ProcessEnd, ProcessIndex, ProcessInfo, Stage};
+pub use self::samples::{HeapInfo, HeapSample, MemorySample};
+pub use self::session::{Drainer, ExitStatus, RealTimeRules, SessionEnd, SessionInfo};
+pub use self::sums::ChunkSums;

@@ -1,0 +1,125 @@
+//! Process images: exec'd programs and forked children, how each began and how it ended.
+
+use heapscribe_wire::broke::Broke;
+use heapscribe_wire::head::{ClockKind, DROP_COUNTERS, MONOTONIC_SHIFT};
+
+use super::evicted::Evicted;
+use super::live_table::LiveTable;
+
+/// A process image of a trace: an exec'd program or a forked child. Numbers count from 0 in the order in
+/// which the images were written; they are not dense when part of a trace is damaged.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct ProcessIndex(pub u32);
+
+/// How a process image began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Stage {
+    /// By exec.
+    #[default]
+    Execed,
+    /// By fork from a recorded process.
+    Forked,
+}
+
+/// A process image as it is known when it begins, from its session's head.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProcessInfo {
+    /// The kernel's number of it.
+    pub pid: u32,
+    /// The kernel's number of its parent.
+    pub parent_pid: u32,
+    /// How it began.
+    pub stage: Stage,
+    /// When its recording began, CLOCK_MONOTONIC ns. With the pid it names the image.
+    pub created_mono_ns: u64,
+    /// The same moment, ns since 1970.
+    pub created_real_ns: u64,
+    /// `created_mono_ns` of the parent's image; 0 when the parent was not recorded.
+    pub parent_created_mono_ns: u64,
+    /// The same moment as `created_mono_ns` in ticks of its clock.
+    pub created_ticks: u64,
+    /// The clock that its ticks are of.
+    pub clock_kind: ClockKind,
+    /// Right shift that made ticks of the clock's raw values.
+    pub clock_shift: u32,
+    /// Whether nothing is known of times: then what is ns everywhere else counts calls, the first of which is
+    /// at 1.
+    pub counts_calls: bool,
+    /// Path of its executable.
+    pub exe: Vec<u8>,
+    /// Its command line.
+    pub command: Vec<Vec<u8>>,
+}
+
+impl Default for ProcessInfo {
+    fn default() -> Self {
+        ProcessInfo {
+            pid: 0,
+            parent_pid: 0,
+            stage: Stage::Execed,
+            created_mono_ns: 0,
+            created_real_ns: 0,
+            parent_created_mono_ns: 0,
+            created_ticks: 0,
+            clock_kind: ClockKind::Monotonic,
+            clock_shift: MONOTONIC_SHIFT,
+            counts_calls: false,
+            exe: Vec::new(),
+            command: Vec::new(),
+        }
+    }
+}
+
+/// How a process image ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum HowEnded {
+    /// The process exited.
+    Exited,
+    /// It exec'd; the same pid continues as another image.
+    Execed,
+    /// The recording stopped while it lived.
+    Abandoned,
+    /// It could not be found out.
+    #[default]
+    Unknown,
+}
+
+/// What is known of a process image when it has ended.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ProcessEnd {
+    /// When it was seen to have ended, CLOCK_MONOTONIC ns.
+    pub ended_mono_ns: u64,
+    /// How it ended.
+    pub how: HowEnded,
+    /// Events that its recorder lost, by the number of a [`heapscribe_wire::head::Drop`].
+    pub drops: [u64; DROP_COUNTERS],
+    /// Threads that had events.
+    pub threads: u32,
+    /// Peak memory of the recorder itself, bytes.
+    pub own_bytes: u64,
+    /// What its threads wrote out themselves because nobody drained them, bytes.
+    pub spilled_bytes: u64,
+    /// Stacks that the recorder took a second time, in another way (HEAPSCRIBE_VERIFY_STACKS).
+    pub stacks_verified: u64,
+    /// How many of them differed.
+    pub stacks_different: u64,
+    /// The call that broke a rule of real time and stopped the process.
+    pub broke: Option<Broke>,
+    /// What `record` could not save of it, in words; empty when it saved all.
+    pub lost_note: String,
+}
+
+/// All that a trace has of a process image, but for its events.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Process {
+    /// Its number in the trace.
+    pub index: ProcessIndex,
+    /// How it began; `None` when that block is damaged.
+    pub info: Option<ProcessInfo>,
+    /// How it ended; `None` when the trace was cut before.
+    pub end: Option<ProcessEnd>,
+    /// Tables of its live blocks.
+    pub live: Vec<LiveTable>,
+    /// Sums over those of its events that a ring has evicted.
+    pub evicted: Evicted,
+}

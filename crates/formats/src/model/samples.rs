@@ -1,0 +1,34 @@
+//! Samples: the memory of a process as the kernel counts it, and the statistics of the heap under it.
+
+use heapscribe_wire::heap::HeapCounts;
+
+/// How much memory a process had at a moment, as the kernel counts it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct MemorySample {
+    /// When, CLOCK_MONOTONIC ns.
+    pub mono_ns: u64,
+    /// Resident, bytes.
+    pub rss_bytes: u64,
+    /// The part of it that belongs to files and shared mappings (the recorder's own too), bytes.
+    pub shared_bytes: u64,
+    /// Address space in use, bytes.
+    pub virtual_bytes: u64,
+}
+
+/// The heap under a process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct HeapInfo {
+    /// Its name.
+    pub name: String,
+    /// Its configuration: words such as `pool=1048576`.
+    pub configuration: String,
+}
+
+/// The statistics of the heap under a process at a moment, as the heap reports them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HeapSample {
+    /// When, CLOCK_MONOTONIC ns.
+    pub mono_ns: u64,
+    /// Its counters.
+    pub counts: HeapCounts,
+}
