@@ -1,4 +1,4 @@
-//! What each thread keeps for itself, in words of its own that are reached without a call (a `thread_local!`
+//! Thread-local words: each thread's number and cache, reached without a call (a `thread_local!`
 //! in a shared library may call `malloc`: agnocast #1325).
 //!
 //! ```text
@@ -9,8 +9,8 @@
 
 use core::cell::Cell;
 
-use super::cache::Cache;
 use super::sys;
+use super::thread_cache::ThreadCache;
 
 core::arch::global_asm!(
     ".section .tbss,\"awT\",@nobits",
@@ -27,7 +27,7 @@ core::arch::global_asm!(
 #[repr(C)]
 struct Words {
     number: Cell<u32>,
-    cache: Cell<*const Cache>,
+    cache: Cell<*const ThreadCache>,
 }
 
 const _: () = assert!(size_of::<Words>() == 16);
@@ -47,32 +47,32 @@ fn words() -> &'static Words {
 
 /// The thread's cache.
 #[inline(always)]
-pub(super) fn cache() -> *const Cache {
+pub(super) fn cache() -> *const ThreadCache {
     words().cache.get()
 }
 
-/// Gives the thread a cache, or takes it away.
-pub(super) fn set_cache(cache: *const Cache) {
+/// Gives the thread a cache, or with null none.
+pub(super) fn set_cache(cache: *const ThreadCache) {
     words().cache.set(cache);
 }
 
-/// The number, never 0.
+/// The thread's number, never 0.
 #[inline(always)]
 pub(super) fn id() -> u32 {
     match words().number.get() {
-        0 => ask(),
+        0 => ask_kernel(),
         id => id,
     }
 }
 
 #[cold]
-fn ask() -> u32 {
+fn ask_kernel() -> u32 {
     words().number.set(sys::thread_id());
     words().number.get()
 }
 
 /// In a forked child, whose only thread has another number than the one it is a copy of.
-pub(super) fn forget() {
+pub(super) fn forget_id() {
     words().number.set(0);
 }
 

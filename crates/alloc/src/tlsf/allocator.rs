@@ -1,4 +1,4 @@
-//! The heap itself: blocks out of pools and back.
+//! The calls: blocks are allocated from pools, split, merged and freed.
 #![allow(unsafe_code)]
 
 use core::ptr::NonNull;
@@ -7,20 +7,20 @@ use crate::request::{ALIGN_MIN, Request};
 use crate::stats::Stats;
 
 use super::block::{Block, OVERHEAD, TOTAL_MIN, total_for};
-use super::class::{Class, GRANULE};
-use super::index::Index;
+use super::free_lists::FreeLists;
 use super::poison;
 use super::pool::Pools;
+use super::size_class::{GRANULE, SizeClass, TOTAL_END};
 
 /// Blocks of a request's own class that are looked at when no later class has any.
-pub const LOOK_MAX: usize = 8;
+pub const SEARCH_MAX: usize = 8;
 
 /// A heap of pools, for one caller at a time. See the module for what it guarantees.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Tlsf {
     counts: Counts,
-    pub(super) index: Index,
+    pub(super) free_lists: FreeLists,
     pub(super) pools: Pools,
     pool_bytes: u64,
     pool_count: u64,
@@ -51,7 +51,7 @@ impl Tlsf {
     pub const fn new() -> Tlsf {
         Tlsf {
             counts: Counts { used_bytes: 0, peak_bytes: 0, blocks: 0, free_blocks: 0 },
-            index: Index::new(),
+            free_lists: FreeLists::new(),
             pools: Pools::new(),
             pool_bytes: 0,
             pool_count: 0,
@@ -63,9 +63,9 @@ impl Tlsf {
     /// Adds an area of memory. `false` when it is too small or too large to be a pool.
     ///
     /// # Safety
-    /// * The area is writable memory that is nobody else's for as long as the heap is used.
+    /// * Ours: the area is writable memory that is nobody else's for as long as the heap is used.
     pub unsafe fn add_pool(&mut self, base: NonNull<u8>, len_bytes: usize) -> bool {
-        // SAFETY: the caller's contract; `&mut self` keeps others out.
+        // SAFETY: ours; one at a time, because of `&mut self`.
         let Some(block) = (unsafe { self.pools.add(base, len_bytes) }) else { return false };
         // SAFETY: a new pool's block is free and in no list.
         unsafe {
@@ -77,37 +77,39 @@ impl Tlsf {
         true
     }
 
-    /// A block, or `None` when no free one is large enough.
+    /// Allocates a block; `None` when no free one is large enough.
     #[inline]
     pub fn alloc(&mut self, request: Request) -> Option<NonNull<u8>> {
         let total = total_for(request.size_bytes());
-        let found = if request.align_bytes() == ALIGN_MIN {
-            self.take(total, request)
+        let block = if request.align_bytes() == ALIGN_MIN {
+            self.remove_suitable(total, request)
         } else {
             // The gap in front is 0 or a block of its own.
-            self.take(total + request.align_bytes() + GRANULE, request)
+            self.remove_suitable(total + request.align_bytes() + GRANULE, request)
         };
-        let Some(block) = found else {
+        let Some(block) = block else {
             self.failures += 1;
             return None;
         };
-        // SAFETY: `take` has found a block in which the request fits behind its gap.
+        // SAFETY: `remove_suitable` gives a free block that is in no list and in which the request fits behind
+        // its gap; the block behind a free one is used.
         unsafe {
-            let block = self.skip(block, gap_of(block, request));
-            let total = self.cut(block, block.total(), total, true);
+            let block = self.split_front(block, gap_of(block, request));
+            let total = self.split(block, Split { most: block.total(), total, is_next_marked: true });
             self.count_used(total);
             Some(block.0)
         }
     }
 
-    /// Takes a block back. One that is free already is left alone, counted, and in debug builds the end.
+    /// Frees a block. One that is free already is left alone, counted, and in debug builds ends the program.
     ///
     /// # Safety
-    /// * `contents` came from this heap.
+    /// * Allocated: `contents` was allocated by this heap.
     #[inline]
     pub unsafe fn free(&mut self, contents: NonNull<u8>) {
         let mut block = Block(contents);
-        // SAFETY: a block of this heap and its neighbours, whose words say what may be read.
+        // SAFETY: allocated: it is a block of this heap, and so are its neighbours, whose headers say what may be
+        // read.
         unsafe {
             if block.is_free() {
                 self.misuses += 1;
@@ -119,21 +121,23 @@ impl Tlsf {
             self.counts.blocks -= 1;
             let next = block.next();
             let is_next_free = next.is_free();
+            // Merge with the next block.
             if is_next_free {
                 self.remove(next);
                 total += next.total();
             }
+            // Merge with the previous block.
             if block.is_previous_free() {
                 block.mark_free();
                 block = block.previous();
                 self.remove(block);
                 total += block.total();
             }
-            block.begin(total, true);
+            block.write_header(total, true);
             if is_next_free {
-                block.tell_start();
+                block.link_next();
             } else {
-                block.tell_free();
+                block.mark_next_previous_free();
             }
             self.insert(block, total);
         }
@@ -142,13 +146,14 @@ impl Tlsf {
     /// Makes a block larger or smaller where it is; `false`, and nothing has changed, when it cannot be.
     ///
     /// # Safety
-    /// * `contents` came from this heap and was not freed.
+    /// * Used: `contents` was allocated by this heap and was not freed.
     #[inline]
     pub unsafe fn resize(&mut self, contents: NonNull<u8>, request: Request) -> bool {
         let block = Block(contents);
         let total = total_for(request.size_bytes());
-        // SAFETY: as for `free`.
+        // SAFETY: used: it is a block of this heap, and the one behind it is a block or the end of the pool.
         unsafe {
+            debug_assert!(!block.is_free(), "a block was resized after it was freed");
             let old = block.total();
             let next = block.next();
             let most = if next.is_free() { old + next.total() } else { old };
@@ -162,7 +167,7 @@ impl Tlsf {
             if most > old {
                 self.remove(next);
             }
-            let total = self.cut(block, most, total, most > old);
+            let total = self.split(block, Split { most, total, is_next_marked: most > old });
             self.counts.used_bytes -= old as u64;
             self.counts.blocks -= 1;
             self.count_used(total);
@@ -170,12 +175,12 @@ impl Tlsf {
         true
     }
 
-    /// Whether an address lies in a pool. May be called while others use the heap.
+    /// Whether an address lies in a pool. May be called while other threads use the heap.
     ///
     /// # Safety
-    /// * `this` is a heap.
+    /// * A heap: `this` points to a heap.
     pub unsafe fn owns(this: *const Tlsf, address: usize) -> bool {
-        // SAFETY: the list of pools is read while it grows.
+        // SAFETY: a heap; its list of pools may be read while it grows.
         unsafe { (*this).pools.contains(address) }
     }
 
@@ -198,10 +203,9 @@ impl Tlsf {
 
     /// What `alloc` can surely serve: the largest of the blocks that it would look at.
     fn largest_free(&self) -> usize {
-        let first = self.index.last().and_then(|class| self.index.first(class));
         let mut largest = 0;
-        let mut at = first;
-        for _ in 0..LOOK_MAX {
+        let mut at = self.free_lists.last().and_then(|class| self.free_lists.head(class));
+        for _ in 0..SEARCH_MAX {
             let Some(block) = at else { break };
             // SAFETY: blocks in lists are free blocks of this heap.
             unsafe {
@@ -212,36 +216,37 @@ impl Tlsf {
         largest
     }
 
-    /// Takes a free block out in which the request fits; `total` is what is enough in any case.
+    /// Removes a free block from its list in which the request fits; `total` is what is enough in any case.
     #[inline(always)]
-    fn take(&mut self, total: usize, request: Request) -> Option<Block> {
-        if let Some(class) = Class::fitting(total).and_then(|class| self.index.find(class))
-            && let Some(block) = self.index.first(class)
+    fn remove_suitable(&mut self, total: usize, request: Request) -> Option<Block> {
+        if let Some(class) =
+            SizeClass::mapping_search(total).and_then(|class| self.free_lists.find_suitable(class))
+            && let Some(block) = self.free_lists.head(class)
         {
-            // SAFETY: it is the first of its class.
+            // SAFETY: it is the head of its class, and so a free block of this heap.
             unsafe {
-                block.fetch_at(total);
-                self.index.pop(class, block);
+                block.prefetch_at(total);
+                self.free_lists.remove_head(class, block);
                 poison::check(block);
             }
             self.counts.free_blocks -= 1;
             return Some(block);
         }
-        let block = self.look(total, request)?;
-        // SAFETY: it is the heap's, free and in its list.
+        let block = self.search_class(total, request)?;
+        // SAFETY: it is free, of this heap, and in the list of its class.
         unsafe { self.remove(block) };
         Some(block)
     }
 
     /// The class of a request has blocks that are too small and such that are not: looks at some of them.
     #[cold]
-    fn look(&self, total: usize, request: Request) -> Option<Block> {
-        if total >= super::class::TOTAL_END {
+    fn search_class(&self, total: usize, request: Request) -> Option<Block> {
+        if total >= TOTAL_END {
             return None;
         }
         let needed = total_for(request.size_bytes());
-        let mut at = self.index.first(Class::of(total));
-        for _ in 0..LOOK_MAX {
+        let mut at = self.free_lists.head(SizeClass::mapping_insert(total));
+        for _ in 0..SEARCH_MAX {
             let block = at?;
             // SAFETY: blocks in lists are free blocks of this heap.
             unsafe {
@@ -254,51 +259,57 @@ impl Tlsf {
         None
     }
 
-    /// Gives the first `gap` bytes of a block that is in no list back; the rest is returned.
+    /// Splits the first `gap` bytes off a block and inserts them as a free one; the rest is returned.
     ///
     /// # Safety
-    /// * `gap` is 0, or both it and the rest are large enough for a block.
+    /// * Free: the block is free, of this heap, and in no list; the one before it is used.
+    /// * Sizes: `gap` is 0, or both it and the rest are large enough for a block.
     #[inline(always)]
-    unsafe fn skip(&mut self, block: Block, gap: usize) -> Block {
+    unsafe fn split_front(&mut self, block: Block, gap: usize) -> Block {
         if gap == 0 {
             return block;
         }
-        // SAFETY: the caller's contract; the block before a free one is used, so nothing is to be joined.
+        // SAFETY: free: the contents are nobody's, and with a used one before it there is nothing to merge. Sizes:
+        // the rest begins within the block.
         unsafe {
-            let rest = block.at(gap);
-            rest.begin(block.total() - gap, false);
+            debug_assert!(gap >= TOTAL_MIN && block.total() - gap >= TOTAL_MIN);
+            let rest = block.at_offset(gap);
+            rest.write_header(block.total() - gap, false);
             block.set_total(gap);
-            block.tell_free();
+            block.mark_next_previous_free();
             self.insert(block, gap);
             rest
         }
     }
 
-    /// Makes a block of `most` bytes that is in no list a used one of `total` or a little more, which is
-    /// returned, and gives what is behind that back.
+    /// Makes a used block of `split.total` bytes or a little more, which is returned, and inserts what is behind
+    /// that as a free one.
     ///
     /// # Safety
-    /// * The block has `most` bytes, at least `total`; the one behind it is not free, and takes it for free
-    ///   if `is_told`.
+    /// * Whole: the block has `split.most` bytes of this heap, at least `split.total`, and is in no list.
+    /// * Next used: the block behind these bytes is not free, and takes the one before it for free if
+    ///   `split.is_next_marked`.
     #[inline(always)]
-    unsafe fn cut(&mut self, block: Block, most: usize, total: usize, is_told: bool) -> usize {
-        // SAFETY: the caller's contract.
+    unsafe fn split(&mut self, block: Block, split: Split) -> usize {
+        let Split { most, total, is_next_marked } = split;
+        debug_assert!(most >= total);
+        // SAFETY: whole: all that is written lies in the block. Next used: there is nothing to merge.
         unsafe {
-            let left = most - total;
-            if left < TOTAL_MIN {
+            let rest_total = most - total;
+            if rest_total < TOTAL_MIN {
                 block.set_used(most);
-                block.tell_used();
+                block.mark_next_previous_used();
                 return most;
             }
             block.set_used(total);
-            let rest = block.at(total);
-            rest.begin(left, true);
-            if is_told {
-                rest.tell_start();
+            let rest = block.at_offset(total);
+            rest.write_header(rest_total, true);
+            if is_next_marked {
+                rest.link_next();
             } else {
-                rest.tell_free();
+                rest.mark_next_previous_free();
             }
-            self.insert(rest, left);
+            self.insert(rest, rest_total);
             total
         }
     }
@@ -310,25 +321,41 @@ impl Tlsf {
         self.counts.blocks += 1;
     }
 
+    /// # Safety
+    /// * Unlisted: the block is free, of this heap, has `total` bytes, and is in no list.
     #[inline(always)]
     unsafe fn insert(&mut self, block: Block, total: usize) {
-        // SAFETY: the callers' blocks are free, of this size, and in no list.
+        // SAFETY: unlisted.
         unsafe {
+            debug_assert_eq!(block.total(), total);
             poison::fill(block);
-            self.index.insert(block, total);
+            self.free_lists.insert(block, total);
         }
         self.counts.free_blocks += 1;
     }
 
+    /// # Safety
+    /// * Listed: the block is free, of this heap, and in the list of its class.
     #[inline(always)]
     unsafe fn remove(&mut self, block: Block) {
-        // SAFETY: the callers' blocks are free and in their lists.
+        // SAFETY: listed.
         unsafe {
-            self.index.remove(block);
+            self.free_lists.remove(block);
             poison::check(block);
         }
         self.counts.free_blocks -= 1;
     }
+}
+
+/// How a block is split.
+#[derive(Clone, Copy)]
+struct Split {
+    /// Bytes that there are.
+    most: usize,
+    /// Bytes that are wanted.
+    total: usize,
+    /// The block behind has it in its header that the one before it is free.
+    is_next_marked: bool,
 }
 
 /// What is before the first address in a block that is as aligned as the request: nothing, or enough for a

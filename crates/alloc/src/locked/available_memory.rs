@@ -1,4 +1,4 @@
-//! How much memory there is to be had, before all pages of a pool are asked for at once: a kernel that can not
+//! How much memory is available, before all pages of a pool are asked for at once: a kernel that can not
 //! give them does not say so, it kills a program, this one or another. (`INITIAL_MEMPOOL_SIZE` with a digit too
 //! many took 24 GB of a machine, and ended with SIGKILL.)
 //!
@@ -18,36 +18,41 @@ use super::sys;
 /// Bytes of a file that are looked at: what is wanted stands at the beginning.
 const FILE_BYTES: usize = 2048;
 
-/// What there is at all; 0 before that was looked up.
-static ALL_BYTES: AtomicU64 = AtomicU64::new(0);
+/// What the machine has; 0 before that was read.
+static TOTAL_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Whether so many bytes could be had, as far as can be known.
-pub(super) fn is_there_for(len_bytes: usize) -> bool {
+/// Whether so many bytes are available, as far as can be known.
+pub(super) fn is_enough_for(len_bytes: usize) -> bool {
     let len_bytes = len_bytes as u64;
-    match ALL_BYTES.load(Ordering::Relaxed) {
+    match TOTAL_BYTES.load(Ordering::Relaxed) {
         0 => {
-            let (all, available) = look();
-            ALL_BYTES.store(all, Ordering::Relaxed);
-            len_bytes <= all.min(available)
+            let Memory { total, available } = read();
+            TOTAL_BYTES.store(total, Ordering::Relaxed);
+            len_bytes <= total.min(available)
         }
-        all => len_bytes <= all,
+        total => len_bytes <= total,
     }
 }
 
-/// What there is at all, and now.
-fn look() -> (u64, u64) {
+/// What the machine, or the container, has, and what of it is available now.
+struct Memory {
+    total: u64,
+    available: u64,
+}
+
+fn read() -> Memory {
     let mut room = [0; FILE_BYTES];
     let meminfo = sys::read_file(c"/proc/meminfo", &mut room).unwrap_or_default();
-    let mut all = of_machine(meminfo, b"MemTotal:", b"SwapTotal:").unwrap_or(u64::MAX);
+    let mut total = of_machine(meminfo, b"MemTotal:", b"SwapTotal:").unwrap_or(u64::MAX);
     let available = of_machine(meminfo, b"MemAvailable:", b"SwapFree:").unwrap_or(u64::MAX);
     for path in [c"/sys/fs/cgroup/memory.max", c"/sys/fs/cgroup/memory/memory.limit_in_bytes"] {
         let limit = sys::read_file(path, &mut room).ok().and_then(number);
-        all = all.min(limit.unwrap_or(u64::MAX));
+        total = total.min(limit.unwrap_or(u64::MAX));
     }
-    (all, available)
+    Memory { total, available }
 }
 
-/// What `/proc/meminfo` says of memory, and of swap; `None` when it does not.
+/// The sum of a field for memory and one for swap in `/proc/meminfo`; `None` without the first.
 fn of_machine(meminfo: &[u8], memory: &[u8], swap: &[u8]) -> Option<u64> {
     let kib = |name: &[u8]| {
         let mut lines = meminfo.split(|byte| *byte == b'\n');
@@ -94,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_a_little_and_none_for_much() {
-        assert_eq!((is_there_for(4096), is_there_for(1 << 50)), (true, false));
+    fn a_little_is_available_and_much_is_not() {
+        assert_eq!((is_enough_for(4096), is_enough_for(1 << 50)), (true, false));
     }
 }

@@ -1,6 +1,6 @@
-//! Small blocks that a thread has freed and keeps for itself, so that it need not take the lock for the next
-//! ones of their sizes. For the pool they are handed out: nobody joins them with their neighbours. A cache lies
-//! in a pool itself, and is the next thread's when its own is gone.
+//! A thread's cache of small blocks that it has freed, so that it need not take the lock for the next ones of their
+//! sizes. For the pool they are allocated: nobody merges them with their neighbours. A cache lies in a pool itself,
+//! and is another thread's when its own has ended.
 //!
 //! ```text
 //!   bin 0     blocks of 32 bytes with what they cost       a list, newest first, 32 blocks at most
@@ -9,8 +9,8 @@
 //!   bin 63    of 1,040
 //!   filled    bit n: bin n has a block
 //! ```
-//! Its thread alone works in it, and a signal handler that finds it at work does not ([`Entered`]). What is
-//! written is written in such an order that whoever takes it over at any moment finds lists that hold; only
+//! Only its thread works in it, and a signal handler that interrupts such work does not ([`Entered`]). What is
+//! written is written in such an order that a thread that takes it over at any moment finds consistent lists; only
 //! counts may be behind, and are made anew.
 #![allow(unsafe_code)]
 
@@ -20,7 +20,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, compiler_
 
 use crate::tlsf::{GRANULE, TOTAL_MIN};
 
-use super::mark::{keep, next_of, use_again};
+use super::freed_mark::{mark, next_of, unmark};
 
 /// The largest request that is served from a cache.
 pub(super) const SIZE_MAX: usize = 1024;
@@ -32,25 +32,25 @@ const BINS: usize = (TOTAL_MAX - TOTAL_MIN) / GRANULE + 1;
 
 const _: () = assert!(BINS == u64::BITS as usize && TOTAL_MAX == 1040);
 
-/// A cache.
-pub(super) struct Cache {
+/// A thread's cache.
+pub(super) struct ThreadCache {
     /// The number of its heap, and that of its thread; 0 when no thread has it.
     pub(super) heap: u64,
     pub(super) owner: AtomicU32,
     busy: AtomicBool,
     /// The cache that was made before this one.
-    pub(super) next: *const Cache,
+    pub(super) next: *const ThreadCache,
     /// What is in there; others read these for statistics.
     bytes: AtomicUsize,
     blocks: AtomicUsize,
-    kept: UnsafeCell<Kept>,
+    bins: UnsafeCell<Bins>,
 }
 
-struct Kept {
+struct Bins {
     filled: u64,
-    /// Where the next block is taken that has to give way to others.
+    /// The bin that the next block is evicted from, or the first filled one behind it.
     turn: u32,
-    bins: [Bin; BINS],
+    list: [Bin; BINS],
 }
 
 #[derive(Clone, Copy)]
@@ -59,29 +59,29 @@ struct Bin {
     blocks: u32,
 }
 
-// SAFETY: `kept` is the owner's, while it is `Entered`; all else is atomic, or never changes once others see it.
-unsafe impl Sync for Cache {}
+// SAFETY: `bins` is the owner's, while it is `Entered`; all else is atomic, or never changes once others see it.
+unsafe impl Sync for ThreadCache {}
 
-/// What a thread has that is to have no cache: one of no heap.
-pub(super) static NONE: Cache = Cache::new(u64::MAX, 0);
+/// In place of a thread's cache when it is to have none: one of no heap.
+pub(super) static NO_CACHE: ThreadCache = ThreadCache::new(u64::MAX, 0);
 
-impl Cache {
-    pub(super) const fn new(heap: u64, owner: u32) -> Cache {
-        Cache {
+impl ThreadCache {
+    pub(super) const fn new(heap: u64, owner: u32) -> ThreadCache {
+        ThreadCache {
             heap,
             owner: AtomicU32::new(owner),
             busy: AtomicBool::new(false),
             next: core::ptr::null(),
             bytes: AtomicUsize::new(0),
             blocks: AtomicUsize::new(0),
-            kept: UnsafeCell::new(Kept { filled: 0, turn: 0, bins: [Bin { first: None, blocks: 0 }; BINS] }),
+            bins: UnsafeCell::new(Bins { filled: 0, turn: 0, list: [Bin { first: None, blocks: 0 }; BINS] }),
         }
     }
 
     /// Begins to work in it; `None` in a handler that interrupts such work.
     ///
     /// # Safety
-    /// * The cache is this thread's.
+    /// * Owned: the cache is this thread's.
     #[inline(always)]
     pub(super) unsafe fn enter(&self) -> Option<Entered<'_>> {
         if self.busy.load(Ordering::Relaxed) {
@@ -92,19 +92,19 @@ impl Cache {
         Some(Entered(self))
     }
 
-    /// Puts what a thread has left that is gone in order.
+    /// Repairs the counts of a cache whose thread ended while it was at work in it.
     ///
     /// # Safety
-    /// * The cache is this thread's, which is not at work in it.
-    pub(super) unsafe fn revive(&self) {
+    /// * Owned: the cache is this thread's, which is not at work in it.
+    pub(super) unsafe fn repair(&self) {
         if !self.busy.load(Ordering::Relaxed) {
             return;
         }
-        // SAFETY: nobody else's, by the caller's contract.
-        let kept = unsafe { &mut *self.kept.get() };
+        // SAFETY: owned: nobody else looks at the bins.
+        let bins = unsafe { &mut *self.bins.get() };
         let (mut blocks, mut bytes) = (0, 0);
-        kept.filled = 0;
-        for (number, bin) in kept.bins.iter_mut().enumerate() {
+        bins.filled = 0;
+        for (number, bin) in bins.list.iter_mut().enumerate() {
             bin.blocks = 0;
             let mut at = bin.first;
             while let Some(block) = at {
@@ -112,7 +112,7 @@ impl Cache {
                 // SAFETY: a block in a list is the cache's, and its first word the next one.
                 at = unsafe { next_of(block).read() };
             }
-            kept.filled |= u64::from(bin.blocks > 0) << number;
+            bins.filled |= u64::from(bin.blocks > 0) << number;
             blocks += bin.blocks as usize;
             bytes += bin.blocks as usize * total_of(number);
         }
@@ -121,9 +121,16 @@ impl Cache {
         self.busy.store(false, Ordering::Relaxed);
     }
 
-    /// Bytes and blocks in there.
-    pub(super) fn holds(&self) -> (usize, usize) {
-        (self.bytes.load(Ordering::Relaxed), self.blocks.load(Ordering::Relaxed))
+    /// Bytes in there.
+    #[inline(always)]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Blocks in there.
+    #[inline(always)]
+    pub(super) fn blocks(&self) -> usize {
+        self.blocks.load(Ordering::Relaxed)
     }
 }
 
@@ -139,7 +146,7 @@ fn total_of(bin: usize) -> usize {
 }
 
 /// This thread is at work in its cache while this lives.
-pub(super) struct Entered<'a>(&'a Cache);
+pub(super) struct Entered<'a>(&'a ThreadCache);
 
 impl Drop for Entered<'_> {
     #[inline(always)]
@@ -151,74 +158,73 @@ impl Drop for Entered<'_> {
 
 impl Entered<'_> {
     #[inline(always)]
-    fn kept(&mut self) -> &mut Kept {
-        // SAFETY: only who has entered looks, and there is one at a time: the thread itself.
-        unsafe { &mut *self.0.kept.get() }
+    fn bins(&mut self) -> &mut Bins {
+        // SAFETY: `ThreadCache::enter` says that the cache is this thread's, and `busy` that it is entered once.
+        unsafe { &mut *self.0.bins.get() }
     }
 
-    /// The newest block of a bin.
+    /// Pops the newest block of a bin.
     #[inline(always)]
-    pub(super) fn take(&mut self, number: usize) -> Option<NonNull<u8>> {
-        let kept = self.kept();
-        let bin = kept.bins.get_mut(number)?;
+    pub(super) fn pop(&mut self, number: usize) -> Option<NonNull<u8>> {
+        let bins = self.bins();
+        let bin = bins.list.get_mut(number)?;
         let block = bin.first?;
         // SAFETY: a block in a list is the cache's, with room for two words.
         unsafe {
             bin.first = next_of(block).read();
             compiler_fence(Ordering::SeqCst);
             bin.blocks -= 1;
-            kept.filled &= !(u64::from(bin.first.is_none()) << number);
-            use_again(block);
+            bins.filled &= !(u64::from(bin.first.is_none()) << number);
+            unmark(block);
         }
-        let (bytes, blocks) = self.0.holds();
-        self.0.bytes.store(bytes - total_of(number), Ordering::Relaxed);
-        self.0.blocks.store(blocks - 1, Ordering::Relaxed);
+        self.0.bytes.store(self.0.bytes() - total_of(number), Ordering::Relaxed);
+        self.0.blocks.store(self.0.blocks() - 1, Ordering::Relaxed);
         Some(block)
     }
 
-    /// A block that has to give way, of another bin than that one.
+    /// Evicts a block, of another bin than that one.
     pub(super) fn evict(&mut self, but: Option<usize>) -> Option<NonNull<u8>> {
-        let kept = self.kept();
-        let filled = kept.filled & !but.map_or(0, |number| 1 << number);
-        let ahead = filled & (u64::MAX << kept.turn);
+        let bins = self.bins();
+        let filled = bins.filled & !but.map_or(0, |number| 1 << number);
+        let ahead = filled & (u64::MAX << bins.turn);
         let number = if ahead != 0 { ahead } else { filled }.trailing_zeros();
-        kept.turn = (number + 1) % u64::BITS;
-        self.take(number as usize)
+        bins.turn = (number + 1) % u64::BITS;
+        self.pop(number as usize)
     }
 
     /// Whether the bin of such blocks can not have more of them.
     #[inline(always)]
     pub(super) fn is_full(&mut self, number: usize) -> bool {
-        self.kept().bins.get(number).is_none_or(|bin| bin.blocks >= BIN_BLOCKS_MAX)
+        self.bins().list.get(number).is_none_or(|bin| bin.blocks >= BIN_BLOCKS_MAX)
     }
 
-    /// Whether a block that takes `total` bytes of the pool can be put in, with `limit` bytes in all.
+    /// Whether a block that takes `total` bytes of the pool can be pushed, with `limit` bytes in all.
     #[inline(always)]
     pub(super) fn has_room(&mut self, total: usize, limit: usize) -> bool {
-        total <= TOTAL_MAX && !self.is_full(bin_of(total)) && self.0.holds().0 + total <= limit
+        total <= TOTAL_MAX && !self.is_full(bin_of(total)) && self.0.bytes() + total <= limit
     }
 
-    /// Puts a block in.
+    /// Pushes a block.
     ///
     /// # Safety
-    /// * It is a block of the cache's heap that takes `total` bytes of the pool, and nobody else's any more.
-    /// * [`Entered::has_room`] for it.
+    /// * Owned: it is a block of the cache's heap that takes `total` bytes of the pool, and nobody else's any more.
+    /// * Room: [`Entered::has_room`] for it.
     #[inline(always)]
-    pub(super) unsafe fn put(&mut self, block: NonNull<u8>, total: usize) {
+    pub(super) unsafe fn push(&mut self, block: NonNull<u8>, total: usize) {
         let number = bin_of(total);
-        let kept = self.kept();
-        let Some(bin) = kept.bins.get_mut(number) else { return };
-        // SAFETY: the caller's contract; a block has room for two words.
+        debug_assert!(!self.is_full(number));
+        let bins = self.bins();
+        let Some(bin) = bins.list.get_mut(number) else { return };
+        // SAFETY: owned; a block has room for two words.
         unsafe {
-            keep(block);
+            mark(block);
             next_of(block).write(bin.first);
         }
         compiler_fence(Ordering::SeqCst);
         bin.first = Some(block);
         bin.blocks += 1;
-        kept.filled |= 1 << number;
-        let (bytes, blocks) = self.0.holds();
-        self.0.bytes.store(bytes + total, Ordering::Relaxed);
-        self.0.blocks.store(blocks + 1, Ordering::Relaxed);
+        bins.filled |= 1 << number;
+        self.0.bytes.store(self.0.bytes() + total, Ordering::Relaxed);
+        self.0.blocks.store(self.0.blocks() + 1, Ordering::Relaxed);
     }
 }
