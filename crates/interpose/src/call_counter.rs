@@ -1,6 +1,6 @@
-//! When a thread's turn is to say how the heap does: a byte of its own, counted up with each call, so that no
-//! two threads write the same memory. Reached without a call, as in the recorder: `thread_local!` of a shared
-//! library may allocate.
+//! Which calls publish the heap's statistics: a byte of each thread, counted up with each call, so that no two
+//! threads write the same memory. Reached without a call, as in the recorder: `thread_local!` of a shared library
+//! may allocate.
 #![allow(unsafe_code)]
 
 use core::cell::Cell;
@@ -37,6 +37,6 @@ pub(crate) fn count() -> bool {
 }
 
 /// Makes the next call of this thread a 256th.
-pub(crate) fn next_counts() {
+pub(crate) fn make_next_due() {
     calls().set(u8::MAX);
 }

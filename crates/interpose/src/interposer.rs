@@ -1,10 +1,10 @@
-//! The start of a heap that nobody calls before the program does, and what the program had before it.
+//! A heap under a program: its start, in the first call that the program makes, and the program's own heap before it.
 //!
 //! ```text
-//!   new -> ready      the heap serves
-//!    |---> watching   it serves, and is told of threads that end
-//!    \---> passing    it could not be had, or is not wanted here: the program's own serves, as it is or behind
-//!                     other functions
+//!   new -> ready            the heap serves
+//!    |---> thread exits     it serves, and its `thread_exit` is called in threads that end
+//!    \---> fallback         it could not start, or is not wanted here: the program's own serves, as it is or behind
+//!                           other functions
 //! ```
 #![allow(unsafe_code)]
 
@@ -20,29 +20,29 @@ use heapscribe_nolibc::loader::Loader;
 use heapscribe_nolibc::once::Once;
 use heapscribe_nolibc::sys;
 
-use crate::calls;
+use crate::call_counter;
 use crate::line::Line;
-use crate::only;
-use crate::thread::{self, Ends, Watch};
-use crate::told::Told;
+use crate::program_filter;
+use crate::statistics_file::StatisticsFile;
+use crate::thread_exit::{self, ExitKey, ThreadExit};
 
 const NEW: u32 = 0;
 const READY: u32 = 1;
-const WATCHING: u32 = 2;
-const PASSING: u32 = 3;
+const THREAD_EXITS: u32 = 2;
+const FALLBACK: u32 = 3;
 
-/// A request of so many bytes is told of at once: few of these are most of a heap, and to use so many takes longer
-/// than to tell. (A program that allocates 64 blocks of 1 MiB and then computes was seen with an empty pool.)
+/// A request of so many bytes publishes statistics at once: few of these are most of a heap, and to use so many takes
+/// longer than to publish. (A program that allocates 64 blocks of 1 MiB and then computes was seen with an empty pool.)
 pub const LARGE_BYTES: usize = 64 << 10;
 
-/// What came of a start.
+/// The result of a start.
 #[derive(Clone, Copy, Debug)]
 pub enum Start {
     /// The heap serves from now on.
     Ready,
     /// The program's own heap goes on serving.
     Pass,
-    /// It does behind these functions, which are called in its place.
+    /// It does behind these functions, which are called in its place and forward to it.
     Around(&'static SystemHeap),
 }
 
@@ -53,26 +53,26 @@ pub struct Handlers {
     pub fork_prepare: at_fork::Handler,
     pub fork_parent: at_fork::Handler,
     pub fork_child: at_fork::Handler,
-    pub thread_exit: Ends,
+    pub thread_exit: ThreadExit,
 }
 
 /// A heap under a program, and all that is known of the program's own.
 #[derive(Debug)]
-pub struct Shell<H: 'static> {
+pub struct Interposer<H: 'static> {
     heap: H,
     start: fn(&'static H) -> Start,
     handlers: Handlers,
     state: AtomicU32,
     /// The thread that starts the heap, while it does.
     starter: AtomicU32,
-    before: Once<SystemHeap>,
+    previous: Once<SystemHeap>,
     /// What serves in the heap's place.
-    instead: Once<SystemHeap>,
+    fallback: Once<SystemHeap>,
     loader: Once<Loader>,
-    watch: Once<Watch>,
-    told: Told,
-    /// 1 from the program's end on.
-    leaving: AtomicU32,
+    exit_key: Once<ExitKey>,
+    statistics: StatisticsFile,
+    /// 1 from the program's exit on.
+    exiting: AtomicU32,
 }
 
 unsafe extern "C" {
@@ -86,26 +86,26 @@ pub fn errno() -> *mut c_int {
     unsafe { __errno_location() }
 }
 
-impl<H: Heap + 'static> Shell<H> {
+impl<H: Heap + 'static> Interposer<H> {
     /// A heap that `start` prepares, in the first call of the program's, and what it is called.
     pub const fn new(
         heap: H,
         start: fn(&'static H) -> Start,
         handlers: Handlers,
         name: &'static str,
-    ) -> Shell<H> {
-        Shell {
+    ) -> Interposer<H> {
+        Interposer {
             heap,
             start,
             handlers,
             state: AtomicU32::new(NEW),
             starter: AtomicU32::new(0),
-            before: Once::new(),
-            instead: Once::new(),
+            previous: Once::new(),
+            fallback: Once::new(),
             loader: Once::new(),
-            watch: Once::new(),
-            told: Told::new(name),
-            leaving: AtomicU32::new(0),
+            exit_key: Once::new(),
+            statistics: StatisticsFile::new(name),
+            exiting: AtomicU32::new(0),
         }
     }
 
@@ -116,22 +116,22 @@ impl<H: Heap + 'static> Shell<H> {
     }
 
     /// The program's own heap; `None` when there is none that is whole.
-    pub fn before(&self) -> Option<&SystemHeap> {
-        self.before.get()
+    pub fn previous(&self) -> Option<&SystemHeap> {
+        self.previous.get()
     }
 
     /// What serves in the heap's place: the program's own; `None` when the heap does.
     #[inline(always)]
-    pub fn passes(&'static self) -> Option<&'static SystemHeap> {
+    pub fn fallback(&'static self) -> Option<&'static SystemHeap> {
         match self.state.load(Ordering::Acquire) {
             READY => None,
-            WATCHING if thread::is_watched() => None,
-            PASSING => self.instead.get(),
-            _ => self.settle(),
+            THREAD_EXITS if thread_exit::is_registered() => None,
+            FALLBACK => self.fallback.get(),
+            _ => self.start_once(),
         }
     }
 
-    /// The way to the program's modules.
+    /// The loader's list of the program's modules.
     pub fn loader(&self) -> Option<&Loader> {
         self.loader.get()
     }
@@ -141,73 +141,74 @@ impl<H: Heap + 'static> Shell<H> {
         self.loader.get()?.find_next(name.to_bytes(), core::ptr::from_ref(self).cast())
     }
 
-    /// What the heap is called and was told to be, for those who look at the program from outside: in `start`.
+    /// What the heap is called and how it is configured, for its statistics: in `start`.
     pub fn describe(&self, name: Line, configuration: Line) {
-        self.told.describe(name, configuration);
+        self.statistics.describe(name, configuration);
     }
 
-    /// Counts a call; now and then the heap tells how it does.
+    /// Counts a call; each 256th of a thread publishes statistics.
     #[inline(always)]
-    pub fn count(&'static self) {
-        if calls::count() {
-            self.tell();
+    pub fn count_call(&'static self) {
+        if call_counter::count() {
+            self.publish_statistics();
         }
     }
 
-    /// The program has come to its end: what is told from now on is the last.
-    pub fn leave(&'static self) {
-        self.leaving.store(1, Ordering::Relaxed);
-        self.tell();
+    /// The program exits: statistics that are published from now on are the last.
+    pub fn at_exit(&'static self) {
+        self.exiting.store(1, Ordering::Relaxed);
+        self.publish_statistics();
     }
 
-    /// Tells how the heap does, if anybody wants to know: now and then, and at once when a request got nothing or
-    /// was a large one.
+    /// Publishes the heap's statistics, if there is a file for them: now and then, and at once when a request got
+    /// nothing or was a large one.
     #[cold]
     #[inline(never)]
-    pub fn tell(&'static self) {
-        if !self.told.is_wanted() || !matches!(self.state.load(Ordering::Acquire), READY | WATCHING) {
+    pub fn publish_statistics(&'static self) {
+        if !self.statistics.is_wanted() || !matches!(self.state.load(Ordering::Acquire), READY | THREAD_EXITS)
+        {
             return;
         }
         let errno = errno();
         // SAFETY: this thread's errno.
         let before = unsafe { errno.read() };
         let stats = self.heap.stats();
-        // A heap whose own call was interrupted can not say.
+        // A heap whose own call was interrupted does not know.
         if stats != Stats::EMPTY {
-            self.told.publish(false, self.leaving.load(Ordering::Relaxed) != 0, &stats);
+            self.statistics.publish(false, self.exiting.load(Ordering::Relaxed) != 0, &stats);
         }
-        // SAFETY: as above.
+        // SAFETY: this thread's errno.
         unsafe { errno.write(before) };
     }
 
     /// In a forked child, from the fork handler: the next call makes it a file of its own.
-    pub fn has_forked(&self) {
-        self.told.forget();
-        self.leaving.store(0, Ordering::Relaxed);
-        calls::next_counts();
+    pub fn after_fork_in_child(&self) {
+        self.statistics.reset_in_child();
+        self.exiting.store(0, Ordering::Relaxed);
+        call_counter::make_next_due();
     }
 
-    /// A start that allocates is served by who was there before: waiting for itself it would hang, as heaphook
-    /// did when a constructor of its own needed memory.
+    /// Starts the heap, or waits until another thread has. A start that allocates is served by the previous heap:
+    /// waiting for itself it would hang, as heaphook did when a constructor of its own needed memory.
     #[cold]
     #[inline(never)]
-    fn settle(&'static self) -> Option<&'static SystemHeap> {
-        if self.state.load(Ordering::Acquire) == WATCHING {
-            self.watch_this_thread();
+    fn start_once(&'static self) -> Option<&'static SystemHeap> {
+        if self.state.load(Ordering::Acquire) == THREAD_EXITS {
+            self.register_thread();
             return None;
         }
         let errno = errno();
         // SAFETY: this thread's errno.
         let before = unsafe { errno.read() };
         if self.is_starter() {
-            return self.before.get();
+            return self.previous.get();
         }
-        while !matches!(self.state.load(Ordering::Acquire), READY | WATCHING | PASSING) {
+        while !matches!(self.state.load(Ordering::Acquire), READY | THREAD_EXITS | FALLBACK) {
             self.start_or_wait();
         }
-        // SAFETY: as above.
+        // SAFETY: this thread's errno.
         unsafe { errno.write(before) };
-        if self.state.load(Ordering::Acquire) == PASSING { self.instead.get() } else { None }
+        if self.state.load(Ordering::Acquire) == FALLBACK { self.fallback.get() } else { None }
     }
 
     /// Whether this thread is starting the heap, further down its stack.
@@ -226,7 +227,7 @@ impl<H: Heap + 'static> Shell<H> {
             self.starter.store(0, Ordering::Relaxed);
             drop(blocked);
             if is_new {
-                self.watch();
+                self.register_handlers();
             }
             return;
         }
@@ -235,7 +236,7 @@ impl<H: Heap + 'static> Shell<H> {
         sys::sleep_ns(TRY_AGAIN_NS);
         let starter = self.starter.load(Ordering::Relaxed);
         if starter != 0 && !sys::thread_exists(sys::pid(), starter) && self.become_starter(starter) {
-            self.pass_in_child();
+            self.fall_back_in_child();
         }
     }
 
@@ -245,59 +246,59 @@ impl<H: Heap + 'static> Shell<H> {
     }
 
     /// A child that was forked while another thread was starting the heap, which is half made and will stay so: no
-    /// block of it was handed out, and the program's own heap serves this process. (In a musl program, whose
+    /// block of it was allocated, and the program's own heap serves this process. (In a musl program, whose
     /// threads need no memory to begin, one forked while another made the first call, and waited for ever.)
-    fn pass_in_child(&'static self) {
-        // SAFETY: the thread that was at it is one of the parent's.
+    fn fall_back_in_child(&'static self) {
+        // SAFETY: the thread that was setting them is one of the parent's, and not in this process.
         unsafe {
             self.loader.abandon();
-            self.before.abandon();
-            self.instead.abandon();
+            self.previous.abandon();
+            self.fallback.abandon();
         }
-        self.find_before();
-        if let Some(&before) = self.before.get() {
-            self.instead.set(before);
-            self.state.store(PASSING, Ordering::Release);
+        self.find_previous();
+        if let Some(&previous) = self.previous.get() {
+            self.fallback.set(previous);
+            self.state.store(FALLBACK, Ordering::Release);
         }
         self.starter.store(0, Ordering::Relaxed);
     }
 
-    fn find_before(&'static self) {
+    fn find_previous(&'static self) {
         if let Some(loader) = Loader::discover() {
             clock::find(&loader);
             self.loader.set(loader);
         }
-        // SAFETY: the symbols of these names are the C library's functions, or those of a heap that took
-        // their place and so has their types.
-        if let Some(before) = unsafe { SystemHeap::find(|name| self.next(name)) } {
-            self.before.set(before);
+        // SAFETY: signatures: the symbols of these names are the C library's functions, or those of a heap that is
+        // interposed before it and so has their types.
+        if let Some(previous) = unsafe { SystemHeap::find(|name| self.next(name)) } {
+            self.previous.set(previous);
         }
     }
 
     fn begin(&'static self) {
-        self.find_before();
-        let start = if only::is_wanted() {
+        self.find_previous();
+        let start = if program_filter::is_wanted() {
             (self.start)(&self.heap)
         } else {
             self.describe(Line::blank().text(b"system"), Line::blank());
             Start::Pass
         };
-        let instead = match (start, self.before.get()) {
+        let fallback = match (start, self.previous.get()) {
             (Start::Ready, _) | (_, None) => None,
-            (Start::Pass, Some(before)) => Some(before),
+            (Start::Pass, Some(previous)) => Some(previous),
             (Start::Around(functions), Some(_)) => Some(functions),
         };
-        if let Some(&instead) = instead {
-            self.instead.set(instead);
+        if let Some(&fallback) = fallback {
+            self.fallback.set(fallback);
         }
-        let stats = if instead.is_some() { Stats::EMPTY } else { self.heap.stats() };
-        self.told.begin(instead.is_some(), &stats);
-        self.state.store(if instead.is_some() { PASSING } else { READY }, Ordering::Release);
+        let stats = if fallback.is_some() { Stats::EMPTY } else { self.heap.stats() };
+        self.statistics.begin(fallback.is_some(), &stats);
+        self.state.store(if fallback.is_some() { FALLBACK } else { READY }, Ordering::Release);
     }
 
-    /// To register may allocate, so the heap must be there. Nobody forks in between but other threads, which a
-    /// program can hardly have that has not allocated.
-    fn watch(&'static self) {
+    /// Registers the handlers of forks and of threads that end. That may allocate, so the heap must be ready. Only
+    /// other threads can fork in between, which a program can hardly have that has not allocated.
+    fn register_handlers(&'static self) {
         let Some(loader) = self.loader.get().filter(|_| self.state.load(Ordering::Acquire) == READY) else {
             return;
         };
@@ -309,20 +310,20 @@ impl<H: Heap + 'static> Shell<H> {
         };
         handlers.register(loader, None);
         if self.heap.wants_thread_exit()
-            && let Some(watch) = Watch::new(loader, thread_exit)
+            && let Some(exit_key) = ExitKey::new(loader, thread_exit)
         {
-            self.watch.set(watch);
-            self.state.store(WATCHING, Ordering::Release);
+            self.exit_key.set(exit_key);
+            self.state.store(THREAD_EXITS, Ordering::Release);
         }
     }
 
-    fn watch_this_thread(&self) {
+    fn register_thread(&self) {
         let errno = errno();
-        if let Some(watch) = self.watch.get() {
+        if let Some(exit_key) = self.exit_key.get() {
             // SAFETY: this thread's errno.
             unsafe {
                 let before = errno.read();
-                watch.this_thread();
+                exit_key.register_thread();
                 errno.write(before);
             }
         }

@@ -1,4 +1,4 @@
-//! What libc tells of its heap, told of ours: programs that log it would see zeros otherwise.
+//! The statistics that libc has functions for, of this heap: programs that log them would see zeros otherwise.
 
 use heapscribe_alloc::stats::Stats;
 
@@ -46,10 +46,10 @@ mall_info! {
     MallInfo2, usize, info2
 }
 
-/// What `malloc_stats` prints.
-pub fn say_stats(stats: &Stats) {
+/// Prints what `malloc_stats` does.
+pub fn print_stats(stats: &Stats) {
     let line = Line::new().number(stats.used_bytes).text(b" bytes in ").number(stats.blocks);
     let line = line.text(b" blocks, at most ").number(stats.peak_bytes).text(b"; ").number(stats.free_bytes);
     let line = line.text(b" free, the largest piece ").number(stats.largest_free_bytes);
-    line.text(b"; ").number(stats.pool_bytes).text(b" bytes in ").number(stats.pools).text(b" pools").say();
+    line.text(b"; ").number(stats.pool_bytes).text(b" bytes in ").number(stats.pools).text(b" pools").print();
 }

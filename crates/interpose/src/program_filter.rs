@@ -1,5 +1,5 @@
-//! Which programs are to have the heap: preloaded libraries go to all that a program starts, and a pool of 64 MiB
-//! that is there from the beginning costs each of them 50 ms (heaphook zeroed 100 MB in every child).
+//! Which programs get the heap: preloaded libraries are loaded into all that a program starts, and a prefaulted pool
+//! of 64 MiB costs each of them 50 ms (heaphook zeroed 100 MB in every child).
 
 use heapscribe_nolibc::sys;
 

@@ -1,11 +1,11 @@
-//! What the heap tells of itself while the program runs: a file of this process, as `heapscribe_wire::heap` has
-//! it, in the directory that `HEAPSCRIBE_HEAPS` names. Without that variable there is none, and nothing is done.
+//! The heap's statistics while the program runs: a file of this process, in the format of `heapscribe_wire::heap`, in
+//! the directory that `HEAPSCRIBE_HEAPS` names. Without that variable there is none, and nothing is done.
 //!
 //! ```text
-//!   page  zero in a forked child   0 -> making -> there | none      the mapped file
+//!   page  zero in a forked child   0 -> making -> mapped | none     the mapped file
 //! ```
-//! So a child makes a file of its own, however it was forked; one of `vfork`, which has its parent's memory, tells
-//! of its parent's heap in its parent's file. The file stays mapped in a child: it may have been forked by a
+//! So a child makes a file of its own, however it was forked; one of `vfork`, which has its parent's memory, updates
+//! its parent's file with the statistics of its parent's heap. The file stays mapped in a child: it may have been forked by a
 //! handler that interrupted an update, which then goes on in it. Its descriptor is closed at once.
 #![allow(unsafe_code)]
 
@@ -25,7 +25,7 @@ use crate::line::Line;
 use crate::setting;
 
 const MAKING: u32 = 1;
-const THERE: u32 = 2;
+const MAPPED: u32 = 2;
 const NONE: u32 = 3;
 const PAGE_BYTES: usize = 4096;
 /// Bytes of the longest name of the directory, with its NUL.
@@ -39,29 +39,36 @@ struct Page {
     file: AtomicPtr<u8>,
 }
 
-/// The file, and who the heap is.
+/// What a heap is called, and how it is configured.
 #[derive(Debug)]
-pub(crate) struct Told {
+struct Description {
+    name: Line,
+    configuration: Line,
+}
+
+/// The file, and what is known of the heap from its start on.
+#[derive(Debug)]
+pub(crate) struct StatisticsFile {
     page: AtomicPtr<Page>,
     directory: Once<[u8; DIRECTORY_BYTES]>,
-    /// Name and configuration.
-    texts: Once<(Line, Line)>,
-    /// What it is called when it does not say so itself.
+    description: Once<Description>,
+    /// The heap's name when it was not described.
     name: &'static str,
 }
 
-impl Told {
+impl StatisticsFile {
     /// Of a heap with this name.
-    pub(crate) const fn new(name: &'static str) -> Told {
-        Told { page: AtomicPtr::new(ptr::null_mut()), directory: Once::new(), texts: Once::new(), name }
+    pub(crate) const fn new(name: &'static str) -> StatisticsFile {
+        let page = AtomicPtr::new(ptr::null_mut());
+        StatisticsFile { page, directory: Once::new(), description: Once::new(), name }
     }
 
-    /// What the heap says of itself, before it is begun.
+    /// What the heap is called and how it is configured, before [`StatisticsFile::begin`].
     pub(crate) fn describe(&self, name: Line, configuration: Line) {
-        self.texts.set((name, configuration));
+        self.description.set(Description { name, configuration });
     }
 
-    /// Makes the first process's file, if anybody wants it.
+    /// Makes the first process's file, if `HEAPSCRIBE_HEAPS` is set.
     pub(crate) fn begin(&self, is_passing: bool, stats: &Stats) {
         if environment::is_privileged() {
             return;
@@ -81,21 +88,21 @@ impl Told {
         self.publish(is_passing, false, stats);
     }
 
-    /// Whether anybody wants to know.
+    /// Whether there is a directory for the file.
     #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         !self.page.load(Ordering::Relaxed).is_null()
     }
 
-    /// Writes an update, in a file that is made if need be.
+    /// Publishes an update, in a file that is made if need be.
     pub(crate) fn publish(&self, is_passing: bool, is_last: bool, stats: &Stats) {
         // SAFETY: the page stays for the life of the process; zero is a valid one.
         let Some(page) = (unsafe { self.page.load(Ordering::Acquire).as_ref() }) else { return };
         if page.state.compare_exchange(0, MAKING, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             let _blocked = SignalsBlocked::new();
-            self.make_for(page, is_passing);
+            self.make_for_process(page, is_passing);
         }
-        if page.state.load(Ordering::Acquire) != THERE || is_passing {
+        if page.state.load(Ordering::Acquire) != MAPPED || is_passing {
             return;
         }
         let update = Update { mono_ns: monotonic_ns(), is_last, counts: counts(stats) };
@@ -104,7 +111,7 @@ impl Told {
         state.publish(&update.to_words());
     }
 
-    fn make_for(&self, page: &Page, is_passing: bool) {
+    fn make_for_process(&self, page: &Page, is_passing: bool) {
         if sys::shares_memory_with_parent() {
             // A child of vfork: the file would have the wrong process.
             page.state.store(0, Ordering::Release);
@@ -113,7 +120,7 @@ impl Told {
         match self.make(is_passing) {
             Ok(file) => {
                 page.file.store(file, Ordering::Release);
-                page.state.store(THERE, Ordering::Release);
+                page.state.store(MAPPED, Ordering::Release);
             }
             Err(_) => page.state.store(NONE, Ordering::Release),
         }
@@ -142,15 +149,15 @@ impl Told {
     fn fill(&self, file: &File, pid: u32, created_mono_ns: u64, is_passing: bool) -> sys::Result<*mut u8> {
         let mut exe = [0; 512];
         let exe_bytes = sys::readlink(c"/proc/self/exe", &mut exe).unwrap_or(0);
-        let texts = self.texts.get();
+        let description = self.description.get();
         let about = About {
             pid,
             parent_pid: sys::parent_pid(),
             created_mono_ns,
             pid_namespace: sys::pid_namespace(),
             is_passing,
-            name: texts.map_or(self.name.as_bytes(), |(name, _)| name.as_bytes()),
-            configuration: texts.map_or(b"", |(_, configuration)| configuration.as_bytes()),
+            name: description.map_or(self.name.as_bytes(), |it| it.name.as_bytes()),
+            configuration: description.map_or(b"", |it| it.configuration.as_bytes()),
             exe: exe.get(..exe_bytes).unwrap_or_default(),
         };
         let mut bytes = [0; HEAP_FILE_BYTES];
@@ -173,8 +180,8 @@ impl Told {
     }
 
     /// In a forked child, where the kernel has not wiped the page.
-    pub(crate) fn forget(&self) {
-        // SAFETY: as in `publish`.
+    pub(crate) fn reset_in_child(&self) {
+        // SAFETY: the page stays for the life of the process; zero is a valid one.
         if let Some(page) = unsafe { self.page.load(Ordering::Acquire).as_ref() } {
             page.state.store(0, Ordering::Release);
         }

@@ -1,7 +1,7 @@
-//! The end of threads, for heaps that want to know: a key of libc's with a destructor, which libc calls in each
-//! thread that has given it a value.
+//! The end of threads, for heaps that want to know: a key of libc's (TSD) with a destructor, which libc calls in each
+//! thread that has set a value.
 //!
-//! Whether a thread has, stands in a word of its own that is reached without a call, as a `thread_local!` in a
+//! Whether a thread has, is in a thread-local word that is reached without a call, as a `thread_local!` in a
 //! shared library may call `malloc` (agnocast #1325).
 #![allow(unsafe_code)]
 
@@ -22,10 +22,10 @@ core::arch::global_asm!(
     ".previous",
 );
 
-/// What each thread has from its birth, zeroed: whether its end is awaited.
+/// What each thread has from its start, zeroed.
 #[repr(C)]
 struct Words {
-    is_watched: Cell<bool>,
+    is_registered: Cell<bool>,
 }
 
 #[inline(always)]
@@ -40,42 +40,42 @@ fn words() -> &'static Words {
     }
 }
 
-/// Whether this thread's end is awaited.
+/// Whether the destructor is registered for this thread.
 #[inline(always)]
-pub(crate) fn is_watched() -> bool {
-    words().is_watched.get()
+pub(crate) fn is_registered() -> bool {
+    words().is_registered.get()
 }
 
 /// Called in a thread that ends.
-pub type Ends = unsafe extern "C" fn(*mut c_void);
+pub type ThreadExit = unsafe extern "C" fn(*mut c_void);
 type Key = u32;
-type KeyCreate = unsafe extern "C" fn(*mut Key, Option<Ends>) -> c_int;
+type KeyCreate = unsafe extern "C" fn(*mut Key, Option<ThreadExit>) -> c_int;
 type SetSpecific = unsafe extern "C" fn(Key, *const c_void) -> c_int;
 
-/// The key, and how a thread gives it a value.
+/// The key, and how a thread sets its value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Watch {
+pub(crate) struct ExitKey {
     key: Key,
     set: SetSpecific,
 }
 
-impl Watch {
+impl ExitKey {
     /// A key for all threads. `None` where libc has none: until glibc 2.34 a program without threads.
-    pub(crate) fn new(loader: &Loader, ends: Ends) -> Option<Watch> {
+    pub(crate) fn new(loader: &Loader, on_exit: ThreadExit) -> Option<ExitKey> {
         let create = loader.find_anywhere(b"pthread_key_create")?;
         let set = loader.find_anywhere(b"pthread_setspecific")?;
         let mut key = 0;
         // SAFETY: POSIX's types of these functions; a key is 32 bits in glibc and musl.
         unsafe {
-            let created = core::mem::transmute::<*const (), KeyCreate>(create)(&raw mut key, Some(ends));
+            let created = core::mem::transmute::<*const (), KeyCreate>(create)(&raw mut key, Some(on_exit));
             let set = core::mem::transmute::<*const (), SetSpecific>(set);
-            (created == 0).then_some(Watch { key, set })
+            (created == 0).then_some(ExitKey { key, set })
         }
     }
 
-    /// Awaits the end of this thread. It may allocate, and comes here again then.
-    pub(crate) fn this_thread(self) {
-        if !words().is_watched.replace(true) {
+    /// Registers the destructor for this thread. That may allocate, and come here again.
+    pub(crate) fn register_thread(self) {
+        if !words().is_registered.replace(true) {
             // SAFETY: POSIX's function, its key, and a value that is not null.
             unsafe { (self.set)(self.key, core::ptr::without_provenance(1)) };
         }

@@ -247,7 +247,7 @@ fn write(fd: i32, bytes: &[u8]) -> Result<usize> {
 /// Says something to the person, once, on standard error; whether it got there does not matter, to the program least
 /// of all: where nobody reads, or the file may not be so long, the signal that the kernel has for that is not
 /// its (a program that wrote nothing itself ended by SIGXFSZ under `ulimit -f`).
-pub fn say(message: &[u8]) {
+pub fn write_stderr(message: &[u8]) {
     const SIGPIPE: u64 = 1 << (13 - 1);
     const SIGXFSZ: u64 = 1 << (25 - 1);
     let blocked = SignalsBlocked::new();

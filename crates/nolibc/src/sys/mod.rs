@@ -9,7 +9,7 @@ mod file;
 mod memory;
 mod process;
 
-pub use file::{File, Open, Stat, rename_new, say, standard_error};
+pub use file::{File, Open, Stat, rename_new, standard_error, write_stderr};
 pub use memory::{
     Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read_write, unmap,
 };

@@ -1,5 +1,4 @@
-//! What a process passes when it ends by itself, or goes on as another program: then its log becomes as long as its
-//! lines. One that is killed, or does that by a system call of its own, leaves zeros behind them, to the end of a
+//! The end of a process, or its exec of another program: then its log is cut to the length of its lines. One that is killed, or does that by a system call of its own, leaves zeros behind them, to the end of a
 //! window.
 #![allow(unsafe_code)]
 
@@ -25,51 +24,51 @@ fn next(name: &str, own: *const ()) -> Option<*const ()> {
     Loader::discover()?.find_next(name.as_bytes(), own)
 }
 
-macro_rules! ends {
+macro_rules! exit_functions {
     ($($name:ident)*) => {$(
         /// The C library's function of this name.
         ///
         /// # Safety
-        /// * As for the C library's function.
+        /// * Same: as for the C library's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(status: c_int) -> ! {
-            type End = unsafe extern "C" fn(c_int) -> !;
+            type Exit = unsafe extern "C" fn(c_int) -> !;
             log::end();
             match next(stringify!($name), $name as *const ()) {
-                // SAFETY: the C library's function of this name, given the program's argument.
-                Some(next) => unsafe { core::mem::transmute::<*const (), End>(next)(status) },
+                // SAFETY: same: it is the C library's function of this name, given the program's argument.
+                Some(next) => unsafe { core::mem::transmute::<*const (), Exit>(next)(status) },
                 None => sys::exit(status),
             }
         }
     )*};
 }
 
-ends! { _exit _Exit quick_exit }
+exit_functions! { _exit _Exit quick_exit }
 
 type Text = *const c_char;
 type List = *const Text;
 
-macro_rules! becomes {
+macro_rules! exec_functions {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => {$(
         /// The C library's function of this name.
         ///
         /// # Safety
-        /// * As for the C library's function.
+        /// * Same: as for the C library's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            type Become = unsafe extern "C" fn($($type),*) -> c_int;
+            type Exec = unsafe extern "C" fn($($type),*) -> c_int;
             const FAILED: c_int = -1;
             let Some(next) = next(stringify!($name), $name as *const ()) else { return FAILED };
             log::end();
-            // SAFETY: the C library's function of this name, given the program's arguments.
-            let result = unsafe { core::mem::transmute::<*const (), Become>(next)($($argument),*) };
-            log::go_on();
+            // SAFETY: same: it is the C library's function of this name, given the program's arguments.
+            let result = unsafe { core::mem::transmute::<*const (), Exec>(next)($($argument),*) };
+            log::resume();
             result
         }
     )*};
 }
 
-becomes! {
+exec_functions! {
     execve(path: Text, arguments: List, environment: List);
     execv(path: Text, arguments: List);
     execvp(file: Text, arguments: List);

@@ -1,5 +1,5 @@
-//! Calls that the heap makes of its own functions by name, as musl's does: they come through us and are not the
-//! program's. While a thread is in such a heap, none of its calls is logged.
+//! Calls that the heap makes of its own functions by name, as musl's does: they pass the interposed functions and are
+//! not the program's. While a thread is in such a heap, none of its calls is logged.
 #![allow(unsafe_code)]
 
 use core::cell::Cell;
@@ -8,7 +8,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_nolibc::loader::{Loader, Maker};
 
-// A word of each thread's that is reached without a call, as the recorder's.
+// A thread-local word that is reached without a call, as the recorder's.
 core::arch::global_asm!(
     ".section .tbss,\"awT\",@nobits",
     ".balign 8",
@@ -23,7 +23,7 @@ core::arch::global_asm!(
 
 static MAY_NEST: AtomicBool = AtomicBool::new(false);
 
-/// Looks whose the heap is.
+/// Finds out whether the heap may call itself by name.
 pub(super) fn find(loader: &Loader, heap: &SystemHeap) {
     let maker = loader.maker(heap.malloc as usize);
     MAY_NEST.store(maker == Some(Maker::Other), Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! A heap that has nothing and is never asked: what stands where the program's own heap serves.
+//! A heap without memory, which is never called: a placeholder where the program's own heap serves.
 #![allow(unsafe_code)]
 
 use core::ptr::NonNull;
@@ -7,10 +7,10 @@ use heapscribe_interpose::{Heap, Request};
 
 /// The heap.
 #[derive(Debug)]
-pub(crate) struct Nothing;
+pub(crate) struct NullHeap;
 
-// SAFETY: it hands out nothing, so nothing can be wrong with it.
-unsafe impl Heap for Nothing {
+// SAFETY: it allocates nothing, so that no block can be wrong.
+unsafe impl Heap for NullHeap {
     fn alloc(&self, _request: Request) -> Option<NonNull<u8>> {
         None
     }
