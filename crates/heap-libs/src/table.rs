@@ -39,7 +39,7 @@ fn start(heap: &'static PluginHeap) -> Start {
 /// The table of the library that this one is linked into, else that of any other.
 fn find() -> Result<TableHeap, &'static [u8]> {
     let function = HEAP.loader().and_then(|loader| {
-        let own = loader.find_beside(GET_HEAP, core::ptr::from_ref(&HEAP).cast());
+        let own = loader.find_in_module_of(GET_HEAP, core::ptr::from_ref(&HEAP).cast());
         own.or_else(|| loader.find_anywhere(GET_HEAP))
     });
     let function = function.ok_or(b"no library has heapscribe_get_heap".as_slice())?;

@@ -3,7 +3,8 @@
 
 use core::ffi::CStr;
 
-use super::{Errno, Result, call, number};
+use super::errno::{Errno, Result};
+use super::syscall::{call, number};
 
 /// This process.
 pub fn pid() -> u32 {

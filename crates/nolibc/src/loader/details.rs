@@ -1,12 +1,12 @@
-//! Who a module is: what the trace needs to find its file and its symbols again, later and elsewhere.
+//! The identity of a module: what the trace needs to find its file and its symbols again, later and elsewhere.
 #![allow(unsafe_code)]
 
 use core::ffi::CStr;
 use core::ops::Range;
 
 use super::elf::{Headers, PT_NOTE};
-use super::list::LinkMap;
-use super::text::ModuleText;
+use super::link_map::LinkMap;
+use super::module_text::ModuleText;
 
 /// A module's GNU build id, up to 32 bytes (linkers write 16 or 20); empty when it has none.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -30,7 +30,7 @@ impl BuildId {
     }
 }
 
-/// What is announced of a module.
+/// What the trace records of a module.
 #[derive(Clone, Copy, Debug)]
 pub struct ModuleDetails<'a> {
     /// The path as the loader knows it: empty for the program itself on glibc.
@@ -48,17 +48,17 @@ pub struct ModuleDetails<'a> {
 }
 
 impl ModuleText {
-    /// Reads who the module is.
+    /// Reads the identity of the module.
     ///
     /// # Safety
-    /// - The module is loaded, and stays so for `'a`.
+    /// * Loaded: the module is loaded, and stays so for `'a`.
     pub unsafe fn details<'a>(&self) -> ModuleDetails<'a> {
-        // SAFETY: null, or the `link_map` that the loader gave; the module is still loaded.
+        // SAFETY: loaded: null, or the `link_map` that the loader gave.
         let map = unsafe { (self.link_map as *const LinkMap).as_ref() };
         let (bias, name) = map.map_or((0, core::ptr::null()), |map| (map.bias, map.name));
-        // SAFETY: `l_name` is a C string that lives as long as the module.
+        // SAFETY: loaded: `l_name` is a C string that lives as long as the module.
         let name = if name.is_null() { &[][..] } else { unsafe { CStr::from_ptr(name) }.to_bytes() };
-        // SAFETY: the caller's contract.
+        // SAFETY: loaded.
         let build_id = unsafe { self.build_id() }.unwrap_or_default();
         let numbers = [self.start, self.end, bias];
         let identity =
@@ -68,19 +68,21 @@ impl ModuleText {
     }
 
     /// # Safety
-    /// - The module is loaded.
+    /// * Loaded: the module is loaded.
     unsafe fn build_id(&self) -> Option<BuildId> {
-        // SAFETY: a loaded module's first page is readable.
+        // SAFETY: loaded: the first page of a module is readable.
         let headers = unsafe { Headers::at(self.start) }?;
         headers.ranges(PT_NOTE).find_map(|range| {
-            // SAFETY: the module is loaded.
+            // SAFETY: loaded.
             let notes = unsafe { self.bytes(&range) }?;
             find_build_id(notes)
         })
     }
 
+    /// # Safety
+    /// * Loaded: the module is loaded, and stays so for `'a`.
     unsafe fn bytes<'a>(&self, range: &Range<usize>) -> Option<&'a [u8]> {
-        // SAFETY: the caller's contract.
+        // SAFETY: loaded.
         unsafe { self.segment(range.start) }?.from(range.start)?.get(..range.len())
     }
 }

@@ -1,5 +1,5 @@
-//! A program that no loader has loaded: a static one. It and the kernel's vDSO stand in a list like the
-//! loader's, of our own making, so that all else finds its way as it does elsewhere.
+//! A static executable, which no loader has loaded: it and the kernel's vDSO are put into a list like the loader's,
+//! so that everything else works as it does in a dynamic program.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -7,10 +7,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::auxv::Auxv;
 use super::elf::{Headers, PT_DYNAMIC};
-use super::list::{LinkMap, Rendezvous};
+use super::link_map::{LinkMap, Rendezvous};
 
 /// The list, written once.
-struct Alone {
+struct StaticList {
     /// 0 not written, 1 being written, 2 written.
     state: AtomicU32,
     members: UnsafeCell<[LinkMap; 2]>,
@@ -18,9 +18,9 @@ struct Alone {
 }
 
 // SAFETY: written by the one thread that moved the state from 0 to 1, read only after it is 2.
-unsafe impl Sync for Alone {}
+unsafe impl Sync for StaticList {}
 
-static ALONE: Alone = Alone {
+static LIST: StaticList = StaticList {
     state: AtomicU32::new(0),
     members: UnsafeCell::new([LinkMap::EMPTY; 2]),
     rendezvous: UnsafeCell::new(Rendezvous::EMPTY),
@@ -28,28 +28,28 @@ static ALONE: Alone = Alone {
 
 /// The address of the list's head.
 pub(super) fn list(auxv: &Auxv) -> Option<usize> {
-    if ALONE.state.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-        // SAFETY: only the thread that moved the state from 0 to 1 is here.
+    if LIST.state.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+        // SAFETY: exclusive: only the thread that moved the state from 0 to 1 is here.
         unsafe { write(auxv) };
-        ALONE.state.store(2, Ordering::Release);
+        LIST.state.store(2, Ordering::Release);
     }
-    while ALONE.state.load(Ordering::Acquire) != 2 {
+    while LIST.state.load(Ordering::Acquire) != 2 {
         core::hint::spin_loop(); // another thread writes it, which takes a few instructions
     }
     // SAFETY: state 2: nobody writes any more.
-    let has_program = unsafe { !(*ALONE.rendezvous.get()).first.is_null() };
-    has_program.then_some(ALONE.rendezvous.get() as usize)
+    let has_program = unsafe { !(*LIST.rendezvous.get()).first.is_null() };
+    has_program.then_some(LIST.rendezvous.get() as usize)
 }
 
 /// # Safety
-/// * The caller is the only one who is at the list.
+/// * Exclusive: no other thread reads or writes the list.
 unsafe fn write(auxv: &Auxv) {
-    let first = ALONE.members.get().cast::<LinkMap>();
-    // SAFETY: the kernel says that these headers are there.
+    let first = LIST.members.get().cast::<LinkMap>();
+    // SAFETY: loaded: the kernel says that the program's headers are there.
     let Some(program) = (unsafe { Headers::from_table(auxv.headers, auxv.header_count) }) else { return };
-    // SAFETY: the kernel mapped the vDSO there, its ELF header first.
+    // SAFETY: readable: the kernel mapped the vDSO there, its ELF header first.
     let vdso = unsafe { Headers::at(auxv.vdso) };
-    // SAFETY: two members, the second behind the first; the caller's contract.
+    // SAFETY: exclusive: two members, the second behind the first.
     unsafe {
         let second = first.add(1);
         let next = if vdso.is_some() { second.cast_const() } else { core::ptr::null() };
@@ -57,7 +57,7 @@ unsafe fn write(auxv: &Auxv) {
         if let Some(vdso) = vdso {
             second.write(member(&vdso, c"linux-vdso.so.1", core::ptr::null()));
         }
-        (*ALONE.rendezvous.get()).first = first;
+        (*LIST.rendezvous.get()).first = first;
     }
 }
 
