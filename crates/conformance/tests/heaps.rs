@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
+use heapscribe_alloc::locked::{Config, PageOptions, TlsfHeap};
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_alloc::vtable::{HeapTable, TableHeap};
 use heapscribe_alloc::{Heap, Owns, Request};
@@ -41,7 +41,7 @@ const POOL_BYTES: usize = 24 << 20;
 const POOLS: Config = Config {
     pool_bytes: POOL_BYTES,
     grow_bytes: 0,
-    wishes: Wishes { prefault: false, lock: false, huge_pages: false },
+    pages: PageOptions { prefault: false, lock: false, huge_pages: false },
     ..Config::DEFAULT
 };
 /// Caches, so small that they overflow all the time, and larger than what some tests ask for.

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use heapscribe_alloc::{Heap, Request};
 use heapscribe_conformance::ShadowHeap;
-use heapscribe_replay::heaps::{Config, TlsfHeap, Wishes, behind_malloc};
+use heapscribe_replay::heaps::{Config, TlsfHeap, PageOptions, behind_malloc};
 use heapscribe_replay::smallest::{Range, smallest};
 use heapscribe_replay::{
     Bed, Birth, Compiled, Compiler, Kind, Nothing, OP_BYTES, Op, PoolRun, Program, Tightest, Timing, Touch,
@@ -79,10 +79,10 @@ fn file(bytes: &[u8]) -> File {
     file
 }
 
-const UNTOUCHED: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
+const UNTOUCHED: PageOptions = PageOptions { prefault: false, lock: false, huge_pages: false };
 
 fn pool_heap(pool_bytes: usize) -> TlsfHeap {
-    TlsfHeap::new(Config { pool_bytes, grow_bytes: 0, wishes: UNTOUCHED, ..Config::DEFAULT })
+    TlsfHeap::new(Config { pool_bytes, grow_bytes: 0, pages: UNTOUCHED, ..Config::DEFAULT })
 }
 
 /// The operations on a heap whose every block is looked at.

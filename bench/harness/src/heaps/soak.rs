@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use heapscribe_alloc::Heap as _;
-use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
+use heapscribe_alloc::locked::{Config, TlsfHeap, PageOptions};
 use heapscribe_conformance::soak::{Soak, Soaked};
 
 use crate::cli::HeapSoakArgs;
@@ -17,11 +17,11 @@ const LINES: u64 = 50;
 
 /// Runs it; an error is a heap that failed.
 pub(crate) fn soak(args: &HeapSoakArgs) -> Result<()> {
-    let wishes = Wishes { prefault: true, lock: false, huge_pages: false };
+    let pages = PageOptions { prefault: true, lock: false, huge_pages: false };
     let live_bytes = args.live_mib << 20;
     let cache_bytes = args.cache_kib << 10;
     let pool_bytes = live_bytes / 2 * 5;
-    let heap = TlsfHeap::new(Config { pool_bytes, grow_bytes: 0, cache_bytes, wishes, ..Config::DEFAULT });
+    let heap = TlsfHeap::new(Config { pool_bytes, grow_bytes: 0, cache_bytes, pages, ..Config::DEFAULT });
     let phase_operations = (args.operations / 1000).clamp(10_000, 2_000_000);
     let plan = Soak { operations: args.operations, phase_operations, live_bytes, seed: args.seed };
     let cycles = (args.operations / phase_operations / 5).max(1);

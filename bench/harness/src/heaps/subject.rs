@@ -4,7 +4,7 @@
 use std::ptr::null_mut;
 
 use clap::ValueEnum;
-use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
+use heapscribe_alloc::locked::{Config, TlsfHeap, PageOptions};
 use heapscribe_alloc::{Heap, Request};
 
 /// A heap.
@@ -48,16 +48,16 @@ impl Subject {
 
     /// Makes it ready: heaps of pools get one of `pool_bytes`, there from the beginning or as it is touched.
     pub(super) fn prepare(self, pool_bytes: usize, prefault: bool) -> Option<Calls> {
-        let wishes = Wishes { prefault, lock: false, huge_pages: false };
+        let pages = PageOptions { prefault, lock: false, huge_pages: false };
         match self {
             Subject::Glibc => Some(Calls { alloc: glibc::alloc, free: glibc::free }),
             Subject::Tlsf | Subject::TlsfCached => {
                 let cache_bytes = if self == Subject::TlsfCached { CACHE_BYTES } else { 0 };
-                TLSF.configure(Config { pool_bytes, grow_bytes: 0, cache_bytes, wishes, ..Config::DEFAULT });
+                TLSF.configure(Config { pool_bytes, grow_bytes: 0, cache_bytes, pages, ..Config::DEFAULT });
                 TLSF.start().then_some(Calls { alloc: tlsf_alloc, free: tlsf_free })
             }
             #[cfg(feature = "peers")]
-            Subject::Rlsf => peers::rlsf(pool_bytes, wishes),
+            Subject::Rlsf => peers::rlsf(pool_bytes, pages),
             #[cfg(feature = "peers")]
             Subject::Mimalloc => Some(Calls { alloc: peers::mi_alloc, free: peers::mi_free }),
             #[cfg(feature = "peers")]
@@ -105,7 +105,7 @@ mod peers {
     use std::cell::UnsafeCell;
     use std::ptr::{NonNull, null_mut};
 
-    use heapscribe_alloc::locked::{PiMutex, Wishes, from_kernel};
+    use heapscribe_alloc::locked::{PiMutex, PageOptions, from_kernel};
 
     use super::Calls;
 
@@ -114,8 +114,8 @@ mod peers {
     unsafe impl Sync for Locked {}
     static RLSF: Locked = Locked(PiMutex::new(), UnsafeCell::new(rlsf::Tlsf::new()));
 
-    pub(super) fn rlsf(pool_bytes: usize, wishes: Wishes) -> Option<Calls> {
-        let area = from_kernel(pool_bytes, wishes)?;
+    pub(super) fn rlsf(pool_bytes: usize, pages: PageOptions) -> Option<Calls> {
+        let area = from_kernel(pool_bytes, pages)?;
         let pool = NonNull::slice_from_raw_parts(area.base, area.len_bytes);
         let _held = RLSF.0.lock().ok()?;
         // SAFETY: under the lock; memory that is nobody else's.

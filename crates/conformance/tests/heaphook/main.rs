@@ -26,14 +26,14 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
-use heapscribe_alloc::locked::{Area, Config, TlsfHeap, Wishes, from_kernel};
+use heapscribe_alloc::locked::{Area, Config, PageOptions, TlsfHeap, from_kernel};
 use heapscribe_alloc::{Heap, Request};
 use heapscribe_conformance::ShadowHeap;
 
-const LAZY: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
+const LAZY: PageOptions = PageOptions { prefault: false, lock: false, huge_pages: false };
 
 const fn config(pool_bytes: usize, grow_bytes: usize) -> Config {
-    Config { pool_bytes, grow_bytes, wishes: LAZY, ..Config::DEFAULT }
+    Config { pool_bytes, grow_bytes, pages: LAZY, ..Config::DEFAULT }
 }
 
 fn bytes(size: usize) -> Request {
@@ -83,14 +83,14 @@ fn a_limit_is_a_limit() {
 }
 
 /// A source that waits until it is let go: the kernel, taking long.
-fn slow(len_bytes: usize, wishes: Wishes) -> Option<Area> {
+fn slow(len_bytes: usize, pages: PageOptions) -> Option<Area> {
     if !IS_FIRST.swap(false, Ordering::SeqCst) {
         ASKED.store(true, Ordering::SeqCst);
         while !LET_GO.load(Ordering::SeqCst) {
             std::thread::yield_now();
         }
     }
-    from_kernel(len_bytes, wishes)
+    from_kernel(len_bytes, pages)
 }
 static IS_FIRST: AtomicBool = AtomicBool::new(true);
 static ASKED: AtomicBool = AtomicBool::new(false);

@@ -1,5 +1,5 @@
-//! What threads keep for themselves: that it is bounded, counted as free, and comes back when it is needed, also
-//! of threads that are gone. The suite runs over heaps with caches in `heaps.rs`, handlers in `heaphook.rs`.
+//! Threads' caches: that they are bounded, counted as free, and flushed when the memory is needed, also those of
+//! threads that have ended. The suite runs over heaps with caches in `heaps.rs`, handlers in `heaphook.rs`.
 #![allow(unsafe_code)]
 
 use std::collections::HashSet;
@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::sync::Barrier;
 use std::sync::mpsc::channel;
 
-use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
+use heapscribe_alloc::locked::{Config, PageOptions, TlsfHeap};
 use heapscribe_alloc::{Heap, Request};
 
 const POOL_BYTES: usize = 1 << 20;
@@ -22,27 +22,27 @@ fn heap_of(pool_bytes: usize) -> TlsfHeap {
         pool_bytes,
         grow_bytes: 0,
         cache_bytes: CACHE_BYTES,
-        wishes: Wishes { prefault: false, lock: false, huge_pages: false },
+        pages: PageOptions { prefault: false, lock: false, huge_pages: false },
         ..Config::DEFAULT
     })
 }
 
-fn get(heap: &TlsfHeap, size: usize) -> NonNull<u8> {
+fn alloc(heap: &TlsfHeap, size: usize) -> NonNull<u8> {
     heap.alloc(Request::bytes(size).unwrap()).expect("there is memory for this")
 }
 
 fn free(heap: &TlsfHeap, block: NonNull<u8>) {
-    // SAFETY: the tests free what they got, once but where a second free is the test.
+    // SAFETY: the tests free what they allocated, once but where a second free is the test.
     unsafe { heap.free(block) };
 }
 
 /// Fills this thread's cache with blocks of all sizes.
 fn fill_cache(heap: &TlsfHeap) {
-    let blocks: Vec<_> = (0..300).map(|n| get(heap, 1 + n * 37 % 1024)).collect();
+    let blocks: Vec<_> = (0..300).map(|n| alloc(heap, 1 + n * 37 % 1024)).collect();
     blocks.into_iter().for_each(|block| free(heap, block));
 }
 
-/// The same for a thread that is gone then. One that is joined may still be known to the kernel for a while.
+/// The same for a thread that has ended then. One that is joined may still be known to the kernel for a while.
 fn fill_cache_of_another(heap: &TlsfHeap) {
     let fill = || {
         fill_cache(heap);
@@ -54,7 +54,7 @@ fn fill_cache_of_another(heap: &TlsfHeap) {
     }
 }
 
-/// All that can be had in blocks of 4 KiB, which no cache keeps; given back again.
+/// Allocates all that there is in blocks of 4 KiB, which no cache takes, and frees them: how many bytes.
 fn room(heap: &TlsfHeap) -> usize {
     let request = Request::bytes(4096 - 8).unwrap();
     let blocks: Vec<_> = std::iter::from_fn(|| heap.alloc(request)).collect();
@@ -64,28 +64,28 @@ fn room(heap: &TlsfHeap) -> usize {
 }
 
 #[test]
-fn what_is_kept_counts_as_free() {
+fn cached_blocks_count_as_free() {
     let heap = heap();
     fill_cache(&heap);
     let stats = heap.stats();
     assert_eq!((stats.blocks, stats.failures, stats.misuses), (0, 0, 0), "{stats:?}");
-    assert!(stats.free_blocks > 30, "they are kept: {stats:?}");
+    assert!(stats.free_blocks > 30, "they are cached: {stats:?}");
     assert!(stats.used_bytes < 2048, "the cache itself: {stats:?}");
     assert_eq!(stats.used_bytes + stats.free_bytes, stats.pool_bytes);
-    let mut kept = 0;
-    heap.walk(|piece| kept += if piece.is_used { piece.size_bytes + 8 } else { 0 });
-    assert!(kept <= CACHE_BYTES + 2048, "a cache is bounded: {kept}");
+    let mut cached = 0;
+    heap.walk(|block| cached += if block.is_used { block.size_bytes + 8 } else { 0 });
+    assert!(cached <= CACHE_BYTES + 2048, "a cache is bounded: {cached}");
     heap.thread_exit();
     assert_eq!(heap.stats().used_bytes, stats.used_bytes);
-    assert!(heap.stats().free_blocks <= 2, "joined with what was beside them");
+    assert!(heap.stats().free_blocks <= 2, "merged with their neighbours");
     assert_eq!(heap.check(), Ok(()));
 }
 
 #[test]
-fn a_kept_block_is_handed_out_once() {
+fn a_cached_block_is_allocated_once() {
     let heap = heap();
     for _ in 0..50 {
-        let blocks: Vec<_> = (0..100).map(|n| get(&heap, 16 + n % 7 * 16)).collect();
+        let blocks: Vec<_> = (0..100).map(|n| alloc(&heap, 16 + n % 7 * 16)).collect();
         let places: HashSet<_> = blocks.iter().map(|block| block.as_ptr() as usize).collect();
         assert_eq!(places.len(), blocks.len());
         blocks.into_iter().for_each(|block| free(&heap, block));
@@ -94,35 +94,34 @@ fn a_kept_block_is_handed_out_once() {
 }
 
 #[test]
-fn a_second_free_of_a_kept_block_is_noticed() {
+fn a_second_free_of_a_cached_block_is_counted() {
     let heap = heap();
-    let (first, second) = (get(&heap, 100), get(&heap, 100));
+    let (first, second) = (alloc(&heap, 100), alloc(&heap, 100));
     free(&heap, first);
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| free(&heap, first)));
     assert_eq!(outcome.is_err(), cfg!(debug_assertions), "debug builds end there");
     assert_eq!(heap.stats().misuses, 1);
-    let (again, other) = (get(&heap, 100), get(&heap, 100));
+    let (again, other) = (alloc(&heap, 100), alloc(&heap, 100));
     assert!(again != other && again != second && other != second);
 }
 
 #[test]
-fn a_full_pool_gets_back_what_threads_keep() {
+fn a_full_pool_flushes_the_caches() {
     let heap = heap();
-    get(&heap, 1);
+    alloc(&heap, 1);
     let all = room(&heap);
     fill_cache(&heap);
-    // What others have come to lie between goes with them.
     let near = all - (24 << 10);
     let (first, second) = (room(&heap), room(&heap));
     assert!(first >= near && second + 8192 >= all, "this thread's: {first}, {second} of {all}");
     fill_cache_of_another(&heap);
     let (first, second) = (room(&heap), room(&heap));
-    assert!(first >= near && second + 8192 >= all, "of one that is gone: {first}, {second} of {all}");
+    assert!(first >= near && second + 8192 >= all, "of one that has ended: {first}, {second} of {all}");
     assert_eq!(heap.check(), Ok(()));
 }
 
 #[test]
-fn threads_that_die_without_a_word_leave_their_cache_to_the_next() {
+fn caches_of_threads_that_end_without_notice_are_adopted() {
     let heap = heap();
     for _ in 0..200 {
         fill_cache_of_another(&heap);
@@ -153,7 +152,7 @@ fn threads_that_live_have_a_cache_each() {
 }
 
 #[test]
-fn what_one_thread_gets_and_another_frees_flows_back() {
+fn what_one_thread_allocates_and_another_frees_is_reused() {
     let heap = heap();
     let (send, receive) = channel::<usize>();
     std::thread::scope(|scope| {
@@ -164,7 +163,7 @@ fn what_one_thread_gets_and_another_frees_flows_back() {
         });
         let mut refused = 0;
         for n in 0..50_000 {
-            // More than the pool has room for, were they not given back; the other may be behind.
+            // More than the pool has room for, were they not freed; the other may be behind.
             match heap.alloc(Request::bytes(200 + n % 300).unwrap()) {
                 Some(block) => send.send(block.as_ptr() as usize).unwrap(),
                 None => {
@@ -174,7 +173,7 @@ fn what_one_thread_gets_and_another_frees_flows_back() {
             }
         }
         drop(send);
-        assert!(refused < 45_000, "nothing came back");
+        assert!(refused < 45_000, "nothing was reused");
     });
     assert_eq!((heap.stats().blocks, heap.check()), (0, Ok(())));
 }
@@ -188,13 +187,13 @@ fn a_thread_has_a_cache_of_one_heap_and_uses_others_without() {
     assert!(heaps[0].stats().free_blocks > 30 && heaps[1].stats().free_blocks == 1);
     heaps[0].thread_exit();
     fill_cache(&heaps[1]);
-    assert!(heaps[1].stats().free_blocks > 30, "until it has given that up");
+    assert!(heaps[1].stats().free_blocks > 30, "once the other cache is released");
     assert!(heaps.iter().all(|heap| heap.check().is_ok()));
     heaps[1].thread_exit();
 }
 
 #[test]
-fn a_child_gets_what_the_threads_kept_that_it_does_not_have() {
+fn a_child_flushes_the_caches_of_threads_that_it_does_not_have() {
     unsafe extern "C" {
         fn fork() -> i32;
         fn waitpid(pid: i32, status: *mut i32, options: i32) -> i32;
@@ -202,7 +201,7 @@ fn a_child_gets_what_the_threads_kept_that_it_does_not_have() {
     }
     let (heap, is_filled, is_over) = (heap(), Barrier::new(2), Barrier::new(2));
     let request = Request::bytes(4096 - 8).unwrap();
-    get(&heap, 1);
+    alloc(&heap, 1);
     let all = room(&heap);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -213,7 +212,7 @@ fn a_child_gets_what_the_threads_kept_that_it_does_not_have() {
         is_filled.wait();
         fill_cache(&heap);
         heap.fork_prepare();
-        // SAFETY: the child uses this heap alone; the hooks follow `fork_prepare`.
+        // SAFETY: prepared: this thread called `fork_prepare`. The child uses this heap only.
         let status = unsafe {
             let pid = fork();
             if pid == 0 {
