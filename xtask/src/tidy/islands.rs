@@ -118,7 +118,7 @@ const ISLANDS: &[&str] = &[
     "recorder/src/walks.rs",
     "replay/src/clock.rs",
     "replay/src/heaps.rs",
-    "replay/src/pool.rs",
+    "replay/src/pool_run.rs",
     "replay/src/run.rs",
 ];
 

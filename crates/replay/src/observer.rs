@@ -1,32 +1,32 @@
-//! What is looked at while operations run: nothing, time, or memory. Never two at once: a look at memory is a
-//! system call that empties caches, and a clock is no use beside it.
+//! What is measured while operations run: nothing, time, or memory. Never two at once: to measure memory is a system
+//! call that empties caches, and times would be wrong.
 
 use std::io;
 
 use heapscribe_alloc::Stats;
 
 use crate::clock::Clock;
-use crate::found::{Footprint, Latency, Moment, Timed};
 use crate::histogram::Histogram;
 use crate::resident::Resident;
+use crate::results::{Footprint, Latency, Moment, Timed};
 
-/// From here on a call is looked at: was the core taken away?
+/// A call of this length is checked: was the core taken away?
 const LONG_NS: u64 = 20_000;
-/// Calls between two looks at memory, for each MiB that the heap has: a look takes the longer the more there is.
-const CALLS_PER_LOOK: u64 = 256;
+/// Calls between two measurements of memory, for each MiB of the heap: each takes the longer the more there is.
+const CALLS_PER_MEASUREMENT: u64 = 256;
 
 /// A kind of call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A block.
+    /// An allocation.
     Alloc,
     /// One of zeros.
     Zeroed,
     /// One with an alignment.
     Aligned,
-    /// A block's size is changed.
+    /// A reallocation.
     Realloc,
-    /// A block is given back.
+    /// A free.
     Free,
 }
 
@@ -46,23 +46,23 @@ impl Kind {
     }
 }
 
-/// Who looks.
-pub trait Watch {
-    /// All that is needed besides the heap is there.
+/// What observes a run.
+pub trait Observer {
+    /// The run begins: all memory besides the heap's is allocated.
     fn begin(&mut self) {}
     /// Makes a call.
     fn call<T>(&mut self, kind: Kind, call: impl FnOnce() -> T) -> T;
-    /// A call and the touching of its block are over.
+    /// A call has ended, and its block was touched.
     fn after(&mut self, live_bytes: u64);
-    /// A step of time is over.
+    /// A step of the recording's time has ended.
     fn moment(&mut self, ns: u64, live_bytes: u64, stats: impl FnOnce() -> Stats);
 }
 
-/// Nothing is looked at.
+/// Measures nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Nothing;
+pub struct Unobserved;
 
-impl Watch for Nothing {
+impl Observer for Unobserved {
     fn call<T>(&mut self, _kind: Kind, call: impl FnOnce() -> T) -> T {
         call()
     }
@@ -70,9 +70,9 @@ impl Watch for Nothing {
     fn moment(&mut self, _ns: u64, _live_bytes: u64, _stats: impl FnOnce() -> Stats) {}
 }
 
-/// Calls are timed.
+/// Times calls.
 #[derive(Debug)]
-pub struct Timing {
+pub struct LatencyObserver {
     clock: Clock,
     long_ticks: u64,
     resident: Resident,
@@ -81,19 +81,19 @@ pub struct Timing {
     kinds: [Histogram; Kind::ALL.len()],
 }
 
-impl Timing {
+impl LatencyObserver {
     /// # Errors
     /// When the kernel does not say how often it takes the core away.
-    pub fn new() -> io::Result<Timing> {
+    pub fn new() -> io::Result<LatencyObserver> {
         let (clock, resident) = (Clock::new(), Resident::new()?);
         let (long_ticks, switches) = (clock.ticks(LONG_NS), resident.switches());
         let kinds = std::array::from_fn(|_| Histogram::new());
-        Ok(Timing { clock, long_ticks, resident, switches, left_out: 0, kinds })
+        Ok(LatencyObserver { clock, long_ticks, resident, switches, left_out: 0, kinds })
     }
 
-    /// What was found.
+    /// What was measured.
     pub fn finish(self) -> Latency {
-        let told = |histogram: &Histogram| {
+        let timed = |histogram: &Histogram| {
             let at = |share| self.clock.ns(histogram.percentile(share));
             Timed {
                 calls: histogram.total(),
@@ -107,7 +107,7 @@ impl Timing {
         };
         let kinds = Kind::ALL.into_iter().zip(&self.kinds).filter(|(_, histogram)| histogram.total() > 0);
         Latency {
-            kinds: kinds.map(|(kind, histogram)| (kind.name().to_owned(), told(histogram))).collect(),
+            kinds: kinds.map(|(kind, histogram)| (kind.name().to_owned(), timed(histogram))).collect(),
             left_out: self.left_out,
             clock_ns: self.clock.ns(self.clock.own_ticks),
             clock: self.clock.name().to_owned(),
@@ -121,7 +121,7 @@ impl Timing {
     }
 }
 
-impl Watch for Timing {
+impl Observer for LatencyObserver {
     #[inline(always)]
     fn call<T>(&mut self, kind: Kind, call: impl FnOnce() -> T) -> T {
         let (value, ticks) = self.clock.timed(call);
@@ -138,51 +138,51 @@ impl Watch for Timing {
     fn moment(&mut self, _ns: u64, _live_bytes: u64, _stats: impl FnOnce() -> Stats) {}
 }
 
-/// Memory is looked at: at each moment, whenever there is a hundredth more live than at any look before, and
+/// Measures memory: at each moment, whenever there is a hundredth more live than at any measurement before, and
 /// from time to time.
 #[derive(Debug)]
-pub struct Watching {
+pub struct FootprintObserver {
     resident: Resident,
-    found: Footprint,
-    /// Moments that have come.
+    footprint: Footprint,
+    /// Moments so far.
     moments: usize,
-    calls_to_look: u64,
-    live_to_look: u64,
+    calls_to_measure: u64,
+    live_to_measure: u64,
 }
 
-impl Watching {
+impl FootprintObserver {
     /// For a program of at most `moments` moments.
     ///
     /// # Errors
     /// When the kernel does not say how much memory there is.
-    pub fn new(moments: u64) -> io::Result<Watching> {
+    pub fn new(moments: u64) -> io::Result<FootprintObserver> {
         let resident = Resident::new()?;
         let moments = vec![Moment::default(); usize::try_from(moments).unwrap_or(0)];
-        let found = Footprint { moments, ..Footprint::default() };
-        Ok(Watching { resident, found, moments: 0, calls_to_look: 0, live_to_look: 0 })
+        let footprint = Footprint { moments, ..Footprint::default() };
+        Ok(FootprintObserver { resident, footprint, moments: 0, calls_to_measure: 0, live_to_measure: 0 })
     }
 
-    /// What was found.
+    /// What was measured.
     pub fn finish(mut self) -> Footprint {
-        self.found.moments.truncate(self.moments);
-        self.found
+        self.footprint.moments.truncate(self.moments);
+        self.footprint
     }
 
-    fn look(&mut self, live_bytes: u64) -> u64 {
-        let bytes = self.resident.bytes().saturating_sub(self.found.before_bytes);
-        self.found.looks += 1;
-        if bytes > self.found.peak_bytes {
-            (self.found.peak_bytes, self.found.peak_live_bytes) = (bytes, live_bytes);
+    fn measure(&mut self, live_bytes: u64) -> u64 {
+        let bytes = self.resident.bytes().saturating_sub(self.footprint.before_bytes);
+        self.footprint.looks += 1;
+        if bytes > self.footprint.peak_bytes {
+            (self.footprint.peak_bytes, self.footprint.peak_live_bytes) = (bytes, live_bytes);
         }
-        self.calls_to_look = CALLS_PER_LOOK * (1 + (bytes >> 20));
-        self.live_to_look = self.live_to_look.max(live_bytes + live_bytes / 100);
+        self.calls_to_measure = CALLS_PER_MEASUREMENT * (1 + (bytes >> 20));
+        self.live_to_measure = self.live_to_measure.max(live_bytes + live_bytes / 100);
         bytes
     }
 }
 
-impl Watch for Watching {
+impl Observer for FootprintObserver {
     fn begin(&mut self) {
-        self.found.before_bytes = self.resident.bytes();
+        self.footprint.before_bytes = self.resident.bytes();
     }
 
     #[inline(always)]
@@ -192,16 +192,16 @@ impl Watch for Watching {
 
     #[inline(always)]
     fn after(&mut self, live_bytes: u64) {
-        self.calls_to_look = self.calls_to_look.saturating_sub(1);
-        if self.calls_to_look == 0 || live_bytes > self.live_to_look {
-            self.look(live_bytes);
+        self.calls_to_measure = self.calls_to_measure.saturating_sub(1);
+        if self.calls_to_measure == 0 || live_bytes > self.live_to_measure {
+            self.measure(live_bytes);
         }
     }
 
     fn moment(&mut self, ns: u64, live_bytes: u64, stats: impl FnOnce() -> Stats) {
-        let footprint_bytes = self.look(live_bytes);
+        let footprint_bytes = self.measure(live_bytes);
         let Stats { free_bytes, largest_free_bytes, .. } = stats();
-        if let Some(moment) = self.found.moments.get_mut(self.moments) {
+        if let Some(moment) = self.footprint.moments.get_mut(self.moments) {
             *moment = Moment { ns, live_bytes, footprint_bytes, free_bytes, largest_free_bytes };
             self.moments += 1;
         }

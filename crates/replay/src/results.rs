@@ -1,4 +1,4 @@
-//! What is found out about a heap, as plain data. Bytes are bytes, `_ns` are nanoseconds.
+//! What was measured of a heap, as plain data. Bytes are bytes, `_ns` are nanoseconds.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,31 +9,31 @@ pub struct Moment {
     pub ns: u64,
     /// Bytes of the blocks that are live, as they were asked for.
     pub live_bytes: u64,
-    /// Memory that the heap has taken.
+    /// Memory of the heap.
     pub footprint_bytes: u64,
-    /// Free bytes of the heap; 0 when it does not say.
+    /// Free bytes of the heap; 0 when not known.
     pub free_bytes: u64,
-    /// The largest request that it would serve from these; 0 when it does not say.
+    /// The largest request that it would serve from these; 0 when not known.
     pub largest_free_bytes: u64,
 }
 
 impl Moment {
-    /// Free bytes that one request cannot have.
+    /// Free bytes that one request cannot have: external fragmentation.
     pub fn torn_bytes(&self) -> u64 {
         self.free_bytes.saturating_sub(self.largest_free_bytes)
     }
 }
 
-/// What memory a heap took.
+/// The memory of a heap.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Footprint {
-    /// What the process had before the first call: no part of the other figures.
+    /// Memory of the process before the first call: no part of the other figures.
     pub before_bytes: u64,
-    /// The most memory that the heap has taken.
+    /// The most memory of the heap.
     pub peak_bytes: u64,
-    /// What was live when that was seen.
+    /// What was live then.
     pub peak_live_bytes: u64,
-    /// How often it was looked at.
+    /// How often memory was measured.
     pub looks: u64,
     /// Over time.
     pub moments: Vec<Moment>,
