@@ -1,15 +1,15 @@
-//! The heaps that are compared: a function that hands out and one that takes back, called the same way.
+//! The heaps that are compared: a function that allocates and one that frees, called the same way.
 #![allow(unsafe_code)]
 
 use std::ptr::null_mut;
 
 use clap::ValueEnum;
-use heapscribe_alloc::locked::{Config, TlsfHeap, PageOptions};
+use heapscribe_alloc::locked::{Config, PageOptions, TlsfHeap};
 use heapscribe_alloc::{Heap, Request};
 
 /// A heap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Subject {
+pub(crate) enum ComparedHeap {
     /// glibc's, as it is
     Glibc,
     /// Ours
@@ -24,9 +24,9 @@ pub(crate) enum Subject {
 
 /// Its functions.
 #[derive(Clone, Copy)]
-pub(super) struct Calls {
-    pub(super) alloc: fn(usize) -> *mut u8,
-    pub(super) free: fn(*mut u8),
+pub(crate) struct Calls {
+    pub(crate) alloc: fn(usize) -> *mut u8,
+    pub(crate) free: fn(*mut u8),
 }
 
 /// Of `tlsf-cached`, for each thread.
@@ -34,11 +34,11 @@ const CACHE_BYTES: usize = 64 << 10;
 
 static TLSF: TlsfHeap = TlsfHeap::new(Config::DEFAULT);
 
-impl Subject {
+impl ComparedHeap {
     /// All that were built in.
-    pub(crate) fn all() -> Vec<Subject> {
-        let peers = [Subject::Rlsf, Subject::Mimalloc, Subject::Jemalloc];
-        let ours = [Subject::Glibc, Subject::Tlsf, Subject::TlsfCached];
+    pub(crate) fn all() -> Vec<ComparedHeap> {
+        let peers = [ComparedHeap::Rlsf, ComparedHeap::Mimalloc, ComparedHeap::Jemalloc];
+        let ours = [ComparedHeap::Glibc, ComparedHeap::Tlsf, ComparedHeap::TlsfCached];
         ours.into_iter().chain(peers.into_iter().filter(|_| cfg!(feature = "peers"))).collect()
     }
 
@@ -46,22 +46,22 @@ impl Subject {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// Makes it ready: heaps of pools get one of `pool_bytes`, there from the beginning or as it is touched.
-    pub(super) fn prepare(self, pool_bytes: usize, prefault: bool) -> Option<Calls> {
+    /// Makes it ready: heaps of pools get one of `pool_bytes`, prefaulted or not.
+    pub(crate) fn prepare(self, pool_bytes: usize, prefault: bool) -> Option<Calls> {
         let pages = PageOptions { prefault, lock: false, huge_pages: false };
         match self {
-            Subject::Glibc => Some(Calls { alloc: glibc::alloc, free: glibc::free }),
-            Subject::Tlsf | Subject::TlsfCached => {
-                let cache_bytes = if self == Subject::TlsfCached { CACHE_BYTES } else { 0 };
+            ComparedHeap::Glibc => Some(Calls { alloc: glibc::alloc, free: glibc::free }),
+            ComparedHeap::Tlsf | ComparedHeap::TlsfCached => {
+                let cache_bytes = if self == ComparedHeap::TlsfCached { CACHE_BYTES } else { 0 };
                 TLSF.configure(Config { pool_bytes, grow_bytes: 0, cache_bytes, pages, ..Config::DEFAULT });
                 TLSF.start().then_some(Calls { alloc: tlsf_alloc, free: tlsf_free })
             }
             #[cfg(feature = "peers")]
-            Subject::Rlsf => peers::rlsf(pool_bytes, pages),
+            ComparedHeap::Rlsf => peers::rlsf(pool_bytes, pages),
             #[cfg(feature = "peers")]
-            Subject::Mimalloc => Some(Calls { alloc: peers::mi_alloc, free: peers::mi_free }),
+            ComparedHeap::Mimalloc => Some(Calls { alloc: peers::mi_alloc, free: peers::mi_free }),
             #[cfg(feature = "peers")]
-            Subject::Jemalloc => Some(Calls { alloc: peers::je_alloc, free: peers::je_free }),
+            ComparedHeap::Jemalloc => Some(Calls { alloc: peers::je_alloc, free: peers::je_free }),
             #[cfg(not(feature = "peers"))]
             _ => None,
         }
@@ -75,7 +75,7 @@ fn tlsf_alloc(size: usize) -> *mut u8 {
 
 fn tlsf_free(block: *mut u8) {
     if let Some(block) = std::ptr::NonNull::new(block) {
-        // SAFETY: the workload frees what it got.
+        // SAFETY: used: the workload frees what it allocated, once.
         unsafe { TLSF.free(block) };
     }
 }
@@ -94,7 +94,7 @@ mod glibc {
     }
 
     pub(super) fn free(block: *mut u8) {
-        // SAFETY: the workload frees what it got.
+        // SAFETY: used: the workload frees what it allocated, once.
         unsafe { c_free(block) };
     }
 }
@@ -105,12 +105,12 @@ mod peers {
     use std::cell::UnsafeCell;
     use std::ptr::{NonNull, null_mut};
 
-    use heapscribe_alloc::locked::{PiMutex, PageOptions, from_kernel};
+    use heapscribe_alloc::locked::{PageOptions, PiMutex, from_kernel};
 
     use super::Calls;
 
     struct Locked(PiMutex, UnsafeCell<rlsf::Tlsf<'static, u32, u32, 28, 32>>);
-    // SAFETY: used under the lock only.
+    // SAFETY: used while the lock is held only.
     unsafe impl Sync for Locked {}
     static RLSF: Locked = Locked(PiMutex::new(), UnsafeCell::new(rlsf::Tlsf::new()));
 
@@ -118,7 +118,7 @@ mod peers {
         let area = from_kernel(pool_bytes, pages)?;
         let pool = NonNull::slice_from_raw_parts(area.base, area.len_bytes);
         let _held = RLSF.0.lock().ok()?;
-        // SAFETY: under the lock; memory that is nobody else's.
+        // SAFETY: the lock is held; an area is nobody else's.
         unsafe { (*RLSF.1.get()).insert_free_block_ptr(pool) }?;
         Some(Calls { alloc: rlsf_alloc, free: rlsf_free })
     }
@@ -127,13 +127,13 @@ mod peers {
         let (Ok(layout), Ok(_held)) = (Layout::from_size_align(size, 16), RLSF.0.lock()) else {
             return null_mut();
         };
-        // SAFETY: under the lock.
+        // SAFETY: the lock is held.
         unsafe { (*RLSF.1.get()).allocate(layout) }.map_or(null_mut(), |block| block.as_ptr())
     }
 
     fn rlsf_free(block: *mut u8) {
         if let (Some(block), Ok(_held)) = (NonNull::new(block), RLSF.0.lock()) {
-            // SAFETY: under the lock; got with this alignment.
+            // SAFETY: the lock is held; allocated with this alignment.
             unsafe { (*RLSF.1.get()).deallocate(block, 16) };
         }
     }
@@ -144,7 +144,7 @@ mod peers {
     }
 
     pub(super) fn mi_free(block: *mut u8) {
-        // SAFETY: the workload frees what it got.
+        // SAFETY: used: the workload frees what it allocated, once.
         unsafe { libmimalloc_sys::mi_free(block.cast()) };
     }
 
@@ -154,7 +154,7 @@ mod peers {
     }
 
     pub(super) fn je_free(block: *mut u8) {
-        // SAFETY: the workload frees what it got.
+        // SAFETY: used: the workload frees what it allocated, once.
         unsafe { tikv_jemalloc_sys::free(block.cast()) };
     }
 }
