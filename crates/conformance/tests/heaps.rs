@@ -1,4 +1,4 @@
-//! The suite over three heaps: the system's, one that never takes anything back, and the pool heap, alone and
+//! The suite over three heaps: the system's, one that never reuses anything, and the pool heap, by itself and
 //! through a table of C functions.
 #![allow(unsafe_code)]
 
@@ -64,7 +64,7 @@ const BUMP_BYTES: usize = 128 << 20;
 /// In front of each block: its size.
 const HEAD_BYTES: usize = 16;
 
-/// The simplest heap there is: the next bytes, and nothing comes back. All that it does not write itself is
+/// The simplest heap there is: the next bytes, and nothing is reused. All that it does not write itself is
 /// the trait's.
 struct Bump {
     base: usize,

@@ -90,7 +90,7 @@ fn check(program: &[u8]) -> Result<(usize, usize), String> {
     Ok((our.extent_bytes, their.extent_bytes))
 }
 
-/// Calls as chance has them, without the rare alignments of over 64 KiB, which decide the extent alone.
+/// Random calls, without the rare alignments of over 64 KiB, which by themselves decide the extent.
 fn calls(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
     let call = (0..=255u8, 0..11u8, 0..=255u8, 0..=255u8).prop_map(|(kind, shift, number, align)| {
         [kind, shift, number, if align < 240 { align / 2 } else { align % 12 + 170 }]

@@ -140,7 +140,7 @@ proptest! {
         prop_assert_eq!(heap.check(), Ok(()));
     }
 
-    /// Pools below the floor are not tried at all, and others without looking: both must come to the same.
+    /// Pools below the floor are not tried at all, and others without looking: both must have the same result.
     #[test]
     fn a_pool_below_the_floor_does_not_serve(
         history in prop::collection::vec(step(), 0..200),
@@ -228,7 +228,7 @@ fn the_smallest_pool_is_what_blocks_and_headers_take() {
     assert!(PoolRun::of(&mut memory, (1 << 20) + 16, &program, Variation::default()).is_err());
 }
 
-/// What is seen of memory and of time, where it can be told beforehand.
+/// What is seen of memory and of time, where it is known beforehand.
 #[test]
 fn observers_see_what_happened() {
     let (compiled, file) = two_and_one();

@@ -5,7 +5,7 @@
 //! ```text
 //!   bits 0-29  the owner's thread number, 0 when free
 //!   bit  30    the owner has died (the kernel, for robust lists; we have none)
-//!   bit  31    somebody waits: who unlocks has to ask the kernel
+//!   bit  31    a thread waits: unlocking takes a system call
 //! ```
 #![allow(unsafe_code)]
 
@@ -21,7 +21,7 @@ const SPINS: u32 = 100;
 const NAPS: u32 = 1000;
 const NAP_NS: u32 = 1_000_000;
 /// How long the kernel is waited for at a time. A child of `vfork` works in its parent's memory under its parent's
-/// cached number, so the kernel does not let it wake who waits: a thread waited for ever for a lock that was free.
+/// cached number, so the kernel does not let it wake a waiter: a thread waited for ever for a lock that was free.
 const WAIT_NS: u32 = 20_000_000;
 
 /// The lock.
@@ -48,7 +48,7 @@ impl PiMutex {
         if self.try_for(thread_words::id()) { Ok(Held(self)) } else { self.wait() }
     }
 
-    /// Takes the lock if nobody has it.
+    /// Takes the lock if it is free.
     #[inline(always)]
     pub fn try_lock(&self) -> Option<Held<'_>> {
         self.try_for(thread_words::id()).then(|| Held(self))
@@ -109,7 +109,7 @@ impl PiMutex {
         drop(Held(self));
     }
 
-    /// In a forked child: the number in a taken lock is the parent's, and who waited is not there. The lock is
+    /// In a forked child: the number in a taken lock is the parent's, and its waiters are not there. The lock is
     /// free when the fork's handler had taken it, else it is still that of the call that a signal handler
     /// interrupted to fork, which this thread has to finish.
     ///

@@ -3,7 +3,7 @@
 //!
 //! *You bring* memory, as pools, and one caller at a time. *It guarantees* that `alloc`, `free` and `resize`
 //! look at a bounded number of words however full and however fragmented the pools are, blocks at multiples of
-//! 16 that cost 8 bytes each, any alignment with the gap in front given back, and blocks up to a whole pool.
+//! 16 that cost 8 bytes each, any alignment with the gap in front freed, and blocks up to a whole pool.
 //! *It refuses* to ask for memory by itself ([`crate::locked`] does), and to look at what it was not given.
 //!
 //! ```text

@@ -36,7 +36,7 @@ pub(super) fn set_heap(heap: SystemHeap) {
     HEAP.set(heap);
 }
 
-/// A call that is logged: since when it is in the heap, where lines tell that.
+/// A call that is logged: when it began, where lines have its time.
 #[derive(Clone, Copy)]
 struct Call {
     log: &'static Log,
@@ -174,7 +174,7 @@ unsafe extern "C" fn free(block: Pointer) {
 }
 
 /// The line's place is before that of any other thread's block at the old address, and its text says where the block
-/// is now. When another line has come behind it meanwhile, that may be the one by which the new address was freed:
+/// is now. When another line was reserved behind it meanwhile, that may be the one by which the new address was freed:
 /// then there are two lines, for the end of the old block and the begin of the new one.
 ///
 /// # Safety

@@ -276,7 +276,7 @@ impl Resize {
     }
 }
 
-/// What a line of a realloc tells.
+/// What is in a line of a realloc.
 #[derive(Clone, Copy)]
 struct Moved {
     old: usize,

@@ -271,7 +271,7 @@ pub(super) fn resume() {
 }
 
 impl ReservedLine {
-    /// Whether no other line has come behind this one.
+    /// Whether no other line was reserved behind this one.
     pub(super) fn is_last(&self) -> bool {
         self.log.cursor.load(Ordering::Acquire) == self.position + self.len as u64
     }
@@ -291,7 +291,7 @@ impl ReservedLine {
             return;
         };
         let put = |at: usize, chunk: &[u8; 8]| {
-            // SAFETY: the place is this line's alone, as long as the line, and mapped until it is done.
+            // SAFETY: the place is this line's only, as long as the line, and mapped until it is done.
             unsafe { self.at.add(at).cast::<[u8; 8]>().write_unaligned(*chunk) };
         };
         // First the end: of a program that is killed here, the next line is whole.

@@ -31,7 +31,7 @@ pub enum Open {
     ReadWrite,
     /// Create; it must not exist. Mode 0600.
     CreateNew,
-    /// Create for whoever the umask allows; it must not exist.
+    /// Create with the permissions that the umask allows; it must not exist.
     Publish,
     /// Read and write, created when missing. Mode 0600.
     Create,

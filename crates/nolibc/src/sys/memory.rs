@@ -71,7 +71,7 @@ pub unsafe fn protect_read_write(at: *mut u8, len_bytes: usize) -> Result<()> {
 /// Advice to the kernel about a range of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advice {
-    /// Private pages become zero, their memory goes back.
+    /// Private pages become zero, their memory is freed.
     DontNeed = 4,
     /// Not in a forked child.
     DontFork = 10,

@@ -1,4 +1,4 @@
-//! This process and its threads: who they are, what is allowed to them, what they wait for.
+//! This process and its threads: identity, limits, signals, waiting.
 #![allow(unsafe_code)]
 
 use core::ffi::CStr;
