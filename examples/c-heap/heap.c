@@ -1,6 +1,6 @@
-/* A heap in C: a list of free blocks for each power of two, one lock for all. What is freed is used again for
- * blocks of its power only, so up to half of each block, and all that a program no longer wants in a size, is
- * waste. That is what it costs to be short.
+/* A heap in C: a list of free blocks for each power of two, one lock for all. Freed memory is reused for blocks of
+ * its power only, so up to half of each block, and all free blocks of a size that a program no longer allocates,
+ * are waste. That is the price of a short example.
  *
  *   cc -O2 -shared -fPIC -I INCLUDE heap.c -o libc_heap.so        INCLUDE: see `heapscribe header --to`
  *   heapscribe run --heap ./libc_heap.so -- ls -l
@@ -38,7 +38,7 @@ static struct head *head_of(void *block) {
     return (struct head *)block - 1;
 }
 
-/* A piece of 2^power bytes, from the list or from what was never used. */
+/* A piece of 2^power bytes, from the list or from memory that was never used. */
 static char *take_piece(struct heap *heap, size_t power) {
     struct free_piece *piece = heap->free[power];
     size_t bytes = (size_t)1 << power;
@@ -56,7 +56,7 @@ static char *take_piece(struct heap *heap, size_t power) {
     return (char *)piece;
 }
 
-static void *take(void *self, size_t size, size_t align) {
+static void *heap_alloc(void *self, size_t size, size_t align) {
     struct heap *heap = self;
     size_t need = size + sizeof(struct head) + (align > 16 ? align : 0), power = 5;
     while (power < POWERS && (size_t)1 << power < need)
@@ -73,7 +73,7 @@ static void *take(void *self, size_t size, size_t align) {
     return block;
 }
 
-static void give_back(void *self, void *block) {
+static void heap_free(void *self, void *block) {
     struct heap *heap = self;
     struct head head = *head_of(block);
     struct free_piece *piece = (struct free_piece *)head.piece;
@@ -91,14 +91,15 @@ static size_t usable_size(void *self, void *block) {
     return (size_t)(head->piece + ((size_t)1 << head->power) - (char *)block);
 }
 
-/* So that what the program was given before this heap was there goes back to who gave it. */
+/* So that blocks from before this heap's start are freed by the heap that allocated them. */
 static int owns(void *self, const void *address) {
     struct heap *heap = self;
     return (const char *)address >= heap->base && (const char *)address < heap->end;
 }
 
-/* Not waited for: it may be asked by a handler of this thread, in the middle of a call. Nothing is an answer. */
-static void tell(void *self, struct heapscribe_heap_stats *out) {
+/* It does not wait for the lock: a signal handler may ask that has interrupted a call of this heap. Zeros are an
+ * answer. */
+static void heap_stats(void *self, struct heapscribe_heap_stats *out) {
     struct heap *heap = self;
     if (pthread_mutex_trylock(&heap->lock))
         return;
@@ -126,11 +127,11 @@ const struct heapscribe_heap *heapscribe_get_heap(void) {
         .abi = HEAPSCRIBE_HEAP_ABI,
         .table_bytes = sizeof table,
         .heap = &heap,
-        .alloc = take,
-        .free = give_back,
+        .alloc = heap_alloc,
+        .free = heap_free,
         .usable_size = usable_size,
         .owns = owns,
-        .stats = tell,
+        .stats = heap_stats,
         .fork_prepare = lock,
         .fork_parent = unlock,
         .fork_child = unlock,

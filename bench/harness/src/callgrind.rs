@@ -1,8 +1,8 @@
-//! What callgrind counted: instructions by source file, code that was inlined at the file that it came from.
+//! What callgrind counted: instructions by source file, inlined code at the file that it is written in.
 //!
-//! The file that it writes has lines `fl=`, `fi=`, `fe=` that change the current file, with names told once
+//! The file that it writes has lines `fl=`, `fi=`, `fe=` that change the current file, with names given once
 //! (`fl=(3) a.c`, later `fl=(3)`), cost lines (`line cost`) and, after `calls=`, one cost line of what the
-//! callee took, which is told at the callee as well.
+//! callee took, which is counted at the callee as well.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn parse(text: &str) -> Counts {
     counts
 }
 
-/// The name that `(3) name` tells, or `(3)` repeats.
+/// The name that `(3) name` defines, or `(3)` refers to.
 fn named<'a>(value: &'a str, names: &mut BTreeMap<&'a str, &'a str>) -> &'a str {
     let Some((id, name)) = value.split_once(')') else { return value };
     let name = name.trim();
@@ -85,9 +85,9 @@ pub(crate) fn by_part(counts: &Counts) -> Counts {
 }
 
 fn part(file: &str) -> String {
-    let ours = file.find("heapscribe-").map(|at| &file[at..]).and_then(|path| path.split_once("/src/"));
+    let ours = file.split_once("crates/").and_then(|(_, path)| path.split_once("/src/"));
     match ours {
-        Some((name, path)) => format!("{}/{path}", name.trim_start_matches("heapscribe-")),
+        Some((name, path)) => format!("{name}/{path}"),
         None if file.contains("library/core") || file.contains("/rustc/") => {
             "Rust's core, inlined".to_owned()
         }
@@ -118,7 +118,7 @@ mod tests {
         ];
         assert_eq!(parse(TEXT), counts(&expected));
         assert_eq!(total(&parse(TEXT)), 90);
-        let parts = [("Rust's core, inlined", 30), ("glibc and the program", 30), ("record/enter.rs", 30)];
+        let parts = [("Rust's core, inlined", 30), ("glibc and the program", 30), ("recorder/enter.rs", 30)];
         assert_eq!(by_part(&parse(TEXT)), counts(&parts));
     }
 

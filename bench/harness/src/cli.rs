@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::heaps::{Sizes, Subject};
+use crate::compared_heap::ComparedHeap;
+use crate::report::{Form, Output};
+use crate::sizes::Sizes;
 use crate::tool::Tool;
 
 /// Measures what recording costs: beside the program alone, a hook that only counts, and heaptrack.
@@ -45,7 +47,7 @@ pub(crate) enum Command {
 pub(crate) struct HeapsArgs {
     /// Heaps to compare [default: all that were built in]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "HEAPS")]
-    pub(crate) heaps: Vec<Subject>,
+    pub(crate) heaps: Vec<ComparedHeap>,
 
     /// Numbers of live blocks
     #[arg(long, value_delimiter = ',', value_name = "NUMBERS", default_value = "10000,100000")]
@@ -85,7 +87,7 @@ pub(crate) struct HeapsArgs {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct HeapWorkArgs {
     #[arg(long, value_enum)]
-    pub(crate) heap: Subject,
+    pub(crate) heap: ComparedHeap,
     #[arg(long)]
     pub(crate) live: usize,
     #[arg(long)]
@@ -122,19 +124,6 @@ pub(crate) struct HeapSoakArgs {
     /// Other numbers
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-}
-
-/// How a table is told.
-#[derive(Clone, Copy, Default, Debug, Args)]
-#[group(multiple = false)]
-pub(crate) struct Form {
-    /// Print JSON, with every single run
-    #[arg(long)]
-    pub(crate) json: bool,
-
-    /// Print Markdown
-    #[arg(long)]
-    pub(crate) markdown: bool,
 }
 
 /// How often, and under what.
@@ -275,17 +264,21 @@ impl Command {
         named.is_empty() || named.iter().any(|tool| tool.needs_heapscribe())
     }
 
-    /// How the command's tables are to be told.
-    pub(crate) fn form(&self) -> Form {
-        match self {
+    /// Where the command's tables go, and how.
+    pub(crate) fn output(&self) -> Output {
+        let form = match self {
             Command::Corpus(args) => args.form,
             Command::Threads(args) => args.form,
             Command::Micro(args) => args.form,
             Command::Instructions(args) => args.form,
             Command::Heaps(args) => args.form,
             Command::HeapWork(_) | Command::HeapSoak(_) => Form::default(),
-            Command::Results(_) => Form { json: false, markdown: true },
-        }
+            Command::Results(args) => {
+                let form = Form { json: false, markdown: true };
+                return Output { form, is_page: true, path: args.output.clone() };
+            }
+        };
+        Output { form, ..Output::default() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `instructions`: how many instructions a call takes more than without us, counted by callgrind in the real
 //! library while it records. Unlike a time a count hardly depends on what else the machine does, so that it can
-//! be held against the one that is kept in the repository. It is not the same with another compiler.
+//! be compared with the one in the repository. It is not the same with another compiler.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,12 +34,12 @@ const TOOLS: [Tool; 6] = [
     Tool::HeapscribeLatency,
 ];
 
-/// Operations of a round. Of two runs that differ by so many rounds only the difference is told: what the
+/// Operations of a round. Of two runs that differ by so many rounds only the difference is reported: what the
 /// first rounds and the start of the program take is in both.
 const OPERATIONS: u64 = 2000;
 const ROUNDS: [u64; 2] = [2, 6];
 const TIMEOUT_S: u64 = 120;
-/// Counts of a tool that records, of which the least is told.
+/// Counts of a tool that records, of which the least is reported.
 const COUNTS: u32 = 3;
 
 /// A count has grown when it is larger by this share, and by more than this many instructions.
@@ -87,8 +87,8 @@ pub(crate) fn measure(args: &InstructionsArgs, places: &Places) -> Result<Outcom
         }
         table.row(cells);
     }
-    let (told, has_grown) = keep_or_compare(args, &added)?;
-    notes.extend(told);
+    let (comparison, has_grown) = bless_or_compare(args, &added)?;
+    notes.extend(comparison);
     let title = "Instructions of an operation".to_owned();
     let whole = Part { key: "instructions", title, notes, table, data: json!(added) };
     Ok(Outcome { parts: vec![whole, by_file(&parts)], has_grown })
@@ -168,12 +168,12 @@ fn kept_path() -> PathBuf {
 const ABOUT: &str = "Instructions that an operation takes more than without us, by case and tool. Written by `cargo run --release -p \
 heapscribe-bench -- instructions --bless`; CI fails when one has grown by more than 5 %. Exact counts differ a little between compilers.";
 
-/// Writes the counts, or holds them against those that are kept. What there is to say, and whether any grew.
-fn keep_or_compare(args: &InstructionsArgs, added: &Added) -> Result<(Vec<String>, bool)> {
+/// Writes the counts, or compares them with those in the repository. Notes, and whether any has grown.
+fn bless_or_compare(args: &InstructionsArgs, added: &Added) -> Result<(Vec<String>, bool)> {
     let path = kept_path();
     if args.bless {
-        let kept = json!({"about": ABOUT, "made_with": machine::compilers(), "instructions": added});
-        let text = serde_json::to_string_pretty(&kept)? + "\n";
+        let baseline = json!({"about": ABOUT, "made_with": machine::compilers(), "instructions": added});
+        let text = serde_json::to_string_pretty(&baseline)? + "\n";
         std::fs::write(&path, text).with_context(|| format!("{} can not be written", path.display()))?;
         return Ok((vec![format!("Written to {}.", path.display())], false));
     }
@@ -182,53 +182,53 @@ fn keep_or_compare(args: &InstructionsArgs, added: &Added) -> Result<(Vec<String
     }
     let text =
         std::fs::read_to_string(&path).with_context(|| format!("{} can not be read", path.display()))?;
-    let kept: Value = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
-    if kept["instructions"].as_object().is_none_or(serde_json::Map::is_empty) {
+    let baseline: Value = serde_json::from_str(&text).with_context(|| path.display().to_string())?;
+    if baseline["instructions"].as_object().is_none_or(serde_json::Map::is_empty) {
         bail!("{} keeps no counts; --bless writes them", path.display());
     }
-    let (mut told, has_grown) = compare(&kept["instructions"], added);
-    if kept["made_with"] != machine::compilers() {
-        told.push(format!(
+    let (mut notes, has_grown) = compare(&baseline["instructions"], added);
+    if baseline["made_with"] != machine::compilers() {
+        notes.push(format!(
             "The kept counts were made with {}, these with {}.",
-            kept["made_with"],
+            baseline["made_with"],
             machine::compilers()
         ));
     }
-    Ok((told, has_grown))
+    Ok((notes, has_grown))
 }
 
-fn compare(kept: &Value, added: &Added) -> (Vec<String>, bool) {
-    let mut told = Vec::new();
+fn compare(baseline: &Value, added: &Added) -> (Vec<String>, bool) {
+    let mut notes = Vec::new();
     let mut has_grown = false;
-    for (case, tools) in kept.as_object().into_iter().flatten() {
+    for (case, tools) in baseline.as_object().into_iter().flatten() {
         for (tool, was) in tools.as_object().into_iter().flatten() {
             let is = added.get(case).and_then(|tools| tools.get(tool));
             let (Some(is), Some(was)) = (is, was.as_f64()) else {
                 has_grown = true;
-                told.push(format!("NOT COUNTED: {case}, {tool}."));
+                notes.push(format!("NOT COUNTED: {case}, {tool}."));
                 continue;
             };
             let by = is - was;
             if by > was * GROWTH && by > GROWTH_LEAST {
                 has_grown = true;
-                told.push(format!(
+                notes.push(format!(
                     "GROWN: {case}, {tool}: {is} instructions, were {was}. If it is meant, --bless says so."
                 ));
             } else if -by > was * GROWTH && -by > GROWTH_LEAST {
-                told.push(format!(
+                notes.push(format!(
                     "Less: {case}, {tool}: {is} instructions, were {was}; --bless keeps the gain."
                 ));
             }
         }
     }
     for (case, tools) in added {
-        let new = tools.keys().filter(|tool| kept[case][tool.as_str()].is_null());
-        told.extend(new.map(|tool| format!("Not kept yet: {case}, {tool}; --bless keeps it.")));
+        let new = tools.keys().filter(|tool| baseline[case][tool.as_str()].is_null());
+        notes.extend(new.map(|tool| format!("Not kept yet: {case}, {tool}; --bless keeps it.")));
     }
-    if told.is_empty() {
-        told.push("None has grown.".to_owned());
+    if notes.is_empty() {
+        notes.push("None has grown.".to_owned());
     }
-    (told, has_grown)
+    (notes, has_grown)
 }
 
 #[cfg(test)]
@@ -237,7 +237,8 @@ mod tests {
 
     #[test]
     fn growth_fails_and_gain_is_told() {
-        let kept = json!({"pair": {"loaded": 20.0, "heapscribe": 400.0}, "realloc": {"heapscribe": 500.0}});
+        let baseline =
+            json!({"pair": {"loaded": 20.0, "heapscribe": 400.0}, "realloc": {"heapscribe": 500.0}});
         let check = |loaded, pair, realloc: Option<f64>, expected: &[&str], grown| {
             let mut added = Added::new();
             let tools = [("loaded".to_owned(), loaded), ("heapscribe".to_owned(), pair)];
@@ -245,10 +246,10 @@ mod tests {
             if let Some(n) = realloc {
                 added.insert("realloc".to_owned(), [("heapscribe".to_owned(), n)].into());
             }
-            let (told, has_grown) = compare(&kept, &added);
-            assert_eq!(has_grown, grown, "{told:?}");
-            assert!(told.iter().zip(expected).all(|(told, start)| told.starts_with(start)), "{told:?}");
-            assert_eq!(told.len(), expected.len(), "{told:?}");
+            let (notes, has_grown) = compare(&baseline, &added);
+            assert_eq!(has_grown, grown, "{notes:?}");
+            assert!(notes.iter().zip(expected).all(|(notes, start)| notes.starts_with(start)), "{notes:?}");
+            assert_eq!(notes.len(), expected.len(), "{notes:?}");
         };
         check(20.0, 400.0, Some(500.0), &["None has grown."], false);
         // More than 5 %, but 2 instructions only.
@@ -261,9 +262,9 @@ mod tests {
     #[test]
     fn what_is_not_kept_yet_is_told() {
         let added = Added::from([("pair".to_owned(), [("loaded".to_owned(), 20.0)].into())]);
-        let (told, has_grown) = compare(&json!({"pair": {}}), &added);
+        let (notes, has_grown) = compare(&json!({"pair": {}}), &added);
         assert_eq!(
-            (told, has_grown),
+            (notes, has_grown),
             (vec!["Not kept yet: pair, loaded; --bless keeps it.".to_owned()], false)
         );
     }

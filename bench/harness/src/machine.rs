@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::places;
 
-/// Ticks a second in which the kernel tells CPU time in `/proc`, on x86_64.
+/// Ticks a second in which the kernel counts CPU time in `/proc`, on x86_64.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// What else the machine did while we measured.
@@ -64,7 +64,7 @@ fn read(path: &str) -> String {
 }
 
 /// The first line that a command prints; empty when it cannot be run.
-fn said(program: &str, arguments: &[&str]) -> String {
+fn output_of(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).current_dir(places::root()).output();
     let text = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
     text.lines().next().unwrap_or_default().trim().to_owned()
@@ -78,23 +78,23 @@ fn field(text: &str, name: &str, separator: char) -> String {
 /// Versions on which counts of instructions depend.
 pub(crate) fn compilers() -> Value {
     json!({
-        "rustc": said("rustc", &["--version"]),
-        "gcc": said("gcc", &["--version"]),
-        "valgrind": said("valgrind", &["--version"]),
-        "libc": said("getconf", &["GNU_LIBC_VERSION"]),
+        "rustc": output_of("rustc", &["--version"]),
+        "gcc": output_of("gcc", &["--version"]),
+        "valgrind": output_of("valgrind", &["--version"]),
+        "libc": output_of("getconf", &["GNU_LIBC_VERSION"]),
     })
 }
 
-/// Everything that a figure has to come with.
+/// What is printed with every figure.
 pub(crate) fn facts(watch: &Watch) -> Value {
-    let is_changed = !said("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty();
-    let commit = said("git", &["rev-parse", "--short=12", "HEAD"]);
+    let is_changed = !output_of("git", &["status", "--porcelain", "--untracked-files=no"]).is_empty();
+    let commit = output_of("git", &["rev-parse", "--short=12", "HEAD"]);
     let memory_kib: u64 =
         field(&read("/proc/meminfo"), "MemTotal", ':').trim_end_matches(" kB").parse().unwrap_or(0);
     let (others, stolen) = watch.others();
     let round = |value: f64| (value * 100.0).round() / 100.0;
     json!({
-        "date": said("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
+        "date": output_of("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
         "commit": if is_changed { format!("{commit} with changes") } else { commit },
         "cpu": field(&read("/proc/cpuinfo"), "model name", ':'),
         "cores": std::thread::available_parallelism().map_or(0, usize::from),

@@ -5,6 +5,7 @@
 
 mod callgrind;
 mod cli;
+mod compared_heap;
 mod corpus;
 mod deep;
 mod heaps;
@@ -17,6 +18,7 @@ mod places;
 mod report;
 mod rounds;
 mod run;
+mod sizes;
 mod statistics;
 mod table;
 mod threads;
@@ -48,7 +50,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Command::HeapSoak(args) => {
-            heaps::soak(args)?;
+            heaps::soak::soak(args)?;
             return Ok(ExitCode::SUCCESS);
         }
         _ => {}
@@ -66,7 +68,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             parts.extend(outcome.parts);
             has_grown = outcome.has_grown;
         }
-        Command::Heaps(args) => parts.extend(heaps::measure(args)?),
+        Command::Heaps(args) => parts.extend(heaps::compare::measure(args)?),
         Command::HeapWork(_) | Command::HeapSoak(_) => {}
         Command::Results(args) => {
             parts.extend(corpus::measure(&args.corpus(), &places)?);
@@ -76,6 +78,6 @@ fn run(cli: &Cli) -> Result<ExitCode> {
         }
     }
     let facts = machine::facts(&watch);
-    report::tell(&cli.command, &facts, &parts)?;
+    report::print(&cli.command.output(), &facts, &parts)?;
     Ok(if has_grown { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

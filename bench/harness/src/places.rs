@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// Our programs in C: the name without `.c`, and what gcc is told besides.
+/// Our programs in C: the name without `.c`, and further arguments of gcc.
 const PROGRAMS: &[(&str, &str, &[&str])] = &[
     ("larson", "larson", &["-pthread"]),
     ("producer_consumer", "producer_consumer", &["-pthread"]),

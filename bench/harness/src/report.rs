@@ -1,16 +1,17 @@
-//! How what was measured is told: text, Markdown, JSON. Always with the machine and the command.
+//! How results are printed: text, Markdown, JSON. Always with the machine and the command.
 
 use std::fs;
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use clap::Args;
 use serde_json::{Value, json};
 
-use crate::cli::Command;
 use crate::machine;
 use crate::table::Table;
 
-/// A table, what it says, and the same for programs.
+/// A table, notes on it, and the same for programs.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) key: &'static str,
@@ -20,23 +21,41 @@ pub(crate) struct Part {
     pub(crate) data: Value,
 }
 
+/// How a table is printed.
+#[derive(Clone, Copy, Default, Debug, Args)]
+#[group(multiple = false)]
+pub(crate) struct Form {
+    /// Print JSON, with every single run
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print Markdown
+    #[arg(long)]
+    pub(crate) markdown: bool,
+}
+
+/// Where the parts go, and how.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Output {
+    pub(crate) form: Form,
+    /// A page with a title.
+    pub(crate) is_page: bool,
+    /// A file; else standard output.
+    pub(crate) path: Option<PathBuf>,
+}
+
 /// Prints the parts in the form that was asked for, or writes the page.
-pub(crate) fn tell(command: &Command, facts: &Value, parts: &[Part]) -> Result<()> {
-    let form = command.form();
-    let out = if form.json {
+pub(crate) fn print(output: &Output, facts: &Value, parts: &[Part]) -> Result<()> {
+    let out = if output.form.json {
         json(facts, parts)
-    } else if form.markdown {
-        let is_page = matches!(command, Command::Results(_));
-        markdown(facts, parts, is_page)
+    } else if output.form.markdown {
+        markdown(facts, parts, output.is_page)
     } else {
         text(facts, parts)
     };
-    match command {
-        Command::Results(args) if args.output.is_some() => {
-            let path = args.output.clone().unwrap_or_default();
-            fs::write(&path, out).with_context(|| format!("{} can not be written", path.display()))
-        }
-        _ => std::io::stdout().write_all(out.as_bytes()).context("standard output"),
+    match &output.path {
+        Some(path) => fs::write(path, out).with_context(|| format!("{} can not be written", path.display())),
+        None => std::io::stdout().write_all(out.as_bytes()).context("standard output"),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Runs in turn: in each round every tool once, beginning with another one each time, so that nothing which
-//! comes and goes on the machine falls on one tool alone.
+//! happens on the machine meanwhile falls on one tool only.
 
 use std::path::Path;
 use std::process::Command;
@@ -37,9 +37,9 @@ pub(crate) fn interleave(
         for i in 0..tools.len() {
             let (tool, runs) = &mut runs[(round + i) % tools.len()];
             let (run, traces) = run::run(job, *tool, places)?;
-            let said = run.failure.as_deref().unwrap_or("");
+            let failure = run.failure.as_deref().unwrap_or("");
             eprintln!(
-                "{name:<18} {:<18} {:7.3} s of CPU, {:7.3} with all {said}",
+                "{name:<18} {:<18} {:7.3} s of CPU, {:7.3} with all {failure}",
                 tool.name(),
                 run.program.cpu_s,
                 run.all.cpu_s
@@ -61,7 +61,7 @@ fn calls_in(places: &Places, trace: &Path) -> Option<u64> {
     serde_json::from_slice::<Value>(&output.stdout).ok()?["calls"]["total"].as_u64()
 }
 
-/// CPU of the program and its children alone.
+/// CPU of the program and its children, without the tool.
 pub(crate) fn program_cpu(run: &Run) -> f64 {
     run.program.cpu_s
 }
@@ -95,12 +95,12 @@ impl Measured {
         median(&self.values(tool, of))
     }
 
-    /// How many times that of the program alone.
+    /// How many times that of the bare program.
     pub(crate) fn factor(&self, tool: Tool, of: fn(&Run) -> f64) -> Option<Factor> {
         factor(&self.values(tool, of), &self.values(Tool::Bare, of))
     }
 
-    /// ns that a call takes more than in the program alone.
+    /// ns that a call takes more than in the bare program.
     pub(crate) fn ns_per_call(&self, tool: Tool, of: fn(&Run) -> f64) -> Option<f64> {
         let calls = self.calls.filter(|&calls| calls > 0)? as f64;
         Some(added(&self.values(tool, of), &self.values(Tool::Bare, of))? * 1e9 / calls)
@@ -113,25 +113,25 @@ impl Measured {
         tool.writes_traces().then_some(bytes / calls)
     }
 
-    /// Whether the program did what it does alone.
+    /// Whether the program did what it does without a tool.
     pub(crate) fn verdict(&self, tool: Tool) -> String {
-        let Some(alone) = self.runs(Tool::Bare).first() else { return "not run alone".to_owned() };
+        let Some(bare) = self.runs(Tool::Bare).first() else { return "not run alone".to_owned() };
         for run in self.runs(tool) {
             if let Some(failure) = &run.failure {
                 return format!("FAILED: {failure}");
             }
-            if run.program.exit_code != alone.program.exit_code {
-                let said = run::last_line(&run.stderr);
-                return format!("EXIT {}, alone {}: {said}", run.program.exit_code, alone.program.exit_code);
+            if run.program.exit_code != bare.program.exit_code {
+                let last = run::last_line(&run.stderr);
+                return format!("EXIT {}, alone {}: {last}", run.program.exit_code, bare.program.exit_code);
             }
-            if run.output != alone.output {
+            if run.output != bare.output {
                 return "OUTPUT DIFFERS".to_owned();
             }
         }
-        if alone.program.exit_code == 0 {
+        if bare.program.exit_code == 0 {
             "same".to_owned()
         } else {
-            format!("same, exit {}", alone.program.exit_code)
+            format!("same, exit {}", bare.program.exit_code)
         }
     }
 

@@ -37,7 +37,7 @@ pub(crate) struct Job {
     pub(crate) timeout_s: u64,
 }
 
-/// What a stop watch said.
+/// What a stop watch has measured.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub(crate) struct Cost {
     pub(crate) cpu_s: f64,
@@ -49,16 +49,16 @@ pub(crate) struct Cost {
 /// A run.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Run {
-    /// The program and its children alone.
+    /// The program and its children, without the tool.
     pub(crate) program: Cost,
     /// Everything.
     pub(crate) all: Cost,
     /// Tells whether two outputs are the same.
     pub(crate) output: u64,
-    /// What the program said on standard output and standard error.
+    /// What the program wrote to standard output and standard error.
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// Bytes of the files that the tool left.
+    /// Bytes of the files that the tool wrote.
     pub(crate) trace_bytes: u64,
     /// Calls of the heap, when the tool counts them.
     pub(crate) calls: Option<u64>,
@@ -66,7 +66,7 @@ pub(crate) struct Run {
     pub(crate) failure: Option<String>,
 }
 
-/// At most so much of what a program says is kept.
+/// At most so much of a program's output is stored.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// Runs it once. What the tool leaves lies in the second directory until the next run.
@@ -103,8 +103,8 @@ pub(crate) fn run(job: &Job, tool: Tool, places: &Places) -> Result<(Run, PathBu
     if run.failure.is_none() && cost(&notes.join("program")).is_none() {
         run.failure = Some(format!("it was not run: {}", last_line(&text(&notes.join("tool.err")))));
     } else if run.failure.is_none() && run.all.exit_code != run.program.exit_code {
-        let said = text(&notes.join("tool.err"));
-        run.failure = Some(format!("the tool ended with {}: {}", run.all.exit_code, last_line(&said)));
+        let errors = text(&notes.join("tool.err"));
+        run.failure = Some(format!("the tool ended with {}: {}", run.all.exit_code, last_line(&errors)));
     }
     Ok((run, traces))
 }

@@ -1,5 +1,5 @@
 //! Medians and factors. A factor is taken within each round, whose runs lie close together in time, and the
-//! median of the rounds is told: a machine that slows down slowly then slows both sides of it.
+//! median of the rounds is reported: a machine that slows down slowly then slows both sides of it.
 
 /// The middle value, of an even number the mean of the two; `None` of nothing.
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
@@ -32,7 +32,7 @@ pub(crate) struct Factor {
     pub(crate) most: f64,
 }
 
-/// How many times as much `values` are as `bases`, round by round; rounds without a base are left out.
+/// How many times as much `values` are as `bases`, round by round; rounds without a base are omitted.
 pub(crate) fn factor(values: &[f64], bases: &[f64]) -> Option<Factor> {
     let pairs = values.iter().zip(bases).filter(|(_, base)| **base > 0.0);
     let factors: Vec<f64> = pairs.map(|(value, base)| value / base).collect();

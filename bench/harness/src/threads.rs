@@ -1,4 +1,4 @@
-//! `threads`: how throughput grows with threads, and what is left of it under each tool.
+//! `threads`: how throughput grows with threads, and how much of it remains under each tool.
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};

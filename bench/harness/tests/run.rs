@@ -100,10 +100,10 @@ fn what_is_not_there_is_named() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         String::from_utf8(output.stderr).unwrap()
     };
-    let said = run(&["corpus", "--tools", "bare", "--programs", "emacs"]);
-    assert!(said.contains("error: there is no program emacs; there are sqlite, perl"), "{said}");
-    let said = run(&["corpus", "--tools", "bare", "--corpus", "/nonexistent"]);
-    assert!(said.contains("error: /nonexistent/manifest can not be read"), "{said}");
+    let output = run(&["corpus", "--tools", "bare", "--programs", "emacs"]);
+    assert!(output.contains("error: there is no program emacs; there are sqlite, perl"), "{output}");
+    let output = run(&["corpus", "--tools", "bare", "--corpus", "/nonexistent"]);
+    assert!(output.contains("error: /nonexistent/manifest can not be read"), "{output}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! The recorder's private memory: pages asked of the kernel once, handed out front to back, never given
-//! back while the process lives. It can be sealed: after that nothing is handed out, which is how a test
-//! shows that the hot path allocates nothing.
+//! The recorder's private memory: pages mapped once, allocated front to back, never unmapped while the process
+//! lives. It can be sealed: after that every allocation fails, which is how a test shows that the hot path
+//! allocates nothing.
 //!
 //! A forked child starts anew with the same pages, emptied: no thread, no table and no lock of its
 //! parent's, see [`Arena::restart`].
@@ -29,8 +29,8 @@ impl Region {
     }
 }
 
-/// A bump allocator over regions of pages. One caller at a time hands out memory (the recorder's lock);
-/// the counters may be read by anybody.
+/// A bump allocator over regions of pages. One caller at a time allocates (the recorder's lock); the
+/// counters may be read by any thread.
 pub struct Arena {
     source: PageSource,
     regions: [Region; REGIONS_MAX],
@@ -60,15 +60,15 @@ impl Arena {
         self.total.load(Ordering::Relaxed)
     }
 
-    /// From now on nothing is handed out.
+    /// From now on every allocation fails.
     pub fn seal(&self) {
         self.sealed.store(true, Ordering::Relaxed);
     }
 
-    /// Zeroed memory for `len_bytes` at a multiple of 64. `None` when sealed or out of pages.
+    /// Allocates zeroed memory of `len_bytes` at a multiple of 64. `None` when sealed or out of pages.
     ///
     /// # Safety
-    /// * No two threads are in here at the same time.
+    /// * One at a time: no two threads allocate at the same time.
     pub unsafe fn alloc(&self, len_bytes: usize) -> Option<NonNull<u8>> {
         if self.sealed.load(Ordering::Relaxed) {
             return None;
@@ -98,16 +98,16 @@ impl Arena {
         Some(())
     }
 
-    /// In a forked child: hands the same pages out anew, after `empty` has made them zero.
+    /// In a forked child: makes all pages free again, after `empty` has made them zero.
     ///
     /// # Safety
-    /// * Nothing refers to memory handed out before.
-    /// * No two threads are in here at the same time.
-    /// * `empty` leaves the bytes from its first argument on, as many as the second says, zero.
+    /// * Unused: nothing refers to memory that was allocated before.
+    /// * One at a time: no other thread allocates meanwhile.
+    /// * Zeroes: `empty` leaves the bytes from its first argument on, as many as the second says, zero.
     pub unsafe fn restart(&self, empty: unsafe fn(NonNull<u8>, usize)) {
         for region in &self.regions {
             if let Some(base) = NonNull::new(region.base.load(Ordering::Relaxed) as *mut u8) {
-                // SAFETY: the region is ours, and what was handed out of it is forgotten.
+                // SAFETY: unused: the whole region is the arena's again.
                 unsafe { empty(base, region.len.load(Ordering::Relaxed)) };
             }
             region.used.store(0, Ordering::Relaxed);
@@ -126,29 +126,31 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_zeroed_aligned_and_apart() {
+    fn memory_is_zeroed_aligned_and_disjoint() {
         let arena = Arena::new(pages);
         let mut ends = Vec::new();
         for len in [1, 64, 65, 300_000, 7] {
-            // SAFETY: one thread.
+            // SAFETY: one at a time: there is one thread.
             let p = unsafe { arena.alloc(len) }.unwrap().as_ptr() as usize;
             assert_eq!(p % 64, 0);
             assert!(ends.iter().all(|&(a, b)| p >= b || p + len <= a), "{ends:?} {p:#x}");
-            // SAFETY: just handed out, `len` bytes.
+            // SAFETY: just allocated, `len` bytes.
             assert!(unsafe { core::slice::from_raw_parts(p as *const u8, len) }.iter().all(|&b| b == 0));
             ends.push((p, p + len));
         }
     }
 
+    /// # Safety
+    /// * Ours: the bytes are the caller's.
     unsafe fn zero(base: NonNull<u8>, len_bytes: usize) {
-        // SAFETY: the arena's contract.
+        // SAFETY: ours.
         unsafe { base.as_ptr().write_bytes(0, len_bytes) };
     }
 
     #[test]
-    fn sealed_gives_nothing_until_it_restarts() {
+    fn a_sealed_arena_allocates_nothing_until_it_restarts() {
         let arena = Arena::new(pages);
-        // SAFETY: one thread; nothing keeps the memory.
+        // SAFETY: one at a time: there is one thread. Unused: nothing keeps the memory.
         unsafe {
             let first = arena.alloc(100).unwrap();
             arena.seal();

@@ -1,5 +1,5 @@
 //! libc's rules in front of any heap, so that no heap has to know them: zero sizes, overflow, null pointers,
-//! which alignments are refused, what comes back and what errno says. [`table`] is the same as a table of C
+//! which alignments are refused, what is returned and what errno is set to. [`table`] is the same as a table of C
 //! functions with the types of [`SystemHeap`], so hooks that forward to the system's heap can forward to any.
 //!
 //! | call | rule |
@@ -7,12 +7,12 @@
 //! | malloc(0) | a block |
 //! | calloc, reallocarray | a product that overflows is ENOMEM |
 //! | realloc(null, n) | malloc; realloc(p, 0) frees and gives null, as glibc does |
-//! | realloc that fails | the old block stays |
+//! | realloc that fails | the old block is as it was |
 //! | posix_memalign | EINVAL unless a power of two and a multiple of 8; on an error the out pointer and errno stay |
 //! | aligned_alloc | EINVAL unless a power of two |
 //! | memalign | an odd alignment is raised to the next power of two, as glibc does |
 //! | valloc, pvalloc | at a page; pvalloc has whole pages, at least one |
-//! | free | keeps errno; a pointer that is not the heap's goes to who had the heap before |
+//! | free | keeps errno; a block of another heap is freed by the heap that served before this one |
 #![allow(unsafe_code)]
 
 use core::ffi::{c_int, c_void};
@@ -38,17 +38,17 @@ pub trait Front: 'static {
     fn heap() -> &'static Self::Heap;
     /// The calling thread's errno.
     fn errno() -> *mut c_int;
-    /// The heap that blocks are of which are not [`Front::heap`]'s: those that the program was given before
-    /// it was there. `None` when there are none.
-    fn before() -> Option<&'static SystemHeap> {
+    /// The heap that served before this one: blocks that are not [`Front::heap`]'s were allocated by it. `None`
+    /// when there are none.
+    fn previous() -> Option<&'static SystemHeap> {
         None
     }
-    /// A request got nothing for want of memory.
-    fn has_failed() {}
+    /// Called when a request got nothing for want of memory.
+    fn on_failure() {}
     /// From how many bytes on a request is a large one.
     const LARGE_BYTES: usize = usize::MAX;
-    /// A large request was answered.
-    fn has_served_large() {}
+    /// Called when a large request was served.
+    fn on_large() {}
 }
 
 /// The functions of a front.
@@ -73,7 +73,7 @@ fn answer<F: Front>(block: Option<NonNull<u8>>, error: c_int) -> Pointer {
         Some(block) => block.as_ptr().cast(),
         None => {
             if error == ENOMEM {
-                F::has_failed();
+                F::on_failure();
             }
             // SAFETY: errno of this thread.
             unsafe { F::errno().write(error) };
@@ -82,7 +82,7 @@ fn answer<F: Front>(block: Option<NonNull<u8>>, error: c_int) -> Pointer {
     }
 }
 
-fn hand_out<F: Front>(request: Option<Request>) -> Pointer {
+fn alloc_or_enomem<F: Front>(request: Option<Request>) -> Pointer {
     answer::<F>(request.and_then(alloc::<F>), ENOMEM)
 }
 
@@ -91,117 +91,150 @@ fn alloc<F: Front>(request: Request) -> Option<NonNull<u8>> {
     serve::<F>(request, || F::heap().alloc(request))
 }
 
-/// What the heap gives for a request. Large ones go another way from the beginning, so that others carry nothing
-/// over the heap's call.
+/// Calls the heap for a request. Large ones take another branch before the call, so that others keep nothing in
+/// registers over it.
 #[inline(always)]
-fn serve<F: Front>(request: Request, ask: impl FnOnce() -> Option<NonNull<u8>>) -> Option<NonNull<u8>> {
-    if request.size_bytes() >= F::LARGE_BYTES { large::<F>(ask) } else { ask() }
+fn serve<F: Front>(request: Request, call: impl FnOnce() -> Option<NonNull<u8>>) -> Option<NonNull<u8>> {
+    if request.size_bytes() >= F::LARGE_BYTES { large::<F>(call) } else { call() }
 }
 
 #[cold]
 #[inline(never)]
-fn large<F: Front>(ask: impl FnOnce() -> Option<NonNull<u8>>) -> Option<NonNull<u8>> {
-    let block = ask();
-    F::has_served_large();
+fn large<F: Front>(call: impl FnOnce() -> Option<NonNull<u8>>) -> Option<NonNull<u8>> {
+    let block = call();
+    F::on_large();
     block
 }
 
-/// Who a block is of, when it is not the heap's.
-fn stranger<F: Front>(block: NonNull<u8>) -> Option<&'static SystemHeap> {
-    let before = F::before()?;
-    (F::heap().owns(block.as_ptr()) == Owns::No).then_some(before)
+/// The heap that served before this one, when a block is foreign: that heap's and not this one's.
+fn foreign_owner<F: Front>(block: NonNull<u8>) -> Option<&'static SystemHeap> {
+    let previous = F::previous()?;
+    (F::heap().owns(block.as_ptr()) == Owns::No).then_some(previous)
 }
 
+/// # Safety
+/// * None: it is unsafe only because of its type in [`SystemHeap`].
 unsafe extern "C" fn malloc<F: Front>(size: usize) -> Pointer {
-    hand_out::<F>(Request::bytes(size))
+    alloc_or_enomem::<F>(Request::bytes(size))
 }
 
+/// # Safety
+/// * None, as for `malloc`.
 unsafe extern "C" fn calloc<F: Front>(count: usize, size: usize) -> Pointer {
     let zeroed = |request| serve::<F>(request, || F::heap().alloc_zeroed(request));
     answer::<F>(Request::array(count, size).and_then(zeroed), ENOMEM)
 }
 
+/// # Safety
+/// * Block: `p` is null, or a block of this heap or the previous one that was not freed.
 unsafe extern "C" fn free<F: Front>(p: Pointer) {
     let Some(block) = NonNull::new(p.cast()) else { return };
-    // SAFETY: errno of this thread; the program's block, to whom it belongs.
+    // SAFETY: errno of this thread. Block: it is freed by the heap that it is of.
     unsafe {
         let errno = F::errno().read();
-        match stranger::<F>(block) {
-            Some(before) => (before.free)(p),
+        match foreign_owner::<F>(block) {
+            Some(previous) => (previous.free)(p),
             None => F::heap().free(block),
         }
         F::errno().write(errno);
     }
 }
 
+/// # Safety
+/// * Block: `p` is null, or a block of this heap or the previous one that was not freed.
 unsafe extern "C" fn realloc<F: Front>(p: Pointer, size: usize) -> Pointer {
-    let Some(block) = NonNull::new(p.cast::<u8>()) else { return hand_out::<F>(Request::bytes(size)) };
-    // SAFETY: the program's block, to whom it belongs.
+    let Some(block) = NonNull::new(p.cast::<u8>()) else {
+        return alloc_or_enomem::<F>(Request::bytes(size));
+    };
+    // SAFETY: block: it is given to the heap that it is of.
     unsafe {
         if size == 0 {
             free::<F>(p);
             return null_mut();
         }
         let Some(request) = Request::bytes(size) else { return answer::<F>(None, ENOMEM) };
-        let Some(before) = stranger::<F>(block) else {
-            return answer::<F>(serve::<F>(request, || F::heap().realloc(block, request)), ENOMEM);
-        };
-        // From one heap to the other.
-        let Some(new) = alloc::<F>(request) else { return answer::<F>(None, ENOMEM) };
-        let len = (before.malloc_usable_size)(p).min(size);
-        new.as_ptr().copy_from_nonoverlapping(block.as_ptr(), len);
-        (before.free)(p);
-        new.as_ptr().cast()
+        match foreign_owner::<F>(block) {
+            None => answer::<F>(serve::<F>(request, || F::heap().realloc(block, request)), ENOMEM),
+            Some(previous) => move_from::<F>(previous, block, request),
+        }
     }
 }
 
+/// Moves a block of the previous heap into this one.
+///
+/// # Safety
+/// * Block: it is the previous heap's and was not freed.
+unsafe fn move_from<F: Front>(previous: &SystemHeap, block: NonNull<u8>, request: Request) -> Pointer {
+    let Some(new) = alloc::<F>(request) else { return answer::<F>(None, ENOMEM) };
+    // SAFETY: block: its usable size may be read; the new one has at least the request's, and is another.
+    unsafe {
+        let old: Pointer = block.as_ptr().cast();
+        let len = (previous.malloc_usable_size)(old).min(request.size_bytes());
+        new.as_ptr().copy_from_nonoverlapping(block.as_ptr(), len);
+        (previous.free)(old);
+    }
+    new.as_ptr().cast()
+}
+
+/// # Safety
+/// * Out: a pointer may be written there.
 unsafe extern "C" fn posix_memalign<F: Front>(out: *mut Pointer, align: usize, size: usize) -> c_int {
     if !align.is_power_of_two() || !align.is_multiple_of(size_of::<usize>()) {
         return EINVAL;
     }
     match Request::new(size, align).and_then(alloc::<F>) {
         Some(block) => {
-            // SAFETY: the caller's place for the block.
+            // SAFETY: out.
             unsafe { out.write(block.as_ptr().cast()) };
             0
         }
         None => {
-            F::has_failed();
+            F::on_failure();
             ENOMEM
         }
     }
 }
 
+/// # Safety
+/// * None, as for `malloc`.
 unsafe extern "C" fn aligned_alloc<F: Front>(align: usize, size: usize) -> Pointer {
     if !align.is_power_of_two() {
         return answer::<F>(None, EINVAL);
     }
-    hand_out::<F>(Request::new(size, align))
+    alloc_or_enomem::<F>(Request::new(size, align))
 }
 
+/// # Safety
+/// * None, as for `malloc`.
 unsafe extern "C" fn memalign<F: Front>(align: usize, size: usize) -> Pointer {
     match align.max(ALIGN_MIN).checked_next_power_of_two() {
-        Some(align) => hand_out::<F>(Request::new(size, align)),
+        Some(align) => alloc_or_enomem::<F>(Request::new(size, align)),
         None => answer::<F>(None, EINVAL),
     }
 }
 
+/// # Safety
+/// * None, as for `malloc`.
 unsafe extern "C" fn valloc<F: Front>(size: usize) -> Pointer {
-    hand_out::<F>(Request::new(size, PAGE_BYTES))
+    alloc_or_enomem::<F>(Request::new(size, PAGE_BYTES))
 }
 
+/// # Safety
+/// * None, as for `malloc`.
 unsafe extern "C" fn pvalloc<F: Front>(size: usize) -> Pointer {
     // heaphook's mask was one short of a page's, and an odd size came out odd.
     let whole = size.max(1).checked_next_multiple_of(PAGE_BYTES);
-    hand_out::<F>(whole.and_then(|whole| Request::new(whole, PAGE_BYTES)))
+    alloc_or_enomem::<F>(whole.and_then(|whole| Request::new(whole, PAGE_BYTES)))
 }
 
+/// # Safety
+/// * Block: `p` is null, or a block of this heap or the previous one that was not freed.
 unsafe extern "C" fn malloc_usable_size<F: Front>(p: Pointer) -> usize {
     let Some(block) = NonNull::new(p.cast()) else { return 0 };
-    // SAFETY: the program's block, to whom it belongs.
+    // SAFETY: block: it is given to the heap that it is of.
     unsafe {
-        match stranger::<F>(block) {
-            Some(before) => (before.malloc_usable_size)(p),
+        match foreign_owner::<F>(block) {
+            Some(previous) => (previous.malloc_usable_size)(p),
             None => F::heap().usable_size(block),
         }
     }

@@ -28,43 +28,43 @@ pub enum Owns {
 /// * Its usable size stays the same until it is resized or freed.
 /// * Nothing here panics, and nothing here calls the program's own `malloc`: that may be this heap.
 pub unsafe trait Heap: Sync {
-    /// A block, or `None` when there is no memory for it. Its contents are anything.
+    /// Allocates a block; `None` when there is no memory for it. Its contents are anything.
     fn alloc(&self, request: Request) -> Option<NonNull<u8>>;
 
-    /// Takes a block back. errno may change; who calls keeps it.
+    /// Frees a block. errno may change; the caller restores it.
     ///
     /// # Safety
-    /// * `block` came from this heap and was not freed.
+    /// * Used: `block` was allocated by this heap and was not freed.
     unsafe fn free(&self, block: NonNull<u8>);
 
     /// The bytes that may be used at `block`: at least those asked for.
     ///
     /// # Safety
-    /// * As for [`Heap::free`].
+    /// * Used: as for [`Heap::free`].
     unsafe fn usable_size(&self, block: NonNull<u8>) -> usize;
 
-    /// A block of zeros over the size asked for.
+    /// Allocates a block of zeros over the size asked for.
     fn alloc_zeroed(&self, request: Request) -> Option<NonNull<u8>> {
         let block = self.alloc(request)?;
-        // SAFETY: the block was just handed out with at least this size.
+        // SAFETY: the block was just allocated with at least this size, and is nobody else's yet.
         unsafe { block.as_ptr().write_bytes(0, request.size_bytes()) };
         Some(block)
     }
 
-    /// A block of the size and alignment asked for that begins with what `block` held, which is gone; or
-    /// `None`, and `block` is as it was.
+    /// Resizes a block, or moves it: returns a block of the size and alignment asked for that begins with what
+    /// `block` held, which is freed if it is another; or `None`, and `block` is as it was.
     ///
     /// # Safety
-    /// * As for [`Heap::free`].
+    /// * Used: as for [`Heap::free`].
     unsafe fn realloc(&self, block: NonNull<u8>, request: Request) -> Option<NonNull<u8>> {
-        // SAFETY: the caller's contract.
+        // SAFETY: used.
         let usable = unsafe { self.usable_size(block) };
         let size = request.size_bytes();
-        // Kept unless most of it would lie idle: heaphook's default never shrank anything.
+        // In place unless most of it would be unused: heaphook's default never shrank anything.
         if size <= usable && size >= usable / 2 && request.is_aligned(block.as_ptr() as usize) {
             return Some(block);
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: used; its usable size may be read.
         unsafe { self.relocate(block, usable, request) }
     }
 
@@ -72,11 +72,13 @@ pub unsafe trait Heap: Sync {
     /// size.
     ///
     /// # Safety
-    /// * As for [`Heap::free`]; at least `usable` bytes may be read at `block`.
+    /// * Used: as for [`Heap::free`].
+    /// * Readable: at least `usable` bytes may be read at `block`.
     unsafe fn relocate(&self, block: NonNull<u8>, usable: usize, request: Request) -> Option<NonNull<u8>> {
         let new = self.alloc(request)?;
         let len = usable.min(request.size_bytes());
-        // SAFETY: two different blocks, one of at least `usable` bytes, one of at least the request's.
+        // SAFETY: readable: `len` bytes are there, and in the new block, which is another, too. Used: the old one
+        // is freed once.
         unsafe {
             new.as_ptr().copy_from_nonoverlapping(block.as_ptr(), len);
             self.free(block);
@@ -84,34 +86,34 @@ pub unsafe trait Heap: Sync {
         Some(new)
     }
 
-    /// Whether an address is that of a block of this heap. What is not is freed by who else may own it.
+    /// Whether an address is that of a block of this heap. A foreign block is freed by the heap that served before.
     fn owns(&self, _address: *const u8) -> Owns {
         Owns::Unknown
     }
 
-    /// What the heap knows of itself: asked at any time, also in a handler that has interrupted another call of
-    /// this heap, which must not wait for that call. Nothing is an answer.
+    /// The heap's statistics: asked at any time, also in a handler that has interrupted another call of this heap,
+    /// which must not wait for that call. [`Stats::EMPTY`] is an answer.
     fn stats(&self) -> Stats {
         Stats::EMPTY
     }
 
     /// Before a fork, in the thread that forks: takes what locks there are, so that the child gets a heap
-    /// that nobody is at work in.
+    /// in which no call is under way.
     fn fork_prepare(&self) {}
 
     /// After a fork, in the parent.
     ///
     /// # Safety
-    /// * This thread called [`Heap::fork_prepare`] for this fork.
+    /// * Prepared: this thread called [`Heap::fork_prepare`] for this fork.
     unsafe fn fork_parent(&self) {}
 
     /// After a fork, in the child, which has this thread only.
     ///
     /// # Safety
-    /// * As for [`Heap::fork_parent`].
+    /// * Prepared: as for [`Heap::fork_parent`].
     unsafe fn fork_child(&self) {}
 
-    /// Whether threads that end are to be told of. Asked once, when the heap has started; it costs each call a
+    /// Whether [`Heap::thread_exit`] is to be called. Asked once, when the heap has started; it costs each call a
     /// few instructions.
     fn wants_thread_exit(&self) -> bool {
         false

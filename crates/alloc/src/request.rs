@@ -1,5 +1,5 @@
 //! What a heap is asked for: a size and an alignment that make sense. A heap never sees any other, so none
-//! has to check, and none can forget to (heaphook passed an alignment of 1 for "no wish", and a plug-in
+//! has to check, and none can forget to (heaphook passed an alignment of 1 for "none", and a plug-in
 //! written to the letter then broke code that keeps vectors in blocks).
 
 /// The alignment of every block, whatever was asked for: that of the widest fundamental type.
@@ -28,7 +28,7 @@ impl Request {
         Some(Request { size, align })
     }
 
-    /// Of `size_bytes` without a wish for its alignment.
+    /// Of `size_bytes` at the least alignment.
     #[inline(always)]
     pub const fn bytes(size_bytes: usize) -> Option<Request> {
         Request::new(size_bytes, ALIGN_MIN)

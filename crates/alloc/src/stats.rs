@@ -1,17 +1,17 @@
-//! What a heap says of itself, the same for all heaps, in the form that plug-ins in C use too.
+//! The statistics of a heap, the same for all heaps, in the form that plug-ins in C use too.
 
 /// Counts of a heap at one moment. What a heap does not know is 0.
 ///
 /// ```text
 ///    0  pool_bytes          what blocks can lie in, free or used
-///    8  used_bytes          of them in blocks that are handed out, with what each costs besides
+///    8  used_bytes          of them in allocated blocks, with what each costs besides
 ///   16  peak_bytes          the most that used_bytes has been
 ///   24  free_bytes          the rest of pool_bytes
 ///   32  largest_free_bytes  the largest request that would be served now without growing
-///   40  blocks              handed out
+///   40  blocks              allocated
 ///   48  free_blocks         pieces that the free bytes are in
 ///   56  pools               areas of memory
-///   64  growths             areas that came after the first
+///   64  growths             areas that were added after the first
 ///   72  failures            requests that got nothing
 ///   80  misuses             frees of what was free already, left alone
 ///   88  locked_bytes        of the pools, kept in memory by the kernel

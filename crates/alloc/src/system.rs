@@ -37,11 +37,11 @@ impl SystemHeap {
     /// of those that every libc has is missing.
     ///
     /// # Safety
-    /// * What `lookup` gives for a name is a function of the C library's signature for that name.
+    /// * Signatures: what `lookup` gives for a name is a function of the C library's signature for that name.
     #[allow(clippy::missing_transmute_annotations, reason = "the types stand in the struct")]
     pub unsafe fn find(lookup: impl Fn(&CStr) -> Option<*const ()>) -> Option<SystemHeap> {
         use core::mem::transmute;
-        // SAFETY: the caller's contract: each address is a function of that name and so of that type.
+        // SAFETY: signatures: each address is a function of that name and so of that type.
         unsafe {
             Some(SystemHeap {
                 malloc: transmute(lookup(c"malloc")?),
@@ -63,20 +63,20 @@ impl SystemHeap {
     /// `valloc`, or what does the same where a heap has none.
     ///
     /// # Safety
-    /// * As for the C library's function.
-    pub unsafe fn at_page(&self, size: usize) -> Pointer {
-        // SAFETY: the caller's contract.
+    /// * Heap: the functions of the table are those of one heap.
+    pub unsafe fn valloc_or_memalign(&self, size: usize) -> Pointer {
+        // SAFETY: heap: each takes any size.
         unsafe { self.valloc.map_or_else(|| (self.memalign)(PAGE_BYTES, size), |valloc| valloc(size)) }
     }
 
     /// `pvalloc`, or what does the same where a heap has none, as musl's: whole pages, at least one. A size that
-    /// can not be rounded up is one that nobody has.
+    /// can not be rounded up is one that no heap has.
     ///
     /// # Safety
-    /// * As for the C library's function.
-    pub unsafe fn in_pages(&self, size: usize) -> Pointer {
+    /// * Heap: the functions of the table are those of one heap.
+    pub unsafe fn pvalloc_or_memalign(&self, size: usize) -> Pointer {
         let whole = size.max(1).checked_next_multiple_of(PAGE_BYTES).unwrap_or(usize::MAX);
-        // SAFETY: the caller's contract.
+        // SAFETY: heap: each takes any size.
         unsafe { self.pvalloc.map_or_else(|| (self.memalign)(PAGE_BYTES, whole), |pvalloc| pvalloc(size)) }
     }
 }
@@ -93,27 +93,27 @@ unsafe impl Heap for SystemHeap {
 
     fn alloc_zeroed(&self, request: Request) -> Option<NonNull<u8>> {
         if request.align_bytes() == ALIGN_MIN {
-            // SAFETY: as above.
+            // SAFETY: the C library's function, with arguments that it takes.
             return NonNull::new(unsafe { (self.calloc)(1, request.size_bytes()) }.cast());
         }
         let block = self.alloc(request)?;
-        // SAFETY: just handed out with at least this size.
+        // SAFETY: just allocated with at least this size, and nobody else's yet.
         unsafe { block.as_ptr().write_bytes(0, request.size_bytes()) };
         Some(block)
     }
 
     unsafe fn free(&self, block: NonNull<u8>) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the block is this heap's and was not freed, by `Heap::free`.
         unsafe { (self.free)(block.as_ptr().cast()) };
     }
 
     unsafe fn usable_size(&self, block: NonNull<u8>) -> usize {
-        // SAFETY: the caller's contract.
+        // SAFETY: the block is this heap's and was not freed, by `Heap::usable_size`.
         unsafe { (self.malloc_usable_size)(block.as_ptr().cast()) }
     }
 
     unsafe fn realloc(&self, block: NonNull<u8>, request: Request) -> Option<NonNull<u8>> {
-        // SAFETY: the caller's contract.
+        // SAFETY: the block is this heap's and was not freed, by `Heap::realloc`.
         unsafe {
             if request.align_bytes() == ALIGN_MIN {
                 return NonNull::new((self.realloc)(block.as_ptr().cast(), request.size_bytes()).cast());

@@ -7,14 +7,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use heapscribe_alloc::front::{EINVAL, ENOMEM, Front, table};
-use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
+use heapscribe_alloc::locked::{Config, PageOptions, TlsfHeap};
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_alloc::{Heap, Request};
 
 static POOLS: TlsfHeap = TlsfHeap::new(Config {
     pool_bytes: 8 << 20,
     grow_bytes: 0,
-    wishes: Wishes { prefault: false, lock: false, huge_pages: false },
+    pages: PageOptions { prefault: false, lock: false, huge_pages: false },
     ..Config::DEFAULT
 });
 
@@ -23,7 +23,7 @@ unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const std::ffi::c_char) -> *const ();
 }
 
-/// The pool heap, behind which is the system's.
+/// The pool heap; the heap before it is the system's.
 struct Pools;
 
 impl Front for Pools {
@@ -38,7 +38,7 @@ impl Front for Pools {
         unsafe { __errno_location() }
     }
 
-    fn before() -> Option<&'static SystemHeap> {
+    fn previous() -> Option<&'static SystemHeap> {
         static SYSTEM: OnceLock<SystemHeap> = OnceLock::new();
         Some(SYSTEM.get_or_init(|| {
             let find = |name: &std::ffi::CStr| {
@@ -54,7 +54,7 @@ impl Front for Pools {
 
 const LIBC: SystemHeap = table::<Pools>();
 
-/// Makes a call with errno 77 and gives what came of it: whether there is a block, and errno.
+/// Makes a call with errno 77 and checks its result: whether there is a block, and errno.
 fn check(call: impl FnOnce() -> *mut c_void, has_block: bool, errno: c_int) {
     // SAFETY: errno of this thread, and a block of the heap.
     unsafe {
@@ -68,7 +68,7 @@ fn check(call: impl FnOnce() -> *mut c_void, has_block: bool, errno: c_int) {
 }
 
 #[test]
-fn sizes_that_are_nothing_or_too_much() {
+fn sizes_of_zero_and_beyond_all_memory() {
     // SAFETY: calls of the heap's own functions.
     unsafe {
         check(|| (LIBC.malloc)(0), true, 77);
@@ -132,12 +132,12 @@ unsafe impl Heap for Remembering {
     }
 
     unsafe fn free(&self, block: NonNull<u8>) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the block is the pool heap's, by `Heap::free`.
         unsafe { POOLS.free(block) };
     }
 
     unsafe fn usable_size(&self, block: NonNull<u8>) -> usize {
-        // SAFETY: the caller's contract.
+        // SAFETY: the block is the pool heap's, by `Heap::usable_size`.
         unsafe { POOLS.usable_size(block) }
     }
 }
@@ -156,8 +156,8 @@ impl Front for Remembered {
         Pools::errno()
     }
 
-    fn before() -> Option<&'static SystemHeap> {
-        Pools::before()
+    fn previous() -> Option<&'static SystemHeap> {
+        Pools::previous()
     }
 }
 
@@ -197,8 +197,8 @@ fn realloc_frees_keeps_and_moves() {
 }
 
 #[test]
-fn blocks_from_before_go_back_to_who_gave_them() {
-    let system = Pools::before().unwrap();
+fn foreign_blocks_are_freed_by_the_previous_heap() {
+    let system = Pools::previous().unwrap();
     // SAFETY: calls of both heaps' functions, and their blocks.
     unsafe {
         let old = (system.malloc)(100).cast::<u8>();

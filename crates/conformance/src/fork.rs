@@ -16,13 +16,13 @@ unsafe extern "C" {
 const WNOHANG: c_int = 1;
 const SIGKILL: c_int = 9;
 /// A child that has not ended by then hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Runs `work` in a forked child; what went wrong is the error. `work` must not touch the heap of the test
 /// program, whose locks other threads may have held.
 pub(crate) fn in_child(heap: &dyn Heap, work: impl FnOnce() -> bool) -> Result<(), String> {
     heap.fork_prepare();
-    // SAFETY: the child calls only the heap, its hook and _exit; the hooks follow `fork_prepare`.
+    // SAFETY: prepared: this thread called `fork_prepare`. The child calls only the heap, its hook and _exit.
     let pid = unsafe {
         let pid = fork();
         if pid == 0 {
@@ -39,7 +39,7 @@ pub(crate) fn in_child(heap: &dyn Heap, work: impl FnOnce() -> bool) -> Result<(
     let mut status = 0;
     // SAFETY: our own child.
     while unsafe { waitpid(pid, &mut status, WNOHANG) } == 0 {
-        if since.elapsed() > PATIENCE {
+        if since.elapsed() > TIMEOUT {
             // SAFETY: our own child, which is then waited for.
             unsafe {
                 kill(pid, SIGKILL);

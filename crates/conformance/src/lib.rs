@@ -8,53 +8,36 @@
 //! heapscribe_conformance::heap_conformance!(my_heap, Box::leak(Box::new(MyHeap::new())), Traits::UNKNOWN);
 //! ```
 //! makes a module `my_heap` of tests. The heap is never the one that the test program itself uses.
+//!
+//! Each test is also a function, and [`ShadowHeap`] verifies the calls of a test of one's own:
+//!
+//! ```
+//! use heapscribe_alloc::Request;
+//! use heapscribe_alloc::locked::{Config, PageOptions, TlsfHeap};
+//! use heapscribe_conformance::{ShadowHeap, Traits, suite};
+//!
+//! let pages = PageOptions { prefault: false, lock: false, huge_pages: false };
+//! let config = Config { pool_bytes: 16 << 20, grow_bytes: 0, pages, ..Config::DEFAULT };
+//! let heap: &'static TlsfHeap = Box::leak(Box::new(TlsfHeap::new(config)));
+//! suite::alignments(heap, Traits::UNKNOWN);
+//!
+//! let mut shadow = ShadowHeap::new(heap);
+//! let block = shadow.alloc(Request::new(100, 64).unwrap())?.expect("there is memory for this");
+//! let larger = shadow.realloc(block, Request::bytes(5000).unwrap())?;
+//! assert!(larger.is_some(), "and its first 100 bytes are what they were");
+//! shadow.clear()?;
+//! # Ok::<(), String>(())
+//! ```
 
 mod fork;
-pub mod load;
 pub mod program;
 mod shadow;
 pub mod soak;
 pub mod suite;
+mod tests_macro;
+mod traits;
+pub mod workload;
 
 pub use heapscribe_alloc::Heap;
 pub use shadow::ShadowHeap;
-
-/// What is known of a heap.
-#[derive(Clone, Copy, Debug)]
-pub struct Traits {
-    /// All that it can ever hand out at the same time, about; `None` when it has no bound worth reaching.
-    pub capacity_bytes: Option<usize>,
-    /// What is freed can be had again.
-    pub reuses: bool,
-    /// It says what it owns.
-    pub knows_owner: bool,
-}
-
-impl Traits {
-    /// Of a heap that promises no more than it has to.
-    pub const UNKNOWN: Traits = Traits { capacity_bytes: None, reuses: false, knows_owner: false };
-}
-
-/// The whole suite for one heap, as a module of tests: its name, the heap (`&'static H`, made anew for each
-/// test), its [`Traits`].
-#[macro_export]
-macro_rules! heap_conformance {
-    ($name:ident, $heap:expr, $traits:expr) => {
-        $crate::heap_conformance!(@tests $name, $heap, $traits,
-            alignments, sizes, impossible_sizes, realloc_keeps_contents, realloc_across_alignments, zeroed,
-            usable_size_is_writable, four_threads, blocks_freed_by_other_threads, fork_while_threads_allocate,
-            exhaustion_and_recovery, owner, random_programs);
-    };
-    (@tests $name:ident, $heap:expr, $traits:expr, $($test:ident),*) => {
-        mod $name {
-            #[allow(unused_imports)]
-            use super::*;
-            $(
-                #[test]
-                fn $test() {
-                    $crate::suite::$test($heap, $traits);
-                }
-            )*
-        }
-    };
-}
+pub use traits::Traits;

@@ -1,5 +1,5 @@
-//! Bytes as programs: any bytes are a sequence of calls, so that chance can write them and a failure can be
-//! made smaller by taking bytes away.
+//! Bytes as programs: any bytes are a sequence of calls, so that they can be generated at random and a failure can be
+//! shrunk by removing bytes.
 //!
 //! ```text
 //!   of each 4 bytes
@@ -16,7 +16,7 @@ use crate::shadow::ShadowHeap;
 /// Bytes of a call.
 pub const CALL_BYTES: usize = 4;
 
-/// What happened.
+/// The result of a run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Outcome {
     /// Calls made.
@@ -52,7 +52,7 @@ pub fn run(heap: &dyn Heap, program: &[u8]) -> Result<Outcome, String> {
         run.outcome.calls += 1;
         run.outcome.peak_bytes = run.outcome.peak_bytes.max(run.shadow.live_bytes());
     }
-    run.shadow.judge_all()?;
+    run.shadow.verify_all()?;
     run.shadow.clear()?;
     run.outcome.extent_bytes = run.highest.saturating_sub(run.lowest);
     Ok(run.outcome)
@@ -70,7 +70,7 @@ impl Run<'_> {
                     5 => self.shadow.alloc_zeroed(request)?,
                     _ => self.shadow.alloc(request)?,
                 };
-                self.came(block, request);
+                self.record_alloc(block, request);
             }
             6..=8 => {
                 if let Some(block) = self.pick(number) {
@@ -82,7 +82,7 @@ impl Run<'_> {
                 let align = if align < 200 { 1 } else { 16 << (align % 9) };
                 let request = Request::new(size, align).ok_or("no request")?;
                 let new = self.shadow.realloc(block, request)?;
-                self.came(new, request);
+                self.record_alloc(new, request);
                 if new.is_none() {
                     self.blocks.push(block);
                 }
@@ -91,7 +91,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn came(&mut self, block: Option<usize>, request: Request) {
+    fn record_alloc(&mut self, block: Option<usize>, request: Request) {
         match block {
             Some(block) => {
                 self.blocks.push(block);

@@ -1,5 +1,5 @@
-//! A heap with a second book: every block is noted with what it was asked for and what was written into it,
-//! and held against that whenever it is touched. It judges any heap without knowing how one works.
+//! A shadow heap: every block is recorded with what was asked for and what was written into it, and compared with
+//! that whenever it is used. It verifies any heap without knowing how one works.
 #![allow(unsafe_code)]
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use heapscribe_alloc::{Heap, Owns, Request};
 
 /// What a block should be.
 #[derive(Clone, Copy, Debug)]
-struct Note {
+struct Expected {
     request: Request,
     /// The whole block, which is no other's.
     usable: usize,
@@ -17,10 +17,10 @@ struct Note {
     seed: u8,
 }
 
-/// A heap and the book.
+/// A heap, and what its blocks should be.
 pub struct ShadowHeap<'a> {
     heap: &'a dyn Heap,
-    notes: BTreeMap<usize, Note>,
+    live: BTreeMap<usize, Expected>,
     next_seed: u8,
 }
 
@@ -31,25 +31,25 @@ fn byte(seed: u8, at: usize) -> u8 {
 }
 
 impl<'a> ShadowHeap<'a> {
-    /// With an empty book.
+    /// Without blocks.
     pub fn new(heap: &'a dyn Heap) -> ShadowHeap<'a> {
-        ShadowHeap { heap, notes: BTreeMap::new(), next_seed: 1 }
+        ShadowHeap { heap, live: BTreeMap::new(), next_seed: 1 }
     }
 
-    /// Blocks in the book, by address.
+    /// Live blocks, by address.
     pub fn blocks(&self) -> impl Iterator<Item = usize> + '_ {
-        self.notes.keys().copied()
+        self.live.keys().copied()
     }
 
-    /// Bytes asked for of the blocks in the book.
+    /// Bytes asked for of the live blocks.
     pub fn live_bytes(&self) -> usize {
-        self.notes.values().map(|note| note.request.size_bytes()).sum()
+        self.live.values().map(|expected| expected.request.size_bytes()).sum()
     }
 
-    /// Asks for a block; `Ok(None)` when there is no memory. Whatever is wrong with it is the error.
+    /// Allocates a block; `Ok(None)` when there is no memory. Whatever is wrong with it is the error.
     pub fn alloc(&mut self, request: Request) -> Result<Option<usize>, String> {
         let block = self.heap.alloc(request);
-        block.map(|block| self.enter(block, request)).transpose()
+        block.map(|block| self.record_alloc(block, request)).transpose()
     }
 
     /// The same, of zeros.
@@ -57,45 +57,45 @@ impl<'a> ShadowHeap<'a> {
         let Some(block) = self.heap.alloc_zeroed(request) else { return Ok(None) };
         for i in 0..request.size_bytes() {
             // SAFETY: within the size asked for.
-            let found = unsafe { block.add(i).read() };
-            if found != 0 {
-                return Err(format!("{request:?}: byte {i} of a zeroed block is {found}"));
+            let byte_read = unsafe { block.add(i).read() };
+            if byte_read != 0 {
+                return Err(format!("{request:?}: byte {i} of a zeroed block is {byte_read}"));
             }
         }
-        self.enter(block, request).map(Some)
+        self.record_alloc(block, request).map(Some)
     }
 
-    /// Frees a block that is in the book, after a look at what it holds.
+    /// Frees a live block, after its contents were verified.
     pub fn free(&mut self, address: usize) -> Result<(), String> {
-        let note = self.notes.remove(&address).ok_or("not in the book")?;
-        let block = self.judge(address, note, note.request.size_bytes())?;
+        let expected = self.live.remove(&address).ok_or("not a live block")?;
+        let block = self.verify(address, expected, expected.request.size_bytes())?;
         // SAFETY: the heap's block, that nobody else knows.
         unsafe { self.heap.free(block) };
         Ok(())
     }
 
-    /// Resizes a block that is in the book. `Ok(None)` when there is no memory, and the block is as it was.
+    /// Resizes a live block. `Ok(None)` when there is no memory, and the block is as it was.
     pub fn realloc(&mut self, address: usize, request: Request) -> Result<Option<usize>, String> {
-        let note = self.notes.remove(&address).ok_or("not in the book")?;
-        let block = self.judge(address, note, note.request.size_bytes())?;
+        let expected = self.live.remove(&address).ok_or("not a live block")?;
+        let block = self.verify(address, expected, expected.request.size_bytes())?;
         // SAFETY: the heap's block, that nobody else knows.
         let Some(new) = (unsafe { self.heap.realloc(block, request) }) else {
-            self.judge(address, note, note.request.size_bytes())
+            self.verify(address, expected, expected.request.size_bytes())
                 .map_err(|e| format!("realloc failed, and {e}"))?;
-            self.notes.insert(address, note);
+            self.live.insert(address, expected);
             return Ok(None);
         };
-        let kept = note.request.size_bytes().min(request.size_bytes());
-        let moved = Note { request, ..note };
-        self.judge(new.as_ptr() as usize, moved, kept).map_err(|e| format!("after realloc: {e}"))?;
-        self.enter(new, request).map(Some)
+        let preserved = expected.request.size_bytes().min(request.size_bytes());
+        let moved = Expected { request, ..expected };
+        self.verify(new.as_ptr() as usize, moved, preserved).map_err(|e| format!("after realloc: {e}"))?;
+        self.record_alloc(new, request).map(Some)
     }
 
-    /// Looks at every block.
-    pub fn judge_all(&self) -> Result<(), String> {
-        self.notes
-            .iter()
-            .try_for_each(|(&at, &note)| self.judge(at, note, note.request.size_bytes()).map(drop))
+    /// Verifies every block.
+    pub fn verify_all(&self) -> Result<(), String> {
+        self.live.iter().try_for_each(|(&at, &expected)| {
+            self.verify(at, expected, expected.request.size_bytes()).map(drop)
+        })
     }
 
     /// Frees every block.
@@ -105,20 +105,23 @@ impl<'a> ShadowHeap<'a> {
     }
 
     /// Whether a block is where and as it should be, and its first `len` bytes hold what was written.
-    fn judge(&self, address: usize, note: Note, len: usize) -> Result<NonNull<u8>, String> {
+    fn verify(&self, address: usize, expected: Expected, len: usize) -> Result<NonNull<u8>, String> {
         let block = NonNull::new(address as *mut u8).ok_or("a block at 0")?;
         for i in 0..len {
             // SAFETY: within the block.
-            let found = unsafe { block.add(i).read() };
-            if found != byte(note.seed, i) {
-                return Err(format!("{:?} at {address:#x}: byte {i} of {len} is {found:#04x}", note.request));
+            let byte_read = unsafe { block.add(i).read() };
+            if byte_read != byte(expected.seed, i) {
+                return Err(format!(
+                    "{:?} at {address:#x}: byte {i} of {len} is {byte_read:#04x}",
+                    expected.request
+                ));
             }
         }
         Ok(block)
     }
 
-    /// Writes a new block into the book and fills it.
-    fn enter(&mut self, block: NonNull<u8>, request: Request) -> Result<usize, String> {
+    /// Records a new block and fills it.
+    fn record_alloc(&mut self, block: NonNull<u8>, request: Request) -> Result<usize, String> {
         let address = block.as_ptr() as usize;
         if !request.is_aligned(address) {
             return Err(format!("{request:?}: at {address:#x}"));
@@ -131,19 +134,19 @@ impl<'a> ShadowHeap<'a> {
         if self.heap.owns(block.as_ptr()) == Owns::No {
             return Err(format!("{request:?}: not the heap's own, it says"));
         }
-        let before = self.notes.range(..=address).next_back();
-        let behind = self.notes.range(address..).next();
-        let runs_in = before.is_some_and(|(at, note)| at + note.usable > address);
-        if runs_in || behind.is_some_and(|(at, _)| address + usable > *at) {
+        let before = self.live.range(..=address).next_back();
+        let behind = self.live.range(address..).next();
+        let overlaps = before.is_some_and(|(at, expected)| at + expected.usable > address);
+        if overlaps || behind.is_some_and(|(at, _)| address + usable > *at) {
             return Err(format!("{request:?} at {address:#x}: shares bytes with {before:x?} or {behind:x?}"));
         }
         self.next_seed = self.next_seed.wrapping_mul(5).wrapping_add(1);
-        let note = Note { request, usable, seed: self.next_seed };
+        let expected = Expected { request, usable, seed: self.next_seed };
         for i in 0..usable {
             // SAFETY: within the usable size.
-            unsafe { block.add(i).write(byte(note.seed, i)) };
+            unsafe { block.add(i).write(byte(expected.seed, i)) };
         }
-        self.notes.insert(address, note);
+        self.live.insert(address, expected);
         Ok(address)
     }
 }

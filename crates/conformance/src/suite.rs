@@ -1,4 +1,4 @@
-//! The tests, each a function over any heap. They panic where a heap breaks its word.
+//! The tests, each a function over any heap. They panic when a heap breaks its contract.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
@@ -9,7 +9,8 @@ use heapscribe_alloc::{Heap, Owns, Request};
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 
 use crate::shadow::ShadowHeap;
-use crate::{Traits, fork, program};
+use crate::traits::Traits;
+use crate::{fork, program};
 
 type Subject = &'static dyn Heap;
 
@@ -29,7 +30,7 @@ pub fn alignments(heap: Subject, _: Traits) {
             some(shadow.alloc(request(size, 1 << log2)));
         }
     }
-    shadow.judge_all().unwrap();
+    shadow.verify_all().unwrap();
     shadow.clear().unwrap();
 }
 
@@ -42,7 +43,7 @@ pub fn sizes(heap: Subject, _: Traits) {
             some(shadow.alloc(request(size, 1)));
         }
     }
-    shadow.judge_all().unwrap();
+    shadow.verify_all().unwrap();
     shadow.clear().unwrap();
 }
 
@@ -75,7 +76,7 @@ pub fn realloc_keeps_contents(heap: Subject, _: Traits) {
             }
         }
     }
-    shadow.judge_all().unwrap();
+    shadow.verify_all().unwrap();
     shadow.clear().unwrap();
 }
 
@@ -93,7 +94,7 @@ pub fn realloc_across_alignments(heap: Subject, _: Traits) {
             }
         }
     }
-    shadow.judge_all().unwrap();
+    shadow.verify_all().unwrap();
     shadow.clear().unwrap();
 }
 
@@ -122,7 +123,7 @@ pub fn usable_size_is_writable(heap: Subject, _: Traits) {
             assert!(before >= size && before == after, "{size}: {before}, {after}");
         }
     }
-    shadow.judge_all().unwrap();
+    shadow.verify_all().unwrap();
     shadow.clear().unwrap();
 }
 
@@ -141,9 +142,9 @@ pub fn four_threads(heap: Subject, _: Traits) {
     });
 }
 
-/// Blocks that one thread got and another frees.
+/// Blocks that one thread allocates and another frees.
 pub fn blocks_freed_by_other_threads(heap: Subject, _: Traits) {
-    let shelf = Mutex::new(Vec::<(usize, usize)>::new());
+    let shelf = Mutex::new(Vec::<Shelved>::new());
     std::thread::scope(|scope| {
         for thread in 0..4usize {
             let shelf = &shelf;
@@ -156,21 +157,28 @@ pub fn blocks_freed_by_other_threads(heap: Subject, _: Traits) {
                     unsafe { block.cast::<u64>().write(size as u64) };
                     let other = {
                         let mut shelf = shelf.lock().unwrap();
-                        shelf.push((block.as_ptr() as usize, size));
+                        shelf.push(Shelved { address: block.as_ptr() as usize, size });
                         let at = n % shelf.len();
                         (shelf.len() > 16).then(|| shelf.swap_remove(at))
                     };
-                    other.into_iter().for_each(|block| take_back(heap, block));
+                    other.into_iter().for_each(|block| free_shelved(heap, block));
                 }
             });
         }
     });
-    shelf.into_inner().unwrap().into_iter().for_each(|block| take_back(heap, block));
+    shelf.into_inner().unwrap().into_iter().for_each(|block| free_shelved(heap, block));
 }
 
-fn take_back(heap: Subject, (at, size): (usize, usize)) {
-    let block = NonNull::new(at as *mut u8).expect("not 0");
-    // SAFETY: the heap's block, which came from the shelf, where it was once.
+/// A block on its way from one thread to another.
+struct Shelved {
+    address: usize,
+    size: usize,
+}
+
+fn free_shelved(heap: Subject, shelved: Shelved) {
+    let Shelved { address, size } = shelved;
+    let block = NonNull::new(address as *mut u8).expect("not 0");
+    // SAFETY: the heap's block, which was on the shelf once.
     unsafe {
         assert_eq!(block.cast::<u64>().read(), size as u64);
         heap.free(block);
@@ -204,7 +212,7 @@ pub fn fork_while_threads_allocate(heap: Subject, _: Traits) {
     });
 }
 
-/// Gets, writes, resizes, looks at and frees a block, without using any other heap.
+/// Allocates, writes, resizes, verifies and frees a block, without using any other heap.
 fn use_a_little(heap: Subject, size: usize) -> bool {
     let Some(block) = heap.alloc(request(size, 16)) else { return false };
     // SAFETY: the heap's block, of this size and then of twice this size.
@@ -230,9 +238,9 @@ pub fn exhaustion_and_recovery(heap: Subject, traits: Traits) {
         }
         counts.push(count * size);
         assert_eq!(shadow.alloc(request(size, 1)), Ok(None), "still nothing");
-        shadow.judge_all().unwrap();
+        shadow.verify_all().unwrap();
         shadow.clear().unwrap();
-        // What a heap keeps for a thread may lie between what it would join.
+        // What a heap caches for a thread may lie between what it would merge.
         heap.thread_exit();
         if !traits.reuses {
             break;
@@ -257,7 +265,7 @@ pub fn owner(heap: Subject, traits: Traits) {
     unsafe { heap.free(block) };
 }
 
-/// Programs that chance wrote, made smaller when one fails.
+/// Random programs, shrunk when one fails.
 pub fn random_programs(heap: Subject, _: Traits) {
     use proptest::prelude::any;
     let config = Config { cases: 64, failure_persistence: None, ..Config::default() };

@@ -1,4 +1,4 @@
-//! The suite over three heaps: the system's, one that never takes anything back, and the pool heap, alone and
+//! The suite over three heaps: the system's, one that never reuses anything, and the pool heap, by itself and
 //! through a table of C functions.
 #![allow(unsafe_code)]
 
@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
+use heapscribe_alloc::locked::{Config, PageOptions, TlsfHeap};
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_alloc::vtable::{HeapTable, TableHeap};
 use heapscribe_alloc::{Heap, Owns, Request};
@@ -41,7 +41,7 @@ const POOL_BYTES: usize = 24 << 20;
 const POOLS: Config = Config {
     pool_bytes: POOL_BYTES,
     grow_bytes: 0,
-    wishes: Wishes { prefault: false, lock: false, huge_pages: false },
+    pages: PageOptions { prefault: false, lock: false, huge_pages: false },
     ..Config::DEFAULT
 };
 /// Caches, so small that they overflow all the time, and larger than what some tests ask for.
@@ -64,7 +64,7 @@ const BUMP_BYTES: usize = 128 << 20;
 /// In front of each block: its size.
 const HEAD_BYTES: usize = 16;
 
-/// The simplest heap there is: the next bytes, and nothing comes back. All that it does not write itself is
+/// The simplest heap there is: the next bytes, and nothing is reused. All that it does not write itself is
 /// the trait's.
 struct Bump {
     base: usize,

@@ -1,5 +1,5 @@
-//! The pool heap beside rlsf, another two-level segregated fit: the same programs through both, judged by the
-//! same book, in pools of the same size. Ours must serve what rlsf serves, and reach no farther into its pool
+//! The pool heap beside rlsf, another two-level segregated fit: the same programs through both, verified by the
+//! same shadow heap, in pools of the same size. Ours must serve what rlsf serves, and reach no farther into its pool
 //! than [`BOUND`] says. (rlsf rounds to 32 bytes, keeps the gap before an aligned block, and must be told the
 //! alignment of what is freed, which is noted beside it here.)
 #![allow(unsafe_code)]
@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
-use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
+use heapscribe_alloc::locked::{Config, PageOptions, TlsfHeap};
 use heapscribe_alloc::{Heap, Request};
 use heapscribe_conformance::program;
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ unsafe impl Heap for Rlsf {
     unsafe fn free(&self, block: NonNull<u8>) {
         let (tlsf, layouts) = &mut *self.0.lock().unwrap();
         let layout = layouts.remove(&(block.as_ptr() as usize)).unwrap();
-        // SAFETY: the caller's contract.
+        // SAFETY: used: the block is this heap's and was not freed, by `Heap::free`.
         unsafe { tlsf.deallocate(block, layout.align()) };
     }
 
@@ -56,12 +56,12 @@ unsafe impl Heap for Rlsf {
         let at = block.as_ptr() as usize;
         let layout = self.0.lock().unwrap().1[&at];
         if layout.align() != request.align_bytes() {
-            // SAFETY: the caller's contract.
+            // SAFETY: used: the block is this heap's and was not freed, by `Heap::realloc`.
             return unsafe { self.relocate(block, layout.size(), request) };
         }
         let new = Layout::from_size_align(request.size_bytes(), request.align_bytes()).ok()?;
         let (tlsf, layouts) = &mut *self.0.lock().unwrap();
-        // SAFETY: the caller's contract; the alignment is that of the block.
+        // SAFETY: used: the block is this heap's and was not freed, by `Heap::realloc`; the alignment is that of the block.
         let moved = unsafe { tlsf.reallocate(block, new) }?;
         layouts.remove(&at);
         layouts.insert(moved.as_ptr() as usize, new);
@@ -70,8 +70,8 @@ unsafe impl Heap for Rlsf {
 }
 
 fn ours() -> TlsfHeap {
-    let wishes = Wishes { prefault: false, lock: false, huge_pages: false };
-    TlsfHeap::new(Config { pool_bytes: POOL_BYTES, grow_bytes: 0, wishes, ..Config::DEFAULT })
+    let pages = PageOptions { prefault: false, lock: false, huge_pages: false };
+    TlsfHeap::new(Config { pool_bytes: POOL_BYTES, grow_bytes: 0, pages, ..Config::DEFAULT })
 }
 
 /// Runs a program through both.
@@ -90,7 +90,7 @@ fn check(program: &[u8]) -> Result<(usize, usize), String> {
     Ok((our.extent_bytes, their.extent_bytes))
 }
 
-/// Calls as chance has them, without the rare alignments of over 64 KiB, which decide the extent alone.
+/// Random calls, without the rare alignments of over 64 KiB, which by themselves decide the extent.
 fn calls(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<u8>> {
     let call = (0..=255u8, 0..11u8, 0..=255u8, 0..=255u8).prop_map(|(kind, shift, number, align)| {
         [kind, shift, number, if align < 240 { align / 2 } else { align % 12 + 170 }]

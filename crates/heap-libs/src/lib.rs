@@ -1,5 +1,5 @@
 //! The libraries of heaps that heapscribe carries, one for each feature: the pool heap, the program's own, that
-//! with a log of every call, and a heap that another library brings as a table of C functions.
+//! with a log of every call, and a heap of another library, given as a table of C functions.
 #![cfg_attr(not(test), no_std)]
 #![allow(unreachable_pub, reason = "`no_mangle` functions in private modules")]
 #![cfg_attr(
@@ -10,7 +10,7 @@
 #[cfg(any(feature = "heaplog", test))]
 mod heaplog;
 #[cfg(any(feature = "heaplog", feature = "original"))]
-mod nothing;
+mod null_heap;
 #[cfg(feature = "original")]
 mod original;
 #[cfg(feature = "table")]

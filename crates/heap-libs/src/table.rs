@@ -1,4 +1,4 @@
-//! A heap that another library brings: its `heapscribe_get_heap` gives a table of functions, see
+//! The heap of another library: its `heapscribe_get_heap` gives a table of functions, see
 //! `heapscribe_heap.h`. That library is an ordinary one, in C or in anything that can speak C, and is
 //! preloaded together with this one, or has this one linked into it.
 #![allow(unsafe_code)]
@@ -13,17 +13,17 @@ use heapscribe_nolibc::once::Once;
 const GET_HEAP: &[u8] = b"heapscribe_get_heap";
 type GetHeap = unsafe extern "C" fn() -> *const HeapTable;
 
-/// The other library's heap, once it is known; before that there is none.
+/// The other library's heap, once it is known; before that every allocation fails.
 #[derive(Debug)]
-struct Brought(Once<TableHeap>);
+struct PluginHeap(Once<TableHeap>);
 
 export! {
-    static HEAP: Brought = Brought(Once::new());
+    static HEAP: PluginHeap = PluginHeap(Once::new());
     start = start;
     nests;
 }
 
-fn start(heap: &'static Brought) -> Start {
+fn start(heap: &'static PluginHeap) -> Start {
     HEAP.describe(Line::blank().text(b"table"), Line::blank());
     let why: &[u8] = match find() {
         Ok(table) => {
@@ -32,14 +32,14 @@ fn start(heap: &'static Brought) -> Start {
         }
         Err(why) => why,
     };
-    Line::new().text(why).text(b"; the program keeps the heap that it has").say();
+    Line::new().text(why).text(b"; the program keeps the heap that it has").print();
     Start::Pass
 }
 
-/// That of the library which this one is part of, before that of any other: both may be whole heaps.
+/// The table of the library that this one is linked into, else that of any other.
 fn find() -> Result<TableHeap, &'static [u8]> {
     let function = HEAP.loader().and_then(|loader| {
-        let own = loader.find_beside(GET_HEAP, core::ptr::from_ref(&HEAP).cast());
+        let own = loader.find_in_module_of(GET_HEAP, core::ptr::from_ref(&HEAP).cast());
         own.or_else(|| loader.find_anywhere(GET_HEAP))
     });
     let function = function.ok_or(b"no library has heapscribe_get_heap".as_slice())?;
@@ -48,7 +48,7 @@ fn find() -> Result<TableHeap, &'static [u8]> {
     if table.is_null() {
         return Err(b"heapscribe_get_heap gave no table");
     }
-    // SAFETY: what it gave is a table, which stays.
+    // SAFETY: sized; functions: what it gave is a table, which stays (`heapscribe_heap.h`).
     unsafe { TableHeap::new(table) }.map_err(|refused| match refused {
         Refused::Abi(_) => b"the heap's table is of another version".as_slice(),
         Refused::TableBytes(_) => b"the heap's table is too small".as_slice(),
@@ -56,8 +56,8 @@ fn find() -> Result<TableHeap, &'static [u8]> {
     })
 }
 
-// SAFETY: whoever brings the table promises what a heap promises; all is passed on to it.
-unsafe impl Heap for Brought {
+// SAFETY: the table's author promises what a heap promises; all calls are forwarded to it.
+unsafe impl Heap for PluginHeap {
     fn alloc(&self, request: Request) -> Option<NonNull<u8>> {
         self.0.get()?.alloc(request)
     }
@@ -68,18 +68,18 @@ unsafe impl Heap for Brought {
 
     unsafe fn free(&self, block: NonNull<u8>) {
         if let Some(heap) = self.0.get() {
-            // SAFETY: the caller's contract.
+            // SAFETY: used, by `Heap::free`.
             unsafe { heap.free(block) };
         }
     }
 
     unsafe fn usable_size(&self, block: NonNull<u8>) -> usize {
-        // SAFETY: the caller's contract.
+        // SAFETY: used, by `Heap::usable_size`.
         self.0.get().map_or(0, |heap| unsafe { heap.usable_size(block) })
     }
 
     unsafe fn realloc(&self, block: NonNull<u8>, request: Request) -> Option<NonNull<u8>> {
-        // SAFETY: the caller's contract.
+        // SAFETY: used, by `Heap::realloc`.
         unsafe { self.0.get()?.realloc(block, request) }
     }
 
@@ -99,14 +99,14 @@ unsafe impl Heap for Brought {
 
     unsafe fn fork_parent(&self) {
         if let Some(heap) = self.0.get() {
-            // SAFETY: the caller's contract.
+            // SAFETY: prepared, by `Heap::fork_parent`.
             unsafe { heap.fork_parent() };
         }
     }
 
     unsafe fn fork_child(&self) {
         if let Some(heap) = self.0.get() {
-            // SAFETY: the caller's contract.
+            // SAFETY: prepared, by `Heap::fork_child`.
             unsafe { heap.fork_child() };
         }
     }

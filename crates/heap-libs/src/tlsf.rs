@@ -1,7 +1,7 @@
-//! The pool heap under a program. What it is to be stands in the environment, in our names or in heaphook's.
+//! The pool heap under a program, configured by environment variables of ours or of heaphook's.
 #![allow(unsafe_code)]
 
-use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
+use heapscribe_alloc::locked::{Config, PageOptions, TlsfHeap};
 use heapscribe_interpose::{Heap as _, Line, Start, export, setting};
 
 export! {
@@ -13,27 +13,27 @@ export! {
 fn start(heap: &'static TlsfHeap) -> Start {
     let config = configuration();
     heap.configure(config);
-    HEAP.describe(Line::blank().text(b"tlsf"), in_words(&config));
+    HEAP.describe(Line::blank().text(b"tlsf"), description(&config));
     let has_started = heap.start();
     let stats = heap.stats();
     if !has_started || stats.pool_bytes < config.pool_bytes as u64 / 2 {
         let line = Line::new().text(b"a pool of ").number(config.pool_bytes as u64);
-        line.text(b" bytes can not be had; the program keeps the heap that it has").say();
+        line.text(b" bytes can not be had; the program keeps the heap that it has").print();
         return Start::Pass;
     }
     Start::Ready
 }
 
-/// What a pool is that nobody says anything of: under heaphook's name, what it was there.
+/// The configuration without any variable: under heaphook's name, what it was there.
 const DEFAULT: Config = if cfg!(feature = "heaphook") {
     Config { pool_bytes: 100_000_000, grow_bytes: 100_000_000, ..Config::DEFAULT }
 } else {
     Config::DEFAULT
 };
 
-/// Our names come before heaphook's.
+/// Our variables override heaphook's.
 fn configuration() -> Config {
-    let Config { pool_bytes, grow_bytes, max_bytes, cache_bytes, wishes } = DEFAULT;
+    let Config { pool_bytes, grow_bytes, max_bytes, cache_bytes, pages } = DEFAULT;
     let pool_bytes = setting::bytes(c"INITIAL_MEMPOOL_SIZE", pool_bytes);
     let grow_bytes = setting::bytes(c"ADDITIONAL_MEMPOOL_SIZE", grow_bytes);
     Config {
@@ -41,20 +41,20 @@ fn configuration() -> Config {
         grow_bytes: setting::size(c"HEAPSCRIBE_POOL_GROW", grow_bytes),
         max_bytes: setting::size(c"HEAPSCRIBE_POOL_MAX", max_bytes),
         cache_bytes: setting::size(c"HEAPSCRIBE_POOL_CACHE", cache_bytes),
-        wishes: Wishes {
-            prefault: setting::flag(c"HEAPSCRIBE_POOL_PREFAULT", wishes.prefault),
-            lock: setting::flag(c"HEAPSCRIBE_POOL_LOCK", wishes.lock),
-            huge_pages: setting::flag(c"HEAPSCRIBE_POOL_HUGE_PAGES", wishes.huge_pages),
+        pages: PageOptions {
+            prefault: setting::flag(c"HEAPSCRIBE_POOL_PREFAULT", pages.prefault),
+            lock: setting::flag(c"HEAPSCRIBE_POOL_LOCK", pages.lock),
+            huge_pages: setting::flag(c"HEAPSCRIBE_POOL_HUGE_PAGES", pages.huge_pages),
         },
     }
 }
 
-fn in_words(config: &Config) -> Line {
+fn description(config: &Config) -> Line {
     let flag = |is_set: bool| if is_set { b"yes".as_slice() } else { b"no" };
-    let Config { pool_bytes, grow_bytes, max_bytes, cache_bytes, wishes } = config;
+    let Config { pool_bytes, grow_bytes, max_bytes, cache_bytes, pages } = config;
     let line =
         Line::blank().text(b"pool=").number(*pool_bytes as u64).text(b" grow=").number(*grow_bytes as u64);
     let line = line.text(b" cache=").number(*cache_bytes as u64);
-    let line = line.text(b" max=").number(*max_bytes as u64).text(b" prefault=").text(flag(wishes.prefault));
-    line.text(b" lock=").text(flag(wishes.lock)).text(b" huge_pages=").text(flag(wishes.huge_pages))
+    let line = line.text(b" max=").number(*max_bytes as u64).text(b" prefault=").text(flag(pages.prefault));
+    line.text(b" lock=").text(flag(pages.lock)).text(b" huge_pages=").text(flag(pages.huge_pages))
 }

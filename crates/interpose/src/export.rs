@@ -1,11 +1,11 @@
-//! The one macro: every function of libc that hands out, takes back or tells of blocks, in front of a heap.
-//! A library that had only some of them would be given blocks that are not its own.
+//! The one macro: every function of libc that allocates, frees or describes blocks, in front of a heap. A library
+//! that had only some of them would be given foreign blocks.
 
 /// Exports a heap as a library to preload. `start`, a function from `&'static` heap to [`crate::Start`],
 /// prepares it at the first call; without it the heap is ready as it is. Once in a library: a second one
 /// would export the same names, and the linker says so. A crate's own unit tests (`cfg(test)`) export nothing:
-/// they test the heap, and do not live on it. `nests;` at the end says that the heap may call malloc and the others
-/// by name, as one of somebody else's may: a recorder in front of it then looks out for such calls. `glibc;` there
+/// they test the heap, and do not run on it. `nests;` at the end says that the heap may call malloc and the others
+/// by name, as one of another library may: a recorder in front of it then looks out for such calls. `glibc;` there
 /// exports glibc's other names of the functions, too, which such a heap may need for itself: a program that gave a
 /// block of malloc to `__libc_free` ended in glibc, which did not know it.
 #[macro_export]
@@ -37,11 +37,11 @@ macro_rules! export {
     };
     ($(#[$meta:meta])* static $name:ident: $heap:ty = $value:expr; start = $start:expr;) => {
         $(#[$meta])*
-        static $name: $crate::Shell<$heap> = $crate::Shell::new($value, $start, $crate::Handlers {
+        static $name: $crate::Interposer<$heap> = $crate::Interposer::new($value, $start, $crate::Handlers {
             fork_prepare: heapscribe_exported::prepare,
             fork_parent: heapscribe_exported::parent,
             fork_child: heapscribe_exported::child,
-            thread_exit: heapscribe_exported::thread_ends,
+            thread_exit: heapscribe_exported::thread_exit,
         }, env!("CARGO_PKG_NAME"));
 
         mod heapscribe_exported {
@@ -76,15 +76,15 @@ macro_rules! export_functions {
                 $crate::errno()
             }
             #[inline(always)]
-            fn before() -> Option<&'static $crate::SystemHeap> {
-                $name.before()
+            fn previous() -> Option<&'static $crate::SystemHeap> {
+                $name.previous()
             }
-            fn has_failed() {
-                $name.tell();
+            fn on_failure() {
+                $name.publish_statistics();
             }
             const LARGE_BYTES: usize = $crate::LARGE_BYTES;
-            fn has_served_large() {
-                $name.tell();
+            fn on_large() {
+                $name.publish_statistics();
             }
         }
 
@@ -98,21 +98,23 @@ macro_rules! export_functions {
             $name.heap().fork_prepare();
         }
         pub(super) extern "C" fn parent() {
-            // SAFETY: libc calls the three around each fork.
+            // SAFETY: prepared: libc calls the three around each fork, in one thread.
             unsafe { $name.heap().fork_parent() };
         }
         pub(super) extern "C" fn child() {
-            // SAFETY: as above.
+            // SAFETY: prepared: libc calls the three around each fork, in one thread.
             unsafe { $name.heap().fork_child() };
-            $name.has_forked();
+            $name.after_fork_in_child();
         }
 
-        pub(super) unsafe extern "C" fn thread_ends(_: *mut c_void) {
+        /// # Safety
+        /// * None: it is unsafe only because of its type.
+        pub(super) unsafe extern "C" fn thread_exit(_: *mut c_void) {
             $name.heap().thread_exit();
         }
 
         extern "C" fn at_exit() {
-            $name.leave();
+            $name.at_exit();
         }
 
         // SAFETY: the section is an array of functions of this type, which run at `exit`.
@@ -134,7 +136,7 @@ macro_rules! export_functions {
     };
 }
 
-/// Functions that the heap before has, too.
+/// Functions that the previous heap has, too.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export_forwards {
@@ -145,30 +147,30 @@ macro_rules! export_forwards {
         /// * As for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn $function($($argument: $type),*) -> $result {
-            // SAFETY: the program's call, forwarded.
+            // SAFETY: as for that function: the program's arguments, forwarded.
             unsafe {
-                match $name.passes() {
+                match $name.fallback() {
                     None => {
-                        $name.count();
+                        $name.count_call();
                         (FRONT.$same)($($argument),*)
                     }
-                    Some(instead) => (instead.$same)($($argument),*),
+                    Some(fallback) => (fallback.$same)($($argument),*),
                 }
             }
         }
     )*};
 }
 
-/// Functions that are made of the others, so that it does not matter who serves.
+/// Functions that are made of the others, so that it does not matter which heap serves.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! export_rest {
     ($name:ident) => {
-        /// Who serves. None of the functions here calls another by its name: that would be a recorder's in front
+        /// The functions of the heap that serves. None of the functions here calls another by its name: that would be a recorder's in front
         /// of this library (a build without optimization called memalign for valloc, and it was recorded twice).
         fn serving() -> &'static $crate::SystemHeap {
             const OURS: &$crate::SystemHeap = &FRONT;
-            $name.passes().unwrap_or(OURS)
+            $name.fallback().unwrap_or(OURS)
         }
 
         /// The C library's function of this name.
@@ -177,8 +179,8 @@ macro_rules! export_rest {
         /// * As for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn valloc(size: usize) -> Pointer {
-            // SAFETY: the program's call, forwarded.
-            unsafe { serving().at_page(size) }
+            // SAFETY: as for that function: the program's arguments, forwarded.
+            unsafe { serving().valloc_or_memalign(size) }
         }
 
         /// The C library's function of this name.
@@ -187,8 +189,8 @@ macro_rules! export_rest {
         /// * As for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn pvalloc(size: usize) -> Pointer {
-            // SAFETY: the program's call, forwarded.
-            unsafe { serving().in_pages(size) }
+            // SAFETY: as for that function: the program's arguments, forwarded.
+            unsafe { serving().pvalloc_or_memalign(size) }
         }
 
         /// The C library's function of this name.
@@ -197,7 +199,8 @@ macro_rules! export_rest {
         /// * As for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn reallocarray(block: Pointer, count: usize, size: usize) -> Pointer {
-            // SAFETY: the program's call, forwarded; a product that overflows is a size that nobody has.
+            // SAFETY: as for that function: the program's arguments, forwarded; a product that overflows is a size
+            // that no heap has.
             unsafe { (serving().realloc)(block, count.checked_mul(size).unwrap_or(usize::MAX)) }
         }
 
@@ -207,7 +210,7 @@ macro_rules! export_rest {
         /// * As for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn cfree(block: Pointer) {
-            // SAFETY: the program's call, forwarded.
+            // SAFETY: as for that function: the program's arguments, forwarded.
             unsafe { (serving().free)(block) }
         }
 
@@ -217,7 +220,7 @@ macro_rules! export_rest {
         /// * As for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn free_sized(block: Pointer, _size: usize) {
-            // SAFETY: the program's call, forwarded.
+            // SAFETY: as for that function: the program's arguments, forwarded.
             unsafe { (serving().free)(block) }
         }
 
@@ -227,24 +230,24 @@ macro_rules! export_rest {
         /// * As for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn free_aligned_sized(block: Pointer, _align: usize, _size: usize) {
-            // SAFETY: the program's call, forwarded.
+            // SAFETY: as for that function: the program's arguments, forwarded.
             unsafe { (serving().free)(block) }
         }
 
-        $crate::export_telling! { $name;
+        $crate::export_statistics! { $name;
             mallinfo() -> $crate::MallInfo = |heap: &$crate::Stats| $crate::info(heap);
             mallinfo2() -> $crate::MallInfo2 = |heap: &$crate::Stats| $crate::info2(heap);
-            malloc_stats() -> () = |heap: &$crate::Stats| $crate::say_stats(heap);
+            malloc_stats() -> () = |heap: &$crate::Stats| $crate::print_stats(heap);
             malloc_trim(keep: usize) -> c_int = |_: &$crate::Stats| 0;
             mallopt(name: c_int, value: c_int) -> c_int = |_: &$crate::Stats| 1;
         }
     };
 }
 
-/// Functions that tell of the heap, or set what ours has no use for.
+/// Functions that describe the heap, or set what ours has no use for.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! export_telling {
+macro_rules! export_statistics {
     ($name:ident; $($function:ident($($argument:ident: $type:ty),*) -> $result:ty = $answer:expr;)*) => {$(
         /// The C library's function of this name.
         ///
@@ -253,11 +256,11 @@ macro_rules! export_telling {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn $function($($argument: $type),*) -> $result {
             type Function = unsafe extern "C" fn($($type),*) -> $result;
-            if $name.passes().is_some()
-                && let Some(before) = $name.next($crate::export::name(concat!(stringify!($function), "\0")))
+            if $name.fallback().is_some()
+                && let Some(previous) = $name.next($crate::export::name(concat!(stringify!($function), "\0")))
             {
-                // SAFETY: libc's function of this name, given the program's arguments.
-                return unsafe { core::mem::transmute::<*const (), Function>(before)($($argument),*) };
+                // SAFETY: as for that function: it is libc's of this name, given the program's arguments.
+                return unsafe { core::mem::transmute::<*const (), Function>(previous)($($argument),*) };
             }
             $(let _ = $argument;)*
             let answer: fn(&$crate::Stats) -> $result = $answer;

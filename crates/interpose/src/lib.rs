@@ -2,9 +2,9 @@
 //! macro, so that a heap is a library to preload.
 //!
 //! *You bring* a heap that is made at compile time: [`Heap`] for a type of yours. *It guarantees* that the heap
-//! sees sane requests only ([`Request`]), that what is not its own goes to who had it, that forks find it with
-//! its locks free, and that it is started once, in the first call that the program makes, wherever that is. *It
-//! refuses* to stop a program: a heap that can not start is left out, and the program has the one that it had.
+//! sees sane requests only ([`Request`]), that a foreign block is freed by the heap that allocated it, that forks
+//! find it with its locks free, and that it is started once, in the first call that the program makes, wherever that is. *It
+//! refuses* to stop a program: when a heap can not start, the program runs on the one that it has.
 //!
 //! A crate with `crate-type = ["cdylib"]` that has this in it is all of such a library:
 //!
@@ -64,32 +64,32 @@
 //! | a message to the person, without a heap | [`Line`] |
 //! | faster `calloc`, `realloc` | [`Heap::alloc_zeroed`], [`Heap::realloc`] |
 //! | locks that a fork finds free | [`Heap::fork_prepare`], [`Heap::fork_parent`], [`Heap::fork_child`] |
-//! | blocks from before the heap was there given back to who had them | [`Heap::owns`] |
+//! | blocks from before the heap's start freed by the heap that allocated them | [`Heap::owns`] |
 //! | `mallinfo2`, `malloc_stats` | [`Heap::stats`] |
 //! | to know that it is right | `heap_conformance!` of `heapscribe-conformance`, in the crate's own tests |
 //!
-//! In a crate's own unit tests nothing is exported, so that they run on the heap that they always had.
+//! In a crate's own unit tests nothing is exported, so that they run on their usual heap.
 //! Nothing in a heap may panic: there is no heap for the message. `examples/bump-heap` is a whole one.
 #![no_std]
 
-mod calls;
+mod call_counter;
 pub mod export;
-mod info;
+mod interposer;
 mod line;
-mod only;
+mod mallinfo;
 mod pages;
+mod program_filter;
 pub mod setting;
-mod shell;
-mod thread;
-mod told;
+mod statistics_file;
+mod thread_exit;
 
 pub use heapscribe_alloc::front;
 pub use heapscribe_alloc::heap::{Heap, Owns};
 pub use heapscribe_alloc::request::Request;
 pub use heapscribe_alloc::stats::Stats;
 pub use heapscribe_alloc::system::SystemHeap;
-pub use info::{MallInfo, MallInfo2, info, info2, say_stats};
+pub use interposer::{Handlers, Interposer, LARGE_BYTES, Start, errno};
 pub use line::Line;
+pub use mallinfo::{MallInfo, MallInfo2, info, info2, print_stats};
 pub use pages::pages;
-pub use shell::{Handlers, LARGE_BYTES, Shell, Start, errno};
-pub use thread::Ends;
+pub use thread_exit::ThreadExit;

@@ -1,4 +1,4 @@
-//! A line for people, put together without a heap.
+//! A line of text, put together without a heap.
 
 use heapscribe_nolibc::sys;
 
@@ -18,12 +18,12 @@ impl Default for Line {
 }
 
 impl Line {
-    /// One that says who speaks.
+    /// One that begins with our name.
     pub fn new() -> Line {
         Line::blank().text(b"heapscribe: ")
     }
 
-    /// One of text that nobody says.
+    /// An empty one.
     pub fn blank() -> Line {
         Line { bytes: [0; ROOM_BYTES], len: 0 }
     }
@@ -56,12 +56,12 @@ impl Line {
     }
 
     /// Prints it.
-    pub fn say(mut self) {
+    pub fn print(mut self) {
         if let Some(end) = self.bytes.get_mut(self.len) {
             *end = b'\n';
             self.len += 1;
         }
-        sys::say(self.as_bytes());
+        sys::write_stderr(self.as_bytes());
     }
 
     /// Its text.

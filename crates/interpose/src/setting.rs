@@ -1,5 +1,5 @@
-//! What a heap is told by environment variables. A value that makes no sense is said to make none, in one
-//! line, and the default is used: heaphook waited for itself for ever when `INITIAL_MEMPOOL_SIZE` was `abc`.
+//! A heap's settings, from environment variables. A value that makes no sense is reported in one line, and the
+//! default is used: heaphook waited for itself for ever when `INITIAL_MEMPOOL_SIZE` was `abc`.
 
 use core::ffi::CStr;
 
@@ -10,7 +10,7 @@ use crate::line::Line;
 /// Bytes of the longest value.
 const VALUE_BYTES_MAX: usize = 256;
 
-/// Hands the value of a variable to `use_it`; `None` when it is not set.
+/// Calls `use_it` with the value of a variable; `None` when it is not set.
 pub fn with<T>(name: &CStr, use_it: impl FnOnce(&[u8]) -> T) -> Option<T> {
     let mut room = [0; VALUE_BYTES_MAX];
     let value = environment::known(name).or_else(|| environment::initial(name, &mut room))?;
@@ -29,14 +29,14 @@ pub fn bytes(name: &CStr, default: usize) -> usize {
 }
 
 fn read(name: &CStr, default: usize, parse: fn(&[u8]) -> Option<u64>) -> usize {
-    let or_say = |value: &[u8]| {
+    let or_report = |value: &[u8]| {
         fitting(parse(value)).unwrap_or_else(|| {
             let line = Line::new().text(name.to_bytes()).text(b"=").text(value.get(..64).unwrap_or(value));
-            line.text(b" is no size in bytes; ").number(default as u64).text(b" is used").say();
+            line.text(b" is no size in bytes; ").number(default as u64).text(b" is used").print();
             default
         })
     };
-    with(name, or_say).unwrap_or(default)
+    with(name, or_report).unwrap_or(default)
 }
 
 fn fitting(size: Option<u64>) -> Option<usize> {
@@ -60,7 +60,7 @@ pub fn flag(name: &CStr, default: bool) -> bool {
             } else {
                 b" is neither yes nor no; no is used"
             };
-            line.text(used).say();
+            line.text(used).print();
             default
         }
     };

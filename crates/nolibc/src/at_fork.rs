@@ -26,7 +26,7 @@ pub struct Handlers {
 }
 
 impl Handlers {
-    /// Registers them for ever, for this process and its children, who inherit them. `given` is the function
+    /// Registers them for ever, for this process and its children, which inherit them. `given` is the function
     /// of a static program, which is found by no symbol table. `false` when libc has no such function, or
     /// no memory: it may allocate.
     pub fn register(self, loader: &Loader, given: Option<PthreadAtfork>) -> bool {

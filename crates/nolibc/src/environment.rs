@@ -10,13 +10,13 @@ unsafe extern "C" {
     safe fn getauxval(kind: c_ulong) -> c_ulong;
 }
 
-/// Whether the program runs with more rights than its caller, whose environment it must not trust.
+/// Whether the program runs with more privileges than its caller (setuid), whose environment it must not trust.
 pub fn is_privileged() -> bool {
     const AT_SECURE: c_ulong = 23;
     getauxval(AT_SECURE) != 0
 }
 
-/// What libc says of a variable: `None` when it is not set, or libc has not started.
+/// The value that libc has of a variable: `None` when it is not set, or libc has not started.
 pub fn known(name: &CStr) -> Option<&'static [u8]> {
     // SAFETY: getenv takes a C string, and gives one or null. A program that changes the variable at this
     // moment would have to do so before its first allocation.
@@ -40,10 +40,10 @@ fn find(
     room: &mut [u8],
     mut read: impl FnMut(&mut [u8]) -> Option<usize>,
 ) -> Option<core::ops::Range<usize>> {
-    let mut kept = 0;
+    let mut filled = 0;
     loop {
-        let n = read(room.get_mut(kept..)?).filter(|&n| n > 0)?;
-        let bytes = room.get(..kept + n)?;
+        let n = read(room.get_mut(filled..)?).filter(|&n| n > 0)?;
+        let bytes = room.get(..filled + n)?;
         let mut begin = 0;
         for entry in bytes.split(|&b| b == 0) {
             let is_whole = begin + entry.len() < bytes.len();
@@ -58,10 +58,10 @@ fn find(
         let rest = bytes.len() - tail;
         if rest == room.len() {
             skip_entry(room, &mut read)?;
-            kept = 0;
+            filled = 0;
         } else {
             room.copy_within(tail..tail + rest, 0);
-            kept = rest;
+            filled = rest;
         }
     }
 }

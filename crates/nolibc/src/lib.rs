@@ -1,5 +1,5 @@
-//! What code inside another program may know and do, without libc: its functions may be the program's own,
-//! may take locks that the interrupted thread holds, and change errno.
+//! System calls, what is loaded, and the environment, for code inside another program, without libc: libc's functions
+//! may be the program's own, may take locks that the interrupted thread holds, and change errno.
 //!
 //! *You bring* nothing. *It guarantees* not to allocate, to take no lock, to keep errno, and that it works
 //! from the first call that a program makes, before any constructor. *It refuses* what only libc can do.

@@ -1,4 +1,4 @@
-//! A value that is set once, early, by whoever comes first, and read without a lock ever after.
+//! A value that is set once, early, by the first thread that has it, and read without a lock from then on.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
@@ -32,7 +32,7 @@ impl<T> Once<T> {
     /// Makes it unset again when it was being set. A value that is set stays.
     ///
     /// # Safety
-    /// * Whoever was setting it is gone: in a forked child, a thread of the parent.
+    /// * Abandoned: the thread that was setting it does not run any more: in a forked child, a thread of the parent.
     pub unsafe fn abandon(&self) {
         let _ = self.state.compare_exchange(1, 0, Ordering::AcqRel, Ordering::Relaxed);
     }
@@ -44,7 +44,7 @@ impl<T> Once<T> {
         (self.state.load(Ordering::Acquire) == 2).then(|| unsafe { (*self.value.get()).assume_init_ref() })
     }
 
-    /// Sets the value unless somebody else does, which takes a few instructions.
+    /// Sets the value unless another thread does, which takes a few instructions.
     pub fn set(&self, value: T) {
         if self.state.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             // SAFETY: only the thread that moved the state from 0 to 1 is here.

@@ -4,10 +4,10 @@
 
 use std::time::{Duration, Instant};
 
-/// Shorter than this no rate is taken.
+/// Over this the counter's rate is measured.
 const RATE_OVER: Duration = Duration::from_millis(20);
-/// At both clocks, at each end of that.
-const LOOKS: usize = 16;
+/// Readings of both clocks at each end of that.
+const READINGS: usize = 16;
 /// Empty calls that are timed to learn what timing costs.
 const EMPTY_CALLS: usize = 1000;
 
@@ -16,7 +16,7 @@ const EMPTY_CALLS: usize = 1000;
 pub struct Clock {
     is_counter: bool,
     ticks_per_ns: f64,
-    /// What timing nothing takes, ticks.
+    /// What timing an empty call takes, ticks.
     pub own_ticks: u64,
     start: Instant,
 }
@@ -27,11 +27,11 @@ impl Clock {
         let is_counter = has_even_counter();
         let mut clock = Clock { is_counter, ticks_per_ns: 1.0, own_ticks: 0, start: Instant::now() };
         if is_counter {
-            let (begin, started) = both_clocks();
+            let begin = Reading::take();
             std::thread::sleep(RATE_OVER);
-            let (end, ended) = both_clocks();
-            let elapsed = ended.duration_since(started);
-            clock.ticks_per_ns = (end - begin) as f64 / elapsed.as_nanos().max(1) as f64;
+            let end = Reading::take();
+            let elapsed = end.instant.duration_since(begin.instant);
+            clock.ticks_per_ns = (end.ticks - begin.ticks) as f64 / elapsed.as_nanos().max(1) as f64;
         }
         clock.own_ticks = (0..EMPTY_CALLS).map(|_| clock.timed(|| ()).1).min().unwrap_or(0);
         clock
@@ -72,15 +72,24 @@ impl Default for Clock {
     }
 }
 
-/// The counter and the system's clock at one moment: of some looks the one with the least between them. A core
-/// that goes to others between the two would make the rate wrong by as long as that lasts.
-fn both_clocks() -> (u64, Instant) {
-    let look = |_| {
-        let (before, now, after) = (counter(), Instant::now(), counter());
-        (after.saturating_sub(before), before, now)
-    };
-    let best = (0..LOOKS).map(look).min_by_key(|(between, ..)| *between);
-    best.map_or_else(|| (counter(), Instant::now()), |(between, before, now)| (before + between / 2, now))
+/// Both clocks at one moment.
+struct Reading {
+    ticks: u64,
+    instant: Instant,
+}
+
+impl Reading {
+    /// Of some readings the one that took least. A core that is taken away between the two would make the rate
+    /// wrong by as long as that lasts.
+    fn take() -> Reading {
+        let read = |_| {
+            let (before, instant, after) = (counter(), Instant::now(), counter());
+            let took = after.saturating_sub(before);
+            (took, Reading { ticks: before + took / 2, instant })
+        };
+        let best = (0..READINGS).map(read).min_by_key(|(took, _)| *took);
+        best.map_or_else(|| Reading { ticks: counter(), instant: Instant::now() }, |(_, reading)| reading)
+    }
 }
 
 /// The kernel keeps its own time by this counter only where it runs evenly on all cores.
@@ -115,12 +124,40 @@ fn counter() -> u64 {
 mod tests {
     use super::*;
 
+    fn clock(ticks_per_ns: f64) -> Clock {
+        Clock { is_counter: true, ticks_per_ns, own_ticks: 0, start: Instant::now() }
+    }
+
     #[test]
-    fn a_millisecond_is_one() {
+    fn ticks_and_nanoseconds_are_converted_by_the_rate() {
+        for (ticks_per_ns, ticks) in [(1.0, 1_000_000), (2.5, 2_500_000), (0.024, 24_000)] {
+            let clock = clock(ticks_per_ns);
+            assert_eq!((clock.ns(ticks), clock.ticks(1_000_000)), (1_000_000, ticks), "{ticks_per_ns}");
+        }
+    }
+
+    #[test]
+    fn the_rate_is_that_of_this_machine() {
         let clock = Clock::new();
-        let ((), ticks) = clock.timed(|| std::thread::sleep(Duration::from_millis(1)));
-        assert!(clock.ns(ticks) >= 900_000, "{} ns by {}", clock.ns(ticks), clock.name());
-        let back = clock.ns(clock.ticks(1_000_000));
-        assert!((999_990..=1_000_010).contains(&back), "{back}");
+        assert!(clock.ticks_per_ns.is_finite() && clock.ticks_per_ns > 0.0, "{clock:?}");
+        assert!(clock.is_counter || clock.ticks_per_ns == 1.0, "{clock:?}");
+    }
+
+    #[test]
+    fn both_clocks_go_forward() {
+        let (first, second) = (Reading::take(), Reading::take());
+        assert!(first.ticks <= second.ticks && first.instant <= second.instant);
+    }
+
+    #[test]
+    fn a_timed_call_is_made_once() {
+        for clock in [clock(1.0), Clock { is_counter: false, ..clock(1.0) }] {
+            let mut calls = 0;
+            let (value, _) = clock.timed(|| {
+                calls += 1;
+                7
+            });
+            assert_eq!((value, calls), (7, 1));
+        }
     }
 }

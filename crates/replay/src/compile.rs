@@ -1,22 +1,28 @@
-//! Blocks as they came and went become operations: names of blocks become slots.
+//! Allocations and frees of named blocks become operations on numbered slots.
 //!
-//! Events of several threads are put into order by their clocks, so a block may seem to go before it came, when
-//! another thread freed it at once. Such an end is kept until the block comes, which then goes at once.
+//! Events of several threads are put into order by their clocks, so a block may seem to be freed before it was
+//! allocated, when another thread freed it at once. Such a free is remembered until the allocation, and follows it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use crate::op::Op;
 
-/// The name of a block: its thread and the ticks of its birth.
-pub type Birth = (u32, u64);
+/// The name of a block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Birth {
+    /// The thread that allocated it.
+    pub thread: u32,
+    /// When, in ticks.
+    pub ticks: u64,
+}
 
-/// Ends that are kept until their block comes; beyond these they count as ends of unknown blocks.
+/// Frees that are remembered until their block is allocated; more of them count as frees of unknown blocks.
 const EARLY_MAX: usize = 1 << 20;
 
 /// What a block is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wish {
+pub struct AllocRequest {
     /// Bytes.
     pub size_bytes: u64,
     /// Log2 of the alignment; 0 for none.
@@ -25,10 +31,10 @@ pub struct Wish {
     pub zeroed: bool,
 }
 
-impl Wish {
+impl AllocRequest {
     /// Of so many bytes and nothing else.
-    pub const fn bytes(size_bytes: u64) -> Wish {
-        Wish { size_bytes, align_log2: 0, zeroed: false }
+    pub const fn bytes(size_bytes: u64) -> AllocRequest {
+        AllocRequest { size_bytes, align_log2: 0, zeroed: false }
     }
 }
 
@@ -37,13 +43,13 @@ impl Wish {
 pub struct Compiled {
     /// Operations, moments too.
     pub ops: u64,
-    /// Slots that they name: blocks that were live at the same time, at most.
+    /// Slots that they name: as many as blocks were live at the same time, at most.
     pub slots: u64,
-    /// Blocks that come.
+    /// Allocations.
     pub allocs: u64,
-    /// Blocks that go.
+    /// Frees.
     pub frees: u64,
-    /// Blocks that change their size.
+    /// Reallocations.
     pub reallocs: u64,
     /// Moments.
     pub moments: u64,
@@ -55,15 +61,15 @@ pub struct Compiled {
     pub peak_ns: u64,
     /// Bytes live after all of it.
     pub left_bytes: u64,
-    /// Ends of blocks that never came.
+    /// Frees of blocks that were never allocated.
     pub unknown: u64,
-    /// Blocks that went, by the order of the clocks, before they had come.
+    /// Blocks that were freed, by the order of the clocks, before they were allocated.
     pub out_of_order: u64,
 }
 
-/// A block in its slot.
+/// A live block.
 #[derive(Clone, Copy, Debug)]
-struct Kept {
+struct LiveBlock {
     slot: u32,
     size_bytes: u64,
 }
@@ -72,9 +78,9 @@ struct Kept {
 #[derive(Debug)]
 pub struct Compiler<W> {
     out: W,
-    live: HashMap<Birth, Kept>,
+    live: HashMap<Birth, LiveBlock>,
     empty: Vec<u32>,
-    early: HashMap<Birth, ()>,
+    early_frees: HashSet<Birth>,
     /// The program so far.
     compiled: Compiled,
     step_ns: u64,
@@ -92,7 +98,7 @@ impl<W: Write> Compiler<W> {
             out,
             live: HashMap::new(),
             empty: Vec::new(),
-            early: HashMap::new(),
+            early_frees: HashSet::new(),
             compiled: Compiled::default(),
             step_ns,
             next_moment_ns: step_ns,
@@ -101,31 +107,31 @@ impl<W: Write> Compiler<W> {
         }
     }
 
-    /// A block came.
-    pub fn came(&mut self, ns: u64, birth: Birth, wish: Wish) -> io::Result<()> {
-        self.passed(ns)?;
+    /// A block was allocated.
+    pub fn allocated(&mut self, ns: u64, birth: Birth, request: AllocRequest) -> io::Result<()> {
+        self.moments_before(ns)?;
         if self.live.contains_key(&birth) {
             // Two blocks of one name are damage: nothing would ever free the first one.
-            self.went(ns, birth)?;
+            self.freed(ns, birth)?;
         }
         let slot = self.slot();
         self.compiled.allocs += 1;
-        let Wish { size_bytes, align_log2, zeroed } = wish;
+        let AllocRequest { size_bytes, align_log2, zeroed } = request;
         self.write(Op::Alloc { slot, size_bytes, align_log2: align_log2.min(63), zeroed })?;
-        self.live.insert(birth, Kept { slot, size_bytes });
+        self.live.insert(birth, LiveBlock { slot, size_bytes });
         self.grew(ns, size_bytes);
-        if self.early.remove(&birth).is_some() {
+        if self.early_frees.remove(&birth) {
             self.compiled.out_of_order += 1;
-            self.went(ns, birth)?;
+            self.freed(ns, birth)?;
         }
         Ok(())
     }
 
-    /// A block went.
-    pub fn went(&mut self, ns: u64, birth: Birth) -> io::Result<()> {
-        self.passed(ns)?;
-        let Some(Kept { slot, size_bytes }) = self.live.remove(&birth) else {
-            self.is_early(birth);
+    /// A block was freed.
+    pub fn freed(&mut self, ns: u64, birth: Birth) -> io::Result<()> {
+        self.moments_before(ns)?;
+        let Some(LiveBlock { slot, size_bytes }) = self.live.remove(&birth) else {
+            self.freed_early(birth);
             return Ok(());
         };
         self.empty.push(slot);
@@ -134,31 +140,31 @@ impl<W: Write> Compiler<W> {
         self.write(Op::Free { slot, size_bytes })
     }
 
-    /// A block became another one.
-    pub fn resized(&mut self, ns: u64, old: Birth, new: Birth, size_bytes: u64) -> io::Result<()> {
-        self.passed(ns)?;
-        let Some(kept) = self.live.remove(&old) else {
-            self.is_early(old);
-            return self.came(ns, new, Wish::bytes(size_bytes));
+    /// A block was reallocated, and has another name since.
+    pub fn reallocated(&mut self, ns: u64, old: Birth, new: Birth, size_bytes: u64) -> io::Result<()> {
+        self.moments_before(ns)?;
+        let Some(block) = self.live.remove(&old) else {
+            self.freed_early(old);
+            return self.allocated(ns, new, AllocRequest::bytes(size_bytes));
         };
         if self.live.contains_key(&new) {
-            // As in `came`.
-            self.went(ns, new)?;
+            // As in `allocated`.
+            self.freed(ns, new)?;
         }
         self.compiled.reallocs += 1;
-        self.write(Op::Realloc { slot: kept.slot, size_bytes })?;
-        self.live_bytes -= u128::from(kept.size_bytes);
-        self.live.insert(new, Kept { size_bytes, ..kept });
+        self.write(Op::Realloc { slot: block.slot, size_bytes })?;
+        self.live_bytes -= u128::from(block.size_bytes);
+        self.live.insert(new, LiveBlock { size_bytes, ..block });
         self.grew(ns, size_bytes);
-        if self.early.remove(&new).is_some() {
+        if self.early_frees.remove(&new) {
             self.compiled.out_of_order += 1;
-            self.went(ns, new)?;
+            self.freed(ns, new)?;
         }
         Ok(())
     }
 
-    /// A block that is not known went.
-    pub fn unknown(&mut self) {
+    /// A block was freed that is not known.
+    pub fn unknown_block(&mut self) {
         self.compiled.unknown += 1;
     }
 
@@ -167,14 +173,14 @@ impl<W: Write> Compiler<W> {
         let ns = self.last_ns;
         self.write(Op::Moment { ns })?;
         self.compiled.moments += 1;
-        self.compiled.unknown += self.early.len() as u64;
-        self.compiled.left_bytes = told(self.live_bytes);
+        self.compiled.unknown += self.early_frees.len() as u64;
+        self.compiled.left_bytes = saturated(self.live_bytes);
         self.out.flush()?;
         Ok((self.compiled, self.out))
     }
 
-    /// Moments that lie before this one. Where nothing happened for long there is one, not one for each step.
-    fn passed(&mut self, ns: u64) -> io::Result<()> {
+    /// Writes the moments before this time. Where nothing happened for long there is one, not one for each step.
+    fn moments_before(&mut self, ns: u64) -> io::Result<()> {
         self.last_ns = self.last_ns.max(ns);
         if ns < self.next_moment_ns {
             return Ok(());
@@ -187,16 +193,16 @@ impl<W: Write> Compiler<W> {
 
     fn grew(&mut self, ns: u64, size_bytes: u64) {
         self.live_bytes += u128::from(size_bytes);
-        if told(self.live_bytes) > self.compiled.peak_bytes {
-            self.compiled.peak_bytes = told(self.live_bytes);
+        if saturated(self.live_bytes) > self.compiled.peak_bytes {
+            self.compiled.peak_bytes = saturated(self.live_bytes);
             self.compiled.peak_blocks = self.live.len() as u64;
             self.compiled.peak_ns = ns;
         }
     }
 
-    fn is_early(&mut self, birth: Birth) {
-        if self.early.len() < EARLY_MAX {
-            self.early.insert(birth, ());
+    fn freed_early(&mut self, birth: Birth) {
+        if self.early_frees.len() < EARLY_MAX {
+            self.early_frees.insert(birth);
         } else {
             self.compiled.unknown += 1;
         }
@@ -219,7 +225,7 @@ impl<W: Write> Compiler<W> {
     }
 }
 
-fn told(bytes: u128) -> u64 {
+fn saturated(bytes: u128) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
@@ -232,21 +238,27 @@ mod tests {
         bytes.chunks_exact(OP_BYTES).map(|op| Op::decode(op.try_into().unwrap()).unwrap()).collect()
     }
 
+    fn birth(thread: u32, ticks: u64) -> Birth {
+        Birth { thread, ticks }
+    }
+
     fn alloc(slot: u32, size_bytes: u64) -> Op {
         Op::Alloc { slot, size_bytes, align_log2: 0, zeroed: false }
     }
 
     #[test]
-    fn slots_are_used_again_and_the_peak_is_counted() {
+    fn slots_are_reused_and_the_peak_is_counted() {
         let mut compiler = Compiler::new(Vec::new(), 1000);
-        compiler.came(1, (1, 1), Wish::bytes(100)).unwrap();
-        compiler.came(2, (1, 2), Wish { size_bytes: 50, align_log2: 6, zeroed: true }).unwrap();
-        compiler.went(3, (1, 1)).unwrap();
-        compiler.came(2500, (2, 1), Wish::bytes(70)).unwrap();
-        compiler.resized(2600, (1, 2), (2, 2), 500).unwrap();
-        compiler.went(2700, (2, 2)).unwrap();
-        compiler.went(2700, (9, 9)).unwrap();
-        compiler.unknown();
+        compiler.allocated(1, birth(1, 1), AllocRequest::bytes(100)).unwrap();
+        compiler
+            .allocated(2, birth(1, 2), AllocRequest { size_bytes: 50, align_log2: 6, zeroed: true })
+            .unwrap();
+        compiler.freed(3, birth(1, 1)).unwrap();
+        compiler.allocated(2500, birth(2, 1), AllocRequest::bytes(70)).unwrap();
+        compiler.reallocated(2600, birth(1, 2), birth(2, 2), 500).unwrap();
+        compiler.freed(2700, birth(2, 2)).unwrap();
+        compiler.freed(2700, birth(9, 9)).unwrap();
+        compiler.unknown_block();
         let (compiled, bytes) = compiler.finish().unwrap();
         let aligned = Op::Alloc { slot: 1, size_bytes: 50, align_log2: 6, zeroed: true };
         assert_eq!(
@@ -280,26 +292,26 @@ mod tests {
     }
 
     #[test]
-    fn sizes_beyond_all_memory_come_and_go() {
+    fn sizes_beyond_all_memory_are_counted() {
         let mut compiler = Compiler::new(Vec::new(), 1000);
-        compiler.came(1, (1, 1), Wish::bytes(u64::MAX)).unwrap();
-        compiler.came(2, (1, 2), Wish::bytes(u64::MAX)).unwrap();
-        compiler.resized(u64::MAX, (1, 1), (1, 3), u64::MAX - 1).unwrap();
-        compiler.went(4, (1, 2)).unwrap();
-        compiler.went(4, (1, 3)).unwrap();
-        compiler.came(5, (1, 4), Wish::bytes(7)).unwrap();
+        compiler.allocated(1, birth(1, 1), AllocRequest::bytes(u64::MAX)).unwrap();
+        compiler.allocated(2, birth(1, 2), AllocRequest::bytes(u64::MAX)).unwrap();
+        compiler.reallocated(u64::MAX, birth(1, 1), birth(1, 3), u64::MAX - 1).unwrap();
+        compiler.freed(4, birth(1, 2)).unwrap();
+        compiler.freed(4, birth(1, 3)).unwrap();
+        compiler.allocated(5, birth(1, 4), AllocRequest::bytes(7)).unwrap();
         let (compiled, _) = compiler.finish().unwrap();
         assert_eq!((compiled.peak_bytes, compiled.left_bytes, compiled.frees), (u64::MAX, 7, 2));
     }
 
     /// Clocks of two cores may differ by a little: the block of one thread that another one freed at once.
     #[test]
-    fn what_goes_before_it_comes_goes_when_it_comes() {
+    fn a_free_before_the_allocation_follows_it() {
         let mut compiler = Compiler::new(Vec::new(), 1000);
-        compiler.went(4, (1, 5)).unwrap();
-        compiler.came(5, (1, 5), Wish::bytes(8)).unwrap();
-        compiler.resized(6, (1, 6), (2, 7), 30).unwrap();
-        compiler.came(7, (1, 6), Wish::bytes(9)).unwrap();
+        compiler.freed(4, birth(1, 5)).unwrap();
+        compiler.allocated(5, birth(1, 5), AllocRequest::bytes(8)).unwrap();
+        compiler.reallocated(6, birth(1, 6), birth(2, 7), 30).unwrap();
+        compiler.allocated(7, birth(1, 6), AllocRequest::bytes(9)).unwrap();
         let (compiled, bytes) = compiler.finish().unwrap();
         let free = |size_bytes, slot| Op::Free { slot, size_bytes };
         assert_eq!(

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 
-pub use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
+pub use heapscribe_alloc::locked::{Config, PageOptions, TlsfHeap};
 use heapscribe_alloc::system::SystemHeap;
 
 type Pointer = *mut c_void;

@@ -1,4 +1,4 @@
-//! An operation in 16 bytes. Blocks are named by slots, which are used again when their block is gone.
+//! An operation in 16 bytes. Blocks are named by slots, which are reused when their block is freed.
 //!
 //! ```text
 //!    0  kind   0 alloc  1 zeroed alloc  2 free  3 realloc  4 moment
@@ -14,9 +14,9 @@ pub const OP_BYTES: usize = 16;
 /// An operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
-    /// A block comes into an empty slot.
+    /// A block is allocated into an empty slot.
     Alloc {
-        /// Where it is kept.
+        /// The slot.
         slot: u32,
         /// Bytes asked for.
         size_bytes: u64,
@@ -25,21 +25,21 @@ pub enum Op {
         /// Zeros were asked for.
         zeroed: bool,
     },
-    /// The block of a slot goes, and the slot is empty.
+    /// The block of a slot is freed, and the slot is empty.
     Free {
-        /// Where it was.
+        /// The slot.
         slot: u32,
         /// Bytes that were asked for.
         size_bytes: u64,
     },
-    /// The block of a slot changes its size.
+    /// The block of a slot is reallocated.
     Realloc {
-        /// Where it stays.
+        /// The slot.
         slot: u32,
         /// Bytes asked for now.
         size_bytes: u64,
     },
-    /// A step of time is over.
+    /// A step of time has ended.
     Moment {
         /// Since the trace's start.
         ns: u64,

@@ -33,7 +33,7 @@ impl<'f> Program<'f> {
     }
 }
 
-/// The operations that are still to come.
+/// The operations from here on.
 #[derive(Debug)]
 pub struct Ops<'f> {
     file: &'f File,

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// Longer than what the kernel says in one of the files.
+/// Longer than any of the files.
 const TEXT_BYTES: usize = 8192;
 
-/// Open files of the kernel that say it.
+/// The kernel's files, open.
 #[derive(Debug)]
 pub(crate) struct Resident {
     sums: File,

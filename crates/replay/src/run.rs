@@ -1,6 +1,6 @@
-//! Operations on a heap, one after the other, in this thread. Meanwhile nothing else is asked of any heap here.
+//! Operations on a heap, one after the other, in this thread. Meanwhile nothing else is allocated here.
 //!
-//! A block's memory is touched as a program would, so that what the heap takes is really there; not timed, so
+//! A block's memory is touched as a program would, so that the heap's memory is resident; that is not timed, so
 //! that a heap is charged for page faults of its own only.
 #![allow(unsafe_code)]
 
@@ -10,16 +10,16 @@ use std::ptr::NonNull;
 use heapscribe_alloc::{Heap, Request};
 use serde::{Deserialize, Serialize};
 
+use crate::observer::{Kind, Observer};
 use crate::op::Op;
 use crate::program::Program;
-use crate::watch::{Kind, Watch};
 
 const PAGE_BYTES: usize = 4096;
 
-/// What is written to of a block that came or grew.
+/// What is written to of a block that was allocated or has grown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Touch {
-    /// Nothing: what only the heap itself writes is there.
+    /// Nothing: only what the heap itself writes becomes resident.
     Nothing,
     /// A byte of each page.
     Pages,
@@ -27,22 +27,22 @@ pub enum Touch {
     All,
 }
 
-/// What came of it.
+/// The result of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Outcome {
     /// Calls that were made.
     pub calls: u64,
-    /// Of these, requests that got nothing. Later calls for a block that never came are not made.
+    /// Of these, requests that got nothing. Later calls for such a block are not made.
     pub failures: u64,
     /// The largest of these.
     pub failed_max_bytes: u64,
-    /// The most bytes live at a time, of blocks that came.
+    /// The most bytes live at a time, of requests that were served.
     pub peak_live_bytes: u64,
-    /// Blocks that were left after the last operation, and freed then.
+    /// Blocks that were live after the last operation, and freed then.
     pub left_blocks: u64,
 }
 
-/// A place for a block.
+/// A slot of the program, and the block in it.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     block: Option<NonNull<u8>>,
@@ -51,7 +51,7 @@ struct Slot {
 
 struct Run<'a, H: Heap + ?Sized, W> {
     heap: &'a H,
-    watch: &'a mut W,
+    observer: &'a mut W,
     touch: Touch,
     slots: Vec<Slot>,
     live_bytes: u64,
@@ -61,18 +61,18 @@ struct Run<'a, H: Heap + ?Sized, W> {
 /// Runs a program.
 ///
 /// # Errors
-/// When the program cannot be read or is damaged. Blocks that came until then are freed.
-pub fn run<H: Heap + ?Sized, W: Watch>(
+/// When the program cannot be read or is damaged. Blocks that were allocated until then are freed.
+pub fn run<H: Heap + ?Sized, W: Observer>(
     heap: &H,
     program: &Program<'_>,
     touch: Touch,
-    watch: &mut W,
+    observer: &mut W,
 ) -> io::Result<Outcome> {
-    // All of our own memory is there before the heap is looked at.
+    // All of our own memory is allocated before the heap is measured.
     let slots = vec![Slot { block: None, size: 1 }; program.slots()];
     let mut ops = program.ops();
-    watch.begin();
-    let mut run = Run { heap, watch, touch, slots, live_bytes: 0, outcome: Outcome::default() };
+    observer.begin();
+    let mut run = Run { heap, observer, touch, slots, live_bytes: 0, outcome: Outcome::default() };
     let ended = loop {
         match ops.next_op() {
             Ok(Some(op)) => run.step(op),
@@ -84,7 +84,7 @@ pub fn run<H: Heap + ?Sized, W: Watch>(
     ended.map(|()| run.outcome)
 }
 
-impl<H: Heap + ?Sized, W: Watch> Run<'_, H, W> {
+impl<H: Heap + ?Sized, W: Observer> Run<'_, H, W> {
     #[inline(always)]
     fn step(&mut self, op: Op) {
         match op {
@@ -95,25 +95,25 @@ impl<H: Heap + ?Sized, W: Watch> Run<'_, H, W> {
             Op::Realloc { slot, size_bytes } => self.realloc(slot, size_bytes),
             Op::Moment { ns } => {
                 let heap = self.heap;
-                return self.watch.moment(ns, self.live_bytes, || heap.stats());
+                return self.observer.moment(ns, self.live_bytes, || heap.stats());
             }
         }
-        self.watch.after(self.live_bytes);
+        self.observer.after(self.live_bytes);
     }
 
     #[inline(always)]
     fn alloc(&mut self, slot: u32, size_bytes: u64, align_log2: u8, zeroed: bool) {
         let heap = self.heap;
-        self.free_untold(slot);
+        self.free_occupied(slot);
         self.outcome.calls += 1;
         let Some(request) = request(size_bytes, align_log2) else { return self.failed(size_bytes) };
         let block = match (zeroed, align_log2) {
-            (true, _) => self.watch.call(Kind::Zeroed, || heap.alloc_zeroed(request)),
-            (false, 0) => self.watch.call(Kind::Alloc, || heap.alloc(request)),
-            (false, _) => self.watch.call(Kind::Aligned, || heap.alloc(request)),
+            (true, _) => self.observer.call(Kind::Zeroed, || heap.alloc_zeroed(request)),
+            (false, 0) => self.observer.call(Kind::Alloc, || heap.alloc(request)),
+            (false, _) => self.observer.call(Kind::Aligned, || heap.alloc(request)),
         };
         match block {
-            Some(block) => self.came(slot, block, 0, request.size_bytes()),
+            Some(block) => self.record_alloc(slot, block, 0, request.size_bytes()),
             None => self.failed(size_bytes),
         }
     }
@@ -121,15 +121,15 @@ impl<H: Heap + ?Sized, W: Watch> Run<'_, H, W> {
     #[inline(always)]
     fn realloc(&mut self, slot: u32, size_bytes: u64) {
         let (heap, Slot { block, size }) = (self.heap, self.slots[slot as usize]);
-        // Its block never came: this one is asked for anew.
+        // Its allocation has failed: this is a new one.
         let Some(block) = block else { return self.alloc(slot, size_bytes, 0, false) };
         self.outcome.calls += 1;
         let Some(request) = request(size_bytes, 0) else { return self.failed(size_bytes) };
-        // SAFETY: what is in a slot came from this heap and was not freed.
-        match self.watch.call(Kind::Realloc, || unsafe { heap.realloc(block, request) }) {
+        // SAFETY: used: what is in a slot was allocated by this heap and was not freed.
+        match self.observer.call(Kind::Realloc, || unsafe { heap.realloc(block, request) }) {
             Some(new) => {
                 self.live_bytes -= size as u64;
-                self.came(slot, new, size, request.size_bytes());
+                self.record_alloc(slot, new, size, request.size_bytes());
             }
             None => self.failed(size_bytes),
         }
@@ -142,25 +142,25 @@ impl<H: Heap + ?Sized, W: Watch> Run<'_, H, W> {
         self.slots[slot as usize].block = None;
         self.outcome.calls += 1;
         self.live_bytes -= size as u64;
-        // SAFETY: what was in a slot came from this heap and was not freed.
-        self.watch.call(Kind::Free, || unsafe { heap.free(block) });
+        // SAFETY: used: what was in a slot was allocated by this heap and was not freed.
+        self.observer.call(Kind::Free, || unsafe { heap.free(block) });
     }
 
-    /// A slot holds a block already, which no program of ours does: nobody would free that one.
+    /// Frees the block of a slot that is not empty, which is so in damaged programs only: nothing else would.
     #[inline(always)]
-    fn free_untold(&mut self, slot: u32) {
+    fn free_occupied(&mut self, slot: u32) {
         if self.slots[slot as usize].block.is_some() {
             self.free(slot);
         }
     }
 
     #[inline(always)]
-    fn came(&mut self, slot: u32, block: NonNull<u8>, written: usize, size: usize) {
+    fn record_alloc(&mut self, slot: u32, block: NonNull<u8>, written: usize, size: usize) {
         self.slots[slot as usize] = Slot { block: Some(block), size };
         self.live_bytes += size as u64;
         self.outcome.peak_live_bytes = self.outcome.peak_live_bytes.max(self.live_bytes);
         if size > written {
-            // SAFETY: the block has `size` bytes.
+            // SAFETY: sized: the block has `size` bytes.
             unsafe { touch(self.touch, block, written, size) };
         }
     }
@@ -175,7 +175,7 @@ impl<H: Heap + ?Sized, W: Watch> Run<'_, H, W> {
         for slot in &mut self.slots {
             if let Some(block) = slot.block.take() {
                 self.outcome.left_blocks += 1;
-                // SAFETY: as in `free`.
+                // SAFETY: used: what was in a slot was allocated by this heap and was not freed.
                 unsafe { self.heap.free(block) };
             }
         }
@@ -189,10 +189,11 @@ fn request(size_bytes: u64, align_log2: u8) -> Option<Request> {
 /// Writes to a block from a place on.
 ///
 /// # Safety
-/// * The block has `end` bytes.
+/// * Sized: the block has `end` bytes.
 #[inline(always)]
 unsafe fn touch(what: Touch, block: NonNull<u8>, from: usize, end: usize) {
-    // SAFETY: the caller's contract: `from..end` lies in the block.
+    debug_assert!(from < end);
+    // SAFETY: sized: `from..end` lies in the block.
     unsafe {
         match what {
             Touch::Nothing => {}

@@ -9,7 +9,7 @@ const ABOVE: [u64; 6] = [1, 2, 5, 10, 20, 40];
 /// How often a failure above may move the search.
 const MOVES_MAX: usize = 8;
 
-/// What was found.
+/// The smallest size that suffices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Smallest {
     /// It suffices.
@@ -36,7 +36,7 @@ pub struct Range {
 }
 
 /// Finds it; `None` when the largest does not suffice either. `suffices` is asked of several sizes at once where
-/// none depends on what comes of another.
+/// none depends on the result of another.
 ///
 /// # Errors
 /// Those of `suffices`.
@@ -50,7 +50,7 @@ pub fn smallest<E>(
         tries += sizes.len() as u32;
         suffices(sizes)
     };
-    let one = |found: Vec<bool>| found.first() == Some(&true);
+    let one = |answers: Vec<bool>| answers.first() == Some(&true);
     let (mut low, mut moves) = (range.low_bytes, 0);
     let mut next = range.first_bytes.max(low + step).next_multiple_of(step);
     loop {
@@ -68,8 +68,8 @@ pub fn smallest<E>(
         let above = ABOVE.map(|hundredths| (high + high * hundredths / 100).next_multiple_of(step));
         let above: Vec<u64> =
             above.into_iter().filter(|bytes| *bytes > high && *bytes <= range.most_bytes).collect();
-        let found = all_suffice(&above)?;
-        let failed = above.into_iter().zip(found).rfind(|(_, suffices)| !suffices);
+        let answers = all_suffice(&above)?;
+        let failed = above.into_iter().zip(answers).rfind(|(_, suffices)| !suffices);
         match failed.map(|(bytes, _)| bytes) {
             Some(bytes) if moves < MOVES_MAX => {
                 (low, next, moves) = (bytes, bytes + step, moves + 1);
@@ -113,11 +113,11 @@ mod tests {
 
     fn check(suffices: impl Fn(u64) -> bool, expected: Option<(u64, u64)>) {
         let range = Range { low_bytes: 0, first_bytes: 64, most_bytes: 10_000, step_bytes: 4 };
-        let found = smallest(range, |sizes| {
+        let smallest = smallest(range, |sizes| {
             assert!(sizes.iter().all(|bytes| bytes % 4 == 0 && *bytes <= 10_000), "{sizes:?}");
             Ok::<_, ()>(sizes.iter().map(|bytes| suffices(*bytes)).collect())
         });
-        assert_eq!(found.unwrap().map(|found| (found.bytes, found.fails_bytes)), expected);
+        assert_eq!(smallest.unwrap().map(|size| (size.bytes, size.fails_bytes)), expected);
     }
 
     #[test]

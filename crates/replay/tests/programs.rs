@@ -1,5 +1,5 @@
-//! Histories of blocks, made into programs and run: on a book of what is live, on the pool heap beside a second
-//! book, on the C library's heap. What the heap then holds is what the history left, and nothing at the end.
+//! Histories of blocks, made into programs and run: on a map of what is live, on the pool heap under a shadow heap,
+//! on the C library's heap. What the heap then holds is what the history left, and nothing at the end.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,64 +7,68 @@ use std::io::Write;
 
 use heapscribe_alloc::{Heap, Request};
 use heapscribe_conformance::ShadowHeap;
-use heapscribe_replay::heaps::{Config, TlsfHeap, Wishes, behind_malloc};
+use heapscribe_replay::heaps::{Config, PageOptions, TlsfHeap, behind_malloc};
 use heapscribe_replay::smallest::{Range, smallest};
 use heapscribe_replay::{
-    Bed, Birth, Compiled, Compiler, Kind, Nothing, OP_BYTES, Op, PoolRun, Program, Tightest, Timing, Touch,
-    Vary, Watching, Wish, floor_bytes, run,
+    AllocRequest, Birth, Compiled, Compiler, FootprintObserver, Kind, LatencyObserver, OP_BYTES, Op,
+    PoolMemory, PoolRun, Program, Tightest, Touch, Unobserved, Variation, floor_bytes, run,
 };
 use proptest::prelude::*;
 
 /// What happens to blocks, which are numbered.
 #[derive(Clone, Copy, Debug)]
-enum Happens {
-    Comes(u64, u8),
-    Goes(u8),
-    Becomes(u8, u64),
+enum Step {
+    Alloc(u64, u8),
+    Free(u8),
+    Realloc(u8, u64),
 }
 
-fn happens() -> impl Strategy<Value = Happens> {
+fn step() -> impl Strategy<Value = Step> {
     let size = prop_oneof![0u64..200, 0u64..20_000];
     let align = prop_oneof![8 => Just(0u8), 1 => 4u8..13];
     prop_oneof![
-        4 => (size.clone(), align).prop_map(|(size, align)| Happens::Comes(size, align)),
-        3 => any::<u8>().prop_map(Happens::Goes),
-        1 => (any::<u8>(), size).prop_map(|(old, size)| Happens::Becomes(old, size)),
+        4 => (size.clone(), align).prop_map(|(size, align)| Step::Alloc(size, align)),
+        3 => any::<u8>().prop_map(Step::Free),
+        1 => (any::<u8>(), size).prop_map(|(old, size)| Step::Realloc(old, size)),
     ]
 }
 
-/// The program of a history, and what is live after it, by the simplest of books.
-fn program(history: &[Happens]) -> (Compiled, Vec<u8>, BTreeMap<Birth, u64>) {
-    let (mut compiler, mut book) = (Compiler::new(Vec::new(), 10), BTreeMap::new());
+/// The program of a history, and what is live after it, by a simple map.
+fn program(history: &[Step]) -> (Compiled, Vec<u8>, BTreeMap<Birth, u64>) {
+    let (mut compiler, mut live) = (Compiler::new(Vec::new(), 10), BTreeMap::new());
     let mut births: Vec<Birth> = Vec::new();
-    for (ns, happens) in history.iter().enumerate() {
+    for (ns, step) in history.iter().enumerate() {
         let ns = ns as u64;
         let known = |n: u8, births: &[Birth]| (!births.is_empty()).then(|| usize::from(n) % births.len());
-        let birth = (1 + ns as u32 % 3, ns);
-        match *happens {
-            Happens::Comes(size_bytes, align_log2) => {
-                let wish = Wish { size_bytes, align_log2, zeroed: ns.is_multiple_of(5) };
-                compiler.came(ns, birth, wish).unwrap();
-                book.insert(birth, size_bytes);
+        let birth = Birth { thread: 1 + ns as u32 % 3, ticks: ns };
+        match *step {
+            Step::Alloc(size_bytes, align_log2) => {
+                let request = AllocRequest { size_bytes, align_log2, zeroed: ns.is_multiple_of(5) };
+                compiler.allocated(ns, birth, request).unwrap();
+                live.insert(birth, size_bytes);
                 births.push(birth);
             }
-            Happens::Goes(n) => {
+            Step::Free(n) => {
                 let Some(at) = known(n, &births) else { continue };
-                let gone = births.swap_remove(at);
-                compiler.went(ns, gone).unwrap();
-                book.remove(&gone);
+                let freed = births.swap_remove(at);
+                compiler.freed(ns, freed).unwrap();
+                live.remove(&freed);
             }
-            Happens::Becomes(n, size_bytes) => {
+            Step::Realloc(n, size_bytes) => {
                 let Some(at) = known(n, &births) else { continue };
                 let old = std::mem::replace(&mut births[at], birth);
-                compiler.resized(ns, old, birth, size_bytes).unwrap();
-                book.remove(&old);
-                book.insert(birth, size_bytes);
+                compiler.reallocated(ns, old, birth, size_bytes).unwrap();
+                live.remove(&old);
+                live.insert(birth, size_bytes);
             }
         }
     }
     let (compiled, bytes) = compiler.finish().unwrap();
-    (compiled, bytes, book)
+    (compiled, bytes, live)
+}
+
+fn birth(thread: u32, ticks: u64) -> Birth {
+    Birth { thread, ticks }
 }
 
 fn file(bytes: &[u8]) -> File {
@@ -79,13 +83,13 @@ fn file(bytes: &[u8]) -> File {
     file
 }
 
-const UNTOUCHED: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
+const UNTOUCHED: PageOptions = PageOptions { prefault: false, lock: false, huge_pages: false };
 
 fn pool_heap(pool_bytes: usize) -> TlsfHeap {
-    TlsfHeap::new(Config { pool_bytes, grow_bytes: 0, wishes: UNTOUCHED, ..Config::DEFAULT })
+    TlsfHeap::new(Config { pool_bytes, grow_bytes: 0, pages: UNTOUCHED, ..Config::DEFAULT })
 }
 
-/// The operations on a heap whose every block is looked at.
+/// The operations on a heap whose every block is verified.
 fn on_shadow(heap: &dyn Heap, bytes: &[u8]) -> Result<(Vec<usize>, u64), String> {
     let (mut shadow, mut slots, mut peak) = (ShadowHeap::new(heap), BTreeMap::new(), 0);
     for op in bytes.chunks_exact(OP_BYTES) {
@@ -111,7 +115,7 @@ fn on_shadow(heap: &dyn Heap, bytes: &[u8]) -> Result<(Vec<usize>, u64), String>
         }
         peak = peak.max(slots.values().map(|(_, size)| size).sum::<u64>());
     }
-    shadow.judge_all()?;
+    shadow.verify_all()?;
     let left = slots.values().map(|(_, size)| *size as usize).collect();
     shadow.clear()?;
     Ok((left, peak))
@@ -121,12 +125,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn a_program_leaves_what_its_history_left(history in prop::collection::vec(happens(), 0..300)) {
-        let (compiled, bytes, book) = program(&history);
+    fn a_program_leaves_what_its_history_left(history in prop::collection::vec(step(), 0..300)) {
+        let (compiled, bytes, live) = program(&history);
         prop_assert_eq!(compiled.ops as usize, bytes.len() / OP_BYTES);
         let heap = pool_heap(16 << 20);
         let (mut left, peak) = on_shadow(&heap, &bytes).unwrap();
-        let mut expected: Vec<usize> = book.values().map(|size| *size as usize).collect();
+        let mut expected: Vec<usize> = live.values().map(|size| *size as usize).collect();
         left.sort_unstable();
         expected.sort_unstable();
         prop_assert_eq!(&left, &expected);
@@ -136,54 +140,54 @@ proptest! {
         prop_assert_eq!(heap.check(), Ok(()));
     }
 
-    /// Pools below the floor are not tried at all, and others without looking: both must come to the same.
+    /// Pools below the floor are not tried at all, and others without looking: both must have the same result.
     #[test]
     fn a_pool_below_the_floor_does_not_serve(
-        history in prop::collection::vec(happens(), 0..200),
+        history in prop::collection::vec(step(), 0..200),
         seed in 0u64..4,
     ) {
         let (compiled, bytes, _) = program(&history);
-        let (file, vary) = (file(&bytes), Vary { seed });
+        let (file, variation) = (file(&bytes), Variation { seed });
         let program = Program::new(&file, compiled.slots);
-        let floor = floor_bytes(&program, vary).unwrap();
-        let mut bed = Bed::new(16 << 20).unwrap();
-        let large = PoolRun::of(&mut bed, 16 << 20, &program, vary).unwrap();
+        let floor = floor_bytes(&program, variation).unwrap();
+        let mut memory = PoolMemory::new(16 << 20).unwrap();
+        let large = PoolRun::of(&mut memory, 16 << 20, &program, variation).unwrap();
         prop_assert!(large.is_served() && large.peak_used_bytes >= floor, "{} {:?}", floor, large);
         // Each block has a header of 8 bytes.
         prop_assert!(seed != 0 || floor >= compiled.peak_bytes + 8 * compiled.peak_blocks, "{}", floor);
         for bytes in [floor.saturating_sub(1), floor, floor + floor / 20 + 64, floor * 2 + 4096] {
-            let run = PoolRun::of(&mut bed, bytes as usize, &program, vary).unwrap();
-            let serves = PoolRun::serves(&mut bed, bytes as usize, &program, vary).unwrap();
+            let run = PoolRun::of(&mut memory, bytes as usize, &program, variation).unwrap();
+            let serves = PoolRun::serves(&mut memory, bytes as usize, &program, variation).unwrap();
             prop_assert_eq!(run.is_served(), serves);
             prop_assert!(!serves || bytes >= floor, "{} serves, the floor is {}", bytes, floor);
         }
     }
 
     #[test]
-    fn a_run_frees_all_in_the_end(history in prop::collection::vec(happens(), 0..300)) {
-        let (compiled, bytes, book) = program(&history);
+    fn a_run_frees_all_in_the_end(history in prop::collection::vec(step(), 0..300)) {
+        let (compiled, bytes, live) = program(&history);
         let (file, heap) = (file(&bytes), pool_heap(16 << 20));
         let program = Program::new(&file, compiled.slots);
         for touch in [Touch::Nothing, Touch::Pages, Touch::All] {
-            let outcome = run(&heap, &program, touch, &mut Nothing).unwrap();
+            let outcome = run(&heap, &program, touch, &mut Unobserved).unwrap();
             prop_assert_eq!(outcome.calls, compiled.allocs + compiled.frees + compiled.reallocs);
-            prop_assert_eq!((outcome.failures, outcome.left_blocks), (0, book.len() as u64));
+            prop_assert_eq!((outcome.failures, outcome.left_blocks), (0, live.len() as u64));
             prop_assert_eq!((heap.stats().blocks, heap.stats().used_bytes), (0, 0));
         }
-        run(&behind_malloc(), &program, Touch::All, &mut Nothing).unwrap();
-        let found = PoolRun::of(&mut Bed::new(16 << 20).unwrap(), 16 << 20, &program, Vary::default()).unwrap();
+        run(&behind_malloc(), &program, Touch::All, &mut Unobserved).unwrap();
+        let found = PoolRun::of(&mut PoolMemory::new(16 << 20).unwrap(), 16 << 20, &program, Variation::default()).unwrap();
         prop_assert!(found.is_served() && found.misuses == 0);
         prop_assert_eq!(found.peak_live_bytes, compiled.peak_bytes);
     }
 
-    /// Whatever is in the file: no panic, and all that came is freed.
+    /// Whatever is in the file: no panic, and all that was allocated is freed.
     #[test]
     fn any_bytes_run_or_are_refused(bytes in prop::collection::vec(prop_oneof![0u8..6, any::<u8>()], 0..800)) {
         let (file, heap) = (file(&bytes), pool_heap(1 << 20));
         let program = Program::new(&file, 1 << 10);
-        let _ = run(&heap, &program, Touch::Nothing, &mut Nothing);
+        let _ = run(&heap, &program, Touch::Nothing, &mut Unobserved);
         prop_assert_eq!(heap.stats().blocks, 0);
-        let _ = PoolRun::of(&mut Bed::new(1 << 20).unwrap(), 1 << 20, &program, Vary { seed: 1 });
+        let _ = PoolRun::of(&mut PoolMemory::new(1 << 20).unwrap(), 1 << 20, &program, Variation { seed: 1 });
     }
 }
 
@@ -191,11 +195,11 @@ proptest! {
 fn two_and_one() -> (Compiled, File) {
     let mut compiler = Compiler::new(Vec::new(), 2);
     for n in 1..=2 {
-        compiler.came(n, (1, n), Wish::bytes(1000)).unwrap();
+        compiler.allocated(n, birth(1, n), AllocRequest::bytes(1000)).unwrap();
     }
-    compiler.went(3, (1, 1)).unwrap();
-    compiler.went(4, (1, 2)).unwrap();
-    compiler.came(5, (1, 5), Wish::bytes(2008)).unwrap();
+    compiler.freed(3, birth(1, 1)).unwrap();
+    compiler.freed(4, birth(1, 2)).unwrap();
+    compiler.allocated(5, birth(1, 5), AllocRequest::bytes(2008)).unwrap();
     let (compiled, bytes) = compiler.finish().unwrap();
     (compiled, file(&bytes))
 }
@@ -204,31 +208,32 @@ fn two_and_one() -> (Compiled, File) {
 #[test]
 fn the_smallest_pool_is_what_blocks_and_headers_take() {
     let (compiled, file) = two_and_one();
-    let (program, mut bed) = (Program::new(&file, compiled.slots), Bed::new(1 << 20).unwrap());
+    let (program, mut memory) = (Program::new(&file, compiled.slots), PoolMemory::new(1 << 20).unwrap());
     let range = Range { low_bytes: 0, first_bytes: 4096, most_bytes: 1 << 20, step_bytes: 16 };
     let found = smallest(range, |sizes| {
-        let mut serves = |bytes: &u64| PoolRun::serves(&mut bed, *bytes as usize, &program, Vary::default());
+        let mut serves =
+            |bytes: &u64| PoolRun::serves(&mut memory, *bytes as usize, &program, Variation::default());
         sizes.iter().map(&mut serves).collect::<Result<Vec<bool>, _>>()
     });
     let found = found.unwrap().unwrap();
     assert_eq!((found.bytes, found.fails_bytes), (2 * 1008 + 32, 2 * 1008 + 16));
-    let run = PoolRun::of(&mut bed, 2048, &program, Vary::default()).unwrap();
+    let run = PoolRun::of(&mut memory, 2048, &program, Variation::default()).unwrap();
     // Both blocks fill the pool to its last byte.
     let tightest = Tightest { used_bytes: 2016, free_bytes: 0, largest_free_bytes: 0 };
     let (peak_live_bytes, peak_used_bytes) = (2008, 2016);
     let expected = PoolRun { calls: 5, peak_live_bytes, peak_used_bytes, tightest, ..PoolRun::default() };
     assert_eq!(run, expected);
-    let failed = PoolRun::of(&mut bed, 2032, &program, Vary::default()).unwrap();
+    let failed = PoolRun::of(&mut memory, 2032, &program, Variation::default()).unwrap();
     assert_eq!((failed.failed_bytes, failed.calls), (Some(1000), 1));
-    assert!(PoolRun::of(&mut bed, (1 << 20) + 16, &program, Vary::default()).is_err());
+    assert!(PoolRun::of(&mut memory, (1 << 20) + 16, &program, Variation::default()).is_err());
 }
 
-/// What is seen of memory and of time, where it can be told beforehand.
+/// What is seen of memory and of time, where it is known beforehand.
 #[test]
-fn what_is_watched_is_what_happened() {
+fn observers_see_what_happened() {
     let (compiled, file) = two_and_one();
     let (program, heap) = (Program::new(&file, compiled.slots), pool_heap(64 << 10));
-    let mut watching = Watching::new(compiled.moments).unwrap();
+    let mut watching = FootprintObserver::new(compiled.moments).unwrap();
     let outcome = run(&heap, &program, Touch::All, &mut watching).unwrap();
     assert_eq!((outcome.calls, outcome.peak_live_bytes, outcome.left_blocks), (5, 2008, 1));
     let moments = watching.finish().moments;
@@ -236,7 +241,7 @@ fn what_is_watched_is_what_happened() {
     // The pool's one block has 64 KiB less 32 bytes; what a request can have of it is 8 less.
     let pool = (64 << 10) - 32;
     assert_eq!(seen, [(2, 1000, pool - 1008 - 8), (4, 1000, pool - 2016 - 8), (5, 2008, pool - 2016 - 8)]);
-    let mut timing = Timing::new().unwrap();
+    let mut timing = LatencyObserver::new().unwrap();
     run(&heap, &program, Touch::All, &mut timing).unwrap();
     let latency = timing.finish();
     let calls: u64 = latency.kinds.iter().map(|(_, timed)| timed.calls).sum();
@@ -250,14 +255,14 @@ fn what_is_watched_is_what_happened() {
 #[test]
 fn failures_are_counted() {
     let mut compiler = Compiler::new(Vec::new(), 1000);
-    compiler.came(1, (1, 1), Wish::bytes(1 << 20)).unwrap();
-    compiler.came(2, (1, 2), Wish::bytes(100)).unwrap();
-    compiler.resized(3, (1, 2), (1, 3), 1 << 21).unwrap();
-    compiler.went(4, (1, 1)).unwrap();
-    compiler.went(5, (1, 3)).unwrap();
+    compiler.allocated(1, birth(1, 1), AllocRequest::bytes(1 << 20)).unwrap();
+    compiler.allocated(2, birth(1, 2), AllocRequest::bytes(100)).unwrap();
+    compiler.reallocated(3, birth(1, 2), birth(1, 3), 1 << 21).unwrap();
+    compiler.freed(4, birth(1, 1)).unwrap();
+    compiler.freed(5, birth(1, 3)).unwrap();
     let (compiled, bytes) = compiler.finish().unwrap();
     let (file, heap) = (file(&bytes), pool_heap(64 << 10));
-    let outcome = run(&heap, &Program::new(&file, compiled.slots), Touch::Pages, &mut Nothing).unwrap();
+    let outcome = run(&heap, &Program::new(&file, compiled.slots), Touch::Pages, &mut Unobserved).unwrap();
     // The block of 1 MiB and the realloc fail; its free is not made, that of the block of 100 bytes is.
     assert_eq!((outcome.calls, outcome.failures, outcome.failed_max_bytes), (4, 2, 1 << 21));
     assert_eq!((outcome.peak_live_bytes, outcome.left_blocks), (100, 0));
@@ -269,9 +274,9 @@ fn damage_is_named() {
     let mut bytes = Op::Alloc { slot: 0, size_bytes: 8, align_log2: 0, zeroed: false }.encode().to_vec();
     bytes.extend(Op::Alloc { slot: 7, size_bytes: 8, align_log2: 0, zeroed: false }.encode());
     let (whole, heap) = (file(&bytes), pool_heap(64 << 10));
-    let e = run(&heap, &Program::new(&whole, 7), Touch::Pages, &mut Nothing).unwrap_err();
+    let e = run(&heap, &Program::new(&whole, 7), Touch::Pages, &mut Unobserved).unwrap_err();
     assert_eq!(e.to_string(), "no operation at offset 16");
-    let e = run(&heap, &Program::new(&file(&bytes[..20]), 8), Touch::Pages, &mut Nothing).unwrap_err();
+    let e = run(&heap, &Program::new(&file(&bytes[..20]), 8), Touch::Pages, &mut Unobserved).unwrap_err();
     assert_eq!(e.to_string(), "the last operation is cut");
     assert_eq!(heap.stats().blocks, 0);
 }

@@ -1,5 +1,5 @@
-//! The least that a heap can be: blocks lie one behind the other, and nothing that is freed is used again. It
-//! is for showing how a heap gets under a program, and for programs that end soon.
+//! A bump allocator, the simplest heap: blocks lie one behind the other, and freed memory is never reused. It shows
+//! how a heap is put under a program, and serves programs that end soon.
 //!
 //! ```text
 //! cargo build -p bump-heap
@@ -22,7 +22,7 @@ export! {
 /// In front of each block, the bytes that it has.
 const HEAD_BYTES: usize = 16;
 
-/// A room of addresses, and how far it is used.
+/// A range of addresses, and how far it is used.
 #[derive(Debug)]
 pub struct Bump {
     bytes: usize,
@@ -36,7 +36,7 @@ impl Bump {
         Bump { bytes, base: AtomicUsize::new(0), used: AtomicUsize::new(0) }
     }
 
-    /// Gets the room.
+    /// Reserves the addresses.
     pub fn start(&self) -> Start {
         let Some(room) = pages(self.bytes) else { return Start::Pass };
         self.base.store(room.as_ptr() as usize, Relaxed);
@@ -44,21 +44,21 @@ impl Bump {
     }
 }
 
-// SAFETY: each block begins where all that were handed out before end; the head tells a size that stays.
+// SAFETY: each block begins where all that were allocated before end; the head has a size that does not change.
 unsafe impl Heap for Bump {
     fn alloc(&self, request: Request) -> Option<NonNull<u8>> {
         let base = self.base.load(Relaxed);
         let (mut at, mut size) = (0, 0);
         // No sum overflows: a request's size and alignment together do not.
-        let cut = |used: usize| {
+        let bump = |used: usize| {
             at = (base + used + HEAD_BYTES).next_multiple_of(request.align_bytes());
             size = request.size_bytes().next_multiple_of(HEAD_BYTES);
             let used = at + size - base;
             (used <= self.bytes).then_some(used)
         };
-        self.used.try_update(Relaxed, Relaxed, cut).ok()?;
+        self.used.try_update(Relaxed, Relaxed, bump).ok()?;
         let block = NonNull::new(at as *mut u8)?;
-        // SAFETY: the head lies in front of the block, in what was just cut off.
+        // SAFETY: the head lies in front of the block, in what was just allocated.
         unsafe { block.cast::<usize>().sub(1).write(size) };
         Some(block)
     }
@@ -66,7 +66,7 @@ unsafe impl Heap for Bump {
     unsafe fn free(&self, _block: NonNull<u8>) {}
 
     unsafe fn usable_size(&self, block: NonNull<u8>) -> usize {
-        // SAFETY: the caller's contract: a block of ours, and so with a head.
+        // SAFETY: used, by `Heap::usable_size`: the block is this heap's, and so has a head.
         unsafe { block.cast::<usize>().sub(1).read() }
     }
 

@@ -5,7 +5,7 @@
 //! RUSTFLAGS="-C target-feature=+crt-static" cargo build --release -p static-program --target x86_64-unknown-linux-gnu
 //! heapscribe record -- target/x86_64-unknown-linux-gnu/release/static-program README.md
 //! ```
-//! For `x86_64-unknown-linux-musl`, where programs are static without being told, it is the same.
+//! For `x86_64-unknown-linux-musl`, where programs are static by default, it is the same.
 
 use std::alloc::System;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use heapscribe_recorder::global::RecordedHeap;
 #[global_allocator]
 static HEAP: RecordedHeap<System> = RecordedHeap::new(System);
 
-/// Bytes that are asked for again and again, so that the longest part of the report is of known size.
+/// Bytes of reallocations, so that the longest part of the report is of known size.
 const CHURN_BYTES: usize = 100_000;
 
 fn count_words(text: &str) -> HashMap<String, usize> {
@@ -27,7 +27,7 @@ fn count_words(text: &str) -> HashMap<String, usize> {
     words
 }
 
-/// Grows by itself, which is `realloc`, and is gone at the end.
+/// Grows by itself, which is `realloc`, and is freed at the end.
 fn churn() -> usize {
     let mut bytes = Vec::new();
     (0..CHURN_BYTES).for_each(|n| bytes.push(n as u8));
@@ -37,7 +37,7 @@ fn churn() -> usize {
 #[repr(align(4096))]
 struct Page([u8; 4096]);
 
-/// A block that asks for an alignment, and is never given back.
+/// A block with an alignment that is never freed.
 fn leak_page() -> usize {
     let page: &'static Page = Box::leak(Box::new(Page([7; 4096])));
     page.0.iter().map(|&b| usize::from(b)).sum()

@@ -1,14 +1,14 @@
 //! `heap-soak`: the pool heap for very many operations, in a pool of two and a half times what is live that may not grow.
 //! In twice as much a few of ten million requests fail: when sizes go from 16-256 bytes to larger ones, half of the
-//! small blocks are gone and the holes between the others too small (glibc's needs as much then, see `heaps`).
+//! small blocks are freed and the holes between the others too small (glibc's needs as much then, see `heaps`).
 //! The short form is a test of `heapscribe-conformance`.
 
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 use heapscribe_alloc::Heap as _;
-use heapscribe_alloc::locked::{Config, TlsfHeap, Wishes};
-use heapscribe_conformance::soak::{Soak, Soaked};
+use heapscribe_alloc::locked::{Config, PageOptions, TlsfHeap};
+use heapscribe_conformance::soak::{SoakPlan, SoakProgress};
 
 use crate::cli::HeapSoakArgs;
 
@@ -17,18 +17,18 @@ const LINES: u64 = 50;
 
 /// Runs it; an error is a heap that failed.
 pub(crate) fn soak(args: &HeapSoakArgs) -> Result<()> {
-    let wishes = Wishes { prefault: true, lock: false, huge_pages: false };
+    let pages = PageOptions { prefault: true, lock: false, huge_pages: false };
     let live_bytes = args.live_mib << 20;
     let cache_bytes = args.cache_kib << 10;
     let pool_bytes = live_bytes / 2 * 5;
-    let heap = TlsfHeap::new(Config { pool_bytes, grow_bytes: 0, cache_bytes, wishes, ..Config::DEFAULT });
+    let heap = TlsfHeap::new(Config { pool_bytes, grow_bytes: 0, cache_bytes, pages, ..Config::DEFAULT });
     let phase_operations = (args.operations / 1000).clamp(10_000, 2_000_000);
-    let plan = Soak { operations: args.operations, phase_operations, live_bytes, seed: args.seed };
+    let plan = SoakPlan { operations: args.operations, phase_operations, live_bytes, seed: args.seed };
     let cycles = (args.operations / phase_operations / 5).max(1);
     let begin = Instant::now();
     let (mut number, mut farthest) = (0, 0);
     let in_pool = |bytes: usize| bytes as f64 / live_bytes as f64;
-    let progress = |so_far: &Soaked| {
+    let progress = |so_far: &SoakProgress| {
         number += 1;
         farthest = farthest.max(so_far.extent_bytes);
         if number % cycles.div_ceil(LINES) == 0 {

@@ -1,9 +1,9 @@
-//! What a heap is put through, in a process of its own that prints what it found.
+//! The workload of a heap, in a process of its own that prints its results.
 //!
-//! *Latency*: a set of blocks that stays as large; one of them is freed and another one got in its place, over
+//! *Latency*: a set of blocks that stays as large; one of them is freed and another one allocated in its place, over
 //! and over, and each call is timed by the time stamp counter between fences. The block's pages are touched
 //! afterwards, not timed: a heap is charged for its own page faults only. A call of over 20 us during which the
-//! kernel took the core away is left out and counted.
+//! kernel took the core away is not counted among the others.
 //!
 //! *Footprint*: as many bytes live all the time, while the kernel's count of resident memory is read.
 #![allow(unsafe_code)]
@@ -13,56 +13,17 @@ use std::sync::Barrier;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
-use heapscribe_conformance::load::{Band, Chance};
+use heapscribe_conformance::workload::Rng;
 use heapscribe_replay::Histogram;
 use serde_json::{Value, json};
 
-use super::subject::Calls;
 use crate::cli::HeapWorkArgs;
+use crate::compared_heap::Calls;
 
 const SHARES: [(&str, f64); 4] = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("p99.99", 0.9999)];
-/// Phases of a run whose sizes shift.
-const PHASES: usize = 20;
-/// From here on a call is looked at: was the core taken away?
+/// A call of this length is checked: was the core taken away?
 const LONG_NS: f64 = 20_000.0;
 const PAGE_BYTES: usize = 4096;
-
-/// What is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub(crate) enum Sizes {
-    /// 16 bytes to 64 KiB all the time
-    Steady,
-    /// One band after the other
-    Shifting,
-    /// 16 bytes to 1 KiB
-    Small,
-}
-
-impl Sizes {
-    pub(crate) fn name(self) -> String {
-        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-    }
-
-    /// Of the `n`th of so many operations.
-    #[inline(always)]
-    fn band(self, n: usize, operations: usize) -> Band {
-        match self {
-            Sizes::Steady => Band::ALL,
-            Sizes::Shifting => Band::SHIFTING[n * PHASES / operations % 5],
-            Sizes::Small => Band(16, 1 << 10),
-        }
-    }
-
-    /// What all together have at most on average. The largest of the bands alone has 22 KiB.
-    fn mean_bytes(self) -> usize {
-        match self {
-            Sizes::Steady => 9 << 10,
-            Sizes::Shifting => 24 << 10,
-            Sizes::Small => 1 << 10,
-        }
-    }
-}
 
 /// Runs what the arguments say.
 pub(crate) fn run(args: &HeapWorkArgs) -> Result<Value> {
@@ -72,29 +33,29 @@ pub(crate) fn run(args: &HeapWorkArgs) -> Result<Value> {
     }
 }
 
-/// A block, and where it is kept.
+/// A live block.
 #[derive(Clone, Copy)]
-struct Kept {
+struct LiveBlock {
     block: usize,
     size: usize,
 }
 
-fn get(calls: Calls, size: usize) -> Result<Kept> {
+fn alloc_touched(calls: Calls, size: usize) -> Result<LiveBlock> {
     let block = (calls.alloc)(size);
     if block.is_null() {
         bail!("no memory for {size} bytes");
     }
-    let kept = Kept { block: block as usize, size };
-    touch(kept);
-    Ok(kept)
+    let block = LiveBlock { block: block as usize, size };
+    touch(block);
+    Ok(block)
 }
 
 /// Writes to every page of a block.
 #[inline(always)]
-fn touch(kept: Kept) {
-    for offset in (0..kept.size).step_by(PAGE_BYTES) {
+fn touch(live: LiveBlock) {
+    for offset in (0..live.size).step_by(PAGE_BYTES) {
         // SAFETY: within the block.
-        unsafe { ((kept.block + offset) as *mut u8).write_volatile(1) };
+        unsafe { ((live.block + offset) as *mut u8).write_volatile(1) };
     }
 }
 
@@ -113,7 +74,9 @@ fn latency(args: &HeapWorkArgs) -> Result<Value> {
     let timed = std::thread::scope(|scope| {
         let (calls, barrier) = (&calls, &barrier);
         let threads: Vec<_> = (0..args.threads)
-            .map(|number| scope.spawn(move || thread(args, *calls, number, barrier, LONG_NS * ticks_per_ns)))
+            .map(|number| {
+                scope.spawn(move || time_thread(args, *calls, number, barrier, LONG_NS * ticks_per_ns))
+            })
             .collect();
         threads
             .into_iter()
@@ -126,7 +89,7 @@ fn latency(args: &HeapWorkArgs) -> Result<Value> {
         free.merge(&part.free);
         left_out += part.left_out;
     }
-    let told = |histogram: &Histogram| {
+    let figures = |histogram: &Histogram| {
         let ns = |ticks: u64| (ticks as f64 / ticks_per_ns).round();
         let mut by_share: serde_json::Map<String, Value> = SHARES
             .iter()
@@ -136,50 +99,56 @@ fn latency(args: &HeapWorkArgs) -> Result<Value> {
         by_share.insert("calls".to_owned(), json!(histogram.total()));
         Value::from(by_share)
     };
-    Ok(json!({"malloc": told(&alloc), "free": told(&free), "left_out": left_out}))
+    Ok(json!({"malloc": figures(&alloc), "free": figures(&free), "left_out": left_out}))
 }
 
-fn thread(args: &HeapWorkArgs, calls: Calls, number: usize, barrier: &Barrier, long: f64) -> Result<Timed> {
-    let mut chance = Chance::new(args.seed * 97 + number as u64 + 1);
+fn time_thread(
+    args: &HeapWorkArgs,
+    calls: Calls,
+    number: usize,
+    barrier: &Barrier,
+    long_ticks: f64,
+) -> Result<Timed> {
+    let mut rng = Rng::new(args.seed * 97 + number as u64 + 1);
     let overhead = (0..1000).map(|_| timed(|| ()).1).min().unwrap_or(0);
     let count = args.live / args.threads;
-    let first = args.sizes.band(0, 1);
-    let mut kept: Vec<Kept> = Vec::with_capacity(count);
+    let first = args.sizes.range(0, 1);
+    let mut blocks: Vec<LiveBlock> = Vec::with_capacity(count);
     for _ in 0..count {
-        let size = first.size(&mut chance);
-        kept.push(get(calls, size)?);
+        let size = first.size(&mut rng);
+        blocks.push(alloc_touched(calls, size)?);
     }
-    let mut found = Timed { alloc: Histogram::new(), free: Histogram::new(), left_out: 0 };
+    let mut result = Timed { alloc: Histogram::new(), free: Histogram::new(), left_out: 0 };
     let operations = args.operations / args.threads;
     let warm_up = operations / 4;
     let mut switches = involuntary_switches();
     barrier.wait();
     for n in 0..operations + warm_up {
-        let band = args.sizes.band(n, operations + warm_up);
-        let (at, size) = (chance.below(count), band.size(&mut chance));
-        let old = kept[at].block as *mut u8;
+        let range = args.sizes.range(n, operations + warm_up);
+        let (at, size) = (rng.below(count), range.size(&mut rng));
+        let old = blocks[at].block as *mut u8;
         let ((), free) = timed(|| (calls.free)(old));
         let (block, alloc) = timed(|| (calls.alloc)(size));
         if block.is_null() {
             bail!("no memory for {size} bytes");
         }
-        kept[at] = Kept { block: block as usize, size };
-        touch(kept[at]);
+        blocks[at] = LiveBlock { block: block as usize, size };
+        touch(blocks[at]);
         if n < warm_up {
             continue;
         }
         let (alloc, free) = (alloc.saturating_sub(overhead), free.saturating_sub(overhead));
-        if alloc as f64 > long || free as f64 > long {
+        if alloc as f64 > long_ticks || free as f64 > long_ticks {
             let before = std::mem::replace(&mut switches, involuntary_switches());
             if switches != before {
-                found.left_out += 1;
+                result.left_out += 1;
                 continue;
             }
         }
-        found.alloc.add(alloc);
-        found.free.add(free);
+        result.alloc.add(alloc);
+        result.free.add(free);
     }
-    Ok(found)
+    Ok(result)
 }
 
 /// How many ticks a call takes.
@@ -215,19 +184,19 @@ fn involuntary_switches() -> u64 {
 /// The most memory that the same number of live bytes takes.
 fn footprint(args: &HeapWorkArgs, live_bytes: usize) -> Result<Value> {
     let calls = args.heap.prepare(live_bytes * 4, false).context("the heap could not be prepared")?;
-    let mut chance = Chance::new(args.seed);
-    let mut kept: Vec<Kept> = vec![Kept { block: 0, size: 0 }; live_bytes / 16];
-    kept.clear();
+    let mut rng = Rng::new(args.seed);
+    let mut blocks: Vec<LiveBlock> = vec![LiveBlock { block: 0, size: 0 }; live_bytes / 16];
+    blocks.clear();
     let before = resident_bytes();
     let (mut live, mut peak, mut sum, mut samples) = (0, 0usize, 0, 0);
     for n in 0..args.operations {
-        let size = args.sizes.band(n, args.operations).size(&mut chance);
+        let size = args.sizes.range(n, args.operations).size(&mut rng);
         while live + size > live_bytes {
-            let old = kept.swap_remove(chance.below(kept.len()));
+            let old = blocks.swap_remove(rng.below(blocks.len()));
             (calls.free)(old.block as *mut u8);
             live -= old.size;
         }
-        kept.push(get(calls, size)?);
+        blocks.push(alloc_touched(calls, size)?);
         live += size;
         if n % 2000 == 0 {
             let now = resident_bytes().saturating_sub(before);

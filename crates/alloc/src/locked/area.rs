@@ -1,17 +1,17 @@
-//! Memory for a pool, from the kernel, prepared so that using it later meets no surprise: its pages are there
-//! already, and if asked for kept there, and large.
+//! Memory for a pool, from the kernel, prepared so that its first use costs no page fault: prefaulted, and if asked for
+//! locked in memory and in huge pages.
 #![allow(unsafe_code)]
 
 use core::ptr::NonNull;
 
-use super::{room, sys};
+use super::{available_memory, sys};
 
 const PAGE_BYTES: usize = 4096;
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// How memory is to be prepared.
+/// How the pages of a pool are prepared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wishes {
+pub struct PageOptions {
     /// Every page is there before the first block is: no page fault later.
     pub prefault: bool,
     /// The kernel keeps the pages in memory (`mlock`), as far as it lets us.
@@ -20,7 +20,7 @@ pub struct Wishes {
     pub huge_pages: bool,
 }
 
-/// Memory that was got.
+/// Memory for a pool.
 #[derive(Clone, Copy, Debug)]
 pub struct Area {
     /// Its first byte.
@@ -32,44 +32,44 @@ pub struct Area {
 }
 
 /// Where areas come from: at least so many bytes, zeroed, nobody else's, for ever; `None` when there are none.
-pub type AreaSource = fn(len_bytes: usize, wishes: Wishes) -> Option<Area>;
+pub type AreaSource = fn(len_bytes: usize, options: PageOptions) -> Option<Area>;
 
 /// From the kernel. Memory that cannot be prefaulted is not taken: a pool that is not there is none; nor is more
 /// asked for than the machine can have, because the kernel would kill programs for it. Memory that must not be locked
 /// (`ulimit -l`) is taken unlocked, which the statistics show.
-pub fn from_kernel(len_bytes: usize, wishes: Wishes) -> Option<Area> {
-    let page = if wishes.huge_pages { HUGE_PAGE_BYTES } else { PAGE_BYTES };
+pub fn from_kernel(len_bytes: usize, options: PageOptions) -> Option<Area> {
+    let page = if options.huge_pages { HUGE_PAGE_BYTES } else { PAGE_BYTES };
     let len = len_bytes.checked_next_multiple_of(page)?;
-    if (wishes.prefault || wishes.lock) && !room::is_there_for(len) {
+    if (options.prefault || options.lock) && !available_memory::is_enough_for(len) {
         return None;
     }
-    let at = map_aligned(len, page, wishes.prefault)?;
+    let at = map_aligned(len, page, options.prefault)?;
     let base = NonNull::new(at as *mut u8)?;
     let mut is_locked = false;
-    // SAFETY: all of this is done to the mapping that was just made and is nobody's yet.
+    // SAFETY: the range is the mapping that was just made and is nobody's yet.
     unsafe {
-        if wishes.huge_pages {
+        if options.huge_pages {
             // A kernel without them says so; ordinary pages then do.
             let _ = sys::advise(at, len, sys::MADV_HUGEPAGE);
         }
-        if wishes.prefault && !populate(base, len) {
+        if options.prefault && !populate(base, len) {
             sys::unmap(at, len);
             return None;
         }
-        if wishes.lock {
+        if options.lock {
             is_locked = sys::lock_in_memory(at, len).is_ok();
         }
     }
     Some(Area { base, len_bytes: len, is_locked })
 }
 
-/// A new mapping at a multiple of `align`: a larger one, whose ends are given back.
+/// A new mapping at a multiple of `align`: a larger one, whose ends are unmapped.
 fn map_aligned(len: usize, align: usize, is_counted: bool) -> Option<usize> {
     let slack = align - PAGE_BYTES;
     let whole = len.checked_add(slack)?;
     let at = sys::map(whole, is_counted).ok()?;
     let start = at.checked_next_multiple_of(align)?;
-    // SAFETY: both ends are parts of the new mapping that nobody uses.
+    // SAFETY: both ends are whole pages of the new mapping that nobody uses.
     unsafe {
         if start > at {
             sys::unmap(at, start - at);
@@ -81,17 +81,17 @@ fn map_aligned(len: usize, align: usize, is_counted: bool) -> Option<usize> {
     Some(start)
 }
 
-/// Has all pages come. Before Linux 5.14 by writing to each.
+/// Prefaults all pages. Before Linux 5.14 by writing to each.
 ///
 /// # Safety
-/// * The range is a mapping of ours that nobody uses yet.
+/// * Unused: the range is a mapping of ours that nobody uses yet.
 unsafe fn populate(base: NonNull<u8>, len: usize) -> bool {
-    // SAFETY: the caller's contract.
+    // SAFETY: unused; the advice only has the pages come.
     match unsafe { sys::advise(base.as_ptr() as usize, len, sys::MADV_POPULATE_WRITE) } {
         Ok(()) => true,
         Err(sys::EINVAL | sys::ENOSYS) => {
             for offset in (0..len).step_by(PAGE_BYTES) {
-                // SAFETY: within the mapping.
+                // SAFETY: unused: the write is within the mapping.
                 unsafe { base.add(offset).write_volatile(0) };
             }
             true
@@ -122,18 +122,18 @@ mod tests {
         0
     }
 
-    const NONE: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
+    const NONE: PageOptions = PageOptions { prefault: false, lock: false, huge_pages: false };
 
     #[test]
     fn prefaulted_memory_is_there_before_it_is_used() {
-        let area = from_kernel(100 * 4096 - 5, Wishes { prefault: true, ..NONE }).unwrap();
+        let area = from_kernel(100 * 4096 - 5, PageOptions { prefault: true, ..NONE }).unwrap();
         assert_eq!(area.len_bytes, 100 * 4096);
         assert!(kib(area, "Rss:") >= 400, "{} KiB", kib(area, "Rss:"));
     }
 
     #[test]
     fn memory_for_huge_pages_begins_and_ends_with_one() {
-        let area = from_kernel(1, Wishes { huge_pages: true, ..NONE }).unwrap();
+        let area = from_kernel(1, PageOptions { huge_pages: true, ..NONE }).unwrap();
         assert_eq!(area.base.as_ptr() as usize % HUGE_PAGE_BYTES, 0);
         assert_eq!(area.len_bytes, HUGE_PAGE_BYTES);
         // SAFETY: the area is ours, both its ends too.
@@ -151,15 +151,15 @@ mod tests {
 
     #[test]
     fn more_than_the_machine_has_is_not_prefaulted() {
-        for wishes in [Wishes { prefault: true, ..NONE }, Wishes { lock: true, ..NONE }] {
-            assert!(from_kernel(1 << 44, wishes).is_none());
+        for options in [PageOptions { prefault: true, ..NONE }, PageOptions { lock: true, ..NONE }] {
+            assert!(from_kernel(1 << 44, options).is_none());
         }
         assert!(from_kernel(1 << 44, NONE).is_some());
     }
 
     #[test]
     fn locked_when_it_may_be() {
-        let area = from_kernel(4096, Wishes { lock: true, ..NONE }).unwrap();
+        let area = from_kernel(4096, PageOptions { lock: true, ..NONE }).unwrap();
         assert_eq!(kib(area, "Locked:") >= 4, area.is_locked);
     }
 }

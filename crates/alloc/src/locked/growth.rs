@@ -2,7 +2,7 @@
 //! is too small is enlarged a few times only. What was reached is remembered: heaphook began anew with the
 //! smallest size at each request that did not fit, and kept every small pool that had not helped.
 
-use super::area::Wishes;
+use super::area::{Area, PageOptions};
 
 /// What a heap of pools is to be. Sizes are in bytes of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,8 +16,8 @@ pub struct Config {
     /// What a thread may keep of small blocks for itself at most, so that it need not take the lock for each;
     /// 0 for nothing.
     pub cache_bytes: usize,
-    /// How the memory is prepared.
-    pub wishes: Wishes,
+    /// How the pages are prepared.
+    pub pages: PageOptions,
 }
 
 impl Config {
@@ -28,11 +28,11 @@ impl Config {
         grow_bytes: 16 << 20,
         max_bytes: 0,
         cache_bytes: 0,
-        wishes: Wishes { prefault: true, lock: false, huge_pages: false },
+        pages: PageOptions { prefault: true, lock: false, huge_pages: false },
     };
 }
 
-/// How far the growing has come.
+/// How far the heap has grown.
 #[derive(Debug)]
 pub(super) struct Growth {
     pub(super) config: Config,
@@ -68,7 +68,7 @@ impl Growth {
             return None;
         }
         if !self.has_started && wanted < needed_bytes && self.config.grow_bytes == 0 {
-            // The first pool is all there will be; it comes as configured, though not for this request.
+            // The first pool is all there will be; it is as configured, though not for this request.
             return Some(Plan { wanted_bytes: wanted.min(room), least_bytes: wanted.min(room) });
         }
         wanted = wanted.max(1);
@@ -83,7 +83,7 @@ impl Growth {
     /// Sizes to ask for, one after the other: half as much, and half of that, when the kernel does not have as much
     /// as would be good. A pool that is only as large as its first block leaves the next one to ask again: in
     /// a program that used up its address space there were 31,128 of them, and each `free` looked through all.
-    /// The first pool comes as it was wished, or as small as it can be.
+    /// The first pool is as it was configured, or as small as it can be.
     pub(super) fn sizes(&self, plan: Plan) -> impl Iterator<Item = usize> + use<> {
         let Plan { wanted_bytes, least_bytes } = plan;
         let has_started = self.has_started;
@@ -94,10 +94,11 @@ impl Growth {
         })
     }
 
-    /// A pool came.
-    pub(super) fn came(&mut self, plan: Plan, len_bytes: usize, is_locked: bool) {
+    /// Counts a pool that was added by `plan`.
+    pub(super) fn add_pool(&mut self, plan: Plan, area: &Area) {
+        let len_bytes = area.len_bytes;
         self.total_bytes = self.total_bytes.saturating_add(len_bytes);
-        if is_locked {
+        if area.is_locked {
             self.locked_bytes += len_bytes as u64;
         }
         if self.has_started {
@@ -113,19 +114,23 @@ impl Growth {
 mod tests {
     use super::*;
 
-    const WISHES: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
+    const PAGES: PageOptions = PageOptions { prefault: false, lock: false, huge_pages: false };
 
     fn growth(pool_bytes: usize, grow_bytes: usize, max_bytes: usize) -> Growth {
-        Growth::new(Config { pool_bytes, grow_bytes, max_bytes, cache_bytes: 0, wishes: WISHES })
+        Growth::new(Config { pool_bytes, grow_bytes, max_bytes, cache_bytes: 0, pages: PAGES })
     }
 
-    /// The pools that come for these needs, one after the other.
+    fn area(len_bytes: usize) -> Area {
+        Area { base: core::ptr::NonNull::dangling(), len_bytes, is_locked: false }
+    }
+
+    /// The pools that are added for these needs, one after the other.
     fn check(mut growth: Growth, needs: &[usize], expected: &[Option<usize>]) {
         for (&need, &expected) in needs.iter().zip(expected) {
             let plan = growth.plan(need);
             assert_eq!(plan.map(|plan| plan.wanted_bytes), expected, "{need} of {growth:?}");
             if let Some(plan) = plan {
-                growth.came(plan, plan.wanted_bytes, false);
+                growth.add_pool(plan, &area(plan.wanted_bytes));
             }
         }
     }
@@ -150,15 +155,15 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_does_not_have_is_asked_for_in_halves() {
+    fn sizes_are_halved_until_the_kernel_has_one() {
         let mut growth = growth(4096, 1 << 20, 0);
         let sizes = |growth: &Growth, plan| growth.sizes(plan).collect::<Vec<_>>();
         let plan = Plan { wanted_bytes: 1 << 20, least_bytes: 100_000 };
         assert_eq!(sizes(&growth, plan), [1 << 20, 100_000], "the first");
-        growth.came(plan, 4096, false);
+        growth.add_pool(plan, &area(4096));
         assert_eq!(sizes(&growth, plan), [1 << 20, 1 << 19, 1 << 18, 1 << 17, 100_000]);
         assert_eq!(sizes(&growth, Plan { wanted_bytes: 5, least_bytes: 5 }), [5]);
-        growth.came(plan, 1 << 18, false);
+        growth.add_pool(plan, &area(1 << 18));
         assert_eq!(growth.plan(100_000).map(|plan| plan.wanted_bytes), Some(1 << 18), "there was no more");
     }
 

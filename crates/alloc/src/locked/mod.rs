@@ -7,28 +7,32 @@
 //! its own thread: a signal handler that interrupts a call gets no memory.
 //!
 //! ```text
-//!   heap     the calls                          mutex   FUTEX_LOCK_PI, one compare-and-swap when free
-//!   growth   how large the next pool is         thread  what a thread keeps: its number, its cache
-//!   area     memory of the kernel, as wished    sys     system calls
-//!   left     blocks freed while another has the lock
-//!   cached   calls that a thread's cache serves; cache: one, caches: all of a heap
-//!   mark     what tells a block that is freed and not the pool's again
+//!   tlsf_heap    the state: TLSF behind its lock       calls            what programs call
+//!   growing      a pool is added                       growth           how large the next pool is
+//!   area         memory of the kernel                  available_memory how much of that there is
+//!   mutex        FUTEX_LOCK_PI, one compare-and-swap   thread_words     a thread's number and cache
+//!                when free                             sys              system calls
+//!   deferred_free  blocks freed while another thread has the lock
+//!   cached_calls   calls that a thread's cache serves; thread_cache: one, cache_registry: all of a heap
+//!   freed_mark     what tells a block that is freed and not the pool's again
 //! ```
 
 mod area;
-mod cache;
-mod cached;
-mod caches;
+mod available_memory;
+mod cache_registry;
+mod cached_calls;
+mod calls;
+mod deferred_free;
+mod freed_mark;
+mod growing;
 mod growth;
-mod heap;
-mod left;
-mod mark;
 mod mutex;
-mod room;
 mod sys;
-mod thread;
+mod thread_cache;
+mod thread_words;
+mod tlsf_heap;
 
-pub use area::{Area, AreaSource, Wishes, from_kernel};
+pub use area::{Area, AreaSource, PageOptions, from_kernel};
 pub use growth::Config;
-pub use heap::TlsfHeap;
 pub use mutex::{Held, PiMutex, Reentered};
+pub use tlsf_heap::TlsfHeap;

@@ -4,24 +4,24 @@
 //!
 //! ```text
 //!   bits 0-29  the owner's thread number, 0 when free
-//!   bit  30    the owner is gone (the kernel, for robust lists; we have none)
-//!   bit  31    somebody waits: who unlocks has to ask the kernel
+//!   bit  30    the owner has died (the kernel, for robust lists; we have none)
+//!   bit  31    a thread waits: unlocking takes a system call
 //! ```
 #![allow(unsafe_code)]
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use super::{sys, thread};
+use super::{sys, thread_words};
 
 const OWNER: u32 = 0x3fff_ffff;
 /// Looks before the kernel is asked. What is done under the lock takes less.
 const SPINS: u32 = 100;
-/// How long an owner of whom the kernel knows nothing is waited for: it may be a thread whose kept number is
+/// How long an owner of whom the kernel knows nothing is waited for: it may be a thread whose cached number is
 /// that of its parent, in a child that was cloned without fork's handlers. After that the lock is taken over.
 const NAPS: u32 = 1000;
 const NAP_NS: u32 = 1_000_000;
 /// How long the kernel is waited for at a time. A child of `vfork` works in its parent's memory under its parent's
-/// kept number, so the kernel does not let it wake who waits: a thread waited for ever for a lock that was free.
+/// cached number, so the kernel does not let it wake a waiter: a thread waited for ever for a lock that was free.
 const WAIT_NS: u32 = 20_000_000;
 
 /// The lock.
@@ -32,7 +32,7 @@ pub struct PiMutex(AtomicU32);
 #[derive(Debug)]
 pub struct Held<'a>(&'a PiMutex);
 
-/// This very thread holds the lock: a signal handler interrupted it.
+/// This thread holds the lock itself: a signal handler interrupted its call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reentered;
 
@@ -45,13 +45,13 @@ impl PiMutex {
     /// Takes the lock.
     #[inline(always)]
     pub fn lock(&self) -> Result<Held<'_>, Reentered> {
-        if self.try_for(thread::id()) { Ok(Held(self)) } else { self.wait() }
+        if self.try_for(thread_words::id()) { Ok(Held(self)) } else { self.wait() }
     }
 
-    /// Takes the lock if nobody has it.
+    /// Takes the lock if it is free.
     #[inline(always)]
     pub fn try_lock(&self) -> Option<Held<'_>> {
-        self.try_for(thread::id()).then(|| Held(self))
+        self.try_for(thread_words::id()).then(|| Held(self))
     }
 
     #[inline(always)]
@@ -61,7 +61,7 @@ impl PiMutex {
 
     #[cold]
     fn wait(&self) -> Result<Held<'_>, Reentered> {
-        let id = thread::id();
+        let id = thread_words::id();
         if self.0.load(Ordering::Relaxed) & OWNER == id {
             return Err(Reentered);
         }
@@ -103,21 +103,22 @@ impl PiMutex {
     /// Releases a lock whose [`Held`] was forgotten: what fork's handlers hold from one to the next.
     ///
     /// # Safety
-    /// * This thread took it, and gave the `Held` to `core::mem::forget`.
+    /// * Locked: this thread took it, and gave the `Held` to `core::mem::forget`.
     pub unsafe fn unlock(&self) {
+        debug_assert_ne!(self.0.load(Ordering::Relaxed), 0);
         drop(Held(self));
     }
 
-    /// In a forked child: the number in a taken lock is the parent's, and who waited is not there. The lock is
+    /// In a forked child: the number in a taken lock is the parent's, and its waiters are not there. The lock is
     /// free when the fork's handler had taken it, else it is still that of the call that a signal handler
     /// interrupted to fork, which this thread has to finish.
     ///
     /// # Safety
-    /// * This is the only thread of its process.
+    /// * Single-threaded: this is the only thread of its process.
     pub unsafe fn restart(&self, is_handlers: bool) {
-        thread::forget();
+        thread_words::forget_id();
         let is_taken = self.0.load(Ordering::Relaxed) != 0;
-        self.0.store(if is_taken && !is_handlers { thread::id() } else { 0 }, Ordering::Release);
+        self.0.store(if is_taken && !is_handlers { thread_words::id() } else { 0 }, Ordering::Release);
     }
 }
 
@@ -125,13 +126,13 @@ impl Drop for Held<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         let word = &self.0.0;
-        if word.compare_exchange(thread::id(), 0, Ordering::Release, Ordering::Relaxed).is_err() {
+        if word.compare_exchange(thread_words::id(), 0, Ordering::Release, Ordering::Relaxed).is_err() {
             hand_over(word);
         }
     }
 }
 
-/// Somebody waits, or the kernel gave the lock to a thread whose kept number is stale.
+/// Somebody waits, or the kernel gave the lock to a thread whose cached number is stale.
 #[cold]
 fn hand_over(word: &AtomicU32) {
     if sys::futex_unlock_pi(word).is_err() {
@@ -152,7 +153,7 @@ mod tests {
     impl Shared {
         fn add(&self, is_slow: bool) {
             let _held = self.0.lock().unwrap();
-            // SAFETY: under the lock.
+            // SAFETY: the lock is held.
             unsafe { *self.1.get() += 1 };
             // Now and then long enough for the others to wait in the kernel.
             if is_slow {
@@ -162,14 +163,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_is_in_there() {
+    fn one_thread_at_a_time_holds_it() {
         let shared = Shared(PiMutex::new(), UnsafeCell::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| (0..20_000).for_each(|n| shared.add(n % 1000 == 0)));
             }
         });
-        // SAFETY: nobody else is left.
+        // SAFETY: all other threads have ended.
         assert_eq!(unsafe { *shared.1.get() }, 80_000);
         assert_eq!(shared.0.0.load(Ordering::Relaxed), 0, "nobody waits for nothing");
     }

@@ -1,4 +1,4 @@
-//! System calls of the pool heap, raw: libc's would set errno, and may be somebody else's. A failed call
+//! System calls of the pool heap, raw: libc's would set errno, and may be interposed. A failed call
 //! comes back as the kernel's error number.
 #![allow(unsafe_code)]
 
@@ -38,11 +38,11 @@ pub(super) const MADV_HUGEPAGE: usize = 14;
 pub(super) const MADV_POPULATE_WRITE: usize = 23;
 
 /// # Safety
-/// The arguments must be what system call `n` takes.
+/// * Arguments: they are what system call `n` takes; pointers are valid for what the kernel reads and writes.
 unsafe fn call(n: usize, a: [usize; 6]) -> Result<usize, i32> {
     let ret: isize;
     // SAFETY: the x86_64 Linux convention: number in rax, arguments in rdi rsi rdx r10 r8 r9, rcx and r11
-    // are lost; the caller vouches for the arguments.
+    // are lost. Arguments: as the kernel wants them.
     unsafe {
         core::arch::asm!("syscall", inlateout("rax") n as isize => ret, in("rdi") a[0], in("rsi") a[1],
             in("rdx") a[2], in("r10") a[3], in("r8") a[4], in("r9") a[5], lateout("rcx") _, lateout("r11") _,
@@ -51,8 +51,8 @@ unsafe fn call(n: usize, a: [usize; 6]) -> Result<usize, i32> {
     if (-4095..0).contains(&ret) { Err(-ret as i32) } else { Ok(ret as usize) }
 }
 
-/// New private zeroed memory, whose pages come when they are touched. The kernel is to keep room for all of them,
-/// and to refuse what it never could, or not to count them.
+/// New private zeroed memory, whose pages are allocated when they are touched. If `is_counted`, the kernel reserves
+/// all of it against its overcommit limit, and refuses what it never could have; otherwise it does not count it.
 pub(super) fn map(len_bytes: usize, is_counted: bool) -> Result<usize, i32> {
     const READ_WRITE: usize = 3;
     const PRIVATE_ANONYMOUS: usize = 0x2 | 0x20;
@@ -65,21 +65,22 @@ pub(super) fn map(len_bytes: usize, is_counted: bool) -> Result<usize, i32> {
 /// # Safety
 /// The range must be a mapping of ours that nothing uses.
 pub(super) unsafe fn unmap(at: usize, len_bytes: usize) {
-    // SAFETY: the caller's contract. It cannot fail but for a range that is none.
+    // SAFETY: unused. It cannot fail but for a range that is none.
     let _ = unsafe { call(MUNMAP, [at, len_bytes, 0, 0, 0, 0]) };
 }
 
 /// # Safety
-/// The range must lie in a mapping of ours; the advice must leave its contents alone.
+/// * Ours: the range is whole pages of a mapping of ours.
+/// * Contents: the advice leaves them as they are, or nobody uses them.
 pub(super) unsafe fn advise(at: usize, len_bytes: usize, advice: usize) -> Result<(), i32> {
-    // SAFETY: the caller's contract.
+    // SAFETY: ours; contents.
     unsafe { call(MADVISE, [at, len_bytes, advice, 0, 0, 0]) }.map(drop)
 }
 
 /// # Safety
-/// The range must lie in a mapping of ours.
+/// * Ours: the range lies in a mapping of ours.
 pub(super) unsafe fn lock_in_memory(at: usize, len_bytes: usize) -> Result<(), i32> {
-    // SAFETY: the caller's contract.
+    // SAFETY: ours.
     unsafe { call(MLOCK, [at, len_bytes, 0, 0, 0, 0]) }.map(drop)
 }
 

@@ -1,20 +1,20 @@
-//! A block and the words around it. A block is named by the address of its contents; the word before it says
-//! how far the next one is, and whether it and the one before it are free.
+//! A block, its header, and its physical neighbours. A block is named by the address of its contents; the header
+//! before it says how far the next one is, and whether it and the one before it are free.
 //!
 //! ```text
 //!      -16  previous   the block before this one, only when that is free (else the end of its contents)
-//!       -8  word       bits 4.. distance to the next block ("total"), bit 0 this is free, bit 1 the one
+//!       -8  header     bits 4.. distance to the next block ("total"), bit 0 this is free, bit 1 the one
 //!                      before is free. A total of 0 is the end of a pool
 //!        0  contents   total - 8 bytes. While it is free: next and previous of its class's list, then
 //!                      anything, then its own address for the block behind it
 //! ```
-//! The word is atomic because its total is read without the lock while others change bit 1.
+//! The header is atomic because its total is read without the lock while others change bit 1.
 #![allow(unsafe_code)]
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-use super::class::GRANULE;
+use super::size_class::GRANULE;
 
 const FREE: usize = 1;
 const PREVIOUS_FREE: usize = 2;
@@ -33,126 +33,170 @@ pub const fn total_for(size: usize) -> usize {
 }
 
 /// The address of a block's contents, a multiple of 16 that is never 0.
-///
-/// All functions need what their callers have: the block lies in a pool of this heap, and what they read is
-/// there by the table above.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Block(pub(super) NonNull<u8>);
 
 impl Block {
+    /// # Safety
+    /// * In a pool: the block, or the end of a pool, lies in a pool of this heap.
     #[inline(always)]
-    unsafe fn word<'a>(self) -> &'a AtomicUsize {
-        // SAFETY: the word before the contents is a block's own, aligned, and lives as long as its pool.
+    unsafe fn header<'a>(self) -> &'a AtomicUsize {
+        debug_assert!((self.0.as_ptr() as usize).is_multiple_of(GRANULE));
+        // SAFETY: in a pool: the word before the contents is the block's own, aligned, and lives as long as its
+        // pool.
         unsafe { self.0.cast::<AtomicUsize>().sub(1).as_ref() }
     }
 
+    /// # Safety
+    /// * In a pool: as for `header`.
     #[inline(always)]
     unsafe fn get(self) -> usize {
-        // SAFETY: as for `word`.
-        unsafe { self.word() }.load(Ordering::Relaxed)
+        // SAFETY: in a pool.
+        unsafe { self.header() }.load(Ordering::Relaxed)
     }
 
-    /// Writes the word anew: its total and whether it is free; the block before it is not.
+    /// Writes the header anew: the total and whether this is free; the block before it is not.
+    ///
+    /// # Safety
+    /// * In a pool: the header lies in a pool of this heap.
+    /// * Nobody's: no other block's contents are there, but those of a free one.
     #[inline(always)]
-    pub(super) unsafe fn begin(self, total: usize, is_free: bool) {
+    pub(super) unsafe fn write_header(self, total: usize, is_free: bool) {
         debug_assert!(total & FLAGS == 0);
-        // SAFETY: as for `word`.
-        unsafe { self.word() }.store(total | usize::from(is_free), Ordering::Relaxed);
+        // SAFETY: in a pool.
+        unsafe { self.header() }.store(total | usize::from(is_free), Ordering::Relaxed);
     }
 
     /// Bytes to the next block.
+    ///
+    /// # Safety
+    /// * In a pool: the block, or the end of a pool, lies in a pool of this heap.
     #[inline(always)]
     pub(super) unsafe fn total(self) -> usize {
-        // SAFETY: as for `word`.
+        // SAFETY: in a pool.
         unsafe { self.get() & !FLAGS }
     }
 
+    /// # Safety
+    /// * In a pool: the block, or the end of a pool, lies in a pool of this heap.
     #[inline(always)]
     pub(super) unsafe fn is_free(self) -> bool {
-        // SAFETY: as for `word`.
+        // SAFETY: in a pool.
         unsafe { self.get() & FREE != 0 }
     }
 
+    /// # Safety
+    /// * In a pool: the block, or the end of a pool, lies in a pool of this heap.
     #[inline(always)]
     pub(super) unsafe fn is_previous_free(self) -> bool {
-        // SAFETY: as for `word`.
+        // SAFETY: in a pool.
         unsafe { self.get() & PREVIOUS_FREE != 0 }
     }
 
-    /// Marks it as free, so that freeing it again is seen even when it has become part of another.
+    /// Marks it as free, so that freeing it again is seen even when it has been merged into another.
+    ///
+    /// # Safety
+    /// * In a pool: the block lies in a pool of this heap.
     #[inline(always)]
     pub(super) unsafe fn mark_free(self) {
-        // SAFETY: as for `word`.
-        unsafe { self.word().store(self.get() | FREE, Ordering::Relaxed) };
+        // SAFETY: in a pool.
+        unsafe { self.header().store(self.get() | FREE, Ordering::Relaxed) };
     }
 
     /// Makes it a used block of `total` bytes; what it knows of the one before it stays.
+    ///
+    /// # Safety
+    /// * In a pool: the block lies in a pool of this heap, and so do `total` bytes from its header on.
     #[inline(always)]
     pub(super) unsafe fn set_used(self, total: usize) {
-        debug_assert!(total & FLAGS == 0);
-        // SAFETY: as for `word`.
-        unsafe { self.word().store(total | self.get() & PREVIOUS_FREE, Ordering::Relaxed) };
+        debug_assert!(total & FLAGS == 0 && total >= TOTAL_MIN);
+        // SAFETY: in a pool.
+        unsafe { self.header().store(total | self.get() & PREVIOUS_FREE, Ordering::Relaxed) };
     }
 
     /// Changes the total and leaves the flags.
+    ///
+    /// # Safety
+    /// * In a pool: as for [`Block::set_used`].
     #[inline(always)]
     pub(super) unsafe fn set_total(self, total: usize) {
-        debug_assert!(total & FLAGS == 0);
-        // SAFETY: as for `word`.
-        unsafe { self.word().store(total | self.get() & FLAGS, Ordering::Relaxed) };
+        debug_assert!(total & FLAGS == 0 && total >= TOTAL_MIN);
+        // SAFETY: in a pool.
+        unsafe { self.header().store(total | self.get() & FLAGS, Ordering::Relaxed) };
     }
 
     /// The block behind this one, or the pool's end.
+    ///
+    /// # Safety
+    /// * In a pool: the block lies in a pool of this heap, and is not its end.
     #[inline(always)]
     pub(super) unsafe fn next(self) -> Block {
-        // SAFETY: a total leads to the next block of the same pool.
+        // SAFETY: in a pool: a total leads to the next block of the same pool.
         unsafe { Block(self.0.add(self.total())) }
     }
 
     /// The block before this one.
     ///
     /// # Safety
-    /// * It is free.
+    /// * In a pool: the block, or the end of a pool, lies in a pool of this heap.
+    /// * Previous free: the block before it is free.
     #[inline(always)]
     pub(super) unsafe fn previous(self) -> Block {
-        // SAFETY: the block before is free and has left its address here.
-        unsafe { Block(self.0.cast::<NonNull<u8>>().sub(2).read()) }
+        // SAFETY: previous free: such a block has written its address here.
+        unsafe {
+            debug_assert!(self.is_previous_free());
+            Block(self.0.cast::<NonNull<u8>>().sub(2).read())
+        }
     }
 
-    /// Tells the block behind this one that this is free.
+    /// Writes into the block behind this one that this is free, and where it begins.
+    ///
+    /// # Safety
+    /// * In a pool: the block lies in a pool of this heap, and is not its end.
+    /// * Free: its contents are nobody's.
     #[inline(always)]
-    pub(super) unsafe fn tell_free(self) {
-        // SAFETY: the words of the next block; the end of our contents, which are nobody's, is its `previous`.
+    pub(super) unsafe fn mark_next_previous_free(self) {
+        // SAFETY: in a pool: the header of the next block is there. Free: the end of the contents is the next
+        // block's `previous`.
         unsafe {
             let next = self.next();
             next.0.cast::<NonNull<u8>>().sub(2).write(self.0);
-            next.word().store(next.get() | PREVIOUS_FREE, Ordering::Relaxed);
+            next.header().store(next.get() | PREVIOUS_FREE, Ordering::Relaxed);
         }
     }
 
     /// The same where the block behind knows already that one before it is free, only not this one. It is
-    /// written to and not read: its words may be far away, and nothing waits for a write.
+    /// written to and not read: its header may be far away, and nothing waits for a write.
+    ///
+    /// # Safety
+    /// * As for [`Block::mark_next_previous_free`].
     #[inline(always)]
-    pub(super) unsafe fn tell_start(self) {
-        // SAFETY: as for `tell_free`.
+    pub(super) unsafe fn link_next(self) {
+        // SAFETY: free: the end of the contents is the next block's `previous`.
         unsafe { self.next().0.cast::<NonNull<u8>>().sub(2).write(self.0) };
     }
 
-    /// Tells the block behind this one that this is used.
+    /// Writes into the block behind this one that this is used.
+    ///
+    /// # Safety
+    /// * In a pool: the block lies in a pool of this heap, and is not its end.
     #[inline(always)]
-    pub(super) unsafe fn tell_used(self) {
-        // SAFETY: the word of the next block.
+    pub(super) unsafe fn mark_next_previous_used(self) {
+        // SAFETY: in a pool: the header of the next block is there.
         unsafe {
             let next = self.next();
-            next.word().store(next.get() & !PREVIOUS_FREE, Ordering::Relaxed);
+            next.header().store(next.get() & !PREVIOUS_FREE, Ordering::Relaxed);
         }
     }
 
     /// The block that begins so far behind this one.
+    ///
+    /// # Safety
+    /// * Within: the offset is less than the block's total.
     #[inline(always)]
-    pub(super) unsafe fn at(self, offset: usize) -> Block {
-        // SAFETY: the callers stay within this block.
+    pub(super) unsafe fn at_offset(self, offset: usize) -> Block {
+        // SAFETY: within: the address lies in the same pool.
         unsafe { Block(self.0.add(offset)) }
     }
 
@@ -162,31 +206,34 @@ impl Block {
         self.0.cast()
     }
 
-    /// Has the words of its neighbours come into the cache that joining them will look at. Any thread may do
-    /// that at any time: it reads what its owner may read, and where a neighbour begins as a hint only.
+    /// Prefetches the words of its neighbours that merging them will look at. Any thread may do that at any
+    /// time: it reads what the block's owner may read, and where a neighbour begins as a hint only.
+    ///
+    /// # Safety
+    /// * Used: the block was allocated by a heap of this kind and was not freed.
     #[inline(always)]
-    pub(super) unsafe fn fetch(self) {
-        // SAFETY: the block is handed out, so its word holds; what stands before it is memory of the pool.
+    pub(super) unsafe fn prefetch_neighbours(self) {
+        // SAFETY: used: its header holds, and what stands before that is memory of its pool.
         unsafe {
-            hint(self.next().0.as_ptr());
+            prefetch(self.next().0.as_ptr());
             if self.is_previous_free() {
                 let start = self.0.cast::<AtomicUsize>().sub(2).as_ref().load(Ordering::Relaxed);
-                hint(start as *const u8);
+                prefetch(start as *const u8);
             }
         }
     }
 
-    /// Has the words of the block that begins so far behind this one come into the cache, be it one already or
-    /// about to be cut off: together with this one's words, not after them.
+    /// Prefetches the words of the block that begins so far behind this one, be it one already or about to be
+    /// split off: together with this one's words, not after them.
     #[inline(always)]
-    pub(super) fn fetch_at(self, offset: usize) {
-        hint(self.0.as_ptr().wrapping_add(offset));
+    pub(super) fn prefetch_at(self, offset: usize) {
+        prefetch(self.0.as_ptr().wrapping_add(offset));
     }
 }
 
-/// Fetches the word and the links of a block, which may be in two lines. Any address will do.
+/// Prefetches the header and the links of a block, which may be in two cache lines. Any address will do.
 #[inline(always)]
-fn hint(contents: *const u8) {
+fn prefetch(contents: *const u8) {
     use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
     // SAFETY: a prefetch reads nothing and fails nowhere.
     unsafe {

@@ -1,5 +1,5 @@
 //! What a free block is filled with in debug builds, so that a write after the free is found when the block is
-//! handed out again. Only its first bytes: the time has to stay bounded there too.
+//! allocated again. Only its first bytes: the time has to stay bounded there too.
 #![allow(unsafe_code)]
 
 use super::block::Block;
@@ -17,14 +17,14 @@ fn range(total: usize) -> core::ops::Range<usize> {
     LINKS..end.max(LINKS)
 }
 
-/// Fills a block that has become free.
+/// Fills a block that was freed.
 ///
 /// # Safety
-/// * It is free, and a block of this heap.
+/// * Free: it is a block of this heap, and its contents are nobody's.
 #[inline(always)]
 pub(super) unsafe fn fill(block: Block) {
     if cfg!(debug_assertions) {
-        // SAFETY: within the block's contents, which are nobody's.
+        // SAFETY: free: the range is within the block's contents, which are nobody's.
         unsafe {
             let range = range(block.total());
             block.0.as_ptr().add(range.start).write_bytes(POISON, range.len());
@@ -35,11 +35,11 @@ pub(super) unsafe fn fill(block: Block) {
 /// Stops the program when a free block was written to.
 ///
 /// # Safety
-/// * As for [`fill`], which was called for the block as it is.
+/// * Free: as for [`fill`], which was called for the block as it is.
 #[inline(always)]
 pub(super) unsafe fn check(block: Block) {
     if cfg!(debug_assertions) {
-        // SAFETY: as for `fill`.
+        // SAFETY: free: the range is within the block's contents, and nobody writes there.
         let is_whole = unsafe {
             let range = range(block.total());
             let bytes = core::slice::from_raw_parts(block.0.as_ptr().add(range.start), range.len());

@@ -2,12 +2,12 @@
 //! first, so that they can be walked and there may be any number.
 //!
 //! ```text
-//!     0  next     the pool that came before this one, or null
+//!     0  next     the pool that was added before this one, or null
 //!     8  end      the first address behind this pool
 //!    16  unused   what would be the `previous` of the first block
-//!    24  word     of the first block
+//!    24  header   of the first block
 //!    32  blocks   ...
-//!  end-8 word     a total of 0: the end, never free
+//!  end-8 header   a total of 0: the end, never free
 //! ```
 #![allow(unsafe_code)]
 
@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use crate::request::{ALIGN_MIN, Request};
 
 use super::block::{Block, TOTAL_MIN, total_for};
-use super::class::{GRANULE, TOTAL_END};
+use super::size_class::{GRANULE, TOTAL_END};
 
 /// Bytes of a pool before its first block's contents.
 const FRONT: usize = 32;
@@ -31,7 +31,7 @@ pub(super) struct Pool {
     end: usize,
 }
 
-/// All pools of a heap. They never go, so they may be read while one is added.
+/// All pools of a heap. They are never removed, so they may be read while one is added.
 #[derive(Debug)]
 pub(super) struct Pools(AtomicPtr<Pool>);
 
@@ -44,23 +44,24 @@ impl Pools {
     /// that no class has its block.
     ///
     /// # Safety
-    /// * The area is writable memory that is nobody else's for as long as the heap is used.
-    /// * No two threads add pools at the same time.
+    /// * Ours: the area is writable memory that is nobody else's for as long as the heap is used.
+    /// * One at a time: no two threads add pools at the same time.
     pub(super) unsafe fn add(&self, base: NonNull<u8>, len_bytes: usize) -> Option<Block> {
         let skip = (base.as_ptr() as usize).wrapping_neg() % GRANULE;
         let len = len_bytes.checked_sub(skip)? & !(GRANULE - 1);
         if len < POOL_BYTES_MIN || len - FRONT >= TOTAL_END {
             return None;
         }
-        // SAFETY: all within the area, by the table above; aligned, because `skip` makes it so.
+        // SAFETY: ours: all writes are within the area, by the table above; aligned, because `skip` makes it so. One
+        // at a time: the list's head does not change meanwhile.
         unsafe {
             let base = base.add(skip);
             let pool = base.cast::<Pool>();
             pool.write(Pool { next: self.0.load(Ordering::Relaxed), end: base.as_ptr() as usize + len });
             let first = Block(base.add(FRONT));
-            first.begin(len - FRONT, true);
-            first.next().begin(0, false);
-            first.tell_free();
+            first.write_header(len - FRONT, true);
+            first.next().write_header(0, false);
+            first.mark_next_previous_free();
             self.0.store(pool.as_ptr(), Ordering::Release);
             Some(first)
         }

@@ -1,4 +1,4 @@
-//! The heap alone, on memory of its own: what it guarantees, checked after every step by its own check and
+//! The heap by itself, on memory of the tests: what it guarantees, checked after every step by its own check and
 //! against what blocks hold.
 #![allow(unsafe_code)]
 
@@ -23,7 +23,7 @@ impl Lab {
 
     fn add(&mut self, pool_bytes: usize) -> bool {
         let layout = Layout::from_size_align(pool_bytes.max(1), 4096).unwrap();
-        // SAFETY: not of size 0; kept until the heap is gone.
+        // SAFETY: not of size 0; freed after the heap's last use.
         unsafe {
             let area = NonNull::new(alloc(layout)).unwrap();
             self.areas.push((area, layout));
@@ -36,7 +36,7 @@ impl Lab {
         self.heap.check().unwrap();
         if let Some(block) = block {
             assert_eq!(block.as_ptr() as usize % align.max(16), 0);
-            // SAFETY: ours, just handed out.
+            // SAFETY: ours, just allocated.
             unsafe { assert!(Tlsf::usable_size(block) >= size) };
         }
         block
@@ -154,7 +154,7 @@ fn a_block_grows_into_the_free_one_behind_it_and_gives_back_what_it_loses() {
 }
 
 #[test]
-fn an_over_aligned_wish_is_not_met_by_a_block_that_happens_to_be_large_enough() {
+fn an_over_aligned_request_is_not_met_by_a_block_that_happens_to_be_large_enough() {
     let mut lab = Lab::new(POOL);
     let block = lab.alloc(100, 1).unwrap();
     let is_there = (block.as_ptr() as usize).is_multiple_of(4096);
@@ -232,17 +232,17 @@ fn a_write_after_free_ends_a_debug_build() {
 fn the_check_finds_what_is_broken() {
     let mut lab = Lab::new(POOL);
     let (block, next) = (lab.alloc(100, 1).unwrap(), lab.alloc(100, 1).unwrap());
-    // SAFETY: breaks the word of a block of the lab's.
+    // SAFETY: breaks the header of a block of the lab's.
     unsafe {
-        let word = next.cast::<usize>().sub(1);
-        let whole = word.read();
-        word.write(whole | 2);
+        let header = next.cast::<usize>().sub(1);
+        let whole = header.read();
+        header.write(whole | 2);
         assert_eq!(lab.heap.check(), Err(Flaw::Previous(next.as_ptr() as usize)));
-        word.write(1 << 40);
+        header.write(1 << 40);
         assert_eq!(lab.heap.check(), Err(Flaw::Size(next.as_ptr() as usize)));
-        word.write(whole | 1);
+        header.write(whole | 1);
         assert!(lab.heap.check().is_err());
-        word.write(whole);
+        header.write(whole);
     }
     lab.heap.check().unwrap();
     lab.free(block);
@@ -254,9 +254,9 @@ fn a_walk_sees_every_byte_once() {
     let blocks: Vec<_> = (1..50).map(|n| lab.alloc(n * 37, 1 << (n % 9)).unwrap()).collect();
     blocks.iter().step_by(3).for_each(|&block| lab.free(block));
     let (mut all, mut used) = (0, 0);
-    lab.heap.walk(|piece| {
-        all += piece.size_bytes as u64 + 8;
-        used += u64::from(piece.is_used);
+    lab.heap.walk(|block| {
+        all += block.size_bytes as u64 + 8;
+        used += u64::from(block.is_used);
     });
     let stats = lab.heap.stats();
     assert_eq!((all, used), (stats.pool_bytes, stats.blocks));

@@ -1,4 +1,4 @@
-/* A heap in C: the next bytes of a reserve, and nothing comes back. All that may be left out is. */
+/* A bump allocator in C: nothing is reused, and all functions that may be null are. */
 #include <heapscribe_heap.h>
 #include <sys/mman.h>
 

@@ -26,14 +26,14 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
 
-use heapscribe_alloc::locked::{Area, Config, TlsfHeap, Wishes, from_kernel};
+use heapscribe_alloc::locked::{Area, Config, PageOptions, TlsfHeap, from_kernel};
 use heapscribe_alloc::{Heap, Request};
 use heapscribe_conformance::ShadowHeap;
 
-const LAZY: Wishes = Wishes { prefault: false, lock: false, huge_pages: false };
+const LAZY: PageOptions = PageOptions { prefault: false, lock: false, huge_pages: false };
 
 const fn config(pool_bytes: usize, grow_bytes: usize) -> Config {
-    Config { pool_bytes, grow_bytes, wishes: LAZY, ..Config::DEFAULT }
+    Config { pool_bytes, grow_bytes, pages: LAZY, ..Config::DEFAULT }
 }
 
 fn bytes(size: usize) -> Request {
@@ -54,7 +54,7 @@ fn a_pool_of_over_a_gibibyte_is_one_block() {
 fn without_growth_a_full_pool_is_full() {
     let heap = TlsfHeap::new(config(1 << 20, 0));
     assert!(heap.alloc(bytes(2 << 20)).is_none());
-    assert!(heap.alloc(bytes(1000)).is_some(), "the pool came all the same");
+    assert!(heap.alloc(bytes(1000)).is_some(), "the pool was added all the same");
     let stats = heap.stats();
     assert_eq!((stats.pools, stats.growths, stats.failures), (1, 0, 1));
 }
@@ -82,32 +82,32 @@ fn a_limit_is_a_limit() {
     assert!(heap.stats().pool_bytes <= 1 << 20);
 }
 
-/// A source that waits until it is let go: the kernel, taking long.
-fn slow(len_bytes: usize, wishes: Wishes) -> Option<Area> {
+/// A source that waits until it is released: the kernel, taking long.
+fn slow(len_bytes: usize, pages: PageOptions) -> Option<Area> {
     if !IS_FIRST.swap(false, Ordering::SeqCst) {
         ASKED.store(true, Ordering::SeqCst);
-        while !LET_GO.load(Ordering::SeqCst) {
+        while !RELEASED.load(Ordering::SeqCst) {
             std::thread::yield_now();
         }
     }
-    from_kernel(len_bytes, wishes)
+    from_kernel(len_bytes, pages)
 }
 static IS_FIRST: AtomicBool = AtomicBool::new(true);
 static ASKED: AtomicBool = AtomicBool::new(false);
-static LET_GO: AtomicBool = AtomicBool::new(false);
+static RELEASED: AtomicBool = AtomicBool::new(false);
 
 #[test]
-fn growth_does_not_hold_up_others() {
+fn growth_does_not_block_other_threads() {
     static HEAP: TlsfHeap = TlsfHeap::with_source(config(1 << 20, 1 << 20), slow);
     growth_beside_others(&HEAP, 1 << 20);
 }
 
 fn growth_beside_others(heap: &'static dyn Heap, pool_bytes: usize) {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-    let _alone = ONE_AT_A_TIME.lock().unwrap();
+    let _serial = ONE_AT_A_TIME.lock().unwrap();
     IS_FIRST.store(true, Ordering::SeqCst);
     ASKED.store(false, Ordering::SeqCst);
-    LET_GO.store(false, Ordering::SeqCst);
+    RELEASED.store(false, Ordering::SeqCst);
     let first = heap.alloc(bytes(1000)).unwrap();
     std::thread::scope(|scope| {
         let large = scope.spawn(|| heap.alloc(bytes(5 * pool_bytes)).map(|block| block.as_ptr() as usize));
@@ -122,7 +122,7 @@ fn growth_beside_others(heap: &'static dyn Heap, pool_bytes: usize) {
         }
         // SAFETY: the heap's block.
         unsafe { heap.free(first) };
-        LET_GO.store(true, Ordering::SeqCst);
+        RELEASED.store(true, Ordering::SeqCst);
         assert!(large.join().unwrap().is_some());
     });
 }
@@ -165,11 +165,11 @@ unsafe impl Heap for Plain {
         self.0.alloc(request)
     }
     unsafe fn free(&self, block: NonNull<u8>) {
-        // SAFETY: the caller's contract.
+        // SAFETY: used, by `Heap::free`: the block is this heap's and was not freed.
         unsafe { self.0.free(block) };
     }
     unsafe fn usable_size(&self, block: NonNull<u8>) -> usize {
-        // SAFETY: the caller's contract.
+        // SAFETY: used, by `Heap::usable_size`: the block is this heap's and was not freed.
         unsafe { self.0.usable_size(block) }
     }
 }
@@ -268,9 +268,9 @@ fn interrupt(with: c_int, heap: &TlsfHeap) {
             }
         }
     });
-    println!("of {HANDLERS} handlers {} came while the lock was held", REFUSED.load(Ordering::Relaxed));
+    println!("of {HANDLERS} handlers {} ran while the lock was held", REFUSED.load(Ordering::Relaxed));
     handler(0);
-    // What handlers left is taken back by the calls that follow, a few blocks at a time.
+    // What handlers deferred is freed by the calls that follow, a block at a time.
     for _ in 0..HANDLERS * SHELF.len() {
         // SAFETY: the heap's block.
         unsafe { heap.free(heap.alloc(bytes(4000)).unwrap()) };

@@ -25,9 +25,9 @@ enum Bug {
     Shifted,
     /// 4: a size is cut off.
     CutOff,
-    /// 5: who needs a pool keeps the others waiting.
+    /// 5: a thread that needs a pool keeps the others waiting.
     GrowthUnderLock,
-    /// 6: who comes while the heap is made gets nothing.
+    /// 6: a call while the heap starts gets nothing.
     LateStart,
     /// 7: an alignment of 1.
     Unaligned,
@@ -85,7 +85,7 @@ impl Planted {
                 self.is_ready.store(true, Ordering::SeqCst);
                 return true;
             }
-            // For as long as it takes the next one to come.
+            // For as long as it takes until the next one.
             while !self.is_ready.load(Ordering::SeqCst) {
                 std::thread::yield_now();
             }
@@ -96,7 +96,7 @@ impl Planted {
     /// The last block that was freed, if it will do; another thread may take it, too.
     fn take_spare(&self, request: Request) -> Option<NonNull<u8>> {
         let block = NonNull::new(self.spare.load(Ordering::SeqCst) as *mut u8)?;
-        // SAFETY: a block of the heap, which was not given back.
+        // SAFETY: a block of the heap, which was not freed.
         let is_enough = unsafe { self.heap.usable_size(block) } >= request.size_bytes();
         if !is_enough || !request.is_aligned(block.as_ptr() as usize) {
             return None;
@@ -128,7 +128,7 @@ unsafe impl Heap for Planted {
     }
 
     unsafe fn free(&self, block: NonNull<u8>) {
-        // SAFETY: the caller's contract, as far as the bug lets it be kept.
+        // SAFETY: used, by `Heap::free`, as far as the bug lets that be.
         unsafe {
             match self.bug {
                 Bug::NoLock => {

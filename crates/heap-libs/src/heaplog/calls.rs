@@ -1,5 +1,5 @@
-//! What stands in the place of the program's heap: each call is forwarded, and its line written. A block that goes
-//! has its line before it does, so that no other thread's line of a block at its address can be the first
+//! The functions in place of the program's heap: each call is forwarded, and its line written. The line of a free is
+//! written before the block is freed, so that no other thread's line of a block at its address can be the first
 //! (heaphook wrote them the other way round).
 #![allow(unsafe_code)]
 
@@ -9,9 +9,9 @@ use heapscribe_alloc::system::SystemHeap;
 use heapscribe_nolibc::clock::monotonic_ns;
 use heapscribe_nolibc::once::Once;
 
-use super::line::{Function, Resize, Style, Wish, alloc, free as free_line, usable_size};
+use super::line::{AllocRequest, Function, Resize, Style, alloc, free as free_line, usable_size};
 use super::log::{self, Log};
-use super::nested;
+use super::nested_calls;
 
 type Pointer = *mut c_void;
 
@@ -36,7 +36,7 @@ pub(super) fn set_heap(heap: SystemHeap) {
     HEAP.set(heap);
 }
 
-/// A call that is logged: since when it is in the heap, where lines tell that.
+/// A call that is logged: when it began, where lines have its time.
 #[derive(Clone, Copy)]
 struct Call {
     log: &'static Log,
@@ -48,7 +48,7 @@ impl Call {
     /// `None` when there is no log, or the call is the heap's own.
     #[inline(always)]
     fn begin() -> Option<Call> {
-        if nested::is_inside() {
+        if nested_calls::is_inside() {
             return None;
         }
         let log = log::current()?;
@@ -62,10 +62,10 @@ impl Call {
     }
 }
 
-/// Asks the heap. There is one: without it these functions are not called.
+/// Calls the heap. There is one: without it these functions are not called.
 #[inline(always)]
-fn forward<T: Default>(ask: impl FnOnce(&SystemHeap) -> T) -> T {
-    HEAP.get().map_or_else(T::default, |heap| nested::inside(|| ask(heap)))
+fn forward<T: Default>(call: impl FnOnce(&SystemHeap) -> T) -> T {
+    HEAP.get().map_or_else(T::default, |heap| nested_calls::inside(|| call(heap)))
 }
 
 /// A pointer that is null when there is no heap.
@@ -78,58 +78,72 @@ impl Default for Block {
 }
 
 #[inline(always)]
-fn hand_out(wish: Wish, ask: impl FnOnce(&SystemHeap) -> Pointer) -> Pointer {
+fn log_alloc(asked: AllocRequest, function: impl FnOnce(&SystemHeap) -> Pointer) -> Pointer {
     let call = Call::begin();
-    let Block(block) = forward(|heap| Block(ask(heap)));
+    let Block(block) = forward(|heap| Block(function(heap)));
     if let Some(call) = call {
-        call.log.line(&alloc(call.style, wish, block as usize, call.ns()));
+        call.log.line(&alloc(call.style, asked, block as usize, call.ns()));
     }
     block
 }
 
-fn wish(function: Function, size: usize, align: usize) -> Wish {
-    Wish { function, size, align }
+fn asked(function: Function, size: usize, align: usize) -> AllocRequest {
+    AllocRequest { function, size, align }
 }
 
+/// # Safety
+/// * Program: the arguments are a program's for this function of the C library.
 unsafe extern "C" fn malloc(size: usize) -> Pointer {
-    // SAFETY: the program's call, forwarded.
-    hand_out(wish(Function::Malloc, size, 1), |heap| unsafe { (heap.malloc)(size) })
+    // SAFETY: program.
+    log_alloc(asked(Function::Malloc, size, 1), |heap| unsafe { (heap.malloc)(size) })
 }
 
+/// # Safety
+/// * Program: the arguments are a program's for this function of the C library.
 unsafe extern "C" fn calloc(count: usize, size: usize) -> Pointer {
-    let wish = wish(Function::Calloc, count.saturating_mul(size), 1);
-    // SAFETY: the program's call, forwarded.
-    hand_out(wish, |heap| unsafe { (heap.calloc)(count, size) })
+    let asked = asked(Function::Calloc, count.saturating_mul(size), 1);
+    // SAFETY: program.
+    log_alloc(asked, |heap| unsafe { (heap.calloc)(count, size) })
 }
 
+/// # Safety
+/// * Program: the arguments are a program's for this function of the C library.
 unsafe extern "C" fn aligned_alloc(align: usize, size: usize) -> Pointer {
-    let wish = wish(Function::AlignedAlloc, size, align);
-    // SAFETY: the program's call, forwarded.
-    hand_out(wish, |heap| unsafe { (heap.aligned_alloc)(align, size) })
+    let asked = asked(Function::AlignedAlloc, size, align);
+    // SAFETY: program.
+    log_alloc(asked, |heap| unsafe { (heap.aligned_alloc)(align, size) })
 }
 
+/// # Safety
+/// * Program: the arguments are a program's for this function of the C library.
 unsafe extern "C" fn memalign(align: usize, size: usize) -> Pointer {
-    let wish = wish(Function::Memalign, size, align);
-    // SAFETY: the program's call, forwarded.
-    hand_out(wish, |heap| unsafe { (heap.memalign)(align, size) })
+    let asked = asked(Function::Memalign, size, align);
+    // SAFETY: program.
+    log_alloc(asked, |heap| unsafe { (heap.memalign)(align, size) })
 }
 
 const PAGE_BYTES: usize = 4096;
 
+/// # Safety
+/// * Program: the arguments are a program's for this function of the C library.
 unsafe extern "C" fn valloc(size: usize) -> Pointer {
-    // SAFETY: the program's call, forwarded.
-    hand_out(wish(Function::Valloc, size, PAGE_BYTES), |heap| unsafe { heap.at_page(size) })
+    // SAFETY: program.
+    log_alloc(asked(Function::Valloc, size, PAGE_BYTES), |heap| unsafe { heap.valloc_or_memalign(size) })
 }
 
+/// # Safety
+/// * Program: the arguments are a program's for this function of the C library.
 unsafe extern "C" fn pvalloc(size: usize) -> Pointer {
-    // SAFETY: the program's call, forwarded.
-    hand_out(wish(Function::Pvalloc, size, PAGE_BYTES), |heap| unsafe { heap.in_pages(size) })
+    // SAFETY: program.
+    log_alloc(asked(Function::Pvalloc, size, PAGE_BYTES), |heap| unsafe { heap.pvalloc_or_memalign(size) })
 }
 
+/// # Safety
+/// * Program: the arguments are a program's for this function of the C library.
 unsafe extern "C" fn posix_memalign(out: *mut Pointer, align: usize, size: usize) -> c_int {
     let mut result = 0;
-    hand_out(wish(Function::PosixMemalign, size, align), |heap| {
-        // SAFETY: the program's call, forwarded; what `out` points to is a block only when that succeeds.
+    log_alloc(asked(Function::PosixMemalign, size, align), |heap| {
+        // SAFETY: program; what `out` points to is a block only when that succeeds.
         unsafe {
             result = (heap.posix_memalign)(out, align, size);
             if result == 0 { *out } else { core::ptr::null_mut() }
@@ -138,6 +152,8 @@ unsafe extern "C" fn posix_memalign(out: *mut Pointer, align: usize, size: usize
     result
 }
 
+/// # Safety
+/// * Program: the arguments are a program's for this function of the C library.
 unsafe extern "C" fn free(block: Pointer) {
     let call = Call::begin();
     // heaphook's later form has no line for a block that is none.
@@ -147,26 +163,29 @@ unsafe extern "C" fn free(block: Pointer) {
     if let (Some(place), Some(call)) = (&place, &call) {
         place.write(&line(call, 0));
     }
-    // SAFETY: the program's call, forwarded.
+    // SAFETY: program.
     forward(|heap| unsafe { (heap.free)(block) });
     if let (Some(place), Some(call)) = (place, call) {
         if call.style == Style::Csv {
             place.write(&line(&call, call.ns()));
         }
-        place.done();
+        place.finish();
     }
 }
 
 /// The line's place is before that of any other thread's block at the old address, and its text says where the block
-/// is now. When another line has come behind it meanwhile, that may be the one by which the new address was freed:
+/// is now. When another line was reserved behind it meanwhile, that may be the one by which the new address was freed:
 /// then there are two lines, for the end of the old block and the begin of the new one.
+///
+/// # Safety
+/// * Program: the arguments are a program's for this function of the C library.
 unsafe extern "C" fn realloc(old: Pointer, size: usize) -> Pointer {
-    let ask = |heap: &SystemHeap| {
-        // SAFETY: the program's call, forwarded.
+    let resized = |heap: &SystemHeap| {
+        // SAFETY: program.
         unsafe { (heap.realloc)(old, size) }
     };
     if old.is_null() {
-        return hand_out(wish(Function::Realloc, size, 1), ask);
+        return log_alloc(asked(Function::Realloc, size, 1), resized);
     }
     let reserved = Call::begin().and_then(|call| {
         let resize = Resize::new(call.style, old as usize, size);
@@ -175,7 +194,7 @@ unsafe extern "C" fn realloc(old: Pointer, size: usize) -> Pointer {
         place.write(&text);
         Some((call, resize, place))
     });
-    let Block(new) = forward(|heap| Block(ask(heap)));
+    let Block(new) = forward(|heap| Block(resized(heap)));
     if let Some((call, resize, place)) = reserved {
         let ns = call.ns();
         match (new.is_null(), size) {
@@ -183,19 +202,21 @@ unsafe extern "C" fn realloc(old: Pointer, size: usize) -> Pointer {
             (true, _) => place.write(&resize.failed(ns)),
             (false, _) if new == old || place.is_last() => place.write(&resize.moved(new as usize, ns)),
             (false, _) => {
-                place.write(&resize.left(ns));
-                let text = alloc(call.style, wish(Function::Malloc, size, 1), new as usize, ns);
+                place.write(&resize.freed_only(ns));
+                let text = alloc(call.style, asked(Function::Malloc, size, 1), new as usize, ns);
                 call.log.line(&text);
             }
         }
-        place.done();
+        place.finish();
     }
     new
 }
 
+/// # Safety
+/// * Program: the arguments are a program's for this function of the C library.
 unsafe extern "C" fn malloc_usable_size(block: Pointer) -> usize {
     let call = Call::begin();
-    // SAFETY: the program's call, forwarded.
+    // SAFETY: program.
     let size = forward(|heap| unsafe { (heap.malloc_usable_size)(block) });
     if let Some(call) = call {
         call.log.line(&usable_size(call.style, block as usize, size, call.ns()));

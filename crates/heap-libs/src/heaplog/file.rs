@@ -1,4 +1,4 @@
-//! The file: its name, how it comes to be, and how its windows are mapped. It is opened by its path for a moment
+//! The file: its name, how it is created, and how its windows are mapped. It is opened by its path for a moment
 //! only: programs close descriptors that they do not know, and give their numbers to files of theirs - a
 //! database had heaphook's lines in it.
 #![allow(unsafe_code)]
@@ -39,7 +39,7 @@ impl Path {
         Ok(())
     }
 
-    /// What does not fit is left out, so that the path is none.
+    /// What does not fit is omitted, so that the path is none.
     fn add(&mut self, text: &[u8]) -> &mut Path {
         if let Some(place) = self.bytes.get_mut(self.len..self.len + text.len()) {
             place.copy_from_slice(text);
@@ -66,7 +66,7 @@ impl Path {
     }
 }
 
-/// The log's file. All zeros is one that is not made yet. It stays where it is: a thread's stack may have no room for
+/// The log's file. All zeros is one that is not created yet. It is never moved: a thread's stack may have no room for
 /// two paths.
 #[derive(Debug)]
 pub(super) struct LogFile {
@@ -86,14 +86,14 @@ impl LogFile {
         self.path.add(b".log");
         let open = |path: &Path| File::open(path.as_c(), Open::Publish);
         let file = match open(&self.path) {
-            Err(Errno::EEXIST) => self.put_aside(stem).and_then(|()| open(&self.path))?,
+            Err(Errno::EEXIST) => self.rename_aside(stem).and_then(|()| open(&self.path))?,
             made => made?,
         };
         self.identity = file.stat()?.identity;
         Ok(())
     }
 
-    fn put_aside(&mut self, stem: usize) -> Result<(), Errno> {
+    fn rename_aside(&mut self, stem: usize) -> Result<(), Errno> {
         for number in 1..=ASIDE_MAX {
             self.aside.clear();
             self.aside.add(self.path.bytes.get(..stem).unwrap_or_default());
@@ -119,14 +119,14 @@ impl LogFile {
 
     /// Maps a window, with all its pages there, so that no store into it can fail.
     pub(super) fn map(&self, number: u64) -> Result<*mut u8, Errno> {
-        let file = self.make_room(number)?;
+        let file = self.allocate(number)?;
         let at = file.map_shared_from(number * WINDOW_BYTES, MAPPED_BYTES)?;
         populate(at)?;
         Ok(at)
     }
 
-    /// Makes the file as long as this window wants it, with memory or blocks for all of it; the file.
-    pub(super) fn make_room(&self, number: u64) -> Result<File, Errno> {
+    /// Makes the file long enough for this window, with memory or disk blocks for all of it; the file.
+    pub(super) fn allocate(&self, number: u64) -> Result<File, Errno> {
         let (file, size) = self.open()?;
         let begin = number * WINDOW_BYTES;
         let end = begin + MAPPED_BYTES as u64;
@@ -140,8 +140,8 @@ impl LogFile {
         Ok(file)
     }
 
-    /// Cuts it behind `end`.
-    pub(super) fn cut(&self, end: u64) -> Result<(), Errno> {
+    /// Truncates it to `end`.
+    pub(super) fn truncate(&self, end: u64) -> Result<(), Errno> {
         let (file, size) = self.open()?;
         if end < size { file.truncate(end) } else { Ok(()) }
     }
@@ -171,7 +171,7 @@ fn populate(at: *mut u8) -> Result<(), Errno> {
     // SAFETY: a mapping of ours that nobody knows yet.
     match unsafe { sys::advise(at, MAPPED_BYTES, Advice::PopulateWrite) } {
         Err(Errno::EFAULT) => {
-            // SAFETY: as above.
+            // SAFETY: a mapping of ours that nobody knows yet.
             let _ = unsafe { sys::unmap(at, MAPPED_BYTES) };
             Err(Errno::EFAULT)
         }

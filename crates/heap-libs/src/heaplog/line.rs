@@ -6,12 +6,12 @@
 //! ```
 //! A call that failed has size 0 and pointer 0, so that nobody counts it: heaphook's viewer drew 2^56 bytes.
 //!
-//! Lines that take their place before the call does its work have a length that is known before: numbers in
-//! them are filled up with zeros at the front.
+//! Lines that are reserved before the call have a length that is known before: numbers in them are padded with
+//! zeros at the front.
 
 /// Bytes of a line at most, its newline among them.
 const LINE_BYTES_MAX: usize = 128;
-/// Digits that the time of such a line has: up to 9.99 s; a longer one is told as that.
+/// Digits that the time of such a line has: up to 9.99 s; a longer one is written as that.
 const NS_DIGITS: usize = 10;
 const NS_MAX: u64 = 9_999_999_999;
 /// A pointer of the form with calls that is not known yet: 56 bits, which is all that x86_64 has.
@@ -56,9 +56,9 @@ impl Function {
     }
 }
 
-/// What was asked for. `align` is 1 for no wish.
+/// What was asked for. `align` is 1 for none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Wish {
+pub(super) struct AllocRequest {
     pub(super) function: Function,
     pub(super) size: usize,
     pub(super) align: usize,
@@ -142,8 +142,8 @@ fn digits_of(number: u64) -> usize {
 }
 
 /// A block was asked for.
-pub(super) fn alloc(style: Style, wish: Wish, address: usize, ns: u64) -> Text {
-    let (mut text, Wish { function, size, align }) = (Text::new(), wish);
+pub(super) fn alloc(style: Style, asked: AllocRequest, address: usize, ns: u64) -> Text {
+    let (mut text, AllocRequest { function, size, align }) = (Text::new(), asked);
     let size = if address == 0 { 0 } else { size as u64 };
     match (style, function) {
         (Style::Calls, Function::Realloc) => {
@@ -153,7 +153,7 @@ pub(super) fn alloc(style: Style, wish: Wish, address: usize, ns: u64) -> Text {
             text.add(function.name()).add(b" ").pointer(address).add(b" ").number(size, 1).add(b" 0\n")
         }
         (Style::Csv, _) => {
-            // Commas know no block without bytes.
+            // This form has no blocks without bytes.
             let size = if address == 0 { 0 } else { size.max(1) };
             match function {
                 Function::Calloc => text.add(b"alloc_zeroed, ").number(size, 1),
@@ -165,7 +165,7 @@ pub(super) fn alloc(style: Style, wish: Wish, address: usize, ns: u64) -> Text {
     text
 }
 
-/// A block is given back. As long whatever `ns` is.
+/// A block is freed. As long whatever `ns` is.
 pub(super) fn free(style: Style, address: usize, ns: u64) -> Text {
     let mut text = Text::new();
     match style {
@@ -194,7 +194,7 @@ pub(super) fn usable_size(style: Style, address: usize, size: usize, ns: u64) ->
     text
 }
 
-/// A block that is to have another size: all that may be said of it is as long.
+/// A block that is to have another size: all lines that it may get have one length.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resize {
     style: Style,
@@ -216,23 +216,23 @@ impl Resize {
                 .add(b" ")
                 .add(&[b'0'; POINTER_BYTES])
                 .add(b"\n"),
-            Style::Csv => with_commas(&mut widest, old, (size as u64, 1), 0, 0),
+            Style::Csv => csv_realloc(&mut widest, Moved { old, size: size as u64, new: 0, ns: 0 }, 1),
         };
         Resize { style, old, size, len: widest.len }
     }
 
     /// It is at `new` now, which may be where it was.
     pub(super) fn moved(&self, new: usize, ns: u64) -> Text {
-        self.line(self.old, self.size as u64, new, ns)
+        self.line(Moved { old: self.old, size: self.size as u64, new, ns })
     }
 
     /// It is as it was: nobody has to know of this line. What stands in the log when the program ends meanwhile.
     pub(super) fn failed(&self, ns: u64) -> Text {
-        self.line(0, 0, 0, ns)
+        self.line(Moved { old: 0, size: 0, new: 0, ns })
     }
 
-    /// It has another address, which another line tells.
-    pub(super) fn left(&self, ns: u64) -> Text {
+    /// It has another address, which is in another line.
+    pub(super) fn freed_only(&self, ns: u64) -> Text {
         match self.style {
             Style::Calls => self.as_long(0, |text, width| {
                 text.add(b"free ").pointer(self.old).add(b" ").number(0, width).add(b" 0\n");
@@ -241,24 +241,25 @@ impl Resize {
         }
     }
 
-    /// It is gone.
+    /// It is freed.
     pub(super) fn freed(&self, ns: u64) -> Text {
         match self.style {
-            Style::Calls => self.line(self.old, 0, 0, ns),
+            Style::Calls => self.line(Moved { old: self.old, size: 0, new: 0, ns }),
             Style::Csv => self.as_long(ns.min(NS_MAX), |text, width| {
                 freed(text, self.old, ns, width);
             }),
         }
     }
 
-    fn line(&self, old: usize, size: u64, new: usize, ns: u64) -> Text {
+    fn line(&self, moved: Moved) -> Text {
+        let Moved { old, size, new, .. } = moved;
         self.as_long(size, |text, width| {
             match self.style {
                 Style::Calls => {
                     let text = text.add(b"realloc ").pointer(old).add(b" ").number(size, width);
                     text.add(b" ").pointer(new).add(b"\n")
                 }
-                Style::Csv => with_commas(text, old, (size, width), new, ns),
+                Style::Csv => csv_realloc(text, moved, width),
             };
         })
     }
@@ -275,7 +276,18 @@ impl Resize {
     }
 }
 
-fn with_commas(text: &mut Text, old: usize, (size, width): (u64, usize), new: usize, ns: u64) -> &mut Text {
+/// What is in a line of a realloc.
+#[derive(Clone, Copy)]
+struct Moved {
+    old: usize,
+    size: u64,
+    new: usize,
+    ns: u64,
+}
+
+/// The line in the form with commas, its size with at least `width` digits.
+fn csv_realloc(text: &mut Text, moved: Moved, width: usize) -> &mut Text {
+    let Moved { old, size, new, ns } = moved;
     text.add(b"realloc, ").whole_pointer(old).add(b", ").number(size, width).add(b", ");
     text.whole_pointer(new).add(b", ").number(ns.min(NS_MAX), NS_DIGITS).add(b"\n")
 }
@@ -289,28 +301,31 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_are_asked_for() {
-        let malloc = Wish { function: Function::Malloc, size: 24, align: 1 };
+    fn blocks_that_are_allocated() {
+        let malloc = AllocRequest { function: Function::Malloc, size: 24, align: 1 };
         check(alloc(Style::Calls, malloc, 0x55d0, 7), "malloc 0x55d0 24 0\n");
         check(alloc(Style::Csv, malloc, 0x55d0, 130), "alloc, 24, 1, 0x00000000000055d0, 130\n");
-        check(alloc(Style::Calls, Wish { size: 1 << 56, ..malloc }, 0, 7), "malloc 0 0 0\n");
+        check(alloc(Style::Calls, AllocRequest { size: 1 << 56, ..malloc }, 0, 7), "malloc 0 0 0\n");
         check(
-            alloc(Style::Csv, Wish { size: 1 << 56, ..malloc }, 0, 7),
+            alloc(Style::Csv, AllocRequest { size: 1 << 56, ..malloc }, 0, 7),
             "alloc, 0, 1, 0x0000000000000000, 7\n",
         );
-        check(alloc(Style::Csv, Wish { size: 0, ..malloc }, 16, 7), "alloc, 1, 1, 0x0000000000000010, 7\n");
-        let calloc = Wish { function: Function::Calloc, ..malloc };
+        check(
+            alloc(Style::Csv, AllocRequest { size: 0, ..malloc }, 16, 7),
+            "alloc, 1, 1, 0x0000000000000010, 7\n",
+        );
+        let calloc = AllocRequest { function: Function::Calloc, ..malloc };
         check(alloc(Style::Csv, calloc, 16, 7), "alloc_zeroed, 24, 0x0000000000000010, 7\n");
-        let realloc = Wish { function: Function::Realloc, ..malloc };
+        let realloc = AllocRequest { function: Function::Realloc, ..malloc };
         check(alloc(Style::Calls, realloc, 16, 7), "realloc 0 24 0x10\n");
         check(alloc(Style::Csv, realloc, 16, 7), "alloc, 24, 1, 0x0000000000000010, 7\n");
-        let aligned = Wish { function: Function::PosixMemalign, size: 24, align: 4096 };
+        let aligned = AllocRequest { function: Function::PosixMemalign, size: 24, align: 4096 };
         check(alloc(Style::Calls, aligned, 0x7fff_ffff_f000, 7), "posix_memalign 0x7ffffffff000 24 0\n");
         check(alloc(Style::Csv, aligned, 4096, 7), "alloc, 24, 4096, 0x0000000000001000, 7\n");
     }
 
     #[test]
-    fn blocks_that_go_or_are_looked_at() {
+    fn blocks_that_are_freed_or_measured() {
         check(free(Style::Calls, 16, 7), "free 0x10 0 0\n");
         check(free(Style::Calls, 0, 7), "free 0 0 0\n");
         check(free(Style::Csv, 16, 7), "dealloc, 0x0000000000000010, 0000000007\n");
@@ -320,13 +335,13 @@ mod tests {
     }
 
     #[test]
-    fn all_that_may_become_of_a_block_is_as_long() {
+    fn all_lines_of_a_realloc_have_one_length() {
         let calls = Resize::new(Style::Calls, 0x5610, 2048);
         check(calls.moved(0x5610, 7), "realloc 0x5610 00000000002048 0x5610\n");
         check(calls.moved(0xff_ffff_ffff_ffff, 7), "realloc 0x5610 2048 0xffffffffffffff\n");
         check(calls.failed(7), &format!("realloc 0 {:024} 0\n", 0));
         check(calls.freed(7), &format!("realloc 0x5610 {:019} 0\n", 0));
-        check(calls.left(7), &format!("free 0x5610 {:022} 0\n", 0));
+        check(calls.freed_only(7), &format!("free 0x5610 {:022} 0\n", 0));
         let csv = Resize::new(Style::Csv, 0x5610, 2048);
         check(csv.moved(16, 7), "realloc, 0x0000000000005610, 2048, 0x0000000000000010, 0000000007\n");
         check(csv.failed(7), "realloc, 0x0000000000000000, 0000, 0x0000000000000000, 0000000007\n");
@@ -339,7 +354,7 @@ mod tests {
                     resize.moved(1 << 55, 1),
                     resize.failed(1),
                     resize.freed(u64::MAX),
-                    resize.left(1),
+                    resize.freed_only(1),
                 ]
                 .map(|text| text.as_bytes().len());
                 assert_eq!(lens, [resize.len; 5], "{style:?} {old:#x} {size}");

@@ -1,10 +1,10 @@
-//! The log of a process: where its next line goes, and what becomes of it at the end.
+//! The log of a process: where its next line goes, and what happens to it at the end.
 //!
 //! ```text
-//!   new -> opening -> open -> ending -> late   the file is as long as its lines; further ones are written by
-//!             |        |                       system call; open again when no other program came
-//!             |        \----> full             no room, or the file is gone: lines are counted
-//!             \-> none                 it could not be made
+//!   new -> opening -> open -> ending -> truncated   the file is as long as its lines; further ones are written by
+//!             |        |                            system call; open again when an exec has failed
+//!             |        \----> full                  no room, or the file was removed: lines are counted
+//!             \-> none                              it could not be made
 //! ```
 //! It stands in memory that a forked child finds empty, so a child begins its own, whatever its parent's threads
 //! were at: heaphook's children waited for its lock, or wrote into its log.
@@ -23,7 +23,7 @@ use super::windows::{MAPPED_BYTES, WINDOW_BYTES, Windows};
 const NEW: u32 = 0;
 const OPENING: u32 = 1;
 const OPEN: u32 = 2;
-const LATE: u32 = 3;
+const TRUNCATED: u32 = 3;
 const FULL: u32 = 4;
 const NONE: u32 = 5;
 const ENDING: u32 = 6;
@@ -42,7 +42,7 @@ pub(super) struct Log {
     is_csv: AtomicU32,
     /// Where the next line goes.
     cursor: AtomicU64,
-    /// The first place that could not be had.
+    /// The first offset that could not be reserved.
     missing: AtomicU64,
     /// Lines that could not be written.
     lost: AtomicU64,
@@ -73,9 +73,9 @@ pub(super) fn current() -> Option<&'static Log> {
     if log.state.load(Ordering::Acquire) == OPEN || log.is_ready() { Some(log) } else { None }
 }
 
-/// A place for a line.
+/// Where a line is written.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ReservedLine {
     log: &'static Log,
     position: u64,
     len: usize,
@@ -92,23 +92,27 @@ impl Log {
 
     /// Writes a line.
     pub(super) fn line(&'static self, text: &Text) {
-        if let Some(place) = self.reserve(text) {
-            place.write(text);
-            place.done();
+        if let Some(line) = self.reserve(text) {
+            line.write(text);
+            line.finish();
         }
     }
 
-    /// The place for a line as long as this one: the next in the log. `None`, and counted, when there is none.
-    pub(super) fn reserve(&'static self, text: &Text) -> Option<Place> {
+    /// Reserves room for a line as long as this one: the next in the log. `None`, and counted, when there is none.
+    pub(super) fn reserve(&'static self, text: &Text) -> Option<ReservedLine> {
         let len = text.as_bytes().len();
         let cursor = self.cursor.fetch_add(len as u64, Ordering::AcqRel);
         let position = cursor & !STOPPED;
-        let at = if cursor & STOPPED == 0 { self.window(position, len as u64) } else { self.late() };
+        let at = if cursor & STOPPED == 0 {
+            self.window(position, len as u64)
+        } else {
+            self.wait_for_truncation()
+        };
         if at.is_none() {
             self.missing.fetch_min(position, Ordering::AcqRel);
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
-        Some(Place { log: self, position, len, at: at? })
+        Some(ReservedLine { log: self, position, len, at: at? })
     }
 
     #[inline(always)]
@@ -130,15 +134,15 @@ impl Log {
             Ok(at) => {
                 // It has made the file longer again.
                 let cursor = self.cursor.load(Ordering::Acquire);
-                if cursor & STOPPED != 0 && self.state.load(Ordering::Acquire) == LATE {
-                    let _ = file.cut(cursor & !STOPPED);
+                if cursor & STOPPED != 0 && self.state.load(Ordering::Acquire) == TRUNCATED {
+                    let _ = file.truncate(cursor & !STOPPED);
                 }
                 Some(at)
             }
             Err(Errno(number)) => {
                 if self.state.compare_exchange(OPEN, FULL, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                     let line = Line::new().text(file.path()).text(b" ends here (error ");
-                    self.say(line.number(number.unsigned_abs().into()).text(b"): lines are lost"));
+                    self.report(line.number(number.unsigned_abs().into()).text(b"): lines are lost"));
                 }
                 None
             }
@@ -146,10 +150,10 @@ impl Log {
     }
 
     /// Waits until the file is as long as its lines.
-    fn late(&self) -> Option<*mut u8> {
+    fn wait_for_truncation(&self) -> Option<*mut u8> {
         for _ in 0..TRIES {
             match self.state.load(Ordering::Acquire) {
-                LATE | OPEN => return Some(core::ptr::null_mut()),
+                TRUNCATED | OPEN => return Some(core::ptr::null_mut()),
                 ENDING => sys::sleep_ns(TRY_AGAIN_NS),
                 _ => break,
             }
@@ -159,7 +163,7 @@ impl Log {
 
     /// The file, once it is made.
     fn file(&self) -> Option<&LogFile> {
-        let is_made = matches!(self.state.load(Ordering::Acquire), OPEN | ENDING | LATE | FULL);
+        let is_made = matches!(self.state.load(Ordering::Acquire), OPEN | ENDING | TRUNCATED | FULL);
         // SAFETY: these states come after it was written, and it is not written again.
         is_made.then(|| unsafe { &*self.file.get() })
     }
@@ -175,7 +179,7 @@ impl Log {
                     self.lost.fetch_add(1, Ordering::Relaxed);
                     return false;
                 }
-                state => return matches!(state, OPEN | ENDING | LATE),
+                state => return matches!(state, OPEN | ENDING | TRUNCATED),
             }
         }
         false
@@ -200,18 +204,18 @@ impl Log {
             Ok(()) => OPEN,
             Err(Errno(number)) => {
                 let line = Line::new().text(file.path()).text(b" can not be made (error ");
-                self.say(line.number(number.unsigned_abs().into()).text(b"): there is no log"));
+                self.report(line.number(number.unsigned_abs().into()).text(b"): there is no log"));
                 NONE
             }
         };
         self.state.store(state, Ordering::Release);
     }
 
-    /// Says a line, if standard error is still the file that it was.
-    fn say(&self, line: Line) {
+    /// Prints a line, if standard error is still the file that it was.
+    fn report(&self, line: Line) {
         let was = self.standard_error.each_ref().map(|part| part.load(Ordering::Relaxed));
         if sys::standard_error().is_ok_and(|stat| was == [stat.identity.0, stat.identity.1]) {
-            line.say();
+            line.print();
         }
     }
 
@@ -222,33 +226,35 @@ impl Log {
             return;
         }
         let was_open =
-            self.state.compare_exchange(OPEN, ENDING, Ordering::AcqRel, Ordering::Acquire) != Err(LATE);
+            self.state.compare_exchange(OPEN, ENDING, Ordering::AcqRel, Ordering::Acquire) != Err(TRUNCATED);
         let Some(file) = self.file().filter(|_| was_open) else { return };
         let cursor = self.cursor.fetch_or(STOPPED, Ordering::AcqRel) & !STOPPED;
-        let _ = file.cut(cursor.min(self.missing.load(Ordering::Acquire)));
-        let _ = self.state.compare_exchange(ENDING, LATE, Ordering::AcqRel, Ordering::Relaxed);
+        let _ = file.truncate(cursor.min(self.missing.load(Ordering::Acquire)));
+        let _ = self.state.compare_exchange(ENDING, TRUNCATED, Ordering::AcqRel, Ordering::Relaxed);
         let lost = self.lost.load(Ordering::Relaxed);
         if lost > 0 {
-            self.say(Line::new().number(lost).text(b" lines are missing at the end of ").text(file.path()));
+            self.report(
+                Line::new().number(lost).text(b" lines are missing at the end of ").text(file.path()),
+            );
         }
     }
 
     /// Lines go into windows again, once the file has the room that was cut off.
-    fn go_on(&self) {
-        let is_late = self.state.load(Ordering::Acquire) == LATE;
+    fn resume(&self) {
+        let is_late = self.state.load(Ordering::Acquire) == TRUNCATED;
         let Some(file) = self.file().filter(|_| is_late && self.pid.load(Ordering::Relaxed) == sys::pid())
         else {
             return;
         };
         let number = (self.cursor.load(Ordering::Acquire) & !STOPPED) / WINDOW_BYTES;
-        if (number..=number + 1).all(|number| file.make_room(number).is_ok()) {
+        if (number..=number + 1).all(|number| file.allocate(number).is_ok()) {
             self.cursor.fetch_and(!STOPPED, Ordering::AcqRel);
-            let _ = self.state.compare_exchange(LATE, OPEN, Ordering::AcqRel, Ordering::Relaxed);
+            let _ = self.state.compare_exchange(TRUNCATED, OPEN, Ordering::AcqRel, Ordering::Relaxed);
         }
     }
 }
 
-/// This process ends, or goes on as another program.
+/// This process ends, or executes another program.
 pub(super) fn end() {
     // SAFETY: as in `current`.
     if let Some(log) = unsafe { LOG.load(Ordering::Acquire).as_ref() } {
@@ -256,16 +262,16 @@ pub(super) fn end() {
     }
 }
 
-/// It did not go on as another program.
-pub(super) fn go_on() {
+/// An exec has failed: the process goes on.
+pub(super) fn resume() {
     // SAFETY: as in `current`.
     if let Some(log) = unsafe { LOG.load(Ordering::Acquire).as_ref() } {
-        log.go_on();
+        log.resume();
     }
 }
 
-impl Place {
-    /// Whether no other line has come behind this one.
+impl ReservedLine {
+    /// Whether no other line was reserved behind this one.
     pub(super) fn is_last(&self) -> bool {
         self.log.cursor.load(Ordering::Acquire) == self.position + self.len as u64
     }
@@ -285,7 +291,7 @@ impl Place {
             return;
         };
         let put = |at: usize, chunk: &[u8; 8]| {
-            // SAFETY: the place is this line's alone, as long as the line, and mapped until it is done.
+            // SAFETY: the place is this line's only, as long as the line, and mapped until it is done.
             unsafe { self.at.add(at).cast::<[u8; 8]>().write_unaligned(*chunk) };
         };
         // First the end: of a program that is killed here, the next line is whole.
@@ -297,8 +303,8 @@ impl Place {
         put(0, first);
     }
 
-    /// Nothing will be written there any more.
-    pub(super) fn done(self) {
+    /// The line is complete: nothing is written there from now on.
+    pub(super) fn finish(self) {
         if !self.at.is_null() {
             self.log.windows.written(self.position, self.len as u64, |window| {
                 // SAFETY: a window of `LogFile::map`; all of it is written, so nobody has an address in it.
@@ -314,7 +320,7 @@ fn is_csv() -> bool {
         b"calls" | b"" => false,
         other => {
             let line = Line::new().text(b"HEAPLOG_FORMAT=").text(other.get(..64).unwrap_or(other));
-            line.text(b" is neither calls nor csv; calls is used").say();
+            line.text(b" is neither calls nor csv; calls is used").print();
             false
         }
     };

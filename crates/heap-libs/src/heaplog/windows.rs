@@ -1,7 +1,7 @@
-//! The parts of the file that are mapped. A line has its place by adding its length to the file's end, and is
-//! written into the window that the place is in; whoever comes to a window first maps it, and whoever writes
-//! what was still missing of it takes it away. Nobody holds a lock while he writes, so a thread that stops
-//! in the middle - or a handler that leaves by `longjmp` - holds up nobody: its window stays mapped, that is all.
+//! The parts of the file that are mapped. A line is reserved by adding its length to the file's end, and is
+//! written into the window of that offset. The first thread in a window maps it, and the thread that writes the last
+//! missing bytes unmaps it. No thread holds a lock while it writes, so one that stops in the middle - or a handler
+//! that exits by `longjmp` - blocks no other: its window stays mapped, that is all.
 //!
 //! ```text
 //!   slot   | number + 1 (37 bits) | phase (2) | bytes written (25) |   address
@@ -25,7 +25,7 @@ const NUMBER_SHIFT: u32 = PHASE_SHIFT + 2;
 const MAPPING: u64 = 0;
 const MAPPED: u64 = 1;
 const FAILED: u64 = 2;
-const GONE: u64 = 3;
+const UNMAPPED: u64 = 3;
 
 const _: () = assert!(WINDOW_BYTES <= WRITTEN && WINDOW_BYTES.is_power_of_two());
 
@@ -58,7 +58,7 @@ impl Windows {
         &self.slots[number as usize % SLOTS]
     }
 
-    /// Where window `number` is; `map` makes it when nobody has. `None` when it could not be had, or is gone.
+    /// Where window `number` is; `map` makes it when nobody has. `None` when it could not be had, or is unmapped already.
     pub(super) fn get(&self, number: u64, map: impl Fn(u64) -> Option<*mut u8>) -> Option<*mut u8> {
         let slot = self.slot(number);
         for _ in 0..TRIES {
@@ -117,7 +117,7 @@ impl Windows {
                 return;
             }
             let is_full = (seen & WRITTEN) + len == WINDOW_BYTES;
-            let new = if is_full { word(number, GONE, 0) } else { seen + len };
+            let new = if is_full { word(number, UNMAPPED, 0) } else { seen + len };
             let at = slot.at.load(Ordering::Acquire);
             match slot.word.compare_exchange_weak(seen, new, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) if is_full => return unmap(at),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_is_mapped_once_and_goes_when_all_of_it_is_written() {
+    fn a_window_is_mapped_once_and_unmapped_when_all_of_it_is_written() {
         let (windows, count) = (windows(), Cell::new(0));
         let at = windows.get(0, mapped(&count)).unwrap();
         assert_eq!(windows.get(0, mapped(&count)), Some(at));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_never_full_stays_and_holds_up_nobody() {
+    fn a_window_that_is_never_full_stays_and_blocks_nothing() {
         let (windows, count) = (windows(), Cell::new(0));
         let old = windows.get(3, mapped(&count)).unwrap();
         let new = windows.get(3 + SLOTS as u64, mapped(&count)).unwrap();

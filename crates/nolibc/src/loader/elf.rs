@@ -46,13 +46,13 @@ impl Headers<'_> {
     /// as every linker puts them.
     ///
     /// # Safety
-    /// - The page at `start` is readable and stays so for `'a`.
+    /// * Readable: the page at `start` is readable and stays so for `'a`.
     pub(super) unsafe fn at<'a>(start: usize) -> Option<Headers<'a>> {
         const CLASS64_LITTLE_ENDIAN: [u8; 6] = *b"\x7fELF\x02\x01";
         if !start.is_multiple_of(PAGE) || start == 0 {
             return None;
         }
-        // SAFETY: the first page is readable; 64 bytes of it, aligned.
+        // SAFETY: readable: 64 bytes of the page, aligned.
         let header = unsafe { &*(start as *const [u8; 64]) };
         if !header.starts_with(&CLASS64_LITTLE_ENDIAN) {
             return None;
@@ -64,18 +64,18 @@ impl Headers<'_> {
         if entry_size != size_of::<ProgramHeader>() || end > PAGE || !offset.is_multiple_of(8) {
             return None;
         }
-        // SAFETY: aligned and within the first page.
+        // SAFETY: readable: aligned and within the page.
         let table = unsafe { core::slice::from_raw_parts((start + offset) as *const ProgramHeader, count) };
         let bias = start.wrapping_sub(Self::first_page(table)?);
         Some(Headers { table, bias })
     }
 
-    /// Headers at a place the kernel told.
+    /// Headers at an address that the kernel gave.
     ///
     /// # Safety
-    /// - `table .. + count` are program headers of a loaded module, there for `'a`.
+    /// * Loaded: `table` is that of `count` program headers of a module that stays loaded for `'a`.
     pub(super) unsafe fn from_table<'a>(table: usize, count: usize) -> Option<Headers<'a>> {
-        // SAFETY: the caller's contract.
+        // SAFETY: loaded.
         let headers = unsafe { core::slice::from_raw_parts(table as *const ProgramHeader, count) };
         let bias = match headers.iter().find(|h| h.kind == PT_PHDR) {
             Some(own) => table.wrapping_sub(own.address as usize),

@@ -2,49 +2,23 @@
 //! the same on glibc and musl.
 #![allow(unsafe_code)]
 
-use core::ffi::{CStr, c_char};
+use core::ffi::CStr;
 
-use super::alone;
 use super::auxv::Auxv;
 use super::elf::{Headers, PT_DYNAMIC, PT_GNU_EH_FRAME};
+use super::link_map::{LinkMap, Rendezvous};
+use super::module_text::ModuleText;
+use super::static_exe;
 use super::symbol;
-use super::text::ModuleText;
 use crate::sys;
 
-/// `struct r_debug`, as far as it is used.
-#[repr(C)]
-pub(super) struct Rendezvous {
-    version: i32,
-    pub(super) first: *const LinkMap,
-    break_address: usize,
-    state: i32,
-}
-
-impl Rendezvous {
-    /// Of a list without members, which does not change.
-    pub(super) const EMPTY: Rendezvous =
-        Rendezvous { version: 1, first: core::ptr::null(), break_address: 0, state: 0 };
-}
-
-/// The public part of `struct link_map`.
-#[repr(C)]
-pub(super) struct LinkMap {
-    pub(super) bias: usize,
-    pub(super) name: *const c_char,
-    pub(super) dynamic: *const symbol::Dynamic,
-    pub(super) next: *const LinkMap,
-    pub(super) previous: *const LinkMap,
-}
-
-impl LinkMap {
-    /// Of no module.
-    pub(super) const EMPTY: LinkMap = LinkMap {
-        bias: 0,
-        name: core::ptr::null(),
-        dynamic: core::ptr::null(),
-        next: core::ptr::null(),
-        previous: core::ptr::null(),
-    };
+/// The program itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Program {
+    /// Its whole mapping.
+    pub(super) text: ModuleText,
+    /// The address at which it was entered.
+    pub(super) entry: usize,
 }
 
 /// The address of the `r_debug`, which never moves.
@@ -56,21 +30,21 @@ impl List {
     /// loader itself was executed (`ld.so ./program`). A static program has neither.
     pub(super) fn discover() -> Option<List> {
         let auxv = Auxv::read()?;
-        // SAFETY: the kernel says that these headers are there.
+        // SAFETY: loaded: the kernel says that the program's headers are there.
         let program = unsafe { Headers::from_table(auxv.headers, auxv.header_count) };
         let interpreter = match auxv.interpreter {
             0 => None,
-            // SAFETY: the kernel mapped the interpreter there, its ELF header first.
+            // SAFETY: readable: the kernel mapped the interpreter there, its ELF header first.
             base => unsafe { Headers::at(base) },
         };
         let loaders = [program, interpreter].into_iter().flatten().find_map(|headers| {
             let dynamic = headers.ranges(PT_DYNAMIC).next()?.start as *const symbol::Dynamic;
-            // SAFETY: the dynamic section of a module that stays as long as the process.
+            // SAFETY: loaded: the dynamic section of a module that stays as long as the process.
             unsafe { symbol::Tables::read(dynamic, headers.bias) }.rendezvous()
         });
         match loaders {
             Some(address) => Some(List(address)),
-            None if auxv.interpreter == 0 => alone::list(&auxv).map(List),
+            None if auxv.interpreter == 0 => static_exe::list(&auxv).map(List),
             None => None,
         }
     }
@@ -86,17 +60,17 @@ impl List {
         unsafe { (&raw const self.rendezvous().state).read_volatile() == 0 }
     }
 
-    /// What the kernel executed, and the address at which it was entered.
-    pub(super) fn program(&self) -> Option<(ModuleText, usize)> {
+    /// What the kernel executed.
+    pub(super) fn program(&self) -> Option<Program> {
         let entry = Auxv::read()?.entry;
         let text = self.modules().filter_map(|module| module.text()).find(|text| text.contains(entry))?;
-        Some((text, entry))
+        Some(Program { text, entry })
     }
 
     pub(super) fn modules(&self) -> Modules {
         // SAFETY: a live field; volatile because another thread may change it.
         let first = unsafe { (&raw const self.rendezvous().first).read_volatile() };
-        Modules { next: first, left: Modules::LIMIT }
+        Modules { next: first, remaining: Modules::LIMIT }
     }
 }
 
@@ -104,7 +78,7 @@ impl List {
 #[derive(Clone, Debug)]
 pub struct Modules {
     next: *const LinkMap,
-    left: usize,
+    remaining: usize,
 }
 
 impl Modules {
@@ -116,7 +90,7 @@ impl Iterator for Modules {
     type Item = Module;
 
     fn next(&mut self) -> Option<Module> {
-        self.left = self.left.checked_sub(1)?;
+        self.remaining = self.remaining.checked_sub(1)?;
         if self.next.is_null() {
             return None;
         }
@@ -135,7 +109,7 @@ pub struct Module {
 
 impl Module {
     fn map(&self) -> &LinkMap {
-        // SAFETY: a member of the loader's list; modules are only asked while they are loaded.
+        // SAFETY: a member of the loader's list; modules are only used while they are loaded.
         unsafe { &*self.link_map }
     }
 
@@ -172,7 +146,7 @@ impl Module {
     }
 
     fn tables(&self) -> symbol::Tables {
-        // SAFETY: `l_ld` is the dynamic section of a loaded module.
+        // SAFETY: loaded: `l_ld` is the dynamic section of a loaded module.
         unsafe { symbol::Tables::read(self.map().dynamic, self.map().bias) }
     }
 
@@ -192,11 +166,11 @@ impl Module {
     fn headers(&self) -> Option<Headers<'_>> {
         let bias = self.bias();
         if bias != 0 {
-            // SAFETY: the kernel says that the page is readable.
+            // SAFETY: readable: the kernel says so.
             return if sys::is_readable(bias) { unsafe { Headers::at(bias) } } else { None };
         }
         let auxv = Auxv::read()?;
-        // SAFETY: the kernel says that these headers are there.
+        // SAFETY: loaded: the kernel says that the program's headers are there.
         let program = unsafe { Headers::from_table(auxv.headers, auxv.header_count) }?;
         let dynamic = program.ranges(PT_DYNAMIC).next().map_or(0, |range| range.start);
         (dynamic == self.dynamic()).then_some(program)

@@ -1,22 +1,22 @@
-//! Whose a heap is, as far as that says whether it calls its own functions by name: hooks would take such
+//! Which library a heap is of, as far as that says whether it calls its own functions by name: hooks would take such
 //! calls for the program's.
 
-use super::Loader;
+use super::lookup::Loader;
 
-/// Who made a heap.
+/// The library that a heap is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Maker {
     /// glibc: its functions call each other directly.
     Glibc,
-    /// A heap behind `heapscribe_interpose` over glibc, which calls nothing by name. One that leaves the program its
-    /// own heap does, where that is musl's.
-    Shell,
-    /// Anybody else: musl's `calloc` calls `malloc`.
+    /// A heap behind `heapscribe_interpose` over glibc, which calls nothing by name. One that falls back to the
+    /// program's own heap does, where that is musl's.
+    Interposed,
+    /// Any other: musl's `calloc` calls `malloc`.
     Other,
 }
 
 impl Loader {
-    /// Whose heap this `malloc` belongs to; `None` when it is in no module.
+    /// The library that this `malloc` belongs to; `None` when it is in no module.
     ///
     /// The modules are walked without a lock: only for when no other thread loads or unloads.
     pub fn maker(&self, malloc: usize) -> Option<Maker> {
@@ -26,7 +26,7 @@ impl Loader {
             return Some(Maker::Glibc);
         }
         let mut modules = self.modules().filter(|module| module.link_map() == malloc.link_map);
-        let is_shell = modules.any(|module| module.find_symbol(b"heapscribe_heap_shell").is_some());
-        Some(if is_shell { Maker::Shell } else { Maker::Other })
+        let is_interposed = modules.any(|module| module.find_symbol(b"heapscribe_heap_shell").is_some());
+        Some(if is_interposed { Maker::Interposed } else { Maker::Other })
     }
 }

@@ -4,107 +4,21 @@
 //! Two doors lead in: the `r_debug` list that the loader keeps for debuggers, walked when the recorder
 //! starts, and `_dl_find_object` (glibc 2.35), which is lock-free and answers while the program runs.
 //! Where the second is missing (musl, older glibc) the list is walked, while the loader says it is whole.
-#![allow(unsafe_code)]
 
-mod alone;
 mod auxv;
+mod details;
 mod elf;
+mod find_object;
+mod link_map;
 mod list;
+mod lookup;
 mod maker;
-mod module;
+mod module_text;
+mod static_exe;
 mod symbol;
-mod text;
 
+pub use details::{BuildId, ModuleDetails};
 pub use list::{Module, Modules};
+pub use lookup::Loader;
 pub use maker::Maker;
-pub use module::{BuildId, ModuleDetails};
-pub use text::{ModuleText, Segment};
-
-use text::FindObject;
-
-/// The way to this process's modules; found once, then two words to copy.
-#[derive(Clone, Copy, Debug)]
-pub struct Loader {
-    list: list::List,
-    find_object: Option<FindObject>,
-    /// The program itself, whole, and the address at which it was entered.
-    program: Option<(ModuleText, usize)>,
-}
-
-impl Loader {
-    /// Finds the loader's list and its `_dl_find_object`; of a static program, which has no loader, itself.
-    /// None when neither is found.
-    ///
-    /// To be called while no other thread loads or unloads modules: when the recorder starts.
-    pub fn discover() -> Option<Loader> {
-        let list = list::List::discover()?;
-        let program = list.program();
-        let mut loader = Loader { list, find_object: None, program };
-        loader.find_object = loader.find_anywhere(b"_dl_find_object").map(|address| {
-            // SAFETY: the symbol of this name is glibc's function of this type since it exists (2.35).
-            unsafe { FindObject::from_address(address) }
-        });
-        Some(loader)
-    }
-
-    /// The same loader as it would be without `_dl_find_object`: every look-up walks the list.
-    #[must_use]
-    pub fn without_find_object(self) -> Loader {
-        Loader { find_object: None, ..self }
-    }
-
-    /// The modules in search order: the program, what was preloaded, its libraries.
-    ///
-    /// The list is read without a lock: only for when no other thread loads or unloads.
-    pub fn modules(&self) -> Modules {
-        self.list.modules()
-    }
-
-    /// The first definition of `name` in search order.
-    pub fn find_anywhere(&self, name: &[u8]) -> Option<*const ()> {
-        self.modules().find_map(|module| module.find_symbol(name))
-    }
-
-    /// The definition of `name` in the module around `address`.
-    pub fn find_beside(&self, name: &[u8], address: *const ()) -> Option<*const ()> {
-        let own = self.find_text(address as usize)?.link_map;
-        self.modules().find(|module| module.link_map() == own)?.find_symbol(name)
-    }
-
-    /// The definition of `name` that the module around `own_address` hides: the first one in the modules
-    /// after it, else before it, never its own.
-    pub fn find_next(&self, name: &[u8], own_address: *const ()) -> Option<*const ()> {
-        let own = self.find_text(own_address as usize)?.link_map;
-        let position = self.modules().position(|module| module.link_map() == own)?;
-        let after = self.modules().skip(position.saturating_add(1));
-        let before = self.modules().take(position);
-        after.chain(before).find_map(|module| module.find_symbol(name))
-    }
-
-    /// Whether `pc` is in the first instructions of the program: the code that nothing has called.
-    pub fn is_entry(&self, pc: usize) -> bool {
-        const START_BYTES: usize = 64;
-        self.program.is_some_and(|(_, entry)| (1..START_BYTES).contains(&pc.wrapping_sub(entry)))
-    }
-
-    /// glibc gives a single segment of a program that was linked for a fixed address and has gaps (node):
-    /// neither its headers nor its unwinding tables are within that.
-    fn whole(&self, text: ModuleText) -> ModuleText {
-        match self.program {
-            Some((program, _)) if program.link_map == text.link_map => program,
-            _ => text,
-        }
-    }
-
-    /// The module whose mapping holds `pc`. Lock-free; safe to call in a hook or a signal handler.
-    pub fn find_text(&self, pc: usize) -> Option<ModuleText> {
-        match self.find_object {
-            Some(find) => find.call(pc).map(|text| self.whole(text)),
-            None if self.list.is_consistent() => {
-                let found = self.modules().filter_map(|module| module.text()).find(|text| text.contains(pc));
-                found.filter(|_| self.list.is_consistent())
-            }
-            None => None,
-        }
-    }
-}
+pub use module_text::{ModuleText, Segment};

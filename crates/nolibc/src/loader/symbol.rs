@@ -59,7 +59,7 @@ impl Tables {
     /// Reads the dynamic section.
     ///
     /// # Safety
-    /// - `dynamic` is null or the dynamic section of a module that is loaded at `bias` and stays loaded
+    /// * Loaded: `dynamic` is null or the dynamic section of a module that is loaded at `bias` and stays loaded
     ///   while the tables are used.
     pub(super) unsafe fn read(dynamic: *const Dynamic, bias: usize) -> Tables {
         const DT_HASH: i64 = 4;
@@ -77,7 +77,7 @@ impl Tables {
         let absolute = |value: usize| if value < bias { value.wrapping_add(bias) } else { value };
         let mut at = dynamic;
         loop {
-            // SAFETY: not past DT_NULL, which ends every dynamic section.
+            // SAFETY: loaded: not past DT_NULL, which ends every dynamic section.
             let entry = unsafe { at.read() };
             match entry.tag {
                 0 => return tables,
@@ -114,11 +114,11 @@ impl Tables {
             hidden = hidden.or(Some(symbol));
             None
         };
-        let found = match hash {
+        let default = match hash {
             Hash::Gnu => self.search_gnu(gnu_hash(name), &mut visit),
             Hash::SystemV => self.search_sysv(sysv_hash(name), &mut visit),
         };
-        found.or(hidden).map(|symbol| self.address(&symbol))
+        default.or(hidden).map(|symbol| self.address(&symbol))
     }
 
     /// Goes through the symbols of GNU hash `hash` until `visit` takes one.

@@ -3,8 +3,10 @@
 
 use core::ffi::CStr;
 
+use super::errno::{Errno, Result};
 use super::memory::{MAP_NORESERVE, MAP_SHARED, PROT_NONE, PROT_READ_WRITE};
-use super::{Errno, Result, SignalsBlocked, call, number};
+use super::process::SignalsBlocked;
+use super::syscall::{call, number};
 
 /// An open file that is closed when dropped, so that no descriptor of ours outlives a slow path: programs
 /// close all descriptors, and reuse their numbers.
@@ -29,7 +31,7 @@ pub enum Open {
     ReadWrite,
     /// Create; it must not exist. Mode 0600.
     CreateNew,
-    /// Create for whoever the umask allows; it must not exist.
+    /// Create with the permissions that the umask allows; it must not exist.
     Publish,
     /// Read and write, created when missing. Mode 0600.
     Create,
@@ -162,13 +164,13 @@ impl File {
     /// which is then an error.
     ///
     /// # Safety
-    /// * Nothing of the memory must be kept secret from who may read the file.
+    /// * Not secret: every process that may read the file may read the memory.
     pub unsafe fn write_memory_at(&self, from: *const u8, len_bytes: usize, offset: u64) -> Result<()> {
         let mut done = 0;
         while done < len_bytes {
             let from = from as usize + done;
             let a = [self.0 as usize, from, len_bytes - done, offset as usize + done, 0, 0];
-            // SAFETY: the kernel checks the memory; it only reads it.
+            // SAFETY: not secret; the kernel checks the memory, and only reads it.
             match unsafe { call(number::PWRITE64, a) } {
                 Ok(n) => done += n,
                 Err(Errno::EINTR) => {}
@@ -202,10 +204,11 @@ impl File {
     /// An `ioctl` that takes one structure.
     ///
     /// # Safety
-    /// `argument` must be what `request` reads and writes.
+    /// * Request: `argument` is what `request` reads and writes.
+    /// * Ours: what the request changes is ours to change.
     pub unsafe fn ioctl<T>(&self, request: usize, argument: &mut T) -> Result<usize> {
         let a = [self.0 as usize, request, core::ptr::from_mut(argument) as usize, 0, 0, 0];
-        // SAFETY: the caller's contract.
+        // SAFETY: request; ours.
         unsafe { call(number::IOCTL, a) }
     }
 }
@@ -244,10 +247,9 @@ fn write(fd: i32, bytes: &[u8]) -> Result<usize> {
     unsafe { call(number::WRITE, [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) }
 }
 
-/// Says something to the person, once, on standard error; whether it got there does not matter, to the program least
-/// of all: where nobody reads, or the file may not be so long, the signal that the kernel has for that is not
-/// its (a program that wrote nothing itself ended by SIGXFSZ under `ulimit -f`).
-pub fn say(message: &[u8]) {
+/// Writes a message to standard error, in one call; errors are ignored, and the signals that the kernel sends for a
+/// pipe without a reader or a file at its limit do not reach the program (a program that wrote nothing itself ended by SIGXFSZ under `ulimit -f`).
+pub fn write_stderr(message: &[u8]) {
     const SIGPIPE: u64 = 1 << (13 - 1);
     const SIGXFSZ: u64 = 1 << (25 - 1);
     let blocked = SignalsBlocked::new();

@@ -1,7 +1,8 @@
-//! Memory: mappings of our own, their access, and what the kernel is told about them.
+//! Memory: mappings of our own, their protection, and advice to the kernel about them.
 #![allow(unsafe_code)]
 
-use super::{Result, call, number};
+use super::errno::Result;
+use super::syscall::{call, number};
 
 pub(super) const PROT_NONE: usize = 0;
 pub(super) const PROT_READ_WRITE: usize = 3;
@@ -21,11 +22,11 @@ pub fn map_private(len_bytes: usize) -> Result<*mut u8> {
 /// Puts private zeroed memory in the place of whatever is mapped at `at`.
 ///
 /// # Safety
-/// `at .. at + len_bytes` must be a range of our own mappings that nothing else uses.
+/// * Unused: `at .. at + len_bytes` is whole pages of mappings of ours that nothing else uses.
 pub unsafe fn map_private_over(at: *mut u8, len_bytes: usize) -> Result<()> {
     const MAP_FIXED: usize = 0x10;
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-    // SAFETY: the caller's contract.
+    // SAFETY: unused: nothing of value is replaced.
     unsafe { call(number::MMAP, [at as usize, len_bytes, PROT_READ_WRITE, flags, usize::MAX, 0]) }.map(drop)
 }
 
@@ -33,44 +34,44 @@ pub unsafe fn map_private_over(at: *mut u8, len_bytes: usize) -> Result<()> {
 /// an address of the kernel's choice.
 ///
 /// # Safety
-/// `page` must be the address of a page of a shared file mapping of ours.
+/// * Ours: `page` is the address of a page of a shared file mapping of ours.
 pub unsafe fn map_again(page: *mut u8, len_bytes: usize) -> Result<*mut u8> {
     const MREMAP_MAYMOVE: usize = 1;
-    // SAFETY: with an old size of 0 the old mapping stays as it is.
+    // SAFETY: ours; with an old size of 0 the old mapping stays as it is.
     unsafe { call(number::MREMAP, [page as usize, 0, len_bytes, MREMAP_MAYMOVE, 0, 0]) }.map(|p| p as *mut u8)
 }
 
-/// Takes a mapping away.
+/// Removes a mapping.
 ///
 /// # Safety
-/// The range must be mappings of ours that nothing uses, page-aligned.
+/// * Unused: the range is whole pages of mappings of ours that nothing uses.
 pub unsafe fn unmap(at: *mut u8, len_bytes: usize) -> Result<()> {
-    // SAFETY: the caller's contract.
+    // SAFETY: unused.
     unsafe { call(number::MUNMAP, [at as usize, len_bytes, 0, 0, 0, 0]) }.map(drop)
 }
 
-/// Closes part of a mapping.
+/// Removes all access to part of a mapping.
 ///
 /// # Safety
-/// The range must lie in a mapping of ours that nothing uses, page-aligned.
+/// * Unused: the range is whole pages of a mapping of ours that nothing uses.
 pub unsafe fn protect_none(at: *mut u8, len_bytes: usize) -> Result<()> {
-    // SAFETY: the caller's contract.
+    // SAFETY: unused.
     unsafe { call(number::MPROTECT, [at as usize, len_bytes, PROT_NONE, 0, 0, 0]) }.map(drop)
 }
 
-/// Opens part of a closed mapping for reading and writing.
+/// Allows reading and writing of part of a mapping.
 ///
 /// # Safety
-/// The range must lie in a mapping of ours, page-aligned.
+/// * Ours: the range is whole pages of a mapping of ours.
 pub unsafe fn protect_read_write(at: *mut u8, len_bytes: usize) -> Result<()> {
-    // SAFETY: the caller's contract.
+    // SAFETY: ours.
     unsafe { call(number::MPROTECT, [at as usize, len_bytes, PROT_READ_WRITE, 0, 0, 0]) }.map(drop)
 }
 
-/// What the kernel is told about a range of memory.
+/// Advice to the kernel about a range of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advice {
-    /// Private pages become zero, their memory goes back.
+    /// Private pages become zero, their memory is freed.
     DontNeed = 4,
     /// Not in a forked child.
     DontFork = 10,
@@ -85,8 +86,8 @@ pub enum Advice {
 /// `madvise`.
 ///
 /// # Safety
-/// The range must lie in a mapping of ours, page-aligned.
+/// * Ours: the range is whole pages of a mapping of ours; with [`Advice::DontNeed`] nothing uses it.
 pub unsafe fn advise(at: *mut u8, len_bytes: usize, advice: Advice) -> Result<()> {
-    // SAFETY: the caller's contract; `DontNeed` empties pages of ours only.
+    // SAFETY: ours.
     unsafe { call(number::MADVISE, [at as usize, len_bytes, advice as usize, 0, 0, 0]) }.map(drop)
 }

@@ -1,9 +1,10 @@
-//! This process and its threads: who they are, what is allowed to them, what they wait for.
+//! This process and its threads: identity, limits, signals, waiting.
 #![allow(unsafe_code)]
 
 use core::ffi::CStr;
 
-use super::{Errno, Result, call, number};
+use super::errno::{Errno, Result};
+use super::syscall::{call, number};
 
 /// This process.
 pub fn pid() -> u32 {
