@@ -13,7 +13,7 @@ use super::results::{LiveAtStart, PassResults, ProcessResults};
 use crate::events::Blocks;
 use crate::input::{Clock, History, NumberedChunk, ProcessFacts, SessionFacts};
 use crate::options::Options;
-use crate::peak::{Height, ProcessChunks, Search};
+use crate::peak::{ChangeReader, ChunkGroup, Height, Holding, Levels, Search};
 use crate::sampling::Rates;
 use crate::sums::{ProcessSums, add_chunk};
 use crate::timeline::{Grid, Segment, StepLevel, sort_segments, step_levels};
@@ -34,65 +34,92 @@ pub(crate) fn run<H: History>(
         }
     }
     let (grid, finer) = choose_grid(session, processes, &by_process, options.timeline_steps);
-    let ordered_events_max = options.ordered_events_max;
     let rates = &Rates::new(history, processes.len());
-    let search =
-        Search { history, rates, chunks: &chunks, clocks: &clocks, ordered_events_max, of: Blocks::Heap };
-    let pools = Search { of: Blocks::Pools, ..search };
+    let reader = ChangeReader { history, rates };
+    let ordered_events_max = options.ordered_events_max;
+    let search = Search { reader, chunks: &chunks, clocks: &clocks, ordered_events_max, of: Blocks::Heap };
 
     let before: Vec<LiveAtStart> =
         processes.iter().enumerate().map(|(i, facts)| LiveAtStart::of(i, &facts.let_go, rates)).collect();
-    let mut summed: Vec<(ProcessSums, Vec<Segment>, Height)> = by_process
+    let mut summed: Vec<ProcessSummed> = by_process
         .par_iter()
         .zip(&clocks)
         .zip(&before)
-        .map(|((chunks, clock), before)| {
-            let mut sums = sum(history, rates, chunks, clock, &grid);
-            let mut segments = std::mem::take(&mut sums.segments);
-            sort_segments(&mut segments);
-            let peak = search.highest(&grid, &segments, before.bytes);
-            (sums, segments, peak)
+        .map(|((of_process, clock), before)| {
+            let len = ChunkGroup::len_for(of_process.len(), chunks.len());
+            let summed = sum(&reader, of_process, len, clock, &grid);
+            of_own(summed, &search, clock, &grid, *before)
         })
         .collect();
     let before_bytes = before.iter().fold(0i64, |sum, before| sum.saturating_add(before.bytes));
     let (segments, steps, peak) = together(&search, &grid, &mut summed, before_bytes);
 
     let of_each = by_process.par_iter().zip(&clocks).zip(&before);
-    let found = summed.into_par_iter().zip(of_each).map(|((sums, _, own), ((chunks, clock), before))| {
-        let of_process = ProcessChunks { history, rates, chunks, clock };
-        let at = |ns| of_process.held_at(ns, &sums);
-        let held_at_common = (own.ns != peak.ns).then(|| at(peak.ns));
-        let mut of_pools = sums.annotations.pools.segments.clone();
-        sort_segments(&mut of_pools);
+    let results = summed.into_par_iter().zip(of_each).map(|(summed, ((chunks, clock), before))| {
+        let at = |ns| Holding::at(ns, &reader, &summed.groups, clock);
         ProcessResults {
-            held: at(own.ns),
-            held_at_common,
-            peak: own,
+            held: at(summed.peak.ns),
+            held_at_common: (summed.peak.ns != peak.ns).then(|| at(peak.ns)),
+            peak: summed.peak,
             span: span(chunks, clock),
-            pools_peak: pools.highest(&grid, &of_pools, 0),
-            at_marks: of_process.levels(&sums.annotations.moments()),
-            sums,
+            pools_peak: summed.pools_peak,
+            at_marks: summed.at_marks,
+            sums: summed.sums,
             before: *before,
         }
     });
-    let processes = found.collect();
+    let processes = results.collect();
     PassResults { grid, finer, peak, before_bytes, steps, segments, processes }
+}
+
+/// A process after the first pass, and the moments that it needs no other process for.
+struct ProcessSummed {
+    sums: ProcessSums,
+    groups: Vec<ChunkGroup>,
+    /// Sorted.
+    segments: Vec<Segment>,
+    peak: Height,
+    pools_peak: Height,
+    at_marks: Vec<i64>,
+}
+
+/// The moments of a process: its peak, that of its pools, its marks.
+fn of_own<H: History>(
+    (mut sums, groups): (ProcessSums, Vec<ChunkGroup>),
+    search: &Search<'_, H>,
+    clock: &Clock,
+    grid: &Grid,
+    before: LiveAtStart,
+) -> ProcessSummed {
+    let mut segments = std::mem::take(&mut sums.segments);
+    sort_segments(&mut segments);
+    let mut of_pools = std::mem::take(&mut sums.annotations.pools.segments);
+    sort_segments(&mut of_pools);
+    let levels = Levels { clock, grid, segments: &segments, chunks: search.chunks };
+    ProcessSummed {
+        peak: search.highest(grid, &segments, before.bytes),
+        pools_peak: Search { of: Blocks::Pools, ..*search }.highest(grid, &of_pools, 0),
+        at_marks: levels.at(&sums.annotations.moments(), &search.reader),
+        sums,
+        groups,
+        segments,
+    }
 }
 
 /// All processes as one.
 fn together<H: History>(
     search: &Search<'_, H>,
     grid: &Grid,
-    summed: &mut [(ProcessSums, Vec<Segment>, Height)],
+    summed: &mut [ProcessSummed],
     before_bytes: i64,
 ) -> (Vec<Segment>, Vec<StepLevel>, Height) {
-    if let [(_, segments, peak)] = summed {
-        let segments = std::mem::take(segments);
+    if let [alone] = summed {
+        let segments = std::mem::take(&mut alone.segments);
         let steps = step_levels(&segments, before_bytes);
-        return (segments, steps, *peak);
+        return (segments, steps, alone.peak);
     }
     let mut segments: Vec<Segment> =
-        summed.iter_mut().flat_map(|(_, of_one, _)| std::mem::take(of_one)).collect();
+        summed.iter_mut().flat_map(|of_one| std::mem::take(&mut of_one.segments)).collect();
     sort_segments(&mut segments);
     let steps = step_levels(&segments, before_bytes);
     let best = Height { bytes: before_bytes.max(0), ns: grid.begin_ns };
@@ -100,10 +127,31 @@ fn together<H: History>(
     (segments, steps, peak)
 }
 
-/// Sums the chunks of a process.
+/// Sums the chunks of a process, in groups of so many that follow each other in time.
 fn sum<H: History>(
-    history: &H,
-    rates: &Rates<'_, H>,
+    reader: &ChangeReader<'_, H>,
+    chunks: &[NumberedChunk],
+    group_len: usize,
+    clock: &Clock,
+    grid: &Grid,
+) -> (ProcessSums, Vec<ChunkGroup>) {
+    let mut by_time = chunks.to_vec();
+    by_time.sort_unstable_by_key(|chunk| (chunk.facts.begin_ticks, chunk.number));
+    by_time
+        .par_chunks(group_len)
+        .map(|of_group| {
+            let sums = sum_group(reader, of_group, clock, grid);
+            let group = ChunkGroup::new(of_group, &sums);
+            (sums, vec![group])
+        })
+        .reduce(Default::default, |(sums, mut groups), (more, mut others)| {
+            groups.append(&mut others);
+            (sums.merge(more), groups)
+        })
+}
+
+fn sum_group<H: History>(
+    reader: &ChangeReader<'_, H>,
     chunks: &[NumberedChunk],
     clock: &Clock,
     grid: &Grid,
@@ -112,9 +160,9 @@ fn sum<H: History>(
         .par_iter()
         .with_min_len(16)
         .fold(<(H::Scratch, ProcessSums)>::default, |(mut scratch, mut sums), chunk| {
-            match history.events(chunk.number, &mut scratch) {
+            match reader.history.events(chunk.number, &mut scratch) {
                 Ok(events) => {
-                    let mean_of = |rate| rates.mean(chunk.facts.process, rate);
+                    let mean_of = |rate| reader.rates.mean(chunk.facts.process, rate);
                     add_chunk(&mut sums, chunk, clock, grid, &mean_of, events);
                 }
                 Err(why) => sums.problems.push(why),

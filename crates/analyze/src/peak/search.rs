@@ -5,50 +5,32 @@
 //! 2. Look again only at steps whose bound beats `best`, highest bound first: few events are ordered by
 //!    time and added one by one, many are cut into a finer grid and searched in the same way.
 //!
-//! `best` rises as steps are looked at, so that most candidates fall away unopened.
-
-use std::ops::Range;
+//! `best` rises as steps are looked at, so that most candidates are never read: first a few steps, then
+//! more of those that are left at a time, whose chunks are read once for all of them.
 
 use rayon::prelude::*;
 
-use crate::events::{Blocks, Changes, Scale};
+use super::candidates::Candidates;
+use super::height::Height;
+use super::reader::ChangeReader;
+use crate::events::Blocks;
 use crate::input::{ChunkFacts, Clock, History, NumberedChunk};
-use crate::sampling::Rates;
 use crate::timeline::{Cutter, Grid, Segment, StepLevel, sort_segments, step_levels};
 
 /// Steps of a finer grid.
 const FINER_STEPS: u32 = 256;
-/// Steps that are looked at before `best` is asked again.
-const AT_ONCE: usize = 8;
-
-/// A level and the first moment when it was reached.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Height {
-    pub(crate) bytes: i64,
-    pub(crate) ns: u64,
-}
-
-impl Height {
-    fn offer(&mut self, other: Height) {
-        if other.bytes > self.bytes || (other.bytes == self.bytes && other.ns < self.ns) {
-            *self = other;
-        }
-    }
-
-    /// Whether a step may hold something better.
-    fn may_be_beaten(&self, bound_bytes: i64, begin_ns: u64) -> bool {
-        bound_bytes > self.bytes || (bound_bytes == self.bytes && begin_ns < self.ns)
-    }
-}
+/// Steps that are looked at before `best` is asked for the first time; each time after that more by
+/// `MORE`.
+const FIRST_AT_ONCE: usize = 8;
+const MORE: usize = 8;
 
 /// What the search needs of the recording.
 pub(crate) struct Search<'a, H> {
-    pub(crate) history: &'a H,
-    pub(crate) rates: &'a Rates<'a, H>,
+    pub(crate) reader: ChangeReader<'a, H>,
     pub(crate) chunks: &'a [ChunkFacts],
     /// Clocks of the processes.
     pub(crate) clocks: &'a [Clock],
-    /// Events that may be brought into order at once, 16 bytes each.
+    /// Events that may be brought into order at once.
     pub(crate) ordered_events_max: u64,
     pub(crate) of: Blocks,
 }
@@ -74,50 +56,56 @@ impl<H: History> Search<'_, H> {
         }
         let mut open: Vec<&StepLevel> = steps.iter().filter(|s| s.reached_ns.is_none()).collect();
         open.sort_by_key(|s| (std::cmp::Reverse(s.bound_bytes), s.number));
-        for some in open.chunks(AT_ONCE) {
-            let wanted = some
-                .iter()
-                .filter(|s| best.may_be_beaten(s.bound_bytes, s.range(grid).start))
-                .collect::<Vec<_>>();
-            if wanted.is_empty() && best.bytes > some[0].bound_bytes {
-                break;
+        let mut at_once = FIRST_AT_ONCE;
+        loop {
+            open.retain(|s| best.may_be_beaten(s.bound_bytes, s.range(grid).start));
+            if open.is_empty() {
+                return best;
             }
-            let found: Vec<Height> = wanted
-                .par_iter()
-                .map(|step| self.look_into(step, step.range(grid), &segments[step.segments.clone()], best))
-                .collect();
-            found.into_iter().for_each(|height| best.offer(height));
+            let next: Vec<&StepLevel> = open.drain(..self.how_many(&open, at_once)).collect();
+            best.offer(self.look_into(&next, grid, segments, best));
+            at_once = at_once.saturating_mul(MORE);
         }
+    }
+
+    /// How many of the next steps are looked into: at least one, and not more events than may be ordered.
+    fn how_many(&self, open: &[&StepLevel], at_once: usize) -> usize {
+        let mut events = 0u64;
+        let fit = open.iter().take(at_once).take_while(|step| {
+            events = events.saturating_add(step.events);
+            events <= self.ordered_events_max
+        });
+        fit.count().max(1)
+    }
+
+    fn look_into(&self, steps: &[&StepLevel], grid: &Grid, segments: &[Segment], mut best: Height) -> Height {
+        if let [step] = steps
+            && step.events > self.ordered_events_max
+        {
+            return self.look_closer(step, grid, segments, best);
+        }
+        let candidates = Candidates::new(steps, grid, segments);
+        let read = |number: u32, of_chunk: &[usize]| {
+            let chunk = NumberedChunk { number: number as usize, facts: self.chunks[number as usize] };
+            candidates.read(of_chunk, &self.reader, &chunk, &self.clocks[chunk.facts.process], self.of)
+        };
+        candidates.in_order(read).into_iter().for_each(|height| best.offer(height));
         best
     }
 
-    fn look_into(&self, step: &StepLevel, range: Range<u64>, segments: &[Segment], best: Height) -> Height {
-        let mut chunks: Vec<u32> = segments.iter().map(|s| s.chunk).collect();
-        chunks.sort_unstable();
-        chunks.dedup();
-        if step.events <= self.ordered_events_max {
-            return self.in_order(step, range, &chunks, best);
-        }
+    /// Cuts a step of many events into finer ones.
+    fn look_closer(&self, step: &StepLevel, grid: &Grid, segments: &[Segment], best: Height) -> Height {
+        let range = step.range(grid);
         if range.end - range.start <= 1 {
             return best;
         }
+        let mut chunks: Vec<u32> = segments[step.segments.clone()].iter().map(|s| s.chunk).collect();
+        chunks.sort_unstable();
+        chunks.dedup();
         let grid = Grid::new(range.start, range.end, FINER_STEPS);
         let mut finer = self.cut(&grid, &chunks);
         sort_segments(&mut finer);
         self.higher(&grid, &finer, &step_levels(&finer, step.before_bytes), best)
-    }
-
-    /// Orders the events of a step and adds them one instant after the other.
-    fn in_order(&self, step: &StepLevel, range: Range<u64>, chunks: &[u32], mut best: Height) -> Height {
-        let mut changes: Vec<(u64, i64)> = Vec::with_capacity(step.events as usize);
-        self.each_event(&range, chunks, |_, ns, change| changes.push((ns, change.net_bytes())));
-        changes.sort_unstable_by_key(|(ns, _)| *ns);
-        let mut bytes = step.before_bytes;
-        for instant in changes.chunk_by(|a, b| a.0 == b.0) {
-            bytes = instant.iter().fold(bytes, |sum, (_, net)| sum.saturating_add(*net));
-            best.offer(Height { bytes, ns: instant[0].0 });
-        }
-        best
     }
 
     /// Cuts the chunks' events within the grid's range into segments.
@@ -126,37 +114,26 @@ impl<H: History> Search<'_, H> {
             let mut segments = Vec::new();
             let chunk = NumberedChunk { number: number as usize, facts: self.chunks[number as usize] };
             let clock = &self.clocks[chunk.facts.process];
+            let (begin, end) = (clock.first_tick_at(grid.begin_ns), clock.first_tick_at(grid.end_ns));
             let mut cutter = Cutter::new(&chunk, clock, grid, &mut segments);
-            self.each_event(&(grid.begin_ns..grid.end_ns), &[number], |ticks, _, changes| {
-                cutter.at(ticks);
-                changes.freed.iter().for_each(|freed| cutter.free(freed.weight));
-                changes.allocated.iter().for_each(|allocated| cutter.alloc(allocated.weight));
-            });
+            let mut scratch = H::Scratch::default();
+            self.reader.each_change(
+                &chunk,
+                self.of,
+                end.saturating_sub(1),
+                &mut scratch,
+                |ticks, changes| {
+                    if ticks < begin {
+                        return;
+                    }
+                    cutter.at(ticks);
+                    changes.freed.iter().for_each(|freed| cutter.free(freed.weight));
+                    changes.allocated.iter().for_each(|allocated| cutter.alloc(allocated.weight));
+                },
+            );
             cutter.close();
             segments
         };
         chunks.par_iter().flat_map_iter(of_chunk).collect()
-    }
-
-    /// Visits the events of chunks within a range of time: ticks, ns, and what was freed and allocated.
-    fn each_event(&self, range: &Range<u64>, chunks: &[u32], mut visit: impl FnMut(u64, u64, Changes)) {
-        let mut scratch = H::Scratch::default();
-        for &number in chunks {
-            let chunk = &self.chunks[number as usize];
-            let clock = &self.clocks[chunk.process];
-            let (begin, end) = (clock.first_tick_at(range.start), clock.first_tick_at(range.end));
-            let Ok(events) = self.history.events(number as usize, &mut scratch) else { continue };
-            let (mut ticks, mut scale) = (chunk.begin_ticks, Scale::new(chunk.thread).of(self.of));
-            for item in events {
-                let Ok((dt, event)) = item else { break };
-                ticks = ticks.wrapping_add(dt);
-                if ticks >= end {
-                    break;
-                }
-                if !scale.follow(&event, |rate| self.rates.mean(chunk.process, rate)) && ticks >= begin {
-                    visit(ticks, clock.ns(ticks), scale.changes(&event, ticks));
-                }
-            }
-        }
     }
 }
