@@ -1,14 +1,20 @@
 //! How many events a second the analysis takes, events being in memory already:
 //! `cargo run --release --example speed [threads] [M events] [script]`. The program repeats a script of
 //! so many operations as loops do; without one it does something else each time, which no processor can
-//! foresee.
+//! foresee. `-- FILE` measures a trace, and counts how often its chunks are read.
+
+#[path = "../tests/common/counting.rs"]
+#[allow(unreachable_pub, reason = "tests use it, too")]
+mod counting;
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::time::Instant;
 
 use heapscribe_analyze::answer::Ended;
 use heapscribe_analyze::input::{ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, SessionFacts};
-use heapscribe_analyze::{Options, analyze};
+use heapscribe_analyze::{Options, Recording, analyze};
+use heapscribe_formats::Trace;
 use heapscribe_wire::defs::{Definition, Node};
 use heapscribe_wire::ids::{CodeAddress, StackId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
@@ -108,7 +114,32 @@ impl History for Busy {
     }
 }
 
+/// How long a trace takes, and how often its chunks are read.
+fn measure(path: &Path) {
+    let bytes = std::fs::read(path).expect("the trace can be read");
+    let trace = Trace::open(&bytes[..]).expect("a trace");
+    let recording = Recording::new(&trace);
+    let begin = Instant::now();
+    let answer = analyze(&recording, &Options::default());
+    let all = begin.elapsed().as_secs_f64();
+    let events: u64 = recording.chunks().iter().map(|chunk| chunk.events).sum();
+    let counting = counting::Counting::new(&recording);
+    analyze(&counting, &Options::default());
+    let (loads, decoded) = (counting.loads(), counting.events_decoded());
+    let (sum, most) = (loads.iter().sum::<u64>(), loads.iter().max().copied().unwrap_or(0));
+    println!("{:.1} M events/s, peak {} bytes", events as f64 / 1e6 / all, answer.peak.bytes);
+    println!(
+        "{} chunks of {events} events: {sum} loads ({:.2} each, at most {most}), {:.2} of each event decoded",
+        loads.len(),
+        sum as f64 / loads.len().max(1) as f64,
+        decoded as f64 / events.max(1) as f64
+    );
+}
+
 fn main() {
+    if let Some(path) = std::env::args().nth(1).filter(|path| Path::new(path).is_file()) {
+        return measure(Path::new(&path));
+    }
     let argument = |n, default| std::env::args().nth(n).and_then(|a| a.parse().ok()).unwrap_or(default);
     let (threads, events) = (argument(1, 1), argument(2, 20) * 1_000_000);
     let busy = Busy::new(threads as u32, events, argument(3, 0));

@@ -1,6 +1,6 @@
 //! What became of each stack from one recording to another.
 //!
-//! Two recordings share no numbers: programs lie at other addresses, and are built again. So stacks are
+//! Two recordings weight no numbers: programs lie at other addresses, and are built again. So stacks are
 //! compared by the names of their frames. *You bring* two answers and a name for each frame that is the
 //! same in both; [`Paths`] merges their call trees by these. *It guarantees* that every block of either
 //! side is in exactly one change, so that the changes add up to the difference of the wholes. *It refuses*
@@ -9,8 +9,8 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use crate::answer::measure::Measure;
 use crate::answer::{Amount, Answer, CallTree, Frame, NodeId};
-use crate::measure::Measure;
 
 /// A stack by the names of its frames. [`PathId::ROOT`] is the stack that is not known.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -1,4 +1,4 @@
-//! Calls inside sections, after marks, at times and by threads, of small histories; and processes taken out
+//! CallsByProcess inside sections, after marks, at times and by threads, of small histories; and processes taken out
 //! of a recording.
 
 mod common;
@@ -6,8 +6,8 @@ mod common;
 use common::text::parse;
 use common::{BEGIN_NS, BEGIN_TICKS, Recorded};
 use heapscribe_analyze::busiest::busiest;
-use heapscribe_analyze::calls::{Calls, Kinds, Place, Question, StackCalls, calls};
-use heapscribe_analyze::chosen::Split;
+use heapscribe_analyze::calls::{CallCounts, CallsByProcess, Place, Question, StackCalls, calls};
+use heapscribe_analyze::selection::Split;
 use heapscribe_analyze::{Answer, Options, analyze};
 use heapscribe_formats::{Broke, Why};
 use heapscribe_wire::ids::{NameId, StackId, ThreadId};
@@ -15,9 +15,9 @@ use heapscribe_wire::record::Call;
 use proptest::prelude::*;
 
 /// `main>f 1+ 2~ 3- 1! 400b 7us`: allocations, reallocs, frees, failed calls, bytes, time of the first.
-fn line(recorded: &Recorded, found: &Calls, stack: &StackCalls) -> String {
+fn line(recorded: &Recorded, found: &CallsByProcess, stack: &StackCalls) -> String {
     let tree = Answer { tree: found.tree.clone(), ..Answer::default() };
-    let Kinds { allocations, reallocs, frees, failed } = stack.kinds;
+    let CallCounts { allocations, reallocs, frees, failed } = stack.kinds;
     let mut line = recorded.path(&tree, stack.node);
     for (count, sign) in [(allocations, '+'), (reallocs, '~'), (frees, '-'), (failed, '!')] {
         if count > 0 {
@@ -202,14 +202,14 @@ fn a_report_has_the_calls_of_sections_too() {
     let answer = analyze(&recorded, &Options::default());
     let found = calls(&recorded, &[Question { place: Place::Section(b"rt"), threads: &|_| true }]);
     let section = &answer.sections[0];
-    let lines = |of: &Calls, stacks: &[StackCalls]| {
+    let lines = |of: &CallsByProcess, stacks: &[StackCalls]| {
         let mut lines: Vec<_> = stacks.iter().map(|stack| line(&recorded, of, stack)).collect();
         lines.sort();
         lines
     };
-    let of_answer = Calls { tree: answer.tree.clone(), ..Calls::default() };
+    let of_answer = CallsByProcess { tree: answer.tree.clone(), ..CallsByProcess::default() };
     assert_eq!(lines(&of_answer, &section.calls_by_stack), lines(&found, &found.processes[0][0].stacks));
-    assert_eq!(section.calls, Kinds { allocations: 1, reallocs: 1, frees: 2, failed: 1 });
+    assert_eq!(section.calls, CallCounts { allocations: 1, reallocs: 1, frees: 2, failed: 1 });
     assert_eq!((section.allocated.blocks, section.allocated.bytes), (2, 40));
 }
 

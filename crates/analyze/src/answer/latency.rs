@@ -1,9 +1,9 @@
-//! How long calls took, where a recording tells it.
+//! How long calls took, where that was recorded.
 
 use heapscribe_wire::broke::Why;
 use heapscribe_wire::record::Call;
 
-use super::NodeId;
+use super::tree::NodeId;
 
 /// A kind of call: functions that do the same.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -54,7 +54,7 @@ impl CallKind {
 pub struct CallLatency {
     /// The kind.
     pub kind: CallKind,
-    /// Calls whose time is told; where blocks are sampled these are calls of sampled blocks.
+    /// Calls whose time is known; where blocks are sampled these are calls of sampled blocks.
     pub count: u64,
     /// Shortest.
     pub min_ns: u64,
@@ -76,17 +76,17 @@ pub struct CallLatency {
 pub struct WorstCall {
     /// How long, ns.
     pub took_ns: u64,
-    /// When it was told, ns: after the call, but for those that give back.
+    /// When it was recorded, ns: after the call, but for frees.
     pub time_ns: u64,
     /// The function.
     pub call: Call,
-    /// Asked for, or of the block that went; 0 when that is not known.
+    /// Asked for, or of the block that was freed; 0 when that is not known.
     pub size_bytes: u64,
     /// Index into [`super::Answer::processes`].
     pub process: usize,
     /// Number of the thread in the events of that process.
     pub thread: u32,
-    /// Who called; of a block that went, who had asked for it.
+    /// Who called; of a free, who had asked for the block.
     pub node: NodeId,
 }
 
@@ -99,7 +99,7 @@ pub struct BrokenRule {
     pub name: Vec<u8>,
     /// The function.
     pub call: Call,
-    /// Asked for, or of the block that was to go.
+    /// Asked for, or of the block that was to be freed.
     pub size_bytes: u64,
     /// When, ns.
     pub time_ns: u64,

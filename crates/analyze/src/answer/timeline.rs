@@ -1,4 +1,4 @@
-//! What is said of the heap over time.
+//! The heap over time.
 
 /// The heap over time: equal steps from moment 0 to the end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -21,9 +21,9 @@ pub struct Step {
     pub rss_bytes: u64,
     /// The part of it that belongs to no file and is shared with nobody, bytes.
     pub anonymous_bytes: u64,
-    /// Pools of the heaps under the processes, bytes; 0 when these tell nothing of themselves.
+    /// Pools of the heaps under the processes, bytes; 0 when these have no statistics.
     pub pool_bytes: u64,
-    /// Of them in blocks that are handed out.
+    /// Of them in allocated blocks.
     pub pool_used_bytes: u64,
     /// The largest requests that would be served without growing.
     pub pool_largest_free_bytes: u64,
@@ -31,7 +31,7 @@ pub struct Step {
     pub allocations: u64,
     /// Their bytes.
     pub allocated_bytes: u64,
-    /// Calls of which it is told how long they took.
+    /// Calls whose time is known.
     pub timed_calls: u64,
     /// All of them together, ns.
     pub took_ns: u64,

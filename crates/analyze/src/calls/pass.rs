@@ -9,33 +9,38 @@ use heapscribe_wire::ids::{NameId, StackId};
 use heapscribe_wire::record::{Event, Note};
 use rayon::prelude::*;
 
-use super::{CallRow, OneCall, Place, Question};
-use crate::change::Scale;
-use crate::input::{ChunkFacts, Clock, EventsInOrder, History};
-use crate::nodes::Definitions;
-use crate::rates::Rates;
-use crate::table::Table;
-use crate::told::Open;
+use super::question::{Place, Question};
+use crate::events::{CallRow, HeapCall, OpenSections, Scale};
+use crate::input::{ChunkFacts, Clock, EventsInOrder, History, NumberedChunk};
+use crate::sampling::Rates;
+use crate::stacks::{Definitions, StackTable};
 
 /// The chunks of one process and what is needed to read them.
-pub(super) struct Pass<'a, H> {
+pub(super) struct CallPass<'a, H> {
     pub(super) history: &'a H,
     pub(super) rates: &'a Rates<'a, H>,
-    pub(super) chunks: &'a [(usize, ChunkFacts)],
+    pub(super) chunks: &'a [NumberedChunk],
     pub(super) clock: &'a Clock,
     /// The call that a rule stopped the process at. Its event is the one of these ticks, unless that found no room.
     pub(super) broke: Option<Broke>,
 }
 
-/// What was found to a question.
+/// The calls that were found to a question.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct CallSums {
     pub(super) entered: u64,
-    pub(super) rows: Table<CallRow>,
+    pub(super) rows: StackTable<CallRow>,
 }
 
-/// First ticks and number of marks, by name.
-type Marks = BTreeMap<u32, (u64, u64)>;
+/// Marks of a name.
+#[derive(Clone, Copy, Debug)]
+struct FirstMark {
+    first_ticks: u64,
+    count: u64,
+}
+
+/// Marks by the number of their name.
+type FirstMarks = BTreeMap<u32, FirstMark>;
 
 /// A question in the numbers of a process.
 struct Asked {
@@ -72,51 +77,56 @@ impl Asked {
     }
 }
 
-impl<H: History> Pass<'_, H> {
+impl<H: History> CallPass<'_, H> {
     /// What there is to each question.
     pub(super) fn run(
         &self,
         questions: &[Question<'_>],
         definitions: &Definitions,
         problems: &mut Vec<String>,
-    ) -> Vec<Answer> {
+    ) -> Vec<CallSums> {
         let of_marks = questions.iter().any(|question| matches!(question.place, Place::After(_)));
-        let marks = if of_marks { self.marks() } else { Marks::new() };
+        let marks = if of_marks { self.marks() } else { FirstMarks::new() };
         let asked: Vec<Asked> =
             questions.iter().map(|question| self.asked(question, definitions, &marks)).collect();
         let has_event = AtomicBool::new(false);
-        let none = || asked.iter().map(|_| Answer::default()).collect::<Vec<_>>();
-        let (mut answers, mut found) = self
+        let none =
+            || Matches { answers: asked.iter().map(|_| CallSums::default()).collect(), problems: Vec::new() };
+        let Matches { mut answers, problems: mut unread } = self
             .chunks
             .par_iter()
             .with_min_len(16)
-            .filter(|(_, chunk)| !chunk.is_made_up && asked.iter().any(|asked| asked.may_be_in(chunk)))
+            .filter(|chunk| {
+                !chunk.facts.is_made_up && asked.iter().any(|asked| asked.may_be_in(&chunk.facts))
+            })
             .fold(
-                || (H::Scratch::default(), none(), Vec::new()),
-                |(mut scratch, mut answers, mut problems), (number, chunk)| {
-                    let end = match self.history.events(*number, &mut scratch) {
-                        Ok(events) => self.add_chunk(chunk, events, (&asked, &has_event), &mut answers),
+                || (H::Scratch::default(), none()),
+                |(mut scratch, mut found), chunk| {
+                    let end = match self.history.events(chunk.number, &mut scratch) {
+                        Ok(events) => {
+                            self.add_chunk(&chunk.facts, events, &asked, &has_event, &mut found.answers)
+                        }
                         Err(why) => Some(why),
                     };
-                    problems.extend(end);
-                    (scratch, answers, problems)
+                    found.problems.extend(end);
+                    (scratch, found)
                 },
             )
-            .map(|(_, answers, problems)| (answers, problems))
-            .reduce(|| (none(), Vec::new()), merge);
+            .map(|(_, found)| found)
+            .reduce(none, Matches::merge);
         for (answer, asked) in answers.iter_mut().zip(&asked) {
             answer.entered += asked.entered;
             let is_missing = !has_event.load(Ordering::Relaxed);
             if let Some(broke) = self.broke.filter(|broke| is_missing && asked.is_about(broke)) {
-                answer.rows.row(broke.stack).take(&OneCall::refused(&broke), broke.ticks);
+                answer.rows.row(broke.stack).take(&HeapCall::refused(&broke), broke.ticks);
             }
         }
-        found.sort();
-        problems.append(&mut found);
+        unread.sort();
+        problems.append(&mut unread);
         answers
     }
 
-    fn asked(&self, question: &Question<'_>, definitions: &Definitions, marks: &Marks) -> Asked {
+    fn asked(&self, question: &Question<'_>, definitions: &Definitions, marks: &FirstMarks) -> Asked {
         let numbers = |wanted: &[u8]| -> BTreeSet<u32> {
             let of_name = definitions.names.iter().filter(|(_, name)| *name == wanted);
             of_name.map(|(number, _)| *number).collect()
@@ -136,8 +146,8 @@ impl<H: History> Pass<'_, H> {
             Place::Section(name) => asked.sections = Some(numbers(name)),
             Place::After(name) => {
                 let of_name: Vec<_> = numbers(name).iter().filter_map(|n| marks.get(n).copied()).collect();
-                asked.entered = of_name.iter().map(|(_, count)| *count).sum();
-                let first = of_name.iter().map(|(first, _)| *first).min();
+                asked.entered = of_name.iter().map(|mark| mark.count).sum();
+                let first = of_name.iter().map(|mark| mark.first_ticks).min();
                 asked.from_ticks = first.map_or(u64::MAX, |first| first.saturating_add(1));
             }
             Place::During(from_ns, to_ns) => {
@@ -146,7 +156,7 @@ impl<H: History> Pass<'_, H> {
                 asked.entered = 1;
             }
             Place::Anywhere => {
-                let threads: BTreeSet<u32> = self.chunks.iter().map(|(_, chunk)| chunk.thread).collect();
+                let threads: BTreeSet<u32> = self.chunks.iter().map(|chunk| chunk.facts.thread).collect();
                 asked.entered = threads.iter().filter(|thread| asked.is_of(**thread)).count() as u64;
             }
         }
@@ -154,18 +164,20 @@ impl<H: History> Pass<'_, H> {
     }
 
     /// When each mark was first.
-    fn marks(&self) -> Marks {
-        let of_chunk = |(mut scratch, mut marks): (H::Scratch, Marks), (number, chunk): &(usize, _)| {
-            if let Ok(events) = self.history.events(*number, &mut scratch) {
-                find_marks(chunk, events, &mut marks);
+    fn marks(&self) -> FirstMarks {
+        let of_chunk = |(mut scratch, mut marks): (H::Scratch, FirstMarks), chunk: &NumberedChunk| {
+            if let Ok(events) = self.history.events(chunk.number, &mut scratch) {
+                find_marks(&chunk.facts, events, &mut marks);
             }
             (scratch, marks)
         };
-        let each = self.chunks.par_iter().with_min_len(16).fold(<(H::Scratch, Marks)>::default, of_chunk);
-        each.map(|(_, marks)| marks).reduce(Marks::new, |mut all, other| {
-            for (name, (first, count)) in other {
-                let mark = all.entry(name).or_insert((first, 0));
-                *mark = (mark.0.min(first), mark.1 + count);
+        let each =
+            self.chunks.par_iter().with_min_len(16).fold(<(H::Scratch, FirstMarks)>::default, of_chunk);
+        each.map(|(_, marks)| marks).reduce(FirstMarks::new, |mut all, other| {
+            for (name, theirs) in other {
+                let mark = all.entry(name).or_insert(FirstMark { count: 0, ..theirs });
+                mark.first_ticks = mark.first_ticks.min(theirs.first_ticks);
+                mark.count += theirs.count;
             }
             all
         })
@@ -176,12 +188,14 @@ impl<H: History> Pass<'_, H> {
         &self,
         chunk: &ChunkFacts,
         events: impl EventsInOrder,
-        (asked, has_event): (&[Asked], &AtomicBool),
-        answers: &mut [Answer],
+        asked: &[Asked],
+        has_event: &AtomicBool,
+        answers: &mut [CallSums],
     ) -> Option<String> {
         let broke = self.broke.filter(|broke| broke.thread.0 == chunk.thread);
         let mean_of = |rate| self.rates.mean(chunk.process, rate);
-        let (mut ticks, mut scale, mut open) = (chunk.begin_ticks, Scale::new(chunk.thread), Open::default());
+        let (mut ticks, mut scale, mut open) =
+            (chunk.begin_ticks, Scale::new(chunk.thread), OpenSections::default());
         let mut of_thread: Vec<Taker<'_>> = asked
             .iter()
             .zip(answers)
@@ -207,7 +221,7 @@ impl<H: History> Pass<'_, H> {
                     of_thread.iter_mut().for_each(|taker| taker.took(ns));
                 }
                 event => {
-                    let mut call = OneCall::of(&event, &scale, ticks);
+                    let mut call = HeapCall::of(&event, &scale, ticks);
                     if let (Some(call), Some(broke)) = (&mut call, broke.filter(|broke| broke.ticks == ticks))
                     {
                         // Of a free, too, it is known here who called.
@@ -225,7 +239,7 @@ impl<H: History> Pass<'_, H> {
 /// Takes the events of a chunk for one question.
 struct Taker<'a> {
     asked: &'a Asked,
-    answer: &'a mut Answer,
+    answer: &'a mut CallSums,
     /// The stack of the event before this one, if it was a call that belongs to the question.
     last: Option<StackId>,
 }
@@ -238,7 +252,7 @@ impl Taker<'_> {
     }
 
     #[inline(always)]
-    fn called(&mut self, call: Option<&OneCall>, ticks: u64, open: &Open) {
+    fn called(&mut self, call: Option<&HeapCall>, ticks: u64, open: &OpenSections) {
         let is_inside = self.asked.sections.as_ref().is_none_or(|names| open.is_in(names));
         let is_asked = is_inside && (self.asked.from_ticks..self.asked.to_ticks).contains(&ticks);
         let call = call.filter(|_| is_asked);
@@ -255,27 +269,34 @@ impl Taker<'_> {
     }
 }
 
-fn find_marks(chunk: &ChunkFacts, events: impl EventsInOrder, marks: &mut Marks) {
+fn find_marks(chunk: &ChunkFacts, events: impl EventsInOrder, marks: &mut FirstMarks) {
     let mut ticks = chunk.begin_ticks;
     for item in events {
         // What is no event ends the chunk, and the pass over calls says so.
         let Ok((dt, event)) = item else { return };
         ticks = ticks.wrapping_add(dt);
         if let Event::Note { note: Note::Mark, name } = event {
-            let mark = marks.entry(name.0).or_insert((ticks, 0));
-            *mark = (mark.0.min(ticks), mark.1 + 1);
+            let mark = marks.entry(name.0).or_insert(FirstMark { first_ticks: ticks, count: 0 });
+            mark.first_ticks = mark.first_ticks.min(ticks);
+            mark.count += 1;
         }
     }
 }
 
-fn merge(
-    (mut answers, mut problems): (Vec<Answer>, Vec<String>),
-    (other, mut more): (Vec<Answer>, Vec<String>),
-) -> (Vec<Answer>, Vec<String>) {
-    for (mine, theirs) in answers.iter_mut().zip(other) {
-        mine.entered += theirs.entered;
-        mine.rows.merge(theirs.rows, CallRow::merge);
+/// What is found to all questions, and what could not be read.
+#[derive(Default)]
+struct Matches {
+    answers: Vec<CallSums>,
+    problems: Vec<String>,
+}
+
+impl Matches {
+    fn merge(mut self, mut other: Matches) -> Matches {
+        for (mine, theirs) in self.answers.iter_mut().zip(other.answers) {
+            mine.entered += theirs.entered;
+            mine.rows.merge(theirs.rows, CallRow::merge);
+        }
+        self.problems.append(&mut other.problems);
+        self
     }
-    problems.append(&mut more);
-    (answers, problems)
 }

@@ -30,7 +30,7 @@ pub struct GoAnswer {
     pub sweeps: Work,
     /// Bytes that were looked through.
     pub swept_bytes: u64,
-    /// Bytes that were given back.
+    /// Bytes that were freed.
     pub reclaimed_bytes: u64,
     /// Help with marking that goroutines had to give because they allocated.
     pub assists: Work,
@@ -47,7 +47,7 @@ pub struct HeapCurve {
     pub step_ns: u64,
     /// The steps.
     pub steps: Vec<CurveStep>,
-    /// How often the live bytes were told.
+    /// How often the live bytes changed.
     pub changes: u64,
     /// The first that is known.
     pub first: Level,

@@ -9,7 +9,7 @@ use heapscribe_formats::gotrace::{Event, Meaning, Trace};
 
 use super::answer::{Collection, Collections, GoAnswer, Stop, Work};
 
-/// Collections that are told one by one.
+/// Collections that are listed one by one.
 const LIST_MAX: usize = 10_000;
 
 #[derive(Default)]
@@ -38,7 +38,8 @@ impl Collector {
         trace: &Trace<S>,
         event: &Event<'_>,
         meaning: &Meaning,
-        (ns, goroutine): (u64, Option<u64>),
+        ns: u64,
+        goroutine: Option<u64>,
     ) {
         match *meaning {
             Meaning::HeapLive(bytes) => self.live_bytes = bytes,

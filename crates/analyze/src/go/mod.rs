@@ -24,7 +24,7 @@ use self::collector::Collector;
 use self::curve::CurveBuilder;
 use self::goroutines::Goroutines;
 use self::objects::ObjectTable;
-use crate::Options;
+use crate::options::Options;
 
 /// Answers everything about a Go trace at once.
 ///
@@ -45,8 +45,8 @@ pub fn analyze<S: Source>(trace: &Trace<S>, options: &Options) -> Result<GoAnswe
             Meaning::HeapGoal(bytes) => curve.goal(ns, bytes),
             _ => {}
         }
-        collector.event(trace, event, &meaning, (ns, goroutines.of(event.lane)));
-        objects.event(trace, event, &meaning, (ns, goroutines.site(event.lane)));
+        collector.event(trace, event, &meaning, ns, goroutines.of(event.lane));
+        objects.event(trace, event, &meaning, ns, goroutines.site(event.lane));
         ControlFlow::<Infallible>::Continue(())
     });
     ended?;
@@ -79,7 +79,7 @@ fn held_at<S: Source>(
     let ended = trace.for_each(|event| {
         let meaning = event.meaning();
         goroutines.event(trace, event, &meaning);
-        objects.event(trace, event, &meaning, (0, goroutines.site(event.lane)));
+        objects.event(trace, event, &meaning, 0, goroutines.site(event.lane));
         if objects.events() >= peak { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     ended?;

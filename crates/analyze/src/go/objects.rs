@@ -1,4 +1,4 @@
-//! Single objects, as the experiment of Go 1.23 tells them. An object's event has its place and its type; how
+//! Single objects, as the experiment of Go 1.23 traces them. An object's event has its place and its type; how
 //! large it is follows from the span that it lies in.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,26 +9,33 @@ use heapscribe_formats::gotrace::{Event, HeapLayout, Meaning, Object, Span, Trac
 use super::answer::{Allocator, Level, Objects, TypeSums};
 use super::goroutines::SiteId;
 use crate::answer::Amount;
-use crate::histogram::Histogram;
-use crate::weight::Share;
+use crate::counters::Histogram;
+use crate::sampling::Weight;
 
 /// Where Go's heap begins when the trace does not say: only differences matter.
 const DEFAULT_LAYOUT: HeapLayout =
     HeapLayout { begin: 0, page_bytes: 8192, object_align_bytes: 8, stack_align_bytes: 2048 };
 
+/// When an object was allocated, and what the goroutine began with that did it.
+#[derive(Clone, Copy)]
+struct ObjectBirth {
+    ns: u64,
+    site: Option<SiteId>,
+}
+
 /// An object that is there.
 #[derive(Clone, Copy)]
-struct Live {
+struct LiveObject {
     size_bytes: u64,
     /// Its place in the list of allocators.
     allocator: usize,
-    /// When it came; `None` when it was there before.
-    born_ns: Option<u64>,
+    /// When it was allocated; `None` when it was there before.
+    birth: Option<ObjectBirth>,
 }
 
 /// Sums over the objects of one type that goroutines of one kind allocated.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct AllocatorSums {
     type_index: usize,
     site: Option<SiteId>,
     allocated: Amount,
@@ -38,11 +45,11 @@ struct Sums {
 pub(super) struct ObjectTable {
     layout: HeapLayout,
     spans: BTreeMap<u64, Span>,
-    objects: HashMap<u64, Live>,
+    objects: HashMap<u64, LiveObject>,
     /// Types by generation and number, and by name.
     type_numbers: HashMap<(u32, u64), usize>,
     type_names: HashMap<Vec<u8>, usize>,
-    sums: Vec<Sums>,
+    sums: Vec<AllocatorSums>,
     sums_of: HashMap<(usize, Option<SiteId>), usize>,
     lifetimes: Histogram,
     answer: Objects,
@@ -75,7 +82,8 @@ impl ObjectTable {
         trace: &Trace<S>,
         event: &Event<'_>,
         meaning: &Meaning,
-        (ns, site): (u64, Option<SiteId>),
+        ns: u64,
+        site: Option<SiteId>,
     ) {
         match *meaning {
             Meaning::Span(span) => {
@@ -84,9 +92,9 @@ impl ObjectTable {
             Meaning::SpanFree(id) => {
                 self.spans.remove(&id);
             }
-            Meaning::ObjectThere(object) => self.came(trace, event, object, (None, None)),
-            Meaning::ObjectAlloc(object) => self.came(trace, event, object, (Some(ns), site)),
-            Meaning::ObjectFree(id) => self.went(id, ns),
+            Meaning::ObjectThere(object) => self.alloc(trace, event, object, None),
+            Meaning::ObjectAlloc(object) => self.alloc(trace, event, object, Some(ObjectBirth { ns, site })),
+            Meaning::ObjectFree(id) => self.free(id, ns),
             _ => return,
         }
         self.events += 1;
@@ -106,20 +114,20 @@ impl ObjectTable {
         self.peak_event
     }
 
-    fn came<S: Source>(
+    fn alloc<S: Source>(
         &mut self,
         trace: &Trace<S>,
         event: &Event<'_>,
         object: Object,
-        (born_ns, site): (Option<u64>, Option<SiteId>),
+        birth: Option<ObjectBirth>,
     ) {
         let size_bytes = self.size_bytes(object.id);
         self.answer.without_size += u64::from(size_bytes.is_none());
         let size_bytes = size_bytes.unwrap_or(0);
         let type_index = self.type_index(trace, event.generation, object.type_id);
-        let allocator = self.allocator(type_index, site);
+        let allocator = self.allocator(type_index, birth.and_then(|birth| birth.site));
         let of_type = &mut self.answer.types[type_index];
-        match born_ns {
+        match birth {
             Some(_) => {
                 let sums = &mut self.sums[allocator];
                 for sum in [&mut self.answer.allocated, &mut of_type.allocated, &mut sums.allocated] {
@@ -132,13 +140,13 @@ impl ObjectTable {
         }
         add(&mut self.sums[allocator].live, size_bytes);
         self.live_bytes = self.live_bytes.saturating_add(size_bytes);
-        if let Some(old) = self.objects.insert(object.id, Live { size_bytes, allocator, born_ns }) {
+        if let Some(old) = self.objects.insert(object.id, LiveObject { size_bytes, allocator, birth }) {
             self.answer.replaced += 1;
             self.leave(&old);
         }
     }
 
-    fn went(&mut self, id: u64, ns: u64) {
+    fn free(&mut self, id: u64, ns: u64) {
         let Some(object) = self.objects.remove(&id) else {
             self.answer.unknown_frees += 1;
             return;
@@ -147,13 +155,13 @@ impl ObjectTable {
         let of_type = &mut self.answer.types[self.sums[object.allocator].type_index];
         add(&mut of_type.freed, object.size_bytes);
         add(&mut self.answer.freed, object.size_bytes);
-        if let Some(born_ns) = object.born_ns {
-            of_type.lived.add(born_ns, ns);
-            self.lifetimes.add(ns.saturating_sub(born_ns), Share::one(object.size_bytes));
+        if let Some(birth) = object.birth {
+            of_type.lived.add(birth.ns, ns);
+            self.lifetimes.add(ns.saturating_sub(birth.ns), Weight::one(object.size_bytes));
         }
     }
 
-    fn leave(&mut self, object: &Live) {
+    fn leave(&mut self, object: &LiveObject) {
         let live = &mut self.sums[object.allocator].live;
         live.blocks -= 1;
         live.bytes = live.bytes.saturating_sub(object.size_bytes);
@@ -184,7 +192,7 @@ impl ObjectTable {
     fn allocator(&mut self, type_index: usize, site: Option<SiteId>) -> usize {
         let sums = &mut self.sums;
         *self.sums_of.entry((type_index, site)).or_insert_with(|| {
-            sums.push(Sums { type_index, site, ..Sums::default() });
+            sums.push(AllocatorSums { type_index, site, ..AllocatorSums::default() });
             sums.len() - 1
         })
     }
@@ -209,7 +217,7 @@ impl ObjectTable {
         order.sort_by_key(|n| (std::cmp::Reverse(key(&answer.types[*n])), answer.types[*n].name.clone()));
         let mut place = vec![0; order.len()];
         order.iter().enumerate().for_each(|(to, from)| place[*from] = to);
-        let allocator = |(n, sums): (usize, &Sums)| Allocator {
+        let allocator = |(n, sums): (usize, &AllocatorSums)| Allocator {
             goroutine: sums.site.and_then(|site| sites.get(site.index()).cloned()),
             type_index: place[sums.type_index],
             allocated: sums.allocated,

@@ -1,4 +1,4 @@
-//! A history that is written down by hand, and what is said of it.
+//! A history that is written down by hand, and its answer.
 
 use heapscribe_formats::gotrace::{FrameOf, Trace, Writer, kinds};
 

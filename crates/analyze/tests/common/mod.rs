@@ -2,6 +2,7 @@
 //! used. Time is in us, a tick is a us.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
 
+pub mod counting;
 pub mod population;
 pub mod text;
 pub mod twin;

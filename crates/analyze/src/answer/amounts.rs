@@ -1,0 +1,68 @@
+//! Blocks and their bytes: of a stack, at a moment, by size and by lifetime.
+
+use super::tree::NodeId;
+
+/// A number of blocks and their bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Amount {
+    /// Blocks.
+    pub blocks: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Amount {
+    /// Adds another.
+    pub(crate) fn add(&mut self, other: &Amount) {
+        self.blocks += other.blocks;
+        self.bytes = self.bytes.wrapping_add(other.bytes);
+    }
+}
+
+/// What one stack held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Holder {
+    /// The stack.
+    pub node: NodeId,
+    /// What it held.
+    pub held: Amount,
+}
+
+/// The moment of most bytes; of several equal ones the first.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Peak {
+    /// Bytes live at that moment.
+    pub bytes: u64,
+    /// Blocks live at that moment.
+    pub blocks: u64,
+    /// When, ns.
+    pub time_ns: u64,
+    /// Who held them, in the order of the nodes; only those that held something.
+    pub stacks: Vec<Holder>,
+}
+
+/// Allocations of similar size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SizeClass {
+    /// Smallest size, bytes: a power of two, or 0.
+    pub from_bytes: u64,
+    /// Largest size, bytes.
+    pub to_bytes: u64,
+    /// Allocations.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Freed blocks that lived about as long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LifetimeClass {
+    /// Shortest, ns: a power of two, or 0.
+    pub from_ns: u64,
+    /// Longest, ns.
+    pub to_ns: u64,
+    /// Blocks.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}

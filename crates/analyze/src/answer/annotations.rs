@@ -1,0 +1,77 @@
+//! Annotations of programs: marks, sections and pools.
+
+use super::amounts::{Amount, Holder};
+use super::calls::{CallCounts, StackCalls};
+use super::tree::NodeId;
+
+/// Marks of one name in one process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Mark {
+    /// Index into [`super::Answer::processes`].
+    pub process: usize,
+    /// Its name.
+    pub name: Vec<u8>,
+    /// How often.
+    pub count: u64,
+    /// When first, ns.
+    pub first_ns: u64,
+    /// When last, ns.
+    pub last_ns: u64,
+    /// Heap of the process then first, bytes.
+    pub heap_at_first_bytes: u64,
+    /// Heap of the process then last, bytes.
+    pub heap_at_last_bytes: u64,
+}
+
+/// Sections of one name, in all processes.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Section {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// How many began.
+    pub count: u64,
+    /// How many ended.
+    pub ended: u64,
+    /// How long those took together that ended, ns.
+    pub total_ns: u64,
+    /// The longest, ns.
+    pub longest_ns: u64,
+    /// What was allocated inside, in sections inside it too.
+    pub allocated: Amount,
+    /// By whom, in the order of the nodes.
+    pub stacks: Vec<Holder>,
+    /// Calls of the heap inside, whatever they were for.
+    pub calls: CallCounts,
+    /// The same by stack, the one with most calls first; frees by who had asked for the block.
+    pub calls_by_stack: Vec<StackCalls>,
+}
+
+/// Blocks of programs' own pools.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Pools {
+    /// Allocated.
+    pub allocated: Amount,
+    /// Freed.
+    pub freed: Amount,
+    /// Never freed.
+    pub leaked: Amount,
+    /// Most bytes at a time in one process.
+    pub peak_bytes: u64,
+    /// When, ns.
+    pub peak_ns: u64,
+    /// Freed without having been allocated.
+    pub unknown: u64,
+    /// By who asked for them, in the order of the nodes.
+    pub stacks: Vec<PoolStack>,
+}
+
+/// Blocks of pools that one stack asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PoolStack {
+    /// The stack.
+    pub node: NodeId,
+    /// Allocated.
+    pub allocated: Amount,
+    /// Never freed.
+    pub leaked: Amount,
+}

@@ -1,0 +1,177 @@
+//! What sums over sampled blocks say about the truth: an estimate, its standard error, and the range in
+//! which the true value lies in 95 of 100 recordings.
+//!
+//! An estimate of few samples is not spread evenly around the truth: the spread itself is estimated, and
+//! too small whenever the estimate is. So the range is not `X -+ z s`. Let `c` be the figure that a typical
+//! sample stands for, so that the variance of a sum of `T` is `c T`. The range is then all `T` with
+//! `|X - T| <= z sqrt(c T)` (Wilson's way of asking which truths would make this estimate likely):
+//!
+//! ```text
+//!   X + z^2 c / 2  -+  z sqrt(V + z^2 c^2 / 4)          V the estimated variance
+//! ```
+//! For the lower end `c = V / X`. For the upper end `c` is the third moment by the second, which is the
+//! same when all samples stand for as much, and larger when some stand for far more than others: then the
+//! large ones are what may have been missed. A total over blocks of all sizes is put together from the
+//! ranges of its classes of sizes. A stack of fewer than five samples is shown because it happened to be
+//! hit, so its range begins at what was seen of it.
+
+/// 95 % of a normal distribution lie within this many standard deviations.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// One estimated figure.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Figure {
+    /// The estimate.
+    pub value: f64,
+    /// The estimated variance.
+    pub variance: f64,
+    /// The true value is at least this ...
+    pub low: f64,
+    /// ... and at most this, in 95 of 100 recordings.
+    pub high: f64,
+}
+
+impl Figure {
+    /// A sum of exact figures and of sampled ones, from the estimated second and third moments of these.
+    pub(crate) fn sampled(exact: f64, sampled: f64, variance: f64, lean: f64) -> Figure {
+        let value = exact + sampled;
+        if variance <= 0.0 || sampled <= 0.0 {
+            return Figure { value, variance: 0.0, low: value, high: value };
+        }
+        let end = |c: f64, sign: f64| {
+            let around = (variance + Z * Z * c * c / 4.0).sqrt();
+            value + Z * Z * c / 2.0 + sign * Z * around
+        };
+        let low = end(variance / sampled, -1.0).max(exact);
+        Figure { value, variance, low, high: end(lean / variance, 1.0) }
+    }
+
+    /// A sum of `value` of which these are the sampled parts, each by itself: the distances from the
+    /// estimate to the ends of its range add up like standard errors do.
+    pub fn sum(value: f64, parts: &[Figure]) -> Figure {
+        let root = |of: fn(&Figure) -> f64| parts.iter().map(|part| of(part).powi(2)).sum::<f64>().sqrt();
+        let exact = value - parts.iter().map(|part| part.value).sum::<f64>();
+        Figure {
+            value,
+            variance: parts.iter().map(|part| part.variance).sum(),
+            low: (value - root(|part| part.value - part.low)).max(exact),
+            high: value + root(|part| part.high - part.value),
+        }
+    }
+
+    /// The standard error.
+    pub fn standard_error(&self) -> f64 {
+        self.variance.sqrt()
+    }
+}
+
+/// An estimated number of blocks and of their bytes.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Estimate {
+    /// How many sampled blocks it rests on.
+    pub samples: u64,
+    /// Blocks.
+    pub blocks: Figure,
+    /// Bytes.
+    pub bytes: Figure,
+}
+
+/// The estimates of one stack, see [`crate::answer::Stack`].
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct StackEstimates {
+    /// Blocks allocated.
+    pub allocated: Estimate,
+    /// Blocks freed.
+    pub freed: Estimate,
+    /// Live at the peak.
+    pub at_peak: Estimate,
+    /// Live at the end.
+    pub leaked: Estimate,
+    /// Freed by the same thread before its next allocation.
+    pub temporary: Estimate,
+}
+
+/// How sure the figures of a recording are in which not every block was recorded.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Sampling {
+    /// The means of all rates that blocks were sampled at, in bytes, ascending.
+    pub mean_bytes: Vec<u64>,
+    /// How many blocks were sampled.
+    pub samples: u64,
+    /// How many blocks were recorded while every block was.
+    pub exact_blocks: u64,
+    /// Blocks allocated.
+    pub allocated: Estimate,
+    /// Blocks freed.
+    pub freed: Estimate,
+    /// What was live at the moment that was found to be the peak. Of several moments of about the same
+    /// height the search finds the one that the samples happen to favour, so this leans to more.
+    pub peak: Estimate,
+    /// Live at the end.
+    pub leaked: Estimate,
+    /// Freed by their thread before its next allocation.
+    pub temporary: Estimate,
+    /// Of each stack, in the order of [`crate::Answer::stacks`].
+    pub stacks: Vec<StackEstimates>,
+}
+
+/// One sample in how many recordings a stack may go unseen, at most.
+const UNSEEN: f64 = 0.05;
+
+impl Sampling {
+    /// Stacks that allocated fewer bytes than this may not have been seen at all: more than 5 in 100 of
+    /// those were not. Stacks that allocated more were seen in at least 95 of 100 recordings.
+    pub fn unseen_below_bytes(&self) -> u64 {
+        let coarsest = self.mean_bytes.iter().copied().max().unwrap_or(0);
+        (coarsest as f64 * -UNSEEN.ln()).round() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `n` samples that each stand for `each`, besides what is exact.
+    fn equal(exact: f64, n: f64, each: f64) -> Figure {
+        Figure::sampled(exact, n * each, n * each * each, n * each * each * each)
+    }
+
+    fn check(figure: Figure, low: f64, high: f64) {
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-3 * b.abs();
+        assert!(near(figure.low, low) && near(figure.high, high), "{figure:?}");
+    }
+
+    #[test]
+    fn equal_samples_give_wilsons_range_of_a_count() {
+        // Of 10 seen: the score interval of a Poisson count.
+        check(equal(0.0, 10.0, 1.0), 5.432, 18.409);
+        check(equal(0.0, 10.0, 512.0), 5.432 * 512.0, 18.409 * 512.0);
+    }
+
+    #[test]
+    fn what_is_exact_moves_the_range() {
+        check(equal(1e4, 10.0, 1.0), 1e4 + 5.432, 1e4 + 18.409);
+        check(Figure::sampled(5.0, 0.0, 0.0, 0.0), 5.0, 5.0);
+        check(Figure::sampled(0.0, 7.0, 0.0, 0.0), 7.0, 7.0);
+    }
+
+    #[test]
+    fn uneven_samples_reach_further_up() {
+        let (even, uneven) = (equal(0.0, 20.0, 1.0), Figure::sampled(0.0, 20.0, 20.0, 60.0));
+        assert_eq!(uneven.low, even.low);
+        assert!(uneven.high > even.high);
+    }
+
+    #[test]
+    fn ranges_of_parts_add_up_like_standard_errors() {
+        let one = equal(0.0, 10.0, 1.0);
+        check(Figure::sum(120.0, &[one, one]), 120.0 - 4.568 * 2f64.sqrt(), 120.0 + 8.409 * 2f64.sqrt());
+        check(Figure::sum(7.0, &[]), 7.0, 7.0);
+    }
+
+    #[test]
+    fn a_stack_is_unseen_with_one_chance_in_twenty() {
+        let sampling = Sampling { mean_bytes: vec![1000, 512 << 10], ..Sampling::default() };
+        assert_eq!(sampling.unseen_below_bytes(), 1_570_626);
+    }
+}

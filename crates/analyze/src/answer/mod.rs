@@ -1,0 +1,32 @@
+//! Answers: all that a view needs. Plain data, no events, no names of functions: a view that wants
+//! names looks up `Frame`s in the modules' files itself.
+//!
+//! Units: `_bytes` are requested bytes, `_ns` are nanoseconds; a moment is counted from the begin of the
+//! recording ([`Answer::begin_mono_ns`]). A *block* that `realloc` makes counts as a new block and the
+//! one it replaces as freed, so `allocations - frees` is always what is live.
+
+mod amounts;
+mod annotations;
+mod calls;
+pub mod estimate;
+mod heap;
+mod latency;
+pub mod measure;
+mod process;
+mod stack;
+mod timeline;
+mod totals;
+mod tree;
+mod whole;
+
+pub use self::amounts::{Amount, Holder, LifetimeClass, Peak, SizeClass};
+pub use self::annotations::{Mark, PoolStack, Pools, Section};
+pub use self::calls::{CallCounts, StackCalls};
+pub use self::heap::Heap;
+pub use self::latency::{BrokenRule, CallKind, CallLatency, WorstCall};
+pub use self::process::{Ended, Exit, Process, StackCheck, Thread};
+pub use self::stack::{Lifetime, Stack};
+pub use self::timeline::{Step, Timeline};
+pub use self::totals::{Calls, Dropped, Totals};
+pub use self::tree::{CallTree, Frame, Module, Node, NodeId};
+pub use self::whole::Answer;

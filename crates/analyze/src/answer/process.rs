@@ -1,0 +1,106 @@
+//! Processes and threads, and how they ended.
+
+use heapscribe_formats::LetGo;
+
+use super::amounts::{Amount, Holder, Peak};
+use super::heap::Heap;
+use super::totals::{Dropped, Totals};
+
+/// One process: a program's image, or a forked child.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Process {
+    /// The kernel's number.
+    pub pid: u32,
+    /// The parent's.
+    pub parent_pid: u32,
+    /// Index of the recorded process that was its parent when it began.
+    pub parent: Option<usize>,
+    /// Whether it is a forked child that exec'd nothing: it holds its parent's blocks unseen.
+    pub is_fork: bool,
+    /// Path of the program.
+    pub exe: Vec<u8>,
+    /// Command line.
+    pub command: Vec<Vec<u8>>,
+    /// First moment, ns.
+    pub begin_ns: u64,
+    /// Last moment, ns.
+    pub end_ns: u64,
+    /// What it did.
+    pub totals: Totals,
+    /// When it held the most bytes, and who held them.
+    pub peak: Peak,
+    /// Never freed; live at the end of the recording when that was first.
+    pub leaked: Amount,
+    /// Who holds `leaked`, in the order of the nodes.
+    pub leaked_stacks: Vec<Holder>,
+    /// Blocks freed by their own thread before it allocated again.
+    pub temporary: Amount,
+    /// Highest resident set, bytes; 0 when none was sampled.
+    pub rss_peak_bytes: u64,
+    /// The heap under it, when that has statistics.
+    pub heap: Option<Heap>,
+    /// How it ended.
+    pub ended: Ended,
+    /// What a ring did not keep of it.
+    pub let_go: LetGo,
+    /// What is missing, by reason; only reasons that occurred.
+    pub dropped: Vec<Dropped>,
+    /// Peak memory of the recorder inside this process, bytes.
+    pub recorder_bytes: u64,
+}
+
+/// A thread of a process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Thread {
+    /// Index into [`Answer::processes`].
+    pub process: usize,
+    /// Its number in the events of that process.
+    pub id: u32,
+    /// The kernel's number; 0 when it is not known.
+    pub tid: u32,
+    /// Its name when it was first seen.
+    pub name: Vec<u8>,
+    /// What it did; `frees_by_others` counts the blocks of other threads that it freed.
+    pub totals: Totals,
+    /// Blocks that it freed before it allocated again.
+    pub temporary: Amount,
+}
+
+/// Stacks that the recorder took a second time, from scratch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StackCheck {
+    /// How many.
+    pub verified: u64,
+    /// How many of them were different: each is a fault of the recorder.
+    pub different: u64,
+}
+
+/// How a process ended, as far as the recording knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ended {
+    /// The trace does not say.
+    #[default]
+    Unknown,
+    /// It exited.
+    Exited,
+    /// It became another program, which is another process here.
+    Execed,
+    /// The recording ended before it.
+    Abandoned,
+}
+
+impl Ended {
+    /// Whether it was seen to its end, so that what was live then is leaked.
+    pub fn is_end(self) -> bool {
+        !matches!(self, Ended::Unknown | Ended::Abandoned)
+    }
+}
+
+/// How the recorded command ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal killed it.
+    Signal(i32),
+}

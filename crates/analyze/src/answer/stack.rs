@@ -1,0 +1,42 @@
+//! What the calls from one stack did.
+
+use super::amounts::Amount;
+use super::tree::NodeId;
+
+/// What the calls from exactly one stack did; inclusive figures are sums over a subtree.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Stack {
+    /// Its innermost frame.
+    pub node: NodeId,
+    /// Blocks allocated and their bytes.
+    pub allocated: Amount,
+    /// Blocks freed and their bytes.
+    pub freed: Amount,
+    /// Live at the peak of the whole trace.
+    pub at_peak: Amount,
+    /// Live at the end.
+    pub leaked: Amount,
+    /// Freed by the same thread before its next allocation.
+    pub temporary: Amount,
+    /// Freed by another thread than the one that allocated them.
+    pub freed_by_others: u64,
+    /// Calls that returned NULL.
+    pub failed: u64,
+    /// How long freed blocks lived.
+    pub lifetime: Lifetime,
+    /// Smallest request in bytes; 0 without allocations.
+    pub size_min_bytes: u64,
+    /// Largest request in bytes.
+    pub size_max_bytes: u64,
+}
+
+/// How long the blocks lived that were freed.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Lifetime {
+    /// Shortest, ns; 0 when none was freed.
+    pub min_ns: u64,
+    /// Mean, ns; 0 when none was freed.
+    pub mean_ns: f64,
+    /// Longest, ns.
+    pub max_ns: u64,
+}

@@ -1,0 +1,109 @@
+//! The answer as a whole: totals, peak, leaks, stacks, processes, and what is to be known to trust them.
+
+use heapscribe_formats::{Drainer, LetGo, RealTimeRules};
+
+use super::amounts::{Amount, LifetimeClass, Peak, SizeClass};
+use super::annotations::{Mark, Pools, Section};
+use super::estimate::Sampling;
+use super::latency::{BrokenRule, CallLatency};
+use super::process::{Exit, Process, StackCheck, Thread};
+use super::stack::Stack;
+use super::timeline::Timeline;
+use super::totals::{Dropped, Totals};
+use super::tree::CallTree;
+
+/// The answer to "what did the heap do", for a whole trace.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Answer {
+    /// CLOCK_MONOTONIC ns of moment 0.
+    pub begin_mono_ns: u64,
+    /// Wall clock at moment 0, ns since 1970; 0 when it is not known.
+    pub begin_real_ns: u64,
+    /// The command that was recorded.
+    pub command: Vec<Vec<u8>>,
+    /// Name of the machine.
+    pub host: String,
+    /// Version of heapscribe that recorded.
+    pub version: String,
+    /// How the command ended; none when it was still running or the trace does not say.
+    pub exit: Option<Exit>,
+    /// How the drainer kept up; all 0 when that is not known.
+    pub drainer: Drainer,
+    /// From moment 0 to the last thing that was recorded, ns.
+    pub duration_ns: u64,
+    /// Whether all ns here are calls, the first at 1, as nothing is known of times.
+    pub counts_calls: bool,
+    /// What a ring evicted of it, over all processes; all 0 when that is nothing. Only the level of the
+    /// heap counts it in.
+    pub let_go: LetGo,
+    /// What all processes did together.
+    pub totals: Totals,
+    /// The moment when all processes together held the most bytes.
+    pub peak: Peak,
+    /// What was never freed.
+    pub leaked: Amount,
+    /// Whether every process was seen to its end. If not, part of `leaked` was merely live when the
+    /// recording ended: see [`Process::ended`].
+    pub complete: bool,
+    /// Blocks freed by their own thread before it allocated again.
+    pub temporary: Amount,
+    /// Stacks that did something themselves, in the order of their nodes.
+    pub stacks: Vec<Stack>,
+    /// The calls that lead to them.
+    pub tree: CallTree,
+    /// Allocations by size.
+    pub sizes: Vec<SizeClass>,
+    /// Freed blocks by how long they lived.
+    pub lifetimes: Vec<LifetimeClass>,
+    /// Processes in the order of the trace.
+    pub processes: Vec<Process>,
+    /// Threads, by process and number.
+    pub threads: Vec<Thread>,
+    /// The heap over time, in equal steps.
+    pub timeline: Timeline,
+    /// Marks that programs set, by their first time.
+    pub marks: Vec<Mark>,
+    /// Sections that threads went through, the one with most bytes allocated first.
+    pub sections: Vec<Section>,
+    /// Blocks of pools that programs manage themselves, inside blocks of the heap: they are in no other figure.
+    pub pools: Pools,
+    /// How long calls took, by kind; empty unless that was recorded.
+    pub latency: Vec<CallLatency>,
+    /// Where programs must not call the heap, as the recording was made with.
+    pub rules: RealTimeRules,
+    /// Calls that broke these rules and stopped their process.
+    pub broken: Vec<BrokenRule>,
+    /// What is missing, by reason; only reasons that occurred, in the order of their numbers.
+    pub dropped: Vec<Dropped>,
+    /// Allocations whose stack is not known at all.
+    pub unknown_stacks: u64,
+    /// Stacks that were taken twice, in two ways, to compare them; none unless that was asked for.
+    pub stack_check: StackCheck,
+    /// Frames of used stacks that lie in no module.
+    pub unresolved_frames: u64,
+    /// When blocks were sampled: how sure the figures are, all of which are then estimates.
+    pub sampling: Option<Sampling>,
+    /// What is wrong with the trace or has to be known to read the answer, for people.
+    pub problems: Vec<String>,
+}
+
+impl Answer {
+    /// Calls per second over the whole recording.
+    pub fn calls_per_second(&self) -> f64 {
+        self.per_second(self.totals.calls.all())
+    }
+
+    /// Allocations per second over the whole recording.
+    pub fn allocations_per_second(&self) -> f64 {
+        self.per_second(self.totals.allocations)
+    }
+
+    /// Bytes allocated per second over the whole recording.
+    pub fn allocated_bytes_per_second(&self) -> f64 {
+        self.per_second(self.totals.allocated_bytes)
+    }
+
+    fn per_second(&self, count: u64) -> f64 {
+        if self.duration_ns == 0 { 0.0 } else { count as f64 * 1e9 / self.duration_ns as f64 }
+    }
+}

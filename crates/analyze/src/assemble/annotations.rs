@@ -1,0 +1,119 @@
+//! Annotations on their way into the answer: numbers become names, ticks become ns, stacks nodes; sections of
+//! one name are one, whichever process they are of.
+
+use std::collections::BTreeMap;
+
+use super::amounts::{ByNode, add, amount, at_least_0, holders, sum};
+use super::context::ProcessContext;
+use crate::annotations::SectionSums;
+use crate::answer::{Amount, CallCounts, Holder, Mark, NodeId, PoolStack, Pools, Section, StackCalls};
+use crate::counters::StackRow;
+use crate::passes::ProcessResults;
+use crate::peak::Held;
+use crate::stacks::TreeBuilder;
+
+/// The annotations of all processes so far.
+#[derive(Debug, Default)]
+pub(super) struct AnnotationAssembly {
+    marks: Vec<Mark>,
+    sections: BTreeMap<Vec<u8>, Section>,
+    pools: Pools,
+    pool_stacks: BTreeMap<NodeId, PoolStack>,
+}
+
+impl AnnotationAssembly {
+    /// Takes the annotations of a process.
+    pub(super) fn take(
+        &mut self,
+        context: &ProcessContext<'_>,
+        results: &mut ProcessResults,
+        tree: &mut TreeBuilder,
+    ) {
+        let annotations = std::mem::take(&mut results.sums.annotations);
+        let moments = annotations.moments();
+        let level = |ticks: u64| {
+            let at = moments.binary_search(&ticks).unwrap_or(usize::MAX);
+            at_least_0(results.at_marks.get(at).copied().unwrap_or(0))
+        };
+        self.marks.extend(annotations.marks.iter().map(|(name, mark)| Mark {
+            process: context.process,
+            name: context.name(*name),
+            count: mark.count,
+            first_ns: context.time(mark.first_ticks),
+            last_ns: context.time(mark.last_ticks),
+            heap_at_first_bytes: level(mark.first_ticks),
+            heap_at_last_bytes: level(mark.last_ticks),
+        }));
+        for (name, sums) in annotations.sections {
+            self.section(context, context.name(name), sums, tree);
+        }
+        self.pools.unknown += annotations.pools.sums.unknown;
+        let peak_bytes = at_least_0(results.pools_peak.bytes);
+        if peak_bytes > self.pools.peak_bytes {
+            self.pools.peak_bytes = peak_bytes;
+            self.pools.peak_ns = results.pools_peak.ns.saturating_sub(context.begin_ns);
+        }
+        for (node, row) in context.nodes(annotations.pools.sums.stacks, tree) {
+            self.pool(node, &row);
+        }
+    }
+
+    fn section(
+        &mut self,
+        context: &ProcessContext<'_>,
+        name: Vec<u8>,
+        sums: SectionSums,
+        tree: &mut TreeBuilder,
+    ) {
+        let new = || Section { name: name.clone(), ..Section::default() };
+        let section = self.sections.entry(name.clone()).or_insert_with(new);
+        section.count += sums.begun;
+        section.ended += sums.ended;
+        section.total_ns = section.total_ns.saturating_add(context.clock.span_ns(sums.ticks));
+        section.longest_ns = section.longest_ns.max(context.clock.span_ns(sums.longest_ticks));
+        let rows = context.nodes(sums.stacks, tree);
+        let calls = rows.iter().map(|(node, row)| row.at_node(*node, context.clock));
+        section.calls_by_stack.extend(calls);
+    }
+
+    fn pool(&mut self, node: NodeId, row: &StackRow) {
+        let allocated = Amount { blocks: row.allocations, bytes: row.allocated_bytes };
+        let freed = Amount { blocks: row.frees, bytes: row.freed_bytes };
+        let leaked = amount(&Held::at_end(row));
+        self.pools.allocated.add(&allocated);
+        self.pools.freed.add(&freed);
+        self.pools.leaked.add(&leaked);
+        let new = PoolStack { node, ..PoolStack::default() };
+        let stack = self.pool_stacks.entry(node).or_insert(new);
+        stack.allocated.add(&allocated);
+        stack.leaked.add(&leaked);
+    }
+
+    /// The answer's parts: marks by time, sections by what was allocated inside, pools.
+    pub(super) fn finish(mut self) -> (Vec<Mark>, Vec<Section>, Pools) {
+        self.marks.sort_by_key(|mark| mark.first_ns);
+        let of_nodes = |section: Section| {
+            let stacks = allocated(&section.calls_by_stack);
+            let calls_by_stack = StackCalls::by_node(section.calls_by_stack.into_iter());
+            let calls = calls_by_stack.iter().fold(CallCounts::default(), |mut all, stack| {
+                all.add(&stack.kinds);
+                all
+            });
+            Section { allocated: sum(&stacks), stacks, calls, calls_by_stack, ..section }
+        };
+        let mut sections: Vec<Section> = self.sections.into_values().map(of_nodes).collect();
+        sections.sort_by_key(|section| std::cmp::Reverse(section.allocated.bytes));
+        self.pools.stacks = self.pool_stacks.into_values().collect();
+        (self.marks, sections, self.pools)
+    }
+}
+
+/// What calls allocated, in the order of the nodes.
+fn allocated(calls: &[StackCalls]) -> Vec<Holder> {
+    let mut by_node = ByNode::new();
+    for calls in calls {
+        let blocks = calls.kinds.allocations.saturating_add(calls.kinds.reallocs);
+        add(&mut by_node, calls.node, Held { blocks: blocks as i64, bytes: calls.bytes as i64 });
+    }
+    holders(&by_node)
+}

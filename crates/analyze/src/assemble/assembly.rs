@@ -1,0 +1,286 @@
+//! From what the passes found to the answer: stacks of processes become nodes of one tree, ticks become
+//! ns, and levels below zero - allocations that are missing from the recording - become zero and a note.
+
+use std::collections::BTreeMap;
+
+use heapscribe_formats::LetGo;
+use heapscribe_wire::head::{DROP_COUNTERS, Drop};
+use heapscribe_wire::ids::StackId;
+
+use super::amounts::{ByNode, add, amount, at_least_0, holders, in_ns, lifetime, sum};
+use super::annotations::AnnotationAssembly;
+use super::context::ProcessContext;
+use super::latency::LatencyAssembly;
+use super::process::known;
+use super::sampling::SampleAssembly;
+use super::timeline::timeline;
+use super::totals;
+use crate::answer::{self, Amount, Answer, Dropped, Holder, NodeId, Peak, Process, Stack, Thread, Totals};
+use crate::counters::{Histogram, StackRow, ThreadSums};
+use crate::input::{History, ProcessFacts, SessionFacts};
+use crate::passes::{PassResults, ProcessResults};
+use crate::peak::Held;
+use crate::stacks::{Definitions, TreeBuilder};
+
+/// Builds the answer, process by process.
+#[derive(Default)]
+struct Assembly {
+    tree: TreeBuilder,
+    rows: BTreeMap<NodeId, StackRow>,
+    at_peak: ByNode,
+    leaked: BTreeMap<NodeId, Amount>,
+    sizes: Histogram,
+    lifetimes: Histogram,
+    all: ThreadSums,
+    lost_events: u64,
+    dropped: [u64; DROP_COUNTERS],
+    below_zero: usize,
+    /// What was live before the first event that is there.
+    before_blocks: i64,
+    let_go: LetGo,
+    samples: SampleAssembly,
+    annotations: AnnotationAssembly,
+    latency: LatencyAssembly,
+    answer: Answer,
+}
+
+/// The answer to a recording.
+pub(crate) fn assemble<H: History>(
+    history: &H,
+    session: SessionFacts,
+    processes: &[ProcessFacts],
+    results: PassResults,
+) -> Answer {
+    let mut assembly = Assembly::default();
+    assembly.answer.problems = history.problems();
+    let mut over_time = timeline(&results, processes);
+    let finer = results.finer;
+    assembly.answer.counts_calls = processes.iter().any(|process| process.counts_calls);
+    let begin_ns = results.grid.begin_ns;
+    for (number, (facts, of_process)) in processes.iter().zip(results.processes).enumerate() {
+        let definitions = assembly.define(history, number);
+        assembly.process(number, facts, of_process, &definitions, begin_ns);
+    }
+    let peak = Peak {
+        bytes: at_least_0(results.peak.bytes),
+        blocks: at_least_0(
+            assembly.at_peak.values().map(|held| held.blocks).sum::<i64>() + assembly.before_blocks,
+        ),
+        time_ns: results.peak.ns.saturating_sub(begin_ns),
+        stacks: holders(&assembly.at_peak),
+    };
+    assembly.latency.over_time(finer, &mut over_time);
+    assembly.answer.timeline = over_time;
+    let duration_ns = results.grid.end_ns - 1 - begin_ns;
+    assembly.finish(session, peak, begin_ns, duration_ns)
+}
+
+impl Assembly {
+    fn define<H: History>(&mut self, history: &H, process: usize) -> Definitions {
+        let mut definitions = Definitions::default();
+        let tree = &mut self.tree;
+        let read = history.definitions(process, &mut |id, definition| {
+            definitions.take(id, definition, tree);
+        });
+        if let Err(why) = read {
+            self.answer.problems.push(why);
+        }
+        definitions
+    }
+
+    fn process(
+        &mut self,
+        number: usize,
+        facts: &ProcessFacts,
+        mut results: ProcessResults,
+        definitions: &Definitions,
+        begin_ns: u64,
+    ) {
+        let rows = std::mem::take(&mut results.sums.stacks).into_sorted();
+        let nodes = definitions.nodes(&mut self.tree, rows.iter().map(|(stack, _)| *stack));
+        let node_of = |stack: &StackId| match rows.binary_search_by_key(stack, |(stack, _)| *stack) {
+            Ok(at) => nodes[at],
+            Err(_) => NodeId::ROOT,
+        };
+        let mut at_end = ByNode::new();
+        for ((_, row), node) in rows.iter().zip(&nodes) {
+            self.rows.entry(*node).or_default().merge(&in_ns(row, &facts.clock));
+            add(&mut at_end, *node, Held::at_end(row));
+        }
+        let common = results.held_at_common.as_ref().unwrap_or(&results.held);
+        common.held.iter().for_each(|(stack, held)| add(&mut self.at_peak, node_of(stack), *held));
+        let note = self.samples.rates(facts.pid, results.sums.rates, &definitions.means);
+        self.answer.problems.extend(note);
+        self.samples.at_peak(&common.sampled, node_of);
+        self.samples.lives(&results.sums.sampled, node_of);
+        let context = ProcessContext { process: number, clock: &facts.clock, definitions, begin_ns };
+        self.annotations.take(&context, &mut results, &mut self.tree);
+        self.latency.take(&context, std::mem::take(&mut results.sums.latency), &mut self.tree);
+        if let Some(broke) = &facts.broke {
+            self.latency.broke(&context, broke, &mut self.tree);
+        }
+        let mut at_own_peak = ByNode::new();
+        results.held.held.iter().for_each(|(stack, held)| add(&mut at_own_peak, node_of(stack), *held));
+
+        self.before_blocks = self.before_blocks.saturating_add(results.before.blocks);
+        self.let_go.merge(&facts.let_go);
+        let check = &mut self.answer.stack_check;
+        check.verified = check.verified.saturating_add(facts.stack_check.verified);
+        check.different = check.different.saturating_add(facts.stack_check.different);
+        let all = self.threads(number, &results, definitions);
+        let leaked_stacks = self.leaked(&at_end);
+        let (totals, dropped) = self.totals(&all, facts, &results);
+        self.sizes.merge(&results.sums.sizes);
+        self.lifetimes.merge(&results.sums.lifetimes);
+        results.sums.problems.sort();
+        self.answer.problems.append(&mut results.sums.problems);
+        self.answer.processes.push(Process {
+            totals,
+            peak: Peak {
+                bytes: at_least_0(results.peak.bytes),
+                blocks: at_least_0(
+                    at_own_peak.values().map(|held| held.blocks).sum::<i64>() + results.before.blocks,
+                ),
+                time_ns: results.peak.ns.saturating_sub(begin_ns),
+                stacks: holders(&at_own_peak),
+            },
+            leaked: sum(&leaked_stacks),
+            leaked_stacks,
+            temporary: totals::temporary(&all),
+            dropped,
+            ..known(facts, results.span, begin_ns)
+        });
+    }
+
+    /// Takes the threads of a process; what they did together.
+    fn threads(&mut self, process: usize, results: &ProcessResults, definitions: &Definitions) -> ThreadSums {
+        let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
+        for (id, tid, name) in &definitions.threads {
+            let thread = Thread { process, id: *id, tid: *tid, name: name.clone(), ..Thread::default() };
+            threads.insert(*id, thread);
+        }
+        let mut all = ThreadSums::default();
+        for (&id, sums) in &results.sums.threads {
+            all.merge(sums);
+            let thread = threads.entry(id).or_insert_with(|| Thread { process, id, ..Thread::default() });
+            thread.totals = totals::totals(sums);
+            thread.temporary = totals::temporary(sums);
+        }
+        self.all.merge(&all);
+        self.answer.threads.extend(threads.into_values());
+        all
+    }
+
+    fn leaked(&mut self, at_end: &ByNode) -> Vec<Holder> {
+        self.below_zero += at_end.values().filter(|held| held.blocks < 0 || held.bytes < 0).count();
+        let leaked = holders(at_end);
+        for holder in &leaked {
+            self.leaked.entry(holder.node).or_default().add(&holder.held);
+        }
+        leaked
+    }
+
+    /// A recorder counts what it drops and, where it still can, says so among the events: the larger
+    /// figure is the truth.
+    fn totals(
+        &mut self,
+        all: &ThreadSums,
+        facts: &ProcessFacts,
+        results: &ProcessResults,
+    ) -> (Totals, Vec<Dropped>) {
+        let counters = std::array::from_fn(|i| facts.drops[i].max(results.sums.lost[i]));
+        for (mine, theirs) in self.dropped.iter_mut().zip(&counters) {
+            *mine = mine.saturating_add(*theirs);
+        }
+        let losses = Drop::ALL.iter().filter(|drop| drop.loses_events()).map(|drop| counters[*drop as usize]);
+        let lost_events = losses.fold(0, u64::saturating_add).max(all.lost);
+        self.lost_events = self.lost_events.saturating_add(lost_events);
+        (Totals { lost_events, ..totals::totals(all) }, Dropped::list(&counters))
+    }
+
+    fn finish(mut self, session: SessionFacts, peak: Peak, begin_ns: u64, duration_ns: u64) -> Answer {
+        self.let_go.merge(&session.let_go);
+        let stacks = self.stacks();
+        self.note();
+        let (marks, sections, pools) = std::mem::take(&mut self.annotations).finish();
+        let (latency, broken) = std::mem::take(&mut self.latency).finish();
+        let tree = self.tree.into_tree();
+        let no_module = |frame: &answer::Frame| frame.module.is_none() && frame.cut.is_none();
+        let begin_real_ns = match session.begin_real_ns {
+            0 => 0,
+            real => real.saturating_sub(session.begin_mono_ns.saturating_sub(begin_ns)),
+        };
+        let answer = Answer {
+            begin_mono_ns: begin_ns,
+            begin_real_ns,
+            command: session.command,
+            host: session.host,
+            version: session.version,
+            exit: session.exit,
+            drainer: session.drainer,
+            duration_ns,
+            let_go: self.let_go,
+            totals: Totals { lost_events: self.lost_events, ..totals::totals(&self.all) },
+            peak,
+            leaked: self.leaked.values().fold(Amount::default(), |mut sum, held| {
+                sum.add(held);
+                sum
+            }),
+            complete: self.answer.processes.iter().all(|process| process.ended.is_end()),
+            temporary: totals::temporary(&self.all),
+            unknown_stacks: stacks
+                .first()
+                .filter(|s| s.node == NodeId::ROOT)
+                .map_or(0, |s| s.allocated.blocks),
+            stacks,
+            unresolved_frames: tree.nodes[1..].iter().filter(|node| no_module(&node.frame)).count() as u64,
+            tree,
+            sizes: self.sizes.sizes(),
+            lifetimes: self.lifetimes.lifetimes(),
+            marks,
+            sections,
+            pools,
+            latency,
+            rules: session.rules,
+            broken,
+            dropped: Dropped::list(&self.dropped),
+            ..self.answer
+        };
+        Answer { sampling: self.samples.of(&answer), ..answer }
+    }
+
+    fn stacks(&self) -> Vec<Stack> {
+        let stack = |(&node, row): (&NodeId, &StackRow)| Stack {
+            node,
+            allocated: Amount { blocks: row.allocations, bytes: row.allocated_bytes },
+            freed: Amount { blocks: row.frees, bytes: row.freed_bytes },
+            at_peak: self.at_peak.get(&node).map_or(Amount::default(), amount),
+            leaked: self.leaked.get(&node).copied().unwrap_or_default(),
+            temporary: Amount { blocks: row.temporary, bytes: row.temporary_bytes },
+            freed_by_others: row.by_others,
+            failed: row.failed,
+            lifetime: lifetime(row),
+            size_min_bytes: if row.allocations == 0 { 0 } else { row.size_min },
+            size_max_bytes: row.size_max,
+        };
+        self.rows.iter().map(stack).collect()
+    }
+
+    /// What a reader has to know to trust the figures as far as they go and no further.
+    fn note(&mut self) {
+        // Where a ring evicted allocations this is as it should be.
+        if self.below_zero != 0 && self.let_go.is_nothing() {
+            self.answer.problems.push(format!(
+                "{} stacks freed more than they allocated: allocations are missing from the recording; \
+                 they count as holding nothing",
+                self.below_zero
+            ));
+        }
+        if self.lost_events != 0 {
+            self.answer.problems.push(format!(
+                "{} events are missing: what is live or leaked is an estimate",
+                self.lost_events
+            ));
+        }
+    }
+}

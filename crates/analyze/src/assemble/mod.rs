@@ -1,0 +1,13 @@
+//! From what the passes found to the answer.
+
+mod amounts;
+mod annotations;
+mod assembly;
+mod context;
+mod latency;
+mod process;
+mod sampling;
+mod timeline;
+mod totals;
+
+pub(crate) use self::assembly::assemble;

@@ -1,0 +1,111 @@
+//! The heap over time. The levels are those of the search for the peak, a few of its steps to one of the
+//! timeline; resident memory is what was sampled.
+
+use crate::answer::{self, Timeline};
+use crate::input::{HeapSample, ProcessFacts, RssSample};
+use crate::passes::PassResults;
+
+/// The timeline of all processes together.
+pub(super) fn timeline(results: &PassResults, processes: &[ProcessFacts]) -> Timeline {
+    let count = results.grid.steps.div_ceil(results.finer) as usize;
+    let mut steps = vec![answer::Step::default(); count];
+    heap(results, &mut steps);
+    let timeline_step = results.grid.step_ns.saturating_mul(u64::from(results.finer));
+    for process in processes {
+        let lived = Lived::of(process, results.grid.begin_ns, timeline_step);
+        lived.add_samples(&process.rss, &mut steps);
+        let samples = process.heap.as_ref().map_or(&[][..], |(_, samples)| samples);
+        lived.add_samples(samples, &mut steps);
+    }
+    Timeline { step_ns: timeline_step, steps }
+}
+
+fn heap(results: &PassResults, steps: &mut [answer::Step]) {
+    let clamp = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
+    let (mut level, mut fine) = (results.before_bytes, results.steps.iter().peekable());
+    for (number, step) in steps.iter_mut().enumerate() {
+        let mut most = level;
+        while let Some(part) = fine.next_if(|part| (part.number / results.finer) as usize == number) {
+            most = most.max(part.certain().0).max(part.after_bytes);
+            level = part.after_bytes;
+            for segment in &results.segments[part.segments.clone()] {
+                step.allocations += segment.allocations;
+                step.allocated_bytes = step.allocated_bytes.wrapping_add(segment.allocated_bytes);
+            }
+        }
+        step.heap_max_bytes = clamp(most);
+        step.heap_end_bytes = clamp(level);
+    }
+    let of_peak = results.grid.step_of(results.peak.ns) / results.finer;
+    if let Some(step) = steps.get_mut(of_peak as usize) {
+        step.heap_max_bytes = step.heap_max_bytes.max(clamp(results.peak.bytes));
+    }
+}
+
+/// Something that was looked at from time to time while a process ran.
+trait Sample: Copy {
+    /// When, CLOCK_MONOTONIC ns.
+    fn mono_ns(&self) -> u64;
+
+    /// Adds it to a step.
+    fn add_to(&self, step: &mut answer::Step);
+}
+
+impl Sample for RssSample {
+    fn mono_ns(&self) -> u64 {
+        self.mono_ns
+    }
+
+    fn add_to(&self, step: &mut answer::Step) {
+        step.rss_bytes = step.rss_bytes.saturating_add(self.rss_bytes);
+        step.anonymous_bytes = step.anonymous_bytes.saturating_add(self.anonymous_bytes);
+    }
+}
+
+impl Sample for HeapSample {
+    fn mono_ns(&self) -> u64 {
+        self.mono_ns
+    }
+
+    fn add_to(&self, step: &mut answer::Step) {
+        let counts = &self.counts;
+        step.pool_bytes = step.pool_bytes.saturating_add(counts.pool_bytes);
+        step.pool_used_bytes = step.pool_used_bytes.saturating_add(counts.used_bytes);
+        step.pool_largest_free_bytes = step.pool_largest_free_bytes.saturating_add(counts.largest_free_bytes);
+    }
+}
+
+/// The steps in which a process lived.
+struct Lived {
+    begin_ns: u64,
+    step_ns: u64,
+    /// When it ended, as far as that is known.
+    ended_ns: u64,
+}
+
+impl Lived {
+    fn of(process: &ProcessFacts, begin_ns: u64, step_ns: u64) -> Lived {
+        let has_ended = process.ended.is_end() && process.end_mono_ns != 0;
+        Lived { begin_ns, step_ns, ended_ns: if has_ended { process.end_mono_ns } else { u64::MAX } }
+    }
+
+    /// Adds samples of the process to its steps: the last sample at the end of each.
+    fn add_samples<S: Sample>(&self, samples: &[S], steps: &mut [answer::Step]) {
+        let Some(first) = samples.first() else { return };
+        let from = (first.mono_ns().saturating_sub(self.begin_ns) / self.step_ns) as usize;
+        let (mut samples, mut last) = (samples.iter().peekable(), None);
+        for (number, step) in steps.iter_mut().enumerate().skip(from) {
+            let begin = self.begin_ns.saturating_add(self.step_ns.saturating_mul(number as u64));
+            let end = begin.saturating_add(self.step_ns);
+            while let Some(sample) = samples.next_if(|sample| sample.mono_ns() < end) {
+                last = Some(*sample);
+            }
+            if begin > self.ended_ns {
+                break;
+            }
+            if let Some(last) = &last {
+                last.add_to(step);
+            }
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Counters that events are added to: by stack, by thread, by size and by age.
+
+mod histogram;
+mod rows;
+
+pub(crate) use self::histogram::Histogram;
+pub(crate) use self::rows::{StackRow, ThreadSums};

@@ -1,0 +1,136 @@
+//! What events change of what is live: the block that was freed, the block that was allocated, and what each
+//! stands for at the rate in force.
+
+use heapscribe_wire::ids::{RateId, StackId};
+use heapscribe_wire::record::{Block, Event};
+
+use crate::sampling::{Birth, Weight};
+
+/// A block that was allocated or freed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockChange {
+    pub(crate) stack: StackId,
+    pub(crate) size_bytes: u64,
+    pub(crate) weight: Weight,
+    /// Whether it was sampled, so that its weight is an estimate.
+    pub(crate) sampled: bool,
+}
+
+/// What one event changes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Changes {
+    pub(crate) freed: Option<BlockChange>,
+    pub(crate) allocated: Option<BlockChange>,
+}
+
+impl Changes {
+    /// How many bytes more are live after it.
+    pub(crate) fn net_bytes(&self) -> i64 {
+        let bytes = |change: Option<BlockChange>| change.map_or(0, |change| change.weight.bytes as i64);
+        bytes(self.allocated).wrapping_sub(bytes(self.freed))
+    }
+}
+
+/// Goes along with the events of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    thread: u32,
+    pub(crate) rate: RateId,
+    /// Of the rate; 0 when every block was recorded.
+    pub(crate) mean_bytes: u64,
+    of: Blocks,
+}
+
+/// Whose blocks are followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Blocks {
+    /// The heap's.
+    #[default]
+    Heap,
+    /// Those of the program's own pools, which lie inside the heap's.
+    Pools,
+}
+
+impl Scale {
+    /// Before the first event of a thread's chunk.
+    pub(crate) const fn new(thread: u32) -> Scale {
+        Scale { thread, rate: RateId::FULL, mean_bytes: 0, of: Blocks::Heap }
+    }
+
+    /// The thread.
+    pub(crate) const fn thread(&self) -> u32 {
+        self.thread
+    }
+
+    /// The same, of such blocks.
+    pub(crate) const fn of(self, of: Blocks) -> Scale {
+        Scale { of, ..self }
+    }
+
+    /// Follows a change of the rate; whether the event is one.
+    #[inline(always)]
+    pub(crate) fn follow(&mut self, event: &Event, mean_of: impl Fn(RateId) -> u64) -> bool {
+        let Event::Rate { rate } = *event else { return false };
+        (self.rate, self.mean_bytes) = (rate, mean_of(rate));
+        true
+    }
+
+    /// What a block stands for that is allocated now.
+    #[inline(always)]
+    pub(crate) fn of_new(&self, size_bytes: u64, ticks: u64) -> Weight {
+        if self.mean_bytes == 0 {
+            return Weight::one(size_bytes);
+        }
+        Weight::of(size_bytes, self.mean_bytes, Birth { thread: self.thread, ticks })
+    }
+
+    /// What a block stands for that is freed now.
+    #[inline(always)]
+    pub(crate) fn of_old(&self, block: &Block, ticks: u64) -> Weight {
+        if self.mean_bytes == 0 {
+            return Weight::one(block.size_bytes);
+        }
+        let thread = block.birth_thread.map_or(self.thread, |birth| birth.0);
+        let birth = Birth { thread, ticks: ticks.wrapping_sub(block.age_ticks) };
+        Weight::of(block.size_bytes, self.mean_bytes, birth)
+    }
+
+    /// The block that an event frees and the one that it allocates.
+    #[inline(always)]
+    pub(crate) fn changes(&self, event: &Event, ticks: u64) -> Changes {
+        if event.is_pool() != (self.of == Blocks::Pools) {
+            return Changes::default(); // a pool's block changes nothing of what is live in the heap
+        }
+        let sampled = self.mean_bytes != 0;
+        let allocated = |stack, size_bytes| {
+            Some(BlockChange { stack, size_bytes, weight: self.of_new(size_bytes, ticks), sampled })
+        };
+        let freed = |block: &Block| {
+            let (stack, size_bytes) = (block.stack, block.size_bytes);
+            Some(BlockChange { stack, size_bytes, weight: self.of_old(block, ticks), sampled })
+        };
+        match *event {
+            Event::Alloc { size_bytes, stack, .. } => {
+                Changes { freed: None, allocated: allocated(stack, size_bytes) }
+            }
+            Event::Free { block, .. } => Changes { freed: freed(&block), allocated: None },
+            Event::Realloc { old, size_bytes, stack, .. } => {
+                Changes { freed: freed(&old), allocated: allocated(stack, size_bytes) }
+            }
+            // A block whose former life is not known was not chosen by chance.
+            Event::UnknownRealloc { size_bytes, stack, .. } => {
+                let weight = Weight::one(size_bytes);
+                Changes {
+                    freed: None,
+                    allocated: Some(BlockChange { stack, size_bytes, weight, sampled: false }),
+                }
+            }
+            Event::Failed { .. }
+            | Event::UnknownFree { .. }
+            | Event::Rate { .. }
+            | Event::Took { .. }
+            | Event::Lost { .. }
+            | Event::Note { .. } => Changes::default(),
+        }
+    }
+}

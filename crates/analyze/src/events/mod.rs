@@ -1,0 +1,10 @@
+//! What one event means, at the place in its chunk where it stands: the blocks that it allocates and frees,
+//! the call that it is, the sections that its thread is in.
+
+mod call;
+mod change;
+mod sections;
+
+pub(crate) use self::call::{CallRow, HeapCall};
+pub(crate) use self::change::{BlockChange, Blocks, Changes, Scale};
+pub(crate) use self::sections::OpenSections;

@@ -1,0 +1,110 @@
+//! What is known of a recording before any event is read: the session, its processes and their chunks.
+
+use heapscribe_formats::{Broke, Drainer, HeapInfo, HeapSample, LetGo, RealTimeRules};
+use heapscribe_wire::head::DROP_COUNTERS;
+
+use super::clock::Clock;
+use crate::answer::{Ended, Exit, StackCheck};
+
+/// The recording as a whole.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SessionFacts {
+    /// When it began, CLOCK_MONOTONIC ns; 0 when that is not known.
+    pub begin_mono_ns: u64,
+    /// The same moment, ns since 1970; 0 when that is not known.
+    pub begin_real_ns: u64,
+    /// When it ended, CLOCK_MONOTONIC ns; 0 when that is not known.
+    pub end_mono_ns: u64,
+    /// The command that was recorded.
+    pub command: Vec<Vec<u8>>,
+    /// Name of the machine.
+    pub host: String,
+    /// Version of heapscribe that recorded.
+    pub version: String,
+    /// How the command ended.
+    pub exit: Option<Exit>,
+    /// How the drainer kept up; all 0 when that is not known.
+    pub drainer: Drainer,
+    /// What a ring evicted of processes of which nothing else is left.
+    pub let_go: LetGo,
+    /// Where programs must not call the heap.
+    pub rules: RealTimeRules,
+}
+
+/// A process.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ProcessFacts {
+    /// The kernel's number.
+    pub pid: u32,
+    /// The parent's.
+    pub parent_pid: u32,
+    /// Index of its recorded parent.
+    pub parent: Option<usize>,
+    /// Whether it is a forked child.
+    pub is_fork: bool,
+    /// Path of its program.
+    pub exe: Vec<u8>,
+    /// Command line.
+    pub command: Vec<Vec<u8>>,
+    /// When its recording began, CLOCK_MONOTONIC ns; 0 when that is not known.
+    pub begin_mono_ns: u64,
+    /// When it ended, CLOCK_MONOTONIC ns; 0 when that is not known.
+    pub end_mono_ns: u64,
+    /// How it ended.
+    pub ended: Ended,
+    /// How its ticks become ns.
+    pub clock: Clock,
+    /// Whether its ns are calls, as nothing is known of times.
+    pub counts_calls: bool,
+    /// What its recorder dropped, by the number of a `heapscribe_wire::head::Drop`.
+    pub drops: [u64; DROP_COUNTERS],
+    /// Peak memory of its recorder, bytes.
+    pub recorder_bytes: u64,
+    /// Stacks that its recorder took twice.
+    pub stack_check: StackCheck,
+    /// Resident set at moments, by time.
+    pub rss: Vec<RssSample>,
+    /// What the heap under it is, when that has statistics, and these at moments, by time.
+    pub heap: Option<(HeapInfo, Vec<HeapSample>)>,
+    /// What a ring evicted of its events: the heap begins where they ended.
+    pub let_go: LetGo,
+    /// The call that broke a rule of real time and stopped it.
+    pub broke: Option<Broke>,
+}
+
+/// Resident memory of a process at a moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RssSample {
+    /// When, CLOCK_MONOTONIC ns.
+    pub mono_ns: u64,
+    /// Resident, bytes.
+    pub rss_bytes: u64,
+    /// Of it what belongs to no file and is shared with nobody, bytes.
+    pub anonymous_bytes: u64,
+}
+
+/// A chunk: events of one thread, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ChunkFacts {
+    /// Index of its process.
+    pub process: usize,
+    /// Its thread, as a number.
+    pub thread: u32,
+    /// The first event's dt counts from here.
+    pub begin_ticks: u64,
+    /// Ticks of its last event.
+    pub last_ticks: u64,
+    /// Birth ticks of the thread's last allocation before this chunk; 0 for none.
+    pub last_alloc_ticks: u64,
+    /// How many events it has.
+    pub events: u64,
+    /// Whether its allocations stand for blocks whose own events are not there: then they are no calls.
+    pub is_made_up: bool,
+}
+
+/// A chunk and its number in the recording.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NumberedChunk {
+    pub(crate) number: usize,
+    pub(crate) facts: ChunkFacts,
+}

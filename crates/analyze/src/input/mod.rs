@@ -1,0 +1,15 @@
+//! Recordings as the passes see them: facts about processes and chunks, events by the chunk, definitions.
+
+mod clock;
+mod facts;
+mod history;
+mod live_before;
+mod recording;
+pub mod selection;
+
+pub use self::clock::Clock;
+pub(crate) use self::facts::NumberedChunk;
+pub use self::facts::{ChunkFacts, ProcessFacts, RssSample, SessionFacts};
+pub use self::history::{EventsInOrder, History};
+pub use self::recording::Recording;
+pub use heapscribe_formats::{HeapInfo, HeapSample};

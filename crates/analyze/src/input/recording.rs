@@ -1,0 +1,240 @@
+//! A trace as a history: processes by their place in the list, times on CLOCK_MONOTONIC, and for each
+//! process one straight clock through its beginning.
+
+use std::collections::HashMap;
+
+use heapscribe_formats::{
+    ChunkEntry, ExitStatus, HeapInfo, HeapSample, HowEnded, Process, ProcessIndex, ProcessInfo, Scratch,
+    Source, Stage, Trace,
+};
+use heapscribe_wire::defs::Definition;
+use heapscribe_wire::ids::StackId;
+use heapscribe_wire::record::{BadEvent, Event};
+
+use super::clock::Clock;
+use super::facts::{ChunkFacts, ProcessFacts, RssSample, SessionFacts};
+use super::history::{EventsInOrder, History};
+use super::live_before::{self, LiveBefore};
+use crate::answer::{Ended, Exit, StackCheck};
+
+/// A trace, to be analyzed.
+#[derive(Debug)]
+pub struct Recording<'t, S> {
+    trace: &'t Trace<S>,
+    indices: HashMap<ProcessIndex, usize>,
+    /// What was live before the events, as events.
+    before: Vec<LiveBefore>,
+    unread: Vec<String>,
+}
+
+impl<'t, S: Source + Sync> Recording<'t, S> {
+    /// Over an open trace.
+    pub fn new(trace: &'t Trace<S>) -> Self {
+        let indices = trace.processes().iter().enumerate().map(|(i, p)| (p.index, i)).collect();
+        let (before, unread) = live_before::read(trace);
+        Recording { trace, indices, before, unread }
+    }
+
+    fn facts(&self, process: &Process) -> ProcessFacts {
+        let info = process.info.clone().unwrap_or_default();
+        let end = process.end.clone().unwrap_or_default();
+        ProcessFacts {
+            pid: info.pid,
+            parent_pid: info.parent_pid,
+            parent: self.parent(&info),
+            is_fork: info.stage == Stage::Forked,
+            begin_mono_ns: info.created_mono_ns,
+            end_mono_ns: end.ended_mono_ns,
+            ended: ended(end.how),
+            clock: self.clock(process),
+            counts_calls: info.counts_calls,
+            drops: end.drops,
+            recorder_bytes: end.own_bytes,
+            stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },
+            rss: self.rss(process.index),
+            heap: self.heap(process.index),
+            let_go: process.let_go,
+            broke: end.broke,
+            exe: info.exe,
+            command: info.command,
+        }
+    }
+
+    fn parent(&self, child: &ProcessInfo) -> Option<usize> {
+        if child.parent_created_mono_ns == 0 {
+            return None;
+        }
+        self.trace.processes().iter().position(|process| {
+            process.info.as_ref().is_some_and(|info| {
+                (info.pid, info.created_mono_ns) == (child.parent_pid, child.parent_created_mono_ns)
+            })
+        })
+    }
+
+    /// The line goes through the process's beginning or, when that is lost, through its first chunk's.
+    fn clock(&self, process: &Process) -> Clock {
+        let first = || self.trace.chunks().iter().find(|entry| entry.process == process.index);
+        let (origin_ticks, origin_ns) = match (&process.info, first()) {
+            (Some(info), _) => (info.created_ticks, info.created_mono_ns),
+            (None, Some(entry)) => (entry.info.begin_ticks, entry.info.begin_mono_ns),
+            (None, None) => (0, 0),
+        };
+        let ns_per_tick = self.trace.clock(process.index).resolution_ns();
+        let ns_per_tick_q32 = ((ns_per_tick * (1u64 << 32) as f64) as u64).clamp(1, 1 << 50);
+        let unit_shift = process.info.as_ref().map_or(0, |info| info.clock_shift);
+        Clock { origin_ticks, origin_ns, ns_per_tick_q32, unit_shift }
+    }
+
+    fn rss(&self, process: ProcessIndex) -> Vec<RssSample> {
+        let mut samples = Vec::new();
+        // `damaged_samples` says what is damaged; the rest stays.
+        let _ = self.trace.memory(process, &mut Scratch::default(), |sample| {
+            samples.push(RssSample {
+                mono_ns: sample.mono_ns,
+                rss_bytes: sample.rss_bytes,
+                anonymous_bytes: sample.rss_bytes.saturating_sub(sample.shared_bytes),
+            });
+        });
+        samples.sort_by_key(|sample| sample.mono_ns);
+        samples
+    }
+
+    /// The heap under a process and its statistics, where it gives any.
+    fn heap(&self, process: ProcessIndex) -> Option<(HeapInfo, Vec<HeapSample>)> {
+        let mut heap: Option<(HeapInfo, Vec<HeapSample>)> = None;
+        let _ = self.trace.heap(process, &mut Scratch::default(), |info, sample| {
+            heap.get_or_insert_with(|| (info.clone(), Vec::new())).1.push(*sample);
+        });
+        if let Some((_, samples)) = &mut heap {
+            samples.sort_by_key(|sample| sample.mono_ns);
+        }
+        heap
+    }
+
+    /// What of a process's samples can not be read.
+    fn damaged_samples(&self, process: ProcessIndex) -> Vec<String> {
+        let memory = self.trace.memory(process, &mut Scratch::default(), |_| ());
+        let heap = self.trace.heap(process, &mut Scratch::default(), |_, _| ());
+        let damaged = [memory, heap].into_iter().flat_map(|problems| match problems {
+            Ok(problems) => problems.iter().map(ToString::to_string).collect(),
+            Err(error) => vec![error.to_string()],
+        });
+        damaged.collect()
+    }
+
+    fn chunk(&self, entry: &ChunkEntry) -> ChunkFacts {
+        ChunkFacts {
+            // A process that the trace does not list is one that no pass asks for.
+            process: self.indices.get(&entry.process).copied().unwrap_or(usize::MAX),
+            thread: entry.info.thread,
+            begin_ticks: entry.info.begin_ticks,
+            last_ticks: entry.sums.last_ticks.max(entry.info.begin_ticks),
+            last_alloc_ticks: entry.info.last_alloc_ticks,
+            events: u64::from(entry.sums.events),
+            is_made_up: false,
+        }
+    }
+}
+
+/// Events of a chunk of the trace, or of one that is made up.
+enum ChunkEvents<R, S> {
+    Recorded(R),
+    MadeUp(S),
+}
+
+impl<R, S> Iterator for ChunkEvents<R, S>
+where
+    R: Iterator<Item = Result<(u64, Event), BadEvent>>,
+    S: Iterator<Item = (u64, Event)>,
+{
+    type Item = Result<(u64, Event), BadEvent>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            ChunkEvents::Recorded(events) => events.next(),
+            ChunkEvents::MadeUp(events) => events.next().map(Ok),
+        }
+    }
+}
+
+fn ended(how: HowEnded) -> Ended {
+    match how {
+        HowEnded::Exited => Ended::Exited,
+        HowEnded::Execed => Ended::Execed,
+        HowEnded::Abandoned => Ended::Abandoned,
+        HowEnded::Unknown => Ended::Unknown,
+    }
+}
+
+impl<S: Source + Sync> History for Recording<'_, S> {
+    type Scratch = Scratch;
+
+    fn session(&self) -> SessionFacts {
+        let info = self.trace.session().cloned().unwrap_or_default();
+        let end = self.trace.session_end().copied().unwrap_or_default();
+        SessionFacts {
+            begin_mono_ns: info.started_mono_ns,
+            begin_real_ns: info.started_real_ns,
+            end_mono_ns: end.ended_mono_ns,
+            drainer: end.drainer,
+            let_go: *self.trace.let_go(),
+            exit: end.exit.map(|exit| match exit {
+                ExitStatus::Code(code) => Exit::Code(code),
+                ExitStatus::Signal(signal) => Exit::Signal(signal),
+            }),
+            command: info.command,
+            host: info.host,
+            version: info.version,
+            rules: info.rules,
+        }
+    }
+
+    fn processes(&self) -> Vec<ProcessFacts> {
+        self.trace.processes().iter().map(|process| self.facts(process)).collect()
+    }
+
+    fn chunks(&self) -> Vec<ChunkFacts> {
+        let recorded = self.trace.chunks().iter().map(|entry| self.chunk(entry));
+        recorded.chain(self.before.iter().map(LiveBefore::chunk)).collect()
+    }
+
+    fn events<'a>(
+        &'a self,
+        chunk: usize,
+        scratch: &'a mut Scratch,
+    ) -> Result<impl EventsInOrder + 'a, String> {
+        match self.trace.chunks().get(chunk) {
+            Some(entry) => {
+                let loaded = self.trace.load_chunk(entry, scratch);
+                loaded.map(|chunk| ChunkEvents::Recorded(chunk.events())).map_err(|error| error.to_string())
+            }
+            None => Ok(ChunkEvents::MadeUp(self.before[chunk - self.trace.chunks().len()].events())),
+        }
+    }
+
+    fn definitions(
+        &self,
+        process: usize,
+        take: &mut dyn FnMut(StackId, &Definition<'_>),
+    ) -> Result<(), String> {
+        let index = self.trace.processes()[process].index;
+        let read = self.trace.definitions(index, &mut Scratch::default(), take);
+        let problems = read.map_err(|error| error.to_string())?;
+        match &problems[..] {
+            [] => Ok(()),
+            some => Err(some.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+        }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let lost = |process: &Process| {
+            let note = process.end.as_ref().map(|end| end.lost_note.clone()).filter(|note| !note.is_empty());
+            note.map(|note| format!("process {}: {note}", process.info.as_ref().map_or(0, |info| info.pid)))
+        };
+        let skipped = self.trace.problems().iter().map(ToString::to_string);
+        let samples = self.trace.processes().iter().flat_map(|process| self.damaged_samples(process.index));
+        let unread = self.unread.iter().cloned();
+        skipped.chain(samples).chain(unread).chain(self.trace.processes().iter().filter_map(lost)).collect()
+    }
+}

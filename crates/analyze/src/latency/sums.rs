@@ -1,0 +1,73 @@
+//! How long the calls of a process took, by kind and over time.
+
+use std::collections::BTreeMap;
+
+use heapscribe_wire::ids::StackId;
+use heapscribe_wire::record::Event;
+
+use super::times::{SlowCall, Times};
+use crate::answer::CallKind;
+
+/// What calls took within a step of time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct StepTimes {
+    pub(crate) count: u64,
+    pub(crate) sum_ns: u64,
+    pub(crate) max_ns: u64,
+}
+
+impl StepTimes {
+    pub(crate) fn merge(&mut self, other: &StepTimes) {
+        self.count += other.count;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+}
+
+/// How long a call took, and where it was.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimedCall {
+    pub(crate) ns: u64,
+    /// The step of the grid.
+    pub(crate) step: u32,
+    pub(crate) thread: u32,
+    pub(crate) ticks: u64,
+}
+
+/// How long the calls of a process took.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Latency {
+    pub(crate) kinds: BTreeMap<CallKind, Times>,
+    /// By step of the grid.
+    pub(crate) steps: BTreeMap<u32, StepTimes>,
+}
+
+impl Latency {
+    /// Adds the call of an event.
+    #[cold]
+    pub(crate) fn add(&mut self, event: &Event, timed: &TimedCall) {
+        let TimedCall { ns, step, thread, ticks } = *timed;
+        let (call, size_bytes, stack) = match *event {
+            Event::Alloc { call, size_bytes, stack, .. }
+            | Event::Failed { call, size_bytes, stack }
+            | Event::Realloc { call, size_bytes, stack, .. }
+            | Event::UnknownRealloc { call, size_bytes, stack } => (call, size_bytes, stack),
+            Event::Free { call, block } => (call, block.size_bytes, block.stack),
+            Event::UnknownFree { call } => (call, 0, StackId::UNKNOWN),
+            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => return,
+        };
+        let Some(kind) = CallKind::of(call) else { return };
+        self.kinds.entry(kind).or_default().add(SlowCall { ns, ticks, thread, call, size_bytes, stack });
+        self.steps.entry(step).or_default().merge(&StepTimes { count: 1, sum_ns: ns, max_ns: ns });
+    }
+
+    /// Adds others of the same process.
+    pub(crate) fn merge(&mut self, other: Latency) {
+        for (kind, times) in other.kinds {
+            self.kinds.entry(kind).or_default().merge(times);
+        }
+        for (step, times) in &other.steps {
+            self.steps.entry(*step).or_default().merge(times);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What the passes find out, before it becomes an answer.
+
+use heapscribe_formats::LetGo;
+
+use crate::input::History;
+use crate::peak::{Height, Holding};
+use crate::sampling::Rates;
+use crate::sums::ProcessSums;
+use crate::timeline::{Grid, Segment, StepLevel};
+
+/// What the passes found out.
+pub(crate) struct PassResults {
+    pub(crate) grid: Grid,
+    /// Steps of the grid in one of the timeline.
+    pub(crate) finer: u32,
+    pub(crate) peak: Height,
+    /// What was live before the first event.
+    pub(crate) before_bytes: i64,
+    pub(crate) steps: Vec<StepLevel>,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) processes: Vec<ProcessResults>,
+}
+
+/// What the passes found out about one process.
+pub(crate) struct ProcessResults {
+    pub(crate) sums: ProcessSums,
+    pub(crate) peak: Height,
+    /// Who held what at its own peak.
+    pub(crate) held: Holding,
+    /// Who held what at the peak of all; none where that is the same.
+    pub(crate) held_at_common: Option<Holding>,
+    /// The highest moment of its pools.
+    pub(crate) pools_peak: Height,
+    /// The heap's size at the moments of its marks.
+    pub(crate) at_marks: Vec<i64>,
+    /// First and last moment of its events, ns.
+    pub(crate) span: Option<(u64, u64)>,
+    /// What was live before the first of its events.
+    pub(crate) before: LiveAtStart,
+}
+
+/// What was live before the first event: something only where a ring evicted the events before it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LiveAtStart {
+    pub(crate) bytes: i64,
+    pub(crate) blocks: i64,
+}
+
+impl LiveAtStart {
+    /// Of sampled blocks it is not known what they stood for.
+    pub(super) fn of<H: History>(process: usize, evicted: &LetGo, rates: &Rates<'_, H>) -> LiveAtStart {
+        if evicted.is_nothing() || rates.has_any(process) {
+            return LiveAtStart::default();
+        }
+        LiveAtStart {
+            bytes: evicted.live_bytes(),
+            blocks: evicted.came_blocks.wrapping_sub(evicted.went_blocks) as i64,
+        }
+    }
+}

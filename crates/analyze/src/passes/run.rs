@@ -1,0 +1,174 @@
+//! The passes over a recording, in their order:
+//!
+//! 1. sum every chunk alone, in parallel: counters by stack and thread, segments over time (`sums`);
+//! 2. find the highest moment of each process and of all together (`timeline`, `peak`);
+//! 3. sum who held what at those moments (`peak`).
+//!
+//! Events are never stored but for the few that the search for the peak has to bring into order.
+
+use rayon::prelude::*;
+
+use super::grid::{choose_grid, span};
+use super::results::{LiveAtStart, PassResults, ProcessResults};
+use crate::events::Blocks;
+use crate::input::{Clock, History, NumberedChunk, ProcessFacts, SessionFacts};
+use crate::options::Options;
+use crate::peak::{ChangeReader, ChunkGroup, Height, Holding, Levels, Search};
+use crate::sampling::Rates;
+use crate::sums::{ProcessSums, add_chunk};
+use crate::timeline::{Grid, Segment, StepLevel, sort_segments, step_levels};
+
+/// Runs the passes.
+pub(crate) fn run<H: History>(
+    history: &H,
+    session: &SessionFacts,
+    processes: &[ProcessFacts],
+    options: &Options,
+) -> PassResults {
+    let chunks = history.chunks();
+    let clocks: Vec<Clock> = processes.iter().map(|p| p.clock).collect();
+    let mut by_process: Vec<Vec<NumberedChunk>> = vec![Vec::new(); processes.len()];
+    for (number, chunk) in chunks.iter().enumerate() {
+        if let Some(of_process) = by_process.get_mut(chunk.process) {
+            of_process.push(NumberedChunk { number, facts: *chunk });
+        }
+    }
+    let (grid, finer) = choose_grid(session, processes, &by_process, options.timeline_steps);
+    let rates = &Rates::new(history, processes.len());
+    let reader = ChangeReader { history, rates };
+    let ordered_events_max = options.ordered_events_max;
+    let search = Search { reader, chunks: &chunks, clocks: &clocks, ordered_events_max, of: Blocks::Heap };
+
+    let before: Vec<LiveAtStart> =
+        processes.iter().enumerate().map(|(i, facts)| LiveAtStart::of(i, &facts.let_go, rates)).collect();
+    let mut summed: Vec<ProcessSummed> = by_process
+        .par_iter()
+        .zip(&clocks)
+        .zip(&before)
+        .map(|((of_process, clock), before)| {
+            let len = ChunkGroup::len_for(of_process.len(), chunks.len());
+            let summed = sum(&reader, of_process, len, clock, &grid);
+            of_own(summed, &search, clock, &grid, *before)
+        })
+        .collect();
+    let before_bytes = before.iter().fold(0i64, |sum, before| sum.saturating_add(before.bytes));
+    let (segments, steps, peak) = together(&search, &grid, &mut summed, before_bytes);
+
+    let of_each = by_process.par_iter().zip(&clocks).zip(&before);
+    let results = summed.into_par_iter().zip(of_each).map(|(summed, ((chunks, clock), before))| {
+        let at = |ns| Holding::at(ns, &reader, &summed.groups, clock);
+        ProcessResults {
+            held: at(summed.peak.ns),
+            held_at_common: (summed.peak.ns != peak.ns).then(|| at(peak.ns)),
+            peak: summed.peak,
+            span: span(chunks, clock),
+            pools_peak: summed.pools_peak,
+            at_marks: summed.at_marks,
+            sums: summed.sums,
+            before: *before,
+        }
+    });
+    let processes = results.collect();
+    PassResults { grid, finer, peak, before_bytes, steps, segments, processes }
+}
+
+/// A process after the first pass, and the moments that it needs no other process for.
+struct ProcessSummed {
+    sums: ProcessSums,
+    groups: Vec<ChunkGroup>,
+    /// Sorted.
+    segments: Vec<Segment>,
+    peak: Height,
+    pools_peak: Height,
+    at_marks: Vec<i64>,
+}
+
+/// The moments of a process: its peak, that of its pools, its marks.
+fn of_own<H: History>(
+    (mut sums, groups): (ProcessSums, Vec<ChunkGroup>),
+    search: &Search<'_, H>,
+    clock: &Clock,
+    grid: &Grid,
+    before: LiveAtStart,
+) -> ProcessSummed {
+    let mut segments = std::mem::take(&mut sums.segments);
+    sort_segments(&mut segments);
+    let mut of_pools = std::mem::take(&mut sums.annotations.pools.segments);
+    sort_segments(&mut of_pools);
+    let levels = Levels { clock, grid, segments: &segments, chunks: search.chunks };
+    ProcessSummed {
+        peak: search.highest(grid, &segments, before.bytes),
+        pools_peak: Search { of: Blocks::Pools, ..*search }.highest(grid, &of_pools, 0),
+        at_marks: levels.at(&sums.annotations.moments(), &search.reader),
+        sums,
+        groups,
+        segments,
+    }
+}
+
+/// All processes as one.
+fn together<H: History>(
+    search: &Search<'_, H>,
+    grid: &Grid,
+    summed: &mut [ProcessSummed],
+    before_bytes: i64,
+) -> (Vec<Segment>, Vec<StepLevel>, Height) {
+    if let [alone] = summed {
+        let segments = std::mem::take(&mut alone.segments);
+        let steps = step_levels(&segments, before_bytes);
+        return (segments, steps, alone.peak);
+    }
+    let mut segments: Vec<Segment> =
+        summed.iter_mut().flat_map(|of_one| std::mem::take(&mut of_one.segments)).collect();
+    sort_segments(&mut segments);
+    let steps = step_levels(&segments, before_bytes);
+    let best = Height { bytes: before_bytes.max(0), ns: grid.begin_ns };
+    let peak = search.higher(grid, &segments, &steps, best);
+    (segments, steps, peak)
+}
+
+/// Sums the chunks of a process, in groups of so many that follow each other in time.
+fn sum<H: History>(
+    reader: &ChangeReader<'_, H>,
+    chunks: &[NumberedChunk],
+    group_len: usize,
+    clock: &Clock,
+    grid: &Grid,
+) -> (ProcessSums, Vec<ChunkGroup>) {
+    let mut by_time = chunks.to_vec();
+    by_time.sort_unstable_by_key(|chunk| (chunk.facts.begin_ticks, chunk.number));
+    by_time
+        .par_chunks(group_len)
+        .map(|of_group| {
+            let sums = sum_group(reader, of_group, clock, grid);
+            let group = ChunkGroup::new(of_group, &sums);
+            (sums, vec![group])
+        })
+        .reduce(Default::default, |(sums, mut groups), (more, mut others)| {
+            groups.append(&mut others);
+            (sums.merge(more), groups)
+        })
+}
+
+fn sum_group<H: History>(
+    reader: &ChangeReader<'_, H>,
+    chunks: &[NumberedChunk],
+    clock: &Clock,
+    grid: &Grid,
+) -> ProcessSums {
+    chunks
+        .par_iter()
+        .with_min_len(16)
+        .fold(<(H::Scratch, ProcessSums)>::default, |(mut scratch, mut sums), chunk| {
+            match reader.history.events(chunk.number, &mut scratch) {
+                Ok(events) => {
+                    let mean_of = |rate| reader.rates.mean(chunk.facts.process, rate);
+                    add_chunk(&mut sums, chunk, clock, grid, &mean_of, events);
+                }
+                Err(why) => sums.problems.push(why),
+            }
+            (scratch, sums)
+        })
+        .map(|(_, sums)| sums)
+        .reduce(ProcessSums::default, ProcessSums::merge)
+}

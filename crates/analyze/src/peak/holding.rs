@@ -1,0 +1,75 @@
+//! Who held what at a moment: the sum of all allocated and freed up to it, in any order. What was allocated
+//! and freed *after* it, taken from what was held at the end, gives the same, so of the group of chunks that
+//! the moment lies in the shorter side is read.
+
+use heapscribe_wire::ids::StackId;
+use rayon::prelude::*;
+
+use super::group::ChunkGroup;
+use super::net::{Held, Net};
+use super::reader::ChangeReader;
+use crate::events::Blocks;
+use crate::input::{ChunkFacts, Clock, History, NumberedChunk};
+use crate::sampling::{Moments, Samples};
+
+/// What stacks held at a moment, and of those with sampled blocks how sure that is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Holding {
+    pub(crate) held: Vec<(StackId, Held)>,
+    pub(crate) sampled: Samples<Moments>,
+}
+
+impl Holding {
+    /// Who held what just after all events at `ns`, by stack.
+    pub(crate) fn at<H: History>(
+        ns: u64,
+        reader: &ChangeReader<'_, H>,
+        groups: &[ChunkGroup],
+        clock: &Clock,
+    ) -> Holding {
+        let after = clock.first_tick_at(ns.saturating_add(1));
+        let mut net = Net::default();
+        for group in groups {
+            let events = |touches: fn(&ChunkFacts, u64) -> bool| -> u64 {
+                group.chunks.iter().filter(|c| touches(&c.facts, after)).map(|c| c.facts.events).sum()
+            };
+            if events(has_after) < events(has_before) {
+                let later = sum(reader, group, |facts| has_after(facts, after), after..=u64::MAX);
+                net.add(&group.net);
+                net.remove(&later);
+            } else if let Some(last) = after.checked_sub(1) {
+                net = net.merge(sum(reader, group, |facts| has_before(facts, after), 0..=last));
+            }
+        }
+        Holding { held: net.held.into_sorted(), sampled: net.sampled }
+    }
+}
+
+fn has_before(chunk: &ChunkFacts, after: u64) -> bool {
+    chunk.begin_ticks < after
+}
+
+fn has_after(chunk: &ChunkFacts, after: u64) -> bool {
+    chunk.last_ticks >= after
+}
+
+/// Sums what was allocated less what was freed, by stack, in these ticks.
+fn sum<H: History>(
+    reader: &ChangeReader<'_, H>,
+    group: &ChunkGroup,
+    wants: impl Fn(&ChunkFacts) -> bool,
+    ticks: std::ops::RangeInclusive<u64>,
+) -> Net {
+    let wanted: Vec<&NumberedChunk> = group.chunks.iter().filter(|chunk| wants(&chunk.facts)).collect();
+    let (first, last) = (*ticks.start(), *ticks.end());
+    let add = |(mut scratch, mut net): (H::Scratch, Net), chunk: &&NumberedChunk| {
+        reader.each_change(chunk, Blocks::Heap, last, &mut scratch, |ticks, changes| {
+            if ticks >= first {
+                net.change(changes);
+            }
+        });
+        (scratch, net)
+    };
+    let nets = wanted.par_iter().with_min_len(16).fold(<(H::Scratch, Net)>::default, add);
+    nets.map(|(_, net)| net).reduce(Net::default, Net::merge)
+}

@@ -1,0 +1,9 @@
+//! Sampled blocks: what each stands for, sums over them, and how sure these are.
+
+mod estimates;
+mod rates;
+mod weight;
+
+pub(crate) use self::estimates::{estimate, figure, total};
+pub(crate) use self::rates::Rates;
+pub(crate) use self::weight::{Birth, Moment, Moments, SampledLives, Samples, Weight};

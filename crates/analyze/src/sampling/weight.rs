@@ -1,0 +1,253 @@
+//! Sampled blocks: how many blocks each stands for, and how far sums over them may be off.
+//!
+//! A block of size `s` that was recorded with probability `p = 1 - exp(-(s + 1) / mean)` stands for `1 / p`
+//! blocks (Horvitz and Thompson: sums are then right on average, whatever the sizes are). That is rounded
+//! to a whole number, up or down by chance so that it stays right on average; the chance comes from the
+//! block's name, its thread and birth, so that a block is the same number when it is allocated, when it is
+//! freed and when it is looked at again. All sums are then over whole numbers, the same in any order on any core,
+//! and what was allocated less what was freed is what is live.
+//!
+//! With a block's figure `x` (1, or its bytes) and the figure `y` that it stands for, `y (y - x)` is what
+//! it adds to the variance of a sum, rounding included: a block's true part of the variance is
+//! `p E[y^2] - x^2`, and each block is seen with probability `p`. `y (y - x)^2` is its part in how much
+//! the sum leans to one side, see [`crate::answer::estimate`].
+
+use std::collections::BTreeMap;
+
+use heapscribe_wire::ids::StackId;
+use heapscribe_wire::limits::BIRTH_BITS;
+
+use crate::stacks::StackTable;
+
+/// What a recorded block stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Weight {
+    pub(crate) blocks: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Weight {
+    /// A block of a recording of every block: itself.
+    #[inline(always)]
+    pub(crate) const fn one(size_bytes: u64) -> Weight {
+        Weight { blocks: 1, bytes: size_bytes }
+    }
+
+    /// A block sampled at this mean; a mean of 0 is no sampling.
+    #[cold]
+    pub(crate) fn of(size_bytes: u64, mean_bytes: u64, birth: Birth) -> Weight {
+        if mean_bytes == 0 {
+            return Weight::one(size_bytes);
+        }
+        let probability = -f64::exp_m1(-(size_bytes as f64 + 1.0) / mean_bytes as f64);
+        let chance = birth.chance();
+        // Conversions from floating point stay within the type.
+        let rounded = |figure: u64| ((figure as f64 / probability + chance) as u64).max(figure);
+        Weight { blocks: rounded(1), bytes: rounded(size_bytes) }
+    }
+}
+
+/// What names a block: the thread that allocated it, and when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Birth {
+    pub(crate) thread: u32,
+    pub(crate) ticks: u64,
+}
+
+impl Birth {
+    /// A number from 0 to below 1, of this block and no other.
+    fn chance(self) -> f64 {
+        let birth = self.ticks & ((1 << BIRTH_BITS) - 1);
+        let mut bits = (birth ^ (u64::from(self.thread) << 40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        bits = (bits ^ (bits >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        bits ^= bits >> 32;
+        (bits >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Sums over one figure of sampled blocks. Sums that would overflow stay at their limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Moment {
+    /// Their own figures.
+    pub(crate) own: i128,
+    /// What they stand for.
+    pub(crate) value: i128,
+    pub(crate) variance: i128,
+    pub(crate) lean: i128,
+}
+
+impl Moment {
+    fn of(figure: u64, stands_for: u64) -> Moment {
+        let (value, more) = (i128::from(stands_for), i128::from(stands_for.saturating_sub(figure)));
+        let variance = value.saturating_mul(more);
+        Moment { own: i128::from(figure), value, variance, lean: variance.saturating_mul(more) }
+    }
+
+    /// Adds others.
+    pub(crate) fn add(&mut self, other: &Moment) {
+        self.merge(other, 1);
+    }
+
+    fn merge(&mut self, other: &Moment, sign: i128) {
+        self.own = self.own.saturating_add(sign * other.own);
+        self.value = self.value.saturating_add(sign * other.value);
+        self.variance = self.variance.saturating_add(sign * other.variance);
+        self.lean = self.lean.saturating_add(sign * other.lean);
+    }
+}
+
+/// Sums over sampled blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Moments {
+    /// How many blocks were sampled.
+    pub(crate) samples: i64,
+    pub(crate) blocks: Moment,
+    pub(crate) bytes: Moment,
+}
+
+impl Moments {
+    /// Those of one block.
+    pub(crate) fn of(size_bytes: u64, weight: Weight) -> Moments {
+        let (blocks, bytes) = (Moment::of(1, weight.blocks), Moment::of(size_bytes, weight.bytes));
+        Moments { samples: 1, blocks, bytes }
+    }
+
+    /// Adds others.
+    pub(crate) fn add(&mut self, other: &Moments) {
+        self.merge(other, 1);
+    }
+
+    /// Takes others, of blocks that are among these, out again.
+    pub(crate) fn remove(&mut self, other: &Moments) {
+        self.merge(other, -1);
+    }
+
+    fn merge(&mut self, other: &Moments, sign: i128) {
+        self.samples = self.samples.wrapping_add(other.samples.wrapping_mul(sign as i64));
+        self.blocks.merge(&other.blocks, sign);
+        self.bytes.merge(&other.bytes, sign);
+    }
+}
+
+/// The sampled blocks of a stack or of a class of sizes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SampledLives {
+    pub(crate) allocated: Moments,
+    pub(crate) freed: Moments,
+    pub(crate) temporary: Moments,
+}
+
+impl SampledLives {
+    /// Adds others.
+    pub(crate) fn merge(&mut self, other: &SampledLives) {
+        self.allocated.add(&other.allocated);
+        self.freed.add(&other.freed);
+        self.temporary.add(&other.temporary);
+    }
+
+    /// Those that were never freed.
+    pub(crate) fn at_end(&self) -> Moments {
+        let mut live = self.allocated;
+        live.remove(&self.freed);
+        live
+    }
+}
+
+/// Sums over sampled blocks, by stack and by size: blocks of one class stand for about as many each, so
+/// that the range of a total is put together from those of its classes.
+#[derive(Clone, Debug)]
+pub(crate) struct Samples<T> {
+    pub(crate) stacks: StackTable<T>,
+    /// By the number of bits of the size.
+    pub(crate) classes: BTreeMap<u32, T>,
+}
+
+impl<T> Default for Samples<T> {
+    fn default() -> Self {
+        Samples { stacks: StackTable::default(), classes: BTreeMap::new() }
+    }
+}
+
+impl<T: Default> Samples<T> {
+    /// Notes a block.
+    pub(crate) fn note(
+        &mut self,
+        stack: StackId,
+        size_bytes: u64,
+        weight: Weight,
+        note: fn(&mut T, &Moments),
+    ) {
+        let moments = Moments::of(size_bytes, weight);
+        note(self.stacks.row(stack), &moments);
+        note(self.classes.entry(64 - size_bytes.leading_zeros()).or_default(), &moments);
+    }
+
+    /// Adds others.
+    pub(crate) fn merge(&mut self, other: Samples<T>, add: fn(&mut T, &T)) {
+        self.stacks.merge(other.stacks, add);
+        for (class, theirs) in &other.classes {
+            add(self.classes.entry(*class).or_default(), theirs);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Over many blocks of one size, whole numbers are right on average, and so is their variance.
+    fn check(size_bytes: u64, mean_bytes: u64) {
+        const BLOCKS: u32 = 100_000;
+        let p = -f64::exp_m1(-(size_bytes as f64 + 1.0) / mean_bytes as f64);
+        let mut sum = Moments::default();
+        for birth in 0..BLOCKS {
+            let weight =
+                Weight::of(size_bytes, mean_bytes, Birth { thread: birth % 3, ticks: u64::from(birth) * 77 });
+            assert!(weight.blocks >= 1 && weight.bytes >= size_bytes);
+            sum.add(&Moments::of(size_bytes, weight));
+        }
+        let n = f64::from(BLOCKS);
+        for (moment, x) in [(sum.blocks, 1.0), (sum.bytes, size_bytes as f64)] {
+            // Rounding is off by at most a half, mostly by less.
+            let off = (moment.value as f64 - n * x / p) / (0.5 * n.sqrt());
+            assert!(off.abs() < 4.0, "{size_bytes} of {mean_bytes}: {off} standard errors off");
+            let rounding = (x / p).fract() * (1.0 - (x / p).fract());
+            let expected = n * ((1.0 - p) / (p * p) * x * x + rounding);
+            let off = (moment.variance as f64 - expected) / (x / p * n.sqrt() + 1.0);
+            assert!(off.abs() < 4.0, "{size_bytes} of {mean_bytes}: variance {off} off");
+        }
+    }
+
+    #[test]
+    fn shares_are_right_on_average() {
+        for (size_bytes, mean_bytes) in
+            [(0, 1), (0, 512), (24, 1), (24, 64), (24, 512 << 10), (700, 512), (1 << 20, 512 << 10)]
+        {
+            check(size_bytes, mean_bytes);
+        }
+    }
+
+    #[test]
+    fn what_was_allocated_and_freed_is_nothing() {
+        let one = |birth| Moments::of(24, Weight::of(24, 512 << 10, Birth { thread: 1, ticks: birth }));
+        let mut of_stack = SampledLives { allocated: one(5), ..SampledLives::default() };
+        of_stack.allocated.add(&one(6));
+        of_stack.freed.add(&one(5 + (1 << BIRTH_BITS)));
+        assert_eq!(of_stack.at_end(), one(6));
+        of_stack.freed.add(&one(6));
+        assert_eq!(of_stack.at_end(), Moments::default());
+    }
+
+    #[test]
+    fn hostile_sizes_stay_at_the_limit() {
+        let weight = Weight::of(u64::MAX, u64::MAX, Birth { thread: 0, ticks: 0 });
+        assert_eq!(weight.bytes, u64::MAX);
+        let mut sum = Moments::of(0, weight);
+        for _ in 0..100 {
+            let twice = sum;
+            sum.add(&twice);
+        }
+        assert_eq!(sum.bytes.lean, i128::MAX);
+        assert_eq!(Weight::of(5, 0, Birth { thread: 0, ticks: 0 }), Weight::one(5));
+    }
+}

@@ -1,0 +1,120 @@
+//! What is live in a process, by stack, thread, size and age.
+
+use heapscribe_formats::{HowEnded, LiveRole, LiveTable, Process};
+use heapscribe_wire::ids::StackId;
+
+use crate::answer::estimate::{self, Estimate, StackEstimates};
+use crate::answer::{Amount, Answer, CallTree, Dropped, LifetimeClass, NodeId, SizeClass, Stack};
+
+/// What is live in a process.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Snapshot {
+    /// The process, as its trace describes it.
+    pub process: Process,
+    /// Name of the machine.
+    pub host: String,
+    /// The table: when, how true, what had been allocated until then.
+    pub table: LiveTable,
+    /// How long the process had been recorded, ns.
+    pub age_ns: u64,
+    /// All that is live, pools included.
+    pub live: Amount,
+    /// The part of it in blocks of pools that the program manages itself.
+    pub pools: Amount,
+    /// By stack, in the order of the nodes.
+    pub stacks: Vec<LiveStack>,
+    /// The nodes of the stacks, by their numbers in the process.
+    pub nodes: Vec<(StackId, NodeId)>,
+    /// By thread that allocated, in the order of their numbers.
+    pub threads: Vec<LiveThread>,
+    /// By size.
+    pub sizes: Vec<SizeClass>,
+    /// By age.
+    pub ages: Vec<LifetimeClass>,
+    /// The calls that lead to the stacks.
+    pub tree: CallTree,
+    /// When blocks were sampled: how sure the sums are, all of which are then estimates.
+    pub sampling: Option<LiveSampling>,
+    /// What is missing, by reason.
+    pub dropped: Vec<Dropped>,
+    /// What is wrong with the trace or has to be known to read the answer, for people.
+    pub problems: Vec<String>,
+}
+
+/// What one stack holds.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct LiveStack {
+    /// Its innermost frame.
+    pub node: NodeId,
+    /// What it holds.
+    pub live: Amount,
+    /// Age of its youngest block, ns.
+    pub youngest_ns: u64,
+    /// Age of its oldest block, ns.
+    pub oldest_ns: u64,
+    /// How sure that is, when blocks were sampled.
+    pub estimate: Option<Estimate>,
+}
+
+/// What one thread allocated of it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct LiveThread {
+    /// Its number in the process.
+    pub id: u32,
+    /// The kernel's number; 0 when it is not known.
+    pub tid: u32,
+    /// Its name when it was first seen.
+    pub name: Vec<u8>,
+    /// What it allocated.
+    pub live: Amount,
+}
+
+/// How sure the sums are.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LiveSampling {
+    /// The means of all rates that live blocks were sampled at, in bytes, ascending.
+    pub mean_bytes: Vec<u64>,
+    /// All that is live.
+    pub live: Estimate,
+}
+
+impl Snapshot {
+    /// The same as the answer of a recording that ended at this instant: what is live is what was never
+    /// freed. There is nothing else in it.
+    pub fn to_answer(&self) -> Answer {
+        let stack = |of: &LiveStack| Stack { node: of.node, leaked: of.live, ..Stack::default() };
+        let estimates = |of: &LiveStack| StackEstimates {
+            leaked: of.estimate.unwrap_or_default(),
+            ..StackEstimates::default()
+        };
+        let sampling = self.sampling.as_ref().map(|_| estimate::Sampling {
+            stacks: self.stacks.iter().map(estimates).collect(),
+            ..estimate::Sampling::default()
+        });
+        let info = self.process.info.as_ref();
+        Answer {
+            begin_mono_ns: self.table.mono_ns,
+            begin_real_ns: self.table.real_ns,
+            command: info.map(|info| info.command.clone()).unwrap_or_default(),
+            host: self.host.clone(),
+            leaked: self.live,
+            complete: true,
+            stacks: self.stacks.iter().map(stack).collect(),
+            tree: self.tree.clone(),
+            dropped: self.dropped.clone(),
+            sampling,
+            problems: self.problems.clone(),
+            ..Answer::default()
+        }
+    }
+
+    /// Whether the process had ended when it was looked at.
+    pub fn has_ended(&self) -> bool {
+        self.process.end.as_ref().is_some_and(|end| end.how == HowEnded::Exited)
+    }
+
+    /// Whether this table is what its trace is there for.
+    pub fn is_for_itself(&self) -> bool {
+        self.table.role == LiveRole::Snapshot
+    }
+}

@@ -1,0 +1,61 @@
+//! One call tree for all processes. Nodes of a process are addresses; address space layout is another
+//! one each time, so a node is merged by the file its code lies in and the place in that file.
+
+use std::collections::HashMap;
+
+use heapscribe_wire::defs;
+
+use crate::answer::{CallTree, Frame, Module, Node, NodeId};
+
+/// Builds the merged tree.
+#[derive(Debug, Default)]
+pub(crate) struct TreeBuilder {
+    tree: CallTree,
+    numbers: HashMap<(NodeId, Frame), NodeId>,
+    /// Modules by build id or, without one, by path.
+    modules: HashMap<(bool, Vec<u8>), u32>,
+}
+
+impl TreeBuilder {
+    /// The number of a file.
+    pub(super) fn module(&mut self, module: &defs::Module<'_>) -> u32 {
+        let has_id = !module.build_id.is_empty();
+        let name = if has_id { module.build_id } else { module.name };
+        let modules = &mut self.tree.modules;
+        *self.modules.entry((has_id, name.to_vec())).or_insert_with(|| {
+            modules.push(Module { path: module.name.to_vec(), build_id: module.build_id.to_vec() });
+            modules.len() as u32 - 1
+        })
+    }
+
+    /// The node of a frame that this one calls.
+    pub(super) fn child(&mut self, parent: NodeId, frame: Frame) -> NodeId {
+        let nodes = &mut self.tree.nodes;
+        *self.numbers.entry((parent, frame)).or_insert_with(|| {
+            nodes.push(Node { parent, frame });
+            NodeId(nodes.len() as u32 - 1)
+        })
+    }
+
+    /// The node of the same stack as one of another tree.
+    pub(crate) fn graft(&mut self, from: &CallTree, stack: NodeId) -> NodeId {
+        let mut path: Vec<Frame> = from.frames(stack).map(|(_, frame)| *frame).collect();
+        let mut node = NodeId::ROOT;
+        while let Some(frame) = path.pop() {
+            let module = frame.module.and_then(|module| from.modules.get(module as usize));
+            let module = module.map(|Module { path, build_id }| {
+                self.module(&defs::Module { name: path, build_id, ..defs::Module::default() })
+            });
+            node = self.child(node, Frame { module, ..frame });
+        }
+        node
+    }
+
+    pub(crate) fn tree(&self) -> &CallTree {
+        &self.tree
+    }
+
+    pub(crate) fn into_tree(self) -> CallTree {
+        self.tree
+    }
+}

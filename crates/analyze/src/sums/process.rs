@@ -1,0 +1,58 @@
+//! What the chunks of one process add up to. A chunk is summed alone - a free event says what it frees - so
+//! chunks go through in any order on any core and only the sums meet. Every sum is over what blocks stand
+//! for: themselves where every block was recorded, more where they were sampled.
+
+use std::collections::BTreeMap;
+
+use heapscribe_wire::head::DROP_COUNTERS;
+
+use crate::annotations::Annotations;
+use crate::counters::{Histogram, StackRow, ThreadSums};
+use crate::latency::Latency;
+use crate::sampling::{SampledLives, Samples};
+use crate::stacks::StackTable;
+use crate::timeline::Segment;
+
+/// What chunks of one process add up to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ProcessSums {
+    pub(crate) stacks: StackTable<StackRow>,
+    pub(crate) sampled: Samples<SampledLives>,
+    /// Which rates occur, a bit for each.
+    pub(crate) rates: u8,
+    pub(crate) threads: BTreeMap<u32, ThreadSums>,
+    pub(crate) sizes: Histogram,
+    pub(crate) lifetimes: Histogram,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) lost: [u64; DROP_COUNTERS],
+    pub(crate) problems: Vec<String>,
+    /// What the program annotated.
+    pub(crate) annotations: Annotations,
+    /// How long its calls took.
+    pub(crate) latency: Latency,
+}
+
+impl ProcessSums {
+    /// Adds others of the same process.
+    pub(crate) fn merge(mut self, mut other: ProcessSums) -> ProcessSums {
+        if other.stacks.rows().len() > self.stacks.rows().len() {
+            std::mem::swap(&mut self, &mut other);
+        }
+        self.stacks.merge(other.stacks, StackRow::merge);
+        self.sampled.merge(other.sampled, SampledLives::merge);
+        self.rates |= other.rates;
+        for (thread, sums) in &other.threads {
+            self.threads.entry(*thread).or_default().merge(sums);
+        }
+        self.sizes.merge(&other.sizes);
+        self.lifetimes.merge(&other.lifetimes);
+        self.segments.append(&mut other.segments);
+        for (mine, theirs) in self.lost.iter_mut().zip(&other.lost) {
+            *mine = mine.saturating_add(*theirs);
+        }
+        self.problems.append(&mut other.problems);
+        self.annotations.merge(other.annotations);
+        self.latency.merge(other.latency);
+        self
+    }
+}
