@@ -8,7 +8,7 @@ use core::ffi::{c_int, c_void};
 use heapscribe_recorder::capture::Registers;
 use heapscribe_recorder::{Counts, Mode, bytes_of, counts, enter};
 
-use crate::hooks::caller;
+use crate::call::caller;
 use crate::stub::{filter, gap, gate, off, off_and_outside, stub};
 
 stub!(heapscribe_api_mark, on_mark, 1, concat!(gate!(), "\n", off!()));
@@ -75,18 +75,18 @@ unsafe extern "C" fn on_stats(
     _bp: usize,
 ) -> c_int {
     let counted = counts();
-    let (all, own, _) = counted.unwrap_or_default();
-    for (place, counts) in [(of_process, all), (of_thread, own)] {
+    let (process, thread) = counted.map(|now| (now.process, now.thread)).unwrap_or_default();
+    for (place, counts) in [(of_process, process), (of_thread, thread)] {
         if !place.is_null() {
             // SAFETY: the program's structure, which has the layout of `Counts`.
             unsafe { place.write(counts) };
         }
     }
-    match counted {
+    match counted.map(|now| now.mode) {
         None => mode::NOT_RECORDED,
-        Some((_, _, Mode::Off)) => mode::OFF,
-        Some((_, _, Mode::Sampled { .. })) => mode::SAMPLED,
-        Some((_, _, Mode::Full)) => mode::FULL,
+        Some(Mode::Off) => mode::OFF,
+        Some(Mode::Sampled { .. }) => mode::SAMPLED,
+        Some(Mode::Full) => mode::FULL,
     }
 }
 
@@ -95,7 +95,7 @@ unsafe extern "C" fn on_pool_alloc(p: *const c_void, size: usize, sp: *const usi
     unsafe {
         let registers = caller(sp, bp);
         if let Some(entered) = enter(&registers) {
-            entered.pool_handed_out(p as usize, size, registers);
+            entered.record_pool_alloc(p as usize, size, registers);
         }
     }
 }
@@ -104,7 +104,7 @@ unsafe extern "C" fn on_pool_free(p: *const c_void, sp: *const usize, bp: usize)
     // SAFETY: the stub's registers; the program vouches for its block.
     unsafe {
         if let Some(entered) = enter(&caller(sp, bp)) {
-            entered.pool_given_back(p as usize);
+            entered.record_pool_free(p as usize);
         }
     }
 }
@@ -121,8 +121,8 @@ unsafe extern "C" fn on_pool_realloc(
     unsafe {
         let registers = caller(sp, bp);
         if let Some(entered) = enter(&registers) {
-            entered.pool_given_back(old as usize);
-            entered.pool_handed_out(new as usize, size, registers);
+            entered.record_pool_free(old as usize);
+            entered.record_pool_alloc(new as usize, size, registers);
         }
     }
 }

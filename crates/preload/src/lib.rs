@@ -11,11 +11,14 @@
 #![allow(unreachable_pub, reason = "`no_mangle` functions in private modules")]
 
 mod api;
+mod call;
+mod exit;
+mod flagged;
+mod forward;
 mod hooks;
-mod leaving;
-mod registered;
+mod register_frame;
+mod resized;
 mod stub;
-mod watched;
 
 #[cfg(not(test))]
 heapscribe_nolibc::end_on_panic!();

@@ -99,7 +99,7 @@ impl ThreadRecord {
     }
 
     /// Takes back the count of a block that was about to go and stays.
-    pub fn count_stayed(&self, size_bytes: u64) {
+    pub fn uncount_freed(&self, size_bytes: u64) {
         add(&self.freed_bytes, size_bytes.wrapping_neg());
         add(&self.freed_blocks, u64::MAX);
     }

@@ -8,7 +8,7 @@
 //!   realloc  age_ticks  old size  old stack  [birth thread, when bit 7]  new size  new stack
 //!   failed   size  stack                          the call gave NULL and changed nothing
 //!   note     what the call bits say, the flag is 0:
-//!            0 lost     count  reason             events that are not here, see `head::Drop`
+//!            0 lost     count  reason             events that are not here, see `head::LossReason`
 //!            1 mark     name                      the program says that it is here
 //!            2 begin    name                      of a section, which goes on until its end on this thread
 //!            3 end      name                      of the innermost section of that name and of those inside it
@@ -115,7 +115,7 @@ pub enum Event {
     Lost {
         /// How many.
         count: u64,
-        /// Why: a number of [`crate::head::Drop`].
+        /// Why: a number of [`crate::head::LossReason`].
         reason: u8,
     },
     /// The program says where it is.

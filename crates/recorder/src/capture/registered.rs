@@ -19,8 +19,8 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 use super::cfi::{Extent, Listed};
 use super::pc_cache::PcCache;
 use super::rule::Rule;
-use crate::loader::Segment;
-use crate::sys;
+use heapscribe_nolibc::loader::Segment;
+use heapscribe_nolibc::sys;
 
 /// Sections at once: a JIT compiler has one for each piece of code that it has made.
 pub const SECTIONS_MAX: usize = 4096;

@@ -4,7 +4,7 @@
 
 use heapscribe_wire::record::Call;
 
-use super::Entered;
+use super::entered::Entered;
 use crate::capture::Registers;
 
 impl Entered {
@@ -13,10 +13,10 @@ impl Entered {
     /// # Safety
     /// * `registers` are those of the caller.
     /// * The program owns the block at `address`: no other thread tells of one there meanwhile.
-    pub unsafe fn pool_handed_out(&self, address: usize, size_bytes: usize, registers: Registers) {
+    pub unsafe fn record_pool_alloc(&self, address: usize, size_bytes: usize, registers: Registers) {
         if address != 0 {
             // SAFETY: the caller's contract.
-            unsafe { self.handed_out::<true>(Call::PoolAlloc, address, size_bytes, 0, registers) };
+            unsafe { self.record_alloc::<true>(Call::PoolAlloc, address, size_bytes, 0, registers) };
         }
     }
 
@@ -24,11 +24,11 @@ impl Entered {
     ///
     /// # Safety
     /// * The program owns the block at `address`, as above.
-    pub unsafe fn pool_given_back(&self, address: usize) {
+    pub unsafe fn record_pool_free(&self, address: usize) {
         if address != 0 {
             // SAFETY: the caller's contract.
-            let taken = unsafe { self.take::<true>(address) };
-            self.gone::<true>(Call::PoolFree, taken);
+            let removed = unsafe { self.remove::<true>(address) };
+            self.record_free_of::<true>(Call::PoolFree, removed);
         }
     }
 }
