@@ -11,8 +11,8 @@ use crate::forward::{self, alloc, heap, resize};
 use crate::stub::{filter, gap, gate, stub};
 
 macro_rules! hooks {
-    ($($name:ident => $body:ident / $n:tt $(, $turn:expr)?;)*) => {
-        $( stub!($name, $body, $n $(, $turn)?); )*
+    ($($name:ident => $body:ident / $n:tt $(, $early:expr)?;)*) => {
+        $( stub!($name, $body, $n $(, $early)?); )*
     };
 }
 
@@ -48,25 +48,44 @@ fn set_errno(value: c_int) {
     unsafe { *__errno_location() = value };
 }
 
+/// The body of `malloc`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_malloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
     let request = AllocRequest { call: Call::Malloc, size, align: 0 };
-    // SAFETY: the program's call, forwarded; the stub's registers.
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe { alloc(request, sp, bp, |heap| (heap.malloc)(size)) }
 }
 
+/// The body of `calloc`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_calloc(count: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
     let request = AllocRequest { call: Call::Calloc, size: count.saturating_mul(size), align: 0 };
-    // SAFETY: the program's call, forwarded; the stub's registers.
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe { alloc(request, sp, bp, |heap| (heap.calloc)(count, size)) }
 }
 
+/// The body of `realloc`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_realloc(old: Pointer, size: usize, sp: *const usize, bp: usize) -> Pointer {
-    // SAFETY: the program's call, forwarded; the stub's registers.
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe { resize(Call::Realloc, old, size, sp, bp) }
 }
 
 /// Overflow is ENOMEM and leaves the old block alone; otherwise it is `realloc`. Done here, because
 /// glibc's own calls `realloc` through the PLT and would be seen as two calls.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_reallocarray(
     old: Pointer,
     count: usize,
@@ -75,32 +94,52 @@ unsafe extern "C" fn on_reallocarray(
     bp: usize,
 ) -> Pointer {
     match count.checked_mul(size) {
-        // SAFETY: the program's call; the stub's registers.
+        // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
         Some(total) => unsafe { resize(Call::Reallocarray, old, total, sp, bp) },
         None => {
             set_errno(ENOMEM);
             let request = AllocRequest { call: Call::Reallocarray, size: usize::MAX, align: 0 };
-            // SAFETY: nothing is allocated; the stub's registers.
+            // SAFETY: nothing is allocated; `sp` is the stack pointer at the entry.
             unsafe { alloc(request, sp, bp, |_| ptr::null_mut()) }
         }
     }
 }
 
+/// The body of `free`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_free(p: Pointer, sp: *const usize, bp: usize) {
-    // SAFETY: the program's call; the stub's registers.
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe { forward::free(Call::Free, p, sp, bp) }
 }
 
+/// The body of `cfree`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_cfree(p: Pointer, sp: *const usize, bp: usize) {
-    // SAFETY: the program's call; the stub's registers.
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe { forward::free(Call::Cfree, p, sp, bp) }
 }
 
+/// The body of `free_sized`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_free_sized(p: Pointer, _size: usize, sp: *const usize, bp: usize) {
-    // SAFETY: the program's call; the stub's registers. C23 lets free stand for it.
+    // SAFETY: the program's call, for which C23 lets free stand; `sp` is the stack pointer at the entry.
     unsafe { forward::free(Call::FreeSized, p, sp, bp) }
 }
 
+/// The body of `free_aligned_sized`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_free_aligned_sized(
     p: Pointer,
     _align: usize,
@@ -108,10 +147,15 @@ unsafe extern "C" fn on_free_aligned_sized(
     sp: *const usize,
     bp: usize,
 ) {
-    // SAFETY: the program's call; the stub's registers. C23 lets free stand for it.
+    // SAFETY: the program's call, for which C23 lets free stand; `sp` is the stack pointer at the entry.
     unsafe { forward::free(Call::FreeAlignedSized, p, sp, bp) }
 }
 
+/// The body of `posix_memalign`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_posix_memalign(
     out: *mut Pointer,
     align: usize,
@@ -121,7 +165,8 @@ unsafe extern "C" fn on_posix_memalign(
 ) -> c_int {
     let mut result = ENOMEM;
     let request = AllocRequest { call: Call::PosixMemalign, size, align };
-    // SAFETY: the program's call, forwarded: `out` is written only on success, as libc does.
+    // SAFETY: the program's call, forwarded: `out` is read only when the heap has written it; `sp` is the stack
+    // pointer at the entry.
     unsafe {
         alloc(request, sp, bp, |heap| {
             result = (heap.posix_memalign)(out, align, size);
@@ -131,36 +176,63 @@ unsafe extern "C" fn on_posix_memalign(
     result
 }
 
+/// The body of `aligned_alloc`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_aligned_alloc(align: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
     let request = AllocRequest { call: Call::AlignedAlloc, size, align };
-    // SAFETY: the program's call, forwarded; the stub's registers.
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe { alloc(request, sp, bp, |heap| (heap.aligned_alloc)(align, size)) }
 }
 
+/// The body of `memalign`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_memalign(align: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
     let request = AllocRequest { call: Call::Memalign, size, align };
-    // SAFETY: the program's call, forwarded; the stub's registers.
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe { alloc(request, sp, bp, |heap| (heap.memalign)(align, size)) }
 }
 
+/// The body of `valloc`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_valloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
     let request = AllocRequest { call: Call::Valloc, size, align: PAGE_BYTES };
-    // SAFETY: the program's call, forwarded; the stub's registers.
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe { alloc(request, sp, bp, |heap| heap.at_page(size)) }
 }
 
+/// The body of `pvalloc`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_pvalloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
     let request = AllocRequest { call: Call::Pvalloc, size, align: PAGE_BYTES };
-    // SAFETY: the program's call, forwarded; the stub's registers.
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe { alloc(request, sp, bp, |heap| heap.in_pages(size)) }
 }
 
+/// The body of `malloc_usable_size`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
 unsafe extern "C" fn on_malloc_usable_size(p: Pointer, _sp: *const usize, _bp: usize) -> usize {
     // SAFETY: the program's call, forwarded.
     heap().map_or(0, |heap| unsafe { (heap.system.malloc_usable_size)(p) })
 }
 
 /// Not of the heap, but what makes addresses change their meaning: noted before and after.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
 unsafe extern "C" fn on_dlclose(handle: Pointer, _sp: *const usize, _bp: usize) -> c_int {
     type Dlclose = unsafe extern "C" fn(Pointer) -> c_int;
     const FAILED: c_int = -1;

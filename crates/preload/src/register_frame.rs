@@ -1,9 +1,9 @@
-//! The hooks of libgcc's register of unwinding information, which JIT compilers fill in: the recorder walks
-//! through their code by it, too. Each call goes on to the unwinder that the program would have called;
+//! The hooks of libgcc's table of unwinding information, which JIT compilers fill in: the recorder walks
+//! through their code by it, too. Each call is forwarded to the unwinder that the program would have called;
 //! where there is none, nothing is done.
 //!
 //! libgcc's `__register_frame` calls its `__register_frame_info` by name, so that one call of the program's
-//! may be seen twice. That the same section comes again is nothing new to the recorder.
+//! may be seen twice. The recorder takes the second registration of a section for the first.
 #![allow(unsafe_code)]
 
 use core::ffi::c_void;
@@ -31,11 +31,14 @@ fn extent(loader: &Loader, unwinder: *const ()) -> Extent {
     }
 }
 
+/// Registers a section with the recorder.
+///
 /// # Safety
-/// * As for libgcc's `__register_frame`.
+/// * `begin` is what the program gives to libgcc's `__register_frame`: its entries stay until they are
+///   deregistered.
 unsafe fn register(begin: Pointer, unwinder: *const ()) {
     if let Some(loader) = program::loader() {
-        // SAFETY: the caller's contract.
+        // SAFETY: the entries at `begin` stay until they are deregistered.
         unsafe { register_frames(begin as usize, extent(loader, unwinder)) };
     }
 }
@@ -43,7 +46,7 @@ unsafe fn register(begin: Pointer, unwinder: *const ()) {
 /// libgcc's function of this name.
 ///
 /// # Safety
-/// * As for libgcc's function.
+/// * The arguments are those of a call that the program may make of libgcc's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __register_frame(begin: Pointer) {
     type Register = unsafe extern "C" fn(Pointer);
@@ -58,7 +61,7 @@ pub unsafe extern "C" fn __register_frame(begin: Pointer) {
 /// libgcc's function of this name.
 ///
 /// # Safety
-/// * As for libgcc's function.
+/// * The arguments are those of a call that the program may make of libgcc's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __register_frame_info(begin: Pointer, object: Pointer) {
     type Register = unsafe extern "C" fn(Pointer, Pointer);
@@ -73,7 +76,7 @@ pub unsafe extern "C" fn __register_frame_info(begin: Pointer, object: Pointer) 
 /// libgcc's function of this name.
 ///
 /// # Safety
-/// * As for libgcc's function.
+/// * The arguments are those of a call that the program may make of libgcc's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __deregister_frame(begin: Pointer) {
     type Deregister = unsafe extern "C" fn(Pointer);
@@ -86,7 +89,7 @@ pub unsafe extern "C" fn __deregister_frame(begin: Pointer) {
 /// libgcc's function of this name: gives back the object that the section was registered with.
 ///
 /// # Safety
-/// * As for libgcc's function.
+/// * The arguments are those of a call that the program may make of libgcc's function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __deregister_frame_info(begin: Pointer) -> Pointer {
     type Deregister = unsafe extern "C" fn(Pointer) -> Pointer;

@@ -54,7 +54,8 @@ impl<'a> Reservation<'a> {
     #[cold]
     fn write_rate(&self, rate: RateId) {
         let cursor = self.thread.cursor.get();
-        // SAFETY: as in `write`.
+        // SAFETY: ROOM_BYTES from the cursor on are provided, of which a rate and the event behind it take less;
+        // the chunk is this thread's.
         let at = unsafe { &mut *self.chunk.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
         let len = Event::Rate { rate }.encode(0, at);
         self.thread.chunk_rate.set(rate);

@@ -5,9 +5,9 @@
 //! #[global_allocator]
 //! static HEAP: RecordedHeap<System> = RecordedHeap::new(System);
 //! ```
-//! *You bring* the heap that blocks come from. *It guarantees* to hand every call to it as it is, and to
-//! tell the recorder of it when the program was started by `heapscribe record`; otherwise a call costs a
-//! look at a flag. *It refuses* to record what the preloaded library records already.
+//! *You bring* the heap that blocks come from. *It guarantees* to forward every call to it as it is, and to
+//! record it when the program was started by `heapscribe record`; otherwise a call costs a look at a flag.
+//! *It refuses* to record what the preloaded library records already.
 //!
 //! Blocks of C code in the same program are not seen: they do not come from Rust's allocator.
 #![allow(unsafe_code)]
@@ -85,23 +85,26 @@ fn call_for(layout: Layout, plain: Call) -> (Call, usize) {
     if layout.align() <= USUAL_ALIGN { (plain, 0) } else { (Call::AlignedAlloc, layout.align()) }
 }
 
-/// Tells of a block that has come, or of one that could not be had.
+/// Makes a call that allocates, and records it, or that it failed.
 ///
 /// # Safety
-/// * `block` was just handed out for `layout`, or is null; `registers` are those of a frame that lives.
+/// * `alloc` gives a block for `layout` that no other thread has, or null.
+/// * `registers` are those of a frame that is still active.
 #[inline(always)]
-unsafe fn tell(
-    (block, took): (*mut u8, Option<u64>),
+unsafe fn record_alloc(
+    alloc: impl FnOnce() -> *mut u8,
     layout: Layout,
     plain: Call,
     registers: Registers,
 ) -> *mut u8 {
+    prepare(&registers);
+    let (block, took) = hook_flags::timed(alloc);
     if is_recording()
         && let Some(entered) = enter::enter(&registers)
     {
         let (call, align) = call_for(layout, plain);
         let size_bytes = layout.size() as u64;
-        // SAFETY: the caller's contract.
+        // SAFETY: the registers are those of an active frame; no other thread has the block.
         unsafe {
             entered.record_timed(&TimedCall { call, size_bytes, registers, took }, |entered| {
                 entered.record_alloc::<false>(call, block as usize, layout.size(), align, registers);
@@ -126,23 +129,22 @@ fn prepare(registers: &Registers) -> bool {
 unsafe impl<A: GlobalAlloc> GlobalAlloc for RecordedHeap<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let registers = registers();
-        prepare(&registers);
-        // SAFETY: the caller's contract.
-        unsafe { tell(hook_flags::timed(|| self.0.alloc(layout)), layout, Call::Malloc, registers) }
+        // SAFETY: the layout is the caller's, forwarded; the registers are those of this frame.
+        unsafe { record_alloc(|| self.0.alloc(layout), layout, Call::Malloc, registers) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let registers = registers();
-        prepare(&registers);
-        // SAFETY: the caller's contract.
-        unsafe { tell(hook_flags::timed(|| self.0.alloc_zeroed(layout)), layout, Call::Calloc, registers) }
+        // SAFETY: the layout is the caller's, forwarded; the registers are those of this frame.
+        unsafe { record_alloc(|| self.0.alloc_zeroed(layout), layout, Call::Calloc, registers) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let registers = registers();
         let entered = if prepare(&registers) { enter::enter(&registers) } else { None };
         let timed = TimedCall { call: Call::Free, size_bytes: 0, registers, took: None };
-        // SAFETY: the caller's contract: the block is the caller's until `dealloc`.
+        // SAFETY: block and layout are the caller's, forwarded: nobody else has the block until `dealloc`; the
+        // registers are those of this frame.
         unsafe {
             let written = entered.and_then(|entered| {
                 entered.record_timed(&timed, |entered| entered.record_free(Call::Free, block as usize))
@@ -157,7 +159,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for RecordedHeap<A> {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         let registers = registers();
         let entered = if prepare(&registers) { enter::enter(&registers) } else { None };
-        // SAFETY: the caller's contract; the block is taken before another thread may be given its address.
+        // SAFETY: block, layout and size are the caller's, forwarded: nobody else has the block until `realloc`,
+        // and then nobody else has the new one; the registers are those of this frame.
         unsafe {
             let Some(removed) = entered.map(|entered| entered.remove_for_resize(block as usize)) else {
                 return self.0.realloc(block, layout, new_size);

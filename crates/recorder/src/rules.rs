@@ -57,7 +57,7 @@ fn broken(thread: &Thread, session: &Session) -> Option<(Why, NameId)> {
 /// stopped.
 ///
 /// # Safety
-/// * As for [`stacks::stack_id`].
+/// * `registers` are those of the hook's caller, which is still active.
 #[cold]
 pub(crate) unsafe fn report_broken(
     call: Call,
@@ -67,7 +67,7 @@ pub(crate) unsafe fn report_broken(
     session: &Session,
 ) -> bool {
     let Some((why, name)) = broken(thread, session) else { return false };
-    // SAFETY: the caller's contract.
+    // SAFETY: the registers are those of the hook's caller, which is active.
     let stack = unsafe { stacks::stack_id(registers, thread, session) };
     let ticks = thread.last_ticks.get();
     session.head.broke.tell(&Broke { why, call, thread: thread.id.get(), name, stack, size_bytes, ticks })

@@ -126,7 +126,7 @@ const ISLANDS: &[&str] = &[
     "recorder/src/state/thread.rs",
     "recorder/src/state/threads.rs",
     "recorder/src/state/words.rs",
-    "recorder/src/testing.rs",
+    "recorder/src/tests.rs",
     "replay/src/clock.rs",
     "replay/src/heaps.rs",
     "replay/src/pool.rs",

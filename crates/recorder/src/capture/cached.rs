@@ -1,15 +1,15 @@
-//! A walk that is kept for the next one: its frames, the outermost first, each with the place on the stack
-//! of the return address that leads to it.
+//! A stack that is cached for the next walk: its frames, the outermost first, each with its slot: the place on
+//! the stack of the return address that leads to it.
 //!
 //! A walk is a function of the registers, the rules and the stack words that it reads. So where a later
-//! walk comes to a frame of the kept one with the same state, and all words that were read from there
+//! walk comes to a frame of the cached one with the same state, and all words that were read from there
 //! outwards still hold what they held, the rest of it is the same - whatever happened in between:
 //! returns, exceptions, `longjmp`, other frames in the same place. Only memory is compared; nothing is
 //! assumed of the program. The words are
 //!
 //! - the return address of each frame, at its slot;
 //! - what the frame pointer was loaded from, or a CFA (`and rsp, -64`), where a frame further out was found
-//!   by it: a *check*, kept in a list of its own, because most code has none.
+//!   by it: a *check*, in a list of its own, because most code has none.
 //!
 //! A frame pointer that no frame further out was found by is any number, and is not compared.
 #![allow(unsafe_code)]
@@ -24,7 +24,7 @@ use super::new_frame::{FrameSlot, NewFrame};
 use super::path_hash::PathHash;
 use super::step::word;
 
-/// What is known of a kept frame.
+/// What is known of a cached frame.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CachedFrame {
@@ -51,7 +51,7 @@ pub(crate) struct Check {
     frame: usize,
 }
 
-/// A kept walk over memory that is brought by the caller.
+/// A cached stack over memory that is brought by the caller.
 #[derive(Debug)]
 pub(crate) struct CachedStack {
     slots: &'static mut [FrameSlot],
@@ -61,7 +61,7 @@ pub(crate) struct CachedStack {
     checks_len: usize,
     /// Index of the frame that the last walk began at; frames further in are from before.
     leaf: usize,
-    /// What was loaded when it was walked; 0: nothing is kept.
+    /// What was loaded when it was walked; 0: nothing is cached.
     epoch: u64,
     /// Why it does not begin at an outermost frame.
     cut: Option<LossReason>,
@@ -78,10 +78,12 @@ impl CachedStack {
     /// # Safety
     /// - `memory` is [`Self::bytes`] of zeroed memory, aligned to 8, and this walk's alone, for ever.
     pub(crate) unsafe fn over(memory: *mut u8, frames: usize) -> CachedStack {
+        debug_assert!(memory.cast::<FrameSlot>().is_aligned());
         let slots = memory.cast::<FrameSlot>();
         let cached = slots.wrapping_add(frames).cast::<CachedFrame>();
         let checks = cached.wrapping_add(frames).cast::<Check>();
-        // SAFETY: the caller's contract; all three are integers, for which zero is valid.
+        // SAFETY: the memory is as large as the three together, zeroed, aligned and this stack's alone; all three
+        // are integers, for which zero is valid.
         let (slots, cached, checks) = unsafe {
             let slots = core::slice::from_raw_parts_mut(slots, frames);
             let cached = core::slice::from_raw_parts_mut(cached, frames);
@@ -125,7 +127,7 @@ impl CachedStack {
         self.frames.get_mut(self.leaf)
     }
 
-    /// The innermost frame that is kept.
+    /// The innermost frame that is cached.
     #[inline(always)]
     pub(crate) fn innermost(&self) -> Option<&CachedFrame> {
         self.frames.get(..self.len)?.last()
@@ -135,7 +137,8 @@ impl CachedStack {
     /// path out from each of them is what it was.
     ///
     /// # Safety
-    /// - The kept walk is of the stack that `sp` is in, and from `sp` on it is readable to where it was.
+    /// - The cached stack is the one that `sp` is in, or empty.
+    /// - From `sp` on it is readable to the outermost slot that is cached.
     #[inline(always)]
     pub(crate) unsafe fn unchanged(&self, sp: usize) -> usize {
         let lowest = sp.wrapping_sub(8);
@@ -150,12 +153,14 @@ impl CachedStack {
         // SAFETY: a slot at or above the stack pointer, within the stack.
         let is_other = |frame_slot: &FrameSlot| unsafe { word(frame_slot.address) } != frame_slot.pc;
         let unchanged = slots.iter().position(is_other).unwrap_or(slots.len());
-        // SAFETY: the same.
+        // SAFETY: the stack is the one that `sp` is in, readable to the outermost slot.
         if self.checks_len == 0 { unchanged } else { unsafe { self.checked(unchanged, lowest) } }
     }
 
+    /// The same, where the frame pointers matter, too.
+    ///
     /// # Safety
-    /// - As for [`Self::unchanged`].
+    /// - The cached stack is readable from `lowest + 8` to the outermost slot that is cached.
     unsafe fn checked(&self, unchanged: usize, lowest: usize) -> usize {
         for check in self.checks.get(..self.checks_len).unwrap_or_default() {
             // A frame is used only together with those out from it: a check beyond the last is not needed.
@@ -215,7 +220,7 @@ impl CachedStack {
     }
 
     /// Begins to change it, keeping the outermost `outer` frames. A handler that jumped away before
-    /// [`Self::close`] leaves it as if nothing were kept.
+    /// [`Self::close`] leaves it as if nothing were cached.
     #[inline(always)]
     pub(crate) fn open(&mut self, outer: usize) {
         self.epoch = 0;
@@ -271,18 +276,18 @@ impl CachedStack {
         self.epoch = epoch;
     }
 
-    /// A walk began at a frame that is kept.
+    /// A walk began at a frame that is cached.
     #[inline(always)]
     pub(crate) fn begins_at(&mut self, index: usize) {
         self.leaf = index;
     }
 
-    /// How many frames are kept.
+    /// How many frames are cached.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// Sets why the path does not begin at an outermost frame, while nothing of it is kept.
+    /// Sets why the path does not begin at an outermost frame, while nothing of it is cached.
     #[inline(always)]
     pub(crate) fn begin(&mut self, cut: Option<LossReason>) {
         self.cut = cut;

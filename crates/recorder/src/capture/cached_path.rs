@@ -1,13 +1,13 @@
-//! The paths from a leaf to the first known frame that a thread has walked before, by the leaf's return
-//! address and stack pointer: a function that is called again from the same depth is there most of the
-//! time, and then its new frames are compared with the stack, word by word, instead of walked.
+//! Paths from a leaf to the first cached frame that a thread has walked before, by the leaf's return address
+//! and stack pointer: a function that is called again from the same depth is there most of the time, and then
+//! its new frames are compared with the stack, word by word, instead of walked.
 //!
-//! Only paths whose every step was by the stack pointer are kept, so that they depend on nothing but the
+//! Only paths whose every step was by the stack pointer are cached, so that they depend on nothing but the
 //! return addresses in between, and only to frames out from which the frame pointer is not used.
 //!
 //! ```text
 //!   key      leaf's pc and sp        256 entries, a newer path replaces the older
-//!   holds    where it joined the kept walk: index, slot, hash of the path
+//!   holds    where it joined the cached stack: index, slot, hash of the path
 //!            slot and return address of each frame in between
 //!   gives    the number of the stack
 //! ```
@@ -23,7 +23,7 @@ use super::step::word;
 
 /// Frames of a path, without its leaf.
 pub(crate) const FRAMES_MAX: usize = 8;
-/// How many paths are kept.
+/// How many paths are cached.
 pub(crate) const ENTRIES: usize = 256;
 
 /// A path.
@@ -59,15 +59,16 @@ fn index(at: Registers) -> usize {
     mixed >> (usize::BITS - ENTRIES.ilog2())
 }
 
-/// The number of the stack at `at`, when the path from there to the `unchanged` outermost frames of the kept
-/// walk is known and still what it was.
+/// The number of the stack at `at`, when the path from there to the `unchanged` outermost frames of the cached
+/// stack is known and still what it was.
 ///
 /// # Safety
-/// - As for [`CachedStack::unchanged`], which gave `unchanged` for this stack pointer.
+/// - `stack` is the one that `at.sp` is in, or empty, and is readable from there to the outermost slot cached.
+/// - [`CachedStack::unchanged`] gave `unchanged` for this stack pointer.
 #[inline(always)]
 pub(crate) unsafe fn find(
     paths: &[CachedPath; ENTRIES],
-    walk: &CachedStack,
+    stack: &CachedStack,
     unchanged: usize,
     at: Registers,
     epoch: u64,
@@ -76,7 +77,7 @@ pub(crate) unsafe fn find(
     if path.pc != at.pc || path.sp != at.sp || path.epoch != epoch || path.joined >= unchanged {
         return None;
     }
-    if !walk.is_at(path.joined, path.joined_slot, path.joined_hash) {
+    if !stack.is_at(path.joined, path.joined_slot, path.joined_hash) {
         return None;
     }
     let frames = path.frames.get(..path.len as usize)?;
@@ -84,18 +85,18 @@ pub(crate) unsafe fn find(
     frames.iter().all(|frame_slot| unsafe { word(frame_slot.address) } == frame_slot.pc).then_some(path.id)
 }
 
-/// Keeps a path that was walked: from `at` by `frames`, all plain, the first of which is the leaf, to frame
+/// Caches a path that was walked: from `at` by `frames`, all plain, the first of which is the leaf, to frame
 /// `joined`.
 pub(crate) fn store(
     paths: &mut [CachedPath; ENTRIES],
-    walk: &CachedStack,
+    stack: &CachedStack,
     at: Registers,
     frames: &[NewFrame],
     joined: usize,
     id: StackId,
 ) {
-    let (Some(slot), Some(hash)) = (walk.slot(joined), walk.hash(joined)) else { return };
-    if walk.bp(joined) != NOT_USED || id == StackId::UNKNOWN {
+    let (Some(slot), Some(hash)) = (stack.slot(joined), stack.hash(joined)) else { return };
+    if stack.bp(joined) != NOT_USED || id == StackId::UNKNOWN {
         return;
     }
     let path = &mut paths[index(at)];
@@ -110,5 +111,5 @@ pub(crate) fn store(
         path.len += 1;
     }
     core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
-    path.epoch = walk.epoch();
+    path.epoch = stack.epoch();
 }

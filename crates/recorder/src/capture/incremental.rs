@@ -1,12 +1,12 @@
 //! The walk of a stack that was walked before: new frames only, as far as the first that is known.
 //!
 //! ```text
-//!   kept    main  parse  expr  term | call  malloc'er        outermost first
+//!   cached  main  parse  expr  term | call  malloc'er        outermost first
 //!   words   same  same   same  same   other
-//!   here    leaf of now -> its caller -> ... -> term: same state as in the kept walk, and all further out
+//!   here    leaf of now -> its caller -> ... -> term: same state as in the cached stack, and all further out
 //! ```
-//! What is unusual - a signal's frame, a rule that is not one of ours, a frame out of bounds - is left to
-//! a walk from the beginning, which is not kept: such stacks are rare, and must not disturb the others.
+//! What is unusual - a signal's frame, a rule that is not one of ours, a frame out of bounds - is left to a
+//! walk from the beginning, which is not cached: such stacks are rare, and must not disturb the others.
 #![allow(unsafe_code)]
 
 use heapscribe_wire::head::LossReason;
@@ -21,25 +21,25 @@ use super::rule::{Kind, Rule};
 use super::step::word;
 use super::walk::Unwinder;
 
-/// What became of a walk.
+/// How an incremental walk ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Incremental {
-    /// It is kept: so many frames are new, as told in the room for them, after the outermost ones.
+    /// It is cached: so many frames are new, as noted in the room for them, after the outermost ones.
     Walked {
-        /// How many of the kept walk's outermost frames are as before.
+        /// How many of the cached stack's outermost frames are as before.
         outer: usize,
         /// How many were walked.
         new: usize,
     },
     /// There was no room for so many frames.
     NoRoom,
-    /// It met something that is not for this kind of walk. What was kept stays.
+    /// It met something that is not for this kind of walk. What was cached stays.
     Unusual,
 }
 
 /// Where a walk stopped.
 enum Met {
-    /// At the kept frame of this index.
+    /// At the cached frame of this index.
     Known(usize),
     /// At the end of the stack, for this reason if it is not an outermost frame.
     End(Option<LossReason>),
@@ -55,16 +55,16 @@ struct Walking<'a> {
     readable: usize,
     new: &'a mut [NewFrame],
     len: usize,
-    /// All that was said of any of them.
+    /// The flags of any of them.
     flags: usize,
 }
 
-/// Walks from `start` as far as `walk` does not know the way, and keeps what it found in it.
+/// Walks from `start` to the first frame that `walk` has cached, and caches what it found in it.
 ///
 /// # Safety
 /// - `start` are registers of the calling thread, of a frame that is still active, on `stack`.
 /// - `walk` is of `stack`, or empty, and `unchanged` is what it says for this stack pointer.
-/// - `stack` is readable from `start.sp` to `readable`, which is beyond all that is kept.
+/// - `stack` is readable from `start.sp` to `readable`, which is beyond all that is cached.
 #[allow(clippy::too_many_arguments, reason = "all of a capture's state, in registers")]
 #[inline(always)]
 pub(crate) unsafe fn walk_incremental<C: Context>(
@@ -84,7 +84,8 @@ pub(crate) unsafe fn walk_incremental<C: Context>(
     }
     let place = Place { stack, is_exact: false };
     let mut walking = Walking { unwinder, place, readable, new, len: 0, flags: 0 };
-    // SAFETY: the caller's contract.
+    // SAFETY: `start` is an active frame on `stack`, which is readable to `readable`, beyond all that is cached;
+    // `unchanged` is what `walk` says for its stack pointer.
     let met = unsafe { walking.outwards(walk, unchanged, context, start) };
     let (outer, cut) = match met {
         Met::Known(index) => (index + 1, walk.cut()),
@@ -96,13 +97,13 @@ pub(crate) unsafe fn walk_incremental<C: Context>(
         return Incremental::NoRoom;
     }
     if walking.len == 0 {
-        walk.begins_at(outer - 1); // what is kept further in may come back
+        walk.begins_at(outer - 1); // what is cached further in may be met again
         return Incremental::Walked { outer, new: 0 };
     }
     let seed = PathHash::seed(generation, cut);
     walk.open(outer);
     walk.begin(cut);
-    if walking.keep(walk, seed) {
+    if walking.store(walk, seed) {
         walk.close(epoch);
         return Incremental::Walked { outer, new: walking.len };
     }
@@ -111,10 +112,12 @@ pub(crate) unsafe fn walk_incremental<C: Context>(
 }
 
 impl Walking<'_> {
-    /// Takes steps until a frame is one of the first `unchanged` kept ones.
+    /// Takes steps until a frame is one of the first `unchanged` cached ones.
     ///
     /// # Safety
-    /// - As for [`walk_incremental`].
+    /// - `start` are registers of the calling thread, of a frame that is still active, on `self.place.stack`.
+    /// - `unchanged` is what `walk`, which is of this stack or empty, says for this stack pointer.
+    /// - The stack is readable from `start.sp` to `self.readable`, which is beyond all that is cached.
     #[inline(always)]
     unsafe fn outwards<C: Context>(
         &mut self,
@@ -141,7 +144,8 @@ impl Walking<'_> {
                 Some(rule) => rule,
                 None => self.unwinder.new_rule(context, here, self.place),
             };
-            // SAFETY: the caller's contract, kept by each step for the next.
+            // SAFETY: `here` is the start or came out of a step, and so is a frame of the stack, which is readable
+            // to `self.readable`.
             match unsafe { self.step(here, rule) } {
                 Ok(caller) => here = caller,
                 Err(met) => return met,
@@ -152,13 +156,14 @@ impl Walking<'_> {
     /// Notes the frame and goes to its caller.
     ///
     /// # Safety
-    /// - As for [`Unwinder::step`].
+    /// - The frame is one of the calling thread's stack, or the frame of its hook's caller.
+    /// - The stack is readable from its stack pointer to `self.readable`.
     #[inline(always)]
     unsafe fn step(&mut self, here: Registers, rule: Rule) -> Result<Registers, Met> {
         let (base, by) = match rule.kind() {
             Kind::Stack => (here.sp, 0),
             Kind::Frame => (here.bp, BY_BP),
-            // SAFETY: the caller's contract.
+            // SAFETY: the frame is one of the stack, which is readable to `self.readable`.
             _ => return unsafe { self.slow_step(here, rule) },
         };
         let cfa = base.wrapping_add(rule.offset() as usize);
@@ -192,13 +197,13 @@ impl Walking<'_> {
     }
 
     /// The caller whose return address is below the CFA. A return address of 0 ends the stack; the word
-    /// that says so is kept like a frame.
+    /// that ends it is cached like a frame.
     ///
     /// # Safety
     /// - `cfa` passed [`Self::is_frame`].
     #[inline(always)]
     unsafe fn caller(&mut self, cfa: usize, bp: usize) -> Result<Registers, Met> {
-        // SAFETY: the caller's contract.
+        // SAFETY: the CFA is above the stack pointer and at most `self.readable`, so the word below is readable.
         let here = Registers { pc: unsafe { word(cfa.wrapping_sub(8)) }, sp: cfa, bp };
         if here.pc != 0 {
             return Ok(here);
@@ -210,7 +215,8 @@ impl Walking<'_> {
     /// The other kinds of rule.
     ///
     /// # Safety
-    /// - As for [`Unwinder::step`].
+    /// - The frame is one of the calling thread's stack, or the frame of its hook's caller.
+    /// - The stack is readable from its stack pointer to `self.readable`.
     #[cold]
     unsafe fn slow_step(&mut self, here: Registers, rule: Rule) -> Result<Registers, Met> {
         match rule.kind() {
@@ -218,9 +224,9 @@ impl Walking<'_> {
                 self.note(here, 0)?;
                 Err(Met::End(None))
             }
-            // SAFETY: the caller's contract.
+            // SAFETY: the frame is one of the stack, which is readable to `self.readable`.
             Kind::Deref => unsafe { self.realigned(here, rule) },
-            // SAFETY: the caller's contract.
+            // SAFETY: the frame is one of the stack, which is readable to `self.readable`.
             Kind::NoInfo => unsafe { self.by_frame_pointer(here) },
             _ => Err(Met::Unusual),
         }
@@ -235,7 +241,8 @@ impl Walking<'_> {
     /// CFA = \[rbp + offset].
     ///
     /// # Safety
-    /// - As for [`Unwinder::step`].
+    /// - The frame is one of the calling thread's stack, or the frame of its hook's caller.
+    /// - The stack is readable from its stack pointer to `self.readable`.
     unsafe fn realigned(&mut self, here: Registers, rule: Rule) -> Result<Registers, Met> {
         let cfa_slot = here.bp.wrapping_add(rule.offset() as usize);
         let saved = rule.saved_at().map(|offset| here.bp.wrapping_add(offset as usize));
@@ -256,7 +263,8 @@ impl Walking<'_> {
     /// As `walk::by_frame_pointer`.
     ///
     /// # Safety
-    /// - As for [`Unwinder::step`].
+    /// - The frame is one of the calling thread's stack, or the frame of its hook's caller.
+    /// - The stack is readable from its stack pointer to `self.readable`.
     unsafe fn by_frame_pointer(&mut self, here: Registers) -> Result<Registers, Met> {
         let record = here.bp;
         if record == 0 {
@@ -283,9 +291,9 @@ impl Walking<'_> {
         Ok(Registers { pc, sp: cfa, bp })
     }
 
-    /// Puts the new frames into the kept walk, the outermost first. False when there is no room.
+    /// Caches the new frames, the outermost first. False when there is no room.
     #[inline(always)]
-    fn keep(&self, walk: &mut CachedStack, seed: PathHash) -> bool {
+    fn store(&self, walk: &mut CachedStack, seed: PathHash) -> bool {
         let outer = walk.innermost().copied();
         let hash = outer.map_or(seed, |cached| cached.hash);
         if self.flags == 0 && outer.is_none_or(|cached| cached.bp == NOT_USED) {
@@ -295,7 +303,7 @@ impl Walking<'_> {
         self.store_with_checks(walk, outer, hash)
     }
 
-    /// As [`Self::keep`], where frame pointers are followed.
+    /// As [`Self::store`], where frame pointers are followed.
     #[inline(never)]
     fn store_with_checks(
         &self,
@@ -309,7 +317,7 @@ impl Walking<'_> {
         let mut reached = bp;
         for new in self.new.get(..self.len).unwrap_or_default().iter().rev() {
             if new.loaded & BY_CFA != 0 {
-                // Told before the frame whose rule it is, so it comes after it here.
+                // Noted before the frame whose rule it is, so it is after it here.
                 if !walk.check(walk.len().wrapping_sub(2), new.slot, new.pc) {
                     return false;
                 }

@@ -43,6 +43,6 @@ impl NewFrame {
 pub(super) const BY_BP: usize = 1;
 /// The caller was found by a frame pointer that nothing vouches for.
 pub(super) const GUESS: usize = 2;
-/// The CFA was read from the stack; the word is told in a second entry before this one.
+/// The CFA was read from the stack; the word is in a second entry before this one.
 pub(super) const BY_CFA: usize = 4;
 pub(super) const FLAGS: usize = 7;

@@ -15,7 +15,7 @@ const RED_ZONE: usize = 128;
 /// - `address .. + 8` is readable.
 #[inline(always)]
 pub(super) unsafe fn word(address: usize) -> usize {
-    // SAFETY: the caller's contract; stacks need not be aligned when a program is broken.
+    // SAFETY: the 8 bytes are readable; stacks need not be aligned when a program is broken.
     unsafe { (address as *const usize).read_unaligned() }
 }
 
@@ -44,7 +44,8 @@ impl State {
     /// A word of the frame, at or above the stack pointer, or in the red zone of interrupted code.
     ///
     /// # Safety
-    /// - As for [`Unwinder::step`].
+    /// - The frame is one of a walk of the calling thread's stack.
+    /// - The stack is readable from its stack pointer to its end.
     pub(super) unsafe fn read(self, address: usize) -> Option<usize> {
         // SAFETY: within the part of the stack that is readable.
         self.holds(address, 8).then(|| unsafe { word(address) })
@@ -53,13 +54,14 @@ impl State {
     /// The caller, whose return address is below the CFA, and whose rbp is `bp`.
     ///
     /// # Safety
-    /// - As for [`Unwinder::step`].
+    /// - The frame is one of a walk of the calling thread's stack.
+    /// - The stack is readable from its stack pointer to its end.
     unsafe fn caller(self, cfa: usize, bp: usize) -> Option<(Registers, Place)> {
         let return_slot = cfa.wrapping_sub(8);
         if return_slot < self.here.sp || !cfa.is_multiple_of(8) {
             return None;
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: the frame is one of a walk, whose stack is readable to its end.
         let pc = unsafe { self.read(return_slot) }?;
         Some((Registers { pc, sp: cfa, bp }, Place { is_exact: false, ..self.place }))
     }
@@ -72,10 +74,11 @@ pub(super) fn found(caller: Option<(Registers, Place)>) -> Step {
 /// CFA = `base` + offset.
 ///
 /// # Safety
-/// - As for [`Unwinder::step`], here and below.
+/// - The frame is one of a walk of the calling thread's stack.
+/// - The stack is readable from its stack pointer to its end.
 pub(super) unsafe fn ordinary(state: State, base: usize, rule: Rule) -> Option<(Registers, Place)> {
     let cfa = base.wrapping_add(rule.offset() as usize);
-    // SAFETY: the caller's contract.
+    // SAFETY: the frame is one of a walk, whose stack is readable to its end.
     unsafe {
         let bp = match rule.saved_below() {
             0 => state.here.bp,
@@ -86,9 +89,13 @@ pub(super) unsafe fn ordinary(state: State, base: usize, rule: Rule) -> Option<(
 }
 
 /// CFA = \[rbp + offset].
+///
+/// # Safety
+/// - The frame is one of a walk of the calling thread's stack.
+/// - The stack is readable from its stack pointer to its end.
 pub(super) unsafe fn realigned(state: State, rule: Rule) -> Option<(Registers, Place)> {
     let slot = |offset: i64| state.here.bp.wrapping_add(offset as usize);
-    // SAFETY: the caller's contract.
+    // SAFETY: the frame is one of a walk, whose stack is readable to its end.
     unsafe {
         let cfa = state.read(slot(rule.offset()))?;
         let bp = match rule.saved_at() {
@@ -100,11 +107,15 @@ pub(super) unsafe fn realigned(state: State, rule: Rule) -> Option<(Registers, P
 }
 
 /// The registers that the kernel saved when it called the handler.
+///
+/// # Safety
+/// - The frame is one of a walk of the calling thread's stack.
+/// - The stack is readable from its stack pointer to its end.
 pub(super) unsafe fn interrupted<C: Context>(context: &mut C, state: State) -> Step {
     const BP: usize = 120;
     const SP: usize = 160;
     const PC: usize = 168;
-    // SAFETY: the caller's contract.
+    // SAFETY: the frame is one of a walk, whose stack is readable to its end.
     let read = |offset: usize| unsafe { state.read(state.here.sp.wrapping_add(offset)) };
     let (Some(bp), Some(sp), Some(pc)) = (read(BP), read(SP), read(PC)) else {
         return Step::End(End::OutOfBounds);
@@ -121,6 +132,10 @@ pub(super) unsafe fn interrupted<C: Context>(context: &mut C, state: State) -> S
 /// The caller as it is when rbp is a frame pointer: saved rbp and return address side by side. An rbp of 0
 /// marks the outermost frame (System V ABI, 3.4.1): so does glibc's loader, whose entry has no unwinding
 /// information, before it calls the constructors (`ls`, libselinux).
+///
+/// # Safety
+/// - The frame is one of a walk of the calling thread's stack.
+/// - The stack is readable from its stack pointer to its end.
 pub(super) unsafe fn by_frame_pointer(state: State) -> Step {
     let record = state.here.bp;
     if record == 0 {
@@ -129,7 +144,7 @@ pub(super) unsafe fn by_frame_pointer(state: State) -> Step {
     if record < state.here.sp {
         return Step::End(End::NoInfo);
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: the frame is one of a walk, whose stack is readable to its end.
     let caller = unsafe { state.read(record).and_then(|bp| state.caller(record.wrapping_add(16), bp)) };
     match caller {
         Some((here, place)) if here.pc != 0 => Step::Guessed(here, place),

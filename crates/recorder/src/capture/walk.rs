@@ -39,7 +39,7 @@ impl Unwinder<'_> {
         let mut frames = 0;
         let end = loop {
             let Some(room) = out.get_mut(frames..) else { break End::DepthLimit };
-            // SAFETY: the caller's contract, kept by each step for the next.
+            // SAFETY: `here` is the start of the walk or came out of a step of it; the stack is readable to its end.
             let (quick, reached) = unsafe { self.quick_walk(here, place, room) };
             place.is_exact &= quick == 0;
             frames += quick;
@@ -49,7 +49,7 @@ impl Unwinder<'_> {
             let Some(frame) = out.get_mut(frames) else { break End::DepthLimit };
             *frame = Frame::new(reached.pc, place.is_exact);
             frames += 1;
-            // SAFETY: the same.
+            // SAFETY: `reached` came out of a step of the walk; the stack is readable to its end.
             (here, place) = match unsafe { self.step(context, reached, place) } {
                 Step::Caller(caller, its_place) => (caller, its_place),
                 Step::Guessed(caller, its_place) => {
@@ -66,7 +66,8 @@ impl Unwinder<'_> {
     /// that has none, or no room.
     ///
     /// # Safety
-    /// - As for [`Unwinder::step`].
+    /// - The arguments are the start of a walk of the calling thread's stack, or came out of a step of it.
+    /// - The stack is readable from `here.sp` to its end.
     #[inline(always)]
     unsafe fn quick_walk(
         &self,
@@ -76,7 +77,7 @@ impl Unwinder<'_> {
     ) -> (usize, Registers) {
         let room = out.len();
         for (index, slot) in out.iter_mut().enumerate() {
-            // SAFETY: the caller's contract, kept by each step for the next.
+            // SAFETY: `here` is where the walk is, or came out of a step of it; the stack is readable to its end.
             let Some(caller) = (unsafe { self.quick_step(here, place) }) else { return (index, here) };
             *slot = Frame::new(here.pc, false); // an interrupted frame has no quick step
             (here, place.is_exact) = (caller, false);
@@ -89,7 +90,8 @@ impl Unwinder<'_> {
     /// in registers, one load of a rule, one or two of the stack.
     ///
     /// # Safety
-    /// - As for [`Unwinder::step`].
+    /// - The arguments are the start of a walk of the calling thread's stack, or came out of a step of it.
+    /// - The stack is readable from `here.sp` to its end.
     #[inline(always)]
     pub unsafe fn quick_step(&self, here: Registers, place: Place) -> Option<Registers> {
         let rule = self.cached(here, place)?;
@@ -125,7 +127,7 @@ impl Unwinder<'_> {
     pub unsafe fn step<C: Context>(&self, context: &mut C, here: Registers, place: Place) -> Step {
         let state = State { here, place };
         let rule = self.rule(context, state);
-        // SAFETY: the caller's contract is what these four ask for, too.
+        // SAFETY: the frame is one of a walk of the calling thread's stack, which is readable to its end.
         unsafe {
             match rule.kind() {
                 Kind::Stack => found(ordinary(state, here.sp, rule)),
@@ -181,12 +183,12 @@ impl Unwinder<'_> {
 unsafe fn rule_in(text: &ModuleText, pc: usize, instruction: usize) -> Rule {
     // musl's trampoline has no unwinding information: it is known by its code, `mov $15, %rax; syscall`.
     const RT_SIGRETURN: &[u8] = b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05";
-    // SAFETY: the caller's contract.
+    // SAFETY: the module is loaded.
     let code = unsafe { text.code(pc) }.and_then(|segment| segment.from(pc));
     if code.is_some_and(|bytes| bytes.starts_with(RT_SIGRETURN)) {
         return Rule::SIGNAL;
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: the module is loaded.
     match unsafe { text.segment(text.eh_frame_hdr) } {
         Some(segment) => cfi::rule_at(segment, text.eh_frame_hdr, instruction),
         None => Rule::NO_INFO,

@@ -111,10 +111,10 @@ pub unsafe fn bytes_of<'a>(name: *const u8) -> Option<&'a [u8]> {
     if name.is_null() {
         return None;
     }
-    // SAFETY: the caller's contract: there are bytes up to the first NUL.
+    // SAFETY: `name` is a C string, and no byte behind its first NUL is read.
     let ends = |at: &usize| unsafe { *name.add(*at) } == 0;
     let len = (0..=MARK_NAME_BYTES_MAX).find(ends).unwrap_or(MARK_NAME_BYTES_MAX + 1);
-    // SAFETY: as above.
+    // SAFETY: the first `len` bytes were just read, and the string lives as long as they are used.
     Some(unsafe { &*ptr::slice_from_raw_parts(name, len) })
 }
 

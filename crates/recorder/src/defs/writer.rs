@@ -71,7 +71,8 @@ impl DefinitionWriter {
             let scratch = unsafe { &mut *SCRATCH.0.get() };
             let len = definition.encode(&mut position, &mut scratch[..room]).ok_or(NoRoom)?;
             for (i, byte) in scratch[..len].iter().enumerate() {
-                // SAFETY: as above, in two windows.
+                // SAFETY: `room` bytes from `at` on are provided, in two windows, and only the holder of the lock
+                // writes there.
                 unsafe { self.file.at(at + i).write(*byte) };
             }
             len

@@ -1,6 +1,6 @@
-//! What a hook tells once it is inside: a block has come, goes, becomes another. The live table and the
-//! event are done here, in the order that keeps both true: out of the table before the block goes, into it
-//! after it has come. `POOL` says of blocks that lie inside others: they count for nothing but themselves.
+//! What a hook records once it is inside: a block was allocated, is freed, is moved. The live table and the
+//! event are written here, in the order that keeps both true: out of the table before the block is freed, into
+//! it after it was allocated. `POOL` is for blocks that lie inside others: they are counted apart.
 #![allow(unsafe_code)]
 
 use heapscribe_wire::head::LossReason;
@@ -16,10 +16,10 @@ use crate::live::prefetch;
 use crate::sampling::{admit, filter, has_allocated_others, is_full};
 use crate::stacks;
 
-/// How far before a block a heap keeps what it knows of it (glibc: 16 bytes).
+/// How far before a block a heap has its own words about it (glibc: 16 bytes).
 const HEAP_WORDS_BYTES: usize = 16;
 
-/// A block that was removed out of the live table, before its end is written down.
+/// A block that was removed from the live table, before its event is written.
 #[derive(Clone, Copy, Debug)]
 pub struct RemovedBlock(Option<(Slot, u64)>);
 
@@ -31,11 +31,12 @@ impl RemovedBlock {
 }
 
 impl Entered {
-    /// A block was handed out; null when the call failed.
+    /// Records a block that was allocated, or a call that failed: `address` is null.
     ///
     /// # Safety
-    /// * `registers` are those of the hook's caller.
-    /// * `address` was just handed out by the heap to this call, or is null.
+    /// * `registers` are those of the hook's caller, which is still active.
+    /// * The block at `address` is this call's: the heap has just returned it, and no other thread has it.
+    ///   Or it is null.
     #[inline(always)]
     pub unsafe fn record_alloc<const POOL: bool>(
         &self,
@@ -48,20 +49,20 @@ impl Entered {
         let (thread, session) = (self.thread, self.session);
         let Some(rate) = admit(size_bytes, thread, self.words, session) else { return };
         session.live.prefetch::<POOL>(address as u64, thread.regions::<POOL>());
-        // SAFETY: the caller's contract.
+        // SAFETY: the registers are those of the hook's caller, which is active.
         let stack = unsafe { stacks::stack_id(registers, thread, session) };
         let Some(reservation) = events::reserve(thread, session) else { return };
         let size_bytes = size_bytes as u64;
         if address == 0 {
             return reservation.write(&Event::Failed { call, size_bytes, stack }, RateId::FULL);
         }
-        // SAFETY: the caller's contract: the block is this call's.
+        // SAFETY: the block is this call's.
         unsafe { self.insert::<POOL>(address, size_bytes, stack, rate, reservation.now) };
         let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
         reservation.write(&Event::Alloc { call, size_bytes, stack, align_log2 }, rate);
     }
 
-    /// Puts a block that was just born into the live table.
+    /// Puts a block that was just allocated into the live table.
     ///
     /// # Safety
     /// * The block at `address` is this call's.
@@ -84,7 +85,7 @@ impl Entered {
         if rate != RateId::FULL {
             filter::add(address);
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: the block is this call's, so no other thread inserts or removes at its address.
         match unsafe {
             session.live.insert::<POOL>(
                 address as u64,
@@ -100,11 +101,11 @@ impl Entered {
         }
     }
 
-    /// A block is about to go, to `free`: takes it out of the live table and writes down that it goes. Its
+    /// Records a block that is about to be freed: removes it from the live table and writes its event. Gives its
     /// size, 0 when it is not known.
     ///
     /// # Safety
-    /// * The caller of the hook owns the block at `address`.
+    /// * The caller of the hook owns the block at `address`: no other thread frees it or is given it meanwhile.
     #[inline(always)]
     pub unsafe fn record_free(&self, call: Call, address: usize) -> u64 {
         let (thread, session) = (self.thread, self.session);
@@ -114,27 +115,27 @@ impl Entered {
         prefetch(address.wrapping_sub(HEAP_WORDS_BYTES) as *const u8);
         if is_full(session.head) {
             let reservation = events::reserve(thread, session);
-            // SAFETY: the caller's contract.
+            // SAFETY: the caller owns the block.
             let removed = unsafe { self.remove::<false>(address) };
             if let Some(reservation) = reservation {
                 self.write_free::<false>(call, removed, reservation);
             }
             removed.size_bytes()
         } else {
-            // SAFETY: the caller's contract.
+            // SAFETY: the caller owns the block.
             let removed = unsafe { self.remove::<false>(address) };
             self.record_free_of::<false>(call, removed);
             removed.size_bytes()
         }
     }
 
-    /// A block is about to go, to `realloc`: takes it out of the live table.
+    /// Removes a block from the live table.
     ///
     /// # Safety
-    /// * The caller of the hook owns the block at `address`.
+    /// * The caller of the hook owns the block at `address`: no other thread frees it or is given it meanwhile.
     #[inline(always)]
     pub unsafe fn remove<const POOL: bool>(&self, address: usize) -> RemovedBlock {
-        // SAFETY: the caller's contract.
+        // SAFETY: the caller owns the block, so no other thread inserts or removes at its address.
         let slot = unsafe { self.session.live.remove::<POOL>(address as u64, self.thread.regions::<POOL>()) };
         if !POOL && let Some(slot) = &slot {
             self.thread.record.count_freed(slot.size_bytes);
@@ -145,16 +146,16 @@ impl Entered {
     /// [`Self::remove`] for `realloc`: the operation goes on until [`enter_again`]'s end.
     ///
     /// # Safety
-    /// * As for [`Self::remove`].
+    /// * The caller of the hook owns the block at `address`, as for [`Self::remove`].
     #[inline(always)]
     pub unsafe fn remove_for_resize(self, address: usize) -> RemovedBlock {
-        // SAFETY: the caller's contract.
+        // SAFETY: the caller owns the block.
         let removed = unsafe { self.remove::<false>(address) };
         self.leave_in_operation();
         removed
     }
 
-    /// The block that was removed has gone.
+    /// Records the free of a block that was removed.
     #[inline(always)]
     pub fn record_free_of<const POOL: bool>(&self, call: Call, removed: RemovedBlock) {
         let (thread, session) = (self.thread, self.session);
@@ -166,7 +167,7 @@ impl Entered {
         }
     }
 
-    /// Whether what was removed is to be told of: not a block that was not sampled.
+    /// Whether what was removed is recorded: not a block that was not sampled.
     #[inline(always)]
     fn is_recorded(&self, removed: RemovedBlock) -> bool {
         removed.0.is_some() || is_full(self.session.head)
@@ -194,8 +195,8 @@ impl Entered {
         }
     }
 
-    /// The end of a sampled block. One that looks like the thread's newest, because those after it were not
-    /// sampled, must not be removed for one that lived for a moment only.
+    /// The free of a sampled block. One that looks like the thread's newest, because those after it were not
+    /// sampled, must not be taken for one that lived for a moment only.
     #[cold]
     fn end_sample_slow(&self, slot: &Slot, address: u64, reservation: &Reservation<'_>) {
         filter::remove(address as usize);
@@ -207,10 +208,11 @@ impl Entered {
         }
     }
 
-    /// The block that was removed has become another, by `realloc`.
+    /// Records that `realloc` has given another block for the one that was removed.
     ///
     /// # Safety
-    /// * As for [`Self::record_alloc`]; the address is not null.
+    /// * `registers` are those of the hook's caller, which is still active.
+    /// * The block at `address`, which is not null, is this call's, as for [`Self::record_alloc`].
     #[inline(always)]
     pub unsafe fn record_realloc(
         &self,
@@ -224,10 +226,10 @@ impl Entered {
         let Some(rate) = admit(size_bytes, thread, self.words, session) else {
             return self.record_free_of::<false>(call, removed);
         };
-        // SAFETY: the caller's contract.
+        // SAFETY: the registers are those of the hook's caller, which is active.
         let stack = unsafe { stacks::stack_id(registers, thread, session) };
         let size_bytes = size_bytes as u64;
-        // A block of another rate: its end and the other's birth are two events, each of its own rate.
+        // A block of another rate: the free of the old and the alloc of the new are two events, each of its rate.
         let is_split = removed.0.is_some_and(|(slot, _)| slot.rate != rate);
         let removed = if is_split {
             self.record_free_of::<false>(call, removed);
@@ -236,7 +238,7 @@ impl Entered {
             removed
         };
         let Some(reservation) = events::reserve(thread, session) else { return };
-        // SAFETY: the caller's contract.
+        // SAFETY: the block is this call's.
         unsafe { self.insert::<false>(address, size_bytes, stack, rate, reservation.now) };
         match removed.0 {
             Some((slot, old)) => {
@@ -254,10 +256,10 @@ impl Entered {
         }
     }
 
-    /// The `realloc` for which a block was removed has failed: the block stays, the failure is written down.
+    /// Records that the `realloc` for which a block was removed has failed: the block is put back.
     ///
     /// # Safety
-    /// * As for [`Self::record_alloc`].
+    /// * `registers` are those of the hook's caller, which is still active and owns the block that was removed.
     #[cold]
     pub unsafe fn record_realloc_failed(
         &self,
@@ -269,7 +271,7 @@ impl Entered {
         if let Some((slot, address)) = removed.0 {
             let (thread, session) = (self.thread, self.session);
             thread.record.uncount_freed(slot.size_bytes);
-            // SAFETY: the block is still the caller's, the heap has left it alone.
+            // SAFETY: the caller still owns the block, the heap has left it alone.
             let put = unsafe {
                 session.live.insert::<false>(address, slot, &thread.regions, session.head, &session.lock)
             };
@@ -277,7 +279,7 @@ impl Entered {
                 session.head.count_loss(LossReason::LiveTable);
             }
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: the registers are those of the hook's caller, which is active; no block is given.
         unsafe { self.record_alloc::<false>(call, 0, size_bytes, 0, registers) };
     }
 

@@ -69,7 +69,7 @@ fn make_session(registers: &Registers) {
 }
 
 /// Enters once more for a call that has begun with [`Entered::remove_for_resize`]: in the same operation, so
-/// that nobody sees the heap without the block that is being moved.
+/// that no reader sees the heap without the block that is being moved.
 #[inline(always)]
 pub fn enter_again(registers: &Registers) -> Option<Entered> {
     let words = words::words();
@@ -77,7 +77,7 @@ pub fn enter_again(registers: &Registers) -> Option<Entered> {
         return enter(registers);
     }
     words.enter(registers.sp); // before the look at session and thread, as in `enter`
-    // SAFETY: as in `enter`.
+    // SAFETY: a thread's state stays for the life of the process.
     match (state::current(), unsafe { words.thread.get().as_ref() }) {
         (Some(session), Some(thread)) if thread.record.is_in_operation() => {
             Some(Entered { words, thread, session })
@@ -89,22 +89,22 @@ pub fn enter_again(registers: &Registers) -> Option<Entered> {
     }
 }
 
-/// The mark is set. Either a signal handler has come while the thread was in the recorder: pass. Or the
-/// hook that set it was left by `siglongjmp` from a handler, and its frame is gone.
+/// The mark is set. Either a signal handler runs while the thread was in the recorder: pass. Or the
+/// hook that set it was left by `siglongjmp` from a handler, and its frame has ended.
 #[cold]
 fn reenter(words: &'static Words, registers: &Registers) -> Option<Entered> {
     let Some(session) = state::current() else {
         return forked_inside(words, registers);
     };
-    // SAFETY: as in `enter`.
+    // SAFETY: a thread's state stays for the life of the process.
     let thread = unsafe { words.thread.get().as_ref() };
-    session.head.count_loss(LossReason::Reentered); // also when the mark is stale: what that hook had to write down
+    session.head.count_loss(LossReason::Reentered); // also when the mark is stale: the event of that hook
     let thread = thread.filter(|thread| is_stale(words.inside.get(), registers.sp, thread.stack.get()))?;
     words.enter(registers.sp);
     operate(words, thread, session, registers)
 }
 
-/// Whether the hook that was at `inside` is gone, seen from one at `sp`: this one is on the thread's own
+/// Whether the hook that was at `inside` has ended, seen from one at `sp`: this one is on the thread's own
 /// stack, and that one was on another - no handler comes back from there - or not above this one.
 fn is_stale(inside: usize, sp: usize, own: Option<StackRange>) -> bool {
     let Some(own) = own.filter(|own| own.contains(sp)) else { return false };
@@ -122,7 +122,7 @@ fn wait(words: &'static Words, session: &'static Session, registers: &Registers)
     for _ in 0..HOLDS_MAX {
         wait_for_release(&state::current()?.head.hold);
         words.enter(registers.sp);
-        // SAFETY: as in `enter`.
+        // SAFETY: a thread's state stays for the life of the process.
         let (Some(session), Some(thread)) = (state::current(), unsafe { words.thread.get().as_ref() }) else {
             words.leave(); // a handler has forked
             return begin(words, registers, InheritedMemory::Emptied);
@@ -155,9 +155,9 @@ fn begin(words: &'static Words, registers: &Registers, memory: InheritedMemory) 
     // And before the look at the session: a handler that forks leaves its child without one.
     let _blocked = sys::SignalsBlocked::new();
     let session = state::current().or_else(|| make(words, registers, memory))?;
-    // SAFETY: as in `enter`.
+    // SAFETY: a thread's state stays for the life of the process.
     if let Some(thread) = unsafe { words.thread.get().as_ref() } {
-        words.enter(registers.sp); // a handler has come in before us
+        words.enter(registers.sp); // a handler has entered before us
         return operate(words, thread, session, registers);
     }
     attach(words, session, registers)
@@ -175,7 +175,7 @@ fn make(words: &Words, registers: &Registers, memory: InheritedMemory) -> Option
     session
 }
 
-/// Takes a thread in, with signals blocked.
+/// Attaches a thread, with signals blocked.
 fn attach(words: &'static Words, session: &'static Session, registers: &Registers) -> Option<Entered> {
     words.enter(registers.sp);
     match lifecycle::attach(registers.sp, session) {

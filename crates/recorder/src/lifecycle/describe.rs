@@ -54,7 +54,8 @@ fn name_program(head: &SharedHead) {
     let read =
         File::open(c"/proc/self/cmdline", Open::Read).and_then(|f| f.read_full(&mut room[..NAME_BYTES_MAX]));
     let command = read.unwrap_or(0);
-    // SAFETY: as for the executable's name.
+    // SAFETY: the names' bytes are plain memory of the head that only this thread writes, before others may
+    // read it.
     unsafe { core::ptr::copy_nonoverlapping(room.as_ptr(), head.command.as_ptr().cast_mut(), command) };
     head.command_len.store(command as u32, Ordering::Relaxed);
 }

@@ -116,7 +116,7 @@ pub(super) unsafe fn create(
 /// Room for the addresses of a file's windows.
 ///
 /// # Safety
-/// * As for [`create`].
+/// * The caller is the only thread that is in the recorder: it makes the session.
 unsafe fn windows(file_bytes: usize) -> sys::Result<&'static [AtomicUsize]> {
     let count = windows_of(file_bytes);
     // SAFETY: the caller is the only thread that is in the recorder.

@@ -4,8 +4,8 @@
 //! free and filled after the real malloc. The pages of slots are allocated before their first store, a
 //! unit of 16 KiB at a time; one byte for each unit, in private memory, says whether that was done.
 //!
-//! `POOL` says of which blocks: the heap's, or those that the program hands out itself, which lie inside
-//! blocks of the heap and are found by a directory of their own.
+//! `POOL` is for which blocks: the heap's, or those of the program's own pools, which lie inside blocks of the
+//! heap and are found by a directory of their own.
 #![allow(unsafe_code)]
 
 use core::ptr::{self, NonNull};
@@ -89,13 +89,13 @@ impl LiveTable {
 
     fn provide(&self, unit: u32) -> Result<(), NoSlot> {
         self.file.provide(unit as usize * LIVE_UNIT_BYTES, LIVE_UNIT_BYTES).map_err(|_| NoSlot)?;
-        // SAFETY: as in `is_present`.
+        // SAFETY: a byte per unit; units come from this table's own entries and are checked when made.
         unsafe { self.present.add(unit as usize).as_ref() }.store(1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Hands the pieces of the file below so many units that have pages to `take`: offset and bytes.
-    pub(crate) fn for_each_extent(&self, units: u32, mut take: impl FnMut(usize, usize)) {
+    /// Calls `visit` for each piece of the file below so many units that has pages: offset and bytes.
+    pub(crate) fn for_each_extent(&self, units: u32, mut visit: impl FnMut(usize, usize)) {
         let units = units.min(self.units);
         let mut unit = 0;
         while unit < units {
@@ -104,7 +104,7 @@ impl LiveTable {
                 unit += 1;
             }
             if unit > first {
-                take(first as usize * LIVE_UNIT_BYTES, (unit - first) as usize * LIVE_UNIT_BYTES);
+                visit(first as usize * LIVE_UNIT_BYTES, (unit - first) as usize * LIVE_UNIT_BYTES);
             }
             unit += 1;
         }
@@ -265,11 +265,10 @@ impl LiveTable {
         self.shift::<POOL>() == GRANULE_SHIFT_GLIBC && address & 16 != 0
     }
 
-    /// Notes a block that was handed out. True when the slot said that another block was still there: its
-    /// free was not seen.
+    /// Inserts a block that was allocated. True when the slot had another block still: its free was not seen.
     ///
     /// # Safety
-    /// * The caller owns the block at `address`: nobody else inserts or takes there meanwhile.
+    /// * The caller owns the block at `address`: nobody else inserts or removes there meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn insert<const POOL: bool>(
         &self,
@@ -294,10 +293,10 @@ impl LiveTable {
         Ok(replaced)
     }
 
-    /// Forgets the block at `address` and says what it was; `None` when there is none.
+    /// Removes the block at `address` and gives what it was; `None` when there is none.
     ///
     /// # Safety
-    /// * As for [`Self::insert`].
+    /// * The caller owns the block at `address`: nobody else inserts or removes there meanwhile.
     #[inline(always)]
     pub(crate) unsafe fn remove<const POOL: bool>(&self, address: u64, cache: &RegionCache) -> Option<Slot> {
         let words = self.existing::<POOL>(address, cache)?;

@@ -69,13 +69,13 @@ impl SharedFile {
         self.file_bytes
     }
 
-    /// Hands each mapping to `take`: address and bytes.
-    pub(crate) fn for_each_mapping(&self, mut take: impl FnMut(*mut u8, usize)) {
+    /// Calls `visit` for each mapping: address and bytes.
+    pub(crate) fn for_each_mapping(&self, mut visit: impl FnMut(*mut u8, usize)) {
         for (number, window) in self.windows.iter().enumerate() {
             let base = window.load(Ordering::Acquire);
             let before = if number == 0 { 0 } else { PAGE_BYTES };
             if base != 0 {
-                take((base - before) as *mut u8, self.window_bytes(number) + before);
+                visit((base - before) as *mut u8, self.window_bytes(number) + before);
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Which stack a thread is on, and how far it may be read.
 //!
-//! The thread's own is asked for once and stays as long as the thread. Others - a signal's, a fiber's -
-//! come and go, and one may be unmapped and a shorter one mapped in its place: so before a walk over one
-//! that is known, each page as far out as the kept walk goes is tried by a system call that reads a word
-//! of it and says so if it cannot: one call a page, where asking for the mapping opens a file.
+//! The thread's own is asked for once and stays as long as the thread. Others - a signal's, a fiber's - may be
+//! unmapped and a shorter one mapped in their place: so before a walk over one that is known, each page as far
+//! out as the cached stack goes is tried by a system call that reads a word of it, or fails: one call a page,
+//! where asking for the mapping opens a file.
 #![allow(unsafe_code)]
 
 use heapscribe_nolibc::sys;
@@ -65,7 +65,7 @@ pub(super) fn find(capture: &Capture<'_>) -> Option<CallersStack> {
 
 fn find_other(capture: &Capture<'_>) -> Option<CallersStack> {
     let sp = capture.registers.sp;
-    // SAFETY: the thread's own, used by one hook at a time.
+    // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
     let stacks = unsafe { &mut *capture.thread.stacks.get() };
     if let Some(index) = stacks.find_other(sp)
         && let Some(other) = stacks.others.get(index)?.as_ref()

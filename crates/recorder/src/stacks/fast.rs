@@ -27,20 +27,21 @@ pub(crate) unsafe fn stack_id(registers: Registers, thread: &Thread, session: &S
     if let Some(stack) = thread.stack.get().filter(|stack| stack.contains(registers.sp))
         && epoch.is_quiet()
     {
-        // SAFETY: the thread's own, used by one hook at a time; the registers are the caller's, in the
-        // thread's own stack, which is all there.
+        // SAFETY: the registers are the caller's, which is active, in the thread's own stack, which is readable to
+        // its end; the cached stacks are the thread's own, and one hook at a time uses them.
         if let Some(id) = unsafe { on_own_stack(&capture, stack, &mut *thread.stacks.get()) } {
             return id;
         }
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: the registers are the caller's, which is active.
     unsafe { capture_slow(capture) }
 }
 
-/// The number of a stack that is known. `None` for all that is rare.
+/// The number of a stack that is known. `None` for all that is unusual.
 ///
 /// # Safety
-/// * As for [`stack_id`]; `stack` is the thread's own.
+/// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
+/// * `stack` is the thread's own, readable to its end, and `stacks.own` is of it or empty.
 #[inline(always)]
 unsafe fn on_own_stack(
     capture: &Capture<'_>,
@@ -53,7 +54,9 @@ unsafe fn on_own_stack(
     if own.epoch() != number {
         return None;
     }
-    // SAFETY: the caller's contract.
+    debug_assert!(stack.contains(registers.sp));
+    // SAFETY: `own` is of the stack that the registers are on, which is readable to its end; `unchanged` is what
+    // it says for this stack pointer.
     let (unchanged, known) = unsafe {
         let unchanged = own.unchanged(registers.sp);
         let here = own.id_at(unchanged, registers);
@@ -61,10 +64,11 @@ unsafe fn on_own_stack(
     };
     if let Some(id) = known {
         count_cut(own.cut(), session);
-        // SAFETY: the caller's contract.
+        // SAFETY: the registers are the caller's, on `stack`, which is readable.
         return unsafe { verify::confirmed(capture, stack, stacks, id) };
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: the registers are those of an active frame on `stack`, which is readable to its end; `own` is of it,
+    // and `unchanged` is what it says for this stack pointer.
     let walked = unsafe {
         walk_incremental(
             own,
@@ -92,6 +96,6 @@ unsafe fn on_own_stack(
         cached_path::store(paths, own, registers, new, joined, id);
     }
     count_cut(own.cut(), session);
-    // SAFETY: the caller's contract.
+    // SAFETY: the registers are the caller's, on `stack`, which is readable.
     unsafe { verify::confirmed(capture, stack, stacks, id) }
 }

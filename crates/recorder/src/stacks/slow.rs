@@ -30,18 +30,18 @@ impl Context for Announcing<'_> {
 /// All else: new stacks, other stacks, unusual ones.
 ///
 /// # Safety
-/// * As for [`stack_id`](super::stack_id).
+/// * The capture's registers are those of the hook's caller, which is still active.
 #[cold]
 #[inline(never)]
 pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> StackId {
-    // A module that is found gone begins a new generation, in which the others are not named yet: walked
+    // A module that is found unloaded begins a new generation, in which the others are not named yet: walked
     // again, and named.
     for _ in 0..WALKS_MAX {
         let Some(CallersStack { range: stack, readable, index }) = bounds::find(&capture) else {
             capture.session.head.count_loss(LossReason::StackBounds);
             return StackId::UNKNOWN;
         };
-        // SAFETY: the caller's contract; the stack is readable as far as `readable`.
+        // SAFETY: the registers are the caller's, which is active, on `stack`, which is readable as far as `readable`.
         let id = unsafe {
             match index {
                 _ if !capture.epoch.is_quiet() => walk_uncached(&capture, stack),
@@ -58,10 +58,11 @@ pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> StackId {
     StackId::UNKNOWN
 }
 
-/// Walks on from what is kept of a stack. `None` when it is to be tried again.
+/// Walks on from what is cached of a stack. `None` when it is to be tried again.
 ///
 /// # Safety
-/// * As for [`stack_id`](super::stack_id); `stack` holds the stack pointer and is readable up to `readable`.
+/// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
+/// * `stack` is readable from the stack pointer to `readable`, which is beyond all that is cached of it at `index`.
 unsafe fn walk_cached(
     capture: &Capture<'_>,
     stack: StackRange,
@@ -69,7 +70,7 @@ unsafe fn walk_cached(
     index: bounds::Index,
 ) -> Option<StackId> {
     let Capture { registers, thread, session, ref unwinder, epoch } = *capture;
-    // SAFETY: the thread's own, used by one hook at a time.
+    // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
     let stacks = unsafe { &mut *thread.stacks.get() };
     let walk = match index {
         bounds::Index::Own => &mut stacks.own,
@@ -79,7 +80,8 @@ unsafe fn walk_cached(
     if walk.epoch() != number {
         walk.forget();
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: the registers are those of an active frame on `stack`, which is readable to `readable`, beyond all
+    // that `walk` has; `walk` is of this stack, and `unchanged` is what it says for this stack pointer.
     let walked = unsafe {
         let unchanged = walk.unchanged(registers.sp);
         walk_incremental(
@@ -99,15 +101,16 @@ unsafe fn walk_cached(
         Incremental::Walked { .. } => {
             let hash = walk.leaf()?.hash;
             let id = number_of(&mut CachedStackPath::new(walk, generation), hash, capture)?;
-            // SAFETY: the caller's contract.
+            // SAFETY: the registers are the caller's, on `stack`, which is readable as far as a walk went.
             match unsafe { verify::confirmed(capture, stack, stacks, id) } {
                 Some(id) => Some(id),
-                // SAFETY: the caller's contract.
+                // SAFETY: the registers are the caller's, on `stack`, which is readable as far as a walk went.
                 None => unsafe { walk_uncached(capture, stack) },
             }
         }
         Incremental::NoRoom if stacks.grow(&session.lock) => None,
-        // SAFETY: the caller's contract; where only a part was known to be readable the kernel is asked.
+        // SAFETY: the registers are the caller's; where only a part of the stack was known to be readable the kernel
+        // is asked.
         _ => unsafe { walk_uncached(capture, bounds::ask(capture).unwrap_or(stack)) },
     }
 }
@@ -115,17 +118,18 @@ unsafe fn walk_cached(
 /// Walks from the leaf to the outermost frame. `None` when it is to be tried again.
 ///
 /// # Safety
-/// * As for [`stack_id`](super::stack_id); `stack` holds the stack pointer and is readable.
+/// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
+/// * `stack` is readable from the stack pointer to its end.
 unsafe fn walk_uncached(capture: &Capture<'_>, stack: StackRange) -> Option<StackId> {
     let Capture { thread, session, unwinder, epoch, .. } = *capture;
-    // SAFETY: the thread's own room, used by one hook at a time.
+    // SAFETY: the room is the thread's own, and one hook at a time uses it.
     let stacks = unsafe { &mut *thread.stacks.get() };
-    // SAFETY: the caller's contract.
+    // SAFETY: the registers are the caller's, on `stack`, which is readable to its end.
     let walk = unsafe {
         if epoch.is_quiet() {
             walk_all(&unwinder, &mut Silent, capture, stack, stacks.frames)
         } else {
-            // What is found now must not be kept, and what was kept must not be used.
+            // What is found now must not be cached, and what was cached must not be used.
             let unwinder = Unwinder { cache: None, ..unwinder };
             walk_all(&unwinder, &mut Announcing(session), capture, stack, stacks.frames)
         }
@@ -142,7 +146,8 @@ unsafe fn walk_uncached(capture: &Capture<'_>, stack: StackRange) -> Option<Stac
 /// Walks by packed rules, and where these do not suffice with all registers.
 ///
 /// # Safety
-/// * As for [`walk_from_new`].
+/// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
+/// * `stack` is readable from the stack pointer to its end.
 unsafe fn walk_all<C: Context>(
     unwinder: &Unwinder<'_>,
     context: &mut C,
@@ -151,7 +156,8 @@ unsafe fn walk_all<C: Context>(
     frames: &mut [Frame],
 ) -> Walk {
     let registers = capture.registers;
-    // SAFETY: the caller's contract; this thread is inside the call of the hook.
+    // SAFETY: the registers are those of an active frame on `stack`, which is readable to its end; this thread is
+    // inside the call of the hook, on the same stack.
     unsafe {
         let walk = unwinder.walk(context, registers, stack, frames);
         if walk.end == End::OtherRule && bounds::has_room(capture, stack) {

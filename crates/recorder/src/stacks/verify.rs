@@ -1,6 +1,6 @@
 //! The cross-check: with `HEAPSCRIBE_VERIFY_STACKS=N` in the environment of `record` every Nth capture of each
-//! thread is made a second time, from the beginning and with no rule that was kept, and compared. The head
-//! counts both; when they differ all that was kept is forgotten and the second one is recorded.
+//! thread is made a second time, from the beginning and with no cached rule, and compared. The head counts
+//! both; when they differ all that was cached is forgotten and the second one is recorded.
 #![allow(unsafe_code)]
 
 use core::sync::atomic::Ordering;
@@ -15,7 +15,8 @@ use crate::state::{CachedStacks, Session, Thread};
 /// The number that a capture has come to; `None` when it was checked and is not right.
 ///
 /// # Safety
-/// * As for [`stack_id`](super::stack_id); `stack` holds the stack pointer and is readable.
+/// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
+/// * `stack` is readable from the stack pointer as far as a walk goes.
 #[inline(always)]
 pub(super) unsafe fn confirmed(
     capture: &Capture<'_>,
@@ -26,7 +27,7 @@ pub(super) unsafe fn confirmed(
     if capture.session.verify_every == 0 || !is_due(capture.thread, capture.session) {
         return Some(id);
     }
-    // SAFETY: the caller's contract.
+    // SAFETY: the registers are the caller's, on `stack`, which is readable as far as a walk goes.
     unsafe { is_right(capture, stack, stacks, id) }.then_some(id)
 }
 
@@ -41,7 +42,8 @@ fn is_due(thread: &Thread, session: &Session) -> bool {
 /// room for its definition - has nothing to compare.
 ///
 /// # Safety
-/// * As for [`confirmed`].
+/// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
+/// * `stack` is readable from the stack pointer as far as a walk goes.
 #[cold]
 unsafe fn is_right(capture: &Capture<'_>, stack: StackRange, stacks: &mut CachedStacks, id: StackId) -> bool {
     let Capture { registers, session, unwinder, epoch, .. } = *capture;
@@ -49,7 +51,7 @@ unsafe fn is_right(capture: &Capture<'_>, stack: StackRange, stacks: &mut Cached
         return true;
     }
     let unwinder = Unwinder { cache: None, ..unwinder };
-    // SAFETY: the caller's contract.
+    // SAFETY: the registers are those of an active frame on `stack`, which is readable as far as a walk goes.
     let walk = unsafe { unwinder.walk(&mut Silent, registers, stack, stacks.frames) };
     let found = stacks.frames.get(..walk.frames).unwrap_or_default();
     let path = UncachedPath::new(found, stacks.hashes, epoch.generation(), cut(walk.end));

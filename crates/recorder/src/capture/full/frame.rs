@@ -30,7 +30,10 @@ impl FullFrame {
     /// it out of the frames between.
     ///
     /// # Safety
-    /// - As for [`full_walk`].
+    /// - `start` are registers of the calling thread, of a frame that is still active, on `stack`.
+    /// - `stack` is readable from `start.sp` to its end.
+    /// - This thread is inside the call that `start` are the registers of, on the same stack, or on an array
+    ///   within it.
     #[inline(never)]
     pub unsafe fn at_call(unwinder: &Unwinder<'_>, start: Registers, stack: StackRange) -> FullFrame {
         let registers = AllRegisters::of_this_function();
@@ -55,10 +58,11 @@ impl FullFrame {
     /// [`End::OtherRule`]. When it ends, the frame stays.
     ///
     /// # Safety
-    /// - As for [`Unwinder::step`].
+    /// - The frame is one of the calling thread's stack.
+    /// - The stack is readable from its stack pointer to its end.
     pub unsafe fn step<C: Context>(&mut self, unwinder: &Unwinder<'_>, context: &mut C) -> Step {
         let state = self.state();
-        // SAFETY: the caller's contract is what these ask for, too.
+        // SAFETY: the frame is one of the calling thread's stack, which is readable to its end.
         unsafe {
             match unwinder.rule(context, state).kind() {
                 Kind::End => Step::End(End::Complete),
@@ -89,7 +93,8 @@ impl FullFrame {
     /// The registers of the caller, by the frame's row.
     ///
     /// # Safety
-    /// - As for [`Unwinder::step`].
+    /// - The frame is one of the calling thread's stack.
+    /// - The stack is readable from its stack pointer to its end.
     unsafe fn caller(&self, unwinder: &Unwinder<'_>) -> Result<AllRegisters, End> {
         let instruction = self.state().instruction();
         let found = match unwinder.loader.find_text(instruction) {
@@ -112,7 +117,8 @@ impl FullFrame {
 /// All registers of an interrupted frame, from the `ucontext` that the kernel put above the handler's frame.
 ///
 /// # Safety
-/// - As for [`Unwinder::step`]; the frame is a signal's, from which a step was taken.
+/// - The frame is a signal's, from which a step was taken.
+/// - The stack is readable from its stack pointer to its end.
 unsafe fn of_signal_frame(state: State) -> AllRegisters {
     /// Where the `ucontext` has each register, by its DWARF number.
     const OFFSETS: [usize; cfi::COLUMNS] =
@@ -120,7 +126,7 @@ unsafe fn of_signal_frame(state: State) -> AllRegisters {
     const _: () = assert!(OFFSETS[SP] == 160 && OFFSETS[PC] == 168);
     let mut registers = AllRegisters::only(state.here);
     for (number, offset) in OFFSETS.into_iter().enumerate() {
-        // SAFETY: the caller's contract.
+        // SAFETY: the stack is readable from the frame's stack pointer to its end.
         registers.set(number, unsafe { state.read(state.here.sp.wrapping_add(offset)) });
     }
     registers

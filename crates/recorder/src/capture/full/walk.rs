@@ -10,7 +10,8 @@ use crate::capture::walk::Unwinder;
 /// rows have no packed rule.
 ///
 /// # Safety
-/// - As for [`Unwinder::walk`].
+/// - `start` are registers of the calling thread, of a frame that is still active, on `stack`.
+/// - `stack` is readable from `start.sp` to its end.
 /// - This thread is inside the call that `start` are the registers of, on the same stack, or on an array
 ///   within it.
 #[inline(never)]
@@ -30,7 +31,8 @@ pub unsafe fn full_walk<C: Context>(
         }
         let Some(frame) = out.get_mut(frames) else { break End::DepthLimit };
         *frame = Frame::new(here.pc, place.is_exact);
-        // SAFETY: the caller's contract, kept by each step for the next.
+        // SAFETY: `here` is the start or came out of a step, and so is a frame of the stack, which is readable to its
+        // end; this thread is inside the call.
         let step = unsafe {
             match unwinder.step(context, here, place) {
                 Step::End(End::OtherRule) => follower.step_from(frames, (here, place), unwinder, context),
@@ -63,7 +65,7 @@ impl Follower {
     /// A step from frame `number` of the walk, which is at `here`.
     ///
     /// # Safety
-    /// - As for [`full_walk`].
+    /// - `self.start` and `self.stack` are those of a [`full_walk`], and `here` is a frame of it.
     #[inline(never)]
     unsafe fn step_from<C: Context>(
         &mut self,
@@ -72,7 +74,8 @@ impl Follower {
         unwinder: &Unwinder<'_>,
         context: &mut C,
     ) -> Step {
-        // SAFETY: the caller's contract, kept by each step for the next.
+        // SAFETY: the walk's start is active on its stack, which is readable to its end, and this thread is inside
+        // the call; each frame comes out of a step from the one before.
         unsafe {
             let frame =
                 self.frame.get_or_insert_with(|| FullFrame::at_call(unwinder, self.start, self.stack));

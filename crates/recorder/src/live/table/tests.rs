@@ -133,7 +133,7 @@ fn without_room_or_beyond_all_addresses_there_is_no_slot() {
         let inserted =
             unsafe { both.live.insert::<false>(address, slot, &both.caches[0], both.head, &both.lock) };
         assert_eq!(inserted, if has_room { Ok(false) } else { Err(NoSlot) }, "{address:#x}");
-        // SAFETY: as above.
+        // SAFETY: no other thread has this table.
         assert_eq!(unsafe { both.live.remove::<false>(address, &both.caches[1]) }, has_room.then_some(slot));
     }
     assert_eq!(both.head.live_units.load(Ordering::Relaxed), units);
@@ -163,11 +163,11 @@ fn a_pool_and_its_first_block_are_two_blocks() {
             6 * LIVE_UNIT_BYTES,
             "two directories, two tables, two units of slots: {extents:?}"
         );
-        // SAFETY: as above.
+        // SAFETY: no other thread has this table.
         let taken =
             unsafe { [live.remove::<true>(address, of_pools), live.remove::<true>(address, of_pools)] };
         assert_eq!(taken.map(|slot| slot.map(|slot| slot.size_bytes)), [Some(64), None]);
-        // SAFETY: as above.
+        // SAFETY: no other thread has this table.
         let left = unsafe { live.remove::<false>(address, of_heap) };
         assert_eq!(left.map(|slot| slot.size_bytes), Some(4096));
     }
