@@ -136,7 +136,14 @@ impl LossReason {
 
     /// Whether events are missing because of it; the other reasons leave events with less in them.
     pub const fn loses_events(self) -> bool {
-        matches!(self, LossReason::LogFull | LossReason::LogMemory | LossReason::Reentered | LossReason::NoSession | LossReason::Held)
+        matches!(
+            self,
+            LossReason::LogFull
+                | LossReason::LogMemory
+                | LossReason::Reentered
+                | LossReason::NoSession
+                | LossReason::Held
+        )
     }
 
     /// The reason of this number.
@@ -306,7 +313,9 @@ impl core::fmt::Display for BadHead {
         match self {
             BadHead::TooShort => f.write_str("the session's head is too short"),
             BadHead::Magic => f.write_str("no session head (byte 0)"),
-            BadHead::Abi(v) => write!(f, "session of version {v}, known is {} (byte 8)", crate::ABI_VERSION),
+            BadHead::Abi(v) => {
+                write!(f, "session of version {v}, known is {} (byte 8)", crate::version::ABI_VERSION)
+            }
         }
     }
 }
@@ -325,7 +334,7 @@ impl<'a> Head<'a> {
         if u64_at(0) != MAGIC {
             return Err(BadHead::Magic);
         }
-        if u32_at(8) != crate::ABI_VERSION {
+        if u32_at(8) != crate::version::ABI_VERSION {
             return Err(BadHead::Abi(u32_at(8)));
         }
         Ok(Head {
@@ -375,7 +384,7 @@ mod tests {
         let mut bytes = [0xff; HEAD_FILE_BYTES];
         bytes[..8].copy_from_slice(b"HSCRHEAD");
         assert_eq!(Head::parse(&bytes), Err(BadHead::Abi(u32::MAX)));
-        bytes[8..12].copy_from_slice(&crate::ABI_VERSION.to_le_bytes());
+        bytes[8..12].copy_from_slice(&crate::version::ABI_VERSION.to_le_bytes());
         let head = Head::parse(&bytes).unwrap();
         assert_eq!((head.exe.len(), head.command.len()), (NAME_BYTES_MAX, NAME_BYTES_MAX));
         assert_eq!(Head::parse(&bytes[..100]), Err(BadHead::TooShort));
