@@ -1,11 +1,11 @@
-//! The functions of the library that `heapscribe record` preloads, found without asking anybody: each is a
+//! The functions of the library that `heapscribe record` preloads, found without a look-up: each is a
 //! weak symbol whose address the loader writes into the program's own table, null where there is none.
 //! Reading it is one instruction; no library has to be linked, and a static program has only nulls.
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 
-use crate::Counts;
+use crate::counts::Counts;
 
 /// The address that the table has for a symbol.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -32,8 +32,8 @@ macro_rules! address {
 macro_rules! call {
     ($name:literal as $kind:ty, $($argument:expr),*) => {{
         let address = address!($name);
-        // SAFETY: the library's function of this name has this type, and so has null its `None`. What its
-        // arguments must be, the callers see to.
+        // SAFETY: the library's function of this name has this type, and null is its `None`. Names are C strings,
+        // places for counts are valid for writes, and addresses of blocks are not followed.
         unsafe { core::mem::transmute::<*const c_void, Option<$kind>>(address).map(|f| f($($argument),*)) }
     }};
 }

@@ -1,4 +1,4 @@
-//! Sections: from here to where the guard goes.
+//! Sections: from here to where the guard is dropped.
 
 use core::ffi::CStr;
 use core::marker::PhantomData;
@@ -13,7 +13,7 @@ pub struct Section<'a> {
     stays_on_thread: PhantomData<*const ()>,
 }
 
-/// Begins a section of the calling thread. Sections nest, up to 16 deep; the report tells how often, how
+/// Begins a section of the calling thread. Sections nest, up to 16 deep; the report shows how often, how
 /// long, and what was allocated inside.
 ///
 /// ```
@@ -24,7 +24,7 @@ pub struct Section<'a> {
 /// assert_eq!(parsed, [1, 2, 3]);
 /// ```
 ///
-/// A section that is handed to another thread would end there:
+/// A section cannot be moved to another thread, where it would end:
 ///
 /// ```compile_fail
 /// let section = heapscribe_api::section(c"parse");

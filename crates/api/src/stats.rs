@@ -1,20 +1,7 @@
 //! What heapscribe has counted.
 
+use crate::counts::Counts;
 use crate::find;
-
-/// Totals of blocks of the heap since the recording began; blocks of pools are not among them.
-#[repr(C)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counts {
-    /// Bytes of blocks that came.
-    pub allocated_bytes: u64,
-    /// Bytes of blocks that went.
-    pub freed_bytes: u64,
-    /// Blocks that came.
-    pub allocated_blocks: u64,
-    /// Blocks that went.
-    pub freed_blocks: u64,
-}
 
 /// What is recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
-//! What a program may tell the recorder, and ask it: the functions that `heapscribe.h` and the crate
+//! Annotations of the program, and what it may ask: the functions that `heapscribe.h` and the crate
 //! heapscribe-api call when this library is there. Stubs like the hooks: a block of a pool has a stack like
-//! any other, and where nothing is recorded they turn round in their first instructions.
+//! any other, and where nothing is recorded they return in their first instructions.
 #![allow(unsafe_code)]
 
 use core::ffi::{c_int, c_void};
@@ -8,13 +8,13 @@ use core::ffi::{c_int, c_void};
 use heapscribe_recorder::capture::Registers;
 use heapscribe_recorder::{Counts, Mode, bytes_of, counts, enter};
 
-use crate::hooks::caller;
-use crate::stub::{filter, gap, gate, off, off_and_outside, stub};
+use crate::call::caller;
+use crate::stub::{filter, gap, gate, off, off_without_sections, stub};
 
 stub!(heapscribe_api_mark, on_mark, 1, concat!(gate!(), "\n", off!()));
 stub!(heapscribe_api_snapshot, on_snapshot, 1);
-stub!(heapscribe_api_section_begin, on_section_begin, 1, concat!(gate!(), "\n", off_and_outside!()));
-stub!(heapscribe_api_section_end, on_section_end, 1, concat!(gate!(), "\n", off_and_outside!()));
+stub!(heapscribe_api_section_begin, on_section_begin, 1, concat!(gate!(), "\n", off_without_sections!()));
+stub!(heapscribe_api_section_end, on_section_end, 1, concat!(gate!(), "\n", off_without_sections!()));
 stub!(heapscribe_api_stats, on_stats, 2);
 stub!(heapscribe_api_pool_alloc, on_pool_alloc, 2, concat!(gate!(), "\n mov r11, rsi\n", gap!(), "\n ret"));
 stub!(heapscribe_api_pool_free, on_pool_free, 1, concat!(gate!(), "\n", filter!(), "\n ret"));
@@ -35,32 +35,52 @@ mod mode {
     pub(super) const FULL: c_int = 2;
 }
 
+/// The body of `heapscribe_mark`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of `heapscribe.h`.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_mark(name: *const u8, sp: *const usize, bp: usize) {
-    // SAFETY: the stub's registers; the program's C string.
+    // SAFETY: `sp` is the stack pointer at the entry; the name is null or the program's C string.
     let (registers, name): (Registers, _) = unsafe { (caller(sp, bp), bytes_of(name)) };
     if let Some(entered) = enter(&registers) {
         entered.mark(name);
     }
 }
 
+/// The body of `heapscribe_snapshot`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of `heapscribe.h`.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_snapshot(name: *const u8, sp: *const usize, bp: usize) {
-    // SAFETY: the stub's registers; the program's C string.
+    // SAFETY: `sp` is the stack pointer at the entry; the name is null or the program's C string.
     let (registers, name) = unsafe { (caller(sp, bp), bytes_of(name)) };
     if let Some(entered) = enter(&registers) {
         entered.snapshot(name);
     }
 }
 
+/// The body of `heapscribe_section_begin`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of `heapscribe.h`.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_section_begin(name: *const u8, sp: *const usize, bp: usize) {
-    // SAFETY: the stub's registers; the program's C string.
+    // SAFETY: `sp` is the stack pointer at the entry; the name is null or the program's C string.
     let (registers, name) = unsafe { (caller(sp, bp), bytes_of(name)) };
     if let Some(entered) = enter(&registers) {
         entered.section_begin(name);
     }
 }
 
+/// The body of `heapscribe_section_end`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of `heapscribe.h`.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_section_end(name: *const u8, sp: *const usize, bp: usize) {
-    // SAFETY: the stub's registers; the program's C string.
+    // SAFETY: `sp` is the stack pointer at the entry; the name is null or the program's C string.
     let (registers, name) = unsafe { (caller(sp, bp), bytes_of(name)) };
     if let Some(entered) = enter(&registers) {
         entered.section_end(name);
@@ -68,6 +88,9 @@ unsafe extern "C" fn on_section_end(name: *const u8, sp: *const usize, bp: usize
 }
 
 /// Only looks: a thread that has no state yet has counted nothing, and is given none.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of `heapscribe.h`.
 unsafe extern "C" fn on_stats(
     of_process: *mut Counts,
     of_thread: *mut Counts,
@@ -75,41 +98,55 @@ unsafe extern "C" fn on_stats(
     _bp: usize,
 ) -> c_int {
     let counted = counts();
-    let (all, own, _) = counted.unwrap_or_default();
-    for (place, counts) in [(of_process, all), (of_thread, own)] {
+    let (process, thread) = counted.map(|now| (now.process, now.thread)).unwrap_or_default();
+    for (place, counts) in [(of_process, process), (of_thread, thread)] {
         if !place.is_null() {
-            // SAFETY: the program's structure, which has the layout of `Counts`.
+            // SAFETY: the program's structure, not null, which has the layout of `Counts`.
             unsafe { place.write(counts) };
         }
     }
-    match counted {
+    match counted.map(|now| now.mode) {
         None => mode::NOT_RECORDED,
-        Some((_, _, Mode::Off)) => mode::OFF,
-        Some((_, _, Mode::Sampled { .. })) => mode::SAMPLED,
-        Some((_, _, Mode::Full)) => mode::FULL,
+        Some(Mode::Off) => mode::OFF,
+        Some(Mode::Sampled { .. }) => mode::SAMPLED,
+        Some(Mode::Full) => mode::FULL,
     }
 }
 
+/// The body of `heapscribe_pool_alloc`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of `heapscribe.h`.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_pool_alloc(p: *const c_void, size: usize, sp: *const usize, bp: usize) {
-    // SAFETY: the stub's registers; the program vouches for its block.
+    // SAFETY: `sp` is the stack pointer at the entry; the program owns the block.
     unsafe {
         let registers = caller(sp, bp);
         if let Some(entered) = enter(&registers) {
-            entered.pool_handed_out(p as usize, size, registers);
+            entered.record_pool_alloc(p as usize, size, registers);
         }
     }
 }
 
+/// The body of `heapscribe_pool_free`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of `heapscribe.h`.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_pool_free(p: *const c_void, sp: *const usize, bp: usize) {
-    // SAFETY: the stub's registers; the program vouches for its block.
+    // SAFETY: `sp` is the stack pointer at the entry; the program owns the block.
     unsafe {
         if let Some(entered) = enter(&caller(sp, bp)) {
-            entered.pool_given_back(p as usize);
+            entered.record_pool_free(p as usize);
         }
     }
 }
 
 /// Two events, in one operation: nobody sees the pool without the block.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of `heapscribe.h`.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_pool_realloc(
     old: *const c_void,
     new: *const c_void,
@@ -117,12 +154,12 @@ unsafe extern "C" fn on_pool_realloc(
     sp: *const usize,
     bp: usize,
 ) {
-    // SAFETY: the stub's registers; the program vouches for its blocks.
+    // SAFETY: `sp` is the stack pointer at the entry; the program owns both blocks.
     unsafe {
         let registers = caller(sp, bp);
         if let Some(entered) = enter(&registers) {
-            entered.pool_given_back(old as usize);
-            entered.pool_handed_out(new as usize, size, registers);
+            entered.record_pool_free(old as usize);
+            entered.record_pool_alloc(new as usize, size, registers);
         }
     }
 }

@@ -1,23 +1,18 @@
-//! The hooks, one table: the name, its body, how many arguments it has. A body forwards to the heap
-//! behind us and tells the recorder what came of it; a block is taken out of the live table before it
-//! really goes, and put in after it has really come.
+//! The hooks, one table: the name, its body, how many arguments it has.
 #![allow(unsafe_code)]
 
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
+use core::ptr;
 
-use heapscribe_alloc::system::SystemHeap;
-use heapscribe_recorder::capture::Registers;
-use heapscribe_recorder::program::{self, Heap};
-use heapscribe_recorder::{Call, Entered, Taken, enter, enter_again, ways};
+use heapscribe_recorder::{Call, program};
 
+use crate::call::{AllocRequest, Pointer};
+use crate::forward::{self, alloc, heap, resize};
 use crate::stub::{filter, gap, gate, stub};
-use crate::watched;
-
-pub(crate) type Pointer = *mut c_void;
 
 macro_rules! hooks {
-    ($($name:ident => $body:ident / $n:tt $(, $turn:expr)?;)*) => {
-        $( stub!($name, $body, $n $(, $turn)?); )*
+    ($($name:ident => $body:ident / $n:tt $(, $early:expr)?;)*) => {
+        $( stub!($name, $body, $n $(, $early)?); )*
     };
 }
 
@@ -53,75 +48,44 @@ fn set_errno(value: c_int) {
     unsafe { *__errno_location() = value };
 }
 
-/// The heap behind us. A process without one cannot have come this far; should it, the call fails.
-#[inline(always)]
-fn heap() -> Option<&'static Heap> {
-    program::heap()
-}
-
-/// The registers of the hook's caller: its return address is on top of the stack.
+/// The body of `malloc`.
 ///
 /// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
 /// * `sp` is the stack pointer at the entry of the hook.
-#[inline(always)]
-pub(crate) unsafe fn caller(sp: *const usize, bp: usize) -> Registers {
-    // SAFETY: the call pushed the return address there.
-    Registers { pc: unsafe { *sp }, sp: sp as usize + 8, bp }
+unsafe extern "C" fn on_malloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
+    let request = AllocRequest { call: Call::Malloc, size, align: 0 };
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
+    unsafe { alloc(request, sp, bp, |heap| (heap.malloc)(size)) }
 }
 
-/// What is asked for: by which function, how large, how aligned (0 for no wish).
-#[derive(Clone, Copy)]
-pub(crate) struct Wish {
-    pub(crate) call: Call,
-    pub(crate) size: usize,
-    pub(crate) align: usize,
-}
-
-/// Asks the heap for a block, and tells the recorder of it, or that the call failed.
+/// The body of `calloc`.
 ///
 /// # Safety
-/// * `sp` as for [`caller`]; `ask` forwards the program's call.
-#[inline(always)]
-unsafe fn hand_out(
-    wish: Wish,
-    sp: *const usize,
-    bp: usize,
-    ask: impl FnOnce(&SystemHeap) -> Pointer,
-) -> Pointer {
-    let Some(heap) = heap() else { return core::ptr::null_mut() };
-    // SAFETY: the caller's contract.
-    let registers = unsafe { caller(sp, bp) };
-    if !ways::are_plain() {
-        // SAFETY: the caller's contract.
-        return unsafe { watched::hand_out(heap, wish, registers, ask) };
-    }
-    let p = ask(&heap.system);
-    if let Some(entered) = enter(&registers) {
-        // SAFETY: the heap has just handed the block out, for this call.
-        unsafe { entered.handed_out::<false>(wish.call, p as usize, wish.size, wish.align, registers) };
-    }
-    p
-}
-
-unsafe extern "C" fn on_malloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let wish = Wish { call: Call::Malloc, size, align: 0 };
-    // SAFETY: the program's call, forwarded; the stub's registers.
-    unsafe { hand_out(wish, sp, bp, |heap| (heap.malloc)(size)) }
-}
-
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_calloc(count: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let wish = Wish { call: Call::Calloc, size: count.saturating_mul(size), align: 0 };
-    // SAFETY: the program's call, forwarded; the stub's registers.
-    unsafe { hand_out(wish, sp, bp, |heap| (heap.calloc)(count, size)) }
+    let request = AllocRequest { call: Call::Calloc, size: count.saturating_mul(size), align: 0 };
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
+    unsafe { alloc(request, sp, bp, |heap| (heap.calloc)(count, size)) }
 }
 
+/// The body of `realloc`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_realloc(old: Pointer, size: usize, sp: *const usize, bp: usize) -> Pointer {
-    // SAFETY: the program's call, forwarded; the stub's registers.
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe { resize(Call::Realloc, old, size, sp, bp) }
 }
 
 /// Overflow is ENOMEM and leaves the old block alone; otherwise it is `realloc`. Done here, because
 /// glibc's own calls `realloc` through the PLT and would be seen as two calls.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_reallocarray(
     old: Pointer,
     count: usize,
@@ -130,103 +94,52 @@ unsafe extern "C" fn on_reallocarray(
     bp: usize,
 ) -> Pointer {
     match count.checked_mul(size) {
-        // SAFETY: the program's call; the stub's registers.
+        // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
         Some(total) => unsafe { resize(Call::Reallocarray, old, total, sp, bp) },
         None => {
             set_errno(ENOMEM);
-            let wish = Wish { call: Call::Reallocarray, size: usize::MAX, align: 0 };
-            // SAFETY: nothing is handed out; the stub's registers.
-            unsafe { hand_out(wish, sp, bp, |_| core::ptr::null_mut()) }
+            let request = AllocRequest { call: Call::Reallocarray, size: usize::MAX, align: 0 };
+            // SAFETY: nothing is allocated; `sp` is the stack pointer at the entry.
+            unsafe { alloc(request, sp, bp, |_| ptr::null_mut()) }
         }
     }
 }
 
-/// # Safety
-/// * As for the C library's `realloc`; `sp` as for [`caller`].
-unsafe fn resize(call: Call, old: Pointer, size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let Some(heap) = heap() else { return core::ptr::null_mut() };
-    // SAFETY: the program's call, forwarded; the block at `old` is the program's to give away.
-    unsafe {
-        if old.is_null() {
-            return hand_out(Wish { call, size, align: 0 }, sp, bp, |heap| (heap.realloc)(old, size));
-        }
-        let registers = caller(sp, bp);
-        if !ways::are_plain() {
-            return watched::resize(heap, call, old, size, registers);
-        }
-        // Taken before, because another thread may be handed the address as soon as realloc has moved.
-        let Some(taken) = enter(&registers).map(|entered| entered.take_for_resize(old as usize)) else {
-            return (heap.system.realloc)(old, size);
-        };
-        let new = (heap.system.realloc)(old, size);
-        if let Some(entered) = enter_again(&registers) {
-            resized(&entered, call, taken, (new, size), registers);
-        }
-        new
-    }
-}
-
-/// Tells the recorder what came of a block that was taken for `realloc`.
+/// The body of `free`.
 ///
 /// # Safety
-/// * As for `Entered::became`, of the block that came.
-#[inline(always)]
-pub(crate) unsafe fn resized(
-    entered: &Entered,
-    call: Call,
-    taken: Taken,
-    (new, size): (Pointer, usize),
-    registers: Registers,
-) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        match (new.is_null(), size) {
-            (false, _) => entered.became(call, taken, new as usize, size, registers),
-            // glibc's realloc(p, 0) frees and gives NULL; musl's gives a block and is the case above.
-            (true, 0) => entered.gone::<false>(call, taken),
-            (true, _) => entered.stayed(call, taken, size, registers),
-        }
-    }
-}
-
-/// Tells the recorder of a block that goes, before it really does, when its address is still ours.
-///
-/// # Safety
-/// * As for the C library's `free`; `sp` as for [`caller`].
-#[inline(always)]
-unsafe fn release(call: Call, p: Pointer, sp: *const usize, bp: usize) {
-    let Some(heap) = heap() else { return };
-    if p.is_null() {
-        return;
-    }
-    // SAFETY: the program's call, forwarded; the block is the program's to give away.
-    unsafe {
-        let registers = caller(sp, bp);
-        if !ways::are_plain() {
-            return watched::release(heap, call, p, registers);
-        }
-        if let Some(entered) = enter(&registers) {
-            entered.goes(call, p as usize);
-        }
-        (heap.system.free)(p);
-    }
-}
-
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_free(p: Pointer, sp: *const usize, bp: usize) {
-    // SAFETY: the program's call; the stub's registers.
-    unsafe { release(Call::Free, p, sp, bp) }
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
+    unsafe { forward::free(Call::Free, p, sp, bp) }
 }
 
+/// The body of `cfree`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_cfree(p: Pointer, sp: *const usize, bp: usize) {
-    // SAFETY: the program's call; the stub's registers.
-    unsafe { release(Call::Cfree, p, sp, bp) }
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
+    unsafe { forward::free(Call::Cfree, p, sp, bp) }
 }
 
+/// The body of `free_sized`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_free_sized(p: Pointer, _size: usize, sp: *const usize, bp: usize) {
-    // SAFETY: the program's call; the stub's registers. C23 lets free stand for it.
-    unsafe { release(Call::FreeSized, p, sp, bp) }
+    // SAFETY: the program's call, for which C23 lets free stand; `sp` is the stack pointer at the entry.
+    unsafe { forward::free(Call::FreeSized, p, sp, bp) }
 }
 
+/// The body of `free_aligned_sized`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_free_aligned_sized(
     p: Pointer,
     _align: usize,
@@ -234,10 +147,15 @@ unsafe extern "C" fn on_free_aligned_sized(
     sp: *const usize,
     bp: usize,
 ) {
-    // SAFETY: the program's call; the stub's registers. C23 lets free stand for it.
-    unsafe { release(Call::FreeAlignedSized, p, sp, bp) }
+    // SAFETY: the program's call, for which C23 lets free stand; `sp` is the stack pointer at the entry.
+    unsafe { forward::free(Call::FreeAlignedSized, p, sp, bp) }
 }
 
+/// The body of `posix_memalign`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_posix_memalign(
     out: *mut Pointer,
     align: usize,
@@ -246,47 +164,75 @@ unsafe extern "C" fn on_posix_memalign(
     bp: usize,
 ) -> c_int {
     let mut result = ENOMEM;
-    let wish = Wish { call: Call::PosixMemalign, size, align };
-    // SAFETY: the program's call, forwarded: `out` is written only on success, as libc does.
+    let request = AllocRequest { call: Call::PosixMemalign, size, align };
+    // SAFETY: the program's call, forwarded: `out` is read only when the heap has written it; `sp` is the stack
+    // pointer at the entry.
     unsafe {
-        hand_out(wish, sp, bp, |heap| {
+        alloc(request, sp, bp, |heap| {
             result = (heap.posix_memalign)(out, align, size);
-            if result == 0 { *out } else { core::ptr::null_mut() }
+            if result == 0 { *out } else { ptr::null_mut() }
         });
     }
     result
 }
 
+/// The body of `aligned_alloc`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_aligned_alloc(align: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let wish = Wish { call: Call::AlignedAlloc, size, align };
-    // SAFETY: the program's call, forwarded; the stub's registers.
-    unsafe { hand_out(wish, sp, bp, |heap| (heap.aligned_alloc)(align, size)) }
+    let request = AllocRequest { call: Call::AlignedAlloc, size, align };
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
+    unsafe { alloc(request, sp, bp, |heap| (heap.aligned_alloc)(align, size)) }
 }
 
+/// The body of `memalign`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_memalign(align: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let wish = Wish { call: Call::Memalign, size, align };
-    // SAFETY: the program's call, forwarded; the stub's registers.
-    unsafe { hand_out(wish, sp, bp, |heap| (heap.memalign)(align, size)) }
+    let request = AllocRequest { call: Call::Memalign, size, align };
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
+    unsafe { alloc(request, sp, bp, |heap| (heap.memalign)(align, size)) }
 }
 
+/// The body of `valloc`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_valloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let wish = Wish { call: Call::Valloc, size, align: PAGE_BYTES };
-    // SAFETY: the program's call, forwarded; the stub's registers.
-    unsafe { hand_out(wish, sp, bp, |heap| heap.at_page(size)) }
+    let request = AllocRequest { call: Call::Valloc, size, align: PAGE_BYTES };
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
+    unsafe { alloc(request, sp, bp, |heap| heap.at_page(size)) }
 }
 
+/// The body of `pvalloc`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
+/// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_pvalloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let wish = Wish { call: Call::Pvalloc, size, align: PAGE_BYTES };
-    // SAFETY: the program's call, forwarded; the stub's registers.
-    unsafe { hand_out(wish, sp, bp, |heap| heap.in_pages(size)) }
+    let request = AllocRequest { call: Call::Pvalloc, size, align: PAGE_BYTES };
+    // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
+    unsafe { alloc(request, sp, bp, |heap| heap.in_pages(size)) }
 }
 
+/// The body of `malloc_usable_size`.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
 unsafe extern "C" fn on_malloc_usable_size(p: Pointer, _sp: *const usize, _bp: usize) -> usize {
     // SAFETY: the program's call, forwarded.
     heap().map_or(0, |heap| unsafe { (heap.system.malloc_usable_size)(p) })
 }
 
-/// Not of the heap, but what makes addresses change their meaning: the recorder is told before and after.
+/// Not of the heap, but what makes addresses change their meaning: noted before and after.
+///
+/// # Safety
+/// * The arguments are those of a call that the program may make of the function of the C library.
 unsafe extern "C" fn on_dlclose(handle: Pointer, _sp: *const usize, _bp: usize) -> c_int {
     type Dlclose = unsafe extern "C" fn(Pointer) -> c_int;
     const FAILED: c_int = -1;

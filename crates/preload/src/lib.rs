@@ -1,21 +1,29 @@
-//! The library that is preloaded into the target: a table of hooks for the
-//! heap, those of the unwinder's register, those of a process's end, what `heapscribe.h` calls, nothing
-//! else.
+//! The library that is preloaded into the target: a table of hooks for the heap, those of the unwinder's table,
+//! those of a process's end, and what `heapscribe.h` calls. Nothing else.
 //!
 //! *You bring* a process whose allocation calls bind to the first definition in search order. *It
 //! guarantees* the semantics of the heap behind it - every call is forwarded as it is - and imports only
 //! what glibc since 2.17 and musl both have, so that it keeps no program from starting. *It refuses* to
 //! do anything in a process that was not asked to record.
+//!
+//! ```text
+//!   hooks, api       what is exported: a stub each, and its body
+//!   forward          alloc, resize, free, shared by the bodies; flagged: the same where calls are timed or ruled
+//!   register_frame, exit    calls that are not of the heap
+//! ```
 #![no_std]
 // The hooks are exported to the dynamic linker, not to other crates.
 #![allow(unreachable_pub, reason = "`no_mangle` functions in private modules")]
 
 mod api;
+mod call;
+mod exit;
+mod flagged;
+mod forward;
 mod hooks;
-mod leaving;
-mod registered;
+mod register_frame;
+mod resized;
 mod stub;
-mod watched;
 
 #[cfg(not(test))]
 heapscribe_nolibc::end_on_panic!();

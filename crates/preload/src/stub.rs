@@ -5,8 +5,8 @@
 //! of ours. (Walks that a signal starts in a stub find its unwinding information: nothing is pushed.) The
 //! stub adds them behind the arguments and jumps; the body returns to the caller itself.
 //!
-//! Four stubs turn round before that when there is nothing to record, see `heapscribe_recorder::gate`. They
-//! use only registers that a call may change, and add nothing to the stack.
+//! Four stubs leave before that when there is nothing to record, see `heapscribe_recorder::gate`. They use only
+//! registers that a call may change, and add nothing to the stack.
 
 /// `rax` = the mode word, `r10` = offset of the thread's words; leaves to `2:` when the thread does not
 /// follow this mode.
@@ -44,7 +44,7 @@ macro_rules! filter {
     };
 }
 
-/// Goes back to the caller when nothing is recorded; `rax` is the mode word.
+/// Returns to the caller when nothing is recorded; `rax` is the mode word.
 macro_rules! off {
     () => {
         "test al, 3
@@ -53,8 +53,8 @@ macro_rules! off {
     };
 }
 
-/// The same for a section: the ends of those that began while something was recorded come in.
-macro_rules! off_and_outside {
+/// The same for a section: the ends of those that began while something was recorded enter.
+macro_rules! off_without_sections {
     () => {
         "test al, 3
          jne 2f
@@ -64,29 +64,29 @@ macro_rules! off_and_outside {
     };
 }
 
-pub(crate) use {filter, gap, gate, off, off_and_outside};
+pub(crate) use {filter, gap, gate, off, off_without_sections};
 
 /// Exports `$name` as a stub that calls `$body` with the caller's stack and frame pointer as the arguments
-/// that follow its own `$n`; `$turn` are instructions by which it may turn round before that.
+/// that follow its own `$n`; `$early` are instructions by which it may leave before that.
 macro_rules! stub {
-    ($name:ident, $body:path, 1 $(, $turn:expr)?) => {
-        stub!(@ $name, $body, "mov rsi, rsp", "mov rdx, rbp" $(, $turn)?);
+    ($name:ident, $body:path, 1 $(, $early:expr)?) => {
+        stub!(@ $name, $body, "mov rsi, rsp", "mov rdx, rbp" $(, $early)?);
     };
-    ($name:ident, $body:path, 2 $(, $turn:expr)?) => {
-        stub!(@ $name, $body, "mov rdx, rsp", "mov rcx, rbp" $(, $turn)?);
+    ($name:ident, $body:path, 2 $(, $early:expr)?) => {
+        stub!(@ $name, $body, "mov rdx, rsp", "mov rcx, rbp" $(, $early)?);
     };
-    ($name:ident, $body:path, 3 $(, $turn:expr)?) => {
-        stub!(@ $name, $body, "mov rcx, rsp", "mov r8, rbp" $(, $turn)?);
+    ($name:ident, $body:path, 3 $(, $early:expr)?) => {
+        stub!(@ $name, $body, "mov rcx, rsp", "mov r8, rbp" $(, $early)?);
     };
-    (@ $name:ident, $body:path, $first:literal, $second:literal, $turn:expr) => {
+    (@ $name:ident, $body:path, $first:literal, $second:literal, $early:expr) => {
         /// The function of this name, of the C library or of `heapscribe.h`.
         ///
         /// # Safety
-        /// * As for that function.
+        /// * The call is one that a program may make of that function.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
-            core::arch::naked_asm!(".cfi_startproc", "endbr64", $turn, "2:", $first, $second, "jmp {body}",
+            core::arch::naked_asm!(".cfi_startproc", "endbr64", $early, "2:", $first, $second, "jmp {body}",
                 ".cfi_endproc", "/* {factor} {shift} {filter} {gap} {seen} {sections} {gate} {next} */",
                 body = sym $body, gate = sym heapscribe_recorder::gate::GATE,
                 filter = sym heapscribe_recorder::filter::FILTER, next = sym heapscribe_recorder::gate::NEXT,
@@ -100,7 +100,7 @@ macro_rules! stub {
         /// The function of this name, of the C library or of `heapscribe.h`.
         ///
         /// # Safety
-        /// * As for that function.
+        /// * The call is one that a program may make of that function.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {

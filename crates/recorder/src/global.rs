@@ -5,9 +5,9 @@
 //! #[global_allocator]
 //! static HEAP: RecordedHeap<System> = RecordedHeap::new(System);
 //! ```
-//! *You bring* the heap that blocks come from. *It guarantees* to hand every call to it as it is, and to
-//! tell the recorder of it when the program was started by `heapscribe record`; otherwise a call costs a
-//! look at a flag. *It refuses* to record what the preloaded library records already.
+//! *You bring* the heap that blocks come from. *It guarantees* to forward every call to it as it is, and to
+//! record it when the program was started by `heapscribe record`; otherwise a call costs a look at a flag.
+//! *It refuses* to record what the preloaded library records already.
 //!
 //! Blocks of C code in the same program are not seen: they do not come from Rust's allocator.
 #![allow(unsafe_code)]
@@ -18,9 +18,12 @@ use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use heapscribe_nolibc::at_fork::Handler;
+use heapscribe_wire::record::Call;
 
 use crate::capture::Registers;
-use crate::{Call, Watched, enter, enter_again, fork, program, took, ways};
+use crate::enter::{self, TimedCall};
+use crate::state::hook_flags;
+use crate::{lifecycle, program};
 
 unsafe extern "C" {
     fn pthread_atfork(prepare: Option<Handler>, parent: Option<Handler>, child: Option<Handler>) -> c_int;
@@ -30,11 +33,11 @@ unsafe extern "C" {
 #[derive(Debug, Default)]
 pub struct RecordedHeap<A>(A);
 
-/// Whether blocks are told of: not known yet, by nobody here, by us.
-static WHO: AtomicU32 = AtomicU32::new(UNKNOWN);
+/// Whether blocks are recorded here, or by the preloaded library.
+static RECORDS: AtomicU32 = AtomicU32::new(UNKNOWN);
 const UNKNOWN: u32 = 0;
-const OTHERS: u32 = 1;
-const WE: u32 = 2;
+const NO: u32 = 1;
+const YES: u32 = 2;
 
 impl<A> RecordedHeap<A> {
     /// Over this heap.
@@ -43,24 +46,24 @@ impl<A> RecordedHeap<A> {
     }
 }
 
-/// Whether the recorder is to be told of blocks here.
+/// Whether blocks are recorded here.
 #[inline(always)]
-fn is_told() -> bool {
-    match WHO.load(Ordering::Relaxed) {
-        UNKNOWN => find_out(),
-        who => who == WE,
+fn is_recording() -> bool {
+    match RECORDS.load(Ordering::Relaxed) {
+        UNKNOWN => look_for_preload(),
+        known => known == YES,
     }
 }
 
 /// The preloaded library is known by a function that only it has.
 #[cold]
-fn find_out() -> bool {
+fn look_for_preload() -> bool {
     let preloaded = program::loader().and_then(|loader| loader.find_anywhere(b"heapscribe_api_stats"));
     if preloaded.is_none() {
-        program::set_own();
-        fork::give(pthread_atfork);
+        program::set_own_heap();
+        lifecycle::provide_pthread_atfork(pthread_atfork);
     }
-    WHO.store(if preloaded.is_none() { WE } else { OTHERS }, Ordering::Relaxed);
+    RECORDS.store(if preloaded.is_none() { YES } else { NO }, Ordering::Relaxed);
     preloaded.is_none()
 }
 
@@ -82,26 +85,29 @@ fn call_for(layout: Layout, plain: Call) -> (Call, usize) {
     if layout.align() <= USUAL_ALIGN { (plain, 0) } else { (Call::AlignedAlloc, layout.align()) }
 }
 
-/// Tells of a block that has come, or of one that could not be had.
+/// Makes a call that allocates, and records it, or that it failed.
 ///
 /// # Safety
-/// * `block` was just handed out for `layout`, or is null; `registers` are those of a frame that lives.
+/// * `alloc` gives a block for `layout` that no other thread has, or null.
+/// * `registers` are those of a frame that is still active.
 #[inline(always)]
-unsafe fn tell(
-    (block, took): (*mut u8, Option<u64>),
+unsafe fn record_alloc(
+    alloc: impl FnOnce() -> *mut u8,
     layout: Layout,
     plain: Call,
     registers: Registers,
 ) -> *mut u8 {
-    if is_told()
-        && let Some(entered) = enter(&registers)
+    prepare(&registers);
+    let (block, took) = hook_flags::timed(alloc);
+    if is_recording()
+        && let Some(entered) = enter::enter(&registers)
     {
         let (call, align) = call_for(layout, plain);
         let size_bytes = layout.size() as u64;
-        // SAFETY: the caller's contract.
+        // SAFETY: the registers are those of an active frame; no other thread has the block.
         unsafe {
-            entered.watch(&Watched { call, size_bytes, registers, took }, |entered| {
-                entered.handed_out::<false>(call, block as usize, layout.size(), align, registers);
+            entered.record_timed(&TimedCall { call, size_bytes, registers, took }, |entered| {
+                entered.record_alloc::<false>(call, block as usize, layout.size(), align, registers);
                 0
             });
         }
@@ -109,64 +115,64 @@ unsafe fn tell(
     block
 }
 
-/// Whether the recorder is to be told of blocks here; then it is known what it wants of calls.
+/// Whether blocks are recorded here; then it is known what is wanted of calls.
 #[inline(always)]
-fn is_told_of(registers: &Registers) -> bool {
-    let is_told = is_told();
-    if is_told {
-        ways::find_out(registers);
+fn prepare(registers: &Registers) -> bool {
+    let is_recording = is_recording();
+    if is_recording {
+        enter::settle_flags(registers);
     }
-    is_told
+    is_recording
 }
 
 // SAFETY: every call is the inner heap's, with its arguments and its answer unchanged.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for RecordedHeap<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let registers = registers();
-        is_told_of(&registers);
-        // SAFETY: the caller's contract.
-        unsafe { tell(ways::timed(|| self.0.alloc(layout)), layout, Call::Malloc, registers) }
+        // SAFETY: the layout is the caller's, forwarded; the registers are those of this frame.
+        unsafe { record_alloc(|| self.0.alloc(layout), layout, Call::Malloc, registers) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         let registers = registers();
-        is_told_of(&registers);
-        // SAFETY: the caller's contract.
-        unsafe { tell(ways::timed(|| self.0.alloc_zeroed(layout)), layout, Call::Calloc, registers) }
+        // SAFETY: the layout is the caller's, forwarded; the registers are those of this frame.
+        unsafe { record_alloc(|| self.0.alloc_zeroed(layout), layout, Call::Calloc, registers) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let registers = registers();
-        let entered = if is_told_of(&registers) { enter(&registers) } else { None };
-        let watched = Watched { call: Call::Free, size_bytes: 0, registers, took: None };
-        // SAFETY: the caller's contract: the block is the caller's until `dealloc`.
+        let entered = if prepare(&registers) { enter::enter(&registers) } else { None };
+        let timed = TimedCall { call: Call::Free, size_bytes: 0, registers, took: None };
+        // SAFETY: block and layout are the caller's, forwarded: nobody else has the block until `dealloc`; the
+        // registers are those of this frame.
         unsafe {
             let written = entered.and_then(|entered| {
-                entered.watch(&watched, |entered| entered.goes(Call::Free, block as usize))
+                entered.record_timed(&timed, |entered| entered.record_free(Call::Free, block as usize))
             });
-            let ((), units) = ways::timed(|| self.0.dealloc(block, layout));
+            let ((), units) = hook_flags::timed(|| self.0.dealloc(block, layout));
             if let (Some(written), Some(units)) = (written, units) {
-                took(&registers, written, units);
+                enter::record_took(&registers, written, units);
             }
         }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         let registers = registers();
-        let entered = if is_told_of(&registers) { enter(&registers) } else { None };
-        // SAFETY: the caller's contract; the block is taken before another thread may be given its address.
+        let entered = if prepare(&registers) { enter::enter(&registers) } else { None };
+        // SAFETY: block, layout and size are the caller's, forwarded: nobody else has the block until `realloc`,
+        // and then nobody else has the new one; the registers are those of this frame.
         unsafe {
-            let Some(taken) = entered.map(|entered| entered.take_for_resize(block as usize)) else {
+            let Some(removed) = entered.map(|entered| entered.remove_for_resize(block as usize)) else {
                 return self.0.realloc(block, layout, new_size);
             };
-            let (new, took) = ways::timed(|| self.0.realloc(block, layout, new_size));
-            if let Some(entered) = enter_again(&registers) {
+            let (new, took) = hook_flags::timed(|| self.0.realloc(block, layout, new_size));
+            if let Some(entered) = enter::enter_again(&registers) {
                 let call = Call::Realloc;
-                let watched = Watched { call, size_bytes: new_size as u64, registers, took };
-                entered.watch(&watched, |entered| {
+                let timed = TimedCall { call, size_bytes: new_size as u64, registers, took };
+                entered.record_timed(&timed, |entered| {
                     match new.is_null() {
-                        true => entered.stayed(call, taken, new_size, registers),
-                        false => entered.became(call, taken, new as usize, new_size, registers),
+                        true => entered.record_realloc_failed(call, removed, new_size, registers),
+                        false => entered.record_realloc(call, removed, new as usize, new_size, registers),
                     }
                     0
                 });

@@ -1,74 +1,52 @@
-//! The recorder that runs inside the target: which blocks, who asked for them, when they went.
+//! The recorder that runs inside the target: which blocks, who asked for them, when they were freed.
 //!
-//! *You bring* the calls: a hook for each function of the heap, which forwards to [`program::heap`] and
-//! tells here what came of it, with the registers of its caller. *It guarantees* to change nothing that
-//! the program can see - no allocation, no errno, no open descriptor, no lock held across its code -
+//! *You bring* the calls: a hook for each function of the heap, which forwards to [`program::heap`] and then
+//! records here what became of the call, with the registers of its caller. *It guarantees* to change nothing
+//! that the program can see - no allocation, no errno, no open descriptor, no lock held across its code -
 //! and to record less, counted, where it can not record. *It refuses* to wait without end, and to follow
 //! a stack beyond its bounds.
 //!
-//! The pipeline, for a block that was handed out: enter -> capture the stack -> intern it -> room for the
-//! event -> live slot -> event, committed. For one that goes: enter -> take the live slot -> event.
+//! The pipeline, for a block that was allocated: enter -> capture the stack -> intern it -> room for the
+//! event -> live slot -> event, committed. For one that is freed: enter -> clear the live slot -> event.
+//!
+//! ```text
+//!   enter       the one door for hooks; global: the same for a program that is linked statically
+//!   lifecycle   a session begins, forks, threads, modules, the end
+//!   stacks      registers to number      events  room and bytes      snapshot, rules, sampling, modules, program
+//!   state       what a session and a thread have, put together
+//!   defs        numbers and what they mean      live  the table      log  chunks      capture  walks
+//!   platform    memory, shared files, one lock, time
+//! ```
 #![cfg_attr(not(test), no_std)]
 
 pub mod capture;
-mod clock;
-mod counts;
-mod define;
-mod emit;
+mod defs;
 mod enter;
-pub mod filter;
-mod fork;
-pub mod gate;
+mod events;
 pub mod global;
-mod intern;
+mod lifecycle;
 mod live;
-mod lock;
 mod log;
-mod make;
-mod memory;
 mod modules;
-mod named;
-mod names;
+mod platform;
 pub mod program;
-mod regions;
 mod rules;
-mod sections;
-mod session;
-mod session_path;
-mod shared;
-mod stack;
-mod stack_bounds;
-mod stack_check;
-mod thread;
-mod tls;
-mod walks;
-pub mod ways;
+mod sampling;
+mod snapshot;
+mod stacks;
+mod state;
+#[cfg(test)]
+mod tests;
 
-pub use counts::{Counts, counts};
-pub use enter::{Entered, Taken, Watched, Written, enter, enter_again, took};
-pub use heapscribe_nolibc::{loader, sys};
+pub use defs::bytes_of;
+pub use enter::{
+    CountsNow, Entered, RemovedBlock, TimedCall, WrittenEvent, counts, enter, enter_again, leave,
+    record_took, settle_flags,
+};
 pub use heapscribe_wire::mode::Mode;
 pub use heapscribe_wire::record::Call;
-pub use modules::begin_close;
-pub use names::bytes_of;
-pub use tls::{GAP_OFFSET, SECTIONS_OFFSET, SEEN_OFFSET};
-
-/// A `dlclose` has ended: what it took away is forgotten.
-pub fn end_close() {
-    modules::end_close(program::loader(), session::current());
-}
-
-/// The process is about to exit by itself; what is killed never comes here. A child of vfork, in its parent's
-/// memory, has another pid than the session and says nothing for it.
-pub fn leave() {
-    if let Some(session) = session::current()
-        && session.pid == sys::pid()
-    {
-        session.head.leaving.store(1, core::sync::atomic::Ordering::Relaxed);
-    }
-}
-
-/// Nothing more is allocated by the recorder: for tests that show that the hot path does not.
-pub fn seal() {
-    memory::seal();
-}
+pub use lifecycle::{begin_close, deregister_frames, end_close, register_frames};
+pub use platform::memory::seal;
+pub use sampling::{filter, gate};
+pub use state::words::{GAP_OFFSET, SECTIONS_OFFSET, SEEN_OFFSET};
+pub use state::{Counts, hook_flags};

@@ -15,13 +15,15 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use heapscribe_nolibc::loader::{Loader, ModuleDetails, ModuleText};
+use heapscribe_nolibc::sys;
 use heapscribe_wire::defs::{Definition, Module};
-use heapscribe_wire::head::Drop;
+use heapscribe_wire::head::LossReason;
 
-use crate::loader::{Loader, ModuleDetails, ModuleText};
-use crate::lock::Held;
-use crate::session::Session;
-use crate::{program, session_path, sys};
+use crate::capture::process_rules;
+use crate::platform::lock::Held;
+use crate::platform::session_path;
+use crate::state::Session;
 
 /// Modules kept count of; those beyond are named again for each new address, which is only slow.
 const MODULES_MAX: usize = 1024;
@@ -110,7 +112,7 @@ pub(crate) fn registered_changed() {
 }
 
 /// A `dlclose` begins.
-pub fn begin_close() {
+pub(crate) fn begin_close() {
     MODULES.epoch.fetch_add(1, Ordering::AcqRel);
 }
 
@@ -151,11 +153,11 @@ fn is_gone(loader: &Loader, known: &Known) -> bool {
 }
 
 fn begin_generation(session: &Session, held: &Held<'_>) {
-    let _ = session.definer.append(&Definition::Unmapped, session.head, held);
+    let _ = session.definitions.append(&Definition::Unmapped, held);
     // Nobody uses the rules while they are forgotten, or adds to them.
     begin_close();
     MODULES.count.store(0, Ordering::Release);
-    if let Some(cache) = program::pc_cache() {
+    if let Some(cache) = process_rules::pc_cache() {
         cache.clear();
     }
     MODULES.epoch.fetch_add(ONE_GENERATION, Ordering::AcqRel);
@@ -179,7 +181,7 @@ pub(crate) fn announce(text: &ModuleText, session: &Session) {
         Some(identity) if identity == details.identity => return,
         _ => {}
     }
-    let Some(held) = session.lock.hold() else { return session.head.drop_one(Drop::ModuleTable) };
+    let Some(held) = session.lock.hold() else { return session.head.count_loss(LossReason::ModuleTable) };
     match find_known(text.start) {
         Some(identity) if identity == details.identity => return,
         Some(_) => begin_generation(session, &held),
@@ -196,7 +198,7 @@ pub(crate) fn announce(text: &ModuleText, session: &Session) {
 }
 
 /// In a forked child: names what its parent had named, as far as it is still there.
-pub(crate) fn announce_again(loader: &Loader, session: &Session) {
+pub(crate) fn announce_inherited(loader: &Loader, session: &Session) {
     let Some(held) = session.lock.hold() else { return };
     for k in known() {
         if let Some(text) = loader.find_text(k.start.load(Ordering::Relaxed)) {
@@ -224,8 +226,8 @@ fn name(details: &ModuleDetails<'_>, session: &Session, held: &Held<'_>) {
         name: absolute(details.name, room),
         build_id: details.build_id.as_bytes(),
     };
-    if session.definer.append(&Definition::Module(module), session.head, held).is_err() {
-        session.head.drop_one(Drop::ModuleTable);
+    if session.definitions.append(&Definition::Module(module), held).is_err() {
+        session.head.count_loss(LossReason::ModuleTable);
     }
 }
 

@@ -1,20 +1,20 @@
-//! Whether a call breaks a rule of real time, and what comes of it: it is told in the head, and the process
-//! stops. Looked at only where `record --rt-abort` asked for it.
+//! Whether a call breaks a rule of real time: then it is reported in the head, and the process stops. Looked
+//! at only where `record --rt-abort` asked for it.
 #![allow(unsafe_code)]
 
 use core::sync::atomic::Ordering;
 
+use heapscribe_nolibc::sys;
 use heapscribe_wire::broke::{Broke, Why};
 use heapscribe_wire::ids::NameId;
 use heapscribe_wire::record::Call;
 use heapscribe_wire::rules::{RuleKind, Rules, fits};
 
 use crate::capture::Registers;
-use crate::session::Session;
-use crate::thread::Thread;
-use crate::{stack, sys};
+use crate::stacks;
+use crate::state::{Session, Thread};
 
-/// The program has come to a mark: what the rules say of calls after it is in force.
+/// The program has reached a mark: what the rules say of calls after it is in force.
 pub(crate) fn mark(name: &[u8], session: &Session) {
     if Rules::new(session.rules).any(|rule| rule.kind == RuleKind::Mark && rule.name == name) {
         session.head.broke.past_mark.store(1, Ordering::Relaxed);
@@ -53,21 +53,22 @@ fn broken(thread: &Thread, session: &Session) -> Option<(Why, NameId)> {
     rules().any(|rule| rule.kind == RuleKind::Thread && fits(rule.name, name)).then_some(found)
 }
 
-/// Tells of a call that breaks a rule. True when it does and is the first: then the process is to be
+/// Reports a call that breaks a rule. True when it does and is the first: then the process is to be
 /// stopped.
 ///
 /// # Safety
-/// * As for `stack::current`.
+/// * `registers` are those of the hook's caller, which is still active.
 #[cold]
-pub(crate) unsafe fn tell(
-    (call, size_bytes): (Call, u64),
+pub(crate) unsafe fn report_broken(
+    call: Call,
+    size_bytes: u64,
     registers: Registers,
     thread: &Thread,
     session: &Session,
 ) -> bool {
     let Some((why, name)) = broken(thread, session) else { return false };
-    // SAFETY: the caller's contract.
-    let stack = unsafe { stack::current(registers, thread, session) };
+    // SAFETY: the registers are those of the hook's caller, which is active.
+    let stack = unsafe { stacks::stack_id(registers, thread, session) };
     let ticks = thread.last_ticks.get();
     session.head.broke.tell(&Broke { why, call, thread: thread.id.get(), name, stack, size_bytes, ticks })
 }

@@ -4,7 +4,7 @@
 use std::ffi::{CString, c_char, c_void};
 use std::sync::OnceLock;
 
-use heapscribe_recorder::loader::{Loader, Module};
+use heapscribe_nolibc::loader::{Loader, Module};
 
 unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;

@@ -7,10 +7,10 @@ use gimli::{
     BaseAddresses, CfaRule, CieOrFde, EhFrame, LittleEndian, Register, RegisterRule, UnwindContext,
     UnwindSection,
 };
+use heapscribe_nolibc::loader::Segment;
 use heapscribe_recorder::capture::Rule;
 use heapscribe_recorder::capture::cfi::{self, WholeRow, row_at, rule_at};
 use heapscribe_recorder::capture::rule::Kind;
-use heapscribe_recorder::loader::Segment;
 use object::{Object, ObjectSection, ObjectSegment};
 
 type Slice<'a> = gimli::EndianSlice<'a, LittleEndian>;

@@ -30,10 +30,7 @@
 use core::mem::offset_of;
 
 use crate::limits::{CHUNK_PAYLOAD_BYTES, CHUNKS_MAX};
-
-#[path = "sync.rs"]
-pub(crate) mod sync;
-use sync::{AtomicU32, AtomicU64, IS_MODEL, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, IS_MODEL, Ordering};
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 64;
@@ -222,7 +219,7 @@ mod tests {
 
     #[test]
     fn hand_over_goes_round() {
-        sync::check(|| {
+        crate::sync::check(|| {
             let h = SharedHeader::default();
             assert!(h.try_open());
             assert!(!h.try_open(), "an open chunk is taken");

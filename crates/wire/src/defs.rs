@@ -28,7 +28,7 @@ pub enum Definition<'a> {
     Node(Node),
     /// A node that stands for frames that could not be followed; it has no parent.
     Cut {
-        /// Why: the number of a [`crate::head::Drop`].
+        /// Why: the number of a [`crate::head::LossReason`].
         reason: u8,
     },
     /// A thread.

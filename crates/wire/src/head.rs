@@ -36,7 +36,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"HSCRHEAD");
 /// Reasons to drop something.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
-pub enum Drop {
+pub enum LossReason {
     /// Events: the log was full and nobody took it in time.
     LogFull = 0,
     /// Events: no memory for the log (a full tmpfs, a limit).
@@ -81,73 +81,80 @@ pub enum Drop {
     Untimed = 20,
 }
 
-impl Drop {
+impl LossReason {
     /// All, in the order of their numbers.
-    pub const ALL: [Drop; 21] = [
-        Drop::LogFull,
-        Drop::LogMemory,
-        Drop::Reentered,
-        Drop::StackTable,
-        Drop::LiveTable,
-        Drop::StackDepth,
-        Drop::StackRule,
-        Drop::StackNoInfo,
-        Drop::StackBounds,
-        Drop::ModuleTable,
-        Drop::NoSession,
-        Drop::UnknownBlock,
-        Drop::ThreadTable,
-        Drop::ReplacedBlock,
-        Drop::RateTable,
-        Drop::RegisteredFrames,
-        Drop::Held,
-        Drop::NameTable,
-        Drop::SectionDepth,
-        Drop::Snapshot,
-        Drop::Untimed,
+    pub const ALL: [LossReason; 21] = [
+        LossReason::LogFull,
+        LossReason::LogMemory,
+        LossReason::Reentered,
+        LossReason::StackTable,
+        LossReason::LiveTable,
+        LossReason::StackDepth,
+        LossReason::StackRule,
+        LossReason::StackNoInfo,
+        LossReason::StackBounds,
+        LossReason::ModuleTable,
+        LossReason::NoSession,
+        LossReason::UnknownBlock,
+        LossReason::ThreadTable,
+        LossReason::ReplacedBlock,
+        LossReason::RateTable,
+        LossReason::RegisteredFrames,
+        LossReason::Held,
+        LossReason::NameTable,
+        LossReason::SectionDepth,
+        LossReason::Snapshot,
+        LossReason::Untimed,
     ];
 
     /// A short name, as in `dropped.log_full` of a report.
     pub const fn name(self) -> &'static str {
         match self {
-            Drop::LogFull => "log_full",
-            Drop::LogMemory => "log_memory",
-            Drop::Reentered => "reentered",
-            Drop::StackTable => "stack_table",
-            Drop::LiveTable => "live_table",
-            Drop::StackDepth => "stack_depth",
-            Drop::StackRule => "stack_rule",
-            Drop::StackNoInfo => "stack_no_info",
-            Drop::StackBounds => "stack_bounds",
-            Drop::ModuleTable => "module_table",
-            Drop::NoSession => "no_session",
-            Drop::UnknownBlock => "unknown_block",
-            Drop::ThreadTable => "thread_table",
-            Drop::ReplacedBlock => "replaced_block",
-            Drop::RateTable => "rate_table",
-            Drop::RegisteredFrames => "registered_frames",
-            Drop::Held => "held",
-            Drop::NameTable => "name_table",
-            Drop::SectionDepth => "section_depth",
-            Drop::Snapshot => "snapshot",
-            Drop::Untimed => "untimed",
+            LossReason::LogFull => "log_full",
+            LossReason::LogMemory => "log_memory",
+            LossReason::Reentered => "reentered",
+            LossReason::StackTable => "stack_table",
+            LossReason::LiveTable => "live_table",
+            LossReason::StackDepth => "stack_depth",
+            LossReason::StackRule => "stack_rule",
+            LossReason::StackNoInfo => "stack_no_info",
+            LossReason::StackBounds => "stack_bounds",
+            LossReason::ModuleTable => "module_table",
+            LossReason::NoSession => "no_session",
+            LossReason::UnknownBlock => "unknown_block",
+            LossReason::ThreadTable => "thread_table",
+            LossReason::ReplacedBlock => "replaced_block",
+            LossReason::RateTable => "rate_table",
+            LossReason::RegisteredFrames => "registered_frames",
+            LossReason::Held => "held",
+            LossReason::NameTable => "name_table",
+            LossReason::SectionDepth => "section_depth",
+            LossReason::Snapshot => "snapshot",
+            LossReason::Untimed => "untimed",
         }
     }
 
     /// Whether events are missing because of it; the other reasons leave events with less in them.
     pub const fn loses_events(self) -> bool {
-        matches!(self, Drop::LogFull | Drop::LogMemory | Drop::Reentered | Drop::NoSession | Drop::Held)
+        matches!(
+            self,
+            LossReason::LogFull
+                | LossReason::LogMemory
+                | LossReason::Reentered
+                | LossReason::NoSession
+                | LossReason::Held
+        )
     }
 
     /// The reason of this number.
-    pub fn from_number(n: u8) -> Option<Drop> {
+    pub fn from_number(n: u8) -> Option<LossReason> {
         Self::ALL.get(usize::from(n)).copied()
     }
 }
 
 /// Counters that a head has room for.
 pub const DROP_COUNTERS: usize = 32;
-const _: () = assert!(Drop::ALL.len() <= DROP_COUNTERS);
+const _: () = assert!(LossReason::ALL.len() <= DROP_COUNTERS);
 
 /// Where ticks come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -248,7 +255,7 @@ const _: () = assert!(offset_of!(SharedHead, command_len) == 512 + 4 + NAME_BYTE
 
 impl SharedHead {
     /// Counts a drop.
-    pub fn drop_one(&self, reason: Drop) {
+    pub fn count_loss(&self, reason: LossReason) {
         self.drops[reason as usize].fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -306,7 +313,9 @@ impl core::fmt::Display for BadHead {
         match self {
             BadHead::TooShort => f.write_str("the session's head is too short"),
             BadHead::Magic => f.write_str("no session head (byte 0)"),
-            BadHead::Abi(v) => write!(f, "session of version {v}, known is {} (byte 8)", crate::ABI_VERSION),
+            BadHead::Abi(v) => {
+                write!(f, "session of version {v}, known is {} (byte 8)", crate::version::ABI_VERSION)
+            }
         }
     }
 }
@@ -325,7 +334,7 @@ impl<'a> Head<'a> {
         if u64_at(0) != MAGIC {
             return Err(BadHead::Magic);
         }
-        if u32_at(8) != crate::ABI_VERSION {
+        if u32_at(8) != crate::version::ABI_VERSION {
             return Err(BadHead::Abi(u32_at(8)));
         }
         Ok(Head {
@@ -375,7 +384,7 @@ mod tests {
         let mut bytes = [0xff; HEAD_FILE_BYTES];
         bytes[..8].copy_from_slice(b"HSCRHEAD");
         assert_eq!(Head::parse(&bytes), Err(BadHead::Abi(u32::MAX)));
-        bytes[8..12].copy_from_slice(&crate::ABI_VERSION.to_le_bytes());
+        bytes[8..12].copy_from_slice(&crate::version::ABI_VERSION.to_le_bytes());
         let head = Head::parse(&bytes).unwrap();
         assert_eq!((head.exe.len(), head.command.len()), (NAME_BYTES_MAX, NAME_BYTES_MAX));
         assert_eq!(Head::parse(&bytes[..100]), Err(BadHead::TooShort));
@@ -384,10 +393,10 @@ mod tests {
 
     #[test]
     fn drop_reasons_have_their_numbers() {
-        for (i, d) in Drop::ALL.iter().enumerate() {
+        for (i, d) in LossReason::ALL.iter().enumerate() {
             assert_eq!(*d as usize, i);
-            assert_eq!(Drop::from_number(i as u8), Some(*d));
+            assert_eq!(LossReason::from_number(i as u8), Some(*d));
         }
-        assert_eq!(Drop::from_number(200), None);
+        assert_eq!(LossReason::from_number(200), None);
     }
 }

@@ -38,8 +38,8 @@ pub mod reserve;
 pub mod rules;
 pub mod sampler;
 pub mod size;
+mod sync;
 pub mod varint;
+mod version;
 
-/// Version of everything in this crate: the session files and, through them, the blocks of a trace that
-/// carry their bytes. A reader refuses a version it does not know.
-pub const ABI_VERSION: u32 = 4;
+pub use version::ABI_VERSION;

@@ -16,10 +16,10 @@
 //! Offsets and lengths of extents are multiples of [`EXTENT_STEP_BYTES`]; what no extent covers is zero.
 //! What the numbers mean is in the session's `defs`, up to the committed length.
 
-use crate::ABI_VERSION;
 use crate::head::HEAD_FILE_BYTES;
 use crate::live::LIVE_FILE_BYTES;
 use crate::operation::RECORDS_MAX;
+use crate::version::ABI_VERSION;
 
 /// First eight bytes of a named snapshot.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"HSCRSNAP");

@@ -20,7 +20,7 @@
 
 #![allow(unexpected_cfgs, reason = "`loom` is given by hand, for models only")]
 
-use crate::chunk::sync::{AtomicU32, AtomicU64, Ordering, order_for_barrier};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, order_for_barrier};
 
 /// Name of the file with a record for each thread.
 pub const FILE_NAME: &str = "threads";
@@ -48,7 +48,7 @@ pub struct ThreadRecord {
     pub freed_blocks: AtomicU64,
 }
 
-const _: () = assert!(crate::chunk::sync::IS_MODEL || size_of::<ThreadRecord>() == RECORD_BYTES);
+const _: () = assert!(crate::sync::IS_MODEL || size_of::<ThreadRecord>() == RECORD_BYTES);
 
 impl ThreadRecord {
     /// Of no thread.
@@ -91,20 +91,20 @@ impl ThreadRecord {
         self.in_operation.store(0, Ordering::Release);
     }
 
-    /// Counts a block that came. The record's thread alone counts.
+    /// Counts a block that was allocated. The record's thread alone counts.
     #[inline(always)]
     pub fn count_allocated(&self, size_bytes: u64) {
         add(&self.allocated_bytes, size_bytes);
         add(&self.allocated_blocks, 1);
     }
 
-    /// Takes back the count of a block that was about to go and stays.
-    pub fn count_stayed(&self, size_bytes: u64) {
+    /// Takes back the count of a block that was about to be freed and was not.
+    pub fn uncount_freed(&self, size_bytes: u64) {
         add(&self.freed_bytes, size_bytes.wrapping_neg());
         add(&self.freed_blocks, u64::MAX);
     }
 
-    /// Counts a block that went.
+    /// Counts a block that was freed.
     #[inline(always)]
     pub fn count_freed(&self, size_bytes: u64) {
         add(&self.freed_bytes, size_bytes);

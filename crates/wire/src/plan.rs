@@ -9,9 +9,9 @@
 //!  68 bytes of rules that follow u32, see [`crate::rules`]
 //! ```
 
-use crate::ABI_VERSION;
 use crate::head::ClockKind;
 use crate::mode::Mode;
+use crate::version::ABI_VERSION;
 
 /// First eight bytes of a plan.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"HSCRPLAN");

@@ -4,7 +4,7 @@
 //! (PROCMAP_QUERY); older kernels give all mappings as text, which is read in small pieces.
 #![allow(unsafe_code)]
 
-use crate::sys::{File, Open};
+use heapscribe_nolibc::sys::{File, Open};
 
 /// A mapping with a stack in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +70,7 @@ fn query(maps: &File, address: usize) -> Answer {
     // SAFETY: the request takes this structure, and is told its size.
     match unsafe { maps.ioctl(PROCMAP_QUERY, &mut query) } {
         Ok(_) => Answer::Mapping(StackRange { lo: query.start as usize, hi: query.end as usize }),
-        Err(crate::sys::Errno::ENOENT) => Answer::Nothing,
+        Err(heapscribe_nolibc::sys::Errno::ENOENT) => Answer::Nothing,
         Err(_) => Answer::UnknownQuestion,
     }
 }

@@ -5,28 +5,33 @@
 //! into 32 bits ([`rule`]), and kept in a table that all threads share ([`pc_cache`]). A warm [`walk`] is
 //! one load of a rule and one of a return address for each frame.
 //!
-//! Most of a stack is the same from one call to the next, so a thread keeps its last walk ([`kept`]) and
-//! walks only as far as the first frame that it knows ([`again`]); the hash of a stack is rolled along in
-//! the same way ([`path`]).
+//! Most of a stack is the same from one call to the next, so a thread caches its last walk ([`cached`]) and
+//! walks only as far as the first frame that it knows ([`incremental`]); the hash of a stack is rolled along
+//! in the same way ([`path_hash`]).
 //!
 //! What it refuses: to take a lock, to allocate, to call the C library, to read outside of the stack it
 //! was given ([`bounds`]), and to guess silently: frames found by a frame pointer alone are marked.
 
-pub(crate) mod again;
 pub mod bounds;
+pub(crate) mod cached;
+pub(crate) mod cached_path;
 pub mod cfi;
+mod frame;
 pub mod full;
-pub(crate) mod kept;
-pub(crate) mod memo;
-pub mod path;
+pub(crate) mod incremental;
+pub(crate) mod new_frame;
+pub mod path_hash;
 pub mod pc_cache;
+pub(crate) mod process_rules;
 pub mod registered;
 pub mod rule;
-pub mod walk;
+mod step;
+mod walk;
 
 pub use bounds::StackRange;
+pub use frame::{Context, End, Frame, Place, Registers, Step, Walk};
 pub use full::full_walk;
-pub use path::PathHash;
+pub use path_hash::PathHash;
 pub use pc_cache::PcCache;
 pub use rule::Rule;
-pub use walk::{Context, End, Frame, Place, Registers, Step, Unwinder, Walk};
+pub use walk::Unwinder;

@@ -1,9 +1,9 @@
 //! Unwinding information that the program registers at run time for code that is in no module:
 //! `__register_frame`, as LLVM's and other JIT compilers call it.
 //!
-//! A table of fixed size that all threads read without a lock. A section is measured when it comes, by the
-//! thread that registers it: whoever can throw through code of that section reads it as far. A lookup says
-//! on the section that it reads it; who takes the section away waits for that, a millisecond at most.
+//! A table of fixed size that all threads read without a lock. A section is measured by the thread that
+//! registers it: whoever can throw through code of that section reads it as far. A lookup counts itself as a
+//! user of the section; whoever deregisters the section waits for its users, a millisecond at most.
 //!
 //! | word  | of a section                                                                     |
 //! |-------|----------------------------------------------------------------------------------|
@@ -19,8 +19,8 @@ use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 use super::cfi::{Extent, Listed};
 use super::pc_cache::PcCache;
 use super::rule::Rule;
-use crate::loader::Segment;
-use crate::sys;
+use heapscribe_nolibc::loader::Segment;
+use heapscribe_nolibc::sys;
 
 /// Sections at once: a JIT compiler has one for each piece of code that it has made.
 pub const SECTIONS_MAX: usize = 4096;
@@ -82,7 +82,8 @@ static SECTIONS: Sections = Sections {
     changes: AtomicU32::new(0),
 };
 
-/// How often a section has come or gone: what was worked out before is out of date when it has changed.
+/// How often a section was registered or deregistered: what was worked out before is out of date when it has
+/// changed.
 pub fn changes() -> u32 {
     SECTIONS.changes.load(Ordering::SeqCst)
 }
@@ -94,9 +95,9 @@ pub fn changes() -> u32 {
 pub unsafe fn register(begin: usize, extent: Extent, cache: Option<PcCache>) -> bool {
     // libgcc's __register_frame calls its __register_frame_info where that is ours again.
     deregister(begin, cache);
-    // SAFETY: the caller's contract.
+    // SAFETY: the entries at `begin` stay.
     let Some(bytes) = (unsafe { measure(begin, extent) }) else { return true };
-    // SAFETY: measured.
+    // SAFETY: the bytes were measured: they are readable, and stay until they are deregistered.
     let Some(code) = (unsafe { listed(begin, &bytes) }).code() else { return true };
     let Some(section) = claim() else { return false };
     section.bytes.set(&bytes);
@@ -119,7 +120,7 @@ pub fn deregister(begin: usize, cache: Option<PcCache>) {
         sys::sleep_ns(NAP_NS);
     }
     let code = section.code.get();
-    section.users.store(0, Ordering::Relaxed); // a reader that a signal or a fork took away never leaves
+    section.users.store(0, Ordering::Relaxed); // a reader that a signal or a fork ended never leaves
     section.begin.store(FREE, Ordering::SeqCst);
     forget(&code, cache);
 }
@@ -139,7 +140,7 @@ fn claim() -> Option<&'static Section> {
 
 /// Rules of return addresses of this code are out of date.
 fn forget(code: &Range<usize>, cache: Option<PcCache>) {
-    // First, so that who looked before and keeps what it found after us notices.
+    // First, so that whoever looked before and caches what it found after us notices.
     SECTIONS.changes.fetch_add(1, Ordering::SeqCst);
     if let Some(cache) = cache {
         cache.forget(code.start..=code.end);
@@ -180,15 +181,17 @@ impl Section {
         if !sys::is_readable(bytes.start) || !sys::is_readable(bytes.end.saturating_sub(8)) {
             return None;
         }
-        // SAFETY: measured when it came, and not taken back while it has a user.
+        // SAFETY: the bytes were measured when it was registered, and are not deregistered while it has a user.
         question(&unsafe { listed(begin, &bytes) })
     }
 }
 
+/// The entries at `begin`.
+///
 /// # Safety
 /// * `bytes` are readable for `'a`.
 unsafe fn listed<'a>(begin: usize, bytes: &Range<usize>) -> Listed<'a> {
-    // SAFETY: the caller's contract.
+    // SAFETY: the bytes are readable for `'a`.
     let slice = unsafe { core::slice::from_raw_parts(bytes.start as *const u8, bytes.len()) };
     Listed { segment: Segment { bytes: slice, address: bytes.start }, begin }
 }
@@ -197,7 +200,7 @@ unsafe fn listed<'a>(begin: usize, bytes: &Range<usize>) -> Listed<'a> {
 /// the first common entry that they name.
 ///
 /// # Safety
-/// * As for [`register`].
+/// * `begin` is what the program gave to `__register_frame`: its entries stay until they are deregistered.
 unsafe fn measure(begin: usize, extent: Extent) -> Option<Range<usize>> {
     const EXTENDED: u64 = u32::MAX as u64;
     let mut pages = Pages::around(begin)?;

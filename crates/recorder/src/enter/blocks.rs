@@ -1,27 +1,29 @@
-//! What a hook tells once it is inside: a block has come, goes, becomes another. The live table and the
-//! event are done here, in the order that keeps both true: out of the table before the block goes, into it
-//! after it has come. `POOL` says of blocks that lie inside others: they count for nothing but themselves.
+//! What a hook records once it is inside: a block was allocated, is freed, is moved. The live table and the
+//! event are written here, in the order that keeps both true: out of the table before the block is freed, into
+//! it after it was allocated. `POOL` is for blocks that lie inside others: they are counted apart.
 #![allow(unsafe_code)]
 
-use heapscribe_wire::head::Drop as Reason;
+use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};
 use heapscribe_wire::limits::BIRTH_BITS;
 use heapscribe_wire::live::{Slot, age_ticks};
 use heapscribe_wire::record::{Block, Call, Event};
 
+use super::entered::Entered;
 use crate::capture::Registers;
-use crate::{emit, filter, gate, live, stack};
+use crate::events::{self, Reservation};
+use crate::live::prefetch;
+use crate::sampling::{admit, filter, has_allocated_others, is_full};
+use crate::stacks;
 
-use super::Entered;
-
-/// How far before a block a heap keeps what it knows of it (glibc: 16 bytes).
+/// How far before a block a heap has its own words about it (glibc: 16 bytes).
 const HEAP_WORDS_BYTES: usize = 16;
 
-/// A block that was taken out of the live table, before its end is written down.
+/// A block that was removed from the live table, before its event is written.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken(Option<(Slot, u64)>);
+pub struct RemovedBlock(Option<(Slot, u64)>);
 
-impl Taken {
+impl RemovedBlock {
     #[inline(always)]
     fn size_bytes(self) -> u64 {
         self.0.map_or(0, |(slot, _)| slot.size_bytes)
@@ -29,13 +31,14 @@ impl Taken {
 }
 
 impl Entered {
-    /// A block was handed out; null when the call failed.
+    /// Records a block that was allocated, or a call that failed: `address` is null.
     ///
     /// # Safety
-    /// * `registers` are those of the hook's caller.
-    /// * `address` was just handed out by the heap to this call, or is null.
+    /// * `registers` are those of the hook's caller, which is still active.
+    /// * The block at `address` is this call's: the heap has just returned it, and no other thread has it.
+    ///   Or it is null.
     #[inline(always)]
-    pub unsafe fn handed_out<const POOL: bool>(
+    pub unsafe fn record_alloc<const POOL: bool>(
         &self,
         call: Call,
         address: usize,
@@ -44,27 +47,27 @@ impl Entered {
         registers: Registers,
     ) {
         let (thread, session) = (self.thread, self.session);
-        let Some(rate) = gate::admits(size_bytes, thread, self.words, session) else { return };
+        let Some(rate) = admit(size_bytes, thread, self.words, session) else { return };
         session.live.prefetch::<POOL>(address as u64, thread.regions::<POOL>());
-        // SAFETY: the caller's contract.
-        let stack = unsafe { stack::current(registers, thread, session) };
-        let Some(place) = emit::reserve(thread, session) else { return };
+        // SAFETY: the registers are those of the hook's caller, which is active.
+        let stack = unsafe { stacks::stack_id(registers, thread, session) };
+        let Some(reservation) = events::reserve(thread, session) else { return };
         let size_bytes = size_bytes as u64;
         if address == 0 {
-            return place.write(&Event::Failed { call, size_bytes, stack }, RateId::FULL);
+            return reservation.write(&Event::Failed { call, size_bytes, stack }, RateId::FULL);
         }
-        // SAFETY: the caller's contract: the block is this call's.
-        unsafe { self.note::<POOL>(address, size_bytes, stack, rate, place.now) };
+        // SAFETY: the block is this call's.
+        unsafe { self.insert::<POOL>(address, size_bytes, stack, rate, reservation.now) };
         let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
-        place.write(&Event::Alloc { call, size_bytes, stack, align_log2 }, rate);
+        reservation.write(&Event::Alloc { call, size_bytes, stack, align_log2 }, rate);
     }
 
-    /// Puts a block that was just born into the live table.
+    /// Puts a block that was just allocated into the live table.
     ///
     /// # Safety
     /// * The block at `address` is this call's.
     #[inline(always)]
-    unsafe fn note<const POOL: bool>(
+    unsafe fn insert<const POOL: bool>(
         &self,
         address: usize,
         size_bytes: u64,
@@ -82,7 +85,7 @@ impl Entered {
         if rate != RateId::FULL {
             filter::add(address);
         }
-        // SAFETY: the caller's contract.
+        // SAFETY: the block is this call's, so no other thread inserts or removes at its address.
         match unsafe {
             session.live.insert::<POOL>(
                 address as u64,
@@ -93,190 +96,195 @@ impl Entered {
             )
         } {
             Ok(false) => {}
-            Ok(true) => session.head.drop_one(Reason::ReplacedBlock),
-            Err(_) => session.head.drop_one(Reason::LiveTable),
+            Ok(true) => session.head.count_loss(LossReason::ReplacedBlock),
+            Err(_) => session.head.count_loss(LossReason::LiveTable),
         }
     }
 
-    /// A block is about to go, to `free`: takes it out of the live table and writes down that it goes. Its
+    /// Records a block that is about to be freed: removes it from the live table and writes its event. Gives its
     /// size, 0 when it is not known.
     ///
     /// # Safety
-    /// * The caller of the hook owns the block at `address`.
+    /// * The caller of the hook owns the block at `address`: no other thread frees it or is given it meanwhile.
     #[inline(always)]
-    pub unsafe fn goes(&self, call: Call, address: usize) -> u64 {
+    pub unsafe fn record_free(&self, call: Call, address: usize) -> u64 {
         let (thread, session) = (self.thread, self.session);
         // Neither the slot nor the heap's own words before the block are in the cache when a block has
         // lived for long: fetched together, while the clock is read, they cost one wait and not two.
         session.live.prefetch::<false>(address as u64, &thread.regions);
-        live::fetch(address.wrapping_sub(HEAP_WORDS_BYTES) as *const u8);
-        if gate::is_full(session.head) {
-            let place = emit::reserve(thread, session);
-            // SAFETY: the caller's contract.
-            let taken = unsafe { self.take::<false>(address) };
-            if let Some(place) = place {
-                self.write_gone::<false>(call, taken, place);
+        prefetch(address.wrapping_sub(HEAP_WORDS_BYTES) as *const u8);
+        if is_full(session.head) {
+            let reservation = events::reserve(thread, session);
+            // SAFETY: the caller owns the block.
+            let removed = unsafe { self.remove::<false>(address) };
+            if let Some(reservation) = reservation {
+                self.write_free::<false>(call, removed, reservation);
             }
-            taken.size_bytes()
+            removed.size_bytes()
         } else {
-            // SAFETY: the caller's contract.
-            let taken = unsafe { self.take::<false>(address) };
-            self.gone::<false>(call, taken);
-            taken.size_bytes()
+            // SAFETY: the caller owns the block.
+            let removed = unsafe { self.remove::<false>(address) };
+            self.record_free_of::<false>(call, removed);
+            removed.size_bytes()
         }
     }
 
-    /// A block is about to go, to `realloc`: takes it out of the live table.
+    /// Removes a block from the live table.
     ///
     /// # Safety
-    /// * The caller of the hook owns the block at `address`.
+    /// * The caller of the hook owns the block at `address`: no other thread frees it or is given it meanwhile.
     #[inline(always)]
-    pub unsafe fn take<const POOL: bool>(&self, address: usize) -> Taken {
-        // SAFETY: the caller's contract.
-        let slot = unsafe { self.session.live.take::<POOL>(address as u64, self.thread.regions::<POOL>()) };
+    pub unsafe fn remove<const POOL: bool>(&self, address: usize) -> RemovedBlock {
+        // SAFETY: the caller owns the block, so no other thread inserts or removes at its address.
+        let slot = unsafe { self.session.live.remove::<POOL>(address as u64, self.thread.regions::<POOL>()) };
         if !POOL && let Some(slot) = &slot {
             self.thread.record.count_freed(slot.size_bytes);
         }
-        Taken(slot.map(|slot| (slot, address as u64)))
+        RemovedBlock(slot.map(|slot| (slot, address as u64)))
     }
 
-    /// [`Self::take`] for `realloc`: the operation goes on until [`enter_again`]'s end.
+    /// [`Self::remove`] for `realloc`: the operation goes on until [`enter_again`]'s end.
     ///
     /// # Safety
-    /// * As for [`Self::take`].
+    /// * The caller of the hook owns the block at `address`, as for [`Self::remove`].
     #[inline(always)]
-    pub unsafe fn take_for_resize(self, address: usize) -> Taken {
-        // SAFETY: the caller's contract.
-        let taken = unsafe { self.take::<false>(address) };
-        let words = self.words;
-        core::mem::forget(self);
-        words.leave();
-        taken
+    pub unsafe fn remove_for_resize(self, address: usize) -> RemovedBlock {
+        // SAFETY: the caller owns the block.
+        let removed = unsafe { self.remove::<false>(address) };
+        self.leave_in_operation();
+        removed
     }
 
-    /// The block that was taken has gone.
+    /// Records the free of a block that was removed.
     #[inline(always)]
-    pub fn gone<const POOL: bool>(&self, call: Call, taken: Taken) {
+    pub fn record_free_of<const POOL: bool>(&self, call: Call, removed: RemovedBlock) {
         let (thread, session) = (self.thread, self.session);
-        if !self.concerns(taken) {
+        if !self.is_recorded(removed) {
             return;
         }
-        if let Some(place) = emit::reserve(thread, session) {
-            self.write_gone::<POOL>(call, taken, place);
+        if let Some(reservation) = events::reserve(thread, session) {
+            self.write_free::<POOL>(call, removed, reservation);
         }
     }
 
-    /// Whether what was taken is to be told of: not a block that was not sampled.
+    /// Whether what was removed is recorded: not a block that was not sampled.
     #[inline(always)]
-    fn concerns(&self, taken: Taken) -> bool {
-        taken.0.is_some() || gate::is_full(self.session.head)
+    fn is_recorded(&self, removed: RemovedBlock) -> bool {
+        removed.0.is_some() || is_full(self.session.head)
     }
 
     #[inline(always)]
-    fn write_gone<const POOL: bool>(&self, call: Call, taken: Taken, place: emit::Place<'_>) {
-        match taken.0 {
+    fn write_free<const POOL: bool>(&self, call: Call, removed: RemovedBlock, reservation: Reservation<'_>) {
+        match removed.0 {
             Some((slot, address)) => {
-                self.no_more(&slot, address, &place);
-                let block = self.gone_block(&slot, place.now);
-                place.write(&Event::Free { call, block }, slot.rate);
+                self.end_sample(&slot, address, &reservation);
+                let block = self.freed_block(&slot, reservation.now);
+                reservation.write(&Event::Free { call, block }, slot.rate);
             }
             None => {
-                self.session.head.drop_one(Reason::UnknownBlock);
-                place.write(&Event::UnknownFree { call }, RateId::FULL);
+                self.session.head.count_loss(LossReason::UnknownBlock);
+                reservation.write(&Event::UnknownFree { call }, RateId::FULL);
             }
         }
     }
 
     #[inline(always)]
-    fn no_more(&self, slot: &Slot, address: u64, place: &emit::Place<'_>) {
+    fn end_sample(&self, slot: &Slot, address: u64, reservation: &Reservation<'_>) {
         if slot.rate != RateId::FULL {
-            self.sample_is_no_more(slot, address, place);
+            self.end_sample_slow(slot, address, reservation);
         }
     }
 
-    /// The end of a sampled block. One that looks like the thread's newest, because those after it were not
+    /// The free of a sampled block. One that looks like the thread's newest, because those after it were not
     /// sampled, must not be taken for one that lived for a moment only.
     #[cold]
-    fn sample_is_no_more(&self, slot: &Slot, address: u64, place: &emit::Place<'_>) {
+    fn end_sample_slow(&self, slot: &Slot, address: u64, reservation: &Reservation<'_>) {
         filter::remove(address as usize);
         let thread = self.thread;
         let newest = thread.last_alloc_ticks.get() & ((1 << BIRTH_BITS) - 1);
         let looks_newest = slot.thread == thread.id.get() && slot.birth_ticks == newest;
-        if looks_newest && thread.sampling.has_given_others(self.words) {
-            place.write_others_came(slot.rate);
+        if looks_newest && has_allocated_others(thread, self.words) {
+            reservation.write_others_allocated(slot.rate);
         }
     }
 
-    /// The block that was taken has become another, by `realloc`.
+    /// Records that `realloc` has given another block for the one that was removed.
     ///
     /// # Safety
-    /// * As for [`Self::handed_out`]; the address is not null.
+    /// * `registers` are those of the hook's caller, which is still active.
+    /// * The block at `address`, which is not null, is this call's, as for [`Self::record_alloc`].
     #[inline(always)]
-    pub unsafe fn became(
+    pub unsafe fn record_realloc(
         &self,
         call: Call,
-        taken: Taken,
+        removed: RemovedBlock,
         address: usize,
         size_bytes: usize,
         registers: Registers,
     ) {
         let (thread, session) = (self.thread, self.session);
-        let Some(rate) = gate::admits(size_bytes, thread, self.words, session) else {
-            return self.gone::<false>(call, taken);
+        let Some(rate) = admit(size_bytes, thread, self.words, session) else {
+            return self.record_free_of::<false>(call, removed);
         };
-        // SAFETY: the caller's contract.
-        let stack = unsafe { stack::current(registers, thread, session) };
+        // SAFETY: the registers are those of the hook's caller, which is active.
+        let stack = unsafe { stacks::stack_id(registers, thread, session) };
         let size_bytes = size_bytes as u64;
-        // A block of another rate: its end and the other's birth are two events, each of its own rate.
-        let is_split = taken.0.is_some_and(|(slot, _)| slot.rate != rate);
-        let taken = if is_split {
-            self.gone::<false>(call, taken);
-            Taken(None)
+        // A block of another rate: the free of the old and the alloc of the new are two events, each of its rate.
+        let is_split = removed.0.is_some_and(|(slot, _)| slot.rate != rate);
+        let removed = if is_split {
+            self.record_free_of::<false>(call, removed);
+            RemovedBlock(None)
         } else {
-            taken
+            removed
         };
-        let Some(place) = emit::reserve(thread, session) else { return };
-        // SAFETY: the caller's contract.
-        unsafe { self.note::<false>(address, size_bytes, stack, rate, place.now) };
-        match taken.0 {
+        let Some(reservation) = events::reserve(thread, session) else { return };
+        // SAFETY: the block is this call's.
+        unsafe { self.insert::<false>(address, size_bytes, stack, rate, reservation.now) };
+        match removed.0 {
             Some((slot, old)) => {
-                self.no_more(&slot, old, &place);
-                let old = self.gone_block(&slot, place.now);
-                place.write(&Event::Realloc { call, old, size_bytes, stack }, rate);
+                self.end_sample(&slot, old, &reservation);
+                let old = self.freed_block(&slot, reservation.now);
+                reservation.write(&Event::Realloc { call, old, size_bytes, stack }, rate);
             }
             None if rate != RateId::FULL || is_split => {
-                place.write(&Event::Alloc { call, size_bytes, stack, align_log2: 0 }, rate);
+                reservation.write(&Event::Alloc { call, size_bytes, stack, align_log2: 0 }, rate);
             }
             None => {
-                session.head.drop_one(Reason::UnknownBlock);
-                place.write(&Event::UnknownRealloc { call, size_bytes, stack }, rate);
+                session.head.count_loss(LossReason::UnknownBlock);
+                reservation.write(&Event::UnknownRealloc { call, size_bytes, stack }, rate);
             }
         }
     }
 
-    /// The `realloc` for which a block was taken has failed: the block stays, the failure is written down.
+    /// Records that the `realloc` for which a block was removed has failed: the block is put back.
     ///
     /// # Safety
-    /// * As for [`Self::handed_out`].
+    /// * `registers` are those of the hook's caller, which is still active and owns the block that was removed.
     #[cold]
-    pub unsafe fn stayed(&self, call: Call, taken: Taken, size_bytes: usize, registers: Registers) {
-        if let Some((slot, address)) = taken.0 {
+    pub unsafe fn record_realloc_failed(
+        &self,
+        call: Call,
+        removed: RemovedBlock,
+        size_bytes: usize,
+        registers: Registers,
+    ) {
+        if let Some((slot, address)) = removed.0 {
             let (thread, session) = (self.thread, self.session);
-            thread.record.count_stayed(slot.size_bytes);
-            // SAFETY: the block is still the caller's, the heap has left it alone.
+            thread.record.uncount_freed(slot.size_bytes);
+            // SAFETY: the caller still owns the block, the heap has left it alone.
             let put = unsafe {
                 session.live.insert::<false>(address, slot, &thread.regions, session.head, &session.lock)
             };
             if put.is_err() {
-                session.head.drop_one(Reason::LiveTable);
+                session.head.count_loss(LossReason::LiveTable);
             }
         }
-        // SAFETY: the caller's contract.
-        unsafe { self.handed_out::<false>(call, 0, size_bytes, 0, registers) };
+        // SAFETY: the registers are those of the hook's caller, which is active; no block is given.
+        unsafe { self.record_alloc::<false>(call, 0, size_bytes, 0, registers) };
     }
 
     #[inline(always)]
-    fn gone_block(&self, slot: &Slot, now: u64) -> Block {
+    fn freed_block(&self, slot: &Slot, now: u64) -> Block {
         let own: ThreadId = self.thread.id.get();
         Block {
             size_bytes: slot.size_bytes,

@@ -7,9 +7,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
+use heapscribe_nolibc::loader::{Loader, ModuleText};
 use heapscribe_recorder::capture::pc_cache::ENTRIES;
 use heapscribe_recorder::capture::{Context, PcCache, Unwinder};
-use heapscribe_recorder::loader::{Loader, ModuleText};
 
 pub(crate) type Hook = unsafe extern "C" fn();
 

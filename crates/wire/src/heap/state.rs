@@ -13,7 +13,7 @@
 //! was made of. The next update makes it whole.
 #![allow(unexpected_cfgs, reason = "`loom` is given by hand, for models only")]
 
-use crate::chunk::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 
 /// Words of an update: time, whether it is the last, counts.
 pub const WORDS: usize = 14;
@@ -33,7 +33,7 @@ pub struct SharedState {
     pub check: AtomicU64,
 }
 
-const _: () = assert!(crate::chunk::sync::IS_MODEL || size_of::<SharedState>() == STATE_BYTES);
+const _: () = assert!(crate::sync::IS_MODEL || size_of::<SharedState>() == STATE_BYTES);
 
 impl SharedState {
     /// Writes an update; false when somebody else is at it.

@@ -1,16 +1,16 @@
-//! What a program says of itself: where it is.
+//! Annotations of a program: where it is.
 
-/// In the call bits of a note's tag: not the program's word, events are missing.
+/// In the call bits of a note's tag: not an annotation, events are missing.
 pub(super) const LOST: u8 = 0;
 const MARK: u8 = 1;
 const BEGIN: u8 = 2;
 const END: u8 = 3;
 const GOES_ON: u8 = 4;
 
-/// What a program says of itself.
+/// An annotation of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// It has come to a point.
+    /// It has reached a point.
     Mark,
     /// A section of its thread begins.
     Begin,
@@ -34,7 +34,7 @@ impl Note {
         }
     }
 
-    /// The note of these call bits, of which the age is still to be told.
+    /// The note of these call bits, whose age is still to be read.
     pub const fn from_bits(bits: u8) -> Option<Note> {
         match bits {
             MARK => Some(Note::Mark),

@@ -1,7 +1,9 @@
 //! Each kind of event comes back as it was, and what is none is named.
 
+use super::tag::{ALLOC, NOTE, OTHER_THREAD};
 use super::*;
-use crate::limits::TOOK_BYTES_MAX;
+use crate::ids::{NameId, RateId, StackId, ThreadId};
+use crate::limits::{EVENT_BYTES_MAX, TOOK_BYTES_MAX};
 
 fn check(event: Event, dt: u64, len: usize) {
     let mut at = [0xaau8; EVENT_BYTES_MAX];

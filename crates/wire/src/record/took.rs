@@ -1,6 +1,6 @@
-//! How long a call was in the heap: told right behind the event of the call, when that is over.
+//! How long a call was in the heap: written right behind the event of the call, when that is over.
 
-use super::OTHER_THREAD;
+use super::tag::OTHER_THREAD;
 use crate::limits::TOOK_BYTES_MAX;
 use crate::varint;
 

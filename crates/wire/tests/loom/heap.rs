@@ -4,9 +4,9 @@
 use loom::sync::Arc;
 use loom::thread;
 
-use crate::chunk::sync::Ordering;
 use crate::explore;
 use crate::state::{SharedState, WORDS, check_of};
+use crate::sync::Ordering;
 
 /// An update of words that are all the same.
 fn words(value: u64) -> [u64; WORDS] {

@@ -6,9 +6,9 @@ use loom::sync::Arc;
 use loom::sync::atomic::fence;
 use loom::thread;
 
-use crate::chunk::sync::{AtomicU32, Ordering};
 use crate::explore;
 use crate::operation::{ThreadRecord, break_hold};
+use crate::sync::{AtomicU32, Ordering};
 
 #[derive(Default)]
 struct Shared {

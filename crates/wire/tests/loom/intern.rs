@@ -2,7 +2,7 @@
 //! grows. The algorithm is copied, step by step, since the real table lies in raw zeroed memory, where
 //! loom's atomics can not be.
 
-use crate::chunk::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
 

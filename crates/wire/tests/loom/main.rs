@@ -27,6 +27,9 @@ mod operation;
 #[path = "../../src/heap/state.rs"]
 #[allow(dead_code, unreachable_pub, reason = "as above")]
 mod state;
+#[path = "../../src/sync.rs"]
+#[allow(dead_code, unreachable_pub, reason = "as above")]
+mod sync;
 #[path = "../../src/varint.rs"]
 #[allow(dead_code, unreachable_pub, reason = "as above")]
 mod varint;

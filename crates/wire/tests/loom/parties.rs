@@ -9,8 +9,8 @@ use std::sync::atomic::AtomicU32 as Tally;
 
 use loom::sync::atomic::fence;
 
-use crate::chunk::sync::{AtomicU32, AtomicU64, Ordering};
 use crate::chunk::{Opening, SharedHeader, State};
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// Events of a full chunk.
 pub(crate) const EVENTS: usize = 2;

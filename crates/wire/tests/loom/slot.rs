@@ -17,8 +17,8 @@ use loom::sync::Arc;
 use loom::sync::atomic::fence;
 use loom::thread;
 
-use crate::chunk::sync::{AtomicU64, Ordering};
 use crate::explore;
+use crate::sync::{AtomicU64, Ordering};
 
 type Words = [AtomicU64; 2];
 type Block = [u64; 2];

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::chunk::sync::Ordering;
+use crate::sync::Ordering;
 use loom::thread;
 
 use crate::chunk::State;

@@ -4,7 +4,7 @@
 use core::ops::Range;
 
 use super::reader::{Encoding, Reader};
-use crate::loader::Segment;
+use heapscribe_nolibc::loader::Segment;
 
 /// What functions compiled alike have in common.
 #[derive(Clone, Debug)]

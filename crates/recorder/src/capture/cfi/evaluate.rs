@@ -5,7 +5,7 @@
 //! and operators that name other places than a value (typed, thread-local, composite).
 
 use super::reader::Reader;
-use crate::loader::Segment;
+use heapscribe_nolibc::loader::Segment;
 
 /// Operators run: glibc's longest expression has 12.
 const STEPS_MAX: usize = 512;

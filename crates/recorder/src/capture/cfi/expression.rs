@@ -1,7 +1,7 @@
 //! The few DWARF expressions that compilers and linkers write into `.eh_frame`, known by their bytes.
 
+use super::cfa::Cfa;
 use super::reader::Reader;
-use super::row::Cfa;
 
 const BREG_BP: u8 = 0x76;
 const BREG_SP: u8 = 0x77;

@@ -1,11 +1,15 @@
 //! A list of entries without a table that leads to them, as programs register it at run time
 //! (`__register_frame`): read from its beginning for each question.
 
-use super::entry::{FrameEntry, record};
-use super::{WholeRow, program, rule};
-use crate::capture::rule::Rule;
-use crate::loader::Segment;
 use core::ops::Range;
+
+use heapscribe_nolibc::loader::Segment;
+
+use super::entry::{FrameEntry, record};
+use super::lookup::rule;
+use super::program;
+use super::whole::WholeRow;
+use crate::capture::rule::Rule;
 
 /// How much of a list its address stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +37,7 @@ impl<'a> Listed<'a> {
     }
 
     /// The same with all registers.
-    #[inline(never)] // as `super::row_at`
+    #[inline(never)] // as `row_at`
     pub fn row_at(&self, pc: usize) -> Option<WholeRow> {
         program::row(&self.entry_at(pc)?, pc)
     }

@@ -1,9 +1,10 @@
 //! The call frame program: instructions that change a row as the code address advances, run until the row
 //! of one address is complete.
 
+use super::cfa::{BP, RETURN, SP};
 use super::entry::{CommonEntry, FrameEntry};
 use super::reader::Reader;
-use super::row::{BP, RETURN, Row, SP, Saved};
+use super::row::{Row, Saved};
 
 /// Compilers nest one deep, hand-written assembly two.
 const REMEMBERED: usize = 4;

@@ -1,6 +1,6 @@
 //! Bounded reading of DWARF's numbers. Every method gives none at the end of the bytes.
 
-use crate::loader::Segment;
+use heapscribe_nolibc::loader::Segment;
 
 /// How a pointer is written: a format in the low half, what it is relative to in the high half.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

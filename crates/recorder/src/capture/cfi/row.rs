@@ -2,16 +2,10 @@
 //! the part that packed rules are made of: the CFA, rbp, rsp and the return address. All other registers
 //! can only matter to rows that are `Other`; those are in a [`super::WholeRow`].
 
-use super::super::rule::Rule;
+use super::cfa::{BP, Cfa, RETURN, SP};
 use super::expression;
 use super::reader::Block;
-
-/// DWARF's number of rbp on x86_64.
-pub(super) const BP: u64 = 6;
-/// DWARF's number of rsp on x86_64.
-pub(super) const SP: u64 = 7;
-/// The column of the return address.
-pub(super) const RETURN: u64 = 16;
+use crate::capture::rule::Rule;
 
 /// What an instruction says of where the caller's value of a register is.
 #[derive(Clone, Debug)]
@@ -50,31 +44,6 @@ pub(super) trait Row: Copy {
     fn set(&mut self, column: u64, saved: Saved<'_>) -> Option<()>;
     /// As it was in the row that a function begins with.
     fn restore(&mut self, column: u64, initial: &Self);
-}
-
-/// How the CFA is had.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Cfa {
-    /// rsp + offset.
-    Sp(i64),
-    /// rbp + offset.
-    Bp(i64),
-    /// \[rbp + offset].
-    SavedAtBp(i64),
-    /// Another register + offset.
-    Register(u64, i64),
-    /// Anything else.
-    Other,
-}
-
-impl Cfa {
-    fn new(register: u64, offset: i64) -> Cfa {
-        match register {
-            SP => Cfa::Sp(offset),
-            BP => Cfa::Bp(offset),
-            other => Cfa::Register(other, offset),
-        }
-    }
 }
 
 /// Where the caller's value of a register is, as far as a packed rule can say it.

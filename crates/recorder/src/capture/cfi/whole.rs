@@ -3,9 +3,10 @@
 //! A machine keeps six rows at once, on the stack of the program that called `malloc`; so what is
 //! said of a register takes 8 bytes, and an expression is only the place of its bytes.
 
+use super::cfa::RETURN;
 use super::reader::{Block, Reader};
-use super::row::{RETURN, Row, Saved};
-use crate::loader::Segment;
+use super::row::{Row, Saved};
+use heapscribe_nolibc::loader::Segment;
 
 /// The general registers by their DWARF numbers, and the return address as the last one.
 pub const COLUMNS: usize = RETURN as usize + 1;

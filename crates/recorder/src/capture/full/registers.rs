@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::capture::cfi::COLUMNS;
-use crate::capture::walk::Registers;
+use crate::capture::frame::Registers;
 
 /// DWARF's number of rbp.
 pub(super) const BP: usize = 6;
@@ -13,7 +13,7 @@ pub(super) const PC: usize = 16;
 
 /// rbx, rbp, r12, r13, r14, r15: a function that says nothing of them has left them alone. What it says
 /// nothing of else, it may have used.
-const KEPT_BY_CALLS: u32 = 1 << 3 | 1 << BP | 0xf << 12;
+const CALLEE_SAVED: u32 = 1 << 3 | 1 << BP | 0xf << 12;
 
 /// All general registers and the program counter.
 ///
@@ -55,8 +55,8 @@ impl AllRegisters {
     }
 
     /// What a caller finds in a register that its callee's table says nothing of.
-    pub(super) fn kept(&self, number: usize) -> Option<usize> {
-        self.get(number).filter(|_| KEPT_BY_CALLS >> number & 1 != 0)
+    pub(super) fn preserved(&self, number: usize) -> Option<usize> {
+        self.get(number).filter(|_| CALLEE_SAVED >> number & 1 != 0)
     }
 
     /// Those of the function that calls this: the ones that calls keep, as they are behind the call.
@@ -64,8 +64,8 @@ impl AllRegisters {
     pub(super) fn of_this_function() -> AllRegisters {
         let mut values = [0; COLUMNS];
         // SAFETY: room for all registers.
-        unsafe { store_kept(&mut values) };
-        AllRegisters { values, known: KEPT_BY_CALLS | 1 << SP | 1 << PC }
+        unsafe { store_preserved(&mut values) };
+        AllRegisters { values, known: CALLEE_SAVED | 1 << SP | 1 << PC }
     }
 }
 
@@ -74,7 +74,7 @@ impl AllRegisters {
 /// # Safety
 /// * It is called, not jumped to.
 #[unsafe(naked)]
-unsafe extern "C" fn store_kept(into: &mut [usize; COLUMNS]) {
+unsafe extern "C" fn store_preserved(into: &mut [usize; COLUMNS]) {
     core::arch::naked_asm!(
         ".cfi_startproc",
         "mov [rdi + 3 * 8], rbx",
@@ -104,9 +104,9 @@ mod tests {
         assert_eq!([PC, SP, BP].map(|n| registers.get(n)), [Some(1), Some(2), Some(3)]);
         assert_eq!((registers.get(3), registers.get(COLUMNS), registers.get(usize::MAX)), (None, None, None));
         registers.set(0, Some(7));
-        assert_eq!((registers.get(0), registers.kept(0)), (Some(7), None));
+        assert_eq!((registers.get(0), registers.preserved(0)), (Some(7), None));
         registers.set(12, Some(8));
-        assert_eq!(registers.kept(12), Some(8));
+        assert_eq!(registers.preserved(12), Some(8));
         registers.set(12, None);
         assert_eq!(registers.get(12), None);
         registers.set(COLUMNS, Some(9));

@@ -4,8 +4,9 @@
 use super::registers::{AllRegisters, BP, PC, SP};
 use crate::capture::cfi::evaluate::{Failure, Inputs, evaluate};
 use crate::capture::cfi::{CfaRule, Expression, RegisterRule, WholeRow};
-use crate::capture::walk::{End, State};
-use crate::loader::Segment;
+use crate::capture::frame::End;
+use crate::capture::step::State;
+use heapscribe_nolibc::loader::Segment;
 
 /// A frame while its row is followed.
 pub(super) struct Following<'a> {
@@ -90,7 +91,7 @@ impl Following<'_> {
     /// The caller's value of a register; none when it is unknown.
     fn value(&self, number: usize, cfa: usize) -> Result<Option<usize>, End> {
         match self.row.register(number) {
-            RegisterRule::Unspecified => Ok(self.registers.kept(number)),
+            RegisterRule::Unspecified => Ok(self.registers.preserved(number)),
             RegisterRule::Same => Ok(self.registers.get(number)),
             RegisterRule::Undefined => Ok(None),
             RegisterRule::AtCfa(offset) => self.word(cfa.wrapping_add_signed(offset as isize)),

@@ -1,0 +1,114 @@
+//! The bodies of hooks for calls that need more than to be recorded: that are timed, that may break a rule of
+//! real time, or that a heap makes of itself. Apart from the others, so that these pay one look at one byte.
+#![allow(unsafe_code)]
+
+use heapscribe_alloc::system::SystemHeap;
+use heapscribe_recorder::capture::Registers;
+use heapscribe_recorder::program::Heap;
+use heapscribe_recorder::{Call, TimedCall, enter, enter_again, record_took, settle_flags};
+
+use crate::call::{AllocRequest, Pointer};
+use crate::resized::record_resized;
+
+/// Whether the program made this call, and not the heap itself.
+#[inline(always)]
+fn is_the_programs(heap: &Heap, registers: &Registers) -> bool {
+    if heap.calls_itself(registers.pc) {
+        return false;
+    }
+    settle_flags(registers);
+    true
+}
+
+/// As `forward::alloc`.
+///
+/// # Safety
+/// * `registers` are those of the hook's caller, which is still active.
+/// * `ask` forwards the program's call.
+#[inline(always)]
+pub(crate) unsafe fn alloc(
+    heap: &Heap,
+    request: AllocRequest,
+    registers: Registers,
+    ask: impl FnOnce(&SystemHeap) -> Pointer,
+) -> Pointer {
+    let is_the_programs = is_the_programs(heap, &registers);
+    let (p, took) = heap.forward(ask);
+    if is_the_programs {
+        // SAFETY: the heap has just returned `p` for this call; the registers are the caller's.
+        unsafe { record(request, p, registers, took) };
+    }
+    p
+}
+
+/// # Safety
+/// * `registers` are those of the hook's caller, which is still active.
+/// * `p` is what the heap has just returned for this request, which nobody else has yet.
+#[inline(never)]
+unsafe fn record(request: AllocRequest, p: Pointer, registers: Registers, took: Option<u64>) {
+    if let Some(entered) = enter(&registers) {
+        let AllocRequest { call, size, align } = request;
+        let timed = TimedCall { call, size_bytes: size as u64, registers, took };
+        // SAFETY: the registers are the caller's; `p` was just returned for this request.
+        unsafe {
+            entered.record_timed(&timed, |entered| {
+                entered.record_alloc::<false>(call, p as usize, size, align, registers);
+                0
+            });
+        }
+    }
+}
+
+/// As `forward::resize`, of a block that is there.
+///
+/// # Safety
+/// * As for the C library's `realloc` of `old`, which is not null.
+/// * `registers` are those of the hook's caller, which is still active.
+#[inline(never)]
+pub(crate) unsafe fn resize(
+    heap: &Heap,
+    request: AllocRequest,
+    old: Pointer,
+    registers: Registers,
+) -> Pointer {
+    let AllocRequest { call, size, .. } = request;
+    // SAFETY: the program's call, forwarded; the block at `old` is the program's, so nobody else removes it;
+    // the registers are the caller's.
+    unsafe {
+        let entered = if is_the_programs(heap, &registers) { enter(&registers) } else { None };
+        let Some(removed) = entered.map(|entered| entered.remove_for_resize(old as usize)) else {
+            return heap.forward(|heap| (heap.realloc)(old, size)).0;
+        };
+        let (new, took) = heap.forward(|heap| (heap.realloc)(old, size));
+        if let Some(entered) = enter_again(&registers) {
+            let timed = TimedCall { call, size_bytes: size as u64, registers, took };
+            entered.record_timed(&timed, |entered| {
+                record_resized(entered, request, removed, new, registers);
+                0
+            });
+        }
+        new
+    }
+}
+
+/// As `forward::free`: its event is written before the block is freed, how long that took behind it.
+///
+/// # Safety
+/// * As for the C library's `free` of `p`, which is not null.
+/// * `registers` are those of the hook's caller, which is still active.
+#[inline(never)]
+pub(crate) unsafe fn free(heap: &Heap, call: Call, p: Pointer, registers: Registers) {
+    // SAFETY: the program's call, forwarded; the block at `p` is the program's, so nobody else removes it; the
+    // registers are the caller's.
+    unsafe {
+        let entered = if is_the_programs(heap, &registers) { enter(&registers) } else { None };
+        let timed = TimedCall { call, size_bytes: 0, registers, took: None };
+        let written = entered.and_then(|entered| {
+            entered.record_timed(&timed, |entered| entered.record_free(call, p as usize))
+        });
+        let ((), units) = heap.forward(|heap| (heap.free)(p));
+        if let (Some(written), Some(units)) = (written, units) {
+            record_took(&registers, written, units);
+        }
+    }
+}

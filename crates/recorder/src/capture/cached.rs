@@ -1,0 +1,295 @@
+//! A stack that is cached for the next walk: its frames, the outermost first, each with its slot: the place on
+//! the stack of the return address that leads to it.
+//!
+//! A walk is a function of the registers, the rules and the stack words that it reads. So where a later
+//! walk comes to a frame of the cached one with the same state, and all words that were read from there
+//! outwards still hold what they held, the rest of it is the same - whatever happened in between:
+//! returns, exceptions, `longjmp`, other frames in the same place. Only memory is compared; nothing is
+//! assumed of the program. The words are
+//!
+//! - the return address of each frame, at its slot;
+//! - what the frame pointer was loaded from, or a CFA (`and rsp, -64`), where a frame further out was found
+//!   by it: a *check*, in a list of its own, because most code has none.
+//!
+//! A frame pointer that no frame further out was found by is any number, and is not compared.
+#![allow(unsafe_code)]
+
+use core::sync::atomic::{Ordering, compiler_fence};
+
+use heapscribe_wire::head::LossReason;
+use heapscribe_wire::ids::StackId;
+
+use super::frame::{Frame, Registers};
+use super::new_frame::{FrameSlot, NewFrame};
+use super::path_hash::PathHash;
+use super::step::word;
+
+/// What is known of a cached frame.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CachedFrame {
+    /// The path out from here.
+    pub hash: PathHash,
+    /// The frame.
+    pub frame: Frame,
+    /// The frame pointer register, or [`NOT_USED`].
+    pub bp: usize,
+    /// The number of the path, when it is known.
+    pub id: StackId,
+}
+
+/// The frame pointer of a frame out from which nothing was found by it. No CFA can be made of this value.
+pub(crate) const NOT_USED: usize = usize::MAX;
+
+/// A word that must hold its value for the frames further in than `frame`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Check {
+    address: usize,
+    value: usize,
+    /// Index of the frame that was found by it.
+    frame: usize,
+}
+
+/// A cached stack over memory that is brought by the caller.
+#[derive(Debug)]
+pub(crate) struct CachedStack {
+    slots: &'static mut [FrameSlot],
+    frames: &'static mut [CachedFrame],
+    checks: &'static mut [Check],
+    len: usize,
+    checks_len: usize,
+    /// Index of the frame that the last walk began at; frames further in are from before.
+    leaf: usize,
+    /// What was loaded when it was walked; 0: nothing is cached.
+    epoch: u64,
+    /// Why it does not begin at an outermost frame.
+    cut: Option<LossReason>,
+}
+
+impl CachedStack {
+    /// Bytes of memory for a walk of so many frames.
+    pub(crate) const fn bytes(frames: usize) -> usize {
+        frames * (size_of::<FrameSlot>() + size_of::<CachedFrame>() + size_of::<Check>())
+    }
+
+    /// A walk of up to `frames` frames over zeroed memory.
+    ///
+    /// # Safety
+    /// - `memory` is [`Self::bytes`] of zeroed memory, aligned to 8, and this walk's alone, for ever.
+    pub(crate) unsafe fn over(memory: *mut u8, frames: usize) -> CachedStack {
+        debug_assert!(memory.cast::<FrameSlot>().is_aligned());
+        let slots = memory.cast::<FrameSlot>();
+        let cached = slots.wrapping_add(frames).cast::<CachedFrame>();
+        let checks = cached.wrapping_add(frames).cast::<Check>();
+        // SAFETY: the memory is as large as the three together, zeroed, aligned and this stack's alone; all three
+        // are integers, for which zero is valid.
+        let (slots, cached, checks) = unsafe {
+            let slots = core::slice::from_raw_parts_mut(slots, frames);
+            let cached = core::slice::from_raw_parts_mut(cached, frames);
+            (slots, cached, core::slice::from_raw_parts_mut(checks, frames))
+        };
+        CachedStack { slots, frames: cached, checks, len: 0, checks_len: 0, leaf: 0, epoch: 0, cut: None }
+    }
+
+    /// How many frames it has room for.
+    pub(crate) fn room(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// What was loaded when it was walked.
+    #[inline(always)]
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Forgets the walk.
+    pub(crate) fn forget(&mut self) {
+        self.epoch = 0;
+        self.len = 0;
+        self.checks_len = 0;
+    }
+
+    /// Why the path does not begin at an outermost frame.
+    #[inline(always)]
+    pub(crate) fn cut(&self) -> Option<LossReason> {
+        self.cut
+    }
+
+    /// The frames of the last walk, the outermost first. The first may be the word that ends the stack.
+    pub(crate) fn path(&mut self) -> &mut [CachedFrame] {
+        self.frames.get_mut(..=self.leaf).unwrap_or_default()
+    }
+
+    /// The frame that the last walk began at.
+    #[inline(always)]
+    pub(crate) fn leaf(&mut self) -> Option<&mut CachedFrame> {
+        self.frames.get_mut(self.leaf)
+    }
+
+    /// The innermost frame that is cached.
+    #[inline(always)]
+    pub(crate) fn innermost(&self) -> Option<&CachedFrame> {
+        self.frames.get(..self.len)?.last()
+    }
+
+    /// How many frames, from the outermost on, are as they were, when the stack pointer is at `sp`: the
+    /// path out from each of them is what it was.
+    ///
+    /// # Safety
+    /// - The cached stack is the one that `sp` is in, or empty.
+    /// - From `sp` on it is readable to the outermost slot that is cached.
+    #[inline(always)]
+    pub(crate) unsafe fn unchanged(&self, sp: usize) -> usize {
+        let lowest = sp.wrapping_sub(8);
+        let mut slots = self.slots.get(..self.len).unwrap_or_default();
+        // Frames further in than the stack pointer have ended. Few, so they are taken off one by one, and
+        // the others need no such look.
+        while let Some((last, others)) = slots.split_last()
+            && last.address < lowest
+        {
+            slots = others;
+        }
+        // SAFETY: a slot at or above the stack pointer, within the stack.
+        let is_other = |frame_slot: &FrameSlot| unsafe { word(frame_slot.address) } != frame_slot.pc;
+        let unchanged = slots.iter().position(is_other).unwrap_or(slots.len());
+        // SAFETY: the stack is the one that `sp` is in, readable to the outermost slot.
+        if self.checks_len == 0 { unchanged } else { unsafe { self.checked(unchanged, lowest) } }
+    }
+
+    /// The same, where the frame pointers matter, too.
+    ///
+    /// # Safety
+    /// - The cached stack is readable from `lowest + 8` to the outermost slot that is cached.
+    unsafe fn checked(&self, unchanged: usize, lowest: usize) -> usize {
+        for check in self.checks.get(..self.checks_len).unwrap_or_default() {
+            // A frame is used only together with those out from it: a check beyond the last is not needed.
+            if check.frame + 1 >= unchanged {
+                break;
+            }
+            // SAFETY: a word at or above the stack pointer, within the stack.
+            if check.address < lowest || unsafe { word(check.address) } != check.value {
+                return check.frame + 1;
+            }
+        }
+        unchanged
+    }
+
+    /// The number of the path out from the innermost of the `unchanged` frames, when that is the one whose
+    /// registers these are.
+    #[inline(always)]
+    pub(crate) fn id_at(&self, unchanged: usize, at: Registers) -> Option<StackId> {
+        let index = unchanged.checked_sub(1)?;
+        let (frame_slot, cached) = (self.slots.get(index)?, self.frames.get(index)?);
+        let is_here =
+            frame_slot.address == at.sp.wrapping_sub(8) && (cached.bp == NOT_USED || cached.bp == at.bp);
+        (is_here && cached.id != StackId::UNKNOWN).then_some(cached.id)
+    }
+
+    /// The slot of the frame before frame `index`, further out; beyond all addresses when there is none.
+    #[inline(always)]
+    pub(crate) fn slot_before(&self, index: usize) -> usize {
+        let before = index.checked_sub(1).and_then(|index| self.slots.get(index));
+        before.map_or(usize::MAX, |frame_slot| frame_slot.address)
+    }
+
+    /// Where frame `index` was found.
+    #[inline(always)]
+    pub(crate) fn slot(&self, index: usize) -> Option<usize> {
+        self.slots.get(..self.len)?.get(index).map(|frame_slot| frame_slot.address)
+    }
+
+    /// The path out from frame `index`.
+    pub(crate) fn hash(&self, index: usize) -> Option<PathHash> {
+        self.frames.get(..self.len)?.get(index).map(|cached| cached.hash)
+    }
+
+    /// Whether frame `index` is the one with this slot and path, and its frame pointer does not matter.
+    #[inline(always)]
+    pub(crate) fn is_at(&self, index: usize, slot: usize, hash: PathHash) -> bool {
+        let (Some(frame_slot), Some(cached)) = (self.slots.get(index), self.frames.get(index)) else {
+            return false;
+        };
+        frame_slot.address == slot && cached.hash == hash && cached.bp == NOT_USED
+    }
+
+    /// The frame pointer of frame `index`.
+    #[inline(always)]
+    pub(crate) fn bp(&self, index: usize) -> usize {
+        self.frames.get(index).map_or(NOT_USED, |cached| cached.bp)
+    }
+
+    /// Begins to change it, keeping the outermost `outer` frames. A handler that jumped away before
+    /// [`Self::close`] leaves it as if nothing were cached.
+    #[inline(always)]
+    pub(crate) fn open(&mut self, outer: usize) {
+        self.epoch = 0;
+        compiler_fence(Ordering::SeqCst);
+        self.len = outer;
+        while let Some(last) = self.checks_len.checked_sub(1)
+            && self.checks.get(last).is_none_or(|check| check.frame + 1 >= outer)
+        {
+            self.checks_len = last;
+        }
+    }
+
+    /// Adds frames further in, the last of `new` first, none of which was found by a frame pointer. There
+    /// is room for them.
+    #[inline(always)]
+    pub(crate) fn extend(&mut self, new: &[NewFrame], mut hash: PathHash) {
+        let places = self.len..self.len + new.len();
+        let (Some(slots), Some(cached)) = (self.slots.get_mut(places.clone()), self.frames.get_mut(places))
+        else {
+            return;
+        };
+        for (new, (frame_slot, cached)) in new.iter().rev().zip(slots.iter_mut().zip(cached)) {
+            let frame = Frame::new(new.frame_slot().pc, false);
+            hash = if new.frame_slot().pc == 0 { hash } else { hash.roll(frame) };
+            *frame_slot = new.frame_slot();
+            *cached = CachedFrame { hash, frame, bp: NOT_USED, id: StackId::UNKNOWN };
+        }
+        self.len += new.len();
+    }
+
+    /// Adds a frame further in.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, frame_slot: FrameSlot, cached: CachedFrame) {
+        if let (Some(place), Some(details)) = (self.slots.get_mut(self.len), self.frames.get_mut(self.len)) {
+            (*place, *details) = (frame_slot, cached);
+            self.len += 1;
+        }
+    }
+
+    /// Adds a word that frame `frame` was found by. False when there is no room.
+    pub(crate) fn check(&mut self, frame: usize, address: usize, value: usize) -> bool {
+        let Some(place) = self.checks.get_mut(self.checks_len) else { return false };
+        *place = Check { address, value, frame };
+        self.checks_len += 1;
+        true
+    }
+
+    /// Ends a change: what was pushed is a whole path.
+    #[inline(always)]
+    pub(crate) fn close(&mut self, epoch: u64) {
+        self.leaf = self.len.wrapping_sub(1);
+        compiler_fence(Ordering::SeqCst);
+        self.epoch = epoch;
+    }
+
+    /// A walk began at a frame that is cached.
+    #[inline(always)]
+    pub(crate) fn begins_at(&mut self, index: usize) {
+        self.leaf = index;
+    }
+
+    /// How many frames are cached.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Sets why the path does not begin at an outermost frame, while nothing of it is cached.
+    #[inline(always)]
+    pub(crate) fn begin(&mut self, cut: Option<LossReason>) {
+        self.cut = cut;
+    }
+}

@@ -1,0 +1,127 @@
+//! What a walk is made of: registers, frames and where they are, what a step leads to, and why a walk ends.
+
+use heapscribe_nolibc::loader::ModuleText;
+
+use super::bounds::StackRange;
+
+/// The registers a walk needs. At the entry of a hook: the return address, the stack pointer above it, rbp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Registers {
+    /// The return address.
+    pub pc: usize,
+    /// The stack pointer after the return.
+    pub sp: usize,
+    /// The frame pointer register, whatever it holds.
+    pub bp: usize,
+}
+
+/// A frame's code address.
+///
+/// | bits  | field                                                                                     |
+/// |-------|-------------------------------------------------------------------------------------------|
+/// | 0..62 | address                                                                                   |
+/// | 62    | 1: its caller was found by a frame pointer that nothing vouches for                        |
+/// | 63    | 1: the address of the interrupted instruction; 0: a return address, behind its call       |
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Frame(u64);
+
+impl Frame {
+    const EXACT: u64 = 1 << 63;
+    const GUESSES: u64 = 1 << 62;
+
+    #[inline(always)]
+    pub(super) const fn new(pc: usize, is_exact: bool) -> Frame {
+        Frame(pc as u64 & !(Self::EXACT | Self::GUESSES) | if is_exact { Self::EXACT } else { 0 })
+    }
+
+    /// The same frame, whose caller was guessed.
+    #[inline(always)]
+    #[must_use]
+    pub(super) const fn guessing(self) -> Frame {
+        Frame(self.0 | Self::GUESSES)
+    }
+
+    /// The return address, or the address of the interrupted instruction.
+    #[inline(always)]
+    pub const fn address(self) -> u64 {
+        self.0 & !(Self::EXACT | Self::GUESSES)
+    }
+
+    /// Whether a signal interrupted the frame at its address, which then belongs to its line itself.
+    #[inline(always)]
+    pub const fn is_exact(self) -> bool {
+        self.0 & Self::EXACT != 0
+    }
+
+    /// Whether its caller was found by a frame pointer alone: that and all frames further out may be wrong.
+    #[inline(always)]
+    pub const fn guesses(self) -> bool {
+        self.0 & Self::GUESSES != 0
+    }
+
+    /// All 64 bits: what equal frames have in common.
+    #[inline(always)]
+    pub const fn to_bits(self) -> u64 {
+        self.0
+    }
+}
+
+/// Where a frame is: with its registers, all that the rest of a walk depends on, besides memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The stack that `sp` is in.
+    pub stack: StackRange,
+    /// Whether `pc` is an interrupted instruction, not a return address.
+    pub is_exact: bool,
+}
+
+/// What a step leads to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// The caller.
+    Caller(Registers, Place),
+    /// The caller, by a frame pointer that nothing vouches for.
+    Guessed(Registers, Place),
+    /// No further.
+    End(End),
+}
+
+/// Why a walk ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// At the outermost frame.
+    Complete,
+    /// There was no room for more frames.
+    DepthLimit,
+    /// At code whose unwinding information is beyond the rules.
+    OtherRule,
+    /// At code without unwinding information, and rbp is no frame pointer.
+    NoInfo,
+    /// A rule led out of the stack, or back.
+    OutOfBounds,
+    /// A signal interrupted a stack whose bounds are not known.
+    UnknownStack,
+}
+
+/// What a walk brought.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Walk {
+    /// How many frames were written.
+    pub frames: usize,
+    /// Why there are no more.
+    pub end: End,
+}
+
+/// What a walk asks of the recorder.
+pub trait Context {
+    /// The walk has met a code address that the cache does not have, in this module, which is loaded now.
+    /// The same module comes often, and each time while there is no cache or the frame was interrupted by a
+    /// signal.
+    fn on_new_code(&mut self, text: &ModuleText);
+
+    /// The bounds of another stack that the walk goes on to.
+    fn stack_around(&mut self, sp: usize) -> Option<StackRange> {
+        StackRange::around(sp)
+    }
+}

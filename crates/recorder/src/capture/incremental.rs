@@ -1,0 +1,346 @@
+//! The walk of a stack that was walked before: new frames only, as far as the first that is known.
+//!
+//! ```text
+//!   cached  main  parse  expr  term | call  malloc'er        outermost first
+//!   words   same  same   same  same   other
+//!   here    leaf of now -> its caller -> ... -> term: same state as in the cached stack, and all further out
+//! ```
+//! What is unusual - a signal's frame, a rule that is not one of ours, a frame out of bounds - is left to a
+//! walk from the beginning, which is not cached: such stacks are rare, and must not disturb the others.
+#![allow(unsafe_code)]
+
+use heapscribe_wire::head::LossReason;
+use heapscribe_wire::ids::StackId;
+
+use super::bounds::StackRange;
+use super::cached::{CachedFrame, CachedStack, NOT_USED};
+use super::frame::{Context, Frame, Place, Registers};
+use super::new_frame::{BY_BP, BY_CFA, FLAGS, FrameSlot, GUESS, NewFrame};
+use super::path_hash::PathHash;
+use super::rule::{Kind, Rule};
+use super::step::word;
+use super::walk::Unwinder;
+
+/// How an incremental walk ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Incremental {
+    /// It is cached: so many frames are new, as noted in the room for them, after the outermost ones.
+    Walked {
+        /// How many of the cached stack's outermost frames are as before.
+        outer: usize,
+        /// How many were walked.
+        new: usize,
+    },
+    /// There was no room for so many frames.
+    NoRoom,
+    /// It met something that is not for this kind of walk. What was cached stays.
+    Unusual,
+}
+
+/// Where a walk stopped.
+enum Met {
+    /// At the cached frame of this index.
+    Known(usize),
+    /// At the end of the stack, for this reason if it is not an outermost frame.
+    End(Option<LossReason>),
+    NoRoom,
+    Unusual,
+}
+
+/// A walk in progress.
+struct Walking<'a> {
+    unwinder: &'a Unwinder<'a>,
+    place: Place,
+    /// The stack is known to be readable up to here.
+    readable: usize,
+    new: &'a mut [NewFrame],
+    len: usize,
+    /// The flags of any of them.
+    flags: usize,
+}
+
+/// Walks from `start` to the first frame that `walk` has cached, and caches what it found in it.
+///
+/// # Safety
+/// - `start` are registers of the calling thread, of a frame that is still active, on `stack`.
+/// - `walk` is of `stack`, or empty, and `unchanged` is what it says for this stack pointer.
+/// - `stack` is readable from `start.sp` to `readable`, which is beyond all that is cached.
+#[allow(clippy::too_many_arguments, reason = "all of a capture's state, in registers")]
+#[inline(always)]
+pub(crate) unsafe fn walk_incremental<C: Context>(
+    walk: &mut CachedStack,
+    new: &mut [NewFrame],
+    unwinder: &Unwinder<'_>,
+    context: &mut C,
+    start: Registers,
+    stack: StackRange,
+    readable: usize,
+    unchanged: usize,
+    epoch: u64,
+    generation: u32,
+) -> Incremental {
+    if !start.sp.is_multiple_of(8) {
+        return Incremental::Unusual;
+    }
+    let place = Place { stack, is_exact: false };
+    let mut walking = Walking { unwinder, place, readable, new, len: 0, flags: 0 };
+    // SAFETY: `start` is an active frame on `stack`, which is readable to `readable`, beyond all that is cached;
+    // `unchanged` is what `walk` says for its stack pointer.
+    let met = unsafe { walking.outwards(walk, unchanged, context, start) };
+    let (outer, cut) = match met {
+        Met::Known(index) => (index + 1, walk.cut()),
+        Met::End(cut) => (0, cut),
+        Met::NoRoom => return Incremental::NoRoom,
+        Met::Unusual => return Incremental::Unusual,
+    };
+    if walking.len + outer > walk.room() {
+        return Incremental::NoRoom;
+    }
+    if walking.len == 0 {
+        walk.begins_at(outer - 1); // what is cached further in may be met again
+        return Incremental::Walked { outer, new: 0 };
+    }
+    let seed = PathHash::seed(generation, cut);
+    walk.open(outer);
+    walk.begin(cut);
+    if walking.store(walk, seed) {
+        walk.close(epoch);
+        return Incremental::Walked { outer, new: walking.len };
+    }
+    walk.forget();
+    Incremental::Unusual
+}
+
+impl Walking<'_> {
+    /// Takes steps until a frame is one of the first `unchanged` cached ones.
+    ///
+    /// # Safety
+    /// - `start` are registers of the calling thread, of a frame that is still active, on `self.place.stack`.
+    /// - `unchanged` is what `walk`, which is of this stack or empty, says for this stack pointer.
+    /// - The stack is readable from `start.sp` to `self.readable`, which is beyond all that is cached.
+    #[inline(always)]
+    unsafe fn outwards<C: Context>(
+        &mut self,
+        walk: &CachedStack,
+        unchanged: usize,
+        context: &mut C,
+        start: Registers,
+    ) -> Met {
+        let mut here = start;
+        let mut outer = unchanged;
+        // The slot of the innermost frame that may still be met.
+        let mut nearest = walk.slot_before(outer);
+        loop {
+            let slot = here.sp.wrapping_sub(8);
+            while slot >= nearest {
+                outer -= 1; // there is a frame: the slot before none is beyond all addresses
+                let bp = walk.bp(outer);
+                if slot == nearest && (bp == NOT_USED || bp == here.bp) {
+                    return Met::Known(outer);
+                }
+                nearest = walk.slot_before(outer);
+            }
+            let rule = match self.unwinder.cache.as_ref().and_then(|cache| cache.get(here.pc)) {
+                Some(rule) => rule,
+                None => self.unwinder.new_rule(context, here, self.place),
+            };
+            // SAFETY: `here` is the start or came out of a step, and so is a frame of the stack, which is readable
+            // to `self.readable`.
+            match unsafe { self.step(here, rule) } {
+                Ok(caller) => here = caller,
+                Err(met) => return met,
+            }
+        }
+    }
+
+    /// Notes the frame and goes to its caller.
+    ///
+    /// # Safety
+    /// - The frame is one of the calling thread's stack, or the frame of its hook's caller.
+    /// - The stack is readable from its stack pointer to `self.readable`.
+    #[inline(always)]
+    unsafe fn step(&mut self, here: Registers, rule: Rule) -> Result<Registers, Met> {
+        let (base, by) = match rule.kind() {
+            Kind::Stack => (here.sp, 0),
+            Kind::Frame => (here.bp, BY_BP),
+            // SAFETY: the frame is one of the stack, which is readable to `self.readable`.
+            _ => return unsafe { self.slow_step(here, rule) },
+        };
+        let cfa = base.wrapping_add(rule.offset() as usize);
+        let saved_slot = cfa.wrapping_sub(rule.saved_below());
+        if !self.is_frame(here, cfa) || saved_slot < here.sp || saved_slot > cfa {
+            return Err(Met::Unusual);
+        }
+        // SAFETY: both slots are whole words of the stack at or above its pointer; that of rbp is the CFA
+        // itself - and not read - when rbp was not saved.
+        unsafe {
+            let (bp, loaded) = if saved_slot == cfa { (here.bp, 0) } else { (word(saved_slot), saved_slot) };
+            self.note(here, loaded | by)?;
+            self.caller(cfa, bp)
+        }
+    }
+
+    /// Whether a CFA is above the stack pointer, aligned, and in the stack.
+    #[inline(always)]
+    fn is_frame(&self, here: Registers, cfa: usize) -> bool {
+        cfa > here.sp && cfa <= self.readable && (cfa | here.sp).is_multiple_of(8)
+    }
+
+    /// Adds a frame.
+    #[inline(always)]
+    fn note(&mut self, here: Registers, loaded: usize) -> Result<(), Met> {
+        let place = self.new.get_mut(self.len).ok_or(Met::NoRoom)?;
+        *place = NewFrame { slot: here.sp.wrapping_sub(8), pc: here.pc, bp: here.bp, loaded };
+        self.len += 1;
+        self.flags |= loaded & FLAGS;
+        Ok(())
+    }
+
+    /// The caller whose return address is below the CFA. A return address of 0 ends the stack; the word
+    /// that ends it is cached like a frame.
+    ///
+    /// # Safety
+    /// - `cfa` passed [`Self::is_frame`].
+    #[inline(always)]
+    unsafe fn caller(&mut self, cfa: usize, bp: usize) -> Result<Registers, Met> {
+        // SAFETY: the CFA is above the stack pointer and at most `self.readable`, so the word below is readable.
+        let here = Registers { pc: unsafe { word(cfa.wrapping_sub(8)) }, sp: cfa, bp };
+        if here.pc != 0 {
+            return Ok(here);
+        }
+        self.note(here, 0)?;
+        Err(Met::End(None))
+    }
+
+    /// The other kinds of rule.
+    ///
+    /// # Safety
+    /// - The frame is one of the calling thread's stack, or the frame of its hook's caller.
+    /// - The stack is readable from its stack pointer to `self.readable`.
+    #[cold]
+    unsafe fn slow_step(&mut self, here: Registers, rule: Rule) -> Result<Registers, Met> {
+        match rule.kind() {
+            Kind::End => {
+                self.note(here, 0)?;
+                Err(Met::End(None))
+            }
+            // SAFETY: the frame is one of the stack, which is readable to `self.readable`.
+            Kind::Deref => unsafe { self.realigned(here, rule) },
+            // SAFETY: the frame is one of the stack, which is readable to `self.readable`.
+            Kind::NoInfo => unsafe { self.by_frame_pointer(here) },
+            _ => Err(Met::Unusual),
+        }
+    }
+
+    /// A word of the frame at or above the stack pointer.
+    fn is_word(&self, here: Registers, address: usize) -> bool {
+        let hi = self.readable;
+        address >= here.sp && address < hi && hi - address >= 8 && address.is_multiple_of(8)
+    }
+
+    /// CFA = \[rbp + offset].
+    ///
+    /// # Safety
+    /// - The frame is one of the calling thread's stack, or the frame of its hook's caller.
+    /// - The stack is readable from its stack pointer to `self.readable`.
+    unsafe fn realigned(&mut self, here: Registers, rule: Rule) -> Result<Registers, Met> {
+        let cfa_slot = here.bp.wrapping_add(rule.offset() as usize);
+        let saved = rule.saved_at().map(|offset| here.bp.wrapping_add(offset as usize));
+        if !self.is_word(here, cfa_slot) || saved.is_some_and(|slot| !self.is_word(here, slot)) {
+            return Err(Met::Unusual);
+        }
+        // SAFETY: words of the stack.
+        let (cfa, bp) = unsafe { (word(cfa_slot), saved.map_or(here.bp, |slot| word(slot))) };
+        if !self.is_frame(here, cfa) {
+            return Err(Met::Unusual);
+        }
+        self.note(Registers { pc: cfa, sp: cfa_slot.wrapping_add(8), bp: here.bp }, BY_CFA)?;
+        self.note(here, saved.unwrap_or(0) | BY_BP)?;
+        // SAFETY: the CFA was looked at.
+        unsafe { self.caller(cfa, bp) }
+    }
+
+    /// As `walk::by_frame_pointer`.
+    ///
+    /// # Safety
+    /// - The frame is one of the calling thread's stack, or the frame of its hook's caller.
+    /// - The stack is readable from its stack pointer to `self.readable`.
+    unsafe fn by_frame_pointer(&mut self, here: Registers) -> Result<Registers, Met> {
+        let record = here.bp;
+        if record == 0 {
+            self.note(here, BY_BP)?;
+            return Err(Met::End(None));
+        }
+        let cfa = record.wrapping_add(16);
+        if record >= self.readable.wrapping_sub(8)
+            && record < self.place.stack.hi
+            && self.readable < self.place.stack.hi
+        {
+            return Err(Met::Unusual);
+        }
+        if !self.is_word(here, record) || !self.is_frame(here, cfa) {
+            self.note(here, BY_BP)?;
+            return Err(Met::End(Some(LossReason::StackNoInfo)));
+        }
+        // SAFETY: both words were looked at.
+        let (bp, pc) = unsafe { (word(record), word(cfa - 8)) };
+        if pc == 0 {
+            return Err(Met::Unusual); // a guessed end is no end, and its word would have to be checked
+        }
+        self.note(here, record | BY_BP | GUESS)?;
+        Ok(Registers { pc, sp: cfa, bp })
+    }
+
+    /// Caches the new frames, the outermost first. False when there is no room.
+    #[inline(always)]
+    fn store(&self, walk: &mut CachedStack, seed: PathHash) -> bool {
+        let outer = walk.innermost().copied();
+        let hash = outer.map_or(seed, |cached| cached.hash);
+        if self.flags == 0 && outer.is_none_or(|cached| cached.bp == NOT_USED) {
+            walk.extend(self.new.get(..self.len).unwrap_or_default(), hash);
+            return true;
+        }
+        self.store_with_checks(walk, outer, hash)
+    }
+
+    /// As [`Self::store`], where frame pointers are followed.
+    #[inline(never)]
+    fn store_with_checks(
+        &self,
+        walk: &mut CachedStack,
+        outer: Option<CachedFrame>,
+        mut hash: PathHash,
+    ) -> bool {
+        // The frame pointer of the frame before, and whether anything further out was found by it.
+        let mut bp = outer.map_or(NOT_USED, |cached| cached.bp);
+        let mut is_used = bp != NOT_USED;
+        let mut reached = bp;
+        for new in self.new.get(..self.len).unwrap_or_default().iter().rev() {
+            if new.loaded & BY_CFA != 0 {
+                // Noted before the frame whose rule it is, so it is after it here.
+                if !walk.check(walk.len().wrapping_sub(2), new.slot, new.pc) {
+                    return false;
+                }
+                continue;
+            }
+            let loaded = new.loaded & !FLAGS;
+            if is_used && loaded != 0 {
+                if !walk.check(walk.len().wrapping_sub(1), loaded, reached) {
+                    return false;
+                }
+                is_used = false;
+            }
+            is_used |= new.loaded & BY_BP != 0;
+            bp = if is_used { new.bp } else { NOT_USED };
+            reached = new.bp;
+            let frame = Frame::new(new.pc, false);
+            let frame = if new.loaded & GUESS != 0 { frame.guessing() } else { frame };
+            hash = if new.pc == 0 { hash } else { hash.roll(frame) };
+            walk.push(
+                FrameSlot { address: new.slot, pc: new.pc },
+                CachedFrame { hash, frame, bp, id: StackId::UNKNOWN },
+            );
+        }
+        true
+    }
+}

@@ -1,0 +1,45 @@
+//! The hash of a stack: rolled along the path from its outermost frame to its leaf, so that the hash of a
+//! frame is that of the whole path out from it, and a walk that finds its outer part unchanged rolls on
+//! from there.
+//!
+//! ```text
+//!   hash(before the outermost frame) = seed of the generation of modules, and of the cut if it has one
+//!   hash(frame) = roll(hash(its caller), frame)
+//! ```
+//! Two stacks whose hashes are equal in the bits that a table keeps would share a number: see `intern`.
+
+use heapscribe_wire::head::LossReason;
+
+use super::frame::Frame;
+
+/// The hash of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct PathHash(u64);
+
+impl PathHash {
+    /// The hash of the empty path: of what is loaded (`generation`), and of why the path does not begin
+    /// at an outermost frame, if it does not.
+    #[inline(always)]
+    pub const fn seed(generation: u32, cut: Option<LossReason>) -> PathHash {
+        let cut = match cut {
+            None => 0,
+            Some(reason) => reason as u64 + 1,
+        };
+        PathHash(((generation as u64) << 8 | cut).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5ca1_ab1e)
+    }
+
+    /// One frame further in. Five cycles: a walk waits for as many of these as it has new frames.
+    #[inline(always)]
+    #[must_use]
+    pub const fn roll(self, frame: Frame) -> PathHash {
+        PathHash((self.0.rotate_left(5) ^ frame.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// What the path is kept under: its high bits decide too where in a table; never 0.
+    #[inline(always)]
+    pub const fn key(self) -> u64 {
+        let h = self.0 ^ self.0 >> 32;
+        h | (h == 0) as u64
+    }
+}

@@ -1,0 +1,193 @@
+//! From a stack to its number: the hash of its path is looked up in one table, lock-free.
+//!
+//! ```text
+//!   entry    hash of the path, 0: no entry    number of the node in defs
+//!   place    low bits of the hash, then the entries after it
+//! ```
+//! An entry's number is stored before its hash. A table that has grown too full is replaced by one twice
+//! as large, and the memory of the old one is given back at once: who still reads it finds it empty, and
+//! comes to the new one under the lock. Only where the leaf is new are nodes defined, from the outermost one
+//! that is missing inwards, under the lock. Two stacks whose 64-bit hashes are equal would share a number:
+//! for a million stacks the chance is 3 in 100 million.
+#![allow(unsafe_code)]
+
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+use heapscribe_wire::defs::{Definition, Node};
+use heapscribe_wire::ids::{CodeAddress, StackId};
+
+use super::path::{Path, PathNode};
+use super::writer::DefinitionWriter;
+use crate::capture::{Frame, PathHash};
+use crate::platform::lock::Held;
+use crate::platform::memory;
+use heapscribe_nolibc::sys;
+
+const FIRST_CAPACITY: usize = 4096;
+
+/// A table: this, then `capacity` entries.
+#[repr(C, align(64))]
+#[derive(Debug)]
+struct Table {
+    capacity: usize,
+}
+
+type Entry = [AtomicU64; 2];
+
+impl Table {
+    const fn bytes(capacity: usize) -> usize {
+        size_of::<Table>() + capacity * size_of::<Entry>()
+    }
+
+    #[inline(always)]
+    fn entry(&self, index: usize) -> &Entry {
+        // SAFETY: a table is allocated with `capacity` entries behind it; the index is masked.
+        unsafe { &*ptr::from_ref(self).add(1).cast::<Entry>().add(index & (self.capacity - 1)) }
+    }
+
+    #[inline(always)]
+    fn find(&self, hash: u64) -> Option<StackId> {
+        for i in 0..self.capacity {
+            let [found, id] = self.entry((hash as usize).wrapping_add(i));
+            match found.load(Ordering::Acquire) {
+                0 => return None,
+                h if h == hash => {
+                    // 0 when the table's memory was given back this instant.
+                    let id = StackId(id.load(Ordering::Relaxed) as u32);
+                    return (id != StackId::UNKNOWN).then_some(id);
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn insert(&self, hash: u64, id: StackId) {
+        let mut entries = (0..self.capacity).map(|i| self.entry((hash as usize).wrapping_add(i)));
+        if let Some([found, number]) = entries.find(|entry| entry[0].load(Ordering::Relaxed) == 0) {
+            number.store(u64::from(id.0), Ordering::Relaxed);
+            found.store(hash, Ordering::Release);
+        }
+    }
+
+    /// Gives back the pages of a table that nobody looks into any more, but for the first, whose capacity
+    /// readers may still use.
+    fn discard(&self) {
+        const PAGE_BYTES: usize = 4096;
+        let begin = (ptr::from_ref(self) as usize + size_of::<Table>()).next_multiple_of(PAGE_BYTES);
+        let end = (ptr::from_ref(self) as usize + Table::bytes(self.capacity)) & !(PAGE_BYTES - 1);
+        if begin < end {
+            // SAFETY: whole pages of the table's own entries, which are atomic integers that may turn to
+            // zero at any time. Locked pages cannot be given back, and stay.
+            let _ = unsafe { sys::advise(begin as *mut u8, end - begin, sys::Advice::DontNeed) };
+        }
+    }
+}
+
+/// The nodes of this process, by the hash of their path.
+#[derive(Debug, Default)]
+pub(crate) struct Interner {
+    table: AtomicPtr<Table>,
+    entries: AtomicUsize,
+}
+
+impl Interner {
+    #[inline(always)]
+    fn table(&self) -> Option<&Table> {
+        // SAFETY: a published table stays for the life of the process; its entries may turn to zero.
+        unsafe { self.table.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// The number of a path that is known.
+    #[inline(always)]
+    pub(crate) fn find(&self, path: PathHash) -> Option<StackId> {
+        self.table()?.find(path.key())
+    }
+
+    /// Index of the first frame whose path has no number, and the number before it.
+    pub(crate) fn first_new(&self, path: &impl Path) -> (usize, StackId) {
+        for index in (0..path.len()).rev() {
+            let PathNode { hash, frame, id } = path.node(index);
+            if frame == Frame::default() {
+                return (index + 1, StackId::UNKNOWN); // the word that ends the stack
+            }
+            let id = if id == StackId::UNKNOWN { self.find(hash) } else { Some(id) };
+            if let Some(id) = id {
+                return (index + 1, id);
+            }
+        }
+        (0, StackId::UNKNOWN)
+    }
+
+    /// The number of a path, defining what of it is new. `None` when there is no room or memory for it.
+    pub(crate) fn define(
+        &self,
+        path: &mut impl Path,
+        definitions: &DefinitionWriter,
+        held: &Held<'_>,
+    ) -> Option<StackId> {
+        let (first, mut parent) = self.first_new(path);
+        if let (StackId::UNKNOWN, Some(reason)) = (parent, path.cut()) {
+            let cut = Definition::Cut { reason: reason as u8 };
+            parent = match self.find(path.seed()) {
+                Some(id) => id,
+                None => self.append(path.seed(), &cut, definitions, held)?,
+            };
+        }
+        for index in first..path.len() {
+            let PathNode { hash, frame, .. } = path.node(index);
+            let pc = CodeAddress(frame.address());
+            let node = Node { parent, pc, guesses: frame.guesses(), exact: frame.is_exact() };
+            parent = self.append(hash, &Definition::Node(node), definitions, held)?;
+            path.set_id(index, parent);
+        }
+        Some(parent)
+    }
+
+    fn append(
+        &self,
+        hash: PathHash,
+        definition: &Definition<'_>,
+        definitions: &DefinitionWriter,
+        held: &Held<'_>,
+    ) -> Option<StackId> {
+        let table = self.with_room(held)?;
+        let id = definitions.append(definition, held).ok()?;
+        table.insert(hash.key(), id);
+        self.entries.fetch_add(1, Ordering::Relaxed);
+        Some(id)
+    }
+
+    /// The table, replaced by a larger one when it is more than three quarters full.
+    fn with_room(&self, held: &Held<'_>) -> Option<&Table> {
+        match self.table() {
+            Some(table) if self.entries.load(Ordering::Relaxed) * 4 < table.capacity * 3 => Some(table),
+            Some(table) => self.grow(Some(table), table.capacity * 2, held),
+            None => self.grow(None, FIRST_CAPACITY, held),
+        }
+    }
+
+    fn grow(&self, old: Option<&Table>, capacity: usize, held: &Held<'_>) -> Option<&Table> {
+        let place = memory::alloc(Table::bytes(capacity), held)?.cast::<Table>();
+        // SAFETY: zeroed bytes of that many, which are an empty table but for its capacity.
+        let table = unsafe {
+            (*place.as_ptr()).capacity = capacity;
+            place.as_ref()
+        };
+        for i in 0..old.map_or(0, |t| t.capacity) {
+            let [hash, id] = old?.entry(i).each_ref().map(|word| word.load(Ordering::Relaxed));
+            if hash != 0 {
+                table.insert(hash, StackId(id as u32));
+            }
+        }
+        self.table.store(place.as_ptr(), Ordering::Release);
+        if let Some(old) = old {
+            old.discard();
+        }
+        Some(table)
+    }
+}
+
+#[cfg(test)]
+mod tests;

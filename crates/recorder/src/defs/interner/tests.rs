@@ -1,0 +1,151 @@
+//! The interner against a map, by what it defines.
+#![allow(unsafe_code)]
+
+use std::collections::{HashMap, HashSet};
+
+use heapscribe_wire::defs::{Definitions, Position};
+use heapscribe_wire::head::{LossReason, SharedHead};
+use heapscribe_wire::limits::DEFS_STEP_BYTES;
+
+use super::super::path::UncachedPath;
+use super::*;
+use crate::platform::lock::Lock;
+use crate::tests::{file, head, random};
+
+/// The arena that tables come from is for who holds the recorder's lock, here the one of all tests.
+static ARENA: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+/// A stack: where its definitions are of, why it is cut, and its frames, the leaf first.
+type Stack = (u32, Option<LossReason>, Vec<u64>);
+
+fn frames(bits: &[u64]) -> &[Frame] {
+    // SAFETY: a frame is 64 bits, of which all values are valid.
+    unsafe { core::slice::from_raw_parts(bits.as_ptr().cast(), bits.len()) }
+}
+
+/// The interner, its definitions, and the twin: the stacks that it was asked to define.
+struct Both {
+    interner: Interner,
+    definitions: DefinitionWriter,
+    head: &'static SharedHead,
+    lock: Lock,
+    twin: HashMap<Stack, StackId>,
+}
+
+impl Both {
+    fn new(map_bytes: usize) -> Both {
+        let head = head();
+        let definitions = DefinitionWriter::new(file(map_bytes), head);
+        let (interner, lock) = (Interner::default(), Lock::default());
+        Both { interner, definitions, head, lock, twin: HashMap::new() }
+    }
+
+    /// Interns a stack as a hook does. What is found must be what the twin knows.
+    fn intern(&mut self, stack: &Stack) -> Option<StackId> {
+        let (generation, cut, bits) = stack;
+        let mut hashes = vec![PathHash::default(); bits.len()];
+        let mut walked = UncachedPath::new(frames(bits), &mut hashes, *generation, *cut);
+        let known = self.twin.get(stack).copied();
+        let found = self.interner.find(walked.hash());
+        if known.is_some() {
+            assert_eq!(found, known, "{stack:x?}");
+            return known;
+        }
+        let held = self.lock.hold().unwrap();
+        let id = self.interner.define(&mut walked, &self.definitions, &held)?;
+        assert!(found.is_none_or(|found| found == id), "a part of a stack that was defined before");
+        assert_eq!(self.interner.find(walked.hash()), Some(id));
+        self.twin.insert(stack.clone(), id);
+        Some(id)
+    }
+
+    /// The nodes and cuts that were defined, from number 1 on.
+    fn defined(&self) -> Vec<Definition<'static>> {
+        let len = self.head.defs_committed.load(Ordering::Acquire) as usize;
+        // SAFETY: the first `len` bytes are written, and the mapping stays.
+        let bytes = unsafe { core::slice::from_raw_parts(self.definitions.file().at(0), len) };
+        Definitions::new(bytes, Position::default()).map(|read| read.unwrap().1).collect()
+    }
+
+    /// That each number leads, caller by caller, to what its stack was, and that no node is there
+    /// twice or for nothing.
+    fn check(&self) {
+        let definitions = self.defined();
+        for ((_, cut, bits), id) in &self.twin {
+            let mut at = *id;
+            for &frame in bits {
+                let Definition::Node(node) = definitions[at.0 as usize - 1] else { panic!("no node") };
+                assert_eq!(node.pc.0 | u64::from(node.exact) << 63, frame);
+                at = node.parent;
+            }
+            let root = at.0.checked_sub(1).map(|i| definitions[i as usize]);
+            assert_eq!(root, cut.map(|reason| Definition::Cut { reason: reason as u8 }));
+        }
+        let mut nodes = HashSet::new();
+        for (generation, cut, bits) in self.twin.keys() {
+            let from = usize::from(cut.is_none());
+            nodes.extend((from..=bits.len()).map(|n| (generation, cut, &bits[bits.len() - n..])));
+        }
+        assert_eq!(definitions.len(), nodes.len());
+        assert_eq!(self.interner.entries.load(Ordering::Relaxed), nodes.len());
+    }
+}
+
+/// A stack that shares its outer frames with one of those before it.
+fn grown(before: &[Stack], state: &mut u64) -> Stack {
+    let (mut generation, mut cut, mut bits) = before[random(state) as usize % before.len()].clone();
+    bits.drain(..random(state) as usize % (bits.len() + 1));
+    for _ in 0..1 + random(state) % 6 {
+        let exact = u64::from(random(state).is_multiple_of(16)) << 63;
+        // Return addresses as they are: close together, in few functions.
+        bits.insert(0, (0x5555_5555_0000 + random(state) % 5000 * 4) | exact);
+    }
+    if random(state).is_multiple_of(50) {
+        generation = random(state) as u32 % 4;
+        cut = [None, Some(LossReason::StackDepth), Some(LossReason::StackRule)][random(state) as usize % 3];
+    }
+    (generation, cut, bits)
+}
+
+#[test]
+fn numbers_are_those_of_a_map() {
+    let _arena = ARENA.lock().unwrap();
+    let mut both = Both::new(16 << 20);
+    let (mut stacks, mut state) = (vec![(0, None, vec![0x40_1000])], 1);
+    for _ in 0..30_000 {
+        let stack = grown(&stacks, &mut state);
+        both.intern(&stack).unwrap();
+        let again = &stacks[random(&mut state) as usize % stacks.len()];
+        both.intern(again).unwrap();
+        stacks.push(stack);
+    }
+    assert!(both.interner.entries.load(Ordering::Relaxed) > 16 * FIRST_CAPACITY, "it has grown often");
+    both.check();
+}
+
+#[test]
+fn without_room_known_stacks_keep_their_numbers() {
+    let _arena = ARENA.lock().unwrap();
+    let mut both = Both::new(DEFS_STEP_BYTES);
+    let (mut stacks, mut state) = (vec![(0, None, vec![0x40_1000])], 1);
+    while both.intern(stacks.last().unwrap()).is_some() {
+        stacks.push(grown(&stacks, &mut state));
+    }
+    let lost = stacks.pop().unwrap();
+    assert!(stacks.len() > 1000);
+    assert_eq!(both.intern(&lost), None);
+    stacks.iter().for_each(|stack| assert!(both.intern(stack).is_some()));
+}
+
+#[test]
+fn a_frame_that_guesses_its_caller_says_so() {
+    const GUESSES: u64 = 1 << 62;
+    let _arena = ARENA.lock().unwrap();
+    let both = Both::new(DEFS_STEP_BYTES);
+    let mut hashes = [PathHash::default(); 3];
+    let mut walked = UncachedPath::new(frames(&[3 | GUESSES, 2, 1]), &mut hashes, 0, None);
+    let held = both.lock.hold().unwrap();
+    both.interner.define(&mut walked, &both.definitions, &held).unwrap();
+    let guessed = both.defined().into_iter().map(|d| matches!(d, Definition::Node(n) if n.guesses));
+    assert_eq!(guessed.collect::<Vec<_>>(), [false, false, true], "from the outermost in");
+}

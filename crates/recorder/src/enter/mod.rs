@@ -1,0 +1,15 @@
+//! The one door from a hook into the recorder, and what a hook records once it is inside.
+
+mod annotations;
+mod blocks;
+mod door;
+mod entered;
+mod pools;
+mod process;
+mod timed;
+
+pub use blocks::RemovedBlock;
+pub use door::{enter, enter_again, settle_flags};
+pub use entered::Entered;
+pub use process::{CountsNow, counts, leave};
+pub use timed::{TimedCall, WrittenEvent, record_took};

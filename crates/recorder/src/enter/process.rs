@@ -1,0 +1,43 @@
+//! What is asked and told of the process as a whole, without entering.
+#![allow(unsafe_code)]
+
+use core::sync::atomic::Ordering;
+
+use heapscribe_nolibc::sys;
+use heapscribe_wire::mode::Mode;
+
+use crate::state::{self, Counts, Threads, words};
+
+/// What was counted until now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CountsNow {
+    /// By all threads.
+    pub process: Counts,
+    /// By the calling thread.
+    pub thread: Counts,
+    /// What is recorded now.
+    pub mode: Mode,
+}
+
+/// What the process and the calling thread counted, and what is recorded now; `None` in a process that is
+/// not recorded, or not yet.
+pub fn counts() -> Option<CountsNow> {
+    let session = state::current()?;
+    // SAFETY: a thread's state stays for the life of the process.
+    let thread = unsafe { words::words().thread.get().as_ref() };
+    Some(CountsNow {
+        process: session.threads.counted(session.head),
+        thread: thread.map(Threads::counted_by).unwrap_or_default(),
+        mode: Mode::from_word(session.head.mode.load(Ordering::Relaxed)),
+    })
+}
+
+/// The process is about to exit by itself; what is killed never comes here. A child of vfork, in its parent's
+/// memory, has another pid than the session and notes nothing for it.
+pub fn leave() {
+    if let Some(session) = state::current()
+        && session.pid == sys::pid()
+    {
+        session.head.leaving.store(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,175 @@
+//! From an event to its place in the thread's chunk: a bound checked, the event written where it stays,
+//! one release store of the length.
+#![allow(unsafe_code)]
+
+use core::sync::atomic::Ordering;
+
+use heapscribe_nolibc::sys;
+use heapscribe_wire::chunk::Opening;
+use heapscribe_wire::ids::{NameId, RateId};
+use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX, TOOK_BYTES_MAX};
+use heapscribe_wire::record::{Event, Note, put_took};
+
+use crate::live::resume_operation;
+use crate::log::OpenChunk;
+use crate::platform::{clock, memory};
+use crate::state::{Lost, Session, Thread};
+use crate::{modules, program};
+
+/// An event, before it up to two rates of a byte, each written at a place of [`EVENT_BYTES_MAX`], and behind
+/// it what its call took.
+const ROOM_BYTES: usize = EVENT_BYTES_MAX + 2 + TOOK_BYTES_MAX;
+
+/// Room for one event in the thread's chunk, and its time: with it an event can be written and nothing can
+/// go wrong.
+#[derive(Debug)]
+pub(crate) struct Reservation<'a> {
+    thread: &'a Thread,
+    chunk: OpenChunk,
+    /// Ticks of the thread's event before this one.
+    before: u64,
+    /// Ticks of this one.
+    pub(crate) now: u64,
+}
+
+/// Finds room for an event, in the open chunk or a new one. `None` when the event has to be dropped,
+/// which is counted.
+#[inline(always)]
+pub(crate) fn reserve<'a>(thread: &'a Thread, session: &Session) -> Option<Reservation<'a>> {
+    let chunk = match thread.chunk.get() {
+        Some(chunk) if thread.limit.get().saturating_sub(thread.cursor.get()) >= ROOM_BYTES => chunk,
+        _ => make_room(thread, session)?,
+    };
+    Some(Reservation::new(thread, chunk, session))
+}
+
+impl<'a> Reservation<'a> {
+    #[inline(always)]
+    fn new(thread: &'a Thread, chunk: OpenChunk, session: &Session) -> Reservation<'a> {
+        let before = thread.last_ticks.get();
+        Reservation { thread, chunk, before, now: thread.event_ticks(session.ticks()) }
+    }
+
+    /// Writes at which rate the blocks of the events that follow were sampled.
+    #[cold]
+    fn write_rate(&self, rate: RateId) {
+        let cursor = self.thread.cursor.get();
+        // SAFETY: ROOM_BYTES from the cursor on are provided, of which a rate and the event behind it take less;
+        // the chunk is this thread's.
+        let at = unsafe { &mut *self.chunk.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
+        let len = Event::Rate { rate }.encode(0, at);
+        self.thread.chunk_rate.set(rate);
+        self.thread.cursor.set(cursor + len);
+        self.chunk.header.commit((cursor + len) as u32);
+    }
+
+    /// Writes before the free of a sampled block that its thread has allocated others since, which were not
+    /// sampled: the rate in force is written once more.
+    #[cold]
+    pub(crate) fn write_others_allocated(&self, rate: RateId) {
+        if self.thread.chunk_rate.get() != rate {
+            self.write_rate(rate);
+        }
+        self.write_rate(rate);
+    }
+
+    /// Writes the event, about blocks of this rate, and commits it.
+    #[inline(always)]
+    pub(crate) fn write(self, event: &Event, rate: RateId) {
+        if self.thread.chunk_rate.get() != rate {
+            self.write_rate(rate);
+        }
+        let cursor = self.thread.cursor.get();
+        // SAFETY: `reserve` saw that ROOM_BYTES from the cursor on are provided; the chunk is
+        // this thread's.
+        let at = unsafe { &mut *self.chunk.payload.add(cursor).cast::<[u8; EVENT_BYTES_MAX]>() };
+        let len = event.encode(self.now - self.before, at);
+        self.thread.cursor.set(cursor + len);
+        self.chunk.header.commit((cursor + len) as u32);
+    }
+}
+
+/// Writes how long the call took whose event was the last that the thread wrote.
+pub(crate) fn write_took(thread: &Thread, units: u64) {
+    let Some(chunk) = thread.chunk.get() else { return };
+    let cursor = thread.cursor.get();
+    // SAFETY: the room for the event before was room for this, too, see ROOM_BYTES; the chunk is this
+    // thread's.
+    let at = unsafe { &mut *chunk.payload.add(cursor).cast::<[u8; TOOK_BYTES_MAX]>() };
+    let len = put_took(units, at);
+    thread.cursor.set(cursor + len);
+    chunk.header.commit((cursor + len) as u32);
+}
+
+/// Makes room. What it changes of the thread's state takes several stores, so signals are held back: a
+/// handler that jumped away between two of them would leave the header of one chunk beside the payload of
+/// another. Not while it waits for a chunk, though.
+#[cold]
+fn make_room(thread: &Thread, session: &Session) -> Option<OpenChunk> {
+    {
+        let _blocked = sys::SignalsBlocked::new();
+        if let Some(chunk) = thread.chunk.get()
+            && chunk.provided < CHUNK_PAYLOAD_BYTES
+            && let Ok(chunk) = session.log.provide_step(&chunk, &session.lock)
+        {
+            thread.limit.set(chunk.provided);
+            thread.chunk.set(Some(chunk));
+            return Some(chunk);
+        }
+        if let Some(chunk) = thread.chunk.take() {
+            seal(thread, &chunk, session);
+            modules::check(program::loader()?, session);
+        }
+    }
+    // While it waits for a chunk a reader may have the table: what this call does to it is done or to come,
+    // but for a block that is being resized, which the reader does not see.
+    thread.record.end();
+    let taken = session.log.take(session.head, &session.lock);
+    resume_operation(thread.record, session.head);
+    let _blocked = sys::SignalsBlocked::new();
+    match taken {
+        Ok(chunk) => Some(open(thread, chunk, session)),
+        Err(reason) => {
+            thread.lost.set(Lost { count: thread.lost.get().count + 1, reason: reason as u8 });
+            session.head.count_loss(reason);
+            None
+        }
+    }
+}
+
+fn open(thread: &Thread, chunk: OpenChunk, session: &Session) -> OpenChunk {
+    let sequence = thread.sequence.get();
+    thread.sequence.set(sequence + 1);
+    let begin_ticks = session.ticks().max(thread.last_ticks.get());
+    thread.last_ticks.set(begin_ticks);
+    session.head.own_bytes.store(memory::total_bytes() as u64, Ordering::Relaxed);
+    chunk.header.begin(&Opening {
+        thread: thread.id.get().0,
+        sequence,
+        begin_ticks,
+        begin_mono_ns: clock::monotonic_ns(),
+        last_alloc_ticks: thread.last_alloc_ticks.get(),
+    });
+    thread.chunk.set(Some(chunk));
+    thread.cursor.set(0);
+    thread.limit.set(chunk.provided);
+    thread.chunk_rate.set(RateId::FULL);
+    let Lost { count, reason } = thread.lost.take();
+    if count > 0 {
+        Reservation::new(thread, chunk, session).write(&Event::Lost { count, reason }, RateId::FULL);
+    }
+    for open in thread.sections.iter().filter(|open| open.name != NameId::default()) {
+        let place = Reservation::new(thread, chunk, session);
+        let age_ticks = place.now.saturating_sub(open.begin_ticks);
+        place.write(&Event::Note { note: Note::GoesOn { age_ticks }, name: open.name }, RateId::FULL);
+    }
+    chunk
+}
+
+/// Seals a chunk, for the drainer.
+pub(crate) fn seal(thread: &Thread, chunk: &OpenChunk, session: &Session) {
+    thread.limit.set(0);
+    thread.cursor.set(0);
+    let end_ticks = session.ticks().max(thread.last_ticks.get());
+    chunk.header.seal(end_ticks, clock::monotonic_ns());
+}

@@ -1,0 +1,76 @@
+//! Whether a recording is wanted, and how: the base directory of all its sessions, and the plan in it.
+#![allow(unsafe_code)]
+
+use core::ffi::CStr;
+
+use heapscribe_nolibc::environment;
+use heapscribe_nolibc::sys::{self, Errno, File, Open};
+use heapscribe_wire::plan::{PLAN_BYTES, Plan};
+use heapscribe_wire::rules::RULES_BYTES_MAX;
+
+use super::refusal::Refusal;
+use super::scratch::scratch;
+use crate::platform::{memory, session_path};
+
+/// Takes the base directory from the environment.
+pub(super) fn find_base() -> Result<(), Refusal> {
+    if environment::is_privileged() {
+        return Err(Refusal::Privileged);
+    }
+    const NAME: &CStr = c"HEAPSCRIBE_SESSION";
+    // SAFETY: only the thread that makes the session is here, and it uses the room for nothing else now.
+    let room = unsafe { scratch() };
+    let value = environment::known(NAME).or_else(|| environment::initial(NAME, room));
+    if value.is_some_and(session_path::set_base) { Ok(()) } else { Err(Refusal::NotAsked) }
+}
+
+pub(super) fn open_base() -> Result<File, Refusal> {
+    let base = File::open(session_path::base().ok_or(Refusal::NotAsked)?, Open::Directory)
+        .map_err(|_| Refusal::Base)?;
+    let stat = base.stat().map_err(|_| Refusal::Base)?;
+    let is_private = stat.mode & 0o077 == 0;
+    if stat.uid == sys::euid() && is_private { Ok(base) } else { Err(Refusal::Base) }
+}
+
+pub(super) fn read_plan(base: &File) -> Result<Plan, Refusal> {
+    let mut bytes = [0; PLAN_BYTES];
+    let file = base.open_at(c"plan", Open::Read).map_err(|_| Refusal::Plan)?;
+    match file.read_full(&mut bytes) {
+        Ok(PLAN_BYTES) => Plan::parse(&bytes).ok_or(Refusal::Plan),
+        _ => Err(Refusal::Plan),
+    }
+}
+
+/// The rules behind the plan, when a call that breaks one is to stop the process.
+pub(super) fn read_rules(base: &File, plan: &Plan) -> sys::Result<&'static [u8]> {
+    let wanted = (plan.rules_bytes as usize).min(RULES_BYTES_MAX);
+    if !plan.stops || wanted == 0 {
+        return Ok(&[]);
+    }
+    // SAFETY: only the thread that makes the session is here, and it uses the room for nothing else now.
+    let room = unsafe { scratch() };
+    let read = base.open_at(c"plan", Open::Read)?.read_full(&mut room[..PLAN_BYTES + wanted])?;
+    let rules = room.get(PLAN_BYTES..read).unwrap_or_default();
+    // SAFETY: only the thread that makes the session is in the recorder now.
+    let place = unsafe { memory::alloc_alone(wanted) }.ok_or(Errno::ENOMEM)?.cast::<u8>();
+    // SAFETY: the place is new, has `wanted` bytes, at most which were read, and stays.
+    unsafe {
+        core::ptr::copy_nonoverlapping(rules.as_ptr(), place.as_ptr(), rules.len());
+        Ok(core::slice::from_raw_parts(place.as_ptr(), rules.len()))
+    }
+}
+
+/// Tells the user once for all processes of the recording that one could not be recorded.
+pub(super) fn report(base: &File, plan: &Plan, error: Errno) {
+    let is_first = match base.mkdir_at(c"told") {
+        Ok(()) => true,
+        Err(Errno::EEXIST) => false,
+        Err(_) => sys::parent_pid() == plan.drainer_pid,
+    };
+    if is_first {
+        sys::say(match error {
+            Errno(28) => b"heapscribe: error: no space left for the session of this process, it runs unrecorded\nhint: heapscribe record --session-dir DIR chooses another place than /dev/shm\n",
+            _ => b"heapscribe: error: the session of this process could not be made, it runs unrecorded\nhint: heapscribe record --session-dir DIR chooses another place than /dev/shm\n",
+        });
+    }
+}

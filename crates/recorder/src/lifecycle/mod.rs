@@ -1,0 +1,18 @@
+//! The life of a process and of its threads, as far as it is recorded: a session begins, a child is forked,
+//! threads and modules come, the process ends.
+
+mod base;
+mod begin;
+mod describe;
+mod files;
+mod fork;
+mod identity;
+mod modules_change;
+mod refusal;
+mod scratch;
+mod threads;
+
+pub(crate) use begin::{InheritedMemory, get_or_begin};
+pub(crate) use fork::provide_pthread_atfork;
+pub use modules_change::{begin_close, deregister_frames, end_close, register_frames};
+pub(crate) use threads::attach;

@@ -1,0 +1,9 @@
+//! The live table: what is allocated now, a slot for each place where a block can start.
+
+mod hold;
+mod regions;
+mod table;
+
+pub(crate) use hold::{acquire_hold, resume_operation, wait_for_release};
+pub(crate) use regions::RegionCache;
+pub(crate) use table::{LiveTable, prefetch};

@@ -1,0 +1,317 @@
+//! The live table, written: plain stores into slots found by the address.
+//!
+//! Sound because a thread owns the address while it touches the slot: a slot is cleared before the real
+//! free and filled after the real malloc. The pages of slots are allocated before their first store, a
+//! unit of 16 KiB at a time; one byte for each unit, in private memory, says whether that was done.
+//!
+//! `POOL` is for which blocks: the heap's, or those of the program's own pools, which lie inside blocks of the
+//! heap and are found by a directory of their own.
+#![allow(unsafe_code)]
+
+use core::ptr::{self, NonNull};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use heapscribe_wire::head::SharedHead;
+use heapscribe_wire::ids::HeapAddress;
+use heapscribe_wire::limits::LIVE_UNIT_BYTES;
+use heapscribe_wire::live::{
+    ADDRESS_END, DIRECTORY_UNITS, GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER, Path, REGION_BYTES,
+    SIZE_ELSEWHERE, SLOT_BYTES, Slot, region_units,
+};
+
+use super::regions::{Region, RegionCache};
+use crate::platform::lock::Lock;
+use crate::platform::mapped_file::{SharedFile, WINDOW_BYTES};
+
+type Words = [AtomicU64; 2];
+const _: () = assert!(size_of::<Words>() == SLOT_BYTES);
+
+const WINDOW_UNITS: u32 = (WINDOW_BYTES / LIVE_UNIT_BYTES) as u32;
+const _: () = assert!(region_units(GRANULE_SHIFT_OTHER) <= WINDOW_UNITS);
+
+/// The table of this process.
+#[derive(Debug)]
+pub(crate) struct LiveTable {
+    file: SharedFile,
+    /// A byte a unit: 1 when its pages are there.
+    present: NonNull<AtomicU8>,
+    granule_shift: u32,
+    units: u32,
+}
+
+/// Has memory fetched into the cache.
+#[inline(always)]
+pub(crate) fn prefetch(place: *const u8) {
+    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a hint, which does nothing where there is no memory.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) };
+}
+
+/// No room or no memory for a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct NoSlot;
+
+impl LiveTable {
+    /// A table over a new live file; `present` is a zeroed byte for each of its units.
+    ///
+    /// # Safety
+    /// * `present` is valid for a byte per mapped unit of `file`, for ever.
+    pub(crate) unsafe fn new(file: SharedFile, present: NonNull<AtomicU8>, granule_shift: u32) -> LiveTable {
+        let units = (file.file_bytes() / LIVE_UNIT_BYTES) as u32;
+        LiveTable { file, present, granule_shift, units }
+    }
+
+    /// How far apart blocks start. Pools are the program's own, so nothing is known of theirs.
+    #[inline(always)]
+    fn shift<const POOL: bool>(&self) -> u32 {
+        if POOL { GRANULE_SHIFT_OTHER } else { self.granule_shift }
+    }
+
+    fn path<const POOL: bool>(&self, address: u64) -> Path {
+        if POOL {
+            Path::of_pool(HeapAddress(address))
+        } else {
+            Path::of(HeapAddress(address), self.granule_shift)
+        }
+    }
+
+    /// The mapped file.
+    pub(crate) fn file(&self) -> &SharedFile {
+        &self.file
+    }
+
+    #[inline(always)]
+    fn is_present(&self, unit: u32) -> bool {
+        debug_assert!(unit < self.units);
+        // SAFETY: a byte per unit; units come from this table's own entries and are checked when made.
+        unsafe { self.present.add(unit as usize).as_ref() }.load(Ordering::Relaxed) != 0
+    }
+
+    fn provide(&self, unit: u32) -> Result<(), NoSlot> {
+        self.file.provide(unit as usize * LIVE_UNIT_BYTES, LIVE_UNIT_BYTES).map_err(|_| NoSlot)?;
+        // SAFETY: a byte per unit; units come from this table's own entries and are checked when made.
+        unsafe { self.present.add(unit as usize).as_ref() }.store(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Calls `visit` for each piece of the file below so many units that has pages: offset and bytes.
+    pub(crate) fn for_each_extent(&self, units: u32, mut visit: impl FnMut(usize, usize)) {
+        let units = units.min(self.units);
+        let mut unit = 0;
+        while unit < units {
+            let first = unit;
+            while unit < units && self.is_present(unit) {
+                unit += 1;
+            }
+            if unit > first {
+                visit(first as usize * LIVE_UNIT_BYTES, (unit - first) as usize * LIVE_UNIT_BYTES);
+            }
+            unit += 1;
+        }
+    }
+
+    fn entry(&self, unit: u32, index: usize) -> &AtomicU32 {
+        // SAFETY: the unit is present (checked by the callers), an entry is 4 bytes within it or, for the
+        // directory, within the following unit that was checked instead.
+        unsafe { &*self.file.at(unit as usize * LIVE_UNIT_BYTES + index * 4).cast::<AtomicU32>() }
+    }
+
+    /// The slots around an address, if they exist.
+    #[inline(always)]
+    fn region<const POOL: bool>(&self, address: u64, cache: &RegionCache) -> Option<Region> {
+        match cache.get(address) {
+            Some(region) => Some(region),
+            None => self.region_slow::<POOL>(address, cache),
+        }
+    }
+
+    #[cold]
+    fn region_slow<const POOL: bool>(&self, address: u64, cache: &RegionCache) -> Option<Region> {
+        if address >= ADDRESS_END {
+            return None;
+        }
+        let region = self.place_of(self.find_region(self.path::<POOL>(address))?);
+        cache.set(address, region);
+        Some(region)
+    }
+
+    /// Where the slots of the region that begins with `unit` are.
+    fn place_of(&self, unit: u32) -> Region {
+        let present = self.present.as_ptr().wrapping_add(unit as usize);
+        Region { slots: self.file.at(unit as usize * LIVE_UNIT_BYTES), present }
+    }
+
+    fn find_region(&self, path: Path) -> Option<u32> {
+        if !self.is_present((path.directory * 4 / LIVE_UNIT_BYTES) as u32) {
+            return None;
+        }
+        let table = self.entry(0, path.directory).load(Ordering::Acquire);
+        if table == 0 {
+            return None;
+        }
+        let region = self.entry(table, path.table).load(Ordering::Acquire);
+        (region != 0).then_some(region)
+    }
+
+    #[cold]
+    fn make_region<const POOL: bool>(
+        &self,
+        path: Path,
+        head: &SharedHead,
+        lock: &Lock,
+    ) -> Result<u32, NoSlot> {
+        let _held = lock.hold().ok_or(NoSlot)?;
+        let directory_unit = (path.directory * 4 / LIVE_UNIT_BYTES) as u32;
+        if !self.is_present(directory_unit) {
+            self.provide(directory_unit)?;
+        }
+        let entry = self.entry(0, path.directory);
+        let mut table = entry.load(Ordering::Acquire);
+        if table == 0 {
+            table = self.add_units(1, head)?;
+            self.provide(table)?;
+            entry.store(table, Ordering::Release);
+        }
+        let entry = self.entry(table, path.table);
+        let mut region = entry.load(Ordering::Acquire);
+        if region == 0 {
+            region = self.add_units(region_units(self.shift::<POOL>()), head)?;
+            let end = (region + region_units(self.shift::<POOL>())) as usize * LIVE_UNIT_BYTES;
+            self.file.open(end).map_err(|_| NoSlot)?;
+            entry.store(region, Ordering::Release);
+        }
+        Ok(region)
+    }
+
+    fn add_units(&self, n: u32, head: &SharedHead) -> Result<u32, NoSlot> {
+        let mut first = head.live_units.load(Ordering::Relaxed).max(DIRECTORY_UNITS);
+        if first / WINDOW_UNITS != (first + n - 1) / WINDOW_UNITS {
+            first = first.next_multiple_of(WINDOW_UNITS); // a region's slots are one piece of memory
+        }
+        if first + n > self.units {
+            return Err(NoSlot);
+        }
+        head.live_units.store(first + n, Ordering::Relaxed);
+        Ok(first)
+    }
+
+    /// The words of an address's slot, and whether their pages are there.
+    #[inline(always)]
+    fn words<const POOL: bool>(&self, region: Region, address: u64) -> (bool, &Words) {
+        let slot = ((address % REGION_BYTES) >> self.shift::<POOL>()) as usize;
+        // SAFETY: a region's slots lie one behind the other in the mapping, in one window, and are touched
+        // only when their unit is present; there is a byte for each unit.
+        unsafe {
+            let present = &*region.present.add(slot * SLOT_BYTES / LIVE_UNIT_BYTES);
+            (present.load(Ordering::Relaxed) != 0, &*region.slots.add(slot * SLOT_BYTES).cast::<Words>())
+        }
+    }
+
+    /// The words of an existing slot.
+    #[inline(always)]
+    fn existing<const POOL: bool>(&self, address: u64, cache: &RegionCache) -> Option<&Words> {
+        let (is_present, words) = self.words::<POOL>(self.region::<POOL>(address, cache)?, address);
+        is_present.then_some(words)
+    }
+
+    /// Has the slot of an address fetched, which most often is in no cache, while other things are done.
+    #[inline(always)]
+    pub(crate) fn prefetch<const POOL: bool>(&self, address: u64, cache: &RegionCache) {
+        if let Some(region) = cache.get(address) {
+            prefetch(ptr::from_ref(self.words::<POOL>(region, address).1).cast());
+        }
+    }
+
+    /// The words of a slot, made when they are not there yet.
+    #[inline(always)]
+    fn provided<const POOL: bool>(
+        &self,
+        address: u64,
+        cache: &RegionCache,
+        head: &SharedHead,
+        lock: &Lock,
+    ) -> Result<&Words, NoSlot> {
+        match self.existing::<POOL>(address, cache) {
+            Some(words) => Ok(words),
+            None => self.make_slot::<POOL>(address, head, lock),
+        }
+    }
+
+    #[cold]
+    fn make_slot<const POOL: bool>(
+        &self,
+        address: u64,
+        head: &SharedHead,
+        lock: &Lock,
+    ) -> Result<&Words, NoSlot> {
+        if address >= ADDRESS_END {
+            return Err(NoSlot);
+        }
+        let path = self.path::<POOL>(address);
+        let region = match self.find_region(path) {
+            Some(region) => region,
+            None => self.make_region::<POOL>(path, head, lock)?,
+        };
+        let (is_present, words) = self.words::<POOL>(self.place_of(region), address);
+        if !is_present {
+            let _held = lock.hold().ok_or(NoSlot)?;
+            self.provide(region + (path.slot * SLOT_BYTES / LIVE_UNIT_BYTES) as u32)?;
+        }
+        Ok(words)
+    }
+
+    #[inline(always)]
+    fn upper_half<const POOL: bool>(&self, address: u64) -> bool {
+        self.shift::<POOL>() == GRANULE_SHIFT_GLIBC && address & 16 != 0
+    }
+
+    /// Inserts a block that was allocated. True when the slot had another block still: its free was not seen.
+    ///
+    /// # Safety
+    /// * The caller owns the block at `address`: nobody else inserts or removes there meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn insert<const POOL: bool>(
+        &self,
+        address: u64,
+        mut slot: Slot,
+        cache: &RegionCache,
+        head: &SharedHead,
+        lock: &Lock,
+    ) -> Result<bool, NoSlot> {
+        let words = self.provided::<POOL>(address, cache, head, lock)?;
+        slot.upper_half = self.upper_half::<POOL>(address);
+        if slot.size_bytes >= SIZE_ELSEWHERE {
+            let next = self.provided::<POOL>(address + (1 << self.shift::<POOL>()), cache, head, lock);
+            let next = next.inspect_err(|_| words[0].store(0, Ordering::Relaxed))?;
+            next[0].store(0, Ordering::Relaxed);
+            next[1].store(slot.size_bytes, Ordering::Relaxed);
+        }
+        let [word0, word1] = slot.pack();
+        let replaced = Slot::unpack([words[0].load(Ordering::Relaxed), 0]).is_some();
+        words[1].store(word1, Ordering::Release); // or a reader could pair it with the word 0 before
+        words[0].store(word0, Ordering::Release);
+        Ok(replaced)
+    }
+
+    /// Removes the block at `address` and gives what it was; `None` when there is none.
+    ///
+    /// # Safety
+    /// * The caller owns the block at `address`: nobody else inserts or removes there meanwhile.
+    #[inline(always)]
+    pub(crate) unsafe fn remove<const POOL: bool>(&self, address: u64, cache: &RegionCache) -> Option<Slot> {
+        let words = self.existing::<POOL>(address, cache)?;
+        let mut slot = Slot::unpack([words[0].load(Ordering::Relaxed), words[1].load(Ordering::Relaxed)])?;
+        if slot.upper_half != self.upper_half::<POOL>(address) {
+            return None;
+        }
+        if slot.size_bytes == SIZE_ELSEWHERE {
+            let next = self.existing::<POOL>(address + (1 << self.shift::<POOL>()), cache)?;
+            slot.size_bytes = next[1].load(Ordering::Relaxed);
+        }
+        words[0].store(0, Ordering::Relaxed);
+        Some(slot)
+    }
+}
+
+#[cfg(test)]
+mod tests;

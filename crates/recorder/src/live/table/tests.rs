@@ -1,0 +1,174 @@
+//! The table against a map of the blocks that were put into it.
+
+mod semantics;
+
+use std::collections::BTreeMap;
+
+use heapscribe_wire::ids::{RateId, StackId, ThreadId};
+
+use super::*;
+use crate::tests::{file, head, random};
+
+/// The table and its twin, of which the twin knows a block by the place where its slot must be.
+struct Both {
+    live: LiveTable,
+    head: &'static SharedHead,
+    lock: Lock,
+    caches: [RegionCache; 2],
+    twin: BTreeMap<(u64, u64), (u64, Slot)>,
+    random: u64,
+}
+
+impl Both {
+    fn new(units: usize, granule_shift: u32) -> Both {
+        let present = NonNull::from(Vec::leak((0..units).map(|_| AtomicU8::new(0)).collect())).cast();
+        // SAFETY: a byte for each unit, never freed.
+        let live = unsafe { LiveTable::new(file(units * LIVE_UNIT_BYTES), present, granule_shift) };
+        let (head, lock) = (head(), Lock::default());
+        Both { live, head, lock, caches: Default::default(), twin: BTreeMap::new(), random: 1 }
+    }
+
+    fn place(&self, address: u64) -> (u64, u64) {
+        (address & 8, address >> self.live.granule_shift)
+    }
+
+    fn random(&mut self, end: u64) -> u64 {
+        random(&mut self.random) % end
+    }
+
+    /// An address in one of few regions, so that blocks meet: near each other, and near their ends.
+    /// On glibc blocks start at multiples of 16.
+    fn address(&mut self) -> u64 {
+        let region = [1, 2, 3, 0x1000, 0x1001, ADDRESS_END / REGION_BYTES - 2][self.random(6) as usize];
+        let near = [0, 0x1_8000, REGION_BYTES - 1024][self.random(3) as usize];
+        let mask = if self.live.granule_shift == GRANULE_SHIFT_GLIBC { !15 } else { !7 };
+        region * REGION_BYTES + near + (self.random(1024) & mask)
+    }
+
+    fn slot(&mut self) -> Slot {
+        let size_bytes = match self.random(8) {
+            0 => SIZE_ELSEWHERE - 1 + self.random(3),
+            1 => (64 << 20) + self.random(1 << 39),
+            _ => self.random(5000),
+        };
+        let (stack, thread) = (StackId(self.random(1 << 26) as u32), ThreadId(self.random(1 << 24) as u32));
+        Slot {
+            size_bytes,
+            stack,
+            thread,
+            birth_ticks: self.random(1 << 40),
+            upper_half: false,
+            rate: RateId(self.random(4) as u8),
+        }
+    }
+
+    /// Whether a block that needs the slot after its own has or would have it for itself, as real
+    /// blocks of that size do.
+    fn is_possible(&self, address: u64, slot: &Slot) -> bool {
+        let (phase, granule) = self.place(address);
+        let before = self.twin.get(&(phase, granule - 1));
+        before.is_none_or(|(_, before)| before.size_bytes < SIZE_ELSEWHERE)
+            && (slot.size_bytes < SIZE_ELSEWHERE || !self.twin.contains_key(&(phase, granule + 1)))
+    }
+
+    fn insert(&mut self) {
+        let (address, mut slot) = (self.address(), self.slot());
+        if !self.is_possible(address, &slot) {
+            return;
+        }
+        let cache = &self.caches[slot.size_bytes as usize % 2];
+        // SAFETY: no other thread has this table.
+        let replaced = unsafe { self.live.insert::<false>(address, slot, cache, self.head, &self.lock) };
+        slot.upper_half = self.live.granule_shift == GRANULE_SHIFT_GLIBC && address & 16 != 0;
+        let twin = self.twin.insert(self.place(address), (address, slot));
+        assert_eq!(replaced, Ok(twin.is_some()), "{address:#x}");
+    }
+
+    fn take(&mut self, address: u64) {
+        let cache = &self.caches[(address >> 3) as usize % 2];
+        // SAFETY: no other thread has this table.
+        let taken = unsafe { self.live.remove::<false>(address, cache) };
+        let place = self.place(address);
+        let known = self.twin.get(&place).filter(|(known, _)| *known == address).map(|(_, slot)| *slot);
+        assert_eq!(taken, known, "{address:#x}");
+        if known.is_some() {
+            self.twin.remove(&place);
+        }
+    }
+}
+
+fn check_against_twin(granule_shift: u32) {
+    let mut both = Both::new(16_384, granule_shift);
+    for _ in 0..200_000 {
+        match both.random(2) {
+            0 => both.insert(),
+            _ => {
+                let taken = both.address();
+                both.take(taken);
+            }
+        }
+    }
+    assert!(both.twin.len() > 200, "too few blocks to say anything");
+    let left: Vec<u64> = both.twin.values().map(|(address, _)| *address).collect();
+    for _twice in 0..2 {
+        left.iter().for_each(|&address| both.take(address));
+    }
+}
+
+#[test]
+fn blocks_are_those_of_a_map() {
+    check_against_twin(GRANULE_SHIFT_GLIBC);
+    check_against_twin(GRANULE_SHIFT_OTHER);
+}
+
+#[test]
+fn without_room_or_beyond_all_addresses_there_is_no_slot() {
+    let units = DIRECTORY_UNITS + 1 + region_units(GRANULE_SHIFT_OTHER);
+    let mut both = Both::new(units as usize, GRANULE_SHIFT_OTHER);
+    for (address, has_room) in
+        [(0x1000, true), (REGION_BYTES + 0x1000, false), (0x2000, true), (ADDRESS_END, false)]
+    {
+        let slot = Slot { size_bytes: 1, ..both.slot() };
+        // SAFETY: no other thread has this table.
+        let inserted =
+            unsafe { both.live.insert::<false>(address, slot, &both.caches[0], both.head, &both.lock) };
+        assert_eq!(inserted, if has_room { Ok(false) } else { Err(NoSlot) }, "{address:#x}");
+        // SAFETY: no other thread has this table.
+        assert_eq!(unsafe { both.live.remove::<false>(address, &both.caches[1]) }, has_room.then_some(slot));
+    }
+    assert_eq!(both.head.live_units.load(Ordering::Relaxed), units);
+}
+
+#[test]
+fn a_pool_and_its_first_block_are_two_blocks() {
+    for shift in [GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER] {
+        let mut both = Both::new(2048, shift);
+        let address = 5 * REGION_BYTES + 0x1230;
+        let slot = both.slot();
+        let (heap, pool) = (Slot { size_bytes: 4096, ..slot }, Slot { size_bytes: 64, ..slot });
+        let Both { live, head, lock, caches: [of_heap, of_pools], .. } = &both;
+        // SAFETY: no other thread has this table.
+        let inserted = unsafe {
+            [
+                live.insert::<false>(address, heap, of_heap, head, lock),
+                live.insert::<true>(address, pool, of_pools, head, lock),
+            ]
+        };
+        assert_eq!(inserted, [Ok(false); 2]);
+        let mut extents = Vec::new();
+        live.for_each_extent(head.live_units.load(Ordering::Relaxed), |at, n| extents.push((at, n)));
+        let bytes: usize = extents.iter().map(|(_, n)| n).sum();
+        assert_eq!(
+            bytes,
+            6 * LIVE_UNIT_BYTES,
+            "two directories, two tables, two units of slots: {extents:?}"
+        );
+        // SAFETY: no other thread has this table.
+        let taken =
+            unsafe { [live.remove::<true>(address, of_pools), live.remove::<true>(address, of_pools)] };
+        assert_eq!(taken.map(|slot| slot.map(|slot| slot.size_bytes)), [Some(64), None]);
+        // SAFETY: no other thread has this table.
+        let left = unsafe { live.remove::<false>(address, of_heap) };
+        assert_eq!(left.map(|slot| slot.size_bytes), Some(4096));
+    }
+}

@@ -1,0 +1,208 @@
+//! The log's chunks, handed round: a thread takes a free one, fills and seals it; the drainer empties it.
+//!
+//! When none is free the plan says what happens: wait for the drainer, as long as it lives and makes
+//! progress, or drop the event and count it. When there is no drainer the thread that found the log full
+//! writes the sealed chunks to a file in the session directory itself, up to a limit.
+
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use heapscribe_wire::chunk::{HEADER_BYTES, SharedHeader, State, header_offset, payload_offset};
+use heapscribe_wire::head::{ClockKind, LossReason, SharedHead};
+use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, CHUNK_STEP_BYTES, CHUNKS_MAX};
+use heapscribe_wire::plan::{Plan, WhenFull};
+
+use heapscribe_nolibc::sys;
+
+use super::chunk_file::ChunkFile;
+use super::spill;
+use crate::platform::lock::Lock;
+use crate::platform::mapped_file::SharedFile;
+
+const NAP_NS: u64 = 100_000;
+/// Naps without a sign of life from the drainer until nobody waits for it: 10 s, a little more where the
+/// kernel rounds naps up.
+const NAPS_WITHOUT_HEARTBEAT: u32 = 100_000;
+/// Naps without a sign of life until the kernel is asked whether the drainer is there at all: 0.2 s. Not
+/// at once: a sandbox may kill a program that calls `kill` (sshd's).
+const NAPS_BEFORE_LOOKING: u32 = 2_000;
+
+/// The drainer takes chunks.
+const LISTENS: u32 = 0;
+/// It has not been heard of for long. It may wake up, so its chunks are not touched; events are dropped.
+const SILENT: u32 = 1;
+/// Its process is gone: threads write chunks out themselves.
+const GONE: u32 = 2;
+
+/// The log of this process.
+#[derive(Debug)]
+pub(crate) struct Log {
+    chunks: ChunkFile,
+    plan: Plan,
+    /// LISTENS, SILENT or GONE.
+    drainer: AtomicU32,
+    /// The drainer's last sign of life.
+    heartbeat: AtomicU32,
+    /// Steps of each chunk's payload whose pages are there.
+    steps: &'static [AtomicU8; CHUNKS_MAX],
+}
+
+/// A chunk that a thread has taken.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpenChunk {
+    /// Its header.
+    pub header: &'static SharedHeader,
+    /// Its number.
+    pub index: usize,
+    /// Its payload.
+    pub payload: *mut u8,
+    /// Bytes of payload that may be written.
+    pub provided: usize,
+}
+
+impl Log {
+    /// A log over a new file; `steps` are zero.
+    pub(crate) fn new(file: SharedFile, plan: Plan, steps: &'static [AtomicU8; CHUNKS_MAX]) -> Log {
+        Log {
+            chunks: ChunkFile(file),
+            plan,
+            drainer: AtomicU32::new(if plan.drainer_pid == 0 { GONE } else { LISTENS }),
+            heartbeat: AtomicU32::new(0),
+            steps,
+        }
+    }
+
+    /// The clock that calls are timed by, if they are.
+    pub(crate) fn timed_by(&self) -> Option<ClockKind> {
+        self.plan.is_timed.then_some(self.plan.clock)
+    }
+
+    /// The mapped file.
+    pub(crate) fn file(&self) -> &SharedFile {
+        &self.chunks.0
+    }
+
+    fn chunks_max(&self, head: &SharedHead) -> usize {
+        let mapped = self.chunks.0.file_bytes().saturating_sub(payload_offset(0)) / CHUNK_PAYLOAD_BYTES;
+        let wanted = self.plan.log_chunks as usize + 2 * head.threads.load(Ordering::Relaxed) as usize;
+        wanted.min(mapped).min(CHUNKS_MAX)
+    }
+
+    /// Takes a free chunk, following the plan when there is none.
+    pub(crate) fn take(&self, head: &SharedHead, lock: &Lock) -> Result<OpenChunk, LossReason> {
+        if let Some(taken) = self.try_take(head, lock)? {
+            return Ok(taken);
+        }
+        self.notice_heartbeat(head);
+        if self.drainer.load(Ordering::Relaxed) == LISTENS
+            && self.plan.when_full == WhenFull::Wait
+            && let Some(taken) = self.wait(head, lock)?
+        {
+            return Ok(taken);
+        }
+        if self.drainer.load(Ordering::Relaxed) == GONE {
+            if let Some(_held) = lock.hold() {
+                spill::write(&self.chunks, self.plan.spill_limit_bytes, head);
+            }
+            return self.try_take(head, lock)?.ok_or(LossReason::LogFull);
+        }
+        Err(LossReason::LogFull)
+    }
+
+    fn try_take(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
+        let in_use = head.chunks_in_use.load(Ordering::Acquire) as usize;
+        // The first that is free, so that as few as possible are ever touched: they count as the program's
+        // memory.
+        let free = (0..in_use).find(|&i| self.chunks.header(i).try_open());
+        let index = match free {
+            Some(index) => index,
+            None => match self.add_chunk(head, lock)? {
+                Some(index) => index,
+                None => return Ok(None),
+            },
+        };
+        let payload = self.chunks.payload(index);
+        let header = self.chunks.header(index);
+        let provided = usize::from(self.steps[index].load(Ordering::Relaxed)) * CHUNK_STEP_BYTES;
+        let taken = OpenChunk { header, index, payload, provided };
+        if provided == 0 {
+            return self.provide_step(&taken, lock).map(Some).inspect_err(|_| header.release());
+        }
+        Ok(Some(taken))
+    }
+
+    /// Brings a new chunk into use, already taken.
+    fn add_chunk(&self, head: &SharedHead, lock: &Lock) -> Result<Option<usize>, LossReason> {
+        let _held = lock.hold().ok_or(LossReason::LogFull)?;
+        let index = head.chunks_in_use.load(Ordering::Acquire) as usize;
+        if index >= self.chunks_max(head) {
+            return Ok(None);
+        }
+        self.chunks.0.provide(header_offset(index), HEADER_BYTES).map_err(|_| LossReason::LogMemory)?;
+        let opened = self.chunks.header(index).try_open();
+        head.chunks_in_use.store(index as u32 + 1, Ordering::Release);
+        Ok(opened.then_some(index))
+    }
+
+    /// Allocates the pages of the next step of a chunk's payload.
+    pub(crate) fn provide_step(&self, taken: &OpenChunk, lock: &Lock) -> Result<OpenChunk, LossReason> {
+        let provided = taken.provided;
+        if provided + CHUNK_STEP_BYTES > CHUNK_PAYLOAD_BYTES {
+            return Err(LossReason::LogFull);
+        }
+        let _held = lock.hold().ok_or(LossReason::LogFull)?;
+        let offset = payload_offset(taken.index) + provided;
+        self.chunks.0.provide(offset, CHUNK_STEP_BYTES).map_err(|_| LossReason::LogMemory)?;
+        let provided = provided + CHUNK_STEP_BYTES;
+        self.steps[taken.index].store((provided / CHUNK_STEP_BYTES) as u8, Ordering::Relaxed);
+        // The window that shows the payload may have been mapped only now.
+        Ok(OpenChunk { provided, payload: self.chunks.payload(taken.index), ..*taken })
+    }
+
+    /// A drainer that was silent listens again when its heartbeat moves.
+    fn notice_heartbeat(&self, head: &SharedHead) {
+        let now = head.heartbeat.load(Ordering::Relaxed);
+        if self.heartbeat.swap(now, Ordering::Relaxed) != now {
+            let _ = self.drainer.compare_exchange(SILENT, LISTENS, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether there is any chunk that the drainer could free. When the threads hold them all - a log made
+    /// small by a limit, and many threads - waiting would never end.
+    fn has_sealed(&self, head: &SharedHead) -> bool {
+        let in_use = head.chunks_in_use.load(Ordering::Acquire) as usize;
+        (0..in_use)
+            .any(|index| self.chunks.header(index).state.load(Ordering::Relaxed) == State::Sealed as u32)
+    }
+
+    /// Waits for the drainer to free a chunk. Ends without one when the drainer is silent or gone, or there
+    /// is nothing to wait for.
+    fn wait(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
+        let mut heartbeat = head.heartbeat.load(Ordering::Relaxed);
+        let mut quiet = 0;
+        while quiet < NAPS_WITHOUT_HEARTBEAT {
+            let is_hopeful = self.has_sealed(head);
+            sys::sleep_ns(NAP_NS);
+            if let Some(taken) = self.try_take(head, lock)? {
+                return Ok(Some(taken));
+            }
+            if !is_hopeful && !self.has_sealed(head) {
+                return Ok(None);
+            }
+            let now = head.heartbeat.load(Ordering::Relaxed);
+            quiet = if now == heartbeat { quiet + 1 } else { 0 };
+            heartbeat = now;
+            if quiet % NAPS_BEFORE_LOOKING == NAPS_BEFORE_LOOKING - 1 && self.drainer_is_gone() {
+                self.drainer.store(GONE, Ordering::Relaxed);
+                return Ok(None);
+            }
+        }
+        self.drainer.store(SILENT, Ordering::Relaxed);
+        Ok(None)
+    }
+
+    /// Whether the drainer's process is gone, as far as that can be known: in another pid namespace its
+    /// number means nothing.
+    fn drainer_is_gone(&self) -> bool {
+        sys::pid_namespace() == self.plan.pid_namespace && !sys::process_exists(self.plan.drainer_pid)
+    }
+}

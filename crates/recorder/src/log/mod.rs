@@ -1,0 +1,7 @@
+//! The log: chunks of events that threads fill, and the drainer or, without one, the thread itself empties.
+
+mod chunk_file;
+mod chunks;
+mod spill;
+
+pub(crate) use chunks::{Log, OpenChunk};

@@ -1,0 +1,66 @@
+//! The recorder's own memory: private pages that core dumps leave out, emptied in a forked child.
+#![allow(unsafe_code)]
+
+use core::ptr::NonNull;
+
+use heapscribe_alloc::arena::Arena;
+use heapscribe_nolibc::sys::{self, Advice};
+
+use super::lock::Held;
+
+static ARENA: Arena = Arena::new(pages);
+
+/// New zeroed pages of our own.
+pub(crate) fn pages(len_bytes: usize) -> Option<NonNull<u8>> {
+    let base = sys::map_private(len_bytes).ok()?;
+    // SAFETY: the mapping was just made and is ours; not dumping private bookkeeping loses nothing.
+    let _ = unsafe { sys::advise(base, len_bytes, Advice::DontDump) };
+    NonNull::new(base)
+}
+
+/// Zeroed memory for `len_bytes`, aligned to 64, for the life of the process. `None` when the
+/// kernel gives none, or the arena is sealed.
+pub(crate) fn alloc(len_bytes: usize, _held: &Held<'_>) -> Option<NonNull<u8>> {
+    // SAFETY: a process has one session and so one lock, and it is held: no other thread is in the arena.
+    unsafe { ARENA.alloc(len_bytes) }
+}
+
+/// The same while there is no lock yet.
+///
+/// # Safety
+/// * The caller is the only thread that is in the recorder: it is making the session.
+pub(crate) unsafe fn alloc_alone(len_bytes: usize) -> Option<NonNull<u8>> {
+    // SAFETY: the only thread in the recorder is the only one in the arena.
+    unsafe { ARENA.alloc(len_bytes) }
+}
+
+/// Bytes of private memory taken so far.
+pub(crate) fn total_bytes() -> usize {
+    ARENA.total_bytes()
+}
+
+/// Nothing more is allocated: for tests that show that the hot path allocates nothing.
+pub fn seal() {
+    ARENA.seal();
+}
+
+/// Empties the memory in a forked child, to be allocated from anew.
+///
+/// # Safety
+/// * The process has just been forked and this is its only thread.
+/// * Nothing that was allocated before is used again.
+pub(crate) unsafe fn restart_in_child() {
+    /// # Safety
+    /// * The range is a private mapping of ours, which may be written.
+    /// * Its contents are no longer wanted.
+    unsafe fn empty(base: NonNull<u8>, len_bytes: usize) {
+        // SAFETY: the range is a mapping of ours whose contents are no longer wanted.
+        if unsafe { sys::advise(base.as_ptr(), len_bytes, Advice::DontNeed) }.is_err() {
+            // SAFETY: the range may be written. Pages that are locked in memory cannot be given back.
+            unsafe { base.as_ptr().write_bytes(0, len_bytes) };
+        }
+    }
+    // SAFETY: this is the only thread, and nothing from before is used again; `empty` zeroes the pages one way
+    // or the other.
+    unsafe { ARENA.restart(empty) };
+}

@@ -1,0 +1,8 @@
+//! What every part stands on: memory of our own, shared files, one lock, time. Nothing here knows what is
+//! recorded.
+
+pub(crate) mod clock;
+pub(crate) mod lock;
+pub(crate) mod mapped_file;
+pub(crate) mod memory;
+pub(crate) mod session_path;

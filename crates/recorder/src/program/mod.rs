@@ -1,0 +1,9 @@
+//! What is known of the program as a whole and outlives a fork: its heap and its loader. Found once, early, by
+//! whichever hook comes first; read without a lock ever after.
+
+mod heap;
+mod loader;
+
+pub use heap::{Heap, heap};
+pub(crate) use heap::{granule_shift, set_own_heap};
+pub use loader::loader;

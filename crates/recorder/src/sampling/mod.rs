@@ -1,0 +1,7 @@
+//! What is recorded and what is not: the mode of the process, samples, and the short way past the recorder.
+
+mod admit;
+pub mod filter;
+pub mod gate;
+
+pub(crate) use admit::{admit, has_allocated_others, is_full};

@@ -1,0 +1,44 @@
+//! What is the same for all walks of one capture.
+
+use heapscribe_nolibc::loader::ModuleText;
+use heapscribe_wire::head::LossReason;
+
+use crate::capture::{Context, End, Registers, Unwinder};
+use crate::modules;
+use crate::state::{Session, Thread};
+
+/// A capture of a thread's stack.
+#[derive(Clone, Copy)]
+pub(super) struct Capture<'a> {
+    pub(super) registers: Registers,
+    pub(super) thread: &'a Thread,
+    pub(super) session: &'a Session,
+    pub(super) unwinder: Unwinder<'a>,
+    pub(super) epoch: modules::Epoch,
+}
+
+/// A walk that needs not to name modules: they are named when a stack is defined.
+pub(super) struct Silent;
+
+impl Context for Silent {
+    fn on_new_code(&mut self, _text: &ModuleText) {}
+}
+
+/// What a walk's end means for its stack.
+pub(super) fn cut(end: End) -> Option<LossReason> {
+    match end {
+        End::Complete => None,
+        End::DepthLimit => Some(LossReason::StackDepth),
+        End::OtherRule => Some(LossReason::StackRule),
+        End::NoInfo => Some(LossReason::StackNoInfo),
+        End::OutOfBounds | End::UnknownStack => Some(LossReason::StackBounds),
+    }
+}
+
+/// Counts a stack that does not begin at an outermost frame.
+#[inline(always)]
+pub(super) fn count_cut(cut: Option<LossReason>, session: &Session) {
+    if let Some(reason) = cut {
+        session.head.count_loss(reason);
+    }
+}

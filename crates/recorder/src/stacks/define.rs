@@ -1,0 +1,60 @@
+//! The number of a walked path, defined when it is new.
+
+use heapscribe_nolibc::loader::{Loader, ModuleText};
+use heapscribe_wire::head::LossReason;
+use heapscribe_wire::ids::StackId;
+
+use super::capture::{Capture, count_cut};
+use crate::capture::PathHash;
+use crate::defs::Path;
+use crate::modules;
+
+/// The number of a path, known or new. `None` when the generation has changed since before the walk.
+pub(super) fn number_of(path: &mut impl Path, hash: PathHash, capture: &Capture<'_>) -> Option<StackId> {
+    let Capture { session, epoch, .. } = *capture;
+    count_cut(path.cut(), session);
+    let is_current = modules::epoch().generation() == epoch.generation();
+    let known = if is_current { session.interner.find(hash) } else { None };
+    match known {
+        Some(id) => {
+            path.set_id(path.len().wrapping_sub(1), id);
+            Some(id)
+        }
+        None => define(path, capture),
+    }
+}
+
+/// Defines a new stack. `None` when the generation has changed since before the walk.
+fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<StackId> {
+    let Capture { session, epoch, .. } = *capture;
+    let (first, _) = session.interner.first_new(path);
+    name_modules(path, first, capture);
+    let held = session.lock.hold();
+    if held.is_some() && modules::epoch().generation() != epoch.generation() {
+        return None;
+    }
+    let defined = held.and_then(|held| session.interner.define(path, &session.definitions, &held));
+    Some(defined.unwrap_or_else(|| {
+        session.head.count_loss(LossReason::StackTable);
+        StackId::UNKNOWN
+    }))
+}
+
+/// Names the modules of frames that are to be defined, so that none is defined before its module. Done
+/// here and not when a rule is found, because rules are shared with threads that were about to name a
+/// module when a new generation began (a race of two plug-ins lost 61 blocks' names that way).
+fn name_modules(path: &impl Path, first: usize, capture: &Capture<'_>) {
+    let loader: &Loader = capture.unwinder.loader;
+    let mut last: Option<ModuleText> = None;
+    for index in first..path.len() {
+        let frame = path.node(index).frame;
+        let code = (frame.address() as usize).wrapping_sub(usize::from(!frame.is_exact()));
+        if last.is_some_and(|text| text.contains(code)) {
+            continue;
+        }
+        last = loader.find_text(code);
+        if let Some(text) = &last {
+            modules::announce(text, capture.session);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The number of a stack that is known, almost always: all that is usual, inline in the hooks.
+#![allow(unsafe_code)]
+
+use heapscribe_wire::ids::StackId;
+
+use super::capture::{Capture, Silent, count_cut};
+use super::slow::capture_slow;
+use super::verify;
+use crate::capture::cached_path;
+use crate::capture::incremental::{Incremental, walk_incremental};
+use crate::capture::{Registers, StackRange, Unwinder, process_rules};
+use crate::state::{CachedStacks, Session, Thread};
+use crate::{modules, program};
+
+/// The number of the calling thread's stack.
+///
+/// # Safety
+/// * `registers` are those of the hook's caller, which is still active.
+#[inline(always)]
+pub(crate) unsafe fn stack_id(registers: Registers, thread: &Thread, session: &Session) -> StackId {
+    let (Some(loader), cache) = (program::loader(), process_rules::pc_cache()) else {
+        return StackId::UNKNOWN;
+    };
+    let epoch = modules::epoch();
+    let unwinder = Unwinder { loader, cache };
+    let capture = Capture { registers, thread, session, unwinder, epoch };
+    if let Some(stack) = thread.stack.get().filter(|stack| stack.contains(registers.sp))
+        && epoch.is_quiet()
+    {
+        // SAFETY: the registers are the caller's, which is active, in the thread's own stack, which is readable to
+        // its end; the cached stacks are the thread's own, and one hook at a time uses them.
+        if let Some(id) = unsafe { on_own_stack(&capture, stack, &mut *thread.stacks.get()) } {
+            return id;
+        }
+    }
+    // SAFETY: the registers are the caller's, which is active.
+    unsafe { capture_slow(capture) }
+}
+
+/// The number of a stack that is known. `None` for all that is unusual.
+///
+/// # Safety
+/// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
+/// * `stack` is the thread's own, readable to its end, and `stacks.own` is of it or empty.
+#[inline(always)]
+unsafe fn on_own_stack(
+    capture: &Capture<'_>,
+    stack: StackRange,
+    stacks: &mut CachedStacks,
+) -> Option<StackId> {
+    let Capture { registers, session, ref unwinder, epoch, .. } = *capture;
+    let CachedStacks { own, new, paths, .. } = stacks;
+    let (number, generation) = (epoch.number(), epoch.generation());
+    if own.epoch() != number {
+        return None;
+    }
+    debug_assert!(stack.contains(registers.sp));
+    // SAFETY: `own` is of the stack that the registers are on, which is readable to its end; `unchanged` is what
+    // it says for this stack pointer.
+    let (unchanged, known) = unsafe {
+        let unchanged = own.unchanged(registers.sp);
+        let here = own.id_at(unchanged, registers);
+        (unchanged, here.or_else(|| cached_path::find(paths, own, unchanged, registers, number)))
+    };
+    if let Some(id) = known {
+        count_cut(own.cut(), session);
+        // SAFETY: the registers are the caller's, on `stack`, which is readable.
+        return unsafe { verify::confirmed(capture, stack, stacks, id) };
+    }
+    // SAFETY: the registers are those of an active frame on `stack`, which is readable to its end; `own` is of it,
+    // and `unchanged` is what it says for this stack pointer.
+    let walked = unsafe {
+        walk_incremental(
+            own,
+            new,
+            unwinder,
+            &mut Silent,
+            registers,
+            stack,
+            stack.hi,
+            unchanged,
+            number,
+            generation,
+        )
+    };
+    let Incremental::Walked { outer, new: count } = walked else { return None };
+    let leaf = own.leaf()?;
+    if leaf.id == StackId::UNKNOWN {
+        leaf.id = session.interner.find(leaf.hash)?;
+    }
+    let id = leaf.id;
+    if let (Some(joined), 1..=cached_path::FRAMES_MAX) = (outer.checked_sub(1), count)
+        && let Some(new) = new.get(..count)
+        && new.iter().all(|new| new.plain().is_some())
+    {
+        cached_path::store(paths, own, registers, new, joined, id);
+    }
+    count_cut(own.cut(), session);
+    // SAFETY: the registers are the caller's, on `stack`, which is readable.
+    unsafe { verify::confirmed(capture, stack, stacks, id) }
+}

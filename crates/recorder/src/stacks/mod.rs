@@ -1,0 +1,17 @@
+//! From the registers at a hook's entry to the number of the stack.
+//!
+//! ```text
+//!   on the thread's own stack    walk incrementally, number of the leaf's path      almost always
+//!   on another one               the same, after a look that it is there            fibers, signals
+//!   unusual, or a dlclose runs   walk from the beginning, cache nothing
+//! ```
+
+mod bounds;
+mod capture;
+mod define;
+mod fast;
+mod slow;
+mod verify;
+
+pub(crate) use bounds::learn;
+pub(crate) use fast::stack_id;

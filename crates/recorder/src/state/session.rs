@@ -1,0 +1,65 @@
+//! What the hooks of a recording process use.
+
+use core::ptr;
+use core::sync::atomic::AtomicBool;
+
+use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, SharedHead};
+
+use super::threads::Threads;
+use crate::defs::{DefinitionWriter, Interner, Names, Rates};
+use crate::live::LiveTable;
+use crate::log::Log;
+use crate::platform::clock;
+use crate::platform::lock::Lock;
+
+/// The session of this process.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The shared head.
+    pub head: &'static SharedHead,
+    /// This process.
+    pub pid: u32,
+    /// Every how many captures of a stack one is checked; 0: never.
+    pub verify_every: u32,
+    /// Rules of real time, as the plan has them; empty when no call is to stop the process.
+    pub rules: &'static [u8],
+    /// Which clock ticks are on.
+    pub clock: ClockKind,
+    /// Makes the samples the same in each run; 0: not.
+    pub seed: u64,
+    /// Whether every block was recorded at some time.
+    pub was_full: AtomicBool,
+    /// For what is seldom done.
+    pub lock: Lock,
+    /// Chunks of events.
+    pub log: Log,
+    /// Definitions.
+    pub definitions: DefinitionWriter,
+    /// Numbers of stacks.
+    pub interner: Interner,
+    /// Numbers of names.
+    pub names: Names,
+    /// Numbers of sampling rates.
+    pub rates: Rates,
+    /// What is allocated now.
+    pub live: LiveTable,
+    /// Threads.
+    pub threads: Threads,
+}
+
+impl Session {
+    /// The session's time.
+    #[inline(always)]
+    pub(crate) fn ticks(&self) -> u64 {
+        clock::ticks(self.clock)
+    }
+
+    /// Calls `visit` for each shared mapping: address and bytes.
+    pub(crate) fn for_each_mapping(&self, mut visit: impl FnMut(*mut u8, usize)) {
+        visit(ptr::from_ref(self.head).cast_mut().cast(), HEAD_FILE_BYTES);
+        let files = [self.definitions.file(), self.live.file(), self.log.file(), self.threads.file()];
+        for file in files {
+            file.for_each_mapping(&mut visit);
+        }
+    }
+}

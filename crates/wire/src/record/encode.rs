@@ -1,0 +1,101 @@
+//! From an event to its bytes, written in place.
+
+use super::event::{Block, Event};
+use super::note::{self, Note};
+use super::tag::{ALLOC, FAILED, FREE, NOTE, OTHER_THREAD, RATE, REALLOC, UNKNOWN, tag};
+use super::took::put_took;
+use crate::call::Call;
+use crate::limits::{EVENT_BYTES_MAX, RATES_MAX};
+use crate::varint;
+
+/// Writes fields one after the other. The place was checked for the bound of a whole event, so running
+/// out is a bug of ours; it shows as a length of 0 and nothing is committed.
+struct FieldWriter<'a> {
+    at: &'a mut [u8; EVENT_BYTES_MAX],
+    len: usize,
+}
+
+impl FieldWriter<'_> {
+    #[inline(always)]
+    fn put(&mut self, value: u64) {
+        let rest = self.at.get_mut(self.len..).unwrap_or_default();
+        self.len += varint::put(rest, value);
+    }
+
+    #[inline(always)]
+    fn put_block(&mut self, b: &Block) {
+        self.put(b.age_ticks);
+        self.put(b.size_bytes);
+        self.put(u64::from(b.stack.0));
+        if let Some(thread) = b.birth_thread {
+            self.put(u64::from(thread.0));
+        }
+    }
+}
+
+const fn tag_of_block(kind: u8, call: Call, block: &Block) -> u8 {
+    tag(kind, call) | if block.birth_thread.is_some() { OTHER_THREAD } else { 0 }
+}
+
+impl Event {
+    /// Writes the event at `at`, `dt` ticks after the one before it (0 for a rate and what a call
+    /// took); how many bytes it took.
+    #[inline(always)]
+    pub fn encode(&self, dt: u64, at: &mut [u8; EVENT_BYTES_MAX]) -> usize {
+        if let Event::Rate { rate } = self {
+            at[0] = RATE | (rate.0 & RATES_MAX as u8) << 3;
+            return 1;
+        }
+        if let Event::Took { units } = self {
+            return at.first_chunk_mut().map_or(0, |at| put_took(*units, at));
+        }
+        let mut fields = FieldWriter { at, len: 1 };
+        fields.put(dt);
+        let tag = match self {
+            Event::Rate { .. } | Event::Took { .. } => return 0, // written above
+            Event::Alloc { call, size_bytes, stack, align_log2 } => {
+                fields.put(*size_bytes);
+                fields.put(u64::from(stack.0));
+                if call.is_aligned() {
+                    fields.put(u64::from(*align_log2));
+                }
+                tag(ALLOC, *call)
+            }
+            Event::Free { call, block } => {
+                fields.put_block(block);
+                tag_of_block(FREE, *call, block)
+            }
+            Event::Realloc { call, old, size_bytes, stack } => {
+                fields.put_block(old);
+                fields.put(*size_bytes);
+                fields.put(u64::from(stack.0));
+                tag_of_block(REALLOC, *call, old)
+            }
+            Event::Failed { call, size_bytes, stack } => {
+                fields.put(*size_bytes);
+                fields.put(u64::from(stack.0));
+                tag(FAILED, *call)
+            }
+            Event::UnknownFree { call } => tag(UNKNOWN, *call),
+            Event::UnknownRealloc { call, size_bytes, stack } => {
+                fields.put(*size_bytes);
+                fields.put(u64::from(stack.0));
+                tag(UNKNOWN, *call) | OTHER_THREAD
+            }
+            Event::Lost { count, reason } => {
+                fields.put(*count);
+                fields.put(u64::from(*reason));
+                NOTE | note::LOST << 3
+            }
+            Event::Note { note, name } => {
+                fields.put(u64::from(name.0));
+                if let Note::GoesOn { age_ticks } = note {
+                    fields.put(*age_ticks);
+                }
+                NOTE | note.bits() << 3
+            }
+        };
+        fields.at[0] = tag;
+        fields.len
+    }
+}
