@@ -178,7 +178,7 @@ impl Output {
             To::Native(mut sink) => {
                 let failure = sink.finish(end);
                 summary.trace_bytes = sink.bytes();
-                summary.let_go = sink.let_go();
+                summary.evicted = sink.evicted();
                 (summary, failure)
             }
             To::Memtrace(files) => {

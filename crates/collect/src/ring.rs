@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use heapscribe_formats::model::{ChunkInfo, LetGo, ProcessIndex, SessionInfo};
+use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex, SessionInfo};
 use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::splice::first_block;
 use heapscribe_formats::{ChunkSums, Writer};
@@ -30,9 +30,9 @@ pub(crate) struct Ring {
     segments: VecDeque<Segment>,
     next: u64,
     /// Of the chunks in the buffer that comes next.
-    pending: BTreeMap<u32, LetGo>,
+    pending: BTreeMap<u32, Evicted>,
     /// Of processes of which nothing is left.
-    gone: LetGo,
+    gone: Evicted,
 }
 
 /// A process of which there are files.
@@ -42,7 +42,7 @@ struct Image {
     has_ended: bool,
     /// Chunks of it that are kept.
     chunks: u64,
-    let_go: LetGo,
+    evicted: Evicted,
 }
 
 /// A file of events.
@@ -52,7 +52,7 @@ struct Segment {
     bytes: u64,
     began_ns: u64,
     /// What it holds of each process: what will have been let go.
-    holds: BTreeMap<u32, LetGo>,
+    holds: BTreeMap<u32, Evicted>,
 }
 
 impl Ring {
@@ -69,7 +69,7 @@ impl Ring {
             segments: VecDeque::new(),
             next: 0,
             pending: BTreeMap::new(),
-            gone: LetGo::default(),
+            gone: Evicted::default(),
         })
     }
 
@@ -159,7 +159,7 @@ impl Ring {
         loop {
             match write(self) {
                 Err(e) if e.kind() == io::ErrorKind::StorageFull && self.segments.len() > 1 => {
-                    self.let_go(1)?;
+                    self.evict(1)?;
                 }
                 outcome => return outcome,
             }
@@ -178,7 +178,7 @@ impl Ring {
     fn make_room(&mut self, coming: u64) -> io::Result<()> {
         self.forget_old()?;
         while self.bytes() + coming > self.limits.bytes && !self.segments.is_empty() {
-            self.let_go(1)?;
+            self.evict(1)?;
         }
         Ok(())
     }
@@ -192,16 +192,16 @@ impl Ring {
         let newest = |segment: &Segment| segment.holds.values().map(|sums| sums.until_mono_ns).max();
         let is_old = |segment: &&Segment| newest(segment).unwrap_or(segment.began_ns) < before;
         let old = self.segments.iter().take_while(is_old).count();
-        if old == 0 { Ok(()) } else { self.let_go(old) }
+        if old == 0 { Ok(()) } else { self.evict(old) }
     }
 
     /// Lets the oldest files of events go: first they are counted, then they are removed.
-    fn let_go(&mut self, files: usize) -> io::Result<()> {
+    fn evict(&mut self, files: usize) -> io::Result<()> {
         let going: Vec<Segment> = self.segments.drain(..files.min(self.segments.len())).collect();
         for (process, sums) in going.iter().flat_map(|segment| &segment.holds) {
             let image = self.images.entry(*process).or_default();
             image.chunks = image.chunks.saturating_sub(sums.chunks);
-            image.let_go.merge(sums);
+            image.evicted.merge(sums);
         }
         let needed = |process: &u32, image: &Image| {
             !image.has_ended || image.chunks > 0 || self.pending.contains_key(process)
@@ -210,7 +210,7 @@ impl Ring {
             std::mem::take(&mut self.images).into_iter().partition(|(process, image)| needed(process, image));
         self.images = kept;
         for image in over.values() {
-            self.gone.merge(&LetGo { processes: 1, ..image.let_go });
+            self.gone.merge(&Evicted { processes: 1, ..image.evicted });
         }
         let first = self.segments.front().map_or(self.next, |segment| segment.number);
         let counted = self.write_past(first);
@@ -228,11 +228,11 @@ impl Ring {
         let (mut writer, mut out) = (Writer::new(), Vec::new());
         writer.start(&SessionInfo::default(), &mut out);
         out.clear();
-        if !self.gone.is_nothing() {
-            writer.let_go(None, &self.gone, &mut out);
+        if !self.gone.is_empty() {
+            writer.evicted(None, &self.gone, &mut out);
         }
-        for (process, image) in self.images.iter().filter(|(_, image)| !image.let_go.is_nothing()) {
-            writer.let_go(Some(ProcessIndex(*process)), &image.let_go, &mut out);
+        for (process, image) in self.images.iter().filter(|(_, image)| !image.evicted.is_empty()) {
+            writer.evicted(Some(ProcessIndex(*process)), &image.evicted, &mut out);
         }
         let (new, path) = (self.dir.join("past.new"), file(&self.dir, PAST, first));
         fs::write(&new, &out)?;
@@ -245,9 +245,9 @@ impl Ring {
     }
 
     /// What was let go of all processes.
-    pub(crate) fn let_go_of_all(&self) -> LetGo {
+    pub(crate) fn evicted_of_all(&self) -> Evicted {
         let mut all = self.gone;
-        self.images.values().for_each(|image| all.merge(&image.let_go));
+        self.images.values().for_each(|image| all.merge(&image.evicted));
         all
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use heapscribe_formats::model::{ChunkInfo, LetGo, ProcessIndex, SessionEnd, SessionInfo};
+use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex, SessionEnd, SessionInfo};
 use heapscribe_formats::{ChunkSums, Writer};
 
 use crate::ring::Ring;
@@ -188,10 +188,10 @@ impl Sink {
     }
 
     /// What the ring did not keep; `None` without one.
-    pub(crate) fn let_go(&self) -> Option<LetGo> {
+    pub(crate) fn evicted(&self) -> Option<Evicted> {
         match &self.target {
             Target::File(_) => None,
-            Target::Ring(ring) => Some(ring.let_go_of_all()),
+            Target::Ring(ring) => Some(ring.evicted_of_all()),
         }
     }
 }

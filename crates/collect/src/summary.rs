@@ -1,8 +1,8 @@
 //! The few lines that `record` says at the end, summed while chunks pass by.
 
-use heapscribe_formats::model::{ChunkInfo, LetGo};
+use heapscribe_formats::model::{ChunkInfo, Evicted};
 use heapscribe_formats::{ChunkSums, Drainer};
-use heapscribe_wire::head::{DROP_COUNTERS, Drop};
+use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
 use heapscribe_session::heap_statistics::EndedHeaps;
 
@@ -46,7 +46,7 @@ pub struct Summary {
     /// Processes that were stopped because a call broke a rule of real time.
     pub stopped: u64,
     /// What a ring did not keep.
-    pub let_go: Option<LetGo>,
+    pub evicted: Option<Evicted>,
     /// How the drainer kept up.
     pub drainer: Drainer,
 }
@@ -124,7 +124,7 @@ impl Summary {
 
     /// Events that are missing.
     pub fn lost_events(&self) -> u64 {
-        let lost = Drop::ALL.iter().filter(|reason| reason.loses_events());
+        let lost = LossReason::ALL.iter().filter(|reason| reason.loses_events());
         lost.map(|&reason| self.drops[reason as usize]).fold(0, u64::saturating_add)
     }
 }

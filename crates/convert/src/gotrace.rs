@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use heapscribe_formats::gotrace::{FrameOf, Writer, kinds};
+use heapscribe_formats::gotrace::{Attached, FrameOf, Writer, kinds};
 use heapscribe_formats::memtrace::{LocationCode, Locations};
 use heapscribe_formats::{Process, Scratch, Source, Trace};
 use heapscribe_wire::call::Call;
@@ -114,13 +114,31 @@ impl<W: Write> Conversion<W> {
             let function = self.writer.text(&name)?;
             let file = self.writer.text(b"")?;
             self.writer.stack(stack, &[FrameOf { pc: u64::from(*thread), function, file, line: 0 }])?;
-            self.writer.event(first, 0, kinds::GO_CREATE, &[u64::from(*thread), stack], (0, b""))?;
+            self.writer.event(
+                first,
+                0,
+                kinds::GO_CREATE,
+                &[u64::from(*thread), stack],
+                Attached::default(),
+            )?;
         }
         for thread in &threads {
-            self.writer.event(p(*thread), 1, kinds::PROC_START, &[u64::from(*thread)], (0, b""))?;
-            self.writer.event(p(*thread), 1, kinds::GO_START, &[u64::from(*thread), CREATED], (0, b""))?;
+            self.writer.event(
+                p(*thread),
+                1,
+                kinds::PROC_START,
+                &[u64::from(*thread)],
+                Attached::default(),
+            )?;
+            self.writer.event(
+                p(*thread),
+                1,
+                kinds::GO_START,
+                &[u64::from(*thread), CREATED],
+                Attached::default(),
+            )?;
         }
-        Ok(self.writer.event(first, 1, kinds::PROCS, &[threads.len() as u64], (0, b""))?)
+        Ok(self.writer.event(first, 1, kinds::PROCS, &[threads.len() as u64], Attached::default())?)
     }
 
     fn event(&mut self, at: At, event: &Event) -> Result<()> {
@@ -161,7 +179,13 @@ impl<W: Write> Conversion<W> {
         let kind = self.writer.text(call.name().as_bytes())?;
         let text = format!("{size_bytes} bytes");
         let values = [0, kind.number()];
-        Ok(self.writer.event(p(at.thread), ticks, kinds::LOG, &values, (number, text.as_bytes()))?)
+        Ok(self.writer.event(
+            p(at.thread),
+            ticks,
+            kinds::LOG,
+            &values,
+            Attached { stack: number, text: text.as_bytes() },
+        )?)
     }
 
     fn went(&mut self, size_bytes: u64) {
@@ -171,7 +195,7 @@ impl<W: Write> Conversion<W> {
 
     fn tell(&mut self, p: u64, ticks: u64) -> Result<()> {
         self.told_bytes = self.live_bytes;
-        Ok(self.writer.event(p, ticks, kinds::HEAP_LIVE, &[self.live_bytes], (0, b""))?)
+        Ok(self.writer.event(p, ticks, kinds::HEAP_LIVE, &[self.live_bytes], Attached::default())?)
     }
 
     /// The number of a stack, which is written when it is met first, its texts before it.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use heapscribe_formats::memtrace::{Location, LocationCode, Locations};
 use heapscribe_wire::defs::{Definition, Node};
-use heapscribe_wire::head::Drop;
+use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 
 use heapscribe_symbols::places;
@@ -179,7 +179,7 @@ impl Stacks {
 
 /// What stands for the frames of a stack that could not be followed.
 fn cut(reason: Option<u8>, locations: &mut Locations) -> Vec<Location> {
-    let reason = reason.and_then(Drop::from_number).map_or("unknown", |drop| drop.name());
+    let reason = reason.and_then(LossReason::from_number).map_or("unknown", |drop| drop.name());
     let function = locations.name(format!("[stack cut: {reason}]").as_bytes());
     vec![Location::clamped(locations.name(b""), function, 0, 0, 0)]
 }

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
-use heapscribe_formats::{Drainer, LetGo};
-use heapscribe_wire::head::Drop;
+use heapscribe_formats::{Drainer, Evicted};
+use heapscribe_wire::head::LossReason;
 
 use heapscribe_collect::{Summary, Written};
 use heapscribe_units as units;
@@ -16,7 +16,7 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
     let processes = units::counted(s.processes, "process image");
     let mut lines = if is_full { exact(s, &processes) } else { recorded(s, &processes) };
     lines.push(format!("dropped: {} events{}", units::count(s.lost_events()), reasons(s)));
-    lines.extend(s.let_go.map(|gone| ring(s, &gone)));
+    lines.extend(s.evicted.map(|gone| ring(s, &gone)));
     if s.heaps.count() > 0 {
         lines.push(heap::ended(&s.heaps));
     }
@@ -92,16 +92,16 @@ fn recorded(s: &Summary, processes: &str) -> Vec<String> {
 }
 
 /// What of it a ring did not keep.
-fn ring(s: &Summary, gone: &LetGo) -> String {
-    if gone.is_nothing() {
+fn ring(s: &Summary, gone: &Evicted) -> String {
+    if gone.is_empty() {
         return "ring: all of it was kept".to_owned();
     }
     let of = units::duration(gone.until_mono_ns.saturating_sub(s.first_mono_ns));
     format!(
         "ring: {} of the first {of} were let go, {} of them allocations of {} in all",
         units::counted(gone.events, "event"),
-        units::count(gone.came_blocks),
-        units::bytes(gone.came_bytes)
+        units::count(gone.allocated_blocks),
+        units::bytes(gone.allocated_bytes)
     )
 }
 
@@ -126,7 +126,7 @@ pub(crate) fn drainer(d: &Drainer) -> String {
 
 /// The reasons for which anything is missing or cut, with their counts.
 fn reasons(s: &Summary) -> String {
-    let told: Vec<_> = Drop::ALL
+    let told: Vec<_> = LossReason::ALL
         .iter()
         .filter(|&&reason| s.drops[reason as usize] > 0)
         .map(|&reason| format!("{} {}", units::count(s.drops[reason as usize]), reason.name()))

@@ -30,7 +30,7 @@ fn taken(trace: &Path, ring: &Path) -> u64 {
 }
 
 /// What the report says was let go.
-fn let_go(report: &Report, what: &str) -> u64 {
+fn evicted(report: &Report, what: &str) -> u64 {
     report.json["ring"][what].as_u64().unwrap_or(0)
 }
 
@@ -79,13 +79,13 @@ fn a_long_run_leaves_its_newest_part_within_the_budget() {
 
     let report = Report::of(&trace);
     is_unharmed(&report);
-    let (kept, gone) = (report.calls().all(), let_go(&report, "calls"));
+    let (kept, gone) = (report.calls().all(), evicted(&report, "calls"));
     let counted = Counted::read(&place.path("counts")).calls.all();
     assert!((counted..counted + 100).contains(&(kept + gone)), "{kept} + {gone} of {counted}");
     assert!(gone > 2 * kept, "{gone} let go, {kept} kept");
     assert!(assert_contiguous(&trace) > 3);
     // All that was allocated and freed, kept or not, adds up to what is live at the end.
-    let figure = |key: &str| report.json[key].as_u64().unwrap() + let_go(&report, key);
+    let figure = |key: &str| report.json[key].as_u64().unwrap() + evicted(&report, key);
     let left = figure("bytes_allocated") - figure("bytes_freed");
     assert!(left < 100_000, "{left} bytes left");
     let end = report.json["timeline"]["steps"].as_array().unwrap().last().unwrap();
@@ -124,12 +124,12 @@ fn the_last_moments_are_kept_and_what_was_before_is_not() {
     assert_eq!(started.wait().code, 128 + 9);
     let report = Report::of(&run.trace());
     is_unharmed(&report);
-    let (kept, gone) = (report.calls().all(), let_go(&report, "calls"));
+    let (kept, gone) = (report.calls().all(), evicted(&report, "calls"));
     let counted = Counted::read(&place.path("counts")).calls.all();
     assert!(gone > 0 && kept > 0);
     assert!(kept + gone + 3 >= counted, "{kept} + {gone} of {counted}");
     assert_contiguous(&run.trace());
-    let until_ns = let_go(&report, "until_ns");
+    let until_ns = evicted(&report, "until_ns");
     let end_ns = report.json["duration_ns"].as_u64().unwrap();
     assert!(end_ns - until_ns >= 300_000_000, "kept from {until_ns} to {end_ns}");
 }
@@ -170,7 +170,7 @@ fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
     assert_eq!(collected.calls(), in_place.calls());
     let left = fs::read_dir(&dir).unwrap().next().expect("a session directory is left").unwrap().path();
     let rest = collect(&left, "rest.hst");
-    (collected.calls().all() + let_go(&collected, "calls"), rest.calls().all(), counted().calls.all())
+    (collected.calls().all() + evicted(&collected, "calls"), rest.calls().all(), counted().calls.all())
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn a_family_that_comes_and_goes_is_counted() {
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let report = Report::of(&run.trace());
     is_unharmed(&report);
-    let gone = let_go(&report, "processes");
+    let gone = evicted(&report, "processes");
     let children = report.processes().iter().filter(|p| p["exe"].as_str().unwrap().ends_with("worker"));
     let kept = children.count() as u64;
     assert!(gone > 0 && kept > 0, "{gone} gone, {kept} kept");

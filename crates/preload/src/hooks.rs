@@ -206,7 +206,7 @@ unsafe extern "C" fn on_memalign(align: usize, size: usize, sp: *const usize, bp
 unsafe extern "C" fn on_valloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
     let request = AllocRequest { call: Call::Valloc, size, align: PAGE_BYTES };
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-    unsafe { alloc(request, sp, bp, |heap| heap.at_page(size)) }
+    unsafe { alloc(request, sp, bp, |heap| heap.valloc_or_memalign(size)) }
 }
 
 /// The body of `pvalloc`.
@@ -217,7 +217,7 @@ unsafe extern "C" fn on_valloc(size: usize, sp: *const usize, bp: usize) -> Poin
 unsafe extern "C" fn on_pvalloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
     let request = AllocRequest { call: Call::Pvalloc, size, align: PAGE_BYTES };
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-    unsafe { alloc(request, sp, bp, |heap| heap.in_pages(size)) }
+    unsafe { alloc(request, sp, bp, |heap| heap.pvalloc_or_memalign(size)) }
 }
 
 /// The body of `malloc_usable_size`.

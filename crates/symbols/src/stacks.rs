@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use heapscribe_analyze::answer::{CallTree, Frame, NodeId};
-use heapscribe_wire::head::Drop;
+use heapscribe_wire::head::LossReason;
 
 use crate::names::{LookupFailure, Module, Names, SourceFrame};
 use crate::places;
@@ -28,7 +28,7 @@ pub struct NamedFrame {
     /// Whether it or a frame before it was found without unwinding information.
     pub guessed: bool,
     /// Set where the stack could not be followed any further: why.
-    pub cut: Option<Drop>,
+    pub cut: Option<LossReason>,
 }
 
 impl NamedFrame {
@@ -123,7 +123,7 @@ impl<'a> NamedStacks<'a> {
                 .filter(|path| !places::is_place(path)),
             offset: frame.address,
             guessed,
-            cut: frame.cut.and_then(Drop::from_number),
+            cut: frame.cut.and_then(LossReason::from_number),
             ..NamedFrame::default()
         };
         let names = frame.module.and_then(|m| self.names.get(&m));

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use heapscribe_formats::{ProcessIndex, Scratch, Trace};
 use heapscribe_wire::defs::Definition;
-use heapscribe_wire::head::Drop;
+use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{Call as Function, Event};
 
@@ -142,7 +142,8 @@ impl Process {
         while let Some(node) = self.nodes.get(&at) {
             match *node {
                 Node::Cut { reason } => {
-                    stack.cut = Some(Drop::from_number(reason).map_or("unknown reason", Drop::name));
+                    stack.cut =
+                        Some(LossReason::from_number(reason).map_or("unknown reason", LossReason::name));
                     break;
                 }
                 Node::Frame { caller, pc, guesses } => {

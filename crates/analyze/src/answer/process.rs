@@ -1,6 +1,6 @@
 //! Processes and threads, and how they ended.
 
-use heapscribe_formats::LetGo;
+use heapscribe_formats::Evicted;
 
 use super::amounts::{Amount, Holder, Peak};
 use super::heap::Heap;
@@ -42,7 +42,7 @@ pub struct Process {
     /// How it ended.
     pub ended: Ended,
     /// What a ring did not keep of it.
-    pub let_go: LetGo,
+    pub evicted: Evicted,
     /// What is missing, by reason; only reasons that occurred.
     pub dropped: Vec<Dropped>,
     /// Peak memory of the recorder inside this process, bytes.

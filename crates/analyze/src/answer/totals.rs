@@ -60,7 +60,7 @@ pub struct Totals {
 /// Something that is missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dropped {
-    /// A number of `heapscribe_wire::head::Drop`.
+    /// A number of `heapscribe_wire::head::LossReason`.
     pub reason: u8,
     /// How often.
     pub count: u64,

@@ -73,7 +73,7 @@ pub struct Frame {
     /// frames beyond it may be wrong.
     pub guesses: bool,
     /// Set for a node that is no frame but stands for those that could not be followed: why, a number of
-    /// `heapscribe_wire::head::Drop`.
+    /// `heapscribe_wire::head::LossReason`.
     pub cut: Option<u8>,
 }
 

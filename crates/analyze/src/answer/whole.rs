@@ -1,6 +1,6 @@
 //! The answer as a whole: totals, peak, leaks, stacks, processes, and what is to be known to trust them.
 
-use heapscribe_formats::{Drainer, LetGo, RealTimeRules};
+use heapscribe_formats::{Drainer, Evicted, RealTimeRules};
 
 use super::amounts::{Amount, LifetimeClass, Peak, SizeClass};
 use super::annotations::{Mark, Pools, Section};
@@ -35,7 +35,7 @@ pub struct Answer {
     pub counts_calls: bool,
     /// What a ring evicted of it, over all processes; all 0 when that is nothing. Only the level of the
     /// heap counts it in.
-    pub let_go: LetGo,
+    pub evicted: Evicted,
     /// What all processes did together.
     pub totals: Totals,
     /// The moment when all processes together held the most bytes.

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use heapscribe_formats::LetGo;
-use heapscribe_wire::head::{DROP_COUNTERS, Drop};
+use heapscribe_formats::Evicted;
+use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 use heapscribe_wire::ids::StackId;
 
 use super::amounts::{ByNode, add, amount, at_least_0, holders, in_ns, lifetime, sum};
@@ -37,7 +37,7 @@ struct Assembly {
     below_zero: usize,
     /// What was live before the first event that is there.
     before_blocks: i64,
-    let_go: LetGo,
+    evicted: Evicted,
     samples: SampleAssembly,
     annotations: AnnotationAssembly,
     latency: LatencyAssembly,
@@ -123,7 +123,7 @@ impl Assembly {
         results.held.held.iter().for_each(|(stack, held)| add(&mut at_own_peak, node_of(stack), *held));
 
         self.before_blocks = self.before_blocks.saturating_add(results.before.blocks);
-        self.let_go.merge(&facts.let_go);
+        self.evicted.merge(&facts.evicted);
         let check = &mut self.answer.stack_check;
         check.verified = check.verified.saturating_add(facts.stack_check.verified);
         check.different = check.different.saturating_add(facts.stack_check.different);
@@ -192,14 +192,15 @@ impl Assembly {
         for (mine, theirs) in self.dropped.iter_mut().zip(&counters) {
             *mine = mine.saturating_add(*theirs);
         }
-        let losses = Drop::ALL.iter().filter(|drop| drop.loses_events()).map(|drop| counters[*drop as usize]);
+        let losses =
+            LossReason::ALL.iter().filter(|drop| drop.loses_events()).map(|drop| counters[*drop as usize]);
         let lost_events = losses.fold(0, u64::saturating_add).max(all.lost);
         self.lost_events = self.lost_events.saturating_add(lost_events);
         (Totals { lost_events, ..totals::totals(all) }, Dropped::list(&counters))
     }
 
     fn finish(mut self, session: SessionFacts, peak: Peak, begin_ns: u64, duration_ns: u64) -> Answer {
-        self.let_go.merge(&session.let_go);
+        self.evicted.merge(&session.evicted);
         let stacks = self.stacks();
         self.note();
         let (marks, sections, pools) = std::mem::take(&mut self.annotations).finish();
@@ -219,7 +220,7 @@ impl Assembly {
             exit: session.exit,
             drainer: session.drainer,
             duration_ns,
-            let_go: self.let_go,
+            evicted: self.evicted,
             totals: Totals { lost_events: self.lost_events, ..totals::totals(&self.all) },
             peak,
             leaked: self.leaked.values().fold(Amount::default(), |mut sum, held| {
@@ -269,7 +270,7 @@ impl Assembly {
     /// What a reader has to know to trust the figures as far as they go and no further.
     fn note(&mut self) {
         // Where a ring evicted allocations this is as it should be.
-        if self.below_zero != 0 && self.let_go.is_nothing() {
+        if self.below_zero != 0 && self.evicted.is_empty() {
             self.answer.problems.push(format!(
                 "{} stacks freed more than they allocated: allocations are missing from the recording; \
                  they count as holding nothing",

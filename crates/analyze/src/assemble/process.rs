@@ -32,7 +32,7 @@ pub(super) fn known(facts: &ProcessFacts, span: Option<(u64, u64)>, begin_ns: u6
         heap: facts.heap.as_ref().and_then(|(info, samples)| heap(info, samples)),
         rss_peak_bytes: facts.rss.iter().map(|sample| sample.rss_bytes).max().unwrap_or(0),
         ended: facts.ended,
-        let_go: facts.let_go,
+        evicted: facts.evicted,
         recorder_bytes: facts.recorder_bytes,
         ..Process::default()
     }

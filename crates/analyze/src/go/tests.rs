@@ -1,6 +1,6 @@
 //! A history that is written down by hand, and its answer.
 
-use heapscribe_formats::gotrace::{FrameOf, Trace, Writer, kinds};
+use heapscribe_formats::gotrace::{Attached, FrameOf, Trace, Writer, kinds};
 
 use super::*;
 use crate::answer::Amount;
@@ -10,7 +10,9 @@ fn heap_history() -> Vec<u8> {
     let mut writer = Writer::create(Vec::new()).unwrap();
     let name = writer.text(b"main.main").unwrap();
     writer.stack(1, &[FrameOf { pc: 1, function: name, file: name, line: 1 }]).unwrap();
-    let mut put = |ticks, kind, values: &[u64]| writer.event(0, ticks, kind, values, (1, b"")).unwrap();
+    let mut put = |ticks, kind, values: &[u64]| {
+        writer.event(0, ticks, kind, values, Attached { stack: 1, text: b"" }).unwrap()
+    };
     put(1000, kinds::PROCS, &[2]);
     put(1100, kinds::HEAP_LIVE, &[4000]);
     put(1200, kinds::GC_BEGIN, &[0]);

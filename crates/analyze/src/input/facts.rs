@@ -1,6 +1,6 @@
 //! What is known of a recording before any event is read: the session, its processes and their chunks.
 
-use heapscribe_formats::{Broke, Drainer, HeapInfo, HeapSample, LetGo, RealTimeRules};
+use heapscribe_formats::{Broke, Drainer, Evicted, HeapInfo, HeapSample, RealTimeRules};
 use heapscribe_wire::head::DROP_COUNTERS;
 
 use super::clock::Clock;
@@ -26,7 +26,7 @@ pub struct SessionFacts {
     /// How the drainer kept up; all 0 when that is not known.
     pub drainer: Drainer,
     /// What a ring evicted of processes of which nothing else is left.
-    pub let_go: LetGo,
+    pub evicted: Evicted,
     /// Where programs must not call the heap.
     pub rules: RealTimeRules,
 }
@@ -56,7 +56,7 @@ pub struct ProcessFacts {
     pub clock: Clock,
     /// Whether its ns are calls, as nothing is known of times.
     pub counts_calls: bool,
-    /// What its recorder dropped, by the number of a `heapscribe_wire::head::Drop`.
+    /// What its recorder dropped, by the number of a `heapscribe_wire::head::LossReason`.
     pub drops: [u64; DROP_COUNTERS],
     /// Peak memory of its recorder, bytes.
     pub recorder_bytes: u64,
@@ -67,7 +67,7 @@ pub struct ProcessFacts {
     /// What the heap under it is, when that has statistics, and these at moments, by time.
     pub heap: Option<(HeapInfo, Vec<HeapSample>)>,
     /// What a ring evicted of its events: the heap begins where they ended.
-    pub let_go: LetGo,
+    pub evicted: Evicted,
     /// The call that broke a rule of real time and stopped it.
     pub broke: Option<Broke>,
 }

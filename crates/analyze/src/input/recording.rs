@@ -53,7 +53,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },
             rss: self.rss(process.index),
             heap: self.heap(process.index),
-            let_go: process.let_go,
+            evicted: process.evicted,
             broke: end.broke,
             exe: info.exe,
             command: info.command,
@@ -178,7 +178,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
             begin_real_ns: info.started_real_ns,
             end_mono_ns: end.ended_mono_ns,
             drainer: end.drainer,
-            let_go: *self.trace.let_go(),
+            evicted: *self.trace.evicted(),
             exit: end.exit.map(|exit| match exit {
                 ExitStatus::Code(code) => Exit::Code(code),
                 ExitStatus::Signal(signal) => Exit::Signal(signal),

@@ -63,7 +63,7 @@ impl<H: History> History for Selection<'_, '_, H> {
     type Scratch = H::Scratch;
 
     fn session(&self) -> SessionFacts {
-        SessionFacts { let_go: Default::default(), ..self.split.history.session() }
+        SessionFacts { evicted: Default::default(), ..self.split.history.session() }
     }
 
     fn processes(&self) -> Vec<ProcessFacts> {

@@ -1,6 +1,6 @@
 //! What the passes find out, before it becomes an answer.
 
-use heapscribe_formats::LetGo;
+use heapscribe_formats::Evicted;
 
 use crate::input::History;
 use crate::peak::{Height, Holding};
@@ -48,13 +48,13 @@ pub(crate) struct LiveAtStart {
 
 impl LiveAtStart {
     /// Of sampled blocks it is not known what they stood for.
-    pub(super) fn of<H: History>(process: usize, evicted: &LetGo, rates: &Rates<'_, H>) -> LiveAtStart {
-        if evicted.is_nothing() || rates.has_any(process) {
+    pub(super) fn of<H: History>(process: usize, evicted: &Evicted, rates: &Rates<'_, H>) -> LiveAtStart {
+        if evicted.is_empty() || rates.has_any(process) {
             return LiveAtStart::default();
         }
         LiveAtStart {
             bytes: evicted.live_bytes(),
-            blocks: evicted.came_blocks.wrapping_sub(evicted.went_blocks) as i64,
+            blocks: evicted.allocated_blocks.wrapping_sub(evicted.freed_blocks) as i64,
         }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) fn run<H: History>(
     let search = Search { reader, chunks: &chunks, clocks: &clocks, ordered_events_max, of: Blocks::Heap };
 
     let before: Vec<LiveAtStart> =
-        processes.iter().enumerate().map(|(i, facts)| LiveAtStart::of(i, &facts.let_go, rates)).collect();
+        processes.iter().enumerate().map(|(i, facts)| LiveAtStart::of(i, &facts.evicted, rates)).collect();
     let mut summed: Vec<ProcessSummed> = by_process
         .par_iter()
         .zip(&clocks)

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 
 use anyhow::Result;
-use heapscribe_formats::heaplog::{Line, Moment, Reader, Style, What};
+use heapscribe_formats::heaplog::{Line, Moment, Operation, Reader, Style};
 use heapscribe_formats::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source};
 use heapscribe_wire::defs::{Definition, Module, Node};
 use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
@@ -129,8 +129,8 @@ impl<W: Write> Conversion<W> {
         self.number = moment.number;
         self.tally.line(moment.style, line);
         let before_ticks = self.thread.last_ticks;
-        match line.what {
-            What::Alloc { call, size_bytes, align, address } => {
+        match line.operation {
+            Operation::Alloc { call, size_bytes, align, address } => {
                 let stack = self.frames.number(name(moment.style, call));
                 let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
                 match address {
@@ -138,9 +138,9 @@ impl<W: Write> Conversion<W> {
                     _ => self.alloc(address, (call, size_bytes, stack, align_log2)),
                 }
             }
-            What::Free { address } if address != 0 => self.free(address, Call::Free),
-            What::Realloc { old, size_bytes, new } => self.realloc(old, size_bytes, new),
-            What::Free { .. } | What::UsableSize { .. } => {}
+            Operation::Free { address } if address != 0 => self.free(address, Call::Free),
+            Operation::Realloc { old, size_bytes, new } => self.realloc(old, size_bytes, new),
+            Operation::Free { .. } | Operation::UsableSize { .. } => {}
         }
         if let Some(units) = line.took_ns.filter(|_| self.thread.last_ticks > before_ticks) {
             self.thread.put(self.thread.last_ticks, &Event::Took { units });

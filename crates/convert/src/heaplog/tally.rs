@@ -1,7 +1,7 @@
 //! What a log of heaphook's has besides the events that it becomes: its lines by what they are, and what
 //! does not fit together in them.
 
-use heapscribe_formats::heaplog::{Line, Style, What};
+use heapscribe_formats::heaplog::{Line, Operation, Style};
 use serde::Serialize;
 
 /// The figures of a log.
@@ -32,9 +32,9 @@ impl LogTally {
     pub fn line(&mut self, style: Style, line: &Line) {
         self.lines += 1;
         self.with_spaces += u64::from(style == Style::Spaces);
-        match line.what {
-            What::UsableSize { .. } => self.usable_size_calls += 1,
-            What::Free { address: 0 } => self.null_frees += 1,
+        match line.operation {
+            Operation::UsableSize { .. } => self.usable_size_calls += 1,
+            Operation::Free { address: 0 } => self.null_frees += 1,
             _ => {}
         }
     }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use anyhow::{Context, Result};
-use heapscribe_formats::heaplog::{Line, Style, What};
+use heapscribe_formats::heaplog::{Line, Operation, Style};
 use heapscribe_formats::{Scratch, Source, Trace};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::record::{Block, Call, Event};
@@ -64,12 +64,12 @@ struct Lines<W> {
 }
 
 impl<W: Write> Lines<W> {
-    fn put(&mut self, at: At, what: What) -> io::Result<()> {
+    fn put(&mut self, at: At, what: Operation) -> io::Result<()> {
         if at.ns != self.now_ns {
             self.write()?;
             self.now_ns = at.ns;
         }
-        self.now.push((at.thread, Line { what, took_ns: None }));
+        self.now.push((at.thread, Line { operation: what, took_ns: None }));
         Ok(())
     }
 
@@ -100,7 +100,7 @@ struct Addresses {
 
 impl Addresses {
     /// The line of an event; `None` for what a log does not tell.
-    fn what(&mut self, at: At, event: &Event) -> Option<What> {
+    fn what(&mut self, at: At, event: &Event) -> Option<Operation> {
         if event.is_pool() {
             return None;
         }
@@ -112,20 +112,20 @@ impl Addresses {
             // Which block it was is not in a trace. Of none at all heaphook's scripts would make a new one.
             Event::Failed {
                 call: Call::Realloc | Call::Reallocarray, size_bytes: size_bytes @ 1.., ..
-            } => What::Realloc { old: self.give(), size_bytes, new: 0 },
+            } => Operation::Realloc { old: self.give(), size_bytes, new: 0 },
             Event::Failed { call, size_bytes, .. } => came(call, size_bytes, 1, 0),
             Event::Free { call: Call::Realloc | Call::Reallocarray, block } => {
-                What::Realloc { old: self.go(at, &block), size_bytes: 0, new: 0 }
+                Operation::Realloc { old: self.go(at, &block), size_bytes: 0, new: 0 }
             }
-            Event::Free { block, .. } => What::Free { address: self.go(at, &block) },
+            Event::Free { block, .. } => Operation::Free { address: self.go(at, &block) },
             Event::Realloc { old, size_bytes, .. } => {
                 let old = self.go(at, &old);
-                What::Realloc { old, size_bytes, new: self.come(at) }
+                Operation::Realloc { old, size_bytes, new: self.come(at) }
             }
-            Event::UnknownFree { .. } => What::Free { address: self.give() },
+            Event::UnknownFree { .. } => Operation::Free { address: self.give() },
             Event::UnknownRealloc { size_bytes, .. } => {
                 let old = self.give();
-                What::Realloc { old, size_bytes, new: self.come(at) }
+                Operation::Realloc { old, size_bytes, new: self.come(at) }
             }
             Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => return None,
         })
@@ -150,9 +150,9 @@ impl Addresses {
 }
 
 /// `realloc(NULL, n)` has a line of its own kind.
-fn came(call: Call, size_bytes: u64, align: u64, address: u64) -> What {
+fn came(call: Call, size_bytes: u64, align: u64, address: u64) -> Operation {
     match call {
-        Call::Realloc | Call::Reallocarray => What::Realloc { old: 0, size_bytes, new: address },
-        _ => What::Alloc { call, size_bytes, align, address },
+        Call::Realloc | Call::Reallocarray => Operation::Realloc { old: 0, size_bytes, new: address },
+        _ => Operation::Alloc { call, size_bytes, align, address },
     }
 }

@@ -186,7 +186,7 @@ impl<W: Write> Objects<W> {
             samples,
             heap: Heap::External,
             common: 0,
-            kept: 0,
+            reused_frames: 0,
             stack: &self.codes.1,
         };
         self.written += 1;

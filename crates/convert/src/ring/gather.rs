@@ -115,12 +115,12 @@ impl<W: Write> Gatherer<'_, W> {
             if !wanted(piece.kind) {
                 continue;
             }
-            let of_none = piece.kind == Kind::LetGo && piece.process == u32::MAX;
+            let of_none = piece.kind == Kind::Evicted && piece.process == u32::MAX;
             let known = self.numbers.get(&piece.process).copied();
             match (known, piece.kind) {
-                (None, Kind::LetGo) if of_none => {
-                    let gone = piece.let_go.unwrap_or_default();
-                    self.writer.let_go(None, &gone, &mut self.buffer);
+                (None, Kind::Evicted) if of_none => {
+                    let gone = piece.evicted.unwrap_or_default();
+                    self.writer.evicted(None, &gone, &mut self.buffer);
                 }
                 (None, Kind::Process) => {
                     let process = ProcessIndex::default();

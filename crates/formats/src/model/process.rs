@@ -91,7 +91,7 @@ pub struct ProcessEnd {
     pub ended_mono_ns: u64,
     /// How it ended.
     pub how: HowEnded,
-    /// Events that its recorder lost, by the number of a [`heapscribe_wire::head::Drop`].
+    /// Events that its recorder lost, by the number of a [`heapscribe_wire::head::LossReason`].
     pub drops: [u64; DROP_COUNTERS],
     /// Threads that had events.
     pub threads: u32,

@@ -11,9 +11,10 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
-use heapscribe_replay::heaps::{self, Config, TlsfHeap, Wishes};
+use heapscribe_replay::heaps::{self, Config, PageOptions, TlsfHeap};
 use heapscribe_replay::{
-    Footprint, Heap, Latency, Nothing, Outcome, Program, Timing, Touch, Watch, Watching, run,
+    Footprint, FootprintObserver, Heap, Latency, LatencyObserver, Observer, Outcome, Program, Touch,
+    Unobserved, run,
 };
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +129,7 @@ fn start_pool(task: &Task) -> Result<()> {
     TLSF.configure(Config {
         pool_bytes: size(task.pool_bytes)?,
         grow_bytes: size(task.grow_bytes)?,
-        wishes: Wishes { prefault, lock: false, huge_pages: false },
+        pages: PageOptions { prefault, lock: false, huge_pages: false },
         ..Config::DEFAULT
     });
     if prefault && !TLSF.start() {
@@ -142,19 +143,21 @@ fn look<H: Heap>(heap: &H, task: &Task, program: &Program<'_>) -> Result<Found> 
         heap: &H,
         task: &Task,
         program: &Program<'_>,
-        watch: &mut impl Watch,
+        watch: &mut impl Observer,
     ) -> Result<Outcome> {
         run(heap, program, task.touch, watch).context("the program of operations")
     }
     match task.look {
-        Look::Nothing => Ok(Found { outcome: told(heap, task, program, &mut Nothing)?, ..Found::default() }),
+        Look::Nothing => {
+            Ok(Found { outcome: told(heap, task, program, &mut Unobserved)?, ..Found::default() })
+        }
         Look::Time => {
-            let mut timing = Timing::new().context("cannot read from /proc")?;
+            let mut timing = LatencyObserver::new().context("cannot read from /proc")?;
             let outcome = told(heap, task, program, &mut timing)?;
             Ok(Found { outcome, latency: Some(timing.finish()), ..Found::default() })
         }
         Look::Memory => {
-            let mut watching = Watching::new(task.moments).context("cannot read from /proc")?;
+            let mut watching = FootprintObserver::new(task.moments).context("cannot read from /proc")?;
             let outcome = told(heap, task, program, &mut watching)?;
             Ok(Found { outcome, footprint: Some(watching.finish()), ..Found::default() })
         }

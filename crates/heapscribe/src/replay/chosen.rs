@@ -4,7 +4,7 @@ use anyhow::Result;
 use heapscribe_analyze::Recording;
 use heapscribe_analyze::input::History as _;
 use heapscribe_formats::{Process, Stage};
-use heapscribe_wire::head::Drop;
+use heapscribe_wire::head::LossReason;
 use serde::Serialize;
 
 use heapscribe_convert::Opened;
@@ -125,14 +125,14 @@ fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
     if process.info.as_ref().is_some_and(|info| info.stage == Stage::Forked) {
         doubts.push("it was forked: blocks that it had from its parent are not counted".to_owned());
     }
-    if !process.let_go.is_nothing() {
-        let events = units::counted(process.let_go.events, "event");
+    if !process.evicted.is_empty() {
+        let events = units::counted(process.evicted.events, "event");
         doubts.push(format!("a ring has let {events} go: what the heap looked like then is not known"));
     }
     match &process.end {
         None => doubts.push("the recording was not finished".to_owned()),
         Some(end) => {
-            let lost: u64 = Drop::ALL
+            let lost: u64 = LossReason::ALL
                 .iter()
                 .filter(|d| d.loses_events())
                 .map(|d| end.drops[*d as usize])
@@ -140,8 +140,8 @@ fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
             if lost > 0 {
                 doubts.push(format!("{} not recorded", units::counted(lost, "event")));
             }
-            let unseen =
-                end.drops[Drop::LiveTable as usize].saturating_add(end.drops[Drop::ReplacedBlock as usize]);
+            let unseen = end.drops[LossReason::LiveTable as usize]
+                .saturating_add(end.drops[LossReason::ReplacedBlock as usize]);
             if unseen > 0 {
                 doubts.push(format!("the end of {} was not seen", units::counted(unseen, "block")));
             }

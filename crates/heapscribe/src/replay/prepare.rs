@@ -6,7 +6,7 @@ use std::io::BufWriter;
 
 use anyhow::{Context, Result};
 use heapscribe_formats::{LiveRole, Process, Scratch, Source, Trace};
-use heapscribe_replay::{Birth, Compiled, Compiler, Wish};
+use heapscribe_replay::{AllocRequest, Birth, Compiled, Compiler};
 use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Block, Call, Event};
 
@@ -90,8 +90,8 @@ impl Feed {
             let skipped = trace.blocks(process.index, table, &mut Scratch::default(), |block| {
                 is_sampled |= block.rate != RateId::FULL;
                 if written.is_ok() && !block.is_pool {
-                    let birth = (block.thread.0, block.birth_ticks);
-                    written = self.compiler.came(0, birth, Wish::bytes(block.size_bytes));
+                    let birth = Birth { thread: block.thread.0, ticks: block.birth_ticks };
+                    written = self.compiler.allocated(0, birth, AllocRequest::bytes(block.size_bytes));
                 }
             })?;
             written?;
@@ -110,21 +110,21 @@ impl Feed {
         if at.rate != RateId::FULL {
             return Err(of_samples("blocks were sampled").into());
         }
-        let birth = (at.thread, at.ticks);
+        let birth = Birth { thread: at.thread, ticks: at.ticks };
         match *event {
             Event::Alloc { call, size_bytes, align_log2, .. } => {
-                self.compiler.came(at.ns, birth, wish(call, size_bytes, align_log2))
+                self.compiler.allocated(at.ns, birth, request_of(call, size_bytes, align_log2))
             }
             Event::UnknownRealloc { size_bytes, .. } => {
-                self.compiler.unknown();
-                self.compiler.came(at.ns, birth, Wish::bytes(size_bytes))
+                self.compiler.unknown_block();
+                self.compiler.allocated(at.ns, birth, AllocRequest::bytes(size_bytes))
             }
-            Event::Free { block, .. } => self.compiler.went(at.ns, birth_of(at, &block)),
+            Event::Free { block, .. } => self.compiler.freed(at.ns, birth_of(at, &block)),
             Event::Realloc { old, size_bytes, .. } => {
-                self.compiler.resized(at.ns, birth_of(at, &old), birth, size_bytes)
+                self.compiler.reallocated(at.ns, birth_of(at, &old), birth, size_bytes)
             }
             Event::UnknownFree { .. } => {
-                self.compiler.unknown();
+                self.compiler.unknown_block();
                 Ok(())
             }
             Event::Lost { count, .. } => {
@@ -138,18 +138,21 @@ impl Feed {
 }
 
 fn birth_of(at: At, block: &Block) -> Birth {
-    (block.birth_thread.map_or(at.thread, |thread| thread.0), at.ticks.wrapping_sub(block.age_ticks))
+    Birth {
+        thread: block.birth_thread.map_or(at.thread, |thread| thread.0),
+        ticks: at.ticks.wrapping_sub(block.age_ticks),
+    }
 }
 
 /// What a function asks its heap for.
-fn wish(call: Call, size_bytes: u64, align_log2: u8) -> Wish {
+fn request_of(call: Call, size_bytes: u64, align_log2: u8) -> AllocRequest {
     let zeroed = call == Call::Calloc;
     match call {
         Call::Pvalloc => {
             let size_bytes = size_bytes.max(1).checked_next_multiple_of(PAGE_BYTES).unwrap_or(size_bytes);
-            Wish { size_bytes, align_log2: PAGE_LOG2, zeroed }
+            AllocRequest { size_bytes, align_log2: PAGE_LOG2, zeroed }
         }
-        Call::Valloc => Wish { size_bytes, align_log2: PAGE_LOG2, zeroed },
-        _ => Wish { size_bytes, align_log2, zeroed },
+        Call::Valloc => AllocRequest { size_bytes, align_log2: PAGE_LOG2, zeroed },
+        _ => AllocRequest { size_bytes, align_log2, zeroed },
     }
 }

@@ -1,5 +1,5 @@
 //! Pools of the pool heap that are tried with a program of operations: the smallest that serves it, and one that
-//! serves others, too. A pool is tried in memory of its own ([`Bed`]), so several are tried beside each other;
+//! serves others, too. A pool is tried in memory of its own ([`PoolMemory`]), so several are tried beside each other;
 //! what comes of it is what would come of one after the other.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -7,7 +7,7 @@ use std::{panic, thread};
 
 use anyhow::{Context, Result};
 use heapscribe_replay::smallest::{Range, readable, smallest};
-use heapscribe_replay::{Bed, PoolRun, Program, Vary, floor_bytes};
+use heapscribe_replay::{PoolMemory, PoolRun, Program, Variation, floor_bytes};
 
 use super::prepare::Prepared;
 use heapscribe_diagnostics::Problem;
@@ -28,13 +28,13 @@ const RAISES_MAX: u32 = 8;
 pub(super) struct Trial {
     /// Operations in another order; none when the order is the recorded one.
     other: Option<Prepared>,
-    vary: Vary,
+    vary: Variation,
     /// No smaller pool serves it.
     floor_bytes: u64,
 }
 
 impl Trial {
-    pub(super) fn new(other: Option<Prepared>, vary: Vary, recorded: &Prepared) -> Result<Trial> {
+    pub(super) fn new(other: Option<Prepared>, vary: Variation, recorded: &Prepared) -> Result<Trial> {
         let mut trial = Trial { other, vary, floor_bytes: 0 };
         trial.floor_bytes = floor_bytes(&trial.program(recorded), vary).context(PROGRAM)?;
         Ok(trial)
@@ -57,7 +57,7 @@ fn beside(peak_bytes: u64, cores: usize) -> usize {
 /// Tries pools.
 pub(super) struct Search {
     /// One for each pool that is tried beside others.
-    beds: Vec<Bed>,
+    beds: Vec<PoolMemory>,
     peak_bytes: u64,
     step_bytes: u64,
 }
@@ -67,7 +67,8 @@ impl Search {
         let most = peak_bytes.saturating_mul(MOST_FACTOR).saturating_add(MOST_MORE_BYTES);
         let most = most.checked_next_multiple_of(PAGE_BYTES).and_then(|most| usize::try_from(most).ok());
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        let beds: Vec<Bed> = (0..beside(peak_bytes, cores)).map_while(|_| Bed::new(most?)).collect();
+        let beds: Vec<PoolMemory> =
+            (0..beside(peak_bytes, cores)).map_while(|_| PoolMemory::new(most?)).collect();
         anyhow::ensure!(!beds.is_empty(), "there is no room to try pools of five times what was live");
         let step_bytes = (peak_bytes / FINENESS).next_multiple_of(PAGE_BYTES).max(PAGE_BYTES);
         Ok(Search { beds, peak_bytes, step_bytes })
@@ -82,7 +83,7 @@ impl Search {
     /// Which of some pools serve their runs; each bed takes the next one when it is done with one.
     fn serve(&mut self, runs: &[(u64, &Trial)], recorded: &Prepared) -> Result<Vec<bool>> {
         let (next, mut served) = (AtomicUsize::new(0), vec![false; runs.len()]);
-        let work = &|bed: &mut Bed| -> Result<Vec<(usize, bool)>> {
+        let work = &|bed: &mut PoolMemory| -> Result<Vec<(usize, bool)>> {
             let mut found = Vec::new();
             loop {
                 let n = next.fetch_add(1, Relaxed);
@@ -170,7 +171,7 @@ impl Search {
 }
 
 /// Whether a pool serves a run; of one that is too small for certain without trying.
-fn serves(bed: &mut Bed, pool_bytes: u64, trial: &Trial, recorded: &Prepared) -> Result<bool> {
+fn serves(bed: &mut PoolMemory, pool_bytes: u64, trial: &Trial, recorded: &Prepared) -> Result<bool> {
     if pool_bytes < trial.floor_bytes {
         return Ok(false);
     }

@@ -4,7 +4,7 @@
 //! these need the largest counts, and a margin comes on top.
 
 use anyhow::Result;
-use heapscribe_replay::{Tightest, Touch, Vary};
+use heapscribe_replay::{Tightest, Touch, Variation};
 use serde::Serialize;
 
 use super::child::{Look, Task, measure};
@@ -67,7 +67,7 @@ pub(crate) fn find(trace: &Opened, mut chosen: Chosen, asked: Asked) -> Result<P
     let trials = (1..=asked.trials).map(|seed| trial(trace, &chosen, &recorded, seed, asked.window_ns));
     let trials: Vec<Trial> = trials.collect::<Result<_>>()?;
     let mut search = Search::new(compiled.peak_bytes)?;
-    let as_recorded = Trial::new(None, Vary::default(), &recorded)?;
+    let as_recorded = Trial::new(None, Variation::default(), &recorded)?;
     let (smallest_bytes, fails_bytes) = search.smallest(&recorded, &as_recorded, 0)?;
     let in_smallest = search.look(smallest_bytes, &recorded, &as_recorded)?;
     let needed_bytes = search.needed(smallest_bytes, &recorded, &trials)?;
@@ -96,7 +96,7 @@ pub(crate) fn find(trace: &Opened, mut chosen: Chosen, asked: Asked) -> Result<P
 fn trial(trace: &Opened, chosen: &Chosen, recorded: &Prepared, seed: u64, window_ns: u64) -> Result<Trial> {
     let shuffle = Shuffle { seed, window_ns };
     let other = (recorded.threads > 1).then(|| prepare(trace, chosen.process(trace), Some(shuffle)));
-    Trial::new(other.transpose()?, Vary { seed }, recorded)
+    Trial::new(other.transpose()?, Variation { seed }, recorded)
 }
 
 /// The pool heap itself, with its lock and all memory touched, in a process of its own.

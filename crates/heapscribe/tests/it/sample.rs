@@ -10,7 +10,7 @@ use heapscribe_formats::{
     SessionEnd, SessionInfo, Stage, Writer,
 };
 use heapscribe_wire::defs::{Definition, Module, Node, Position};
-use heapscribe_wire::head::Drop;
+use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{CodeAddress, NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Block, Call, Event, Note};
@@ -39,8 +39,13 @@ pub(crate) fn trace() -> Vec<u8> {
         &[(1, alloc(Call::Malloc, 64, PARSE)), (1, Event::UnknownFree { call: Call::Free })],
     );
     t.memory(app, &[(2, 3 << 20), (6, 4 << 20), (9, 4 << 20)]);
-    t.end(child, HowEnded::Exited, 8, &[(Drop::UnknownBlock, 1)]);
-    t.end(app, HowEnded::Exited, 10, &[(Drop::StackDepth, 2), (Drop::LogFull, 3), (Drop::UnknownBlock, 1)]);
+    t.end(child, HowEnded::Exited, 8, &[(LossReason::UnknownBlock, 1)]);
+    t.end(
+        app,
+        HowEnded::Exited,
+        10,
+        &[(LossReason::StackDepth, 2), (LossReason::LogFull, 3), (LossReason::UnknownBlock, 1)],
+    );
     t.finish()
 }
 
@@ -145,7 +150,7 @@ fn main_events() -> Vec<(u64, Event)> {
         (10, free(24, PARSE, 10, None)),
         (MS, alloc(Call::Calloc, 4_096, CALLBACK)),
         (1, Event::Failed { call: Call::Malloc, size_bytes: 1 << 50, stack: LOAD }),
-        (1, Event::Lost { count: 3, reason: Drop::LogFull as u8 }),
+        (1, Event::Lost { count: 3, reason: LossReason::LogFull as u8 }),
         (4 * MS, free(2_000_000, LOAD, 5 * MS + 27, None)),
     ]
 }
@@ -190,7 +195,7 @@ fn definitions() -> Vec<Definition<'static>> {
         node(1, 0x1100, false),
         node(2, 0x1200, false),
         node(2, 0x1300, true),
-        Definition::Cut { reason: Drop::StackDepth as u8 },
+        Definition::Cut { reason: LossReason::StackDepth as u8 },
         node(5, 0x20042, false),
     ]
 }

@@ -68,7 +68,7 @@ pub(super) fn report(base: &File, plan: &Plan, error: Errno) {
         Err(_) => sys::parent_pid() == plan.drainer_pid,
     };
     if is_first {
-        sys::say(match error {
+        sys::write_stderr(match error {
             Errno(28) => b"heapscribe: error: no space left for the session of this process, it runs unrecorded\nhint: heapscribe record --session-dir DIR chooses another place than /dev/shm\n",
             _ => b"heapscribe: error: the session of this process could not be made, it runs unrecorded\nhint: heapscribe record --session-dir DIR chooses another place than /dev/shm\n",
         });

@@ -80,7 +80,7 @@ pub fn gaps(answers: &[Answer; 2], names: [&str; 2]) -> Vec<String> {
         } else if let Some(problem) = answer.problems.first() {
             gaps.push(format!("{name}: {problem}"));
         }
-        if answer.processes.iter().any(|process| !process.let_go.is_nothing()) {
+        if answer.processes.iter().any(|process| !process.evicted.is_empty()) {
             gaps.push(format!("{name} is what a ring kept"));
         }
         gaps

@@ -1,7 +1,9 @@
 //! Places where there must be no call of the heap.
 
 use heapscribe_analyze::answer::{Amount, CallTree};
-use heapscribe_analyze::calls::{Calls, Found, Kinds, Place, Question, StackCalls, calls};
+use heapscribe_analyze::calls::{
+    CallCounts, CallsByProcess, MatchingCalls, Place, Question, StackCalls, calls,
+};
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::input::History;
 
@@ -30,7 +32,7 @@ pub fn forbidden<H: History>(
     if !rules.iter().any(no_calls) {
         return (vec![Vec::new(); rules.len()], Vec::new());
     }
-    let Calls { tree, processes, problems } = asked(history, rules);
+    let CallsByProcess { tree, processes, problems } = asked(history, rules);
     let mut answers = 0..;
     let mut of_rule = |rule: &Rule| {
         let Some(number) = no_calls(rule).then(|| answers.next()).flatten() else { return Vec::new() };
@@ -46,7 +48,7 @@ pub struct Kept {
     /// How often the place was come to.
     pub entered: u64,
     /// The calls that broke it.
-    pub calls: Kinds,
+    pub calls: CallCounts,
 }
 
 /// The same of each of these rules. All events are gone through for that.
@@ -54,7 +56,7 @@ pub fn of_recording<H: History>(history: &H, rules: &RealTimeRules) -> Vec<Kept>
     let rules = recorded(rules);
     let found = asked(history, &rules).processes;
     let kept = |(number, rule): (usize, &Rule)| {
-        let mut kept = Kept { rule: rule.clone(), entered: 0, calls: Kinds::default() };
+        let mut kept = Kept { rule: rule.clone(), entered: 0, calls: CallCounts::default() };
         for of_process in found.iter().filter_map(|process| process.get(number)) {
             kept.entered = kept.entered.saturating_add(of_process.entered);
             kept.calls.add(&of_process.kinds());
@@ -65,13 +67,13 @@ pub fn of_recording<H: History>(history: &H, rules: &RealTimeRules) -> Vec<Kept>
 }
 
 /// The calls of each process, for those of the rules that forbid any, in their order.
-fn asked<H: History>(history: &H, rules: &[Rule]) -> Calls {
+fn asked<H: History>(history: &H, rules: &[Rule]) -> CallsByProcess {
     let threads: Vec<_> = rules.iter().map(threads).collect();
     let questions: Vec<_> = rules.iter().zip(&threads).filter_map(|(rule, of)| question(rule, of)).collect();
     calls(history, &questions)
 }
 
-fn forbade(found: &Found, tree: &CallTree, gathered: &mut Gathered) -> Forbade {
+fn forbade(found: &MatchingCalls, tree: &CallTree, gathered: &mut Gathered) -> Forbade {
     let mut stack =
         |calls: &StackCalls| (StackCalls { node: gathered.stack(tree, calls.node), ..*calls }, None);
     Forbade { entered: found.entered, stacks: found.stacks.iter().map(&mut stack).collect() }

@@ -7,7 +7,7 @@ use heapscribe_analyze::answer::{Amount, Answer, NodeId, Process, Stack};
 use heapscribe_analyze::busiest::Busiest;
 use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
 use heapscribe_analyze::gathered::Gathered;
-use heapscribe_wire::head::Drop;
+use heapscribe_wire::head::LossReason;
 
 use super::verdict::{Culprit, Evidence};
 use crate::losses;
@@ -172,8 +172,8 @@ fn gaps(answer: &Answer, process: &Process) -> Vec<String> {
     if lost > 0 {
         gaps.push(format!("{} missing", are(lost)));
     }
-    if !process.let_go.is_nothing() {
-        gaps.push(format!("a ring let {} go", counted(process.let_go.events, "event")));
+    if !process.evicted.is_empty() {
+        gaps.push(format!("a ring let {} go", counted(process.evicted.events, "event")));
     }
     // That events are missing is said already, and what a figure is made of them, too.
     if lost == 0 {
@@ -187,7 +187,9 @@ fn are(lost: u64) -> String {
 }
 
 fn unnamed(process: &Process) -> Option<String> {
-    let is_of = |reason| matches!(Drop::from_number(reason), Some(Drop::NameTable | Drop::SectionDepth));
+    let is_of = |reason| {
+        matches!(LossReason::from_number(reason), Some(LossReason::NameTable | LossReason::SectionDepth))
+    };
     let count: u64 =
         process.dropped.iter().filter(|d| is_of(d.reason)).map(|d| d.count).fold(0, u64::saturating_add);
     (count > 0).then(|| format!("marks and sections were not followed, {}", counted(count, "time")))

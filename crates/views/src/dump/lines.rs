@@ -7,7 +7,7 @@ use heapscribe_formats::{
     Stage,
 };
 use heapscribe_wire::defs::Definition;
-use heapscribe_wire::head::Drop;
+use heapscribe_wire::head::LossReason;
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{Block, Call, Event, Note};
@@ -164,7 +164,7 @@ impl<W: Write> Printer for Lines<W> {
         let index = process.index.0;
         let Some(end) = &process.end else { return writeln!(self.out, "# end P{index} unknown") };
         write!(self.out, "# end P{index} {} threads={}", how_ended(end.how), end.threads)?;
-        for reason in Drop::ALL {
+        for reason in LossReason::ALL {
             write!(self.out, " {}={}", reason.name(), end.drops[reason as usize])?;
         }
         if !end.lost_note.is_empty() {
@@ -211,7 +211,8 @@ pub(super) fn how_ended(how: HowEnded) -> &'static str {
 
 /// The reason's name, or its number when it is of a later version.
 pub(super) fn reason_name(reason: u8) -> String {
-    Drop::from_number(reason).map_or_else(|| format!("reason_{reason}"), |known| known.name().to_owned())
+    LossReason::from_number(reason)
+        .map_or_else(|| format!("reason_{reason}"), |known| known.name().to_owned())
 }
 
 /// Bytes in hexadecimal.

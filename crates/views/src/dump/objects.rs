@@ -6,7 +6,7 @@ use heapscribe_formats::{
     ExitStatus, HeapInfo, LiveTable, MemorySample, Process, SessionEnd, SessionInfo, Stage,
 };
 use heapscribe_wire::defs::Definition;
-use heapscribe_wire::head::Drop;
+use heapscribe_wire::head::LossReason;
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{NameId, StackId};
 use heapscribe_wire::record::{Block, Call, Event, Note};
@@ -126,7 +126,8 @@ impl<W: Write> Printer for Objects<W> {
         let Some(end) = &process.end else {
             return self.line(&json!({ "type": "process_end", "process": process.index.0 }));
         };
-        let drops = Drop::ALL.map(|reason| (reason.name().to_owned(), end.drops[reason as usize].into()));
+        let drops =
+            LossReason::ALL.map(|reason| (reason.name().to_owned(), end.drops[reason as usize].into()));
         self.line(&json!({
             "type": "process_end", "process": process.index.0, "how": how_ended(end.how),
             "threads": end.threads, "dropped": Value::Object(drops.into_iter().collect()),

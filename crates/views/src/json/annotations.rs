@@ -1,7 +1,7 @@
 //! What programs said of themselves: marks, sections, pools.
 
 use heapscribe_analyze::answer::{Answer, Holder, Mark, NodeId, PoolStack, Section};
-use heapscribe_analyze::calls::{Kinds, StackCalls};
+use heapscribe_analyze::calls::{CallCounts, StackCalls};
 use serde::Serialize;
 
 use crate::annotations::{nodes, of_pools, of_section};
@@ -47,8 +47,8 @@ pub struct KindsJson {
     failed: u64,
 }
 
-impl From<&Kinds> for KindsJson {
-    fn from(k: &Kinds) -> Self {
+impl From<&CallCounts> for KindsJson {
+    fn from(k: &CallCounts) -> Self {
         KindsJson { allocations: k.allocations, reallocs: k.reallocs, frees: k.frees, failed: k.failed }
     }
 }

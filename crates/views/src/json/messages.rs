@@ -2,7 +2,7 @@
 
 use heapscribe_aos_log::header_fields::HeaderField;
 use heapscribe_aos_log::read::channels::{Channels, Row, Span};
-use heapscribe_aos_log::read::{Opened, PartHeader, Value};
+use heapscribe_aos_log::read::{PartHeader, PartSummary, Value};
 use serde_json::{Map, Value as Json, json};
 
 use crate::messages::{Log, lines};
@@ -28,7 +28,7 @@ pub fn report(log: &Log<'_>, channels: &Channels) -> Json {
     })
 }
 
-fn part(log: &Log<'_>, opened: &Opened) -> Json {
+fn part(log: &Log<'_>, opened: &PartSummary) -> Json {
     json!({
         "file": log.path(opened.file).to_string_lossy(),
         "packing": opened.packing.name(),

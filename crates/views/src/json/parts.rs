@@ -1,8 +1,8 @@
 //! The objects that occur in more than one place of the JSON.
 
 use heapscribe_analyze::answer::{Amount, Calls, Dropped, Peak, Totals};
-use heapscribe_formats::{Drainer, LetGo};
-use heapscribe_wire::head::Drop;
+use heapscribe_formats::{Drainer, Evicted};
+use heapscribe_wire::head::LossReason;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use heapscribe_symbols::NamedFrame;
@@ -116,16 +116,16 @@ impl From<&Peak> for PeakJson {
 /// those that lose no events but leave less in them.
 pub struct DroppedJson {
     lost_events: u64,
-    counts: [u64; Drop::ALL.len()],
+    counts: [u64; LossReason::ALL.len()],
 }
 
 impl DroppedJson {
     /// From the reasons that occurred; the trace itself tells of `lost_in_trace` at least.
     pub fn new(dropped: &[Dropped], lost_in_trace: u64) -> Self {
-        let counts = Drop::ALL.map(|reason| {
+        let counts = LossReason::ALL.map(|reason| {
             dropped.iter().filter(|d| d.reason == reason as u8).map(|d| d.count).fold(0, u64::saturating_add)
         });
-        let lost: u64 = Drop::ALL
+        let lost: u64 = LossReason::ALL
             .iter()
             .zip(counts)
             .filter(|(r, _)| r.loses_events())
@@ -139,7 +139,7 @@ impl Serialize for DroppedJson {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(1 + self.counts.len()))?;
         map.serialize_entry("total", &self.lost_events)?;
-        for (reason, count) in Drop::ALL.iter().zip(&self.counts) {
+        for (reason, count) in LossReason::ALL.iter().zip(&self.counts) {
             map.serialize_entry(reason.name(), count)?;
         }
         map.end()
@@ -169,7 +169,7 @@ impl From<NamedFrame> for FrameJson {
             offset: format!("{:#x}", f.offset),
             inlined: f.inlined,
             guessed: f.guessed,
-            cut: f.cut.map(Drop::name),
+            cut: f.cut.map(LossReason::name),
         }
     }
 }
@@ -214,15 +214,15 @@ pub struct RingJson {
 
 impl RingJson {
     /// `None` when it is nothing.
-    pub fn of(gone: &LetGo, begin_mono_ns: u64) -> Option<RingJson> {
-        (!gone.is_nothing()).then(|| RingJson {
+    pub fn of(gone: &Evicted, begin_mono_ns: u64) -> Option<RingJson> {
+        (!gone.is_empty()).then(|| RingJson {
             until_ns: gone.until_mono_ns.saturating_sub(begin_mono_ns),
             events: gone.events,
             calls: gone.calls.iter().copied().fold(0, u64::saturating_add),
-            allocations: gone.came_blocks,
-            bytes_allocated: gone.came_bytes,
-            frees: gone.went_blocks,
-            bytes_freed: gone.went_bytes,
+            allocations: gone.allocated_blocks,
+            bytes_allocated: gone.allocated_bytes,
+            frees: gone.freed_blocks,
+            bytes_freed: gone.freed_bytes,
             lost_events: gone.lost_events,
             processes: gone.processes,
         })

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use heapscribe_analyze::Recording;
 use heapscribe_analyze::input::History;
-use heapscribe_analyze::marks::{self, Stretch};
+use heapscribe_analyze::intervals::{self, Interval};
 use heapscribe_aos_log::layout::Kind;
 use heapscribe_aos_log::read::{Message, Order, Policy};
 use heapscribe_formats::{Source, Trace};
@@ -71,9 +71,9 @@ pub struct Did {
     pub freed_bytes: u64,
 }
 
-impl From<Stretch> for Did {
-    fn from(s: Stretch) -> Did {
-        let Stretch { allocations, allocated_bytes, frees, freed_bytes } = s;
+impl From<Interval> for Did {
+    fn from(s: Interval) -> Did {
+        let Interval { allocations, allocated_bytes, frees, freed_bytes } = s;
         Did { allocations, allocated_bytes, frees, freed_bytes }
     }
 }
@@ -137,8 +137,8 @@ pub fn compare<S: Source + Sync>(
     let times: Vec<u64> = found.marks.iter().map(|mark| mark.ns).collect();
     let wanted = |process: usize| pid.is_none_or(|pid| processes[process].pid == pid);
     // Chunks that cannot be read are told by the report of the trace.
-    let cut = marks::cut(&recording, &times, wanted);
-    let after = cut.stretches.last().copied().unwrap_or_default();
+    let cut = intervals::cut(&recording, &times, wanted);
+    let after = cut.intervals.last().copied().unwrap_or_default();
     let beside = MessageCorrelation {
         pid,
         messages: found.marks.len() as u64,
@@ -148,8 +148,8 @@ pub fn compare<S: Source + Sync>(
         clocks_agree: found.apart_ns.is_none_or(|ns| ns <= APART_NS_MAX),
         before: cut.before.into(),
         after: after.into(),
-        channels: channels(&found.marks, &cut.stretches, begin_ns),
-        heaviest: heaviest(&found.marks, &cut.stretches, begin_ns),
+        channels: channels(&found.marks, &cut.intervals, begin_ns),
+        heaviest: heaviest(&found.marks, &cut.intervals, begin_ns),
     };
     let problems = log.problems().into_iter().map(|(path, problems)| (path.to_owned(), problems));
     Ok((beside, problems.collect()))
@@ -195,7 +195,7 @@ fn mark(m: &Message<'_>) -> Option<Mark> {
     Some(Mark { ns, channel_index: m.channel_index, queue_index: m.queue_index })
 }
 
-fn heavy(mark: &Mark, begin_ns: u64, did: Stretch) -> Heavy {
+fn heavy(mark: &Mark, begin_ns: u64, did: Interval) -> Heavy {
     Heavy {
         channel_index: mark.channel_index,
         queue_index: mark.queue_index,
@@ -205,8 +205,8 @@ fn heavy(mark: &Mark, begin_ns: u64, did: Stretch) -> Heavy {
 }
 
 /// What came between two sums, of which `from` is a part of `to`.
-fn between(from: &Stretch, to: &Stretch) -> Stretch {
-    Stretch {
+fn between(from: &Interval, to: &Interval) -> Interval {
+    Interval {
         allocations: to.allocations.saturating_sub(from.allocations),
         allocated_bytes: to.allocated_bytes.saturating_sub(from.allocated_bytes),
         frees: to.frees.saturating_sub(from.frees),
@@ -216,16 +216,16 @@ fn between(from: &Stretch, to: &Stretch) -> Stretch {
 
 /// Sums by channel. The time from a message to the next of its channel is the difference of two sums over
 /// all marks; that of the last message has no end and is in none.
-fn channels(marks: &[Mark], stretches: &[Stretch], begin_ns: u64) -> Vec<ChannelMarks> {
+fn channels(marks: &[Mark], stretches: &[Interval], begin_ns: u64) -> Vec<ChannelMarks> {
     #[derive(Default)]
     struct Open {
         sums: ChannelMarks,
-        until_next: Stretch,
-        alone: Stretch,
-        last: Option<(Mark, Stretch)>,
+        until_next: Interval,
+        alone: Interval,
+        last: Option<(Mark, Interval)>,
     }
     let mut by_channel: BTreeMap<u32, Open> = BTreeMap::new();
-    let mut so_far = Stretch::default();
+    let mut so_far = Interval::default();
     for (mark, stretch) in marks.iter().zip(stretches) {
         let open = by_channel.entry(mark.channel_index).or_default();
         open.sums.messages += 1;
@@ -252,7 +252,7 @@ fn channels(marks: &[Mark], stretches: &[Stretch], begin_ns: u64) -> Vec<Channel
 }
 
 /// The last message is not among them: what follows it has no end.
-fn heaviest(marks: &[Mark], stretches: &[Stretch], begin_ns: u64) -> Vec<Heavy> {
+fn heaviest(marks: &[Mark], stretches: &[Interval], begin_ns: u64) -> Vec<Heavy> {
     let with_end = marks.len().saturating_sub(1);
     let mut order: Vec<usize> = (0..with_end).filter(|n| stretches[*n].allocations > 0).collect();
     order.sort_by_key(|n| (std::cmp::Reverse(stretches[*n].allocated_bytes), *n));
@@ -263,8 +263,8 @@ fn heaviest(marks: &[Mark], stretches: &[Stretch], begin_ns: u64) -> Vec<Heavy> 
 mod tests {
     use super::*;
 
-    fn stretch(allocations: u64, allocated_bytes: u64) -> Stretch {
-        Stretch { allocations, allocated_bytes, ..Stretch::default() }
+    fn stretch(allocations: u64, allocated_bytes: u64) -> Interval {
+        Interval { allocations, allocated_bytes, ..Interval::default() }
     }
 
     #[test]

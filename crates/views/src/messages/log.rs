@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use heapscribe_aos_log::layout::Layout;
-use heapscribe_aos_log::read::{Order, Owned, PartHeader, PartReader, Parts, Policy, Problem, ReadError};
+use heapscribe_aos_log::read::{
+    Order, OwnedMessage, PartHeader, PartReader, Parts, Policy, Problem, ReadError,
+};
 
 use heapscribe_convert::file_source::source;
 use heapscribe_convert::{Input, Kind};
@@ -60,7 +62,7 @@ impl<'a> Log<'a> {
     }
 
     /// The next message.
-    pub fn next_message(&mut self) -> Result<Option<Owned>> {
+    pub fn next_message(&mut self) -> Result<Option<OwnedMessage>> {
         self.parts.next_message().map_err(|e| failed(self.paths, &e).into())
     }
 

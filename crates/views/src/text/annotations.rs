@@ -3,7 +3,7 @@
 use std::io;
 
 use heapscribe_analyze::answer::{Answer, Section};
-use heapscribe_analyze::calls::Kinds;
+use heapscribe_analyze::calls::CallCounts;
 
 use super::out::{Out, heading};
 use super::stack::StackPrinter;
@@ -74,7 +74,7 @@ fn sections(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter
 }
 
 /// `3 allocations, 1 realloc`: calls by what they were for, none where there were none.
-pub fn kinds(kinds: &Kinds) -> String {
+pub fn kinds(kinds: &CallCounts) -> String {
     let of_kind = [
         (kinds.allocations, "allocation"),
         (kinds.reallocs, "realloc"),

@@ -4,7 +4,7 @@
 use std::io;
 
 use heapscribe_analyze::answer::{Answer, Dropped};
-use heapscribe_wire::head::Drop;
+use heapscribe_wire::head::LossReason;
 
 use super::{Out, estimate, heading};
 use crate::losses::lost_events;
@@ -41,7 +41,7 @@ pub fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result
 /// What recorders left out, and why.
 pub fn dropped(out: Out<'_>, dropped: &[Dropped]) -> io::Result<()> {
     for dropped in dropped.iter().filter(|d| d.count > 0) {
-        match Drop::from_number(dropped.reason) {
+        match LossReason::from_number(dropped.reason) {
             Some(reason) => {
                 writeln!(out, "  {}: {} ({}).", meaning(reason), count(dropped.count), reason.name())?;
             }
@@ -61,30 +61,34 @@ pub fn names(out: Out<'_>, unnamed: &[Unnamed]) -> io::Result<()> {
     if files.is_empty() { Ok(()) } else { writeln!(out, "  No debug information: {}.", files.join(", ")) }
 }
 
-fn meaning(reason: Drop) -> &'static str {
+fn meaning(reason: LossReason) -> &'static str {
     match reason {
-        Drop::LogFull => "Events lost because the log was full",
-        Drop::LogMemory => "Events lost for want of memory for the log",
-        Drop::Reentered => "Events lost inside signal handlers or the heap itself",
-        Drop::NoSession => "Events lost before recording could begin",
-        Drop::StackTable => "Events without a stack because the table of stacks was full",
-        Drop::LiveTable => "Blocks not followed because the table of blocks was full",
-        Drop::StackDepth => "Stacks cut because they are too deep",
-        Drop::StackRule => "Stacks cut at code whose unwinding rule is not supported",
-        Drop::StackNoInfo => "Stacks cut at code without unwinding information",
-        Drop::StackBounds => "Stacks cut at a frame outside of its stack",
-        Drop::ModuleTable => "Files of code not noted",
-        Drop::UnknownBlock => "Blocks freed that were not known, born before the recording or in a parent",
-        Drop::ReplacedBlock => "Blocks whose free was not seen, found when their place was used again",
-        Drop::RateTable => "Sampling rates beyond the number that a process can have",
-        Drop::RegisteredFrames => "Unwinding information of generated code for which there was no room",
-        Drop::Held => "Calls not recorded because readers of the live heap held them back for too long",
-        Drop::NameTable => "Marks and sections without a name, or beyond the number that a process can have",
-        Drop::SectionDepth => "Sections not followed because they are inside too many others",
-        Drop::Snapshot => "Named snapshots that were refused or could not be written",
-        Drop::Untimed => {
+        LossReason::LogFull => "Events lost because the log was full",
+        LossReason::LogMemory => "Events lost for want of memory for the log",
+        LossReason::Reentered => "Events lost inside signal handlers or the heap itself",
+        LossReason::NoSession => "Events lost before recording could begin",
+        LossReason::StackTable => "Events without a stack because the table of stacks was full",
+        LossReason::LiveTable => "Blocks not followed because the table of blocks was full",
+        LossReason::StackDepth => "Stacks cut because they are too deep",
+        LossReason::StackRule => "Stacks cut at code whose unwinding rule is not supported",
+        LossReason::StackNoInfo => "Stacks cut at code without unwinding information",
+        LossReason::StackBounds => "Stacks cut at a frame outside of its stack",
+        LossReason::ModuleTable => "Files of code not noted",
+        LossReason::UnknownBlock => {
+            "Blocks freed that were not known, born before the recording or in a parent"
+        }
+        LossReason::ReplacedBlock => "Blocks whose free was not seen, found when their place was used again",
+        LossReason::RateTable => "Sampling rates beyond the number that a process can have",
+        LossReason::RegisteredFrames => "Unwinding information of generated code for which there was no room",
+        LossReason::Held => "Calls not recorded because readers of the live heap held them back for too long",
+        LossReason::NameTable => {
+            "Marks and sections without a name, or beyond the number that a process can have"
+        }
+        LossReason::SectionDepth => "Sections not followed because they are inside too many others",
+        LossReason::Snapshot => "Named snapshots that were refused or could not be written",
+        LossReason::Untimed => {
             "Calls without their time in the heap, because others came meanwhile on their thread"
         }
-        Drop::ThreadTable => "Threads beyond the number that can be told apart",
+        LossReason::ThreadTable => "Threads beyond the number that can be told apart",
     }
 }

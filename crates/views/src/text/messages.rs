@@ -5,7 +5,7 @@ use std::io;
 use heapscribe_aos_log::header_fields::HeaderField;
 use heapscribe_aos_log::layout::Kind;
 use heapscribe_aos_log::read::channels::{Channels, Row, Span};
-use heapscribe_aos_log::read::{Opened, PartHeader};
+use heapscribe_aos_log::read::{PartHeader, PartSummary};
 
 use super::out::{Out, heading};
 use crate::messages::{Log, lines};
@@ -29,7 +29,7 @@ pub fn report(out: Out<'_>, log: &Log<'_>, channels: &Channels, top: usize) -> i
     print_channels(out, channels, top)
 }
 
-fn print_part(out: Out<'_>, log: &Log<'_>, part: &Opened) -> io::Result<()> {
+fn print_part(out: Out<'_>, log: &Log<'_>, part: &PartSummary) -> io::Result<()> {
     write!(out, "  {} ({})", log.path(part.file).display(), part.packing.name())?;
     let Some(header) = &part.header else { return writeln!(out, ": a piece, without a header") };
     write!(out, ": part {}", header.number(HeaderField::PartsIndex))?;

@@ -100,14 +100,14 @@ pub fn explained(answer: &Answer, broken: &BrokenRule, names: &NamedStacks<'_>) 
 
 #[cfg(test)]
 mod tests {
-    use heapscribe_analyze::calls::Kinds;
+    use heapscribe_analyze::calls::CallCounts;
 
     use super::*;
 
     #[test]
     fn how_a_rule_was_kept() {
         let check = |place: Forbidden, entered: u64, allocations: u64, frees: u64, expected: &str| {
-            let calls = Kinds { allocations, frees, ..Kinds::default() };
+            let calls = CallCounts { allocations, frees, ..CallCounts::default() };
             assert_eq!(how_kept(&Kept { rule: Rule::NoCalls(place, Vec::new()), entered, calls }), expected);
         };
         let inside = || Forbidden::In("loop".to_owned());

@@ -94,8 +94,8 @@ impl Report<'_> {
 
     /// What of it was not kept.
     fn ring(&self, out: Out<'_>) -> io::Result<()> {
-        let (a, gone) = (self.answer, &self.answer.let_go);
-        if gone.is_nothing() {
+        let (a, gone) = (self.answer, &self.answer.evicted);
+        if gone.is_empty() {
             return Ok(());
         }
         let until = gone.until_mono_ns.saturating_sub(a.begin_mono_ns);
@@ -110,10 +110,10 @@ impl Report<'_> {
             out,
             "  {}, {} of {}, {} of {}. The figures below are of what was kept.",
             counted(gone.calls.iter().copied().fold(0, u64::saturating_add), "call"),
-            counted(gone.came_blocks, "allocation"),
-            short_bytes(gone.came_bytes),
-            counted(gone.went_blocks, "free"),
-            short_bytes(gone.went_bytes)
+            counted(gone.allocated_blocks, "allocation"),
+            short_bytes(gone.allocated_bytes),
+            counted(gone.freed_blocks, "free"),
+            short_bytes(gone.freed_bytes)
         )?;
         if gone.processes > 0 {
             writeln!(out, "  Nothing is left of {}.", counted(gone.processes, "process image"))?;
