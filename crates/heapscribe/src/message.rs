@@ -55,13 +55,13 @@ pub(crate) fn error(e: &anyhow::Error) {
 fn next_step(e: &std::io::Error) -> Option<&'static str> {
     use std::io::ErrorKind::*;
     Some(match e.kind() {
-        NotFound => "look at how it is spelled; its directory has to be there",
+        NotFound => "check the spelling, and that its directory exists",
         PermissionDenied | ReadOnlyFilesystem => {
-            "look at the permissions of it and its directory, or name another place"
+            "check its permissions and those of its directory, or choose another path"
         }
-        AlreadyExists | NotADirectory => "a file is in the way: name another place",
-        IsADirectory => "name a file, not a directory",
-        StorageFull | QuotaExceeded => "make room, or name a place on another disk",
+        AlreadyExists | NotADirectory => "choose another path",
+        IsADirectory => "pass a file, not a directory",
+        StorageFull | QuotaExceeded => "free some space, or choose another disk",
         _ => return None,
     })
 }
@@ -75,7 +75,7 @@ pub(crate) fn refused(e: &clap::Error) -> ! {
     let text = e.render().ansi().to_string();
     let end = text.find("For more information").unwrap_or(text.len());
     let _ = writeln!(anstream::stderr().lock(), "{}", text[..end].trim_end());
-    hint("the same command with --help has all options and examples");
+    hint("see all options and examples with --help");
     std::process::exit(e.exit_code());
 }
 

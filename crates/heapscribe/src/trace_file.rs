@@ -72,7 +72,7 @@ pub(crate) fn open(path: &Path, salvage: SalvageArgs) -> Result<Opened> {
         Format::Heaplog => open_heaplog(path),
         Format::Go => Err(go_has_no_blocks(path).into()),
         Format::Unknown if is_part(path)? => {
-            let what = format!("{} is a message log, not a trace of a heap", path.display());
+            let what = format!("{} is a message log, not a heap trace", path.display());
             Err(Problem::new(what, "`report`, `dump` and `convert --to aos` read message logs").into())
         }
         Format::Native | Format::Unknown => {
@@ -116,10 +116,10 @@ fn open_session(path: &Path) -> Result<Opened> {
 
 /// A snapshot as a trace that has no name.
 pub(crate) fn of_snapshot(snapshot: &Snapshot) -> Result<(Opened, Saved)> {
-    let file = nameless_file().context("cannot make a temporary file")?;
+    let file = nameless_file().context("cannot create a temporary file")?;
     let saved = live::save(snapshot, &mut BufWriter::new(&file))?;
     let len = file.metadata().context("cannot read a temporary file")?.len();
-    let trace = Trace::open(FileSource { file, len }).context("the snapshot can not be read")?;
+    let trace = Trace::open(FileSource { file, len }).context("cannot read the snapshot")?;
     Ok((Opened { trace, memtrace: None, heaplog: None, problems: saved.problems.clone() }, saved))
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn format(path: &Path) -> Result<Format> {
 /// Converts a memtrace file into a file without a name, and opens that.
 fn open_converted(path: &Path, salvage: SalvageArgs, sizes: Sizes) -> Result<Opened> {
     let mut reader = open_memtrace(path, salvage.options(true))?;
-    let file = nameless_file().context("cannot make a temporary file")?;
+    let file = nameless_file().context("cannot create a temporary file")?;
     let (tally, problems) = from_memtrace::convert(&mut reader, BufWriter::new(&file), sizes)?;
     let len = file.metadata().context("cannot read a temporary file")?.len();
     let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
@@ -146,7 +146,7 @@ fn open_converted(path: &Path, salvage: SalvageArgs, sizes: Sizes) -> Result<Ope
 
 /// Converts a log of heaphook's into a file without a name, and opens that.
 fn open_heaplog(path: &Path) -> Result<Opened> {
-    let file = nameless_file().context("cannot make a temporary file")?;
+    let file = nameless_file().context("cannot create a temporary file")?;
     let (tally, problems) = convert_heaplog(path, BufWriter::new(&file))?;
     let len = file.metadata().context("cannot read a temporary file")?.len();
     let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
@@ -161,7 +161,7 @@ pub(crate) fn convert_heaplog(path: &Path, out: impl Write) -> Result<(LogTally,
 
 /// Makes one trace of the files of a ring, in a file without a name, and opens that.
 fn open_ring(path: &Path) -> Result<Opened> {
-    let file = nameless_file().context("cannot make a temporary file")?;
+    let file = nameless_file().context("cannot create a temporary file")?;
     let gathered = ring::gather(path, &file, false)?;
     let len = file.metadata().context("cannot read a temporary file")?.len();
     let trace = Trace::open(FileSource { file, len }).map_err(|e| unreadable(path, e))?;
@@ -188,7 +188,8 @@ static TEMPORARY: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn open_go(path: &Path) -> Result<gotrace::Trace<FileSource>> {
     gotrace::Trace::open(source(path)?).map_err(|e| {
         let what = format!("{}: {e}", path.display());
-        Problem::new(what, "a Go trace begins with `go 1.NN trace`, of a version that is known").into()
+        Problem::new(what, "a Go trace begins with `go 1.NN trace`; heapscribe may not know this version")
+            .into()
     })
 }
 
@@ -205,7 +206,7 @@ pub(crate) fn go_problems<S: Source>(trace: &gotrace::Trace<S>) -> Vec<String> {
 pub(crate) fn open_memtrace(path: &Path, options: ReadOptions) -> Result<Reader<FileSource>> {
     Reader::open(source(path)?, options).map_err(|e| {
         let what = format!("{}: {e}", path.display());
-        Problem::new(what, "without its first packet nothing of a memtrace file can be read").into()
+        Problem::new(what, "a memtrace file cannot be read without its first packet").into()
     })
 }
 
@@ -224,15 +225,15 @@ pub(crate) fn source(path: &Path) -> Result<FileSource> {
 pub(crate) fn go_has_no_blocks(path: &Path) -> Problem {
     let shown = path.display();
     Problem::new(
-        format!("{shown} is a trace of Go's, which has no blocks with stacks"),
-        format!("report, plot, flame and dump read it: heapscribe report {shown}"),
+        format!("{shown} is a Go trace, which has no blocks with stacks"),
+        format!("use report, plot, flame or dump: heapscribe report {shown}"),
     )
 }
 
 fn no_file(path: &Path, e: &io::Error) -> Problem {
     Problem::new(
         format!("cannot open {}: {}", path.display(), why(e)),
-        "a trace comes from `heapscribe record -o TRACE -- CMD`",
+        "record a trace with `heapscribe record -o TRACE -- CMD`",
     )
 }
 
@@ -248,18 +249,18 @@ fn not_a_file(path: &Path, is_dir: bool) -> Problem {
     if is_dir {
         Problem::new(
             format!("{shown} is a directory, not a trace"),
-            format!("if it is a session that was left behind: heapscribe collect {shown} -o run.hst"),
+            format!("to recover a session: heapscribe recover {shown} -o run.hst"),
         )
     } else {
-        Problem::new(format!("{shown} is no regular file"), "write the trace to a file first")
+        Problem::new(format!("{shown} is not a regular file"), "write the trace to a file first")
     }
 }
 
 fn unreadable(path: &Path, e: TraceError) -> Problem {
     let hint = match &e {
-        TraceError::Version { .. } => "it was written by a later heapscribe; install that one to read it",
-        TraceError::NotATrace => "a trace comes from `heapscribe record -o TRACE -- CMD`",
-        TraceError::Io { .. } | TraceError::Damaged { .. } => "nothing of it can be read; record again",
+        TraceError::Version { .. } => "it was written by a newer version of heapscribe; install that version",
+        TraceError::NotATrace => "record a trace with `heapscribe record -o TRACE -- CMD`",
+        TraceError::Io { .. } | TraceError::Damaged { .. } => "record it again; nothing of it can be read",
     };
     Problem::new(format!("{}: {e}", path.display()), hint)
 }

@@ -114,7 +114,7 @@ impl Subject {
             is_sampled: sampling.is_some(),
             gaps: gaps(answer, process),
             unended: (!process.ended.is_end()).then(|| {
-                "the process was not seen to its end: what was live when the recording ended may have been freed"
+                "the recording ended before the process did, so live blocks may have been freed later"
                     .to_owned()
             }),
             unnamed: unnamed(process),
@@ -124,7 +124,7 @@ impl Subject {
 
     /// The same of a log of heaphook's, whose times are counts of lines and whose calls are all of one thread.
     pub(crate) fn of_heaphook(self) -> Subject {
-        let has_no = |what| Some(format!("a log of heaphook's has no {what}"));
+        let has_no = |what| Some(format!("a heaphook log has no {what}"));
         Subject { unnamed: has_no("threads, sections and marks"), untimed: has_no("times"), ..self }
     }
 }
@@ -174,7 +174,7 @@ fn gaps(answer: &Answer, process: &Process) -> Vec<String> {
         gaps.push(format!("{} missing", are(lost)));
     }
     if !process.let_go.is_nothing() {
-        gaps.push(format!("a ring let {} go", counted(process.let_go.events, "event")));
+        gaps.push(format!("{} evicted from the ring", counted(process.let_go.events, "event")));
     }
     // That events are missing is said already, and what a figure is made of them, too.
     if lost == 0 {

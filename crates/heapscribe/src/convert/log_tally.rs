@@ -46,25 +46,25 @@ impl LogTally {
     /// Prints it as a part of a report.
     pub(crate) fn print(&self, out: &mut dyn Write) -> io::Result<()> {
         let form = match (self.with_spaces, self.lines - self.with_spaces) {
-            (_, 0) => "in the form with spaces of its version 0.1",
-            (0, _) => "in the form with commas of its later versions",
-            _ => "in both of its forms",
+            (_, 0) => "as version 0.1 writes them, with spaces",
+            (0, _) => "as later versions write them, with commas",
+            _ => "some with spaces, some with commas",
         };
         crate::text::heading(out, "The log")?;
         writeln!(out, "  {} of heaphook, {form}.", counted(self.lines, "line"))?;
         writeln!(
             out,
-            "  The log has no times: times here are counts of calls. Nor has it threads or stacks: it is all\n  \
-             one thread, and what stands for a stack is the function that was called."
+            "  The log has no times, threads or stacks: times here are counts of calls, everything is one\n  \
+             thread, and the called function stands for the stack."
         )?;
         for (n, what) in [
-            (self.usable_size_calls, "calls for the size of a block"),
+            (self.usable_size_calls, "calls of malloc_usable_size"),
             (self.null_frees, "frees of NULL"),
-            (self.replaced, "blocks that came where another one was, which is taken as gone"),
-            (self.late, "of these whose end is told soon after, by a thread that was late"),
-            (self.unknown_frees, "frees of blocks that no line had handed out"),
-            (self.unknown_reallocs, "reallocs of such blocks"),
-            (self.zeros_at_end, "zero bytes at its end, room that was not used"),
+            (self.replaced, "allocations at the address of a live block, which counts as freed"),
+            (self.late, "of these, freed soon after by a line that was late"),
+            (self.unknown_frees, "frees of unknown blocks"),
+            (self.unknown_reallocs, "reallocs of unknown blocks"),
+            (self.zeros_at_end, "unused zero bytes at its end"),
         ] {
             if n > 0 {
                 writeln!(out, "  {what}: {}", count(n))?;

@@ -65,10 +65,10 @@ impl Tally {
         };
         writeln!(
             out,
-            "\nA SAMPLE of memtrace: each word was drawn with a chance of {}, so that bytes are estimates;",
+            "\nA SAMPLE by memtrace with a rate of {} per word: bytes are estimates, blocks are the",
             self.sample_rate
         )?;
-        writeln!(out, "blocks are the objects that were drawn")?;
+        writeln!(out, "sampled objects")?;
         for (name, of) in [
             ("all", self.all),
             ("minor heap", self.minor),
@@ -83,7 +83,7 @@ impl Tally {
             line(out, &format!("domain {domain}"), *of)?;
         }
         if self.hidden_stacks != 0 {
-            writeln!(out, "  {} stacks are not in the file: they were too deep for it", self.hidden_stacks)?;
+            writeln!(out, "  stacks missing because they were too deep: {}", self.hidden_stacks)?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use heapscribe_analyze::go::{CurveStep, GoAnswer};
 
 use super::{Clock, Panel, Picture, Series, Style, Unit};
+use crate::text::number::counted;
 
 /// Collections that are marked; more would hide the curve.
 const MARKS_MAX: usize = 20;
@@ -40,5 +41,5 @@ pub(crate) fn picture_of_go(answer: &GoAnswer, trace: &str) -> Picture {
 
 fn subtitle(answer: &GoAnswer) -> String {
     let clock = if answer.has_clock { "" } else { ", times are ticks" };
-    format!("{} trace, {} collections{clock}", answer.version, answer.collections.work.count)
+    format!("{} trace, {}{clock}", answer.version, counted(answer.collections.work.count, "collection"))
 }

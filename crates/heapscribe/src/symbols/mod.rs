@@ -53,7 +53,7 @@ pub(crate) struct Step {
 pub(crate) enum Trouble {
     /// It never was a file: the kernel's page, code made at run time.
     NotAFile,
-    /// The file is not there any more.
+    /// The file no longer exists.
     Gone,
     /// There is another file of that name now.
     Changed,
@@ -66,8 +66,8 @@ pub(crate) enum Trouble {
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::NotAFile => f.write_str("is no file"),
-            Trouble::Gone => f.write_str("is not there any more"),
+            Trouble::NotAFile => f.write_str("is not a file"),
+            Trouble::Gone => f.write_str("no longer exists"),
             Trouble::Changed => f.write_str("has changed since the recording"),
             Trouble::Unreadable(why) => write!(f, "cannot be read: {why}"),
             Trouble::NoDebugInfo => f.write_str("has no debug information"),

@@ -32,7 +32,7 @@ pub(crate) fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     }
     match timeline.steps.iter().map(|step| step.rss_bytes).max() {
         None | Some(0) => writeln!(out, "  The resident memory was not sampled."),
-        Some(most) => writeln!(out, "  The resident memory was at most {}.", number::bytes(most)),
+        Some(most) => writeln!(out, "  Peak resident memory: {}.", number::bytes(most)),
     }
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize) ->
 fn what(measure: Measure, of_live: bool) -> &'static str {
     match measure {
         Measure::Leaked if of_live => "live bytes",
-        Measure::Peak => "bytes held at the peak of the heap",
+        Measure::Peak => "bytes live at the peak of the heap",
         Measure::Leaked => "bytes never freed",
         Measure::Allocated => "bytes allocated",
         Measure::Count => "number of allocations",
@@ -161,7 +161,7 @@ impl Printer<'_> {
         }
         match frames.len().saturating_sub(FRAMES_SHOWN) {
             0 => Ok(()),
-            more => writeln!(out, "      ... {more} more, all of them with --json"),
+            more => writeln!(out, "      ... {more} more (see --json)"),
         }
     }
 }
@@ -169,7 +169,7 @@ impl Printer<'_> {
 fn what_is_missing(out: Out<'_>, sides: &Sides<'_>) -> io::Result<()> {
     heading(out, "What is missing")?;
     for side in [&sides.before, &sides.after] {
-        writeln!(out, "  Events lost of {}: {}.", side.trace, count(missing::lost_events(side.answer)))?;
+        writeln!(out, "  Events lost in {}: {}.", side.trace, count(missing::lost_events(side.answer)))?;
         missing::names(out, &side.names.unnamed())?;
     }
     Ok(())

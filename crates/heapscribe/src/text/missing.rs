@@ -23,12 +23,16 @@ pub(crate) fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io:
         writeln!(out, "  Without a stack: {}.", counted(answer.unknown_stacks, "allocation"))?;
     }
     if answer.unresolved_frames > 0 {
-        writeln!(out, "  In no file: {} of the stacks.", counted(answer.unresolved_frames, "frame"))?;
+        writeln!(
+            out,
+            "  Outside of all modules: {} of the stacks.",
+            counted(answer.unresolved_frames, "frame")
+        )?;
     }
     if answer.stack_check.verified > 0 {
         let check = answer.stack_check;
         let (taken, other) = (counted(check.verified, "stack"), count(check.different));
-        writeln!(out, "  Taken twice and compared: {taken}, of which {other} came out different.")?;
+        writeln!(out, "  Stacks verified by a second unwind: {taken}, of which {other} differed.")?;
     }
     names(out, unnamed)?;
     for problem in &answer.problems {
@@ -44,7 +48,7 @@ pub(crate) fn dropped(out: Out<'_>, dropped: &[Dropped]) -> io::Result<()> {
             Some(reason) => {
                 writeln!(out, "  {}: {} ({}).", meaning(reason), count(dropped.count), reason.name())?;
             }
-            None => writeln!(out, "  Other, reason {}: {}.", dropped.reason, count(dropped.count))?,
+            None => writeln!(out, "  Unknown reason {}: {}.", dropped.reason, count(dropped.count))?,
         }
     }
     Ok(())
@@ -70,28 +74,30 @@ pub(crate) fn lost_events(answer: &Answer) -> u64 {
 
 fn meaning(reason: Drop) -> &'static str {
     match reason {
-        Drop::LogFull => "Events lost because the log was full",
-        Drop::LogMemory => "Events lost for want of memory for the log",
+        Drop::LogFull => "Events lost because the buffer was full",
+        Drop::LogMemory => "Events lost because memory for the buffer was short",
         Drop::Reentered => "Events lost inside signal handlers or the heap itself",
         Drop::NoSession => "Events lost before recording could begin",
-        Drop::StackTable => "Events without a stack because the table of stacks was full",
-        Drop::LiveTable => "Blocks not followed because the table of blocks was full",
-        Drop::StackDepth => "Stacks cut because they are too deep",
-        Drop::StackRule => "Stacks cut at code whose unwinding rule is not supported",
-        Drop::StackNoInfo => "Stacks cut at code without unwinding information",
-        Drop::StackBounds => "Stacks cut at a frame outside of its stack",
-        Drop::ModuleTable => "Files of code not noted",
-        Drop::UnknownBlock => "Blocks freed that were not known, born before the recording or in a parent",
-        Drop::ReplacedBlock => "Blocks whose free was not seen, found when their place was used again",
-        Drop::RateTable => "Sampling rates beyond the number that a process can have",
-        Drop::RegisteredFrames => "Unwinding information of generated code for which there was no room",
-        Drop::Held => "Calls not recorded because readers of the live heap held them back for too long",
-        Drop::NameTable => "Marks and sections without a name, or beyond the number that a process can have",
-        Drop::SectionDepth => "Sections not followed because they are inside too many others",
-        Drop::Snapshot => "Named snapshots that were refused or could not be written",
-        Drop::Untimed => {
-            "Calls without their time in the heap, because others came meanwhile on their thread"
+        Drop::StackTable => "Events without a stack because the stack table was full",
+        Drop::LiveTable => "Blocks not followed because the block table was full",
+        Drop::StackDepth => "Stacks truncated because they are too deep",
+        Drop::StackRule => "Stacks truncated at code whose unwinding rule is not supported",
+        Drop::StackNoInfo => "Stacks truncated at code without unwinding information",
+        Drop::StackBounds => "Stacks truncated at a frame outside of the stack",
+        Drop::ModuleTable => "Modules not recorded",
+        Drop::UnknownBlock => {
+            "Frees of unknown blocks, allocated before the recording or in a parent process"
         }
-        Drop::ThreadTable => "Threads beyond the number that can be told apart",
+        Drop::ReplacedBlock => "Blocks whose free was missed, noticed when their address was used again",
+        Drop::RateTable => "Sampling rates beyond the limit per process",
+        Drop::RegisteredFrames => {
+            "Unwinding information of generated code left out because its table was full"
+        }
+        Drop::Held => "Calls not recorded because snapshots paused them for too long",
+        Drop::NameTable => "Marks and sections without a name, or beyond the limit per process",
+        Drop::SectionDepth => "Sections not followed because they are nested too deep",
+        Drop::Snapshot => "Named snapshots that were rejected or could not be written",
+        Drop::Untimed => "Calls without a latency because of nested calls on their thread",
+        Drop::ThreadTable => "Threads beyond the limit per process",
     }
 }

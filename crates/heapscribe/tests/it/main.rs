@@ -17,3 +17,4 @@ mod replay;
 mod report;
 mod sample;
 mod see;
+mod setup;

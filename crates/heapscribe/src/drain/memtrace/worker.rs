@@ -110,7 +110,7 @@ impl Worker {
                 self.taken.insert(path.clone());
                 written.path = path;
             }
-            Err(e) => message::trouble(&format!("{} cannot be renamed: {e}", written.path.display())),
+            Err(e) => message::trouble(&format!("cannot rename {}: {e}", written.path.display())),
         }
     }
 
