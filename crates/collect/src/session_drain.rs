@@ -195,8 +195,8 @@ impl SessionDrain {
             self.position = taken.position;
             self.defs_taken += taken.bytes as u64;
             if taken.bytes == 0 {
-                let why = taken.bad.map_or("it is cut", |bad| bad.why);
-                self.note(format!("definitions from byte {} on can not be read: {why}", self.defs_taken));
+                let why = taken.bad.map_or("it is truncated", |bad| bad.why);
+                self.note(format!("cannot read the definitions from byte {} on: {why}", self.defs_taken));
                 self.defs_taken = u64::MAX;
             }
         }
@@ -236,7 +236,10 @@ impl SessionDrain {
         output.summary.add(&sums);
         if sums.cut_bytes > 0 {
             output.summary.damaged_bytes += u64::from(sums.cut_bytes);
-            self.note(format!("{} bytes of a chunk of thread {} are no events", sums.cut_bytes, info.thread));
+            self.note(format!(
+                "{} bytes of a chunk of thread {} are not events",
+                sums.cut_bytes, info.thread
+            ));
         }
     }
 
@@ -248,12 +251,12 @@ impl SessionDrain {
         while spill.read_exact(&mut header).is_ok() {
             let header = Header::parse(&header);
             let Some(len) = header.payload_bytes() else {
-                self.note("what was written out by the process itself is damaged".to_owned());
+                self.note("the file that the process wrote itself is damaged".to_owned());
                 break;
             };
             let mut payload = vec![0; len];
             if spill.read_exact(&mut payload).is_err() {
-                self.note("the last chunk that the process itself wrote out is cut".to_owned());
+                self.note("the last chunk that the process wrote itself is truncated".to_owned());
                 break;
             }
             self.write_chunk(process, &header, &payload, output);
@@ -301,7 +304,7 @@ impl SessionDrain {
                 let problems = output.live(process, (&snapshot, 0, role));
                 problems.into_iter().for_each(|problem| self.note(problem));
             }
-            Err(e) => self.note(format!("what is live is not known: {e:#}")),
+            Err(e) => self.note(format!("the live blocks are not known: {e:#}")),
         }
     }
 

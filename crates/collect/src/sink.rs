@@ -129,18 +129,22 @@ impl Sink {
                 let whole = self.ends.iter().rev().find(|&&end| end <= n).map_or(0, |&end| end);
                 self.written += whole as u64;
                 let _ = file.set_len(self.written);
-                self.failed(format!("the trace {} ends at byte {}: {e}", self.path.display(), self.written));
+                self.failed(format!(
+                    "cannot write {} beyond byte {}: {e}",
+                    self.path.display(),
+                    self.written
+                ));
             }
         }
     }
 
     fn failed_in_ring(&mut self, e: &io::Error) {
-        self.failed(format!("the ring of {} ends before its time: {e}", self.path.display()));
+        self.failed(format!("cannot write the ring of {} any further: {e}", self.path.display()));
     }
 
     fn failed(&mut self, what: String) {
         diagnostics::error(&what);
-        diagnostics::hint("the program goes on; what was written so far can be read");
+        diagnostics::hint("the program keeps running; the trace is readable up to here");
         self.failure = Some(what);
     }
 
@@ -170,7 +174,7 @@ impl Sink {
                 diagnostics::failure(&e);
                 let rest = dir.display();
                 diagnostics::hint(&format!(
-                    "heapscribe collect {rest} -o REST.hst makes a trace of what is in {rest}"
+                    "recover what is in {rest}: heapscribe recover {rest} -o REST.hst"
                 ));
                 self.failure = Some(format!("{e:#}"));
             }
@@ -199,19 +203,19 @@ impl Sink {
 fn create_file(path: &Path) -> anyhow::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    options.open(path).with_context(|| format!("the trace {} can not be written", path.display()))
+    options.open(path).with_context(|| format!("cannot write the trace {}", path.display()))
 }
 
 fn create_ring(path: &Path, limits: Limits, start: &[u8]) -> anyhow::Result<Ring> {
     let dir = ring::directory_of(path);
     Ring::create(&dir, limits, start).map_err(|e| {
-        let what = format!("the ring {} can not be made: {e}", dir.display());
+        let what = format!("cannot create the ring {}: {e}", dir.display());
         let hint = match e.kind() {
             io::ErrorKind::AlreadyExists => format!(
-                "a recording that was killed left it behind, or one is under way: heapscribe collect {} -o TRACE",
+                "another recording uses it, or was killed; in that case: heapscribe recover {} -o TRACE",
                 dir.display()
             ),
-            _ => "-o TRACE names another place".to_owned(),
+            _ => "choose another path with -o TRACE".to_owned(),
         };
         heapscribe_diagnostics::Problem::new(what, hint).into()
     })

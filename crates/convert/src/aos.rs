@@ -283,7 +283,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         let parsed = serde_json::from_slice(&self.line);
         parsed.map(Some).map_err(|e| {
             let what = format!("{} line {}: {e}", self.path.display(), self.number);
-            Problem::new(what, "lines are those of `heapscribe dump --json PART`").into()
+            Problem::new(what, "write the JSON with `heapscribe dump --json PART`").into()
         })
     }
 }

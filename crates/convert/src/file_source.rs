@@ -69,7 +69,7 @@ static TEMPORARY: AtomicU32 = AtomicU32::new(0);
 fn no_file(path: &Path, e: &io::Error) -> Problem {
     Problem::new(
         format!("cannot open {}: {}", path.display(), why(e)),
-        "a trace comes from `heapscribe record -o TRACE -- CMD`",
+        "record a trace with `heapscribe record -o TRACE -- CMD`",
     )
 }
 
@@ -85,9 +85,9 @@ fn not_a_file(path: &Path, is_dir: bool) -> Problem {
     if is_dir {
         Problem::new(
             format!("{shown} is a directory, not a trace"),
-            format!("if it is a session that was left behind: heapscribe collect {shown} -o run.hst"),
+            format!("to recover a session: heapscribe recover {shown} -o run.hst"),
         )
     } else {
-        Problem::new(format!("{shown} is no regular file"), "write the trace to a file first")
+        Problem::new(format!("{shown} is not a regular file"), "write the trace to a file first")
     }
 }

@@ -233,12 +233,12 @@ impl<W: Write> Conversion<W> {
         let mut problems = Vec::new();
         if self.unmatched != 0 {
             problems.push(format!(
-                "{} blocks were freed before they came: the curve is too low there",
+                "frees without an allocation in the trace, where the curve is too low: {}",
                 self.unmatched
             ));
         }
         if self.lost != 0 {
-            problems.push(format!("{} events are missing", self.lost));
+            problems.push(format!("events missing: {}", self.lost));
         }
         self.tell(0, self.end_ticks.max(1))?;
         self.writer.finish(TICKS_PER_SECOND)?;

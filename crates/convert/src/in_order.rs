@@ -131,7 +131,7 @@ impl Cursor {
                     return Some(clock.time_ns(&self.info, self.ticks));
                 }
                 Some(Err(bad)) => {
-                    problems.push(format!("{bad}; the rest of the chunk is left out"));
+                    problems.push(format!("{bad}; skipped the rest of the chunk"));
                     self.payload.clear();
                 }
                 None if std::mem::replace(&mut self.is_due, false) => self.load(trace, problems)?,

@@ -130,7 +130,8 @@ impl Input {
         let (path, file) = self.into_file()?;
         gotrace::Trace::open(file).map_err(|e| {
             let what = format!("{}: {e}", path.display());
-            Problem::new(what, "a Go trace begins with `go 1.NN trace`, of a version that is known").into()
+            Problem::new(what, "a Go trace begins with `go 1.NN trace`; heapscribe may not know this version")
+                .into()
         })
     }
 
@@ -142,7 +143,7 @@ impl Input {
         let (path, file) = self.into_file()?;
         Reader::open(file, options).map_err(|e| {
             let what = format!("{}: {e}", path.display());
-            Problem::new(what, "without its first packet nothing of a memtrace file can be read").into()
+            Problem::new(what, "a memtrace file cannot be read without its first packet").into()
         })
     }
 
@@ -234,21 +235,21 @@ pub fn go_problems<S: heapscribe_formats::Source>(trace: &gotrace::Trace<S>) -> 
 pub fn go_has_no_blocks(path: &Path) -> Problem {
     let shown = path.display();
     Problem::new(
-        format!("{shown} is a trace of Go's, which has no blocks with stacks"),
-        format!("report, plot, flame and dump read it: heapscribe report {shown}"),
+        format!("{shown} is a Go trace, which has no blocks with stacks"),
+        format!("use report, plot, flame or dump: heapscribe report {shown}"),
     )
 }
 
 fn part_has_no_blocks(path: &Path) -> Problem {
-    let what = format!("{} is a message log, not a trace of a heap", path.display());
+    let what = format!("{} is a message log, not a heap trace", path.display());
     Problem::new(what, "`report`, `dump` and `convert --to aos` read message logs")
 }
 
 fn unreadable(path: &Path, e: TraceError) -> Problem {
     let hint = match &e {
-        TraceError::Version { .. } => "it was written by a later heapscribe; install that one to read it",
-        TraceError::NotATrace => "a trace comes from `heapscribe record -o TRACE -- CMD`",
-        TraceError::Io { .. } | TraceError::Damaged { .. } => "nothing of it can be read; record again",
+        TraceError::Version { .. } => "it was written by a newer version of heapscribe; install that version",
+        TraceError::NotATrace => "record a trace with `heapscribe record -o TRACE -- CMD`",
+        TraceError::Io { .. } | TraceError::Damaged { .. } => "record it again; nothing of it can be read",
     };
     Problem::new(format!("{}: {e}", path.display()), hint)
 }

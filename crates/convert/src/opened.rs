@@ -52,7 +52,7 @@ impl Opened {
 
     /// Has a trace written into a file without a name.
     pub(crate) fn made<T>(write: impl FnOnce(&File) -> Result<T>) -> Result<Made<T>> {
-        let file = nameless_file().context("cannot make a temporary file")?;
+        let file = nameless_file().context("cannot create a temporary file")?;
         let result = write(&file)?;
         Ok(Made { file: FileSource::of(file).context("cannot read a temporary file")?, result })
     }
@@ -64,7 +64,7 @@ impl Opened {
     pub fn of_snapshot(snapshot: &Snapshot) -> Result<(Opened, Saved)> {
         let made = Opened::made(|file| Ok(live::save(snapshot, &mut BufWriter::new(file))?))?;
         let saved = made.result.clone();
-        let opened = made.opened(|saved| saved.problems).context("the snapshot can not be read")?;
+        let opened = made.opened(|saved| saved.problems).context("cannot read the snapshot")?;
         Ok((opened, saved))
     }
 

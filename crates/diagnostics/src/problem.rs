@@ -36,13 +36,13 @@ pub fn hint_of(e: &anyhow::Error) -> Option<&str> {
 fn next_step(e: &std::io::Error) -> Option<&'static str> {
     use std::io::ErrorKind::*;
     Some(match e.kind() {
-        NotFound => "look at how it is spelled; its directory has to be there",
+        NotFound => "check the spelling, and that its directory exists",
         PermissionDenied | ReadOnlyFilesystem => {
-            "look at the permissions of it and its directory, or name another place"
+            "check its permissions and those of its directory, or choose another path"
         }
-        AlreadyExists | NotADirectory => "a file is in the way: name another place",
-        IsADirectory => "name a file, not a directory",
-        StorageFull | QuotaExceeded => "make room, or name a place on another disk",
+        AlreadyExists | NotADirectory => "choose another path",
+        IsADirectory => "pass a file, not a directory",
+        StorageFull | QuotaExceeded => "free some space, or choose another disk",
         _ => return None,
     })
 }
@@ -61,7 +61,7 @@ mod tests {
     fn a_hint_survives_context() {
         check(Problem::new("what", "do this").into(), Some("do this"));
         let full: Result<(), _> = Err(std::io::Error::from(std::io::ErrorKind::StorageFull));
-        check(full.context("inner").unwrap_err(), Some("make room, or name a place on another disk"));
+        check(full.context("inner").unwrap_err(), Some("free some space, or choose another disk"));
         check(anyhow::anyhow!("unexplained"), None);
     }
 }

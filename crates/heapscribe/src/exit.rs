@@ -5,21 +5,21 @@ use std::process::ExitCode;
 /// The last paragraph of every `--help`.
 pub(crate) const HELP: &str = "\
 Exit codes:
-  0    all is well
-  1    nothing could be read or written
-  2    the command line is wrong
-  3    the answer is printed but not whole: the trace is damaged, cut short, or events were lost
-  record and run end as CMD did (128+N when signal N ended it); 125 when heapscribe itself failed,
-  126 when CMD cannot be run, 127 when CMD is not found";
+  0    success
+  1    error: nothing could be read or written
+  2    invalid command line
+  3    the answer is incomplete: the trace is damaged or truncated, or events were lost
+  record and run exit like CMD (128+N if signal N killed it), with 125 if heapscribe itself failed,
+  126 if CMD cannot be executed, and 127 if CMD was not found";
 
 /// The same of `check`, whose answer can be no.
 pub(crate) const CHECK_HELP: &str = "\
 Exit codes:
   0    all rules hold
-  1    nothing could be read or written
-  2    the command line is wrong
-  3    no rule is seen to be broken, but the trace cannot tell of all whether they hold: it is
-       damaged, cut short, events were lost, or estimates reach over a limit
+  1    error: nothing could be read or written
+  2    invalid command line
+  3    no rule is known to be broken, but some cannot be decided: the trace is damaged or truncated,
+       events were lost, or an estimate spans its limit
   4    a rule is broken";
 
 /// Nothing could be read or written.

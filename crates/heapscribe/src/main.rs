@@ -14,16 +14,14 @@ mod tui;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::cli::{Cli, Command};
+use crate::cli::Command;
 
 fn main() -> ExitCode {
     if let Some(code) = replay::child::run_if_asked() {
         return code;
     }
     message::show_notices();
-    let cli = Cli::try_parse().unwrap_or_else(|e| message::refused(&e));
+    let cli = cli::parse().unwrap_or_else(|e| message::refused(&e));
     let outcome = match &cli.command {
         Command::Record(args) => commands::record::run(args),
         Command::Run(args) => commands::run::run(args),
@@ -47,6 +45,9 @@ fn main() -> ExitCode {
         Command::Top(args) => commands::top::run(args),
         Command::Snapshot(args) => commands::snapshot::run(args),
         Command::List(args) => commands::list::run(args),
+        Command::Completions(args) => commands::completions::run(args),
+        Command::Man(args) => commands::man::run(args),
+        Command::Reference(args) => commands::reference::run(args),
     };
     match outcome {
         Ok(code) => code,

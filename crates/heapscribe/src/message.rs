@@ -65,7 +65,7 @@ pub(crate) fn refused(e: &clap::Error) -> ! {
     let text = e.render().ansi().to_string();
     let end = text.find("For more information").unwrap_or(text.len());
     let _ = writeln!(anstream::stderr().lock(), "{}", text[..end].trim_end());
-    hint("the same command with --help has all options and examples");
+    hint("see all options and examples with --help");
     std::process::exit(e.exit_code());
 }
 

@@ -15,29 +15,29 @@ use heapscribe_views::text::heap;
 pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) -> String {
     let processes = units::counted(s.processes, "process image");
     let mut lines = if is_full { exact(s, &processes) } else { recorded(s, &processes) };
-    lines.push(format!("dropped: {} events{}", units::count(s.lost_events()), reasons(s)));
+    lines.push(format!("dropped: {}{}", units::counted(s.lost_events(), "event"), reasons(s)));
     lines.extend(s.evicted.map(|gone| ring(s, &gone)));
     if s.heaps.count() > 0 {
         lines.push(heap::ended(&s.heaps));
     }
     if s.damaged_bytes > 0 {
-        lines.push(format!("damaged: {} of the log were no events", units::bytes(s.damaged_bytes)));
+        lines.push(format!("damaged: {} of the buffer could not be read", units::bytes(s.damaged_bytes)));
     }
     lines.push(format!("drainer: {}", drainer(&s.drainer)));
     lines.push(format!(
         "trace: {}, {}{}",
         trace.display(),
         units::bytes(s.trace_bytes),
-        if is_cut { ", cut" } else { "" }
+        if is_cut { ", truncated" } else { "" }
     ));
     lines.extend(further(&s.written));
     if s.snapshots > 0 {
-        lines.push(format!("snapshots: {} taken, beside the trace", units::count(s.snapshots)));
+        lines.push(format!("snapshots: {} written next to the trace", units::count(s.snapshots)));
     }
     lines.extend(s.kept.first().map(|path| {
         let (more, path) = (s.kept.len() - 1, path.display());
         let others = if more == 0 { String::new() } else { format!(" and {more} more") };
-        format!("killed: what was live then stays in {path}{others}; heapscribe snapshot {path}")
+        format!("killed: the live blocks are in {path}{others}; heapscribe snapshot {path}")
     }));
     lines.push(format!("next: heapscribe report {}", trace.display()));
     lines.join("\n")
@@ -66,9 +66,9 @@ fn further(written: &[Written]) -> Vec<String> {
 fn exact(s: &Summary, processes: &str) -> Vec<String> {
     let after = s.peak.mono_ns.saturating_sub(s.first_mono_ns);
     let mut lines = vec![format!(
-        "{processes}, {} calls, {} allocations of {} in all",
-        units::count(s.calls),
-        units::count(s.allocations),
+        "{processes}, {}, {} of {} in total",
+        units::counted(s.calls, "call"),
+        units::counted(s.allocations, "allocation"),
         units::bytes(s.allocated_bytes)
     )];
     if s.peak.bytes > 0 {
@@ -78,9 +78,9 @@ fn exact(s: &Summary, processes: &str) -> Vec<String> {
         lines.push(format!("peak: {about}{bytes}{of}, {} after the start", units::duration(after)));
     }
     lines.push(format!(
-        "not freed: {} in {} blocks",
+        "not freed: {} in {}",
         units::bytes(s.left_bytes.max(0).unsigned_abs()),
-        units::count(s.left_blocks.max(0).unsigned_abs())
+        units::counted(s.left_blocks.max(0).unsigned_abs(), "block")
     ));
     lines
 }
@@ -94,11 +94,11 @@ fn recorded(s: &Summary, processes: &str) -> Vec<String> {
 /// What of it a ring did not keep.
 fn ring(s: &Summary, gone: &Evicted) -> String {
     if gone.is_empty() {
-        return "ring: all of it was kept".to_owned();
+        return "ring: holds the whole recording".to_owned();
     }
     let of = units::duration(gone.until_mono_ns.saturating_sub(s.first_mono_ns));
     format!(
-        "ring: {} of the first {of} were let go, {} of them allocations of {} in all",
+        "ring: evicted {} of the first {of}, {} of them allocations of {} in total",
         units::counted(gone.events, "event"),
         units::count(gone.allocated_blocks),
         units::bytes(gone.allocated_bytes)
@@ -108,7 +108,7 @@ fn ring(s: &Summary, gone: &Evicted) -> String {
 /// How the drainer kept up.
 pub(crate) fn drainer(d: &Drainer) -> String {
     let mut told = format!(
-        "at most {} of full log waited, {} at the longest; {} of CPU, {} of memory",
+        "lagged at most {}, {} behind; used {} of CPU, {} of memory",
         units::bytes(d.waiting_bytes),
         units::duration(d.waiting_ns),
         units::duration(d.cpu_ns),
@@ -116,10 +116,10 @@ pub(crate) fn drainer(d: &Drainer) -> String {
     );
     if d.hurried_chunks > 0 {
         let chunks = units::counted(d.hurried_chunks, "chunk");
-        told.push_str(&format!("; {chunks} not compressed, for want of time"));
+        told.push_str(&format!("; {chunks} not compressed to keep up"));
     }
     if d.full_logs > 0 {
-        told.push_str(&format!("; a log was full {} times", units::count(d.full_logs)));
+        told.push_str(&format!("; a buffer was full {}", units::counted(d.full_logs, "time")));
     }
     told
 }

@@ -58,14 +58,14 @@ fn a_running_program_is_told_what_to_record() {
         assert_eq!(mode(&head), wanted, "{said:?}");
     }
     assert!(
-        said[1].ends_with("sleep) recorded every block, records a sample each 64.0 KiB now\n"),
+        said[1].ends_with("sleep) now records one sample per 64.0 KiB, before: every block\n"),
         "{said:?}"
     );
-    assert!(said[2].ends_with("recorded a sample each 64.0 KiB, records nothing new now\n"), "{said:?}");
-    assert!(said[3].ends_with("records nothing new already\n"), "{said:?}");
+    assert!(said[2].ends_with("now records no new blocks, before: one sample per 64.0 KiB\n"), "{said:?}");
+    assert!(said[3].ends_with("already records no new blocks\n"), "{said:?}");
     for name in ["second phase", "second phase", "third"] {
         let told = ctl(&dir, pid, &["mark", name]);
-        assert!(told.ends_with("is marked\n"), "{told}");
+        assert!(told.contains("set the mark in process"), "{told}");
     }
     kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::TERM).unwrap();
     assert_eq!(started.wait().code, 128 + 15);
@@ -76,5 +76,5 @@ fn a_running_program_is_told_what_to_record() {
     let times =
         [&marks[0]["first_ns"], &marks[0]["last_ns"], &marks[1]["first_ns"], &report.json["duration_ns"]];
     assert!(times.map(|time| time.as_u64()).is_sorted(), "{times:?}");
-    assert!(ctl(&dir, pid, &["stop"]).starts_with("error: no session of process"));
+    assert!(ctl(&dir, pid, &["stop"]).starts_with("error: this user has no session of process"));
 }

@@ -80,5 +80,5 @@ fn two_snapshots_of_a_process() {
     assert!(text.contains("+600,000 bytes") && text.contains("-50,000 bytes"), "{text}");
     assert!(text.contains("+550,000 bytes"), "the whole: {text}");
     let refused = diff(&["a.hst", "run.hst", "--by", "allocated"]).1;
-    assert!(refused.contains("a.hst is a snapshot, which tells only what is live"), "{refused}");
+    assert!(refused.contains("a.hst is a snapshot, which contains only live blocks"), "{refused}");
 }

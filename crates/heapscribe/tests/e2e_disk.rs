@@ -199,7 +199,7 @@ fn no_dev_shm() {
     ] {
         let (ended, report, counted) = with_shm(change);
         assert!(
-            ended.stderr.contains("warning: /dev/shm is not there or too small"),
+            ended.stderr.contains("warning: /dev/shm is missing or too small"),
             "{change}: {}",
             ended.stderr
         );

@@ -111,7 +111,7 @@ fn ps_shows_a_run_and_a_killed_program_told_before() {
     let heap = &stats["processes"][0]["heap"];
     assert_eq!(heap["is_last"], false);
     check_counts(heap, 100, 200);
-    assert!(ended.stderr.contains("it did not end by exit"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("the process did not exit normally"), "{}", ended.stderr);
 }
 
 /// A program of few, large calls was seen with an empty pool until its 256th.
@@ -175,12 +175,12 @@ fn a_trace_has_the_pool_over_time() {
         String::from_utf8(output.stdout).unwrap()
     };
     let text = said(&["report"]);
-    assert!(text.contains("The heap under the program") && text.contains("1 request failed"), "{text}");
+    assert!(text.contains("Custom heap") && text.contains("1 request failed"), "{text}");
     assert!(said(&["dump"]).contains(" heap time="));
     let picture = place.path("pool.svg");
     said(&["plot", "-o", picture.to_str().unwrap()]);
     let picture = fs::read_to_string(picture).unwrap();
-    for series in ["largest free piece", "used in the pool"] {
+    for series in ["largest free block", "used in the pool"] {
         assert!(picture.contains(series), "{series}");
     }
 }

@@ -218,7 +218,7 @@ fn what_is_not_ours_is_not_overwritten() {
     fs::remove_file(directory.join(HEAPTRACK)).unwrap();
     let (code, _, stderr) = libs(&["other"]);
     assert_eq!(code, 1);
-    assert!(stderr.contains("not one of ours") && stderr.contains("--force"), "{stderr}");
+    assert!(stderr.contains("is not a heapscribe library") && stderr.contains("--force"), "{stderr}");
     assert_eq!(fs::read(&theirs).unwrap(), b"theirs");
     assert!(!directory.join(HEAPTRACK).exists(), "all or none");
     let (code, json, _) = libs(&["other", "--force", "--json"]);

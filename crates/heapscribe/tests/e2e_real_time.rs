@@ -23,7 +23,7 @@ fn recorded(place: &Place, what: &str, options: &[&str]) -> Ended {
 #[track_caller]
 fn stopped(place: &Place, ended: &Ended, rule: &str, call: &str, size: u64, caller: &str) {
     assert!(!ended.stdout.contains("after"), "{}", ended.stdout);
-    let first = format!("error: a rule of real time was broken: {call} of {size} byte");
+    let first = format!("error: a real-time rule was broken: {call} of {size} byte");
     assert!(ended.stderr.contains(&first), "{}", ended.stderr);
     assert!(ended.stderr.contains(caller), "{}", ended.stderr);
     let json = Report::of(&place.path("run.hst")).json;

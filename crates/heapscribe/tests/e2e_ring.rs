@@ -206,5 +206,5 @@ fn a_family_that_comes_and_goes_is_counted() {
     assert!(gone > 0 && kept > 0, "{gone} gone, {kept} kept");
     // A child of the shell is two images: forked, and exec'd.
     assert!(gone + kept >= 8, "{gone} gone, {kept} kept");
-    assert!(ended.stderr.contains("ring: ") && ended.stderr.contains(" were let go"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("ring: ") && ended.stderr.contains("ring: evicted "), "{}", ended.stderr);
 }

@@ -130,7 +130,7 @@ impl Snapshot {
     /// thread stands still within an operation, or the reader for longer than threads let themselves be held.
     fn is_of_one_instant(&self) -> bool {
         let because = self.table.inexact.as_str();
-        let reasons = ["stays in the middle of an allocation", "threads went on while the table was copied"];
+        let reasons = ["is stuck inside an allocation", "threads were running while the table was copied"];
         assert!(because.is_empty() || reasons.iter().any(|reason| because.ends_with(reason)), "{because}");
         because.is_empty()
     }
@@ -253,7 +253,7 @@ fn a_dead_process_can_be_looked_into() {
     for wanted in [session, base, "keep", &keeper.pid.to_string()] {
         let ended = take(wanted);
         assert!(ended.status.success(), "{wanted}: {ended:?}");
-        assert!(String::from_utf8_lossy(&ended.stderr).contains("this is what it left"));
+        assert!(String::from_utf8_lossy(&ended.stderr).contains("shows its last state"));
         let kept = Snapshot::read(&output).kept();
         assert_eq!(kept.len(), THREADS);
         // A thread that was killed within realloc has its block in neither place.
@@ -261,7 +261,7 @@ fn a_dead_process_can_be_looked_into() {
     }
     let report = heapscribe().arg("report").arg(session).output().unwrap();
     let said = String::from_utf8_lossy(&report.stdout);
-    assert!(said.contains("The process had ended: this is what it left."), "{said}");
+    assert!(said.contains("The process had ended; this is its last state."), "{said}");
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn without_a_terminal_it_says_what_to_do() {
     let holds = Holds::start();
     let output = holds.top().stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("standard output is no terminal") && said.contains("--once"), "{said}");
+    assert!(said.contains("standard output is not a terminal") && said.contains("--once"), "{said}");
     holds.end();
 }
 
@@ -123,7 +123,7 @@ fn a_terminal_is_driven() {
     tmux.command(&["send-keys", "Enter"]);
     tmux.shows("a filter", |s| s.contains("[hold_small]") && !s.contains("hold_large"));
     tmux.command(&["send-keys", "Enter"]);
-    tmux.shows("a stack", |s| s.contains("the innermost call first") && s.contains("holds.c:"));
+    tmux.shows("a stack", |s| s.contains("innermost call first") && s.contains("holds.c:"));
     tmux.command(&["send-keys", "q"]);
     tmux.shows("the shell again", |s| s.contains("ended with 0"));
     std::thread::sleep(Duration::from_millis(10));

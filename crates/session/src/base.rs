@@ -30,7 +30,7 @@ impl Base {
     pub fn create(parent: &Path, is_default: bool) -> Result<Base> {
         if !is_default {
             return Base::below(parent)
-                .with_context(|| format!("sessions can not lie in {}", parent.display()));
+                .with_context(|| format!("cannot create a session in {}", parent.display()));
         }
         let mut candidates = vec![parent.to_owned()];
         candidates.extend(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from));
@@ -41,17 +41,15 @@ impl Base {
             {
                 if candidate != parent {
                     let (wanted, used) = (parent.display(), candidate.display());
-                    diagnostics::warning(&format!(
-                        "{wanted} is not there or too small: sessions lie in {used}"
-                    ));
+                    diagnostics::warning(&format!("{wanted} is missing or too small; using {used}"));
                 }
                 return Ok(base);
             }
         }
         Base::below(parent).map_err(|e| {
-            let what =
-                format!("no place for the sessions of the recorded processes: {}: {e}", parent.display());
-            Problem::new(what, "--session-dir DIR names a directory with some 16 MiB of room").into()
+            let what = format!("cannot create the session directory: {}: {e}", parent.display());
+            Problem::new(what, "choose a directory with at least 16 MiB of free space: --session-dir DIR")
+                .into()
         })
     }
 
@@ -82,7 +80,7 @@ impl Base {
         let path = self.path.join(FILE_NAME);
         let plan = Plan { rules_bytes: rules.len() as u32, ..*plan };
         fs::write(&path, [&plan.to_bytes()[..], rules].concat())
-            .with_context(|| format!("{} can not be written", path.display()))
+            .with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Removes the directory, unless sessions are left in it.
@@ -105,14 +103,14 @@ pub fn has_sessions(base: &Path) -> bool {
 
 /// Refuses a directory that is not this user's own and private.
 pub fn check_owner(path: &Path) -> Result<()> {
-    let meta = fs::symlink_metadata(path).with_context(|| format!("{} can not be read", path.display()))?;
+    let meta = fs::symlink_metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
     let is_ours =
         meta.is_dir() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;
     if is_ours {
         return Ok(());
     }
     let what = format!("{} is not a session directory of this user", path.display());
-    Err(Problem::new(what, "`record` names the directory when it leaves one behind").into())
+    Err(Problem::new(what, "`heapscribe record` prints the directory when it leaves one behind").into())
 }
 
 fn room_bytes(path: &Path) -> Option<u64> {

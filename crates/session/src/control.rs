@@ -41,7 +41,7 @@ impl Controlled {
         let Some((created, base)) = found.into_iter().max() else { return Err(none(pid, parents)) };
         if !Path::new(&format!("/proc/{pid}")).exists() {
             let what = format!("process {pid} has ended");
-            return Err(Problem::new(what, "what it did until then is in its trace").into());
+            return Err(Problem::new(what, "its trace shows what it did until then").into());
         }
         check_owner(&base)?;
         Controlled::read(base.clone(), session_path(&base, (pid, created)).join("head"))
@@ -50,9 +50,9 @@ impl Controlled {
     fn read(base: PathBuf, head: PathBuf) -> Result<Controlled> {
         let shown = head.display();
         let mut bytes = vec![0; HEAD_FILE_BYTES];
-        let file = open(&head, false).with_context(|| format!("{shown} can not be opened"))?;
-        file.read_exact_at(&mut bytes, 0).with_context(|| format!("{shown} can not be read"))?;
-        let parsed = Head::parse(&bytes).with_context(|| format!("{shown} is no head of a session"))?;
+        let file = open(&head, false).with_context(|| format!("cannot open {shown}"))?;
+        file.read_exact_at(&mut bytes, 0).with_context(|| format!("cannot read {shown}"))?;
+        let parsed = Head::parse(&bytes).with_context(|| format!("{shown} is not the head of a session"))?;
         let (exe, mode) = (String::from_utf8_lossy(parsed.exe).into_owned(), parsed.mode);
         Ok(Controlled { base, head, exe, mode })
     }
@@ -70,14 +70,16 @@ impl Controlled {
         if rules::of_base(&self.base).after_mark.is_some_and(|mark| mark == name) {
             self.set(&1u32.to_le_bytes(), PAST_MARK_OFFSET)?;
         }
-        mark_request::request(directory, name).with_context(|| format!("no mark can be left in {shown}"))?;
+        mark_request::request(directory, name).with_context(|| format!("cannot set a mark in {shown}"))?;
         let begin = Instant::now();
         while mark_request::is_waiting(directory) {
             if begin.elapsed() > TAKEN_WITHIN {
-                let what = format!("nobody takes the mark in {shown}");
-                return Err(
-                    Problem::new(what, "is the `heapscribe record` that started it still there?").into()
-                );
+                let what = format!("no `heapscribe record` reads the marks in {shown}");
+                return Err(Problem::new(
+                    what,
+                    "check that the `heapscribe record` that started the process is still running",
+                )
+                .into());
             }
             std::thread::sleep(NAP);
         }
@@ -92,7 +94,7 @@ impl Controlled {
     /// Writes a word of the head that others may write.
     fn set(&self, word: &[u8], offset: usize) -> Result<()> {
         let written = open(&self.head, true).and_then(|file| file.write_all_at(word, offset as u64));
-        written.with_context(|| format!("{} can not be changed", self.head.display()))
+        written.with_context(|| format!("cannot change {}", self.head.display()))
     }
 }
 
@@ -101,9 +103,9 @@ pub fn first_mode(base: &Path) -> Result<Mode> {
     let path = base.join(FILE_NAME);
     let mut bytes = [0; PLAN_BYTES];
     let read = open(&path, false).and_then(|file| file.read_exact_at(&mut bytes, 0));
-    read.with_context(|| format!("{} can not be read", path.display()))?;
+    read.with_context(|| format!("cannot read {}", path.display()))?;
     let plan = Plan::parse(&bytes);
-    Ok(plan.with_context(|| format!("{} is no plan of this version", path.display()))?.mode)
+    Ok(plan.with_context(|| format!("{} is not a plan of this version of heapscribe", path.display()))?.mode)
 }
 
 /// Opens a file of a session; a link in its place is not followed.
@@ -114,8 +116,8 @@ fn open(path: &Path, write: bool) -> std::io::Result<File> {
 
 fn none(pid: u32, parents: &[PathBuf]) -> anyhow::Error {
     let places: Vec<_> = parents.iter().map(|parent| parent.display().to_string()).collect();
-    let what = format!("no session of process {pid} of this user in {}", places.join(", "));
-    let hint = "it must have been started by `heapscribe record` and have allocated once; \
-                --session-dir DIR says where its sessions lie if `record` was told so";
+    let what = format!("this user has no session of process {pid} in {}", places.join(", "));
+    let hint = "list recorded processes with `heapscribe ps`; if `record` was started with --session-dir, \
+                pass the same directory";
     Problem::new(what, hint).into()
 }

@@ -30,7 +30,7 @@ pub struct SourceFrame {
 pub enum LookupFailure {
     /// It never was a file: the kernel's page, code made at run time.
     NotAFile,
-    /// The file is not there any more.
+    /// The file no longer exists.
     Gone,
     /// There is another file of that name now.
     Changed,
@@ -43,8 +43,8 @@ pub enum LookupFailure {
 impl fmt::Display for LookupFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LookupFailure::NotAFile => f.write_str("is no file"),
-            LookupFailure::Gone => f.write_str("is not there any more"),
+            LookupFailure::NotAFile => f.write_str("is not a file"),
+            LookupFailure::Gone => f.write_str("no longer exists"),
             LookupFailure::Changed => f.write_str("has changed since the recording"),
             LookupFailure::Unreadable(why) => write!(f, "cannot be read: {why}"),
             LookupFailure::NoDebugInfo => f.write_str("has no debug information"),

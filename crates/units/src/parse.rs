@@ -2,13 +2,13 @@
 
 /// Reads a size as `heapscribe_wire::size` has it.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no number of bytes; write it like 4096, 512MiB or 1GB");
+    let wrong = || format!("`{text}` is not a size; expected for example 4096, 512MiB or 1GB");
     heapscribe_wire::size::parse(text.as_bytes()).ok_or_else(wrong)
 }
 
 /// Reads 1.5s, 200ms, 3m and the like; without a unit it is seconds. Nanoseconds.
 pub fn parse_duration(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no time; write it like 1.5s, 200ms or 3m");
+    let wrong = || format!("`{text}` is not a time; expected for example 1.5s, 200ms or 3m");
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let ns = match unit.trim() {
@@ -25,15 +25,16 @@ pub fn parse_duration(text: &str) -> Result<u64, String> {
     Ok((number * ns) as u64)
 }
 
-/// Reads a chance, more than 0 and at most 1.
+/// Reads a sampling rate, more than 0 and at most 1.
 pub fn parse_rate(text: &str) -> Result<f64, String> {
-    let wrong = || format!("`{text}` is no chance; write it like 0.01 or 1e-4");
+    let wrong =
+        || format!("`{text}` is not a rate; expected a number above 0 and up to 1, for example 0.01 or 1e-4");
     text.parse().ok().filter(|rate| *rate > 0.0 && *rate <= 1.0).ok_or_else(wrong)
 }
 
 /// Reads 20% or 20; hundredths.
 pub fn parse_percent(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no percentage; write it like 20%, at most 1000%");
+    let wrong = || format!("`{text}` is not a percentage; expected for example 20%, at most 1000%");
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     number.parse().ok().filter(|percent| *percent <= 1000).ok_or_else(wrong)
 }
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chance_is_above_0_and_at_most_1() {
+    fn a_rate_is_above_0_and_at_most_1() {
         assert_eq!(parse_rate("1e-4"), Ok(1e-4));
         for text in ["0", "1.1", "-1", "nan", "x"] {
             assert!(parse_rate(text).is_err(), "{text}");

@@ -22,7 +22,7 @@ impl Packets {
         let mut packets = Packets { file: None, written: 0, is_cut: false };
         match file {
             Ok(file) => packets.file = Some(file),
-            Err(e) => packets.cut(&format!("{} cannot be written: {e}", path.display())),
+            Err(e) => packets.cut(&format!("cannot write {}: {e}", path.display())),
         }
         packets
     }
@@ -30,7 +30,7 @@ impl Packets {
     fn cut(&mut self, what: &str) {
         self.is_cut = true;
         diagnostics::error(what);
-        diagnostics::hint("the program goes on; what was written so far can be read");
+        diagnostics::hint("the program keeps running; the trace is readable up to here");
     }
 }
 

@@ -110,7 +110,7 @@ impl Worker {
                 self.taken.insert(path.clone());
                 written.path = path;
             }
-            Err(e) => diagnostics::error(&format!("{} cannot be renamed: {e}", written.path.display())),
+            Err(e) => diagnostics::error(&format!("cannot rename {}: {e}", written.path.display())),
         }
     }
 

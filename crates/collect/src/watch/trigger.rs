@@ -54,7 +54,7 @@ impl Trigger {
             None => bytes(text).map(Size::Bytes),
             Some(percent) => match percent.parse() {
                 Ok(percent @ 1..=100) => Ok(Size::Percent(percent)),
-                _ => Err(format!("`{text}` is no part of the memory; write it like 80%")),
+                _ => Err(format!("`{text}` is not a percentage of the memory; expected for example 80%")),
             },
         };
         match text.split_once('=') {
@@ -62,10 +62,10 @@ impl Trigger {
             Some(("rss", value)) => size(value).map(Trigger::Rss),
             Some(("live", value)) => size(value).map(Trigger::Live),
             Some(("every", value)) => match time(value)? {
-                0 => Err("snapshots must lie some time apart".to_owned()),
+                0 => Err("the interval must not be 0".to_owned()),
                 ns => Ok(Trigger::Every(ns)),
             },
-            _ => Err("write rss=80%, live=2GiB, every=60s or peak".to_owned()),
+            _ => Err("expected rss=80%, live=2GiB, every=60s or peak".to_owned()),
         }
     }
 }

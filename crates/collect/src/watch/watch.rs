@@ -99,9 +99,10 @@ impl Watch {
             }
             match self.write(pid, trigger, state, &watched.session) {
                 Ok(written) => self.written += u64::from(written),
-                Err(e) => {
-                    diagnostics::warning(&format!("no snapshot {} of process {pid}: {e:#}", trigger.name()))
-                }
+                Err(e) => diagnostics::warning(&format!(
+                    "cannot take snapshot {} of process {pid}: {e:#}",
+                    trigger.name()
+                )),
             }
         }
     }
@@ -141,7 +142,7 @@ impl Watch {
             _ => self.beside(&format!("{pid}.{}-{number}", trigger.name())),
         };
         let (to, part) = (path(taken), self.beside(&format!("{pid}.part")));
-        let not_written = || format!("{} can not be written", to.display());
+        let not_written = || format!("cannot write {}", to.display());
         let file = File::create(&part).with_context(not_written)?;
         live::save(&snapshot, &mut BufWriter::new(file)).with_context(not_written)?;
         fs::rename(&part, &to).with_context(not_written)?;

@@ -38,7 +38,7 @@ pub fn convert<S: Source, W: Write>(
     })?;
     problems.extend(skipped.iter().map(ToString::to_string));
     if is_sampled {
-        problems.push("the log has only the blocks that were sampled, and cannot say so".to_owned());
+        problems.push("the log contains only the sampled blocks, and cannot mark them as such".to_owned());
     }
     let (mut addresses, mut order) = (Addresses::default(), InOrder::new(trace, process));
     let (clock, mut lines) = (trace.clock(process.index), Lines { out, style, now_ns: 0, now: Vec::new() });

@@ -68,11 +68,10 @@ pub fn convert<S: Source, W: Write>(
         Err(e) => problems.push(e.to_string()),
     }
     if reader.missing_objects() != 0 {
-        problems.push(format!("{} objects are in no packet: packets are missing", reader.missing_objects()));
+        problems.push(format!("objects missing because packets are missing: {}", reader.missing_objects()));
     }
     if !to.early.is_empty() {
-        problems
-            .push(format!("{} objects were collected whose allocation is not in the file", to.early.len()));
+        problems.push(format!("objects collected without an allocation in the file: {}", to.early.len()));
     }
     to.tally.hidden_stacks = reader.hidden_stacks();
     Ok((to.finish(reader.end_us())?, problems))

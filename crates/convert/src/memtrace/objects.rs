@@ -241,18 +241,19 @@ impl<W: Write> Objects<W> {
         let mut problems = Vec::new();
         let unmatched = self.early.left();
         if unmatched != 0 {
-            problems.push(format!("{unmatched} blocks were freed whose allocation is not in the trace"));
+            problems.push(format!("frees without an allocation in the trace: {unmatched}"));
         }
         if self.of_pools != 0 {
             let n = self.of_pools;
-            problems.push(format!("{n} events of the program's own pools have no place in a memtrace file"));
+            problems
+                .push(format!("events of the program's own pools, which a memtrace file cannot store: {n}"));
         }
         if self.times != 0 {
             let n = self.times;
-            problems.push(format!("how long {n} calls took has no place in a memtrace file"));
+            problems.push(format!("latencies, which a memtrace file cannot store: {n}"));
         }
         if self.lost != 0 {
-            problems.push(format!("{} events are missing", self.lost));
+            problems.push(format!("events missing: {}", self.lost));
         }
         Ok((self.writer.finish(&self.locations)?, problems))
     }

@@ -30,16 +30,16 @@ pub struct Gathered {
 /// Makes the trace at `path` and removes the ring.
 pub fn gather_into(dir: &Path, path: &Path) -> Result<Gathered> {
     let shown = path.display();
-    let out = File::create(path).with_context(|| format!("the trace {shown} can not be written"))?;
-    let gathered = gather(dir, out, true).with_context(|| format!("what is not in {shown} stays"))?;
-    fs::remove_dir_all(dir).with_context(|| format!("{} can not be removed", dir.display()))?;
+    let out = File::create(path).with_context(|| format!("cannot write the trace {shown}"))?;
+    let gathered = gather(dir, out, true).with_context(|| format!("the rest stays: it is not in {shown}"))?;
+    fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
     Ok(gathered)
 }
 
 /// Writes the trace to `out`; with `remove`, removes each file of events that is in it.
 pub fn gather(dir: &Path, out: impl Write, remove: bool) -> Result<Gathered> {
     let session = Trace::open(source(&dir.join(SESSION))?)
-        .with_context(|| format!("{} is no ring of a recording", dir.display()))?;
+        .with_context(|| format!("{} is not the ring of a recording", dir.display()))?;
     let mut gatherer = Gatherer {
         dir,
         out,
@@ -94,7 +94,7 @@ impl<W: Write> Gatherer<'_, W> {
                 self.flush()?;
             }
             if remove {
-                fs::remove_file(&path).with_context(|| format!("{} can not be removed", path.display()))?;
+                fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
             }
         }
         Ok(())
@@ -131,7 +131,7 @@ impl<W: Write> Gatherer<'_, W> {
                     self.writer.splice(process, &piece, &mut self.buffer);
                 }
                 _ => self.gathered.problems.push(format!(
-                    "{}: a block of process image {}, which the ring does not tell of",
+                    "{}: a block of process image {}, which is not in the ring",
                     path.display(),
                     piece.process
                 )),
@@ -143,7 +143,7 @@ impl<W: Write> Gatherer<'_, W> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.out.write_all(&self.buffer).context("the trace can not be written")?;
+        self.out.write_all(&self.buffer).context("cannot write the trace")?;
         self.buffer.clear();
         Ok(())
     }
@@ -151,7 +151,7 @@ impl<W: Write> Gatherer<'_, W> {
     fn finish(mut self) -> Result<Gathered> {
         self.writer.finish(&mut self.buffer);
         self.flush()?;
-        self.out.flush().context("the trace can not be written")?;
+        self.out.flush().context("cannot write the trace")?;
         self.gathered.bytes = self.writer.bytes();
         Ok(self.gathered)
     }

@@ -1,6 +1,6 @@
 //! The command line as a whole: the program's name and its commands.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use super::check::CheckArgs;
 use super::convert::ConvertArgs;
@@ -8,8 +8,8 @@ use super::ctl::CtlArgs;
 use super::diff::DiffArgs;
 use super::dump::DumpArgs;
 use super::flame::FlameArgs;
+use super::groups;
 use super::header::HeaderArgs;
-use super::help::TEMPLATE;
 use super::hotspots::HotspotsArgs;
 use super::install_libs::InstallLibsArgs;
 use super::plot::PlotArgs;
@@ -19,27 +19,27 @@ use super::recover::RecoverArgs;
 use super::replay::{PoolSizeArgs, ReplayArgs};
 use super::report::ReportArgs;
 use super::run::RunArgs;
+use super::setup::{CompletionsArgs, ManArgs, ReferenceArgs};
 use super::snapshot::{ListArgs, SnapshotArgs};
 use super::subsample::{RedactArgs, SubsampleArgs};
 use super::top::TopArgs;
 use crate::exit;
 
-/// heapscribe writes down every block of a program's heap with its call stack, and explains the peak,
-/// the leaks and the blocks that live for a moment only.
+/// A flight recorder for the heap of Linux programs
 #[derive(Debug, Parser)]
-#[command(version, about, help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
+#[command(version, about, after_help = exit::HELP, before_help = "\
 Examples:
-  heapscribe record -- ./server --port 80        run it, write heapscribe.server.<pid>.hst
-  heapscribe report heapscribe.server.4711.hst   explain what its heap did
-  heapscribe flame server.hst -o peak.svg --metric peak
-  heapscribe dump server.hst | grep ' ! '        calls that were refused
+  heapscribe record -- ./server --port 80        run a program, write heapscribe.server.<pid>.hst
+  heapscribe report heapscribe.server.4711.hst   explain its heap
+  heapscribe flame server.hst -o peak.svg        draw who holds the bytes at the peak
+  heapscribe top 4711                            watch a running process
 ")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-/// What to do.
+/// A command.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Record(Box<RecordArgs>),
@@ -66,16 +66,37 @@ pub(crate) enum Command {
     Snapshot(SnapshotArgs),
     List(ListArgs),
     Header(HeaderArgs),
+    Completions(CompletionsArgs),
+    Man(ManArgs),
+    #[command(hide = true)]
+    Reference(ReferenceArgs),
+}
+
+/// The program's name.
+pub(crate) const NAME: &str = "heapscribe";
+
+/// The whole command line, as clap has it.
+pub(crate) fn command() -> clap::Command {
+    let command = Cli::command();
+    let template = groups::template(&command);
+    command.help_template(template)
+}
+
+/// Reads the arguments of this process.
+pub(crate) fn parse() -> Result<Cli, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut command))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::groups::GROUPS;
     use super::*;
 
     #[test]
     fn the_command_line_is_consistent() {
-        use clap::CommandFactory;
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
@@ -84,5 +105,24 @@ mod tests {
         let Command::Record(args) = cli.command else { panic!("{cli:?}") };
         assert!(args.quiet && args.output.is_none());
         assert_eq!(args.command, ["ls", "--json", "-o", "x"]);
+    }
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let command = Cli::command();
+        let visible = command.get_subcommands().filter(|command| !command.is_hide_set());
+        let mut expected: Vec<&str> = visible.map(clap::Command::get_name).chain(["help"]).collect();
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|group| group.commands).copied().collect();
+        expected.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(listed, expected);
+    }
+
+    #[test]
+    fn the_list_of_commands_fits_a_terminal() {
+        let plain = Cli::command().styles(clap::builder::Styles::plain());
+        for line in groups::list(&plain).lines() {
+            assert!(line.len() <= 80, "{line}");
+        }
     }
 }

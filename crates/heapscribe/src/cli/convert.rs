@@ -11,35 +11,35 @@ use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
-/// Write a trace in another format
+/// Convert a trace to another format
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
-  heapscribe convert run.hst --to memtrace -o run.ctf     for memtrace's viewer
+  heapscribe convert run.hst --to memtrace -o run.ctf            for memtrace's viewer
   heapscribe convert ocaml.ctf --to native -o ocaml.hst
   heapscribe convert run.hst --to gotrace -o run.trace && go tool trace run.trace
-  heapscribe convert heaplog_4711.log --to native -o old.hst     heaphook's
+  heapscribe convert heaplog_4711.log --to native -o old.hst     a log of heaphook
   heapscribe convert data.part0.bfbs.xz --to aos --layout 2022 -o old.part0.bfbs
-  heapscribe convert messages.jsonl --to aos -o data.part0.bfbs.sz     lines of `dump --json`
+  heapscribe convert messages.jsonl --to aos -o data.part0.bfbs.sz     the output of `dump --json`
 ")]
 pub(crate) struct ConvertArgs {
     /// The trace
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// The format to write
+    /// Format to convert to
     #[arg(long, value_enum)]
     pub(crate) to: ConvertTo,
 
-    /// Where to write it
+    /// Where to write the result
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// The process to take, where a format has room for one [default: that with most events]
+    /// Process to convert, for formats that hold only one [default: the one with the most events]
     #[arg(long)]
     pub(crate) pid: Option<u32>,
 
-    /// Layout of message records to write [default: that of the records, else 2024]
+    /// Layout of the message records to write [default: the layout of TRACE, or 2024]
     #[arg(long, value_enum, value_name = "YEAR")]
     pub(crate) layout: Option<LayoutYear>,
 
@@ -56,18 +56,18 @@ pub(crate) struct ConvertArgs {
 /// A format that traces are converted into.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum ConvertTo {
-    /// Ours
+    /// heapscribe's own format
     Native,
-    /// That of OCaml's memtrace and its viewer, of one process
+    /// OCaml's memtrace format, one process
     Memtrace,
-    /// That of Go 1.19's execution tracer, of one process
+    /// Go 1.19's execution trace format, one process
     Gotrace,
-    /// A log of heaphook's, of one process, as its scripts read it: lines with commas
+    /// A heaphook log with commas, as its scripts read it, one process
     Heaphook,
-    /// The same with spaces, as heaphook 0.1 wrote it
+    /// The same with spaces, as heaphook 0.1 writes it
     #[value(name = "heaphook-0.1")]
     Heaphook01,
-    /// That of AOS's message logs; .sz, .xz or .zst at the end of the name compresses
+    /// An AOS message log, compressed if FILE ends in .sz, .xz or .zst
     Aos,
 }
 

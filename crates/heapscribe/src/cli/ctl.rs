@@ -1,4 +1,4 @@
-//! Flags of `ctl`.
+//! The command line of `ctl`.
 
 use std::path::PathBuf;
 
@@ -9,21 +9,21 @@ use super::help::TEMPLATE;
 use super::modes::parse_mode;
 use crate::exit;
 
-/// Tell a running process what to record
+/// Control the recording of a running process
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
   heapscribe ctl 4711 mode sampled:64KiB     sample from now on
-  heapscribe ctl 4711 stop                   record nothing new, follow known blocks to their end
-  heapscribe ctl 4711 start                  as `record` began, or every block if that was nothing
-  heapscribe ctl 4711 mark warm                 the report tells when that was, and how large the heap
+  heapscribe ctl 4711 stop                   record no new blocks, only the frees of known ones
+  heapscribe ctl 4711 start                  record again
+  heapscribe ctl 4711 mark warm              set a mark, which `report` shows
 ")]
 pub(crate) struct CtlArgs {
     /// The process
     #[arg(value_name = "PID")]
     pub(crate) pid: u32,
 
-    /// Where the shared files lie, if `record` was told so
+    /// The --session-dir that `record` was started with
     #[arg(long, value_name = "DIR", global = true)]
     pub(crate) session_dir: Option<PathBuf>,
 
@@ -31,27 +31,27 @@ pub(crate) struct CtlArgs {
     pub(crate) verb: CtlVerb,
 }
 
-/// What a process is told.
+/// What a process is to do.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CtlVerb {
-    /// What to record from now on
+    /// Set what to record from now on
     Mode {
         /// full, off, sampled (at 512KiB) or sampled:SIZE
         #[arg(value_name = "MODE", value_parser = parse_mode)]
         mode: Mode,
     },
-    /// Record as `record` began, or every block if that was nothing
+    /// Record in the mode that `record` was started with, or every block if that was off
     Start,
-    /// Record nothing new
+    /// Record no new blocks
     Stop,
-    /// Put a mark into the trace, as if the program had said heapscribe_mark(NAME)
+    /// Set a mark, as if the program had called heapscribe_mark(NAME)
     Mark {
-        /// What the report calls it
+        /// Name of the mark in reports
         name: String,
     },
-    /// Keep what is live now in the session, as if the program had said heapscribe_snapshot(NAME)
+    /// Take a snapshot and keep it in the session, as if the program had called heapscribe_snapshot(NAME)
     Snapshot {
-        /// What `heapscribe list` calls it
+        /// Name of the snapshot in `heapscribe list`
         name: String,
     },
 }

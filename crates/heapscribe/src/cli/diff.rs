@@ -10,7 +10,7 @@ use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
-/// Compare two traces or snapshots: which stacks grew and which shrank, by the names of their functions
+/// Compare two traces or snapshots, stack by stack
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
@@ -20,23 +20,23 @@ Examples:
   heapscribe diff old.ctf new.ctf --metric count --json | jq .change
 ")]
 pub(crate) struct DiffArgs {
-    /// The first trace, of ours or of memtrace, or a snapshot
+    /// The first trace or snapshot
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
 
-    /// The trace that it is compared with
+    /// The trace or snapshot to compare with it
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
 
-    /// What is compared [default: peak; leaked, which is what is live, of a snapshot]
+    /// What to compare [default: peak; for snapshots: leaked, which is what is live]
     #[arg(long, alias = "by", value_enum)]
     pub(crate) metric: Option<Metric>,
 
-    /// Print JSON, with keys that stay the same from version to version
+    /// Print JSON; its keys are stable across versions
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// How many stacks to show in each direction; the rest is summed [default: 10; with --json 1000]
+    /// How many stacks to show that grew, and that shrank [default: 10; with --json 1000]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
 

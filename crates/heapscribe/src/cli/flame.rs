@@ -14,20 +14,20 @@ use crate::exit;
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
-  heapscribe flame run.hst -o peak.svg                   who holds the bytes at the peak
-  heapscribe flame run.hst -o leaks.html --metric leaked     one page that works without a network
-  heapscribe flame run.hst -o calls.folded --metric count    lines for other flame graph tools
+  heapscribe flame run.hst -o peak.svg                       who holds the bytes at the peak
+  heapscribe flame run.hst -o leaks.html --metric leaked     a page that works offline
+  heapscribe flame run.hst -o calls.folded --metric count    folded stacks for other tools
 ")]
 pub(crate) struct FlameArgs {
     /// The trace
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// Where to write it; its ending says what: .svg, .html or .folded
+    /// Where to write the flame graph; its extension selects the format: .svg, .html or .folded
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// What the width of a frame means
+    /// What the width of a frame shows
     #[arg(long, alias = "of", value_enum, default_value_t = Metric::Peak)]
     pub(crate) metric: Metric,
 

@@ -13,49 +13,49 @@ fn parse_heap(text: &str) -> Result<HeapChoice, String> {
         "tlsf" => Ok(HeapChoice::Tlsf),
         "system" => Ok(HeapChoice::System),
         path if path.contains('/') || path.ends_with(".so") => Ok(HeapChoice::Library(path.into())),
-        _ => Err(format!("`{text}` is no heap; it is tlsf, system, or a library like ./libmine.so")),
+        _ => Err(format!(
+            "there is no heap `{text}`; use tlsf, system, or the path of a library (./libmine.so)"
+        )),
     }
 }
 
 /// Which heap, and what it is to be.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "The heap")]
+#[command(next_help_heading = "Heap")]
 pub(crate) struct HeapArgs {
-    /// The heap under the program: tlsf (pools, bounded time), system (the one it has), or a library
+    /// Heap for the program: tlsf (a real-time pool heap), system (the libc's), or a library
     #[arg(long, value_name = "tlsf|system|PATH.so", value_parser = parse_heap)]
     pub(crate) heap: Option<HeapChoice>,
 
-    /// Only for programs of this name, of all that CMD starts; may be given more than once
+    /// Use the heap only in programs with this name; can be given several times
     #[arg(long, value_name = "PROGRAM", requires = "heap")]
     pub(crate) only: Vec<OsString>,
 
-    /// tlsf: size of the pool that is there from the beginning [default: 64MiB]
+    /// tlsf: size of the first pool [default: 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "heap")]
     pub(crate) pool: Option<u64>,
 
-    /// tlsf: size of the pool that is added when that is full, doubled for each that follows; 0: none is
-    /// [default: 16MiB]
+    /// tlsf: size of the pool to add when all pools are full, doubled each time; 0 adds none [default: 16MiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "heap")]
     pub(crate) grow: Option<u64>,
 
-    /// tlsf: size of all pools together at most [default: no limit]
+    /// tlsf: maximum size of all pools together [default: no limit]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "heap")]
     pub(crate) pool_max: Option<u64>,
 
-    /// tlsf: what each thread may keep of small blocks for itself at most, so that threads need not wait for
-    /// each other; 0: nothing, which is best for real-time work [default: 0]
+    /// tlsf: size of each thread's cache of small blocks; 0 disables it, as real-time programs need [default: 0]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "heap")]
     pub(crate) cache: Option<u64>,
 
-    /// tlsf: keep pools in memory (mlock, within `ulimit -l`)
+    /// tlsf: lock the pools in memory (mlock, limited by `ulimit -l`)
     #[arg(long, requires = "heap")]
     pub(crate) lock: bool,
 
-    /// tlsf: ask for huge pages
+    /// tlsf: use huge pages
     #[arg(long, requires = "heap")]
     pub(crate) huge_pages: bool,
 
-    /// tlsf: let the kernel give the pool's pages when they are first touched, not before
+    /// tlsf: map the pages of a pool when they are first used, not at the start
     #[arg(long, requires = "heap")]
     pub(crate) no_prefault: bool,
 }

@@ -10,7 +10,7 @@ use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
-/// Show the runs of calls that have most of the bytes, wherever they stand in stacks
+/// Find the call sequences that allocate most
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
@@ -22,20 +22,19 @@ pub(crate) struct HotspotsArgs {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// What is counted
+    /// What to count
     #[arg(long, alias = "of", value_enum, default_value_t = Metric::Allocated)]
     pub(crate) metric: Metric,
 
-    /// How many runs to show
+    /// How many sequences to show
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
 
-    /// Calls of a run, at most
+    /// Maximum length of a sequence, in calls
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=64))]
     pub(crate) length: usize,
 
-    /// Runs that are kept while counting, twice as many at times: more cost memory and make the error
-    /// smaller. For `allocated` and `count` nothing else grows with the number of stacks
+    /// How many sequences to keep in memory while counting; more make the result more exact
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     pub(crate) entries: usize,
 

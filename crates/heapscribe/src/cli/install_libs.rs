@@ -7,29 +7,29 @@ use clap::Args;
 use super::help::TEMPLATE;
 use crate::exit;
 
-/// Place the heap libraries, under heaphook's names and ours, to be preloaded without heapscribe
+/// Install the heap libraries for use with LD_PRELOAD
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
   heapscribe install-libs /opt/heaps
-  LD_PRELOAD=/opt/heaps/libpreloaded_heaptrack.so ./node       writes heaplog.<pid>.log
+  LD_PRELOAD=/opt/heaps/libpreloaded_heaptrack.so ./node       write heaplog.<pid>.log
   LD_PRELOAD=/opt/heaps/libpreloaded_tlsf.so INITIAL_MEMPOOL_SIZE=200000000 ./node
-  heapscribe install-libs --list                                       what each is for
+  heapscribe install-libs --list                               what each library is for
 ")]
 pub(crate) struct InstallLibsArgs {
-    /// Where to place them; made when it is not there
+    /// Where to install them; the directory is created if needed
     #[arg(value_name = "DIR", required_unless_present = "list")]
     pub(crate) directory: Option<PathBuf>,
 
-    /// Only say which there are, and place none
+    /// List the libraries without installing them
     #[arg(long, conflicts_with = "directory")]
     pub(crate) list: bool,
 
-    /// Overwrite files of these names that are not ours
+    /// Overwrite files with these names even if they are not heapscribe's
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Say it as JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

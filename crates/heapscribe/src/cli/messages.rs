@@ -1,4 +1,4 @@
-//! What commands are told about message logs.
+//! Flags of message logs, the same on every command that reads them.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,13 @@ use heapscribe_aos_log::read::Policy;
 
 use heapscribe_diagnostics::Problem;
 
+/// Heading of flags that are for message logs only.
+const HEADING: &str = "AOS message logs";
+
 /// How message logs are read.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct MessageArgs {
-    /// Where a message log is damaged: pass over the record, end the file there, or give up
+    /// What to do where a message log is damaged: skip the record, stop reading the file, or fail
     #[arg(long, value_enum, default_value_t = OnDamage::Skip, value_name = "WHAT")]
     pub(crate) on_damage: OnDamage,
 }
@@ -36,16 +39,17 @@ impl From<OnDamage> for Policy {
 
 /// How messages are printed.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct DumpMessagesArgs {
-    /// Further parts of the same message log
-    #[arg(value_name = "PART")]
+    /// More parts of the same message log
+    #[arg(value_name = "PART", help_heading = None::<&str>)]
     pub(crate) more: Vec<PathBuf>,
 
-    /// Print messages by their times, not in the order of the files
+    /// Sort messages by time instead of keeping the order of the files
     #[arg(long)]
     pub(crate) by_time: bool,
 
-    /// Fields of which year a message has in JSON [default: what the records of its part tell]
+    /// Layout of the messages in JSON [default: the layout of each part]
     #[arg(long, value_enum, value_name = "YEAR")]
     pub(crate) layout: Option<LayoutYear>,
 
@@ -57,8 +61,8 @@ pub(crate) struct DumpMessagesArgs {
 pub(crate) fn reject_parts(trace: &Path, more: &[PathBuf]) -> Result<(), Problem> {
     let Some(first) = more.first() else { return Ok(()) };
     let (shown, first) = (trace.display(), first.display());
-    let what = format!("{shown} is no message log, and {first} cannot be a part of it");
-    Err(Problem::new(what, "name one trace at a time"))
+    let what = format!("{shown} is not a message log, so {first} cannot be a part of it");
+    Err(Problem::new(what, "pass one trace at a time"))
 }
 
 /// A layout of message records, by the year since which AOS writes it.
@@ -81,16 +85,17 @@ impl From<LayoutYear> for Layout {
 
 /// Messages that a heap trace is held against.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = HEADING)]
 pub(crate) struct ReportMessagesArgs {
-    /// Further parts of the same message log
-    #[arg(value_name = "PART")]
+    /// More parts of the same message log
+    #[arg(value_name = "PART", help_heading = None::<&str>)]
     pub(crate) more: Vec<PathBuf>,
 
-    /// A message log that was written beside the trace: which message's handling allocated how much
+    /// Message log of the same run: show how much the handling of each message allocated
     #[arg(long, value_name = "PART", num_args = 1..)]
     pub(crate) messages: Vec<PathBuf>,
 
-    /// The process that handled the messages [default: all processes of the trace]
+    /// The process that handled the messages [default: all processes]
     #[arg(long, requires = "messages")]
     pub(crate) pid: Option<u32>,
 

@@ -6,16 +6,16 @@ use heapscribe_analyze::measure::Measure;
 /// A figure of a stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum Metric {
-    /// Bytes held when the heap was largest
+    /// Bytes live at the peak of the heap
     Peak,
-    /// Bytes never given back
+    /// Bytes never freed
     #[value(alias = "live")]
     Leaked,
-    /// Bytes asked for over the whole run
+    /// Bytes allocated over the whole run
     Allocated,
     /// Number of allocations
     Count,
-    /// Number of blocks that were freed before their thread's next allocation
+    /// Blocks freed before their thread's next allocation
     Temporary,
 }
 

@@ -7,8 +7,8 @@ use heapscribe_units::parse_bytes;
 /// Bytes between two samples.
 pub(super) fn parse_mean(text: &str) -> Result<u64, String> {
     match parse_bytes(text)? {
-        0 => Err("samples must lie some bytes apart; without --sample every block is recorded".to_owned()),
-        mean if mean > MEAN_BYTES_MAX => Err(format!("`{text}` is too far apart, 1TiB is the most")),
+        0 => Err("the size must not be 0; remove --sample to record every block".to_owned()),
+        mean if mean > MEAN_BYTES_MAX => Err(format!("`{text}` is too large; the maximum is 1TiB")),
         mean => Ok(mean),
     }
 }
@@ -23,7 +23,7 @@ pub(super) fn parse_mode(text: &str) -> Result<Mode, String> {
         None if text == "off" => Ok(Mode::Off),
         None if text == "sampled" => Ok(Mode::Sampled { mean_bytes: MEAN_BYTES }),
         Some(("sampled", size)) => Ok(Mode::Sampled { mean_bytes: parse_mean(size)? }),
-        _ => Err("write full, off, sampled or sampled:SIZE, for example sampled:64KiB".to_owned()),
+        _ => Err("expected full, off, sampled or sampled:SIZE, for example sampled:64KiB".to_owned()),
     }
 }
 

@@ -12,15 +12,15 @@ use crate::exit;
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
-  heapscribe plot run.hst -o run.pdf      for print
-  heapscribe plot run.hst -o run.svg      for the screen
+  heapscribe plot run.hst -o run.svg
+  heapscribe plot run.hst -o run.pdf
 ")]
 pub(crate) struct PlotArgs {
     /// The trace
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// Where to write it; its ending says what: .pdf, .svg or .png
+    /// Where to write the plot; its extension selects the format: .pdf, .svg or .png
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 

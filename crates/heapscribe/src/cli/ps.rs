@@ -15,11 +15,11 @@ Examples:
   heapscribe ps --json | jq '.[] | select(.alive) | .pid'
 ")]
 pub(crate) struct PsArgs {
-    /// Print JSON, with keys that stay the same from version to version
+    /// Print JSON; its keys are stable across versions
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Where the shared files lie, if `record` was told so
+    /// The --session-dir that `record` or `run` was started with
     #[arg(long, value_name = "DIR")]
     pub(crate) session_dir: Option<PathBuf>,
 }

@@ -14,64 +14,75 @@ use super::session_dir::SESSION_DIR;
 use crate::exit;
 use heapscribe_units::parse_bytes;
 
-/// Run a program and write a trace of its heap
+const SAMPLING: &str = "What to record";
+const BUFFERING: &str = "Buffering";
+
+/// Run a program and record its heap
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP,
           override_usage = "heapscribe record [OPTIONS] -- CMD [ARGS]...", before_help = "\
 Examples:
   heapscribe record -- ./server --port 80
   heapscribe record -o run.hst --quiet -- make -j8
+  heapscribe record --sample 512KiB -- ./server            sample: low overhead
+  heapscribe record --ring 256MiB -- ./server              keep only the newest events
   heapscribe record --when-full drop -- ./control-loop     never make the program wait
-  heapscribe record --sample 512KiB -- ./server            cheap: one block in so many bytes
-  heapscribe record --ring 256MiB -- ./server              for ever: the newest events only
-  heapscribe record --latency -- ./control-loop            how long each call took, too
+  heapscribe record --latency -- ./control-loop            also time every call
   heapscribe record --rt-section loop --rt-abort -- ./app  stop at the first call inside the section
 ")]
 pub(crate) struct RecordArgs {
-    /// Where to write the trace [default: heapscribe.<program>.<pid>.hst in the working directory]
+    /// Where to write the trace [default: heapscribe.<program>.<pid>.hst]
     #[arg(short, long, value_name = "TRACE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to write: a trace of ours, or files for memtrace's tools, one for each process: TRACE that
-    /// of CMD, others with their pid before the ending
+    /// Format of the trace
     #[arg(long, value_enum, default_value_t = TraceFormat::Native)]
     pub(crate) format: TraceFormat,
 
-    /// What the program does when the log is full: wait for us, or drop events and count them
-    #[arg(long, value_enum, default_value_t = WhenFull::Wait)]
-    pub(crate) when_full: WhenFull,
-
-    /// Size of each process's log, in chunks of 64 KiB
-    #[arg(long, value_name = "N", default_value_t = 64,
-          value_parser = clap::value_parser!(u32).range(2..=heapscribe_wire::limits::CHUNKS_MAX as i64))]
-    pub(crate) log_chunks: u32,
-
-    /// Where the shared files lie while the program runs; best in memory
-    #[arg(long, value_name = "DIR", default_value = SESSION_DIR)]
-    pub(crate) session_dir: PathBuf,
-
-    /// How hard to compress the trace, 1 (fast) to 19 (small)
+    /// Compression level of the trace, 1 (fastest) to 19 (smallest)
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=19))]
     pub(crate) level: i32,
 
-    /// Bytes that a process may write beside its log when nobody drains it, for example 512MiB
-    #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = parse_bytes)]
-    pub(crate) spill_limit: u64,
+    /// Exit when CMD exits, even if processes that it started are still running
+    #[arg(long)]
+    pub(crate) no_wait: bool,
 
-    /// Record samples instead of every block: one hit in SIZE bytes on average, for example 512KiB
-    #[arg(long, value_name = "SIZE", value_parser = parse_mean)]
+    /// Do not print a summary
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// The program to run, with its arguments
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<OsString>,
+
+    /// Record a sample of the blocks: on average one hit per SIZE allocated bytes, for example 512KiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_mean, help_heading = SAMPLING)]
     pub(crate) sample: Option<u64>,
 
-    /// Makes the same samples each time; other numbers, others
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Seed for sampling; the same seed picks the same samples
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = SAMPLING)]
     pub(crate) sample_seed: Option<u64>,
 
-    /// Begin with every block, or with nothing until `heapscribe ctl PID start`
-    #[arg(long, value_enum, default_value_t = StartMode::Full, conflicts_with = "sample")]
+    /// What to record at first; `heapscribe ctl PID start` starts a recording that is off
+    #[arg(long, value_enum, default_value_t = StartMode::Full, conflicts_with = "sample", help_heading = SAMPLING)]
     pub(crate) mode: StartMode,
 
-    #[command(flatten)]
-    pub(crate) heap: HeapArgs,
+    /// What the program does when its buffer is full
+    #[arg(long, value_enum, default_value_t = WhenFull::Wait, help_heading = BUFFERING)]
+    pub(crate) when_full: WhenFull,
+
+    /// Size of each process's buffer, in chunks of 64 KiB
+    #[arg(long, value_name = "N", default_value_t = 64, help_heading = BUFFERING,
+          value_parser = clap::value_parser!(u32).range(2..=heapscribe_wire::limits::CHUNKS_MAX as i64))]
+    pub(crate) log_chunks: u32,
+
+    /// How much a process may write to a file when its buffer is full and `record` no longer reads it
+    #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = parse_bytes, help_heading = BUFFERING)]
+    pub(crate) spill_limit: u64,
+
+    /// Directory for the buffers while the program runs; should be in memory
+    #[arg(long, value_name = "DIR", default_value = SESSION_DIR, help_heading = BUFFERING)]
+    pub(crate) session_dir: PathBuf,
 
     #[command(flatten)]
     pub(crate) retention: RetentionArgs,
@@ -79,38 +90,33 @@ pub(crate) struct RecordArgs {
     #[command(flatten)]
     pub(crate) real_time: RealTimeArgs,
 
-    /// Do not wait for processes that CMD started and that outlive it
-    #[arg(long)]
-    pub(crate) no_wait: bool,
-
-    /// Print no summary at the end
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-
-    /// The program to run, and its arguments
-    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
-    pub(crate) command: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) heap: HeapArgs,
 }
 
 /// What is recorded at first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum StartMode {
+    /// Every block
     Full,
+    /// Nothing
     Off,
 }
 
 /// A format that traces are written in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum TraceFormat {
-    /// Ours, of all processes
+    /// heapscribe's own format: one file for all processes
     Native,
-    /// That of OCaml's memtrace and its viewer, of one process
+    /// OCaml's memtrace format: one file per process, TRACE for CMD, the others with their PID in the name
     Memtrace,
 }
 
-/// What the program does when the log is full.
+/// What the program does when its buffer is full.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum WhenFull {
+    /// Wait until there is room
     Wait,
+    /// Drop events and count them
     Drop,
 }

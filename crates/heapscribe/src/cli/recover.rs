@@ -7,14 +7,14 @@ use clap::Args;
 use super::help::TEMPLATE;
 use crate::exit;
 
-/// Write a trace from a session directory that was left behind
+/// Write the trace of a recording that was killed
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
   heapscribe recover /dev/shm/heapscribe.1000.4711 -o run.hst
 ")]
 pub(crate) struct RecoverArgs {
-    /// The session directory
+    /// The session directory that `record` left behind, or the directory of a ring
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
 

@@ -9,7 +9,7 @@ use crate::exit;
 use crate::replay::subject::Subject;
 use heapscribe_units::{parse_bytes, parse_duration, parse_percent};
 
-/// Make the recorded calls again on other heaps, and compare memory and latency
+/// Compare heaps by replaying the recorded calls
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
@@ -22,7 +22,8 @@ pub(crate) struct ReplayArgs {
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// The heaps: tlsf (our pool heap), system (libc's), or the path of a library with a malloc of its own
+    /// Heaps to compare: tlsf (the real-time pool heap), system (the libc's), or the path of a library that
+    /// exports malloc
     #[arg(long, value_name = "HEAP,...", value_delimiter = ',', default_value = "tlsf,system",
           value_parser = Subject::parse)]
     pub(crate) heap: Vec<Subject>,
@@ -30,32 +31,32 @@ pub(crate) struct ReplayArgs {
     #[command(flatten)]
     pub(crate) process: ProcessArgs,
 
-    /// Size of tlsf's pool
+    /// tlsf: size of the first pool
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = parse_bytes)]
     pub(crate) pool: u64,
 
-    /// Size of the first pool that tlsf adds when that is full, doubled each time; 0: none is added
+    /// tlsf: size of the pool to add when all pools are full, doubled each time; 0 adds none
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = parse_bytes)]
     pub(crate) grow: u64,
 
-    /// How often calls are timed on each heap, in turns; medians are shown
+    /// How many times to time the calls on each heap; the medians are shown
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(0..=1000))]
     pub(crate) rounds: u32,
 
-    /// What is written to of each block, as its program would have
+    /// How much of each block to write to, as the program would have
     #[arg(long, value_enum, default_value_t = TouchArg::Pages)]
     pub(crate) touch: TouchArg,
 
-    /// Print JSON, with everything over time
+    /// Print JSON, including all values over time
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Draw live bytes and footprints over time: a file that ends in .pdf, .svg or .png
+    /// Plot live bytes and footprints over time into FILE (.pdf, .svg or .png)
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Find the size of a pool that serves every request of a recording
+/// Find the pool size that a program needs
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
@@ -71,19 +72,19 @@ pub(crate) struct PoolSizeArgs {
     #[command(flatten)]
     pub(crate) process: ProcessArgs,
 
-    /// What comes on top of the largest need that was found
+    /// Safety margin on top of the largest size that was needed
     #[arg(long, value_name = "PERCENT", default_value = "20%", value_parser = parse_percent)]
     pub(crate) margin: u64,
 
-    /// Runs besides the recorded one: threads in another order, other sizes, the pool elsewhere
+    /// How many variations of the recording to try: other thread orders, other sizes, another pool address
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(0..=1000))]
     pub(crate) trials: u64,
 
-    /// By how much threads are late in these, at most
+    /// How late threads may be in these variations
     #[arg(long, value_name = "TIME", default_value = "100us", value_parser = parse_duration)]
     pub(crate) window: u64,
 
-    /// Print JSON
+    /// Print JSON; its keys are stable across versions
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -91,7 +92,7 @@ pub(crate) struct PoolSizeArgs {
 /// Whose calls.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ProcessArgs {
-    /// The process, where the trace has several [default: the one with the highest peak]
+    /// Process to use, if the trace has several [default: the one with the highest peak]
     #[arg(long, value_name = "PID", visible_alias = "heap-of")]
     pub(crate) pid: Option<u32>,
 }
@@ -99,7 +100,7 @@ pub(crate) struct ProcessArgs {
 /// What is written to of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum TouchArg {
-    /// A byte of each page
+    /// One byte of each page
     Pages,
     /// Every byte
     All,

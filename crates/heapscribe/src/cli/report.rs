@@ -10,23 +10,24 @@ use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
-/// Explain a trace: peak, leaks, temporaries, hottest stacks
+/// Explain a trace: peak, leaks, temporary blocks, hottest stacks
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
   heapscribe report run.hst
   heapscribe report run.hst --top 3
   heapscribe report run.hst --json | jq .peak.bytes
-  heapscribe report data.part0.bfbs data.part1.bfbs      channels of an AOS log
-  heapscribe report heaplog_4711.log                     heaphook's
-  heapscribe report run.hst --messages data.part0.bfbs   which message's handling allocated how much
+  heapscribe report ocaml.ctf                            a trace of OCaml's memtrace
+  heapscribe report heaplog_4711.log                     a log of heaphook
+  heapscribe report run.hst --messages data.part0.bfbs   allocations per handled message
+  heapscribe report data.part0.bfbs data.part1.bfbs      the channels of an AOS message log
 ")]
 pub(crate) struct ReportArgs {
     /// The trace
     #[arg(value_name = "TRACE")]
     pub(crate) trace: PathBuf,
 
-    /// Print JSON, with keys that stay the same from version to version
+    /// Print JSON; its keys are stable across versions
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -38,8 +39,8 @@ pub(crate) struct ReportArgs {
     pub(crate) salvage: SalvageArgs,
 
     #[command(flatten)]
-    pub(crate) messages: ReportMessagesArgs,
+    pub(crate) symbols: SymbolArgs,
 
     #[command(flatten)]
-    pub(crate) symbols: SymbolArgs,
+    pub(crate) messages: ReportMessagesArgs,
 }

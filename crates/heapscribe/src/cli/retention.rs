@@ -1,4 +1,4 @@
-//! How much of a recording is kept.
+//! How much of a recording stays.
 
 use std::time::Duration;
 
@@ -12,39 +12,41 @@ use heapscribe_units::{parse_bytes, parse_duration};
 /// Bytes of the ring of `--last` alone.
 const LAST_BYTES: u64 = 1 << 30;
 
-/// How much of a recording is kept: all of it, or the newest part.
+/// How much of a recording stays: all of it, or the newest part.
 #[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Always-on recording")]
 pub(crate) struct RetentionArgs {
-    /// Keep only the newest events, in so many bytes of disk, however long it runs; for example 256MiB
+    /// Keep only the newest events, using at most BYTES of disk, for example 256MiB
     #[arg(long, value_name = "BYTES", value_parser = parse_ring)]
     ring: Option<u64>,
 
-    /// Keep only the events of this time before the end, for example 10min; at most 1GiB of them, or what
-    /// --ring says
+    /// Keep only the events of the last TIME, for example 10min; limited to 1GiB unless --ring is given
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     last: Option<u64>,
 
-    /// Take a snapshot when memory reaches a size (rss=80%, rss=2GiB, live=2GiB; again after a fall of a
-    /// tenth), each TIME (every=60s), or at each peak of live bytes a tenth above the last (peak; the last
-    /// one stays); may be given several times. Snapshots are TRACE.PID.NAME.hst
+    /// When to take a snapshot; can be given several times
+    ///
+    /// WHEN is one of: rss=2GiB or rss=80% (of the memory limit) or live=2GiB, when memory reaches a size,
+    /// and again after it has fallen by a tenth; every=60s; or peak, when the live heap has grown by a tenth
+    /// since the last peak (only the highest peak stays). Snapshots are written to TRACE.PID.NAME.hst.
     #[arg(long, value_name = "WHEN", value_parser = parse_trigger)]
     snapshot_at: Vec<Trigger>,
 
-    /// Snapshots of each kind and process that stay: the newest
+    /// How many snapshots to keep per process and kind; older ones are deleted
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     snapshots_kept: u32,
 
-    /// How long the sessions of processes that were killed stay, to be looked into; 0 keeps none
+    /// How long to keep the sessions of killed processes, for `heapscribe snapshot`; 0 keeps none
     #[arg(long, value_name = "TIME", default_value = "7d", value_parser = parse_duration)]
     keep_killed: u64,
 
-    /// Bytes of all such sessions [default: a quarter of what is free, at most 1GiB]
+    /// Maximum size of these sessions [default: a quarter of the free space, at most 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     keep_killed_bytes: Option<u64>,
 }
 
 impl RetentionArgs {
-    /// The limits of the ring; `None` when all is kept.
+    /// The limits of the ring; `None` when all of the recording stays.
     pub(crate) fn limits(&self) -> Option<Limits> {
         let is_ring = self.ring.is_some() || self.last.is_some();
         let limits = Limits { bytes: self.ring.unwrap_or(LAST_BYTES), age_ns: self.last.unwrap_or(u64::MAX) };
@@ -52,7 +54,7 @@ impl RetentionArgs {
     }
 
     /// When snapshots are taken, and how many stay.
-    pub(crate) fn wishes(&self) -> SnapshotPlan {
+    pub(crate) fn snapshots(&self) -> SnapshotPlan {
         SnapshotPlan { triggers: self.snapshot_at.clone(), files: self.snapshots_kept as usize }
     }
 
@@ -69,7 +71,7 @@ fn parse_trigger(text: &str) -> Result<Trigger, String> {
 /// Bytes of a ring.
 fn parse_ring(text: &str) -> Result<u64, String> {
     match parse_bytes(text)? {
-        bytes if bytes < RING_BYTES_MIN => Err(format!("`{text}` is too little, 1MiB is the least")),
+        bytes if bytes < RING_BYTES_MIN => Err(format!("`{text}` is too small; the minimum is 1MiB")),
         bytes => Ok(bytes),
     }
 }

@@ -7,8 +7,7 @@ use heapscribe_formats::memtrace::ReadOptions;
 /// What to do at damage.
 #[derive(Clone, Copy, Default, Debug, Args)]
 pub(crate) struct SalvageArgs {
-    /// Pass over what is damaged in a memtrace file and go on with what can be trusted; ours are always
-    /// read so
+    /// Skip damaged parts of a memtrace file; without it, reading stops there
     #[arg(long)]
     pub(crate) salvage: bool,
 }

@@ -8,41 +8,41 @@ use super::help::TEMPLATE;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
-/// Write down what is live in a recorded process now
+/// Write the live blocks of a recorded process to a file
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
   heapscribe snapshot 4711                       write heapscribe.<program>.4711.hst
   heapscribe report heapscribe.server.4711.hst   explain what is live, and since when
-  heapscribe snapshot server -o live.pb.gz       for `go tool pprof` and its like
+  heapscribe snapshot server -o live.pb.gz       for `go tool pprof` and other pprof viewers
   heapscribe snapshot /dev/shm/heapscribe.1000.4700.0/4711.81200 -o dead.hst
 ", after_long_help = format!("{SNAPSHOT_NOTES}\n\n{}", exit::HELP))]
 pub(crate) struct SnapshotArgs {
-    /// The process: its number, the name of its program, or its session directory
+    /// The process: its PID, the name of its program, or its session directory
     #[arg(value_name = "PID|NAME")]
     pub(crate) process: String,
 
-    /// Where to write it [default: heapscribe.<program>.<pid>.hst in the working directory]
+    /// Where to write the snapshot [default: heapscribe.<program>.<pid>.hst]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// What to write [default: pprof for names that end in .pb or .pb.gz, else native]
+    /// Format of the snapshot [default: pprof if FILE ends in .pb or .pb.gz, otherwise native]
     #[arg(long, value_enum)]
     pub(crate) format: Option<SnapshotFormat>,
 
-    /// In pprof, a sample for each block with its address, size, time and thread
+    /// pprof: write one sample per block, with its address, size, time and thread
     #[arg(long)]
     pub(crate) by_block: bool,
 
-    /// Also write what is in the blocks, a file each, named by their addresses
+    /// Also write the contents of the blocks into DIR, one file per block, named by its address
     #[arg(long, value_name = "DIR")]
     pub(crate) contents: Option<PathBuf>,
 
-    /// Write the snapshot that the program has taken itself under this name or number instead
+    /// Write a snapshot that the program has already taken itself (see `heapscribe list`)
     #[arg(long, value_name = "NAME|ID", conflicts_with = "contents")]
     pub(crate) download: Option<String>,
 
-    /// Where the shared files lie, if `record` was told so
+    /// The --session-dir that `record` was started with
     #[arg(long, value_name = "DIR")]
     pub(crate) session_dir: Option<PathBuf>,
 
@@ -53,7 +53,7 @@ pub(crate) struct SnapshotArgs {
 /// A format that snapshots are written in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum SnapshotFormat {
-    /// A trace of ours, for `report`, `flame` and `dump`
+    /// heapscribe's own format, for `report`, `flame` and `dump`
     Native,
     /// A profile for pprof
     Pprof,
@@ -61,10 +61,10 @@ pub(crate) enum SnapshotFormat {
 
 const SNAPSHOT_NOTES: &str = "\
 Notes:
-  The process is held back for some milliseconds, only where it allocates, so that what is written
-  was live at one instant. When that can not be had (a thread is stuck in the middle of an
-  allocation, or can not be seen) the snapshot is taken all the same, and says so and why.
-  Of a process that has ended its table is read as it left it.";
+  Taking a snapshot pauses the process's allocations for some milliseconds, so that the snapshot
+  shows a single instant. If that is not possible (a thread is stuck inside an allocation, or cannot
+  be seen), the snapshot is taken anyway, with a warning that says why.
+  For a process that has ended, the snapshot shows its live blocks at the end.";
 
 /// List the snapshots that programs have taken of themselves
 #[derive(Clone, Debug, Args)]
@@ -75,15 +75,15 @@ Examples:
   heapscribe snapshot server --download after-load -o after-load.hst
 ")]
 pub(crate) struct ListArgs {
-    /// The process: its number, the name of its program, or its session directory; all without it
+    /// The process: its PID, the name of its program, or its session directory [default: all]
     #[arg(value_name = "PID|NAME")]
     pub(crate) process: Option<String>,
 
-    /// Print JSON, with keys that stay the same from version to version
+    /// Print JSON; its keys are stable across versions
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Where the shared files lie, if `record` was told so
+    /// The --session-dir that `record` was started with
     #[arg(long, value_name = "DIR")]
     pub(crate) session_dir: Option<PathBuf>,
 }

@@ -41,13 +41,15 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let suppressions = suppressions(args.suppressions.as_deref())?;
     let trace = open(&args.trace, args)?;
     if rules_of(args, &trace).is_empty() {
-        let what = "no rule is given, and the trace was recorded without any; for example --max-leaked 0\n";
+        let what =
+            "there are no rules, on the command line or in the trace; add one, for example --max-leaked 0\n";
         message::refused(&clap::Error::raw(clap::error::ErrorKind::MissingRequiredArgument, what));
     }
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let mut checked = check(args, &trace, suppressions, &resolver);
-    if let Some(old) = &args.baseline {
-        compare(args, (old, &open(old, args)?), &trace, &resolver, &mut checked);
+    if let Some(path) = &args.baseline {
+        let baseline = Baseline { path, trace: open(path, args)? };
+        compare(args, &baseline, &trace, &resolver, &mut checked);
     }
     let wanted = checked.findings.iter().flat_map(|finding| &finding.culprits).map(|culprit| culprit.stack);
     let names = NamedStacks::look_up(checked.gathered.tree(), wanted, &resolver);
@@ -74,19 +76,23 @@ fn suppressions(path: Option<&Path>) -> Result<Suppressions> {
     let Some(path) = path else { return Ok(Suppressions::default()) };
     let text = fs::read(path).map_err(|e| {
         let what = format!("cannot read {}: {e}", path.display());
-        Problem::new(what, "suppressions are lines of text: leak:PATTERN, as LeakSanitizer has them")
+        Problem::new(what, "a suppressions file has lines like leak:PATTERN, as for LeakSanitizer")
     })?;
     Suppressions::parse(&lossy(&text)).map_err(|(line, why)| {
         let what = format!("{}:{line}: {why}", path.display());
-        Problem::new(what, "a line is leak:PATTERN, as LeakSanitizer has it, or begins with #").into()
+        Problem::new(
+            what,
+            "a line must be leak:PATTERN, as for LeakSanitizer, alloc:PATTERN, or a comment (#)",
+        )
+        .into()
     })
 }
 
 fn open(path: &Path, args: &CheckArgs) -> Result<Opened> {
     let trace = Input::open(path)?.into_trace(args.salvage.into())?;
     if snapshot::is_one(&*trace) {
-        let what = format!("{} is a snapshot, which has no history that could break a rule", path.display());
-        return Err(Problem::new(what, "check a trace of `heapscribe record`").into());
+        let what = format!("{} is a snapshot, and rules need a full recording", path.display());
+        return Err(Problem::new(what, "check a trace written by `heapscribe record`").into());
     }
     Ok(trace)
 }
@@ -101,10 +107,10 @@ fn rules_of(args: &CheckArgs, trace: &Opened) -> Vec<Rule> {
 fn gaps(trace: &Opened, problems: &[String]) -> Vec<String> {
     let mut gaps = Vec::new();
     if !trace.is_complete() {
-        gaps.push("the recording was not finished".to_owned());
+        gaps.push("the recording is incomplete".to_owned());
     }
     if trace.memtrace.as_ref().is_some_and(|tally| tally.sample_rate < 1.0) {
-        gaps.push("memtrace's samples say nothing of how sure figures are".to_owned());
+        gaps.push("a sampled memtrace file does not say how exact its figures are".to_owned());
     }
     gaps.extend(problems.first().cloned());
     gaps
@@ -264,7 +270,7 @@ fn judged(rules: &[Rule], subjects: &[Subject], forbade: &[Vec<Forbade>], top: u
         Rule::NoCalls(..) => judge::no_calls(rule, forbade, subjects, top),
         Rule::Max(..) if subjects.is_empty() => {
             let unit = if let Rule::Max(limited, _) = rule { limited.unit() } else { Unit::Calls };
-            vec![judge::undecided(rule, None, unit, "no such process was recorded")]
+            vec![judge::undecided(rule, None, unit, "no matching process was recorded")]
         }
         Rule::Max(..) => {
             let subjects = subjects.iter().enumerate();
@@ -275,16 +281,22 @@ fn judged(rules: &[Rule], subjects: &[Subject], forbade: &[Vec<Forbade>], top: u
     rules.iter().zip(forbade).flat_map(of_rule).collect()
 }
 
+/// The older trace that a trace is compared with.
+struct Baseline<'a> {
+    path: &'a Path,
+    trace: Opened,
+}
+
 /// The rules of the baseline.
 fn compare(
     args: &CheckArgs,
-    (old_path, old): (&Path, &Opened),
+    baseline: &Baseline<'_>,
     new: &Opened,
     resolver: &Resolver,
     checked: &mut Checked,
 ) {
-    let paths = [old_path, &args.trace].map(|path| path.to_string_lossy());
-    let [old, new] = [(old, &paths[0]), (new, &paths[1])].map(|(trace, path)| {
+    let paths = [baseline.path, &args.trace].map(|path| path.to_string_lossy());
+    let [old, new] = [(&baseline.trace, &paths[0]), (new, &paths[1])].map(|(trace, path)| {
         let (answer, problems) = whole(trace, args.process.as_deref());
         let why = gaps(trace, &problems).into_iter().map(|why| format!("{path}: {why}"));
         (answer, why.collect::<Vec<_>>())

@@ -61,7 +61,7 @@ fn to_log(args: &ConvertArgs, input: Input, style: Style) -> Result<ExitCode> {
 fn same_format(args: &ConvertArgs) -> Problem {
     let shown = args.trace.display();
     Problem::new(
-        format!("{shown} has that format already"),
-        format!("copy it: cp {shown} {}", args.output.display()),
+        format!("{shown} already has this format"),
+        format!("copy it instead: cp {shown} {}", args.output.display()),
     )
 }

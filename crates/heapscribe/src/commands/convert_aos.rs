@@ -12,6 +12,7 @@ use crate::message;
 use heapscribe_convert::aos::{self, Lost, PartWriter};
 use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
+use heapscribe_units::counted;
 use heapscribe_views::messages::layout_of;
 
 /// Runs the command.
@@ -20,8 +21,8 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     let input = Input::open(&args.trace)?;
     let is_part = input.kind() == Kind::AosPart;
     if !is_part && input.kind() != Kind::Json {
-        let what = format!("{} is neither a message log nor lines of one", args.trace.display());
-        return Err(Problem::new(what, "lines are those of `heapscribe dump --json PART`").into());
+        let what = format!("{} is neither a message log nor the JSON of one", args.trace.display());
+        return Err(Problem::new(what, "write the JSON with `heapscribe dump --json PART`").into());
     }
     let layout: Layout = match args.layout {
         Some(year) => year.into(),
@@ -43,21 +44,21 @@ fn reject_same_file(args: &ConvertArgs) -> Result<(), Problem> {
     let both = (args.trace.canonicalize(), args.output.canonicalize());
     match both {
         (Ok(from), Ok(to)) if from == to => {
-            let what = format!("{} cannot be read and written at once", args.output.display());
-            Err(Problem::new(what, "name another file with -o"))
+            let what = format!("cannot read and write {} at the same time", args.output.display());
+            Err(Problem::new(what, "choose another file with -o"))
         }
         _ => Ok(()),
     }
 }
 
 fn tell(lost: &Lost) {
-    for (n, what) in [
-        (lost.transmit_times, "times at which messages were passed on have no place in the layout of 2022"),
-        (lost.as_in_2022, "records with data and delivery times are as in 2022: that of 2024 has none"),
-        (lost.data, "records had data that records of their kind do not have; it is left out"),
+    for (n, singular, what) in [
+        (lost.transmit_times, "forwarding time", "left out: the 2022 layout cannot store them"),
+        (lost.as_in_2022, "record", "with data and delivery times, written as in 2022: 2024 has none"),
+        (lost.data, "record", "with data that its kind cannot store: the data is left out"),
     ] {
         if n > 0 {
-            message::warning(&format!("{n} {what}"));
+            message::warning(&format!("{} {what}", counted(n, singular)));
         }
     }
 }

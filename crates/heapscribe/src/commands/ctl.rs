@@ -22,15 +22,15 @@ pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
         CtlVerb::Snapshot { name } => return snapshot(args, name, &who),
         CtlVerb::Mark { name } => {
             process.mark(name.as_bytes())?;
-            message::note(&format!("{who} is marked"));
+            message::note(&format!("set the mark in {who}"));
             return Ok(ExitCode::SUCCESS);
         }
     };
     if mode == process.mode {
-        message::note(&format!("{who} records {} already", told(mode)));
+        message::note(&format!("{who} already records {}", describe(mode)));
     } else {
         process.set_mode(mode)?;
-        message::note(&format!("{who} recorded {}, records {} now", told(process.mode), told(mode)));
+        message::note(&format!("{who} now records {1}, before: {0}", describe(process.mode), describe(mode)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -40,17 +40,17 @@ fn snapshot(args: &CtlArgs, name: &str, who: &str) -> Result<ExitCode> {
     let session = live::one(&args.pid.to_string(), &place)?.open()?;
     let id = live::keep(&Snapshot::take(&session)?, &session, name)?;
     message::note(&format!(
-        "{who} has snapshot {id}, {name}: heapscribe snapshot {} --download {id}",
+        "took snapshot {id} ({name}) of {who}; get it with: heapscribe snapshot {} --download {id}",
         args.pid
     ));
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(mode: Mode) -> String {
+fn describe(mode: Mode) -> String {
     match mode {
-        Mode::Off => "nothing new".to_owned(),
+        Mode::Off => "no new blocks".to_owned(),
         Mode::Full => "every block".to_owned(),
-        Mode::Sampled { mean_bytes } => format!("a sample each {}", short_bytes(mean_bytes)),
+        Mode::Sampled { mean_bytes } => format!("one sample per {}", short_bytes(mean_bytes)),
     }
 }
 
@@ -62,8 +62,8 @@ mod tests {
     fn modes_have_words() {
         let sampled = Mode::Sampled { mean_bytes: 512 << 10 };
         assert_eq!(
-            [Mode::Off, Mode::Full, sampled].map(told),
-            ["nothing new", "every block", "a sample each 512 KiB"]
+            [Mode::Off, Mode::Full, sampled].map(describe),
+            ["no new blocks", "every block", "one sample per 512 KiB"]
         );
     }
 }

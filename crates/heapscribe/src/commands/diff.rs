@@ -67,8 +67,8 @@ fn measure(args: &DiffArgs, traces: &[Opened; 2]) -> Result<Measure> {
         (None | Some(Metric::Leaked), Some(_)) => Ok(Measure::Leaked),
         (by, None) => Ok(by.unwrap_or(Metric::Peak).measure()),
         (Some(_), Some((_, path))) => {
-            let what = format!("{} is a snapshot, which tells only what is live", path.display());
-            Err(Problem::new(what, "compare it with --metric leaked, or without --metric").into())
+            let what = format!("{} is a snapshot, which contains only live blocks", path.display());
+            Err(Problem::new(what, "use --metric leaked, or remove --metric").into())
         }
     }
 }

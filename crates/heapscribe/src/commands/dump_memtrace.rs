@@ -40,7 +40,7 @@ pub(crate) fn run(args: &DumpArgs, input: Input) -> Result<ExitCode> {
     out.flush()?;
     if reader.missing_objects() != 0 {
         let (shown, missing) = (args.trace.display(), reader.missing_objects());
-        message::warning(&format!("{shown}: {missing} objects are in no packet: packets are missing"));
+        message::warning(&format!("{shown}: objects missing because packets are missing: {missing}"));
     }
     Ok(partial::exit_code(&args.trace, &problems, true))
 }

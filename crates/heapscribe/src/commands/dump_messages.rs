@@ -16,8 +16,8 @@ use heapscribe_views::messages::{Log, layout_of, lines, objects};
 /// Runs the command.
 pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
     if args.style != DumpStyle::Native {
-        let what = format!("{} is a message log, and has no other style", args.trace.display());
-        return Err(Problem::new(what, "leave --style out, or say --json").into());
+        let what = format!("--style does not apply to {}, a message log", args.trace.display());
+        return Err(Problem::new(what, "remove --style, or use --json").into());
     }
     let paths: Vec<PathBuf> = std::iter::once(&args.trace).chain(&args.messages.more).cloned().collect();
     let order = if args.messages.by_time { Order::Time } else { Order::File };

@@ -49,14 +49,14 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
 fn no_stacks(args: &FlameArgs) -> Problem {
     let shown = args.trace.display();
     Problem::new(
-        format!("{shown} is a log of heaphook's, which has no stacks, so there is nothing to draw"),
-        format!("draw the heap over its calls: heapscribe plot {shown} -o heap.svg"),
+        format!("{shown} is a heaphook log, which has no stacks to draw"),
+        format!("plot the heap instead: heapscribe plot {shown} -o heap.svg"),
     )
 }
 
 fn title(answer: &Answer, of: Metric) -> String {
     let title = match of {
-        Metric::Peak => "Bytes held at the peak of the heap",
+        Metric::Peak => "Bytes live at the peak of the heap",
         Metric::Leaked => "Bytes never freed",
         Metric::Allocated => "Bytes allocated",
         Metric::Count => "Number of allocations",

@@ -25,8 +25,8 @@ pub(super) fn run(args: &FlameArgs, input: Input, form: Form) -> Result<ExitCode
     let Some(objects) = &answer.objects else { return Err(no_objects(args).into()) };
     if args.metric == Metric::Temporary {
         return Err(Problem::new(
-            format!("{shown} does not say which objects were temporary"),
-            "Go frees objects when it sweeps; ask for --metric allocated, count, peak or leaked",
+            format!("a Go trace does not show which objects were temporary ({shown})"),
+            "use --metric allocated, count, peak or leaked",
         )
         .into());
     }
@@ -38,20 +38,17 @@ pub(super) fn run(args: &FlameArgs, input: Input, form: Form) -> Result<ExitCode
 
 fn no_objects(args: &FlameArgs) -> Problem {
     Problem::new(
-        format!(
-            "{} has no objects: Go's tracer tells the size of the heap, not who allocates",
-            args.trace.display()
-        ),
-        "run the program with GODEBUG=traceallocfree=1, built by Go 1.23; or record its heap's curve: heapscribe report",
+        format!("{} contains no objects, only the size of the heap", args.trace.display()),
+        "build the program with Go 1.23 and run it with GODEBUG=traceallocfree=1; or use `heapscribe report`",
     )
 }
 
 fn title(of: Metric) -> &'static str {
     match of {
-        Metric::Peak => "Bytes of objects when they had most, by goroutine and type",
-        Metric::Leaked => "Bytes of objects that were left at the end, by goroutine and type",
-        Metric::Allocated => "Bytes of objects that were allocated, by goroutine and type",
-        Metric::Count => "Objects that were allocated, by goroutine and type",
+        Metric::Peak => "Bytes of live objects at the peak, by goroutine and type",
+        Metric::Leaked => "Bytes of objects live at the end, by goroutine and type",
+        Metric::Allocated => "Bytes allocated, by goroutine and type",
+        Metric::Count => "Objects allocated, by goroutine and type",
         Metric::Temporary => "Temporary objects",
     }
 }

@@ -45,21 +45,21 @@ pub(super) fn form(path: &Path) -> Result<Form, Problem> {
         Some("html") => Ok(Form::Html),
         Some("folded") => Ok(Form::Folded),
         _ => Err(Problem::new(
-            format!("{} does not say what to write", path.display()),
-            "let its name end in .svg (a picture), .html (a page) or .folded (lines of text)",
+            format!("cannot tell the format from the name {}", path.display()),
+            "use the extension .svg, .html or .folded",
         )),
     }
 }
 
 fn nothing_to_draw(args: &FlameArgs) -> Problem {
     let what = match args.metric {
-        Metric::Peak | Metric::Allocated | Metric::Count => "no allocation",
-        Metric::Leaked => "no leaked block",
-        Metric::Temporary => "no temporary block",
+        Metric::Peak | Metric::Allocated | Metric::Count => "no allocations",
+        Metric::Leaked => "no leaked blocks",
+        Metric::Temporary => "no temporary blocks",
     };
     Problem::new(
-        format!("{} has {what}, so there is nothing to draw", args.trace.display()),
-        format!("see what it has: heapscribe report {}", args.trace.display()),
+        format!("nothing to draw: {} has {what}", args.trace.display()),
+        format!("see what it contains: heapscribe report {}", args.trace.display()),
     )
 }
 

@@ -46,7 +46,7 @@ fn write_all(directory: &Path) -> Result<()> {
             fs::create_dir_all(path.parent().unwrap_or(directory))?;
             fs::write(&path, bytes)
         };
-        write().with_context(|| format!("{} can not be written", path.display()))?;
+        write().with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }

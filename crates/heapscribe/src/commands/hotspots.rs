@@ -16,8 +16,8 @@ use heapscribe_symbols::NamedStacks;
 use heapscribe_units as units;
 use heapscribe_views::hotspots::{Run, Runs, Weigh, count_memtrace, count_native};
 
-/// A run is told by a longer one that has at least this part of its weight.
-const TOLD_BY_LONGER: f64 = 0.95;
+/// A run is covered by a longer one that has at least this part of its weight.
+const PART_OF_LONGER: f64 = 0.95;
 
 /// Runs the command.
 pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
@@ -62,16 +62,16 @@ fn count_answer(args: &HotspotsArgs, runs: &mut Runs) -> Result<(Vec<String>, bo
     Ok((answer.problems, trace.is_complete()))
 }
 
-/// The heaviest runs, without those that a longer one tells.
+/// The heaviest runs, without those that a longer one covers.
 fn shown(heaviest: &[(Run, u64)], top: usize) -> Vec<&(Run, u64)> {
     let mut shown: Vec<&(Run, u64)> = Vec::new();
     for entry in heaviest {
         let (run, weight) = entry;
-        let least = (*weight as f64 * TOLD_BY_LONGER) as u64;
-        let told = heaviest.iter().take_while(|(_, other)| *other >= least).any(|(longer, _)| {
+        let least = (*weight as f64 * PART_OF_LONGER) as u64;
+        let is_covered = heaviest.iter().take_while(|(_, other)| *other >= least).any(|(longer, _)| {
             longer.len() > run.len() && longer.windows(run.len()).any(|part| part == &run[..])
         });
-        if !told {
+        if !is_covered {
             shown.push(entry);
         }
         if shown.len() == top {
@@ -89,7 +89,7 @@ fn print(out: &mut dyn Write, args: &HotspotsArgs, runs: &mut Runs) -> Result<()
     let (whole, error, heaviest) = (runs.whole(), runs.error(), runs.heaviest());
     writeln!(
         out,
-        "{} in all; of runs of up to {} calls each has what is shown or up to {} ({}) more",
+        "{} in total; sequences of up to {} calls, each with the amount shown or up to {} ({}) more",
         amount(whole),
         args.length,
         amount(error),
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_not_shown_beside_a_longer_one_that_tells_it() {
+    fn a_run_is_not_shown_when_a_longer_one_covers_it() {
         let heaviest = [(vec![1], 100), (vec![1, 2], 99), (vec![2], 99), (vec![3], 60), (vec![1, 3], 50)];
         let check = |top, expected: &[usize]| {
             let expected: Vec<_> = expected.iter().map(|n| &heaviest[*n]).collect();

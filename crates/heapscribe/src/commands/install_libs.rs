@@ -30,17 +30,17 @@ const LIBRARIES: [Placed; 7] = [
     Placed {
         name: "libpreloaded_heaptrack.so",
         library: preload::HEAPLOG,
-        purpose: "writes each call of the heap to heaplog.<pid>.log (HEAPLOG_FORMAT=calls|csv, HEAPLOG_DIR)",
+        purpose: "writes every heap call to heaplog.<pid>.log (HEAPLOG_FORMAT=calls|csv, HEAPLOG_DIR)",
     },
     Placed {
         name: "libpreloaded_tlsf.so",
         library: preload::HEAPHOOK_TLSF,
-        purpose: "a pool heap in bounded time (INITIAL_MEMPOOL_SIZE, ADDITIONAL_MEMPOOL_SIZE, bytes; each 100000000)",
+        purpose: "real-time pool heap (INITIAL_MEMPOOL_SIZE, ADDITIONAL_MEMPOOL_SIZE in bytes; default 100000000)",
     },
     Placed {
         name: "liboriginal_allocator.so",
         library: preload::ORIGINAL,
-        purpose: "the program's own heap behind functions of ours: what preloading alone costs",
+        purpose: "the program's own heap behind heapscribe's functions, to measure the cost of preloading",
     },
     Placed {
         name: "libheapscribe_heaplog.so",
@@ -50,7 +50,7 @@ const LIBRARIES: [Placed; 7] = [
     Placed {
         name: "libheapscribe_tlsf.so",
         library: preload::TLSF,
-        purpose: "the same heap as libpreloaded_tlsf.so (HEAPSCRIBE_POOL, 64MiB; HEAPSCRIBE_POOL_GROW, 16MiB)",
+        purpose: "the same heap as libpreloaded_tlsf.so (HEAPSCRIBE_POOL=64MiB, HEAPSCRIBE_POOL_GROW=16MiB)",
     },
     Placed {
         name: "libheapscribe_original.so",
@@ -60,7 +60,7 @@ const LIBRARIES: [Placed; 7] = [
     Placed {
         name: "libheapscribe_table.so",
         library: preload::TABLE,
-        purpose: "in front of a library of yours that has heapscribe_get_heap (heapscribe_heap.h)",
+        purpose: "adapter for your own library with heapscribe_get_heap (see heapscribe_heap.h)",
     },
 ];
 
@@ -80,16 +80,15 @@ pub(crate) fn run(args: &InstallLibsArgs) -> Result<ExitCode> {
 
 /// All or none: whether each may be placed is asked before the first is.
 fn place(directory: &Path, force: bool) -> Result<()> {
-    fs::create_dir_all(directory).with_context(|| format!("{} can not be made", directory.display()))?;
+    fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
     let foreign = LIBRARIES.iter().map(|placed| directory.join(placed.name)).find(|path| !is_ours(path));
     if let Some(path) = foreign.filter(|_| !force) {
-        let what = format!("{} is there already and not one of ours", path.display());
-        return Err(Problem::new(what, "name another directory, or overwrite it with --force").into());
+        let what = format!("{} already exists and is not a heapscribe library", path.display());
+        return Err(Problem::new(what, "choose another directory, or overwrite it with --force").into());
     }
     for placed in &LIBRARIES {
         let path = directory.join(placed.name);
-        write(&path, placed.library.bytes())
-            .with_context(|| format!("{} can not be written", path.display()))?;
+        write(&path, placed.library.bytes()).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }
@@ -114,7 +113,7 @@ fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 fn as_text(out: &mut impl Write, directory: Option<&Path>) -> io::Result<()> {
     if let Some(directory) = directory {
-        writeln!(out, "Placed in {}:", directory.display())?;
+        writeln!(out, "Installed in {}:", directory.display())?;
     }
     for placed in &LIBRARIES {
         writeln!(out, "  {:26} {}", placed.name, placed.purpose)?;

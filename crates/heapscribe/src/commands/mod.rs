@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 mod check_rules;
+pub(crate) mod completions;
 pub(crate) mod convert;
 mod convert_aos;
 pub(crate) mod ctl;
@@ -18,6 +19,7 @@ pub(crate) mod hotspots;
 pub(crate) mod install_libs;
 mod limits;
 pub(crate) mod list;
+pub(crate) mod man;
 mod output;
 mod partial;
 pub(crate) mod plot;
@@ -25,6 +27,7 @@ pub(crate) mod pool_size;
 pub(crate) mod ps;
 pub(crate) mod record;
 pub(crate) mod recover;
+pub(crate) mod reference;
 pub(crate) mod replay;
 pub(crate) mod report;
 mod report_go;

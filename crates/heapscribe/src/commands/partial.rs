@@ -7,7 +7,7 @@ use crate::{exit, message};
 
 /// Problems that are told one by one.
 const SHOWN: usize = 10;
-const HINT: &str = "all that could be read is in the answer; the rest is lost";
+const HINT: &str = "the answer covers everything that could be read";
 
 /// 0 when the trace was finished and all of it could be read; else says what is wrong with it.
 pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) -> ExitCode {
@@ -16,7 +16,7 @@ pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) ->
     }
     tell(trace, problems);
     if !is_complete && problems.is_empty() {
-        message::failure(&format!("{}: the recording was not finished", trace.display()));
+        message::failure(&format!("{}: the recording is incomplete", trace.display()));
     }
     message::hint(HINT);
     exit::partial()

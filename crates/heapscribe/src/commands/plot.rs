@@ -30,8 +30,8 @@ pub(crate) fn run(args: &PlotArgs) -> Result<ExitCode> {
 }
 
 fn nothing_to_draw(args: &PlotArgs) -> Problem {
-    let what = format!("{} has no event, so there is nothing to draw", args.trace.display());
-    let hint = format!("see what it has: heapscribe report {}", args.trace.display());
+    let what = format!("nothing to draw: {} has no events", args.trace.display());
+    let hint = format!("see what it contains: heapscribe report {}", args.trace.display());
     Problem::new(what, hint)
 }
 

@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::partial;
 use crate::cli::PoolSizeArgs;
 use crate::replay::chosen::Chosen;
-use crate::replay::sizing::{Asked, find};
+use crate::replay::sizing::{SizingOptions, find};
 use crate::replay::sizing_text;
 use heapscribe_convert::{Input, Salvage};
 
@@ -16,8 +16,8 @@ use heapscribe_convert::{Input, Salvage};
 pub(crate) fn run(args: &PoolSizeArgs) -> Result<ExitCode> {
     let trace = Input::open(&args.trace)?.into_trace(Salvage::default())?;
     let chosen = Chosen::of(&trace, args.process.pid)?;
-    let asked = Asked { margin_percent: args.margin, trials: args.trials, window_ns: args.window };
-    let found = find(&trace, chosen, asked)?;
+    let options = SizingOptions { margin_percent: args.margin, trials: args.trials, window_ns: args.window };
+    let found = find(&trace, chosen, options)?;
     let mut out = BufWriter::new(anstream::stdout().lock());
     if args.json {
         serde_json::to_writer_pretty(&mut out, &found)?;
@@ -27,6 +27,6 @@ pub(crate) fn run(args: &PoolSizeArgs) -> Result<ExitCode> {
     }
     out.flush()?;
     let mut problems = found.process.estimate.clone();
-    problems.extend(found.not_verified.map(|why| format!("not tried with the pool heap itself: {why}")));
+    problems.extend(found.not_verified.map(|why| format!("not verified with the pool heap itself: {why}")));
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }

@@ -30,9 +30,8 @@ use heapscribe_views::text::real_time;
 /// Runs the command.
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     if args.retention.limits().is_some() && args.format == TraceFormat::Memtrace {
-        let what =
-            "the newest part alone can not be written for memtrace, which wants every block's beginning";
-        return Err(Problem::new(what.to_owned(), "record --ring without --format, or without --ring").into());
+        let what = "--ring and --last cannot write the memtrace format, which needs the whole recording";
+        return Err(Problem::new(what.to_owned(), "remove --format, or remove --ring and --last").into());
     }
     cli::reject_conflicts(&args.real_time, mode(args), args.format == TraceFormat::Memtrace)?;
     let mut preload = preload_of_heap(args)?;
@@ -58,15 +57,13 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     preload.variables.push((SESSION_VARIABLE, base.path().into()));
     preload.variables.push((HEAPS_VARIABLE, base.path().into()));
     let Some(rules) = rules::to_bytes(&args.real_time.rules()) else {
-        let what = format!("rules of real time of over {RULES_BYTES_MAX} bytes");
-        return Err(
-            Problem::new(what, "--rt-thread takes patterns; fewer sections can be named at a time").into()
-        );
+        let what = format!("the real-time rules are longer than {RULES_BYTES_MAX} bytes");
+        return Err(Problem::new(what, "use patterns in --rt-thread, or name fewer sections").into());
     };
     base.write_plan(&plan(args), &rules)?;
     let output = trace_path(args);
     let mut drain = drain_into(args, base, &output)?;
-    drain.snapshot_at(Watch::new(args.retention.wishes(), &output));
+    drain.snapshot_at(Watch::new(args.retention.snapshots(), &output));
     if !args.retention.killed().age.is_zero() {
         drain.keep_killed();
     }
@@ -94,7 +91,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     if summary.stopped > 0 {
         stopped(&output);
     } else if !args.real_time.rules().is_empty() {
-        message::hint(&format!("heapscribe check {} finds the calls that broke the rules", output.display()));
+        message::hint(&format!("find the calls that broke the rules: heapscribe check {}", output.display()));
     }
     // Of a program that is sampled or not recorded at first there need not be any call.
     if mode(args) == Mode::Full && !summary.watched_has_calls {
@@ -102,10 +99,13 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     }
     if living > 0 {
         message::note(&format!(
-            "{living} recorded processes still run; their sessions stay in {}",
+            "{living} recorded processes are still running; their sessions stay in {}",
             base.path().display()
         ));
-        message::hint(&format!("heapscribe recover {} -o REST.hst", base.path().display()));
+        message::hint(&format!(
+            "write their trace later: heapscribe recover {} -o REST.hst",
+            base.path().display()
+        ));
     }
     Ok(status.map_or(ExitCode::SUCCESS, child::exit_code))
 }
@@ -206,7 +206,7 @@ fn follow(
     loop {
         // Asked before the pass, so that what a process wrote before its end is drained after its end.
         let ended = match status {
-            None => child.try_wait().context("the program can not be waited for")?,
+            None => child.try_wait().context("cannot wait for the program")?,
             ended => ended,
         };
         let has_just_ended = status.is_none() && ended.is_some();
@@ -219,8 +219,8 @@ fn follow(
             return Ok(status);
         }
         if has_just_ended {
-            message::note("the program has ended; processes that it started go on and are recorded");
-            message::hint("Ctrl-C stops waiting for them, --no-wait does not wait at all");
+            message::note("the program has exited; still recording the processes that it started");
+            message::hint("press Ctrl-C to stop waiting, or use --no-wait next time");
         }
         let stop = signals.pass_on(status.is_none().then(|| child.id()));
         if status.is_some() && stop {
@@ -242,10 +242,10 @@ fn stopped(output: &Path) {
     });
     if let Err(e) = told {
         message::error(
-            &e.context("a rule of real time was broken, and the trace does not say by which call"),
+            &e.context("a real-time rule was broken, but the trace does not show which call broke it"),
         );
     }
-    message::hint(&format!("heapscribe report {0}; heapscribe check {0}", output.display()));
+    message::hint(&format!("see also: heapscribe report {0}; heapscribe check {0}", output.display()));
 }
 
 fn tell(args: &RecordArgs, trace: &std::path::Path, summary: &Summary, is_cut: bool) {

@@ -24,8 +24,8 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     }
     base::check_owner(&args.dir)?;
     if !base::has_sessions(&args.dir) {
-        let what = format!("no sessions in {}", args.dir.display());
-        return Err(Problem::new(what, "it may have been collected before").into());
+        let what = format!("there is no session in {}", args.dir.display());
+        return Err(Problem::new(what, "it may have been recovered already").into());
     }
     let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
     let info = SessionInfo {
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     let (summary, failure) = drain.finish(None);
     message::block(&recorded::summary(&summary, &args.output, failure.is_some(), is_full));
     if living > 0 {
-        message::note(&format!("{living} of the processes still run; their sessions stay"));
+        message::note(&format!("{living} of the processes are still running; their sessions stay"));
     } else {
         base::remove_base(&args.dir);
     }

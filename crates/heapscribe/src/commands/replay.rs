@@ -59,7 +59,7 @@ fn exit_code(args: &ReplayArgs, comparison: &Comparison, is_complete: bool) -> E
         message::failure(&format!("{name}: {error}"));
     }
     if !failed.is_empty() {
-        message::hint("a library is loaded by LD_PRELOAD, and has to have a malloc of its own");
+        message::hint("a library is loaded with LD_PRELOAD and must export malloc");
     }
     if failed.len() == comparison.heaps.len() {
         return crate::exit::failed();

@@ -70,7 +70,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let beside = beside(args, &trace)?;
     let messages = beside.as_ref().map(|(beside, _)| beside);
     if args.json {
-        print_json(&mut out, (&answer, &kept, &trace, messages), args.top.unwrap_or(TOP_JSON), &resolver)?;
+        let parts = Parts { answer: &answer, kept: &kept, trace: &trace, messages };
+        print_json(&mut out, &parts, args.top.unwrap_or(TOP_JSON), &resolver)?;
     } else {
         let shown = args.trace.to_string_lossy();
         let report = Report { answer: &answer, kept: &kept, top: args.top.unwrap_or(TOP), trace: &shown };
@@ -135,11 +136,8 @@ fn reject_messages(args: &ReportArgs) -> Result<(), Problem> {
     if args.messages.messages.is_empty() {
         return Ok(());
     }
-    let what = format!(
-        "{} is a snapshot, and has no events that messages could be held against",
-        args.trace.display()
-    );
-    Err(Problem::new(what, "record the program while it handles messages: heapscribe record"))
+    let what = format!("{} is a snapshot, and --messages needs a full recording", args.trace.display());
+    Err(Problem::new(what, "record the program with `heapscribe record` while it handles messages"))
 }
 
 /// A message log beside the trace, when there is one, and what of it could not be read.
@@ -156,21 +154,25 @@ fn warn(beside: &MessageCorrelation) {
     if !beside.clocks_agree {
         let apart = duration(beside.clocks_apart_ns.unwrap_or(0));
         message::warning(&format!(
-            "the wall clocks of trace and messages are {apart} apart: unless the clock was set in between, they \
-             are of different boots or machines, and what is said of messages is wrong"
+            "the wall clocks of trace and messages differ by {apart}: unless the clock was set in between, they \
+             come from different boots or machines, and the figures for messages are wrong"
         ));
     }
     if beside.messages == 0 {
-        message::warning("no message lies within the time of the trace");
+        message::warning("no message was handled during the recording");
     }
 }
 
-fn print_json(
-    out: &mut dyn Write,
-    (answer, kept, trace, messages): (&Answer, &[Kept], &Opened, Option<&MessageCorrelation>),
-    top: usize,
-    resolver: &Resolver,
-) -> Result<()> {
+/// What a report as JSON is made of.
+struct Parts<'a> {
+    answer: &'a Answer,
+    kept: &'a [Kept],
+    trace: &'a Opened,
+    messages: Option<&'a MessageCorrelation>,
+}
+
+fn print_json(out: &mut dyn Write, parts: &Parts<'_>, top: usize, resolver: &Resolver) -> Result<()> {
+    let Parts { answer, kept, trace, messages } = *parts;
     let stacks = json::report::chosen(answer, Some(top));
     let of_calls = json::annotations::wanted(answer).chain(json::latency::wanted(answer));
     let nodes = stacks.iter().map(|s| s.node).chain(of_calls);

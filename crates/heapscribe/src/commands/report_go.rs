@@ -23,12 +23,8 @@ pub(super) fn run(args: &ReportArgs, input: Input) -> Result<ExitCode> {
     let trace = input.into_go()?;
     if trace.events() == 0 {
         let hint = match trace.version().layout() {
-            Layout::One => {
-                "up to Go 1.21 a program that ends without trace.Stop leaves nothing: call it, or build with Go 1.22"
-            }
-            Layout::Two => {
-                "trace.Start writes within a second, trace.Stop at once: let the program live that long"
-            }
+            Layout::One => "call trace.Stop before the program exits, or build it with Go 1.22 or later",
+            Layout::Two => "call trace.Stop before the program exits, or let it run for more than a second",
         };
         return Err(Problem::new(format!("{shown} has no events"), hint).into());
     }

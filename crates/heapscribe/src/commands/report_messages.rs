@@ -17,8 +17,10 @@ use heapscribe_views::{json, text};
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     if !args.messages.messages.is_empty() {
-        let what = format!("{} is a message log, not a trace of a heap", args.trace.display());
-        return Err(Problem::new(what, "heapscribe report TRACE --messages PART").into());
+        let what = format!("{} is a message log, not a heap trace", args.trace.display());
+        return Err(
+            Problem::new(what, "pass the heap trace first: heapscribe report TRACE --messages PART").into()
+        );
     }
     let paths: Vec<PathBuf> = std::iter::once(&args.trace).chain(&args.messages.more).cloned().collect();
     let mut log = Log::open(&paths, args.messages.reading.on_damage.into(), Order::Time)?;

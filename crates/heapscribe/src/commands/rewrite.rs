@@ -59,7 +59,7 @@ fn check_rate(args: &SubsampleArgs, is_finer: bool) -> Result<(), Problem> {
     if is_finer {
         return Err(Problem::new(
             format!("{shown} was sampled at a lower rate than --rate"),
-            "what was not drawn then cannot be had now; ask for a lower rate",
+            "use a lower --rate",
         ));
     }
     Ok(())

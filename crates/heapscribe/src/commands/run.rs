@@ -25,7 +25,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let into = args
         .stats_json
         .as_ref()
-        .map(|path| File::create(path).with_context(|| format!("{} can not be written", path.display())));
+        .map(|path| File::create(path).with_context(|| format!("cannot write {}", path.display())));
     let into = into.transpose()?;
     let base = listen(args, args.stats || into.is_some())?;
     preload.variables.extend(base.as_ref().map(|base| (HEAPS_VARIABLE, base.path().into())));
@@ -50,8 +50,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         message::block(&text::heap::ended(&ended));
     }
     if let Some(into) = into {
-        serde_json::to_writer(into, &json::heap::Run::from(&ended))
-            .context("the statistics can not be written")?;
+        serde_json::to_writer(into, &json::heap::Run::from(&ended)).context("cannot write the statistics")?;
     }
     Ok(child::exit_code(status))
 }
@@ -79,7 +78,7 @@ fn follow(
     const GATHER_AGAIN: Duration = Duration::from_secs(1);
     let mut gathered = Instant::now();
     loop {
-        if let Some(status) = program.try_wait().context("the program can not be waited for")? {
+        if let Some(status) = program.try_wait().context("cannot wait for the program")? {
             return Ok(status);
         }
         signals.pass_on(Some(program.id()));

@@ -33,10 +33,16 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     tell(&snapshot, &saved, &output);
     saved.problems.iter().for_each(|problem| message::failure(problem));
     if let (Some(read), Some(dir)) = (read, &args.contents) {
-        message::note(&format!("{} of contents in {}", counted(read.written, "file"), dir.display()));
+        message::note(&format!(
+            "wrote the contents of the blocks: {} in {}",
+            counted(read.written, "file"),
+            dir.display()
+        ));
         if read.skipped > 0 {
             let what = counted(read.skipped, "block");
-            message::warning(&format!("{what} could not be read, freed since or never used"));
+            message::warning(&format!(
+                "cannot read the contents of {what} (freed in the meantime, or never used)"
+            ));
         }
     }
     Ok(if saved.problems.is_empty() { ExitCode::SUCCESS } else { exit::partial() })
@@ -44,7 +50,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
 
 /// Writes it in the format that was asked for, or that its name asks for.
 fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Saved> {
-    let not_written = || format!("{} can not be written", output.display());
+    let not_written = || format!("cannot write {}", output.display());
     let create = || File::create(output).map(BufWriter::new).with_context(not_written);
     let name = output.to_string_lossy();
     let is_packed = name.ends_with(".gz");
@@ -78,7 +84,7 @@ fn named(session: &SessionReader, wanted: &str) -> Result<Snapshot> {
         Some(file) => file.read(session),
         None => {
             let what = format!("there is no snapshot {wanted} in {}", session.directory().display());
-            Err(Problem::new(what, "`heapscribe list` names those that there are").into())
+            Err(Problem::new(what, "list the snapshots with `heapscribe list`").into())
         }
     }
 }
@@ -93,14 +99,16 @@ fn default_path(snapshot: &Snapshot) -> PathBuf {
 fn tell(snapshot: &Snapshot, saved: &Saved, output: &Path) {
     let pid = snapshot.head.get().pid;
     let (blocks, bytes) = (counted(saved.blocks, "block"), bytes(saved.bytes));
-    message::note(&format!("process {pid}: {blocks} live, {bytes}, into {}", output.display()));
+    message::note(&format!("process {pid}: {blocks} live, {bytes}, written to {}", output.display()));
     match &snapshot.exactness {
         Exactness::Instant if snapshot.name.is_none() => {
             let held = duration(snapshot.held.as_nanos() as u64);
-            message::note(&format!("all of one instant; its threads were held back for {held}"));
+            message::note(&format!("consistent: all of one instant; allocations were paused for {held}"));
         }
-        Exactness::Instant => message::note("all of one instant"),
-        Exactness::Ended => message::note("the process has ended; this is what it left"),
-        Exactness::Inexact(why) => message::warning(&format!("not of one instant: {why}")),
+        Exactness::Instant => message::note("consistent: all of one instant"),
+        Exactness::Ended => message::note("the process has ended; the snapshot shows its last state"),
+        Exactness::Inexact(why) => {
+            message::warning(&format!("not consistent, because the blocks are not of one instant: {why}"))
+        }
     }
 }

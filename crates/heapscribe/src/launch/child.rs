@@ -26,10 +26,10 @@ pub(crate) fn start(command: &[OsString], preload: &Preload) -> Result<Child, No
     }
     child.spawn().map_err(|e| {
         let exit_code = if e.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
-        let what = format!("{} can not be run: {e}", command[0].display());
+        let what = format!("cannot run {}: {e}", command[0].display());
         let hint = match exit_code {
-            127 => "look at how it is spelled; without a slash it is looked for in PATH",
-            _ => "it has to be a program, and to be executable (chmod +x)",
+            127 => "check the spelling; a name without a slash is searched in PATH",
+            _ => "it must be an executable program (chmod +x)",
         };
         NotStarted { exit_code, error: Problem::new(what, hint).into() }
     })

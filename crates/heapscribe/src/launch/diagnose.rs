@@ -13,7 +13,7 @@ use crate::message;
 pub(crate) fn unseen(program: &OsStr, pid: u32) {
     let path = find(program);
     let (why, hint) = path.as_deref().map_or(Why::Unknown, why).words();
-    message::warning(&format!("no allocation call of {pid} was seen: {} {why}", program.display()));
+    message::warning(&format!("recorded no allocations of process {pid}: {} {why}", program.display()));
     message::hint(hint);
 }
 
@@ -29,23 +29,23 @@ impl Why {
     fn words(self) -> (String, &'static str) {
         match self {
             Why::Static => (
-                "is statically linked, so nothing can be loaded into it".to_owned(),
-                "link it dynamically to record it, or, if it is Rust, with the recorder inside (README: Static programs)",
+                "is statically linked, so the recorder cannot be loaded into it".to_owned(),
+                "link it dynamically; a Rust program can also link the recorder itself (see the documentation: Static programs)",
             ),
             Why::Privileged => (
-                "runs with more rights than its caller, and the loader then ignores LD_PRELOAD".to_owned(),
-                "record it as the user it runs as, or from a copy without the setuid bit",
+                "is setuid or setgid, so the dynamic loader ignores LD_PRELOAD".to_owned(),
+                "run it as its own user, or record a copy without the setuid bit",
             ),
             Why::OwnHeap(symbol) => (
-                format!("has a heap of its own inside ({symbol}), which is called directly"),
-                "build it with the system heap (for Rust: without its #[global_allocator]) to record it",
+                format!("contains its own heap ({symbol}) and calls it directly"),
+                "build it with the system heap (in Rust, without a #[global_allocator])",
             ),
             Why::Script => (
-                "is a script whose interpreter was not seen".to_owned(),
-                "name the interpreter: heapscribe record -- INTERPRETER SCRIPT",
+                "is a script, and its interpreter was not recorded".to_owned(),
+                "run the interpreter directly: heapscribe record -- INTERPRETER SCRIPT",
             ),
             Why::Unknown => (
-                "made none, or cleared its environment before it started another".to_owned(),
+                "allocated nothing, or cleared its environment before it started another program".to_owned(),
                 "check that LD_PRELOAD reaches it: heapscribe record -- env",
             ),
         }

@@ -54,29 +54,29 @@ pub(crate) fn preload(choice: &HeapChoice, options: &HeapOptions) -> Result<Prel
 
 /// The libraries for a heap that somebody else has built.
 fn custom_heap(path: &Path, is_limited: bool) -> Result<Vec<PathBuf>> {
-    let path = path.canonicalize().with_context(|| format!("{} can not be read", path.display()))?;
+    let path = path.canonicalize().with_context(|| format!("cannot read {}", path.display()))?;
     if !preload::is_listable(&path) {
-        let what = format!("{} can not be preloaded: its path has a blank or a colon", path.display());
-        return Err(Problem::new(what, "put it where the path has none").into());
+        let what = format!("cannot preload {}: its path contains a space or a colon", path.display());
+        return Err(Problem::new(what, "move it to a path without spaces and colons").into());
     }
-    let bytes = std::fs::read(&path).with_context(|| format!("{} can not be read", path.display()))?;
+    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let exports = exports(&bytes).map_err(|e| {
-        let what = format!("{} is no library of this machine: {e}", path.display());
-        Problem::new(what, "a heap is a shared library (.so), built for x86_64 and 64 bits")
+        let what = format!("{} is not a library for this machine: {e}", path.display());
+        Problem::new(what, "a heap is a 64-bit shared library (.so) for x86_64")
     })?;
     let adapter: Option<Library> = match exports {
         Exports { malloc: true, shell: false, .. } if is_limited => {
-            let what =
-                format!("{} can not be kept to some programs: it knows nothing of that", path.display());
+            let what = format!("{} does not support --only", path.display());
             return Err(
-                Problem::new(what, "leave --only out, or build the heap with heapscribe-interpose").into()
+                Problem::new(what, "remove --only, or build the heap with heapscribe-interpose").into()
             );
         }
         Exports { malloc: true, .. } => None,
         Exports { table: true, .. } => Some(preload::TABLE),
         _ => {
-            let what = format!("{} is no heap: it exports neither {MALLOC} nor {GET_HEAP}", path.display());
-            return Err(Problem::new(what, "docs/heaps.md says what a heap of your own has to have").into());
+            let what =
+                format!("{} is not a heap: it exports neither {MALLOC} nor {GET_HEAP}", path.display());
+            return Err(Problem::new(what, "see docs/heaps.md for what a custom heap must export").into());
         }
     };
     let adapter = adapter.map(preload::place).transpose()?;

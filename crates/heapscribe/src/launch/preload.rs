@@ -66,8 +66,8 @@ pub(crate) fn place(library: Library) -> Result<PathBuf> {
             Err(e) => reasons.push(format!("{}: {e}", directory.display())),
         }
     }
-    let what = format!("{stem}.so can not be placed ({})", reasons.join("; "));
-    Err(Problem::new(what, "set XDG_CACHE_HOME to a directory that can be written").into())
+    let what = format!("cannot install {stem}.so ({})", reasons.join("; "));
+    Err(Problem::new(what, "set XDG_CACHE_HOME to a writable directory").into())
 }
 
 /// Directories to try. Of root's programs some go on as other users, who cannot look into root's home.
@@ -86,7 +86,7 @@ fn place_in(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
     fs::DirBuilder::new().recursive(true).mode(0o755).create(directory)?;
     let meta = fs::symlink_metadata(directory)?;
     if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o022 != 0 {
-        return Err(io::Error::other("others may write there"));
+        return Err(io::Error::other("other users can write to it"));
     }
     let path = directory.join(name);
     if fs::read(&path).is_ok_and(|there| there == bytes) {

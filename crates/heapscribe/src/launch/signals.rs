@@ -24,7 +24,7 @@ impl Signals {
         let ignored = ignored();
         let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
         let wanted = all.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-        SignalsInfo::new(wanted).map(Signals).context("signals can not be taken")
+        SignalsInfo::new(wanted).map(Signals).context("cannot install signal handlers")
     }
 
     /// Passes on to `child` what a process sent us. Whether somebody asked us to stop.

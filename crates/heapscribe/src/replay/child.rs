@@ -45,9 +45,9 @@ pub(crate) struct Task {
     pub(crate) moments: u64,
 }
 
-/// What a child says.
+/// What a child has measured.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Found {
+pub(crate) struct Measurement {
     pub(crate) outcome: Outcome,
     pub(crate) footprint: Option<Footprint>,
     pub(crate) latency: Option<Latency>,
@@ -57,25 +57,25 @@ pub(crate) struct Found {
 }
 
 /// Has a child do it.
-pub(crate) fn measure(task: &Task, prepared: &Prepared) -> Result<Found> {
-    let program = std::env::current_exe().context("cannot find our own program")?;
+pub(crate) fn measure(task: &Task, prepared: &Prepared) -> Result<Measurement> {
+    let program = std::env::current_exe().context("cannot find the heapscribe program")?;
     let mut command = Command::new(program);
     command.arg(WORD).arg(serde_json::to_string(task)?);
     command.env_remove("LD_PRELOAD").env_remove("HEAPSCRIBE_SESSION");
     if let Subject::Library(path) = &task.heap {
         command.env("LD_PRELOAD", path);
     }
-    command.stdin(prepared.file.try_clone().context("cannot hand on a file")?);
+    command.stdin(prepared.file.try_clone().context("cannot duplicate a file descriptor")?);
     let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output();
-    let output = output.context("cannot start our own program again")?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let output = output.context("cannot start the heapscribe program again")?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
     if let Some(signal) = output.status.signal() {
-        bail!("signal {signal} killed the process that ran it {said}");
+        bail!("signal {signal} killed the process that replayed it {stderr}");
     }
     if !output.status.success() {
-        bail!("{}", said.trim());
+        bail!("{}", stderr.trim());
     }
-    serde_json::from_slice(&output.stdout).with_context(|| format!("it gave no answer {said}"))
+    serde_json::from_slice(&output.stdout).with_context(|| format!("the replay printed no result {stderr}"))
 }
 
 /// Does what our command line says, when it is a child's.
@@ -84,8 +84,8 @@ pub(crate) fn run_if_asked() -> Option<ExitCode> {
     if words.next()? != WORD {
         return None;
     }
-    let found = words.next().context("there is no task").and_then(|task| {
-        let task = task.to_str().context("the task is no text")?;
+    let found = words.next().context("the task is missing").and_then(|task| {
+        let task = task.to_str().context("the task is not valid UTF-8")?;
         work(&serde_json::from_str(task)?)
     });
     match found.and_then(|found| Ok(serde_json::to_string(&found)?)) {
@@ -102,8 +102,8 @@ pub(crate) fn run_if_asked() -> Option<ExitCode> {
 
 static TLSF: TlsfHeap = TlsfHeap::new(Config::DEFAULT);
 
-fn work(task: &Task) -> Result<Found> {
-    let stdin = std::io::stdin().as_fd().try_clone_to_owned().context("there is no program")?;
+fn work(task: &Task) -> Result<Measurement> {
+    let stdin = std::io::stdin().as_fd().try_clone_to_owned().context("the operations are missing")?;
     let file = File::from(stdin);
     let program = Program::new(&file, task.slots);
     match &task.heap {
@@ -111,7 +111,7 @@ fn work(task: &Task) -> Result<Found> {
             start_pool(task)?;
             let found = look(&TLSF, task, &program)?;
             let stats = Heap::stats(&TLSF);
-            Ok(Found { pools: stats.pools, pool_bytes: stats.pool_bytes, ..found })
+            Ok(Measurement { pools: stats.pools, pool_bytes: stats.pool_bytes, ..found })
         }
         Subject::System => look(&heaps::behind_malloc(), task, &program),
         Subject::Library(path) => {
@@ -124,7 +124,7 @@ fn work(task: &Task) -> Result<Found> {
 /// Where calls are timed the pool is there beforehand, as in a program; where memory is looked at its pages
 /// come as they are used, or all of the pool would count.
 fn start_pool(task: &Task) -> Result<()> {
-    let size = |bytes: u64| usize::try_from(bytes).context("no pool is as large");
+    let size = |bytes: u64| usize::try_from(bytes).context("the pool is too large for this machine");
     let prefault = task.look != Look::Memory;
     TLSF.configure(Config {
         pool_bytes: size(task.pool_bytes)?,
@@ -133,33 +133,34 @@ fn start_pool(task: &Task) -> Result<()> {
         ..Config::DEFAULT
     });
     if prefault && !TLSF.start() {
-        bail!("there is no memory for a pool of {} bytes", task.pool_bytes);
+        bail!("not enough memory for a pool of {} bytes", task.pool_bytes);
     }
     Ok(())
 }
 
-fn look<H: Heap>(heap: &H, task: &Task, program: &Program<'_>) -> Result<Found> {
-    fn told<H: Heap>(
+fn look<H: Heap>(heap: &H, task: &Task, program: &Program<'_>) -> Result<Measurement> {
+    fn replayed<H: Heap>(
         heap: &H,
         task: &Task,
         program: &Program<'_>,
         watch: &mut impl Observer,
     ) -> Result<Outcome> {
-        run(heap, program, task.touch, watch).context("the program of operations")
+        run(heap, program, task.touch, watch).context("cannot replay the operations")
     }
     match task.look {
-        Look::Nothing => {
-            Ok(Found { outcome: told(heap, task, program, &mut Unobserved)?, ..Found::default() })
-        }
+        Look::Nothing => Ok(Measurement {
+            outcome: replayed(heap, task, program, &mut Unobserved)?,
+            ..Measurement::default()
+        }),
         Look::Time => {
             let mut timing = LatencyObserver::new().context("cannot read from /proc")?;
-            let outcome = told(heap, task, program, &mut timing)?;
-            Ok(Found { outcome, latency: Some(timing.finish()), ..Found::default() })
+            let outcome = replayed(heap, task, program, &mut timing)?;
+            Ok(Measurement { outcome, latency: Some(timing.finish()), ..Measurement::default() })
         }
         Look::Memory => {
             let mut watching = FootprintObserver::new(task.moments).context("cannot read from /proc")?;
-            let outcome = told(heap, task, program, &mut watching)?;
-            Ok(Found { outcome, footprint: Some(watching.finish()), ..Found::default() })
+            let outcome = replayed(heap, task, program, &mut watching)?;
+            Ok(Measurement { outcome, footprint: Some(watching.finish()), ..Measurement::default() })
         }
     }
 }
@@ -167,12 +168,15 @@ fn look<H: Heap>(heap: &H, task: &Task, program: &Program<'_>) -> Result<Found> 
 /// The loader only warns when it cannot load a library; then it would be the system's heap that is measured.
 fn check_loaded(path: &Path) -> Result<()> {
     let maps = std::fs::read_to_string("/proc/self/maps").context("cannot read /proc/self/maps")?;
-    let wanted = path.to_str().context("the path is no text")?;
+    let wanted = path.to_str().context("the path is not valid UTF-8")?;
     if !maps.lines().any(|line| line.ends_with(wanted)) {
         bail!("the loader did not load {wanted}");
     }
     match heaps::file_of_malloc(&maps) {
         Some(file) if file == wanted => Ok(()),
-        other => Err(anyhow!("{wanted} has no malloc: that of {} is used", other.unwrap_or("no file"))),
+        other => Err(anyhow!(
+            "{wanted} does not export malloc; {} is used instead",
+            other.unwrap_or("another one")
+        )),
     }
 }

@@ -34,7 +34,7 @@ impl Chosen {
     /// The process of this pid, or the one whose heap was the largest.
     pub(crate) fn of(trace: &Opened, pid: Option<u32>) -> Result<Chosen> {
         if trace.memtrace.is_some() {
-            return Err(of_samples("it is a memtrace file, which has samples of objects only").into());
+            return Err(of_samples("a memtrace file contains only samples").into());
         }
         let with_events = |(at, process): &(usize, &Process)| {
             let mut chunks = trace.chunks().iter();
@@ -73,8 +73,7 @@ impl Chosen {
     /// That there were others, and how they are had.
     pub(crate) fn about_others(&self) -> Option<String> {
         let n = units::count(self.others as u64);
-        (self.others > 0)
-            .then(|| format!("Other processes that allocated: {n}; --pid PID takes one of them."))
+        (self.others > 0).then(|| format!("Other processes that allocated: {n} (select one with --pid PID)."))
     }
 }
 
@@ -95,17 +94,17 @@ fn nobody(trace: &Opened, all: &[usize], pid: Option<u32>) -> Problem {
         Some(pid) => {
             let pids: Vec<_> =
                 all.iter().take(20).map(|at| pid_of(&trace.processes()[*at]).to_string()).collect();
-            let what = format!("no process {pid} in the trace has made a call");
-            Problem::new(what, format!("these have: {}", pids.join(", ")))
+            let what = format!("process {pid} is not in the trace, or made no calls");
+            Problem::new(what, format!("choose one of: {}", pids.join(", ")))
         }
         None => match [Recording::new(trace).problems(), trace.problems.clone()].concat().first() {
-            Some(why) => Problem::new(
-                format!("of the trace no call can be read: {why}"),
-                "what is lost is lost: record the program again",
-            ),
-            None => {
-                Problem::new("the trace has no calls", "a snapshot has blocks only; `record` writes calls")
+            Some(why) => {
+                Problem::new(format!("cannot read any call of the trace: {why}"), "record the program again")
             }
+            None => Problem::new(
+                "the trace contains no calls",
+                "record the program with `heapscribe record`; a snapshot contains only live blocks",
+            ),
         },
     }
 }
@@ -113,7 +112,7 @@ fn nobody(trace: &Opened, all: &[usize], pid: Option<u32>) -> Problem {
 /// What was sampled cannot be made again.
 pub(crate) fn of_samples(why: &str) -> Problem {
     Problem::new(
-        format!("the calls cannot be made again: {why}"),
+        format!("cannot replay the calls: {why}"),
         "record every block: heapscribe record -o TRACE -- CMD, without --sample",
     )
 }
@@ -123,14 +122,14 @@ fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
     let mut doubts: Vec<String> = trace.problems().iter().map(ToString::to_string).collect();
     doubts.extend_from_slice(&trace.problems);
     if process.info.as_ref().is_some_and(|info| info.stage == Stage::Forked) {
-        doubts.push("it was forked: blocks that it had from its parent are not counted".to_owned());
+        doubts.push("the process was forked, and blocks from its parent are not counted".to_owned());
     }
     if !process.evicted.is_empty() {
         let events = units::counted(process.evicted.events, "event");
-        doubts.push(format!("a ring has let {events} go: what the heap looked like then is not known"));
+        doubts.push(format!("{events} were evicted from the ring, so the heap before is not known"));
     }
     match &process.end {
-        None => doubts.push("the recording was not finished".to_owned()),
+        None => doubts.push("the recording is incomplete".to_owned()),
         Some(end) => {
             let lost: u64 = LossReason::ALL
                 .iter()
@@ -138,12 +137,12 @@ fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
                 .map(|d| end.drops[*d as usize])
                 .fold(0, u64::saturating_add);
             if lost > 0 {
-                doubts.push(format!("{} not recorded", units::counted(lost, "event")));
+                doubts.push(format!("{} lost", units::counted(lost, "event")));
             }
             let unseen = end.drops[LossReason::LiveTable as usize]
                 .saturating_add(end.drops[LossReason::ReplacedBlock as usize]);
             if unseen > 0 {
-                doubts.push(format!("the end of {} was not seen", units::counted(unseen, "block")));
+                doubts.push(format!("the free of {} was not recorded", units::counted(unseen, "block")));
             }
         }
     }

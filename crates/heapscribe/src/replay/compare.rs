@@ -5,7 +5,7 @@
 use heapscribe_replay::{Compiled, Footprint, Latency, Moment, Timed, Touch};
 use serde::Serialize;
 
-use super::child::{Found, Look, Task, measure};
+use super::child::{Look, Measurement, Task, measure};
 use super::chosen::Chosen;
 use super::prepare::Prepared;
 use super::subject::Subject;
@@ -62,7 +62,7 @@ pub(crate) struct Heap {
 /// Runs all heaps.
 pub(crate) fn compare(plan: &Plan, chosen: Chosen, prepared: &Prepared) -> Comparison {
     let Compiled { allocs, frees, reallocs, peak_bytes, peak_blocks, peak_ns, .. } = prepared.compiled;
-    let mut runs: Vec<Result<Vec<Found>, String>> = plan.heaps.iter().map(|_| Ok(Vec::new())).collect();
+    let mut runs: Vec<Result<Vec<Measurement>, String>> = plan.heaps.iter().map(|_| Ok(Vec::new())).collect();
     for round in 0..=plan.rounds {
         // The first one is for memory.
         let look = if round == 0 { Look::Memory } else { Look::Time };
@@ -103,7 +103,7 @@ fn task(plan: &Plan, heap: &Subject, look: Look, prepared: &Prepared) -> Task {
 }
 
 impl Heap {
-    fn of(heap: &Subject, runs: Result<Vec<Found>, String>, peak_live_bytes: u64) -> Heap {
+    fn of(heap: &Subject, runs: Result<Vec<Measurement>, String>, peak_live_bytes: u64) -> Heap {
         let name = heap.name();
         let runs = match runs {
             Ok(runs) => runs,
@@ -195,7 +195,7 @@ mod tests {
         };
         let moments = vec![at(100, 200, 20), at(300, 400, 50)];
         let footprint = Footprint { peak_bytes: 450, moments, ..Footprint::default() };
-        let found = Found { footprint: Some(footprint), ..Found::default() };
+        let found = Measurement { footprint: Some(footprint), ..Measurement::default() };
         let heap = Heap::of(&Subject::Tlsf, Ok(vec![found]), 300);
         assert_eq!((heap.peak_ratio, heap.mean_ratio, heap.torn_max_bytes), (1.5, 1.5, Some(45)));
         let heap = Heap::of(&Subject::System, Err("why".to_owned()), 300);

@@ -15,7 +15,7 @@ pub(crate) fn picture(comparison: &Comparison) -> Picture {
     let doubt = if comparison.process.estimate.is_empty() { "" } else { ", an estimate" };
     Picture {
         title: comparison.process.name(),
-        subtitle: format!("the same calls on other heaps: at most {peak} live{doubt}"),
+        subtitle: format!("the same calls on other heaps; peak {peak} live{doubt}"),
         clock: Clock::Seconds,
         seconds: seconds(ends.max().unwrap_or(0)),
         panels: heaps.chunks(2).map(panel).chain(torn(&heaps)).collect(),
@@ -36,7 +36,7 @@ fn series(name: &str, style: Style, heap: &Heap, of: fn(&Moment) -> u64) -> Seri
 fn torn(heaps: &[&Heap]) -> Option<Panel> {
     let heap = heaps.iter().find(|heap| heap.torn_max_bytes.is_some())?;
     Some(Panel {
-        title: "Free bytes that one request could not have".to_owned(),
+        title: "Free bytes outside the largest free block".to_owned(),
         unit: Unit::Bytes,
         series: vec![series(&heap.name, Style::Area, heap, Moment::torn_bytes)],
     })

@@ -38,7 +38,7 @@ pub(crate) fn prepare<S: Source>(
     process: &Process,
     shuffle: Option<Shuffle>,
 ) -> Result<Prepared> {
-    let file = nameless_file().context("cannot make a temporary file")?;
+    let file = nameless_file().context("cannot create a temporary file")?;
     let step_ns = duration_ns(trace, process) / STEPS + 1;
     let mut feed = Feed { compiler: Compiler::new(BufWriter::new(file), step_ns), lost: 0 };
     let mut doubts = feed.before(trace, process).context(NO_ROOM)?;
@@ -50,18 +50,18 @@ pub(crate) fn prepare<S: Source>(
     doubts.extend_from_slice(&order.problems);
     // The process itself has counted better, if its end was seen.
     if feed.lost > 0 && process.end.is_none() {
-        doubts.push(format!("{} missing in the trace", units::counted(feed.lost, "event")));
+        doubts.push(format!("{} missing from the trace", units::counted(feed.lost, "event")));
     }
     let (compiled, out) = feed.compiler.finish().context(NO_ROOM)?;
     let file = out.into_inner().map_err(|e| e.into_error()).context(NO_ROOM)?;
     if compiled.unknown > 0 {
         let blocks = units::counted(compiled.unknown, "block");
-        doubts.push(format!("{blocks} ended that never came in the trace, and are left out"));
+        doubts.push(format!("{blocks} freed without an allocation in the trace (ignored)"));
     }
     Ok(Prepared { compiled, threads: order.threads(), doubts, file })
 }
 
-const NO_ROOM: &str = "cannot write a temporary file (TMPDIR says where, 16 bytes for each call)";
+const NO_ROOM: &str = "cannot write a temporary file (in TMPDIR, 16 bytes per call)";
 
 fn duration_ns<S: Source>(trace: &Trace<S>, process: &Process) -> u64 {
     let chunks = || trace.chunks().iter().filter(|chunk| chunk.process == process.index);
@@ -96,7 +96,7 @@ impl Feed {
             })?;
             written?;
             if is_sampled {
-                return Err(of_samples("blocks were sampled").into());
+                return Err(of_samples("the trace contains only samples").into());
             }
             doubts.extend(skipped.iter().map(ToString::to_string));
         }
@@ -108,7 +108,7 @@ impl Feed {
             return Ok(()); // within blocks of the heap
         }
         if at.rate != RateId::FULL {
-            return Err(of_samples("blocks were sampled").into());
+            return Err(of_samples("the trace contains only samples").into());
         }
         let birth = Birth { thread: at.thread, ticks: at.ticks };
         match *event {

@@ -46,7 +46,7 @@ impl Trial {
     }
 }
 
-const PROGRAM: &str = "the program of operations";
+const PROGRAM: &str = "cannot replay the operations";
 
 /// How many pools may be tried beside each other: each may come to have all its memory.
 fn beside(peak_bytes: u64, cores: usize) -> usize {
@@ -69,7 +69,7 @@ impl Search {
         let cores = thread::available_parallelism().map_or(1, usize::from);
         let beds: Vec<PoolMemory> =
             (0..beside(peak_bytes, cores)).map_while(|_| PoolMemory::new(most?)).collect();
-        anyhow::ensure!(!beds.is_empty(), "there is no room to try pools of five times what was live");
+        anyhow::ensure!(!beds.is_empty(), "not enough memory to try pools of five times the peak");
         let step_bytes = (peak_bytes / FINENESS).next_multiple_of(PAGE_BYTES).max(PAGE_BYTES);
         Ok(Search { beds, peak_bytes, step_bytes })
     }
@@ -139,9 +139,8 @@ impl Search {
         let found = smallest(range, |sizes| {
             self.serve(&sizes.iter().map(|bytes| (*bytes, trial)).collect::<Vec<_>>(), recorded)
         })?;
-        let found = found.with_context(|| {
-            format!("no pool of up to {MOST_FACTOR} times what was live serves all requests")
-        })?;
+        let found = found
+            .with_context(|| format!("no pool of up to {MOST_FACTOR} times the peak serves all requests"))?;
         Ok((found.bytes, found.fails_bytes))
     }
 
@@ -163,8 +162,8 @@ impl Search {
             bytes = readable(bytes + 1);
         }
         Err(Problem::new(
-            format!("pools of up to {bytes} bytes serve some orders of the calls and not others"),
-            "let the pool grow: heapscribe run --heap tlsf --grow SIZE",
+            format!("pools of up to {bytes} bytes serve only some orders of the calls"),
+            "use a pool that grows: heapscribe run --heap tlsf --grow SIZE",
         )
         .into())
     }
@@ -200,7 +199,7 @@ mod tests {
     #[test]
     fn a_peak_beyond_all_memory_has_no_room() {
         for peak_bytes in [u64::MAX, u64::MAX / 4, u64::MAX / 5 - (16 << 20)] {
-            assert!(Search::new(peak_bytes).is_err_and(|e| e.to_string().contains("no room")));
+            assert!(Search::new(peak_bytes).is_err_and(|e| e.to_string().contains("not enough memory")));
         }
     }
 }

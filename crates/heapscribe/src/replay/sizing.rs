@@ -16,9 +16,9 @@ use heapscribe_convert::Opened;
 use heapscribe_convert::in_order::Shuffle;
 use heapscribe_diagnostics::Problem;
 
-/// What is asked.
+/// How a size is found.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct SizingOptions {
     /// On top of the largest need, in hundredths.
     pub(crate) margin_percent: u64,
     /// Runs besides the recorded one.
@@ -57,14 +57,14 @@ pub(crate) struct PoolSize {
 }
 
 /// Finds it.
-pub(crate) fn find(trace: &Opened, mut chosen: Chosen, asked: Asked) -> Result<PoolSize> {
+pub(crate) fn find(trace: &Opened, mut chosen: Chosen, options: SizingOptions) -> Result<PoolSize> {
     let recorded = prepare(trace, chosen.process(trace), None)?;
     chosen.estimate.extend_from_slice(&recorded.doubts);
     let compiled = recorded.compiled;
     if compiled.allocs == 0 {
-        return Err(Problem::new("the process asked for no block", "any pool will do").into());
+        return Err(Problem::new("the process allocated nothing", "any pool size works").into());
     }
-    let trials = (1..=asked.trials).map(|seed| trial(trace, &chosen, &recorded, seed, asked.window_ns));
+    let trials = (1..=options.trials).map(|seed| trial(trace, &chosen, &recorded, seed, options.window_ns));
     let trials: Vec<Trial> = trials.collect::<Result<_>>()?;
     let mut search = Search::new(compiled.peak_bytes)?;
     let as_recorded = Trial::new(None, Variation::default(), &recorded)?;
@@ -72,7 +72,7 @@ pub(crate) fn find(trace: &Opened, mut chosen: Chosen, asked: Asked) -> Result<P
     let in_smallest = search.look(smallest_bytes, &recorded, &as_recorded)?;
     let needed_bytes = search.needed(smallest_bytes, &recorded, &trials)?;
     let all: Vec<&Trial> = std::iter::once(&as_recorded).chain(&trials).collect();
-    let recommended_bytes = search.recommend(needed_bytes, asked.margin_percent, &recorded, &all)?;
+    let recommended_bytes = search.recommend(needed_bytes, options.margin_percent, &recorded, &all)?;
     Ok(PoolSize {
         format: 1,
         threads: recorded.threads,
@@ -83,10 +83,10 @@ pub(crate) fn find(trace: &Opened, mut chosen: Chosen, asked: Asked) -> Result<P
         smallest_bytes,
         fails_bytes,
         tightest: in_smallest.tightest,
-        trials: asked.trials,
-        window_ns: asked.window_ns,
+        trials: options.trials,
+        window_ns: options.window_ns,
         needed_bytes,
-        margin_percent: asked.margin_percent,
+        margin_percent: options.margin_percent,
         recommended_bytes,
         not_verified: verify(recommended_bytes, &recorded).err().map(|e| format!("{e:#}")),
         process: chosen,
@@ -111,6 +111,6 @@ fn verify(pool_bytes: u64, recorded: &Prepared) -> Result<()> {
         moments: recorded.compiled.moments,
     };
     let found = measure(&task, recorded)?;
-    anyhow::ensure!(found.outcome.failures == 0, "{} requests got nothing", found.outcome.failures);
+    anyhow::ensure!(found.outcome.failures == 0, "{} requests failed", found.outcome.failures);
     Ok(())
 }

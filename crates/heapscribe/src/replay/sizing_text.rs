@@ -16,36 +16,36 @@ pub(crate) fn print(out: Out<'_>, found: &PoolSize) -> io::Result<()> {
         writeln!(out, "  {others}")?;
         writeln!(
             out,
-            "  Each of them gets a pool of its own of this size, unless `run --only NAME` keeps it to one."
+            "  Each process gets its own pool of this size; `run --only NAME` limits it to one program."
         )?;
     }
     for why in &f.process.estimate {
-        writeln!(out, "  An estimate: {why}.")?;
+        writeln!(out, "  Estimate only: {why}.")?;
     }
     heading(out, "What the heap held")?;
     let blocks = counted(f.peak_live_blocks, "block");
-    line(out, "live, at most", &format!("{} in {blocks}", bytes(f.peak_live_bytes)))?;
+    line(out, "peak live", &format!("{} in {blocks}", bytes(f.peak_live_bytes)))?;
     let overhead = percent(f.peak_used_bytes.saturating_sub(f.peak_live_bytes), f.peak_live_bytes);
-    line(out, "with headers, rounded", &format!("{}: {overhead} more", bytes(f.peak_used_bytes)))?;
+    line(
+        out,
+        "peak used in pool",
+        &format!("{}: {overhead} more, for headers and rounding", bytes(f.peak_used_bytes)),
+    )?;
     heading(out, "What it needs")?;
     let requests = counted(f.requests, "request");
     line(out, "smallest pool", &format!("{} serves all {requests}", bytes(f.smallest_bytes)))?;
     line(out, "", &format!("{} does not", bytes(f.fails_bytes)))?;
     let Tightest { used_bytes, free_bytes, largest_free_bytes } = f.tightest;
     let [used, free, largest] = [used_bytes, free_bytes, largest_free_bytes].map(short_bytes);
-    line(
-        out,
-        "when it is tightest",
-        &format!("{used} in blocks, {free} free, {largest} of that in one piece"),
-    )?;
-    let trials = counted(f.trials, "other run");
-    line(out, "the largest need", &format!("{}, of this and {trials}:", bytes(f.needed_bytes)))?;
+    line(out, "at its fullest", &format!("{used} in blocks, {free} free, largest free block {largest}"))?;
+    let trials = counted(f.trials, "variation");
+    line(out, "largest size needed", &format!("{}, by the recording and {trials}:", bytes(f.needed_bytes)))?;
     line(out, "", &others(f))?;
     line(out, "margin", &format!("{} %", f.margin_percent))?;
     heading(out, &format!("Recommended: {}", bytes(f.recommended_bytes)))?;
     match &f.not_verified {
-        None => writeln!(out, "  Tried: the pool heap serves the recording in one pool of this size.")?,
-        Some(why) => writeln!(out, "  Not tried with the pool heap itself: {why}.")?,
+        None => writeln!(out, "  Verified: the pool heap serves the recording in one pool of this size.")?,
+        Some(why) => writeln!(out, "  Not verified with the pool heap itself: {why}.")?,
     }
     writeln!(out, "\n  heapscribe run --heap tlsf --pool {} -- CMD", unit(f.recommended_bytes))?;
     writeln!(out, "  INITIAL_MEMPOOL_SIZE={}", f.recommended_bytes)
@@ -61,7 +61,7 @@ fn others(f: &PoolSize) -> String {
         1 => String::new(),
         _ => format!("threads late by up to {}, ", duration(f.window_ns)),
     };
-    format!("{order}sizes off by up to 5 %, the pool elsewhere")
+    format!("{order}sizes up to 5 % different, other pool addresses")
 }
 
 /// In the largest unit that makes a whole number of it.

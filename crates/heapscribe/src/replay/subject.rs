@@ -24,7 +24,7 @@ impl Subject {
             _ => match std::fs::canonicalize(text) {
                 Ok(path) if path.is_file() => Ok(Subject::Library(path)),
                 _ => Err(format!(
-                    "`{text}` is no heap: give tlsf, system, or the path of a library that has malloc"
+                    "there is no heap `{text}`; use tlsf, system, or the path of a library that exports malloc"
                 )),
             },
         }

@@ -19,16 +19,16 @@ pub(crate) fn print(out: Out<'_>, comparison: &Comparison) -> io::Result<()> {
     writeln!(out, "{}", c.process.name())?;
     let (calls, peak) = (counted(c.calls, "call"), short_bytes(c.peak_live_bytes));
     let blocks = counted(c.peak_live_blocks, "block");
-    writeln!(out, "  {calls}, at most {peak} live in {blocks}, at {}.", duration(c.peak_ns))?;
+    writeln!(out, "  {calls}; peak {peak} in {blocks}, at {}.", duration(c.peak_ns))?;
     if c.threads > 1 {
         let threads = counted(c.threads as u64, "thread");
-        writeln!(out, "  {threads} made them; here one does, in the order of their clocks.")?;
+        writeln!(out, "  {threads} made the calls; one thread replays them in time order.")?;
     }
     if let Some(others) = c.process.about_others() {
         writeln!(out, "  {others}")?;
     }
     for why in &c.process.estimate {
-        writeln!(out, "  An estimate: {why}.")?;
+        writeln!(out, "  Estimate only: {why}.")?;
     }
     memory(out, c)?;
     over_time(out, c)?;
@@ -56,13 +56,13 @@ fn names(out: Out<'_>, c: &Comparison, label: &str) -> io::Result<()> {
 fn memory(out: Out<'_>, c: &Comparison) -> io::Result<()> {
     heading(out, "Memory")?;
     names(out, c, "")?;
-    row(out, c, "footprint, at most", |heap| short_bytes(heap.peak_footprint_bytes))?;
-    row(out, c, "  for each live byte", |heap| format!("{:.2}", heap.peak_ratio))?;
-    row(out, c, "  on average over time", |heap| format!("{:.2}", heap.mean_ratio))?;
-    row(out, c, "free, not for one request", |heap| {
-        heap.torn_max_bytes.map_or_else(|| "not told".to_owned(), short_bytes)
+    row(out, c, "peak footprint", |heap| short_bytes(heap.peak_footprint_bytes))?;
+    row(out, c, "  per live byte", |heap| format!("{:.2}", heap.peak_ratio))?;
+    row(out, c, "  average over time", |heap| format!("{:.2}", heap.mean_ratio))?;
+    row(out, c, "free, not in one block", |heap| {
+        heap.torn_max_bytes.map_or_else(|| "unknown".to_owned(), short_bytes)
     })?;
-    row(out, c, "refused requests", |heap| count(heap.failures))?;
+    row(out, c, "failed requests", |heap| count(heap.failures))?;
     if c.heaps.iter().any(|heap| heap.pools > 0) {
         let told = |heap: &Heap| format!("{} in {}", short_bytes(heap.pool_bytes), heap.pools);
         row(out, c, "pools", |heap| if heap.pools > 0 { told(heap) } else { "-".to_owned() })?;
@@ -100,7 +100,7 @@ const FIGURES: [Figure; 6] = [
 fn latency(out: Out<'_>, c: &Comparison) -> io::Result<()> {
     let Some(some) = c.heaps.iter().find(|heap| !heap.latency.kinds.is_empty()) else { return Ok(()) };
     let rounds = counted(c.rounds.into(), "round");
-    heading(out, &format!("How long calls took, the median of {rounds}"))?;
+    heading(out, &format!("Latency of calls (median of {rounds})"))?;
     names(out, c, "")?;
     for (kind, timed) in &some.latency.kinds {
         for (figure, of) in FIGURES {
@@ -116,11 +116,11 @@ fn latency(out: Out<'_>, c: &Comparison) -> io::Result<()> {
         }
     }
     let (clock, own) = (&some.latency.clock, duration(some.latency.clock_ns));
-    writeln!(out, "  Timed by {clock}; what that takes itself, {own}, is subtracted.")?;
+    writeln!(out, "  Timed with {clock}; its own cost, {own}, is subtracted.")?;
     let left_out: u64 = c.heaps.iter().map(|heap| heap.latency.left_out).sum();
     if left_out > 0 {
         let calls = counted(left_out, "call");
-        writeln!(out, "  Left out: {calls} during which the kernel took the core away.")?;
+        writeln!(out, "  Left out: {calls} that the kernel interrupted.")?;
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ impl Look {
     pub(crate) fn at(session: &SessionReader) -> Result<Look> {
         let snapshot = Snapshot::take(session)?;
         let mut bytes = Vec::new();
-        live::save(&snapshot, &mut bytes).context("the snapshot can not be kept in memory")?;
+        live::save(&snapshot, &mut bytes).context("cannot keep the snapshot in memory")?;
         let live = snapshot::analyze(&Trace::open(bytes)?).into_iter().next().unwrap_or_default();
         let sum = |of: fn(&heapscribe_wire::operation::Record) -> u64| {
             snapshot.records.iter().map(of).fold(0, u64::wrapping_add)
@@ -78,7 +78,7 @@ fn in_words(mode: Mode) -> String {
     match mode {
         Mode::Off => "off".to_owned(),
         Mode::Full => "full".to_owned(),
-        Mode::Sampled { mean_bytes } => format!("sampled, one in {}", short_bytes(mean_bytes)),
+        Mode::Sampled { mean_bytes } => format!("sampled every {}", short_bytes(mean_bytes)),
     }
 }
 

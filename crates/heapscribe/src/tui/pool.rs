@@ -1,7 +1,6 @@
 //! The screen of a process that only runs with another heap (`heapscribe run`): how its pool does, as the heap
 //! tells it.
 
-use std::collections::VecDeque;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
@@ -12,8 +11,9 @@ use ratatui::layout::{Constraint, Layout};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
+use super::history::{History, Point};
 use super::run::{key, need_terminal, print};
-use super::state::{HISTORY, Key};
+use super::state::Key;
 use super::view::{BOLD, DIM, draw_curves};
 use heapscribe_session::heap_statistics::{self, HeapStatisticsFile};
 use heapscribe_session::live::SearchPath;
@@ -27,7 +27,7 @@ pub(crate) struct Pool {
     heap: HeapStatisticsFile,
     is_alive: bool,
     /// Bytes in use, and resident ones.
-    history: VecDeque<(u64, u64)>,
+    history: History,
 }
 
 impl Pool {
@@ -38,7 +38,7 @@ impl Pool {
         all.retain(|told| wanted.parse() == Ok(told.pid) || name(&told.exe));
         let [told] = &all[..] else { return None };
         let heap = HeapStatisticsFile::open(&told.path)?;
-        let mut pool = Pool { heap, is_alive: true, history: VecDeque::new() };
+        let mut pool = Pool { heap, is_alive: true, history: History::default() };
         pool.look();
         Some(pool)
     }
@@ -50,15 +50,12 @@ impl Pool {
         }
         self.heap.look();
         let rss_bytes = Memory::of(self.heap.statistics.pid).sample().map_or(0, |sample| sample.rss_bytes);
-        self.history.push_back((self.heap.statistics.update.counts.used_bytes, rss_bytes));
-        if self.history.len() > HISTORY {
-            self.history.pop_front();
-        }
+        self.history.push(Point { heap_bytes: self.heap.statistics.update.counts.used_bytes, rss_bytes });
     }
 
     /// Shows it until the user has seen enough.
     pub(crate) fn run(&mut self, interval: Duration) -> Result<()> {
-        need_terminal("--once prints one screen; `heapscribe ps --json` is for programs")?;
+        need_terminal("use --once to print one screen, or `heapscribe ps --json` in scripts")?;
         let mut terminal = ratatui::try_init()?;
         let outcome = self.watch(&mut terminal, interval);
         ratatui::restore();
@@ -104,14 +101,14 @@ impl Pool {
         let mut lines = vec![Line::from(vec![Span::styled(program, BOLD), Span::raw(about)])];
         let counts = &told.update.counts;
         if told.is_passing || counts.pool_bytes == 0 {
-            lines.push(Line::raw("it tells nothing of its pool"));
+            lines.push(Line::raw("no statistics of its pool"));
             return lines;
         }
         lines.push(Line::raw(heap::size(counts)));
         let rest = heap::rest(counts).unwrap_or_default();
         lines.extend(rest.split("; ").map(|part| Line::raw(part.to_owned())));
         let age_ns = monotonic_ns().saturating_sub(told.update.mono_ns);
-        lines.push(Line::raw(format!("told {} ago; {}", duration(age_ns), told.configuration)));
+        lines.push(Line::raw(format!("updated {} ago; {}", duration(age_ns), told.configuration)));
         lines
     }
 }

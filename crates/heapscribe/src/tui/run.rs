@@ -21,7 +21,9 @@ const ROWS: u16 = 24;
 
 /// Shows a process until the user has seen enough.
 pub(crate) fn run(session: &SessionReader, interval: Duration, resolver: &Resolver) -> Result<()> {
-    need_terminal("--once prints one screen; `heapscribe snapshot` writes down what is live")?;
+    need_terminal(
+        "use --once to print one screen, or `heapscribe snapshot` to write the live blocks to a file",
+    )?;
     crate::progress::draw_no_progress();
     let mut state = State::default();
     state.take(Look::at(session)?, resolver);
@@ -34,7 +36,7 @@ pub(crate) fn run(session: &SessionReader, interval: Duration, resolver: &Resolv
 pub(super) fn need_terminal(hint: &str) -> Result<()> {
     match std::io::stdout().is_terminal() {
         true => Ok(()),
-        false => Err(Problem::new("standard output is no terminal", hint).into()),
+        false => Err(Problem::new("standard output is not a terminal", hint).into()),
     }
 }
 

@@ -1,16 +1,15 @@
 //! What the user of `top` sees and has chosen, without a terminal.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use heapscribe_analyze::answer::{Amount, NodeId};
 
+use super::history::{Counters, History, Point, Rates};
 use super::look::Look;
 use super::names::NameCache;
 use heapscribe_symbols::Resolver;
 use heapscribe_symbols::{NamedFrame, lossy};
 
-/// Looks of which the curves are drawn.
-pub(super) const HISTORY: usize = 240;
 /// Stacks that are shown one by one: a compiler has 100,000, and names take time.
 const STACKS: usize = 2000;
 
@@ -54,10 +53,10 @@ pub(crate) struct Row {
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) look: Look,
-    /// What the look before said: time, and what threads had done.
-    before: Option<(u64, u64, u64, u64)>,
+    /// What threads had done at the look before.
+    before: Option<Counters>,
     /// Live and resident bytes of the looks so far.
-    pub(crate) history: VecDeque<(u64, u64)>,
+    pub(crate) history: History,
     pub(crate) by: By,
     pub(crate) sort: Sort,
     pub(crate) filter: String,
@@ -95,15 +94,8 @@ pub(crate) enum Key {
 impl State {
     /// Takes a new look.
     pub(crate) fn take(&mut self, look: Look, resolver: &Resolver) {
-        let before = &self.look;
-        if before.mono_ns != 0 {
-            self.before =
-                Some((before.mono_ns, before.allocated_bytes, before.allocated_blocks, before.freed_bytes));
-        }
-        self.history.push_back((look.live.live.bytes, look.rss_bytes));
-        if self.history.len() > HISTORY {
-            self.history.pop_front();
-        }
+        self.before = Counters::of(&self.look).or(self.before);
+        self.history.push(Point { heap_bytes: look.live.live.bytes, rss_bytes: look.rss_bytes });
         self.sizes = self.rows.iter().map(|row| (row.key.clone(), row.live.bytes)).collect();
         self.look = look;
         let stacks: Vec<NodeId> = self.largest().iter().map(|stack| stack.node).collect();
@@ -111,17 +103,9 @@ impl State {
         self.refresh();
     }
 
-    /// Bytes and blocks that came, bytes that went, a second.
-    pub(crate) fn rates(&self) -> Option<(f64, f64, f64)> {
-        let (mono_ns, bytes, blocks, freed) = self.before?;
-        let seconds = self.look.mono_ns.checked_sub(mono_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
-        let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
-        let look = &self.look;
-        Some((
-            rate(look.allocated_bytes, bytes),
-            rate(look.allocated_blocks, blocks),
-            rate(look.freed_bytes, freed),
-        ))
+    /// How much was allocated and freed per second since the look before.
+    pub(crate) fn rates(&self) -> Option<Rates> {
+        self.before?.rates(&Counters::of(&self.look)?)
     }
 
     /// Stacks that do not fit: how many, and what they hold.
@@ -145,7 +129,8 @@ impl State {
             By::Function => self.functions(),
             By::Thread => self.threads(),
         };
-        let seconds = self.before.map_or(0.0, |(ns, ..)| self.look.mono_ns.saturating_sub(ns) as f64 / 1e9);
+        let seconds =
+            self.before.map_or(0.0, |before| self.look.mono_ns.saturating_sub(before.mono_ns) as f64 / 1e9);
         for row in &mut rows {
             if let Some(before) = self.sizes.get(&row.key).filter(|_| seconds > 0.0) {
                 row.growth = (row.live.bytes as f64 - *before as f64) / seconds;
@@ -345,7 +330,8 @@ pub(super) mod tests {
         assert_eq!(state.rows.iter().map(|row| row.oldest_ns / 1_000_000_000).collect::<Vec<_>>(), [3, 2, 1]);
         press(&mut state, "n");
         assert_eq!(state.rows[0].live.blocks, 34);
-        assert_eq!(state.rates(), Some((4096.0 + 700.0, 17.0, 4096.0)));
+        let (allocated_bytes, allocated_blocks, freed_bytes) = (4096.0 + 700.0, 17.0, 4096.0);
+        assert_eq!(state.rates(), Some(Rates { allocated_bytes, allocated_blocks, freed_bytes }));
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! The screen, from the top: who it is, what it does, curves, rows, keys. Made for 80 columns and 24
 //! lines, and wider where there is room.
 
-use std::collections::VecDeque;
-
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 
+use super::history::History;
 use super::state::{By, Row, Sort, State};
 use heapscribe_session::heap_statistics::HeapStatistics;
 use heapscribe_symbols::NamedFrame;
@@ -29,7 +28,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &State) {
     draw_curves(frame, ["heap", "resident"], &state.history, curves);
     match &state.opened {
         Some(frames) => {
-            let title = Line::styled(format!("Stack of {}, the innermost call first", chosen(state)), BOLD);
+            let title = Line::styled(format!("Stack of {}, innermost call first", chosen(state)), BOLD);
             frame.render_widget(Paragraph::new(title), titles);
             frame.render_widget(Paragraph::new(stack(frames, rows)), rows);
         }
@@ -54,7 +53,7 @@ fn header(state: &State) -> Vec<Line<'static>> {
     if !look.is_alive {
         about.push_str(", ended");
     } else if look.lag_ns > 0 {
-        about.push_str(&format!(", the drainer is {} behind", duration(look.lag_ns)));
+        about.push_str(&format!(", recording lags {} behind", duration(look.lag_ns)));
     }
     if state.is_paused {
         about.push_str(", paused");
@@ -70,51 +69,47 @@ fn header(state: &State) -> Vec<Line<'static>> {
     }
     let rates = state.rates().map_or_else(
         || "no rates yet".to_owned(),
-        |(came, blocks, went)| {
-            let (came, went) = (short_bytes(came as u64), short_bytes(went as u64));
-            format!("a second: {came} in {} allocated, {went} freed", counted(blocks as u64, "block"))
+        |rates| {
+            let [allocated, freed] =
+                [rates.allocated_bytes, rates.freed_bytes].map(|bytes| short_bytes(bytes as u64));
+            let blocks = counted(rates.allocated_blocks as u64, "block");
+            format!("per second: {allocated} allocated in {blocks}, {freed} freed")
         },
     );
     let exact = match &look.inexact {
-        Some(why) => format!("; not of one instant: {why}"),
-        None if look.is_alive => format!("; held for {}", duration(look.held_ns)),
+        Some(why) => format!("; not a single instant: {why}"),
+        None if look.is_alive => format!("; paused {}", duration(look.held_ns)),
         None => String::new(),
     };
-    let told = look.heap.as_ref().map(|told| Line::raw(pool(told)));
+    let heap_line = look.heap.as_ref().map(|heap| Line::raw(pool(heap)));
     let lines = [
         Line::from(vec![Span::styled(program, BOLD), Span::raw(about)]),
         Line::raw(heap),
         Line::raw(format!("{rates}{exact}")),
     ];
-    lines.into_iter().chain(told).collect()
+    lines.into_iter().chain(heap_line).collect()
 }
 
 /// The heap under the program.
-fn pool(told: &HeapStatistics) -> String {
-    let (name, c) = (&told.name, &told.update.counts);
-    if told.is_passing || c.pool_bytes == 0 {
-        return format!("heap {name}: it tells nothing of its pool");
+fn pool(heap: &HeapStatistics) -> String {
+    let (name, c) = (&heap.name, &heap.update.counts);
+    if heap.is_passing || c.pool_bytes == 0 {
+        return format!("heap {name}: no statistics of its pool");
     }
     let [used, pool, largest] = [c.used_bytes, c.pool_bytes, c.largest_free_bytes].map(short_bytes);
     format!("heap {name}: {used} of {pool} used, largest free {largest}, {} failed", count(c.failures))
 }
 
-/// Two curves beside each other: of the first and of the second of each pair.
-pub(super) fn draw_curves(
-    frame: &mut Frame<'_>,
-    names: [&str; 2],
-    history: &VecDeque<(u64, u64)>,
-    area: Rect,
-) {
+/// Two curves beside each other: the heap and the resident memory.
+pub(super) fn draw_curves(frame: &mut Frame<'_>, names: [&str; 2], history: &History, area: Rect) {
     let halves = Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)]);
     let [left, right] = halves.spacing(2).areas(area);
-    let first: Vec<u64> = history.iter().map(|(first, _)| *first).collect();
-    let second: Vec<u64> = history.iter().map(|(_, second)| *second).collect();
-    for (name, values, area) in [(names[0], first, left), (names[1], second, right)] {
+    let (heap, resident) = (history.curve(|point| point.heap_bytes), history.curve(|point| point.rss_bytes));
+    for (name, values, area) in [(names[0], heap, left), (names[1], resident, right)] {
         let [title, curve] = Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(area);
         let now = values.last().copied().unwrap_or(0);
         let most = values.iter().copied().max().unwrap_or(0);
-        let text = format!("{name} {}, at most {}", short_bytes(now), short_bytes(most));
+        let text = format!("{name} {}, peak {}", short_bytes(now), short_bytes(most));
         frame.render_widget(Paragraph::new(Line::styled(text, DIM)), title);
         let shown = &values[values.len().saturating_sub(usize::from(curve.width))..];
         frame.render_widget(Sparkline::default().data(shown).max(most.max(1)), curve);
@@ -146,11 +141,8 @@ fn lines(state: &State, area: Rect) -> Vec<Line<'static>> {
     let mut lines: Vec<_> = state.rows.iter().enumerate().skip(first).take(height).map(row).collect();
     let (left_out, bytes) = state.left_out();
     if left_out > 0 && lines.len() < height {
-        let text = format!(
-            "{:>9} in {} that are not shown",
-            short_bytes(bytes),
-            counted(left_out as u64, "smaller stack")
-        );
+        let text =
+            format!("{:>9} in {} not shown", short_bytes(bytes), counted(left_out as u64, "smaller stack"));
         lines.push(Line::styled(text, DIM));
     }
     lines
@@ -200,7 +192,7 @@ mod tests {
     use super::super::state::tests::{look, seen};
     use super::*;
 
-    fn screen(state: &State, (width, height): (u16, u16)) -> String {
+    fn screen(state: &State, width: u16, height: u16) -> String {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| draw(frame, state)).unwrap();
         let buffer = terminal.backend().buffer();
@@ -212,21 +204,25 @@ mod tests {
     #[test]
     fn a_screen_of_80_columns_and_24_lines() {
         let mut state = seen((0..6).map(|i| look(i, [100_000, 300_000 * (i + 1), 2000])));
-        insta::assert_snapshot!("stacks", screen(&state, (80, 24)));
+        insta::assert_snapshot!("stacks", screen(&state, 80, 24));
         state.press(Key::Enter);
-        insta::assert_snapshot!("opened", screen(&state, (80, 24)));
+        insta::assert_snapshot!("opened", screen(&state, 80, 24));
         state.press(Key::Escape);
         for c in "f/0x".chars() {
             state.press(Key::Char(c));
         }
-        insta::assert_snapshot!("functions", screen(&state, (80, 24)));
+        insta::assert_snapshot!("functions", screen(&state, 80, 24));
     }
 
     #[test]
     fn small_screens_show_less() {
         let state = seen([look(0, [1000, 3000, 2000])]);
-        for size in [(40, 12), (10, 8), (80, 1), (1, 1)] {
-            screen(&state, size);
-        }
+        let rows =
+            |width, height| screen(&state, width, height).lines().filter(|line| line.contains('%')).count();
+        assert_eq!([rows(80, 24), rows(40, 12), rows(40, 10), rows(40, 9)], [3, 3, 2, 1]);
+        let narrow = screen(&state, 40, 12);
+        assert!(narrow.starts_with("app (4711), recorded: full\n"), "{narrow}");
+        assert!(!narrow.contains("STACK") && screen(&state, 80, 24).contains("STACK"), "{narrow}");
+        assert_eq!([rows(10, 8), rows(80, 1), rows(1, 1)], [0, 1, 0], "a row is the last to go");
     }
 }

@@ -47,8 +47,8 @@ fn a_picture_of_samples_says_that_it_is_estimated() {
 fn nothing_to_draw_is_said() {
     let place = Place::with_trace(&sample::tiny());
     insta::assert_snapshot!(place.failure("flame run.hst -o out.svg --metric leaked"), @r"
-    error: run.hst has no leaked block, so there is nothing to draw
-    hint: see what it has: heapscribe report run.hst
+    error: nothing to draw: run.hst has no leaked blocks
+    hint: see what it contains: heapscribe report run.hst
     exit code 1
     ");
     assert!(!place.path("out.svg").exists());

@@ -76,7 +76,7 @@ fn a_plot_has_the_curve_the_goal_and_the_collections() {
     assert_eq!(place.all("plot run.hst -o heap.svg").0, Some(0));
     let svg = std::fs::read_to_string(place.path("heap.svg")).unwrap();
     assert!(
-        ["Heap of Go", "live", "goal", "\nGC\n", "go 1.19 trace, 1 collections"]
+        ["Heap of Go", "live", "goal", "\nGC\n", "go 1.19 trace, 1 collection"]
             .iter()
             .all(|text| svg.contains(text)),
         "{svg}"
@@ -86,15 +86,21 @@ fn a_plot_has_the_curve_the_goal_and_the_collections() {
 #[test]
 fn what_is_missing_is_said_with_what_to_do() {
     let killed = all(&fixture("go119-killed.trace"), "report run.hst");
-    assert!(killed.contains("error: run.hst has no events\nhint: up to Go 1.21 a program"), "{killed}");
+    assert!(
+        killed.contains("error: run.hst has no events\nhint: call trace.Stop before the program exits"),
+        "{killed}"
+    );
     let flame = all(&fixture("go119-tiny.trace"), "flame run.hst -o x.svg");
-    assert!(flame.contains("hint: run the program with GODEBUG=traceallocfree=1"), "{flame}");
+    assert!(
+        flame.contains("hint: build the program with Go 1.23 and run it with GODEBUG=traceallocfree=1"),
+        "{flame}"
+    );
     let tiny = fixture("go119-tiny.trace");
     let cut = all(&tiny[..500], "report run.hst");
-    assert!(cut.contains("The length of a tick: times are ticks"), "{cut}");
+    assert!(cut.contains("The length of a tick: times are in ticks"), "{cut}");
     assert!(cut.contains(" at byte 499") && cut.ends_with("exit Some(3)"), "{cut}");
     let blocks = all(&tiny, "hotspots run.hst");
-    assert!(blocks.contains("error: run.hst is a trace of Go's, which has no blocks"), "{blocks}");
+    assert!(blocks.contains("error: run.hst is a Go trace, which has no blocks"), "{blocks}");
     let later = all(b"go 1.99 trace\0\0\0", "report run.hst");
     assert!(later.contains("trace of go 1.99, known are go 1.11 to go 1.23 at byte 0"), "{later}");
 }
@@ -135,7 +141,10 @@ fn objects_are_told_by_type_and_goroutine() {
     assert_eq!(folded("peak"), "main;node 48\n");
     assert_eq!(folded("leaked"), "main;node 48\n");
     let temporary = all(&with_objects(), "flame run.hst -o x.folded --metric temporary");
-    assert!(temporary.contains("error: run.hst does not say which objects were temporary"), "{temporary}");
+    assert!(
+        temporary.contains("error: a Go trace does not show which objects were temporary (run.hst)"),
+        "{temporary}"
+    );
 }
 
 #[test]

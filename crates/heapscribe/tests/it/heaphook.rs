@@ -82,8 +82,7 @@ fn a_picture_counts_calls_too() {
     let work = Work::new();
     work.run("plot heaplog_29654.log -o out.svg");
     let svg = std::fs::read_to_string(work.dir.path().join("out.svg")).unwrap();
-    for text in ["the log has no times, the axis counts calls", "Allocations of each 100 calls", "\ncalls\n"]
-    {
+    for text in ["the log has no times; the axis counts calls", "Allocations per 100 calls", "\ncalls\n"] {
         assert!(svg.contains(text), "{text}");
     }
     assert!(!svg.contains("second"));
@@ -161,7 +160,7 @@ fn sizes_beyond_all_memory_are_told() {
     );
     let work = Work::with("heaplog.1.log", text.as_bytes());
     assert!(work.run("report heaplog.1.log").contains("18,446,744,073,709,551,615 bytes"));
-    assert!(work.told("pool-size heaplog.1.log", 1).contains("no room"));
+    assert!(work.told("pool-size heaplog.1.log", 1).contains("not enough memory"));
     work.told("replay heaplog.1.log --heap tlsf --rounds 1", 0);
     work.told("check heaplog.1.log --max-peak 1 --max-allocated 1 --max-leaked 1", 4);
 }

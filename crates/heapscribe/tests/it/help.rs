@@ -4,7 +4,7 @@ use crate::sample;
 use crate::see::Place;
 
 /// Commands as `heapscribe --help` lists them: two spaces, a name, its sentence.
-fn commands(help: &str) -> Vec<&str> {
+pub(crate) fn commands(help: &str) -> Vec<&str> {
     let begin = help.find("\nUsage:").unwrap();
     let end = help.find("\nOptions:").unwrap();
     let lines = help[begin..end].lines().filter_map(|line| line.strip_prefix("  "));
@@ -17,8 +17,17 @@ fn help_of_every_command() {
     let help = place.stdout("--help");
     insta::assert_snapshot!("help", help);
     for command in commands(&help).into_iter().filter(|command| *command != "help") {
-        insta::assert_snapshot!(format!("help_{command}"), place.stdout(&format!("{command} --help")));
+        let help = place.stdout(&format!("{command} --help"));
+        assert_eq!(wrapped_example(&help), None, "an example of {command} is too long");
+        insta::assert_snapshot!(format!("help_{command}"), help);
     }
+}
+
+/// A line of the examples that is the rest of another one: no example needs more than 100 columns.
+fn wrapped_example(help: &str) -> Option<&str> {
+    let examples = help.split("\nUsage:").next()?.split_once("Examples:\n")?.1;
+    let begins = ["  heapscribe ", "  LD_PRELOAD=", "          "];
+    examples.lines().find(|line| !line.is_empty() && !begins.iter().any(|begin| line.starts_with(begin)))
 }
 
 #[test]

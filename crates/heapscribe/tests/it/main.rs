@@ -19,3 +19,4 @@ mod sample;
 mod see;
 #[path = "../support/skip.rs"]
 mod skip;
+mod setup;

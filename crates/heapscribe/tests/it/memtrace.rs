@@ -109,7 +109,7 @@ fn reports_give_samples_the_bytes_that_they_stand_for() {
     let work = Work::new();
     work.take("n413_long_1e-2.ctf");
     let text = work.run("report n413_long_1e-2.ctf");
-    assert!(text.contains("each word was drawn with a chance of 0.01"), "{text}");
+    assert!(text.contains("with a rate of 0.01 per word"), "{text}");
     let report: serde_json::Value =
         serde_json::from_str(&work.run("report --json n413_long_1e-2.ctf")).unwrap();
     let samples = report["memtrace"]["all"]["samples"].as_u64().unwrap();
@@ -182,7 +182,7 @@ fn hotspots_say_how_far_they_may_be_wrong() {
     let work = Work::new();
     work.take("n413_long_1e-2.ctf");
     let exact = work.run("hotspots n413_long_1e-2.ctf --top 3 --length 2");
-    assert!(exact.starts_with("18,400 bytes (18.0 KiB) in all; of runs of up to 2 calls"), "{exact}");
+    assert!(exact.starts_with("18,400 bytes (18.0 KiB) in total; sequences of up to 2 calls"), "{exact}");
     assert!(exact.contains("up to 0 bytes (0.0 %) more"), "{exact}");
     assert!(exact.contains("Dune__exe__P_long > Stdlib__List.init_aux"), "{exact}");
     let rough = work.run("hotspots n413_long_1e-2.ctf --top 3 --length 2 --entries 2");

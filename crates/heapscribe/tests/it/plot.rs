@@ -13,7 +13,7 @@ fn the_heap_is_an_area_and_names_stand_beside_it() {
     let place = Place::with_trace(&sample::trace());
     place.all("plot run.hst -o out.svg");
     let svg = std::fs::read_to_string(place.path("out.svg")).unwrap();
-    for text in ["Memory", "live heap, at most", "Allocations per second", "peak "] {
+    for text in ["Memory", "live heap (maximum)", "Allocations per second", "peak "] {
         assert!(svg.contains(text), "{text}");
     }
 }
@@ -29,7 +29,7 @@ fn what_the_series_are_stands_above_the_panel() {
         let element = &svg[svg[..at].rfind("<text").unwrap()..at];
         element.split(" y=\"").nth(1).unwrap().split('"').next().unwrap().to_owned()
     };
-    assert_eq!(y("live heap, at most"), y("Memory"));
+    assert_eq!(y("live heap (maximum)"), y("Memory"));
     assert_eq!(svg.to_ascii_lowercase().matches("allocations per second").count(), 1);
 }
 

@@ -279,7 +279,7 @@ impl Recording {
         self.writer.memory(process, &samples, &mut self.out);
     }
 
-    fn end(&mut self, process: ProcessIndex, how: HowEnded, at_ms: u64, dropped: &[(Drop, u64)]) {
+    fn end(&mut self, process: ProcessIndex, how: HowEnded, at_ms: u64, dropped: &[(LossReason, u64)]) {
         let mut end = ProcessEnd {
             ended_mono_ns: ns(at_ms),
             how,

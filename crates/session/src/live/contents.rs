@@ -34,24 +34,27 @@ impl Contents {
     /// Opens the memory of a process that lives, and makes a directory that is new or empty.
     pub fn begin(directory: &Path, session: &SessionReader) -> Result<Contents> {
         let Some(pid) = session.living_pid() else {
-            let what = "the process has ended, and what was in its blocks with it";
-            return Err(Problem::new(what, "without --contents its blocks can be written down").into());
+            let what = "the process has ended, so the contents of its blocks are lost";
+            return Err(Problem::new(what, "remove --contents to write its blocks without them").into());
         };
         let memory = File::open(format!("/proc/{pid}/mem")).map_err(|e| {
-            let what = format!("the memory of process {pid} can not be read: {e}");
-            Problem::new(what, "it takes the right to trace it: see /proc/sys/kernel/yama/ptrace_scope")
+            let what = format!("cannot read the memory of process {pid}: {e}");
+            Problem::new(
+                what,
+                "this needs permission to trace the process; see /proc/sys/kernel/yama/ptrace_scope",
+            )
         })?;
         let shown = directory.display();
         match fs::read_dir(directory).map(Iterator::count) {
             Ok(1..) => {
-                let hint = "name one that is not there yet, or is empty";
+                let hint = "choose a new or an empty directory";
                 return Err(Problem::new(format!("the directory {shown} is not empty"), hint).into());
             }
             Ok(_) => {}
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(directory).with_context(|| format!("{shown} can not be made"))?;
+                fs::create_dir_all(directory).with_context(|| format!("cannot create {shown}"))?;
             }
-            Err(e) => return Err(e).with_context(|| format!("{shown} can not be read")),
+            Err(e) => return Err(e).with_context(|| format!("cannot read {shown}")),
         }
         Ok(Contents { directory: directory.to_owned(), memory })
     }
@@ -72,7 +75,7 @@ impl Contents {
         })?;
         match failure {
             None => Ok(read),
-            Some(e) => Err(e).with_context(|| format!("{} can not be filled", self.directory.display())),
+            Some(e) => Err(e).with_context(|| format!("cannot write to {}", self.directory.display())),
         }
     }
 

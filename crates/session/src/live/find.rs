@@ -120,7 +120,11 @@ pub fn at(directory: &Path) -> Result<SessionPath> {
     if is_session(directory) {
         let whole = std::fs::canonicalize(directory)?;
         return SessionPath::at(&whole).ok_or_else(|| {
-            Problem::new(format!("{shown} is no session"), "its name is PID.CREATED when it is one").into()
+            Problem::new(
+                format!("{shown} is not a session"),
+                "the name of a session directory is PID.CREATED",
+            )
+            .into()
         });
     }
     let is_base = directory.join(FILE_NAME).is_file();
@@ -139,8 +143,8 @@ fn only(found: Vec<SessionPath>, wanted: &str, place: &SearchPath) -> Result<Ses
         (Some(first), Some(second)) => {
             let pids: Vec<_> =
                 [first, second].into_iter().chain(found).map(|found| found.pid.to_string()).collect();
-            let what = format!("{wanted} is {} processes: {}", pids.len(), pids.join(", "));
-            Err(Problem::new(what, "name one of them by its number").into())
+            let what = format!("{wanted} matches {} processes: {}", pids.len(), pids.join(", "));
+            Err(Problem::new(what, "choose one by its PID").into())
         }
     }
 }
@@ -148,10 +152,10 @@ fn only(found: Vec<SessionPath>, wanted: &str, place: &SearchPath) -> Result<Ses
 fn none(wanted: &str, place: &SearchPath) -> anyhow::Error {
     let places: Vec<_> = place.0.iter().map(|place| place.display().to_string()).collect();
     let what = match &places[..] {
-        [] => format!("{wanted} is no session directory"),
-        some => format!("no session of {wanted} of this user in {}", some.join(", ")),
+        [] => format!("{wanted} is not a session directory"),
+        some => format!("this user has no session of {wanted} in {}", some.join(", ")),
     };
-    let hint = "`heapscribe ps` lists what is recorded; \
-                --session-dir DIR says where sessions lie if `record` was told so";
+    let hint = "list recorded processes with `heapscribe ps`; if `record` was started with --session-dir, \
+                pass the same directory";
     Problem::new(what, hint).into()
 }

@@ -39,12 +39,12 @@ pub enum Inexact {
 impl std::fmt::Display for Inexact {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Inexact::Busy(0) => f.write_str("a thread stays in the middle of an allocation"),
-            Inexact::Busy(tid) => write!(f, "thread {tid} stays in the middle of an allocation"),
-            Inexact::LostHold => f.write_str("threads went on while the table was copied"),
-            Inexact::NoRecord(n) => write!(f, "{n} threads can not be held back for want of memory"),
-            Inexact::NoBarrier => f.write_str("the system offers no barrier over all threads (membarrier)"),
-            Inexact::NotWritable => f.write_str("the session can not be written"),
+            Inexact::Busy(0) => f.write_str("a thread is stuck inside an allocation"),
+            Inexact::Busy(tid) => write!(f, "thread {tid} is stuck inside an allocation"),
+            Inexact::LostHold => f.write_str("threads were running while the table was copied"),
+            Inexact::NoRecord(n) => write!(f, "threads that cannot be paused because memory is short: {n}"),
+            Inexact::NoBarrier => f.write_str("the system does not support membarrier"),
+            Inexact::NotWritable => f.write_str("the session is not writable"),
             Inexact::Other(n) => write!(f, "the process gives reason {n}"),
         }
     }

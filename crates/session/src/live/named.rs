@@ -96,8 +96,8 @@ fn read(file: &File, len: u64, session: &SessionReader) -> Result<Snapshot> {
 /// Keeps a snapshot under a name in its session, as if the program had taken it; its number there.
 pub fn keep(snapshot: &Snapshot, session: &SessionReader, name: &str) -> Result<u32> {
     if name.len() > NAME_BYTES_MAX || name.is_empty() {
-        let what = format!("a snapshot can not be called {name:?}");
-        return Err(Problem::new(what, format!("a name has 1 to {NAME_BYTES_MAX} bytes")).into());
+        let what = format!("{name:?} is not a valid snapshot name");
+        return Err(Problem::new(what, format!("use a name of 1 to {NAME_BYTES_MAX} bytes")).into());
     }
     let (id, file) = create(session.directory())?;
     let named = Named {
@@ -133,11 +133,11 @@ fn create(directory: &Path) -> Result<(u32, File)> {
         match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
             Ok(file) => return Ok((id, file)),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(e) => return Err(e).with_context(|| format!("{} can not be made", path.display())),
+            Err(e) => return Err(e).with_context(|| format!("cannot create {}", path.display())),
         }
     }
-    let what = format!("there are {FILES_MAX} snapshots in {} already", directory.display());
-    Err(Problem::new(what, "`heapscribe snapshot -o FILE` writes one elsewhere").into())
+    let what = format!("there are already {FILES_MAX} snapshots in {}", directory.display());
+    Err(Problem::new(what, "write the snapshot to a file: heapscribe snapshot -o FILE").into())
 }
 
 /// The number that says why a snapshot is not of one instant.
@@ -171,7 +171,7 @@ fn extents(file: &File, mut at: u64, n: u32, len: u64) -> Result<Vec<Piece>> {
         let header = bytes_at(file, at, EXTENT_HEADER_BYTES, len)?;
         let extent =
             header.as_slice().try_into().ok().and_then(parse_extent).filter(|(start, _)| *start >= end);
-        let Some((start, length)) = extent else { bail!("extent that makes no sense at byte {at}") };
+        let Some((start, length)) = extent else { bail!("invalid extent at byte {at}") };
         at += EXTENT_HEADER_BYTES as u64;
         pieces.push((start..start + length, bytes_at(file, at, length as usize, len)?));
         at += length;

@@ -150,6 +150,7 @@ impl SessionReader {
 }
 
 fn gone(path: &Path) -> anyhow::Error {
-    let what = format!("{} can not be opened", path.display());
-    Problem::new(what, "sessions go when their process has ended; `heapscribe ps` lists what is there").into()
+    let what = format!("cannot open {}", path.display());
+    Problem::new(what, "a session is removed when its process ends; list sessions with `heapscribe ps`")
+        .into()
 }

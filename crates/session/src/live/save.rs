@@ -31,7 +31,7 @@ impl Snapshot {
         });
         problems.extend(walked.err().map(|e| e.to_string()));
         if bad > PROBLEMS_MAX {
-            problems.push(format!("{} more entries of the live table make no sense", bad - PROBLEMS_MAX));
+            problems.push(format!("{} more entries of the live table are invalid", bad - PROBLEMS_MAX));
         }
         let sum = |of: fn(&heapscribe_wire::operation::Record) -> u64| {
             self.records.iter().map(of).fold(0, u64::wrapping_add)
@@ -111,8 +111,8 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
     let taken = writer.definitions(process, Position::default(), &snapshot.definitions, &mut out);
     let (table, mut problems) = snapshot.table(0, LiveRole::Snapshot);
     if taken.bytes < snapshot.definitions.len() {
-        let why = taken.bad.map_or("it is cut", |bad| bad.why);
-        problems.push(format!("definitions from byte {} on can not be read: {why}", taken.bytes));
+        let why = taken.bad.map_or("it is truncated", |bad| bad.why);
+        problems.push(format!("cannot read the definitions from byte {} on: {why}", taken.bytes));
     }
     writer.live(process, &table, &mut out);
     let bytes = blocks(snapshot, &mut writer, process, &mut out, into)?;

@@ -40,7 +40,7 @@ pub fn grew(
     let figure = Figure { value, variance: is.variance, low: (value - error).max(0.0), high: value + error };
     let mut all_gaps = gaps.to_vec();
     if measure == Measure::Leaked && !answers.iter().all(|answer| answer.complete) {
-        all_gaps.push("a process was not seen to its end".to_owned());
+        all_gaps.push("the recording ended before a process did".to_owned());
     }
     let (verdict, mut why) = judge::decide(&figure, limit, &all_gaps, false, unit);
     why.push(format!("it was {}", unit.shown(measure.figure(was.amount) as f64)));
@@ -70,18 +70,18 @@ pub fn gaps(answers: &[Answer; 2], names: [&str; 2]) -> Vec<String> {
         let lost = losses::lost_events(answer);
         let mut gaps = Vec::new();
         if answer.processes.is_empty() {
-            gaps.push(format!("{name} has no such process"));
+            gaps.push(format!("{name} has no matching process"));
         }
         if lost > 0 {
             gaps.push(format!(
-                "of {name} {} missing",
+                "{name}: {} missing",
                 counted(lost, "event") + if lost == 1 { " is" } else { " are" }
             ));
         } else if let Some(problem) = answer.problems.first() {
             gaps.push(format!("{name}: {problem}"));
         }
         if answer.processes.iter().any(|process| !process.evicted.is_empty()) {
-            gaps.push(format!("{name} is what a ring kept"));
+            gaps.push(format!("{name} is a ring and does not have all events"));
         }
         gaps
     };

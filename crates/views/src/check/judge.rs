@@ -29,7 +29,7 @@ pub fn limit(rule: &Rule, process: usize, subject: &Subject, top: usize) -> Opti
         return Some(undecided(rule, process, limited.unit(), why));
     }
     if limited == Limited::Latency && subject.is_sampled {
-        gaps.push("only samples were timed".to_owned());
+        gaps.push("only sampled calls were timed".to_owned());
     }
     let (verdict, mut why) = decide(&figure, limit, &gaps, limited.only_grows(), limited.unit());
     if let (Limited::AllocRate, Some(busiest), true) = (limited, &subject.busiest, figure.value > 0.0) {
@@ -38,7 +38,7 @@ pub fn limit(rule: &Rule, process: usize, subject: &Subject, top: usize) -> Opti
     let nothing = match limited {
         Limited::Rss if subject.rss_bytes == 0 => Some("resident memory was never sampled"),
         Limited::Latency if subject.slowest_ns.is_none() && subject.calls > 0 => {
-            Some("the trace does not say how long calls took; that of `record --latency` does")
+            Some("the trace has no latencies; record it with `record --latency`")
         }
         _ => None,
     };
@@ -82,7 +82,7 @@ pub fn decide(
         (true, _) => (Verdict::Broken, why),
         (false, false) => (Verdict::Holds, why),
         (false, true) => {
-            why.push("the limit lies within that range; sample more often to decide it".to_owned());
+            why.push("the limit is within this range; decrease --sample to decide".to_owned());
             (Verdict::Undecided, why)
         }
     }
@@ -191,9 +191,9 @@ pub fn no_calls(rule: &Rule, forbade: &[Forbade], subjects: &[Subject], top: usi
         let why = match forbidden {
             Forbidden::In(name) if threads.is_empty() => format!("no thread began a section `{name}`"),
             Forbidden::In(name) => {
-                format!("no thread like `{}` began a section `{name}`", threads.join("` or `"))
+                format!("no thread that matches `{}` began a section `{name}`", threads.join("` or `"))
             }
-            Forbidden::After(name) => format!("no process came to a mark `{name}`"),
+            Forbidden::After(name) => format!("no process set a mark `{name}`"),
             Forbidden::By(_) => "no process was recorded".to_owned(),
         };
         return vec![undecided(rule, None, Unit::Calls, &why)];
@@ -209,7 +209,7 @@ fn no_calls_of(rule: &Rule, process: usize, forbade: &Forbade, subject: &Subject
     gaps.extend(subject.unnamed.clone());
     if subject.is_sampled {
         gaps.push(
-            "only samples were recorded: other calls cannot be seen, and these are estimates".to_owned(),
+            "only samples were recorded, so calls may be missing and the figures are estimates".to_owned(),
         );
     }
     let (verdict, mut why) = decide(&exact(count as f64), 0.0, &gaps, true, Unit::Calls);
@@ -231,7 +231,9 @@ fn no_calls_of(rule: &Rule, process: usize, forbade: &Forbade, subject: &Subject
 fn come_to(rule: &Rule, entered: u64) -> Option<String> {
     match rule {
         Rule::NoCalls(Forbidden::In(_), _) => Some(format!("the section began {}", counted(entered, "time"))),
-        Rule::NoCalls(Forbidden::By(_), _) if entered == 0 => Some("no such thread made any call".to_owned()),
+        Rule::NoCalls(Forbidden::By(_), _) if entered == 0 => {
+            Some("no matching thread made a call".to_owned())
+        }
         _ => None,
     }
 }

@@ -113,7 +113,7 @@ impl Subject {
             is_sampled: sampling.is_some(),
             gaps: gaps(answer, process),
             unended: (!process.ended.is_end()).then(|| {
-                "the process was not seen to its end: what was live when the recording ended may have been freed"
+                "the recording ended before the process did, so live blocks may have been freed later"
                     .to_owned()
             }),
             unnamed: unnamed(process),
@@ -123,7 +123,7 @@ impl Subject {
 
     /// The same of a log of heaphook's, whose times are counts of lines and whose calls are all of one thread.
     pub fn of_heaphook(self) -> Subject {
-        let has_no = |what| Some(format!("a log of heaphook's has no {what}"));
+        let has_no = |what| Some(format!("a heaphook log has no {what}"));
         Subject { unnamed: has_no("threads, sections and marks"), untimed: has_no("times"), ..self }
     }
 }
@@ -173,7 +173,7 @@ fn gaps(answer: &Answer, process: &Process) -> Vec<String> {
         gaps.push(format!("{} missing", are(lost)));
     }
     if !process.evicted.is_empty() {
-        gaps.push(format!("a ring let {} go", counted(process.evicted.events, "event")));
+        gaps.push(format!("{} evicted from the ring", counted(process.evicted.events, "event")));
     }
     // That events are missing is said already, and what a figure is made of them, too.
     if lost == 0 {

@@ -52,7 +52,7 @@ impl ProcessStacks {
         runs: &mut Runs,
         problems: &mut Vec<String>,
     ) -> Result<ProcessStacks> {
-        let mut nodes = NodesWriter::new(nameless_file().context("cannot make a temporary file")?);
+        let mut nodes = NodesWriter::new(nameless_file().context("cannot create a temporary file")?);
         let (mut stacks, mut means, mut written) = (Stacks::default(), BTreeMap::new(), Ok(()));
         let (mut places, mut codes) = (HashMap::new(), Vec::new());
         let skipped = trace.definitions(process.index, &mut Scratch::default(), |id, definition| {

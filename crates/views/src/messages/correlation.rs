@@ -128,8 +128,8 @@ pub fn compare<S: Source + Sync>(
     let recording = Recording::new(trace);
     let processes = recording.processes();
     if let Some(pid) = pid.filter(|pid| processes.iter().all(|process| process.pid != *pid)) {
-        let hint = "`heapscribe report TRACE` lists the processes";
-        return Err(Problem::new(format!("the trace has no process {pid}"), hint).into());
+        let hint = "list the processes with `heapscribe report TRACE`";
+        return Err(Problem::new(format!("there is no process {pid} in the trace"), hint).into());
     }
     let begin_ns = trace.start_mono_ns();
     let mut log = Log::open(paths, policy, Order::Time)?;
@@ -181,8 +181,8 @@ fn read(
         } else if found.marks.len() < MARKS_MAX {
             found.marks.push(mark);
         } else {
-            let what = format!("more than {MARKS_MAX} messages lie within the time of the trace");
-            return Err(Problem::new(what, "name fewer of the log's parts").into());
+            let what = format!("the recording covers more than {MARKS_MAX} messages");
+            return Err(Problem::new(what, "pass fewer parts of the log").into());
         }
     }
     // Each sequence is in order; that of several is not certain.

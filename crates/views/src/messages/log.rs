@@ -87,22 +87,16 @@ impl<'a> Log<'a> {
 fn nothing_readable<E: std::fmt::Display>(path: &Path, e: &Problem<E>) -> Result<NextStep> {
     let shown = path.display();
     Ok(match Input::open(path)?.kind() == Kind::AosPart {
-        true => NextStep::new(
-            format!("{shown}: {}", e.what),
-            "nothing of a part can be read without its beginning",
-        ),
+        true => NextStep::new(format!("{shown}: {}", e.what), "a part cannot be read without its beginning"),
         false => NextStep::new(
-            format!("{shown} is no message log: {}", e.what),
-            "a message log is what AOS's loggers write",
+            format!("{shown} is not a message log: {}", e.what),
+            "pass a log written by an AOS logger",
         ),
     })
 }
 
 fn failed<E: std::fmt::Display>(paths: &[PathBuf], e: &Problem<E>) -> NextStep {
-    NextStep::new(
-        format!("{}: {}", paths[e.file].display(), e.what),
-        "--on-damage skip reads what is left, where something is",
-    )
+    NextStep::new(format!("{}: {}", paths[e.file].display(), e.what), "use --on-damage skip to read the rest")
 }
 
 /// The layout that a part's records have; 2024's when none of the first tells.

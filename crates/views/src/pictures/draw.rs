@@ -38,7 +38,7 @@ pub fn svg(picture: &Picture) -> Result<String> {
     let mut text = String::new();
     let height = HEAD_HEIGHT + PANEL_HEIGHT * picture.panels.len() as u32;
     draw(picture, &SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area())
-        .map_err(|e| anyhow!("the picture cannot be drawn: {e}"))?;
+        .map_err(|e| anyhow!("cannot draw the plot: {e}"))?;
     Ok(text)
 }
 

@@ -32,8 +32,8 @@ impl Form {
             Some("pdf") => Ok(Form::Pdf),
             Some("png") => Ok(Form::Png),
             _ => Err(Problem::new(
-                format!("{} does not say what to write", path.display()),
-                "let its name end in .pdf (for print), .svg or .png",
+                format!("cannot tell the format from the name {}", path.display()),
+                "use the extension .pdf, .svg or .png",
             )),
         }
     }
@@ -58,7 +58,7 @@ fn tree(svg: &str) -> Result<usvg::Tree> {
         font_resolver: any_font(),
         ..usvg::Options::default()
     };
-    usvg::Tree::from_str(svg, &options).context("the picture is no SVG")
+    usvg::Tree::from_str(svg, &options).context("the plot is not a valid SVG")
 }
 
 /// There is one font, whatever is asked for.
@@ -70,14 +70,13 @@ fn any_font() -> usvg::FontResolver<'static> {
 
 fn pdf(svg: &str) -> Result<Vec<u8>> {
     let (conversion, page) = (svg2pdf::ConversionOptions::default(), svg2pdf::PageOptions::default());
-    svg2pdf::to_pdf(&tree(svg)?, conversion, page).map_err(|e| anyhow!("no PDF can be made of it: {e}"))
+    svg2pdf::to_pdf(&tree(svg)?, conversion, page).map_err(|e| anyhow!("cannot create a PDF: {e}"))
 }
 
 fn png(svg: &str) -> Result<Vec<u8>> {
     let tree = tree(svg)?;
-    let size = tree.size().to_int_size().scale_by(POINTS).context("the picture has no size")?;
-    let mut points =
-        tiny_skia::Pixmap::new(size.width(), size.height()).context("the picture is too large")?;
+    let size = tree.size().to_int_size().scale_by(POINTS).context("the plot has no size")?;
+    let mut points = tiny_skia::Pixmap::new(size.width(), size.height()).context("the plot is too large")?;
     resvg::render(&tree, tiny_skia::Transform::from_scale(POINTS, POINTS), &mut points.as_mut());
-    points.encode_png().context("no PNG can be made of it")
+    points.encode_png().context("cannot create a PNG")
 }

@@ -1,6 +1,7 @@
 //! What is drawn of a Go trace: live bytes, the collector's goal, and the collections as marks.
 
 use heapscribe_analyze::go::{CurveStep, GoAnswer};
+use heapscribe_units::counted;
 
 use super::picture::{Clock, Panel, Picture, Series, Style, Unit};
 
@@ -40,5 +41,5 @@ pub fn picture_of_go(answer: &GoAnswer, trace: &str) -> Picture {
 
 fn subtitle(answer: &GoAnswer) -> String {
     let clock = if answer.has_clock { "" } else { ", times are ticks" };
-    format!("{} trace, {} collections{clock}", answer.version, answer.collections.work.count)
+    format!("{} trace, {}{clock}", answer.version, counted(answer.collections.work.count, "collection"))
 }

@@ -30,10 +30,10 @@ fn subtitle(answer: &Answer) -> String {
     let left = format!("{} left at the end", units::short_bytes(answer.leaked.bytes));
     let lost = match crate::losses::lost_events(answer) {
         0 => String::new(),
-        n => format!(", {} events are missing", units::count(n)),
+        n => format!(", events missing: {}", units::count(n)),
     };
     let when = match answer.counts_calls {
-        true => "the log has no times, the axis counts calls".to_owned(),
+        true => "the log has no times; the axis counts calls".to_owned(),
         false => units::date(answer.begin_real_ns),
     };
     let text = format!("{when}: {peak}, {left}{lost}");
@@ -47,7 +47,7 @@ fn memory(timeline: &Timeline, answer: &Answer) -> Panel {
     let of = |value: &dyn Fn(usize) -> Option<f64>| (0..end).map(|i| (at(i), value(i))).collect();
     let steps = &timeline.steps;
     let mut series = vec![Series {
-        name: "live heap, at most".to_owned(),
+        name: "live heap (maximum)".to_owned(),
         style: Style::Area,
         points: of(&|i| Some(steps[i].heap_max_bytes as f64)),
     }];
@@ -74,12 +74,12 @@ fn pool(timeline: &Timeline) -> Option<Panel> {
         Series { name: name.to_owned(), style, points: steps.iter().enumerate().map(point).collect() }
     };
     steps.iter().any(|step| step.pool_bytes > 0).then(|| Panel {
-        title: "The heap under the program".to_owned(),
+        title: "Custom heap".to_owned(),
         unit: Unit::Bytes,
         series: vec![
             series("used in the pool", Style::Area, |step| step.pool_used_bytes),
             series("pool", Style::Dashed, |step| step.pool_bytes),
-            series("largest free piece", Style::Line, |step| step.pool_largest_free_bytes),
+            series("largest free block", Style::Line, |step| step.pool_largest_free_bytes),
         ],
     })
 }
@@ -97,7 +97,7 @@ fn latency(timeline: &Timeline) -> Option<Panel> {
     };
     let series = |name: &str, style, points| Series { name: name.to_owned(), style, points };
     timeline.steps.iter().any(|step| step.timed_calls > 0).then(|| Panel {
-        title: "Time of a call in the heap".to_owned(),
+        title: "Latency of calls".to_owned(),
         unit: Unit::Time,
         series: vec![
             series("longest", Style::Area, of(&|s| s.took_max_ns as f64)),
@@ -110,7 +110,7 @@ fn latency(timeline: &Timeline) -> Option<Panel> {
 fn rate(timeline: &Timeline, counts_calls: bool) -> Panel {
     let step = (timeline.step_ns as f64 / 1e9).max(f64::MIN_POSITIVE);
     let (of, title) = match counts_calls {
-        true => (100.0 / 1e9, "Allocations of each 100 calls"),
+        true => (100.0 / 1e9, "Allocations per 100 calls"),
         false => (1.0, "Allocations per second"),
     };
     let points = timeline.steps.iter().enumerate();

@@ -45,7 +45,7 @@ fn marks(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<()> {
             let (last, heap) = (duration(mark.last_ns), bytes(mark.heap_at_last_bytes));
             writeln!(
                 out,
-                "      {} in all, the last {last} after the start, at {heap}",
+                "      {} in total, the last {last} after the start, at {heap}",
                 counted(mark.count, "time")
             )?;
         }
@@ -89,7 +89,7 @@ fn times(section: &Section) -> String {
     let open = section.count.saturating_sub(section.ended);
     let all = counted(section.count, "time");
     let took =
-        format!("{} together, the longest {}", duration(section.total_ns), duration(section.longest_ns));
+        format!("{} in total, the longest {}", duration(section.total_ns), duration(section.longest_ns));
     match (section.ended, open) {
         (0, _) => format!("{all}, none ended"),
         (_, 0) => format!("{all}, {took}"),
@@ -102,17 +102,17 @@ fn pools(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter<'_
     if p.stacks.is_empty() && p.unknown == 0 {
         return Ok(());
     }
-    heading(out, "Pools (blocks that the program handed out itself, inside blocks counted above)")?;
-    writeln!(out, "  Handed out: {} in {}.", bytes(p.allocated.bytes), counted(p.allocated.blocks, "block"))?;
-    writeln!(out, "  Most at a time: {}, {} after the start.", bytes(p.peak_bytes), duration(p.peak_ns))?;
-    writeln!(out, "  Never given back: {} in {}.", bytes(p.leaked.bytes), counted(p.leaked.blocks, "block"))?;
+    heading(out, "Pools (blocks that the program allocates itself, inside blocks counted above)")?;
+    writeln!(out, "  Allocated: {} in {}.", bytes(p.allocated.bytes), counted(p.allocated.blocks, "block"))?;
+    writeln!(out, "  Peak: {}, {} after the start.", bytes(p.peak_bytes), duration(p.peak_ns))?;
+    writeln!(out, "  Never freed: {} in {}.", bytes(p.leaked.bytes), counted(p.leaked.blocks, "block"))?;
     if p.unknown > 0 {
-        writeln!(out, "  Given back without having been handed out: {}.", counted(p.unknown, "block"))?;
+        writeln!(out, "  Freed without an allocation: {}.", counted(p.unknown, "block"))?;
     }
     for (i, stack) in of_pools(answer, top).into_iter().enumerate() {
         let (all, left) = (stack.allocated, stack.leaked);
         let figures = format!(
-            "{} in {}, of which never given back {} in {}",
+            "{} in {}, of which never freed {} in {}",
             bytes(all.bytes),
             counted(all.blocks, "block"),
             bytes(left.bytes),
@@ -126,6 +126,6 @@ fn pools(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter<'_
 fn more(out: Out<'_>, all: usize, shown: usize) -> io::Result<()> {
     match all.saturating_sub(shown) {
         0 => Ok(()),
-        rest => writeln!(out, "  ... {rest} more, all of them with --json"),
+        rest => writeln!(out, "  ... {rest} more (see --json)"),
     }
 }

@@ -34,7 +34,7 @@ pub fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     }
     match timeline.steps.iter().map(|step| step.rss_bytes).max() {
         None | Some(0) => writeln!(out, "  The resident memory was not sampled."),
-        Some(most) => writeln!(out, "  The resident memory was at most {}.", units::bytes(most)),
+        Some(most) => writeln!(out, "  Peak resident memory: {}.", units::bytes(most)),
     }
 }
 

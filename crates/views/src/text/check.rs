@@ -43,7 +43,7 @@ pub fn print(out: Out<'_>, checked: &Checked, names: &NamedStacks<'_>) -> io::Re
             stacks.entry(out, n + 1, &figures(checked, finding, culprit), culprit.stack)?;
         }
         if finding.more > 0 && finding.verdict != Verdict::Holds {
-            writeln!(out, "      ... {}, shown with --top", counted(finding.more as u64, "more stack"))?;
+            writeln!(out, "      ... {} (see --top)", counted(finding.more as u64, "more stack"))?;
         }
     }
     suppressions(out, checked)?;
@@ -55,7 +55,7 @@ fn together(checked: &Checked, all: &[&Finding]) -> String {
     let value = |finding: &Finding| finding.found.map_or(0.0, |figure| figure.value);
     let most = all.iter().max_by(|a, b| value(a).total_cmp(&value(b)));
     let most = most.map_or(String::new(), |most| match found(most) {
-        found if value(most) > 0.0 => format!("; the most has {}{found}", checked.whose(most)),
+        found if value(most) > 0.0 => format!("; highest: {}{found}", checked.whose(most)),
         found => found,
     });
     let (rule, count) = (all[0].rule.shown(), format!("{} processes", count(all.len() as u64)));
@@ -80,14 +80,14 @@ pub fn found(finding: &Finding) -> String {
         let about = if is_estimate(&figure) { "≈ " } else { "" };
         let is_forbidden = matches!(finding.rule, Rule::NoCalls(..));
         let limit = match (&finding.rule, finding.verdict) {
-            (Rule::Grew(..), _) => format!(", at most {}", finding.unit.shown(finding.limit.floor())),
+            (Rule::Grew(..), _) => format!(", limit {}", finding.unit.shown(finding.limit.floor())),
             (_, Verdict::Broken) if !is_forbidden && figure.value > finding.limit => {
                 format!(", {} over the limit", finding.unit.short(figure.value - finding.limit))
             }
             _ => String::new(),
         };
         let none = is_forbidden && figure.value == 0.0;
-        let shown = if none { "no call".to_owned() } else { finding.unit.shown(figure.value) };
+        let shown = if none { "no calls".to_owned() } else { finding.unit.shown(figure.value) };
         format!(": {about}{shown}{limit}")
     })
 }
@@ -119,12 +119,12 @@ fn of_calls(checked: &Checked, finding: &Finding, calls: &StackCalls) -> String 
     let first = format!(", first {} after the start", duration(calls.first_ns.saturating_sub(begin_ns)));
     let first = if checked.has_times { first } else { String::new() };
     let blocks = match (calls.kinds.all() == calls.kinds.frees, calls.node == NodeId::ROOT) {
-        (true, false) => " of blocks that were asked for here",
-        (true, true) => " of blocks that are not known",
+        (true, false) => " of blocks allocated here",
+        (true, true) => " of unknown blocks",
         _ => "",
     };
     let bytes = if calls.bytes > 0 { format!(", {}", bytes(calls.bytes)) } else { String::new() };
-    let worst = calls.worst_ns.map_or(String::new(), |ns| format!(", the slowest took {}", duration(ns)));
+    let worst = calls.worst_ns.map_or(String::new(), |ns| format!(", slowest {}", duration(ns)));
     format!("{}{blocks}{bytes}{first}{worst}", kinds(&calls.kinds))
 }
 
@@ -158,7 +158,7 @@ pub fn suppression(one: &Suppression) -> String {
             let blocks = counted(one.amount.blocks, "block");
             format!("{text} suppressed {} in {blocks} of {stacks}", bytes(one.amount.bytes))
         }
-        Kind::Alloc => format!("{text} let {} of {stacks} pass", counted(one.amount.blocks, "call")),
+        Kind::Alloc => format!("{text} allowed {} of {stacks}", counted(one.amount.blocks, "call")),
     }
 }
 
@@ -166,5 +166,5 @@ pub fn suppression(one: &Suppression) -> String {
 pub fn summary(checked: &Checked) -> String {
     let count = |verdict| count(checked.count(verdict) as u64);
     let (broken, undecided) = (count(Verdict::Broken), count(Verdict::Undecided));
-    format!("{broken} broken, {undecided} undecided, {} kept.", count(Verdict::Holds))
+    format!("{broken} broken, {undecided} undecided, {} hold.", count(Verdict::Holds))
 }

@@ -8,22 +8,18 @@ use heapscribe_units::{bytes, count, counted, duration, short_bytes};
 
 /// Prints at most `top` entries of each list.
 pub fn print(out: Out<'_>, beside: &MessageCorrelation, top: usize) -> io::Result<()> {
-    heading(out, "What the heap did while messages were handled")?;
+    heading(out, "Heap activity by message")?;
     let whose = beside.pid.map_or("of all processes".to_owned(), |pid| format!("of process {pid}"));
-    writeln!(
-        out,
-        "  {} within the time of the trace; allocations {whose}.",
-        counted(beside.messages, "message")
-    )?;
+    writeln!(out, "  {} during the recording; allocations {whose}.", counted(beside.messages, "message"))?;
     if beside.messages_outside > 0 {
         writeln!(out, "  {} before or after it.", counted(beside.messages_outside, "message"))?;
     }
     if beside.messages_of_other_clocks > 0 {
         let n = counted(beside.messages_of_other_clocks, "record");
-        writeln!(out, "  {n} with times of another node's clock, not used.")?;
+        writeln!(out, "  {n} ignored: their times are of another node's clock.")?;
     }
     writeln!(out, "  Before the first message: {}.", did(&beside.before))?;
-    writeln!(out, "  Since the last one: {}.", did(&beside.after))?;
+    writeln!(out, "  After the last message: {}.", did(&beside.after))?;
     let mut channels: Vec<&ChannelMarks> = beside.channels.iter().collect();
     channels.sort_by_key(|channel| std::cmp::Reverse(channel.alone.allocated_bytes));
     for channel in channels.iter().take(top) {
@@ -37,17 +33,17 @@ pub fn print(out: Out<'_>, beside: &MessageCorrelation, top: usize) -> io::Resul
 
 fn print_channel(out: Out<'_>, channel: &ChannelMarks) -> io::Result<()> {
     writeln!(out, "  channel {}: {}", channel.channel_index, counted(channel.messages, "message"))?;
-    writeln!(out, "      until the next message of any channel: {}", did(&channel.alone))?;
+    writeln!(out, "      until the next message on any channel: {}", did(&channel.alone))?;
     if let Some(most) = &channel.most {
         writeln!(
             out,
-            "      until its own next one: {}; {} each on average, nothing in {} of {}",
+            "      until the next message on this channel: {}; {} on average, nothing in {} of {}",
             did(&channel.until_next),
             short_bytes(channel.until_next.allocated_bytes / channel.times.max(1)),
             count(channel.quiet_times),
             count(channel.times),
         )?;
-        writeln!(out, "      the most: {}", heavy(most))?;
+        writeln!(out, "      maximum: {}", heavy(most))?;
     }
     Ok(())
 }
@@ -56,7 +52,7 @@ fn print_heaviest(out: Out<'_>, heaviest: &[Heavy], top: usize) -> io::Result<()
     if heaviest.is_empty() {
         return Ok(());
     }
-    heading(out, "Messages after which most was allocated, until the next of any channel")?;
+    heading(out, "Messages with the most bytes allocated until the next message on any channel")?;
     for (place, message) in heaviest.iter().take(top).enumerate() {
         writeln!(out, "  {:>2}. channel {}, {}", place + 1, message.channel_index, heavy(message))?;
     }

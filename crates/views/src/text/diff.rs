@@ -37,7 +37,7 @@ pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize) -> io::Re
 fn what(measure: Measure, of_live: bool) -> &'static str {
     match measure {
         Measure::Leaked if of_live => "live bytes",
-        Measure::Peak => "bytes held at the peak of the heap",
+        Measure::Peak => "bytes live at the peak of the heap",
         Measure::Leaked => "bytes never freed",
         Measure::Allocated => "bytes allocated",
         Measure::Count => "number of allocations",
@@ -127,7 +127,7 @@ impl Printer<'_> {
         }
         match frames.len().saturating_sub(FRAMES_SHOWN) {
             0 => Ok(()),
-            more => writeln!(out, "      ... {more} more, all of them with --json"),
+            more => writeln!(out, "      ... {more} more (see --json)"),
         }
     }
 }
@@ -137,7 +137,7 @@ fn what_is_missing(out: Out<'_>, sides: &Sides<'_>) -> io::Result<()> {
     for side in [&sides.before, &sides.after] {
         writeln!(
             out,
-            "  Events lost of {}: {}.",
+            "  Events lost in {}: {}.",
             side.trace,
             count(crate::losses::lost_events(side.answer))
         )?;

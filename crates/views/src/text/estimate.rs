@@ -60,15 +60,15 @@ pub fn legend(out: Out<'_>, sampling: &Sampling) -> io::Result<()> {
     let means: Vec<_> = sampling.mean_bytes.iter().map(|&mean| short_bytes(mean)).collect();
     writeln!(
         out,
-        "Sampled each {} on average: {} stand for all. Figures are estimates (≈), with their",
+        "Sampled every {} on average, {} in total. Figures are estimates (≈) with their",
         means.join(" or "),
         counted(sampling.samples, "block")
     )?;
-    writeln!(out, "standard error (±) and the range that holds the true value in 95 of 100 recordings.")?;
+    writeln!(out, "standard error (±) and 95 % confidence interval.")?;
     if sampling.exact_blocks > 0 {
         writeln!(
             out,
-            "Part of the time every block was recorded: {}.",
+            "For part of the time, every block was recorded: {}.",
             counted(sampling.exact_blocks, "block")
         )?;
     }
@@ -79,10 +79,10 @@ pub fn legend(out: Out<'_>, sampling: &Sampling) -> io::Result<()> {
 pub fn unseen(out: Out<'_>, sampling: &Sampling) -> io::Result<()> {
     writeln!(
         out,
-        "  Not shown: stacks that no sample hit. One that allocated less than {} goes unseen in more",
+        "  Stacks without samples. A stack that allocated less than {} is missed in more than 5 of",
         short_bytes(sampling.unseen_below_bytes())
     )?;
-    writeln!(out, "  than 5 of 100 recordings.")
+    writeln!(out, "  100 recordings.")
 }
 
 #[cfg(test)]

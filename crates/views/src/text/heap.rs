@@ -15,7 +15,7 @@ use heapscribe_symbols::lossy;
 pub fn ended(ended: &EndedHeaps) -> String {
     const SHOWN: usize = 16;
     if ended.count() == 0 {
-        return "heap: no process has told how its heap did".to_owned();
+        return "heap: no process reported statistics".to_owned();
     }
     let mut lines: Vec<String> = ended.largest.iter().take(SHOWN).flat_map(process).collect();
     let more = ended.largest.len().saturating_sub(SHOWN) as u64 + ended.others;
@@ -39,7 +39,7 @@ pub fn section(out: Out<'_>, answer: &Answer) -> io::Result<()> {
         return Ok(());
     }
     heaps.sort_by_key(|(.., heap)| std::cmp::Reverse(heap.last.peak_bytes));
-    heading(out, "The heap under the program")?;
+    heading(out, "Custom heap")?;
     for (pid, exe, heap) in heaps.iter().take(SHOWN) {
         writeln!(out, "  {} of {exe} (process {pid}): {}", heap.info.name, heap.info.configuration)?;
         writeln!(out, "    at last {}", size(&heap.last))?;
@@ -47,7 +47,7 @@ pub fn section(out: Out<'_>, answer: &Answer) -> io::Result<()> {
             writeln!(out, "    {rest}")?;
         }
         let most = units::percent(u64::from(heap.fragmentation_peak_per_mille), 1000);
-        writeln!(out, "    fragmentation at most {most}, of {}", units::counted(heap.samples, "sample"))?;
+        writeln!(out, "    peak fragmentation {most}, in {}", units::counted(heap.samples, "sample"))?;
     }
     match heaps.len().saturating_sub(SHOWN) {
         0 => Ok(()),
@@ -63,11 +63,11 @@ fn process(told: &HeapStatistics) -> Vec<String> {
     let HeapStatistics { name, pid, exe, update, .. } = told;
     let exe = exe.rsplit('/').next().unwrap_or(exe);
     if told.is_passing && name != SYSTEM {
-        let kept = "it does not serve, the program keeps the heap that it has";
+        let kept = "not used; the program uses its own heap";
         return vec![format!("heap {name} of {exe} (process {pid}): {kept}")];
     }
     if told.is_passing || update.counts == HeapCounts::default() {
-        return vec![format!("heap {name} of {exe} (process {pid}): it tells nothing of itself")];
+        return vec![format!("heap {name} of {exe} (process {pid}): no statistics")];
     }
     let mut lines =
         vec![format!("heap {name} of {exe} (process {pid}){}: {}", when(update), size(&update.counts))];
@@ -80,7 +80,7 @@ fn process(told: &HeapStatistics) -> Vec<String> {
 
 /// Whether these are the last numbers.
 fn when(update: &Update) -> &'static str {
-    if update.is_last { ", at its end" } else { ", when it last told (it did not end by exit)" }
+    if update.is_last { ", at its end" } else { ", at its last report (the process did not exit normally)" }
 }
 
 /// Pool and use.
@@ -100,7 +100,7 @@ pub fn size(c: &HeapCounts) -> String {
         // A heap of somebody else's that does not keep it.
         return used;
     }
-    format!("{used}, at most {} ({})", bytes(c.peak_bytes), units::percent(c.peak_bytes, c.pool_bytes))
+    format!("{used}, peak {} ({})", bytes(c.peak_bytes), units::percent(c.peak_bytes, c.pool_bytes))
 }
 
 /// What is free, and what went wrong; nothing of a heap that does not say.
@@ -111,17 +111,13 @@ pub fn rest(c: &HeapCounts) -> Option<String> {
         // A heap that does not say in which pieces.
         (0, 0) => format!("{free} free"),
         (pieces, largest) => {
-            let pieces = units::counted(pieces, "piece");
-            format!(
-                "{free} free in {pieces}, the largest {}, fragmentation {}",
-                bytes(largest),
-                fragmentation(c)
-            )
+            let pieces = units::counted(pieces, "block");
+            format!("{free} free in {pieces}, largest {}, fragmentation {}", bytes(largest), fragmentation(c))
         }
     };
     (c.pool_bytes > 0).then(|| {
         format!(
-            "{free}; {}, {} grown; {} failed, {} freed twice; {} locked",
+            "{free}; {}, {} added; {} failed, {} freed twice; {} locked",
             units::counted(c.pools, "pool"),
             units::count(c.growths),
             units::counted(c.failures, "request"),
@@ -146,13 +142,13 @@ mod tests {
         let counts = HeapCounts { pool_bytes: 8192, used_bytes: 4096, blocks: 3, ..HeapCounts::default() };
         let counts = HeapCounts { free_bytes: 4096, pools: 1, ..counts };
         assert_eq!(size(&counts), "4.00 KiB used of 8.00 KiB (50.0 %) in 3 blocks");
-        let said = "4.00 KiB free; 1 pool, 0 grown; 0 requests failed, 0 blocks freed twice; 0 B locked";
+        let said = "4.00 KiB free; 1 pool, 0 added; 0 requests failed, 0 blocks freed twice; 0 B locked";
         assert_eq!(rest(&counts).as_deref(), Some(said));
         let whole = HeapCounts { peak_bytes: 6144, free_blocks: 1, largest_free_bytes: 4096, ..counts };
-        assert!(size(&whole).ends_with("in 3 blocks, at most 6.00 KiB (75.0 %)"), "{}", size(&whole));
+        assert!(size(&whole).ends_with("in 3 blocks, peak 6.00 KiB (75.0 %)"), "{}", size(&whole));
         let rest = rest(&whole).unwrap();
         assert!(
-            rest.starts_with("4.00 KiB free in 1 piece, the largest 4.00 KiB, fragmentation 0.0 %;"),
+            rest.starts_with("4.00 KiB free in 1 block, largest 4.00 KiB, fragmentation 0.0 %;"),
             "{rest}"
         );
     }
@@ -169,8 +165,8 @@ mod tests {
             };
             assert_eq!(process(&told), [format!("heap {name} of ls (process 7): {expected}")]);
         };
-        check("system", true, "it tells nothing of itself");
-        check("table", false, "it tells nothing of itself");
-        check("tlsf", true, "it does not serve, the program keeps the heap that it has");
+        check("system", true, "no statistics");
+        check("table", false, "no statistics");
+        check("tlsf", true, "not used; the program uses its own heap");
     }
 }

@@ -29,9 +29,9 @@ pub fn print(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinte
         return Ok(());
     }
     heading(out, "Latency of allocation calls")?;
-    writeln!(out, "  Time in the heap itself; percentiles are up to 3 % too large, never too small.")?;
+    writeln!(out, "  Time inside the heap; percentiles are rounded up by at most 3 %.")?;
     if answer.sampling.is_some() {
-        writeln!(out, "  Of sampled blocks: large ones count more often than they were asked for.")?;
+        writeln!(out, "  Only sampled calls: large blocks are overrepresented.")?;
     }
     let columns = ["min", "mean", "50 %", "90 %", "99 %", "99.9 %", "99.99 %", "max"];
     write!(out, "  {:<8}{:>12}", "", "calls")?;
@@ -66,7 +66,7 @@ fn figures(answer: &Answer, call: &WorstCall) -> String {
     let is_free = CallKind::of(call.call) == Some(CallKind::Free);
     let of = match (is_free, call.size_bytes) {
         (true, 0) => String::new(),
-        (true, size) => format!(" of the stack's {}", bytes(size)),
+        (true, size) => format!(" of {} allocated here", bytes(size)),
         (false, size) => format!(" of {}", bytes(size)),
     };
     format!(

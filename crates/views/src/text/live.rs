@@ -53,17 +53,17 @@ impl LiveReport<'_> {
         let s = self.snapshot;
         let info = s.process.info.clone().unwrap_or_default();
         let command: Vec<_> = info.command.iter().map(|part| lossy(part)).collect();
-        writeln!(out, "Live in: {}", command.join(" "))?;
+        writeln!(out, "Live heap of: {}", command.join(" "))?;
         let host = if s.host.is_empty() { String::new() } else { format!(" at {}", s.host) };
         let when = date(s.table.real_ns);
-        writeln!(out, "Process {}{host} on {when}, {} after it began.", info.pid, duration(s.age_ns))?;
+        writeln!(out, "Process {}{host} on {when}, {} after its start.", info.pid, duration(s.age_ns))?;
         if !s.table.name.is_empty() {
-            writeln!(out, "The snapshot's name is {}.", s.table.name)?;
+            writeln!(out, "Snapshot: {}.", s.table.name)?;
         }
         match (s.table.inexact.as_str(), s.has_ended()) {
-            (_, true) => writeln!(out, "The process had ended: this is what it left."),
-            ("", false) => writeln!(out, "All of one instant."),
-            (why, false) => writeln!(out, "Not of one instant: {why}."),
+            (_, true) => writeln!(out, "The process had ended; this is its last state."),
+            ("", false) => writeln!(out, "Consistent: all blocks are of one instant."),
+            (why, false) => writeln!(out, "Not consistent, the blocks are not of one instant: {why}."),
         }
     }
 
@@ -74,7 +74,7 @@ impl LiveReport<'_> {
         if let Some(sampling) = &s.sampling {
             let means: Vec<_> = sampling.mean_bytes.iter().map(|&mean| short_bytes(mean)).collect();
             let samples = counted(sampling.live.samples, "block");
-            writeln!(out, "  Sampled each {} on average: {samples} stand for all.", means.join(" or "))?;
+            writeln!(out, "  Sampled every {} on average, {samples} in total.", means.join(" or "))?;
         }
         writeln!(
             out,
@@ -84,12 +84,12 @@ impl LiveReport<'_> {
         )?;
         if s.pools.blocks > 0 {
             let (bytes, blocks) = (bytes(s.pools.bytes), counted(s.pools.blocks, "block"));
-            writeln!(out, "  Of that from pools of the program's own: {bytes} in {blocks}.")?;
+            writeln!(out, "  In the program's own pools: {bytes} in {blocks}.")?;
         }
         let t = &s.table;
         writeln!(
             out,
-            "  Recorded until then: {} of {}, {} of {}.",
+            "  Recorded so far: {} of {}, {} of {}.",
             counted(t.allocated_blocks, "allocation"),
             bytes(t.allocated_bytes),
             counted(t.freed_blocks, "free"),
@@ -136,7 +136,7 @@ impl LiveReport<'_> {
     fn threads(&self, out: Out<'_>) -> io::Result<()> {
         let mut threads: Vec<_> = self.snapshot.threads.iter().collect();
         threads.sort_by_key(|thread| (Reverse(thread.live.bytes), thread.id));
-        heading(out, &self.titled("Threads that allocated it"))?;
+        heading(out, &self.titled("Threads by live bytes"))?;
         for thread in threads.iter().take(self.top) {
             let name = lossy(&thread.name);
             let who = if name.is_empty() { "unnamed".to_owned() } else { name };
@@ -153,7 +153,7 @@ impl LiveReport<'_> {
         for problem in &self.snapshot.problems {
             writeln!(out, "  {problem}.")?;
         }
-        writeln!(out, "  What was allocated before the recording began, or while it was off.")
+        writeln!(out, "  Blocks allocated before the recording began, or while it was off.")
     }
 }
 
@@ -162,9 +162,9 @@ pub fn beside(out: Out<'_>, snapshot: &Snapshot) -> io::Result<()> {
     let t = &snapshot.table;
     let pid = snapshot.process.info.as_ref().map_or(0, |info| info.pid);
     let what = match t.role {
-        LiveRole::Snapshot => "live when it was looked at",
-        LiveRole::Before => "live before the first event that is kept",
-        LiveRole::After => "live after the last event that is kept",
+        LiveRole::Snapshot => "live at a snapshot",
+        LiveRole::Before => "live before the first event in the trace",
+        LiveRole::After => "live after the last event in the trace",
     };
     let (bytes, blocks) = (bytes(snapshot.live.bytes), counted(snapshot.live.blocks, "block"));
     writeln!(out, "  Process {pid}, {what}, on {}: {bytes} in {blocks}.", date(t.real_ns))

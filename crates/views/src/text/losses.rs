@@ -24,12 +24,13 @@ pub fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result
         writeln!(out, "  Without a stack: {}.", counted(answer.unknown_stacks, "allocation"))?;
     }
     if answer.unresolved_frames > 0 {
-        writeln!(out, "  In no file: {} of the stacks.", counted(answer.unresolved_frames, "frame"))?;
+        let frames = counted(answer.unresolved_frames, "frame");
+        writeln!(out, "  Outside of all modules: {frames} of the stacks.")?;
     }
     if answer.stack_check.verified > 0 {
         let check = answer.stack_check;
         let (taken, other) = (counted(check.verified, "stack"), count(check.different));
-        writeln!(out, "  Taken twice and compared: {taken}, of which {other} came out different.")?;
+        writeln!(out, "  Stacks verified by a second unwind: {taken}, of which {other} differed.")?;
     }
     names(out, unnamed)?;
     for problem in &answer.problems {
@@ -45,7 +46,7 @@ pub fn dropped(out: Out<'_>, dropped: &[Dropped]) -> io::Result<()> {
             Some(reason) => {
                 writeln!(out, "  {}: {} ({}).", meaning(reason), count(dropped.count), reason.name())?;
             }
-            None => writeln!(out, "  Other, reason {}: {}.", dropped.reason, count(dropped.count))?,
+            None => writeln!(out, "  Unknown reason {}: {}.", dropped.reason, count(dropped.count))?,
         }
     }
     Ok(())
@@ -63,32 +64,32 @@ pub fn names(out: Out<'_>, unnamed: &[Unnamed]) -> io::Result<()> {
 
 fn meaning(reason: LossReason) -> &'static str {
     match reason {
-        LossReason::LogFull => "Events lost because the log was full",
-        LossReason::LogMemory => "Events lost for want of memory for the log",
+        LossReason::LogFull => "Events lost because the buffer was full",
+        LossReason::LogMemory => "Events lost because memory for the buffer was short",
         LossReason::Reentered => "Events lost inside signal handlers or the heap itself",
         LossReason::NoSession => "Events lost before recording could begin",
-        LossReason::StackTable => "Events without a stack because the table of stacks was full",
-        LossReason::LiveTable => "Blocks not followed because the table of blocks was full",
-        LossReason::StackDepth => "Stacks cut because they are too deep",
-        LossReason::StackRule => "Stacks cut at code whose unwinding rule is not supported",
-        LossReason::StackNoInfo => "Stacks cut at code without unwinding information",
-        LossReason::StackBounds => "Stacks cut at a frame outside of its stack",
-        LossReason::ModuleTable => "Files of code not noted",
+        LossReason::StackTable => "Events without a stack because the stack table was full",
+        LossReason::LiveTable => "Blocks not followed because the block table was full",
+        LossReason::StackDepth => "Stacks truncated because they are too deep",
+        LossReason::StackRule => "Stacks truncated at code whose unwinding rule is not supported",
+        LossReason::StackNoInfo => "Stacks truncated at code without unwinding information",
+        LossReason::StackBounds => "Stacks truncated at a frame outside of the stack",
+        LossReason::ModuleTable => "Modules not recorded",
         LossReason::UnknownBlock => {
-            "Blocks freed that were not known, born before the recording or in a parent"
+            "Frees of unknown blocks, allocated before the recording or in a parent process"
         }
-        LossReason::ReplacedBlock => "Blocks whose free was not seen, found when their place was used again",
-        LossReason::RateTable => "Sampling rates beyond the number that a process can have",
-        LossReason::RegisteredFrames => "Unwinding information of generated code for which there was no room",
-        LossReason::Held => "Calls not recorded because readers of the live heap held them back for too long",
-        LossReason::NameTable => {
-            "Marks and sections without a name, or beyond the number that a process can have"
+        LossReason::ReplacedBlock => {
+            "Blocks whose free was missed, noticed when their address was used again"
         }
-        LossReason::SectionDepth => "Sections not followed because they are inside too many others",
-        LossReason::Snapshot => "Named snapshots that were refused or could not be written",
-        LossReason::Untimed => {
-            "Calls without their time in the heap, because others came meanwhile on their thread"
+        LossReason::RateTable => "Sampling rates beyond the limit per process",
+        LossReason::RegisteredFrames => {
+            "Unwinding information of generated code left out because its table was full"
         }
-        LossReason::ThreadTable => "Threads beyond the number that can be told apart",
+        LossReason::Held => "Calls not recorded because snapshots paused them for too long",
+        LossReason::NameTable => "Marks and sections without a name, or beyond the limit per process",
+        LossReason::SectionDepth => "Sections not followed because they are nested too deep",
+        LossReason::Snapshot => "Named snapshots that were rejected or could not be written",
+        LossReason::Untimed => "Calls without a latency because of nested calls on their thread",
+        LossReason::ThreadTable => "Threads beyond the limit per process",
     }
 }

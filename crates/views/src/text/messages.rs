@@ -31,7 +31,7 @@ pub fn report(out: Out<'_>, log: &Log<'_>, channels: &Channels, top: usize) -> i
 
 fn print_part(out: Out<'_>, log: &Log<'_>, part: &PartSummary) -> io::Result<()> {
     write!(out, "  {} ({})", log.path(part.file).display(), part.packing.name())?;
-    let Some(header) = &part.header else { return writeln!(out, ": a piece, without a header") };
+    let Some(header) = &part.header else { return writeln!(out, ": a fragment without a header") };
     write!(out, ": part {}", header.number(HeaderField::PartsIndex))?;
     for (word, field) in
         [(" of", HeaderField::PartsUuid), (", log", HeaderField::Name), (", node", HeaderField::Node)]
@@ -60,7 +60,7 @@ fn print_channels(out: Out<'_>, channels: &Channels, top: usize) -> io::Result<(
     let mut rows: Vec<(u32, Kind, &Row)> = channels.rows().collect();
     if rows.len() > top {
         rows.sort_by_key(|(_, _, row)| std::cmp::Reverse(row.data_bytes.sum()));
-        heading(out, &format!("Channels: those with most of the data of {}", count(rows.len() as u64)))?;
+        heading(out, &format!("Channels with the most data, of {}", count(rows.len() as u64)))?;
     } else {
         heading(out, "Channels")?;
     }
@@ -68,7 +68,7 @@ fn print_channels(out: Out<'_>, channels: &Channels, top: usize) -> io::Result<(
         print_row(out, *channel, *kind, row)?;
     }
     if channels.unlisted > 0 {
-        writeln!(out, "  {} of channels for which there was no room", counted(channels.unlisted, "record"))?;
+        writeln!(out, "  {} of more channels, not listed", counted(channels.unlisted, "record"))?;
     }
     Ok(())
 }
@@ -90,10 +90,10 @@ fn print_row(out: Out<'_>, channel: u32, kind: Kind, row: &Row) -> io::Result<()
         span(out, "size", &row.data_bytes, &size, &|mean| short_bytes(mean as u64))?;
     }
     let mean = |ns: f64| signed(ns as i64);
-    span(out, "from one to the next", &row.period_ns, &signed, &mean)?;
-    span(out, "to arrive, by wall clocks", &row.delivery_ns, &signed, &mean)?;
-    span(out, "until its arrival was known", &row.answer_ns, &signed, &mean)?;
-    span(out, "until it was passed on", &row.transmit_ns, &signed, &mean)?;
+    span(out, "interval", &row.period_ns, &signed, &mean)?;
+    span(out, "delivery, by wall clocks", &row.delivery_ns, &signed, &mean)?;
+    span(out, "until the timestamp came back", &row.answer_ns, &signed, &mean)?;
+    span(out, "until it was forwarded", &row.transmit_ns, &signed, &mean)?;
     gaps(out, row)
 }
 
@@ -122,7 +122,7 @@ fn span(
     }
     writeln!(
         out,
-        "      {what}: {} to {}, {} on average; the most at Q{}",
+        "      {what}: {} to {}, {} on average; maximum at Q{}",
         show(span.min),
         show(span.max),
         show_mean(mean),
@@ -133,10 +133,10 @@ fn span(
 fn gaps(out: Out<'_>, row: &Row) -> io::Result<()> {
     if row.missing > 0 {
         let times = counted(row.leaps, "gap");
-        writeln!(out, "      missing: {} in {times} of the numbers", counted(row.missing, "message"))?;
+        writeln!(out, "      missing: {} in {times}", counted(row.missing, "message"))?;
     }
     if row.returns > 0 {
-        writeln!(out, "      numbers that came again or went back: {}", count(row.returns))?;
+        writeln!(out, "      repeated or decreasing queue indexes: {}", count(row.returns))?;
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub fn print(
     if answer.rules.is_empty() {
         return Ok(());
     }
-    heading(out, "Rules of real time")?;
+    heading(out, "Real-time rules")?;
     writeln!(out, "  {}", rules(&answer.rules))?;
     for kept in kept {
         writeln!(out, "    {}", how_kept(kept))?;
@@ -37,20 +37,20 @@ pub fn print(
     for (i, broken) in answer.broken.iter().enumerate() {
         stacks.entry(out, i + 1, &format!("stopped at {}", sentence(answer, broken)), broken.node)?;
     }
-    writeln!(out, "  The calls that broke them, by stack: heapscribe check {trace}")
+    writeln!(out, "  Show the calls that broke them, by stack: heapscribe check {trace}")
 }
 
 /// A rule, and how many calls broke it.
 fn how_kept(kept: &Kept) -> String {
     let Rule::NoCalls(place, _) = &kept.rule else { return String::new() };
     let (place, nobody) = match place {
-        Forbidden::In(name) => (format!("inside `{name}`"), "no such section began"),
-        Forbidden::After(name) => (format!("after `{name}`"), "there was no such mark"),
-        Forbidden::By(name) => (format!("by `{name}`"), "no such thread called"),
+        Forbidden::In(name) => (format!("inside `{name}`"), "this section never began"),
+        Forbidden::After(name) => (format!("after `{name}`"), "this mark was never set"),
+        Forbidden::By(name) => (format!("by `{name}`"), "no matching thread made a call"),
     };
     match (kept.calls.all(), kept.entered) {
         (0, 0) => format!("{place}: {nobody}"),
-        (0, _) => format!("{place}: no call"),
+        (0, _) => format!("{place}: no calls"),
         (all, _) => format!("{place}: {} ({})", counted(all, "call"), kinds(&kept.calls)),
     }
 }
@@ -77,7 +77,7 @@ fn sentence(answer: &Answer, broken: &BrokenRule) -> String {
     let place = match broken.why {
         Why::Section => format!("inside section `{name}`"),
         Why::Mark => format!("after mark `{name}`"),
-        Why::Thread => "on a thread that must make none".to_owned(),
+        Why::Thread => "on a thread that must not call the heap".to_owned(),
     };
     format!(
         "{} of {} {place}, {}, {} after the start",
@@ -90,7 +90,7 @@ fn sentence(answer: &Answer, broken: &BrokenRule) -> String {
 
 /// The same with the stack, for the end of a recording.
 pub fn explained(answer: &Answer, broken: &BrokenRule, names: &NamedStacks<'_>) -> String {
-    let mut text = format!("a rule of real time was broken: {}", sentence(answer, broken));
+    let mut text = format!("a real-time rule was broken: {}", sentence(answer, broken));
     let frames = names.frames(broken.node);
     for frame in frames.iter().take(FRAMES_SHOWN) {
         text.push_str(&format!("\n      {}", frame_line(frame)));
@@ -112,9 +112,9 @@ mod tests {
         };
         let inside = || Forbidden::In("loop".to_owned());
         check(inside(), 9, 2, 1, "inside `loop`: 3 calls (2 allocations, 1 free)");
-        check(inside(), 9, 0, 0, "inside `loop`: no call");
-        check(inside(), 0, 0, 0, "inside `loop`: no such section began");
-        check(Forbidden::After("ready".to_owned()), 0, 0, 0, "after `ready`: there was no such mark");
+        check(inside(), 9, 0, 0, "inside `loop`: no calls");
+        check(inside(), 0, 0, 0, "inside `loop`: this section never began");
+        check(Forbidden::After("ready".to_owned()), 0, 0, 0, "after `ready`: this mark was never set");
         check(Forbidden::By("rt_*".to_owned()), 1, 1, 0, "by `rt_*`: 1 call (1 allocation)");
     }
 

@@ -74,11 +74,11 @@ impl Report<'_> {
     fn header(&self, out: Out<'_>) -> io::Result<()> {
         let a = self.answer;
         let command: Vec<_> = a.command.iter().map(|part| lossy(part)).collect();
-        writeln!(out, "The heap of: {}", command.join(" "))?;
+        writeln!(out, "Heap of: {}", command.join(" "))?;
         let when =
             if a.begin_real_ns == 0 { String::new() } else { format!(" on {}", date(a.begin_real_ns)) };
         let host = if a.host.is_empty() { String::new() } else { format!(" at {}", a.host) };
-        writeln!(out, "Recorded{when}{host}, {} long; {}.", self.time(a.duration_ns), self.end())?;
+        writeln!(out, "Recorded{when}{host} for {}; {}.", self.time(a.duration_ns), self.end())?;
         self.ring(out)?;
         a.sampling.as_ref().map_or(Ok(()), |sampling| estimate::legend(out, sampling))
     }
@@ -89,7 +89,7 @@ impl Report<'_> {
 
     /// `, 12 a second`, where there are times.
     fn a_second(&self, amount: impl FnOnce(&Answer) -> String) -> String {
-        if self.answer.counts_calls { String::new() } else { format!(", {} a second", amount(self.answer)) }
+        if self.answer.counts_calls { String::new() } else { format!(", {} per second", amount(self.answer)) }
     }
 
     /// What of it was not kept.
@@ -101,14 +101,14 @@ impl Report<'_> {
         let until = gone.until_mono_ns.saturating_sub(a.begin_mono_ns);
         writeln!(
             out,
-            "A ring: the last {} are kept; {} of the {} before were let go:",
+            "A ring with the last {}; {} of the {} before were evicted:",
             duration(a.duration_ns.saturating_sub(until)),
             counted(gone.events, "event"),
             duration(until)
         )?;
         writeln!(
             out,
-            "  {}, {} of {}, {} of {}. The figures below are of what was kept.",
+            "  {}, {} of {}, {} of {}. The figures below do not include them.",
             counted(gone.calls.iter().copied().fold(0, u64::saturating_add), "call"),
             counted(gone.allocated_blocks, "allocation"),
             short_bytes(gone.allocated_bytes),
@@ -116,7 +116,7 @@ impl Report<'_> {
             short_bytes(gone.freed_bytes)
         )?;
         if gone.processes > 0 {
-            writeln!(out, "  Nothing is left of {}.", counted(gone.processes, "process image"))?;
+            writeln!(out, "  Completely evicted: {}.", counted(gone.processes, "process image"))?;
         }
         Ok(())
     }
@@ -135,9 +135,9 @@ impl Report<'_> {
 
     fn end(&self) -> String {
         match self.answer.exit {
-            Some(Exit::Code(code)) => format!("the program ended with exit code {code}"),
+            Some(Exit::Code(code)) => format!("the program exited with code {code}"),
             Some(Exit::Signal(signal)) => format!("the program was killed by signal {signal}"),
-            None => "how the program ended is not known".to_owned(),
+            None => "how the program ended is unknown".to_owned(),
         }
     }
 
@@ -171,7 +171,7 @@ impl Report<'_> {
         )?;
         writeln!(
             out,
-            "  {} of {}; {about}{} by another thread than the one that allocated.",
+            "  {} of {}; {about}{} by a thread other than the allocating one.",
             estimate::blocks(t.frees, "free", self.sureness(|s| &s.freed)),
             estimate::bytes(t.freed_bytes, self.sureness(|s| &s.freed)),
             count(t.frees_by_others)
@@ -179,12 +179,9 @@ impl Report<'_> {
         // Both blocks of a realloc are sampled too rarely to say anything.
         if c.realloc > 0 && a.sampling.is_none() {
             let [grown, shrunk, same] = [t.reallocs_grown, t.reallocs_shrunk, t.reallocs_same].map(count);
-            writeln!(
-                out,
-                "  Blocks changed by realloc: {grown} grew, {shrunk} shrank, {same} stayed as large."
-            )?;
+            writeln!(out, "  Reallocs: {grown} grew, {shrunk} shrank, {same} kept the size.")?;
         }
-        writeln!(out, "  Refused for want of memory: {}.", counted(t.failed, "call"))
+        writeln!(out, "  Failed: {}.", counted(t.failed, "call"))
     }
 
     fn peak(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
@@ -216,7 +213,7 @@ impl Report<'_> {
         if !self.answer.complete {
             writeln!(
                 out,
-                "  Not every process was seen to its end, so some of it may still have been in use."
+                "  Some processes were still running, so some of these blocks may still have been in use."
             )?;
         }
         self.list(out, Measure::Leaked, stacks)
@@ -227,7 +224,7 @@ impl Report<'_> {
         heading(out, "Temporary")?;
         writeln!(
             out,
-            "  Freed by their thread before it allocated again: {} of {}, {} of all allocations.",
+            "  Freed before their thread allocated again: {} of {}, {} of all allocations.",
             estimate::blocks(temporary.blocks, "block", self.sureness(|s| &s.temporary)),
             estimate::bytes(temporary.bytes, self.sureness(|s| &s.temporary)),
             percent(temporary.blocks, self.answer.totals.allocations)
@@ -264,8 +261,8 @@ impl Report<'_> {
             a if a.temporary.blocks > 0 => "temporary",
             _ => "allocated",
         };
-        writeln!(out, "  heapscribe flame {} -o peak.svg --of peak", self.trace)?;
-        writeln!(out, "  heapscribe flame {} -o {of}.html --of {of}", self.trace)?;
+        writeln!(out, "  heapscribe flame {} -o peak.svg", self.trace)?;
+        writeln!(out, "  heapscribe flame {} -o {of}.html --metric {of}", self.trace)?;
         writeln!(out, "  heapscribe report {} --json", self.trace)
     }
 }

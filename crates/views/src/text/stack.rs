@@ -40,7 +40,7 @@ impl<'a> StackPrinter<'a> {
         }
         match frames.len().saturating_sub(FRAMES_SHOWN) {
             0 => Ok(()),
-            more => writeln!(out, "      ... {more} more, all of them with --json"),
+            more => writeln!(out, "      ... {more} more (see --json)"),
         }
     }
 }

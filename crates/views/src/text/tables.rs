@@ -52,7 +52,7 @@ pub fn classes(
 pub fn lifetimes(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let used: Vec<_> = answer.lifetimes.iter().filter(|class| class.count > 0).collect();
     let Some(most) = used.iter().map(|class| class.count).max() else { return Ok(()) };
-    heading(out, &estimated(answer, "How long freed blocks lived"))?;
+    heading(out, &estimated(answer, "Lifetimes of freed blocks"))?;
     for class in used {
         let range = {
             let [from, to] = [class.from_ns, class.to_ns].map(|ns| time(ns, answer.counts_calls));
@@ -124,9 +124,9 @@ fn process_line(process: &Process) -> String {
 
 fn ended(how: Ended) -> &'static str {
     match how {
-        Ended::Unknown => "its end is not in the trace",
+        Ended::Unknown => "its end is unknown",
         Ended::Exited => "exited",
-        Ended::Execed => "became another program",
+        Ended::Execed => "executed another program",
         Ended::Abandoned => "was still running when the recording ended",
     }
 }

@@ -17,10 +17,10 @@ pub fn memtrace(out: Out<'_>, tally: &Tally) -> io::Result<()> {
     };
     writeln!(
         out,
-        "\nA SAMPLE of memtrace: each word was drawn with a chance of {}, so that bytes are estimates;",
+        "\nA SAMPLE by memtrace with a rate of {} per word: bytes are estimates, blocks are the",
         tally.sample_rate
     )?;
-    writeln!(out, "blocks are the objects that were drawn")?;
+    writeln!(out, "sampled objects")?;
     for (name, of) in [
         ("all", tally.all),
         ("minor heap", tally.minor),
@@ -35,7 +35,7 @@ pub fn memtrace(out: Out<'_>, tally: &Tally) -> io::Result<()> {
         line(out, &format!("domain {domain}"), *of)?;
     }
     if tally.hidden_stacks != 0 {
-        writeln!(out, "  {} stacks are not in the file: they were too deep for it", tally.hidden_stacks)?;
+        writeln!(out, "  stacks missing because they were too deep: {}", tally.hidden_stacks)?;
     }
     Ok(())
 }
@@ -43,25 +43,25 @@ pub fn memtrace(out: Out<'_>, tally: &Tally) -> io::Result<()> {
 /// The lines of a log of heaphook's, by what they are.
 pub fn heaplog(out: Out<'_>, tally: &LogTally) -> io::Result<()> {
     let form = match (tally.with_spaces, tally.lines - tally.with_spaces) {
-        (_, 0) => "in the form with spaces of its version 0.1",
-        (0, _) => "in the form with commas of its later versions",
-        _ => "in both of its forms",
+        (_, 0) => "as version 0.1 writes them, with spaces",
+        (0, _) => "as later versions write them, with commas",
+        _ => "some with spaces, some with commas",
     };
     heading(out, "The log")?;
     writeln!(out, "  {} of heaphook, {form}.", counted(tally.lines, "line"))?;
     writeln!(
         out,
-        "  The log has no times: times here are counts of calls. Nor has it threads or stacks: it is all\n  \
-         one thread, and what stands for a stack is the function that was called."
+        "  The log has no times, threads or stacks: times here are counts of calls, everything is one\n  \
+         thread, and the called function stands for the stack."
     )?;
     for (n, what) in [
-        (tally.usable_size_calls, "calls for the size of a block"),
+        (tally.usable_size_calls, "calls of malloc_usable_size"),
         (tally.null_frees, "frees of NULL"),
-        (tally.replaced, "blocks that came where another one was, which is taken as gone"),
-        (tally.late, "of these whose end is told soon after, by a thread that was late"),
-        (tally.unknown_frees, "frees of blocks that no line had handed out"),
-        (tally.unknown_reallocs, "reallocs of such blocks"),
-        (tally.zeros_at_end, "zero bytes at its end, room that was not used"),
+        (tally.replaced, "allocations at the address of a live block, which counts as freed"),
+        (tally.late, "of these, freed soon after by a line that was late"),
+        (tally.unknown_frees, "frees of unknown blocks"),
+        (tally.unknown_reallocs, "reallocs of unknown blocks"),
+        (tally.zeros_at_end, "unused zero bytes at its end"),
     ] {
         if n > 0 {
             writeln!(out, "  {what}: {}", count(n))?;

@@ -26,12 +26,12 @@ pub struct GoReport<'a> {
 
 /// A type, also one that the trace does not name.
 pub fn type_name(of: &TypeSums) -> String {
-    if of.name.is_empty() { "[no type: texts, buffers]".to_owned() } else { lossy(&of.name) }
+    if of.name.is_empty() { "[no type: strings, buffers]".to_owned() } else { lossy(&of.name) }
 }
 
 /// What the goroutine began with that allocated.
 pub fn site_name(of: &Allocator) -> String {
-    let before = || "[there before, or goroutine not known]".to_owned();
+    let before = || "[allocated before the trace, or by an unknown goroutine]".to_owned();
     of.goroutine.as_ref().map_or_else(before, |name| lossy(name))
 }
 
@@ -59,34 +59,24 @@ impl GoReport<'_> {
     fn header(&self, out: Out<'_>) -> io::Result<()> {
         let a = self.answer;
         let procs = if a.procs == 0 { String::new() } else { format!(", GOMAXPROCS {}", a.procs) };
-        writeln!(
-            out,
-            "The heap of a Go program: {} trace, {} long{procs}.",
-            a.version,
-            self.time(a.duration_ns)
-        )?;
+        writeln!(out, "Heap of a Go program: {} trace, {}{procs}.", a.version, self.time(a.duration_ns))?;
         let generations = counted(a.generations, "generation");
-        writeln!(out, "It has {} in {generations}.", counted(a.events, "event"))
+        writeln!(out, "It contains {} in {generations}.", counted(a.events, "event"))
     }
 
     fn heap(&self, out: Out<'_>) -> io::Result<()> {
         let curve = &self.answer.curve;
         heading(out, "Live bytes")?;
         if curve.changes == 0 {
-            return writeln!(out, "  The trace does not tell any.");
+            return writeln!(out, "  Not in the trace.");
         }
-        writeln!(out, "  At first {}.", bytes(curve.first.bytes))?;
-        writeln!(
-            out,
-            "  At most  {}, {} after the start.",
-            bytes(curve.peak.bytes),
-            self.time(curve.peak.ns)
-        )?;
-        writeln!(out, "  At last  {}.", bytes(curve.last.bytes))?;
+        writeln!(out, "  Start: {}.", bytes(curve.first.bytes))?;
+        writeln!(out, "  Peak:  {}, {} after the start.", bytes(curve.peak.bytes), self.time(curve.peak.ns))?;
+        writeln!(out, "  End:   {}.", bytes(curve.last.bytes))?;
         if curve.goal_bytes != 0 {
-            writeln!(out, "  The goal of the next collection is {}.", bytes(curve.goal_bytes))?;
+            writeln!(out, "  Goal of the next collection: {}.", bytes(curve.goal_bytes))?;
         }
-        writeln!(out, "  Go counts spans when they are taken, so it is at most that much.")
+        writeln!(out, "  Go counts whole spans, so the real figures may be lower.")
     }
 
     fn curve(&self, out: Out<'_>) -> io::Result<()> {
@@ -107,9 +97,9 @@ impl GoReport<'_> {
         if all.work.count == 0 && all.partial == 0 {
             return writeln!(out, "  None.");
         }
-        writeln!(out, "  Whole: {}", self.sum(&all.work))?;
+        writeln!(out, "  Complete: {}", self.sum(&all.work))?;
         if all.partial != 0 {
-            writeln!(out, "  Seen in part only: {}.", count(all.partial))?;
+            writeln!(out, "  Partly in the trace: {}.", count(all.partial))?;
         }
         for collection in all.list.iter().take(self.top) {
             self.collection(out, collection)?;
@@ -128,7 +118,7 @@ impl GoReport<'_> {
     }
 
     fn stops(&self, out: Out<'_>) -> io::Result<()> {
-        heading(out, "Stops of the world")?;
+        heading(out, "Stop-the-world pauses")?;
         if self.answer.stops.is_empty() {
             return writeln!(out, "  None.");
         }
@@ -140,14 +130,14 @@ impl GoReport<'_> {
 
     fn work(&self, out: Out<'_>) -> io::Result<()> {
         let a = self.answer;
-        heading(out, "Sweeping and help with marking")?;
+        heading(out, "Sweeping and mark assists")?;
         writeln!(out, "  Sweeps: {}", self.sum(&a.sweeps))?;
         if a.sweeps.count != 0 {
             let share = percent(a.reclaimed_bytes, a.swept_bytes);
             let [swept, given] = [a.swept_bytes, a.reclaimed_bytes].map(short_bytes);
-            writeln!(out, "  Looked through {swept}, gave back {given} ({share}).")?;
+            writeln!(out, "  Swept {swept}, freed {given} ({share}).")?;
         }
-        writeln!(out, "  Goroutines that had to help: {}", self.sum(&a.assists))
+        writeln!(out, "  Mark assists: {}", self.sum(&a.assists))
     }
 
     /// `14, 1.2 ms in all, the longest 300 us at 20 ms.`
@@ -156,20 +146,23 @@ impl GoReport<'_> {
             return "none.".to_owned();
         }
         let (all, total, longest) = (count(work.count), self.time(work.total_ns), self.time(work.longest_ns));
-        format!("{all}, {total} in all, the longest {longest} at {}.", self.time(work.longest_at_ns))
+        format!("{all}, {total} in total, the longest {longest} at {}.", self.time(work.longest_at_ns))
     }
 
     fn missing(&self, out: Out<'_>) -> io::Result<()> {
         let a = self.answer;
         heading(out, "What is missing")?;
         if !a.has_clock {
-            writeln!(out, "  The length of a tick: times are ticks of the processor's clock.")?;
+            writeln!(out, "  The length of a tick: times are in ticks of the processor's clock.")?;
         }
         if a.objects.is_none() {
-            writeln!(out, "  Objects and who allocates them: only programs of Go 1.23 tell, when they")?;
+            writeln!(
+                out,
+                "  Objects and who allocates them: this needs a program built with Go 1.23 or later,"
+            )?;
             writeln!(out, "  run with GODEBUG=traceallocfree=1.")?;
         } else {
-            writeln!(out, "  The stacks of allocations: Go's tracer writes none.")?;
+            writeln!(out, "  The stacks of allocations: Go's tracer does not record them.")?;
         }
         for problem in self.problems {
             writeln!(out, "  {problem}.")?;
@@ -180,7 +173,7 @@ impl GoReport<'_> {
     fn next(&self, out: Out<'_>) -> io::Result<()> {
         heading(out, "Next")?;
         if self.answer.objects.is_some() {
-            writeln!(out, "  heapscribe flame {} -o objects.svg --of allocated", self.trace)?;
+            writeln!(out, "  heapscribe flame {} -o objects.svg --metric allocated", self.trace)?;
         }
         writeln!(out, "  heapscribe dump {} --style go-heap", self.trace)?;
         writeln!(out, "  heapscribe report {} --json", self.trace)

@@ -20,16 +20,16 @@ fn amount(of: Amount) -> String {
 impl GoReport<'_> {
     pub(super) fn objects(&self, out: Out<'_>, of: &Objects) -> io::Result<()> {
         heading(out, "Objects")?;
-        writeln!(out, "  There at first: {}.", amount(of.there))?;
-        writeln!(out, "  Allocated:      {}.", amount(of.allocated))?;
-        writeln!(out, "  Swept:          {}.", amount(of.freed))?;
-        writeln!(out, "  Left at last:   {}.", amount(of.live))?;
-        writeln!(out, "  At most {}, {} after the start.", bytes(of.peak.bytes), self.time(of.peak.ns))?;
-        writeln!(out, "  An object has the bytes of its place, and is there until it is swept.")?;
+        writeln!(out, "  At the start: {}.", amount(of.there))?;
+        writeln!(out, "  Allocated:    {}.", amount(of.allocated))?;
+        writeln!(out, "  Swept:        {}.", amount(of.freed))?;
+        writeln!(out, "  At the end:   {}.", amount(of.live))?;
+        writeln!(out, "  Peak {}, {} after the start.", bytes(of.peak.bytes), self.time(of.peak.ns))?;
+        writeln!(out, "  The size of an object is that of its slot; it is live until it is swept.")?;
         for (number, what) in [
-            (of.without_size, "in no span that is known: their bytes count as none"),
-            (of.unknown_frees, "swept although nothing was known of them"),
-            (of.replaced, "gone without a word: another one has their place"),
+            (of.without_size, "in unknown spans, counted as 0 bytes"),
+            (of.unknown_frees, "swept without a known allocation"),
+            (of.replaced, "replaced without being swept"),
         ] {
             if number != 0 {
                 writeln!(out, "  {}: {what}.", counted(number, "object"))?;
@@ -87,7 +87,7 @@ impl GoReport<'_> {
 
     fn lifetimes(&self, out: Out<'_>, of: &Objects) -> io::Result<()> {
         let Some(most) = of.lifetimes.iter().map(|class| class.count).max() else { return Ok(()) };
-        heading(out, "How long objects took to be swept")?;
+        heading(out, "Time until objects were swept")?;
         let all = of.lifetimes.iter().map(|class| class.count).sum();
         for class in &of.lifetimes {
             let range = format!("{} to {}", self.time(class.from_ns), self.time(class.to_ns));
