@@ -144,10 +144,10 @@ macro_rules! export_forwards {
         /// The C library's function of this name.
         ///
         /// # Safety
-        /// * As for that function.
+        /// * Same: as for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn $function($($argument: $type),*) -> $result {
-            // SAFETY: as for that function: the program's arguments, forwarded.
+            // SAFETY: same: the program's arguments, forwarded.
             unsafe {
                 match $name.fallback() {
                     None => {
@@ -176,30 +176,30 @@ macro_rules! export_rest {
         /// The C library's function of this name.
         ///
         /// # Safety
-        /// * As for that function.
+        /// * Same: as for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn valloc(size: usize) -> Pointer {
-            // SAFETY: as for that function: the program's arguments, forwarded.
+            // SAFETY: same: the program's arguments, forwarded.
             unsafe { serving().valloc_or_memalign(size) }
         }
 
         /// The C library's function of this name.
         ///
         /// # Safety
-        /// * As for that function.
+        /// * Same: as for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn pvalloc(size: usize) -> Pointer {
-            // SAFETY: as for that function: the program's arguments, forwarded.
+            // SAFETY: same: the program's arguments, forwarded.
             unsafe { serving().pvalloc_or_memalign(size) }
         }
 
         /// The C library's function of this name.
         ///
         /// # Safety
-        /// * As for that function.
+        /// * Same: as for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn reallocarray(block: Pointer, count: usize, size: usize) -> Pointer {
-            // SAFETY: as for that function: the program's arguments, forwarded; a product that overflows is a size
+            // SAFETY: same: the program's arguments, forwarded; a product that overflows is a size
             // that no heap has.
             unsafe { (serving().realloc)(block, count.checked_mul(size).unwrap_or(usize::MAX)) }
         }
@@ -207,30 +207,30 @@ macro_rules! export_rest {
         /// The C library's function of this name.
         ///
         /// # Safety
-        /// * As for that function.
+        /// * Same: as for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn cfree(block: Pointer) {
-            // SAFETY: as for that function: the program's arguments, forwarded.
+            // SAFETY: same: the program's arguments, forwarded.
             unsafe { (serving().free)(block) }
         }
 
         /// C23's function of this name, which `free` may stand for.
         ///
         /// # Safety
-        /// * As for that function.
+        /// * Same: as for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn free_sized(block: Pointer, _size: usize) {
-            // SAFETY: as for that function: the program's arguments, forwarded.
+            // SAFETY: same: the program's arguments, forwarded.
             unsafe { (serving().free)(block) }
         }
 
         /// C23's function of this name, which `free` may stand for.
         ///
         /// # Safety
-        /// * As for that function.
+        /// * Same: as for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn free_aligned_sized(block: Pointer, _align: usize, _size: usize) {
-            // SAFETY: as for that function: the program's arguments, forwarded.
+            // SAFETY: same: the program's arguments, forwarded.
             unsafe { (serving().free)(block) }
         }
 
@@ -252,14 +252,14 @@ macro_rules! export_statistics {
         /// The C library's function of this name.
         ///
         /// # Safety
-        /// * As for that function.
+        /// * Same: as for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn $function($($argument: $type),*) -> $result {
             type Function = unsafe extern "C" fn($($type),*) -> $result;
             if $name.fallback().is_some()
                 && let Some(previous) = $name.next($crate::export::name(concat!(stringify!($function), "\0")))
             {
-                // SAFETY: as for that function: it is libc's of this name, given the program's arguments.
+                // SAFETY: same: it is libc's of this name, given the program's arguments.
                 return unsafe { core::mem::transmute::<*const (), Function>(previous)($($argument),*) };
             }
             $(let _ = $argument;)*

@@ -43,7 +43,7 @@ impl Handlers {
         let found = loader
             .find_anywhere(b"pthread_atfork")
             .map(|f| unsafe { core::mem::transmute::<*const (), PthreadAtfork>(f) });
-        // SAFETY: as above, or the static program's own.
+        // SAFETY: POSIX's type of the function, or the static program's own.
         found.or(given).is_some_and(|register| unsafe { register(prepare, parent, child) == 0 })
     }
 }

@@ -92,7 +92,7 @@ unsafe impl Heap for TlsfHeap {
         }
         let usable = {
             let held = self.lock.lock().ok()?;
-            // SAFETY: the block is as above; the lock is held.
+            // SAFETY: the block is this heap's and was not freed; the lock is held.
             unsafe {
                 if (*self.tlsf_of(&held)).resize(block, request) {
                     return Some(block);
@@ -100,7 +100,7 @@ unsafe impl Heap for TlsfHeap {
                 Tlsf::usable_size(block)
             }
         };
-        // SAFETY: the block is as above, and `usable` its usable size. Copied without the lock.
+        // SAFETY: the block is this heap's and was not freed, and `usable` its usable size. Copied without the lock.
         unsafe { self.relocate(block, usable, request) }
     }
 

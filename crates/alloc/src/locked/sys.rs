@@ -63,7 +63,7 @@ pub(super) fn map(len_bytes: usize, is_counted: bool) -> Result<usize, i32> {
 }
 
 /// # Safety
-/// The range must be a mapping of ours that nothing uses.
+/// * Unused: the range is whole pages of a mapping of ours that nothing uses.
 pub(super) unsafe fn unmap(at: usize, len_bytes: usize) {
     // SAFETY: unused. It cannot fail but for a range that is none.
     let _ = unsafe { call(MUNMAP, [at, len_bytes, 0, 0, 0, 0]) };

@@ -43,7 +43,7 @@ const _: () = assert!(core::mem::offset_of!(HeapTable, alloc_zeroed) == TABLE_BY
 
 // SAFETY: the functions of a table may be called from any thread, with any handle of it.
 unsafe impl Sync for HeapTable {}
-// SAFETY: as above.
+// SAFETY: the functions of a table may be called from any thread, with any handle of it.
 unsafe impl Send for HeapTable {}
 
 impl HeapTable {

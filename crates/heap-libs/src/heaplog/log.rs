@@ -256,7 +256,7 @@ impl Log {
 
 /// This process ends, or executes another program.
 pub(super) fn end() {
-    // SAFETY: as in `current`.
+    // SAFETY: null, or memory that stays, as large as a log; zeros are one.
     if let Some(log) = unsafe { LOG.load(Ordering::Acquire).as_ref() } {
         log.end();
     }
@@ -264,7 +264,7 @@ pub(super) fn end() {
 
 /// An exec has failed: the process goes on.
 pub(super) fn resume() {
-    // SAFETY: as in `current`.
+    // SAFETY: null, or memory that stays, as large as a log; zeros are one.
     if let Some(log) = unsafe { LOG.load(Ordering::Acquire).as_ref() } {
         log.resume();
     }
