@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use heapscribe_formats::gotrace::{Event, Fault, Layout, Trace, Writer};
+use heapscribe_formats::gotrace::{Attached, Event, Fault, Layout, Trace, Writer};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(trace) = Trace::open(bytes) else { return };
@@ -39,7 +39,9 @@ fn look_at(trace: &Trace<&[u8]>, event: &Event<'_>) {
 fn copy(trace: &Trace<&[u8]>) -> Vec<u8> {
     let mut writer = Writer::create(Vec::new()).expect("memory");
     let read = trace.for_each(|e| {
-        writer.event(e.lane, e.ticks, e.spec, e.values, (e.stack, e.text)).expect("memory");
+        writer
+            .event(e.lane, e.ticks, e.spec, e.values, Attached { stack: e.stack, text: e.text })
+            .expect("memory");
         ControlFlow::<()>::Continue(())
     });
     assert!(read.is_ok());
