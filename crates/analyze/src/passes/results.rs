@@ -48,13 +48,13 @@ pub(crate) struct LiveAtStart {
 
 impl LiveAtStart {
     /// Of sampled blocks it is not known what they stood for.
-    pub(super) fn of<H: History>(process: usize, evicted: &LetGo, rates: &Rates<'_, H>) -> LiveAtStart {
-        if evicted.is_nothing() || rates.has_any(process) {
+    pub(super) fn of<H: History>(process: usize, let_go: &LetGo, rates: &Rates<'_, H>) -> LiveAtStart {
+        if let_go.is_nothing() || rates.has_any(process) {
             return LiveAtStart::default();
         }
         LiveAtStart {
-            bytes: evicted.live_bytes(),
-            blocks: evicted.came_blocks.wrapping_sub(evicted.went_blocks) as i64,
+            bytes: let_go.live_bytes(),
+            blocks: let_go.came_blocks.wrapping_sub(let_go.went_blocks) as i64,
         }
     }
 }
