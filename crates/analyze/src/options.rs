@@ -5,8 +5,8 @@
 pub struct Options {
     /// Steps of the timeline, at most; recordings of few ns have fewer.
     pub timeline_steps: u32,
-    /// Events of one step of time that a core may bring into order at once while it searches for the
-    /// peak, 16 bytes each.
+    /// Events that may be brought into order at once while a peak is searched for, 24 bytes each. A step of
+    /// time with more of them is cut into finer ones.
     pub ordered_events_max: u64,
 }
 

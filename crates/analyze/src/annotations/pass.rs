@@ -36,6 +36,8 @@ impl<'a> AnnotationPass<'a> {
                 let new = MarkSums { count: 0, first_ticks: ticks, last_ticks: ticks };
                 let mark = self.marks.entry(name.0).or_insert(new);
                 mark.count += 1;
+                // Chunks of other threads may be summed before this one and be later.
+                mark.first_ticks = mark.first_ticks.min(ticks);
                 mark.last_ticks = mark.last_ticks.max(ticks);
             }
             Note::Begin => self.sections.entry(name.0).or_default().begun += 1,
@@ -124,6 +126,16 @@ mod tests {
         check(">+A", &[(1, 0, 1, 102, 10)]);
         check("a+", &[(1, 1, 0, 0, 10)]);
         check("A", &[]);
+    }
+
+    #[test]
+    fn a_mark_of_a_chunk_that_is_summed_later_may_be_the_first() {
+        let (mut marks, mut sections) = (MarkTable::new(), SectionTable::new());
+        for ticks in [500, 300, 900] {
+            AnnotationPass::new(&mut marks, &mut sections).note(Note::Mark, NameId(9), ticks);
+        }
+        let mark = marks[&9];
+        assert_eq!((mark.count, mark.first_ticks, mark.last_ticks), (3, 300, 900));
     }
 
     #[test]

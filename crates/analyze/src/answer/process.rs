@@ -52,7 +52,7 @@ pub struct Process {
 /// A thread of a process.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Thread {
-    /// Index into [`Answer::processes`].
+    /// Index into [`super::Answer::processes`].
     pub process: usize,
     /// Its number in the events of that process.
     pub id: u32,

@@ -1,7 +1,7 @@
 //! Traces of Go's to answers: the heap over time, what the collector did, and with the experiment of Go
 //! 1.23 the objects by type.
 //!
-//! *You bring* an open [`gotrace::Trace`]. *It guarantees* memory that grows with kinds of stops, goroutines,
+//! *You bring* an open [`heapscribe_formats::gotrace::Trace`]. *It guarantees* memory that grows with kinds of stops, goroutines,
 //! types and objects that are there at a time, not with events. *It refuses* to guess who allocated what
 //! the trace does not say: an object's goroutine is known, its stack is not in the file.
 

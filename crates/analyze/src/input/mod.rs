@@ -5,6 +5,7 @@ mod facts;
 mod history;
 mod live_before;
 mod recording;
+mod samples;
 pub mod selection;
 
 pub use self::clock::Clock;

@@ -4,17 +4,17 @@
 use std::collections::HashMap;
 
 use heapscribe_formats::{
-    ChunkEntry, ExitStatus, HeapInfo, HeapSample, HowEnded, Process, ProcessIndex, ProcessInfo, Scratch,
-    Source, Stage, Trace,
+    ChunkEntry, ExitStatus, HowEnded, Process, ProcessIndex, ProcessInfo, Scratch, Source, Stage, Trace,
 };
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{BadEvent, Event};
 
 use super::clock::Clock;
-use super::facts::{ChunkFacts, ProcessFacts, RssSample, SessionFacts};
+use super::facts::{ChunkFacts, ProcessFacts, SessionFacts};
 use super::history::{EventsInOrder, History};
 use super::live_before::{self, LiveBefore};
+use super::samples::ProcessSamples;
 use crate::answer::{Ended, Exit, StackCheck};
 
 /// A trace, to be analyzed.
@@ -22,20 +22,32 @@ use crate::answer::{Ended, Exit, StackCheck};
 pub struct Recording<'t, S> {
     trace: &'t Trace<S>,
     indices: HashMap<ProcessIndex, usize>,
+    processes: Vec<ProcessFacts>,
     /// What was live before the events, as events.
     before: Vec<LiveBefore>,
+    /// Samples and blocks that cannot be read, in words.
     unread: Vec<String>,
 }
 
 impl<'t, S: Source + Sync> Recording<'t, S> {
-    /// Over an open trace.
+    /// Over an open trace, of which samples and tables of live blocks are read here, once.
     pub fn new(trace: &'t Trace<S>) -> Self {
         let indices = trace.processes().iter().enumerate().map(|(i, p)| (p.index, i)).collect();
-        let (before, unread) = live_before::read(trace);
-        Recording { trace, indices, before, unread }
+        let mut recording =
+            Recording { trace, indices, processes: Vec::new(), before: Vec::new(), unread: Vec::new() };
+        for process in trace.processes() {
+            let mut samples = ProcessSamples::read(trace, process.index);
+            recording.unread.append(&mut samples.problems);
+            let facts = recording.facts(process, samples);
+            recording.processes.push(facts);
+        }
+        let (before, mut unread) = live_before::read(trace);
+        recording.before = before;
+        recording.unread.append(&mut unread);
+        recording
     }
 
-    fn facts(&self, process: &Process) -> ProcessFacts {
+    fn facts(&self, process: &Process, samples: ProcessSamples) -> ProcessFacts {
         let info = process.info.clone().unwrap_or_default();
         let end = process.end.clone().unwrap_or_default();
         ProcessFacts {
@@ -51,8 +63,8 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             drops: end.drops,
             recorder_bytes: end.own_bytes,
             stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },
-            rss: self.rss(process.index),
-            heap: self.heap(process.index),
+            rss: samples.rss,
+            heap: samples.heap,
             evicted: process.evicted,
             broke: end.broke,
             exe: info.exe,
@@ -83,43 +95,6 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
         let ns_per_tick_q32 = ((ns_per_tick * (1u64 << 32) as f64) as u64).clamp(1, 1 << 50);
         let unit_shift = process.info.as_ref().map_or(0, |info| info.clock_shift);
         Clock { origin_ticks, origin_ns, ns_per_tick_q32, unit_shift }
-    }
-
-    fn rss(&self, process: ProcessIndex) -> Vec<RssSample> {
-        let mut samples = Vec::new();
-        // `damaged_samples` says what is damaged; the rest stays.
-        let _ = self.trace.memory(process, &mut Scratch::default(), |sample| {
-            samples.push(RssSample {
-                mono_ns: sample.mono_ns,
-                rss_bytes: sample.rss_bytes,
-                anonymous_bytes: sample.rss_bytes.saturating_sub(sample.shared_bytes),
-            });
-        });
-        samples.sort_by_key(|sample| sample.mono_ns);
-        samples
-    }
-
-    /// The heap under a process and its statistics, where it gives any.
-    fn heap(&self, process: ProcessIndex) -> Option<(HeapInfo, Vec<HeapSample>)> {
-        let mut heap: Option<(HeapInfo, Vec<HeapSample>)> = None;
-        let _ = self.trace.heap(process, &mut Scratch::default(), |info, sample| {
-            heap.get_or_insert_with(|| (info.clone(), Vec::new())).1.push(*sample);
-        });
-        if let Some((_, samples)) = &mut heap {
-            samples.sort_by_key(|sample| sample.mono_ns);
-        }
-        heap
-    }
-
-    /// What of a process's samples can not be read.
-    fn damaged_samples(&self, process: ProcessIndex) -> Vec<String> {
-        let memory = self.trace.memory(process, &mut Scratch::default(), |_| ());
-        let heap = self.trace.heap(process, &mut Scratch::default(), |_, _| ());
-        let damaged = [memory, heap].into_iter().flat_map(|problems| match problems {
-            Ok(problems) => problems.iter().map(ToString::to_string).collect(),
-            Err(error) => vec![error.to_string()],
-        });
-        damaged.collect()
     }
 
     fn chunk(&self, entry: &ChunkEntry) -> ChunkFacts {
@@ -191,7 +166,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
     }
 
     fn processes(&self) -> Vec<ProcessFacts> {
-        self.trace.processes().iter().map(|process| self.facts(process)).collect()
+        self.processes.clone()
     }
 
     fn chunks(&self) -> Vec<ChunkFacts> {
@@ -233,8 +208,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
             note.map(|note| format!("process {}: {note}", process.info.as_ref().map_or(0, |info| info.pid)))
         };
         let skipped = self.trace.problems().iter().map(ToString::to_string);
-        let samples = self.trace.processes().iter().flat_map(|process| self.damaged_samples(process.index));
         let unread = self.unread.iter().cloned();
-        skipped.chain(samples).chain(unread).chain(self.trace.processes().iter().filter_map(lost)).collect()
+        skipped.chain(unread).chain(self.trace.processes().iter().filter_map(lost)).collect()
     }
 }

@@ -72,6 +72,20 @@ pub(crate) fn run<H: History>(
     PassResults { grid, finer, peak, before_bytes, steps, segments, processes }
 }
 
+/// What the chunks of a process add up to, and its groups of them.
+#[derive(Default)]
+struct GroupedSums {
+    sums: ProcessSums,
+    groups: Vec<ChunkGroup>,
+}
+
+impl GroupedSums {
+    fn merge(mut self, mut other: GroupedSums) -> GroupedSums {
+        self.groups.append(&mut other.groups);
+        GroupedSums { sums: self.sums.merge(other.sums), groups: self.groups }
+    }
+}
+
 /// A process after the first pass, and the moments that it needs no other process for.
 struct ProcessSummed {
     sums: ProcessSums,
@@ -85,7 +99,7 @@ struct ProcessSummed {
 
 /// The moments of a process: its peak, that of its pools, its marks.
 fn of_own<H: History>(
-    (mut sums, groups): (ProcessSums, Vec<ChunkGroup>),
+    GroupedSums { mut sums, groups }: GroupedSums,
     search: &Search<'_, H>,
     clock: &Clock,
     grid: &Grid,
@@ -134,7 +148,7 @@ fn sum<H: History>(
     group_len: usize,
     clock: &Clock,
     grid: &Grid,
-) -> (ProcessSums, Vec<ChunkGroup>) {
+) -> GroupedSums {
     let mut by_time = chunks.to_vec();
     by_time.sort_unstable_by_key(|chunk| (chunk.facts.begin_ticks, chunk.number));
     by_time
@@ -142,12 +156,9 @@ fn sum<H: History>(
         .map(|of_group| {
             let sums = sum_group(reader, of_group, clock, grid);
             let group = ChunkGroup::new(of_group, &sums);
-            (sums, vec![group])
+            GroupedSums { sums, groups: vec![group] }
         })
-        .reduce(Default::default, |(sums, mut groups), (more, mut others)| {
-            groups.append(&mut others);
-            (sums.merge(more), groups)
-        })
+        .reduce(GroupedSums::default, GroupedSums::merge)
 }
 
 fn sum_group<H: History>(

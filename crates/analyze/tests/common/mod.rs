@@ -137,13 +137,13 @@ impl Recorded {
         let ticks = BEGIN_TICKS + op.us;
         let event = match &op.act {
             Act::Alloc { block, call, size, stack } => {
-                let stack = self.came(op, block, *size, stack);
+                let stack = self.alloc(op, block, *size, stack);
                 Event::Alloc { call: *call, size_bytes: *size, stack, align_log2: 0 }
             }
-            Act::Free { block, call } => Event::Free { call: *call, block: self.went(op, block) },
+            Act::Free { block, call } => Event::Free { call: *call, block: self.free(op, block) },
             Act::Realloc { block, size, stack } => {
-                let old = self.went(op, block);
-                let stack = self.came(op, block, *size, stack);
+                let old = self.free(op, block);
+                let stack = self.alloc(op, block, *size, stack);
                 Event::Realloc { call: Call::Realloc, old, size_bytes: *size, stack }
             }
             Act::Failed { call, size, stack } => {
@@ -151,7 +151,7 @@ impl Recorded {
             }
             Act::UnknownFree => Event::UnknownFree { call: Call::Free },
             Act::UnknownRealloc { block, size, stack } => {
-                let stack = self.came(op, block, *size, stack);
+                let stack = self.alloc(op, block, *size, stack);
                 Event::UnknownRealloc { call: Call::Realloc, size_bytes: *size, stack }
             }
             Act::Lost { count, reason } => Event::Lost { count: *count, reason: *reason },
@@ -213,7 +213,7 @@ impl Recorded {
         process.open.insert(op.thread, (number, ticks));
     }
 
-    fn came(&mut self, op: &Op, block: &str, size: u64, stack: &str) -> StackId {
+    fn alloc(&mut self, op: &Op, block: &str, size: u64, stack: &str) -> StackId {
         let stack = self.stack(op.process, stack);
         let live = Live { thread: op.thread, us: op.us, size, stack };
         let before = self.processes[op.process].live.insert(block.to_owned(), live);
@@ -221,7 +221,7 @@ impl Recorded {
         stack
     }
 
-    fn went(&mut self, op: &Op, block: &str) -> Block {
+    fn free(&mut self, op: &Op, block: &str) -> Block {
         let live = self.processes[op.process].live.remove(block).expect("no such block");
         Block {
             size_bytes: live.size,
