@@ -64,14 +64,14 @@ HEAPSCRIBE_FIND_(heapscribe_pool_free_fn_, pool_free)
 HEAPSCRIBE_FIND_(heapscribe_pool_realloc_fn_, pool_realloc)
 HEAPSCRIBE_FIND_(heapscribe_stats_fn_, stats)
 
-/* Says that the program has come to a point. The report tells when, and how large the heap was. A name has
- * up to 256 bytes, what is longer is cut; a process has up to 4,096 different ones. */
+/* Marks a point that the program has reached. The report shows when that was, and how large the heap was. A
+ * name has up to 256 bytes, what is longer is cut; a process has up to 4,096 different ones. */
 static inline void heapscribe_mark(const char *name) {
     heapscribe_name_fn_ f = heapscribe_find_mark_();
     if (f) f(name);
 }
 
-/* Keeps a snapshot of what is allocated at this instant, under a name of up to 64 bytes of UTF-8. Other
+/* Takes a snapshot of what is allocated at this instant, under a name of up to 64 bytes of UTF-8. Other
  * threads that allocate wait meanwhile, some milliseconds for a million blocks. It can be looked at for as
  * long as the session stays. A name that is refused, or a full disk, is counted in the report. */
 static inline void heapscribe_snapshot(const char *name) {
@@ -79,7 +79,7 @@ static inline void heapscribe_snapshot(const char *name) {
     if (f) f(name);
 }
 
-/* A section of the calling thread begins. Sections nest, up to 16 deep; the report tells how often, how
+/* A section of the calling thread begins. Sections nest, up to 16 deep; the report shows how often, how
  * long, and what was allocated inside. */
 static inline void heapscribe_section_begin(const char *name) {
     heapscribe_name_fn_ f = heapscribe_find_section_begin_();
@@ -92,20 +92,20 @@ static inline void heapscribe_section_end(const char *name) {
     if (f) f(name);
 }
 
-/* The program hands out a block itself, from a pool: `size` bytes at `p`, for whoever calls the function
+/* The program has allocated a block itself, from a pool: `size` bytes at `p`, for whoever calls the function
  * that calls this. `p` may be the address of the heap's own block around it. Null is none. */
 static inline void heapscribe_pool_alloc(const void *p, size_t size) {
     heapscribe_pool_alloc_fn_ f = heapscribe_find_pool_alloc_();
     if (f) f(p, size);
 }
 
-/* A block of a pool is given back. Null is none. */
+/* A block of a pool is freed. Null is none. */
 static inline void heapscribe_pool_free(const void *p) {
     heapscribe_pool_free_fn_ f = heapscribe_find_pool_free_();
     if (f) f(p);
 }
 
-/* The block at `old` has become one of `size` bytes at `p`. */
+/* The block at `old` was reallocated: it has `size` bytes now, at `p`. */
 static inline void heapscribe_pool_realloc(const void *old, const void *p, size_t size) {
     heapscribe_pool_realloc_fn_ f = heapscribe_find_pool_realloc_();
     if (f) f(old, p, size);

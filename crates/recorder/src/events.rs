@@ -124,10 +124,10 @@ fn make_room(thread: &Thread, session: &Session) -> Option<OpenChunk> {
     // While it waits for a chunk a reader may have the table: what this call does to it is done or to come,
     // but for a block that is being resized, which the reader does not see.
     thread.record.end();
-    let taken = session.log.take(session.head, &session.lock);
+    let opened = session.log.open(session.head, &session.lock);
     resume_operation(thread.record, session.head);
     let _blocked = sys::SignalsBlocked::new();
-    match taken {
+    match opened {
         Ok(chunk) => Some(open(thread, chunk, session)),
         Err(reason) => {
             thread.lost.set(Lost { count: thread.lost.get().count + 1, reason: reason as u8 });

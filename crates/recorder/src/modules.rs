@@ -4,10 +4,10 @@
 //! A program may close a plug-in and load another at the same place (three plug-ins, 100 blocks each,
 //! were all put down to the first by heaptrack). The loader is asked whether they are where they were
 //! when the program has called `dlclose`, and when a chunk is full (libc closes modules of its own, for
-//! iconv and name services); and while a `dlclose` is under way each address that is looked up has its
+//! iconv and name services); and while a `dlclose` is in progress each address that is looked up has its
 //! module compared by identity: range, bias, name, build id.
-//! When one has gone or changed, a new *generation* begins: the unwinding rules are forgotten, stacks are
-//! interned anew, and the definitions say that what was named before may be gone.
+//! When one was unloaded or changed, a new *generation* begins: the unwinding rules are forgotten, stacks are
+//! interned anew, and the definitions note that what was named before may be unmapped.
 //!
 //! The list is kept over a fork, because the unwinding rules are: a child names again what its parent had.
 #![allow(unsafe_code)]
@@ -25,14 +25,14 @@ use crate::platform::lock::Held;
 use crate::platform::session_path;
 use crate::state::Session;
 
-/// Modules kept count of; those beyond are named again for each new address, which is only slow.
+/// Modules that are remembered; those beyond are named again for each new address, which is only slow.
 const MODULES_MAX: usize = 1024;
 
 struct Known {
     start: AtomicUsize,
-    /// What tells the file apart: range, bias, name, build id.
+    /// What identifies the file: range, bias, name, build id.
     identity: AtomicU64,
-    /// What the loader says of it without looking into the module, which may be unmapped any moment.
+    /// What the loader knows of it without looking into the module, which may be unmapped any moment.
     place: AtomicU64,
 }
 
@@ -63,12 +63,12 @@ static MODULES: Modules = Modules {
 };
 
 /// What is loaded, as far as walks depend on it: the generation, how often unwinding information was
-/// registered or taken back, and how many calls of `dlclose` are under way. One word, so that a walk looks
+/// registered or deregistered, and how many calls of `dlclose` are in progress. One word, so that a walk looks
 /// at all with one load.
 ///
 /// | bits   | field                                                                     |
 /// |--------|---------------------------------------------------------------------------|
-/// | 0..12  | calls of `dlclose` under way                                              |
+/// | 0..12  | calls of `dlclose` in progress                                            |
 /// | 12..32 | changes of what the program has registered (`__register_frame`), wrapping |
 /// | 32..64 | number of the generation, from 1                                          |
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,7 +80,7 @@ const ONE_GENERATION: u64 = 1 << 32;
 const CHANGES: u64 = ONE_GENERATION - ONE_CHANGE;
 
 impl Epoch {
-    /// Whether no module is being closed: else kept rules and walks are neither used nor added to.
+    /// Whether no module is being closed: else cached rules and walks are neither used nor added to.
     #[inline(always)]
     pub(crate) const fn is_quiet(self) -> bool {
         self.0 & CLOSING == 0
@@ -105,7 +105,7 @@ pub(crate) fn epoch() -> Epoch {
     Epoch(MODULES.epoch.load(Ordering::Acquire))
 }
 
-/// The program has registered unwinding information, or taken it back: walks that were kept are out of date.
+/// The program has registered unwinding information, or deregistered it: cached stacks are out of date.
 pub(crate) fn registered_changed() {
     let one_more = |epoch: u64| Some(epoch & !CHANGES | epoch.wrapping_add(ONE_CHANGE) & CHANGES);
     let _ = MODULES.epoch.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more);
@@ -116,7 +116,7 @@ pub(crate) fn begin_close() {
     MODULES.epoch.fetch_add(1, Ordering::AcqRel);
 }
 
-/// A `dlclose` has ended: forgets what it took away.
+/// A `dlclose` has ended: forgets what it unloaded.
 pub(crate) fn end_close(loader: Option<&Loader>, session: Option<&Session>) {
     if let (Some(loader), Some(session)) = (loader, session) {
         check(loader, session);
@@ -124,7 +124,7 @@ pub(crate) fn end_close(loader: Option<&Loader>, session: Option<&Session>) {
     closed();
 }
 
-/// In a forked child: the calls that were under way in other threads are not here.
+/// In a forked child: the calls in other threads are not here.
 pub(crate) fn forget_closing() {
     MODULES.epoch.fetch_and(!CLOSING, Ordering::AcqRel);
 }
@@ -139,7 +139,7 @@ fn find_known(start: usize) -> Option<u64> {
 
 /// Looks whether every named module is still there, and begins a new generation when one is not.
 pub(crate) fn check(loader: &Loader, session: &Session) {
-    if known().any(|k| is_gone(loader, k))
+    if known().any(|k| is_unloaded(loader, k))
         && let Some(held) = session.lock.hold()
     {
         begin_generation(session, &held);
@@ -147,7 +147,7 @@ pub(crate) fn check(loader: &Loader, session: &Session) {
 }
 
 /// Asks the loader only: another thread may be closing the module this instant.
-fn is_gone(loader: &Loader, known: &Known) -> bool {
+fn is_unloaded(loader: &Loader, known: &Known) -> bool {
     let text = loader.find_text(known.start.load(Ordering::Relaxed));
     text.is_none_or(|text| place(&text) != known.place.load(Ordering::Relaxed))
 }

@@ -14,7 +14,7 @@ use crate::capture::Registers;
 use crate::stacks;
 use crate::state::{Session, Thread};
 
-/// The program has reached a mark: what the rules say of calls after it is in force.
+/// The program has reached a mark: the rules of calls after it are in force.
 pub(crate) fn mark(name: &[u8], session: &Session) {
     if Rules::new(session.rules).any(|rule| rule.kind == RuleKind::Mark && rule.name == name) {
         session.head.broke.past_mark.store(1, Ordering::Relaxed);
@@ -70,5 +70,5 @@ pub(crate) unsafe fn report_broken(
     // SAFETY: the registers are those of the hook's caller, which is active.
     let stack = unsafe { stacks::stack_id(registers, thread, session) };
     let ticks = thread.last_ticks.get();
-    session.head.broke.tell(&Broke { why, call, thread: thread.id.get(), name, stack, size_bytes, ticks })
+    session.head.broke.report(&Broke { why, call, thread: thread.id.get(), name, stack, size_bytes, ticks })
 }

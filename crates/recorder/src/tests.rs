@@ -16,7 +16,7 @@ pub(crate) fn head() -> &'static SharedHead {
     Box::leak(unsafe { Box::<SharedHead>::new_zeroed().assume_init() })
 }
 
-/// A session file in a directory of its own, which is gone when this returns.
+/// A session file in a directory of its own, which is removed when this returns.
 pub(crate) fn file(map_bytes: usize) -> SharedFile {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let n = COUNT.fetch_add(1, Ordering::Relaxed);

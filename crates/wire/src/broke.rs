@@ -1,10 +1,10 @@
-//! The call that broke a rule of real time, told in the head before the process is stopped by it.
+//! The call that broke a rule of real time, reported in the head before the process is stopped by it.
 //!
 //! ```text
 //!      0  how u32: 0 no call did, 1 inside a section, 2 after a mark, 3 on a thread; ff.. being written
 //!      4  call u32, as in events       8  thread u32         12  name u32: of the section, of the mark
-//!     16  stack u32: who called       20  past mark u32: 1 once the mark of the rules has come
-//!     24  size u64: asked for, or of the block that was to go         32  ticks u64
+//!     16  stack u32: who called       20  past mark u32: 1 once the mark of the rules was reached
+//!     24  size u64: asked for, or of the block to be freed            32  ticks u64
 //! ```
 //! *How* is stored last. *Past mark* may be stored by anybody who may write the file: `ctl PID mark` is a
 //! mark, too.
@@ -21,13 +21,13 @@ pub const PAST_MARK: usize = 20;
 
 const BEING_WRITTEN: u32 = u32::MAX;
 
-/// Why a call was one too many.
+/// Which kind of rule a call broke.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Why {
-    /// It came inside a section.
+    /// It was made inside a section.
     Section = 1,
-    /// It came after a mark.
+    /// It was made after a mark.
     Mark = 2,
     /// Its thread must make none.
     Thread = 3,
@@ -58,7 +58,7 @@ pub struct Broke {
     pub name: NameId,
     /// Who called.
     pub stack: StackId,
-    /// Asked for, or of the block that was to go.
+    /// Asked for, or of the block that was to be freed.
     pub size_bytes: u64,
     /// When.
     pub ticks: u64,
@@ -83,8 +83,8 @@ const _: () = assert!(size_of::<SharedBroke>() == BROKE_BYTES);
 const _: () = assert!(core::mem::offset_of!(SharedBroke, past_mark) == PAST_MARK);
 
 impl SharedBroke {
-    /// Tells of a call; false when another was told of before.
-    pub fn tell(&self, broke: &Broke) -> bool {
+    /// Reports a call; false when another was reported before.
+    pub fn report(&self, broke: &Broke) -> bool {
         if self.how.compare_exchange(0, BEING_WRITTEN, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return false;
         }
@@ -154,8 +154,8 @@ mod tests {
             size_bytes: 1 << 40,
             ticks: 1 << 50,
         };
-        assert!(shared.tell(&broke));
-        assert!(!shared.tell(&Broke { size_bytes: 7, ..broke }));
+        assert!(shared.report(&broke));
+        assert!(!shared.report(&Broke { size_bytes: 7, ..broke }));
         assert_eq!(Broke::parse(&bytes_of(&shared)), Some(broke));
         let mut hostile = bytes_of(&shared);
         hostile[4] = 99;

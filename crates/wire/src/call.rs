@@ -1,4 +1,4 @@
-//! The functions of the heap that a program calls, and what it tells of pools of its own.
+//! The functions of the heap that a program calls, and those of its own pools.
 
 /// The function that the program called.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -63,7 +63,7 @@ impl Call {
         }
     }
 
-    /// Whether it is about a block that the program hands out itself, inside one of the heap's.
+    /// Whether it is about a block of a pool of the program, inside one of the heap's.
     pub const fn is_pool(self) -> bool {
         matches!(self, Call::PoolAlloc | Call::PoolFree)
     }

@@ -5,7 +5,7 @@
 //!   log file    0            header of chunk 0 .. CHUNKS_MAX-1, 64 bytes each
 //!               HEADERS      payload of chunk 0, CHUNK_PAYLOAD_BYTES
 //!               ...
-//!   header  0   state        0 free, 1 open, 2 sealed            stored last by whoever hands it over
+//!   header  0   state        0 free, 1 open, 2 sealed            stored last by whoever passes it on
 //!           4   thread       whose events these are
 //!           8   committed    bytes of payload that hold whole events; release-stored after each event
 //!          12   -

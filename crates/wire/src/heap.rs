@@ -1,9 +1,9 @@
-//! What a heap under a program tells while it runs: a small file of each process image, named
+//! Statistics of the heap under a program while it runs: a small file of each process image, named
 //! `heap.PID.CREATED`, in a directory that `run` or `record` has made.
 //!
 //! ```text
 //!   0 magic u64   8 version u32   12 pid u32   16 created mono u64   24 inode of the pid namespace u64
-//!  32 parent pid u32              36 flags u32 (1: the program's own heap serves, which tells nothing)
+//!  32 parent pid u32              36 flags u32 (1: the program's own heap serves, which has no statistics)
 //!  40 bytes of the name u16       42 bytes of the configuration u16   44 bytes of the path u16
 //!  64 what changes, see [`state`]
 //! 256 name                       320 configuration                  512 path of the program
@@ -54,18 +54,18 @@ pub struct About<'a> {
     pub is_passing: bool,
     /// What the heap is called.
     pub name: &'a [u8],
-    /// What it was told to be.
+    /// Its configuration.
     pub configuration: &'a [u8],
     /// Path of the program.
     pub exe: &'a [u8],
 }
 
-/// What the heap last said.
+/// The heap's last statistics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Update {
     /// When, CLOCK_MONOTONIC ns; 0 for never.
     pub mono_ns: u64,
-    /// Whether the program has come to its end since.
+    /// Whether the program has ended since.
     pub is_last: bool,
     /// The counts.
     pub counts: HeapCounts,

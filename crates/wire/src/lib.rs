@@ -10,8 +10,8 @@
 //!   log    what happened: chunks of events, each one thread's    headers, then payloads [chunk], [record]
 //!   threads  what each thread does and has done to `live`        a record each          [operation]
 //! ```
-//! Beside it may lie what the heap under the program tells of itself, recorded or not ([heap]). Both sides read
-//! sizes that people write by one rule ([size]).
+//! Beside it may lie the statistics of the heap under the program, recorded or not ([heap]). Both sides read sizes
+//! that people write by one rule ([size]).
 //!
 //! *You bring* the memory: nothing here maps, opens or allocates. *It guarantees* that what is decoded
 //! lies within the bounds of the bytes given, whatever they hold: the other side may write anything at
@@ -29,6 +29,7 @@ pub mod heap;
 pub mod ids;
 pub mod limits;
 pub mod live;
+mod loss;
 pub mod mode;
 pub mod named;
 pub mod operation;

@@ -13,7 +13,7 @@ pub const CHUNK_STEP_BYTES: usize = 16 << 10;
 /// Bytes that one event takes at most: a tag and seven varints.
 pub const EVENT_BYTES_MAX: usize = 1 + 7 * crate::varint::MAX_BYTES;
 
-/// Bytes of what tells how long a call took: a tag and a varint.
+/// Bytes of how long a call took: a tag and a varint.
 pub const TOOK_BYTES_MAX: usize = 1 + crate::varint::MAX_BYTES;
 
 /// Bytes of the definitions file.
@@ -37,7 +37,7 @@ pub const RATE_BITS: u32 = 2;
 /// Sampling rates of one process, over its whole life.
 pub const RATES_MAX: usize = (1 << RATE_BITS) - 1;
 
-/// Threads of one process, over its whole life. The last number stands for all that came later.
+/// Threads of one process, over its whole life. The last number stands for all later ones.
 pub const THREADS_MAX: u32 = (1 << THREAD_BITS) - 1;
 
 /// Bytes of a path, name or command line kept.

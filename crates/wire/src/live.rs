@@ -19,7 +19,7 @@
 //! mimalloc, tcmalloc): two such neighbours share a granule but not a table. On glibc no two blocks start
 //! in the same 32 bytes; bit 4 in the slot says which half it was.
 //!
-//! Blocks that a program hands out itself, from a pool, lie inside blocks of the heap, so they have a
+//! Blocks that a program allocates itself, from a pool, lie inside blocks of the heap, so they have a
 //! directory of their own.
 
 use crate::ids::{HeapAddress, RateId, StackId, ThreadId};

@@ -54,7 +54,7 @@ pub struct Plan {
     pub mode: Mode,
     /// Makes samples the same again in each run of the same program; 0: they are others each time.
     pub seed: u64,
-    /// Whether it is told how long each recorded call was in the heap.
+    /// Whether it is recorded how long each call was in the heap.
     pub is_timed: bool,
     /// Whether the first call that breaks a rule of real time stops its process.
     pub stops: bool,

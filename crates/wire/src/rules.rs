@@ -1,4 +1,4 @@
-//! Rules of real time: where a program must not call the heap, and how the plan tells a recorded process.
+//! Rules of real time: where a program must not call the heap, and how the plan has it for a recorded process.
 //!
 //! ```text
 //!   a rule    kind u8   length u8   that many bytes        one behind the other, up to RULES_BYTES_MAX

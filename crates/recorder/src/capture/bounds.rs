@@ -67,7 +67,7 @@ fn query(maps: &File, address: usize) -> Answer {
     const READABLE: u64 = 1;
     let size = size_of::<Query>() as u64;
     let mut query = Query { size, flags: READABLE, address: address as u64, ..Query::default() };
-    // SAFETY: the request takes this structure, and is told its size.
+    // SAFETY: the request takes this structure, and its size is in it.
     match unsafe { maps.ioctl(PROCMAP_QUERY, &mut query) } {
         Ok(_) => Answer::Mapping(StackRange { lo: query.start as usize, hi: query.end as usize }),
         Err(heapscribe_nolibc::sys::Errno::ENOENT) => Answer::Nothing,

@@ -116,11 +116,11 @@ pub struct Walk {
 /// What a walk asks of the recorder.
 pub trait Context {
     /// The walk has met a code address that the cache does not have, in this module, which is loaded now.
-    /// The same module comes often, and each time while there is no cache or the frame was interrupted by a
+    /// Called often for the same module, and each time while there is no cache or the frame was interrupted by a
     /// signal.
     fn on_new_code(&mut self, text: &ModuleText);
 
-    /// The bounds of another stack that the walk goes on to.
+    /// The bounds of another stack that the walk continues on.
     fn stack_around(&mut self, sp: usize) -> Option<StackRange> {
         StackRange::around(sp)
     }

@@ -21,6 +21,23 @@ use super::rule::{Kind, Rule};
 use super::step::word;
 use super::walk::Unwinder;
 
+/// Where an incremental walk starts, and what is known of its stack.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Start {
+    /// The registers of the frame that it starts from.
+    pub registers: Registers,
+    /// The stack that they are on.
+    pub stack: StackRange,
+    /// How far the stack is known to be readable.
+    pub readable: usize,
+    /// How many of the outermost cached frames are as they were, see [`CachedStack::unchanged`].
+    pub unchanged: usize,
+    /// What is loaded.
+    pub epoch: u64,
+    /// The generation of modules, which is part of the hash.
+    pub generation: u32,
+}
+
 /// How an incremental walk ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Incremental {
@@ -62,31 +79,26 @@ struct Walking<'a> {
 /// Walks from `start` to the first frame that `walk` has cached, and caches what it found in it.
 ///
 /// # Safety
-/// - `start` are registers of the calling thread, of a frame that is still active, on `stack`.
-/// - `walk` is of `stack`, or empty, and `unchanged` is what it says for this stack pointer.
-/// - `stack` is readable from `start.sp` to `readable`, which is beyond all that is cached.
-#[allow(clippy::too_many_arguments, reason = "all of a capture's state, in registers")]
+/// - `start.registers` are those of the calling thread, of a frame that is still active, on `start.stack`.
+/// - `walk` is of `start.stack`, or empty, and `start.unchanged` is what it gives for this stack pointer.
+/// - The stack is readable from the stack pointer to `start.readable`, which is beyond all that is cached.
 #[inline(always)]
 pub(crate) unsafe fn walk_incremental<C: Context>(
     walk: &mut CachedStack,
     new: &mut [NewFrame],
     unwinder: &Unwinder<'_>,
     context: &mut C,
-    start: Registers,
-    stack: StackRange,
-    readable: usize,
-    unchanged: usize,
-    epoch: u64,
-    generation: u32,
+    start: Start,
 ) -> Incremental {
-    if !start.sp.is_multiple_of(8) {
+    let Start { registers, stack, readable, unchanged, epoch, generation } = start;
+    if !registers.sp.is_multiple_of(8) {
         return Incremental::Unusual;
     }
     let place = Place { stack, is_exact: false };
     let mut walking = Walking { unwinder, place, readable, new, len: 0, flags: 0 };
-    // SAFETY: `start` is an active frame on `stack`, which is readable to `readable`, beyond all that is cached;
-    // `unchanged` is what `walk` says for its stack pointer.
-    let met = unsafe { walking.outwards(walk, unchanged, context, start) };
+    // SAFETY: the registers are of an active frame on `stack`, which is readable to `readable`, beyond all that is cached;
+    // `unchanged` is what `walk` gives for its stack pointer.
+    let met = unsafe { walking.outwards(walk, unchanged, context, registers) };
     let (outer, cut) = match met {
         Met::Known(index) => (index + 1, walk.cut()),
         Met::End(cut) => (0, cut),
@@ -116,7 +128,7 @@ impl Walking<'_> {
     ///
     /// # Safety
     /// - `start` are registers of the calling thread, of a frame that is still active, on `self.place.stack`.
-    /// - `unchanged` is what `walk`, which is of this stack or empty, says for this stack pointer.
+    /// - `unchanged` is what `walk`, which is of this stack or empty, gives for this stack pointer.
     /// - The stack is readable from `start.sp` to `self.readable`, which is beyond all that is cached.
     #[inline(always)]
     unsafe fn outwards<C: Context>(
@@ -144,7 +156,7 @@ impl Walking<'_> {
                 Some(rule) => rule,
                 None => self.unwinder.new_rule(context, here, self.place),
             };
-            // SAFETY: `here` is the start or came out of a step, and so is a frame of the stack, which is readable
+            // SAFETY: `here` is the start or the result of a step, and so is a frame of the stack, which is readable
             // to `self.readable`.
             match unsafe { self.step(here, rule) } {
                 Ok(caller) => here = caller,

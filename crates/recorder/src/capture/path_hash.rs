@@ -6,7 +6,7 @@
 //!   hash(before the outermost frame) = seed of the generation of modules, and of the cut if it has one
 //!   hash(frame) = roll(hash(its caller), frame)
 //! ```
-//! Two stacks whose hashes are equal in the bits that a table keeps would share a number: see `intern`.
+//! Two stacks whose hashes are equal in the bits that a table has would share a number: see `defs`.
 
 use heapscribe_wire::head::LossReason;
 
@@ -36,7 +36,7 @@ impl PathHash {
         PathHash((self.0.rotate_left(5) ^ frame.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    /// What the path is kept under: its high bits decide too where in a table; never 0.
+    /// The path's key in a table: its high bits decide too where; never 0.
     #[inline(always)]
     pub const fn key(self) -> u64 {
         let h = self.0 ^ self.0 >> 32;

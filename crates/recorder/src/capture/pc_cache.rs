@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::rule::Rule;
 
-/// How many rules are kept.
+/// How many rules are cached.
 pub const ENTRIES: usize = 1 << 16;
 
 /// The cache; its memory (512 KiB of zeroes) is brought by the caller.
@@ -64,7 +64,7 @@ impl PcCache {
         &self.entries[usize::from(key.index)]
     }
 
-    /// The rule kept for return address `pc`.
+    /// The rule cached for return address `pc`.
     #[inline(always)]
     pub fn get(&self, pc: usize) -> Option<Rule> {
         let key = Key::new(pc)?;
@@ -72,7 +72,7 @@ impl PcCache {
         if word as u32 == key.tag { Rule::from_bits((word >> 32) as u32) } else { None }
     }
 
-    /// Keeps `rule` for return address `pc`.
+    /// Caches `rule` for return address `pc`.
     pub fn put(&self, pc: usize, rule: Rule) {
         if let Some(key) = Key::new(pc) {
             let word = u64::from(rule.to_bits()) << 32 | u64::from(key.tag);
@@ -80,7 +80,7 @@ impl PcCache {
         }
     }
 
-    /// Forgets the rules of some addresses: code has come or gone there.
+    /// Forgets the rules of some addresses: code was loaded or unloaded there.
     pub fn forget(&self, pcs: RangeInclusive<usize>) {
         if pcs.end().saturating_sub(*pcs.start()) < ENTRIES {
             return pcs.filter_map(Key::new).for_each(|key| self.forget_key(key));
@@ -103,7 +103,7 @@ impl PcCache {
         }
     }
 
-    /// Forgets all rules: modules have come or gone.
+    /// Forgets all rules: modules were loaded or unloaded.
     pub fn clear(&self) {
         for entry in self.entries {
             entry.store(0, Ordering::Relaxed);

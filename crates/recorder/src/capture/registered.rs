@@ -227,7 +227,7 @@ unsafe fn measure(begin: usize, extent: Extent) -> Option<Range<usize>> {
     (bytes.len() >= 8).then_some(bytes)
 }
 
-/// Memory around a section of which the kernel has said that it can be read.
+/// Memory around a section which the kernel could read.
 struct Pages {
     begin: usize,
     known: Range<usize>,
@@ -269,7 +269,7 @@ impl Pages {
             return None;
         }
         let mut bytes = [0u8; 8];
-        // SAFETY: the kernel could read these pages, and the program says that they are its section.
+        // SAFETY: the kernel could read these pages, and the program has registered them as its section.
         let found = unsafe { core::slice::from_raw_parts(address as *const u8, size) };
         for (to, from) in bytes.iter_mut().zip(found) {
             *to = *from;

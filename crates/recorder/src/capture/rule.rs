@@ -30,7 +30,7 @@ pub enum Kind {
     Signal = 4,
     /// The outermost frame.
     End = 5,
-    /// The unwinding information says something that has no rule here.
+    /// The unwinding information has something for which there is no rule here.
     Other = 6,
     /// There is no unwinding information.
     NoInfo = 7,

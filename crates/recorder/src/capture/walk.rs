@@ -17,8 +17,8 @@ use super::step::{State, by_frame_pointer, found, interrupted, ordinary, realign
 pub struct Unwinder<'a> {
     /// Where modules are found.
     pub loader: &'a Loader,
-    /// Rules found before. None while a module is being closed: what is found then must not be kept, and
-    /// what was kept must not be used.
+    /// Rules found before. None while a module is being closed: what is found then must not be cached, and
+    /// what was cached must not be used.
     pub cache: Option<PcCache>,
 }
 
@@ -39,7 +39,7 @@ impl Unwinder<'_> {
         let mut frames = 0;
         let end = loop {
             let Some(room) = out.get_mut(frames..) else { break End::DepthLimit };
-            // SAFETY: `here` is the start of the walk or came out of a step of it; the stack is readable to its end.
+            // SAFETY: `here` is the start of the walk or the result of a step of it; the stack is readable to its end.
             let (quick, reached) = unsafe { self.quick_walk(here, place, room) };
             place.is_exact &= quick == 0;
             frames += quick;
@@ -49,7 +49,7 @@ impl Unwinder<'_> {
             let Some(frame) = out.get_mut(frames) else { break End::DepthLimit };
             *frame = Frame::new(reached.pc, place.is_exact);
             frames += 1;
-            // SAFETY: `reached` came out of a step of the walk; the stack is readable to its end.
+            // SAFETY: `reached` is the result of a step of the walk; the stack is readable to its end.
             (here, place) = match unsafe { self.step(context, reached, place) } {
                 Step::Caller(caller, its_place) => (caller, its_place),
                 Step::Guessed(caller, its_place) => {
@@ -66,7 +66,7 @@ impl Unwinder<'_> {
     /// that has none, or no room.
     ///
     /// # Safety
-    /// - The arguments are the start of a walk of the calling thread's stack, or came out of a step of it.
+    /// - The arguments are the start of a walk of the calling thread's stack, or the result of a step of it.
     /// - The stack is readable from `here.sp` to its end.
     #[inline(always)]
     unsafe fn quick_walk(
@@ -77,7 +77,7 @@ impl Unwinder<'_> {
     ) -> (usize, Registers) {
         let room = out.len();
         for (index, slot) in out.iter_mut().enumerate() {
-            // SAFETY: `here` is where the walk is, or came out of a step of it; the stack is readable to its end.
+            // SAFETY: `here` is where the walk is, or the result of a step of it; the stack is readable to its end.
             let Some(caller) = (unsafe { self.quick_step(here, place) }) else { return (index, here) };
             *slot = Frame::new(here.pc, false); // an interrupted frame has no quick step
             (here, place.is_exact) = (caller, false);
@@ -90,7 +90,7 @@ impl Unwinder<'_> {
     /// in registers, one load of a rule, one or two of the stack.
     ///
     /// # Safety
-    /// - The arguments are the start of a walk of the calling thread's stack, or came out of a step of it.
+    /// - The arguments are the start of a walk of the calling thread's stack, or the result of a step of it.
     /// - The stack is readable from `here.sp` to its end.
     #[inline(always)]
     pub unsafe fn quick_step(&self, here: Registers, place: Place) -> Option<Registers> {
@@ -121,7 +121,7 @@ impl Unwinder<'_> {
     /// One step outward, of any kind.
     ///
     /// # Safety
-    /// - The arguments are the start of a walk of the calling thread's stack, or came out of a step of it.
+    /// - The arguments are the start of a walk of the calling thread's stack, or the result of a step of it.
     /// - The stack is readable from `here.sp` to its end.
     #[inline(never)]
     pub unsafe fn step<C: Context>(&self, context: &mut C, here: Registers, place: Place) -> Step {

@@ -5,8 +5,8 @@
 //!   place    low bits of the hash, then the entries after it
 //! ```
 //! An entry's number is stored before its hash. A table that has grown too full is replaced by one twice
-//! as large, and the memory of the old one is given back at once: who still reads it finds it empty, and
-//! comes to the new one under the lock. Only where the leaf is new are nodes defined, from the outermost one
+//! as large, and the memory of the old one is discarded at once: whoever still reads it finds it empty, and
+//! looks into the new one under the lock. Only where the leaf is new are nodes defined, from the outermost one
 //! that is missing inwards, under the lock. Two stacks whose 64-bit hashes are equal would share a number:
 //! for a million stacks the chance is 3 in 100 million.
 #![allow(unsafe_code)]
@@ -53,7 +53,7 @@ impl Table {
             match found.load(Ordering::Acquire) {
                 0 => return None,
                 h if h == hash => {
-                    // 0 when the table's memory was given back this instant.
+                    // 0 when the table's memory was discarded this instant.
                     let id = StackId(id.load(Ordering::Relaxed) as u32);
                     return (id != StackId::UNKNOWN).then_some(id);
                 }
@@ -71,7 +71,7 @@ impl Table {
         }
     }
 
-    /// Gives back the pages of a table that nobody looks into any more, but for the first, whose capacity
+    /// Discards the pages of a table that nobody looks into any more, but for the first, whose capacity
     /// readers may still use.
     fn discard(&self) {
         const PAGE_BYTES: usize = 4096;
@@ -79,7 +79,7 @@ impl Table {
         let end = (ptr::from_ref(self) as usize + Table::bytes(self.capacity)) & !(PAGE_BYTES - 1);
         if begin < end {
             // SAFETY: whole pages of the table's own entries, which are atomic integers that may turn to
-            // zero at any time. Locked pages cannot be given back, and stay.
+            // zero at any time. Locked pages cannot be discarded, and stay.
             let _ = unsafe { sys::advise(begin as *mut u8, end - begin, sys::Advice::DontNeed) };
         }
     }

@@ -1,4 +1,4 @@
-//! What the program says of itself: marks and sections go into the thread's chunk as events.
+//! Annotations of the program: marks and sections are events in the thread's chunk, snapshots are files.
 
 use core::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use crate::events::{self, Reservation};
 use crate::{rules, snapshot};
 
 impl Entered {
-    /// The program has come to a point.
+    /// The program has reached a point.
     pub fn mark(&self, name: Option<&[u8]>) {
         if let Some(name) = name {
             rules::mark(name, self.session);
@@ -49,8 +49,8 @@ impl Entered {
     pub fn section_end(&self, name: Option<&[u8]>) {
         let sections = &self.thread.sections;
         let known = name.and_then(|name| self.session.names.find(name));
-        let told = known.filter(|name| sections.is_open(*name));
-        let place = told.and_then(|name| Some((events::reserve(self.thread, self.session)?, name)));
+        let recorded = known.filter(|name| sections.is_open(*name));
+        let place = recorded.and_then(|name| Some((events::reserve(self.thread, self.session)?, name)));
         sections.end(known.unwrap_or_default());
         self.words.sections.set(sections.count());
         if let Some((place, name)) = place {

@@ -26,8 +26,8 @@ pub fn enter(registers: &Registers) -> Option<Entered> {
     if words.thread.get().is_null() {
         return begin(words, registers, InheritedMemory::Emptied);
     }
-    // The mark comes before the look at session and thread: a handler that forks in between leaves its
-    // child with neither, and the mark is what the child is told by to give this hook memory to end in.
+    // The mark is set before the look at session and thread: a handler that forks in between leaves its child
+    // with neither, and by the mark the child knows to give this hook memory to end in.
     words.enter(registers.sp);
     // SAFETY: a thread's state stays for the life of the process.
     match (state::current(), unsafe { words.thread.get().as_ref() }) {
@@ -105,7 +105,7 @@ fn reenter(words: &'static Words, registers: &Registers) -> Option<Entered> {
 }
 
 /// Whether the hook that was at `inside` has ended, seen from one at `sp`: this one is on the thread's own
-/// stack, and that one was on another - no handler comes back from there - or not above this one.
+/// stack, and that one was on another - no handler returns from there - or not above this one.
 fn is_stale(inside: usize, sp: usize, own: Option<StackRange>) -> bool {
     let Some(own) = own.filter(|own| own.contains(sp)) else { return false };
     // An alternate signal stack may lie in the thread's own stack (an array of `main`).
@@ -151,7 +151,7 @@ fn forked_inside(words: &'static Words, registers: &Registers) -> Option<Entered
 /// The first hook of a thread, perhaps of the process.
 #[cold]
 fn begin(words: &'static Words, registers: &Registers, memory: InheritedMemory) -> Option<Entered> {
-    // Before the mark: a handler that jumped away now would leave it for ever, and no thread to tell by.
+    // Before the mark: a handler that jumped away now would leave it for ever, without a thread to know it by.
     // And before the look at the session: a handler that forks leaves its child without one.
     let _blocked = sys::SignalsBlocked::new();
     let session = state::current().or_else(|| make(words, registers, memory))?;

@@ -1,4 +1,4 @@
-//! What is asked and told of the process as a whole, without entering.
+//! The process as a whole: its counts and its end, without entering.
 #![allow(unsafe_code)]
 
 use core::sync::atomic::Ordering;
@@ -32,7 +32,7 @@ pub fn counts() -> Option<CountsNow> {
     })
 }
 
-/// The process is about to exit by itself; what is killed never comes here. A child of vfork, in its parent's
+/// The process is about to exit by itself; one that is killed never calls this. A child of vfork, in its parent's
 /// memory, has another pid than the session and notes nothing for it.
 pub fn leave() {
     if let Some(session) = state::current()

@@ -38,7 +38,7 @@ fn begin(memory: InheritedMemory) -> Option<&'static Session> {
     let _blocked = sys::SignalsBlocked::new();
     let is_child = identity::is_forked_child();
     if is_child && memory == InheritedMemory::Emptied {
-        // SAFETY: a forked child has one thread when it comes here first, and all that was allocated before
+        // SAFETY: a forked child has one thread when it is here first, and all that was allocated before
         // belongs to its parent's session, which is not used again.
         unsafe { memory::restart_in_child() };
     }

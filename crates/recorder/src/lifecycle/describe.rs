@@ -21,7 +21,7 @@ pub(super) struct Created {
     pub ticks: u64,
 }
 
-/// Writes who the process is, and when it was made by both clocks; the magic comes last.
+/// Writes who the process is, and when it was made by both clocks; the magic is last.
 pub(super) fn describe(session: &Session, is_child: bool, created: Created) {
     let head = session.head;
     let parent_created = if is_child { identity::parent_created_mono_ns() } else { 0 };

@@ -1,7 +1,7 @@
 //! Fork: a child never writes its parent's session.
 //!
-//! The word that says "recording" is zero in a child (MADV_WIPEONFORK), and the session's mappings are not
-//! there (MADV_DONTFORK), whichever way it was forked - `fork`, `_Fork`, a bare `clone` - so its first
+//! The word for "recording" is zero in a child (MADV_WIPEONFORK), and the session's mappings are not
+//! there (MADV_DONTFORK), however it was forked - `fork`, `_Fork`, a bare `clone` - so its first
 //! hook begins anew. The handler given to `pthread_atfork` does what is left: it resets the word on
 //! kernels that cannot wipe; and in a child forked by a signal handler that had interrupted the recorder
 //! (httrack #985 forks in one), it puts empty memory where the session was, for the interrupted hook to

@@ -1,5 +1,5 @@
 //! The life of a process and of its threads, as far as it is recorded: a session begins, a child is forked,
-//! threads and modules come, the process ends.
+//! threads begin, code is loaded and unloaded, the process ends.
 
 mod base;
 mod begin;

@@ -48,7 +48,7 @@ impl RegionCache {
         self.0.iter().for_each(|entry| entry.key.set(NO_KEY));
     }
 
-    /// What an address in its region is kept under: its region, and the table that bit 3 picks.
+    /// The key of an address: its region, and the table that bit 3 picks.
     #[inline(always)]
     const fn key(address: u64) -> u64 {
         address >> 22 << 1 | address >> 3 & 1

@@ -1,6 +1,6 @@
-//! The log's chunks, handed round: a thread takes a free one, fills and seals it; the drainer empties it.
+//! The log's chunks: a thread opens a free one, fills and seals it; the drainer empties it.
 //!
-//! When none is free the plan says what happens: wait for the drainer, as long as it lives and makes
+//! When none is free the plan decides: wait for the drainer, as long as it lives and makes
 //! progress, or drop the event and count it. When there is no drainer the thread that found the log full
 //! writes the sealed chunks to a file in the session directory itself, up to a limit.
 
@@ -30,15 +30,15 @@ const NAPS_BEFORE_LOOKING: u32 = 2_000;
 const LISTENS: u32 = 0;
 /// It has not been heard of for long. It may wake up, so its chunks are not touched; events are dropped.
 const SILENT: u32 = 1;
-/// Its process is gone: threads write chunks out themselves.
-const GONE: u32 = 2;
+/// Its process has ended: threads write chunks out themselves.
+const ENDED: u32 = 2;
 
 /// The log of this process.
 #[derive(Debug)]
 pub(crate) struct Log {
     chunks: ChunkFile,
     plan: Plan,
-    /// LISTENS, SILENT or GONE.
+    /// LISTENS, SILENT or ENDED.
     drainer: AtomicU32,
     /// The drainer's last sign of life.
     heartbeat: AtomicU32,
@@ -46,7 +46,7 @@ pub(crate) struct Log {
     steps: &'static [AtomicU8; CHUNKS_MAX],
 }
 
-/// A chunk that a thread has taken.
+/// A chunk that a thread has opened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenChunk {
     /// Its header.
@@ -65,7 +65,7 @@ impl Log {
         Log {
             chunks: ChunkFile(file),
             plan,
-            drainer: AtomicU32::new(if plan.drainer_pid == 0 { GONE } else { LISTENS }),
+            drainer: AtomicU32::new(if plan.drainer_pid == 0 { ENDED } else { LISTENS }),
             heartbeat: AtomicU32::new(0),
             steps,
         }
@@ -87,28 +87,28 @@ impl Log {
         wanted.min(mapped).min(CHUNKS_MAX)
     }
 
-    /// Takes a free chunk, following the plan when there is none.
-    pub(crate) fn take(&self, head: &SharedHead, lock: &Lock) -> Result<OpenChunk, LossReason> {
-        if let Some(taken) = self.try_take(head, lock)? {
-            return Ok(taken);
+    /// Opens a free chunk, following the plan when there is none.
+    pub(crate) fn open(&self, head: &SharedHead, lock: &Lock) -> Result<OpenChunk, LossReason> {
+        if let Some(chunk) = self.try_open(head, lock)? {
+            return Ok(chunk);
         }
         self.notice_heartbeat(head);
         if self.drainer.load(Ordering::Relaxed) == LISTENS
             && self.plan.when_full == WhenFull::Wait
-            && let Some(taken) = self.wait(head, lock)?
+            && let Some(chunk) = self.wait(head, lock)?
         {
-            return Ok(taken);
+            return Ok(chunk);
         }
-        if self.drainer.load(Ordering::Relaxed) == GONE {
+        if self.drainer.load(Ordering::Relaxed) == ENDED {
             if let Some(_held) = lock.hold() {
                 spill::write(&self.chunks, self.plan.spill_limit_bytes, head);
             }
-            return self.try_take(head, lock)?.ok_or(LossReason::LogFull);
+            return self.try_open(head, lock)?.ok_or(LossReason::LogFull);
         }
         Err(LossReason::LogFull)
     }
 
-    fn try_take(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
+    fn try_open(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
         let in_use = head.chunks_in_use.load(Ordering::Acquire) as usize;
         // The first that is free, so that as few as possible are ever touched: they count as the program's
         // memory.
@@ -123,14 +123,14 @@ impl Log {
         let payload = self.chunks.payload(index);
         let header = self.chunks.header(index);
         let provided = usize::from(self.steps[index].load(Ordering::Relaxed)) * CHUNK_STEP_BYTES;
-        let taken = OpenChunk { header, index, payload, provided };
+        let chunk = OpenChunk { header, index, payload, provided };
         if provided == 0 {
-            return self.provide_step(&taken, lock).map(Some).inspect_err(|_| header.release());
+            return self.provide_step(&chunk, lock).map(Some).inspect_err(|_| header.release());
         }
-        Ok(Some(taken))
+        Ok(Some(chunk))
     }
 
-    /// Brings a new chunk into use, already taken.
+    /// Brings a new chunk into use, already chunk.
     fn add_chunk(&self, head: &SharedHead, lock: &Lock) -> Result<Option<usize>, LossReason> {
         let _held = lock.hold().ok_or(LossReason::LogFull)?;
         let index = head.chunks_in_use.load(Ordering::Acquire) as usize;
@@ -144,18 +144,18 @@ impl Log {
     }
 
     /// Allocates the pages of the next step of a chunk's payload.
-    pub(crate) fn provide_step(&self, taken: &OpenChunk, lock: &Lock) -> Result<OpenChunk, LossReason> {
-        let provided = taken.provided;
+    pub(crate) fn provide_step(&self, chunk: &OpenChunk, lock: &Lock) -> Result<OpenChunk, LossReason> {
+        let provided = chunk.provided;
         if provided + CHUNK_STEP_BYTES > CHUNK_PAYLOAD_BYTES {
             return Err(LossReason::LogFull);
         }
         let _held = lock.hold().ok_or(LossReason::LogFull)?;
-        let offset = payload_offset(taken.index) + provided;
+        let offset = payload_offset(chunk.index) + provided;
         self.chunks.0.provide(offset, CHUNK_STEP_BYTES).map_err(|_| LossReason::LogMemory)?;
         let provided = provided + CHUNK_STEP_BYTES;
-        self.steps[taken.index].store((provided / CHUNK_STEP_BYTES) as u8, Ordering::Relaxed);
+        self.steps[chunk.index].store((provided / CHUNK_STEP_BYTES) as u8, Ordering::Relaxed);
         // The window that shows the payload may have been mapped only now.
-        Ok(OpenChunk { provided, payload: self.chunks.payload(taken.index), ..*taken })
+        Ok(OpenChunk { provided, payload: self.chunks.payload(chunk.index), ..*chunk })
     }
 
     /// A drainer that was silent listens again when its heartbeat moves.
@@ -174,7 +174,7 @@ impl Log {
             .any(|index| self.chunks.header(index).state.load(Ordering::Relaxed) == State::Sealed as u32)
     }
 
-    /// Waits for the drainer to free a chunk. Ends without one when the drainer is silent or gone, or there
+    /// Waits for the drainer to free a chunk. Ends without one when the drainer is silent or has ended, or there
     /// is nothing to wait for.
     fn wait(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
         let mut heartbeat = head.heartbeat.load(Ordering::Relaxed);
@@ -182,8 +182,8 @@ impl Log {
         while quiet < NAPS_WITHOUT_HEARTBEAT {
             let is_hopeful = self.has_sealed(head);
             sys::sleep_ns(NAP_NS);
-            if let Some(taken) = self.try_take(head, lock)? {
-                return Ok(Some(taken));
+            if let Some(chunk) = self.try_open(head, lock)? {
+                return Ok(Some(chunk));
             }
             if !is_hopeful && !self.has_sealed(head) {
                 return Ok(None);
@@ -191,8 +191,8 @@ impl Log {
             let now = head.heartbeat.load(Ordering::Relaxed);
             quiet = if now == heartbeat { quiet + 1 } else { 0 };
             heartbeat = now;
-            if quiet % NAPS_BEFORE_LOOKING == NAPS_BEFORE_LOOKING - 1 && self.drainer_is_gone() {
-                self.drainer.store(GONE, Ordering::Relaxed);
+            if quiet % NAPS_BEFORE_LOOKING == NAPS_BEFORE_LOOKING - 1 && self.drainer_has_ended() {
+                self.drainer.store(ENDED, Ordering::Relaxed);
                 return Ok(None);
             }
         }
@@ -200,9 +200,9 @@ impl Log {
         Ok(None)
     }
 
-    /// Whether the drainer's process is gone, as far as that can be known: in another pid namespace its
+    /// Whether the drainer's process has ended, as far as that can be known: in another pid namespace its
     /// number means nothing.
-    fn drainer_is_gone(&self) -> bool {
+    fn drainer_has_ended(&self) -> bool {
         sys::pid_namespace() == self.plan.pid_namespace && !sys::process_exists(self.plan.drainer_pid)
     }
 }

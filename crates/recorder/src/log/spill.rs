@@ -23,7 +23,7 @@ pub(super) fn write(chunks: &ChunkFile, limit_bytes: u64, head: &SharedHead) {
     for index in 0..head.chunks_in_use.load(Ordering::Acquire) as usize {
         let header = chunks.header(index);
         let (sealed, open) = (State::Sealed as u32, State::Open as u32);
-        // Taken back as "open", so that a drainer that comes back does not read it meanwhile.
+        // Marked "open", so that a drainer that wakes up does not read it meanwhile.
         if header.state.compare_exchange(sealed, open, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             if write_chunk(chunks, index, limit_bytes, &file, head).is_err() {
                 header.state.store(sealed, Ordering::Release);

@@ -1,8 +1,8 @@
 //! The recorder's one lock: for what is rare - a new stack, a new module, a new thread, more memory.
 //!
 //! It is taken with all signals held back, so no handler can run, or jump away, while it is held; never
-//! while a function of the program or of the loader is called; and never waited for without end: who
-//! does not get it in time drops what he wanted it for and counts that. It lives in memory that is zero
+//! while a function of the program or of the loader is called; and never waited for without end: whoever
+//! does not get it in time drops what it was wanted for, counted. It lives in memory that is zero
 //! in a forked child, so a child never finds it taken by a thread that it does not have.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -56,7 +56,7 @@ pub(crate) unsafe fn restart_in_child() {
     unsafe fn empty(base: NonNull<u8>, len_bytes: usize) {
         // SAFETY: the range is a mapping of ours whose contents are no longer wanted.
         if unsafe { sys::advise(base.as_ptr(), len_bytes, Advice::DontNeed) }.is_err() {
-            // SAFETY: the range may be written. Pages that are locked in memory cannot be given back.
+            // SAFETY: the range may be written. Pages that are locked in memory cannot be discarded.
             unsafe { base.as_ptr().write_bytes(0, len_bytes) };
         }
     }

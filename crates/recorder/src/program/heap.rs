@@ -57,7 +57,7 @@ impl Heap {
 /// The program records its blocks itself, see `global`.
 static IS_OWN: AtomicBool = AtomicBool::new(false);
 
-/// Notes that the program records its blocks itself, whichever heap they come from.
+/// Notes that the program records its blocks itself, whichever heap they are of.
 pub(crate) fn set_own_heap() {
     IS_OWN.store(true, Ordering::Relaxed);
 }

@@ -1,5 +1,5 @@
-//! What is known of the program as a whole and outlives a fork: its heap and its loader. Found once, early, by
-//! whichever hook comes first; read without a lock ever after.
+//! What is known of the program as a whole and outlives a fork: its heap and its loader. Found once, by whichever
+//! hook is first; read without a lock ever after.
 
 mod heap;
 mod loader;

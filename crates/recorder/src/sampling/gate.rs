@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   gate    pointer to the mode word that holds for this process, see `heapscribe_wire::mode`
-//!   seen    per thread: the mode word that it follows, if it may turn round by itself
+//!   seen    per thread: the mode word that it follows, if its calls may leave by themselves
 //!   gap     per thread: bytes until the next sample; for "off" more than any program asks for
 //!
 //!   malloc, calloc    gate = seen and gap >= size + 1:  gap -= size + 1, to the heap    else: the recorder
@@ -38,7 +38,7 @@ static NOT_RECORDED: AtomicU64 = AtomicU64::new(Mode::Off.to_word());
 /// The pointer to the mode word.
 pub static GATE: AtomicPtr<AtomicU64> = AtomicPtr::new((&raw const UNKNOWN).cast_mut());
 
-/// The heap's functions, for those that turn round: set before anybody may.
+/// The heap's functions, for calls that leave early: set before any may.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Next {
@@ -52,7 +52,7 @@ pub struct Next {
     pub free: AtomicUsize,
 }
 
-/// Where they go.
+/// Where those calls go.
 pub static NEXT: Next = Next {
     malloc: AtomicUsize::new(0),
     calloc: AtomicUsize::new(0),
@@ -79,7 +79,7 @@ pub(crate) fn open() {
     let again = again.and_then(|base| unsafe { sys::protect_read_write(base, PAGE_BYTES) }.map(|()| base));
     let word = match again {
         Ok(base) => base.wrapping_add(MODE_OFFSET).cast::<AtomicU64>(),
-        Err(_) => (&raw const UNKNOWN).cast_mut(), // everybody comes in and looks at the session's head
+        Err(_) => (&raw const UNKNOWN).cast_mut(), // every call enters and looks at the session's head
     };
     if let Some(heap) = program::heap() {
         NEXT.set(heap);
@@ -87,7 +87,7 @@ pub(crate) fn open() {
     GATE.store(word, Ordering::Release);
 }
 
-/// Lets all calls of a thread of a process that is not recorded turn round.
+/// Lets all calls of a thread of a process that is not recorded leave early.
 pub(crate) fn close(words: &Words) {
     let Some(heap) = program::heap().filter(|heap| !heap.may_nest) else { return };
     NEXT.set(heap);

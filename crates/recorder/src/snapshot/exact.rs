@@ -1,12 +1,12 @@
-//! How the copy comes to be of one instant.
+//! How the copy is made to be of one instant.
 //!
 //! ```text
 //!   hold = own word, barrier, wait until no record is in operation, barrier: nobody is at the table
 //!   write head, records and the units of the table that are there into snapshot.N
 //!   hold still own? then it was exact; hold = 0; the beginning of the file, with its magic
 //! ```
-//! Other threads wait for as long as the copy takes, at most as long as for a reader outside. What goes
-//! wrong - a bad name, a full disk - is counted, and leaves no file.
+//! Other threads wait for as long as the copy takes, at most as long as for a reader outside. What fails - a bad
+//! name, a full disk - is counted, and leaves no file.
 
 use core::sync::atomic::Ordering;
 

@@ -7,7 +7,7 @@ use super::capture::{Capture, Silent, count_cut};
 use super::slow::capture_slow;
 use super::verify;
 use crate::capture::cached_path;
-use crate::capture::incremental::{Incremental, walk_incremental};
+use crate::capture::incremental::{Incremental, Start, walk_incremental};
 use crate::capture::{Registers, StackRange, Unwinder, process_rules};
 use crate::state::{CachedStacks, Session, Thread};
 use crate::{modules, program};
@@ -56,7 +56,7 @@ unsafe fn on_own_stack(
     }
     debug_assert!(stack.contains(registers.sp));
     // SAFETY: `own` is of the stack that the registers are on, which is readable to its end; `unchanged` is what
-    // it says for this stack pointer.
+    // it gives for this stack pointer.
     let (unchanged, known) = unsafe {
         let unchanged = own.unchanged(registers.sp);
         let here = own.id_at(unchanged, registers);
@@ -68,20 +68,10 @@ unsafe fn on_own_stack(
         return unsafe { verify::confirmed(capture, stack, stacks, id) };
     }
     // SAFETY: the registers are those of an active frame on `stack`, which is readable to its end; `own` is of it,
-    // and `unchanged` is what it says for this stack pointer.
+    // and `unchanged` is what it gives for this stack pointer.
     let walked = unsafe {
-        walk_incremental(
-            own,
-            new,
-            unwinder,
-            &mut Silent,
-            registers,
-            stack,
-            stack.hi,
-            unchanged,
-            number,
-            generation,
-        )
+        let start = Start { registers, stack, readable: stack.hi, unchanged, epoch: number, generation };
+        walk_incremental(own, new, unwinder, &mut Silent, start)
     };
     let Incremental::Walked { outer, new: count } = walked else { return None };
     let leaf = own.leaf()?;

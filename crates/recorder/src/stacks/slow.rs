@@ -9,7 +9,7 @@ use super::bounds::CallersStack;
 use super::capture::{Capture, Silent, cut};
 use super::define::number_of;
 use super::{bounds, verify};
-use crate::capture::incremental::{Incremental, walk_incremental};
+use crate::capture::incremental::{Incremental, Start, walk_incremental};
 use crate::capture::{Context, End, Frame, StackRange, Unwinder, Walk, full_walk};
 use crate::defs::{CachedStackPath, UncachedPath};
 use crate::modules;
@@ -81,30 +81,20 @@ unsafe fn walk_cached(
         walk.forget();
     }
     // SAFETY: the registers are those of an active frame on `stack`, which is readable to `readable`, beyond all
-    // that `walk` has; `walk` is of this stack, and `unchanged` is what it says for this stack pointer.
+    // that `walk` has; `walk` is of this stack, and `unchanged` is what it gives for this stack pointer.
     let walked = unsafe {
         let unchanged = walk.unchanged(registers.sp);
-        walk_incremental(
-            walk,
-            stacks.new,
-            unwinder,
-            &mut Silent,
-            registers,
-            stack,
-            readable,
-            unchanged,
-            number,
-            generation,
-        )
+        let start = Start { registers, stack, readable, unchanged, epoch: number, generation };
+        walk_incremental(walk, stacks.new, unwinder, &mut Silent, start)
     };
     match walked {
         Incremental::Walked { .. } => {
             let hash = walk.leaf()?.hash;
             let id = number_of(&mut CachedStackPath::new(walk, generation), hash, capture)?;
-            // SAFETY: the registers are the caller's, on `stack`, which is readable as far as a walk went.
+            // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
             match unsafe { verify::confirmed(capture, stack, stacks, id) } {
                 Some(id) => Some(id),
-                // SAFETY: the registers are the caller's, on `stack`, which is readable as far as a walk went.
+                // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
                 None => unsafe { walk_uncached(capture, stack) },
             }
         }

@@ -12,11 +12,11 @@ use crate::capture::{StackRange, Unwinder};
 use crate::defs::UncachedPath;
 use crate::state::{CachedStacks, Session, Thread};
 
-/// The number that a capture has come to; `None` when it was checked and is not right.
+/// The number that a capture has found; `None` when it was checked and is not right.
 ///
 /// # Safety
 /// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
-/// * `stack` is readable from the stack pointer as far as a walk goes.
+/// * `stack` is readable from the stack pointer as far as a walk reads.
 #[inline(always)]
 pub(super) unsafe fn confirmed(
     capture: &Capture<'_>,
@@ -27,7 +27,7 @@ pub(super) unsafe fn confirmed(
     if capture.session.verify_every == 0 || !is_due(capture.thread, capture.session) {
         return Some(id);
     }
-    // SAFETY: the registers are the caller's, on `stack`, which is readable as far as a walk goes.
+    // SAFETY: the registers are the caller's, on `stack`, which is readable as far as a walk reads.
     unsafe { is_right(capture, stack, stacks, id) }.then_some(id)
 }
 
@@ -38,12 +38,12 @@ fn is_due(thread: &Thread, session: &Session) -> bool {
     count.is_multiple_of(session.verify_every)
 }
 
-/// Whether a walk from the beginning comes to the same number. A stack without a number - there was no
+/// Whether a walk from the beginning finds the same number. A stack without a number - there was no
 /// room for its definition - has nothing to compare.
 ///
 /// # Safety
 /// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
-/// * `stack` is readable from the stack pointer as far as a walk goes.
+/// * `stack` is readable from the stack pointer as far as a walk reads.
 #[cold]
 unsafe fn is_right(capture: &Capture<'_>, stack: StackRange, stacks: &mut CachedStacks, id: StackId) -> bool {
     let Capture { registers, session, unwinder, epoch, .. } = *capture;
@@ -51,7 +51,7 @@ unsafe fn is_right(capture: &Capture<'_>, stack: StackRange, stacks: &mut Cached
         return true;
     }
     let unwinder = Unwinder { cache: None, ..unwinder };
-    // SAFETY: the registers are those of an active frame on `stack`, which is readable as far as a walk goes.
+    // SAFETY: the registers are those of an active frame on `stack`, which is readable as far as a walk reads.
     let walk = unsafe { unwinder.walk(&mut Silent, registers, stack, stacks.frames) };
     let found = stacks.frames.get(..walk.frames).unwrap_or_default();
     let path = UncachedPath::new(found, stacks.hashes, epoch.generation(), cut(walk.end));

@@ -1,4 +1,4 @@
-//! A thread's memory for walks: one that is kept of its own stack, some of other stacks - a signal's, a
+//! A thread's cached stacks: its own, some others - a signal's, a
 //! fiber's - that it runs on now and then, and room for a walk in progress.
 #![allow(unsafe_code)]
 
@@ -11,9 +11,9 @@ use crate::capture::{Frame, PathHash, StackRange};
 use crate::platform::lock::{Held, Lock};
 use crate::platform::memory;
 
-/// Frames that a walk has room for at first; deeper ones get room for [`DEPTH_MAX`].
+/// Frames that a stack has room for at first; deeper ones get room for [`DEPTH_MAX`].
 const FRAMES_AT_FIRST: usize = 256;
-/// Other stacks of which a walk is kept.
+/// Other stacks that are cached.
 const OTHERS: usize = 4;
 
 /// A stack that a thread runs on now and then, and where it is.
@@ -36,17 +36,17 @@ impl OtherStack {
 /// The memory.
 #[derive(Debug)]
 pub(crate) struct CachedStacks {
-    /// Of the thread's own stack.
+    /// The thread's own.
     pub own: CachedStack,
-    /// Of other stacks, the last of which a walk was kept.
+    /// The other stacks that it ran on last.
     pub others: [Option<OtherStack>; OTHERS],
     /// The one of those that is to be forgotten next.
     oldest: usize,
-    /// Ways to the own stack's kept walk.
+    /// Paths to the own stack's cached frames.
     pub paths: &'static mut [CachedPath; cached_path::ENTRIES],
-    /// Room for frames on their way.
+    /// Room for new frames of an incremental walk.
     pub new: &'static mut [NewFrame],
-    /// Room for a walk that is not kept, the leaf first.
+    /// Room for a walk that is not cached, the leaf first.
     pub frames: &'static mut [Frame],
     /// The hashes of its paths.
     pub hashes: &'static mut [PathHash],
@@ -94,7 +94,7 @@ impl CachedStacks {
         Some(CachedStacks { own, others: [const { None }; OTHERS], oldest: 0, paths, new, frames, hashes })
     }
 
-    /// Forgets all walks: for a thread that begins.
+    /// Forgets all: for a thread that begins.
     pub(crate) fn forget(&mut self) {
         self.own.forget();
         self.paths.iter_mut().for_each(CachedPath::forget);
@@ -115,12 +115,12 @@ impl CachedStacks {
         true
     }
 
-    /// The walk that is kept of the stack around `sp`.
+    /// The cached stack around `sp`.
     pub(crate) fn find_other(&self, sp: usize) -> Option<usize> {
         self.others.iter().position(|other| other.as_ref().is_some_and(|other| other.range.contains(sp)))
     }
 
-    /// Room for a walk of another stack, in place of the one that came first. `None` when there is no
+    /// Room for another stack, in place of the oldest. `None` when there is no
     /// memory.
     #[cold]
     pub(crate) fn add_other(&mut self, range: StackRange, lock: &Lock) -> Option<usize> {

@@ -26,14 +26,14 @@ static PHASE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(ptr::null_mut());
 /// Nobody asked for a recording, or it cannot be had in this process or any child of it.
 static OFF: AtomicU32 = AtomicU32::new(0);
-/// Events that came while the session was being made by another thread.
+/// Events while the session was being made by another thread.
 static EARLY: AtomicU64 = AtomicU64::new(0);
 
 /// The session of this process, if it has one.
 #[inline(always)]
 pub(crate) fn current() -> Option<&'static Session> {
-    // SAFETY: the page stays for the life of the process; phase RECORDING says that a session was
-    // written, which stays too.
+    // SAFETY: the page stays for the life of the process; in phase RECORDING a session was written, which
+    // stays too.
     unsafe {
         let phase = PHASE.load(Ordering::Acquire).as_ref()?;
         if phase.load(Ordering::Acquire) != RECORDING {

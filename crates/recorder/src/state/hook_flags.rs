@@ -6,7 +6,7 @@
 //!   bit 1  timed       how long the heap takes is recorded, by the time stamp counter
 //!   bit 2  timed       the same, by the monotonic clock
 //!   bit 3  ruled       the first call that breaks a rule of real time stops the process
-//!   bit 4  unsettled   there is no session yet that could say
+//!   bit 4  unsettled   there is no session yet that decides
 //! ```
 //! Kept over a fork: a child has its parent's plan.
 
@@ -41,7 +41,7 @@ pub(crate) fn are_ruled() -> bool {
     flags() & RULED != 0
 }
 
-/// Whether there is no session yet that could say what is wanted.
+/// Whether there is no session yet that decides what is wanted.
 #[inline(always)]
 pub(crate) fn are_unsettled() -> bool {
     flags() & UNSETTLED != 0

@@ -1,4 +1,4 @@
-//! The sections that a thread is in: what it said begins and has not yet said ends.
+//! The sections that a thread is in: those that it has begun and not yet ended.
 
 use core::cell::Cell;
 
@@ -19,7 +19,7 @@ pub(crate) struct Open {
 pub(crate) struct Sections {
     open: [Cell<Open>; SECTIONS_MAX],
     depth: Cell<usize>,
-    /// Sections inside these for which there is no room: their ends are told by their number.
+    /// Sections inside these for which there is no room: their ends are known by their number.
     beyond: Cell<u64>,
 }
 
@@ -57,7 +57,7 @@ impl Sections {
         }
     }
 
-    /// Whether the end of one of this name is to be told: it is followed, and its name is known.
+    /// Whether the end of one of this name is recorded: it is followed, and its name is known.
     pub(crate) fn is_open(&self, name: NameId) -> bool {
         self.beyond.get() == 0 && !self.is_innermost_unknown() && self.find(name).is_some()
     }

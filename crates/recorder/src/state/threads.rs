@@ -25,7 +25,7 @@ pub(crate) struct Threads {
     cursor: AtomicPtr<Thread>,
 }
 
-/// How many threads are asked for signs of life when a new one comes.
+/// How many threads are checked for their end when a new one begins.
 const LOOKS: usize = 4;
 
 /// The record of threads that have none of their own: held back like others, seen by nobody.

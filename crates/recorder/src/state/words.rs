@@ -28,7 +28,7 @@ core::arch::global_asm!(
 /// ```text
 ///   0  thread   its state, null before its first event
 ///   8  inside   stack pointer of the hook that is in the recorder, 0 when none is
-///  24  seen     mode word by which a hook may turn round, see `gate`
+///  24  seen     mode word by which a hook may leave early, see `gate`
 ///  32  gap      bytes until the next sample
 ///  40  sections sections that the thread is in
 ///  16  forwards 1 while a hook's call is in a heap that calls its own functions through the hooks
@@ -42,7 +42,7 @@ pub(crate) struct Words {
     pub inside: Cell<usize>,
     /// Whether a call is in a heap that calls its own functions through the hooks.
     pub forwards: Cell<bool>,
-    /// The mode word by which a hook may turn round.
+    /// The mode word by which a hook may leave early.
     pub seen: Cell<u64>,
     /// Bytes until the next sample.
     pub gap: Cell<u64>,
@@ -55,7 +55,7 @@ const _: () = assert!(size_of::<Words>() == 48);
 pub const SEEN_OFFSET: usize = core::mem::offset_of!(Words, seen);
 /// Offset of `gap`, for hooks.
 pub const GAP_OFFSET: usize = core::mem::offset_of!(Words, gap);
-/// Offset of `sections`, for what a program says.
+/// Offset of `sections`, for annotations.
 pub const SECTIONS_OFFSET: usize = core::mem::offset_of!(Words, sections);
 
 /// This thread's words.

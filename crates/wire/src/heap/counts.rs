@@ -30,7 +30,7 @@ macro_rules! counts {
 counts! {
     /// What blocks can lie in, free or used.
     pool_bytes,
-    /// Of them in blocks that are handed out, with what each costs besides.
+    /// Of them in allocated blocks, with what each costs besides.
     used_bytes,
     /// The most that `used_bytes` has been.
     peak_bytes,
@@ -38,13 +38,13 @@ counts! {
     free_bytes,
     /// The largest request that would be served now without growing.
     largest_free_bytes,
-    /// Blocks that are handed out.
+    /// Allocated blocks.
     blocks,
     /// Pieces that the free bytes are in.
     free_blocks,
     /// Areas of memory.
     pools,
-    /// Areas that came after the first.
+    /// Areas added after the first.
     growths,
     /// Requests that got nothing.
     failures,

@@ -2,7 +2,7 @@
 //! a reader that nobody waits for.
 //!
 //! ```text
-//!   0  sequence  u64, odd while somebody writes        8  passed by  u64, who came meanwhile and went on
+//!   0  sequence  u64, odd while somebody writes        8  passed by  u64, writers that passed meanwhile
 //!  16  words: time of the update, whether it is the last, 12 counts
 //! 128  check     u64, of the words
 //! ```

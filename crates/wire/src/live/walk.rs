@@ -3,8 +3,8 @@
 //!
 //! Whoever wrote the table may have meant harm, or died in the middle of a word. So each number of a unit
 //! is checked before it is followed, each unit is visited once - entries that lead where another has led
-//! already are told and passed over, so that a small file cannot make a reader work for long - and what
-//! makes no sense is told with its place in the file, while the rest goes on.
+//! already are reported and passed over, so that a small file cannot make a reader work for long - and what
+//! makes no sense is reported with its place in the file, while the walk continues.
 
 use core::fmt;
 
@@ -34,7 +34,7 @@ pub trait Units {
 pub struct Live {
     /// Where it is.
     pub address: HeapAddress,
-    /// Whether the program itself handed it out, from a pool.
+    /// Whether the program itself allocated it, from a pool.
     pub is_pool: bool,
     /// What the table says of it, its whole size among that.
     pub slot: Slot,

@@ -15,7 +15,7 @@
 //!            4 goes on  name  age_ticks           a section that began so long ago in an earlier chunk
 //!   unknown  [new size  new stack, for realloc]   the block was not known: born before us, or dropped
 //!   took     units         no dt; the flag alone: how long the call of the event right before it was in the heap
-//!   rate     -             no dt; the call bits hold a sampling rate's number: all blocks told from here on,
+//!   rate     -             no dt; the call bits hold a sampling rate's number: all blocks from here on,
 //!                          born or gone, were sampled at that rate; a chunk begins at 0, every block
 //! ```
 //!

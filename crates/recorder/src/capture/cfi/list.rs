@@ -52,7 +52,7 @@ impl<'a> Listed<'a> {
         self.entries().find(|entry| entry.covers(pc))
     }
 
-    /// The entries of functions that the linker has not thrown away, which it says by an address of 0.
+    /// The entries of functions that the linker has not thrown away, which it marks by an address of 0.
     /// What cannot be read is passed over.
     fn entries(&self) -> impl Iterator<Item = FrameEntry<'a>> {
         let segment = self.segment;

@@ -1,4 +1,4 @@
-//! One row of the unwinding table - what is known at one address: what instructions can say of it, and
+//! One row of the unwinding table - what is known at one address: what instructions can set in it, and
 //! the part that packed rules are made of: the CFA, rbp, rsp and the return address. All other registers
 //! can only matter to rows that are `Other`; those are in a [`super::WholeRow`].
 
@@ -7,7 +7,7 @@ use super::expression;
 use super::reader::Block;
 use crate::capture::rule::Rule;
 
-/// What an instruction says of where the caller's value of a register is.
+/// Where the caller's value of a register is, by one instruction.
 #[derive(Clone, Debug)]
 pub(super) enum Saved<'a> {
     /// In the register still.
@@ -29,7 +29,7 @@ pub(super) enum Saved<'a> {
 /// What a call frame program fills in: as much of a row as its reader wants. None from a method is the end
 /// of a program that makes no sense.
 pub(super) trait Row: Copy {
-    /// Nothing was said.
+    /// No instruction was about it.
     const EMPTY: Self;
 
     /// The CFA is a register + offset.
@@ -46,10 +46,10 @@ pub(super) trait Row: Copy {
     fn restore(&mut self, column: u64, initial: &Self);
 }
 
-/// Where the caller's value of a register is, as far as a packed rule can say it.
+/// Where the caller's value of a register is, as far as a packed rule can express it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
-    /// Nothing was said.
+    /// No instruction was about it.
     Unspecified,
     /// In the register still.
     Same,
@@ -128,7 +128,7 @@ impl Row for RuleRow {
         self.cfa = expression::cfa(&block.reader, pc);
     }
 
-    #[inline(always)] // most programs say one thing most of the time, and it is known which
+    #[inline(always)] // most programs use one kind most of the time, and it is known which
     fn set(&mut self, column: u64, saved: Saved<'_>) -> Option<()> {
         match column {
             BP => self.bp = Place::new(saved),

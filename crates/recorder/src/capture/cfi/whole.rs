@@ -1,7 +1,7 @@
 //! A row with all its registers, for walks that a packed rule cannot lead.
 //!
 //! A machine keeps six rows at once, on the stack of the program that called `malloc`; so what is
-//! said of a register takes 8 bytes, and an expression is only the place of its bytes.
+//! known of a register takes 8 bytes, and an expression is only the place of its bytes.
 
 use super::cfa::RETURN;
 use super::reader::{Block, Reader};
@@ -35,7 +35,7 @@ impl Expression {
 /// Where the caller's value of a register is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegisterRule {
-    /// Nothing was said.
+    /// No instruction was about it.
     Unspecified,
     /// In the register still.
     Same,
@@ -56,7 +56,7 @@ pub enum RegisterRule {
 /// How the CFA is had.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CfaRule {
-    /// Nothing was said.
+    /// No instruction was about it.
     Unspecified,
     /// A register + offset.
     Register(u8, i32),

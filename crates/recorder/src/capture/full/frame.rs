@@ -26,7 +26,7 @@ pub struct FullFrame {
 }
 
 impl FullFrame {
-    /// The caller of a hook. Its registers are unknown, but for the three of `start`, when no way leads to
+    /// The caller of a hook. Its registers are unknown, but for the three of `start`, when no steps lead to
     /// it out of the frames between.
     ///
     /// # Safety

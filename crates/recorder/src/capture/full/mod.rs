@@ -3,11 +3,11 @@
 //!
 //! Most frames have packed rules, so only the others are paid for:
 //!
-//! 1. step by [`Unwinder::step`] until a rule says `Other`;
-//! 2. go the same way again from the last frame whose registers are all followed, row by row;
+//! 1. step by `Unwinder::step` until a rule is `Other`;
+//! 2. walk the same frames again from the last frame whose registers are all followed, row by row;
 //! 3. one step by the frame's row, and on with 1.
 //!
-//! So it gives what [`Unwinder::walk`] gives, and goes on where that ends with [`End::OtherRule`]. Before
+//! So it gives what `Unwinder::walk` gives, and continues where that ends with `End::OtherRule`. Before
 //! the first such frame, the registers that a call keeps are taken as they are now, and followed out of
 //! the recorder's own frames to the hook's caller; where that fails they are unknown, and a row that needs
 //! one ends the walk as before.

@@ -11,8 +11,8 @@ pub(super) const SP: usize = 7;
 /// DWARF's number of the return address.
 pub(super) const PC: usize = 16;
 
-/// rbx, rbp, r12, r13, r14, r15: a function that says nothing of them has left them alone. What it says
-/// nothing of else, it may have used.
+/// rbx, rbp, r12, r13, r14, r15: a function whose table has nothing about them has left them alone. Others that
+/// it has nothing about, it may have used.
 const CALLEE_SAVED: u32 = 1 << 3 | 1 << BP | 0xf << 12;
 
 /// All general registers and the program counter.
@@ -54,7 +54,7 @@ impl AllRegisters {
         self.known = self.known & !(1 << number) | u32::from(value.is_some()) << number;
     }
 
-    /// What a caller finds in a register that its callee's table says nothing of.
+    /// What a caller finds in a register that its callee's table has nothing about.
     pub(super) fn preserved(&self, number: usize) -> Option<usize> {
         self.get(number).filter(|_| CALLEE_SAVED >> number & 1 != 0)
     }

@@ -1,4 +1,4 @@
-//! From a frame to its caller by all that the frame's row says.
+//! From a frame to its caller by all of the frame's row.
 #![allow(unsafe_code)]
 
 use super::registers::{AllRegisters, BP, PC, SP};
@@ -58,7 +58,7 @@ impl Following<'_> {
         };
         let mut caller = *self.registers;
         for number in (0..PC).filter(|&number| number != BP && number != SP) {
-            // One that was saved where nothing may be read is unknown, which bites who needs it.
+            // One that was saved where nothing may be read is unknown, which matters only to who needs it.
             caller.set(number, self.value(number, cfa).unwrap_or(None));
         }
         let pc = self.return_address(cfa)?;

@@ -31,11 +31,11 @@ pub unsafe fn full_walk<C: Context>(
         }
         let Some(frame) = out.get_mut(frames) else { break End::DepthLimit };
         *frame = Frame::new(here.pc, place.is_exact);
-        // SAFETY: `here` is the start or came out of a step, and so is a frame of the stack, which is readable to its
+        // SAFETY: `here` is the start or the result of a step, and so is a frame of the stack, which is readable to its
         // end; this thread is inside the call.
         let step = unsafe {
             match unwinder.step(context, here, place) {
-                Step::End(End::OtherRule) => follower.step_from(frames, (here, place), unwinder, context),
+                Step::End(End::OtherRule) => follower.step_from(frames, here, place, unwinder, context),
                 step => step,
             }
         };
@@ -70,12 +70,13 @@ impl Follower {
     unsafe fn step_from<C: Context>(
         &mut self,
         number: usize,
-        here: (Registers, Place),
+        here: Registers,
+        place: Place,
         unwinder: &Unwinder<'_>,
         context: &mut C,
     ) -> Step {
         // SAFETY: the walk's start is active on its stack, which is readable to its end, and this thread is inside
-        // the call; each frame comes out of a step from the one before.
+        // the call; each frame is the result of a step from the one before.
         unsafe {
             let frame =
                 self.frame.get_or_insert_with(|| FullFrame::at_call(unwinder, self.start, self.stack));
@@ -85,7 +86,7 @@ impl Follower {
                 }
                 self.number += 1;
             }
-            if (frame.registers.three(), frame.place) != here {
+            if frame.registers.three() != here || frame.place != place {
                 return Step::End(End::OtherRule);
             }
             self.number += 1;

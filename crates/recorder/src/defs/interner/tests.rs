@@ -12,7 +12,7 @@ use super::*;
 use crate::platform::lock::Lock;
 use crate::tests::{file, head, random};
 
-/// The arena that tables come from is for who holds the recorder's lock, here the one of all tests.
+/// The arena of the tables is for whoever holds the recorder's lock, here the one of all tests.
 static ARENA: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 /// A stack: where its definitions are of, why it is cut, and its frames, the leaf first.

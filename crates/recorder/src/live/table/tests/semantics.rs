@@ -94,7 +94,7 @@ fn addresses(n: u64) -> impl DoubleEndedIterator<Item = u64> {
 fn a_block_can_not_be_inserted_or_erased_twice_unnoticed() {
     let table = Table::new(1024);
     assert_eq!(table.insert(0x1000, 1), Ok(false));
-    assert_eq!(table.insert(0x1000, 2), Ok(true), "the first was not erased, and the writer is told");
+    assert_eq!(table.insert(0x1000, 2), Ok(true), "the first was not erased, and the writer knows");
     assert_eq!(table.read(), BTreeMap::from([(0x1000, 2)]));
     assert_eq!([table.erase(0x1000), table.erase(0x1000)], [Some(2), None]);
     assert_eq!(table.erase(0x1010), None, "nor one that never was");
