@@ -43,7 +43,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             to_gotrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
         (Format::Go, _) => return Err(trace_file::go_has_no_blocks(&args.trace).into()),
-        // Those to AOS's and to heaphook's are done above.
+        // Conversions to AOS and heaphook are handled above.
         (Format::Memtrace, ConvertTo::Memtrace)
         | (_, ConvertTo::Native | ConvertTo::Aos | ConvertTo::Heaphook | ConvertTo::Heaphook01) => {
             return Err(same_format(args).into());
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     Ok(partial::exit_code(&args.trace, &problems, true))
 }
 
-/// A log of heaphook's, of whatever has blocks.
+/// Writes a heaphook log of any trace with blocks.
 fn to_log(args: &ConvertArgs, style: Style) -> Result<ExitCode> {
     let trace = trace_file::open(&args.trace, args.salvage)?;
     let mut problems = trace.problems.clone();
