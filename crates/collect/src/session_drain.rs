@@ -236,10 +236,7 @@ impl SessionDrain {
         output.summary.add(&sums);
         if sums.cut_bytes > 0 {
             output.summary.damaged_bytes += u64::from(sums.cut_bytes);
-            self.note(format!(
-                "{} bytes of a chunk of thread {} are not events",
-                sums.cut_bytes, info.thread
-            ));
+            self.note(format!("{} bytes of a chunk of thread {} are damaged", sums.cut_bytes, info.thread));
         }
     }
 

@@ -65,7 +65,7 @@ fn trace_on_a_full_disk() {
     let ended = support::Started::new(command, &place, "recorded").wait();
     assert_unharmed(&ended);
     assert_eq!(errors(&ended.stderr), 1, "{}", ended.stderr);
-    assert!(ended.stderr.contains("cut"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("truncated"), "{}", ended.stderr);
     let report = Report::of(&trace);
     let counted = Counted::read(&place.path("counts")).calls.all();
     assert!((1..counted).contains(&report.calls().all()), "{:?} of {counted}", report.calls());

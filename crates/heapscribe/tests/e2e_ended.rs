@@ -40,7 +40,11 @@ fn what_was_live_in_a_killed_process_is_what_its_trace_says() {
     assert_eq!(ended.code, 128 + 9, "{}", ended.stderr);
     let stayed = kept(&parent);
     assert_eq!(stayed.len(), 1, "{stayed:?}");
-    assert!(ended.stderr.contains(&format!("stays in {}", stayed[0].display())), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains(&format!("killed: the live blocks are in {}", stayed[0].display())),
+        "{}",
+        ended.stderr
+    );
 
     let listed = json(&["ps", "--json", "--session-dir"], &parent);
     assert_eq!(

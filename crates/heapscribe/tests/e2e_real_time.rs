@@ -157,11 +157,11 @@ fn broken_rules_are_counted() {
 fn rules_want_every_call() {
     let place = Place::new();
     for (options, what) in [
-        (&["--rt-section", "x", "--sample", "1KiB"][..], "are about every call"),
-        (&["--rt-after-init", "--mode", "off"], "are about every call"),
-        (&["--rt-section", "x", "--format", "memtrace"], "a memtrace file has no place"),
-        (&["--latency", "--format", "memtrace"], "a memtrace file has no place"),
-        (&["--rt-abort"], "without a rule"),
+        (&["--rt-section", "x", "--sample", "1KiB"][..], "need every call"),
+        (&["--rt-after-init", "--mode", "off"], "need every call"),
+        (&["--rt-section", "x", "--format", "memtrace"], "the memtrace format cannot store"),
+        (&["--latency", "--format", "memtrace"], "the memtrace format cannot store"),
+        (&["--rt-abort"], "needs a rule"),
     ] {
         let ended = recorded(&place, "kinds", options);
         assert_eq!(ended.code, 125, "{options:?}");

@@ -175,7 +175,7 @@ fn setuid_program() {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
     let ended = ran(&place, &program, &[]);
     assert_eq!(ended.stdout, "nothing to do\n", "{}", ended.stderr);
-    assert_unseen(&place, &ended, "more rights");
+    assert_unseen(&place, &ended, "is setuid");
 }
 
 #[test]

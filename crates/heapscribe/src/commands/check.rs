@@ -1,4 +1,4 @@
-//! `heapscribe check`: whether a trace keeps rules, for people, as JSON and as JUnit's XML.
+//! `heapscribe check`: checks a trace against rules, and prints text, JSON or JUnit XML.
 
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -103,7 +103,7 @@ fn rules_of(args: &CheckArgs, trace: &Opened) -> Vec<Rule> {
     rules(args, &of_recording.unwrap_or_default())
 }
 
-/// Why nothing of a trace can be decided.
+/// What is missing from a trace, so that no rule can be decided.
 fn gaps(trace: &Opened, problems: &[String]) -> Vec<String> {
     let mut gaps = Vec::new();
     if !trace.is_complete() {
@@ -180,30 +180,30 @@ fn whose<H: History>(split: &Split<'_, H>, session: &SessionFacts, numbers: &[us
         let facts = &split.processes()[*number];
         let program = program(&facts.exe);
         let nth = all.iter().filter(|other| other.program == program).count() + 1;
-        all.push(Whose { pid: facts.pid, program, nth, begin_mono_ns: told_from_ns(session, facts) });
+        all.push(Whose { pid: facts.pid, program, nth, begin_mono_ns: origin_ns(session, facts) });
     }
     all
 }
 
-/// What times of a process are told from: the begin of the recording, where that is known.
-fn told_from_ns(session: &SessionFacts, process: &ProcessFacts) -> u64 {
+/// The origin of a process's times: the begin of the recording, where that is known.
+fn origin_ns(session: &SessionFacts, process: &ProcessFacts) -> u64 {
     match session.begin_mono_ns {
         0 => process.begin_mono_ns,
         known => known.min(process.begin_mono_ns),
     }
 }
 
-/// The second with most allocations, and who made them.
+/// The second with the most allocations, and the stacks that made them.
 fn the_busiest_second<H: History>(alone: &H, subject: &mut Subject, top: usize, gathered: &mut Gathered) {
     let mut found = busiest::busiest(alone);
     let blocks = |stack: &StackCalls| stack.kinds.allocations.saturating_add(stack.kinds.reallocs);
     subject.in_busiest = worst(alone, Place::During(found.from_ns, found.to_ns), blocks, 0, top, gathered).1;
-    let begin_ns = alone.processes().first().map_or(0, |facts| told_from_ns(&alone.session(), facts));
+    let begin_ns = alone.processes().first().map_or(0, |facts| origin_ns(&alone.session(), facts));
     found.from_ns = found.from_ns.saturating_sub(begin_ns);
     subject.busiest = Some(found);
 }
 
-/// The call that the heap took longest for, and the stacks of which one took longer than it may.
+/// The slowest call, and the stacks with a call over the limit.
 fn the_slowest_calls<H: History>(
     alone: &H,
     subject: &mut Subject,
@@ -216,8 +216,7 @@ fn the_slowest_calls<H: History>(
         worst(alone, Place::Anywhere, took_ns, limit_ns, top, gathered);
 }
 
-/// The most that a figure of any stack's calls at a place is, and the stacks of which it is above a limit, those
-/// with most first.
+/// The largest value of a figure among all stacks at a place, and the stacks above a limit, the largest first.
 fn worst<H: History>(
     alone: &H,
     place: Place<'_>,
@@ -239,7 +238,7 @@ fn worst<H: History>(
     (most, Worst { culprits, more: stacks.len().saturating_sub(top) })
 }
 
-/// Finds what may stay, by the names of all frames that a suppression could be about.
+/// Applies suppressions, which needs the names of all frames.
 fn suppress(
     checked: &mut Checked,
     subjects: &mut [Subject],
@@ -264,7 +263,7 @@ fn suppress(
     judge::passed(forbade).for_each(|(by, amount)| suppressions.used(by, amount));
 }
 
-/// Rule by rule, and of each rule process by process.
+/// Findings by rule, and for each rule by process.
 fn judged(rules: &[Rule], subjects: &[Subject], forbade: &[Vec<Forbade>], top: usize) -> Vec<Finding> {
     let of_rule = |(rule, forbade): (&Rule, &Vec<Forbade>)| match rule {
         Rule::NoCalls(..) => judge::no_calls(rule, forbade, subjects, top),

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             let trace = input.into_trace(args.salvage.into())?;
             gotrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
-        // Those to AOS's and to heaphook's are done above.
+        // Conversions to AOS and heaphook are handled above.
         (_, ConvertTo::Native | ConvertTo::Aos | ConvertTo::Heaphook | ConvertTo::Heaphook01) => {
             return Err(same_format(args).into());
         }
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     Ok(partial::exit_code(&args.trace, &problems, true))
 }
 
-/// A log of heaphook's, of whatever has blocks.
+/// Writes a heaphook log of any trace with blocks.
 fn to_log(args: &ConvertArgs, input: Input, style: Style) -> Result<ExitCode> {
     let trace = input.into_trace(args.salvage.into())?;
     let mut problems = trace.problems.clone();

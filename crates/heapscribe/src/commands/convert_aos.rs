@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     Ok(partial::exit_code(&args.trace, &problems, true))
 }
 
-/// Writing begins before reading has ended.
+/// Output is written while the input is read, so they must not be the same file.
 fn reject_same_file(args: &ConvertArgs) -> Result<(), Problem> {
     let both = (args.trace.canonicalize(), args.output.canonicalize());
     match both {

@@ -1,4 +1,4 @@
-//! `heapscribe ctl`: tells a running process that is recorded what to do.
+//! `heapscribe ctl`: controls the recording of a running process.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `heapscribe diff`: what became of each stack from one trace to another.
+//! `heapscribe diff`: compares two traces stack by stack.
 //!
 //! Stacks are the same when their functions have the same names, without what another build changes (see
 //! [`crate::symbols::stable`]); where a function has no name its place in its file stands for it.
@@ -54,13 +54,13 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     Ok(if codes[0] == ExitCode::SUCCESS { codes[1] } else { codes[0] })
 }
 
-/// What a trace says; a snapshot as if the recording had ended with it.
+/// The answer of a trace; a snapshot counts as a recording that ended with it.
 fn answer(trace: &Opened) -> Answer {
     let snapshots = if snapshot::is_one(trace) { snapshot::analyze(trace) } else { Vec::new() };
     snapshots.first().map_or_else(|| trace.analyze(), Snapshot::to_answer)
 }
 
-/// What is compared: of a snapshot there is only what is live.
+/// The measure to compare: a snapshot has live blocks only.
 fn measure(args: &DiffArgs, traces: &[Opened; 2]) -> Result<Measure> {
     let snapshot = traces.iter().zip([&args.before, &args.after]).find(|(trace, _)| snapshot::is_one(trace));
     match (args.metric, snapshot) {
@@ -85,7 +85,7 @@ fn compare(answers: &[Answer; 2], names: &[NamedStacks<'_>; 2], measure: Measure
     diff::diff(&before, &after, measure)
 }
 
-/// One side of a comparison, by names that the same code has in both.
+/// One side of a comparison, by names that are stable across builds.
 pub(super) fn side<'a>(answer: &'a Answer, names: &NamedStacks<'_>, paths: &mut Paths) -> Side<'a> {
     let stable = |frame: &Frame| -> Vec<String> {
         names.lines(frame, false).iter().rev().map(|line| line.stable_name()).collect()
@@ -93,7 +93,7 @@ pub(super) fn side<'a>(answer: &'a Answer, names: &NamedStacks<'_>, paths: &mut 
     Side { answer, paths: paths.merge(&answer.tree, stable) }
 }
 
-/// Whether not every block was recorded, so that figures stand for more than was seen.
+/// Whether only samples were recorded, so that figures are estimates.
 fn is_estimated(trace: &Opened, answer: &Answer) -> bool {
     answer.sampling.is_some() || trace.memtrace.as_ref().is_some_and(|tally| tally.sample_rate < 1.0)
 }

@@ -1,5 +1,5 @@
-//! `heapscribe dump`: every thing in a trace as a line of text or a JSON object, in the order of the
-//! file, holding one chunk at a time.
+//! `heapscribe dump`: prints every event of a trace as a line of text or a JSON object, in the order of the
+//! file, with one chunk in memory at a time.
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -53,7 +53,7 @@ fn dump_log(args: &DumpArgs, input: Input, style: Style) -> Result<ExitCode> {
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }
 
-/// Prints a whole trace; gives what could not be read, in words.
+/// Prints a whole trace; returns what could not be read.
 pub(crate) fn print<S: Source>(trace: &Trace<S>, printer: &mut dyn Printer) -> Result<Vec<String>> {
     let mut dump = Dump {
         trace,
@@ -87,7 +87,7 @@ struct Dump<'a, S> {
     problems: Vec<String>,
 }
 
-/// Prints until the first failure to do so; the visits of a trace can not be stopped half-way.
+/// Prints until the first write error; visiting a trace cannot be stopped half-way.
 struct Until {
     result: io::Result<()>,
 }
@@ -116,7 +116,7 @@ impl<S: Source> Dump<'_, S> {
         Ok(until.result?)
     }
 
-    /// A chunk that cannot be read is left out; what could be read of it stands.
+    /// Skips the unreadable rest of a chunk.
     fn chunk(&mut self, entry: &ChunkEntry) -> Result<()> {
         let mut until = Until::new();
         let (clock, printer) = (self.trace.clock(entry.process), &mut *self.printer);
@@ -131,7 +131,7 @@ impl<S: Source> Dump<'_, S> {
             };
             until.then(|| printer.event(&moment));
         };
-        // An event is printed when the next one comes: how long its call took stands behind it.
+        // Each event is held back until the next one: the latency of a call follows its event.
         let mut held = None;
         let outcome = self.trace.load_chunk(entry, &mut self.scratch).and_then(|chunk| {
             chunk.for_each(|ticks, event| match (event, &mut held) {

@@ -1,4 +1,4 @@
-//! `heapscribe dump` of a trace of Go's.
+//! `heapscribe dump` of Go traces.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;

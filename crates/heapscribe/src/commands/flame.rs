@@ -1,4 +1,4 @@
-//! `heapscribe flame`: draws who allocates as a flame graph, the width of a frame being what `--metric` says.
+//! `heapscribe flame`: draws flame graphs; `--metric` chooses the width of a frame.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -85,7 +85,7 @@ fn folded_lines(
     lines.into_iter().map(|(path, width)| format!("{path} {width}")).collect()
 }
 
-/// The same of a snapshot: all that it has is what is live.
+/// The same for a snapshot, which has live blocks only.
 fn live_lines(snapshot: &Snapshot, of: Metric, resolver: &Resolver) -> Vec<String> {
     let is_count = of == Metric::Count;
     let width = |live: Amount| if is_count { live.blocks } else { live.bytes };

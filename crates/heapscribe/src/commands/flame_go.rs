@@ -1,5 +1,5 @@
-//! `heapscribe flame` of a Go trace: what goroutines began with, and the types of what they allocated. The
-//! stack of an allocation is in no trace of Go's.
+//! `heapscribe flame` of Go traces: goroutines by their start function, and the types they allocated. Go
+//! traces have no stacks of allocations.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;

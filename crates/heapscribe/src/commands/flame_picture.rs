@@ -9,7 +9,7 @@ use inferno::flamegraph;
 use crate::cli::{FlameArgs, Metric};
 use heapscribe_diagnostics::Problem;
 
-/// What the file's ending asks for.
+/// The format, by the extension of the file.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     Svg,
@@ -17,14 +17,14 @@ pub(super) enum Form {
     Folded,
 }
 
-/// What stands above a picture.
+/// The text above a flame graph.
 pub(super) struct Caption {
     pub(super) title: String,
     pub(super) command: String,
     pub(super) unit: &'static str,
 }
 
-/// Writes a picture in the form that was asked for.
+/// Writes a flame graph.
 pub(super) fn draw(args: &FlameArgs, form: Form, lines: &[String], caption: &Caption) -> Result<()> {
     if lines.is_empty() {
         return Err(nothing_to_draw(args).into());
@@ -38,7 +38,7 @@ pub(super) fn draw(args: &FlameArgs, form: Form, lines: &[String], caption: &Cap
     written.with_context(|| format!("cannot write {}", args.output.display()))
 }
 
-/// What the ending of a file asks for.
+/// The format for a file name.
 pub(super) fn form(path: &Path) -> Result<Form, Problem> {
     match path.extension().and_then(|e| e.to_str()) {
         Some("svg") => Ok(Form::Svg),
@@ -87,7 +87,7 @@ fn svg(caption: &Caption, lines: &[String]) -> Result<Vec<u8>> {
     Ok(picture)
 }
 
-/// The picture within a page: nothing is fetched from anywhere.
+/// The SVG inside a self-contained HTML page.
 fn html(caption: &Caption, svg: &[u8]) -> Result<Vec<u8>> {
     let start = svg.windows(4).position(|w| w == b"<svg").context("cannot draw the flame graph")?;
     let title = escape(&format!("{} - {}", caption.title, caption.command));

@@ -1,5 +1,5 @@
-//! `heapscribe header`: the headers for C and C++, of programs that tell the recorder what they do and of heaps
-//! that are put under programs, and what is linked into these.
+//! `heapscribe header`: the C and C++ headers for annotations and for custom heaps, and the archive that custom
+//! heaps link.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use crate::cli::HeaderArgs;
 use crate::launch::preload::TABLE_ARCHIVE;
 
-/// Headers as they are installed with this program, so that they fit its libraries, where they are to lie.
+/// The headers that match the libraries in this program, with the paths to write them to.
 const PROGRAMS: (&str, &str) = ("heapscribe.h", include_str!("../../../preload/include/heapscribe.h"));
 const HEAPS: (&str, &str) = ("heapscribe_heap.h", include_str!("../../../alloc/include/heapscribe_heap.h"));
 const HEAPHOOK: (&str, &str) =

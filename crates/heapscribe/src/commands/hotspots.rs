@@ -1,8 +1,8 @@
-//! `heapscribe hotspots`: which runs of calls, wherever they stand in stacks, have most of the bytes.
+//! `heapscribe hotspots`: finds the runs of calls, anywhere in stacks, that allocate most.
 //!
 //! A flame graph shows a function that is called from many places as many thin pieces. Here every run of
-//! up to some frames is a key of its own, and the heaviest are found in bounded memory, with the error that
-//! this may cost, see [`crate::hotspots`]. A run that is but a part of a longer one with nearly the same weight is not shown.
+//! frames up to a length is a key, and the heaviest are found in bounded memory with a known error, see
+//! [`crate::hotspots`]. A run that is part of a longer one with nearly the same weight is not shown.
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
     Ok(partial::exit_code(&args.trace, &problems, is_complete))
 }
 
-/// Counts allocations as they pass by.
+/// Counts allocations while reading, in bounded memory.
 fn count(args: &HotspotsArgs, weigh: Weigh, runs: &mut Runs) -> Result<(Vec<String>, bool)> {
     let input = Input::open(&args.trace)?;
     if input.kind() == Kind::Memtrace {
@@ -45,8 +45,7 @@ fn count(args: &HotspotsArgs, weigh: Weigh, runs: &mut Runs) -> Result<(Vec<Stri
     Ok((count_native(&trace, weigh, &resolver, runs)?, trace.is_complete()))
 }
 
-/// Counts what is known only when everything was seen: the analysis has it by stack, and its memory grows
-/// with stacks.
+/// Counts figures that need the whole trace: memory grows with the number of stacks.
 fn count_answer(args: &HotspotsArgs, runs: &mut Runs) -> Result<(Vec<String>, bool)> {
     let trace = Input::open(&args.trace)?.into_trace(args.salvage.into())?;
     let answer = trace.analyze();

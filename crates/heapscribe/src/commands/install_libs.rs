@@ -1,5 +1,5 @@
-//! `heapscribe install-libs`: places the heap libraries where somebody else preloads them, a launch file of ROS 2 for
-//! example: under the names that heaphook's have, so that the launch file stays as it is, and under ours.
+//! `heapscribe install-libs`: installs the heap libraries for use without heapscribe, for example in a ROS 2 launch
+//! file: under heaphook's names, so that the launch file need not change, and under our own.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Write};
@@ -16,48 +16,48 @@ use crate::cli::InstallLibsArgs;
 use crate::launch::preload::{self, Library};
 use heapscribe_diagnostics::Problem;
 
-/// What each of our libraries exports, of this version or another.
+/// A symbol that every version of our libraries exports.
 const OURS: &str = "heapscribe_heap_shell";
 
 /// A library under a name.
-struct Placed {
+struct Installed {
     name: &'static str,
     library: Library,
     purpose: &'static str,
 }
 
-const LIBRARIES: [Placed; 7] = [
-    Placed {
+const LIBRARIES: [Installed; 7] = [
+    Installed {
         name: "libpreloaded_heaptrack.so",
         library: preload::HEAPLOG,
         purpose: "writes every heap call to heaplog.<pid>.log (HEAPLOG_FORMAT=calls|csv, HEAPLOG_DIR)",
     },
-    Placed {
+    Installed {
         name: "libpreloaded_tlsf.so",
         library: preload::HEAPHOOK_TLSF,
         purpose: "real-time pool heap (INITIAL_MEMPOOL_SIZE, ADDITIONAL_MEMPOOL_SIZE in bytes; default 100000000)",
     },
-    Placed {
+    Installed {
         name: "liboriginal_allocator.so",
         library: preload::ORIGINAL,
         purpose: "the program's own heap behind heapscribe's functions, to measure the cost of preloading",
     },
-    Placed {
+    Installed {
         name: "libheapscribe_heaplog.so",
         library: preload::HEAPLOG,
         purpose: "the same as libpreloaded_heaptrack.so",
     },
-    Placed {
+    Installed {
         name: "libheapscribe_tlsf.so",
         library: preload::TLSF,
         purpose: "the same heap as libpreloaded_tlsf.so (HEAPSCRIBE_POOL=64MiB, HEAPSCRIBE_POOL_GROW=16MiB)",
     },
-    Placed {
+    Installed {
         name: "libheapscribe_original.so",
         library: preload::ORIGINAL,
         purpose: "the same as liboriginal_allocator.so",
     },
-    Placed {
+    Installed {
         name: "libheapscribe_table.so",
         library: preload::TABLE,
         purpose: "adapter for your own library with heapscribe_get_heap (see heapscribe_heap.h)",
@@ -67,7 +67,7 @@ const LIBRARIES: [Placed; 7] = [
 /// Runs the command.
 pub(crate) fn run(args: &InstallLibsArgs) -> Result<ExitCode> {
     if let Some(directory) = &args.directory {
-        place(directory, args.force)?;
+        install(directory, args.force)?;
     }
     let mut out = io::stdout().lock();
     match args.json {
@@ -78,22 +78,22 @@ pub(crate) fn run(args: &InstallLibsArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// All or none: whether each may be placed is asked before the first is.
-fn place(directory: &Path, force: bool) -> Result<()> {
+/// Installs all libraries or none: checks every file before it writes the first.
+fn install(directory: &Path, force: bool) -> Result<()> {
     fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
-    let foreign = LIBRARIES.iter().map(|placed| directory.join(placed.name)).find(|path| !is_ours(path));
+    let foreign = LIBRARIES.iter().map(|file| directory.join(file.name)).find(|path| !is_ours(path));
     if let Some(path) = foreign.filter(|_| !force) {
         let what = format!("{} already exists and is not a heapscribe library", path.display());
         return Err(Problem::new(what, "choose another directory, or overwrite it with --force").into());
     }
-    for placed in &LIBRARIES {
-        let path = directory.join(placed.name);
-        write(&path, placed.library.bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+    for file in &LIBRARIES {
+        let path = directory.join(file.name);
+        write(&path, file.library.bytes()).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }
 
-/// Whether nothing is lost when the file is overwritten: there is none, or it is one of these libraries.
+/// Whether a file may be overwritten: it does not exist, or it is one of our libraries.
 fn is_ours(path: &Path) -> bool {
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -103,7 +103,7 @@ fn is_ours(path: &Path) -> bool {
     file.dynamic_symbols().any(|symbol| symbol.is_definition() && symbol.name() == Ok(OURS))
 }
 
-/// Into another file first: programs that have the old one mapped go on with it.
+/// Writes a new file and renames it: running programs keep the old one mapped.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = path.with_extension(format!("so.{}", std::process::id()));
     fs::write(&new, bytes)?;
@@ -115,16 +115,16 @@ fn as_text(out: &mut impl Write, directory: Option<&Path>) -> io::Result<()> {
     if let Some(directory) = directory {
         writeln!(out, "Installed in {}:", directory.display())?;
     }
-    for placed in &LIBRARIES {
-        writeln!(out, "  {:26} {}", placed.name, placed.purpose)?;
+    for file in &LIBRARIES {
+        writeln!(out, "  {:26} {}", file.name, file.purpose)?;
     }
     Ok(())
 }
 
 fn as_json(directory: Option<&Path>) -> Result<Vec<u8>> {
-    let libraries = LIBRARIES.iter().map(|placed| {
-        let path = directory.map(|directory| directory.join(placed.name).to_string_lossy().into_owned());
-        json!({ "name": placed.name, "path": path, "bytes": placed.library.bytes().len(), "purpose": placed.purpose })
+    let libraries = LIBRARIES.iter().map(|file| {
+        let path = directory.map(|directory| directory.join(file.name).to_string_lossy().into_owned());
+        json!({ "name": file.name, "path": path, "bytes": file.library.bytes().len(), "purpose": file.purpose })
     });
     let mut text = serde_json::to_vec_pretty(&json!({ "libraries": libraries.collect::<Vec<_>>() }))?;
     text.push(b'\n');

@@ -12,6 +12,9 @@ use clap_mangen::roff::{Roff, roman};
 
 use crate::cli::{self, ManArgs};
 
+/// What stands at the foot of each page.
+const SOURCE: &str = concat!("heapscribe ", env!("CARGO_PKG_VERSION"));
+
 /// Runs the command.
 pub(crate) fn run(args: &ManArgs) -> Result<ExitCode> {
     fs::create_dir_all(&args.to).with_context(|| format!("cannot create {}", args.to.display()))?;
@@ -23,12 +26,12 @@ pub(crate) fn run(args: &ManArgs) -> Result<ExitCode> {
 
 /// The page of a command and those of its subcommands.
 fn write_pages(command: &Command, directory: &Path) -> Result<()> {
-    let man = Man::new(command.clone()).manual("heapscribe manual");
+    let man = Man::new(command.clone()).source(SOURCE).manual("heapscribe manual");
     let path = directory.join(man.get_filename());
     let page = page(command, &man).context("cannot render a man page")?;
     fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
-    let visible = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
-    visible.map(|subcommand| write_pages(subcommand, directory)).collect()
+    let mut visible = command.get_subcommands().filter(|subcommand| !subcommand.is_hide_set());
+    visible.try_for_each(|subcommand| write_pages(subcommand, directory))
 }
 
 fn page(command: &Command, man: &Man) -> io::Result<Vec<u8>> {

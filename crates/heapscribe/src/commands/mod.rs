@@ -1,4 +1,4 @@
-//! What the program can do: a file for each command, each with one `run`.
+//! The commands: a file each, with one `run`. Only these files and `main` know the command line (`cli`).
 
 pub(crate) mod check;
 mod check_rules;

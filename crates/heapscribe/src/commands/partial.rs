@@ -1,15 +1,15 @@
-//! Answers that are not whole: said on stderr after the answer, and in the exit code.
+//! Incomplete answers: warnings on stderr after the answer, and the exit code.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::{exit, message};
 
-/// Problems that are told one by one.
+/// Problems that are printed one by one.
 const SHOWN: usize = 10;
 const HINT: &str = "the answer covers everything that could be read";
 
-/// 0 when the trace was finished and all of it could be read; else says what is wrong with it.
+/// 0 if the trace is complete and could be read; otherwise prints what is wrong with it.
 pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) -> ExitCode {
     if is_complete && problems.is_empty() {
         return ExitCode::SUCCESS;
@@ -22,7 +22,7 @@ pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) ->
     exit::partial()
 }
 
-/// The same of several files, each with its problems.
+/// The same for several files, each with its problems.
 pub(super) fn exit_code_of_files(problems: &[(&Path, Vec<String>)]) -> ExitCode {
     for (file, problems) in problems {
         tell(file, problems);

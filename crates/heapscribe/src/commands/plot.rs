@@ -1,4 +1,4 @@
-//! `heapscribe plot`: draws what changes with time.
+//! `heapscribe plot`: draws the heap over time.
 
 use std::process::ExitCode;
 
@@ -35,7 +35,7 @@ fn nothing_to_draw(args: &PlotArgs) -> Problem {
     Problem::new(what, hint)
 }
 
-/// The same of a Go trace.
+/// The same for a Go trace.
 fn run_go(args: &PlotArgs, input: Input, form: Form) -> Result<ExitCode> {
     let shown = args.trace.to_string_lossy();
     let trace = input.into_go()?;

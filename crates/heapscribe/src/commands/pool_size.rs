@@ -1,4 +1,4 @@
-//! `heapscribe pool-size`: which pool a program needs.
+//! `heapscribe pool-size`: finds the pool size that a program needs.
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;

@@ -1,5 +1,4 @@
-//! `heapscribe ps`: which processes are recorded, alive or dead, or run with another heap, and what they have
-//! done.
+//! `heapscribe ps`: lists processes that are recorded or run with another heap, and their figures.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -16,7 +15,7 @@ use heapscribe_session::monotonic_ns;
 use heapscribe_units::{duration, short_bytes};
 use heapscribe_views::json::heap::Heap;
 
-/// Of a process that only has a heap of ours.
+/// The mode of a process that only runs with another heap.
 const NOT_RECORDED: &str = "not recorded";
 
 /// A process, as JSON has it.
@@ -53,7 +52,7 @@ pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
     let places = live::places(args.session_dir.as_deref());
     heap_statistics::clean(&places);
     let mut heaps = heap_statistics::all(&places);
-    // A session that goes while it is looked at is none.
+    // Skips sessions that are removed in the meantime.
     let mut rows: Vec<Row> =
         live::all(&places).iter().filter_map(|found| row(found, &mut heaps).ok()).collect();
     rows.extend(heaps.into_iter().map(unrecorded));
@@ -68,7 +67,7 @@ pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A recorded process; its heap is taken out of those that are told of.
+/// A recorded process; removes its heap from `heaps`.
 fn row(found: &SessionPath, heaps: &mut Vec<HeapStatistics>) -> Result<Row> {
     let session = found.open()?;
     let copy = session.head()?;
@@ -115,7 +114,7 @@ fn row(found: &SessionPath, heaps: &mut Vec<HeapStatistics>) -> Result<Row> {
     })
 }
 
-/// A process of which only its heap tells.
+/// A process that only runs with another heap.
 fn unrecorded(told: HeapStatistics) -> Row {
     Row {
         pid: told.pid,
@@ -180,7 +179,7 @@ fn heap_cells([name, used, pool, largest, failed]: [&str; 5]) -> String {
     format!("{name:<8}  {used:>9}  {pool:>9}  {largest:>9}  {failed:>6}  ")
 }
 
-/// What a heap says: how much of its pool is used, the largest free piece, requests that failed.
+/// Statistics of a heap: pool, largest free block, failed requests.
 fn of_heap(told: Option<&HeapStatistics>) -> String {
     let Some(told) = told else { return heap_cells(["-"; 5]) };
     let name: String = told.name.chars().take(8).collect();

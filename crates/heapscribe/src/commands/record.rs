@@ -45,7 +45,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     outcome
 }
 
-/// The heap behind the recorder.
+/// What to preload for the heap behind the recorder.
 fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
     match &args.heap.heap {
         None | Some(HeapChoice::System) => Ok(Preload::default()),
@@ -93,7 +93,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     } else if !args.real_time.rules().is_empty() {
         message::hint(&format!("find the calls that broke the rules: heapscribe check {}", output.display()));
     }
-    // Of a program that is sampled or not recorded at first there need not be any call.
+    // A program that is sampled or off at first may well have no recorded call.
     if mode(args) == Mode::Full && !summary.watched_has_calls {
         diagnose::unseen(&args.command[0], child.id());
     }
@@ -158,7 +158,7 @@ fn mode(args: &RecordArgs) -> Mode {
     }
 }
 
-/// Every how many captures of a stack one is checked: for developers of heapscribe, so no option.
+/// How often a captured stack is verified: for developers of heapscribe, so no option.
 fn verify_every() -> u32 {
     let value = std::env::var("HEAPSCRIBE_VERIFY_STACKS");
     value.ok().and_then(|value| value.parse().ok()).unwrap_or(0)
@@ -204,7 +204,7 @@ fn follow(
     let alive = Alive::find(child.id(), u64::MAX);
     let mut status = None;
     loop {
-        // Asked before the pass, so that what a process wrote before its end is drained after its end.
+        // Checked before the pass, so that the pass drains everything that the process wrote before its end.
         let ended = match status {
             None => child.try_wait().context("cannot wait for the program")?,
             ended => ended,
@@ -230,9 +230,9 @@ fn follow(
     }
 }
 
-/// Says which calls broke a rule of real time, for which programs were stopped.
+/// Prints the calls that broke a real-time rule and stopped their programs.
 fn stopped(output: &Path) {
-    let told = Input::open(output).and_then(|input| input.into_trace(Salvage::default())).map(|trace| {
+    let opened = Input::open(output).and_then(|input| input.into_trace(Salvage::default())).map(|trace| {
         let answer = trace.analyze();
         let resolver = crate::progress::resolver(&PathBuf::from(cli::DEBUG_DIR));
         let names = NamedStacks::look_up(&answer.tree, real_time::wanted(&answer), &resolver);
@@ -240,7 +240,7 @@ fn stopped(output: &Path) {
             message::failure(&real_time::explained(&answer, broken, &names));
         }
     });
-    if let Err(e) = told {
+    if let Err(e) = opened {
         message::error(
             &e.context("a real-time rule was broken, but the trace does not show which call broke it"),
         );

@@ -1,5 +1,5 @@
-//! `heapscribe recover`: writes a trace from sessions that were left behind, by a `record` that was
-//! killed or by processes that outlived it.
+//! `heapscribe recover`: writes the trace of sessions that a killed `record` left behind, or processes that
+//! outlived it.
 
 use std::process::ExitCode;
 
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     Ok(if failure.is_some() { crate::exit::partial() } else { ExitCode::SUCCESS })
 }
 
-/// Makes the trace that a killed `record --ring` did not make.
+/// Writes the trace that a killed `record --ring` did not write.
 fn of_ring(args: &RecoverArgs) -> Result<ExitCode> {
     let gathered = ring::gather_into(&args.dir, &args.output)?;
     gathered.problems.iter().for_each(|problem| message::warning(problem));

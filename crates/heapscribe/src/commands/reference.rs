@@ -88,8 +88,7 @@ fn headings(command: &Command) -> Vec<Option<&str>> {
 fn entry(page: &mut String, argument: &Arg) {
     let short = argument.get_short().map(|short| format!("-{short}, ")).unwrap_or_default();
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
-    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-    let _ = write!(page, "- `{short}{}`: {}", argument.to_string().trim(), escaped(&help));
+    let _ = write!(page, "- `{short}{}`: {}", argument.to_string().trim(), escaped(&sentences(&help)));
     let values: Vec<_> =
         argument.get_possible_values().into_iter().filter(|value| !value.is_hide_set()).collect();
     let default: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
@@ -103,6 +102,15 @@ fn entry(page: &mut String, argument: &Arg) {
             value.get_help().map(|help| format!(": {}", escaped(&help.to_string()))).unwrap_or_default();
         let _ = writeln!(page, "  - `{}`{help}", value.get_name());
     }
+}
+
+/// The paragraphs of a help text as sentences of one paragraph, without a full stop at the end.
+fn sentences(help: &str) -> String {
+    let paragraphs = help.split("\n\n").map(|paragraph| {
+        let words: Vec<_> = paragraph.split_whitespace().collect();
+        words.join(" ").trim_end_matches('.').to_owned()
+    });
+    paragraphs.collect::<Vec<_>>().join(". ")
 }
 
 /// What Markdown would take for its own: `<program>` is no HTML, `*` no emphasis.
@@ -151,6 +159,11 @@ mod tests {
             let end = section.find("\n### ").unwrap_or(section.len());
             check_flags(&section[..end], command);
         }
+    }
+
+    #[test]
+    fn paragraphs_become_sentences() {
+        assert_eq!(sentences("When to take one\n\nWHEN is\na time."), "When to take one. WHEN is a time");
     }
 
     #[test]

@@ -52,7 +52,7 @@ fn plan(args: &ReplayArgs) -> Plan {
     }
 }
 
-/// A heap that could not be run is told after the others; without any there is no answer.
+/// Prints the heaps that could not be run; if all failed there is no answer.
 fn exit_code(args: &ReplayArgs, comparison: &Comparison, is_complete: bool) -> ExitCode {
     let failed: Vec<_> = comparison.heaps.iter().filter_map(|h| Some((&h.name, h.error.as_ref()?))).collect();
     for (name, error) in &failed {

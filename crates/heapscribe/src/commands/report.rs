@@ -31,7 +31,7 @@ use heapscribe_views::{json, text};
 /// A message log beside a trace, and what of it could not be read, by file.
 type Compared = (MessageCorrelation, Vec<(PathBuf, Vec<String>)>);
 
-/// A report, with what only a file of another format has.
+/// A report, with the parts that only some formats have.
 #[derive(Serialize)]
 struct WithTally<'a, R> {
     #[serde(flatten)]
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
 }
 
-/// Explains snapshots; what is wrong with them.
+/// Explains snapshots; returns their problems.
 fn report_live(
     args: &ReportArgs,
     snapshots: &[Snapshot],
@@ -122,7 +122,7 @@ fn report_live(
     Ok(snapshots.iter().flat_map(|snapshot| &snapshot.problems).cloned().collect())
 }
 
-/// Tables that a recording of events has besides.
+/// Live tables of a recording of events.
 fn tables_beside(out: &mut dyn Write, snapshots: &[Snapshot]) -> Result<()> {
     if !snapshots.is_empty() {
         heading(out, "Tables of live blocks")?;
@@ -131,7 +131,7 @@ fn tables_beside(out: &mut dyn Write, snapshots: &[Snapshot]) -> Result<()> {
     Ok(())
 }
 
-/// A snapshot has no time in which messages could have been handled.
+/// `--messages` needs events, which a snapshot does not have.
 fn reject_messages(args: &ReportArgs) -> Result<(), Problem> {
     if args.messages.messages.is_empty() {
         return Ok(());
@@ -149,7 +149,7 @@ fn beside(args: &ReportArgs, trace: &Opened) -> Result<Option<Compared>> {
     correlation::compare(trace, messages, reading.on_damage.into(), *pid).map(Some)
 }
 
-/// What makes an answer about messages worthless is said where it cannot be overlooked.
+/// Warns about what makes the figures for messages useless.
 fn warn(beside: &MessageCorrelation) {
     if !beside.clocks_agree {
         let apart = duration(beside.clocks_apart_ns.unwrap_or(0));

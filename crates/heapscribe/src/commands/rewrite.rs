@@ -65,8 +65,7 @@ fn check_rate(args: &SubsampleArgs, is_finer: bool) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Copies a memtrace file, up to damage when that is not to be passed over; what is not whole, in words.
-/// Copies are in the order of the original.
+/// Copies a memtrace file in its order, up to damage unless that is skipped; returns the problems.
 fn copied<S: Source>(
     reader: &mut Reader<S>,
     out: impl Write,
@@ -84,7 +83,7 @@ fn copied<S: Source>(
     Ok(reader.skipped().iter().map(ToString::to_string).chain(read).collect())
 }
 
-/// Bytes between two samples, by the number of the rate; of processes that differ the larger.
+/// Mean bytes between samples, by rate number; the larger one where processes differ.
 fn means<S: Source>(trace: &Trace<S>) -> Result<BTreeMap<u8, u64>> {
     let mut means: BTreeMap<u8, u64> = BTreeMap::new();
     for process in trace.processes() {
@@ -120,11 +119,10 @@ pub(crate) fn redact(args: &RedactArgs) -> Result<ExitCode> {
     Ok(partial::exit_code(&args.trace, &problems, true))
 }
 
-/// What all codes of a file mean: they have to be known before the first of them is written under another
-/// name.
+/// All location codes of a file: they must be known before the first is written under another name.
 fn all_locations(args: &RedactArgs) -> Result<Locations> {
     let mut reader = Input::open(&args.trace)?.into_memtrace(args.salvage.options(false))?;
-    // What comes after damage is not copied either, which is where it is told.
+    // A problem here is reported when the file is copied, which stops at the same place.
     let _ = reader.for_each(|_, _| std::ops::ControlFlow::<()>::Continue(()));
     Ok(reader.locations().clone())
 }

@@ -1,4 +1,4 @@
-//! `heapscribe run`: runs a program with another heap under it, and listens to what the heap says of itself.
+//! `heapscribe run`: runs a program with another heap, and collects the heap's statistics.
 
 use std::fs::{self, File};
 use std::process::{Child, ExitCode, ExitStatus};
@@ -55,19 +55,18 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     Ok(child::exit_code(status))
 }
 
-/// A directory in which heaps tell of themselves. Without one a program runs as well, so that is an error only
-/// when somebody `asked`.
-fn listen(args: &RunArgs, asked: bool) -> Result<Option<Base>> {
+/// The directory in which heaps publish their statistics. A program runs without it too, so failing to create
+/// it is an error only if statistics are `wanted`.
+fn listen(args: &RunArgs, wanted: bool) -> Result<Option<Base>> {
     heap_statistics::clean(&live::places(Some(&args.session_dir)));
     match Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR) {
         Ok(base) => Ok(Some(base)),
-        Err(e) if asked => Err(e),
+        Err(e) if wanted => Err(e),
         Err(_) => Ok(None),
     }
 }
 
-/// Passes signals on until the program has ended; what heaps of processes said that have ended is taken up now
-/// and then.
+/// Forwards signals until the program has ended, and gathers the statistics of ended processes now and then.
 fn follow(
     program: &mut Child,
     signals: &mut Signals,

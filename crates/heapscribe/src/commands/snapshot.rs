@@ -1,4 +1,4 @@
-//! `heapscribe snapshot`: writes down what is live in a process.
+//! `heapscribe snapshot`: writes the live blocks of a process to a file.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     Ok(if saved.problems.is_empty() { ExitCode::SUCCESS } else { exit::partial() })
 }
 
-/// Writes it in the format that was asked for, or that its name asks for.
+/// Writes it in the chosen format, or the one of its extension.
 fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Saved> {
     let not_written = || format!("cannot write {}", output.display());
     let create = || File::create(output).map(BufWriter::new).with_context(not_written);

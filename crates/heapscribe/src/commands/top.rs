@@ -1,4 +1,4 @@
-//! `heapscribe top`: what is live in a process, as it changes.
+//! `heapscribe top`: watches the live heap of a process.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A process that is not recorded, with a heap under it that tells of itself.
+/// A process that is not recorded but runs with another heap.
 fn pool_alone(mut pool: tui::Pool, interval: Duration, once: bool) -> Result<ExitCode> {
     if once {
         pool.once(&mut anstream::stdout().lock())?

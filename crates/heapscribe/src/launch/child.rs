@@ -1,4 +1,4 @@
-//! The program as our child: started with libraries of ours, and its end told as shells tell it.
+//! The recorded program as a child process: started with preloaded libraries, its exit code as shells report it.
 
 use std::ffi::OsString;
 use std::process::{Child, Command, ExitCode, ExitStatus};

@@ -1,4 +1,4 @@
-//! Why nothing was seen of a program, told in words: a silent empty trace helps nobody.
+//! Why a program has no recorded calls: a silent empty trace helps nobody.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,7 +9,7 @@ use object::{Object as _, ObjectSymbol as _};
 
 use crate::message;
 
-/// Says that no allocation call of the program was seen, why, and what to do.
+/// Warns that no allocation call of the program was recorded, why, and what to do.
 pub(crate) fn unseen(program: &OsStr, pid: u32) {
     let path = find(program);
     let (why, hint) = path.as_deref().map_or(Why::Unknown, why).words();

@@ -1,4 +1,4 @@
-//! The heap that a program is to have: which libraries that takes, and what they are told.
+//! The heap for a program: which libraries to preload, and the variables that configure them.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! What stands between us and the program that is run: the libraries it loads, the signals passed on to it,
-//! how it ended, and why nothing was seen of it.
+//! How a program is run: the libraries that are preloaded, the signals that are forwarded, its exit code, and
+//! why it may have no recorded calls.
 
 pub(crate) mod child;
 pub(crate) mod diagnose;

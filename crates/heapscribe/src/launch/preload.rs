@@ -1,5 +1,5 @@
-//! The libraries that are loaded into programs: carried inside this one, placed where the dynamic loader can
-//! find them.
+//! The libraries that are preloaded into programs: embedded in this one, and written to a cache directory for
+//! the dynamic loader.
 
 use std::ffi::OsString;
 use std::fs;

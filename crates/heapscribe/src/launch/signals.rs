@@ -1,5 +1,5 @@
-//! Signals to `record` are for the program: what somebody sends to us is passed on. What the terminal
-//! sends goes to both anyway, since both are in the foreground.
+//! Forwards signals from `record` and `run` to the program. Those of the terminal reach both anyway, since
+//! both are in the foreground.
 
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};

@@ -1,8 +1,7 @@
-//! A heap in a process of its own: started by us with the program of operations as its standard input, it runs
-//! it and prints what it found. Under a library it makes sure that `malloc` is the library's.
+//! Runs one heap in a child process: the operations are its standard input, the measurements its output. With a
+//! library, the child checks that `malloc` is the library's.
 //!
-//! It begins before the command line is taken apart, so that the heap has been asked for next to nothing when
-//! it is measured.
+//! The child starts before the command line is parsed, so that the heap is almost unused when it is measured.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -24,7 +23,7 @@ use super::subject::Subject;
 /// The first word of its command line, which no command has.
 const WORD: &str = "a-heap-of-its-own";
 
-/// What is looked at.
+/// What to measure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Look {
     Nothing,
@@ -56,7 +55,7 @@ pub(crate) struct Measurement {
     pub(crate) pool_bytes: u64,
 }
 
-/// Has a child do it.
+/// Runs a task in a child process.
 pub(crate) fn measure(task: &Task, prepared: &Prepared) -> Result<Measurement> {
     let program = std::env::current_exe().context("cannot find the heapscribe program")?;
     let mut command = Command::new(program);
@@ -78,7 +77,7 @@ pub(crate) fn measure(task: &Task, prepared: &Prepared) -> Result<Measurement> {
     serde_json::from_slice(&output.stdout).with_context(|| format!("the replay printed no result {stderr}"))
 }
 
-/// Does what our command line says, when it is a child's.
+/// Runs the task of the command line, if this process is such a child.
 pub(crate) fn run_if_asked() -> Option<ExitCode> {
     let mut words = std::env::args_os().skip(1);
     if words.next()? != WORD {
@@ -121,8 +120,8 @@ fn work(task: &Task) -> Result<Measurement> {
     }
 }
 
-/// Where calls are timed the pool is there beforehand, as in a program; where memory is looked at its pages
-/// come as they are used, or all of the pool would count.
+/// For latency the pool is mapped beforehand, as in a program; for memory its pages are mapped on first use, or
+/// the whole pool would count.
 fn start_pool(task: &Task) -> Result<()> {
     let size = |bytes: u64| usize::try_from(bytes).context("the pool is too large for this machine");
     let prefault = task.look != Look::Memory;
@@ -165,7 +164,7 @@ fn look<H: Heap>(heap: &H, task: &Task, program: &Program<'_>) -> Result<Measure
     }
 }
 
-/// The loader only warns when it cannot load a library; then it would be the system's heap that is measured.
+/// The loader only warns if it cannot load a library; the system's heap would be measured then.
 fn check_loaded(path: &Path) -> Result<()> {
     let maps = std::fs::read_to_string("/proc/self/maps").context("cannot read /proc/self/maps")?;
     let wanted = path.to_str().context("the path is not valid UTF-8")?;

@@ -1,4 +1,4 @@
-//! Which process of a trace is meant, and what has to be known of it to believe what comes of it.
+//! Selects the process to replay, and why its results may only be estimates.
 
 use anyhow::Result;
 use heapscribe_analyze::Recording;
@@ -12,7 +12,7 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::lossy;
 use heapscribe_units as units;
 
-/// Of a command line that much is shown.
+/// Longest command line that is shown.
 const NAME_CHARS: usize = 60;
 
 /// A process.
@@ -24,7 +24,7 @@ pub(crate) struct Chosen {
     pub(crate) command: String,
     /// Processes of the trace that allocated, too.
     pub(crate) others: usize,
-    /// Why what comes of it is an estimate, in words; empty when it is none.
+    /// Why results are estimates; empty when they are exact.
     pub(crate) estimate: Vec<String>,
     #[serde(skip)]
     index: usize,
@@ -70,7 +70,7 @@ impl Chosen {
         format!("{words} (pid {})", self.pid)
     }
 
-    /// That there were others, and how they are had.
+    /// How many other processes there are, and how to select them.
     pub(crate) fn about_others(&self) -> Option<String> {
         let n = units::count(self.others as u64);
         (self.others > 0).then(|| format!("Other processes that allocated: {n} (select one with --pid PID)."))
@@ -109,7 +109,7 @@ fn nobody(trace: &Opened, all: &[usize], pid: Option<u32>) -> Problem {
     }
 }
 
-/// What was sampled cannot be made again.
+/// Sampled calls cannot be replayed.
 pub(crate) fn of_samples(why: &str) -> Problem {
     Problem::new(
         format!("cannot replay the calls: {why}"),
@@ -117,7 +117,7 @@ pub(crate) fn of_samples(why: &str) -> Problem {
     )
 }
 
-/// What the trace does not have of a process.
+/// What the trace is missing of a process.
 fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
     let mut doubts: Vec<String> = trace.problems().iter().map(ToString::to_string).collect();
     doubts.extend_from_slice(&trace.problems);

@@ -1,6 +1,5 @@
-//! Heaps side by side. Memory is looked at in one run of each heap; calls are timed in others, round by round
-//! over all heaps, so that a machine that becomes busy does so for each of them. Of the rounds the median is
-//! taken, figure by figure.
+//! Compares heaps. One run of each heap measures memory; further rounds over all heaps time the calls, so that
+//! a busy machine affects each of them. Each figure is the median of the rounds.
 
 use heapscribe_replay::{Compiled, Footprint, Latency, Moment, Timed, Touch};
 use serde::Serialize;
@@ -20,7 +19,7 @@ pub(crate) struct Plan {
     pub(crate) grow_bytes: u64,
 }
 
-/// What was found of all heaps.
+/// The results of all heaps.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Comparison {
     /// Changes when a key changes its name or meaning.
@@ -37,23 +36,23 @@ pub(crate) struct Comparison {
     pub(crate) heaps: Vec<Heap>,
 }
 
-/// What was found of a heap.
+/// The results of a heap.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Heap {
     pub(crate) name: String,
-    /// Why nothing was found; none when it was.
+    /// Why there are no results; none when there are.
     pub(crate) error: Option<String>,
-    /// Requests that got nothing.
+    /// Failed requests.
     pub(crate) failures: u64,
     pub(crate) failed_max_bytes: u64,
     pub(crate) pools: u64,
     pub(crate) pool_bytes: u64,
     pub(crate) peak_footprint_bytes: u64,
-    /// The peak's footprint for each byte that was live at the most.
+    /// Peak footprint per byte of peak live memory.
     pub(crate) peak_ratio: f64,
-    /// The footprint of all moments for each byte live at all moments.
+    /// Mean footprint per mean live byte.
     pub(crate) mean_ratio: f64,
-    /// Free bytes that one request could not have, at most; none of a heap that does not say.
+    /// Largest amount of free bytes outside the largest free block; none if the heap does not say.
     pub(crate) torn_max_bytes: Option<u64>,
     pub(crate) latency: Latency,
     pub(crate) footprint: Footprint,

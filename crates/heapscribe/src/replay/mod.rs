@@ -1,10 +1,8 @@
-//! Traces through other heaps. The events of one process become a program of operations in a file without a
-//! name, in the order of time; each heap then runs it in a process of its own, so that no heap sees what another
-//! one did, nor what we have allocated.
+//! Replays traces on other heaps. The events of one process become operations in a temporary file, in time
+//! order; each heap runs them in a process of its own, so that neither other heaps nor we affect it.
 //!
-//! *It guarantees* that a heap which was asked for is the one that was measured: a library that was not loaded, or
-//! that has no `malloc`, is an error. *It refuses* traces that do not have every block: samples say how much
-//! there was, not what the heap was asked for.
+//! *It guarantees* that the requested heap is the one that is measured: a library that is not loaded or has no
+//! `malloc` is an error. *It refuses* sampled traces: they do not have every request.
 //!
 //! ```text
 //!   subject   which heaps                      sizing   which pool is enough

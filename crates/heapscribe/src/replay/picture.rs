@@ -1,5 +1,5 @@
-//! Live bytes and the footprint of heaps over time, two heaps to a panel, and what is free in pieces of those
-//! that tell it.
+//! The plot of a comparison: live bytes and footprints over time, two heaps per panel, and fragmentation where
+//! a heap reports it.
 
 use heapscribe_replay::Moment;
 

@@ -1,5 +1,5 @@
-//! The events of a process become a program of operations, in a file without a name in the temporary directory:
-//! 16 bytes for each call, so that a long trace takes disk and not memory.
+//! Compiles the events of a process into operations, in an unnamed temporary file: 16 bytes per call, so that a
+//! long trace takes disk space and not memory.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -20,7 +20,7 @@ const STEPS: u64 = 400;
 const PAGE_BYTES: u64 = 4096;
 const PAGE_LOG2: u8 = 12;
 
-/// A program that is ready.
+/// Compiled operations.
 pub(crate) struct Prepared {
     /// Its operations.
     pub(crate) file: File,
@@ -28,11 +28,11 @@ pub(crate) struct Prepared {
     pub(crate) compiled: Compiled,
     /// Threads whose calls they were.
     pub(crate) threads: usize,
-    /// What is not as it was, in words.
+    /// What differs from the recording.
     pub(crate) doubts: Vec<String>,
 }
 
-/// Makes the program of a process, in the order of time or in another one that could have been.
+/// Compiles the events of a process, in time order or in another possible order.
 pub(crate) fn prepare<S: Source>(
     trace: &Trace<S>,
     process: &Process,
@@ -48,7 +48,7 @@ pub(crate) fn prepare<S: Source>(
         feed.event(At { ns: at.ns.saturating_add(before_ns), ..at }, &event)?;
     }
     doubts.extend_from_slice(&order.problems);
-    // The process itself has counted better, if its end was seen.
+    // The process's own count is better, if its end was recorded.
     if feed.lost > 0 && process.end.is_none() {
         doubts.push(format!("{} missing from the trace", units::counted(feed.lost, "event")));
     }
@@ -75,14 +75,14 @@ fn before_first_process_ns<S: Source>(trace: &Trace<S>) -> u64 {
     if started == 0 { 0 } else { trace.start_mono_ns().saturating_sub(started) }
 }
 
-/// Hands events on as blocks that come and go.
+/// Passes events to the compiler.
 struct Feed {
     compiler: Compiler<BufWriter<File>>,
     lost: u64,
 }
 
 impl Feed {
-    /// Blocks that were live before the first event, as a ring has kept them.
+    /// Blocks that were live before the first event of a ring.
     fn before<S: Source>(&mut self, trace: &Trace<S>, process: &Process) -> Result<Vec<String>> {
         let mut doubts = Vec::new();
         for table in process.live.iter().filter(|table| table.role == LiveRole::Before) {
@@ -144,7 +144,7 @@ fn birth_of(at: At, block: &Block) -> Birth {
     }
 }
 
-/// What a function asks its heap for.
+/// The request that a call makes to its heap.
 fn request_of(call: Call, size_bytes: u64, align_log2: u8) -> AllocRequest {
     let zeroed = call == Call::Calloc;
     match call {

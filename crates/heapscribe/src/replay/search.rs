@@ -1,6 +1,5 @@
-//! Pools of the pool heap that are tried with a program of operations: the smallest that serves it, and one that
-//! serves others, too. A pool is tried in memory of its own ([`PoolMemory`]), so several are tried beside each other;
-//! what comes of it is what would come of one after the other.
+//! Searches for pool sizes: the smallest pool that serves the operations, and one that serves variations too.
+//! Each pool is tried in its own memory ([`PoolMemory`]), so several are tried in parallel with the same results.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::{panic, thread};
@@ -13,18 +12,18 @@ use super::prepare::Prepared;
 use heapscribe_diagnostics::Problem;
 
 const PAGE_BYTES: u64 = 4096;
-/// Pools are told apart to this part of the largest live heap.
+/// Resolution of the search: this part of the peak.
 const FINENESS: u64 = 1024;
-/// No pool larger than the live bytes by this factor, and by some, is tried.
+/// The largest pool that is tried: the peak times this factor, plus a constant.
 const MOST_FACTOR: u64 = 5;
 const MOST_MORE_BYTES: u64 = 16 << 20;
-/// Pools that are tried beside each other, at most, and as long as together they may take no more than this.
+/// How many pools are tried in parallel, and how much memory they may take together.
 const BESIDE_MAX: usize = 4;
 const BESIDE_BYTES_MAX: u64 = 1 << 30;
-/// How often a recommendation that some other run does not fit into is raised.
+/// How often a recommendation is raised that does not serve every variation.
 const RAISES_MAX: u32 = 8;
 
-/// A run: operations, and what is different from the recording.
+/// A run: operations, and how they differ from the recording.
 pub(super) struct Trial {
     /// Operations in another order; none when the order is the recorded one.
     other: Option<Prepared>,
@@ -48,7 +47,7 @@ impl Trial {
 
 const PROGRAM: &str = "cannot replay the operations";
 
-/// How many pools may be tried beside each other: each may come to have all its memory.
+/// How many pools may be tried in parallel if each uses all its memory.
 fn beside(peak_bytes: u64, cores: usize) -> usize {
     let of_memory = BESIDE_BYTES_MAX / peak_bytes.saturating_mul(2).max(1);
     cores.min(BESIDE_MAX).min(usize::try_from(of_memory).unwrap_or(usize::MAX)).max(1)
@@ -56,7 +55,7 @@ fn beside(peak_bytes: u64, cores: usize) -> usize {
 
 /// Tries pools.
 pub(super) struct Search {
-    /// One for each pool that is tried beside others.
+    /// One for each pool that is tried in parallel.
     beds: Vec<PoolMemory>,
     peak_bytes: u64,
     step_bytes: u64,
@@ -74,7 +73,7 @@ impl Search {
         Ok(Search { beds, peak_bytes, step_bytes })
     }
 
-    /// A run of which all is found out.
+    /// A run with all its figures.
     pub(super) fn look(&mut self, pool_bytes: u64, recorded: &Prepared, trial: &Trial) -> Result<PoolRun> {
         let pool_bytes = usize::try_from(pool_bytes).unwrap_or(usize::MAX);
         PoolRun::of(&mut self.beds[0], pool_bytes, &trial.program(recorded), trial.vary).context(PROGRAM)

@@ -1,7 +1,6 @@
-//! Which pool is enough. The smallest that serves every request is found by trying pools of the pool heap, that
-//! do not grow. A program that runs again is not the same to the byte, so the recording is also run with its
-//! threads in other orders, its sizes changed by up to 5 % and its pool elsewhere in memory; of the pools that
-//! these need the largest counts, and a margin comes on top.
+//! Finds the pool size that a program needs: the smallest pool of the pool heap that serves every request without
+//! growing. No two runs of a program are the same, so variations are tried too: other thread orders, sizes
+//! changed by up to 5 %, other pool addresses. The largest size counts, plus a margin.
 
 use anyhow::Result;
 use heapscribe_replay::{Tightest, Touch, Variation};
@@ -19,15 +18,15 @@ use heapscribe_diagnostics::Problem;
 /// How a size is found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SizingOptions {
-    /// On top of the largest need, in hundredths.
+    /// On top of the largest size, in percent.
     pub(crate) margin_percent: u64,
-    /// Runs besides the recorded one.
+    /// Variations of the recording.
     pub(crate) trials: u64,
-    /// By how much threads may be late in these.
+    /// How late threads may be in variations.
     pub(crate) window_ns: u64,
 }
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct PoolSize {
     /// Changes when a key changes its name or meaning.
@@ -35,18 +34,18 @@ pub(crate) struct PoolSize {
     pub(crate) process: Chosen,
     pub(crate) threads: usize,
     pub(crate) requests: u64,
-    /// Bytes live at the most, and blocks then.
+    /// Peak live bytes, and the blocks then.
     pub(crate) peak_live_bytes: u64,
     pub(crate) peak_live_blocks: u64,
-    /// What these and others took of the pool at the most, with headers and rounded up.
+    /// Peak use of the pool, with headers and rounding.
     pub(crate) peak_used_bytes: u64,
     /// The smallest pool that serves the recording.
     pub(crate) smallest_bytes: u64,
-    /// The largest one below it that was tried, and did not.
+    /// The largest pool that was tried and does not serve it.
     pub(crate) fails_bytes: u64,
-    /// The smallest pool when least of it could be had in one piece.
+    /// The smallest pool when its largest free block was smallest.
     pub(crate) tightest: Tightest,
-    /// Runs besides the recorded one, and the pool that serves all of them.
+    /// Variations, and the pool that serves all of them.
     pub(crate) trials: u64,
     pub(crate) window_ns: u64,
     pub(crate) needed_bytes: u64,
@@ -56,7 +55,7 @@ pub(crate) struct PoolSize {
     pub(crate) not_verified: Option<String>,
 }
 
-/// Finds it.
+/// Finds the size.
 pub(crate) fn find(trace: &Opened, mut chosen: Chosen, options: SizingOptions) -> Result<PoolSize> {
     let recorded = prepare(trace, chosen.process(trace), None)?;
     chosen.estimate.extend_from_slice(&recorded.doubts);

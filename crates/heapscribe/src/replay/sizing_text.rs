@@ -1,4 +1,4 @@
-//! A pool's size, with what it comes from.
+//! The result of `pool-size` as text.
 
 use std::io;
 
@@ -55,7 +55,7 @@ fn line(out: Out<'_>, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "  {label:<22} {text}")
 }
 
-/// What was different in the other runs.
+/// How the variations differ.
 fn others(f: &PoolSize) -> String {
     let order = match f.threads {
         1 => String::new(),

@@ -1,4 +1,4 @@
-//! The heaps that a trace is run through, as the command line names them.
+//! The heaps that a trace is replayed on, as the command line names them.
 
 use std::path::PathBuf;
 

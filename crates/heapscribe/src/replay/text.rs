@@ -1,4 +1,4 @@
-//! Heaps side by side, as a table.
+//! The comparison of heaps as tables.
 
 use std::io;
 

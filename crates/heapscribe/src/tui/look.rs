@@ -25,11 +25,11 @@ pub(crate) struct Look {
     pub(crate) is_alive: bool,
     /// Why it is not of one instant.
     pub(crate) inexact: Option<String>,
-    /// How long the process was held back, ns.
+    /// How long allocations were paused, ns.
     pub(crate) held_ns: u64,
-    /// Resident memory, bytes; 0 when it is gone.
+    /// Resident memory, bytes; 0 when the process has ended.
     pub(crate) rss_bytes: u64,
-    /// The heap under the process, when that tells of itself.
+    /// The statistics of another heap in the process.
     pub(crate) heap: Option<HeapStatistics>,
     /// How long full chunks have waited for the drainer, ns.
     pub(crate) lag_ns: u64,

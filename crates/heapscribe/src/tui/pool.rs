@@ -1,5 +1,4 @@
-//! The screen of a process that only runs with another heap (`heapscribe run`): how its pool does, as the heap
-//! tells it.
+//! The screen of a process that only runs with another heap (`heapscribe run`): the statistics of its pool.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -21,7 +20,7 @@ use heapscribe_session::{Memory, monotonic_ns};
 use heapscribe_units::duration;
 use heapscribe_views::text::heap;
 
-/// A process and what its heap has told so far.
+/// A process and the statistics of its heap so far.
 #[derive(Debug)]
 pub(crate) struct Pool {
     heap: HeapStatisticsFile,

@@ -1,4 +1,4 @@
-//! The loop: look, draw, listen.
+//! The loop: look, draw, handle keys.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_session::live::SessionReader;
 use heapscribe_symbols::Resolver;
 
-/// The screen for which `top` is made, of [`once`].
+/// The size of the screen that [`once`] prints.
 const COLUMNS: u16 = 80;
 const ROWS: u16 = 24;
 

@@ -17,6 +17,6 @@ mod replay;
 mod report;
 mod sample;
 mod see;
+mod setup;
 #[path = "../support/skip.rs"]
 mod skip;
-mod setup;
