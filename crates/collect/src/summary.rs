@@ -13,8 +13,9 @@ use crate::memtrace::Written;
 pub struct Summary {
     /// Recorded process images.
     pub processes: u64,
-    /// The process that was to be recorded, and whether an allocation call of it was.
+    /// The pid of the program that was started.
     pub watched_pid: u32,
+    /// Whether any allocation call of it was recorded.
     pub watched_has_calls: bool,
     /// When the first of them began, CLOCK_MONOTONIC ns; 0 for none.
     pub first_mono_ns: u64,
@@ -26,8 +27,9 @@ pub struct Summary {
     pub allocated_bytes: u64,
     /// The largest level of one process.
     pub peak: Peak,
-    /// Blocks and bytes that were never given back.
+    /// Blocks that were never freed.
     pub left_blocks: i64,
+    /// Bytes of them.
     pub left_bytes: i64,
     /// Drops by reason.
     pub drops: [u64; DROP_COUNTERS],
@@ -55,8 +57,11 @@ pub struct Summary {
 /// those of several do not.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peak {
+    /// Live bytes at that moment.
     pub bytes: i64,
+    /// When it was, CLOCK_MONOTONIC ns.
     pub mono_ns: u64,
+    /// Whether it is exact: all chunks are of one thread, so that their order is known.
     pub is_exact: bool,
 }
 
@@ -102,6 +107,7 @@ impl Summary {
         }
     }
 
+    /// Adds the sums of a chunk.
     pub fn add(&mut self, sums: &ChunkSums) {
         self.calls += sums.calls.iter().map(|&n| u64::from(n)).sum::<u64>();
         self.allocations +=
@@ -111,6 +117,7 @@ impl Summary {
         self.left_bytes = self.left_bytes.saturating_add(sums.net_bytes);
     }
 
+    /// Adds a process that has ended: its highest level, its lost events by reason, and whether it made any call.
     pub fn process(&mut self, pid: u32, peak: Peak, drops: &[u64; DROP_COUNTERS], has_calls: bool) {
         self.processes += 1;
         self.watched_has_calls |= has_calls && pid == self.watched_pid;

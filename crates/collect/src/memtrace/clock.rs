@@ -38,8 +38,8 @@ impl LiveClock {
     }
 
     /// Takes the pairs of a chunk, of which an event was taken out at a moment.
-    pub(super) fn chunk(&mut self, chunk: &ChunkInfo, last_ticks: u64, taken_mono_ns: u64) {
-        let bound = slope((chunk.begin_ticks, chunk.begin_mono_ns), (last_ticks, taken_mono_ns));
+    pub(super) fn chunk(&mut self, chunk: &ChunkInfo, last_ticks: u64, copied_mono_ns: u64) {
+        let bound = slope((chunk.begin_ticks, chunk.begin_mono_ns), (last_ticks, copied_mono_ns));
         self.longest_tick = match (self.longest_tick, bound) {
             (Some(so_far), Some(bound)) => Some(so_far.min(bound)),
             (so_far, bound) => so_far.or(bound),

@@ -13,7 +13,8 @@ use heapscribe_wire::record::{Block, Call, Event, Events};
 use proptest::prelude::*;
 
 use super::image::Image;
-use super::{FilesPlan, Piece};
+use super::message::Piece;
+use super::plan::FilesPlan;
 use heapscribe_convert::memtrace::to;
 use heapscribe_convert::native::thread_chunk::{ThreadChunk, ticks_at};
 use heapscribe_symbols::{CachedResolver, Resolver};
@@ -136,7 +137,7 @@ fn pieces(info: &ChunkInfo, payload: &[u8], looked_into: bool) -> Vec<Piece> {
         info: if ends[1] == payload.len() { *info } else { open },
         from: ends[0],
         payload: payload[ends[0]..ends[1]].to_vec(),
-        taken_mono_ns: u64::MAX,
+        copied_mono_ns: u64::MAX,
     };
     ends.windows(2).map(piece).collect()
 }

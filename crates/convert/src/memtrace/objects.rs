@@ -21,10 +21,9 @@ use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::{Block, Event};
 
-use super::sample_weights::SampleWeights;
+use super::sample_weights::{SampleWeights, WORD_BYTES};
 use crate::stacks::Stacks;
 
-pub const WORD_BYTES: u64 = 8;
 /// Frees that are kept until their allocation comes, as many as a few hundred open chunks of threads hold.
 const EARLY_MAX: usize = 1 << 20;
 /// Threads that have a domain of their own: each takes up to 0.4 MiB in whoever writes or reads the file.
@@ -36,12 +35,16 @@ const NOT_DRAWN: ObjectId = ObjectId(-1);
 /// A block by the thread and the ticks of its birth.
 type Birth = (u32, u64);
 
-/// Whose an event is, and when.
+/// The thread, time and sampling rate of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
+    /// Number of the thread in its process, from 1.
     pub thread: u32,
+    /// Ticks of the process's clock.
     pub ticks: u64,
+    /// Time as the file has it, us since 1970.
     pub time_us: i64,
+    /// The sampling rate at which the thread recorded then.
     pub rate: RateId,
 }
 

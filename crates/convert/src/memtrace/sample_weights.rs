@@ -9,15 +9,16 @@ use std::collections::BTreeMap;
 
 use heapscribe_wire::ids::RateId;
 
-use super::objects::WORD_BYTES;
 use crate::in_order::mixed;
 
+/// Bytes of a word in the files that are written.
+pub(super) const WORD_BYTES: u64 = 8;
 /// Expectations this close to 1 are 1: they differ by the rounding of floats.
 const ALMOST_ONE: f64 = 0.999;
 
 /// The rates of a process, and that of the file.
 #[derive(Debug)]
-pub struct SampleWeights {
+pub(super) struct SampleWeights {
     samples_per_byte: f64,
     is_whole: bool,
     means: BTreeMap<u8, u64>,
@@ -25,18 +26,18 @@ pub struct SampleWeights {
 
 impl SampleWeights {
     /// For a file in which each word is drawn with this chance.
-    pub fn new(sample_rate: f64) -> SampleWeights {
+    pub(super) fn new(sample_rate: f64) -> SampleWeights {
         let samples_per_byte = sample_rate / WORD_BYTES as f64;
         SampleWeights { samples_per_byte, is_whole: sample_rate >= 1.0, means: BTreeMap::new() }
     }
 
     /// Says what a rate's number means.
-    pub fn rate(&mut self, rate: RateId, mean_bytes: u64) {
+    pub(super) fn rate(&mut self, rate: RateId, mean_bytes: u64) {
         self.means.insert(rate.0, mean_bytes);
     }
 
     /// The samples of a block; 0 for one that is not drawn.
-    pub fn samples(&self, size_bytes: u64, rate: RateId, (thread, ticks): (u32, u64)) -> i64 {
+    pub(super) fn samples(&self, size_bytes: u64, rate: RateId, (thread, ticks): (u32, u64)) -> i64 {
         let size = size_bytes as f64;
         let weight = match self.means.get(&rate.0).filter(|_| rate != RateId::FULL) {
             // Samples of ours never hit a block without bytes; those of memtrace hit its header.

@@ -25,6 +25,8 @@ pub struct Thin {
 }
 
 impl Thin {
+    /// Keeps words with the chance `rate` (all if `None`) and events in `time_ns`, ns since the trace's start.
+    /// `means` are the mean bytes between samples of the rates that the trace already has.
     pub fn new(rate: Option<f64>, time_ns: Range<u64>, seed: u64, means: BTreeMap<u8, u64>) -> Thin {
         // Each rate draws by itself: a trace that was thinned before is not thinned by the same numbers again.
         let seed = mix(seed ^ rate.map_or(0, f64::to_bits));

@@ -1,5 +1,5 @@
 //! A trace beside an older one: no figure of all processes together may have grown by more than the
-//! tolerance. Evidence speaks against a rule are the stacks that grew most, by the names of their functions.
+//! tolerance. The evidence against a rule is the stacks that grew most, by the names of their functions.
 //!
 //! Of samples both sides are estimates; a rule is broken when the growth is beyond the tolerance by more than
 //! samples differ by chance, and holds when even chance does not explain so little.

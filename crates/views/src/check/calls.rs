@@ -42,6 +42,7 @@ pub fn forbidden<H: History>(
 /// How a recording stands to a rule that it was made with, all its processes together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Kept {
+    /// The rule.
     pub rule: Rule,
     /// How often the place was come to.
     pub entered: u64,

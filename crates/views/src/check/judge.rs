@@ -2,7 +2,7 @@
 //!
 //! Of a recording of every block a figure is what it is. Of samples it has a range in which the truth lies in
 //! 95 of 100 recordings: the rule is broken when the whole range is above the limit, it holds when none of it
-//! is, and is not decided in between. Evidence is missing from a trace decides nothing, but for figures that it
+//! is, and is not decided in between. What is missing from a trace decides nothing, but for figures that it
 //! could only have made larger.
 
 use heapscribe_analyze::answer::Amount;
@@ -59,7 +59,7 @@ pub fn limit(rule: &Rule, process: usize, subject: &Subject, top: usize) -> Opti
     })
 }
 
-/// Evidence becomes of a figure beside its limit, and why it cannot be told.
+/// The verdict on a figure with a limit, and what is to be remarked or why it is undecided.
 pub fn decide(
     figure: &Figure,
     limit: f64,
@@ -72,7 +72,7 @@ pub fn decide(
     if !is_certain {
         return (Verdict::Undecided, gaps.to_vec());
     }
-    // Evidence is broken is so with what was seen already.
+    // A figure above its limit is above it with what was seen already.
     let mut why = gaps.to_vec();
     if figure.high > figure.low {
         let [low, high] = [figure.low, figure.high].map(|end| unit.short(end));

@@ -17,7 +17,9 @@ use heapscribe_symbols::lossy;
 
 /// Writes lines.
 pub struct Lines<W> {
+    /// Where the lines go.
     pub out: W,
+    /// Sampling rates that were defined so far.
     pub rates: Rates,
 }
 

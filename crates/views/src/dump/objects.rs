@@ -20,7 +20,9 @@ use heapscribe_symbols::lossy;
 
 /// Writes objects.
 pub struct Objects<W> {
+    /// Where the objects go.
     pub out: W,
+    /// Sampling rates that were defined so far.
     pub rates: Rates,
 }
 

@@ -9,26 +9,33 @@ use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::Event;
 
-/// An event, with whose it is and when, in ns since the trace's start.
+/// An event with its process, thread and time.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
+    /// When it was, ns since the trace's start.
     pub time_ns: u64,
+    /// Index of the process in the trace.
     pub process: u32,
+    /// Number of the thread in its process, from 1.
     pub thread: u32,
+    /// The event.
     pub event: &'a Event,
-    /// Age of the block that went, for events that have one.
+    /// Age of the freed block, for events that free one.
     pub age_ns: u64,
-    /// How long its call was in the heap, where that is told.
+    /// How long its call took in the heap, where that was recorded.
     pub took_ns: Option<u64>,
 }
 
-/// A live block, with whose it is and since when.
+/// A live block with its process and age.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing<'a> {
+    /// Index of the process in the trace.
     pub process: u32,
-    /// Of its birth.
+    /// When it was allocated, ns since the trace's start.
     pub time_ns: u64,
+    /// Its age when the snapshot was taken.
     pub age_ns: u64,
+    /// The block.
     pub block: &'a LiveBlock,
 }
 
@@ -37,6 +44,7 @@ pub struct Standing<'a> {
 pub struct Rates(BTreeMap<(u32, RateId), u64>);
 
 impl Rates {
+    /// Remembers the rate, if that is what is defined.
     pub fn note(&mut self, process: u32, definition: &Definition<'_>) {
         if let Definition::Rate { id, mean_bytes } = definition {
             self.0.insert((process, *id), *mean_bytes);

@@ -1,4 +1,4 @@
-//! A message log beside a heap trace of the same machine: what the heap did between one message of a channel
+//! Correlation of a message log with a heap trace of the same machine: what the heap did between one message of a channel
 //! and the next.
 //!
 //! Both logs have CLOCK_MONOTONIC, so that their times compare without any matching, as long as both are of
@@ -65,9 +65,13 @@ pub struct MessageCorrelation {
 /// What the heap did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Did {
+    /// Allocated blocks.
     pub allocations: u64,
+    /// Bytes of them.
     pub allocated_bytes: u64,
+    /// Freed blocks.
     pub frees: u64,
+    /// Bytes of them.
     pub freed_bytes: u64,
 }
 
@@ -81,7 +85,9 @@ impl From<Stretch> for Did {
 /// The marks of one channel.
 #[derive(Debug, Default, Serialize)]
 pub struct ChannelMarks {
+    /// Number of the channel in the log.
     pub channel_index: u32,
+    /// Messages of it within the time of the trace.
     pub messages: u64,
     /// From one message of the channel to its next: every such time together.
     pub until_next: Did,
@@ -98,10 +104,13 @@ pub struct ChannelMarks {
 /// A message and what the heap did after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Heavy {
+    /// Number of the channel in the log.
     pub channel_index: u32,
+    /// Number of the message in its channel.
     pub queue_index: u32,
     /// When, ns since the trace began.
     pub time_ns: u64,
+    /// What the heap did until the next message.
     #[serde(flatten)]
     pub did: Did,
 }

@@ -15,6 +15,7 @@ use heapscribe_symbols::lossy;
 
 /// Writes lines.
 pub struct Lines<W> {
+    /// Where the lines go.
     pub out: W,
 }
 

@@ -10,6 +10,7 @@ use heapscribe_symbols::lossy;
 
 /// Writes objects.
 pub struct Objects<W> {
+    /// Where the objects go.
     pub out: W,
 }
 
