@@ -14,20 +14,24 @@ use heapscribe_wire::ids::NameId;
 use heapscribe_wire::limits::{EVENT_BYTES_MAX, NAMES_MAX};
 use heapscribe_wire::record::{Event, Note};
 
+use crate::clock_pair::ClockPair;
 use crate::output::Output;
 use heapscribe_session::MarkRequest;
 
-/// Moments nearer to each other than this say nothing of a clock's rate.
+/// Moments nearer to each other than this give no rate of a clock.
 const BASELINE_NS: u64 = 10_000_000;
 
-/// A moment on both clocks.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct Pair {
-    ticks: u64,
-    mono_ns: u64,
+/// Where a mark is written.
+pub(super) struct MarkContext<'a> {
+    pub(super) process: ProcessIndex,
+    /// How far the definitions of the process are written.
+    pub(super) position: Position,
+    pub(super) head: &'a Head<'a>,
+    /// The chunks of its log that are in use.
+    pub(super) headers: &'a [(usize, Header)],
 }
 
-/// The marks of one session that came from outside.
+/// The marks of one session that `ctl` requested.
 #[derive(Default)]
 pub(super) struct Marks {
     names: BTreeMap<Vec<u8>, u32>,
@@ -39,10 +43,10 @@ impl Marks {
     pub(super) fn write(
         &mut self,
         MarkRequest { mono_ns, name }: MarkRequest,
-        (process, position): (ProcessIndex, Position),
-        (head, headers): (&Head<'_>, &[(usize, Header)]),
+        context: &MarkContext<'_>,
         output: &mut Output,
     ) {
+        let &MarkContext { process, position, head, headers } = context;
         let next = NAMES_MAX + 1 + self.names.len() as u32;
         let id = NameId(*self.names.entry(name.clone()).or_insert(next));
         if id.0 == next {
@@ -67,12 +71,12 @@ impl Marks {
 }
 
 /// A moment before this one of which both times are known, and the ticks from there on.
-fn place(mono_ns: u64, head: &Head<'_>, headers: &[(usize, Header)]) -> (Pair, u64) {
-    let created = Pair { ticks: head.created_ticks, mono_ns: head.created_mono_ns };
-    let begins = headers.iter().map(|(_, h)| Pair { ticks: h.begin_ticks, mono_ns: h.begin_mono_ns });
-    let ends = headers.iter().map(|(_, h)| Pair { ticks: h.end_ticks, mono_ns: h.end_mono_ns });
-    let is_known = |pair: &Pair| (created.mono_ns..=mono_ns).contains(&pair.mono_ns) && pair.ticks != 0;
-    let mut pairs: Vec<Pair> = begins.chain(ends).chain([created]).filter(is_known).collect();
+fn place(mono_ns: u64, head: &Head<'_>, headers: &[(usize, Header)]) -> (ClockPair, u64) {
+    let created = ClockPair { ticks: head.created_ticks, mono_ns: head.created_mono_ns };
+    let begins = headers.iter().map(|(_, h)| ClockPair { ticks: h.begin_ticks, mono_ns: h.begin_mono_ns });
+    let ends = headers.iter().map(|(_, h)| ClockPair { ticks: h.end_ticks, mono_ns: h.end_mono_ns });
+    let is_known = |pair: &ClockPair| (created.mono_ns..=mono_ns).contains(&pair.mono_ns) && pair.ticks != 0;
+    let mut pairs: Vec<ClockPair> = begins.chain(ends).chain([created]).filter(is_known).collect();
     pairs.sort_by_key(|pair| pair.mono_ns);
     let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else { return (created, 1) };
     let ns = last.mono_ns - first.mono_ns;

@@ -64,7 +64,7 @@ impl Output {
         }
     }
 
-    /// Tells of a process image and gives it its number.
+    /// Writes a process image, and gives its number.
     pub(super) fn process(&mut self, info: &ProcessInfo) -> ProcessIndex {
         match &mut self.to {
             To::Native(sink) => sink.write(|writer, out| writer.process(info, out)),
@@ -123,7 +123,7 @@ impl Output {
         }
     }
 
-    /// Tells how a process image ended.
+    /// Writes how a process image ended.
     pub(super) fn process_end(&mut self, process: ProcessIndex, end: &ProcessEnd) {
         self.summary.stopped += u64::from(end.broke.is_some());
         match &mut self.to {
@@ -141,7 +141,9 @@ impl Output {
     pub(super) fn live(
         &mut self,
         process: ProcessIndex,
-        (snapshot, number, role): (&Snapshot, u32, LiveRole),
+        snapshot: &Snapshot,
+        number: u32,
+        role: LiveRole,
     ) -> Vec<String> {
         let To::Native(sink) = &mut self.to else { return Vec::new() };
         let (table, problems) = snapshot.table(number, role);
@@ -183,7 +185,7 @@ impl Output {
             }
             To::Memtrace(files) => {
                 let written = files.finish();
-                summary.drainer = self.pace.told();
+                summary.drainer = self.pace.statistics();
                 let is_cut = |written: &&Written| written.is_cut;
                 let failure = written.iter().find(is_cut).map(|w| w.path.display().to_string());
                 summary.trace_bytes = written.iter().map(|written| written.bytes).sum();

@@ -163,8 +163,8 @@ impl Sink {
         match ring::gather_into(dir, &self.path) {
             Ok(gathered) => {
                 self.written = gathered.bytes;
-                let told = gathered.problems.join("; ");
-                self.failure = self.failure.take().or((!told.is_empty()).then_some(told));
+                let problems = gathered.problems.join("; ");
+                self.failure = self.failure.take().or((!problems.is_empty()).then_some(problems));
             }
             Err(e) => {
                 diagnostics::failure(&e);

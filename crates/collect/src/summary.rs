@@ -1,4 +1,4 @@
-//! The few lines that `record` says at the end, summed while chunks pass by.
+//! What `record` prints at the end, summed while chunks pass by.
 
 use heapscribe_formats::model::{ChunkInfo, LetGo};
 use heapscribe_formats::{ChunkSums, Drainer};
@@ -21,16 +21,16 @@ pub struct Summary {
     pub first_mono_ns: u64,
     /// Calls of all kinds.
     pub calls: u64,
-    /// Blocks handed out.
+    /// Allocated blocks.
     pub allocations: u64,
     /// Bytes of them.
     pub allocated_bytes: u64,
     /// The largest level of one process.
     pub peak: Peak,
     /// Blocks that were never freed.
-    pub left_blocks: i64,
+    pub unfreed_blocks: i64,
     /// Bytes of them.
-    pub left_bytes: i64,
+    pub unfreed_bytes: i64,
     /// Drops by reason.
     pub drops: [u64; DROP_COUNTERS],
     /// Bytes of logs that were no events.
@@ -39,9 +39,9 @@ pub struct Summary {
     pub trace_bytes: u64,
     /// Files of memtrace, when the trace is made of these, the one that was asked for first.
     pub written: Vec<Written>,
-    /// Sessions of processes that were killed.
-    pub kept: Vec<std::path::PathBuf>,
-    /// What heaps told of themselves whose processes have ended.
+    /// Retained sessions of processes that were killed.
+    pub killed_sessions: Vec<std::path::PathBuf>,
+    /// Statistics of heaps whose processes have ended.
     pub heaps: EndedHeaps,
     /// Snapshots that were taken by the way.
     pub snapshots: u64,
@@ -113,8 +113,8 @@ impl Summary {
         self.allocations +=
             u64::from(sums.allocs) + u64::from(sums.reallocs) + u64::from(sums.unknown_reallocs);
         self.allocated_bytes = self.allocated_bytes.saturating_add(sums.alloc_bytes);
-        self.left_blocks = self.left_blocks.saturating_add(sums.net_blocks);
-        self.left_bytes = self.left_bytes.saturating_add(sums.net_bytes);
+        self.unfreed_blocks = self.unfreed_blocks.saturating_add(sums.net_blocks);
+        self.unfreed_bytes = self.unfreed_bytes.saturating_add(sums.net_bytes);
     }
 
     /// Adds a process that has ended: its highest level, its lost events by reason, and whether it made any call.

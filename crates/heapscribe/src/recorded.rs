@@ -34,8 +34,8 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
     if s.snapshots > 0 {
         lines.push(format!("snapshots: {} taken, beside the trace", units::count(s.snapshots)));
     }
-    lines.extend(s.kept.first().map(|path| {
-        let (more, path) = (s.kept.len() - 1, path.display());
+    lines.extend(s.killed_sessions.first().map(|path| {
+        let (more, path) = (s.killed_sessions.len() - 1, path.display());
         let others = if more == 0 { String::new() } else { format!(" and {more} more") };
         format!("killed: what was live then stays in {path}{others}; heapscribe snapshot {path}")
     }));
@@ -79,8 +79,8 @@ fn exact(s: &Summary, processes: &str) -> Vec<String> {
     }
     lines.push(format!(
         "not freed: {} in {} blocks",
-        units::bytes(s.left_bytes.max(0).unsigned_abs()),
-        units::count(s.left_blocks.max(0).unsigned_abs())
+        units::bytes(s.unfreed_bytes.max(0).unsigned_abs()),
+        units::count(s.unfreed_blocks.max(0).unsigned_abs())
     ));
     lines
 }

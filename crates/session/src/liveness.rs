@@ -46,14 +46,14 @@ impl Alive {
 
     /// Whether it still lives.
     pub fn is_alive(&self) -> bool {
-        let Some(descriptor) = &self.descriptor else { return is_there(self.pid) };
+        let Some(descriptor) = &self.descriptor else { return exists(self.pid) };
         let mut set = [PollFd::new(descriptor, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         !matches!(poll(&mut set, Some(&now)), Ok(1..))
     }
 }
 
-fn is_there(pid: u32) -> bool {
+fn exists(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }

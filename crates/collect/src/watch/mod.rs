@@ -1,4 +1,4 @@
-//! Snapshots that come by themselves: when ([`Trigger`]), and taking them ([`Watch`]).
+//! Snapshots that are taken automatically: when ([`Trigger`]), and taking them ([`Watch`]).
 
 mod trigger;
 mod watcher;

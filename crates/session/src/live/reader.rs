@@ -11,6 +11,7 @@ use heapscribe_wire::limits::{CHUNKS_MAX, DEFS_BYTES_MAX};
 use heapscribe_wire::operation::{FILE_NAME, RECORD_BYTES, RECORDS_MAX, Record};
 
 use crate::files::{open_file, read_up_to};
+use crate::key::SessionKey;
 use crate::liveness::{self, Alive};
 use heapscribe_diagnostics::Problem;
 
@@ -66,10 +67,10 @@ pub struct SessionReader {
 }
 
 impl SessionReader {
-    pub(super) fn open(directory: &Path, (pid, created): (u32, u64)) -> Result<SessionReader> {
+    pub(super) fn open(directory: &Path, key: SessionKey) -> Result<SessionReader> {
         let file = |name: &str, write: bool| {
             let path = directory.join(name);
-            open_file(&path, write).ok_or_else(|| gone(&path))
+            open_file(&path, write).ok_or_else(|| missing(&path))
         };
         let head = file("head", true)?;
         let namespace = HeadCopy::read(&head)
@@ -83,7 +84,7 @@ impl SessionReader {
             live: file("live", false)?,
             threads: file(FILE_NAME, false)?,
             log: file("log", false)?,
-            alive: Alive::find_in(namespace, pid, created),
+            alive: Alive::find_in(namespace, key.pid, key.created_mono_ns),
             namespace,
         })
     }
@@ -149,7 +150,7 @@ impl SessionReader {
     }
 }
 
-fn gone(path: &Path) -> anyhow::Error {
+fn missing(path: &Path) -> anyhow::Error {
     let what = format!("{} can not be opened", path.display());
     Problem::new(what, "sessions go when their process has ended; `heapscribe ps` lists what is there").into()
 }
