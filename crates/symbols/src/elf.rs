@@ -40,6 +40,18 @@ pub(super) fn read(path: &Path) -> Result<ElfFile, String> {
     })
 }
 
+impl Module {
+    /// The module that a file is now.
+    ///
+    /// # Errors
+    /// When it is missing or no ELF file.
+    pub fn of_file(path: impl AsRef<Path>) -> Result<Module, LookupFailure> {
+        let path = std::fs::canonicalize(path).map_err(|_| LookupFailure::Missing)?;
+        let ElfFile { build_id, .. } = read(&path).map_err(LookupFailure::Unreadable)?;
+        Ok(Module { path: path.to_string_lossy().into_owned(), build_id })
+    }
+}
+
 /// The file of a module, if it is still the one that ran.
 pub(super) fn open(module: &Module) -> Result<ElfFile, LookupFailure> {
     let path = module.path.strip_suffix(" (deleted)").unwrap_or(&module.path);
@@ -50,7 +62,7 @@ pub(super) fn open(module: &Module) -> Result<ElfFile, LookupFailure> {
     match std::fs::metadata(path) {
         Ok(m) if !m.is_file() => return Err(LookupFailure::NotAFile),
         Ok(_) => {}
-        Err(_) => return Err(LookupFailure::Gone),
+        Err(_) => return Err(LookupFailure::Missing),
     }
     let file = read(Path::new(path)).map_err(LookupFailure::Unreadable)?;
     // A file that was deleted while it ran is the same one again only if its build id says so.

@@ -31,7 +31,7 @@ pub enum LookupFailure {
     /// It never was a file: the kernel's page, code made at run time.
     NotAFile,
     /// The file is not there any more.
-    Gone,
+    Missing,
     /// There is another file of that name now.
     Changed,
     /// The file is there, but is no ELF file that can be read.
@@ -40,11 +40,13 @@ pub enum LookupFailure {
     NoDebugInfo,
 }
 
+impl std::error::Error for LookupFailure {}
+
 impl fmt::Display for LookupFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LookupFailure::NotAFile => f.write_str("is no file"),
-            LookupFailure::Gone => f.write_str("is not there any more"),
+            LookupFailure::Missing => f.write_str("is not there any more"),
             LookupFailure::Changed => f.write_str("has changed since the recording"),
             LookupFailure::Unreadable(why) => write!(f, "cannot be read: {why}"),
             LookupFailure::NoDebugInfo => f.write_str("has no debug information"),

@@ -51,7 +51,7 @@ impl Resolver {
         let file = match elf::open(module) {
             Ok(file) => Ok(file),
             // The file is gone or another one, but its debug file may still be there, and has its id.
-            Err(failure @ (LookupFailure::Gone | LookupFailure::Changed)) => {
+            Err(failure @ (LookupFailure::Missing | LookupFailure::Changed)) => {
                 debug_file::by_build_id(&module.build_id, &self.debug_dir).ok_or(failure)
             }
             Err(failure) => Err(failure),

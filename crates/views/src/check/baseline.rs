@@ -1,4 +1,4 @@
-//! A trace beside an older one: no figure of all processes together may have grown by more than the
+//! A trace compared with an older one: no figure of all processes together may have grown by more than the
 //! tolerance. The evidence against a rule is the stacks that grew most, by the names of their functions.
 //!
 //! Of samples both sides are estimates; a rule is broken when the growth is beyond the tolerance by more than
@@ -21,13 +21,14 @@ use heapscribe_units::counted;
 /// 95 % of a normal distribution lie within this many standard deviations.
 const Z: f64 = 1.96;
 
-/// Judges a rule by what became of its measure.
+/// Judges a rule by the growth of its measure. Culprits get their stacks in `gathered`, at most `top` of them.
 pub fn grew(
     rule: &Rule,
     diff: &Diff,
     answers: &[Answer; 2],
-    (top, gathered): (usize, &mut Gathered),
     gaps: &[String],
+    top: usize,
+    gathered: &mut Gathered,
 ) -> Option<Finding> {
     let Rule::Grew(measure, tolerance) = *rule else { return None };
     let [was, is] = [&diff.whole.before, &diff.whole.after];

@@ -9,7 +9,7 @@ use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::calls::StackCalls;
 use heapscribe_analyze::estimate::Figure;
 
-use super::calls::{self, Forbade};
+use super::calls::{self, ForbiddenCalls};
 use super::rule::{Forbidden, Limited, Rule, Unit};
 use super::subject::{Leak, Subject, Worst};
 use super::verdict::{Culprit, Evidence, Finding, Verdict};
@@ -179,7 +179,7 @@ pub fn undecided(rule: &Rule, process: impl Into<Option<usize>>, unit: Unit, why
 
 /// Judges a rule that forbids calls, in all processes. A process that never came to the place is not spoken
 /// of, but that none did is no proof of anything: the name may be misspelled.
-pub fn no_calls(rule: &Rule, forbade: &[Forbade], subjects: &[Subject], top: usize) -> Vec<Finding> {
+pub fn no_calls(rule: &Rule, forbade: &[ForbiddenCalls], subjects: &[Subject], top: usize) -> Vec<Finding> {
     let Rule::NoCalls(forbidden, threads) = rule else { return Vec::new() };
     let is_by = matches!(forbidden, Forbidden::By(_));
     let processes = forbade.iter().zip(subjects).enumerate();
@@ -201,7 +201,13 @@ pub fn no_calls(rule: &Rule, forbade: &[Forbade], subjects: &[Subject], top: usi
     findings
 }
 
-fn no_calls_of(rule: &Rule, process: usize, forbade: &Forbade, subject: &Subject, top: usize) -> Finding {
+fn no_calls_of(
+    rule: &Rule,
+    process: usize,
+    forbade: &ForbiddenCalls,
+    subject: &Subject,
+    top: usize,
+) -> Finding {
     let stacks: Vec<_> =
         forbade.stacks.iter().filter(|(_, by)| by.is_none()).map(|(calls, _)| calls).collect();
     let count = stacks.iter().map(|calls| calls.kinds.all()).fold(0, u64::saturating_add);
@@ -237,7 +243,7 @@ fn come_to(rule: &Rule, entered: u64) -> Option<String> {
 }
 
 /// Calls that suppressions let pass, as amounts.
-pub fn passed(forbade: &[Vec<Forbade>]) -> impl Iterator<Item = (usize, Amount)> + '_ {
+pub fn passed(forbade: &[Vec<ForbiddenCalls>]) -> impl Iterator<Item = (usize, Amount)> + '_ {
     let stacks = forbade.iter().flatten().flat_map(|forbade| &forbade.stacks);
     stacks.filter_map(|(calls, by)| by.map(|by| (by, calls::amount(calls))))
 }

@@ -67,14 +67,14 @@ pub trait Printer {
     fn definition(&mut self, process: u32, node: StackId, definition: &Definition<'_>) -> io::Result<()>;
     /// An event.
     fn event(&mut self, moment: &Moment<'_>) -> io::Result<()>;
-    /// That what was live in a process is told, at ns since the trace's start.
+    /// A table of what was live in a process, at ns since the trace's start.
     fn live(&mut self, process: u32, time_ns: u64, table: &LiveTable) -> io::Result<()>;
     /// A block of it.
     fn live_block(&mut self, block: &Standing<'_>) -> io::Result<()>;
     /// A memory sample, at ns since the trace's start.
     fn memory(&mut self, process: u32, time_ns: u64, sample: &MemorySample) -> io::Result<()>;
-    /// What the heap under a process said of itself: whose and when, as above.
-    fn heap(&mut self, at: (u32, u64), info: &HeapInfo, counts: &HeapCounts) -> io::Result<()>;
+    /// Statistics of the heap under a process, at ns since the trace's start.
+    fn heap(&mut self, process: u32, time_ns: u64, info: &HeapInfo, counts: &HeapCounts) -> io::Result<()>;
     /// How a process ended.
     fn process_end(&mut self, process: &Process) -> io::Result<()>;
     /// How the recording ended.

@@ -131,8 +131,8 @@ mod tests {
             prop_assert!(found.len() <= 2 * entries);
             prop_assert_eq!(runs.whole(), stacks.iter().map(|(_, weight)| weight).sum::<u64>());
             for (run, weight) in truth {
-                let told = found.get(&run).copied().unwrap_or(0);
-                prop_assert!(told <= weight && weight <= told + error, "{:?}: {} {} {}", run, told, weight, error);
+                let counted = found.get(&run).copied().unwrap_or(0);
+                prop_assert!(counted <= weight && weight <= counted + error, "{:?}: {} {} {}", run, counted, weight, error);
             }
         }
     }
