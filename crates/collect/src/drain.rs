@@ -1,7 +1,7 @@
 //! The drainer: takes chunks out of the sessions of all recorded processes, and writes them to the trace
 //! while the processes run.
 //!
-//! Sessions are read with `pread` and handed back with `pwrite`, never mapped: what the other side may
+//! Sessions are read with `pread` and chunks are freed with `pwrite`, never mapped: what the other side may
 //! scribble on is copied first, checked, then used. One pass looks at every session once; between passes
 //! it waits for a process to end, or for a moment that is short while chunks come and long while none do.
 
@@ -71,7 +71,7 @@ impl Drain {
         }
     }
 
-    /// Looks whether this process has calls; the summary says so.
+    /// Notes in the summary whether this process makes any call.
     pub fn watch(&mut self, pid: u32) {
         self.output.watch(pid);
     }

@@ -21,7 +21,8 @@ pub(super) struct HeapSamples {
 }
 
 impl HeapSamples {
-    /// Looks for a new sample of the process with the session `key` in this base directory. The last time, when no other image of the process can have made a file, it is looked for in any case.
+    /// Looks for a new sample of the process with the session `key` in this base directory. The last time, when no
+    /// other image of the process can have made a file, the file is looked for in any case.
     pub(super) fn sample(&mut self, directory: &Path, key: SessionKey, is_last: bool) {
         let update = match &mut self.watched {
             Some(watched) => watched.look(),

@@ -18,14 +18,14 @@ use heapscribe_session::{Alive, SessionKey};
 pub struct KilledRetention {
     /// Age of the oldest; 0 retains none.
     pub age: Duration,
-    /// Bytes of all; `None` for what [`budget`] says.
+    /// Bytes of all; `None` for a quarter of the free room, at most 1 GiB.
     pub bytes: Option<u64>,
 }
 
-/// The most that they take when nothing else is said: a quarter of what is free, and this.
+/// The most that they take by default, and a quarter of what is free.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// Signals that end a process because it did wrong or somebody killed it.
+/// Signals that end a process because of a fault, or that kill it from outside.
 const KILLS: [Signal; 11] = [
     Signal::QUIT,
     Signal::ILL,
@@ -40,7 +40,7 @@ const KILLS: [Signal; 11] = [
     Signal::SYS,
 ];
 
-/// Whether a process that is gone was killed: by what the kernel says while nobody has waited for it, else
+/// Whether a process that has ended was killed: by its status in /proc until its parent waits for it, else
 /// by whether it began to leave. Of one of which neither is known it is assumed.
 pub(super) fn was_killed(pid: u32, is_leaving: bool) -> bool {
     match exit_code(pid) {
@@ -54,7 +54,7 @@ pub(super) fn is_kill(signal: i32) -> bool {
     KILLS.iter().any(|kill| kill.as_raw() == signal)
 }
 
-/// What `wait` would say of a process that has ended and that nobody has waited for.
+/// The wait status of a process that has ended and that its parent has not waited for.
 fn exit_code(pid: u32) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -64,7 +64,7 @@ fn exit_code(pid: u32) -> Option<i32> {
     fields.next_back()?.parse().ok()
 }
 
-/// Where they lie, beside the base directories of recordings.
+/// The base directory of retained sessions, in the directory of those of recordings.
 fn directory(parent: &Path) -> PathBuf {
     parent.join(format!("heapscribe.{}.ended", rustix::process::geteuid().as_raw()))
 }
@@ -125,7 +125,7 @@ fn budget(base: &Path, all: u64) -> u64 {
     (free.saturating_add(all) / 4).min(BYTES_MAX)
 }
 
-/// A session whose process is gone, wherever it counted its pids.
+/// A session whose process has ended, in whatever pid namespace.
 fn dead(base: &Path, key: SessionKey) -> Option<KilledSession> {
     let path = session_path(base, key);
     if Alive::find(key.pid, key.created_mono_ns).is_some() {

@@ -1,4 +1,4 @@
-//! Where all sessions of a recording go, one after the other: the trace, and what is said at the end.
+//! The output of all sessions of a recording: the trace or the memtrace files, and the summary.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::summary::Summary;
 use heapscribe_convert::ring::Limits;
 use heapscribe_session::live::Snapshot;
 
-/// Where the recording goes.
+/// The output of a recording.
 enum To {
     /// Into one trace of ours.
     Native(Box<Sink>),
@@ -56,7 +56,7 @@ impl Output {
         Output { to, summary: Summary::default(), pace: Pace::new(level, log_chunks), chunk }
     }
 
-    /// Looks whether this process has calls; the summary says so.
+    /// Notes in the summary whether this process makes any call.
     pub(super) fn watch(&mut self, pid: u32) {
         self.summary.watched_pid = pid;
         if let To::Memtrace(files) = &self.to {
@@ -93,7 +93,7 @@ impl Output {
         }
     }
 
-    /// Whether it is time to hand on what open chunks hold: files of memtrace are to be whole up to a second
+    /// Whether it is time to write what open chunks hold: files of memtrace are to be whole up to a second
     /// ago at any moment, while ours can be had from the session itself.
     pub(super) fn wants_open(&mut self) -> bool {
         match &mut self.to {
@@ -132,7 +132,7 @@ impl Output {
         }
     }
 
-    /// Whether only the newest part is kept, which says little of what is live.
+    /// Whether only the newest events are retained, from which what is live cannot be known.
     pub(super) fn is_ring(&self) -> bool {
         matches!(&self.to, To::Native(sink) if sink.is_ring())
     }

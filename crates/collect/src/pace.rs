@@ -31,7 +31,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Compresses at `level` when there is time. Of logs that nobody fills any more the size does not matter.
+    /// Compresses at `level` when there is time. When the processes of the logs have ended, the size does not matter.
     pub(super) fn new(level: i32, log_chunks: Option<u32>) -> Pace {
         let log_chunks = log_chunks.map_or(usize::MAX, |n| n as usize);
         let last_pass = Instant::now();

@@ -114,7 +114,7 @@ impl SessionDrain {
         self.alive.as_ref().is_some_and(Alive::is_alive)
     }
 
-    /// Whether its process, which is gone, was killed.
+    /// Whether its process, which has ended, was killed.
     pub(super) fn was_killed(&self) -> bool {
         let is_leaving = read_head(&self.head, |head| head.is_leaving).unwrap_or(true);
         killed::was_killed(self.alive.as_ref().map_or(self.key.pid, Alive::pid), is_leaving)
@@ -241,7 +241,7 @@ impl SessionDrain {
         }
     }
 
-    /// Takes what threads wrote out themselves while nobody drained them. Which chunks these were.
+    /// Takes chunks that threads spilled themselves while no collector drained them. Gives their threads and numbers.
     fn take_spilled(&mut self, process: ProcessIndex, output: &mut Output) -> BTreeSet<(u32, u64)> {
         let mut spilled = BTreeSet::new();
         let Some(mut spill) = open_file(&self.directory.join("spill"), false) else { return spilled };

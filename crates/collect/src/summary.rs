@@ -43,11 +43,11 @@ pub struct Summary {
     pub killed_sessions: Vec<std::path::PathBuf>,
     /// Statistics of heaps whose processes have ended.
     pub heaps: EndedHeaps,
-    /// Snapshots that were taken by the way.
+    /// Snapshots that triggers took.
     pub snapshots: u64,
     /// Processes that were stopped because a call broke a rule of real time.
     pub stopped: u64,
-    /// What a ring did not keep.
+    /// What a ring evicted.
     pub let_go: Option<LetGo>,
     /// How the drainer kept up.
     pub drainer: Drainer,

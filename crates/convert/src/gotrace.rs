@@ -5,8 +5,8 @@
 //! value, which is as fine as Go has them.
 //!
 //! *Lost on the way*: all processes but one; frees, but for the curve; calls that were refused; how long
-//! calls took; memory samples; what stands in stacks beyond 1000 frames, and names beyond 1 KiB. Where blocks were sampled the
-//! curve is of samples.
+//! calls took; memory samples; what stands in stacks beyond 1000 frames, and names beyond 1 KiB. Where
+//! blocks were sampled the curve is of samples.
 
 use std::collections::HashSet;
 use std::io::Write;

@@ -1,5 +1,5 @@
 //! Running processes under a recorder: where their sessions are, and the word in each session's head that
-//! says what is recorded. Whoever may write the file may change it; every thread follows at its next call.
+//! sets what is recorded. Who may write the file may change it; every thread follows at its next call.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};

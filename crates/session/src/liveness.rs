@@ -1,5 +1,5 @@
-//! Whether a recorded process still lives, told by the kernel through a pidfd: it cannot be confused by
-//! a pid that is given out again.
+//! Whether a recorded process still lives, by a pidfd: a pid that the kernel reuses cannot be confused with
+//! it.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -86,7 +86,7 @@ fn host_pid(namespace: u64, pid: u32) -> Option<u32> {
         .ok()
 }
 
-/// Whether process `pid` began before that moment: else its number was given out again. The kernel counts
+/// Whether process `pid` began before that moment: else its pid was reused. The kernel counts
 /// starts in ticks of 10 ms since boot, suspended time included, so only a start clearly later counts.
 fn started_before(pid: u32, created_mono_ns: u64) -> bool {
     const TICK_NS: u64 = 10_000_000;

@@ -28,7 +28,7 @@ pub(super) fn with_object<T>(
     Ok(f(&object))
 }
 
-/// Reads what an ELF file says about itself.
+/// Reads the identity of an ELF file.
 pub(super) fn read(path: &Path) -> Result<ElfFile, String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     with_object(path, |o| ElfFile {

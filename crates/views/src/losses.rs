@@ -3,7 +3,7 @@
 use heapscribe_analyze::answer::Answer;
 use heapscribe_wire::head::Drop;
 
-/// Events that are not in the trace: what the recorder counted, or at least what the trace itself tells.
+/// Events that are not in the trace: what the recorder counted, or at least those that the trace itself counts.
 pub fn lost_events(answer: &Answer) -> u64 {
     let loses = |reason| Drop::from_number(reason).is_some_and(Drop::loses_events);
     let counted: u64 =

@@ -109,7 +109,7 @@ impl Image {
             }
             objects.reached(chunk.thread, time_us(at.ticks))
         };
-        // The sink takes everything; what the disk did not take is told there.
+        // The sink takes everything; errors of the disk are reported there.
         if let Err(e) = all() {
             written.problems.push(e.to_string());
         }

@@ -1,6 +1,6 @@
-//! A recording that goes into files of memtrace while the programs run, one for each process.
+//! Recording into memtrace files while the programs run, one for each process.
 //!
-//! The drainer hands what it takes out of sessions to a worker thread, which looks names up and writes
+//! The collector sends what it takes out of sessions to a worker thread, which looks names up and writes
 //! packets: a program does not wait for names, unless the worker falls behind by a bounded number of chunks. What is
 //! in a file is readable at any moment up to the last packet; open packets are written each second.
 //!

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// What the files are to be.
 #[derive(Clone, Debug)]
 pub struct FilesPlan {
-    /// Where the file of the program goes that was started; those of others lie beside it.
+    /// The file of the program that was started; those of others lie in its directory.
     pub output: PathBuf,
     /// Name of the machine.
     pub host: String,

@@ -26,7 +26,7 @@ pub(crate) struct Memtrace {
     to: SyncSender<Message>,
     worker: JoinHandle<Vec<Written>>,
     processes: u32,
-    /// Of each process and thread the chunk that was looked into, and how many bytes were handed on.
+    /// Of each process and thread the chunk that was looked into, and how many bytes were sent.
     looked_into: HashMap<(u32, u32), (u64, usize)>,
     last_look: Instant,
     between: Duration,
@@ -79,15 +79,15 @@ impl Memtrace {
                 None => break None,
             }
         };
-        let taken = DefinitionsTaken { position: reader.position(), bytes: reader.offset(), bad };
-        self.send(Message::Definitions(process, position, bytes[..taken.bytes].to_vec()));
-        taken
+        let accepted = DefinitionsTaken { position: reader.position(), bytes: reader.offset(), bad };
+        self.send(Message::Definitions(process, position, bytes[..accepted.bytes].to_vec()));
+        accepted
     }
 
     pub(crate) fn events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) -> ChunkSums {
         let sums = ChunkSums::of(info, payload);
         let whole = payload.len().saturating_sub(sums.cut_bytes as usize);
-        self.hand_on(process, info, &payload[..whole]);
+        self.send_new(process, info, &payload[..whole]);
         self.looked_into.remove(&(process.0, info.thread));
         sums
     }
@@ -103,11 +103,11 @@ impl Memtrace {
     }
 
     pub(crate) fn open_events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) {
-        self.hand_on(process, info, payload);
+        self.send_new(process, info, payload);
         self.looked_into.insert((process.0, info.thread), (info.sequence, payload.len()));
     }
 
-    fn hand_on(&self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) {
+    fn send_new(&self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) {
         let before = self.looked_into.get(&(process.0, info.thread));
         let from = before.filter(|(sequence, _)| *sequence == info.sequence).map_or(0, |(_, bytes)| *bytes);
         let payload = payload.get(from..).unwrap_or_default().to_vec();

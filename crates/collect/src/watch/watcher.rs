@@ -29,7 +29,7 @@ const PEAK_BYTES_MIN: u64 = 64 << 10;
 pub struct SnapshotPlan {
     /// When to take snapshots.
     pub triggers: Vec<Trigger>,
-    /// Files of a kind and process that stay.
+    /// Files of a kind and process that are retained.
     pub files: usize,
 }
 
@@ -158,7 +158,7 @@ impl Watch {
     }
 }
 
-/// Bytes that are live by what threads say of themselves. Read while they run these need not fit together.
+/// Bytes that are live by the counters of threads. Read while they run these need not fit together.
 fn live_bytes(records: &[Record]) -> u64 {
     let bytes = records
         .iter()

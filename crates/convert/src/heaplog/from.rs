@@ -1,6 +1,6 @@
 //! From heaphook's logs to ours. A line is an event, its number among the lines the time (the end of a block
-//! that another one replaced is an event more); how long a call took follows it as our own recorder has it; a block is found
-//! by its address; where stacks are, each function that allocates is a frame of its own.
+//! that another one replaced is an event more); how long a call took follows it as our own recorder has it;
+//! a block is found by its address; where stacks are, each function that allocates is a frame of its own.
 //!
 //! *Lost on the way*: addresses, how often the program asked for a block's size, and `free(NULL)`; see
 //! [`heapscribe_formats::heaplog`] for what was lost before.

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The figures of a log.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct LogTally {
-    /// Lines that say something.
+    /// Lines that are not empty.
     pub lines: u64,
     /// Of these, in the form with spaces of heaphook 0.1.
     pub with_spaces: u64,

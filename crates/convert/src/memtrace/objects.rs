@@ -6,7 +6,8 @@
 //! the free: a domain's times must not go back.
 //!
 //! *Lost on the way*: sizes that are no multiple of 8 bytes; which function was called, alignment, calls
-//! that were refused; how long calls took; blocks of pools, marks and sections; the innermost frames of stacks that have no room, see
+//! that were refused; how long calls took; blocks of pools, marks and sections; the innermost frames of
+//! stacks that have no room, see
 //! [`heapscribe_formats::memtrace`]; times finer than 1 us.
 
 use std::cmp::Reverse;

@@ -19,7 +19,7 @@ impl Redactor {
         Redactor::default()
     }
 
-    /// What stands for a name; nothing stays nothing.
+    /// What stands for a name; the empty name stays empty.
     pub fn name(&self, name: &[u8]) -> Vec<u8> {
         if name.is_empty() { Vec::new() } else { format!("x{:016x}", self.key.hash_one(name)).into_bytes() }
     }

@@ -1,4 +1,4 @@
-//! A trace of ours, written again with fewer blocks or with other names.
+//! Rewrites a native trace with fewer blocks or with other names.
 
 use std::io::{self, Write};
 
@@ -29,7 +29,7 @@ pub struct Changes<'c> {
     pub rename: Option<&'c Rename<'c>>,
 }
 
-/// Writes a trace again. Gives what could not be read, in words.
+/// Rewrites a trace. Gives what could not be read, in words.
 pub fn rewrite<S: Source, W: Write>(trace: &Trace<S>, out: W, changes: &Changes<'_>) -> Result<Vec<String>> {
     let problems = trace.problems().iter().map(ToString::to_string).collect();
     let mut to = Rewrite { trace, out, writer: Writer::new(), bytes: Vec::new(), changes, problems };

@@ -33,7 +33,7 @@ pub struct EventAt {
 pub struct Thin {
     /// How probable it is for a word to be drawn; `None` keeps all.
     rate: Option<f64>,
-    /// The time whose events stay, ns since the trace's start.
+    /// The time whose events are retained, ns since the trace's start.
     time_ns: Range<u64>,
     seed: u64,
     /// Bytes between two samples that the trace already has, by the number of its rate. Of one process or
@@ -45,17 +45,17 @@ impl Thin {
     /// Keeps words with the chance `rate` (all if `None`) and events in `time_ns`, ns since the trace's start.
     /// `means` are the mean bytes between samples of the rates that the trace already has.
     pub fn new(rate: Option<f64>, time_ns: Range<u64>, seed: u64, means: BTreeMap<u8, u64>) -> Thin {
-        // Each rate draws by itself: a trace that was thinned before is not thinned by the same numbers again.
+        // Each rate draws by itself: a trace that was thinned before is not thinned by the same numbers.
         let seed = mix(seed ^ rate.map_or(0, f64::to_bits));
         Thin { rate, time_ns, seed, means }
     }
 
-    /// Bytes between two samples of what stays; 0 when no block is left out by chance.
+    /// Bytes between two samples in the result; 0 when no block is dropped by chance.
     pub fn mean_bytes(&self) -> u64 {
         self.rate.map_or(0, |rate| (WORD_BYTES / rate).round().max(1.0) as u64)
     }
 
-    /// Whether a moment belongs to the time that stays.
+    /// Whether a moment lies within the retained time.
     pub fn is_in_time(&self, ns: u64) -> bool {
         self.time_ns.contains(&ns)
     }
@@ -66,7 +66,7 @@ impl Thin {
         (mixed >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Whether a block stays that was drawn at a rate.
+    /// Whether a block is retained that was drawn at a rate.
     fn retains(&self, process: u32, birth: Birth, size_bytes: u64, rate: RateId) -> bool {
         if self.rate.is_none() {
             return true;
@@ -78,7 +78,7 @@ impl Thin {
         self.chance([u64::from(process), u64::from(birth.thread), birth.ticks]) < chance
     }
 
-    /// How many of an object's samples stay when only `part` of all do.
+    /// How many of an object's samples are retained when `part` of all are.
     pub fn samples(&self, id: ObjectId, samples: i64, part: f64) -> i64 {
         if part >= 1.0 {
             return samples;

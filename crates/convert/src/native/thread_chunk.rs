@@ -1,4 +1,4 @@
-//! A thread's events on their way into a trace of ours: chunks that are full are handed on.
+//! A thread's events on their way into a trace of ours: full chunks are sealed.
 
 use heapscribe_formats::{Chunk, ChunkInfo, TraceError};
 use heapscribe_wire::head::MONOTONIC_SHIFT;

@@ -49,7 +49,7 @@ impl EndedHeaps {
             if !is_replaced && image.is_alive() {
                 continue;
             }
-            // What it said between the first look and its end.
+            // It may have written between the first look and its end.
             self.take(HeapStatistics::read(&image.path).unwrap_or_else(|| image.clone()));
             let _ = fs::remove_file(&image.path);
         }

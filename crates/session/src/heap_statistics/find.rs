@@ -26,7 +26,7 @@ fn files(directory: &Path) -> impl Iterator<Item = HeapFile> + use<> {
     })
 }
 
-/// What all heaps in a directory say, by process and time.
+/// The statistics of all heaps in a directory, by process and time.
 pub(super) fn in_directory(directory: &Path) -> Vec<HeapStatistics> {
     let mut statistics: Vec<HeapStatistics> =
         files(directory).filter_map(|file| HeapStatistics::read(&file.path)).collect();
@@ -41,7 +41,8 @@ pub fn nearest(directory: &Path, pid: u32, mono_ns: u64) -> Option<PathBuf> {
     of_process.min_by_key(|file| file.key.created_mono_ns.abs_diff(mono_ns)).map(|file| file.path)
 }
 
-/// The heaps of this user's processes, of each process that lives the last: those of programs that it ran before have ended.
+/// The heaps of this user's processes, of each living process the last: those of programs that it ran before have
+/// ended.
 pub fn all(place: &SearchPath) -> Vec<HeapStatistics> {
     let bases = place.directories().iter().flat_map(|parent| base::bases(parent));
     let ours = bases.filter(|base| base::check_owner(base).is_ok());
@@ -78,7 +79,7 @@ pub fn clean(place: &SearchPath) {
     }
 }
 
-/// Whether the process lives that made a base directory, by its name; true when that does not say.
+/// Whether the process lives that made a base directory, by its name; true when the name has no pid.
 fn maker_lives(base: &Path) -> bool {
     let name = base.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let pid = name.split('.').nth(2).and_then(|pid| pid.parse::<u32>().ok());

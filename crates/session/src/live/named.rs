@@ -142,7 +142,7 @@ fn create(directory: &Path) -> Result<(u32, File)> {
     Err(Problem::new(what, "`heapscribe snapshot -o FILE` writes one elsewhere").into())
 }
 
-/// The number that says why a snapshot is not of one instant.
+/// The reason why a snapshot is not of one instant, as a number in its file.
 fn why(exactness: &Exactness) -> u32 {
     match exactness {
         Exactness::Instant | Exactness::Ended => inexact::NOT,

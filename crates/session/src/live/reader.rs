@@ -44,7 +44,7 @@ impl HeadCopy {
         &self.0
     }
 
-    /// What it says.
+    /// The head, parsed.
     pub fn get(&self) -> Head<'_> {
         match Head::parse(&self.0) {
             Ok(head) => head,
@@ -126,7 +126,7 @@ impl SessionReader {
         self.namespace == 0 || self.namespace == liveness::own_namespace()
     }
 
-    /// What its threads say of themselves.
+    /// The records of its threads.
     pub fn records(&self, head: &Head<'_>) -> Vec<Record> {
         let mut bytes = vec![0; (head.records as usize).min(RECORDS_MAX) * RECORD_BYTES];
         let n = read_up_to(&self.threads, &mut bytes, 0);

@@ -11,7 +11,7 @@ use heapscribe_wire::live::walk::{Live, TableError};
 use super::snapshot::{Exactness, Snapshot};
 use crate::head::{process_end, process_info};
 
-/// Blocks that are handed on at a time.
+/// Blocks that are written at a time.
 const PIECE_BLOCKS: usize = 1 << 14;
 /// Problems of a table that are reported one by one.
 const PROBLEMS_MAX: usize = 16;

@@ -89,7 +89,7 @@ pub fn gaps(answers: &[Answer; 2], names: [&str; 2]) -> Vec<String> {
     answers.iter().zip(names).flat_map(of).collect()
 }
 
-/// Takes out of an answer what was never freed and may stay.
+/// Removes suppressed leaks from an answer.
 pub fn let_stay(answer: &mut Answer, names: &NamedStacks<'_>, suppressions: &Suppressions) {
     if !suppressions.has(Kind::Leak) {
         return;

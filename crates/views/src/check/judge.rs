@@ -128,7 +128,7 @@ fn scaled(figure: &Figure, by: f64) -> Figure {
     }
 }
 
-/// Leaks that nobody lets stay, the largest first.
+/// Leaks that no suppression accepts, the largest first.
 fn unsuppressed(subject: &Subject, of: fn(&Amount) -> u64) -> Vec<&Leak> {
     let mut leaks: Vec<&Leak> = subject.leaks.iter().filter(|leak| leak.suppressed.is_none()).collect();
     leaks.sort_by_key(|leak| (std::cmp::Reverse(of(&leak.amount)), leak.stack));

@@ -1,5 +1,5 @@
 //! The figures of one process that rules are about, taken from the answer of that process alone. Of its stacks
-//! only those stay that may be named, so that many processes need little memory.
+//! only those are retained that may be named, so that many processes need little memory.
 
 use std::cmp::Reverse;
 
@@ -22,7 +22,7 @@ pub struct Leak {
     pub amount: Amount,
     /// How sure that is.
     pub estimate: Estimate,
-    /// The suppression that lets it stay.
+    /// The suppression that accepts it.
     pub suppressed: Option<usize>,
 }
 
@@ -56,7 +56,7 @@ pub struct Subject {
     pub lived_ns: u64,
     /// The second with most allocations; `None` if it was not looked for.
     pub busiest: Option<Busiest>,
-    /// How long the slowest call took, where the trace says that.
+    /// How long the slowest call took, where calls were timed.
     pub slowest_ns: Option<u64>,
     /// Blocks never freed, by stack.
     pub leaks: Vec<Leak>,
@@ -82,7 +82,7 @@ pub struct Subject {
     pub unended: Option<String>,
     /// Why calls in sections and after marks may have been overlooked.
     pub unnamed: Option<String>,
-    /// Why nothing can be said of times.
+    /// Why rules about times are undecided.
     pub untimed: Option<String>,
 }
 

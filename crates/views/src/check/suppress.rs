@@ -1,5 +1,5 @@
-//! Suppressions: what someone has looked at and lets stay. The syntax is that of LeakSanitizer's files - a
-//! `leak:PATTERN` a line, `#` begins a line that says something to people - so that one file serves both;
+//! Suppressions: known leaks and calls that are accepted. The syntax is that of LeakSanitizer's files - a
+//! `leak:PATTERN` a line, `#` begins a comment - so that one file serves both;
 //! `alloc:PATTERN` is ours, for calls where there should be none.
 
 use heapscribe_analyze::answer::Amount;

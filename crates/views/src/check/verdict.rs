@@ -15,7 +15,7 @@ pub enum Verdict {
     Holds,
     /// The trace breaks it.
     Broken,
-    /// The trace cannot tell.
+    /// The trace cannot decide it.
     Undecided,
 }
 
@@ -104,7 +104,7 @@ pub struct Checked {
     pub suppressions_file: String,
     /// What could not be read, in words.
     pub problems: Vec<String>,
-    /// Whether the trace tells when things were.
+    /// Whether the trace has times.
     pub has_times: bool,
     /// The stacks of the culprits.
     pub gathered: Gathered,

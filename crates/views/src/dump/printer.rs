@@ -1,4 +1,4 @@
-//! The things of a trace, one at a time: what every form of a dump prints.
+//! The entries of a trace, one at a time: what every form of a dump prints.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -57,7 +57,7 @@ impl Rates {
     }
 }
 
-/// Takes the things of a trace, one at a time, and writes them.
+/// Writes the entries of a trace, one at a time.
 pub trait Printer {
     /// The recording as a whole.
     fn session(&mut self, info: &SessionInfo) -> io::Result<()>;

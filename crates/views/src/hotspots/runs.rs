@@ -92,7 +92,7 @@ impl Runs {
         self.heavy.heaviest()
     }
 
-    /// What a run may have more than is told of it, at most.
+    /// What a run may have more than was counted, at most.
     pub fn error(&mut self) -> u64 {
         self.count_batch();
         self.heavy.error()

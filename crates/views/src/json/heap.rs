@@ -50,7 +50,7 @@ pub struct Heap {
     configuration: String,
     /// When it wrote its counts; `null`: never.
     updated_mono_ns: Option<u64>,
-    /// Whether its process had come to its end.
+    /// Whether its process was at its end.
     is_last: bool,
     /// `null`: it has no statistics.
     counts: Option<Counts>,
@@ -69,14 +69,14 @@ impl From<&HeapStatistics> for Heap {
     }
 }
 
-/// A heap as a trace tells of it.
+/// A heap in a trace.
 #[derive(Debug, Serialize)]
 pub struct HeapJson {
     name: String,
     configuration: String,
     samples: u64,
     fragmentation_peak: f64,
-    /// What it said last.
+    /// Its last statistics.
     last: Counts,
 }
 

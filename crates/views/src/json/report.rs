@@ -1,4 +1,4 @@
-//! `heapscribe report --json`: everything that the text says, and all stacks.
+//! `heapscribe report --json`: everything that the text has, and all stacks.
 
 use std::cmp::Reverse;
 
@@ -207,7 +207,7 @@ struct StepJson {
     timed: Option<TimedJson>,
 }
 
-/// Calls of a step whose time is told.
+/// Calls of a step that were timed.
 #[derive(Serialize)]
 struct TimedJson {
     calls: u64,

@@ -1,5 +1,5 @@
-//! Correlation of a message log with a heap trace of the same machine: what the heap did between one message of a channel
-//! and the next.
+//! Correlation of a message log with a heap trace of the same machine: what the heap did between one message
+//! of a channel and the next.
 //!
 //! Both logs have CLOCK_MONOTONIC, so that their times compare without any matching, as long as both are of
 //! one boot of one machine; that is checked by their wall clocks. A message is a mark at its event time:

@@ -1,4 +1,4 @@
-//! The part of a report that holds messages against the heap.
+//! The part of a report that correlates messages with the heap.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! How a heap did, in words.
+//! Statistics of heaps as text.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::out::{Out, heading};
 use heapscribe_session::heap_statistics::{EndedHeaps, HeapStatistics};
 use heapscribe_symbols::lossy;
 
-/// What the heaps of all processes of a run said last, the largest first.
+/// The last statistics of the heaps of all processes of a run, the largest first.
 pub fn ended(ended: &EndedHeaps) -> String {
     const SHOWN: usize = 16;
     if ended.count() == 0 {
@@ -97,18 +97,18 @@ pub fn size(c: &HeapCounts) -> String {
         units::counted(c.blocks, "block"),
     );
     if c.peak_bytes < c.used_bytes {
-        // A heap of somebody else's that does not keep it.
+        // Another project's heap, which does not count it.
         return used;
     }
     format!("{used}, at most {} ({})", bytes(c.peak_bytes), units::percent(c.peak_bytes, c.pool_bytes))
 }
 
-/// What is free, and what went wrong; nothing of a heap that does not say.
+/// What is free, and what failed; without the counts that a heap does not have.
 pub fn rest(c: &HeapCounts) -> Option<String> {
     let bytes = units::short_bytes;
     let free = bytes(c.free_bytes);
     let free = match (c.free_blocks, c.largest_free_bytes) {
-        // A heap that does not say in which pieces.
+        // A heap that does not count its free pieces.
         (0, 0) => format!("{free} free"),
         (pieces, largest) => {
             let pieces = units::counted(pieces, "piece");

@@ -92,7 +92,7 @@ impl Report<'_> {
         if self.answer.counts_calls { String::new() } else { format!(", {} a second", amount(self.answer)) }
     }
 
-    /// What of it was not kept.
+    /// What of it a ring evicted.
     fn ring(&self, out: Out<'_>) -> io::Result<()> {
         let (a, gone) = (self.answer, &self.answer.let_go);
         if gone.is_nothing() {

@@ -1,4 +1,4 @@
-//! The things of a trace of Go's, one at a time.
+//! The entries of a Go trace, one at a time.
 
 use std::io;
 
@@ -18,7 +18,7 @@ pub struct StackNumber {
     pub stack: u64,
 }
 
-/// Takes the things of a trace, one at a time, and writes them.
+/// Writes the entries of a trace, one at a time.
 pub trait Printer {
     /// The trace as a whole.
     fn begin(&mut self, trace: &GoTrace) -> io::Result<()>;
