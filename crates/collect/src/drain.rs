@@ -1,7 +1,7 @@
 //! The drainer: takes chunks out of the sessions of all recorded processes, and writes them to the trace
 //! while the processes run.
 //!
-//! Sessions are read with `pread` and handed back with `pwrite`, never mapped: what the other side may
+//! Sessions are read with `pread` and chunks are freed with `pwrite`, never mapped: what the other side may
 //! scribble on is copied first, checked, then used. One pass looks at every session once; between passes
 //! it waits for a process to end, or for a moment that is short while chunks come and long while none do.
 
@@ -12,7 +12,7 @@ use anyhow::Result;
 use heapscribe_formats::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
 
 use heapscribe_convert::ring::Limits;
-use heapscribe_session::{Alive, base, monotonic_ns, wait};
+use heapscribe_session::{Alive, SessionKey, base, monotonic_ns, wait};
 
 use crate::killed;
 use crate::memory_schedule::Schedule;
@@ -26,14 +26,15 @@ use crate::watch::Watch;
 pub struct Drain {
     base: PathBuf,
     output: Output,
-    /// Sessions by the names of their directories: the pid, then the time of creation.
-    sessions: BTreeMap<(u32, u64), SessionDrain>,
+    /// Sessions by pid, then by time of creation.
+    sessions: BTreeMap<SessionKey, SessionDrain>,
     memory: Schedule,
-    /// Sessions of processes that were killed are kept.
-    keeps_killed: bool,
-    /// The process that was waited for, of which nobody else can say any more how it ended.
+    /// Whether sessions of processes that were killed are retained.
+    retains_killed: bool,
+    /// The process that was waited for, whose exit status only its parent gets.
     waited: Option<(u32, ExitStatus)>,
-    kept: Vec<PathBuf>,
+    /// Retained sessions of processes that were killed.
+    killed_sessions: Vec<PathBuf>,
     watch: Option<Watch>,
 }
 
@@ -63,24 +64,24 @@ impl Drain {
             output,
             sessions: BTreeMap::new(),
             memory: Schedule::new(),
-            keeps_killed: false,
+            retains_killed: false,
             waited: None,
-            kept: Vec::new(),
+            killed_sessions: Vec::new(),
             watch: None,
         }
     }
 
-    /// Looks whether this process has calls; the summary says so.
+    /// Notes in the summary whether this process makes any call.
     pub fn watch(&mut self, pid: u32) {
         self.output.watch(pid);
     }
 
-    /// Keeps the sessions of processes that were killed.
+    /// Retains the sessions of processes that were killed.
     pub fn keep_killed(&mut self) {
-        self.keeps_killed = true;
+        self.retains_killed = true;
     }
 
-    /// Tells how a process ended that was waited for.
+    /// Notes how a process ended that was waited for.
     pub fn has_ended(&mut self, pid: u32, status: ExitStatus) {
         self.waited = Some((pid, status));
     }
@@ -126,34 +127,34 @@ impl Drain {
         self.output.pace.passed(busy);
     }
 
-    /// Takes up sessions that are new. A pid that comes again has exec'd: its old session has ended.
+    /// Takes up sessions that are new. A pid that has a session already has exec'd: its old session has ended.
     fn find_new(&mut self) -> bool {
         let mut new: Vec<_> =
             base::sessions(&self.base).filter(|key| !self.sessions.contains_key(key)).collect();
-        new.sort_unstable_by_key(|&(pid, created)| (created, pid));
-        let mut found = false;
+        new.sort_unstable_by_key(|key| (key.created_mono_ns, key.pid));
+        let mut has_new = false;
         for key in new {
             let Some(session) = SessionDrain::open(&self.base, key) else { continue };
-            let before = self.sessions.range((key.0, 0)..(key.0, key.1));
+            let before = self.sessions.range(SessionKey { created_mono_ns: 0, ..key }..key);
             let same = before.filter(|(_, earlier)| earlier.namespace() == session.namespace());
             let earlier: Vec<_> = same.map(|(&earlier, _)| earlier).collect();
             for earlier in earlier {
                 self.end(earlier, HowEnded::Execed);
             }
             self.sessions.insert(key, session);
-            found = true;
+            has_new = true;
         }
-        found
+        has_new
     }
 
-    fn end(&mut self, key: (u32, u64), how: HowEnded) {
+    fn end(&mut self, key: SessionKey, how: HowEnded) {
         if let Some(session) = self.sessions.remove(&key) {
-            let keep = how == HowEnded::Abandoned;
-            let killed = how == HowEnded::Exited && self.keeps_killed && self.was_killed(key.0, &session);
+            let is_abandoned = how == HowEnded::Abandoned;
+            let killed = how == HowEnded::Exited && self.retains_killed && self.was_killed(key.pid, &session);
             session.end(how, &mut self.output);
-            if killed && let Some(path) = killed::keep(&self.base, key) {
-                self.kept.push(path);
-            } else if !keep {
+            if killed && let Some(path) = killed::retain(&self.base, key) {
+                self.killed_sessions.push(path);
+            } else if !is_abandoned {
                 base::remove_session(&self.base, key);
             }
         }
@@ -180,10 +181,10 @@ impl Drain {
             let how = if self.sessions[&key].is_alive() { HowEnded::Abandoned } else { HowEnded::Exited };
             self.end(key, how);
         }
-        let drainer = self.output.pace.told();
+        let drainer = self.output.pace.statistics();
         let summary = &mut self.output.summary;
         summary.drainer = drainer;
-        summary.kept = self.kept;
+        summary.killed_sessions = self.killed_sessions;
         summary.snapshots = self.watch.map_or(0, |watch| watch.written);
         self.output.finish(&SessionEnd { ended_mono_ns: monotonic_ns(), exit, drainer })
     }

@@ -1,13 +1,14 @@
-//! What the heap under a recorded process tells of itself, sampled beside its memory.
+//! Statistics of the heap under a recorded process, sampled together with its memory.
 
 use std::path::Path;
 
 use heapscribe_formats::model::{HeapInfo, HeapSample, HowEnded, ProcessIndex};
 
 use crate::output::Output;
+use heapscribe_session::SessionKey;
 use heapscribe_session::heap_statistics::{self, HeapStatistics, HeapStatisticsFile};
 
-/// How often the file is looked for at each sample: a heap that tells of itself has it from the process's first
+/// At how many samples the file is looked for: a heap that has statistics makes it from the process's first
 /// call on. After that at ever longer intervals, as a process may lose its core within that call.
 const LOOKS: u32 = 5;
 
@@ -20,16 +21,16 @@ pub(super) struct HeapSamples {
 }
 
 impl HeapSamples {
-    /// Looks whether there is anything new. `whose`: the directory, the process and when its recording began. The
-    /// last time, when no other image of the process can have made a file, it is looked for in any case.
-    pub(super) fn sample(&mut self, whose: (&Path, u32, u64), is_last: bool) {
+    /// Looks for a new sample of the process with the session `key` in this base directory. The last time, when no
+    /// other image of the process can have made a file, the file is looked for in any case.
+    pub(super) fn sample(&mut self, directory: &Path, key: SessionKey, is_last: bool) {
         let update = match &mut self.watched {
             Some(watched) => watched.look(),
             None => {
                 self.looks += 1;
                 let is_time = self.looks <= LOOKS || self.looks.is_power_of_two();
-                self.watched = if is_time || is_last { find(whose) } else { None };
-                self.watched.as_ref().map(|found| found.statistics.update)
+                self.watched = if is_time || is_last { find(directory, key) } else { None };
+                self.watched.as_ref().map(|file| file.statistics.update)
             }
         };
         self.samples.extend(update.and_then(|update| sample_of(&update)));
@@ -48,7 +49,7 @@ impl HeapSamples {
         output.heap(process, &HeapInfo { name, configuration }, &std::mem::take(&mut self.samples));
     }
 
-    /// What it said last; the file of a process that is gone goes.
+    /// Its last statistics; the file of a process that has ended is removed.
     pub(super) fn end(self, how: HowEnded) -> Option<HeapStatistics> {
         let statistics = self.watched?.statistics;
         if how != HowEnded::Abandoned {
@@ -58,9 +59,9 @@ impl HeapSamples {
     }
 }
 
-fn find((directory, pid, created_mono_ns): (&Path, u32, u64)) -> Option<HeapStatisticsFile> {
-    let path = heap_statistics::nearest(directory, pid, created_mono_ns)?;
-    HeapStatisticsFile::open(&path).filter(|found| !found.statistics.is_passing)
+fn find(directory: &Path, key: SessionKey) -> Option<HeapStatisticsFile> {
+    let path = heap_statistics::nearest(directory, key.pid, key.created_mono_ns)?;
+    HeapStatisticsFile::open(&path).filter(|file| !file.statistics.is_passing)
 }
 
 fn sample_of(update: &heapscribe_wire::heap::Update) -> Option<HeapSample> {
@@ -75,13 +76,13 @@ mod tests {
     /// The process is in the midst of its first call for so many samples, and then tells that it ends.
     fn check(samples: usize, is_last: bool, is_found: bool) {
         let base = tempfile::tempdir().unwrap();
-        let (mut heap, whose) = (HeapSamples::default(), (base.path(), 7, 1000));
-        (0..samples).for_each(|_| heap.sample(whose, false));
+        let (mut heap, key) = (HeapSamples::default(), SessionKey { pid: 7, created_mono_ns: 1000 });
+        (0..samples).for_each(|_| heap.sample(base.path(), key, false));
         let mut bytes = [0; HEAP_FILE_BYTES];
         About { pid: 7, created_mono_ns: 1001, name: b"tlsf", ..About::default() }.put(&mut bytes);
         bytes[..8].copy_from_slice(&MAGIC.to_le_bytes());
         std::fs::write(base.path().join(format!("{NAME_PREFIX}7.1001")), bytes).unwrap();
-        heap.sample(whose, is_last);
+        heap.sample(base.path(), key, is_last);
         assert_eq!(heap.end(HowEnded::Exited).is_some(), is_found, "{samples} {is_last}");
     }
 

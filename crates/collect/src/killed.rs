@@ -1,6 +1,6 @@
-//! Sessions of processes that were killed. They stay when they are drained, so that what was live when the
-//! process died can be looked into; they move into a base directory of their own, which no drainer looks at,
-//! and go when they are too old or all of them are too large.
+//! Sessions of processes that were killed. They are retained after draining, so that what was live when the
+//! process died can be inspected; they move into a base directory of their own, which no collector drains,
+//! and are removed when they are too old or too large together.
 
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -10,22 +10,22 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use rustix::process::Signal;
 
-use heapscribe_session::Alive;
 use heapscribe_session::base::{self, session_path};
+use heapscribe_session::{Alive, SessionKey};
 
-/// How long the sessions of killed processes stay, and how many of them.
+/// How long the sessions of killed processes are retained, and how many bytes of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Keep {
-    /// Age of the oldest; 0 keeps none.
+pub struct KilledRetention {
+    /// Age of the oldest; 0 retains none.
     pub age: Duration,
-    /// Bytes of all; `None` for what [`budget`] says.
+    /// Bytes of all; `None` for a quarter of the free room, at most 1 GiB.
     pub bytes: Option<u64>,
 }
 
-/// The most that they take when nothing else is said: a quarter of what is free, and this.
+/// The most that they take by default, and a quarter of what is free.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// Signals that end a process because it did wrong or somebody killed it.
+/// Signals that end a process because of a fault, or that kill it from outside.
 const KILLS: [Signal; 11] = [
     Signal::QUIT,
     Signal::ILL,
@@ -40,7 +40,7 @@ const KILLS: [Signal; 11] = [
     Signal::SYS,
 ];
 
-/// Whether a process that is gone was killed: by what the kernel says while nobody has waited for it, else
+/// Whether a process that has ended was killed: by its status in /proc until its parent waits for it, else
 /// by whether it began to leave. Of one of which neither is known it is assumed.
 pub(super) fn was_killed(pid: u32, is_leaving: bool) -> bool {
     match exit_code(pid) {
@@ -54,7 +54,7 @@ pub(super) fn is_kill(signal: i32) -> bool {
     KILLS.iter().any(|kill| kill.as_raw() == signal)
 }
 
-/// What `wait` would say of a process that has ended and that nobody has waited for.
+/// The wait status of a process that has ended and that its parent has not waited for.
 fn exit_code(pid: u32) -> Option<i32> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
@@ -64,13 +64,13 @@ fn exit_code(pid: u32) -> Option<i32> {
     fields.next_back()?.parse().ok()
 }
 
-/// Where they lie, beside the base directories of recordings.
+/// The base directory of retained sessions, in the directory of those of recordings.
 fn directory(parent: &Path) -> PathBuf {
     parent.join(format!("heapscribe.{}.ended", rustix::process::geteuid().as_raw()))
 }
 
-/// Moves a drained session to those that stay; its log, which is in the trace, goes. Where it is now.
-pub(super) fn keep(base: &Path, key: (u32, u64)) -> Option<PathBuf> {
+/// Moves a drained session to those that are retained, without its log, which is in the trace. Gives its path.
+pub(super) fn retain(base: &Path, key: SessionKey) -> Option<PathBuf> {
     let from = session_path(base, key);
     let parent = directory(base.parent()?);
     if DirBuilder::new().mode(0o700).create(&parent).is_err() {
@@ -90,7 +90,7 @@ pub(super) fn keep(base: &Path, key: (u32, u64)) -> Option<PathBuf> {
     Some(to)
 }
 
-/// A session that stays.
+/// A session that is retained.
 struct KilledSession {
     path: PathBuf,
     ended: SystemTime,
@@ -98,21 +98,21 @@ struct KilledSession {
 }
 
 /// Removes sessions that are too old, and the oldest of those that are too large together: how many.
-pub fn clean(parent: &Path, keep: &Keep) -> usize {
+pub fn clean(parent: &Path, retention: &KilledRetention) -> usize {
     let base = directory(parent);
     if base::check_owner(&base).is_err() {
         return 0;
     }
-    let mut kept: Vec<KilledSession> = base::sessions(&base).filter_map(|key| dead(&base, key)).collect();
-    kept.sort_by_key(|kept| std::cmp::Reverse(kept.ended));
-    let all: u64 = kept.iter().map(|kept| kept.bytes).sum();
-    let most = keep.bytes.unwrap_or_else(|| budget(&base, all));
+    let mut sessions: Vec<KilledSession> = base::sessions(&base).filter_map(|key| dead(&base, key)).collect();
+    sessions.sort_by_key(|session| std::cmp::Reverse(session.ended));
+    let all: u64 = sessions.iter().map(|session| session.bytes).sum();
+    let most = retention.bytes.unwrap_or_else(|| budget(&base, all));
     let (now, mut bytes, mut removed) = (SystemTime::now(), 0u64, 0);
-    for kept in kept {
-        bytes = bytes.saturating_add(kept.bytes);
-        let age = now.duration_since(kept.ended).unwrap_or_default();
-        if keep.age.is_zero() || age > keep.age || bytes > most {
-            removed += usize::from(fs::remove_dir_all(&kept.path).is_ok());
+    for session in sessions {
+        bytes = bytes.saturating_add(session.bytes);
+        let age = now.duration_since(session.ended).unwrap_or_default();
+        if retention.age.is_zero() || age > retention.age || bytes > most {
+            removed += usize::from(fs::remove_dir_all(&session.path).is_ok());
         }
     }
     let _ = fs::remove_dir(&base); // when it is empty
@@ -125,10 +125,10 @@ fn budget(base: &Path, all: u64) -> u64 {
     (free.saturating_add(all) / 4).min(BYTES_MAX)
 }
 
-/// A session whose process is gone, wherever it counted its pids.
-fn dead(base: &Path, key: (u32, u64)) -> Option<KilledSession> {
+/// A session whose process has ended, in whatever pid namespace.
+fn dead(base: &Path, key: SessionKey) -> Option<KilledSession> {
     let path = session_path(base, key);
-    if Alive::find(key.0, key.1).is_some() {
+    if Alive::find(key.pid, key.created_mono_ns).is_some() {
         return None;
     }
     let ended = fs::metadata(path.join("ended")).ok()?.modified().ok()?;
@@ -140,30 +140,33 @@ fn dead(base: &Path, key: (u32, u64)) -> Option<KilledSession> {
 mod tests {
     use super::*;
 
-    fn session(parent: &Path, key: (u32, u64)) -> PathBuf {
+    fn session(parent: &Path, key: SessionKey) -> PathBuf {
         let base = parent.join("heapscribe.base");
         fs::create_dir_all(session_path(&base, key)).unwrap();
         fs::write(session_path(&base, key).join("live"), [1; 8192]).unwrap();
         fs::write(session_path(&base, key).join("log"), [1; 65536]).unwrap();
-        keep(&base, key).unwrap()
+        retain(&base, key).unwrap()
     }
 
     /// No process has this pid.
-    const GONE: u32 = 0x7fff_fff0;
+    const ENDED: u32 = 0x7fff_fff0;
 
     #[test]
     fn the_oldest_go_when_all_are_too_large() {
         let place = tempfile::tempdir().unwrap();
         let sessions: Vec<_> = (1..=3)
             .map(|n| {
-                let path = session(place.path(), (GONE, n));
+                let path = session(place.path(), SessionKey { pid: ENDED, created_mono_ns: n });
                 let when = SystemTime::now() - Duration::from_secs(1000 * (4 - n));
                 File::options().write(true).open(path.join("ended")).unwrap().set_modified(when).unwrap();
                 path
             })
             .collect();
         let check = |age, bytes, removed, there: [bool; 3]| {
-            assert_eq!(clean(place.path(), &Keep { age: Duration::from_secs(age), bytes }), removed);
+            assert_eq!(
+                clean(place.path(), &KilledRetention { age: Duration::from_secs(age), bytes }),
+                removed
+            );
             assert_eq!([0, 1, 2].map(|i: usize| sessions[i].exists()), there);
         };
         check(4000, Some(1 << 20), 0, [true; 3]);
@@ -176,8 +179,9 @@ mod tests {
     #[test]
     fn a_session_of_a_living_process_stays() {
         let place = tempfile::tempdir().unwrap();
-        let path = session(place.path(), (std::process::id(), u64::MAX / 2));
-        assert_eq!(clean(place.path(), &Keep { age: Duration::ZERO, bytes: None }), 0);
+        let path =
+            session(place.path(), SessionKey { pid: std::process::id(), created_mono_ns: u64::MAX / 2 });
+        assert_eq!(clean(place.path(), &KilledRetention { age: Duration::ZERO, bytes: None }), 0);
         assert!(path.exists());
     }
 }

@@ -6,6 +6,7 @@
 //! *It refuses* to wait for a process: one that stands still costs nothing.
 #![forbid(unsafe_code)]
 
+mod clock_pair;
 mod drain;
 mod heap_samples;
 mod killed;
@@ -22,6 +23,6 @@ mod summary;
 pub mod watch;
 
 pub use drain::Drain;
-pub use killed::{Keep, clean};
+pub use killed::{KilledRetention, clean};
 pub use memtrace::{FilesPlan, Written};
 pub use summary::Summary;

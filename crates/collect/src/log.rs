@@ -1,4 +1,4 @@
-//! The log of a session, read by copies: which chunks there are, what is in them, and handing them back.
+//! The log of a session, read by copies: which chunks there are, what is in them, and freeing them.
 
 use std::fs::File;
 use std::sync::atomic::{Ordering, fence};
@@ -60,8 +60,8 @@ impl Log {
         read_up_to(&self.file, into, payload_offset(index) as u64)
     }
 
-    /// Hands a chunk back: first what would be read again, then the state. Not when it is another than the
-    /// one that was read: the process may have taken us for gone and written it out itself.
+    /// Frees a chunk: first its length, then its state. Not when it is another than the one that was read: the
+    /// process may have found the collector dead and written it out itself.
     pub(super) fn free(&self, index: usize, read: &Header) {
         let offset = header_offset(index);
         if self.header(index) != *read {

@@ -1,4 +1,4 @@
-//! Where all sessions of a recording go, one after the other: the trace, and what is said at the end.
+//! The output of all sessions of a recording: the trace or the memtrace files, and the summary.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::summary::Summary;
 use heapscribe_convert::ring::Limits;
 use heapscribe_session::live::Snapshot;
 
-/// Where the recording goes.
+/// The output of a recording.
 enum To {
     /// Into one trace of ours.
     Native(Box<Sink>),
@@ -56,7 +56,7 @@ impl Output {
         Output { to, summary: Summary::default(), pace: Pace::new(level, log_chunks), chunk }
     }
 
-    /// Looks whether this process has calls; the summary says so.
+    /// Notes in the summary whether this process makes any call.
     pub(super) fn watch(&mut self, pid: u32) {
         self.summary.watched_pid = pid;
         if let To::Memtrace(files) = &self.to {
@@ -64,7 +64,7 @@ impl Output {
         }
     }
 
-    /// Tells of a process image and gives it its number.
+    /// Writes a process image, and gives its number.
     pub(super) fn process(&mut self, info: &ProcessInfo) -> ProcessIndex {
         match &mut self.to {
             To::Native(sink) => sink.write(|writer, out| writer.process(info, out)),
@@ -93,7 +93,7 @@ impl Output {
         }
     }
 
-    /// Whether it is time to hand on what open chunks hold: files of memtrace are to be whole up to a second
+    /// Whether it is time to write what open chunks hold: files of memtrace are to be whole up to a second
     /// ago at any moment, while ours can be had from the session itself.
     pub(super) fn wants_open(&mut self) -> bool {
         match &mut self.to {
@@ -123,7 +123,7 @@ impl Output {
         }
     }
 
-    /// Tells how a process image ended.
+    /// Writes how a process image ended.
     pub(super) fn process_end(&mut self, process: ProcessIndex, end: &ProcessEnd) {
         self.summary.stopped += u64::from(end.broke.is_some());
         match &mut self.to {
@@ -132,7 +132,7 @@ impl Output {
         }
     }
 
-    /// Whether only the newest part is kept, which says little of what is live.
+    /// Whether only the newest events are retained, from which what is live cannot be known.
     pub(super) fn is_ring(&self) -> bool {
         matches!(&self.to, To::Native(sink) if sink.is_ring())
     }
@@ -141,7 +141,9 @@ impl Output {
     pub(super) fn live(
         &mut self,
         process: ProcessIndex,
-        (snapshot, number, role): (&Snapshot, u32, LiveRole),
+        snapshot: &Snapshot,
+        number: u32,
+        role: LiveRole,
     ) -> Vec<String> {
         let To::Native(sink) = &mut self.to else { return Vec::new() };
         let (table, problems) = snapshot.table(number, role);
@@ -183,7 +185,7 @@ impl Output {
             }
             To::Memtrace(files) => {
                 let written = files.finish();
-                summary.drainer = self.pace.told();
+                summary.drainer = self.pace.statistics();
                 let is_cut = |written: &&Written| written.is_cut;
                 let failure = written.iter().find(is_cut).map(|w| w.path.display().to_string());
                 summary.trace_bytes = written.iter().map(|written| written.bytes).sum();

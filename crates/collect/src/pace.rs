@@ -31,7 +31,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Compresses at `level` when there is time. Of logs that nobody fills any more the size does not matter.
+    /// Compresses at `level` when there is time. When the processes of the logs have ended, the size does not matter.
     pub(super) fn new(level: i32, log_chunks: Option<u32>) -> Pace {
         let log_chunks = log_chunks.map_or(usize::MAX, |n| n as usize);
         let last_pass = Instant::now();
@@ -78,8 +78,8 @@ impl Pace {
         self.wait
     }
 
-    /// What came of it.
-    pub(super) fn told(&self) -> Drainer {
+    /// How the collector kept up so far.
+    pub(super) fn statistics(&self) -> Drainer {
         Drainer { cpu_ns: cpu_ns(), peak_rss_bytes: peak_rss_bytes(), ..self.drainer }
     }
 }
@@ -114,10 +114,10 @@ mod tests {
             assert_eq!(pace.level_for(&full(chunks)), level, "{chunks}");
         }
         pace.passed(true);
-        let told = pace.told();
-        assert_eq!((told.full_logs, told.hurried_chunks), (1, 112));
-        assert_eq!(told.waiting_bytes, 160_000);
-        assert!(told.cpu_ns > 0 && told.peak_rss_bytes > 1 << 20, "{told:?}");
+        let statistics = pace.statistics();
+        assert_eq!((statistics.full_logs, statistics.hurried_chunks), (1, 112));
+        assert_eq!(statistics.waiting_bytes, 160_000);
+        assert!(statistics.cpu_ns > 0 && statistics.peak_rss_bytes > 1 << 20, "{statistics:?}");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Keeps the newest part: takes blocks as the trace's writer makes them, puts each where it belongs, and
-//! lets the oldest files of events go when the ring would become larger or older than it may.
+//! A ring of the newest events: takes blocks as the trace's writer makes them, appends each to its file, and
+//! evicts the oldest files of events when the ring would become larger or older than it may.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -15,7 +15,7 @@ use heapscribe_formats::{ChunkSums, Writer};
 use heapscribe_convert::ring::{EVENTS, Limits, PAST, PROCESS, SESSION, file, numbers};
 use heapscribe_session::monotonic_ns;
 
-/// Into how many files of events the ring is cut, about; the oldest one goes as a whole.
+/// Into how many files of events the ring is cut, about; the oldest one is evicted as a whole.
 const FILES: u64 = 16;
 const FILE_BYTES_MIN: u64 = 64 << 10;
 const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -31,7 +31,7 @@ pub(crate) struct Ring {
     next: u64,
     /// Of the chunks in the buffer that comes next.
     pending: BTreeMap<u32, Evicted>,
-    /// Of processes of which nothing is left.
+    /// What was evicted of processes of which nothing is left.
     gone: Evicted,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Ring {
 struct Image {
     bytes: u64,
     has_ended: bool,
-    /// Chunks of it that are kept.
+    /// Chunks of it that are retained.
     chunks: u64,
     evicted: Evicted,
 }
@@ -51,12 +51,12 @@ struct Segment {
     file: File,
     bytes: u64,
     began_ns: u64,
-    /// What it holds of each process: what will have been let go.
+    /// What it holds of each process, as it will be counted when it is evicted.
     holds: BTreeMap<u32, Evicted>,
 }
 
 impl Ring {
-    /// A new ring; a directory that is there is left alone, because somebody may want what is in it.
+    /// A new ring; an existing directory is left as it is, because its events may be wanted.
     pub(crate) fn create(dir: &Path, limits: Limits, start: &[u8]) -> io::Result<Ring> {
         DirBuilder::new().mode(0o700).create(dir)?;
         fs::write(dir.join(SESSION), start)?;
@@ -82,13 +82,13 @@ impl Ring {
         (self.limits.bytes / FILES).clamp(FILE_BYTES_MIN, FILE_BYTES_MAX)
     }
 
-    /// Tells what a chunk holds that the next [`Self::take`] takes.
+    /// Counts a chunk that the next [`Self::take`] takes.
     pub(crate) fn chunk(&mut self, process: ProcessIndex, info: &ChunkInfo, sums: &ChunkSums) {
         let ended = if info.end_mono_ns == 0 { monotonic_ns() } else { info.end_mono_ns };
         self.pending.entry(process.0).or_default().chunk(sums, ended);
     }
 
-    /// Takes blocks, and lets go what has no place beside them.
+    /// Takes blocks, and evicts what has no room with them.
     pub(crate) fn take(&mut self, blocks: &[u8]) -> io::Result<()> {
         self.make_room(blocks.len() as u64)?;
         let mut events = Vec::new();
@@ -154,7 +154,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Does it; as long as the disk is full, lets the oldest events go and tries again.
+    /// Writes; as long as the disk is full, evicts the oldest events and retries.
     fn with_room(&mut self, mut write: impl FnMut(&mut Ring) -> io::Result<()>) -> io::Result<()> {
         loop {
             match write(self) {
@@ -174,7 +174,7 @@ impl Ring {
         events + 2 * (others + self.session_bytes + self.past_bytes) + self.file_bytes()
     }
 
-    /// Lets go what is too old, and as much as `coming` bytes need.
+    /// Evicts what is too old, and as much as `coming` bytes need.
     fn make_room(&mut self, coming: u64) -> io::Result<()> {
         self.forget_old()?;
         while self.bytes() + coming > self.limits.bytes && !self.segments.is_empty() {
@@ -183,7 +183,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Lets go what is too old.
+    /// Evicts what is too old.
     pub(crate) fn forget_old(&mut self) -> io::Result<()> {
         if self.limits.age_ns == u64::MAX {
             return Ok(());
@@ -195,7 +195,7 @@ impl Ring {
         if old == 0 { Ok(()) } else { self.evict(old) }
     }
 
-    /// Lets the oldest files of events go: first they are counted, then they are removed.
+    /// Evicts the oldest files of events: first they are counted, then they are removed.
     fn evict(&mut self, files: usize) -> io::Result<()> {
         let going: Vec<Segment> = self.segments.drain(..files.min(self.segments.len())).collect();
         for (process, sums) in going.iter().flat_map(|segment| &segment.holds) {
@@ -206,9 +206,9 @@ impl Ring {
         let needed = |process: &u32, image: &Image| {
             !image.has_ended || image.chunks > 0 || self.pending.contains_key(process)
         };
-        let (kept, over): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        let (retained, over): (BTreeMap<_, _>, BTreeMap<_, _>) =
             std::mem::take(&mut self.images).into_iter().partition(|(process, image)| needed(process, image));
-        self.images = kept;
+        self.images = retained;
         for image in over.values() {
             self.gone.merge(&Evicted { processes: 1, ..image.evicted });
         }
@@ -222,7 +222,7 @@ impl Ring {
         if counted.is_err() { self.write_past(first) } else { counted }
     }
 
-    /// Counts all that was let go, files of events below `first` among it, in a new file that replaces the
+    /// Counts all that was evicted, files of events below `first` among it, in a new file that replaces the
     /// last one at once.
     fn write_past(&mut self, first: u64) -> io::Result<()> {
         let (mut writer, mut out) = (Writer::new(), Vec::new());
@@ -244,7 +244,7 @@ impl Ring {
         Ok(())
     }
 
-    /// What was let go of all processes.
+    /// What was evicted of all processes.
     pub(crate) fn evicted_of_all(&self) -> Evicted {
         let mut all = self.gone;
         self.images.values().for_each(|image| all.merge(&image.evicted));

@@ -16,13 +16,14 @@ use heapscribe_wire::limits::DEFS_BYTES_MAX;
 use crate::heap_samples::HeapSamples;
 use crate::killed;
 use crate::log::Log;
-use crate::marks::Marks;
+use crate::marks::{MarkContext, Marks};
 use crate::output::Output;
 use crate::summary::Level;
 use heapscribe_session::base;
 use heapscribe_session::live::{self, Snapshot};
 use heapscribe_session::{
-    Alive, Memory, mark_request, monotonic_ns, open_file, process_end, process_info, read_head, read_up_to,
+    Alive, Memory, SessionKey, mark_request, monotonic_ns, open_file, process_end, process_info, read_head,
+    read_up_to,
 };
 
 /// Definitions taken in one go.
@@ -38,12 +39,11 @@ pub(super) struct SessionDrain {
     namespace: u64,
     memory: Memory,
     heap: HeapSamples,
-    created_mono_ns: u64,
     samples: Vec<MemorySample>,
     process: Option<ProcessIndex>,
-    pid: u32,
+    key: SessionKey,
     position: Position,
-    defs_taken: u64,
+    defs_read: u64,
     heartbeat: u32,
     level: Level,
     has_calls: bool,
@@ -52,31 +52,31 @@ pub(super) struct SessionDrain {
 }
 
 impl SessionDrain {
-    /// The session `key` of `base`, when its files are there. A half-made one whose process is gone is
+    /// The session `key` of `base`, when its files are there. A half-made one whose process has ended is
     /// removed: nothing was recorded in it.
-    pub(super) fn open(base: &Path, key: (u32, u64)) -> Option<SessionDrain> {
+    pub(super) fn open(base: &Path, key: SessionKey) -> Option<SessionDrain> {
         let directory = base::session_path(base, key);
-        let (pid, created) = key;
+        let SessionKey { pid, created_mono_ns } = key;
         let files = || {
             let file = |name, write| open_file(&directory.join(name), write);
             Some((file("head", true)?, file("defs", false)?, file("log", true)?))
         };
         let ready =
             || files().and_then(|files| Some((read_head(&files.0, |head| head.pid_namespace)?, files)));
-        let found = ready();
-        let found = if found.is_none() && Alive::find(pid, created).is_none() {
+        let opened = ready();
+        let opened = if opened.is_none() && Alive::find(pid, created_mono_ns).is_none() {
             // It may have made its session, used it and ended since that look: a forked child that lives for
             // less than a millisecond.
-            let found = ready();
-            if found.is_none() {
+            let opened = ready();
+            if opened.is_none() {
                 base::remove_session(base, key);
             }
-            found
+            opened
         } else {
-            found
+            opened
         };
-        let (namespace, (head, defs, log)) = found?;
-        let alive = Alive::find_in(namespace, pid, created);
+        let (namespace, (head, defs, log)) = opened?;
+        let alive = Alive::find_in(namespace, pid, created_mono_ns);
         // Sampled at once: a short-lived process may not be there for a second time.
         let memory = Memory::of(alive.as_ref().map_or(pid, Alive::pid));
         Some(SessionDrain {
@@ -89,11 +89,10 @@ impl SessionDrain {
             samples: memory.sample().into_iter().collect(),
             memory,
             heap: HeapSamples::default(),
-            created_mono_ns: created,
+            key,
             process: None,
-            pid,
             position: Position::default(),
-            defs_taken: 0,
+            defs_read: 0,
             heartbeat: 0,
             level: Level::default(),
             has_calls: false,
@@ -115,13 +114,13 @@ impl SessionDrain {
         self.alive.as_ref().is_some_and(Alive::is_alive)
     }
 
-    /// Whether its process, which is gone, was killed.
+    /// Whether its process, which has ended, was killed.
     pub(super) fn was_killed(&self) -> bool {
         let is_leaving = read_head(&self.head, |head| head.is_leaving).unwrap_or(true);
-        killed::was_killed(self.alive.as_ref().map_or(self.pid, Alive::pid), is_leaving)
+        killed::was_killed(self.alive.as_ref().map_or(self.key.pid, Alive::pid), is_leaving)
     }
 
-    /// The number in the trace, told there first.
+    /// The number of the process in the trace, which gets it at first.
     fn process(&mut self, output: &mut Output) -> ProcessIndex {
         if let Some(process) = self.process {
             return process;
@@ -149,7 +148,7 @@ impl SessionDrain {
         for (index, header) in &sealed {
             self.take_chunk(process, *index, header, output);
         }
-        // Into the file before the chunks are handed back: should we be killed, they are there or here.
+        // Into the file before the chunks are freed: should we be killed, they are there or here.
         output.flush();
         for (index, header) in &sealed {
             self.log.free(*index, header);
@@ -157,15 +156,17 @@ impl SessionDrain {
         true
     }
 
-    /// Takes a mark that somebody outside asked for.
+    /// Writes a mark that `ctl` requested.
     fn take_mark(&mut self, process: ProcessIndex, output: &mut Output) {
         let Some(mark) = mark_request::take(&self.directory) else { return };
         let headers = self.log.chunks(self.in_use(), |header| header.state != State::Free as u32);
-        let (marks, whose) = (&mut self.marks, (process, self.position));
-        read_head(&self.head, |head| marks.write(mark, whose, (head, &headers), output));
+        let (marks, position) = (&mut self.marks, self.position);
+        read_head(&self.head, |head| {
+            marks.write(mark, &MarkContext { process, position, head, headers: &headers }, output);
+        });
     }
 
-    /// Tells the process that somebody drains it.
+    /// Lets the process know that it is drained.
     fn beat(&mut self) {
         self.heartbeat = self.heartbeat.wrapping_add(1);
         let _ = self.head.write_at(&self.heartbeat.to_le_bytes(), HEARTBEAT_OFFSET as u64);
@@ -187,17 +188,17 @@ impl SessionDrain {
 
     fn take_definitions(&mut self, process: ProcessIndex, output: &mut Output) {
         let committed = self.committed();
-        while self.defs_taken < committed {
-            let mut bytes = vec![0; ((committed - self.defs_taken) as usize).min(DEFINITIONS_BYTES)];
-            let n = read_up_to(&self.defs, &mut bytes, self.defs_taken);
+        while self.defs_read < committed {
+            let mut bytes = vec![0; ((committed - self.defs_read) as usize).min(DEFINITIONS_BYTES)];
+            let n = read_up_to(&self.defs, &mut bytes, self.defs_read);
             let position = self.position;
-            let taken = output.definitions(process, position, &bytes[..n]);
-            self.position = taken.position;
-            self.defs_taken += taken.bytes as u64;
-            if taken.bytes == 0 {
-                let why = taken.bad.map_or("it is truncated", |bad| bad.why);
-                self.note(format!("cannot read the definitions from byte {} on: {why}", self.defs_taken));
-                self.defs_taken = u64::MAX;
+            let accepted = output.definitions(process, position, &bytes[..n]);
+            self.position = accepted.position;
+            self.defs_read += accepted.bytes as u64;
+            if accepted.bytes == 0 {
+                let why = accepted.bad.map_or("it is truncated", |bad| bad.why);
+                self.note(format!("cannot read the definitions from byte {} on: {why}", self.defs_read));
+                self.defs_read = u64::MAX;
             }
         }
     }
@@ -212,7 +213,7 @@ impl SessionDrain {
         output.chunk = payload;
     }
 
-    /// Hands on what open chunks hold so far, and leaves them where they are.
+    /// Writes what open chunks hold so far, and leaves them open.
     pub(super) fn look_into_open(&mut self, output: &mut Output) {
         let process = self.process(output);
         let open = self.log.chunks(self.in_use(), |h| h.state == State::Open as u32 && h.committed > 0);
@@ -240,10 +241,10 @@ impl SessionDrain {
         }
     }
 
-    /// Takes what threads wrote out themselves while nobody drained them. Which chunks these were.
+    /// Takes chunks that threads spilled themselves while no collector drained them. Gives their threads and numbers.
     fn take_spilled(&mut self, process: ProcessIndex, output: &mut Output) -> BTreeSet<(u32, u64)> {
-        let mut taken = BTreeSet::new();
-        let Some(mut spill) = open_file(&self.directory.join("spill"), false) else { return taken };
+        let mut spilled = BTreeSet::new();
+        let Some(mut spill) = open_file(&self.directory.join("spill"), false) else { return spilled };
         let mut header = [0; HEADER_BYTES];
         while spill.read_exact(&mut header).is_ok() {
             let header = Header::parse(&header);
@@ -257,32 +258,32 @@ impl SessionDrain {
                 break;
             }
             self.write_chunk(process, &header, &payload, output);
-            taken.insert((header.thread, header.sequence));
+            spilled.insert((header.thread, header.sequence));
         }
-        taken
+        spilled
     }
 
     /// Samples its memory; now and then what was sampled goes into the trace.
-    /// The more processes there are, the fewer of each are kept till then.
+    /// The more processes there are, the fewer of each wait until then.
     pub(super) fn sample_memory(&mut self, processes: usize, output: &mut Output) {
-        const SAMPLES_KEPT: usize = 500;
+        const SAMPLES_MAX: usize = 500;
         const SAMPLES_OF_ALL: usize = 1 << 16;
         self.samples.extend(self.memory.sample());
         self.sample_heap(false);
-        let kept = (SAMPLES_OF_ALL / processes.max(1)).clamp(1, SAMPLES_KEPT);
+        let limit = (SAMPLES_OF_ALL / processes.max(1)).clamp(1, SAMPLES_MAX);
         let Some(process) = self.process else { return };
-        if self.samples.len() >= kept {
+        if self.samples.len() >= limit {
             let samples = std::mem::take(&mut self.samples);
             output.memory(process, &samples);
         }
-        if self.heap.waiting() >= kept {
+        if self.heap.waiting() >= limit {
             self.heap.write(process, output);
         }
     }
 
     fn sample_heap(&mut self, is_last: bool) {
         let base = self.directory.parent().unwrap_or(&self.directory);
-        self.heap.sample((base, self.pid, self.created_mono_ns), is_last);
+        self.heap.sample(base, self.key, is_last);
     }
 
     fn note(&mut self, note: String) {
@@ -295,17 +296,17 @@ impl SessionDrain {
     /// Writes what is live: of what a ring keeps it does not follow.
     fn write_live(&mut self, process: ProcessIndex, how: HowEnded, output: &mut Output) {
         let role = if how == HowEnded::Abandoned { LiveRole::Snapshot } else { LiveRole::After };
-        let taken = live::at(&self.directory).and_then(|found| Snapshot::take(&found.open()?));
-        match taken {
+        let snapshot = live::at(&self.directory).and_then(|path| Snapshot::take(&path.open()?));
+        match snapshot {
             Ok(snapshot) => {
-                let problems = output.live(process, (&snapshot, 0, role));
+                let problems = output.live(process, &snapshot, 0, role);
                 problems.into_iter().for_each(|problem| self.note(problem));
             }
             Err(e) => self.note(format!("the live blocks are not known: {e:#}")),
         }
     }
 
-    /// Takes all that is left, and tells how the image ended.
+    /// Takes all that is left, and writes how the image ended.
     pub(super) fn end(mut self, how: HowEnded, output: &mut Output) {
         let process = self.process(output);
         // The order of a thread's chunks: what was written out is older than what is still in the log.
@@ -332,9 +333,9 @@ impl SessionDrain {
         end.how = how;
         end.lost_note = self.notes.join("; ");
         output.process_end(process, &end);
-        output.summary.process(self.pid, self.level.peak(), &end.drops, self.has_calls);
-        if let Some(told) = self.heap.end(how) {
-            output.summary.heaps.take(told);
+        output.summary.process(self.key.pid, self.level.peak(), &end.drops, self.has_calls);
+        if let Some(statistics) = self.heap.end(how) {
+            output.summary.heaps.take(statistics);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The trace file being written. When the disk is full the trace ends with its last whole block, that is
-//! told once, and the drainer goes on emptying the sessions, so that no program waits for a disk.
+//! reported once, and the collector continues emptying the sessions, so that no program waits for a disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use heapscribe_diagnostics as diagnostics;
 /// Bytes gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The trace: what is to be written goes through its [`Writer`].
+/// The trace, written through its [`Writer`].
 pub(crate) struct Sink {
     path: PathBuf,
     writer: Writer,
@@ -162,13 +162,13 @@ impl Sink {
         self.failure.take()
     }
 
-    /// Makes the trace of what the ring kept.
+    /// Makes the trace of what the ring retains.
     fn gather(&mut self, dir: &Path) {
         match ring::gather_into(dir, &self.path) {
             Ok(gathered) => {
                 self.written = gathered.bytes;
-                let told = gathered.problems.join("; ");
-                self.failure = self.failure.take().or((!told.is_empty()).then_some(told));
+                let problems = gathered.problems.join("; ");
+                self.failure = self.failure.take().or((!problems.is_empty()).then_some(problems));
             }
             Err(e) => {
                 diagnostics::failure(&e);
@@ -186,7 +186,7 @@ impl Sink {
         self.written
     }
 
-    /// Whether only the newest part is kept.
+    /// Whether only the newest events are retained.
     pub(crate) fn is_ring(&self) -> bool {
         matches!(self.target, Target::Ring(_))
     }

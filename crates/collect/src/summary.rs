@@ -1,4 +1,4 @@
-//! The few lines that `record` says at the end, summed while chunks pass by.
+//! What `record` prints at the end, summed while chunks pass by.
 
 use heapscribe_formats::model::{ChunkInfo, Evicted};
 use heapscribe_formats::{ChunkSums, Drainer};
@@ -13,22 +13,24 @@ use crate::memtrace::Written;
 pub struct Summary {
     /// Recorded process images.
     pub processes: u64,
-    /// The process that was to be recorded, and whether an allocation call of it was.
+    /// The pid of the program that was started.
     pub watched_pid: u32,
+    /// Whether any allocation call of it was recorded.
     pub watched_has_calls: bool,
     /// When the first of them began, CLOCK_MONOTONIC ns; 0 for none.
     pub first_mono_ns: u64,
     /// Calls of all kinds.
     pub calls: u64,
-    /// Blocks handed out.
+    /// Allocated blocks.
     pub allocations: u64,
     /// Bytes of them.
     pub allocated_bytes: u64,
     /// The largest level of one process.
     pub peak: Peak,
-    /// Blocks and bytes that were never given back.
-    pub left_blocks: i64,
-    pub left_bytes: i64,
+    /// Blocks that were never freed.
+    pub unfreed_blocks: i64,
+    /// Bytes of them.
+    pub unfreed_bytes: i64,
     /// Drops by reason.
     pub drops: [u64; DROP_COUNTERS],
     /// Bytes of logs that were no events.
@@ -37,15 +39,15 @@ pub struct Summary {
     pub trace_bytes: u64,
     /// Files of memtrace, when the trace is made of these, the one that was asked for first.
     pub written: Vec<Written>,
-    /// Sessions of processes that were killed.
-    pub kept: Vec<std::path::PathBuf>,
-    /// What heaps told of themselves whose processes have ended.
+    /// Retained sessions of processes that were killed.
+    pub killed_sessions: Vec<std::path::PathBuf>,
+    /// Statistics of heaps whose processes have ended.
     pub heaps: EndedHeaps,
-    /// Snapshots that were taken by the way.
+    /// Snapshots that triggers took.
     pub snapshots: u64,
     /// Processes that were stopped because a call broke a rule of real time.
     pub stopped: u64,
-    /// What a ring did not keep.
+    /// What a ring evicted.
     pub evicted: Option<Evicted>,
     /// How the drainer kept up.
     pub drainer: Drainer,
@@ -55,8 +57,11 @@ pub struct Summary {
 /// those of several do not.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Peak {
+    /// Live bytes at that moment.
     pub bytes: i64,
+    /// When it was, CLOCK_MONOTONIC ns.
     pub mono_ns: u64,
+    /// Whether it is exact: all chunks are of one thread, so that their order is known.
     pub is_exact: bool,
 }
 
@@ -102,15 +107,17 @@ impl Summary {
         }
     }
 
+    /// Adds the sums of a chunk.
     pub fn add(&mut self, sums: &ChunkSums) {
         self.calls += sums.calls.iter().map(|&n| u64::from(n)).sum::<u64>();
         self.allocations +=
             u64::from(sums.allocs) + u64::from(sums.reallocs) + u64::from(sums.unknown_reallocs);
         self.allocated_bytes = self.allocated_bytes.saturating_add(sums.alloc_bytes);
-        self.left_blocks = self.left_blocks.saturating_add(sums.net_blocks);
-        self.left_bytes = self.left_bytes.saturating_add(sums.net_bytes);
+        self.unfreed_blocks = self.unfreed_blocks.saturating_add(sums.net_blocks);
+        self.unfreed_bytes = self.unfreed_bytes.saturating_add(sums.net_bytes);
     }
 
+    /// Adds a process that has ended: its highest level, its lost events by reason, and whether it made any call.
     pub fn process(&mut self, pid: u32, peak: Peak, drops: &[u64; DROP_COUNTERS], has_calls: bool) {
         self.processes += 1;
         self.watched_has_calls |= has_calls && pid == self.watched_pid;

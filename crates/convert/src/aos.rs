@@ -64,9 +64,9 @@ impl PartWriter {
     fn record(&mut self, record: &mut dyn Record) -> Result<()> {
         let mut done = 0;
         while done < record.size() {
-            let taken = self.encoder.encode(record, done)?;
-            done += taken;
-            if taken == 0 || self.encoder.queue().len() >= FLUSH_BYTES {
+            let encoded = self.encoder.encode(record, done)?;
+            done += encoded;
+            if encoded == 0 || self.encoder.queue().len() >= FLUSH_BYTES {
                 self.flush()?;
             }
         }

@@ -50,7 +50,7 @@ pub fn source(path: &Path) -> Result<FileSource> {
     Ok(FileSource { file, len: meta.len() })
 }
 
-/// A file that goes with its last descriptor.
+/// A file without a name, which the kernel removes with its last descriptor.
 pub fn nameless_file() -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let path = std::env::temp_dir().join(format!(

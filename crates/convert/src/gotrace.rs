@@ -1,12 +1,12 @@
 //! From ours to a trace of Go's: as a program of Go 1.19 would have written it, for `go tool trace` and what
 //! else reads that format. A thread becomes a P with one goroutine, which began with the thread's name. An
 //! allocation becomes a line of the user's log, with its stack, the function called as its kind and its size
-//! as its text. Bytes that are there become Go's live bytes, told when they are 8 KiB away from what was
-//! told last, which is as fine as Go tells them.
+//! as its text. Live bytes become Go's live bytes, written when they are 8 KiB away from the last
+//! value, which is as fine as Go has them.
 //!
 //! *Lost on the way*: all processes but one; frees, but for the curve; calls that were refused; how long
-//! calls took; memory samples; what stands in stacks beyond 1000 frames, and names beyond 1 KiB. Where blocks were sampled the
-//! curve is of samples.
+//! calls took; memory samples; what stands in stacks beyond 1000 frames, and names beyond 1 KiB. Where
+//! blocks were sampled the curve is of samples.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -26,7 +26,7 @@ use heapscribe_symbols::Resolver;
 
 /// Ticks of what we write are ns.
 const TICKS_PER_SECOND: u64 = 1_000_000_000;
-/// Live bytes are told when they have changed by this much, as when Go takes a span.
+/// Live bytes are written when they have changed by this much, as when Go takes a span.
 const STEP_BYTES: u64 = 8 << 10;
 /// How often a goroutine changed its state when it is made: it begins with the next one.
 const CREATED: u64 = 1;
@@ -59,7 +59,7 @@ pub fn convert<S: Source, W: Write>(
         locations,
         written: HashSet::new(),
         live_bytes: 0,
-        told_bytes: 0,
+        written_bytes: 0,
         unmatched: 0,
         lost: 0,
         end_ticks: 0,
@@ -81,10 +81,19 @@ struct Conversion<W> {
     /// Stacks that are in the file.
     written: HashSet<StackId>,
     live_bytes: u64,
-    told_bytes: u64,
+    /// Live bytes when they were written last.
+    written_bytes: u64,
     unmatched: u64,
     lost: u64,
     end_ticks: u64,
+}
+
+/// An allocation, as a line of the user's log has it.
+#[derive(Clone, Copy)]
+struct Allocation {
+    call: Call,
+    size_bytes: u64,
+    stack: StackId,
 }
 
 /// The P of a thread; threads are numbered from 1 on.
@@ -94,8 +103,8 @@ fn p(thread: u32) -> u64 {
 
 impl<W: Write> Conversion<W> {
     /// Starts a P and a goroutine for each thread. Go's tools want each goroutine made, and then started
-    /// where it runs; those of the first P are made by nobody, as the ones that are there when Go's
-    /// tracer starts.
+    /// where it runs; those of the first P have no creator, like those that exist when Go's tracer
+    /// starts.
     fn begin<S: Source>(
         &mut self,
         trace: &Trace<S>,
@@ -150,15 +159,15 @@ impl<W: Write> Conversion<W> {
         self.end_ticks = self.end_ticks.max(ticks);
         match *event {
             Event::Alloc { call, size_bytes, stack, .. } => {
-                self.came(at, ticks, (call, size_bytes, stack))?
+                self.allocated(at, ticks, Allocation { call, size_bytes, stack })?
             }
             Event::UnknownRealloc { call, size_bytes, stack, .. } => {
-                self.came(at, ticks, (call, size_bytes, stack))?;
+                self.allocated(at, ticks, Allocation { call, size_bytes, stack })?;
             }
-            Event::Free { block, .. } => self.went(block.size_bytes),
+            Event::Free { block, .. } => self.freed(block.size_bytes),
             Event::Realloc { call, old, size_bytes, stack, .. } => {
-                self.went(old.size_bytes);
-                self.came(at, ticks, (call, size_bytes, stack))?;
+                self.freed(old.size_bytes);
+                self.allocated(at, ticks, Allocation { call, size_bytes, stack })?;
             }
             Event::Lost { count, .. } => self.lost = self.lost.saturating_add(count),
             Event::Failed { .. }
@@ -167,13 +176,14 @@ impl<W: Write> Conversion<W> {
             | Event::Took { .. }
             | Event::Note { .. } => {}
         }
-        if self.live_bytes.abs_diff(self.told_bytes) >= STEP_BYTES {
-            self.tell(p(at.thread), ticks)?;
+        if self.live_bytes.abs_diff(self.written_bytes) >= STEP_BYTES {
+            self.write_live(p(at.thread), ticks)?;
         }
         Ok(())
     }
 
-    fn came(&mut self, at: At, ticks: u64, (call, size_bytes, stack): (Call, u64, StackId)) -> Result<()> {
+    fn allocated(&mut self, at: At, ticks: u64, allocation: Allocation) -> Result<()> {
+        let Allocation { call, size_bytes, stack } = allocation;
         self.live_bytes = self.live_bytes.saturating_add(size_bytes);
         let number = self.stack(stack)?;
         let kind = self.writer.text(call.name().as_bytes())?;
@@ -188,13 +198,13 @@ impl<W: Write> Conversion<W> {
         )?)
     }
 
-    fn went(&mut self, size_bytes: u64) {
+    fn freed(&mut self, size_bytes: u64) {
         self.unmatched += u64::from(size_bytes > self.live_bytes);
         self.live_bytes = self.live_bytes.saturating_sub(size_bytes);
     }
 
-    fn tell(&mut self, p: u64, ticks: u64) -> Result<()> {
-        self.told_bytes = self.live_bytes;
+    fn write_live(&mut self, p: u64, ticks: u64) -> Result<()> {
+        self.written_bytes = self.live_bytes;
         Ok(self.writer.event(p, ticks, kinds::HEAP_LIVE, &[self.live_bytes], Attached::default())?)
     }
 
@@ -240,7 +250,7 @@ impl<W: Write> Conversion<W> {
         if self.lost != 0 {
             problems.push(format!("events missing: {}", self.lost));
         }
-        self.tell(0, self.end_ticks.max(1))?;
+        self.write_live(0, self.end_ticks.max(1))?;
         self.writer.finish(TICKS_PER_SECOND)?;
         Ok(problems)
     }

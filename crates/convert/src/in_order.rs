@@ -21,13 +21,16 @@ pub fn choose<S: Source>(trace: &Trace<S>, pid: Option<u32>) -> Option<&Process>
     trace.processes().iter().filter(is_meant).max_by_key(|process| events(process))
 }
 
-/// Whose an event is, and when.
+/// The thread, time and sampling rate of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
+    /// Number of the thread in its process, from 1.
     pub thread: u32,
+    /// Ticks of the process's clock.
     pub ticks: u64,
-    /// Since the trace's start.
+    /// Nanoseconds since the trace's start.
     pub ns: u64,
+    /// The sampling rate at which the thread recorded then.
     pub rate: RateId,
 }
 
@@ -35,7 +38,9 @@ pub struct At {
 /// window of its time. Its own events stay in their order.
 #[derive(Clone, Copy, Debug)]
 pub struct Shuffle {
+    /// Seed of the delays: equal seeds give equal orders.
     pub seed: u64,
+    /// Length of a window, ns; no event is delayed by more.
     pub window_ns: u64,
 }
 
@@ -57,6 +62,7 @@ pub struct InOrder {
 }
 
 impl InOrder {
+    /// The events of a process, from its first one.
     pub fn new<S: Source>(trace: &Trace<S>, process: &Process) -> InOrder {
         let mut cursors: BTreeMap<u32, Cursor> = BTreeMap::new();
         for (number, chunk) in trace.chunks().iter().enumerate().filter(|(_, c)| c.process == process.index) {

@@ -115,8 +115,8 @@ impl Input {
             Kind::Native | Kind::Unknown | Kind::Json => self.into_native(),
             Kind::Ring => self.gathered(),
             Kind::Session => self.snapshot(),
-            Kind::Memtrace => self.from_memtrace(salvage),
-            Kind::Heaplog => self.from_heaplog(),
+            Kind::Memtrace => self.convert_memtrace(salvage),
+            Kind::Heaplog => self.convert_heaplog(),
             Kind::Go => Err(go_has_no_blocks(&self.path).into()),
             Kind::AosPart => Err(part_has_no_blocks(&self.path).into()),
         }
@@ -190,7 +190,7 @@ impl Input {
         Ok(Opened::of_snapshot(&Snapshot::take(&session)?)?.0)
     }
 
-    fn from_memtrace(self, salvage: Salvage) -> Result<Opened> {
+    fn convert_memtrace(self, salvage: Salvage) -> Result<Opened> {
         let path = self.path.clone();
         let mut reader = self.into_memtrace(salvage.options(true))?;
         let made =
@@ -200,7 +200,7 @@ impl Input {
         Ok(Opened { memtrace: Some(tally), ..Opened::new(trace, problems) })
     }
 
-    fn from_heaplog(self) -> Result<Opened> {
+    fn convert_heaplog(self) -> Result<Opened> {
         let path = self.path.clone();
         let made = Opened::made(|file| self.heaplog_into(BufWriter::new(file)))?;
         let (tally, problems) = made.result;

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aos;
+mod birth;
 pub mod file_source;
 pub mod gotrace;
 pub mod heaplog;

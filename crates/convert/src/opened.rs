@@ -32,7 +32,7 @@ impl Deref for Opened {
     }
 }
 
-/// A trace of ours in a file that goes with its descriptor, and what came of making it.
+/// A native trace in a temporary file, and the result of making it.
 pub(crate) struct Made<T> {
     pub(crate) file: FileSource,
     pub(crate) result: T,

@@ -1,7 +1,7 @@
 //! What goes wrong, and what its user can do about it.
 //!
 //! *You bring* the words. *It guarantees* that an error keeps its hint on the way up ([`Problem`]), and that a
-//! library says what it has to say without printing: a notice goes through the `log` facade, and the program shows it.
+//! library reports without printing: a notice goes through the `log` facade, and the program shows it.
 #![forbid(unsafe_code)]
 
 mod notice;

@@ -1,4 +1,4 @@
-//! What a library tells the user while it goes on: through the `log` facade, so that only the program prints.
+//! Notices of a library to the user, through the `log` facade, so that only the program prints.
 
 use crate::hint_of;
 

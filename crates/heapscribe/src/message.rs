@@ -13,17 +13,17 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 const CYAN: Style = AnsiColor::Cyan.on_default().bold();
 
-/// Nobody listens on stderr when writing to it fails.
+/// Writes a line; an error of stderr cannot be reported anywhere.
 fn line(style: Style, word: &str, text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{style}{word}:{style:#} {text}");
 }
 
-/// Shows what libraries say while they go on.
+/// Prints notices of libraries.
 struct Notices;
 
 impl Log for Notices {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // Other crates speak to their own developers there.
+        // Other crates log for their own developers.
         metadata.target() == HINT || metadata.target().starts_with("heapscribe")
     }
 
@@ -41,7 +41,7 @@ impl Log for Notices {
     fn flush(&self) {}
 }
 
-/// From now on what libraries say is shown.
+/// Prints notices of libraries from now on.
 pub(crate) fn show_notices() {
     if log::set_logger(&Notices).is_ok() {
         log::set_max_level(LevelFilter::Info);
@@ -56,7 +56,7 @@ pub(crate) fn error(e: &anyhow::Error) {
     }
 }
 
-/// The command line is wrong: says what, and what to do next, and ends the program.
+/// Prints what is wrong with the command line and what to do next, and ends the program.
 pub(crate) fn refused(e: &clap::Error) -> ! {
     if !e.use_stderr() {
         e.exit();
@@ -94,7 +94,7 @@ pub(crate) fn hint(text: &str) {
     line(CYAN, "hint", text);
 }
 
-/// Whether the reader of our output has gone: that ends a command, and is no failure.
+/// Whether the reader of our output has closed the pipe: that ends a command, and is no failure.
 pub(crate) fn is_broken_pipe(e: &anyhow::Error) -> bool {
     let pipe = std::io::ErrorKind::BrokenPipe;
     e.chain().any(|cause| {

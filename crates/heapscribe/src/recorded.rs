@@ -1,4 +1,4 @@
-//! What `record` says at the end: a few lines, and the next command.
+//! What `record` prints at the end: a few lines, and the next command.
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -34,8 +34,8 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
     if s.snapshots > 0 {
         lines.push(format!("snapshots: {} written next to the trace", units::count(s.snapshots)));
     }
-    lines.extend(s.kept.first().map(|path| {
-        let (more, path) = (s.kept.len() - 1, path.display());
+    lines.extend(s.killed_sessions.first().map(|path| {
+        let (more, path) = (s.killed_sessions.len() - 1, path.display());
         let others = if more == 0 { String::new() } else { format!(" and {more} more") };
         format!("killed: the live blocks are in {path}{others}; heapscribe snapshot {path}")
     }));
@@ -43,14 +43,14 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
     lines.join("\n")
 }
 
-/// Files of further processes that are told of.
+/// Files of further processes that have a line.
 const FILES_SHOWN: usize = 5;
 
 /// Files of memtrace beside the first, those with most objects, and what is not whole in any.
 fn further(written: &[Written]) -> Vec<String> {
     let mut others: Vec<&Written> = written.iter().skip(1).collect();
     others.sort_by_key(|file| Reverse(file.objects));
-    let told = others.iter().take(FILES_SHOWN).map(|file| {
+    let shown = others.iter().take(FILES_SHOWN).map(|file| {
         let objects = units::counted(file.objects, "object");
         format!("also: {}, {objects} of process {}", file.path.display(), file.pid)
     });
@@ -59,7 +59,7 @@ fn further(written: &[Written]) -> Vec<String> {
     let problems = written
         .iter()
         .flat_map(|file| file.problems.iter().map(|problem| format!("{}: {problem}", file.path.display())));
-    told.chain(more).chain(problems.take(FILES_SHOWN)).collect()
+    shown.chain(more).chain(problems.take(FILES_SHOWN)).collect()
 }
 
 /// What happened.
@@ -79,8 +79,8 @@ fn exact(s: &Summary, processes: &str) -> Vec<String> {
     }
     lines.push(format!(
         "not freed: {} in {}",
-        units::bytes(s.left_bytes.max(0).unsigned_abs()),
-        units::counted(s.left_blocks.max(0).unsigned_abs(), "block")
+        units::bytes(s.unfreed_bytes.max(0).unsigned_abs()),
+        units::counted(s.unfreed_blocks.max(0).unsigned_abs(), "block")
     ));
     lines
 }
@@ -107,7 +107,7 @@ fn ring(s: &Summary, gone: &Evicted) -> String {
 
 /// How the drainer kept up.
 pub(crate) fn drainer(d: &Drainer) -> String {
-    let mut told = format!(
+    let mut line = format!(
         "lagged at most {}, {} behind; used {} of CPU, {} of memory",
         units::bytes(d.waiting_bytes),
         units::duration(d.waiting_ns),
@@ -116,20 +116,20 @@ pub(crate) fn drainer(d: &Drainer) -> String {
     );
     if d.hurried_chunks > 0 {
         let chunks = units::counted(d.hurried_chunks, "chunk");
-        told.push_str(&format!("; {chunks} not compressed to keep up"));
+        line.push_str(&format!("; {chunks} not compressed to keep up"));
     }
     if d.full_logs > 0 {
-        told.push_str(&format!("; a buffer was full {}", units::counted(d.full_logs, "time")));
+        line.push_str(&format!("; a buffer was full {}", units::counted(d.full_logs, "time")));
     }
-    told
+    line
 }
 
 /// The reasons for which anything is missing or cut, with their counts.
 fn reasons(s: &Summary) -> String {
-    let told: Vec<_> = LossReason::ALL
+    let reasons: Vec<_> = LossReason::ALL
         .iter()
         .filter(|&&reason| s.drops[reason as usize] > 0)
         .map(|&reason| format!("{} {}", units::count(s.drops[reason as usize]), reason.name()))
         .collect();
-    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+    if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use heapscribe_wire::plan::{FILE_NAME, Plan, SESSION_VARIABLE};
 
+use crate::key::SessionKey;
 use heapscribe_diagnostics as diagnostics;
 use heapscribe_diagnostics::Problem;
 
@@ -75,7 +76,7 @@ impl Base {
         &self.path
     }
 
-    /// Says what each process is to do, and by which rules of real time.
+    /// Writes the plan that each process reads: its mode and limits, and the real-time rules.
     pub fn write_plan(&self, plan: &Plan, rules: &[u8]) -> Result<()> {
         let path = self.path.join(FILE_NAME);
         let plan = Plan { rules_bytes: rules.len() as u32, ..*plan };
@@ -118,23 +119,19 @@ fn room_bytes(path: &Path) -> Option<u64> {
     stat.f_bavail.checked_mul(stat.f_frsize)
 }
 
-/// The sessions in a base directory, by pid and time of creation.
-pub fn sessions(base: &Path) -> impl Iterator<Item = (u32, u64)> + use<> {
+/// The sessions in a base directory, in no order.
+pub fn sessions(base: &Path) -> impl Iterator<Item = SessionKey> + use<> {
     let entries = fs::read_dir(base).into_iter().flatten().flatten();
-    entries.filter_map(|entry| {
-        let name = entry.file_name();
-        let (pid, created) = name.to_str()?.split_once('.')?;
-        Some((pid.parse().ok()?, created.parse().ok()?))
-    })
+    entries.filter_map(|entry| SessionKey::parse(entry.file_name().to_str()?))
 }
 
-/// Whether a process lives that was told to record into `base`, by its environment: one that has just been
+/// Whether a process lives whose environment has it record into `base`: one that has just been
 /// forked has no session until its first allocation.
 pub fn has_users(base: &Path) -> bool {
     let wanted = [SESSION_VARIABLE.as_bytes(), b"=", base.as_os_str().as_bytes()].concat();
     let mut seen = BTreeSet::from([std::process::id()]);
-    // Again until nobody is new: a daemon's child may come after the list was made, and its parent, which
-    // is in it, be gone before it is looked at.
+    // Repeated until no process is new: a daemon may fork after the list was made, and the parent, which is
+    // in the list, may end before it is looked at.
     loop {
         let new: Vec<u32> = pids().filter(|pid| !seen.contains(pid)).collect();
         if new.is_empty() {
@@ -161,12 +158,12 @@ fn has_variable(pid: u32, wanted: &[u8]) -> bool {
 }
 
 /// The directory of a session.
-pub fn session_path(base: &Path, (pid, created): (u32, u64)) -> PathBuf {
-    base.join(format!("{pid}.{created}"))
+pub fn session_path(base: &Path, key: SessionKey) -> PathBuf {
+    base.join(key.to_string())
 }
 
 /// Removes a session that is drained.
-pub fn remove_session(base: &Path, key: (u32, u64)) {
+pub fn remove_session(base: &Path, key: SessionKey) {
     let _ = fs::remove_dir_all(session_path(base, key));
 }
 

@@ -1,5 +1,5 @@
 //! Running processes under a recorder: where their sessions are, and the word in each session's head that
-//! says what is recorded. Whoever may write the file may change it; every thread follows at its next call.
+//! sets what is recorded. Who may write the file may change it; every thread follows at its next call.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -12,12 +12,13 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
 
 use crate::base::{bases, check_owner, session_path, sessions};
+use crate::key::SessionKey;
 use crate::{mark_request, rules};
 use heapscribe_diagnostics::Problem;
 
-/// A drainer that is there takes a mark at its next pass.
-const TAKEN_WITHIN: Duration = Duration::from_secs(5);
-const NAP: Duration = Duration::from_millis(2);
+/// A running collector writes a mark in its next pass.
+const MARK_TIMEOUT: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A running process that is recorded.
 pub struct Controlled {
@@ -33,18 +34,20 @@ impl Controlled {
     /// Finds the session of a process below these directories: the newest, which is that of the program
     /// that it runs now.
     pub fn find(pid: u32, parents: &[PathBuf]) -> Result<Controlled> {
-        let mut found: Vec<(u64, PathBuf)> = Vec::new();
+        let mut candidates: Vec<(u64, PathBuf)> = Vec::new();
         for base in parents.iter().flat_map(|parent| bases(parent)) {
-            let of_process = sessions(&base).filter(|(of, _)| *of == pid);
-            found.extend(of_process.map(|(_, created)| (created, base.clone())));
+            let of_process = sessions(&base).filter(|key| key.pid == pid);
+            candidates.extend(of_process.map(|key| (key.created_mono_ns, base.clone())));
         }
-        let Some((created, base)) = found.into_iter().max() else { return Err(none(pid, parents)) };
+        let Some((created_mono_ns, base)) = candidates.into_iter().max() else {
+            return Err(none(pid, parents));
+        };
         if !Path::new(&format!("/proc/{pid}")).exists() {
             let what = format!("process {pid} has ended");
             return Err(Problem::new(what, "its trace shows what it did until then").into());
         }
         check_owner(&base)?;
-        Controlled::read(base.clone(), session_path(&base, (pid, created)).join("head"))
+        Controlled::read(base.clone(), session_path(&base, SessionKey { pid, created_mono_ns }).join("head"))
     }
 
     fn read(base: PathBuf, head: PathBuf) -> Result<Controlled> {
@@ -63,7 +66,7 @@ impl Controlled {
         Ok(if mode == Mode::Off { Mode::Full } else { mode })
     }
 
-    /// Has a mark written into the trace, and waits until it is.
+    /// Requests a mark in the trace, and waits until the collector has written it.
     pub fn mark(&self, name: &[u8]) -> Result<()> {
         let directory = self.head.parent().unwrap_or(&self.base);
         let shown = directory.display();
@@ -73,7 +76,7 @@ impl Controlled {
         mark_request::request(directory, name).with_context(|| format!("cannot set a mark in {shown}"))?;
         let begin = Instant::now();
         while mark_request::is_waiting(directory) {
-            if begin.elapsed() > TAKEN_WITHIN {
+            if begin.elapsed() > MARK_TIMEOUT {
                 let what = format!("no `heapscribe record` reads the marks in {shown}");
                 return Err(Problem::new(
                     what,
@@ -81,12 +84,12 @@ impl Controlled {
                 )
                 .into());
             }
-            std::thread::sleep(NAP);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(())
     }
 
-    /// Says what is to be recorded from now on.
+    /// Sets what is recorded from now on.
     pub fn set_mode(&self, mode: Mode) -> Result<()> {
         self.set(&mode.to_word().to_le_bytes(), MODE_OFFSET)
     }

@@ -1,4 +1,4 @@
-//! The head of a session, copied and read: what it says of its process, and of how far that is.
+//! The head of a session, copied and read: its process, and how far that is.
 
 use std::fs::File;
 
@@ -14,7 +14,7 @@ pub fn read_head<T>(file: &File, look: impl FnOnce(&Head<'_>) -> T) -> Option<T>
     Head::parse(&bytes[..n]).ok().map(|head| look(&head))
 }
 
-/// A process as its head tells of it.
+/// A process by its head.
 pub fn process_info(head: &Head<'_>) -> ProcessInfo {
     let arguments = head.command.strip_suffix(b"\0").unwrap_or(head.command);
     ProcessInfo {
@@ -37,7 +37,7 @@ pub fn process_info(head: &Head<'_>) -> ProcessInfo {
     }
 }
 
-/// What its head tells of the end of a process, or of how far it is.
+/// The end of a process, or how far it is, by its head.
 pub fn process_end(head: &Head<'_>) -> ProcessEnd {
     ProcessEnd {
         drops: head.drops,

@@ -1,5 +1,5 @@
-//! Whether a recorded process still lives, told by the kernel through a pidfd: it cannot be confused by
-//! a pid that is given out again.
+//! Whether a recorded process still lives, by a pidfd: a pid that the kernel reuses cannot be confused with
+//! it.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -46,14 +46,14 @@ impl Alive {
 
     /// Whether it still lives.
     pub fn is_alive(&self) -> bool {
-        let Some(descriptor) = &self.descriptor else { return is_there(self.pid) };
+        let Some(descriptor) = &self.descriptor else { return exists(self.pid) };
         let mut set = [PollFd::new(descriptor, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         !matches!(poll(&mut set, Some(&now)), Ok(1..))
     }
 }
 
-fn is_there(pid: u32) -> bool {
+fn exists(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }
@@ -86,7 +86,7 @@ fn host_pid(namespace: u64, pid: u32) -> Option<u32> {
         .ok()
 }
 
-/// Whether process `pid` began before that moment: else its number was given out again. The kernel counts
+/// Whether process `pid` began before that moment: else its pid was reused. The kernel counts
 /// starts in ticks of 10 ms since boot, suspended time included, so only a start clearly later counts.
 fn started_before(pid: u32, created_mono_ns: u64) -> bool {
     const TICK_NS: u64 = 10_000_000;

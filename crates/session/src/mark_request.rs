@@ -1,4 +1,4 @@
-//! A mark from outside: `ctl PID mark NAME` leaves a request in the session's directory, and the collector
+//! A mark that `ctl` requests: `ctl PID mark NAME` writes a request in the session's directory, and the collector
 //! takes it.
 //!
 //! ```text

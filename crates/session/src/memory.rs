@@ -13,12 +13,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// That of process `pid`; without samples when it is gone.
+    /// That of process `pid`; without samples when it has ended.
     pub fn of(pid: u32) -> Memory {
         Memory { statm: File::open(format!("/proc/{pid}/statm")).ok() }
     }
 
-    /// A sample; `None` when the process is gone.
+    /// A sample; `None` when the process has ended.
     pub fn sample(&self) -> Option<MemorySample> {
         let mut text = [0; 128];
         let n = self.statm.as_ref()?.read_at(&mut text, 0).ok()?;
@@ -35,7 +35,7 @@ impl Memory {
     }
 }
 
-/// What a process has now; `None` when it is gone.
+/// The memory of a process now; `None` when it has ended.
 pub fn memory_of(pid: u32) -> Option<MemorySample> {
     Memory::of(pid).sample()
 }

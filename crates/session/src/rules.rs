@@ -1,4 +1,4 @@
-//! Rules of real time in the plan of a recording: written for the programs, read by those who come later.
+//! Real-time rules in the plan of a recording: written for the programs, read by `check` and `ctl`.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

@@ -28,7 +28,7 @@ pub(super) fn with_object<T>(
     Ok(f(&object))
 }
 
-/// Reads what an ELF file says about itself.
+/// Reads the identity of an ELF file.
 pub(super) fn read(path: &Path) -> Result<ElfFile, String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     with_object(path, |o| ElfFile {
@@ -38,6 +38,18 @@ pub(super) fn read(path: &Path) -> Result<ElfFile, String> {
         debug_link: o.gnu_debuglink().ok().flatten().map(|(name, crc)| (text(name), crc)),
         shared_debug: o.gnu_debugaltlink().ok().flatten().map(|(name, id)| (text(name), id.to_vec())),
     })
+}
+
+impl Module {
+    /// The module that a file is now.
+    ///
+    /// # Errors
+    /// When it is missing or no ELF file.
+    pub fn of_file(path: impl AsRef<Path>) -> Result<Module, LookupFailure> {
+        let path = std::fs::canonicalize(path).map_err(|_| LookupFailure::Missing)?;
+        let ElfFile { build_id, .. } = read(&path).map_err(LookupFailure::Unreadable)?;
+        Ok(Module { path: path.to_string_lossy().into_owned(), build_id })
+    }
 }
 
 /// The file of a module, if it is still the one that ran.
@@ -50,7 +62,7 @@ pub(super) fn open(module: &Module) -> Result<ElfFile, LookupFailure> {
     match std::fs::metadata(path) {
         Ok(m) if !m.is_file() => return Err(LookupFailure::NotAFile),
         Ok(_) => {}
-        Err(_) => return Err(LookupFailure::Gone),
+        Err(_) => return Err(LookupFailure::Missing),
     }
     let file = read(Path::new(path)).map_err(LookupFailure::Unreadable)?;
     // A file that was deleted while it ran is the same one again only if its build id says so.

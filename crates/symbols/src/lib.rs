@@ -4,6 +4,28 @@
 //! return addresses already moved back into their call. *It guarantees* that a name comes from the very
 //! file that ran: a file whose build id differs is not used, and that is reported. *It refuses* nothing else:
 //! what cannot be named keeps its module and offset.
+//!
+//! ```
+//! use heapscribe_symbols::{Module, Resolver};
+//!
+//! #[inline(never)]
+//! fn answer() -> u64 {
+//!     std::hint::black_box(42)
+//! }
+//!
+//! // Addresses are those in the file: the executable's first mapping in memory is its byte 0.
+//! let program = std::env::current_exe()?;
+//! let maps = std::fs::read_to_string("/proc/self/maps")?;
+//! let mapping = maps.lines().find(|line| line.ends_with(&*program.to_string_lossy())).unwrap();
+//! let bias = u64::from_str_radix(mapping.split('-').next().unwrap(), 16)?;
+//! let address = answer as fn() -> u64 as usize as u64 - bias;
+//!
+//! let module = Module::of_file(&program)?;
+//! let names = Resolver::new("/usr/lib/debug").resolve(&[(module, vec![address])]).remove(0);
+//! let frames = names.at(address); // the innermost first
+//! assert!(frames[0].function.as_ref().unwrap().ends_with("answer"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod debug_file;

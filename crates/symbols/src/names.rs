@@ -30,8 +30,8 @@ pub struct SourceFrame {
 pub enum LookupFailure {
     /// It never was a file: the kernel's page, code made at run time.
     NotAFile,
-    /// The file no longer exists.
-    Gone,
+    /// The file is not there any more.
+    Missing,
     /// There is another file of that name now.
     Changed,
     /// The file is there, but is no ELF file that can be read.
@@ -40,11 +40,13 @@ pub enum LookupFailure {
     NoDebugInfo,
 }
 
+impl std::error::Error for LookupFailure {}
+
 impl fmt::Display for LookupFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LookupFailure::NotAFile => f.write_str("is not a file"),
-            LookupFailure::Gone => f.write_str("no longer exists"),
+            LookupFailure::Missing => f.write_str("no longer exists"),
             LookupFailure::Changed => f.write_str("has changed since the recording"),
             LookupFailure::Unreadable(why) => write!(f, "cannot be read: {why}"),
             LookupFailure::NoDebugInfo => f.write_str("has no debug information"),

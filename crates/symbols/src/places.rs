@@ -16,7 +16,7 @@ const UNIT: char = '\x1f';
 /// What a place's module has at most; inlined frames that have no room are left out, the outer ones.
 const PATH_BYTES_MAX: usize = heapscribe_wire::limits::NAME_BYTES_MAX;
 
-/// A frame as a place tells it.
+/// A frame by its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// The function's name.
@@ -61,7 +61,7 @@ pub fn frames(path: &str) -> Option<Vec<Place>> {
     Some(frames.collect())
 }
 
-/// Whether a module's path tells a place.
+/// Whether a module's path is a place.
 pub fn is_place(path: &str) -> bool {
     path.starts_with(PREFIX)
 }

@@ -1,6 +1,6 @@
-//! How far a look-up is: told to whoever draws a bar, since a library prints nothing.
+//! How far a look-up is: reported to a progress bar of the program, since a library prints nothing.
 
-/// Hears of a look-up's progress, from several threads at once.
+/// Receives the progress of a look-up, from several threads at once.
 pub trait Progress: Send + Sync {
     /// So many addresses are to be looked up.
     fn start(&self, addresses: u64);
@@ -12,7 +12,7 @@ pub trait Progress: Send + Sync {
     fn finish(&self);
 }
 
-/// Nobody listens.
+/// Ignores the progress.
 pub(crate) struct Silent;
 
 impl Progress for Silent {

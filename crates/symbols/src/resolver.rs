@@ -17,12 +17,12 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// Looks for separate debug files in `debug_dir`, and says nothing of its progress.
+    /// Looks for separate debug files in `debug_dir`, and reports no progress.
     pub fn new(debug_dir: impl Into<PathBuf>) -> Resolver {
         Resolver { debug_dir: debug_dir.into(), progress: None }
     }
 
-    /// The same, and tells `progress` how far it is.
+    /// The same, and reports to `progress` how far it is.
     #[must_use]
     pub fn with_progress(self, progress: impl Progress + 'static) -> Resolver {
         Resolver { progress: Some(Box::new(progress)), ..self }
@@ -50,8 +50,8 @@ impl Resolver {
         }
         let file = match elf::open(module) {
             Ok(file) => Ok(file),
-            // The file is gone or another one, but its debug file may still be there, and has its id.
-            Err(failure @ (LookupFailure::Gone | LookupFailure::Changed)) => {
+            // The file is missing or another one, but its debug file may still be there, and has its id.
+            Err(failure @ (LookupFailure::Missing | LookupFailure::Changed)) => {
                 debug_file::by_build_id(&module.build_id, &self.debug_dir).ok_or(failure)
             }
             Err(failure) => Err(failure),

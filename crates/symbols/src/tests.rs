@@ -96,9 +96,9 @@ fn check_c(program: &Program, range: (u64, u64)) {
     let names = program.names(program.module(), &all(range));
     assert_eq!(names.failure, None);
     let steps = steps_with(&names, range, "inner");
-    let told: Vec<_> =
+    let functions: Vec<_> =
         steps.iter().map(|s| (s.function.as_deref().unwrap(), s.line.unwrap(), s.inlined)).collect();
-    assert_eq!(told, [("inner", 3, true), ("outer", 6, false)]);
+    assert_eq!(functions, [("inner", 3, true), ("outer", 6, false)]);
     assert!(steps.iter().all(|s| s.file.as_ref().unwrap().ends_with("/program.c")), "{steps:?}");
 }
 
@@ -118,7 +118,7 @@ fn debug_file_by_build_id() {
 }
 
 #[test]
-fn debug_file_by_link_beside_the_program() {
+fn debug_file_by_link_in_the_directory_of_the_program() {
     for place in ["program.debug", ".debug/program.debug"] {
         let program = Program::c();
         let range = program.function("outer");
@@ -200,7 +200,7 @@ fn main() { std::hint::black_box(shelf::fill(9)); }
 }
 
 #[test]
-fn what_is_no_file_or_gone_says_so() {
+fn what_is_no_file_or_missing_is_reported() {
     let module = |path: &str| Module { path: path.into(), build_id: vec![1; 20] };
     let resolver = Resolver::new(PathBuf::from("/nonexistent"));
     let paths = ["[vdso]", "/dev/zero", "/nonexistent/lib.so", "/bin/true (deleted)", "/etc/passwd"];
@@ -208,7 +208,7 @@ fn what_is_no_file_or_gone_says_so() {
     let troubles: Vec<_> = resolver.resolve(&requests).into_iter().map(|n| n.failure.unwrap()).collect();
     assert_eq!(
         troubles[..4],
-        [LookupFailure::NotAFile, LookupFailure::NotAFile, LookupFailure::Gone, LookupFailure::Changed]
+        [LookupFailure::NotAFile, LookupFailure::NotAFile, LookupFailure::Missing, LookupFailure::Changed]
     );
     assert!(matches!(troubles[4], LookupFailure::Unreadable(_)), "{troubles:?}");
     assert!(Path::new("/bin/true").exists());

@@ -1,4 +1,4 @@
-//! Numbers as people read them: exact with separators, and beside it the size one can imagine.
+//! Numbers as people read them: exact with separators, followed by a short form with a unit.
 
 /// `1,234,567`.
 pub fn count(n: u64) -> String {

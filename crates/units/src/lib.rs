@@ -1,4 +1,13 @@
 //! Sizes, times and counts as people write and read them: both directions in one place, for every command.
+//!
+//! ```
+//! use heapscribe_units::{bytes, duration, parse_bytes, parse_duration};
+//!
+//! assert_eq!(bytes(5_000_000), "5,000,000 bytes (4.77 MiB)");
+//! assert_eq!(duration(12_345_678), "12.3 ms");
+//! assert_eq!(parse_bytes("512MiB"), Ok(512 << 20));
+//! assert_eq!(parse_duration("1.5s"), Ok(1_500_000_000)); // ns
+//! ```
 #![forbid(unsafe_code)]
 
 mod format;

@@ -1,7 +1,7 @@
 //! Answers, shown: to people as text and pictures, to programs as JSON, to build servers as verdicts.
 //!
 //! *You bring* an answer and the names of its stacks. *It guarantees* that a figure is the same in every view, and that
-//! what was lost stands beside it. *It refuses* to look anything up: it opens no file and prints to what it is given.
+//! what was lost stands next to it. *It refuses* to look anything up: it opens no file and prints to what it is given.
 #![forbid(unsafe_code)]
 
 mod annotations;

@@ -3,7 +3,7 @@
 use heapscribe_analyze::answer::Answer;
 use heapscribe_wire::head::LossReason;
 
-/// Events that are not in the trace: what the recorder counted, or at least what the trace itself tells.
+/// Events that are not in the trace: what the recorder counted, or at least those that the trace itself counts.
 pub fn lost_events(answer: &Answer) -> u64 {
     let loses = |reason| LossReason::from_number(reason).is_some_and(LossReason::loses_events);
     let counted: u64 =

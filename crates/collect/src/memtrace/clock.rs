@@ -7,6 +7,8 @@
 use heapscribe_formats::model::{ChunkInfo, ProcessInfo};
 use heapscribe_wire::head::ClockKind;
 
+use crate::clock_pair::ClockPair;
+
 /// Nanoseconds per raw value of a counter that nothing is known of: 2.5 GHz.
 const NOMINAL_NS: f64 = 0.4;
 
@@ -16,8 +18,8 @@ pub(super) struct LiveClock {
     kind: ClockKind,
     shift: u32,
     /// The earliest pair of ticks and ns, and the latest.
-    first: (u64, u64),
-    last: (u64, u64),
+    first: ClockPair,
+    last: ClockPair,
     /// No tick is longer than this, ns.
     longest_tick: Option<f64>,
 }
@@ -27,7 +29,7 @@ const FAR_NS: u64 = 10_000_000;
 
 impl LiveClock {
     pub(super) fn new(info: &ProcessInfo) -> LiveClock {
-        let pair = (info.created_ticks, info.created_mono_ns);
+        let pair = ClockPair { ticks: info.created_ticks, mono_ns: info.created_mono_ns };
         LiveClock {
             kind: info.clock_kind,
             shift: info.clock_shift.min(31),
@@ -37,16 +39,15 @@ impl LiveClock {
         }
     }
 
-    /// Takes the pairs of a chunk, of which an event was taken out at a moment.
-    pub(super) fn chunk(&mut self, chunk: &ChunkInfo, last_ticks: u64, taken_mono_ns: u64) {
-        let bound = slope((chunk.begin_ticks, chunk.begin_mono_ns), (last_ticks, taken_mono_ns));
+    /// Takes the pairs of a chunk, whose last event was copied at a moment.
+    pub(super) fn chunk(&mut self, chunk: &ChunkInfo, last_ticks: u64, copied_mono_ns: u64) {
+        let bound = slope(begin_of(chunk), ClockPair { ticks: last_ticks, mono_ns: copied_mono_ns });
         self.longest_tick = match (self.longest_tick, bound) {
             (Some(so_far), Some(bound)) => Some(so_far.min(bound)),
             (so_far, bound) => so_far.or(bound),
         };
-        let pairs = [(chunk.begin_ticks, chunk.begin_mono_ns), (chunk.end_ticks, chunk.end_mono_ns)];
-        for pair in pairs {
-            if pair.1 != 0 && pair.0 > self.last.0 {
+        for pair in [begin_of(chunk), end_of(chunk)] {
+            if pair.mono_ns != 0 && pair.ticks > self.last.ticks {
                 self.last = pair;
             }
         }
@@ -64,18 +65,26 @@ impl LiveClock {
 
     /// Nanoseconds of a tick.
     fn rate(&self, chunk: &ChunkInfo) -> f64 {
-        let begin = (chunk.begin_ticks, chunk.begin_mono_ns);
-        let own = slope(begin, (chunk.end_ticks, chunk.end_mono_ns));
+        let own = slope(begin_of(chunk), end_of(chunk));
         let nominal = NOMINAL_NS * (1u64 << self.shift) as f64;
-        let is_far = self.last.1.saturating_sub(self.first.1) >= FAR_NS;
+        let is_far = self.last.mono_ns.saturating_sub(self.first.mono_ns) >= FAR_NS;
         let far = slope(self.first, self.last).filter(|_| is_far);
         own.or(far).or(self.longest_tick).unwrap_or(nominal)
     }
 }
 
-fn slope(from: (u64, u64), to: (u64, u64)) -> Option<f64> {
-    let ticks = to.0.checked_sub(from.0).filter(|ticks| *ticks > 0)?;
-    let ns = to.1.checked_sub(from.1).filter(|_| from.1 != 0)?;
+fn begin_of(chunk: &ChunkInfo) -> ClockPair {
+    ClockPair { ticks: chunk.begin_ticks, mono_ns: chunk.begin_mono_ns }
+}
+
+fn end_of(chunk: &ChunkInfo) -> ClockPair {
+    ClockPair { ticks: chunk.end_ticks, mono_ns: chunk.end_mono_ns }
+}
+
+/// Nanoseconds of a tick between two moments.
+fn slope(from: ClockPair, to: ClockPair) -> Option<f64> {
+    let ticks = to.ticks.checked_sub(from.ticks).filter(|ticks| *ticks > 0)?;
+    let ns = to.mono_ns.checked_sub(from.mono_ns).filter(|_| from.mono_ns != 0)?;
     Some(ns as f64 / ticks as f64)
 }
 
@@ -108,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_chunk_goes_on_at_the_rate_so_far() {
+    fn an_open_chunk_continues_at_the_rate_so_far() {
         let mut clock = LiveClock::new(&tsc());
         let open = chunk((5_000, 90_000), (0, 0));
         assert_eq!(clock.mono_ns(&open, 5_100), 90_000 + 1_280);

@@ -10,8 +10,9 @@ use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Event, Events};
 
 use super::clock::LiveClock;
+use super::message::Piece;
 use super::packets::Packets;
-use super::{FilesPlan, Piece, Written};
+use super::plan::{FilesPlan, Written};
 use heapscribe_convert::memtrace::objects::{self, At, Objects};
 use heapscribe_convert::stacks::Stacks;
 use heapscribe_diagnostics as diagnostics;
@@ -81,9 +82,9 @@ impl Image {
     }
 
     /// Writes events of a chunk.
-    pub(super) fn events(&mut self, piece: &Piece, kept: &mut CachedResolver) {
+    pub(super) fn events(&mut self, piece: &Piece, resolver: &mut CachedResolver) {
         let Some((objects, written)) = &mut self.file else { return };
-        objects.name_new(|requests| kept.resolve(requests));
+        objects.name_new(|requests| resolver.resolve(requests));
         let chunk = &piece.info;
         let mut at = match self.threads.get(&chunk.thread) {
             Some(at) if piece.from > 0 => *at,
@@ -91,7 +92,7 @@ impl Image {
         };
         let dts = Events::new(&piece.payload).flatten().map(|(dt, _)| dt);
         let last_ticks = dts.fold(at.ticks, u64::wrapping_add);
-        self.clock.chunk(chunk, last_ticks, piece.taken_mono_ns);
+        self.clock.chunk(chunk, last_ticks, piece.copied_mono_ns);
         let start_us = (self.info.created_real_ns / 1000) as i64;
         let since_us = |mono_ns: u64| (mono_ns.saturating_sub(self.info.created_mono_ns) / 1000) as i64;
         let time_us = |ticks| start_us.saturating_add(since_us(self.clock.mono_ns(chunk, ticks)));
@@ -108,7 +109,7 @@ impl Image {
             }
             objects.reached(chunk.thread, time_us(at.ticks))
         };
-        // The sink takes everything; what the disk did not take is told there.
+        // The sink takes everything; errors of the disk are reported there.
         if let Err(e) = all() {
             written.problems.push(e.to_string());
         }

@@ -1,5 +1,5 @@
 //! A file that gets whole packets. When one cannot be written the file ends with the packet before it, that
-//! is told once, and the worker goes on, so that no program waits for a disk.
+//! is reported once, and the worker continues, so that no program waits for a disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

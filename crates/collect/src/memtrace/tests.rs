@@ -1,4 +1,4 @@
-//! What is written while a recording goes on tells the same blocks as what is converted from its trace at
+//! What is written while a recording goes on has the same blocks as what is converted from its trace at
 //! the end, in whatever order the chunks of threads come.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,8 @@ use heapscribe_wire::record::{Block, Call, Event, Events};
 use proptest::prelude::*;
 
 use super::image::Image;
-use super::{FilesPlan, Piece};
+use super::message::Piece;
+use super::plan::FilesPlan;
 use heapscribe_convert::memtrace::to;
 use heapscribe_convert::native::thread_chunk::{ThreadChunk, ticks_at};
 use heapscribe_symbols::{CachedResolver, Resolver};
@@ -56,8 +57,14 @@ fn step() -> impl Strategy<Value = Step> {
     (0usize..4, 0u64..40_000, what).prop_map(|(thread, gap_ns, what)| Step { thread, gap_ns, what })
 }
 
-/// A block that is there: thread, birth, size, stack.
-type Live = (u32, u64, u64, u32);
+/// A live block.
+#[derive(Clone, Copy)]
+struct Live {
+    thread: u32,
+    birth_ticks: u64,
+    size_bytes: u64,
+    stack: u32,
+}
 
 /// Chunks in the order in which they were handed over.
 fn chunks(steps: &[Step]) -> Vec<(ChunkInfo, Vec<u8>)> {
@@ -72,7 +79,7 @@ fn chunks(steps: &[Step]) -> Vec<(ChunkInfo, Vec<u8>)> {
                 let event =
                     Event::Alloc { call: Call::Malloc, size_bytes, stack: StackId(stack), align_log2: 0 };
                 thread.put(ticks, &event);
-                live.push((thread.number, ticks, size_bytes, stack));
+                live.push(Live { thread: thread.number, birth_ticks: ticks, size_bytes, stack });
             }
             What::Free { which } if !live.is_empty() => {
                 let block = block(live.swap_remove(which % live.len()), thread.number, ticks);
@@ -80,11 +87,11 @@ fn chunks(steps: &[Step]) -> Vec<(ChunkInfo, Vec<u8>)> {
             }
             What::Realloc { which, size_bytes } if !live.is_empty() => {
                 let old = live.swap_remove(which % live.len());
-                let stack = old.3;
+                let stack = old.stack;
                 let old = block(old, thread.number, ticks);
                 let call = Call::Realloc;
                 thread.put(ticks, &Event::Realloc { call, old, size_bytes, stack: StackId(stack) });
-                live.push((thread.number, ticks, size_bytes, stack));
+                live.push(Live { thread: thread.number, birth_ticks: ticks, size_bytes, stack });
             }
             What::Seal => sealed.push(thread.seal()),
             What::Free { .. } | What::Realloc { .. } => {}
@@ -95,9 +102,10 @@ fn chunks(steps: &[Step]) -> Vec<(ChunkInfo, Vec<u8>)> {
 }
 
 /// A block as a thread names it that ends it at this time; ticks of threads may be a little apart.
-fn block((birth_thread, birth, size_bytes, stack): Live, thread: u32, ticks: u64) -> Block {
+fn block(live: Live, thread: u32, ticks: u64) -> Block {
+    let Live { thread: birth_thread, birth_ticks, size_bytes, stack } = live;
     let birth_thread = (birth_thread != thread).then_some(ThreadId(birth_thread));
-    Block { size_bytes, stack: StackId(stack), age_ticks: ticks.wrapping_sub(birth), birth_thread }
+    Block { size_bytes, stack: StackId(stack), age_ticks: ticks.wrapping_sub(birth_ticks), birth_thread }
 }
 
 fn definitions() -> Vec<u8> {
@@ -136,7 +144,7 @@ fn pieces(info: &ChunkInfo, payload: &[u8], looked_into: bool) -> Vec<Piece> {
         info: if ends[1] == payload.len() { *info } else { open },
         from: ends[0],
         payload: payload[ends[0]..ends[1]].to_vec(),
-        taken_mono_ns: u64::MAX,
+        copied_mono_ns: u64::MAX,
     };
     ends.windows(2).map(piece).collect()
 }
@@ -147,22 +155,22 @@ fn written(chunks: &[(ChunkInfo, Vec<u8>)], flush: bool) -> Vec<u8> {
     let path = dir.path().join("run.ctf");
     let debug_dir = dir.path().to_owned();
     let plan = FilesPlan { output: path.clone(), host: String::new(), sample_rate: 1.0, debug_dir };
-    let mut kept = CachedResolver::new(Resolver::new(plan.debug_dir.clone()));
+    let mut resolver = CachedResolver::new(Resolver::new(plan.debug_dir.clone()));
     let mut image = Image::new(process());
     image.definitions(Position::default(), &definitions());
     image.open(path.clone(), &plan, 1);
     for (info, payload) in chunks {
         for piece in pieces(info, payload, flush) {
-            image.events(&piece, &mut kept);
+            image.events(&piece, &mut resolver);
             if flush {
                 image.flush();
             }
         }
     }
-    let told = image.end().unwrap();
+    let file = image.end().unwrap();
     let bytes = std::fs::read(path).unwrap();
-    assert_eq!((told.bytes, told.is_cut), (bytes.len() as u64, false));
-    assert_eq!(told.problems, Vec::<String>::new());
+    assert_eq!((file.bytes, file.is_cut), (bytes.len() as u64, false));
+    assert_eq!(file.problems, Vec::<String>::new());
     bytes
 }
 
@@ -186,9 +194,9 @@ fn converted(chunks: &[(ChunkInfo, Vec<u8>)]) -> Vec<u8> {
     out
 }
 
-/// What a file tells of a block.
+/// What a file has of a block.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Told {
+struct Object {
     begin_us: i64,
     domain: u16,
     words: i64,
@@ -197,7 +205,7 @@ struct Told {
     end_us: Option<i64>,
 }
 
-fn told(file: &[u8]) -> Vec<Told> {
+fn objects(file: &[u8]) -> Vec<Object> {
     let mut reader = Reader::open(file, ReadOptions { stacks: true, salvage: false }).unwrap();
     let (mut blocks, mut ends) = (BTreeMap::new(), BTreeMap::new());
     let all: Option<()> = reader
@@ -205,7 +213,7 @@ fn told(file: &[u8]) -> Vec<Told> {
             match event {
                 Theirs::Alloc(alloc) => {
                     let stack = alloc.stack.iter().map(|code| code.0).collect();
-                    let told = Told {
+                    let object = Object {
                         begin_us: moment.time_us,
                         domain: moment.domain,
                         words: alloc.length_words,
@@ -213,7 +221,7 @@ fn told(file: &[u8]) -> Vec<Told> {
                         stack,
                         end_us: None,
                     };
-                    blocks.insert(alloc.id, told);
+                    blocks.insert(alloc.id, object);
                 }
                 Theirs::Collect(id) => assert_eq!(ends.insert(*id, moment.time_us), None),
                 Theirs::Promote(_) => unreachable!("blocks are in no heap of OCaml's"),
@@ -233,14 +241,14 @@ fn told(file: &[u8]) -> Vec<Told> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
-    fn written_directly_and_converted_tell_the_same_blocks(
+    fn written_directly_and_converted_have_the_same_blocks(
         steps in prop::collection::vec(step(), 0..300),
         flush in any::<bool>(),
     ) {
         let chunks = chunks(&steps);
-        let came = |step: &&Step| matches!(step.what, What::Alloc { .. });
-        let told_now = told(&written(&chunks, flush));
-        prop_assert!(told_now.len() >= steps.iter().filter(came).count());
-        prop_assert_eq!(told_now, told(&converted(&chunks)));
+        let is_alloc = |step: &&Step| matches!(step.what, What::Alloc { .. });
+        let directly = objects(&written(&chunks, flush));
+        prop_assert!(directly.len() >= steps.iter().filter(is_alloc).count());
+        prop_assert_eq!(directly, objects(&converted(&chunks)));
     }
 }

@@ -7,7 +7,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::image::Image;
-use super::{FilesPlan, Message, Written, names};
+use super::message::Message;
+use super::names;
+use super::plan::{FilesPlan, Written};
 use heapscribe_diagnostics as diagnostics;
 use heapscribe_symbols::{CachedResolver, Resolver};
 
@@ -16,11 +18,11 @@ const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
 pub(super) struct Worker {
     plan: FilesPlan,
-    kept: CachedResolver,
+    resolver: CachedResolver,
     watched: Option<u32>,
     images: BTreeMap<u32, Image>,
     /// Files of this recording.
-    taken: HashSet<PathBuf>,
+    used: HashSet<PathBuf>,
     /// Where in `written` or `images` the file lies that has the name that was asked for.
     main: Option<u32>,
     written: BTreeMap<u32, Written>,
@@ -28,13 +30,13 @@ pub(super) struct Worker {
 
 impl Worker {
     pub(super) fn new(plan: FilesPlan) -> Worker {
-        let kept = CachedResolver::new(Resolver::new(plan.debug_dir.clone()));
+        let resolver = CachedResolver::new(Resolver::new(plan.debug_dir.clone()));
         Worker {
             plan,
-            kept,
+            resolver,
             watched: None,
             images: BTreeMap::new(),
-            taken: HashSet::new(),
+            used: HashSet::new(),
             main: None,
             written: BTreeMap::new(),
         }
@@ -75,7 +77,7 @@ impl Worker {
             Message::Events(process, piece) => {
                 self.open(process.0, piece.info.thread);
                 if let Some(image) = self.images.get_mut(&process.0) {
-                    image.events(&piece, &mut self.kept);
+                    image.events(&piece, &mut self.resolver);
                 }
             }
             Message::Ended(process) => self.end(process.0),
@@ -87,27 +89,27 @@ impl Worker {
         let Some(image) = self.images.get(&number).filter(|image| !image.is_open()) else { return };
         let pid = image.info.pid;
         let path = if Some(pid) == self.watched {
-            self.make_way();
+            self.free_name();
             self.main = Some(number);
             self.plan.output.clone()
         } else {
-            names::beside(&self.plan.output, pid, &self.taken)
+            names::other(&self.plan.output, pid, &self.used)
         };
-        self.taken.insert(path.clone());
+        self.used.insert(path.clone());
         if let Some(image) = self.images.get_mut(&number) {
             image.open(path, &self.plan, thread);
         }
     }
 
     /// The program that was started became another: the file of the one before gets another name.
-    fn make_way(&mut self) {
+    fn free_name(&mut self) {
         let Some(before) = self.main else { return };
         let image = self.images.get_mut(&before).and_then(Image::written_mut);
         let Some(written) = image.or_else(|| self.written.get_mut(&before)) else { return };
-        let path = names::beside(&self.plan.output, written.pid, &self.taken);
+        let path = names::other(&self.plan.output, written.pid, &self.used);
         match fs::rename(&written.path, &path) {
             Ok(()) => {
-                self.taken.insert(path.clone());
+                self.used.insert(path.clone());
                 written.path = path;
             }
             Err(e) => diagnostics::error(&format!("cannot rename {}: {e}", written.path.display())),

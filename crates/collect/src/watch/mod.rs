@@ -1,7 +1,7 @@
-//! Snapshots that come by themselves: when ([`Trigger`]), and taking them ([`Watch`]).
+//! Snapshots that are taken automatically: when ([`Trigger`]), and taking them ([`Watch`]).
 
 mod trigger;
-mod watch;
+mod watcher;
 
 pub use trigger::Trigger;
-pub use watch::{SnapshotPlan, Watch};
+pub use watcher::{SnapshotPlan, Watch};

@@ -1,6 +1,6 @@
 //! From heaphook's logs to ours. A line is an event, its number among the lines the time (the end of a block
-//! that another one replaced is an event more); how long a call took follows it as our own recorder has it; a block is found
-//! by its address; where stacks are, each function that hands out blocks is a frame of its own.
+//! that another one replaced is an event more); how long a call took follows it as our own recorder has it;
+//! a block is found by its address; where stacks are, each function that allocates is a frame of its own.
 //!
 //! *Lost on the way*: addresses, how often the program asked for a block's size, and `free(NULL)`; see
 //! [`heapscribe_formats::heaplog`] for what was lost before.
@@ -27,7 +27,7 @@ const START: u64 = 1;
 /// is that late to say so. Some ten threads can be ahead of it; a longer wait is another block's end.
 const LATE_LINES: u64 = 64;
 
-/// Of which program a log is, as its name tells.
+/// The program of a log, by the log's name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct About {
     /// The name of the file.
@@ -37,7 +37,7 @@ pub struct About {
 }
 
 impl About {
-    /// What the name `heaplog.PID.log` or `heaplog_PID.log` tells.
+    /// The parts of the name `heaplog.PID.log` or `heaplog_PID.log`.
     pub fn named(name: &str) -> About {
         let rest = name.strip_prefix("heaplog").and_then(|rest| rest.strip_suffix(".log"));
         let pid = rest.and_then(|rest| rest.strip_prefix(['.', '_'])).and_then(|pid| pid.parse().ok());
@@ -45,7 +45,7 @@ impl About {
     }
 }
 
-/// Converts a log; what is not whole, in words. Memory grows with blocks that are there at a time.
+/// Converts a log; what is not whole, in words. Memory grows with the blocks that are live at a time.
 pub fn convert<S: Source, W: Write>(
     reader: &mut Reader<S>,
     about: &About,
@@ -66,24 +66,33 @@ pub fn convert<S: Source, W: Write>(
     Ok((to.finish()?, problems))
 }
 
-/// A block that is there.
+/// A live block.
 #[derive(Clone, Copy)]
 struct Live {
     birth_ticks: u64,
     size_bytes: u64,
     stack: StackId,
-    /// The line that handed it out although another block was at its address.
+    /// The line that allocated it although another block was at its address.
     replaced_at: Option<u64>,
 }
 
-/// What a line that ends a block finds at its address.
-enum Taken {
+/// What a line that frees or resizes a block finds at its address.
+enum RemovedBlock {
     /// The block.
     Live(Live),
-    /// The one that came after it, as the line is late: the block's end was told when that one came.
-    Before,
+    /// The line is late: another block has that address now, and this one's end was written when it got it.
+    Replaced,
     /// Nothing that is known.
     Unknown,
+}
+
+/// What a line allocated.
+#[derive(Clone, Copy)]
+struct Allocation {
+    call: Call,
+    size_bytes: u64,
+    stack: StackId,
+    align_log2: u8,
 }
 
 struct Conversion<W> {
@@ -135,7 +144,7 @@ impl<W: Write> Conversion<W> {
                 let align_log2 = align.checked_ilog2().unwrap_or(0) as u8;
                 match address {
                     0 => self.put(&Event::Failed { call, size_bytes, stack }),
-                    _ => self.alloc(address, (call, size_bytes, stack, align_log2)),
+                    _ => self.alloc(address, Allocation { call, size_bytes, stack, align_log2 }),
                 }
             }
             Operation::Free { address } if address != 0 => self.free(address, Call::Free),
@@ -157,44 +166,45 @@ impl<W: Write> Conversion<W> {
         self.thread.put(self.ticks(), event);
     }
 
-    /// The block as it is told when it goes now.
-    fn gone(&self, live: &Live) -> Block {
+    /// The block as an event has it that frees it now.
+    fn freed_block(&self, live: &Live) -> Block {
         let Live { birth_ticks, size_bytes, stack, .. } = *live;
         Block { size_bytes, stack, age_ticks: self.ticks() - birth_ticks, birth_thread: None }
     }
 
-    fn alloc(&mut self, address: u64, (call, size_bytes, stack, align_log2): (Call, u64, StackId, u8)) {
+    fn alloc(&mut self, address: u64, allocation: Allocation) {
+        let Allocation { call, size_bytes, stack, align_log2 } = allocation;
         let replaced_at = self.replace(address);
         let birth_ticks = self.ticks();
         self.put(&Event::Alloc { call, size_bytes, stack, align_log2 });
         self.blocks.insert(address, Live { birth_ticks, size_bytes, stack, replaced_at });
     }
 
-    /// Ends the block at an address where another one comes: its free was lost, or will be told late.
+    /// Frees the block at an address that another one gets: its own free was lost, or will be read late.
     fn replace(&mut self, address: u64) -> Option<u64> {
         let live = self.blocks.remove(&address)?;
         self.tally.replaced += 1;
-        self.put(&Event::Free { call: Call::Free, block: self.gone(&live) });
+        self.put(&Event::Free { call: Call::Free, block: self.freed_block(&live) });
         Some(self.number)
     }
 
-    fn take(&mut self, address: u64) -> Taken {
-        let Some(live) = self.blocks.get_mut(&address) else { return Taken::Unknown };
+    fn remove(&mut self, address: u64) -> RemovedBlock {
+        let Some(live) = self.blocks.get_mut(&address) else { return RemovedBlock::Unknown };
         if live.replaced_at.take().is_some_and(|line| self.number - line <= LATE_LINES) {
             self.tally.late += 1;
-            return Taken::Before;
+            return RemovedBlock::Replaced;
         }
-        self.blocks.remove(&address).map_or(Taken::Unknown, Taken::Live)
+        self.blocks.remove(&address).map_or(RemovedBlock::Unknown, RemovedBlock::Live)
     }
 
     fn free(&mut self, address: u64, call: Call) {
-        match self.take(address) {
-            Taken::Live(live) => self.put(&Event::Free { call, block: self.gone(&live) }),
-            Taken::Unknown => {
+        match self.remove(address) {
+            RemovedBlock::Live(live) => self.put(&Event::Free { call, block: self.freed_block(&live) }),
+            RemovedBlock::Unknown => {
                 self.tally.unknown_frees += 1;
                 self.put(&Event::UnknownFree { call });
             }
-            Taken::Before => {}
+            RemovedBlock::Replaced => {}
         }
     }
 
@@ -203,23 +213,23 @@ impl<W: Write> Conversion<W> {
         let call = Call::Realloc;
         let stack = self.frames.number(call.name());
         match (old, size_bytes, new) {
-            (0, _, 1..) => self.alloc(new, (call, size_bytes, stack, 0)),
+            (0, _, 1..) => self.alloc(new, Allocation { call, size_bytes, stack, align_log2: 0 }),
             (1.., 0, 0) => self.free(old, call),
             (_, _, 0) => self.put(&Event::Failed { call, size_bytes, stack }),
-            (1.., _, 1..) => self.moved(old, (size_bytes, stack), new),
+            (1.., _, 1..) => self.moved(old, new, size_bytes, stack),
         }
     }
 
-    fn moved(&mut self, old: u64, (size_bytes, stack): (u64, StackId), new: u64) {
-        let (call, before) = (Call::Realloc, self.take(old));
+    fn moved(&mut self, old: u64, new: u64, size_bytes: u64, stack: StackId) {
+        let (call, before) = (Call::Realloc, self.remove(old));
         let replaced_at = self.replace(new);
         let birth_ticks = self.ticks();
         match before {
-            Taken::Live(live) => {
-                self.put(&Event::Realloc { call, old: self.gone(&live), size_bytes, stack });
+            RemovedBlock::Live(live) => {
+                self.put(&Event::Realloc { call, old: self.freed_block(&live), size_bytes, stack });
             }
-            Taken::Before | Taken::Unknown => {
-                self.tally.unknown_reallocs += u64::from(matches!(before, Taken::Unknown));
+            RemovedBlock::Replaced | RemovedBlock::Unknown => {
+                self.tally.unknown_reallocs += u64::from(matches!(before, RemovedBlock::Unknown));
                 self.put(&Event::UnknownRealloc { call, size_bytes, stack });
             }
         }
@@ -231,7 +241,7 @@ impl<W: Write> Conversion<W> {
         self.made.seal(&mut self.thread, &mut self.frames.definitions)
     }
 
-    /// How the program ended no log tells: what is left may have been in use.
+    /// No log has how the program ended: what is left may have been in use.
     fn finish(mut self) -> io::Result<LogTally> {
         self.seal()?;
         let ended_mono_ns = self.thread.last_ticks.max(START + self.number);

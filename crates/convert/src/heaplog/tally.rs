@@ -7,7 +7,7 @@ use serde::Serialize;
 /// The figures of a log.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct LogTally {
-    /// Lines that say something.
+    /// Lines that are not empty.
     pub lines: u64,
     /// Of these, in the form with spaces of heaphook 0.1.
     pub with_spaces: u64,
@@ -15,11 +15,11 @@ pub struct LogTally {
     pub usable_size_calls: u64,
     /// `free(NULL)`.
     pub null_frees: u64,
-    /// Blocks that came where another one was: that one is taken as gone.
+    /// Blocks at the address of another one: that one is taken as freed.
     pub replaced: u64,
-    /// Of these, how many were freed soon after, in a line that came late.
+    /// Of these, how many were freed soon after, in a late line.
     pub late: u64,
-    /// Frees of blocks that no line had handed out.
+    /// Frees of blocks that no line had allocated.
     pub unknown_frees: u64,
     /// Reallocs of such blocks.
     pub unknown_reallocs: u64,

@@ -1,10 +1,10 @@
 //! From ours to heaphook's logs, in either of their forms, so that its own scripts can draw them.
 //!
 //! Our traces have no addresses: a block gets one that no other has, a number times 16, and blocks that a
-//! trace does not know get one that nobody was given.
+//! trace does not know get one that no block has.
 //!
-//! *Lost on the way*: times, threads, stacks, all processes but one, blocks of pools, what the program said
-//! of itself, memory samples; and what [`heapscribe_formats::heaplog`] has no room for.
+//! *Lost on the way*: times, threads, stacks, all processes but one, blocks of pools, what the program
+//! annotated, memory samples; and what [`heapscribe_formats::heaplog`] has no room for.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -15,6 +15,7 @@ use heapscribe_formats::{Scratch, Source, Trace};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::record::{Block, Call, Event};
 
+use crate::birth::Birth;
 use crate::in_order::{At, InOrder, choose};
 
 /// Where made-up addresses begin.
@@ -91,66 +92,65 @@ impl<W: Write> Lines<W> {
     }
 }
 
-/// The addresses of blocks that are there, by their thread and birth.
+/// The addresses of live blocks.
 #[derive(Default)]
 struct Addresses {
-    given: u64,
-    of: HashMap<(u32, u64), u64>,
+    assigned: u64,
+    by_birth: HashMap<Birth, u64>,
 }
 
 impl Addresses {
-    /// The line of an event; `None` for what a log does not tell.
+    /// The line of an event; `None` for what a log has no line for.
     fn what(&mut self, at: At, event: &Event) -> Option<Operation> {
         if event.is_pool() {
             return None;
         }
         Some(match *event {
             Event::Alloc { call, size_bytes, align_log2, .. } => {
-                let address = self.come(at);
-                came(call, size_bytes, 1 << align_log2.min(63), address)
+                let address = self.assign(at);
+                allocation(call, size_bytes, 1 << align_log2.min(63), address)
             }
             // Which block it was is not in a trace. Of none at all heaphook's scripts would make a new one.
             Event::Failed {
                 call: Call::Realloc | Call::Reallocarray, size_bytes: size_bytes @ 1.., ..
-            } => Operation::Realloc { old: self.give(), size_bytes, new: 0 },
-            Event::Failed { call, size_bytes, .. } => came(call, size_bytes, 1, 0),
+            } => Operation::Realloc { old: self.next_address(), size_bytes, new: 0 },
+            Event::Failed { call, size_bytes, .. } => allocation(call, size_bytes, 1, 0),
             Event::Free { call: Call::Realloc | Call::Reallocarray, block } => {
-                Operation::Realloc { old: self.go(at, &block), size_bytes: 0, new: 0 }
+                Operation::Realloc { old: self.release(at, &block), size_bytes: 0, new: 0 }
             }
-            Event::Free { block, .. } => Operation::Free { address: self.go(at, &block) },
+            Event::Free { block, .. } => Operation::Free { address: self.release(at, &block) },
             Event::Realloc { old, size_bytes, .. } => {
-                let old = self.go(at, &old);
-                Operation::Realloc { old, size_bytes, new: self.come(at) }
+                let old = self.release(at, &old);
+                Operation::Realloc { old, size_bytes, new: self.assign(at) }
             }
-            Event::UnknownFree { .. } => Operation::Free { address: self.give() },
+            Event::UnknownFree { .. } => Operation::Free { address: self.next_address() },
             Event::UnknownRealloc { size_bytes, .. } => {
-                let old = self.give();
-                Operation::Realloc { old, size_bytes, new: self.come(at) }
+                let old = self.next_address();
+                Operation::Realloc { old, size_bytes, new: self.assign(at) }
             }
             Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => return None,
         })
     }
 
-    fn give(&mut self) -> u64 {
-        self.given += 1;
-        FIRST_ADDRESS.wrapping_add(self.given.wrapping_mul(ADDRESS_STEP))
+    fn next_address(&mut self) -> u64 {
+        self.assigned += 1;
+        FIRST_ADDRESS.wrapping_add(self.assigned.wrapping_mul(ADDRESS_STEP))
     }
 
-    fn come(&mut self, at: At) -> u64 {
-        let address = self.give();
-        self.of.insert((at.thread, at.ticks), address);
+    fn assign(&mut self, at: At) -> u64 {
+        let address = self.next_address();
+        self.by_birth.insert(Birth { thread: at.thread, ticks: at.ticks }, address);
         address
     }
 
-    fn go(&mut self, at: At, block: &Block) -> u64 {
-        let thread = block.birth_thread.map_or(at.thread, |thread| thread.0);
-        let birth_ticks = at.ticks.wrapping_sub(block.age_ticks);
-        self.of.remove(&(thread, birth_ticks)).unwrap_or_else(|| self.give())
+    fn release(&mut self, at: At, block: &Block) -> u64 {
+        let birth = Birth::of(block, at.thread, at.ticks);
+        self.by_birth.remove(&birth).unwrap_or_else(|| self.next_address())
     }
 }
 
 /// `realloc(NULL, n)` has a line of its own kind.
-fn came(call: Call, size_bytes: u64, align: u64, address: u64) -> Operation {
+fn allocation(call: Call, size_bytes: u64, align: u64, address: u64) -> Operation {
     match call {
         Call::Realloc | Call::Reallocarray => Operation::Realloc { old: 0, size_bytes, new: address },
         _ => Operation::Alloc { call, size_bytes, align, address },

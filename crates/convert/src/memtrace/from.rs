@@ -1,4 +1,4 @@
-//! From memtrace to ours. Domains become threads; locations become places, see [`super::places`].
+//! From memtrace to ours. Domains become threads; locations become places, see [`heapscribe_symbols::places`].
 //!
 //! *Lost on the way*: how many samples an object had, in which heap it was, promotions, the parameters of
 //! OCaml's runtime, and the characters of a line where names are shown. Times keep their microsecond.

@@ -1,12 +1,13 @@
 //! Blocks of ours as objects of memtrace, written as their events come. Threads become domains, blocks
 //! become objects outside OCaml's heaps; a free finds its object by the block's birth.
 //!
-//! A free may come before its allocation, when it stands in another thread's chunk. It is kept until the
-//! allocation comes, and then told by the thread that allocated, as soon as that has got to the time of
+//! A free may be read before its allocation, when it is in another thread's chunk. It waits for the
+//! allocation, and is then written by the thread that allocated, as soon as that has reached the time of
 //! the free: a domain's times must not go back.
 //!
 //! *Lost on the way*: sizes that are no multiple of 8 bytes; which function was called, alignment, calls
-//! that were refused; how long calls took; blocks of pools, marks and sections; the innermost frames of stacks that have no room, see
+//! that were refused; how long calls took; blocks of pools, marks and sections; the innermost frames of
+//! stacks that have no room, see
 //! [`heapscribe_formats::memtrace`]; times finer than 1 us.
 
 use std::cmp::Reverse;
@@ -21,11 +22,11 @@ use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::{Block, Event};
 
-use super::sample_weights::SampleWeights;
+use super::sample_weights::{SampleWeights, WORD_BYTES};
+use crate::birth::Birth;
 use crate::stacks::Stacks;
 
-pub const WORD_BYTES: u64 = 8;
-/// Frees that are kept until their allocation comes, as many as a few hundred open chunks of threads hold.
+/// Frees that wait for their allocation, as many as a few hundred open chunks of threads hold.
 const EARLY_MAX: usize = 1 << 20;
 /// Threads that have a domain of their own: each takes up to 0.4 MiB in whoever writes or reads the file.
 /// Further threads share them.
@@ -33,15 +34,16 @@ const DOMAINS_MAX: u32 = 256;
 /// Stands in place of an object's number for a block that was not drawn.
 const NOT_DRAWN: ObjectId = ObjectId(-1);
 
-/// A block by the thread and the ticks of its birth.
-type Birth = (u32, u64);
-
-/// Whose an event is, and when.
+/// The thread, time and sampling rate of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
+    /// Number of the thread in its process, from 1.
     pub thread: u32,
+    /// Ticks of the process's clock.
     pub ticks: u64,
+    /// Time as the file has it, us since 1970.
     pub time_us: i64,
+    /// The sampling rate at which the thread recorded then.
     pub rate: RateId,
 }
 
@@ -50,7 +52,7 @@ pub fn domain(thread: u32) -> u16 {
     (thread.saturating_sub(1) % DOMAINS_MAX) as u16
 }
 
-/// What memtrace is told of a process, of which the first event is of this domain.
+/// The header of the file of a process, whose first event is of this domain.
 pub fn info(process: &ProcessInfo, host: &str, sample_rate: f64, start_us: i64, first: u16) -> Info {
     let command = process.command.iter().map(|word| String::from_utf8_lossy(word)).collect::<Vec<_>>();
     Info {
@@ -85,11 +87,11 @@ pub struct Objects<W> {
     lost: u64,
     /// Events of pools, whose blocks lie inside the heap's and have no place in the format.
     of_pools: u64,
-    /// Calls of which it was told how long they took.
+    /// Calls with a duration.
     times: u64,
 }
 
-/// What came of it: the sink, and what is not whole, in words.
+/// The sink of a finished file, and what is not whole, in words.
 pub type Finished<W> = (W, Vec<String>);
 
 impl<W: Write> Objects<W> {
@@ -136,12 +138,12 @@ impl<W: Write> Objects<W> {
         }
         match *event {
             Event::Alloc { size_bytes, stack, .. } | Event::UnknownRealloc { size_bytes, stack, .. } => {
-                self.came(at, size_bytes, stack)
+                self.allocated(at, size_bytes, stack)
             }
-            Event::Free { block, .. } => self.went(at, &block),
+            Event::Free { block, .. } => self.freed(at, &block),
             Event::Realloc { old, size_bytes, stack, .. } => {
-                self.went(at, &old)?;
-                self.came(at, size_bytes, stack)
+                self.freed(at, &old)?;
+                self.allocated(at, size_bytes, stack)
             }
             Event::Lost { count, .. } => {
                 self.lost = self.lost.saturating_add(count);
@@ -157,8 +159,8 @@ impl<W: Write> Objects<W> {
         }
     }
 
-    fn came(&mut self, at: At, size_bytes: u64, stack: StackId) -> io::Result<()> {
-        let birth = (at.thread, at.ticks);
+    fn allocated(&mut self, at: At, size_bytes: u64, stack: StackId) -> io::Result<()> {
+        let birth = Birth { thread: at.thread, ticks: at.ticks };
         let samples = self.drawing.samples(size_bytes, at.rate, birth);
         let id = if samples == 0 { NOT_DRAWN } else { self.write(at, size_bytes, samples, stack)? };
         match self.early.remove(birth) {
@@ -193,8 +195,8 @@ impl<W: Write> Objects<W> {
         self.writer.alloc(domain(at.thread), at.time_us, &alloc, &self.locations)
     }
 
-    fn went(&mut self, at: At, block: &Block) -> io::Result<()> {
-        let birth = (block.birth_thread.map_or(at.thread, |t| t.0), at.ticks.wrapping_sub(block.age_ticks));
+    fn freed(&mut self, at: At, block: &Block) -> io::Result<()> {
+        let birth = Birth::of(block, at.thread, at.ticks);
         match self.live.remove(&birth) {
             Some(NOT_DRAWN) => Ok(()),
             Some(id) => {
@@ -208,7 +210,7 @@ impl<W: Write> Objects<W> {
         }
     }
 
-    /// A thread has got to this time: tells the ends that lie before it.
+    /// A thread has reached this time: writes the ends that lie before it.
     pub fn reached(&mut self, thread: u32, time_us: i64) -> io::Result<()> {
         if self.ends.is_empty() {
             return Ok(());
@@ -239,7 +241,7 @@ impl<W: Write> Objects<W> {
             self.reached(u32::from(domain) + 1, i64::MAX)?;
         }
         let mut problems = Vec::new();
-        let unmatched = self.early.left();
+        let unmatched = self.early.unmatched();
         if unmatched != 0 {
             problems.push(format!("frees without an allocation in the trace: {unmatched}"));
         }
@@ -259,7 +261,7 @@ impl<W: Write> Objects<W> {
     }
 }
 
-/// Frees that came before their allocation, the newest of them.
+/// Frees that were read before their allocation, the newest of them.
 #[derive(Default)]
 struct Early {
     times_us: HashMap<Birth, i64>,
@@ -282,8 +284,8 @@ impl Early {
         self.times_us.remove(&birth)
     }
 
-    /// Those whose allocation did not come.
-    fn left(&self) -> u64 {
+    /// Those without an allocation.
+    fn unmatched(&self) -> u64 {
         self.forgotten + self.times_us.len() as u64
     }
 }

@@ -4,7 +4,7 @@ use heapscribe_formats::memtrace::{Location, Locations};
 use heapscribe_symbols::places::{Place, path_of};
 
 /// The path of the module for a location's inlined frames, which are outermost first.
-pub fn path(frames: &[Location], locations: &Locations) -> String {
+pub(super) fn path(frames: &[Location], locations: &Locations) -> String {
     let text = |name| String::from_utf8_lossy(locations.text(name)).into_owned();
     let place = |frame: &Location| Place {
         function: text(frame.function),

@@ -8,11 +8,14 @@ use serde::Serialize;
 /// Objects that were sampled, and samples in them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Sampled {
+    /// Objects with at least one sample.
     pub objects: u64,
+    /// Samples, of which an object may have several.
     pub samples: u64,
 }
 
 impl Sampled {
+    /// Adds an object with this many samples.
     pub fn add(&mut self, samples: u64) {
         self.objects += 1;
         self.samples = self.samples.saturating_add(samples);
@@ -22,24 +25,35 @@ impl Sampled {
 /// The figures of a memtrace file.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Tally {
+    /// Chance of each word to be sampled, 0 to 1.
     pub sample_rate: f64,
+    /// Bytes of a word.
     pub word_bytes: u64,
+    /// All objects.
     pub all: Sampled,
+    /// Objects allocated in the minor heap.
     pub minor: Sampled,
+    /// Objects allocated directly in the major heap.
     pub major: Sampled,
+    /// Objects outside OCaml's heaps.
     pub external: Sampled,
+    /// Objects that were promoted from the minor to the major heap.
     pub promoted: Sampled,
+    /// Objects that were freed.
     pub collected: Sampled,
+    /// Objects by the domain that allocated them.
     pub domains: BTreeMap<u16, Sampled>,
-    /// Stacks that the file does not tell.
+    /// Stacks that the file leaves out.
     pub hidden_stacks: u64,
 }
 
 impl Tally {
+    /// A tally without objects, for a file with this header.
     pub fn new(info: &Info) -> Tally {
         Tally { sample_rate: info.sample_rate, word_bytes: info.word_bytes(), ..Tally::default() }
     }
 
+    /// Counts an allocated object.
     pub fn alloc(&mut self, domain: u16, heap: Heap, samples: u64) {
         self.all.add(samples);
         self.domains.entry(domain).or_default().add(samples);

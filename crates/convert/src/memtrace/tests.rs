@@ -104,8 +104,8 @@ proptest! {
         if let Some((found, ours)) = to_native(&file) {
             let back = to_theirs(&ours).unwrap();
             prop_assert_eq!(objects(&back), found);
-            let (again, ours) = to_native(&back).unwrap();
-            prop_assert_eq!(again, found);
+            let (roundtrip, ours) = to_native(&back).unwrap();
+            prop_assert_eq!(roundtrip, found);
             prop_assert_eq!(objects(&to_theirs(&ours).unwrap()), found);
         }
     }

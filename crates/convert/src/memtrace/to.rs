@@ -11,7 +11,8 @@ use heapscribe_formats::{Process, Scratch, Source, Trace};
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
 
-use super::objects::{At, Objects, WORD_BYTES, domain, info};
+use super::objects::{At, Objects, domain, info};
+use super::sample_weights::WORD_BYTES;
 use crate::in_order::{InOrder, choose};
 use crate::stacks::Stacks;
 use heapscribe_symbols::Resolver;

@@ -1,4 +1,4 @@
-//! Names that tell nothing: equal names stay equal, and the key that they were hashed with is thrown away.
+//! Redacted names: equal names stay equal, and the key that they were hashed with is thrown away.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -8,16 +8,18 @@ use heapscribe_formats::memtrace::{Info, Location, Locations};
 use heapscribe_symbols::places;
 
 /// Hashes names with a key of its own.
+#[derive(Default)]
 pub struct Redactor {
     key: RandomState,
 }
 
 impl Redactor {
+    /// A redactor with a new random key.
     pub fn new() -> Redactor {
-        Redactor { key: RandomState::new() }
+        Redactor::default()
     }
 
-    /// What stands for a name; nothing stays nothing.
+    /// What stands for a name; the empty name stays empty.
     pub fn name(&self, name: &[u8]) -> Vec<u8> {
         if name.is_empty() { Vec::new() } else { format!("x{:016x}", self.key.hash_one(name)).into_bytes() }
     }
@@ -33,6 +35,7 @@ impl Redactor {
         places::path_of(&frames).into_bytes()
     }
 
+    /// The header of a memtrace file with other names.
     pub fn info(&self, info: &Info) -> Info {
         Info {
             executable: self.name(&info.executable),

@@ -1,4 +1,4 @@
-//! A trace of ours, written again with fewer blocks or with other names.
+//! Rewrites a native trace with fewer blocks or with other names.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Event, Events};
 
-use super::thin::Thin;
+use super::thin::{EventAt, Thin};
 use super::thread_chunk::encode;
 
 /// The number of the only rate after thinning.
@@ -29,7 +29,7 @@ pub struct Changes<'c> {
     pub rename: Option<&'c Rename<'c>>,
 }
 
-/// Writes a trace again. Gives what could not be read, in words.
+/// Rewrites a trace. Gives what could not be read, in words.
 pub fn rewrite<S: Source, W: Write>(trace: &Trace<S>, out: W, changes: &Changes<'_>) -> Result<Vec<String>> {
     let problems = trace.problems().iter().map(ToString::to_string).collect();
     let mut to = Rewrite { trace, out, writer: Writer::new(), bytes: Vec::new(), changes, problems };
@@ -97,7 +97,7 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
         ProcessInfo { exe: self.name(&info.exe), command: self.names(&info.command), ..info }
     }
 
-    /// Writes what the heap under a process told of itself.
+    /// Writes the statistics of the heap under a process.
     fn heap(&mut self, old: ProcessIndex, new: ProcessIndex) -> Result<()> {
         let mut heap: Option<(HeapInfo, Vec<HeapSample>)> = None;
         let skipped = self.trace.heap(old, &mut Scratch::default(), |info, sample| {
@@ -110,7 +110,7 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
         Ok(())
     }
 
-    /// Writes the definitions of a process; where numbers leap because some are missing, so do they again.
+    /// Writes the definitions of a process; where numbers leap because some are missing, they leap here too.
     fn definitions(&mut self, process: &Process, index: ProcessIndex) -> Result<()> {
         let mut pieces = Pieces::default();
         if let Some(thin) = self.changes.thin.filter(|thin| thin.mean_bytes() > 0) {
@@ -160,7 +160,7 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
                 self.problems.push(e.to_string());
             }
             if let Some(thin) = self.changes.thin {
-                payload = thinned(thin, process, &clock, (&info, &payload));
+                payload = thinned(thin, process, &clock, &info, &payload);
             }
             if !payload.is_empty() {
                 self.writer.events(index, &info, &payload, &mut self.bytes);
@@ -177,21 +177,16 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
     }
 }
 
-/// The events of a chunk that stay.
-fn thinned(
-    thin: &Thin,
-    process: ProcessIndex,
-    clock: &Clock,
-    (info, payload): (&ChunkInfo, &[u8]),
-) -> Vec<u8> {
+/// The events of a chunk that are retained.
+fn thinned(thin: &Thin, process: ProcessIndex, clock: &Clock, info: &ChunkInfo, payload: &[u8]) -> Vec<u8> {
     let (mut out, mut at) = (Vec::with_capacity(payload.len()), [0; EVENT_BYTES_MAX]);
     let (mut ticks, mut last, mut rate) = (info.begin_ticks, info.begin_ticks, RateId::FULL);
-    let mut is_kept = false;
+    let mut has_retained = false;
     let mut put = |dt: u64, event: &Event, out: &mut Vec<u8>| {
         let n = event.encode(dt, &mut at);
         out.extend_from_slice(&at[..n]);
     };
-    // What comes after bytes that are no event cannot be read; the trace's own sums say so already.
+    // What comes after bytes that are no event cannot be read; the trace's own sums count that already.
     for (dt, event) in Events::new(payload).map_while(Result::ok) {
         if let Event::Rate { rate: next } = event {
             rate = next;
@@ -201,17 +196,17 @@ fn thinned(
             continue;
         }
         if let Event::Took { .. } = event {
-            // Of the event before it, and only where that stays.
-            if std::mem::take(&mut is_kept) {
+            // Of the event before it, and only where that is retained.
+            if std::mem::take(&mut has_retained) {
                 put(0, &event, &mut out);
             }
             continue;
         }
         ticks = ticks.wrapping_add(dt);
-        let whose = (process.0, info.thread, ticks);
-        let kept = thin.event(whose, clock.time_ns(info, ticks), rate, &event);
-        is_kept = kept.is_some();
-        if let Some(event) = kept {
+        let (thread, time_ns) = (info.thread, clock.time_ns(info, ticks));
+        let retained = thin.event(EventAt { process: process.0, thread, ticks, time_ns, rate }, &event);
+        has_retained = retained.is_some();
+        if let Some(event) = retained {
             if out.is_empty() && thin.mean_bytes() > 0 {
                 put(0, &Event::Rate { rate: RATE }, &mut out);
             }

@@ -1,22 +1,39 @@
-//! Which blocks stay when a trace is thinned out. A block is named by its process, thread and birth, so that
+//! Which blocks are retained when a trace is thinned. A block is named by its process, thread and birth, so that
 //! its allocation and its end, wherever they stand, are judged alike without remembering anything.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use heapscribe_formats::memtrace::ObjectId;
-use heapscribe_wire::ids::{RateId, StackId};
-use heapscribe_wire::record::{Block, Call, Event};
+use heapscribe_wire::ids::RateId;
+use heapscribe_wire::record::{Block, Event};
 
-/// Words have 8 bytes where rates are told by the word.
+use crate::birth::Birth;
+
+/// Words have 8 bytes where rates are per word.
 const WORD_BYTES: f64 = 8.0;
 
-/// What stays.
+/// An event's process, thread, time and sampling rate.
+#[derive(Clone, Copy, Debug)]
+pub struct EventAt {
+    /// Index of the process in the trace.
+    pub process: u32,
+    /// Number of the thread in its process.
+    pub thread: u32,
+    /// Ticks of the process's clock.
+    pub ticks: u64,
+    /// Nanoseconds since the trace's start.
+    pub time_ns: u64,
+    /// The rate at which the thread recorded then.
+    pub rate: RateId,
+}
+
+/// Which blocks and events are retained.
 #[derive(Clone, Debug)]
 pub struct Thin {
     /// How probable it is for a word to be drawn; `None` keeps all.
     rate: Option<f64>,
-    /// The time whose events stay, ns since the trace's start.
+    /// The time whose events are retained, ns since the trace's start.
     time_ns: Range<u64>,
     seed: u64,
     /// Bytes between two samples that the trace already has, by the number of its rate. Of one process or
@@ -25,18 +42,20 @@ pub struct Thin {
 }
 
 impl Thin {
+    /// Keeps words with the chance `rate` (all if `None`) and events in `time_ns`, ns since the trace's start.
+    /// `means` are the mean bytes between samples of the rates that the trace already has.
     pub fn new(rate: Option<f64>, time_ns: Range<u64>, seed: u64, means: BTreeMap<u8, u64>) -> Thin {
-        // Each rate draws by itself: a trace that was thinned before is not thinned by the same numbers again.
+        // Each rate draws by itself: a trace that was thinned before is not thinned by the same numbers.
         let seed = mix(seed ^ rate.map_or(0, f64::to_bits));
         Thin { rate, time_ns, seed, means }
     }
 
-    /// Bytes between two samples of what stays; 0 when no block is left out by chance.
+    /// Bytes between two samples in the result; 0 when no block is dropped by chance.
     pub fn mean_bytes(&self) -> u64 {
         self.rate.map_or(0, |rate| (WORD_BYTES / rate).round().max(1.0) as u64)
     }
 
-    /// Whether a moment belongs to the time that stays.
+    /// Whether a moment lies within the retained time.
     pub fn is_in_time(&self, ns: u64) -> bool {
         self.time_ns.contains(&ns)
     }
@@ -47,19 +66,19 @@ impl Thin {
         (mixed >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Whether a block stays that was drawn at a rate.
-    fn keeps(&self, (process, thread, birth): (u32, u32, u64), size_bytes: u64, rate: RateId) -> bool {
+    /// Whether a block is retained that was drawn at a rate.
+    fn retains(&self, process: u32, birth: Birth, size_bytes: u64, rate: RateId) -> bool {
         if self.rate.is_none() {
             return true;
         }
         let drawn = |mean: u64| -(-(size_bytes as f64) / mean.max(1) as f64).exp_m1();
         let before =
             self.means.get(&rate.0).filter(|_| rate != RateId::FULL).map_or(1.0, |mean| drawn(*mean));
-        let kept = drawn(self.mean_bytes()) / before;
-        self.chance([u64::from(process), u64::from(thread), birth]) < kept
+        let chance = drawn(self.mean_bytes()) / before;
+        self.chance([u64::from(process), u64::from(birth.thread), birth.ticks]) < chance
     }
 
-    /// How many of an object's samples stay when only `part` of all do.
+    /// How many of an object's samples are retained when `part` of all are.
     pub fn samples(&self, id: ObjectId, samples: i64, part: f64) -> i64 {
         if part >= 1.0 {
             return samples;
@@ -73,46 +92,35 @@ impl Thin {
         drawn.count() as i64
     }
 
-    /// What stays of an event of a thread, at its ticks.
-    pub fn event(
-        &self,
-        (process, thread, ticks): (u32, u32, u64),
-        time_ns: u64,
-        rate: RateId,
-        event: &Event,
-    ) -> Option<Event> {
+    /// What is retained of an event: all, one of the two blocks of a realloc, or nothing.
+    pub fn event(&self, at: EventAt, event: &Event) -> Option<Event> {
+        let EventAt { process, thread, ticks, time_ns, rate } = at;
         if !self.is_in_time(time_ns) {
             return None;
         }
-        let comes = |size_bytes| self.keeps((process, thread, ticks), size_bytes, rate);
-        let goes = |block: &Block| {
-            let birth_thread = block.birth_thread.map_or(thread, |t| t.0);
-            let birth = ticks.wrapping_sub(block.age_ticks);
-            self.keeps((process, birth_thread, birth), block.size_bytes, rate)
-        };
-        let stays = match *event {
-            Event::Alloc { size_bytes, .. } | Event::UnknownRealloc { size_bytes, .. } => comes(size_bytes),
-            Event::Free { block, .. } => goes(&block),
+        let retains_new = |size_bytes| self.retains(process, Birth { thread, ticks }, size_bytes, rate);
+        let retains_old =
+            |block: &Block| self.retains(process, Birth::of(block, thread, ticks), block.size_bytes, rate);
+        let is_retained = match *event {
+            Event::Alloc { size_bytes, .. } | Event::UnknownRealloc { size_bytes, .. } => {
+                retains_new(size_bytes)
+            }
+            Event::Free { block, .. } => retains_old(&block),
+            // Each of its two blocks is retained or not for itself.
             Event::Realloc { call, old, size_bytes, stack } => {
-                return realloc(call, old, (size_bytes, stack), goes(&old), comes(size_bytes));
+                return match (retains_old(&old), retains_new(size_bytes)) {
+                    (true, true) => Some(Event::Realloc { call, old, size_bytes, stack }),
+                    (true, false) => Some(Event::Free { call, block: old }),
+                    (false, true) => Some(Event::Alloc { call, size_bytes, stack, align_log2: 0 }),
+                    (false, false) => None,
+                };
             }
             // A recorder that draws samples does not see what happens to other blocks.
             Event::UnknownFree { .. } => self.rate.is_none(),
             Event::Failed { .. } | Event::Lost { .. } | Event::Rate { .. } | Event::Note { .. } => true,
-            Event::Took { .. } => false, // goes with the event before it, which knows
+            Event::Took { .. } => false, // follows the event before it; the caller decides
         };
-        stays.then_some(*event)
-    }
-}
-
-/// Of the two blocks of a realloc each stays or goes for itself.
-fn realloc(call: Call, old: Block, new: (u64, StackId), goes: bool, comes: bool) -> Option<Event> {
-    let (size_bytes, stack) = new;
-    match (goes, comes) {
-        (true, true) => Some(Event::Realloc { call, old, size_bytes, stack }),
-        (true, false) => Some(Event::Free { call, block: old }),
-        (false, true) => Some(Event::Alloc { call, size_bytes, stack, align_log2: 0 }),
-        (false, false) => None,
+        is_retained.then_some(*event)
     }
 }
 
@@ -127,15 +135,21 @@ fn mix(state: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use heapscribe_wire::ids::StackId;
+    use heapscribe_wire::record::Call;
+
+    fn at(thread: u32, ticks: u64) -> EventAt {
+        EventAt { process: 0, thread, ticks, time_ns: 0, rate: RateId::FULL }
+    }
 
     /// Of blocks of 64 bytes, thinned to a sample every 512 bytes, 11.75 % stay: 1 - exp(-1/8). Thinning
     /// them again from there to every 4096 leaves what thinning at once would.
     #[test]
-    fn as_many_blocks_stay_as_the_rate_says() {
+    fn the_rate_is_the_part_of_blocks_retained() {
         let check = |means: BTreeMap<u8, u64>, rate: RateId, per_word: f64, expected: f64| {
             let thin = Thin::new(Some(per_word), 0..u64::MAX, 7, means);
-            let kept = (0..200_000).filter(|birth| thin.keeps((0, 1, *birth), 64, rate)).count();
-            let part = kept as f64 / 200_000.0;
+            let retains = |ticks: &u64| thin.retains(0, Birth { thread: 1, ticks: *ticks }, 64, rate);
+            let part = (0..200_000).filter(retains).count() as f64 / 200_000.0;
             assert!((part - expected).abs() < 0.003, "{part} {expected}");
         };
         check(BTreeMap::new(), RateId::FULL, 8.0 / 512.0, 0.1175);
@@ -150,8 +164,8 @@ mod tests {
         let of_object = |thin: &Thin, n: i64, part: f64| thin.samples(ObjectId(n), 1, part);
         let (mut blocks, mut samples) = (0.0, 0);
         for n in 0..400_000 {
-            let name = (0, 1, n);
-            if first.keeps(name, 64, RateId::FULL) && second.keeps(name, 64, RateId(1)) {
+            let birth = Birth { thread: 1, ticks: n };
+            if first.retains(0, birth, 64, RateId::FULL) && second.retains(0, birth, 64, RateId(1)) {
                 blocks += 1.0;
             }
             if of_object(&first, n as i64, 0.1) == 1 {
@@ -177,9 +191,9 @@ mod tests {
                 birth_thread: Some(heapscribe_wire::ids::ThreadId(3)),
             };
             let free = Event::Free { call: Call::Free, block };
-            let comes = thin.event((0, 3, birth), 0, RateId::FULL, &alloc).is_some();
-            let goes = thin.event((0, 9, birth + 77), 0, RateId::FULL, &free).is_some();
-            assert_eq!(comes, goes);
+            let retains_alloc = thin.event(at(3, birth), &alloc).is_some();
+            let retains_free = thin.event(at(9, birth + 77), &free).is_some();
+            assert_eq!(retains_alloc, retains_free);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A thread's events on their way into a trace of ours: chunks that are full are handed on.
+//! A thread's events on their way into a trace of ours: full chunks are sealed.
 
 use heapscribe_formats::{Chunk, ChunkInfo, TraceError};
 use heapscribe_wire::head::MONOTONIC_SHIFT;
@@ -36,17 +36,21 @@ pub fn encode(chunk: Chunk<'_>, into: &mut Vec<u8>) -> Result<(), TraceError> {
 #[derive(Debug)]
 pub struct ThreadChunk {
     tick_ns: u64,
+    /// Number of the thread in its process, from 1.
     pub number: u32,
     sequence: u64,
     begin_ticks: u64,
+    /// Ticks of the last event.
     pub last_ticks: u64,
     /// Birth of the thread's last allocation, now and when the chunk began.
     last_alloc_ticks: u64,
     alloc_before_ticks: u64,
+    /// Encoded events of the open chunk.
     pub payload: Vec<u8>,
 }
 
 impl ThreadChunk {
+    /// The first chunk of a thread, whose ticks are time.
     pub fn new(number: u32, begin_ticks: u64) -> ThreadChunk {
         ThreadChunk {
             tick_ns: TICK_NS,

@@ -56,7 +56,7 @@ impl<W: Write> NativeWriter<W> {
 #[derive(Default)]
 pub struct Definitions {
     position: Position,
-    taken: Position,
+    written: Position,
     bytes: Vec<u8>,
 }
 
@@ -75,7 +75,7 @@ impl Definitions {
 
     /// Those since the last call, and where their numbering begins.
     fn take(&mut self) -> (Position, Vec<u8>) {
-        let begin = std::mem::replace(&mut self.taken, self.position);
+        let begin = std::mem::replace(&mut self.written, self.position);
         (begin, std::mem::take(&mut self.bytes))
     }
 }

@@ -38,7 +38,7 @@ pub fn profile(trace: &Opened, by_block: bool, resolver: &Resolver) -> Result<Ve
     Ok(profile.finish())
 }
 
-/// What a sample of one block says besides its stack.
+/// The labels of a sample of one block.
 fn labels(snapshot: &Snapshot, trace: &Opened, block: &LiveBlock) -> [Label; 4] {
     let clock = trace.clock(snapshot.process.index);
     let age_ns = clock.age_ns(snapshot.table.ticks.saturating_sub(block.birth_ticks));

@@ -21,7 +21,7 @@ mod field {
     pub(super) const DEFAULT_SAMPLE_TYPE: u32 = 14;
 }
 
-/// Something that a sample says of itself.
+/// A label of a sample.
 pub(super) enum Label {
     /// In words.
     Text(&'static str, String),

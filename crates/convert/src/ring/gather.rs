@@ -18,7 +18,7 @@ use crate::file_source::source;
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// What came of it.
+/// The trace that was made.
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// Bytes of the trace.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use heapscribe_collect::Keep;
+use heapscribe_collect::KilledRetention;
 use heapscribe_collect::watch::{SnapshotPlan, Trigger};
 use heapscribe_convert::ring::{Limits, RING_BYTES_MIN};
 use heapscribe_units::{parse_bytes, parse_duration};
@@ -59,8 +59,8 @@ impl RetentionArgs {
     }
 
     /// Which sessions of killed processes stay.
-    pub(crate) fn killed(&self) -> Keep {
-        Keep { age: Duration::from_nanos(self.keep_killed), bytes: self.keep_killed_bytes }
+    pub(crate) fn killed(&self) -> KilledRetention {
+        KilledRetention { age: Duration::from_nanos(self.keep_killed), bytes: self.keep_killed_bytes }
     }
 }
 

@@ -29,7 +29,7 @@ use heapscribe_views::text;
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::Resolver;
 use heapscribe_symbols::{NamedStacks, lossy};
-use heapscribe_views::check::calls::{Forbade, forbidden};
+use heapscribe_views::check::calls::{ForbiddenCalls, forbidden};
 use heapscribe_views::check::rule::{Rule, Unit};
 use heapscribe_views::check::subject::{Subject, Worst};
 use heapscribe_views::check::suppress::{Kind, Suppressions};
@@ -242,7 +242,7 @@ fn worst<H: History>(
 fn suppress(
     checked: &mut Checked,
     subjects: &mut [Subject],
-    forbade: &mut [Vec<Forbade>],
+    forbade: &mut [Vec<ForbiddenCalls>],
     resolver: &Resolver,
 ) {
     let Checked { suppressions, gathered, .. } = checked;
@@ -264,8 +264,8 @@ fn suppress(
 }
 
 /// Findings by rule, and for each rule by process.
-fn judged(rules: &[Rule], subjects: &[Subject], forbade: &[Vec<Forbade>], top: usize) -> Vec<Finding> {
-    let of_rule = |(rule, forbade): (&Rule, &Vec<Forbade>)| match rule {
+fn judged(rules: &[Rule], subjects: &[Subject], forbade: &[Vec<ForbiddenCalls>], top: usize) -> Vec<Finding> {
+    let of_rule = |(rule, forbade): (&Rule, &Vec<ForbiddenCalls>)| match rule {
         Rule::NoCalls(..) => judge::no_calls(rule, forbade, subjects, top),
         Rule::Max(..) if subjects.is_empty() => {
             let unit = if let Rule::Max(limited, _) = rule { limited.unit() } else { Unit::Calls };
@@ -316,7 +316,7 @@ fn compare(
     for rule in &rules(args, &Default::default()) {
         let Rule::Grew(measure, _) = rule else { continue };
         let diff = diff::diff(&sides[0], &sides[1], *measure);
-        let finding = baseline::grew(rule, &diff, &answers, (args.top, &mut checked.gathered), &gaps);
+        let finding = baseline::grew(rule, &diff, &answers, &gaps, args.top, &mut checked.gathered);
         checked.findings.extend(finding);
     }
 }

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
 fn snapshot(args: &CtlArgs, name: &str, who: &str) -> Result<ExitCode> {
     let place = live::places(args.session_dir.as_deref());
     let session = live::one(&args.pid.to_string(), &place)?.open()?;
-    let id = live::keep(&Snapshot::take(&session)?, &session, name)?;
+    let id = live::save_named(&Snapshot::take(&session)?, &session, name)?;
     message::note(&format!(
         "took snapshot {id} ({name}) of {who}; get it with: heapscribe snapshot {} --download {id}",
         args.pid

@@ -173,7 +173,7 @@ impl<S: Source> Dump<'_, S> {
         self.problems.extend(skipped.iter().map(ToString::to_string));
         let skipped = self.trace.heap(index, &mut self.scratch, |info, sample| {
             let time_ns = sample.mono_ns.saturating_sub(start);
-            until.then(|| self.printer.heap((index.0, time_ns), info, &sample.counts));
+            until.then(|| self.printer.heap(index.0, time_ns, info, &sample.counts));
         })?;
         self.problems.extend(skipped.iter().map(ToString::to_string));
         until.result?;

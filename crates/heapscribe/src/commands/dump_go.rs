@@ -12,7 +12,7 @@ use heapscribe_convert::Input;
 use heapscribe_convert::input::go_problems;
 use heapscribe_views::dump::go::lines::Lines;
 use heapscribe_views::dump::go::objects::Objects;
-use heapscribe_views::dump::go::{GoTrace, Printer, oracle};
+use heapscribe_views::dump::go::{GoTrace, Printer, StackNumber, oracle};
 
 /// Runs the command.
 pub(crate) fn run(args: &DumpArgs, input: Input) -> Result<ExitCode> {
@@ -36,7 +36,7 @@ fn print(args: &DumpArgs, trace: &GoTrace, printer: &mut dyn Printer) -> Result<
     for (generation, id) in trace.stack_ids() {
         let number = trace.generations().get(generation as usize).map_or(0, |g| g.number);
         if let Some(mut frames) = trace.stack(generation, id).filter(|_| !args.no_stacks) {
-            printer.stack((number, id), &mut frames)?;
+            printer.stack(StackNumber { generation: number, stack: id }, &mut frames)?;
         }
     }
     each(args, trace, |event| printer.event(trace, event))

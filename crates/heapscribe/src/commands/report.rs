@@ -21,7 +21,7 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::NamedStacks;
 use heapscribe_symbols::Resolver;
 use heapscribe_units::duration;
-use heapscribe_views::check::calls::{Kept, of_recording};
+use heapscribe_views::check::calls::{RuleOutcome, of_recording};
 use heapscribe_views::messages::correlation::{self, MessageCorrelation};
 use heapscribe_views::text::heading;
 use heapscribe_views::text::live::{self, LiveReport};
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         print_json(&mut out, &parts, args.top.unwrap_or(TOP_JSON), &resolver)?;
     } else {
         let shown = args.trace.to_string_lossy();
-        let report = Report { answer: &answer, kept: &kept, top: args.top.unwrap_or(TOP), trace: &shown };
+        let report = Report { answer: &answer, outcomes: &kept, top: args.top.unwrap_or(TOP), trace: &shown };
         let names = NamedStacks::look_up(&answer.tree, report.wanted(), &resolver);
         report.print(&mut out, &names)?;
         tables_beside(&mut out, &snapshot::analyze(&*trace))?;
@@ -126,7 +126,7 @@ fn report_live(
 fn tables_beside(out: &mut dyn Write, snapshots: &[Snapshot]) -> Result<()> {
     if !snapshots.is_empty() {
         heading(out, "Tables of live blocks")?;
-        snapshots.iter().try_for_each(|snapshot| live::beside(out, snapshot))?;
+        snapshots.iter().try_for_each(|snapshot| live::summary(out, snapshot))?;
     }
     Ok(())
 }
@@ -166,7 +166,7 @@ fn warn(beside: &MessageCorrelation) {
 /// What a report as JSON is made of.
 struct Parts<'a> {
     answer: &'a Answer,
-    kept: &'a [Kept],
+    kept: &'a [RuleOutcome],
     trace: &'a Opened,
     messages: Option<&'a MessageCorrelation>,
 }
@@ -177,7 +177,7 @@ fn print_json(out: &mut dyn Write, parts: &Parts<'_>, top: usize, resolver: &Res
     let of_calls = json::annotations::wanted(answer).chain(json::latency::wanted(answer));
     let nodes = stacks.iter().map(|s| s.node).chain(of_calls);
     let names = NamedStacks::look_up(&answer.tree, nodes, resolver);
-    let report = json::report::Report::new((answer, kept), &stacks, &names);
+    let report = json::report::Report::new(answer, kept, &stacks, &names);
     let (memtrace, heaphook) = (trace.memtrace.as_ref(), trace.heaplog.as_ref());
     serde_json::to_writer(&mut *out, &WithTally { report, memtrace, heaphook, messages })?;
     writeln!(out)?;

@@ -1,4 +1,4 @@
-//! What heaps said last whose processes have ended: of the largest all, of the others sums.
+//! The last statistics of heaps whose processes have ended: of the largest each, of the others sums.
 
 use std::fs;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use super::file::HeapStatistics;
 use super::find;
 
-/// Processes that are statistics of one by one.
-const KEPT: usize = 64;
+/// Heaps whose statistics are retained one by one.
+const LARGEST_MAX: usize = 64;
 
 /// Heaps of processes that have ended.
 #[derive(Debug, Default)]
@@ -23,13 +23,13 @@ pub struct EndedHeaps {
 }
 
 impl EndedHeaps {
-    /// Takes what a heap said last.
+    /// Adds the last statistics of a heap.
     pub fn take(&mut self, statistics: HeapStatistics) {
         self.largest.push(statistics);
         self.largest.sort_by_key(|statistics| {
             (std::cmp::Reverse(statistics.update.counts.peak_bytes), statistics.pid)
         });
-        if self.largest.len() > KEPT
+        if self.largest.len() > LARGEST_MAX
             && let Some(least) = self.largest.pop()
         {
             let counts = least.update.counts;
@@ -49,7 +49,7 @@ impl EndedHeaps {
             if !is_replaced && image.is_alive() {
                 continue;
             }
-            // What it said between the first look and its end.
+            // It may have written between the first look and its end.
             self.take(HeapStatistics::read(&image.path).unwrap_or_else(|| image.clone()));
             let _ = fs::remove_file(&image.path);
         }
@@ -66,15 +66,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_largest_are_kept_and_the_others_summed() {
+    fn the_largest_are_retained_and_the_others_summed() {
         let mut ended = EndedHeaps::default();
-        for n in 0..KEPT as u64 + 3 {
+        for n in 0..LARGEST_MAX as u64 + 3 {
             let mut statistics = HeapStatistics { pid: n as u32, ..HeapStatistics::default() };
             (statistics.update.counts.peak_bytes, statistics.update.counts.failures) = (n, 1);
             ended.take(statistics);
         }
-        assert_eq!(ended.count(), KEPT as u64 + 3);
+        assert_eq!(ended.count(), LARGEST_MAX as u64 + 3);
         assert_eq!((ended.others, ended.others_failures), (3, 3));
-        assert_eq!(ended.largest.first().map(|statistics| statistics.pid), Some(KEPT as u32 + 2));
+        assert_eq!(ended.largest.first().map(|statistics| statistics.pid), Some(LARGEST_MAX as u32 + 2));
     }
 }

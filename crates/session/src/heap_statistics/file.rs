@@ -1,4 +1,4 @@
-//! A file in which a heap tells of itself.
+//! A file with the statistics of one heap.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use heapscribe_wire::heap::{About, HEAP_FILE_BYTES, STATE_OFFSET, Update, state:
 use crate::files::{open_file, read_up_to};
 use crate::liveness::Alive;
 
-/// How often a copy is made again that was made while somebody wrote.
+/// How often a copy is retried that was made during a write.
 const TRIES: usize = 100;
 const NAP: Duration = Duration::from_micros(50);
 
-/// What one said.
+/// The statistics in a file.
 #[derive(Clone, Debug, Default)]
 pub struct HeapStatistics {
     /// The file.
@@ -26,7 +26,7 @@ pub struct HeapStatistics {
     pub created_mono_ns: u64,
     /// The inode number of its pid namespace; 0 for ours.
     pub pid_namespace: u64,
-    /// Whether the program's own heap serves, which tells nothing.
+    /// Whether the program's own heap serves, which has no statistics.
     pub is_passing: bool,
     /// The heap.
     pub name: String,
@@ -39,7 +39,7 @@ pub struct HeapStatistics {
 }
 
 impl HeapStatistics {
-    /// What a file says; `None` when it is none, or none yet.
+    /// Reads a file; `None` when it is none, or none yet.
     pub fn read(path: &Path) -> Option<HeapStatistics> {
         HeapStatisticsFile::open(path).map(|file| file.statistics)
     }
@@ -50,11 +50,11 @@ impl HeapStatistics {
     }
 }
 
-/// A file that is looked into again and again.
+/// A file that is polled.
 #[derive(Debug)]
 pub struct HeapStatisticsFile {
     file: File,
-    /// What it says.
+    /// What was read last.
     pub statistics: HeapStatistics,
 }
 
@@ -83,7 +83,7 @@ impl HeapStatisticsFile {
         Some(file)
     }
 
-    /// Looks again. What it says that is new; `None` when that is nothing.
+    /// Reads it once more. Gives an update that is new.
     pub fn look(&mut self) -> Option<Update> {
         for _ in 0..TRIES {
             let mut state = [0; STATE_BYTES];

@@ -1,4 +1,4 @@
-//! Finds the files of heaps, and removes those that nobody will look into any more.
+//! Finds the files of heaps, and removes those of processes that have ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,22 +8,28 @@ use heapscribe_wire::plan::FILE_NAME;
 
 use super::file::HeapStatistics;
 use crate::base;
+use crate::key::SessionKey;
 use crate::live::SearchPath;
 
-/// The files of heaps in a directory, unread: path, pid, time.
-fn files(directory: &Path) -> impl Iterator<Item = (PathBuf, u32, u64)> + use<> {
+/// The file of a heap, unread.
+struct HeapFile {
+    path: PathBuf,
+    key: SessionKey,
+}
+
+/// The files of heaps in a directory.
+fn files(directory: &Path) -> impl Iterator<Item = HeapFile> + use<> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.filter_map(|entry| {
-        let name = entry.file_name();
-        let (pid, created) = name.to_str()?.strip_prefix(NAME_PREFIX)?.split_once('.')?;
-        Some((entry.path(), pid.parse().ok()?, created.parse().ok()?))
+        let key = SessionKey::parse(entry.file_name().to_str()?.strip_prefix(NAME_PREFIX)?)?;
+        Some(HeapFile { path: entry.path(), key })
     })
 }
 
-/// What all heaps in a directory say, by process and time.
+/// The statistics of all heaps in a directory, by process and time.
 pub(super) fn in_directory(directory: &Path) -> Vec<HeapStatistics> {
     let mut statistics: Vec<HeapStatistics> =
-        files(directory).filter_map(|(path, ..)| HeapStatistics::read(&path)).collect();
+        files(directory).filter_map(|file| HeapStatistics::read(&file.path)).collect();
     statistics.sort_by_key(|statistics| (statistics.pid, statistics.created_mono_ns));
     statistics
 }
@@ -31,12 +37,12 @@ pub(super) fn in_directory(directory: &Path) -> Vec<HeapStatistics> {
 /// The file of the process image that began to be recorded at a moment: both begin in the same call of it, so it
 /// is the one that is nearest in time.
 pub fn nearest(directory: &Path, pid: u32, mono_ns: u64) -> Option<PathBuf> {
-    let of_process = files(directory).filter(|(_, of, _)| *of == pid);
-    let found = of_process.min_by_key(|(.., created)| created.abs_diff(mono_ns));
-    found.map(|(path, ..)| path)
+    let of_process = files(directory).filter(|file| file.key.pid == pid);
+    of_process.min_by_key(|file| file.key.created_mono_ns.abs_diff(mono_ns)).map(|file| file.path)
 }
 
-/// The heaps of this user's processes, of each process that lives the last: what it ran before is no more.
+/// The heaps of this user's processes, of each living process the last: those of programs that it ran before have
+/// ended.
 pub fn all(place: &SearchPath) -> Vec<HeapStatistics> {
     let bases = place.directories().iter().flat_map(|parent| base::bases(parent));
     let ours = bases.filter(|base| base::check_owner(base).is_ok());
@@ -57,7 +63,7 @@ pub fn all(place: &SearchPath) -> Vec<HeapStatistics> {
     last
 }
 
-/// Removes what a `run` that is gone has left of processes that are gone too.
+/// Removes what a `run` that has ended has left of processes that have ended too.
 pub fn clean(place: &SearchPath) {
     for base in place.directories().iter().flat_map(|parent| base::bases(parent)) {
         let is_recording = base.join(FILE_NAME).exists() || base::has_sessions(&base);
@@ -73,7 +79,7 @@ pub fn clean(place: &SearchPath) {
     }
 }
 
-/// Whether the process lives that made a base directory, by its name; true when that does not say.
+/// Whether the process lives that made a base directory, by its name; true when the name has no pid.
 fn maker_lives(base: &Path) -> bool {
     let name = base.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let pid = name.split('.').nth(2).and_then(|pid| pid.parse::<u32>().ok());
@@ -86,7 +92,7 @@ mod tests {
     use heapscribe_wire::heap::{About, HEAP_FILE_BYTES, MAGIC};
 
     /// No process has this pid.
-    const GONE: u32 = 0x7fff_fff0;
+    const ENDED: u32 = 0x7fff_fff0;
 
     fn write(base: &Path, pid: u32, created_mono_ns: u64) -> PathBuf {
         let mut bytes = [0; HEAP_FILE_BYTES];
@@ -105,23 +111,23 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_that_is_gone_has_left_goes_and_what_lives_stays() {
+    fn files_of_ended_processes_of_an_ended_run_are_removed() {
         let parent = tempfile::tempdir().unwrap();
-        let (gone, ours) = (base(parent.path(), GONE), base(parent.path(), std::process::id()));
+        let (ended, ours) = (base(parent.path(), ENDED), base(parent.path(), std::process::id()));
         let me = (std::process::id(), u64::MAX / 2);
-        write(&gone, GONE, 1);
-        let (living, of_ours) = (write(&gone, me.0, me.1), write(&ours, GONE, 2));
+        write(&ended, ENDED, 1);
+        let (living, of_ours) = (write(&ended, me.0, me.1), write(&ours, ENDED, 2));
         let place = crate::live::places(Some(parent.path()));
         clean(&place);
         assert_eq!(
-            in_directory(&gone).iter().map(|statistics| statistics.path.clone()).collect::<Vec<_>>(),
+            in_directory(&ended).iter().map(|statistics| statistics.path.clone()).collect::<Vec<_>>(),
             std::slice::from_ref(&living)
         );
         assert!(of_ours.exists(), "the one who made it still lives");
         assert_eq!(all(&place).iter().map(|statistics| &statistics.name[..]).collect::<Vec<_>>(), ["tlsf"]);
         fs::remove_file(living).unwrap();
         clean(&place);
-        assert!(!gone.exists());
+        assert!(!ended.exists());
     }
 
     #[test]

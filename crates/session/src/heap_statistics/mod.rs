@@ -1,7 +1,7 @@
-//! What heaps under running programs tell of themselves: files that the libraries of heaps write where `run` or
+//! Statistics of the heaps under running programs: files that the libraries of heaps write where `run` or
 //! `record` has statistics them to, read by copies, like sessions.
 //!
-//! `file` is one such file, `find` finds them all, `ended` keeps what those of a `run` said whose processes have
+//! `file` is one such file, `find` finds them all, `ended` sums those of processes of a `run` that have
 //! ended, so that files do not pile up.
 
 mod ended;

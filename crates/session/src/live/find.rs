@@ -6,6 +6,7 @@ use anyhow::Result;
 use heapscribe_wire::plan::FILE_NAME;
 
 use crate::base::{self, SESSION_DIR};
+use crate::key::SessionKey;
 use heapscribe_diagnostics::Problem;
 
 use super::reader::{HeadCopy, SessionReader};
@@ -46,8 +47,7 @@ pub struct SessionPath {
 impl SessionPath {
     /// The session that has this directory, by its name.
     fn at(directory: &Path) -> Option<SessionPath> {
-        let (pid, created) = directory.file_name()?.to_str()?.split_once('.')?;
-        let (pid, created_mono_ns) = (pid.parse().ok()?, created.parse().ok()?);
+        let SessionKey { pid, created_mono_ns } = SessionKey::parse(directory.file_name()?.to_str()?)?;
         Some(SessionPath { created_mono_ns, pid, directory: directory.to_owned() })
     }
 
@@ -56,7 +56,8 @@ impl SessionPath {
         if let Some(base) = self.directory.parent() {
             base::check_owner(base)?;
         }
-        SessionReader::open(&self.directory, (self.pid, self.created_mono_ns))
+        let key = SessionKey { pid: self.pid, created_mono_ns: self.created_mono_ns };
+        SessionReader::open(&self.directory, key)
     }
 
     /// The file name of its program.
@@ -70,15 +71,15 @@ impl SessionPath {
 /// All sessions of this user, by process and time.
 pub fn all(place: &SearchPath) -> Vec<SessionPath> {
     let bases = place.0.iter().flat_map(|parent| base::bases(parent));
-    let mut found: Vec<_> = bases.flat_map(|base| in_base(&base)).collect();
-    found.sort_by_key(|found| (found.pid, found.created_mono_ns));
-    found.dedup();
-    found
+    let mut sessions: Vec<_> = bases.flat_map(|base| in_base(&base)).collect();
+    sessions.sort_by_key(|session| (session.pid, session.created_mono_ns));
+    sessions.dedup();
+    sessions
 }
 
 fn in_base(base: &Path) -> Vec<SessionPath> {
-    let at = |key: (u32, u64)| {
-        let (pid, created_mono_ns) = key;
+    let at = |key: SessionKey| {
+        let SessionKey { pid, created_mono_ns } = key;
         SessionPath { created_mono_ns, pid, directory: base::session_path(base, key) }
     };
     base::sessions(base).map(at).collect()
@@ -92,9 +93,13 @@ pub fn one(wanted: &str, place: &SearchPath) -> Result<SessionPath> {
     }
     let all = all(place);
     if let Ok(pid) = wanted.parse::<u32>() {
-        return all.into_iter().filter(|found| found.pid == pid).max().ok_or_else(|| none(wanted, place));
+        return all.into_iter().filter(|session| session.pid == pid).max().ok_or_else(|| none(wanted, place));
     }
-    only(newest(all.into_iter().filter(|found| found.program().as_deref() == Some(wanted))), wanted, place)
+    only(
+        newest(all.into_iter().filter(|session| session.program().as_deref() == Some(wanted))),
+        wanted,
+        place,
+    )
 }
 
 /// Whether a directory is a session.
@@ -105,10 +110,10 @@ pub fn is_session(directory: &Path) -> bool {
 /// Of each process the newest.
 fn newest(all: impl Iterator<Item = SessionPath>) -> Vec<SessionPath> {
     let mut newest: Vec<SessionPath> = Vec::new();
-    for found in all {
+    for session in all {
         match newest.last_mut() {
-            Some(last) if last.pid == found.pid => *last = found,
-            _ => newest.push(found),
+            Some(last) if last.pid == session.pid => *last = session,
+            _ => newest.push(session),
         }
     }
     newest
@@ -135,14 +140,14 @@ pub fn at(directory: &Path) -> Result<SessionPath> {
     )
 }
 
-fn only(found: Vec<SessionPath>, wanted: &str, place: &SearchPath) -> Result<SessionPath> {
-    let mut found = found.into_iter();
-    match (found.next(), found.next()) {
+fn only(matches: Vec<SessionPath>, wanted: &str, place: &SearchPath) -> Result<SessionPath> {
+    let mut matches = matches.into_iter();
+    match (matches.next(), matches.next()) {
         (Some(only), None) => Ok(only),
         (None, _) => Err(none(wanted, place)),
         (Some(first), Some(second)) => {
             let pids: Vec<_> =
-                [first, second].into_iter().chain(found).map(|found| found.pid.to_string()).collect();
+                [first, second].into_iter().chain(matches).map(|session| session.pid.to_string()).collect();
             let what = format!("{wanted} matches {} processes: {}", pids.len(), pids.join(", "));
             Err(Problem::new(what, "choose one by its PID").into())
         }

@@ -50,7 +50,7 @@ impl std::fmt::Display for Inexact {
     }
 }
 
-/// Operations are held back until this goes.
+/// Operations are held back until this is dropped.
 #[derive(Debug)]
 pub(super) struct Holding<'s> {
     session: &'s SessionReader,

@@ -58,7 +58,7 @@ impl Image {
         read(file, &self.extents, &mut self.bytes[..len])
     }
 
-    /// Notes where each unit is; after a copy, when nobody waits any more.
+    /// Notes where each unit is; after a copy, when no thread waits.
     pub(super) fn index(&mut self) {
         self.at.clear();
         self.at.resize(self.units as usize, HOLE);
@@ -108,12 +108,12 @@ impl Image {
     /// of the two copies may have the words of different blocks.
     pub(super) fn reconcile(&mut self, file: &File) -> io::Result<()> {
         let len = length(&self.extents);
-        let mut again = vec![0; len];
-        read(file, &self.extents, &mut again)?;
+        let mut second_copy = vec![0; len];
+        read(file, &self.extents, &mut second_copy)?;
         let mut offset = 0;
         for extent in &self.extents {
             let n = (extent.end - extent.start) as usize;
-            let (first, second) = (&mut self.bytes[offset..offset + n], &again[offset..offset + n]);
+            let (first, second) = (&mut self.bytes[offset..offset + n], &second_copy[offset..offset + n]);
             let pairs = first.as_chunks_mut::<SLOT_BYTES>().0.iter_mut().zip(second.as_chunks().0);
             for (i, (first, second)) in pairs.enumerate().filter(|(_, (first, second))| first != second) {
                 *first = settle(file, extent.start + (i * SLOT_BYTES) as u64, *second)?;

@@ -1,10 +1,11 @@
-//! Named snapshots: what was kept of a live table in its session, by the program or by `ctl`.
+//! Named snapshots: copies of a live table in its session, made by the program or by `ctl`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use heapscribe_wire::head::HEAD_FILE_BYTES;
@@ -40,9 +41,9 @@ pub struct NamedFile {
 /// The named snapshots of a session, by number; those that are not whole are none.
 pub fn list(directory: &Path) -> Vec<NamedFile> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut found: Vec<_> = entries.filter_map(|entry| look(&entry.path())).collect();
-    found.sort_by_key(|file| file.id);
-    found
+    let mut files: Vec<_> = entries.filter_map(|entry| look(&entry.path())).collect();
+    files.sort_by_key(|file| file.id);
+    files
 }
 
 fn look(path: &Path) -> Option<NamedFile> {
@@ -90,11 +91,12 @@ fn read(file: &File, len: u64, session: &SessionReader) -> Result<Snapshot> {
     let records = records.as_chunks().0.iter().map(Record::parse).collect();
     let definitions = session.definitions(0, named.defs_committed);
     let image = Image::of(named.live_units, pieces);
-    Ok(Snapshot::of((head, lossy(named.name), moment(&named)), exactness, records, definitions, image))
+    let (name, moment, held) = (Some(lossy(named.name)), moment(&named), Duration::ZERO);
+    Ok(Snapshot { head, name, moment, exactness, records, definitions, held, image })
 }
 
-/// Keeps a snapshot under a name in its session, as if the program had taken it; its number there.
-pub fn keep(snapshot: &Snapshot, session: &SessionReader, name: &str) -> Result<u32> {
+/// Writes a snapshot under a name into its session, as if the program had taken it; its number there.
+pub fn save_named(snapshot: &Snapshot, session: &SessionReader, name: &str) -> Result<u32> {
     if name.len() > NAME_BYTES_MAX || name.is_empty() {
         let what = format!("{name:?} is not a valid snapshot name");
         return Err(Problem::new(what, format!("use a name of 1 to {NAME_BYTES_MAX} bytes")).into());
@@ -109,14 +111,14 @@ pub fn keep(snapshot: &Snapshot, session: &SessionReader, name: &str) -> Result<
         thread: 0,
         live_units: snapshot.head.get().live_units,
         records: snapshot.records.len() as u32,
-        extents: snapshot.image().pieces().count() as u32,
+        extents: snapshot.image.pieces().count() as u32,
         inexact: why(&snapshot.exactness),
     };
     let mut out = BufWriter::new(&file);
     out.write_all(&named.to_bytes(false))?;
     out.write_all(snapshot.head.bytes())?;
     snapshot.records.iter().try_for_each(|record| out.write_all(&record.to_bytes()))?;
-    for (range, bytes) in snapshot.image().pieces() {
+    for (range, bytes) in snapshot.image.pieces() {
         out.write_all(&range.start.to_le_bytes())?;
         out.write_all(&(range.end - range.start).to_le_bytes())?;
         out.write_all(bytes)?;
@@ -140,7 +142,7 @@ fn create(directory: &Path) -> Result<(u32, File)> {
     Err(Problem::new(what, "write the snapshot to a file: heapscribe snapshot -o FILE").into())
 }
 
-/// The number that says why a snapshot is not of one instant.
+/// The reason why a snapshot is not of one instant, as a number in its file.
 fn why(exactness: &Exactness) -> u32 {
     match exactness {
         Exactness::Instant | Exactness::Ended => inexact::NOT,

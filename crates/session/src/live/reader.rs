@@ -11,6 +11,7 @@ use heapscribe_wire::limits::{CHUNKS_MAX, DEFS_BYTES_MAX};
 use heapscribe_wire::operation::{FILE_NAME, RECORD_BYTES, RECORDS_MAX, Record};
 
 use crate::files::{open_file, read_up_to};
+use crate::key::SessionKey;
 use crate::liveness::{self, Alive};
 use heapscribe_diagnostics::Problem;
 
@@ -43,7 +44,7 @@ impl HeadCopy {
         &self.0
     }
 
-    /// What it says.
+    /// The head, parsed.
     pub fn get(&self) -> Head<'_> {
         match Head::parse(&self.0) {
             Ok(head) => head,
@@ -66,10 +67,10 @@ pub struct SessionReader {
 }
 
 impl SessionReader {
-    pub(super) fn open(directory: &Path, (pid, created): (u32, u64)) -> Result<SessionReader> {
+    pub(super) fn open(directory: &Path, key: SessionKey) -> Result<SessionReader> {
         let file = |name: &str, write: bool| {
             let path = directory.join(name);
-            open_file(&path, write).ok_or_else(|| gone(&path))
+            open_file(&path, write).ok_or_else(|| missing(&path))
         };
         let head = file("head", true)?;
         let namespace = HeadCopy::read(&head)
@@ -83,7 +84,7 @@ impl SessionReader {
             live: file("live", false)?,
             threads: file(FILE_NAME, false)?,
             log: file("log", false)?,
-            alive: Alive::find_in(namespace, pid, created),
+            alive: Alive::find_in(namespace, key.pid, key.created_mono_ns),
             namespace,
         })
     }
@@ -125,7 +126,7 @@ impl SessionReader {
         self.namespace == 0 || self.namespace == liveness::own_namespace()
     }
 
-    /// What its threads say of themselves.
+    /// The records of its threads.
     pub fn records(&self, head: &Head<'_>) -> Vec<Record> {
         let mut bytes = vec![0; (head.records as usize).min(RECORDS_MAX) * RECORD_BYTES];
         let n = read_up_to(&self.threads, &mut bytes, 0);
@@ -149,7 +150,7 @@ impl SessionReader {
     }
 }
 
-fn gone(path: &Path) -> anyhow::Error {
+fn missing(path: &Path) -> anyhow::Error {
     let what = format!("cannot open {}", path.display());
     Problem::new(what, "a session is removed when its process ends; list sessions with `heapscribe ps`")
         .into()

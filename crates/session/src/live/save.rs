@@ -11,9 +11,9 @@ use heapscribe_wire::live::walk::{Live, TableError};
 use super::snapshot::{Exactness, Snapshot};
 use crate::head::{process_end, process_info};
 
-/// Blocks that are handed on at a time.
+/// Blocks that are written at a time.
 const PIECE_BLOCKS: usize = 1 << 14;
-/// Problems of a table that are told one by one.
+/// Problems of a table that are reported one by one.
 const PROBLEMS_MAX: usize = 16;
 
 impl Snapshot {
@@ -59,7 +59,7 @@ impl Snapshot {
     /// Hands the blocks to `take` as a trace has them, in pieces.
     pub fn pieces(&self, mut take: impl FnMut(&[LiveBlock])) {
         let mut piece = Vec::with_capacity(PIECE_BLOCKS);
-        // What is wrong is told with the table.
+        // What is wrong is reported with the table.
         let _ = self.for_each(|found: Result<Live, TableError>| {
             let Ok(block) = found else { return };
             piece.push(self.block(&block));
@@ -108,11 +108,11 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
     let info = process_info(&head);
     writer.start(&session(snapshot, &info.command), &mut out);
     let process = writer.process(&info, &mut out);
-    let taken = writer.definitions(process, Position::default(), &snapshot.definitions, &mut out);
+    let accepted = writer.definitions(process, Position::default(), &snapshot.definitions, &mut out);
     let (table, mut problems) = snapshot.table(0, LiveRole::Snapshot);
-    if taken.bytes < snapshot.definitions.len() {
-        let why = taken.bad.map_or("it is truncated", |bad| bad.why);
-        problems.push(format!("cannot read the definitions from byte {} on: {why}", taken.bytes));
+    if accepted.bytes < snapshot.definitions.len() {
+        let why = accepted.bad.map_or("it is truncated", |bad| bad.why);
+        problems.push(format!("cannot read the definitions from byte {} on: {why}", accepted.bytes));
     }
     writer.live(process, &table, &mut out);
     let bytes = blocks(snapshot, &mut writer, process, &mut out, into)?;

@@ -43,14 +43,15 @@ pub struct Snapshot {
     pub definitions: Vec<u8>,
     /// How long the process's threads were held back.
     pub held: Duration,
-    image: Image,
+    /// The copy of the table.
+    pub(super) image: Image,
 }
 
 impl Snapshot {
     /// Takes one of a session: exact, whenever that can be had.
     pub fn take(session: &SessionReader) -> Result<Snapshot> {
         let mut image = Image::default();
-        let (head, records, moment, exactness, held) = copy(session, &mut image)
+        let Copied { head, records, moment, exactness, held } = copy(session, &mut image)
             .with_context(|| session.directory().join("live").display().to_string())?;
         image.index();
         let (chunks, definitions) = {
@@ -62,18 +63,6 @@ impl Snapshot {
             Snapshot { head, name: None, moment, exactness, records, definitions, held, image };
         snapshot.not_before_its_blocks();
         Ok(snapshot)
-    }
-
-    /// Of parts that were read from a file.
-    pub(super) fn of(
-        (head, name, moment): (HeadCopy, String, Moment),
-        exactness: Exactness,
-        records: Vec<Record>,
-        definitions: Vec<u8>,
-        image: Image,
-    ) -> Snapshot {
-        let held = Duration::ZERO;
-        Snapshot { head, name: Some(name), moment, exactness, records, definitions, held, image }
     }
 
     /// The moment in ticks is an estimate where the clock is a counter of unknown rate: no block may be
@@ -91,11 +80,6 @@ impl Snapshot {
         self.moment.ticks += ahead;
     }
 
-    /// The copy of the table.
-    pub(super) fn image(&self) -> &Image {
-        &self.image
-    }
-
     /// Hands each block to `visit`, and what makes no sense.
     ///
     /// # Errors
@@ -106,7 +90,14 @@ impl Snapshot {
     }
 }
 
-type Copied = (HeadCopy, Vec<Record>, Moment, Exactness, Duration);
+/// What was copied together with the table.
+struct Copied {
+    head: HeadCopy,
+    records: Vec<Record>,
+    moment: Moment,
+    exactness: Exactness,
+    held: Duration,
+}
 
 fn copy(session: &SessionReader, image: &mut Image) -> Result<Copied> {
     let units = |head: &HeadCopy| head.get().live_units;
@@ -130,9 +121,9 @@ fn copy(session: &SessionReader, image: &mut Image) -> Result<Copied> {
     }
     let (head, moment) = (session.head()?, Moment::now());
     image.copy(&session.live, units(&head)).map_err(refused)?;
-    let is_gone = session.living_pid().is_none();
-    let exactness = if is_gone { Exactness::Ended } else { Exactness::Inexact(why) };
-    if is_gone {
+    let has_ended = session.living_pid().is_none();
+    let exactness = if has_ended { Exactness::Ended } else { Exactness::Inexact(why) };
+    if has_ended {
         image.copy(&session.live, units(&session.head()?)).map_err(refused)?;
     } else {
         image.reconcile(&session.live).map_err(refused)?;
@@ -158,7 +149,7 @@ fn copy_held(session: &SessionReader, image: &mut Image) -> Result<Copied, Faile
     let records = session.records(&head.get());
     image.copy(&session.live, head.get().live_units).map_err(|e| Failed::For(refused(e)))?;
     let held = holding.end()?;
-    Ok((head, records, moment, Exactness::Instant, held))
+    Ok(Copied { head, records, moment, exactness: Exactness::Instant, held })
 }
 
 fn done(
@@ -169,7 +160,7 @@ fn done(
     held: Duration,
 ) -> Copied {
     let records = session.records(&head.get());
-    (head, records, moment, exactness, held)
+    Copied { head, records, moment, exactness, held }
 }
 
 fn refused(e: std::io::Error) -> anyhow::Error {

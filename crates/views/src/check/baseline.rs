@@ -1,5 +1,5 @@
-//! A trace beside an older one: no figure of all processes together may have grown by more than the
-//! tolerance. Evidence speaks against a rule are the stacks that grew most, by the names of their functions.
+//! A trace compared with an older one: no figure of all processes together may have grown by more than the
+//! tolerance. The evidence against a rule is the stacks that grew most, by the names of their functions.
 //!
 //! Of samples both sides are estimates; a rule is broken when the growth is beyond the tolerance by more than
 //! samples differ by chance, and holds when even chance does not explain so little.
@@ -21,13 +21,14 @@ use heapscribe_units::counted;
 /// 95 % of a normal distribution lie within this many standard deviations.
 const Z: f64 = 1.96;
 
-/// Judges a rule by what became of its measure.
+/// Judges a rule by the growth of its measure. Culprits get their stacks in `gathered`, at most `top` of them.
 pub fn grew(
     rule: &Rule,
     diff: &Diff,
     answers: &[Answer; 2],
-    (top, gathered): (usize, &mut Gathered),
     gaps: &[String],
+    top: usize,
+    gathered: &mut Gathered,
 ) -> Option<Finding> {
     let Rule::Grew(measure, tolerance) = *rule else { return None };
     let [was, is] = [&diff.whole.before, &diff.whole.after];
@@ -88,7 +89,7 @@ pub fn gaps(answers: &[Answer; 2], names: [&str; 2]) -> Vec<String> {
     answers.iter().zip(names).flat_map(of).collect()
 }
 
-/// Takes out of an answer what was never freed and may stay.
+/// Removes suppressed leaks from an answer.
 pub fn let_stay(answer: &mut Answer, names: &NamedStacks<'_>, suppressions: &Suppressions) {
     if !suppressions.has(Kind::Leak) {
         return;

@@ -14,8 +14,8 @@ use super::rule::{Forbidden, Rule, recorded};
 
 /// The calls that a rule forbids, of one process.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Forbade {
-    /// How often the place was come to.
+pub struct ForbiddenCalls {
+    /// How often the place was entered.
     pub entered: u64,
     /// By stack, the one with most calls first, and the suppression that lets them pass.
     pub stacks: Vec<(StackCalls, Option<usize>)>,
@@ -27,7 +27,7 @@ pub fn forbidden<H: History>(
     history: &H,
     rules: &[Rule],
     gathered: &mut Gathered,
-) -> (Vec<Vec<Forbade>>, Vec<String>) {
+) -> (Vec<Vec<ForbiddenCalls>>, Vec<String>) {
     let no_calls = |rule: &Rule| matches!(rule, Rule::NoCalls(..));
     if !rules.iter().any(no_calls) {
         return (vec![Vec::new(); rules.len()], Vec::new());
@@ -36,34 +36,35 @@ pub fn forbidden<H: History>(
     let mut answers = 0..;
     let mut of_rule = |rule: &Rule| {
         let Some(number) = no_calls(rule).then(|| answers.next()).flatten() else { return Vec::new() };
-        processes.iter().map(|found| forbade(&found[number], &tree, gathered)).collect()
+        processes.iter().map(|found| forbidden_calls(&found[number], &tree, gathered)).collect()
     };
     (rules.iter().map(&mut of_rule).collect(), problems)
 }
 
-/// How a recording stands to a rule that it was made with, all its processes together.
+/// The outcome of a rule that a recording was made with, in all its processes together.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Kept {
+pub struct RuleOutcome {
+    /// The rule.
     pub rule: Rule,
-    /// How often the place was come to.
+    /// How often the place was entered.
     pub entered: u64,
     /// The calls that broke it.
     pub calls: CallCounts,
 }
 
-/// The same of each of these rules. All events are gone through for that.
-pub fn of_recording<H: History>(history: &H, rules: &RealTimeRules) -> Vec<Kept> {
+/// The outcome of each of these rules. Reads all events.
+pub fn of_recording<H: History>(history: &H, rules: &RealTimeRules) -> Vec<RuleOutcome> {
     let rules = recorded(rules);
     let found = asked(history, &rules).processes;
-    let kept = |(number, rule): (usize, &Rule)| {
-        let mut kept = Kept { rule: rule.clone(), entered: 0, calls: CallCounts::default() };
+    let outcome = |(number, rule): (usize, &Rule)| {
+        let mut outcome = RuleOutcome { rule: rule.clone(), entered: 0, calls: CallCounts::default() };
         for of_process in found.iter().filter_map(|process| process.get(number)) {
-            kept.entered = kept.entered.saturating_add(of_process.entered);
-            kept.calls.add(&of_process.kinds());
+            outcome.entered = outcome.entered.saturating_add(of_process.entered);
+            outcome.calls.add(&of_process.kinds());
         }
-        kept
+        outcome
     };
-    rules.iter().enumerate().map(kept).collect()
+    rules.iter().enumerate().map(outcome).collect()
 }
 
 /// The calls of each process, for those of the rules that forbid any, in their order.
@@ -73,10 +74,10 @@ fn asked<H: History>(history: &H, rules: &[Rule]) -> CallsByProcess {
     calls(history, &questions)
 }
 
-fn forbade(found: &MatchingCalls, tree: &CallTree, gathered: &mut Gathered) -> Forbade {
+fn forbidden_calls(found: &MatchingCalls, tree: &CallTree, gathered: &mut Gathered) -> ForbiddenCalls {
     let mut stack =
         |calls: &StackCalls| (StackCalls { node: gathered.stack(tree, calls.node), ..*calls }, None);
-    Forbade { entered: found.entered, stacks: found.stacks.iter().map(&mut stack).collect() }
+    ForbiddenCalls { entered: found.entered, stacks: found.stacks.iter().map(&mut stack).collect() }
 }
 
 type Threads<'a> = Box<dyn Fn(&[u8]) -> bool + Sync + 'a>;

@@ -2,14 +2,14 @@
 //!
 //! Of a recording of every block a figure is what it is. Of samples it has a range in which the truth lies in
 //! 95 of 100 recordings: the rule is broken when the whole range is above the limit, it holds when none of it
-//! is, and is not decided in between. Evidence is missing from a trace decides nothing, but for figures that it
+//! is, and is not decided in between. What is missing from a trace decides nothing, but for figures that it
 //! could only have made larger.
 
 use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::calls::StackCalls;
 use heapscribe_analyze::estimate::Figure;
 
-use super::calls::{self, Forbade};
+use super::calls::{self, ForbiddenCalls};
 use super::rule::{Forbidden, Limited, Rule, Unit};
 use super::subject::{Leak, Subject, Worst};
 use super::verdict::{Culprit, Evidence, Finding, Verdict};
@@ -59,7 +59,7 @@ pub fn limit(rule: &Rule, process: usize, subject: &Subject, top: usize) -> Opti
     })
 }
 
-/// Evidence becomes of a figure beside its limit, and why it cannot be told.
+/// The verdict on a figure with a limit, and what is to be remarked or why it is undecided.
 pub fn decide(
     figure: &Figure,
     limit: f64,
@@ -72,7 +72,7 @@ pub fn decide(
     if !is_certain {
         return (Verdict::Undecided, gaps.to_vec());
     }
-    // Evidence is broken is so with what was seen already.
+    // A figure above its limit is above it with what was seen already.
     let mut why = gaps.to_vec();
     if figure.high > figure.low {
         let [low, high] = [figure.low, figure.high].map(|end| unit.short(end));
@@ -128,7 +128,7 @@ fn scaled(figure: &Figure, by: f64) -> Figure {
     }
 }
 
-/// Leaks that nobody lets stay, the largest first.
+/// Leaks that no suppression accepts, the largest first.
 fn unsuppressed(subject: &Subject, of: fn(&Amount) -> u64) -> Vec<&Leak> {
     let mut leaks: Vec<&Leak> = subject.leaks.iter().filter(|leak| leak.suppressed.is_none()).collect();
     leaks.sort_by_key(|leak| (std::cmp::Reverse(of(&leak.amount)), leak.stack));
@@ -179,7 +179,7 @@ pub fn undecided(rule: &Rule, process: impl Into<Option<usize>>, unit: Unit, why
 
 /// Judges a rule that forbids calls, in all processes. A process that never came to the place is not spoken
 /// of, but that none did is no proof of anything: the name may be misspelled.
-pub fn no_calls(rule: &Rule, forbade: &[Forbade], subjects: &[Subject], top: usize) -> Vec<Finding> {
+pub fn no_calls(rule: &Rule, forbade: &[ForbiddenCalls], subjects: &[Subject], top: usize) -> Vec<Finding> {
     let Rule::NoCalls(forbidden, threads) = rule else { return Vec::new() };
     let is_by = matches!(forbidden, Forbidden::By(_));
     let processes = forbade.iter().zip(subjects).enumerate();
@@ -201,7 +201,13 @@ pub fn no_calls(rule: &Rule, forbade: &[Forbade], subjects: &[Subject], top: usi
     findings
 }
 
-fn no_calls_of(rule: &Rule, process: usize, forbade: &Forbade, subject: &Subject, top: usize) -> Finding {
+fn no_calls_of(
+    rule: &Rule,
+    process: usize,
+    forbade: &ForbiddenCalls,
+    subject: &Subject,
+    top: usize,
+) -> Finding {
     let stacks: Vec<_> =
         forbade.stacks.iter().filter(|(_, by)| by.is_none()).map(|(calls, _)| calls).collect();
     let count = stacks.iter().map(|calls| calls.kinds.all()).fold(0, u64::saturating_add);
@@ -239,7 +245,7 @@ fn come_to(rule: &Rule, entered: u64) -> Option<String> {
 }
 
 /// Calls that suppressions let pass, as amounts.
-pub fn passed(forbade: &[Vec<Forbade>]) -> impl Iterator<Item = (usize, Amount)> + '_ {
+pub fn passed(forbade: &[Vec<ForbiddenCalls>]) -> impl Iterator<Item = (usize, Amount)> + '_ {
     let stacks = forbade.iter().flatten().flat_map(|forbade| &forbade.stacks);
     stacks.filter_map(|(calls, by)| by.map(|by| (by, calls::amount(calls))))
 }

@@ -1,10 +1,10 @@
 //! Whether a trace keeps rules. A rule is judged for each process by itself, and the verdict is one of three:
-//! it holds, it is broken, or the trace cannot tell - because events are losses, because the recording ended
-//! too early, or because the range of an estimate reaches over the limit. Evidence cannot be told never passes.
+//! it holds, it is broken, or undecided - because events were lost, because the recording ended
+//! too early, or because the range of an estimate reaches over the limit. What is undecided never passes.
 //!
 //! The way: [`rule`] says what is asked for, [`subject`] gathers the figures of each process, [`calls`] those
 //! of places where there must be no calls, [`judge`] holds them against the limits, [`baseline`] compares with
-//! an older trace. [`suppress`] takes out what someone lets stay.
+//! an older trace. [`suppress`] removes what suppressions accept.
 
 pub mod baseline;
 pub mod calls;

@@ -29,7 +29,7 @@ impl Pattern {
             Some(rest) => (true, rest),
             None => (false, self.text.as_str()),
         };
-        // Evidence stands after a `$` has nothing left to be found in.
+        // What stands after a `$` can match nothing.
         let (body, to_end) = match rest.split_once('$') {
             Some((body, _)) => (body, true),
             None => (rest, false),

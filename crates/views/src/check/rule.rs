@@ -6,13 +6,18 @@ use heapscribe_formats::RealTimeRules;
 use heapscribe_symbols::lossy;
 use heapscribe_units::{bytes, count, counted, duration, short_bytes};
 
-/// Evidence figures are of.
+/// What figures are measured in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unit {
+    /// Bytes.
     Bytes,
+    /// Blocks.
     Blocks,
+    /// Calls of the heap.
     Calls,
+    /// Allocated blocks a second.
     BlocksPerSecond,
+    /// Nanoseconds.
     Ns,
     /// A part of 1.
     Part,
@@ -60,18 +65,31 @@ impl Unit {
 /// A figure of a process that has a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Limited {
+    /// Most live bytes at a time.
     Peak,
+    /// Largest resident set, bytes.
     Rss,
+    /// Bytes that were never freed.
     Leaked,
+    /// Blocks that were never freed.
     LeakedBlocks,
+    /// Bytes that were never freed, of each stack by itself.
     LeakedPerStack,
+    /// Allocated blocks.
     Allocations,
+    /// Allocated bytes.
     Allocated,
+    /// Blocks that their thread freed before it allocated another.
     Temporary,
+    /// Those blocks as a part of all allocated ones.
     TemporaryPart,
+    /// Calls that failed.
     Failed,
+    /// Most blocks allocated in a second.
     AllocRate,
+    /// Blocks allocated a second, on average over the life of the process.
     MeanAllocRate,
+    /// How long the slowest call took, ns.
     Latency,
 }
 
@@ -94,7 +112,7 @@ impl Limited {
         }
     }
 
-    /// Evidence it is a figure of.
+    /// What it is measured in.
     pub fn unit(self) -> Unit {
         match self {
             Limited::Peak | Limited::Rss | Limited::Leaked | Limited::LeakedPerStack | Limited::Allocated => {
@@ -130,8 +148,11 @@ impl Limited {
 /// Where there must be no call of the heap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Forbidden {
+    /// Inside a section of this name.
     In(String),
+    /// After a mark of this name.
     After(String),
+    /// In threads with names like this pattern.
     By(String),
 }
 

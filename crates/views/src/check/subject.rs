@@ -1,5 +1,5 @@
 //! The figures of one process that rules are about, taken from the answer of that process alone. Of its stacks
-//! only those stay that may be named, so that many processes need little memory.
+//! only those are retained that may be named, so that many processes need little memory.
 
 use std::cmp::Reverse;
 
@@ -16,43 +16,63 @@ use heapscribe_units::counted;
 /// Blocks of a stack that were never freed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Leak {
+    /// The stack, in the tree of all gathered stacks.
     pub stack: NodeId,
+    /// The blocks and their bytes.
     pub amount: Amount,
     /// How sure that is.
     pub estimate: Estimate,
-    /// The suppression that lets it stay.
+    /// The suppression that accepts it.
     pub suppressed: Option<usize>,
 }
 
 /// Stacks by one of their figures, the worst first, and how many more there are.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Worst {
+    /// The stacks that are named.
     pub culprits: Vec<Culprit>,
+    /// How many more there are.
     pub more: usize,
 }
 
 /// A process.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Subject {
+    /// Most live bytes at a time.
     pub peak: Figure,
+    /// Largest resident set.
     pub rss_bytes: u64,
+    /// Blocks that were never freed.
     pub leaked: Estimate,
+    /// All allocated blocks.
     pub allocated: Estimate,
+    /// Blocks that their thread freed before it allocated another.
     pub temporary: Estimate,
+    /// Calls that failed.
     pub failed: u64,
     /// All calls of the heap.
     pub calls: u64,
+    /// How long the process was recorded.
     pub lived_ns: u64,
+    /// The second with most allocations; `None` if it was not looked for.
     pub busiest: Option<Busiest>,
-    /// How long the slowest call took, where the trace says that.
+    /// How long the slowest call took, where calls were timed.
     pub slowest_ns: Option<u64>,
+    /// Blocks never freed, by stack.
     pub leaks: Vec<Leak>,
+    /// Stacks by their live bytes at the peak.
     pub at_peak: Worst,
+    /// Stacks by allocated blocks.
     pub by_blocks: Worst,
+    /// Stacks by allocated bytes.
     pub by_bytes: Worst,
+    /// Stacks by temporary blocks.
     pub by_temporary: Worst,
+    /// Stacks by failed calls.
     pub by_failed: Worst,
+    /// Stacks by blocks allocated in the busiest second.
     pub in_busiest: Worst,
+    /// Stacks by their slowest call.
     pub by_slowest: Worst,
     /// Whether only samples were recorded, at least at times.
     pub is_sampled: bool,
@@ -62,7 +82,7 @@ pub struct Subject {
     pub unended: Option<String>,
     /// Why calls in sections and after marks may have been overlooked.
     pub unnamed: Option<String>,
-    /// Why nothing can be said of times.
+    /// Why rules about times are undecided.
     pub untimed: Option<String>,
 }
 
@@ -165,7 +185,7 @@ fn worst(
     Worst { culprits: stacks.iter().take(top).map(culprit).collect(), more }
 }
 
-/// Evidence of a process is not in the trace.
+/// What of a process is not in the trace.
 fn gaps(answer: &Answer, process: &Process) -> Vec<String> {
     let lost = losses::lost_events(answer);
     let mut gaps = Vec::new();

@@ -1,5 +1,5 @@
-//! Suppressions: what someone has looked at and lets stay. The syntax is that of LeakSanitizer's files - a
-//! `leak:PATTERN` a line, `#` begins a line that says something to people - so that one file serves both;
+//! Suppressions: known leaks and calls that are accepted. The syntax is that of LeakSanitizer's files - a
+//! `leak:PATTERN` a line, `#` begins a comment - so that one file serves both;
 //! `alloc:PATTERN` is ours, for calls where there should be none.
 
 use heapscribe_analyze::answer::Amount;
@@ -7,17 +7,21 @@ use heapscribe_analyze::answer::Amount;
 use super::pattern::Pattern;
 use heapscribe_symbols::NamedFrame;
 
-/// Evidence is suppressed.
+/// What a line suppresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
+    /// Blocks that were never freed.
     Leak,
+    /// Calls of the heap where a rule forbids them.
     Alloc,
 }
 
 /// A line of the file, and what it was good for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Suppression {
+    /// What it suppresses.
     pub kind: Kind,
+    /// What a function, source file or module of a suppressed stack matches.
     pub pattern: Pattern,
     /// Its line, from 1.
     pub line: usize,
@@ -38,6 +42,7 @@ impl Suppression {
 /// All lines of a file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Suppressions {
+    /// The suppressions in the order of the file.
     pub all: Vec<Suppression>,
 }
 

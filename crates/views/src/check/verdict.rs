@@ -1,4 +1,4 @@
-//! Evidence becomes of a rule: holds, broken, or not to be told, with the stacks that speak against it.
+//! The outcome of a rule: holds, broken or undecided, with the stacks that break it.
 
 use heapscribe_analyze::answer::{Amount, NodeId};
 use heapscribe_analyze::calls::StackCalls;
@@ -8,12 +8,14 @@ use heapscribe_analyze::gathered::Gathered;
 use super::rule::{Rule, Unit};
 use super::suppress::Suppressions;
 
-/// Evidence became of a rule.
+/// The outcome of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
+    /// The trace breaks it nowhere.
     Holds,
+    /// The trace breaks it.
     Broken,
-    /// The trace cannot tell.
+    /// The trace cannot decide it.
     Undecided,
 }
 
@@ -28,19 +30,20 @@ impl Verdict {
     }
 }
 
-/// A process, as rules speak of it.
+/// A process as findings name it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Whose {
+    /// Its pid.
     pub pid: u32,
     /// File name of its program.
     pub program: String,
     /// Which process of this program it is, from 1.
     pub nth: usize,
-    /// Evidence its times are told from, CLOCK_MONOTONIC ns: the begin of the recording, as in reports.
+    /// The zero of its times, CLOCK_MONOTONIC ns: the begin of the recording, as in reports.
     pub begin_mono_ns: u64,
 }
 
-/// Evidence a stack has to do with a verdict.
+/// What a stack contributes to a verdict.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Evidence {
     /// Blocks that it held or asked for.
@@ -56,22 +59,26 @@ pub enum Evidence {
 pub struct Culprit {
     /// In the tree of what was gathered.
     pub stack: NodeId,
+    /// What it contributes.
     pub what: Evidence,
 }
 
-/// Evidence became of a rule in a process, or in all of them.
+/// The outcome of a rule in a process, or in all of them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
+    /// The rule.
     pub rule: Rule,
     /// Index of the process; none for all together.
     pub process: Option<usize>,
+    /// Its outcome.
     pub verdict: Verdict,
-    /// Evidence was found, where there was something to look at.
+    /// The figure of the process, where there is one, in `unit`.
     pub found: Option<Figure>,
-    /// Evidence it was held against.
+    /// The limit of that figure, in `unit`.
     pub limit: f64,
+    /// What the figure and the limit are measured in.
     pub unit: Unit,
-    /// Evidence there is to say besides, and why it is not decided.
+    /// Remarks, and why it is undecided.
     pub why: Vec<String>,
     /// The worst first; none where the rule holds.
     pub culprits: Vec<Culprit>,
@@ -81,18 +88,23 @@ pub struct Finding {
 
 /// All that was found out.
 pub struct Checked {
+    /// Path of the trace.
     pub trace: String,
     /// ns since 1970 at the begin of the recording; 0 when it is not known.
     pub begin_real_ns: u64,
+    /// Name of the machine; empty when it is not known.
     pub host: String,
+    /// Its processes.
     pub processes: Vec<Whose>,
+    /// The outcome of each rule in each process.
     pub findings: Vec<Finding>,
+    /// The suppressions, with what each suppressed.
     pub suppressions: Suppressions,
     /// The file of the suppressions.
     pub suppressions_file: String,
-    /// Evidence could not be read, in words.
+    /// What could not be read, in words.
     pub problems: Vec<String>,
-    /// Whether the trace tells when things were.
+    /// Whether the trace has times.
     pub has_times: bool,
     /// The stacks of the culprits.
     pub gathered: Gathered,

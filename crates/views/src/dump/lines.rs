@@ -17,7 +17,9 @@ use heapscribe_symbols::lossy;
 
 /// Writes lines.
 pub struct Lines<W> {
+    /// Where the lines go.
     pub out: W,
+    /// Sampling rates that were defined so far.
     pub rates: Rates,
 }
 
@@ -153,7 +155,7 @@ impl<W: Write> Printer for Lines<W> {
         writeln!(self.out, "# P{process} memory time={time_ns} rss={rss} shared={shared} virtual={space}")
     }
 
-    fn heap(&mut self, (process, time_ns): (u32, u64), info: &HeapInfo, c: &HeapCounts) -> io::Result<()> {
+    fn heap(&mut self, process: u32, time_ns: u64, info: &HeapInfo, c: &HeapCounts) -> io::Result<()> {
         write!(self.out, "# P{process} heap time={time_ns} name={}", info.name.escape_default())?;
         let (pool, used, peak, largest) = (c.pool_bytes, c.used_bytes, c.peak_bytes, c.largest_free_bytes);
         write!(self.out, " pool={pool} used={used} peak={peak} free={} largest={largest}", c.free_bytes)?;

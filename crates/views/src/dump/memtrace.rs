@@ -43,6 +43,10 @@ impl<W: Write> Lines<W> {
         Lines { out, frames: HashMap::new(), unknown, line: Vec::new() }
     }
 
+    /// Prints the header of the file.
+    ///
+    /// # Errors
+    /// Those of the output.
     pub fn begin(&mut self, info: &Info) -> io::Result<()> {
         let Info { word_bits, pid, domain, start_us, .. } = info;
         writeln!(
@@ -60,6 +64,10 @@ impl<W: Write> Lines<W> {
         writeln!(self.out, "# executable={exe} host={host} params={params} context={context}")
     }
 
+    /// Prints the line after the last event.
+    ///
+    /// # Errors
+    /// Those of the output.
     pub fn end(&mut self) -> io::Result<()> {
         writeln!(self.out, "# end")
     }

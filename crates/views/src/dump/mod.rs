@@ -1,4 +1,4 @@
-//! A trace, thing by thing: what a dump prints, apart from how. [`lines`] is for people and `grep`,
+//! A trace, entry by entry: what a dump prints, apart from how. [`lines`] is for people and `grep`,
 //! [`objects`] for programs, [`memtrace`] for comparing with memtrace's own tools, [`go`] for traces of Go's.
 
 pub mod go;

@@ -20,7 +20,9 @@ use heapscribe_symbols::lossy;
 
 /// Writes objects.
 pub struct Objects<W> {
+    /// Where the objects go.
     pub out: W,
+    /// Sampling rates that were defined so far.
     pub rates: Rates,
 }
 
@@ -110,12 +112,7 @@ impl<W: Write> Printer for Objects<W> {
         }))
     }
 
-    fn heap(
-        &mut self,
-        (process, time_ns): (u32, u64),
-        info: &HeapInfo,
-        counts: &HeapCounts,
-    ) -> io::Result<()> {
+    fn heap(&mut self, process: u32, time_ns: u64, info: &HeapInfo, counts: &HeapCounts) -> io::Result<()> {
         let counts = crate::json::heap::Counts::from(counts);
         self.line(&json!({
             "type": "heap", "process": process, "time": time_ns, "name": info.name, "counts": counts,
@@ -155,25 +152,69 @@ struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     took: Option<u64>,
     #[serde(flatten)]
-    what: What,
+    what: EventJson,
 }
 
-/// What happened; `type` is the variant.
+/// EventJson happened; `type` is the variant.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum What {
-    Alloc { call: &'static str, size: u64, stack: u32, align: Option<u64> },
-    Free { call: &'static str, size: u64, stack: u32, age: u64, birth_thread: Option<u32> },
-    Realloc { call: &'static str, size: u64, stack: u32, age: u64, birth_thread: Option<u32>, old: Old },
-    Failed { call: &'static str, size: u64, stack: u32 },
-    UnknownFree { call: &'static str },
-    UnknownRealloc { call: &'static str, size: u64, stack: u32 },
-    Rate { rate: u8, mean_bytes: Option<u64> },
-    Lost { count: u64, reason: String },
-    Mark { name: u32 },
-    SectionBegin { name: u32 },
-    SectionEnd { name: u32 },
-    SectionGoesOn { name: u32, age: u64 },
+enum EventJson {
+    Alloc {
+        call: &'static str,
+        size: u64,
+        stack: u32,
+        align: Option<u64>,
+    },
+    Free {
+        call: &'static str,
+        size: u64,
+        stack: u32,
+        age: u64,
+        birth_thread: Option<u32>,
+    },
+    Realloc {
+        call: &'static str,
+        size: u64,
+        stack: u32,
+        age: u64,
+        birth_thread: Option<u32>,
+        old: Old,
+    },
+    Failed {
+        call: &'static str,
+        size: u64,
+        stack: u32,
+    },
+    UnknownFree {
+        call: &'static str,
+    },
+    UnknownRealloc {
+        call: &'static str,
+        size: u64,
+        stack: u32,
+    },
+    Rate {
+        rate: u8,
+        mean_bytes: Option<u64>,
+    },
+    Lost {
+        count: u64,
+        reason: String,
+    },
+    Mark {
+        name: u32,
+    },
+    SectionBegin {
+        name: u32,
+    },
+    SectionEnd {
+        name: u32,
+    },
+    #[serde(rename = "section_goes_on")]
+    SectionContinues {
+        name: u32,
+        age: u64,
+    },
 }
 
 /// The block that `realloc` took.
@@ -184,36 +225,38 @@ struct Old {
 }
 
 /// None for what stands on the line of another event.
-fn what(m: &Moment<'_>, rates: &Rates) -> Option<What> {
+fn what(m: &Moment<'_>, rates: &Rates) -> Option<EventJson> {
     let age = m.age_ns;
     Some(match *m.event {
         Event::Took { .. } => return None,
         Event::Alloc { call, size_bytes: size, stack, align_log2 } => {
-            What::Alloc { call: call.name(), size, stack: stack.0, align: align(call, align_log2) }
+            EventJson::Alloc { call: call.name(), size, stack: stack.0, align: align(call, align_log2) }
         }
         Event::Free { call, block } => {
             let (size, stack, birth_thread) = (block.size_bytes, block.stack.0, birth(&block));
-            What::Free { call: call.name(), size, stack, age, birth_thread }
+            EventJson::Free { call: call.name(), size, stack, age, birth_thread }
         }
         Event::Realloc { call, old, size_bytes: size, stack } => {
             let (birth_thread, stack) = (birth(&old), stack.0);
             let old = Old { size: old.size_bytes, stack: old.stack.0 };
-            What::Realloc { call: call.name(), size, stack, age, birth_thread, old }
+            EventJson::Realloc { call: call.name(), size, stack, age, birth_thread, old }
         }
         Event::Failed { call, size_bytes: size, stack } => {
-            What::Failed { call: call.name(), size, stack: stack.0 }
+            EventJson::Failed { call: call.name(), size, stack: stack.0 }
         }
-        Event::UnknownFree { call } => What::UnknownFree { call: call.name() },
+        Event::UnknownFree { call } => EventJson::UnknownFree { call: call.name() },
         Event::UnknownRealloc { call, size_bytes: size, stack } => {
-            What::UnknownRealloc { call: call.name(), size, stack: stack.0 }
+            EventJson::UnknownRealloc { call: call.name(), size, stack: stack.0 }
         }
-        Event::Rate { rate } => What::Rate { rate: rate.0, mean_bytes: rates.mean_bytes(m.process, rate) },
-        Event::Lost { count, reason } => What::Lost { count, reason: reason_name(reason) },
+        Event::Rate { rate } => {
+            EventJson::Rate { rate: rate.0, mean_bytes: rates.mean_bytes(m.process, rate) }
+        }
+        Event::Lost { count, reason } => EventJson::Lost { count, reason: reason_name(reason) },
         Event::Note { note, name: NameId(name) } => match note {
-            Note::Mark => What::Mark { name },
-            Note::Begin => What::SectionBegin { name },
-            Note::End => What::SectionEnd { name },
-            Note::GoesOn { .. } => What::SectionGoesOn { name, age },
+            Note::Mark => EventJson::Mark { name },
+            Note::Begin => EventJson::SectionBegin { name },
+            Note::End => EventJson::SectionEnd { name },
+            Note::GoesOn { .. } => EventJson::SectionContinues { name, age },
         },
     })
 }

@@ -1,4 +1,4 @@
-//! The things of a trace, one at a time: what every form of a dump prints.
+//! The entries of a trace, one at a time: what every form of a dump prints.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,26 +9,33 @@ use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::Event;
 
-/// An event, with whose it is and when, in ns since the trace's start.
+/// An event with its process, thread and time.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
+    /// When it was, ns since the trace's start.
     pub time_ns: u64,
+    /// Index of the process in the trace.
     pub process: u32,
+    /// Number of the thread in its process, from 1.
     pub thread: u32,
+    /// The event.
     pub event: &'a Event,
-    /// Age of the block that went, for events that have one.
+    /// Age of the freed block, for events that free one.
     pub age_ns: u64,
-    /// How long its call was in the heap, where that is told.
+    /// How long its call took in the heap, where that was recorded.
     pub took_ns: Option<u64>,
 }
 
-/// A live block, with whose it is and since when.
+/// A live block with its process and age.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing<'a> {
+    /// Index of the process in the trace.
     pub process: u32,
-    /// Of its birth.
+    /// When it was allocated, ns since the trace's start.
     pub time_ns: u64,
+    /// Its age when the snapshot was taken.
     pub age_ns: u64,
+    /// The block.
     pub block: &'a LiveBlock,
 }
 
@@ -37,6 +44,7 @@ pub struct Standing<'a> {
 pub struct Rates(BTreeMap<(u32, RateId), u64>);
 
 impl Rates {
+    /// Remembers the rate, if that is what is defined.
     pub fn note(&mut self, process: u32, definition: &Definition<'_>) {
         if let Definition::Rate { id, mean_bytes } = definition {
             self.0.insert((process, *id), *mean_bytes);
@@ -49,7 +57,7 @@ impl Rates {
     }
 }
 
-/// Takes the things of a trace, one at a time, and writes them.
+/// Writes the entries of a trace, one at a time.
 pub trait Printer {
     /// The recording as a whole.
     fn session(&mut self, info: &SessionInfo) -> io::Result<()>;
@@ -59,14 +67,14 @@ pub trait Printer {
     fn definition(&mut self, process: u32, node: StackId, definition: &Definition<'_>) -> io::Result<()>;
     /// An event.
     fn event(&mut self, moment: &Moment<'_>) -> io::Result<()>;
-    /// That what was live in a process is told, at ns since the trace's start.
+    /// A table of what was live in a process, at ns since the trace's start.
     fn live(&mut self, process: u32, time_ns: u64, table: &LiveTable) -> io::Result<()>;
     /// A block of it.
     fn live_block(&mut self, block: &Standing<'_>) -> io::Result<()>;
     /// A memory sample, at ns since the trace's start.
     fn memory(&mut self, process: u32, time_ns: u64, sample: &MemorySample) -> io::Result<()>;
-    /// What the heap under a process said of itself: whose and when, as above.
-    fn heap(&mut self, at: (u32, u64), info: &HeapInfo, counts: &HeapCounts) -> io::Result<()>;
+    /// Statistics of the heap under a process, at ns since the trace's start.
+    fn heap(&mut self, process: u32, time_ns: u64, info: &HeapInfo, counts: &HeapCounts) -> io::Result<()>;
     /// How a process ended.
     fn process_end(&mut self, process: &Process) -> io::Result<()>;
     /// How the recording ended.

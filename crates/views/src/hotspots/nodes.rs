@@ -8,8 +8,8 @@ use std::os::unix::fs::FileExt;
 use heapscribe_wire::ids::StackId;
 
 const NODE_BYTES: u64 = 8;
-/// Frames of stacks that were looked up and may be asked for again.
-const KEPT_FRAMES: usize = 1 << 20;
+/// Frames of stacks in the cache.
+const CACHED_FRAMES_MAX: usize = 1 << 20;
 
 /// Takes nodes in the order of their numbers.
 pub(super) struct NodesWriter {
@@ -35,29 +35,29 @@ impl NodesWriter {
 
     pub(super) fn finish(self) -> io::Result<Nodes> {
         let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(Nodes { file, kept: HashMap::new(), kept_frames: 0 })
+        Ok(Nodes { file, cache: HashMap::new(), cached_frames: 0 })
     }
 }
 
-/// Gives stacks, as places outermost first.
+/// Looks stacks up, as places outermost first.
 pub(super) struct Nodes {
     file: File,
-    kept: HashMap<StackId, Vec<u32>>,
-    kept_frames: usize,
+    cache: HashMap<StackId, Vec<u32>>,
+    cached_frames: usize,
 }
 
 impl Nodes {
     pub(super) fn stack(&mut self, leaf: StackId) -> io::Result<&[u32]> {
-        if !self.kept.contains_key(&leaf) {
+        if !self.cache.contains_key(&leaf) {
             let stack = self.look_up(leaf)?;
-            if self.kept_frames > KEPT_FRAMES {
-                self.kept.clear();
-                self.kept_frames = 0;
+            if self.cached_frames > CACHED_FRAMES_MAX {
+                self.cache.clear();
+                self.cached_frames = 0;
             }
-            self.kept_frames += stack.len() + 1;
-            self.kept.insert(leaf, stack);
+            self.cached_frames += stack.len() + 1;
+            self.cache.insert(leaf, stack);
         }
-        Ok(&self.kept[&leaf])
+        Ok(&self.cache[&leaf])
     }
 
     fn look_up(&self, leaf: StackId) -> io::Result<Vec<u32>> {

@@ -92,7 +92,7 @@ impl Runs {
         self.heavy.heaviest()
     }
 
-    /// What a run may have more than is told of it, at most.
+    /// What a run may have more than was counted, at most.
     pub fn error(&mut self) -> u64 {
         self.count_batch();
         self.heavy.error()
@@ -131,8 +131,8 @@ mod tests {
             prop_assert!(found.len() <= 2 * entries);
             prop_assert_eq!(runs.whole(), stacks.iter().map(|(_, weight)| weight).sum::<u64>());
             for (run, weight) in truth {
-                let told = found.get(&run).copied().unwrap_or(0);
-                prop_assert!(told <= weight && weight <= told + error, "{:?}: {} {} {}", run, told, weight, error);
+                let counted = found.get(&run).copied().unwrap_or(0);
+                prop_assert!(counted <= weight && weight <= counted + error, "{:?}: {} {} {}", run, counted, weight, error);
             }
         }
     }

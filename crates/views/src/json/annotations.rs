@@ -1,4 +1,4 @@
-//! What programs said of themselves: marks, sections, pools.
+//! Annotations of programs: marks, sections, pools.
 
 use heapscribe_analyze::answer::{Answer, Holder, Mark, NodeId, PoolStack, Section};
 use heapscribe_analyze::calls::{CallCounts, StackCalls};
@@ -9,7 +9,7 @@ use crate::annotations::{nodes, of_pools, of_section};
 use super::parts::{BlocksJson, FrameJson};
 use heapscribe_symbols::{NamedStacks, lossy};
 
-/// Stacks of a section or of the pools that are told, those with most bytes first.
+/// Stacks of a section or of the pools that are written, those with most bytes first.
 const STACKS: usize = 100;
 
 /// Marks of one name in one process.
@@ -91,7 +91,7 @@ struct PoolStackJson {
     leaked: BlocksJson,
 }
 
-/// The stacks that are told, to be looked up.
+/// The stacks that are written, to be looked up.
 pub fn wanted(answer: &Answer) -> impl Iterator<Item = NodeId> {
     nodes(answer, STACKS)
 }

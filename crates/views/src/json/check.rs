@@ -1,4 +1,4 @@
-//! `heapscribe check --json`: everything that the text says, with whole stacks.
+//! `heapscribe check --json`: everything that the text has, with whole stacks.
 
 use heapscribe_analyze::estimate::Figure;
 use serde_json::{Value, json};

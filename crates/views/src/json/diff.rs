@@ -1,4 +1,4 @@
-//! `heapscribe diff --json`: everything that the text says, with whole stacks.
+//! `heapscribe diff --json`: everything that the text has, with whole stacks.
 
 use heapscribe_analyze::diff::{Change, Diff, Part};
 use serde_json::{Value, json};

@@ -48,35 +48,35 @@ impl From<&HeapCounts> for Counts {
 pub struct Heap {
     name: String,
     configuration: String,
-    /// When it told; `null`: never.
+    /// When it wrote its counts; `null`: never.
     updated_mono_ns: Option<u64>,
-    /// Whether its process had come to its end.
+    /// Whether its process was at its end.
     is_last: bool,
-    /// `null`: it tells nothing of itself.
+    /// `null`: it has no statistics.
     counts: Option<Counts>,
 }
 
 impl From<&HeapStatistics> for Heap {
-    fn from(told: &HeapStatistics) -> Heap {
-        let has_told = told.update.mono_ns > 0;
+    fn from(statistics: &HeapStatistics) -> Heap {
+        let has_counts = statistics.update.mono_ns > 0;
         Heap {
-            name: told.name.clone(),
-            configuration: told.configuration.clone(),
-            updated_mono_ns: has_told.then_some(told.update.mono_ns),
-            is_last: told.update.is_last,
-            counts: has_told.then(|| Counts::from(&told.update.counts)),
+            name: statistics.name.clone(),
+            configuration: statistics.configuration.clone(),
+            updated_mono_ns: has_counts.then_some(statistics.update.mono_ns),
+            is_last: statistics.update.is_last,
+            counts: has_counts.then(|| Counts::from(&statistics.update.counts)),
         }
     }
 }
 
-/// A heap as a trace tells of it.
+/// A heap in a trace.
 #[derive(Debug, Serialize)]
 pub struct HeapJson {
     name: String,
     configuration: String,
     samples: u64,
     fragmentation_peak: f64,
-    /// What it said last.
+    /// Its last statistics.
     last: Counts,
 }
 
@@ -113,12 +113,12 @@ pub struct Run {
 
 impl From<&EndedHeaps> for Run {
     fn from(ended: &EndedHeaps) -> Run {
-        let process = |told: &HeapStatistics| Process {
-            pid: told.pid,
-            parent_pid: told.parent_pid,
-            exe: told.exe.clone(),
-            created_mono_ns: told.created_mono_ns,
-            heap: Heap::from(told),
+        let process = |statistics: &HeapStatistics| Process {
+            pid: statistics.pid,
+            parent_pid: statistics.parent_pid,
+            exe: statistics.exe.clone(),
+            created_mono_ns: statistics.created_mono_ns,
+            heap: Heap::from(statistics),
         };
         Run {
             processes: ended.largest.iter().map(process).collect(),

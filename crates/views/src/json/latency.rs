@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::annotations::KindsJson;
 use super::parts::FrameJson;
-use crate::check::calls::Kept;
+use crate::check::calls::RuleOutcome;
 use crate::check::rule::Rule;
 use heapscribe_symbols::{NamedStacks, lossy};
 
@@ -44,13 +44,13 @@ pub struct RealTimeJson {
     sections: Vec<String>,
     after_mark: Option<String>,
     threads: Vec<String>,
-    rules: Vec<KeptJson>,
+    rules: Vec<RuleJson>,
     stopped: Vec<BrokenJson>,
 }
 
 /// A rule and the calls that broke it; `check --json` names rules the same.
 #[derive(Serialize)]
-struct KeptJson {
+struct RuleJson {
     rule: String,
     of: Option<String>,
     threads: Vec<String>,
@@ -71,7 +71,7 @@ struct BrokenJson {
     frames: Vec<FrameJson>,
 }
 
-/// The stacks that are told, to be looked up.
+/// The stacks that are written, to be looked up.
 pub fn wanted(a: &Answer) -> impl Iterator<Item = NodeId> {
     let worst = a.latency.iter().flat_map(|kind| kind.worst.iter().map(|call| call.node));
     worst.chain(a.broken.iter().map(|broken| broken.node))
@@ -114,7 +114,7 @@ pub fn latency(a: &Answer, names: &NamedStacks<'_>) -> Vec<LatencyJson> {
 }
 
 /// The rules, when there are any.
-pub fn real_time(a: &Answer, kept: &[Kept], names: &NamedStacks<'_>) -> Option<RealTimeJson> {
+pub fn real_time(a: &Answer, outcomes: &[RuleOutcome], names: &NamedStacks<'_>) -> Option<RealTimeJson> {
     let RealTimeRules { sections, after_mark, threads } = &a.rules;
     let texts = |names: &[Vec<u8>]| names.iter().map(|name| lossy(name)).collect();
     let broken = |broken: &BrokenRule| BrokenJson {
@@ -132,21 +132,21 @@ pub fn real_time(a: &Answer, kept: &[Kept], names: &NamedStacks<'_>) -> Option<R
         stack: broken.node.0,
         frames: frames(broken.node, names),
     };
-    let kept_json = |kept: &Kept| KeptJson {
-        rule: kept.rule.name(),
-        of: kept.rule.place().map(str::to_owned),
-        threads: match &kept.rule {
+    let rule = |outcome: &RuleOutcome| RuleJson {
+        rule: outcome.rule.name(),
+        of: outcome.rule.place().map(str::to_owned),
+        threads: match &outcome.rule {
             Rule::NoCalls(_, threads) => threads.clone(),
             _ => Vec::new(),
         },
-        entered: kept.entered,
-        calls: KindsJson::from(&kept.calls),
+        entered: outcome.entered,
+        calls: KindsJson::from(&outcome.calls),
     };
     (!a.rules.is_empty()).then(|| RealTimeJson {
         sections: texts(sections),
         after_mark: after_mark.as_ref().map(|mark| lossy(mark)),
         threads: texts(threads),
-        rules: kept.iter().map(kept_json).collect(),
+        rules: outcomes.iter().map(rule).collect(),
         stopped: a.broken.iter().map(broken).collect(),
     })
 }

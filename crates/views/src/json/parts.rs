@@ -174,7 +174,7 @@ impl From<NamedFrame> for FrameJson {
     }
 }
 
-/// How the one who wrote the trace kept up with the programs.
+/// How the collector kept up with the programs.
 #[derive(serde::Serialize)]
 pub struct DrainerJson {
     waiting_bytes: u64,

@@ -1,4 +1,4 @@
-//! `heapscribe report --json`: everything that the text says, and all stacks.
+//! `heapscribe report --json`: everything that the text has, and all stacks.
 
 use std::cmp::Reverse;
 
@@ -12,7 +12,7 @@ use super::parts::{
     BlocksJson, CountJson, DrainerJson, DroppedJson, FrameJson, PeakJson, RingJson, TotalsJson,
 };
 use super::sampling::{SamplingJson, StackSamplingJson};
-use crate::check::calls::Kept;
+use crate::check::calls::RuleOutcome;
 use heapscribe_symbols::{NamedStacks, lossy};
 
 /// Changes when a key changes its name or meaning.
@@ -207,7 +207,7 @@ struct StepJson {
     timed: Option<TimedJson>,
 }
 
-/// Calls of a step whose time is told.
+/// Calls of a step that were timed.
 #[derive(Serialize)]
 struct TimedJson {
     calls: u64,
@@ -226,7 +226,8 @@ pub fn chosen(answer: &Answer, top: Option<usize>) -> Vec<&Stack> {
 impl<'a> Report<'a> {
     /// The answer with these of its stacks.
     pub fn new(
-        (a, kept): (&'a Answer, &[Kept]),
+        a: &'a Answer,
+        outcomes: &[RuleOutcome],
         stacks: &'a [&'a Stack],
         names: &'a NamedStacks<'a>,
     ) -> Self {
@@ -255,7 +256,7 @@ impl<'a> Report<'a> {
                 different: a.stack_check.different,
             },
             latency: latency::latency(a, names),
-            real_time: latency::real_time(a, kept, names),
+            real_time: latency::real_time(a, outcomes, names),
             marks: annotations::marks(a),
             sections: annotations::sections(a, names),
             pools: annotations::pools(a, names),

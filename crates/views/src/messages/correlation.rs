@@ -1,5 +1,5 @@
-//! A message log beside a heap trace of the same machine: what the heap did between one message of a channel
-//! and the next.
+//! Correlation of a message log with a heap trace of the same machine: what the heap did between one message
+//! of a channel and the next.
 //!
 //! Both logs have CLOCK_MONOTONIC, so that their times compare without any matching, as long as both are of
 //! one boot of one machine; that is checked by their wall clocks. A message is a mark at its event time:
@@ -53,57 +53,66 @@ pub struct MessageCorrelation {
     /// Whether that is so little that both are of one boot of one machine.
     pub clocks_agree: bool,
     /// Before the first message.
-    pub before: Did,
+    pub before: HeapActivity,
     /// Since the last message of all.
-    pub after: Did,
+    pub after: HeapActivity,
     /// By number.
-    pub channels: Vec<ChannelMarks>,
+    pub channels: Vec<ChannelActivity>,
     /// The messages with most bytes until the next message of any channel.
-    pub heaviest: Vec<Heavy>,
+    pub heaviest: Vec<HeavyMessage>,
 }
 
 /// What the heap did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-pub struct Did {
+pub struct HeapActivity {
+    /// Allocated blocks.
     pub allocations: u64,
+    /// Bytes of them.
     pub allocated_bytes: u64,
+    /// Freed blocks.
     pub frees: u64,
+    /// Bytes of them.
     pub freed_bytes: u64,
 }
 
-impl From<Interval> for Did {
-    fn from(s: Interval) -> Did {
+impl From<Interval> for HeapActivity {
+    fn from(s: Interval) -> HeapActivity {
         let Interval { allocations, allocated_bytes, frees, freed_bytes } = s;
-        Did { allocations, allocated_bytes, frees, freed_bytes }
+        HeapActivity { allocations, allocated_bytes, frees, freed_bytes }
     }
 }
 
-/// The marks of one channel.
+/// What the heap did between the messages of one channel.
 #[derive(Debug, Default, Serialize)]
-pub struct ChannelMarks {
+pub struct ChannelActivity {
+    /// Number of the channel in the log.
     pub channel_index: u32,
+    /// Messages of it within the time of the trace.
     pub messages: u64,
     /// From one message of the channel to its next: every such time together.
-    pub until_next: Did,
+    pub until_next: HeapActivity,
     /// How many such times there are.
     pub times: u64,
     /// How many of them had no allocation.
     pub quiet_times: u64,
     /// The one with most bytes.
-    pub most: Option<Heavy>,
+    pub most: Option<HeavyMessage>,
     /// From its messages to the next message of any channel.
-    pub alone: Did,
+    pub alone: HeapActivity,
 }
 
 /// A message and what the heap did after it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Heavy {
+pub struct HeavyMessage {
+    /// Number of the channel in the log.
     pub channel_index: u32,
+    /// Number of the message in its channel.
     pub queue_index: u32,
     /// When, ns since the trace began.
     pub time_ns: u64,
+    /// What the heap did until the next message.
     #[serde(flatten)]
-    pub did: Did,
+    pub did: HeapActivity,
 }
 
 /// What of a log can be held against a trace.
@@ -116,7 +125,7 @@ struct Marks {
 }
 
 /// A part, and what is wrong with it.
-type Told = (PathBuf, Vec<String>);
+pub type PartProblems = (PathBuf, Vec<String>);
 
 /// Reads a log and holds it against a trace. With what of the log cannot be read, by file.
 pub fn compare<S: Source + Sync>(
@@ -124,7 +133,7 @@ pub fn compare<S: Source + Sync>(
     paths: &[PathBuf],
     policy: Policy,
     pid: Option<u32>,
-) -> Result<(MessageCorrelation, Vec<Told>)> {
+) -> Result<(MessageCorrelation, Vec<PartProblems>)> {
     let recording = Recording::new(trace);
     let processes = recording.processes();
     if let Some(pid) = pid.filter(|pid| processes.iter().all(|process| process.pid != *pid)) {
@@ -136,10 +145,10 @@ pub fn compare<S: Source + Sync>(
     let found = read(&mut log, &recording, begin_ns..=begin_ns.saturating_add(trace.duration_ns()))?;
     let times: Vec<u64> = found.marks.iter().map(|mark| mark.ns).collect();
     let wanted = |process: usize| pid.is_none_or(|pid| processes[process].pid == pid);
-    // Chunks that cannot be read are told by the report of the trace.
+    // The report of the trace names chunks that cannot be read.
     let cut = intervals::cut(&recording, &times, wanted);
     let after = cut.intervals.last().copied().unwrap_or_default();
-    let beside = MessageCorrelation {
+    let correlation = MessageCorrelation {
         pid,
         messages: found.marks.len() as u64,
         messages_outside: found.outside,
@@ -152,7 +161,7 @@ pub fn compare<S: Source + Sync>(
         heaviest: heaviest(&found.marks, &cut.intervals, begin_ns),
     };
     let problems = log.problems().into_iter().map(|(path, problems)| (path.to_owned(), problems));
-    Ok((beside, problems.collect()))
+    Ok((correlation, problems.collect()))
 }
 
 /// Reads the marks that lie within the time of the trace, in their order.
@@ -195,8 +204,8 @@ fn mark(m: &Message<'_>) -> Option<Mark> {
     Some(Mark { ns, channel_index: m.channel_index, queue_index: m.queue_index })
 }
 
-fn heavy(mark: &Mark, begin_ns: u64, did: Interval) -> Heavy {
-    Heavy {
+fn heavy(mark: &Mark, begin_ns: u64, did: Interval) -> HeavyMessage {
+    HeavyMessage {
         channel_index: mark.channel_index,
         queue_index: mark.queue_index,
         time_ns: mark.ns - begin_ns,
@@ -204,7 +213,7 @@ fn heavy(mark: &Mark, begin_ns: u64, did: Interval) -> Heavy {
     }
 }
 
-/// What came between two sums, of which `from` is a part of `to`.
+/// The difference of two sums, of which `from` is a part of `to`.
 fn between(from: &Interval, to: &Interval) -> Interval {
     Interval {
         allocations: to.allocations.saturating_sub(from.allocations),
@@ -216,10 +225,10 @@ fn between(from: &Interval, to: &Interval) -> Interval {
 
 /// Sums by channel. The time from a message to the next of its channel is the difference of two sums over
 /// all marks; that of the last message has no end and is in none.
-fn channels(marks: &[Mark], stretches: &[Interval], begin_ns: u64) -> Vec<ChannelMarks> {
+fn channels(marks: &[Mark], stretches: &[Interval], begin_ns: u64) -> Vec<ChannelActivity> {
     #[derive(Default)]
     struct Open {
-        sums: ChannelMarks,
+        sums: ChannelActivity,
         until_next: Interval,
         alone: Interval,
         last: Option<(Mark, Interval)>,
@@ -242,7 +251,7 @@ fn channels(marks: &[Mark], stretches: &[Interval], begin_ns: u64) -> Vec<Channe
         open.last = Some((*mark, so_far));
         so_far.add(stretch);
     }
-    let done = |(channel_index, open): (u32, Open)| ChannelMarks {
+    let done = |(channel_index, open): (u32, Open)| ChannelActivity {
         channel_index,
         until_next: open.until_next.into(),
         alone: open.alone.into(),
@@ -252,7 +261,7 @@ fn channels(marks: &[Mark], stretches: &[Interval], begin_ns: u64) -> Vec<Channe
 }
 
 /// The last message is not among them: what follows it has no end.
-fn heaviest(marks: &[Mark], stretches: &[Interval], begin_ns: u64) -> Vec<Heavy> {
+fn heaviest(marks: &[Mark], stretches: &[Interval], begin_ns: u64) -> Vec<HeavyMessage> {
     let with_end = marks.len().saturating_sub(1);
     let mut order: Vec<usize> = (0..with_end).filter(|n| stretches[*n].allocations > 0).collect();
     order.sort_by_key(|n| (std::cmp::Reverse(stretches[*n].allocated_bytes), *n));

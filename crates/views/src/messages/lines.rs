@@ -22,7 +22,7 @@ pub fn has_data(kind: Kind) -> bool {
     !matches!(kind, Kind::DeliveryTime | Kind::RemoteTimestamp)
 }
 
-/// Prints what a part says of itself.
+/// Prints the header of a part.
 pub fn print_header(out: &mut dyn Write, path: &Path, header: Option<&PartHeader>) -> io::Result<()> {
     let shown = path.display();
     let Some(header) = header else { return writeln!(out, "# part {shown} has no header") };

@@ -1,4 +1,4 @@
-//! What programs said of themselves: marks, sections, pools. Nothing is printed of what they did not use.
+//! Annotations of programs: marks, sections, pools. Nothing is printed of what they did not use.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What became of each rule, for people: the verdict, what was found, and the stacks that speak against it.
+//! The outcome of each rule as text: the verdict, the figure, and the stacks that break it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,19 +16,19 @@ use crate::check::{Checked, Culprit, Evidence, Finding, Verdict};
 use heapscribe_symbols::{NamedFrame, NamedStacks};
 use heapscribe_units::{bytes, count, counted, duration};
 
-/// Processes that keep a rule and are told one by one.
-const KEPT_SHOWN: usize = 3;
+/// Processes in which a rule holds that have a line each.
+const HOLDING_SHOWN: usize = 3;
 
 /// Prints all of it.
 pub fn print(out: Out<'_>, checked: &Checked, names: &NamedStacks<'_>) -> io::Result<()> {
     let mut stacks = StackPrinter::new(names);
-    let mut kept = BTreeMap::<String, Vec<&Finding>>::new();
+    let mut holding = BTreeMap::<String, Vec<&Finding>>::new();
     for finding in checked.findings.iter().filter(|finding| finding.verdict == Verdict::Holds) {
-        kept.entry(finding.rule.shown()).or_default().push(finding);
+        holding.entry(finding.rule.shown()).or_default().push(finding);
     }
     for finding in &checked.findings {
         if finding.verdict == Verdict::Holds
-            && let Some(all) = kept.get(&finding.rule.shown()).filter(|all| all.len() > KEPT_SHOWN)
+            && let Some(all) = holding.get(&finding.rule.shown()).filter(|all| all.len() > HOLDING_SHOWN)
         {
             if all.first().is_some_and(|first| std::ptr::eq(*first, finding)) {
                 writeln!(out, "{}", together(checked, all))?;
@@ -50,7 +50,7 @@ pub fn print(out: Out<'_>, checked: &Checked, names: &NamedStacks<'_>) -> io::Re
     heading(out, &summary(checked))
 }
 
-/// Many processes that keep a rule, in one line with the one that has most.
+/// Many processes in which a rule holds, in one line with the one that has most.
 fn together(checked: &Checked, all: &[&Finding]) -> String {
     let value = |finding: &Finding| finding.found.map_or(0.0, |figure| figure.value);
     let most = all.iter().max_by(|a, b| value(a).total_cmp(&value(b)));

@@ -1,26 +1,30 @@
-//! The part of a report that holds messages against the heap.
+//! The part of a report that correlates messages with the heap.
 
 use std::io;
 
 use super::out::{Out, heading};
-use crate::messages::correlation::{ChannelMarks, Did, Heavy, MessageCorrelation};
+use crate::messages::correlation::{ChannelActivity, HeapActivity, HeavyMessage, MessageCorrelation};
 use heapscribe_units::{bytes, count, counted, duration, short_bytes};
 
 /// Prints at most `top` entries of each list.
-pub fn print(out: Out<'_>, beside: &MessageCorrelation, top: usize) -> io::Result<()> {
+pub fn print(out: Out<'_>, correlation: &MessageCorrelation, top: usize) -> io::Result<()> {
     heading(out, "Heap activity by message")?;
-    let whose = beside.pid.map_or("of all processes".to_owned(), |pid| format!("of process {pid}"));
-    writeln!(out, "  {} during the recording; allocations {whose}.", counted(beside.messages, "message"))?;
-    if beside.messages_outside > 0 {
-        writeln!(out, "  {} before or after it.", counted(beside.messages_outside, "message"))?;
+    let whose = correlation.pid.map_or("of all processes".to_owned(), |pid| format!("of process {pid}"));
+    writeln!(
+        out,
+        "  {} during the recording; allocations {whose}.",
+        counted(correlation.messages, "message")
+    )?;
+    if correlation.messages_outside > 0 {
+        writeln!(out, "  {} before or after it.", counted(correlation.messages_outside, "message"))?;
     }
-    if beside.messages_of_other_clocks > 0 {
-        let n = counted(beside.messages_of_other_clocks, "record");
+    if correlation.messages_of_other_clocks > 0 {
+        let n = counted(correlation.messages_of_other_clocks, "record");
         writeln!(out, "  {n} ignored: their times are of another node's clock.")?;
     }
-    writeln!(out, "  Before the first message: {}.", did(&beside.before))?;
-    writeln!(out, "  After the last message: {}.", did(&beside.after))?;
-    let mut channels: Vec<&ChannelMarks> = beside.channels.iter().collect();
+    writeln!(out, "  Before the first message: {}.", did(&correlation.before))?;
+    writeln!(out, "  After the last message: {}.", did(&correlation.after))?;
+    let mut channels: Vec<&ChannelActivity> = correlation.channels.iter().collect();
     channels.sort_by_key(|channel| std::cmp::Reverse(channel.alone.allocated_bytes));
     for channel in channels.iter().take(top) {
         print_channel(out, channel)?;
@@ -28,10 +32,10 @@ pub fn print(out: Out<'_>, beside: &MessageCorrelation, top: usize) -> io::Resul
     if channels.len() > top {
         writeln!(out, "  ... {} more", counted((channels.len() - top) as u64, "channel"))?;
     }
-    print_heaviest(out, &beside.heaviest, top)
+    print_heaviest(out, &correlation.heaviest, top)
 }
 
-fn print_channel(out: Out<'_>, channel: &ChannelMarks) -> io::Result<()> {
+fn print_channel(out: Out<'_>, channel: &ChannelActivity) -> io::Result<()> {
     writeln!(out, "  channel {}: {}", channel.channel_index, counted(channel.messages, "message"))?;
     writeln!(out, "      until the next message on any channel: {}", did(&channel.alone))?;
     if let Some(most) = &channel.most {
@@ -48,7 +52,7 @@ fn print_channel(out: Out<'_>, channel: &ChannelMarks) -> io::Result<()> {
     Ok(())
 }
 
-fn print_heaviest(out: Out<'_>, heaviest: &[Heavy], top: usize) -> io::Result<()> {
+fn print_heaviest(out: Out<'_>, heaviest: &[HeavyMessage], top: usize) -> io::Result<()> {
     if heaviest.is_empty() {
         return Ok(());
     }
@@ -59,11 +63,11 @@ fn print_heaviest(out: Out<'_>, heaviest: &[Heavy], top: usize) -> io::Result<()
     Ok(())
 }
 
-fn heavy(message: &Heavy) -> String {
+fn heavy(message: &HeavyMessage) -> String {
     format!("Q{} at {}: {}", message.queue_index, duration(message.time_ns), did(&message.did))
 }
 
-fn did(did: &Did) -> String {
-    let came = format!("{} in {}", bytes(did.allocated_bytes), counted(did.allocations, "allocation"));
-    format!("{came}, {} freed", short_bytes(did.freed_bytes))
+fn did(did: &HeapActivity) -> String {
+    let allocated = format!("{} in {}", bytes(did.allocated_bytes), counted(did.allocations, "allocation"));
+    format!("{allocated}, {} freed", short_bytes(did.freed_bytes))
 }

@@ -1,4 +1,4 @@
-//! How a heap did, in words.
+//! Statistics of heaps as text.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::out::{Out, heading};
 use heapscribe_session::heap_statistics::{EndedHeaps, HeapStatistics};
 use heapscribe_symbols::lossy;
 
-/// What the heaps of all processes of a run said last, the largest first.
+/// The last statistics of the heaps of all processes of a run, the largest first.
 pub fn ended(ended: &EndedHeaps) -> String {
     const SHOWN: usize = 16;
     if ended.count() == 0 {
@@ -20,7 +20,7 @@ pub fn ended(ended: &EndedHeaps) -> String {
     let mut lines: Vec<String> = ended.largest.iter().take(SHOWN).flat_map(process).collect();
     let more = ended.largest.len().saturating_sub(SHOWN) as u64 + ended.others;
     if more > 0 {
-        let rest = ended.largest.iter().skip(SHOWN).map(|told| told.update.counts);
+        let rest = ended.largest.iter().skip(SHOWN).map(|statistics| statistics.update.counts);
         let failures = rest.clone().map(|c| c.failures).fold(ended.others_failures, u64::saturating_add);
         let misuses = rest.map(|c| c.misuses).fold(ended.others_misuses, u64::saturating_add);
         let (failures, misuses) = (units::count(failures), units::count(misuses));
@@ -59,21 +59,21 @@ pub fn section(out: Out<'_>, answer: &Answer) -> io::Result<()> {
 const SYSTEM: &str = "system";
 
 /// The lines of a process.
-fn process(told: &HeapStatistics) -> Vec<String> {
-    let HeapStatistics { name, pid, exe, update, .. } = told;
+fn process(statistics: &HeapStatistics) -> Vec<String> {
+    let HeapStatistics { name, pid, exe, update, .. } = statistics;
     let exe = exe.rsplit('/').next().unwrap_or(exe);
-    if told.is_passing && name != SYSTEM {
-        let kept = "not used; the program uses its own heap";
-        return vec![format!("heap {name} of {exe} (process {pid}): {kept}")];
+    if statistics.is_passing && name != SYSTEM {
+        let passing = "not used; the program uses its own heap";
+        return vec![format!("heap {name} of {exe} (process {pid}): {passing}")];
     }
-    if told.is_passing || update.counts == HeapCounts::default() {
+    if statistics.is_passing || update.counts == HeapCounts::default() {
         return vec![format!("heap {name} of {exe} (process {pid}): no statistics")];
     }
     let mut lines =
         vec![format!("heap {name} of {exe} (process {pid}){}: {}", when(update), size(&update.counts))];
     lines.extend(rest(&update.counts).map(|rest| format!("  {rest}")));
-    if !told.configuration.is_empty() {
-        lines.push(format!("  {}", told.configuration));
+    if !statistics.configuration.is_empty() {
+        lines.push(format!("  {}", statistics.configuration));
     }
     lines
 }
@@ -97,18 +97,18 @@ pub fn size(c: &HeapCounts) -> String {
         units::counted(c.blocks, "block"),
     );
     if c.peak_bytes < c.used_bytes {
-        // A heap of somebody else's that does not keep it.
+        // Another project's heap, which does not count it.
         return used;
     }
     format!("{used}, peak {} ({})", bytes(c.peak_bytes), units::percent(c.peak_bytes, c.pool_bytes))
 }
 
-/// What is free, and what went wrong; nothing of a heap that does not say.
+/// What is free, and what failed; without the counts that a heap does not have.
 pub fn rest(c: &HeapCounts) -> Option<String> {
     let bytes = units::short_bytes;
     let free = bytes(c.free_bytes);
     let free = match (c.free_blocks, c.largest_free_bytes) {
-        // A heap that does not say in which pieces.
+        // A heap that does not count its free pieces.
         (0, 0) => format!("{free} free"),
         (pieces, largest) => {
             let pieces = units::counted(pieces, "block");
@@ -138,12 +138,12 @@ mod tests {
 
     /// The table of `examples/c-heap` has bytes and blocks in use, and nothing else.
     #[test]
-    fn what_a_heap_does_not_say_is_not_said() {
+    fn counts_that_a_heap_does_not_have_are_left_out() {
         let counts = HeapCounts { pool_bytes: 8192, used_bytes: 4096, blocks: 3, ..HeapCounts::default() };
         let counts = HeapCounts { free_bytes: 4096, pools: 1, ..counts };
         assert_eq!(size(&counts), "4.00 KiB used of 8.00 KiB (50.0 %) in 3 blocks");
-        let said = "4.00 KiB free; 1 pool, 0 added; 0 requests failed, 0 blocks freed twice; 0 B locked";
-        assert_eq!(rest(&counts).as_deref(), Some(said));
+        let expected = "4.00 KiB free; 1 pool, 0 added; 0 requests failed, 0 blocks freed twice; 0 B locked";
+        assert_eq!(rest(&counts).as_deref(), Some(expected));
         let whole = HeapCounts { peak_bytes: 6144, free_blocks: 1, largest_free_bytes: 4096, ..counts };
         assert!(size(&whole).ends_with("in 3 blocks, peak 6.00 KiB (75.0 %)"), "{}", size(&whole));
         let rest = rest(&whole).unwrap();
@@ -154,16 +154,16 @@ mod tests {
     }
 
     #[test]
-    fn a_heap_that_does_not_serve_or_tells_nothing_has_a_line() {
+    fn a_heap_that_does_not_serve_or_has_no_statistics_has_a_line() {
         let check = |name: &str, is_passing: bool, expected: &str| {
-            let told = HeapStatistics {
+            let statistics = HeapStatistics {
                 name: name.to_owned(),
                 is_passing,
                 pid: 7,
                 exe: "/bin/ls".to_owned(),
                 ..HeapStatistics::default()
             };
-            assert_eq!(process(&told), [format!("heap {name} of ls (process 7): {expected}")]);
+            assert_eq!(process(&statistics), [format!("heap {name} of ls (process 7): {expected}")]);
         };
         check("system", true, "no statistics");
         check("table", false, "no statistics");

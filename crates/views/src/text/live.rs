@@ -157,8 +157,8 @@ impl LiveReport<'_> {
     }
 }
 
-/// A table of live blocks that stands beside events, in a sentence.
-pub fn beside(out: Out<'_>, snapshot: &Snapshot) -> io::Result<()> {
+/// A table of live blocks in a trace that has events too, in a sentence.
+pub fn summary(out: Out<'_>, snapshot: &Snapshot) -> io::Result<()> {
     let t = &snapshot.table;
     let pid = snapshot.process.info.as_ref().map_or(0, |info| info.pid);
     let what = match t.role {

@@ -1,4 +1,4 @@
-//! What a report does not know, in words: dropped by reason, without a name, damaged. Said even when it
+//! What a report does not know, in words: dropped by reason, without a name, damaged. Printed even when it
 //! is nothing, because only then silence means something.
 
 use std::io;

@@ -1,10 +1,10 @@
-//! Where a report goes, and the headings of its sections.
+//! The output of a report, and the headings of its sections.
 
 use std::io::{self, Write};
 
 use anstyle::Style;
 
-/// Where a report goes: colour codes are taken out further down when it is no terminal.
+/// The output of a report: colour codes are taken out further down when it is no terminal.
 pub type Out<'a> = &'a mut dyn Write;
 
 /// The heading of a section.

@@ -9,7 +9,7 @@ use super::annotations::kinds;
 use super::latency::thread;
 use super::out::{Out, heading};
 use super::stack::{FRAMES_SHOWN, StackPrinter, frame_line};
-use crate::check::calls::Kept;
+use crate::check::calls::RuleOutcome;
 use crate::check::rule::{Forbidden, Rule};
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{bytes, counted, duration};
@@ -22,7 +22,8 @@ pub fn wanted(answer: &Answer) -> impl Iterator<Item = NodeId> {
 /// The section; nothing when the recording was given no rules.
 pub fn print(
     out: Out<'_>,
-    (answer, kept): (&Answer, &[Kept]),
+    answer: &Answer,
+    outcomes: &[RuleOutcome],
     trace: &str,
     stacks: &mut StackPrinter<'_>,
 ) -> io::Result<()> {
@@ -31,8 +32,8 @@ pub fn print(
     }
     heading(out, "Real-time rules")?;
     writeln!(out, "  {}", rules(&answer.rules))?;
-    for kept in kept {
-        writeln!(out, "    {}", how_kept(kept))?;
+    for outcome in outcomes {
+        writeln!(out, "    {}", rule_line(outcome))?;
     }
     for (i, broken) in answer.broken.iter().enumerate() {
         stacks.entry(out, i + 1, &format!("stopped at {}", sentence(answer, broken)), broken.node)?;
@@ -41,17 +42,17 @@ pub fn print(
 }
 
 /// A rule, and how many calls broke it.
-fn how_kept(kept: &Kept) -> String {
-    let Rule::NoCalls(place, _) = &kept.rule else { return String::new() };
-    let (place, nobody) = match place {
+fn rule_line(outcome: &RuleOutcome) -> String {
+    let Rule::NoCalls(place, _) = &outcome.rule else { return String::new() };
+    let (place, never_entered) = match place {
         Forbidden::In(name) => (format!("inside `{name}`"), "this section never began"),
         Forbidden::After(name) => (format!("after `{name}`"), "this mark was never set"),
         Forbidden::By(name) => (format!("by `{name}`"), "no matching thread made a call"),
     };
-    match (kept.calls.all(), kept.entered) {
-        (0, 0) => format!("{place}: {nobody}"),
+    match (outcome.calls.all(), outcome.entered) {
+        (0, 0) => format!("{place}: {never_entered}"),
         (0, _) => format!("{place}: no calls"),
-        (all, _) => format!("{place}: {} ({})", counted(all, "call"), kinds(&kept.calls)),
+        (all, _) => format!("{place}: {} ({})", counted(all, "call"), kinds(&outcome.calls)),
     }
 }
 
@@ -105,10 +106,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn how_a_rule_was_kept() {
+    fn a_rule_has_a_line() {
         let check = |place: Forbidden, entered: u64, allocations: u64, frees: u64, expected: &str| {
             let calls = CallCounts { allocations, frees, ..CallCounts::default() };
-            assert_eq!(how_kept(&Kept { rule: Rule::NoCalls(place, Vec::new()), entered, calls }), expected);
+            assert_eq!(
+                rule_line(&RuleOutcome { rule: Rule::NoCalls(place, Vec::new()), entered, calls }),
+                expected
+            );
         };
         let inside = || Forbidden::In("loop".to_owned());
         check(inside(), 9, 2, 1, "inside `loop`: 3 calls (2 allocations, 1 free)");

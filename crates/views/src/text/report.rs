@@ -1,4 +1,4 @@
-//! The report: what the heap of a program did, from the totals down to what is not known.
+//! The report: what the heap of a program did, from the totals to what is missing.
 
 use std::cmp::Reverse;
 use std::io;
@@ -9,7 +9,7 @@ use heapscribe_analyze::measure::Measure;
 
 use super::stack::StackPrinter;
 use super::{Out, annotations, chart, estimate, heading, heap, latency, losses, real_time, tables};
-use crate::check::calls::Kept;
+use crate::check::calls::RuleOutcome;
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{count, counted, date, duration, percent, short_bytes, time};
 
@@ -17,8 +17,8 @@ use heapscribe_units::{count, counted, date, duration, percent, short_bytes, tim
 pub struct Report<'a> {
     /// The answer.
     pub answer: &'a Answer,
-    /// How the rules that it was recorded with were kept.
-    pub kept: &'a [Kept],
+    /// The outcomes of the rules that it was recorded with.
+    pub outcomes: &'a [RuleOutcome],
     /// Entries of each list.
     pub top: usize,
     /// The trace's path, for the commands to type next.
@@ -41,9 +41,9 @@ impl Report<'_> {
     /// The stacks that will be printed: only their names need to be looked up.
     pub fn wanted(&self) -> Vec<NodeId> {
         let lists = LISTS.iter().flat_map(|by| first(*by, &self.answer.stacks, self.top));
-        let of_said = crate::annotations::nodes(self.answer, self.top.max(annotations::STACKS));
+        let of_annotations = crate::annotations::nodes(self.answer, self.top.max(annotations::STACKS));
         let of_calls = latency::wanted(self.answer, self.top).chain(real_time::wanted(self.answer));
-        lists.map(|stack| stack.node).chain(of_said).chain(of_calls).collect()
+        lists.map(|stack| stack.node).chain(of_annotations).chain(of_calls).collect()
     }
 
     /// Prints all of it.
@@ -59,7 +59,7 @@ impl Report<'_> {
         heading(out, "Stacks with the most bytes")?;
         self.list(out, Measure::Allocated, &mut stacks)?;
         latency::print(out, self.answer, self.top, &mut stacks)?;
-        real_time::print(out, (self.answer, self.kept), self.trace, &mut stacks)?;
+        real_time::print(out, self.answer, self.outcomes, self.trace, &mut stacks)?;
         annotations::print(out, self.answer, self.top, &mut stacks)?;
         tables::sizes(out, self.answer)?;
         tables::lifetimes(out, self.answer)?;
@@ -92,7 +92,7 @@ impl Report<'_> {
         if self.answer.counts_calls { String::new() } else { format!(", {} per second", amount(self.answer)) }
     }
 
-    /// What of it was not kept.
+    /// What of it a ring evicted.
     fn ring(&self, out: Out<'_>) -> io::Result<()> {
         let (a, gone) = (self.answer, &self.answer.evicted);
         if gone.is_empty() {

@@ -10,11 +10,12 @@ use std::io::{self, Write};
 
 use heapscribe_formats::gotrace::{Event, NamedFrame};
 
-use super::printer::{GoTrace, Printer, generation, lane, meaning};
+use super::printer::{GoTrace, Printer, StackNumber, generation, lane, meaning};
 use heapscribe_symbols::lossy;
 
 /// Writes lines.
 pub struct Lines<W> {
+    /// Where the lines go.
     pub out: W,
 }
 
@@ -29,10 +30,10 @@ impl<W: Write> Printer for Lines<W> {
 
     fn stack(
         &mut self,
-        (generation, id): (u64, u64),
+        number: StackNumber,
         frames: &mut dyn Iterator<Item = NamedFrame<'_>>,
     ) -> io::Result<()> {
-        write!(self.out, "# stack S{id} of G{generation}:")?;
+        write!(self.out, "# stack S{} of G{}:", number.stack, number.generation)?;
         for (n, frame) in frames.enumerate() {
             let (before, function) = (if n == 0 { "" } else { " <" }, lossy(frame.function));
             write!(self.out, "{before} {function} {}:{}", lossy(frame.file), frame.line)?;

@@ -7,4 +7,4 @@ pub mod objects;
 pub mod oracle;
 mod printer;
 
-pub use printer::{GoTrace, Printer};
+pub use printer::{GoTrace, Printer, StackNumber};

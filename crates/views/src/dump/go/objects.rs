@@ -5,11 +5,12 @@ use std::io::{self, Write};
 use heapscribe_formats::gotrace::{Event, NamedFrame};
 use serde_json::{Map, Value, json};
 
-use super::printer::{GoTrace, Printer, generation, lane, meaning};
+use super::printer::{GoTrace, Printer, StackNumber, generation, lane, meaning};
 use heapscribe_symbols::lossy;
 
 /// Writes objects.
 pub struct Objects<W> {
+    /// Where the objects go.
     pub out: W,
 }
 
@@ -30,7 +31,7 @@ impl<W: Write> Printer for Objects<W> {
 
     fn stack(
         &mut self,
-        (generation, stack): (u64, u64),
+        number: StackNumber,
         frames: &mut dyn Iterator<Item = NamedFrame<'_>>,
     ) -> io::Result<()> {
         let frame = |frame: NamedFrame<'_>| {
@@ -40,7 +41,9 @@ impl<W: Write> Printer for Objects<W> {
             })
         };
         let frames: Vec<_> = frames.map(frame).collect();
-        self.line(&json!({ "type": "stack", "generation": generation, "stack": stack, "frames": frames }))
+        self.line(&json!({
+            "type": "stack", "generation": number.generation, "stack": number.stack, "frames": frames,
+        }))
     }
 
     fn event(&mut self, trace: &GoTrace, event: &Event<'_>) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! The things of a trace of Go's, one at a time.
+//! The entries of a Go trace, one at a time.
 
 use std::io;
 
@@ -9,12 +9,21 @@ use heapscribe_convert::file_source::FileSource;
 /// A trace in a file.
 pub type GoTrace = Trace<FileSource>;
 
-/// Takes the things of a trace, one at a time, and writes them.
+/// The number of a stack: numbers begin anew in each generation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StackNumber {
+    /// The number of the generation in its file.
+    pub generation: u64,
+    /// The number of the stack in its generation.
+    pub stack: u64,
+}
+
+/// Writes the entries of a trace, one at a time.
 pub trait Printer {
     /// The trace as a whole.
     fn begin(&mut self, trace: &GoTrace) -> io::Result<()>;
-    /// A stack, by its generation's number and its own, the innermost frame first.
-    fn stack(&mut self, id: (u64, u64), frames: &mut dyn Iterator<Item = NamedFrame<'_>>) -> io::Result<()>;
+    /// A stack, the innermost frame first.
+    fn stack(&mut self, id: StackNumber, frames: &mut dyn Iterator<Item = NamedFrame<'_>>) -> io::Result<()>;
     /// An event.
     fn event(&mut self, trace: &GoTrace, event: &Event<'_>) -> io::Result<()>;
 }

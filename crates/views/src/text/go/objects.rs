@@ -6,7 +6,7 @@ use std::io;
 use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::go::{Allocator, Objects, TypeSums};
 
-use super::{GoReport, site_name, type_name};
+use super::report::{GoReport, site_name, type_name};
 use crate::text::{Out, heading};
 use heapscribe_units::{bytes, count, counted, percent, short_bytes};
 

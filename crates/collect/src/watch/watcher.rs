@@ -1,7 +1,7 @@
-//! Snapshots that nobody asks for at the moment: the drainer looks at each recorded process now and then, and
-//! writes down what is live in it when a [`Trigger`] says so, beside the trace.
+//! Snapshots that are taken automatically: the collector looks at each recorded process now and then, and
+//! writes what is live in it to a file next to the trace when a [`Trigger`] fires.
 //!
-//! `rss` and `live` come once each time their size is reached from below nine tenths of it, `peak` at each
+//! `rss` and `live` fire once each time their size is reached from below nine tenths of it, `peak` at each
 //! level a tenth above the one before, `every` by the clock. Of each kind the newest so many files of a
 //! process stay; of `peak` there is one, which the next replaces.
 
@@ -17,7 +17,7 @@ use heapscribe_wire::operation::Record;
 use super::trigger::{Trigger, memory_bytes};
 use heapscribe_diagnostics as diagnostics;
 use heapscribe_session::live::{self, Snapshot};
-use heapscribe_session::memory_of;
+use heapscribe_session::{SessionKey, memory_of};
 
 /// Between two looks at all processes.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -29,7 +29,7 @@ const PEAK_BYTES_MIN: u64 = 64 << 10;
 pub struct SnapshotPlan {
     /// When to take snapshots.
     pub triggers: Vec<Trigger>,
-    /// Files of a kind and process that stay.
+    /// Files of a kind and process that are retained.
     pub files: usize,
 }
 
@@ -39,7 +39,7 @@ pub struct Watch {
     trace: PathBuf,
     memory_bytes: u64,
     last: Instant,
-    processes: BTreeMap<(u32, u64), Watched>,
+    processes: BTreeMap<SessionKey, Watched>,
     /// Snapshots that were written.
     pub written: u64,
 }
@@ -53,23 +53,23 @@ struct Watched {
 
 #[derive(Clone, Copy, Default)]
 struct State {
-    /// It has come, and what it is about did not fall since.
-    has_come: bool,
+    /// It has fired, and its value did not fall since.
+    has_fired: bool,
     /// Of `peak` the bytes of the last snapshot, of `every` how many times.
     level: u64,
     /// Snapshots taken.
-    taken: u64,
+    snapshots: u64,
 }
 
 impl Watch {
-    /// Snapshots go beside `trace`.
+    /// Snapshots are written to the directory of `trace`.
     pub fn new(plan: SnapshotPlan, trace: &Path) -> Watch {
         let (memory_bytes, last) = (memory_bytes(), Instant::now());
         Watch { plan, trace: trace.to_owned(), memory_bytes, last, processes: BTreeMap::new(), written: 0 }
     }
 
     /// Looks at the processes of these sessions, if it is time.
-    pub fn look(&mut self, base: &Path, sessions: impl Iterator<Item = (u32, u64)>) {
+    pub fn look(&mut self, base: &Path, sessions: impl Iterator<Item = SessionKey>) {
         if self.plan.triggers.is_empty() || self.last.elapsed() < INTERVAL {
             return;
         }
@@ -78,13 +78,13 @@ impl Watch {
         for key in sessions {
             let watched = before.remove(&key).or_else(|| self.open(base, key));
             if let Some(mut watched) = watched {
-                self.look_at(key.0, &mut watched);
+                self.look_at(key.pid, &mut watched);
                 self.processes.insert(key, watched);
             }
         }
     }
 
-    fn open(&self, base: &Path, key: (u32, u64)) -> Option<Watched> {
+    fn open(&self, base: &Path, key: SessionKey) -> Option<Watched> {
         let session = live::at(&heapscribe_session::base::session_path(base, key)).ok()?.open().ok()?;
         let states = vec![State::default(); self.plan.triggers.len()];
         Some(Watched { session, began: Instant::now(), states })
@@ -92,9 +92,9 @@ impl Watch {
 
     fn look_at(&mut self, pid: u32, watched: &mut Watched) {
         for (number, trigger) in self.plan.triggers.clone().into_iter().enumerate() {
-            let Some(found) = self.value(trigger, watched) else { continue };
+            let Some(value) = self.value(trigger, watched) else { continue };
             let state = &mut watched.states[number];
-            if !state.comes(trigger, found, self.memory_bytes) {
+            if !state.is_due(trigger, value, self.memory_bytes) {
                 continue;
             }
             match self.write(pid, trigger, state, &watched.session) {
@@ -107,7 +107,7 @@ impl Watch {
         }
     }
 
-    /// What a trigger is about, now.
+    /// The value that a trigger is about, now.
     fn value(&self, trigger: Trigger, watched: &Watched) -> Option<u64> {
         match trigger {
             Trigger::Every(_) => Some(u64::try_from(watched.began.elapsed().as_nanos()).unwrap_or(u64::MAX)),
@@ -135,31 +135,31 @@ impl Watch {
             }
             state.level = bytes;
         }
-        state.taken += 1;
-        let taken = state.taken;
+        state.snapshots += 1;
+        let snapshots = state.snapshots;
         let path = |number: u64| match trigger {
-            Trigger::Peak => self.beside(&format!("{pid}.peak")),
-            _ => self.beside(&format!("{pid}.{}-{number}", trigger.name())),
+            Trigger::Peak => self.path_of(&format!("{pid}.peak")),
+            _ => self.path_of(&format!("{pid}.{}-{number}", trigger.name())),
         };
-        let (to, part) = (path(taken), self.beside(&format!("{pid}.part")));
+        let (to, part) = (path(snapshots), self.path_of(&format!("{pid}.part")));
         let not_written = || format!("cannot write {}", to.display());
         let file = File::create(&part).with_context(not_written)?;
         live::save(&snapshot, &mut BufWriter::new(file)).with_context(not_written)?;
         fs::rename(&part, &to).with_context(not_written)?;
-        if trigger != Trigger::Peak && taken > self.plan.files as u64 {
-            let _ = fs::remove_file(path(taken - self.plan.files as u64));
+        if trigger != Trigger::Peak && snapshots > self.plan.files as u64 {
+            let _ = fs::remove_file(path(snapshots - self.plan.files as u64));
         }
         Ok(true)
     }
 
     /// TRACE.NAME.hst, without the trace's own ending.
-    fn beside(&self, name: &str) -> PathBuf {
+    fn path_of(&self, name: &str) -> PathBuf {
         let stem = self.trace.file_stem().unwrap_or_default().to_string_lossy();
         self.trace.with_file_name(format!("{stem}.{name}.hst"))
     }
 }
 
-/// Bytes that are live by what threads say of themselves. Read while they run these need not fit together.
+/// Bytes that are live by the counters of threads. Read while they run these need not fit together.
 fn live_bytes(records: &[Record]) -> u64 {
     let bytes = records
         .iter()
@@ -168,20 +168,20 @@ fn live_bytes(records: &[Record]) -> u64 {
 }
 
 impl State {
-    /// Whether it comes at this value; then it is noted that it did.
-    fn comes(&mut self, trigger: Trigger, value: u64, memory_bytes: u64) -> bool {
+    /// Whether it fires at this value; then it is noted that it did.
+    fn is_due(&mut self, trigger: Trigger, value: u64, memory_bytes: u64) -> bool {
         match trigger {
             Trigger::Rss(size) | Trigger::Live(size) => {
                 let limit = size.bytes(memory_bytes);
-                let comes = value >= limit && !self.has_come;
-                self.has_come = value >= limit || (self.has_come && value >= limit / 10 * 9);
-                comes
+                let is_due = value >= limit && !self.has_fired;
+                self.has_fired = value >= limit || (self.has_fired && value >= limit / 10 * 9);
+                is_due
             }
             Trigger::Every(ns) => {
                 let times = value / ns;
-                let comes = times > self.level;
+                let is_due = times > self.level;
                 self.level = times;
-                comes
+                is_due
             }
             Trigger::Peak => value >= PEAK_BYTES_MIN && value > self.level.saturating_add(self.level / 10),
         }
@@ -193,30 +193,30 @@ mod tests {
     use super::*;
     use crate::watch::trigger::Size;
 
-    fn check(trigger: Trigger, values: &[u64], comes: &[bool]) {
+    fn check(trigger: Trigger, values: &[u64], expected: &[bool]) {
         let mut state = State::default();
-        let came: Vec<_> = values.iter().map(|&value| state.comes(trigger, value, 1000)).collect();
-        assert_eq!(came, comes, "{trigger:?} at {values:?}");
+        let fired: Vec<_> = values.iter().map(|&value| state.is_due(trigger, value, 1000)).collect();
+        assert_eq!(fired, expected, "{trigger:?} at {values:?}");
     }
 
     #[test]
-    fn a_size_comes_again_only_after_a_fall() {
+    fn a_size_fires_a_second_time_only_after_a_fall() {
         let values = [799, 800, 900, 790, 800, 719, 800];
-        let comes = [false, true, false, false, false, false, true];
-        check(Trigger::Rss(Size::Percent(80)), &values, &comes);
-        check(Trigger::Live(Size::Bytes(800)), &values, &comes);
+        let expected = [false, true, false, false, false, false, true];
+        check(Trigger::Rss(Size::Percent(80)), &values, &expected);
+        check(Trigger::Live(Size::Bytes(800)), &values, &expected);
     }
 
     #[test]
     fn a_peak_is_a_tenth_above_the_last() {
         let mut state = State { level: 100_000, ..State::default() };
-        assert!(!state.comes(Trigger::Peak, 110_000, 0));
-        assert!(state.comes(Trigger::Peak, 110_001, 0));
-        assert!(!State::default().comes(Trigger::Peak, PEAK_BYTES_MIN - 1, 0));
+        assert!(!state.is_due(Trigger::Peak, 110_000, 0));
+        assert!(state.is_due(Trigger::Peak, 110_001, 0));
+        assert!(!State::default().is_due(Trigger::Peak, PEAK_BYTES_MIN - 1, 0));
     }
 
     #[test]
-    fn the_clock_comes_once_each_time() {
+    fn the_clock_fires_once_each_time() {
         check(Trigger::Every(10), &[9, 10, 19, 35, 39], &[false, true, false, true, false]);
     }
 }
