@@ -141,9 +141,9 @@ mod tests {
     }
 
     /// # Safety
-    /// * Ours: the bytes are the caller's.
+    /// * Owned: the bytes are the caller's.
     unsafe fn zero(base: NonNull<u8>, len_bytes: usize) {
-        // SAFETY: ours.
+        // SAFETY: owned: the caller's bytes, `len_bytes` of them.
         unsafe { base.as_ptr().write_bytes(0, len_bytes) };
     }
 

@@ -3,6 +3,9 @@
 
 mod common;
 
+#[path = "common/skip.rs"]
+mod skip;
+
 use std::path::Path;
 use std::process::Command;
 
@@ -16,7 +19,7 @@ use uuid::Uuid;
 fn has_flatc() -> bool {
     let there = Command::new("flatc").arg("--version").output().is_ok();
     if !there {
-        eprintln!("SKIPPED: flatc is not there (apt-get install flatbuffers-compiler)");
+        skip::skip("flatc is not there (apt-get install flatbuffers-compiler)");
     }
     there
 }

@@ -4,6 +4,9 @@
 #[path = "common/log.rs"]
 mod log;
 
+#[path = "common/skip.rs"]
+mod skip;
+
 use heapscribe_aos_log::encode::{FLUSH_BYTES, Plain};
 use heapscribe_aos_log::header_fields::HeaderField as H;
 use heapscribe_aos_log::layout::NO_TIME;
@@ -250,7 +253,7 @@ fn a_real_file_system_that_is_full() {
                     String::from_utf8_lossy(&output.stderr)
                 )
             }
-            other => eprintln!("SKIPPED: a file system cannot be mounted here: {other:?}"),
+            other => skip::skip(format_args!("a file system cannot be mounted here: {other:?}")),
         }
     }
 }

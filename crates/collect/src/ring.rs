@@ -32,7 +32,7 @@ pub(crate) struct Ring {
     /// Of the chunks in the buffer that comes next.
     pending: BTreeMap<u32, Evicted>,
     /// What was evicted of processes of which nothing is left.
-    gone: Evicted,
+    evicted_images: Evicted,
 }
 
 /// A process of which there are files.
@@ -69,7 +69,7 @@ impl Ring {
             segments: VecDeque::new(),
             next: 0,
             pending: BTreeMap::new(),
-            gone: Evicted::default(),
+            evicted_images: Evicted::default(),
         })
     }
 
@@ -210,7 +210,7 @@ impl Ring {
             std::mem::take(&mut self.images).into_iter().partition(|(process, image)| needed(process, image));
         self.images = retained;
         for image in over.values() {
-            self.gone.merge(&Evicted { processes: 1, ..image.evicted });
+            self.evicted_images.merge(&Evicted { processes: 1, ..image.evicted });
         }
         let first = self.segments.front().map_or(self.next, |segment| segment.number);
         let counted = self.write_past(first);
@@ -228,8 +228,8 @@ impl Ring {
         let (mut writer, mut out) = (Writer::new(), Vec::new());
         writer.start(&SessionInfo::default(), &mut out);
         out.clear();
-        if !self.gone.is_empty() {
-            writer.evicted(None, &self.gone, &mut out);
+        if !self.evicted_images.is_empty() {
+            writer.evicted(None, &self.evicted_images, &mut out);
         }
         for (process, image) in self.images.iter().filter(|(_, image)| !image.evicted.is_empty()) {
             writer.evicted(Some(ProcessIndex(*process)), &image.evicted, &mut out);
@@ -246,7 +246,7 @@ impl Ring {
 
     /// What was evicted of all processes.
     pub(crate) fn evicted_of_all(&self) -> Evicted {
-        let mut all = self.gone;
+        let mut all = self.evicted_images;
         self.images.values().for_each(|image| all.merge(&image.evicted));
         all
     }

@@ -16,7 +16,7 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
     let processes = units::counted(s.processes, "process image");
     let mut lines = if is_full { exact(s, &processes) } else { recorded(s, &processes) };
     lines.push(format!("dropped: {}{}", units::counted(s.lost_events(), "event"), reasons(s)));
-    lines.extend(s.evicted.map(|gone| ring(s, &gone)));
+    lines.extend(s.evicted.map(|evicted| ring(s, &evicted)));
     if s.heaps.count() > 0 {
         lines.push(heap::ended(&s.heaps));
     }
@@ -92,16 +92,16 @@ fn recorded(s: &Summary, processes: &str) -> Vec<String> {
 }
 
 /// What of it a ring did not keep.
-fn ring(s: &Summary, gone: &Evicted) -> String {
-    if gone.is_empty() {
+fn ring(s: &Summary, evicted: &Evicted) -> String {
+    if evicted.is_empty() {
         return "ring: holds the whole recording".to_owned();
     }
-    let of = units::duration(gone.until_mono_ns.saturating_sub(s.first_mono_ns));
+    let of = units::duration(evicted.until_mono_ns.saturating_sub(s.first_mono_ns));
     format!(
         "ring: evicted {} of the first {of}, {} of them allocations of {} in total",
-        units::counted(gone.events, "event"),
-        units::count(gone.allocated_blocks),
-        units::bytes(gone.allocated_bytes)
+        units::counted(evicted.events, "event"),
+        units::count(evicted.allocated_blocks),
+        units::bytes(evicted.allocated_bytes)
     )
 }
 

@@ -232,8 +232,8 @@ impl<H: Heap + 'static> Interposer<H> {
             return;
         }
         drop(blocked);
-        const TRY_AGAIN_NS: u64 = 100_000;
-        sys::sleep_ns(TRY_AGAIN_NS);
+        const RETRY_NS: u64 = 100_000;
+        sys::sleep_ns(RETRY_NS);
         let starter = self.starter.load(Ordering::Relaxed);
         if starter != 0 && !sys::thread_exists(sys::pid(), starter) && self.become_starter(starter) {
             self.fall_back_in_child();

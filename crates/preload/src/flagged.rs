@@ -5,7 +5,7 @@
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_recorder::capture::Registers;
 use heapscribe_recorder::program::Heap;
-use heapscribe_recorder::{Call, TimedCall, enter, enter_again, record_took, settle_flags};
+use heapscribe_recorder::{Call, TimedCall, enter, record_took, resume, settle_flags};
 
 use crate::call::{AllocRequest, Pointer};
 use crate::resized::record_resized;
@@ -80,7 +80,7 @@ pub(crate) unsafe fn resize(
             return heap.forward(|heap| (heap.realloc)(old, size)).0;
         };
         let (new, took) = heap.forward(|heap| (heap.realloc)(old, size));
-        if let Some(entered) = enter_again(&registers) {
+        if let Some(entered) = resume(&registers) {
             let timed = TimedCall { call, size_bytes: size as u64, registers, took };
             entered.record_timed(&timed, |entered| {
                 record_resized(entered, request, removed, new, registers);

@@ -6,7 +6,7 @@ use core::ptr;
 
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_recorder::program::{self, Heap};
-use heapscribe_recorder::{Call, enter, enter_again, hook_flags};
+use heapscribe_recorder::{Call, enter, hook_flags, resume};
 
 use crate::call::{AllocRequest, Pointer, caller};
 use crate::flagged;
@@ -69,7 +69,7 @@ pub(crate) unsafe fn resize(call: Call, old: Pointer, size: usize, sp: *const us
             return (heap.system.realloc)(old, size);
         };
         let new = (heap.system.realloc)(old, size);
-        if let Some(entered) = enter_again(&registers) {
+        if let Some(entered) = resume(&registers) {
             record_resized(&entered, request, removed, new, registers);
         }
         new

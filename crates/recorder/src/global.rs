@@ -166,7 +166,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for RecordedHeap<A> {
                 return self.0.realloc(block, layout, new_size);
             };
             let (new, took) = hook_flags::timed(|| self.0.realloc(block, layout, new_size));
-            if let Some(entered) = enter::enter_again(&registers) {
+            if let Some(entered) = enter::resume(&registers) {
                 let call = Call::Realloc;
                 let timed = TimedCall { call, size_bytes: new_size as u64, registers, took };
                 entered.record_timed(&timed, |entered| {

@@ -40,8 +40,8 @@ mod tests;
 
 pub use defs::bytes_of;
 pub use enter::{
-    CountsNow, Entered, RemovedBlock, TimedCall, WrittenEvent, counts, enter, enter_again, leave,
-    record_took, settle_flags,
+    CountsNow, Entered, RemovedBlock, TimedCall, WrittenEvent, counts, enter, leave, record_took, resume,
+    settle_flags,
 };
 pub use heapscribe_wire::mode::Mode;
 pub use heapscribe_wire::record::Call;

@@ -19,7 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-aos-log", &["heapscribe-wire"]),
     ("heapscribe-replay", &["heapscribe-alloc"]),
     ("heapscribe-diagnostics", &[]),
-    ("heapscribe-units", &[]),
+    ("heapscribe-units", &["heapscribe-wire"]),
     (
         "heapscribe-symbols",
         &["heapscribe-wire", "heapscribe-formats", "heapscribe-analyze", "heapscribe-diagnostics"],

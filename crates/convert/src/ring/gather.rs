@@ -119,8 +119,8 @@ impl<W: Write> Gatherer<'_, W> {
             let known = self.numbers.get(&piece.process).copied();
             match (known, piece.kind) {
                 (None, Kind::Evicted) if of_none => {
-                    let gone = piece.evicted.unwrap_or_default();
-                    self.writer.evicted(None, &gone, &mut self.buffer);
+                    let evicted = piece.evicted.unwrap_or_default();
+                    self.writer.evicted(None, &evicted, &mut self.buffer);
                 }
                 (None, Kind::Process) => {
                     let process = ProcessIndex::default();

@@ -10,10 +10,10 @@ use super::partial;
 use crate::cli::ConvertArgs;
 use crate::message;
 use heapscribe_convert::aos::{self, Lost, PartWriter};
+use heapscribe_convert::message_log::layout_of;
 use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
 use heapscribe_units::counted;
-use heapscribe_views::messages::layout_of;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {

@@ -10,8 +10,9 @@ use heapscribe_aos_log::read::Order;
 
 use super::partial;
 use crate::cli::{DumpArgs, DumpStyle};
+use heapscribe_convert::message_log::{Log, layout_of};
 use heapscribe_diagnostics::Problem;
-use heapscribe_views::messages::{Log, layout_of, lines, objects};
+use heapscribe_views::messages::{lines, objects};
 
 /// Runs the command.
 pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {

@@ -10,8 +10,8 @@ use heapscribe_aos_log::read::channels::Channels;
 
 use super::partial;
 use crate::cli::ReportArgs;
+use heapscribe_convert::message_log::Log;
 use heapscribe_diagnostics::Problem;
-use heapscribe_views::messages::Log;
 use heapscribe_views::{json, text};
 
 /// Runs the command.

@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, kill_process_group,
 use serde_json::Value;
 use tempfile::TempDir;
 
-pub use skip::skip;
+pub(crate) use skip::skip;
 
 mod counts;
 pub mod heaps;

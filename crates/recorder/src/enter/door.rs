@@ -71,7 +71,7 @@ fn make_session(registers: &Registers) {
 /// Enters once more for a call that has begun with [`Entered::remove_for_resize`]: in the same operation, so
 /// that no reader sees the heap without the block that is being moved.
 #[inline(always)]
-pub fn enter_again(registers: &Registers) -> Option<Entered> {
+pub fn resume(registers: &Registers) -> Option<Entered> {
     let words = words::words();
     if words.inside.get() != 0 || words.thread.get().is_null() {
         return enter(registers);
@@ -145,7 +145,7 @@ fn forked_inside(words: &'static Words, registers: &Registers) -> Option<Entered
     if state::is_being_made() {
         return None;
     }
-    begin(words, registers, InheritedMemory::Kept)
+    begin(words, registers, InheritedMemory::Retained)
 }
 
 /// The first hook of a thread, perhaps of the process.

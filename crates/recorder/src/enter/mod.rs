@@ -9,7 +9,7 @@ mod process;
 mod timed;
 
 pub use blocks::RemovedBlock;
-pub use door::{enter, enter_again, settle_flags};
+pub use door::{enter, resume, settle_flags};
 pub use entered::Entered;
 pub use process::{CountsNow, counts, leave};
 pub use timed::{TimedCall, WrittenEvent, record_took};

@@ -21,7 +21,7 @@ pub(crate) enum InheritedMemory {
     /// It is allocated from anew.
     Emptied,
     /// It stays: a hook that was interrupted still uses it.
-    Kept,
+    Retained,
 }
 
 /// The session of this process, made if need be. `None` when it is refused or another thread makes it.

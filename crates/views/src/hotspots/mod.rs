@@ -6,7 +6,6 @@
 
 mod memtrace;
 mod native;
-mod nodes;
 mod runs;
 mod weigh;
 

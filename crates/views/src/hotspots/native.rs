@@ -9,10 +9,10 @@ use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::Event;
 
-use super::nodes::{Nodes, NodesWriter};
 use super::runs::Runs;
 use super::weigh::Weigh;
 use heapscribe_convert::file_source::nameless_file;
+use heapscribe_convert::node_table::{NodeTable, NodeTableWriter};
 use heapscribe_convert::stacks::Stacks;
 use heapscribe_symbols::Resolver;
 
@@ -38,7 +38,7 @@ pub fn count<S: Source>(
 
 /// The stacks of a process and the names of their places.
 struct ProcessStacks {
-    nodes: Nodes,
+    nodes: NodeTable,
     /// Names of each place, outermost first; place 0 is none.
     names: Vec<Vec<u32>>,
     means: BTreeMap<u8, u64>,
@@ -52,7 +52,7 @@ impl ProcessStacks {
         runs: &mut Runs,
         problems: &mut Vec<String>,
     ) -> Result<ProcessStacks> {
-        let mut nodes = NodesWriter::new(nameless_file().context("cannot create a temporary file")?);
+        let mut nodes = NodeTableWriter::new(nameless_file().context("cannot create a temporary file")?);
         let (mut stacks, mut means, mut written) = (Stacks::default(), BTreeMap::new(), Ok(()));
         let (mut places, mut codes) = (HashMap::new(), Vec::new());
         let skipped = trace.definitions(process.index, &mut Scratch::default(), |id, definition| {

@@ -5,7 +5,8 @@ use heapscribe_aos_log::read::channels::{Channels, Row, Span};
 use heapscribe_aos_log::read::{PartHeader, PartSummary, Value};
 use serde_json::{Map, Value as Json, json};
 
-use crate::messages::{Log, lines};
+use crate::messages::lines;
+use heapscribe_convert::message_log::Log;
 
 /// Everything that is known of a log.
 pub fn report(log: &Log<'_>, channels: &Channels) -> Json {

@@ -214,17 +214,17 @@ pub struct RingJson {
 
 impl RingJson {
     /// `None` when it is nothing.
-    pub fn of(gone: &Evicted, begin_mono_ns: u64) -> Option<RingJson> {
-        (!gone.is_empty()).then(|| RingJson {
-            until_ns: gone.until_mono_ns.saturating_sub(begin_mono_ns),
-            events: gone.events,
-            calls: gone.calls.iter().copied().fold(0, u64::saturating_add),
-            allocations: gone.allocated_blocks,
-            bytes_allocated: gone.allocated_bytes,
-            frees: gone.freed_blocks,
-            bytes_freed: gone.freed_bytes,
-            lost_events: gone.lost_events,
-            processes: gone.processes,
+    pub fn of(evicted: &Evicted, begin_mono_ns: u64) -> Option<RingJson> {
+        (!evicted.is_empty()).then(|| RingJson {
+            until_ns: evicted.until_mono_ns.saturating_sub(begin_mono_ns),
+            events: evicted.events,
+            calls: evicted.calls.iter().copied().fold(0, u64::saturating_add),
+            allocations: evicted.allocated_blocks,
+            bytes_allocated: evicted.allocated_bytes,
+            frees: evicted.freed_blocks,
+            bytes_freed: evicted.freed_bytes,
+            lost_events: evicted.lost_events,
+            processes: evicted.processes,
         })
     }
 }

@@ -17,7 +17,7 @@ use heapscribe_aos_log::read::{Message, Order, Policy};
 use heapscribe_formats::{Source, Trace};
 use serde::Serialize;
 
-use super::log::Log;
+use heapscribe_convert::message_log::Log;
 use heapscribe_diagnostics::Problem;
 
 /// Messages that can be held against a trace at a time; 56 bytes each.

@@ -1,8 +1,5 @@
-//! Message logs: their parts as files, and messages as text and as JSON.
+//! Message logs as text and as JSON, and what the heap did between their messages.
 
 pub mod correlation;
 pub mod lines;
-mod log;
 pub mod objects;
-
-pub use log::{Log, layout_of};

@@ -8,7 +8,8 @@ use heapscribe_aos_log::read::channels::{Channels, Row, Span};
 use heapscribe_aos_log::read::{PartHeader, PartSummary};
 
 use super::out::{Out, heading};
-use crate::messages::{Log, lines};
+use crate::messages::lines;
+use heapscribe_convert::message_log::Log;
 use heapscribe_units::{bytes, count, counted, duration, short_bytes};
 
 /// Prints what is known of a log, at most `top` channels of it.

@@ -94,29 +94,29 @@ impl Report<'_> {
 
     /// What of it a ring evicted.
     fn ring(&self, out: Out<'_>) -> io::Result<()> {
-        let (a, gone) = (self.answer, &self.answer.evicted);
-        if gone.is_empty() {
+        let (a, evicted) = (self.answer, &self.answer.evicted);
+        if evicted.is_empty() {
             return Ok(());
         }
-        let until = gone.until_mono_ns.saturating_sub(a.begin_mono_ns);
+        let until = evicted.until_mono_ns.saturating_sub(a.begin_mono_ns);
         writeln!(
             out,
             "A ring with the last {}; {} of the {} before were evicted:",
             duration(a.duration_ns.saturating_sub(until)),
-            counted(gone.events, "event"),
+            counted(evicted.events, "event"),
             duration(until)
         )?;
         writeln!(
             out,
             "  {}, {} of {}, {} of {}. The figures below do not include them.",
-            counted(gone.calls.iter().copied().fold(0, u64::saturating_add), "call"),
-            counted(gone.allocated_blocks, "allocation"),
-            short_bytes(gone.allocated_bytes),
-            counted(gone.freed_blocks, "free"),
-            short_bytes(gone.freed_bytes)
+            counted(evicted.calls.iter().copied().fold(0, u64::saturating_add), "call"),
+            counted(evicted.allocated_blocks, "allocation"),
+            short_bytes(evicted.allocated_bytes),
+            counted(evicted.freed_blocks, "free"),
+            short_bytes(evicted.freed_bytes)
         )?;
-        if gone.processes > 0 {
-            writeln!(out, "  Completely evicted: {}.", counted(gone.processes, "process image"))?;
+        if evicted.processes > 0 {
+            writeln!(out, "  Completely evicted: {}.", counted(evicted.processes, "process image"))?;
         }
         Ok(())
     }

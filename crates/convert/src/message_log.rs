@@ -10,8 +10,8 @@ use heapscribe_aos_log::read::{
     Order, OwnedMessage, PartHeader, PartReader, Parts, Policy, Problem, ReadError,
 };
 
-use heapscribe_convert::file_source::source;
-use heapscribe_convert::{Input, Kind};
+use crate::file_source::source;
+use crate::{Input, Kind};
 use heapscribe_diagnostics::Problem as NextStep;
 
 /// Messages that are looked at to find out which layout a part has: those of most logs tell at once, and

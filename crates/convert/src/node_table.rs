@@ -12,17 +12,22 @@ const NODE_BYTES: u64 = 8;
 const CACHED_FRAMES_MAX: usize = 1 << 20;
 
 /// Takes nodes in the order of their numbers.
-pub(super) struct NodesWriter {
+pub struct NodeTableWriter {
     file: BufWriter<File>,
     next: u64,
 }
 
-impl NodesWriter {
-    pub(super) fn new(file: File) -> NodesWriter {
-        NodesWriter { file: BufWriter::new(file), next: 0 }
+impl NodeTableWriter {
+    /// Writes into `file`, from its beginning.
+    pub fn new(file: File) -> NodeTableWriter {
+        NodeTableWriter { file: BufWriter::new(file), next: 0 }
     }
 
-    pub(super) fn put(&mut self, node: StackId, caller: StackId, place: u32) -> io::Result<()> {
+    /// Adds a node: its caller, and the number of its place in code.
+    ///
+    /// # Errors
+    /// Those of the medium.
+    pub fn put(&mut self, node: StackId, caller: StackId, place: u32) -> io::Result<()> {
         let at = u64::from(node.0);
         if at != self.next {
             // Numbers that are missing read as 0, which is no caller.
@@ -33,21 +38,29 @@ impl NodesWriter {
         self.file.write_all(&place.to_le_bytes())
     }
 
-    pub(super) fn finish(self) -> io::Result<Nodes> {
+    /// The table, when all nodes are in it.
+    ///
+    /// # Errors
+    /// Those of the medium.
+    pub fn finish(self) -> io::Result<NodeTable> {
         let file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        Ok(Nodes { file, cache: HashMap::new(), cached_frames: 0 })
+        Ok(NodeTable { file, cache: HashMap::new(), cached_frames: 0 })
     }
 }
 
 /// Looks stacks up, as places outermost first.
-pub(super) struct Nodes {
+pub struct NodeTable {
     file: File,
     cache: HashMap<StackId, Vec<u32>>,
     cached_frames: usize,
 }
 
-impl Nodes {
-    pub(super) fn stack(&mut self, leaf: StackId) -> io::Result<&[u32]> {
+impl NodeTable {
+    /// The places of a stack.
+    ///
+    /// # Errors
+    /// Those of the medium.
+    pub fn stack(&mut self, leaf: StackId) -> io::Result<&[u32]> {
         if !self.cache.contains_key(&leaf) {
             let stack = self.look_up(leaf)?;
             if self.cached_frames > CACHED_FRAMES_MAX {
@@ -87,7 +100,7 @@ mod tests {
 
     #[test]
     fn stacks_end_where_numbers_are_missing() {
-        let mut nodes = NodesWriter::new(tempfile::tempfile().unwrap());
+        let mut nodes = NodeTableWriter::new(tempfile::tempfile().unwrap());
         for (node, caller, place) in [(1, 0, 10), (2, 1, 20), (3, 2, 30), (6, 5, 60), (7, 9, 70)] {
             nodes.put(StackId(node), StackId(caller), place).unwrap();
         }
