@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     } else {
         (aos::convert_lines(input.into_plain_file()?, &args.trace, to)?, Vec::new())
     };
-    tell(&lost);
+    warn_of_losses(&lost);
     Ok(partial::exit_code(&args.trace, &problems, true))
 }
 
@@ -51,7 +51,7 @@ fn reject_same_file(args: &ConvertArgs) -> Result<(), Problem> {
     }
 }
 
-fn tell(lost: &Lost) {
+fn warn_of_losses(lost: &Lost) {
     for (n, singular, what) in [
         (lost.transmit_times, "forwarding time", "left out: the 2022 layout cannot store them"),
         (lost.as_in_2022, "record", "with data and delivery times, written as in 2022: 2024 has none"),

@@ -14,7 +14,7 @@ pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) ->
     if is_complete && problems.is_empty() {
         return ExitCode::SUCCESS;
     }
-    tell(trace, problems);
+    print_problems(trace, problems);
     if !is_complete && problems.is_empty() {
         message::failure(&format!("{}: the recording is incomplete", trace.display()));
     }
@@ -25,7 +25,7 @@ pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) ->
 /// The same for several files, each with its problems.
 pub(super) fn exit_code_of_files(problems: &[(&Path, Vec<String>)]) -> ExitCode {
     for (file, problems) in problems {
-        tell(file, problems);
+        print_problems(file, problems);
     }
     if problems.is_empty() {
         return ExitCode::SUCCESS;
@@ -34,7 +34,7 @@ pub(super) fn exit_code_of_files(problems: &[(&Path, Vec<String>)]) -> ExitCode 
     exit::partial()
 }
 
-fn tell(file: &Path, problems: &[String]) {
+fn print_problems(file: &Path, problems: &[String]) {
     let shown = file.display();
     for problem in problems.iter().take(SHOWN) {
         message::failure(&format!("{shown}: {problem}"));

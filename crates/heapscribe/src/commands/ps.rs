@@ -44,7 +44,7 @@ struct Row {
     /// The heap that was put under it; `null` when that is not known.
     heap: Option<Heap>,
     #[serde(skip)]
-    told: Option<HeapStatistics>,
+    statistics: Option<HeapStatistics>,
 }
 
 /// Runs the command.
@@ -87,8 +87,10 @@ fn row(found: &SessionPath, heaps: &mut Vec<HeapStatistics>) -> Result<Row> {
         Mode::Sampled { mean_bytes } => ("sampled", Some(mean_bytes)),
     };
     let alive = session.living_pid().is_some();
-    let of = |told: &HeapStatistics| (told.pid, told.pid_namespace) == (head.pid, head.pid_namespace);
-    let told = heaps.iter().position(of).filter(|_| alive).map(|n| heaps.remove(n));
+    let of = |statistics: &HeapStatistics| {
+        (statistics.pid, statistics.pid_namespace) == (head.pid, head.pid_namespace)
+    };
+    let statistics = heaps.iter().position(of).filter(|_| alive).map(|n| heaps.remove(n));
     Ok(Row {
         pid: head.pid,
         alive,
@@ -109,26 +111,26 @@ fn row(found: &SessionPath, heaps: &mut Vec<HeapStatistics>) -> Result<Row> {
         waiting_bytes: sealed.iter().map(|chunk| u64::from(chunk.committed)).sum(),
         waiting_ns: sealed.iter().map(|chunk| now.saturating_sub(chunk.end_mono_ns)).max().unwrap_or(0),
         snapshots: live::list_named(&found.directory).len(),
-        heap: told.as_ref().map(Heap::from),
-        told,
+        heap: statistics.as_ref().map(Heap::from),
+        statistics,
     })
 }
 
 /// A process that only runs with another heap.
-fn unrecorded(told: HeapStatistics) -> Row {
+fn unrecorded(statistics: HeapStatistics) -> Row {
     Row {
-        pid: told.pid,
+        pid: statistics.pid,
         alive: true,
-        exe: told.exe.clone(),
+        exe: statistics.exe.clone(),
         session: None,
-        created_mono_ns: told.created_mono_ns,
+        created_mono_ns: statistics.created_mono_ns,
         created_real_ns: 0,
-        age_ns: monotonic_ns().saturating_sub(told.created_mono_ns),
+        age_ns: monotonic_ns().saturating_sub(statistics.created_mono_ns),
         mode: NOT_RECORDED,
         mean_bytes: None,
         threads: 0,
-        live_bytes: told.update.counts.used_bytes,
-        live_blocks: told.update.counts.blocks,
+        live_bytes: statistics.update.counts.used_bytes,
+        live_blocks: statistics.update.counts.blocks,
         allocated_bytes: 0,
         allocated_blocks: 0,
         freed_bytes: 0,
@@ -136,13 +138,13 @@ fn unrecorded(told: HeapStatistics) -> Row {
         waiting_bytes: 0,
         waiting_ns: 0,
         snapshots: 0,
-        heap: Some(Heap::from(&told)),
-        told: Some(told),
+        heap: Some(Heap::from(&statistics)),
+        statistics: Some(statistics),
     }
 }
 
 fn print(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
-    let has_heaps = rows.iter().any(|row| row.told.is_some());
+    let has_heaps = rows.iter().any(|row| row.statistics.is_some());
     let heap =
         if has_heaps { heap_cells(["HEAP", "USED", "POOL", "LARGEST", "FAILED"]) } else { String::new() };
     writeln!(
@@ -168,7 +170,7 @@ fn print(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
             of_record(short_bytes(row.allocated_bytes)),
             of_record(short_bytes(row.freed_bytes)),
             of_record(lag),
-            if has_heaps { of_heap(row.told.as_ref()) } else { String::new() },
+            if has_heaps { of_heap(row.statistics.as_ref()) } else { String::new() },
             row.exe
         )?;
     }
@@ -180,11 +182,11 @@ fn heap_cells([name, used, pool, largest, failed]: [&str; 5]) -> String {
 }
 
 /// Statistics of a heap: pool, largest free block, failed requests.
-fn of_heap(told: Option<&HeapStatistics>) -> String {
-    let Some(told) = told else { return heap_cells(["-"; 5]) };
-    let name: String = told.name.chars().take(8).collect();
-    let c = &told.update.counts;
-    if told.update.mono_ns == 0 {
+fn of_heap(statistics: Option<&HeapStatistics>) -> String {
+    let Some(statistics) = statistics else { return heap_cells(["-"; 5]) };
+    let name: String = statistics.name.chars().take(8).collect();
+    let c = &statistics.update.counts;
+    if statistics.update.mono_ns == 0 {
         return heap_cells([&name, "-", "-", "-", "-"]);
     }
     let [used, pool, largest] = [c.used_bytes, c.pool_bytes, c.largest_free_bytes].map(short_bytes);

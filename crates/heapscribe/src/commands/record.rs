@@ -87,7 +87,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     let status = follow(args, &mut drain, &mut child, &mut signals)?;
     let living = drain.living();
     let (summary, failure) = drain.finish(status.map(child::exit_status));
-    tell(args, &output, &summary, failure.is_some());
+    print_summary(args, &output, &summary, failure.is_some());
     if summary.stopped > 0 {
         stopped(&output);
     } else if !args.real_time.rules().is_empty() {
@@ -248,7 +248,7 @@ fn stopped(output: &Path) {
     message::hint(&format!("see also: heapscribe report {0}; heapscribe check {0}", output.display()));
 }
 
-fn tell(args: &RecordArgs, trace: &std::path::Path, summary: &Summary, is_cut: bool) {
+fn print_summary(args: &RecordArgs, trace: &std::path::Path, summary: &Summary, is_cut: bool) {
     if !args.quiet {
         message::block(&recorded::summary(summary, trace, is_cut, mode(args) == Mode::Full));
     }

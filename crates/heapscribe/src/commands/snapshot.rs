@@ -30,7 +30,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     let read = contents.map(|contents| contents.write(&snapshot)).transpose()?;
     let output = args.output.clone().unwrap_or_else(|| default_path(&snapshot));
     let saved = write(&snapshot, args, &output)?;
-    tell(&snapshot, &saved, &output);
+    print_summary(&snapshot, &saved, &output);
     saved.problems.iter().for_each(|problem| message::failure(problem));
     if let (Some(read), Some(dir)) = (read, &args.contents) {
         message::note(&format!(
@@ -96,7 +96,7 @@ fn default_path(snapshot: &Snapshot) -> PathBuf {
     PathBuf::from(format!("heapscribe.{program}.{}.hst", head.pid))
 }
 
-fn tell(snapshot: &Snapshot, saved: &Saved, output: &Path) {
+fn print_summary(snapshot: &Snapshot, saved: &Saved, output: &Path) {
     let pid = snapshot.head.get().pid;
     let (blocks, bytes) = (counted(saved.blocks, "block"), bytes(saved.bytes));
     message::note(&format!("process {pid}: {blocks} live, {bytes}, written to {}", output.display()));
