@@ -69,7 +69,7 @@ mod counters;
 pub mod diff;
 mod events;
 pub mod go;
-pub mod heavy;
+pub mod heavy_hitters;
 pub mod input;
 mod latency;
 mod options;

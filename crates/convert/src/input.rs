@@ -3,7 +3,7 @@
 //! ```text
 //!   directory   with `session`                  Ring       of a recording that was not finished
 //!               with `head`, or a base of one   Session    of a process, alive or dead
-//!   file        by its first bytes              Native, Memtrace, Heaplog, Go, AosPart, Unknown
+//!   file        by its first bytes              File(Format), AosPart, Json
 //! ```
 //! Most commands want blocks with stacks: [`Input::into_trace`] makes a trace of ours of whatever has them. A format
 //! that is added is a folder in `heapscribe-formats`, with a line in its table of first bytes, and an arm of
@@ -24,7 +24,7 @@ use heapscribe_session::live::{self, Snapshot};
 use crate::file_source::{FileSource, source};
 use crate::heaplog::{LogTally, from as from_heaplog, from::About};
 use crate::memtrace::{from as from_memtrace, from::Sizes};
-use crate::opened::Opened;
+use crate::opened_trace::Opened;
 use crate::ring;
 
 /// As many first bytes as any format wants to see.
@@ -48,24 +48,16 @@ impl Salvage {
 /// What a path holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// A trace or snapshot of ours.
-    Native,
+    /// A file of one of the formats; also one of none that is known.
+    File(Format),
     /// The ring of a recording that was not finished.
     Ring,
     /// The session of a process, or a base directory that has no other.
     Session,
-    /// OCaml's memtrace.
-    Memtrace,
-    /// A log of heaphook's.
-    Heaplog,
-    /// A trace of Go's execution tracer.
-    Go,
     /// A part of an AOS message log.
     AosPart,
     /// JSON text: message lines, for a conversion to AOS.
     Json,
-    /// None of these.
-    Unknown,
 }
 
 /// A path that was looked at.
@@ -112,12 +104,12 @@ impl Input {
     /// Of what has none, and when nothing of it can be read.
     pub fn into_trace(self, salvage: Salvage) -> Result<Opened> {
         match self.kind {
-            Kind::Native | Kind::Unknown | Kind::Json => self.into_native(),
+            Kind::File(Format::Native | Format::Unknown) | Kind::Json => self.into_native(),
             Kind::Ring => self.gathered(),
             Kind::Session => self.snapshot(),
-            Kind::Memtrace => self.convert_memtrace(salvage),
-            Kind::Heaplog => self.convert_heaplog(),
-            Kind::Go => Err(go_has_no_blocks(&self.path).into()),
+            Kind::File(Format::Memtrace) => self.convert_memtrace(salvage),
+            Kind::File(Format::Heaplog) => self.convert_heaplog(),
+            Kind::File(Format::Go) => Err(go_has_no_blocks(&self.path).into()),
             Kind::AosPart => Err(part_has_no_blocks(&self.path).into()),
         }
     }
@@ -212,13 +204,9 @@ impl Input {
 /// What a file with these first bytes is.
 fn kind_of(first: &[u8]) -> Kind {
     match detect::detect(first) {
-        Format::Native => Kind::Native,
-        Format::Memtrace => Kind::Memtrace,
-        Format::Go => Kind::Go,
-        Format::Heaplog => Kind::Heaplog,
         Format::Unknown if heapscribe_aos_log::read::detect(first) => Kind::AosPart,
         Format::Unknown if first.trim_ascii_start().first() == Some(&b'{') => Kind::Json,
-        Format::Unknown => Kind::Unknown,
+        format => Kind::File(format),
     }
 }
 
@@ -267,11 +255,11 @@ mod tests {
 
     #[test]
     fn a_file_is_known_by_its_first_bytes_and_not_by_its_name() {
-        check("x.ctf", b"go 1.19 trace\0\0\0", Kind::Go);
-        check("x.hst", b"\xc1\x1f\xfc\xc1", Kind::Memtrace);
-        check("x", b"malloc 0x55d0 24 0\n", Kind::Heaplog);
+        check("x.ctf", b"go 1.19 trace\0\0\0", Kind::File(Format::Go));
+        check("x.hst", b"\xc1\x1f\xfc\xc1", Kind::File(Format::Memtrace));
+        check("x", b"malloc 0x55d0 24 0\n", Kind::File(Format::Heaplog));
         check("x.json", b"\n {\"channel\":1}", Kind::Json);
-        check("empty", b"", Kind::Unknown);
+        check("empty", b"", Kind::File(Format::Unknown));
     }
 
     #[test]

@@ -17,10 +17,10 @@ pub mod memtrace;
 pub mod message_log;
 pub mod native;
 pub mod node_table;
-pub mod opened;
+pub mod opened_trace;
 pub mod pprof;
 pub mod ring;
 pub mod stacks;
 
 pub use input::{Input, Kind, Salvage};
-pub use opened::Opened;
+pub use opened_trace::Opened;

@@ -1,5 +1,5 @@
 //! Tells formats apart by their first bytes. A format that is added here is a folder beside this file and one
-//! line of the table below.
+//! line of the table below; what becomes of a file of that format is an arm of `Input::into_trace` in `convert`.
 
 use crate::{gotrace, heaplog, memtrace, native};
 

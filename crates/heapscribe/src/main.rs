@@ -8,7 +8,7 @@ mod exit;
 mod launch;
 mod message;
 mod progress;
-mod recorded;
+mod record_summary;
 mod replay;
 mod tui;
 

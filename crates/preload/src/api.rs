@@ -5,7 +5,7 @@
 
 use core::ffi::{c_int, c_void};
 
-use heapscribe_recorder::capture::Registers;
+use heapscribe_recorder::unwind::Registers;
 use heapscribe_recorder::{Counts, Mode, bytes_of, counts, enter};
 
 use crate::call::caller;

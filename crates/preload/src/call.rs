@@ -4,7 +4,7 @@
 use core::ffi::c_void;
 
 use heapscribe_recorder::Call;
-use heapscribe_recorder::capture::Registers;
+use heapscribe_recorder::unwind::Registers;
 
 pub(crate) type Pointer = *mut c_void;
 

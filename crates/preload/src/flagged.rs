@@ -3,8 +3,8 @@
 #![allow(unsafe_code)]
 
 use heapscribe_alloc::system::SystemHeap;
-use heapscribe_recorder::capture::Registers;
 use heapscribe_recorder::program::Heap;
+use heapscribe_recorder::unwind::Registers;
 use heapscribe_recorder::{Call, TimedCall, enter, record_took, resume, settle_flags};
 
 use crate::call::{AllocRequest, Pointer};

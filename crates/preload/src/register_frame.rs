@@ -9,7 +9,7 @@
 use core::ffi::c_void;
 
 use heapscribe_nolibc::loader::Loader;
-use heapscribe_recorder::capture::cfi::Extent;
+use heapscribe_recorder::unwind::cfi::Extent;
 use heapscribe_recorder::{deregister_frames, program, register_frames};
 
 type Pointer = *mut c_void;

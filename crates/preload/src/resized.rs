@@ -1,7 +1,7 @@
 //! What became of a `realloc`, recorded.
 #![allow(unsafe_code)]
 
-use heapscribe_recorder::capture::Registers;
+use heapscribe_recorder::unwind::Registers;
 use heapscribe_recorder::{Entered, RemovedBlock};
 
 use crate::call::{AllocRequest, Pointer};

@@ -20,9 +20,9 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use heapscribe_nolibc::at_fork::Handler;
 use heapscribe_wire::record::Call;
 
-use crate::capture::Registers;
 use crate::enter::{self, TimedCall};
 use crate::state::hook_flags;
+use crate::unwind::Registers;
 use crate::{lifecycle, program};
 
 unsafe extern "C" {

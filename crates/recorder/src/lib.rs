@@ -12,14 +12,13 @@
 //! ```text
 //!   enter       the one door for hooks; global: the same for a program that is linked statically
 //!   lifecycle   a session begins, forks, threads, modules, the end
-//!   stacks      registers to number      events  room and bytes      snapshot, rules, sampling, modules, program
+//!   stack_ids   registers to number      events  room and bytes      snapshot, rules, sampling, modules, program
 //!   state       what a session and a thread have, put together
-//!   defs        numbers and what they mean      live  the table      log  chunks      capture  walks
+//!   defs        numbers and what they mean      live  the table      log  chunks      unwind   walks
 //!   platform    memory, shared files, one lock, time
 //! ```
 #![cfg_attr(not(test), no_std)]
 
-pub mod capture;
 mod defs;
 mod enter;
 mod events;
@@ -30,13 +29,14 @@ mod log;
 mod modules;
 mod platform;
 pub mod program;
-mod rules;
+mod real_time_rules;
 mod sampling;
 mod snapshot;
-mod stacks;
+mod stack_ids;
 mod state;
 #[cfg(test)]
 mod tests;
+pub mod unwind;
 
 pub use defs::bytes_of;
 pub use enter::{

@@ -20,10 +20,10 @@ use heapscribe_nolibc::sys;
 use heapscribe_wire::defs::{Definition, Module};
 use heapscribe_wire::head::LossReason;
 
-use crate::capture::process_rules;
 use crate::platform::lock::Held;
 use crate::platform::session_path;
 use crate::state::Session;
+use crate::unwind::process_rules;
 
 /// Modules that are remembered; those beyond are named again for each new address, which is only slow.
 const MODULES_MAX: usize = 1024;

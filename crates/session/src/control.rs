@@ -13,7 +13,7 @@ use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
 
 use crate::base::{bases, check_owner, session_path, sessions};
 use crate::key::SessionKey;
-use crate::{mark_request, rules};
+use crate::{mark_request, real_time_rules};
 use heapscribe_diagnostics::Problem;
 
 /// A running collector writes a mark in its next pass.
@@ -70,7 +70,7 @@ impl Controlled {
     pub fn mark(&self, name: &[u8]) -> Result<()> {
         let directory = self.head.parent().unwrap_or(&self.base);
         let shown = directory.display();
-        if rules::of_base(&self.base).after_mark.is_some_and(|mark| mark == name) {
+        if real_time_rules::of_base(&self.base).after_mark.is_some_and(|mark| mark == name) {
             self.set(&1u32.to_le_bytes(), PAST_MARK_OFFSET)?;
         }
         mark_request::request(directory, name).with_context(|| format!("cannot set a mark in {shown}"))?;

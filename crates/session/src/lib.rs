@@ -18,7 +18,7 @@ pub mod live;
 mod liveness;
 pub mod mark_request;
 mod memory;
-pub mod rules;
+pub mod real_time_rules;
 
 pub use base::{Base, SESSION_DIR};
 pub use clock::{clock_kind, monotonic_ns};

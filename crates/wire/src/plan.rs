@@ -6,7 +6,7 @@
 //!  24 log chunks u32          28 verify every u32  32 spill limit bytes u64   40 pid namespace u64
 //!  48 mode u64, see [`crate::mode`]                56 seed of the sampling u64, 0 for none
 //!  64 flags u32: bit 0 calls are timed, bit 1 the first call that breaks a rule stops its process
-//!  68 bytes of rules that follow u32, see [`crate::rules`]
+//!  68 bytes of rules that follow u32, see [`crate::real_time_rules`]
 //! ```
 
 use crate::head::ClockKind;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Write as _;
 
 /// Reports that a test is skipped and why, also in the log that CI lists at its end.
-pub fn skip(why: impl std::fmt::Display) {
+pub(crate) fn skip(why: impl std::fmt::Display) {
     println!("skipped: {why}");
     let Some(log) = std::env::var_os("HEAPSCRIBE_SKIPPED_LOG") else { return };
     let test = std::thread::current().name().unwrap_or("a thread of a test").to_owned();

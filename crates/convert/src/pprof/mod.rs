@@ -13,7 +13,7 @@ use heapscribe_analyze::answer::NodeId;
 use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_formats::LiveBlock;
 
-use crate::opened::Opened;
+use crate::opened_trace::Opened;
 use heapscribe_symbols::Resolver;
 use heapscribe_symbols::{NamedStacks, lossy};
 use profile::{Label, Profile};

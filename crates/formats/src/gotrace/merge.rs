@@ -9,9 +9,9 @@ use std::ops::ControlFlow;
 use super::error::{Fault, GoTraceError, Malformed};
 use super::event::{Event, Read};
 use super::index::{Batch, Index, Run};
+use super::layout_go1_11::{self, Record};
+use super::layout_go1_22;
 use super::limits::RECORD_BYTES_MAX;
-use super::one::{self, Record};
-use super::two;
 use super::version::Layout;
 use super::window::Window;
 use crate::source::Source;
@@ -146,13 +146,15 @@ fn changed(offset: u64, fault: Fault) -> GoTraceError {
 
 #[inline(always)]
 fn of_one(bytes: &[u8]) -> Result<(Option<Read>, usize), Fault> {
-    let (record, n) = one::decode(bytes)?;
-    let Record::Event(one::Event { spec, ticks, values, stack, text }) = record else { return Ok((None, n)) };
+    let (record, n) = layout_go1_11::decode(bytes)?;
+    let Record::Event(layout_go1_11::Event { spec, ticks, values, stack, text }) = record else {
+        return Ok((None, n));
+    };
     Ok((Some(Read { spec, ticks, offset: 0, values, stack, text: (n - text.len(), text.len()) }), n))
 }
 
 #[inline(always)]
 fn of_two(bytes: &[u8]) -> Result<(Option<Read>, usize), Fault> {
-    let (two::Event { spec, ticks, values, stack }, n) = two::event(bytes)?;
+    let (layout_go1_22::Event { spec, ticks, values, stack }, n) = layout_go1_22::event(bytes)?;
     Ok((Some(Read { spec, ticks, offset: 0, values, stack, text: (0, 0) }), n))
 }

@@ -4,9 +4,9 @@
 use super::error::{Fault, GoTraceError};
 use super::fields::Cursor;
 use super::index::{Index, OpenBatch};
+use super::layout_go1_11::{self, Record};
+use super::layout_go1_22::{self, Content, Header};
 use super::limits::{BATCH_BYTES_MAX, RECORD_BYTES_MAX};
-use super::one::{self, Record};
-use super::two::{self, Content, Header};
 use super::version::HEADER_BYTES;
 use super::window::Window;
 use crate::source::Source;
@@ -21,7 +21,7 @@ pub(crate) fn one<S: Source + ?Sized>(source: &S) -> Result<Index, GoTraceError>
     while !window.is_done() && fault.is_none() {
         let begin = window.offset();
         let taken = window.next(source, RECORD_BYTES_MAX, |bytes| {
-            let (record, n) = one::decode(bytes)?;
+            let (record, n) = layout_go1_11::decode(bytes)?;
             record_of_one(&mut index, &mut open, begin + n as u64, &record)?;
             Ok(n)
         })?;
@@ -47,7 +47,7 @@ pub(crate) fn one<S: Source + ?Sized>(source: &S) -> Result<Index, GoTraceError>
 
 /// Skips a record that is valid in itself.
 fn skip_record(window: &mut Window) -> Option<Fault> {
-    match one::decode(window.rest()) {
+    match layout_go1_11::decode(window.rest()) {
         Ok((_, n)) => {
             window.skip(n);
             None
@@ -130,20 +130,24 @@ fn report_unfinished(index: &mut Index, end: u64) {
 
 fn batch_of_two(index: &mut Index, header: &Header, begin: u64, bytes: &[u8]) {
     let generation = index.generation(header.generation);
-    let (content, skipped) = two::content(header, bytes);
+    let (content, skipped) = layout_go1_22::content(header, bytes);
     let mut at = Cursor::new(bytes.get(skipped..).unwrap_or_default());
     let mut frames = Vec::new();
     let mut open = OpenBatch::new(header.thread, generation, begin, header.ticks);
     while !at.is_empty() && content != Content::Nothing {
         let from = begin + (skipped + at.pos()) as u64;
         let taken = match content {
-            Content::Stacks => two::stack(&mut at, &mut frames)
+            Content::Stacks => layout_go1_22::stack(&mut at, &mut frames)
                 .map(|id| index.names.add_stack(generation, id, frames.iter().copied())),
-            Content::Texts => two::text(&mut at).and_then(|(id, text)| index.text(generation, id, text)),
-            Content::CpuSamples => two::cpu_sample(&mut at).map(|()| index.cpu_samples += 1),
+            Content::Texts => {
+                layout_go1_22::text(&mut at).and_then(|(id, text)| index.text(generation, id, text))
+            }
+            Content::CpuSamples => layout_go1_22::cpu_sample(&mut at).map(|()| index.cpu_samples += 1),
             Content::Frequency => at.number().and_then(|n| index.set_frequency(generation, n)),
-            Content::Types => two::type_of(&mut at).map(|(id, of)| index.names.add_type(generation, id, &of)),
-            Content::Layout => two::layout(&mut at).map(|layout| index.names.set_layout(layout)),
+            Content::Types => {
+                layout_go1_22::type_of(&mut at).map(|(id, of)| index.names.add_type(generation, id, &of))
+            }
+            Content::Layout => layout_go1_22::layout(&mut at).map(|layout| index.names.set_layout(layout)),
             Content::Events | Content::Nothing => {
                 event_of_two(&mut open, &mut at, begin, bytes).map(|stack| index.use_stack(generation, stack))
             }
@@ -162,7 +166,7 @@ fn batch_of_two(index: &mut Index, header: &Header, begin: u64, bytes: &[u8]) {
 /// Takes an event; the number of its stack.
 #[inline(always)]
 fn event_of_two(open: &mut OpenBatch, at: &mut Cursor<'_>, begin: u64, bytes: &[u8]) -> Result<u64, Fault> {
-    let (event, n) = two::event(&bytes[at.pos()..])?;
+    let (event, n) = layout_go1_22::event(&bytes[at.pos()..])?;
     at.take(n)?;
     open.event(event.spec.code, event.ticks, begin + at.pos() as u64)?;
     Ok(event.stack)

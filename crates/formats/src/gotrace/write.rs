@@ -13,12 +13,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 
+use super::layout_go1_11;
 use super::limits::{
     BUFFER_BYTES, EVENT_BYTES_MAX, FRAMES_MAX, NUMBERS_BYTES_MAX, VALUES_MAX, WRITTEN_TEXT_BYTES_MAX,
     stack_bytes_max,
 };
 use super::names::Frame;
-use super::one;
 use super::spec::Spec;
 use super::version::Version;
 use heapscribe_wire::varint;
@@ -109,7 +109,7 @@ impl<W: Write> Writer<W> {
         }
         let id = TextId(self.texts.len() as u64 + 1);
         self.ensure(1 + 2 * varint::MAX_BYTES + text.len())?;
-        self.used += one::encode_text(&mut self.definitions[self.used..], id.0, text).unwrap_or(0);
+        self.used += layout_go1_11::encode_text(&mut self.definitions[self.used..], id.0, text).unwrap_or(0);
         self.texts.insert(text.to_vec(), id);
         Ok(id)
     }
@@ -127,7 +127,8 @@ impl<W: Write> Writer<W> {
         };
         let frames: Vec<_> = frames.iter().take(FRAMES_MAX).map(resolved).collect();
         self.ensure(stack_bytes_max(frames.len()))?;
-        self.used += one::encode_stack(&mut self.definitions[self.used..], id, &frames).unwrap_or(0);
+        self.used +=
+            layout_go1_11::encode_stack(&mut self.definitions[self.used..], id, &frames).unwrap_or(0);
         Ok(())
     }
 
@@ -164,7 +165,7 @@ impl<W: Write> Writer<W> {
     pub fn finish(mut self, frequency: u64) -> io::Result<W> {
         self.flush()?;
         let mut at = [0; 2 + varint::MAX_BYTES];
-        let n = one::encode(&mut at, one::FREQUENCY, &[frequency.max(1)]).unwrap_or(0);
+        let n = layout_go1_11::encode(&mut at, layout_go1_11::FREQUENCY, &[frequency.max(1)]).unwrap_or(0);
         self.out.write_all(&at[..n])?;
         self.out.flush()?;
         Ok(self.out)
@@ -209,7 +210,7 @@ impl Lane {
         let mut at = [0; NUMBERS_BYTES_MAX];
         let ticks = ticks.max(self.ticks);
         if self.bytes.is_empty() {
-            let n = one::encode(&mut at, one::BATCH, &[p, ticks]).unwrap_or(0);
+            let n = layout_go1_11::encode(&mut at, layout_go1_11::BATCH, &[p, ticks]).unwrap_or(0);
             self.bytes.extend_from_slice(&at[..n]);
             self.ticks = ticks;
         }
@@ -221,9 +222,9 @@ impl Lane {
         // What is behind the values is not written of an event without a stack.
         all[1 + count] = stack;
         let all = &all[..1 + count + usize::from(kind.has_stack)];
-        let n = one::encode(&mut at, kind.code, all).unwrap_or(0);
+        let n = layout_go1_11::encode(&mut at, kind.code, all).unwrap_or(0);
         self.bytes.extend_from_slice(&at[..n]);
-        if kind.code == one::USER_LOG {
+        if kind.code == layout_go1_11::USER_LOG {
             let n = varint::put(&mut at, text.len() as u64);
             self.bytes.extend_from_slice(&at[..n]);
             self.bytes.extend_from_slice(text);

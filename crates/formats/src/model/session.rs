@@ -27,7 +27,7 @@ pub struct RealTimeRules {
     pub sections: Vec<Vec<u8>>,
     /// Name of the mark after whose first time in a process all calls of it break the rules.
     pub after_mark: Option<Vec<u8>>,
-    /// Patterns of the names of threads that the rules are for, see [`heapscribe_wire::rules::fits`]; empty
+    /// Patterns of the names of threads that the rules are for, see [`heapscribe_wire::real_time_rules::fits`]; empty
     /// for all threads.
     pub threads: Vec<Vec<u8>>,
 }

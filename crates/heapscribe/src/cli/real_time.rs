@@ -3,7 +3,7 @@
 use clap::Args;
 use heapscribe_formats::RealTimeRules;
 use heapscribe_wire::mode::Mode;
-use heapscribe_wire::rules::RULE_NAME_BYTES_MAX;
+use heapscribe_wire::real_time_rules::RULE_NAME_BYTES_MAX;
 
 use heapscribe_diagnostics::Problem;
 

@@ -15,7 +15,7 @@ use heapscribe_analyze::input::{History, ProcessFacts, SessionFacts};
 use heapscribe_analyze::selection::Split;
 use heapscribe_analyze::snapshot;
 use heapscribe_analyze::{Options, Recording, analyze};
-use heapscribe_wire::rules::fits;
+use heapscribe_wire::real_time_rules::fits;
 
 use super::check_rules::rules;
 use super::partial;

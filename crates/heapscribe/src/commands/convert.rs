@@ -13,6 +13,7 @@ use heapscribe_convert::memtrace::from::Sizes;
 use heapscribe_convert::{Input, Kind};
 use heapscribe_convert::{gotrace, heaplog, memtrace};
 use heapscribe_diagnostics::Problem;
+use heapscribe_formats::detect::Format;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
@@ -21,17 +22,17 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     }
     let input = Input::open(&args.trace)?;
     let from = input.kind();
-    if let Some(style) = args.to.log_style().filter(|_| from != Kind::Go) {
+    if let Some(style) = args.to.log_style().filter(|_| from != Kind::File(Format::Go)) {
         return to_log(args, input, style);
     }
     let problems = match (from, args.to) {
-        (Kind::Go, _) => return Err(go_has_no_blocks(&args.trace).into()),
-        (Kind::Memtrace, ConvertTo::Native) => {
+        (Kind::File(Format::Go), _) => return Err(go_has_no_blocks(&args.trace).into()),
+        (Kind::File(Format::Memtrace), ConvertTo::Native) => {
             let mut reader = input.into_memtrace(args.salvage.options(true))?;
             memtrace::from::convert(&mut reader, create(&args.output)?, Sizes::AsAsked)?.1
         }
-        (Kind::Heaplog, ConvertTo::Native) => input.heaplog_into(create(&args.output)?)?.1,
-        (Kind::Memtrace, ConvertTo::Memtrace) => return Err(same_format(args).into()),
+        (Kind::File(Format::Heaplog), ConvertTo::Native) => input.heaplog_into(create(&args.output)?)?.1,
+        (Kind::File(Format::Memtrace), ConvertTo::Memtrace) => return Err(same_format(args).into()),
         (_, ConvertTo::Memtrace) => {
             let resolver = crate::progress::resolver(&args.symbols.debug_dir);
             let trace = input.into_trace(args.salvage.into())?;

@@ -13,6 +13,7 @@ use super::{dump_go, dump_memtrace, dump_messages, partial};
 use crate::cli::{DumpArgs, DumpStyle, reject_parts};
 use heapscribe_convert::heaplog;
 use heapscribe_convert::{Input, Kind};
+use heapscribe_formats::detect::Format;
 use heapscribe_views::dump::lines::Lines;
 use heapscribe_views::dump::objects::Objects;
 use heapscribe_views::dump::{Moment, Printer, Rates, Standing};
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
         DumpStyle::GoHeap | DumpStyle::GoStacks => return dump_go::run(args, input),
         DumpStyle::Heaphook => return dump_log(args, input, Style::Commas),
         DumpStyle::Heaphook01 => return dump_log(args, input, Style::Spaces),
-        DumpStyle::Native if input.kind() == Kind::Go => return dump_go::run(args, input),
+        DumpStyle::Native if input.kind() == Kind::File(Format::Go) => return dump_go::run(args, input),
         DumpStyle::Native => {}
     }
     let trace = input.into_trace(args.salvage.into())?;

@@ -12,6 +12,7 @@ use super::{flame_go, partial};
 use crate::cli::{FlameArgs, Metric};
 use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
+use heapscribe_formats::detect::Format;
 use heapscribe_symbols::Resolver;
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_views::text::tables;
@@ -21,8 +22,8 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let form = form(&args.output)?;
     let input = Input::open(&args.trace)?;
     match input.kind() {
-        Kind::Go => return flame_go::run(args, input, form),
-        Kind::Heaplog => return Err(no_stacks(args).into()),
+        Kind::File(Format::Go) => return flame_go::run(args, input, form),
+        Kind::File(Format::Heaplog) => return Err(no_stacks(args).into()),
         _ => {}
     }
     let trace = input.into_trace(args.salvage.into())?;

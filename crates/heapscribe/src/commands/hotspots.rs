@@ -12,6 +12,7 @@ use anyhow::Result;
 use super::partial;
 use crate::cli::{HotspotsArgs, Metric};
 use heapscribe_convert::{Input, Kind};
+use heapscribe_formats::detect::Format;
 use heapscribe_symbols::NamedStacks;
 use heapscribe_units as units;
 use heapscribe_views::hotspots::{Run, Runs, Weigh, count_memtrace, count_native};
@@ -36,7 +37,7 @@ pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
 /// Counts allocations while reading, in bounded memory.
 fn count(args: &HotspotsArgs, weigh: Weigh, runs: &mut Runs) -> Result<(Vec<String>, bool)> {
     let input = Input::open(&args.trace)?;
-    if input.kind() == Kind::Memtrace {
+    if input.kind() == Kind::File(Format::Memtrace) {
         let mut reader = input.into_memtrace(args.salvage.options(true))?;
         return Ok((count_memtrace(&mut reader, weigh, runs), true));
     }

@@ -10,13 +10,14 @@ use crate::cli::PlotArgs;
 use heapscribe_convert::input::go_problems;
 use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
+use heapscribe_formats::detect::Format;
 use heapscribe_views::pictures::{self, Form};
 
 /// Runs the command.
 pub(crate) fn run(args: &PlotArgs) -> Result<ExitCode> {
     let form = Form::of(&args.output)?;
     let input = Input::open(&args.trace)?;
-    if input.kind() == Kind::Go {
+    if input.kind() == Kind::File(Format::Go) {
         return run_go(args, input, form);
     }
     let trace = input.into_trace(args.salvage.into())?;

@@ -9,21 +9,21 @@ use heapscribe_formats::model::SessionInfo;
 use heapscribe_wire::heap::HEAPS_VARIABLE;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
-use heapscribe_wire::rules::RULES_BYTES_MAX;
+use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
 use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::launch::heap::{self, HeapChoice};
 use crate::launch::preload::{self, Preload};
 use crate::launch::{child, diagnose, signals::Signals};
 use crate::message;
-use crate::recorded;
+use crate::record_summary;
 use heapscribe_collect::watch::Watch;
 use heapscribe_collect::{Drain, FilesPlan, Summary};
 use heapscribe_convert::memtrace::to::sample_rate;
 use heapscribe_convert::ring;
 use heapscribe_convert::{Input, Salvage};
 use heapscribe_diagnostics::Problem;
-use heapscribe_session::{Alive, Base, clock_kind, monotonic_ns, own_namespace, rules};
+use heapscribe_session::{Alive, Base, clock_kind, monotonic_ns, own_namespace, real_time_rules};
 use heapscribe_symbols::NamedStacks;
 use heapscribe_views::text::real_time;
 
@@ -56,7 +56,7 @@ fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
 fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCode> {
     preload.variables.push((SESSION_VARIABLE, base.path().into()));
     preload.variables.push((HEAPS_VARIABLE, base.path().into()));
-    let Some(rules) = rules::to_bytes(&args.real_time.rules()) else {
+    let Some(rules) = real_time_rules::to_bytes(&args.real_time.rules()) else {
         let what = format!("the real-time rules are longer than {RULES_BYTES_MAX} bytes");
         return Err(Problem::new(what, "use patterns in --rt-thread, or name fewer sections").into());
     };
@@ -250,6 +250,6 @@ fn stopped(output: &Path) {
 
 fn print_summary(args: &RecordArgs, trace: &std::path::Path, summary: &Summary, is_cut: bool) {
     if !args.quiet {
-        message::block(&recorded::summary(summary, trace, is_cut, mode(args) == Mode::Full));
+        message::block(&record_summary::summary(summary, trace, is_cut, mode(args) == Mode::Full));
     }
 }

@@ -9,12 +9,12 @@ use heapscribe_wire::mode::Mode;
 
 use crate::cli::RecoverArgs;
 use crate::message;
-use crate::recorded;
+use crate::record_summary;
 use heapscribe_collect::Drain;
 use heapscribe_convert::ring;
 use heapscribe_diagnostics::Problem;
 use heapscribe_session::control;
-use heapscribe_session::{base, rules};
+use heapscribe_session::{base, real_time_rules};
 use heapscribe_units as units;
 
 /// Runs the command.
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
     let info = SessionInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        rules: rules::of_base(&args.dir),
+        rules: real_time_rules::of_base(&args.dir),
         ..SessionInfo::default()
     };
     let mut drain = Drain::new(
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     drain.pass();
     let living = drain.living();
     let (summary, failure) = drain.finish(None);
-    message::block(&recorded::summary(&summary, &args.output, failure.is_some(), is_full));
+    message::block(&record_summary::summary(&summary, &args.output, failure.is_some(), is_full));
     if living > 0 {
         message::note(&format!("{living} of the processes are still running; their sessions stay"));
     } else {

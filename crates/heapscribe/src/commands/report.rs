@@ -18,6 +18,7 @@ use heapscribe_convert::heaplog::LogTally;
 use heapscribe_convert::memtrace::Tally;
 use heapscribe_convert::{Input, Kind, Opened};
 use heapscribe_diagnostics::Problem;
+use heapscribe_formats::detect::Format;
 use heapscribe_symbols::NamedStacks;
 use heapscribe_symbols::Resolver;
 use heapscribe_units::duration;
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         return report_messages::run(args);
     }
     reject_parts(&args.trace, &args.messages.more)?;
-    if input.kind() == Kind::Go {
+    if input.kind() == Kind::File(Format::Go) {
         return report_go::run(args, input);
     }
     let trace = input.into_trace(args.salvage.into())?;

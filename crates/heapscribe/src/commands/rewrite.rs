@@ -18,12 +18,13 @@ use heapscribe_convert::native::rewrite::{Changes, rewrite};
 use heapscribe_convert::native::thin::Thin;
 use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
+use heapscribe_formats::detect::Format;
 
 /// Runs `subsample`.
 pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
     let time_ns = args.from.unwrap_or(0)..args.to.unwrap_or(u64::MAX);
     let input = Input::open(&args.trace)?;
-    let problems = if input.kind() == Kind::Memtrace {
+    let problems = if input.kind() == Kind::File(Format::Memtrace) {
         let mut reader = input.into_memtrace(args.salvage.options(true))?;
         let info = reader.info().clone();
         let rate = args.rate.unwrap_or(info.sample_rate);
@@ -101,7 +102,7 @@ fn means<S: Source>(trace: &Trace<S>) -> Result<BTreeMap<u8, u64>> {
 pub(crate) fn redact(args: &RedactArgs) -> Result<ExitCode> {
     let redactor = Redactor::new();
     let input = Input::open(&args.trace)?;
-    let problems = if input.kind() == Kind::Memtrace {
+    let problems = if input.kind() == Kind::File(Format::Memtrace) {
         let locations = redactor.locations(&all_locations(args)?);
         let mut reader = input.into_memtrace(args.salvage.options(true))?;
         let mut changes = memtrace::Changes {

@@ -19,9 +19,9 @@ use heapscribe_wire::ids::{CodeAddress, StackId};
 
 use super::path::{Path, PathNode};
 use super::writer::DefinitionWriter;
-use crate::capture::{Frame, PathHash};
 use crate::platform::lock::Held;
 use crate::platform::memory;
+use crate::unwind::{Frame, PathHash};
 use heapscribe_nolibc::sys;
 
 const FIRST_CAPACITY: usize = 4096;

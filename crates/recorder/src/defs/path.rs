@@ -3,8 +3,8 @@
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 
-use crate::capture::cached::{CachedFrame, CachedStack};
-use crate::capture::{Frame, PathHash};
+use crate::unwind::cached::{CachedFrame, CachedStack};
+use crate::unwind::{Frame, PathHash};
 
 /// One frame of a path: all that there is from the outermost frame to it.
 #[derive(Clone, Copy, Debug, Default)]

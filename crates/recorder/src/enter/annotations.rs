@@ -9,13 +9,13 @@ use heapscribe_wire::record::{Event, Note};
 
 use super::entered::Entered;
 use crate::events::{self, Reservation};
-use crate::{rules, snapshot};
+use crate::{real_time_rules, snapshot};
 
 impl Entered {
     /// The program has reached a point.
     pub fn mark(&self, name: Option<&[u8]>) {
         if let Some(name) = name {
-            rules::mark(name, self.session);
+            real_time_rules::mark(name, self.session);
         }
         if !self.is_off()
             && let Some(name) = self.name(name)

@@ -10,11 +10,11 @@ use heapscribe_wire::live::{Slot, age_ticks};
 use heapscribe_wire::record::{Block, Call, Event};
 
 use super::entered::Entered;
-use crate::capture::Registers;
 use crate::events::{self, Reservation};
 use crate::live::prefetch;
 use crate::sampling::{admit, filter, has_allocated_others, is_full};
-use crate::stacks;
+use crate::stack_ids;
+use crate::unwind::Registers;
 
 /// How far before a block a heap has its own words about it (glibc: 16 bytes).
 const HEAP_WORDS_BYTES: usize = 16;
@@ -50,7 +50,7 @@ impl Entered {
         let Some(rate) = admit(size_bytes, thread, self.words, session) else { return };
         session.live.prefetch::<POOL>(address as u64, thread.regions::<POOL>());
         // SAFETY: the registers are those of the hook's caller, which is active.
-        let stack = unsafe { stacks::stack_id(registers, thread, session) };
+        let stack = unsafe { stack_ids::stack_id(registers, thread, session) };
         let Some(reservation) = events::reserve(thread, session) else { return };
         let size_bytes = size_bytes as u64;
         if address == 0 {
@@ -227,7 +227,7 @@ impl Entered {
             return self.record_free_of::<false>(call, removed);
         };
         // SAFETY: the registers are those of the hook's caller, which is active.
-        let stack = unsafe { stacks::stack_id(registers, thread, session) };
+        let stack = unsafe { stack_ids::stack_id(registers, thread, session) };
         let size_bytes = size_bytes as u64;
         // A block of another rate: the free of the old and the alloc of the new are two events, each of its rate.
         let is_split = removed.0.is_some_and(|(slot, _)| slot.rate != rate);

@@ -5,12 +5,12 @@ use heapscribe_nolibc::sys;
 use heapscribe_wire::head::LossReason;
 
 use super::entered::Entered;
-use crate::capture::{Registers, StackRange};
 use crate::lifecycle::{self, InheritedMemory};
 use crate::live::wait_for_release;
 use crate::sampling::gate;
 use crate::state::words::{self, Words};
 use crate::state::{self, Session, Thread, hook_flags};
+use crate::unwind::{Registers, StackRange};
 
 /// Readers of the live table that hold a call back, one after the other, until it goes on unrecorded.
 const HOLDS_MAX: usize = 16;

@@ -5,7 +5,7 @@
 use heapscribe_wire::record::Call;
 
 use super::entered::Entered;
-use crate::capture::Registers;
+use crate::unwind::Registers;
 
 impl Entered {
     /// Records a block that the program has allocated from a pool. Null is none.

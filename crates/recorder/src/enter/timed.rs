@@ -7,9 +7,9 @@ use heapscribe_wire::head::LossReason;
 use heapscribe_wire::record::Call;
 
 use super::entered::Entered;
-use crate::capture::Registers;
 use crate::state::{self, hook_flags, words};
-use crate::{events, rules};
+use crate::unwind::Registers;
+use crate::{events, real_time_rules};
 
 /// The event of a call that was written, by its ticks: no other of its thread has the same.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +50,9 @@ impl Entered {
         }
         // SAFETY: the registers are those of the hook's caller, which is still active.
         let stops = hook_flags::are_ruled()
-            && unsafe { rules::report_broken(timed.call, size_bytes, timed.registers, thread, session) };
+            && unsafe {
+                real_time_rules::report_broken(timed.call, size_bytes, timed.registers, thread, session)
+            };
         drop(self);
         if stops {
             sys::abort();

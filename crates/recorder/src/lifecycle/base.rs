@@ -6,7 +6,7 @@ use core::ffi::CStr;
 use heapscribe_nolibc::environment;
 use heapscribe_nolibc::sys::{self, Errno, File, Open};
 use heapscribe_wire::plan::{PLAN_BYTES, Plan};
-use heapscribe_wire::rules::RULES_BYTES_MAX;
+use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
 use super::refusal::Refusal;
 use super::scratch::scratch;

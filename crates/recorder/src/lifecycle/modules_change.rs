@@ -3,8 +3,8 @@
 
 use heapscribe_wire::head::LossReason;
 
-use crate::capture::cfi::Extent;
-use crate::capture::{process_rules, registered};
+use crate::unwind::cfi::Extent;
+use crate::unwind::{process_rules, registered};
 use crate::{modules, program, state};
 
 /// A `dlclose` begins.

@@ -10,7 +10,7 @@ use heapscribe_wire::ids::ThreadId;
 use heapscribe_wire::limits::THREADS_MAX;
 
 use crate::state::{Counts, Lost, Session, Thread};
-use crate::{events, stacks};
+use crate::{events, stack_ids};
 
 /// State for the calling thread, whose stack pointer is `sp`: an ended thread's, else new. `None` when there is
 /// no memory.
@@ -27,7 +27,7 @@ pub(crate) fn attach(sp: usize, session: &Session) -> Option<&'static Thread> {
         events::seal(thread, &chunk, session);
     }
     begin(thread, tid, session);
-    stacks::learn(sp, thread, session);
+    stack_ids::learn(sp, thread, session);
     Some(thread)
 }
 

@@ -4,12 +4,12 @@
 
 use heapscribe_wire::limits::DEPTH_MAX;
 
-use crate::capture::cached::CachedStack;
-use crate::capture::cached_path::{self, CachedPath};
-use crate::capture::new_frame::NewFrame;
-use crate::capture::{Frame, PathHash, StackRange};
 use crate::platform::lock::{Held, Lock};
 use crate::platform::memory;
+use crate::unwind::cached::CachedStack;
+use crate::unwind::cached_path::{self, CachedPath};
+use crate::unwind::new_frame::NewFrame;
+use crate::unwind::{Frame, PathHash, StackRange};
 
 /// Frames that a stack has room for at first; deeper ones get room for [`DEPTH_MAX`].
 const FRAMES_AT_FIRST: usize = 256;

@@ -14,9 +14,9 @@ use super::cached_stacks::CachedStacks;
 use super::counts::Counts;
 use super::sampling::Sampling;
 use super::sections::Sections;
-use crate::capture::StackRange;
 use crate::live::RegionCache;
 use crate::log::OpenChunk;
+use crate::unwind::StackRange;
 
 /// Events of a thread that are not in the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -8,8 +8,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 
 use heapscribe_nolibc::loader::{Loader, ModuleText};
-use heapscribe_recorder::capture::pc_cache::ENTRIES;
-use heapscribe_recorder::capture::{Context, PcCache, Unwinder};
+use heapscribe_recorder::unwind::pc_cache::ENTRIES;
+use heapscribe_recorder::unwind::{Context, PcCache, Unwinder};
 
 pub(crate) type Hook = unsafe extern "C" fn();
 

@@ -8,7 +8,7 @@ use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::input::History;
 
 use heapscribe_formats::RealTimeRules;
-use heapscribe_wire::rules::fits;
+use heapscribe_wire::real_time_rules::fits;
 
 use super::rule::{Forbidden, Rule, recorded};
 

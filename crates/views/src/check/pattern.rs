@@ -1,5 +1,5 @@
 //! Patterns of LeakSanitizer's suppressions. Those of threads and programs on the command line are others, see
-//! [`heapscribe_wire::rules::fits`].
+//! [`heapscribe_wire::real_time_rules::fits`].
 
 /// A pattern of a suppression: found anywhere in a name, `*` is any run of characters, `^` at its begin ties
 /// it to the begin of the name and `$` at its end to the end.

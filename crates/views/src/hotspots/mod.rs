@@ -1,6 +1,6 @@
 //! Runs of calls with most weight, found while events pass by, in memory that a parameter bounds.
 //!
-//! What is in memory: the heaviest runs and their error ([`heapscribe_analyze::heavy`]); the names of places in
+//! What is in memory: the heaviest runs and their error ([`heapscribe_analyze::heavy_hitters`]); the names of places in
 //! code, which grow with the program's code and not with its stacks; a batch of stacks; and for our own
 //! format a table of all nodes in a file without a name, 8 bytes each, of which some are looked up.
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use heapscribe_analyze::heavy::Heavy;
+use heapscribe_analyze::heavy_hitters::Heavy;
 
 /// A run of names, outermost first, by their numbers.
 pub type Run = Vec<u32>;

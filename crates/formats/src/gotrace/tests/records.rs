@@ -1,8 +1,8 @@
 //! Records of layout one, byte by byte.
 
+use super::super::layout_go1_11;
 use super::super::limits::stack_bytes_max;
 use super::super::names::Frame;
-use super::super::one;
 use super::super::{FRAMES_MAX, Fault};
 use super::{file_one, lines, number, problems};
 
@@ -74,21 +74,21 @@ fn a_text_with_a_used_number_is_skipped() {
 fn the_length_of_a_stack_is_patched_in() {
     let mut at = [0; 200];
     let frame = Frame { pc: 0x49_ccc8, function: 1, file: 2, line: 76 };
-    let n = one::encode_stack(&mut at, 1, &[frame]).unwrap();
+    let n = layout_go1_11::encode_stack(&mut at, 1, &[frame]).unwrap();
     let expected =
         [0xc3, 0x89, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0, 1, 1, 0xc8, 0x99, 0xa7, 2, 1, 2, 76];
     assert_eq!(at[..n], expected);
-    assert_eq!(one::encode_stack(&mut at[..stack_bytes_max(1) - 1], 1, &[frame]), None);
+    assert_eq!(layout_go1_11::encode_stack(&mut at[..stack_bytes_max(1) - 1], 1, &[frame]), None);
 }
 
 #[test]
 fn the_largest_stack_keeps_its_bound() {
     let mut at = vec![0; stack_bytes_max(FRAMES_MAX)];
     let frame = Frame { pc: u64::MAX, function: u64::MAX, file: u64::MAX, line: u64::MAX };
-    let n = one::encode_stack(&mut at, u64::MAX, &vec![frame; FRAMES_MAX]).unwrap();
+    let n = layout_go1_11::encode_stack(&mut at, u64::MAX, &vec![frame; FRAMES_MAX]).unwrap();
     assert!(n <= at.len());
-    let (record, read) = one::decode(&at[..n]).unwrap();
-    let one::Record::Stack { id, frames } = record else { panic!("{record:?}") };
+    let (record, read) = layout_go1_11::decode(&at[..n]).unwrap();
+    let layout_go1_11::Record::Stack { id, frames } = record else { panic!("{record:?}") };
     assert_eq!((id, frames.count(), read), (u64::MAX, FRAMES_MAX, n));
-    assert_eq!(one::decode(&at[..n - 1]).unwrap_err(), Fault::Cut);
+    assert_eq!(layout_go1_11::decode(&at[..n - 1]).unwrap_err(), Fault::Cut);
 }

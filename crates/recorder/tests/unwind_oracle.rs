@@ -8,9 +8,9 @@ use gimli::{
     UnwindSection,
 };
 use heapscribe_nolibc::loader::Segment;
-use heapscribe_recorder::capture::Rule;
-use heapscribe_recorder::capture::cfi::{self, WholeRow, row_at, rule_at};
-use heapscribe_recorder::capture::rule::Kind;
+use heapscribe_recorder::unwind::Rule;
+use heapscribe_recorder::unwind::cfi::{self, WholeRow, row_at, rule_at};
+use heapscribe_recorder::unwind::rule::Kind;
 use object::{Object, ObjectSection, ObjectSegment};
 
 type Slice<'a> = gimli::EndianSlice<'a, LittleEndian>;

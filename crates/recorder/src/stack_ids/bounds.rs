@@ -9,8 +9,8 @@
 use heapscribe_nolibc::sys;
 
 use super::capture::Capture;
-use crate::capture::StackRange;
 use crate::state::{Session, Thread, words};
+use crate::unwind::StackRange;
 
 /// Which of a thread's cached stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,8 +9,8 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use heapscribe_recorder::capture::cfi::Extent;
-use heapscribe_recorder::capture::{
+use heapscribe_recorder::unwind::cfi::Extent;
+use heapscribe_recorder::unwind::{
     End, Frame, Place, Registers, StackRange, Step, Walk, full_walk, registered,
 };
 use proptest::prelude::*;

@@ -9,11 +9,11 @@ use super::bounds::CallersStack;
 use super::capture::{Capture, Silent, cut};
 use super::define::number_of;
 use super::{bounds, verify};
-use crate::capture::incremental::{Incremental, Start, walk_incremental};
-use crate::capture::{Context, End, Frame, StackRange, Unwinder, Walk, full_walk};
 use crate::defs::{CachedStackPath, UncachedPath};
 use crate::modules;
 use crate::state::Session;
+use crate::unwind::incremental::{Incremental, Start, walk_incremental};
+use crate::unwind::{Context, End, Frame, StackRange, Unwinder, Walk, full_walk};
 
 /// Walks for one stack, each ended by a module that was unloaded meanwhile.
 const WALKS_MAX: usize = 16;

@@ -1,4 +1,4 @@
-//! How long a frame takes. `cargo test --release -p heapscribe-recorder --test capture_bench -- --ignored --nocapture`
+//! How long a frame takes. `cargo test --release -p heapscribe-recorder --test unwind_bench -- --ignored --nocapture`
 #![allow(unsafe_code)]
 
 mod stacks;
@@ -6,7 +6,7 @@ mod stacks;
 use std::ffi::c_int;
 use std::sync::Mutex;
 
-use heapscribe_recorder::capture::{End, Frame, PcCache, Registers, StackRange, Unwinder, full_walk};
+use heapscribe_recorder::unwind::{End, Frame, PcCache, Registers, StackRange, Unwinder, full_walk};
 use stacks::{Counting, Stacks, hook, loader, unwinder};
 
 unsafe extern "C" {

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_int};
 use std::sync::Mutex;
 
-use heapscribe_recorder::capture::full::FullFrame;
-use heapscribe_recorder::capture::{End, Frame, Place, Registers, StackRange, Step, Walk, full_walk};
+use heapscribe_recorder::unwind::full::FullFrame;
+use heapscribe_recorder::unwind::{End, Frame, Place, Registers, StackRange, Step, Walk, full_walk};
 use reference::{Seen, reference};
 use stacks::{Counting, Stacks, hook, unwinder};
 
@@ -202,7 +202,7 @@ fn depth_of(call: impl FnOnce()) -> usize {
 }
 
 /// The walk is inside `malloc`, where a program may have little stack left. Said in a release build:
-/// `cargo test --release -p heapscribe-recorder --test capture_full -- --nocapture little_stack`
+/// `cargo test --release -p heapscribe-recorder --test unwind_full -- --nocapture little_stack`
 #[test]
 fn the_walk_needs_little_stack() {
     static DEPTH: Mutex<Option<(usize, End)>> = Mutex::new(None);

@@ -10,8 +10,8 @@ use std::ffi::{CStr, c_int};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, OnceLock};
 
-use heapscribe_recorder::capture::pc_cache::ENTRIES;
-use heapscribe_recorder::capture::{End, Frame, PcCache, Registers, StackRange, Unwinder, Walk};
+use heapscribe_recorder::unwind::pc_cache::ENTRIES;
+use heapscribe_recorder::unwind::{End, Frame, PcCache, Registers, StackRange, Unwinder, Walk};
 use reference::{Seen, reference};
 use stacks::{Counting, Stacks, hook, loader, unwinder};
 

@@ -5,9 +5,9 @@ use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 
 use super::capture::{Capture, count_cut};
-use crate::capture::PathHash;
 use crate::defs::Path;
 use crate::modules;
+use crate::unwind::PathHash;
 
 /// The number of a path, known or new. `None` when the generation has changed since before the walk.
 pub(super) fn number_of(path: &mut impl Path, hash: PathHash, capture: &Capture<'_>) -> Option<StackId> {

@@ -1,9 +1,9 @@
 //! Broken and hostile unwinding tables: an answer, always, and soon.
 
 use heapscribe_nolibc::loader::Segment;
-use heapscribe_recorder::capture::cfi::evaluate::{Inputs, evaluate};
-use heapscribe_recorder::capture::cfi::{COLUMNS, CfaRule, RegisterRule, row_at, rule_at};
-use heapscribe_recorder::capture::rule::Rule;
+use heapscribe_recorder::unwind::cfi::evaluate::{Inputs, evaluate};
+use heapscribe_recorder::unwind::cfi::{COLUMNS, CfaRule, RegisterRule, row_at, rule_at};
+use heapscribe_recorder::unwind::rule::Rule;
 use proptest::prelude::*;
 
 const ADDRESS: usize = 0x40_0000;

@@ -2,9 +2,9 @@
 #![allow(unsafe_code)]
 
 use super::frame::FullFrame;
-use crate::capture::bounds::StackRange;
-use crate::capture::frame::{Context, End, Frame, Place, Registers, Step, Walk};
-use crate::capture::walk::Unwinder;
+use crate::unwind::bounds::StackRange;
+use crate::unwind::frame::{Context, End, Frame, Place, Registers, Step, Walk};
+use crate::unwind::walk::Unwinder;
 
 /// Writes the frames from `start` outward into `out`, as [`Unwinder::walk`] does, and beyond code whose
 /// rows have no packed rule.

@@ -6,10 +6,10 @@ use heapscribe_wire::ids::StackId;
 use super::capture::{Capture, Silent, count_cut};
 use super::slow::capture_slow;
 use super::verify;
-use crate::capture::cached_path;
-use crate::capture::incremental::{Incremental, Start, walk_incremental};
-use crate::capture::{Registers, StackRange, Unwinder, process_rules};
 use crate::state::{CachedStacks, Session, Thread};
+use crate::unwind::cached_path;
+use crate::unwind::incremental::{Incremental, Start, walk_incremental};
+use crate::unwind::{Registers, StackRange, Unwinder, process_rules};
 use crate::{modules, program};
 
 /// The number of the calling thread's stack.

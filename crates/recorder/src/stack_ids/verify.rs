@@ -8,9 +8,9 @@ use core::sync::atomic::Ordering;
 use heapscribe_wire::ids::StackId;
 
 use super::capture::{Capture, Silent, cut};
-use crate::capture::{StackRange, Unwinder};
 use crate::defs::UncachedPath;
 use crate::state::{CachedStacks, Session, Thread};
+use crate::unwind::{StackRange, Unwinder};
 
 /// The number that a capture has found; `None` when it was checked and is not right.
 ///

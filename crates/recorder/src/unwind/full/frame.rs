@@ -5,13 +5,13 @@ use heapscribe_nolibc::loader::Segment;
 
 use super::registers::{AllRegisters, PC, SP};
 use super::row::Following;
-use crate::capture::bounds::StackRange;
-use crate::capture::cfi::{self, WholeRow};
-use crate::capture::frame::{Context, End, Place, Registers, Step};
-use crate::capture::registered;
-use crate::capture::rule::Kind;
-use crate::capture::step::{State, by_frame_pointer, interrupted};
-use crate::capture::walk::Unwinder;
+use crate::unwind::bounds::StackRange;
+use crate::unwind::cfi::{self, WholeRow};
+use crate::unwind::frame::{Context, End, Place, Registers, Step};
+use crate::unwind::registered;
+use crate::unwind::rule::Kind;
+use crate::unwind::step::{State, by_frame_pointer, interrupted};
+use crate::unwind::walk::Unwinder;
 
 /// Frames of our own between the hook's caller and the walk. Some 5 in a release build, 30 in a test's.
 const OWN_FRAMES_MAX: usize = 100;

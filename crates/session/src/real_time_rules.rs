@@ -6,7 +6,7 @@ use std::path::Path;
 
 use heapscribe_formats::RealTimeRules;
 use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
-use heapscribe_wire::rules::{RULES_BYTES_MAX, Rule, RuleKind, Rules};
+use heapscribe_wire::real_time_rules::{RULES_BYTES_MAX, Rule, RuleKind, Rules};
 
 /// The bytes that stand behind the plan. `None` when there are more rules than it has room for.
 pub fn to_bytes(rules: &RealTimeRules) -> Option<Vec<u8>> {

@@ -9,7 +9,7 @@ use super::entry::{FrameEntry, record};
 use super::lookup::rule;
 use super::program;
 use super::whole::WholeRow;
-use crate::capture::rule::Rule;
+use crate::unwind::rule::Rule;
 
 /// How much of a list its address stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

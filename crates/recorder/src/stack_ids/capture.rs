@@ -3,9 +3,9 @@
 use heapscribe_nolibc::loader::ModuleText;
 use heapscribe_wire::head::LossReason;
 
-use crate::capture::{Context, End, Registers, Unwinder};
 use crate::modules;
 use crate::state::{Session, Thread};
+use crate::unwind::{Context, End, Registers, Unwinder};
 
 /// A capture of a thread's stack.
 #[derive(Clone, Copy)]

@@ -2,10 +2,10 @@
 #![allow(unsafe_code)]
 
 use super::registers::{AllRegisters, BP, PC, SP};
-use crate::capture::cfi::evaluate::{Failure, Inputs, evaluate};
-use crate::capture::cfi::{CfaRule, Expression, RegisterRule, WholeRow};
-use crate::capture::frame::End;
-use crate::capture::step::State;
+use crate::unwind::cfi::evaluate::{Failure, Inputs, evaluate};
+use crate::unwind::cfi::{CfaRule, Expression, RegisterRule, WholeRow};
+use crate::unwind::frame::End;
+use crate::unwind::step::State;
 use heapscribe_nolibc::loader::Segment;
 
 /// A frame while its row is followed.

@@ -7,7 +7,7 @@ use super::header::Index;
 use super::program;
 use super::row::RuleRow;
 use super::whole::WholeRow;
-use crate::capture::rule::Rule;
+use crate::unwind::rule::Rule;
 
 /// The rule at `pc`, by the `.eh_frame_hdr` at `header_address` in `segment`.
 ///

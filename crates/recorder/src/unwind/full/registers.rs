@@ -1,8 +1,8 @@
 //! The general registers of a frame, by their DWARF numbers, and which of them are known.
 #![allow(unsafe_code)]
 
-use crate::capture::cfi::COLUMNS;
-use crate::capture::frame::Registers;
+use crate::unwind::cfi::COLUMNS;
+use crate::unwind::frame::Registers;
 
 /// DWARF's number of rbp.
 pub(super) const BP: usize = 6;

@@ -7,12 +7,12 @@ use core::sync::atomic::Ordering;
 use heapscribe_nolibc::sys;
 use heapscribe_wire::broke::{Broke, Why};
 use heapscribe_wire::ids::NameId;
+use heapscribe_wire::real_time_rules::{RuleKind, Rules, fits};
 use heapscribe_wire::record::Call;
-use heapscribe_wire::rules::{RuleKind, Rules, fits};
 
-use crate::capture::Registers;
-use crate::stacks;
+use crate::stack_ids;
 use crate::state::{Session, Thread};
+use crate::unwind::Registers;
 
 /// The program has reached a mark: the rules of calls after it are in force.
 pub(crate) fn mark(name: &[u8], session: &Session) {
@@ -68,7 +68,7 @@ pub(crate) unsafe fn report_broken(
 ) -> bool {
     let Some((why, name)) = broken(thread, session) else { return false };
     // SAFETY: the registers are those of the hook's caller, which is active.
-    let stack = unsafe { stacks::stack_id(registers, thread, session) };
+    let stack = unsafe { stack_ids::stack_id(registers, thread, session) };
     let ticks = thread.last_ticks.get();
     session.head.broke.report(&Broke { why, call, thread: thread.id.get(), name, stack, size_bytes, ticks })
 }

@@ -5,7 +5,7 @@
 use super::cfa::{BP, Cfa, RETURN, SP};
 use super::expression;
 use super::reader::Block;
-use crate::capture::rule::Rule;
+use crate::unwind::rule::Rule;
 
 /// Where the caller's value of a register is, by one instruction.
 #[derive(Clone, Debug)]

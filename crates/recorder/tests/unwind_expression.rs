@@ -1,7 +1,7 @@
 //! DWARF expressions: those of real tables, hostile ones, and random ones against gimli's evaluation.
 
 use gimli::{Encoding, EndianSlice, Evaluation, EvaluationResult, Format, LittleEndian, Location, Value};
-use heapscribe_recorder::capture::cfi::evaluate::{Failure, Inputs, evaluate};
+use heapscribe_recorder::unwind::cfi::evaluate::{Failure, Inputs, evaluate};
 use proptest::prelude::*;
 
 /// Registers whose values say which they are, and memory whose words are made of their addresses; but
