@@ -1,7 +1,7 @@
 //! The suite as tests.
 
 /// The whole suite for one heap, as a module of tests: its name, the heap (`&'static H`, made anew for each
-/// test), its [`Traits`].
+/// test), its [`Traits`](crate::Traits).
 #[macro_export]
 macro_rules! heap_conformance {
     ($name:ident, $heap:expr, $traits:expr) => {

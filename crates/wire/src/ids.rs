@@ -35,7 +35,7 @@ pub struct CodeAddress(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct HeapAddress(pub u64);
 
-/// Time on the session's own clock: the raw counter shifted right (see [`crate::head::Clock`]).
+/// Time on the session's own clock: the raw counter shifted right (see `crate::head::Clock`).
 ///
 /// Within one thread the ticks of events are strictly increasing, so that (thread, birth ticks) names a
 /// block for ever.

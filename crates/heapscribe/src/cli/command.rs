@@ -29,7 +29,7 @@ use crate::exit;
 #[derive(Debug, Parser)]
 #[command(version, about, after_help = exit::HELP, before_help = "\
 Examples:
-  heapscribe record -- ./server --port 80        run a program, write heapscribe.server.<pid>.hst
+  heapscribe record -- ./server --port 80        run a program, write heapscribe.server.PID.hst
   heapscribe report heapscribe.server.4711.hst   explain its heap
   heapscribe flame server.hst -o peak.svg        draw who holds the bytes at the peak
   heapscribe top 4711                            watch a running process

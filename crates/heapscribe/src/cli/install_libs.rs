@@ -12,7 +12,7 @@ use crate::exit;
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
   heapscribe install-libs /opt/heaps
-  LD_PRELOAD=/opt/heaps/libpreloaded_heaptrack.so ./node       write heaplog.<pid>.log
+  LD_PRELOAD=/opt/heaps/libpreloaded_heaptrack.so ./node       write heaplog.PID.log
   LD_PRELOAD=/opt/heaps/libpreloaded_tlsf.so INITIAL_MEMPOOL_SIZE=200000000 ./node
   heapscribe install-libs --list                               what each library is for
 ")]

@@ -31,7 +31,7 @@ Examples:
   heapscribe record --rt-section loop --rt-abort -- ./app  stop at the first call inside the section
 ")]
 pub(crate) struct RecordArgs {
-    /// Where to write the trace [default: heapscribe.<program>.<pid>.hst]
+    /// Where to write the trace [default: heapscribe.PROGRAM.PID.hst]
     #[arg(short, long, value_name = "TRACE")]
     pub(crate) output: Option<PathBuf>,
 

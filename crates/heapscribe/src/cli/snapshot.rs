@@ -12,7 +12,7 @@ use crate::exit;
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
-  heapscribe snapshot 4711                       write heapscribe.<program>.4711.hst
+  heapscribe snapshot 4711                       write heapscribe.PROGRAM.4711.hst
   heapscribe report heapscribe.server.4711.hst   explain what is live, and since when
   heapscribe snapshot server -o live.pb.gz       for `go tool pprof` and other pprof viewers
   heapscribe snapshot /dev/shm/heapscribe.1000.4700.0/4711.81200 -o dead.hst
@@ -22,7 +22,7 @@ pub(crate) struct SnapshotArgs {
     #[arg(value_name = "PID|NAME")]
     pub(crate) process: String,
 
-    /// Where to write the snapshot [default: heapscribe.<program>.<pid>.hst]
+    /// Where to write the snapshot [default: heapscribe.PROGRAM.PID.hst]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

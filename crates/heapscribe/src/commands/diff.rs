@@ -1,7 +1,7 @@
 //! `heapscribe diff`: compares two traces stack by stack.
 //!
 //! Stacks are the same when their functions have the same names, without what another build changes (see
-//! [`crate::symbols::stable`]); where a function has no name its place in its file stands for it.
+//! [`heapscribe_symbols::NamedFrame::stable_name`]); where a function has no name its place in its file stands for it.
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 //!
 //! A flame graph shows a function that is called from many places as many thin pieces. Here every run of
 //! frames up to a length is a key, and the heaviest are found in bounded memory with a known error, see
-//! [`crate::hotspots`]. A run that is part of a longer one with nearly the same weight is not shown.
+//! [`heapscribe_views::hotspots`]. A run that is part of a longer one with nearly the same weight is not shown.
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;

@@ -30,7 +30,7 @@ const LIBRARIES: [Installed; 7] = [
     Installed {
         name: "libpreloaded_heaptrack.so",
         library: preload::HEAPLOG,
-        purpose: "writes every heap call to heaplog.<pid>.log (HEAPLOG_FORMAT=calls|csv, HEAPLOG_DIR)",
+        purpose: "writes every heap call to heaplog.PID.log (HEAPLOG_FORMAT=calls|csv, HEAPLOG_DIR)",
     },
     Installed {
         name: "libpreloaded_tlsf.so",

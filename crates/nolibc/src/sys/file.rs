@@ -105,7 +105,7 @@ impl File {
         stat(self.0)
     }
 
-    /// Sets the size; a sparse file when it grows. The caller keeps below [`file_size_limit`], or the
+    /// Sets the size; a sparse file when it grows. The caller keeps below `file_size_limit`, or the
     /// kernel sends SIGXFSZ.
     pub fn truncate(&self, size_bytes: u64) -> Result<()> {
         // SAFETY: plain integers.
@@ -186,7 +186,7 @@ impl File {
         unsafe { call(number::UNLINKAT, [self.0 as usize, name.as_ptr() as usize, 0, 0, 0, 0]) }.map(drop)
     }
 
-    /// Maps `len_bytes` of the file from its start, shared, without access: [`protect_read_write`] opens
+    /// Maps `len_bytes` of the file from its start, shared, without access: `protect_read_write` opens
     /// what is used. Without access, because `mlockall` would otherwise fill all the holes.
     pub fn map_shared_closed(&self, len_bytes: usize) -> Result<*mut u8> {
         let a = [0, len_bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, self.0 as usize, 0];

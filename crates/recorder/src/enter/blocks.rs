@@ -143,7 +143,7 @@ impl Entered {
         RemovedBlock(slot.map(|slot| (slot, address as u64)))
     }
 
-    /// [`Self::remove`] for `realloc`: the operation goes on until [`resume`]'s end.
+    /// [`Self::remove`] for `realloc`: the operation goes on until `resume`'s end.
     ///
     /// # Safety
     /// * The caller of the hook owns the block at `address`, as for [`Self::remove`].

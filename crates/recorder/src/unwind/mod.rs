@@ -5,8 +5,8 @@
 //! into 32 bits ([`rule`]), and cached in a table that all threads share ([`pc_cache`]). A warm walk is
 //! one load of a rule and one of a return address for each frame.
 //!
-//! Most of a stack is the same from one call to the next, so a thread caches its last walk ([`cached`]) and
-//! walks only as far as the first frame that it knows ([`incremental`]); the hash of a stack is rolled along
+//! Most of a stack is the same from one call to the next, so a thread caches its last walk (`cached`) and
+//! walks only as far as the first frame that it knows (`incremental`); the hash of a stack is rolled along
 //! in the same way ([`path_hash`]).
 //!
 //! What it refuses: to take a lock, to allocate, to call the C library, to read outside of the stack it

@@ -1,7 +1,7 @@
 //! DWARF expressions: a stack machine over registers and memory, with as many operators as compilers,
 //! linkers and hand-written assembly use in `.eh_frame`.
 //!
-//! What it refuses: more than [`STEPS_MAX`] operators (a branch may lead back), more than [`DEPTH`] values,
+//! What it refuses: more than `STEPS_MAX` operators (a branch may lead back), more than `DEPTH` values,
 //! and operators that name other places than a value (typed, thread-local, composite).
 
 use super::reader::Reader;
