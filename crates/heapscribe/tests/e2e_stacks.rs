@@ -139,7 +139,9 @@ fn signals() {
             let stacks = stacks_of(report, 1700);
             assert!(stacks.iter().all(|s| s[..3] == ["block", "in_handler", "on_signal"]));
         }),
-        part("interrupted_anywhere", &["stack_rule"], |report| {
+        // gcc 12 still says of `realigned` at its `ret` that rbp is saved where rbp points to, when it is restored
+        // already: what is read there may lie outside of the stack.
+        part("interrupted_anywhere", &["stack_rule", "stack_bounds"], |report| {
             let stacks = stacks_of(report, 1700);
             let whole = stacks.iter().filter(|s| times(s, "runs") == 1);
             assert!(whole.count() * 20 >= stacks.len() * 19, "more than a few are cut");
