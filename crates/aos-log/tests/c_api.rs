@@ -5,7 +5,7 @@ mod common;
 #[path = "common/log.rs"]
 mod log;
 
-#[path = "common/skip.rs"]
+#[path = "../../heapscribe/tests/support/skip.rs"]
 mod skip;
 
 use std::path::{Path, PathBuf};

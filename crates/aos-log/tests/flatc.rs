@@ -3,7 +3,7 @@
 
 mod common;
 
-#[path = "common/skip.rs"]
+#[path = "../../heapscribe/tests/support/skip.rs"]
 mod skip;
 
 use std::path::Path;

@@ -4,7 +4,7 @@
 #[path = "common/log.rs"]
 mod log;
 
-#[path = "common/skip.rs"]
+#[path = "../../heapscribe/tests/support/skip.rs"]
 mod skip;
 
 use heapscribe_aos_log::encode::{FLUSH_BYTES, Plain};
