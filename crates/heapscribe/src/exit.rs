@@ -9,6 +9,7 @@ Exit codes:
   1    error: nothing could be read or written
   2    invalid command line
   3    the answer is incomplete: the trace is damaged or truncated, or events were lost
+  4    check only: a rule is broken
   record and run exit like CMD (128+N if signal N killed it), with 125 if heapscribe itself failed,
   126 if CMD cannot be executed, and 127 if CMD was not found";
 
