@@ -19,6 +19,8 @@ use heapscribe_session::monotonic_ns;
 const FILES: u64 = 16;
 const FILE_BYTES_MIN: u64 = 64 << 10;
 const FILE_BYTES_MAX: u64 = 16 << 20;
+/// What the index of the trace takes for a block of events, with room to spare.
+const INDEX_ENTRY_BYTES: u64 = 96;
 
 /// A ring that is being written.
 pub(crate) struct Ring {
@@ -50,6 +52,7 @@ struct Segment {
     number: u64,
     file: File,
     bytes: u64,
+    blocks: u64,
     began_ns: u64,
     /// What it holds of each process, as it will be counted when it is evicted.
     holds: BTreeMap<u32, Evicted>,
@@ -90,21 +93,28 @@ impl Ring {
 
     /// Takes blocks, and evicts what has no room with them.
     pub(crate) fn take(&mut self, blocks: &[u8]) -> io::Result<()> {
-        self.make_room(blocks.len() as u64)?;
-        let mut events = Vec::new();
+        let mut events = Coming::default();
+        let mut others = Vec::new();
         let mut rest = blocks;
         while let Some((kind, process, length)) = first_block(rest) {
             let (block, behind) = rest.split_at(length);
             rest = behind;
             match kind {
-                Kind::Events | Kind::Memory | Kind::Heap => events.extend_from_slice(block),
+                Kind::Events | Kind::Memory | Kind::Heap => events.push(block),
                 // A row of blocks has no index; the trace that is made of them gets one.
                 Kind::Index => {}
+                _ => others.push((kind, process, block)),
+            }
+        }
+        let other_bytes = others.iter().map(|(_, _, block)| block.len() as u64).sum();
+        self.make_room(&events, other_bytes)?;
+        for (kind, process, block) in others {
+            match kind {
                 Kind::Session | Kind::SessionEnd => self.of_session(block)?,
                 _ => self.of_process(process, kind, block)?,
             }
         }
-        if events.is_empty() { Ok(()) } else { self.events(&events) }
+        if events.bytes.is_empty() { Ok(()) } else { self.events(&events) }
     }
 
     fn of_session(&mut self, block: &[u8]) -> io::Result<()> {
@@ -124,7 +134,7 @@ impl Ring {
         Ok(())
     }
 
-    fn events(&mut self, blocks: &[u8]) -> io::Result<()> {
+    fn events(&mut self, coming: &Coming) -> io::Result<()> {
         let now = monotonic_ns();
         let (full, old) = (self.file_bytes(), self.limits.age_ns / FILES);
         let is_over = |last: &Segment| last.bytes >= full || now.saturating_sub(last.began_ns) > old;
@@ -132,12 +142,13 @@ impl Ring {
             self.begin(now)?;
         }
         self.with_room(|ring| match ring.segments.back_mut() {
-            Some(last) => put(&mut last.file, last.bytes, blocks),
+            Some(last) => put(&mut last.file, last.bytes, &coming.bytes),
             None => Err(io::ErrorKind::StorageFull.into()),
         })?;
         let pending = std::mem::take(&mut self.pending);
         let Some(last) = self.segments.back_mut() else { return Ok(()) };
-        last.bytes += blocks.len() as u64;
+        last.bytes += coming.bytes.len() as u64;
+        last.blocks += coming.blocks;
         for (process, sums) in pending {
             self.images.entry(process).or_default().chunks += sums.chunks;
             last.holds.entry(process).or_default().merge(&sums);
@@ -149,7 +160,14 @@ impl Ring {
         let path = file(&self.dir, EVENTS, self.next);
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
         let holds = BTreeMap::new();
-        self.segments.push_back(Segment { number: self.next, file, bytes: 0, began_ns: now, holds });
+        self.segments.push_back(Segment {
+            number: self.next,
+            file,
+            bytes: 0,
+            blocks: 0,
+            began_ns: now,
+            holds,
+        });
         self.next += 1;
         Ok(())
     }
@@ -166,18 +184,24 @@ impl Ring {
         }
     }
 
-    /// Bytes of the files and, should the trace be made now, of those that are in it and here at a time:
-    /// what is not of events, and one file of events.
-    fn bytes(&self) -> u64 {
-        let events: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
-        let others: u64 = self.images.values().map(|image| image.bytes).sum();
-        events + 2 * (others + self.session_bytes + self.past_bytes) + self.file_bytes()
+    /// Bytes of the files with these blocks and, should the trace be made then, of those that are in it and
+    /// here at a time: what is not of events, and one file of events. A file takes blocks until it is full, so
+    /// the largest one counts: a flat allowance for it let a ring of 1 MiB grow to 1,053,384 bytes.
+    fn bytes_with(&self, events: &Coming, other_bytes: u64) -> u64 {
+        let coming = events.bytes.len() as u64;
+        let retained: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
+        let last = self.segments.back().map_or(0, |last| last.bytes) + coming;
+        let largest = self.segments.iter().map(|segment| segment.bytes).fold(last, u64::max);
+        let images: u64 = self.images.values().map(|image| image.bytes).sum();
+        let others = images + self.session_bytes + self.past_bytes + other_bytes;
+        let blocks: u64 = self.segments.iter().map(|segment| segment.blocks).sum();
+        retained + coming + largest + 2 * others + (blocks + events.blocks) * INDEX_ENTRY_BYTES
     }
 
-    /// Evicts what is too old, and as much as `coming` bytes need.
-    fn make_room(&mut self, coming: u64) -> io::Result<()> {
+    /// Evicts what is too old, and as much as these blocks need.
+    fn make_room(&mut self, events: &Coming, other_bytes: u64) -> io::Result<()> {
         self.forget_old()?;
-        while self.bytes() + coming > self.limits.bytes && !self.segments.is_empty() {
+        while self.bytes_with(events, other_bytes) > self.limits.bytes && !self.segments.is_empty() {
             self.evict(1)?;
         }
         Ok(())
@@ -257,6 +281,20 @@ impl Ring {
     }
 }
 
+/// Blocks of events that a ring is about to take.
+#[derive(Default)]
+struct Coming {
+    bytes: Vec<u8>,
+    blocks: u64,
+}
+
+impl Coming {
+    fn push(&mut self, block: &[u8]) {
+        self.bytes.extend_from_slice(block);
+        self.blocks += 1;
+    }
+}
+
 fn append(path: &Path, at: u64, block: &[u8]) -> io::Result<()> {
     put(&mut OpenOptions::new().append(true).create(true).open(path)?, at, block)
 }
@@ -268,3 +306,6 @@ fn put(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<()> {
         let _ = io::Seek::seek(file, io::SeekFrom::Start(at));
     })
 }
+
+#[cfg(test)]
+mod tests;
