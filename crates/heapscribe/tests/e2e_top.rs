@@ -7,31 +7,41 @@ use std::time::Duration;
 
 use support::{Place, has, heapscribe, skip, until};
 
-/// A recorded program that holds 100 blocks of 100,000 bytes and 500 of 100, until its input ends.
+/// A recorded program that holds blocks until its input ends.
 struct Holds {
     record: Child,
+    program: &'static str,
     session_dir: std::path::PathBuf,
     place: Place,
 }
 
 impl Holds {
+    /// One with 100 blocks of 100,000 bytes and 500 of 100.
     fn start() -> Holds {
+        Holds::start_program("holds")
+    }
+
+    fn start_program(program: &'static str) -> Holds {
         let place = Place::new();
         let session_dir = place.path("sessions");
         std::fs::create_dir(&session_dir).unwrap();
         let mut record = heapscribe();
         record.args(["record", "-q", "-o"]).arg(place.path("run.hst")).arg("--session-dir").arg(&session_dir);
-        record.arg("--").arg(place.compile("holds.c")).stdin(Stdio::piped()).stdout(Stdio::piped());
+        record
+            .arg("--")
+            .arg(place.compile(&format!("{program}.c")))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut record = record.spawn().unwrap();
         let mut said = [0; 6];
         std::io::Read::read_exact(record.stdout.as_mut().unwrap(), &mut said).unwrap();
         assert_eq!(&said, b"holds\n");
-        Holds { record, session_dir, place }
+        Holds { record, program, session_dir, place }
     }
 
     fn top(&self) -> Command {
         let mut top = heapscribe();
-        top.args(["top", "holds", "--interval", "100ms", "--session-dir"]).arg(&self.session_dir);
+        top.args(["top", self.program, "--interval", "100ms", "--session-dir"]).arg(&self.session_dir);
         top
     }
 
@@ -55,8 +65,22 @@ fn one_screen_for_scripts() {
     let output = holds.top().arg("--once").output().unwrap();
     let screen = String::from_utf8(output.stdout).unwrap();
     assert!(screen.starts_with("holds ("), "{screen}{}", String::from_utf8_lossy(&output.stderr));
-    assert!(has_row(&screen, "9.54 MiB", "100", "hold_large < main"), "{screen}");
-    assert!(has_row(&screen, "48.8 KiB", "500", "hold_small < main"), "{screen}");
+    assert!(has_row(&screen, "9.54 MiB", "100", "hold_large holds.c:8 < main"), "{screen}");
+    assert!(has_row(&screen, "48.8 KiB", "500", "hold_small holds.c:12 < main"), "{screen}");
+    holds.end();
+}
+
+#[test]
+fn two_calls_in_one_function_are_two_rows_and_do_not_grow() {
+    let holds = Holds::start_program("two_calls");
+    let output = holds.top().arg("--once").output().unwrap();
+    let screen = String::from_utf8(output.stdout).unwrap();
+    let growth_of = |place: &str| {
+        let row = screen.lines().find(|line| line.contains(place)).unwrap_or_else(|| panic!("{screen}"));
+        let columns: Vec<_> = row.split_whitespace().collect();
+        columns[5].to_owned() // 4.00 MiB 97.7 % 1 -
+    };
+    assert_eq!(["hold_both two_calls.c:8", "hold_both two_calls.c:9"].map(growth_of), ["-", "-"], "{screen}");
     holds.end();
 }
 
@@ -107,7 +131,7 @@ fn a_terminal_is_driven() {
     let line = words.iter().map(|word| format!("'{}'", word.to_str().unwrap())).collect::<Vec<_>>().join(" ");
     let shell = format!("{line}; echo ended with $?; sleep 60");
     tmux.command(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", &shell]);
-    tmux.shows("stacks", |s| has_row(s, "9.54 MiB", "100", "hold_large < main"));
+    tmux.shows("stacks", |s| has_row(s, "9.54 MiB", "100", "hold_large holds.c:8 < main"));
     tmux.command(&["send-keys", "n"]);
     tmux.shows("most blocks first", |s| {
         let rows: Vec<_> = s.lines().filter(|line| line.contains("< main")).collect();

@@ -13,7 +13,7 @@ pub struct Amount {
 
 impl Amount {
     /// Adds another.
-    pub(crate) fn add(&mut self, other: &Amount) {
+    pub fn add(&mut self, other: &Amount) {
         self.blocks += other.blocks;
         self.bytes = self.bytes.wrapping_add(other.bytes);
     }

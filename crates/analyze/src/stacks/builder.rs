@@ -43,12 +43,26 @@ impl TreeBuilder {
         let mut node = NodeId::ROOT;
         while let Some(frame) = path.pop() {
             let module = frame.module.and_then(|module| from.modules.get(module as usize));
-            let module = module.map(|Module { path, build_id }| {
-                self.module(&defs::Module { name: path, build_id, ..defs::Module::default() })
-            });
+            let module = module.map(|module| self.same_module(module));
             node = self.child(node, Frame { module, ..frame });
         }
         node
+    }
+
+    /// The same for all nodes of a tree, in their order.
+    pub(crate) fn graft_all(&mut self, from: &CallTree) -> Vec<NodeId> {
+        let modules: Vec<u32> = from.modules.iter().map(|module| self.same_module(module)).collect();
+        let mut nodes = vec![NodeId::ROOT];
+        for Node { parent, frame } in from.nodes.iter().skip(1) {
+            let module = frame.module.and_then(|module| modules.get(module as usize).copied());
+            let parent = nodes.get(parent.0 as usize).copied().unwrap_or_default();
+            nodes.push(self.child(parent, Frame { module, ..*frame }));
+        }
+        nodes
+    }
+
+    fn same_module(&mut self, Module { path, build_id }: &Module) -> u32 {
+        self.module(&defs::Module { name: path, build_id, ..defs::Module::default() })
     }
 
     pub(crate) fn tree(&self) -> &CallTree {

@@ -15,6 +15,11 @@ impl Gathered {
         self.tree.graft(from, stack)
     }
 
+    /// Puts a whole tree in: the node here of each of its nodes, in their order.
+    pub fn nodes(&mut self, from: &CallTree) -> Vec<NodeId> {
+        self.tree.graft_all(from)
+    }
+
     /// The tree.
     pub fn tree(&self) -> &CallTree {
         self.tree.tree()
@@ -44,6 +49,9 @@ mod tests {
         assert_eq!(gathered.stack(&tree(3), NodeId::ROOT), NodeId::ROOT);
         let addresses: Vec<_> = gathered.tree().frames(first).map(|(_, frame)| frame.address).collect();
         assert_eq!(addresses, [0x20, 0x10]);
+        assert_eq!((gathered.tree().nodes.len(), gathered.tree().modules.len()), (3, 1));
+        let nodes = gathered.nodes(&tree(2));
+        assert_eq!((nodes[0], nodes[2], nodes.len()), (NodeId::ROOT, first, 3));
         assert_eq!((gathered.tree().nodes.len(), gathered.tree().modules.len()), (3, 1));
     }
 }

@@ -1,53 +1,13 @@
 //! What the user of `top` sees and has chosen, without a terminal.
 
-use std::collections::HashMap;
+use heapscribe_analyze::answer::NodeId;
 
-use heapscribe_analyze::answer::{Amount, NodeId};
-
+use super::growth::Growth;
 use super::history::{Counters, History, Point, Rates};
 use super::look::Look;
 use super::names::NameCache;
-use heapscribe_symbols::Resolver;
-use heapscribe_symbols::{NamedFrame, lossy};
-
-/// Stacks that are shown one by one: a compiler has 100,000, and names take time.
-const STACKS: usize = 2000;
-
-/// What the rows are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum By {
-    #[default]
-    Stack,
-    /// All blocks below a function, however deep.
-    Function,
-    /// The thread that allocated.
-    Thread,
-}
-
-/// What the rows are sorted by, the most first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Sort {
-    #[default]
-    Bytes,
-    Blocks,
-    Growth,
-    Oldest,
-}
-
-/// A row.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Row {
-    /// What it is, for people.
-    pub(crate) label: String,
-    /// What it is from one look to the next, and what a filter looks in.
-    key: String,
-    pub(crate) live: Amount,
-    /// Since the look before, bytes a second.
-    pub(crate) growth: f64,
-    /// Age of its oldest block, ns; 0 when that is not known.
-    pub(crate) oldest_ns: u64,
-    stack: Option<NodeId>,
-}
+use super::rows::{By, Row, Rows, STACKS, Sort, largest};
+use heapscribe_symbols::{NamedFrame, Resolver};
 
 /// All of it.
 #[derive(Debug, Default)]
@@ -67,7 +27,7 @@ pub(crate) struct State {
     /// The frames of the row that was opened.
     pub(crate) opened: Option<Vec<NamedFrame>>,
     pub(crate) rows: Vec<Row>,
-    sizes: HashMap<String, u64>,
+    growth: Growth,
     names: NameCache,
 }
 
@@ -96,10 +56,10 @@ impl State {
     pub(crate) fn take(&mut self, look: Look, resolver: &Resolver) {
         self.before = Counters::of(&self.look).or(self.before);
         self.history.push(Point { heap_bytes: look.live.live.bytes, rss_bytes: look.rss_bytes });
-        self.sizes = self.rows.iter().map(|row| (row.key.clone(), row.live.bytes)).collect();
         self.look = look;
-        let stacks: Vec<NodeId> = self.largest().iter().map(|stack| stack.node).collect();
-        self.names.learn(&self.look.live.tree, &stacks, resolver);
+        let shown: Vec<NodeId> = largest(&self.look).iter().map(|stack| stack.node).collect();
+        self.growth.take(&self.look, &shown);
+        self.names.learn(&self.look.live.tree, &shown, resolver);
         self.refresh();
     }
 
@@ -111,79 +71,25 @@ impl State {
     /// Stacks that do not fit: how many, and what they hold.
     pub(crate) fn left_out(&self) -> (usize, u64) {
         let all = &self.look.live.stacks;
-        let shown: u64 = self.largest().iter().map(|stack| stack.live.bytes).sum();
+        let shown: u64 = largest(&self.look).iter().map(|stack| stack.live.bytes).sum();
         (all.len().saturating_sub(STACKS), self.look.live.live.bytes.saturating_sub(shown))
     }
 
-    fn largest(&self) -> Vec<heapscribe_analyze::snapshot::LiveStack> {
-        let mut stacks = self.look.live.stacks.clone();
-        stacks.sort_by_key(|stack| std::cmp::Reverse(stack.live.bytes));
-        stacks.truncate(STACKS);
-        stacks
+    /// How much a row has grown per second since the look before.
+    pub(crate) fn growth_a_second(&self, row: &Row) -> f64 {
+        let Some(before) = self.before else { return 0.0 };
+        let seconds = self.look.mono_ns.saturating_sub(before.mono_ns) as f64 / 1e9;
+        if seconds > 0.0 { row.growth as f64 / seconds } else { 0.0 }
     }
 
     /// The rows anew: of another kind, filtered, sorted.
     fn refresh(&mut self) {
-        let mut rows = match self.by {
-            By::Stack => self.stacks(),
-            By::Function => self.functions(),
-            By::Thread => self.threads(),
-        };
-        let seconds =
-            self.before.map_or(0.0, |before| self.look.mono_ns.saturating_sub(before.mono_ns) as f64 / 1e9);
-        for row in &mut rows {
-            if let Some(before) = self.sizes.get(&row.key).filter(|_| seconds > 0.0) {
-                row.growth = (row.live.bytes as f64 - *before as f64) / seconds;
-            }
-        }
-        let wanted = self.filter.to_lowercase();
-        rows.retain(|row| row.key.to_lowercase().contains(&wanted));
-        match self.sort {
-            Sort::Bytes => rows.sort_by_key(|row| std::cmp::Reverse(row.live.bytes)),
-            Sort::Blocks => rows.sort_by_key(|row| std::cmp::Reverse(row.live.blocks)),
-            Sort::Growth => rows.sort_by(|a, b| b.growth.total_cmp(&a.growth)),
-            Sort::Oldest => rows.sort_by_key(|row| std::cmp::Reverse(row.oldest_ns)),
-        }
-        self.rows = rows;
+        self.rows = self.made_of().list(self.by, &self.filter, self.sort);
         self.selected = self.selected.min(self.rows.len().saturating_sub(1));
     }
 
-    fn stacks(&self) -> Vec<Row> {
-        let row = |stack: heapscribe_analyze::snapshot::LiveStack| {
-            let names: Vec<String> = self.frames(stack.node).iter().map(NamedFrame::name).collect();
-            let label = if names.is_empty() { "[unknown stack]".to_owned() } else { names.join(" < ") };
-            let (live, oldest_ns) = (stack.live, stack.oldest_ns);
-            Row { key: names.join("\n"), label, live, growth: 0.0, oldest_ns, stack: Some(stack.node) }
-        };
-        self.largest().into_iter().map(row).collect()
-    }
-
-    fn functions(&self) -> Vec<Row> {
-        let mut rows: HashMap<String, Row> = HashMap::new();
-        for stack in self.largest() {
-            let mut names: Vec<String> = self.frames(stack.node).iter().map(NamedFrame::name).collect();
-            names.sort_unstable();
-            names.dedup(); // a function that calls itself holds its blocks once
-            for name in names {
-                let row = rows.entry(name).or_default();
-                row.live.bytes += stack.live.bytes;
-                row.live.blocks += stack.live.blocks;
-                row.oldest_ns = row.oldest_ns.max(stack.oldest_ns);
-            }
-        }
-        rows.into_iter().map(|(name, row)| Row { label: name.clone(), key: name, ..row }).collect()
-    }
-
-    fn threads(&self) -> Vec<Row> {
-        let row = |thread: &heapscribe_analyze::snapshot::LiveThread| {
-            let label = format!("{} (thread {}, tid {})", lossy(&thread.name), thread.id, thread.tid);
-            Row { key: label.clone(), label, live: thread.live, ..Row::default() }
-        };
-        self.look.live.threads.iter().map(row).collect()
-    }
-
-    fn frames(&self, stack: NodeId) -> Vec<NamedFrame> {
-        self.names.frames(&self.look.live.tree, stack)
+    fn made_of(&self) -> Rows<'_> {
+        Rows { look: &self.look, growth: &self.growth, names: &self.names }
     }
 
     /// Does what a key asks for.
@@ -233,7 +139,6 @@ impl State {
 
     fn show(&mut self, by: By) {
         (self.by, self.selected, self.opened) = (by, 0, None);
-        self.sizes.clear();
         self.refresh();
     }
 
@@ -246,9 +151,9 @@ impl State {
     fn open(&mut self) {
         let Some(row) = self.rows.get(self.selected) else { return };
         match row.stack {
-            Some(stack) => self.opened = Some(self.frames(stack)),
+            Some(stack) => self.opened = Some(self.made_of().frames(stack)),
             None if self.by == By::Function => {
-                self.filter = row.key.clone();
+                self.filter = row.label.clone();
                 self.show(By::Stack);
             }
             None => {}
@@ -265,8 +170,9 @@ impl State {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use heapscribe_analyze::answer::{CallTree, Frame, Module, Node};
+    use heapscribe_analyze::answer::{Amount, CallTree, Frame, Module, Node};
     use heapscribe_analyze::snapshot::{LiveStack, LiveThread, Snapshot};
+    use heapscribe_symbols::places::{Place, path_of};
 
     use super::*;
 
@@ -323,15 +229,54 @@ pub(super) mod tests {
     fn stacks_are_sorted_by_what_was_asked_for() {
         let mut state = seen([look(0, [1000, 3000, 2000]), look(2, [1000, 3400, 3000])]);
         assert_eq!(labels(&state).iter().map(|row| row.1).collect::<Vec<_>>(), [3400, 3000, 1000]);
-        let growth = |state: &State| state.rows.iter().map(|row| row.growth as i64).collect::<Vec<_>>();
+        let growth =
+            |state: &State| state.rows.iter().map(|row| state.growth_a_second(row)).collect::<Vec<_>>();
         press(&mut state, "g");
-        assert_eq!(growth(&state), [500, 200, 0]);
+        assert_eq!(growth(&state), [500.0, 200.0, 0.0]);
         press(&mut state, "o");
         assert_eq!(state.rows.iter().map(|row| row.oldest_ns / 1_000_000_000).collect::<Vec<_>>(), [3, 2, 1]);
         press(&mut state, "n");
         assert_eq!(state.rows[0].live.blocks, 34);
         let (allocated_bytes, allocated_blocks, freed_bytes) = (4096.0 + 700.0, 17.0, 4096.0);
         assert_eq!(state.rates(), Some(Rates { allocated_bytes, allocated_blocks, freed_bytes }));
+    }
+
+    /// A process with stacks of one function, called from the lines of a file; what each holds.
+    fn look_at_lines(seconds: u64, lines: &[(i64, u64)]) -> Look {
+        let mut look = look(seconds, [0; 3]);
+        let path = |&(line, _): &(i64, u64)| {
+            let (function, file) = ("load".to_owned(), "shop.c".to_owned());
+            path_of(&[Place { function, file, line, start_char: 0, end_char: 0 }]).into_bytes()
+        };
+        let modules = lines.iter().map(|line| Module { path: path(line), build_id: vec![] }).collect();
+        let frame = |module| Frame { module: Some(module), ..Frame::default() };
+        let node = |module| Node { parent: NodeId::ROOT, frame: frame(module as u32) };
+        let nodes = std::iter::once(Node::default()).chain((0..lines.len()).map(node)).collect();
+        let stack = |(i, &(_, bytes)): (usize, &(i64, u64))| LiveStack {
+            node: NodeId(i as u32 + 1),
+            live: Amount { blocks: 1, bytes },
+            ..LiveStack::default()
+        };
+        look.live.stacks = lines.iter().enumerate().map(stack).collect();
+        look.live.tree = CallTree { nodes, modules };
+        look
+    }
+
+    #[test]
+    fn growth_is_that_of_a_stack_and_not_of_its_name() {
+        let check = |before: &[(i64, u64)], after: &[(i64, u64)], stacks: &[f64], function: f64| {
+            let mut state = seen([look_at_lines(0, before), look_at_lines(2, after)]);
+            let growth = |state: &State| -> Vec<f64> {
+                state.rows.iter().map(|row| state.growth_a_second(row)).collect()
+            };
+            assert_eq!(growth(&state), stacks, "{before:?} to {after:?}");
+            press(&mut state, "f");
+            assert_eq!(growth(&state), [function], "{before:?} to {after:?}");
+        };
+        check(&[(7, 8000), (9, 1000)], &[(7, 8000), (9, 1000)], &[0.0, 0.0], 0.0);
+        check(&[(7, 8000), (9, 1000)], &[(9, 1000), (7, 8000)], &[0.0, 0.0], 0.0);
+        check(&[(7, 8000)], &[(7, 8000), (9, 1000)], &[0.0, 500.0], 500.0);
+        check(&[(7, 8000), (9, 1000)], &[(9, 1200)], &[100.0], -3900.0);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 
 use super::history::History;
-use super::state::{By, Row, Sort, State};
+use super::rows::{By, Row, Sort};
+use super::state::State;
 use heapscribe_session::heap_statistics::HeapStatistics;
 use heapscribe_symbols::NamedFrame;
 use heapscribe_units::{count, counted, duration, percent, short_bytes};
@@ -136,7 +137,7 @@ fn lines(state: &State, area: Rect) -> Vec<Line<'static>> {
     let all = state.look.live.live.bytes;
     let row = |(number, row): (usize, &Row)| {
         let style = if number == state.selected { CHOSEN } else { Style::default() };
-        Line::styled(cut(&line(row, all), area.width), style)
+        Line::styled(cut(&line(row, state.growth_a_second(row), all), area.width), style)
     };
     let mut lines: Vec<_> = state.rows.iter().enumerate().skip(first).take(height).map(row).collect();
     let (left_out, bytes) = state.left_out();
@@ -148,8 +149,8 @@ fn lines(state: &State, area: Rect) -> Vec<Line<'static>> {
     lines
 }
 
-fn line(row: &Row, all: u64) -> String {
-    let growth = match row.growth as i64 {
+fn line(row: &Row, growth: f64, all: u64) -> String {
+    let growth = match growth as i64 {
         0 => "-".to_owned(),
         grown @ 1.. => format!("+{}", short_bytes(grown as u64)),
         shrunk => format!("-{}", short_bytes(shrunk.unsigned_abs())),
