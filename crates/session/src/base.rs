@@ -175,5 +175,42 @@ pub fn bases(parent: &Path) -> Vec<PathBuf> {
     let prefix = format!("heapscribe.{}.", rustix::process::geteuid().as_raw());
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let ours = entries.filter(|entry| entry.file_name().to_str().is_some_and(|n| n.starts_with(&prefix)));
-    ours.map(|entry| entry.path()).collect()
+    // Anybody can make a directory with our name in /dev/shm: it must not stand in the way of the real ones.
+    ours.map(|entry| entry.path()).filter(|path| check_owner(path).is_ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Which of these directories, by their mode, are taken for this user's sessions.
+    fn check(modes: &[u32], expected: &[u32]) {
+        let parent = tempfile::tempdir().unwrap();
+        let uid = rustix::process::geteuid().as_raw();
+        for mode in modes {
+            let path = parent.path().join(format!("heapscribe.{uid}.{mode}.0"));
+            fs::create_dir(&path).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(*mode)).unwrap();
+        }
+        let mut found: Vec<u32> =
+            bases(parent.path()).iter().map(|path| path.metadata().unwrap().mode() & 0o777).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn only_private_directories_are_taken() {
+        check(&[0o700], &[0o700]);
+        check(&[0o700, 0o755, 0o777], &[0o700]);
+        check(&[0o750], &[]);
+    }
+
+    #[test]
+    fn a_file_or_a_link_is_none() {
+        let parent = tempfile::tempdir().unwrap();
+        let uid = rustix::process::geteuid().as_raw();
+        fs::write(parent.path().join(format!("heapscribe.{uid}.1.0")), "").unwrap();
+        std::os::unix::fs::symlink("/root", parent.path().join(format!("heapscribe.{uid}.2.0"))).unwrap();
+        assert_eq!(bases(parent.path()), Vec::<PathBuf>::new());
+    }
 }

@@ -43,8 +43,17 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             let trace = input.into_trace(args.salvage.into())?;
             gotrace::convert(&trace, args.pid, &resolver, create(&args.output)?)?
         }
-        // Conversions to AOS and heaphook are handled above.
-        (_, ConvertTo::Native | ConvertTo::Aos | ConvertTo::Heaphook | ConvertTo::Heaphook01) => {
+        // Each kind by name, so that the compiler asks how a format that is added becomes ours.
+        (
+            Kind::File(Format::Native | Format::Unknown)
+            | Kind::Ring
+            | Kind::Session
+            | Kind::AosPart
+            | Kind::Json,
+            ConvertTo::Native,
+        ) => return Err(same_format(args).into()),
+        // Handled above.
+        (_, ConvertTo::Aos | ConvertTo::Heaphook | ConvertTo::Heaphook01) => {
             return Err(same_format(args).into());
         }
     };
