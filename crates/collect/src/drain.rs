@@ -14,6 +14,7 @@ use heapscribe_formats::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
 use heapscribe_convert::ring::Limits;
 use heapscribe_session::{Alive, SessionKey, base, monotonic_ns, wait};
 
+use crate::forked::Forked;
 use crate::killed;
 use crate::memory_schedule::Schedule;
 use crate::memtrace::FilesPlan;
@@ -28,6 +29,7 @@ pub struct Drain {
     output: Output,
     /// Sessions by pid, then by time of creation.
     sessions: BTreeMap<SessionKey, SessionDrain>,
+    forked: Forked,
     memory: Schedule,
     /// Whether sessions of processes that were killed are retained.
     retains_killed: bool,
@@ -63,6 +65,7 @@ impl Drain {
             base: base.to_owned(),
             output,
             sessions: BTreeMap::new(),
+            forked: Forked::default(),
             memory: Schedule::new(),
             retains_killed: false,
             waited: None,
@@ -114,11 +117,11 @@ impl Drain {
                 session.sample_memory(processes, &mut self.output);
             }
         }
-        let ended: Vec<_> =
-            self.sessions.iter().filter(|(_, s)| !s.is_alive()).map(|(&key, _)| key).collect();
+        let ended = self.sessions.iter().filter_map(|(&key, session)| Some((key, session.how_ended()?)));
+        let ended: Vec<_> = ended.collect();
         busy |= !ended.is_empty();
-        for key in ended {
-            self.end(key, HowEnded::Exited);
+        for (key, how) in ended {
+            self.end(key, how);
         }
         if let Some(watch) = &mut self.watch {
             watch.look(&self.base, self.sessions.keys().copied());
@@ -151,7 +154,7 @@ impl Drain {
         if let Some(session) = self.sessions.remove(&key) {
             let is_abandoned = how == HowEnded::Abandoned;
             let killed = how == HowEnded::Exited && self.retains_killed && self.was_killed(key.pid, &session);
-            session.end(how, &mut self.output);
+            self.forked.parent_has_ended(session.end(how, &mut self.output));
             if killed && let Some(path) = killed::retain(&self.base, key) {
                 self.killed_sessions.push(path);
             } else if !is_abandoned {
@@ -171,14 +174,31 @@ impl Drain {
     }
 
     /// Whether a process that is to be recorded lives, be it before its first allocation.
-    pub fn is_awaited(&self) -> bool {
-        !self.sessions.is_empty() || base::has_users(&self.base)
+    pub fn is_awaited(&mut self) -> bool {
+        !self.sessions.is_empty() || self.forked.exist() || base::has_users(&self.base)
+    }
+
+    /// Whether all is recorded that ever will be, after a pass.
+    pub fn is_over(&mut self) -> bool {
+        self.is_over_unless(Drain::is_awaited)
+    }
+
+    /// The same, by a function that looks for processes. One that made its session after the last pass and ended
+    /// before it was looked for has left that session: so none may have come when nobody was found.
+    fn is_over_unless(&mut self, mut is_awaited: impl FnMut(&mut Drain) -> bool) -> bool {
+        while !is_awaited(self) {
+            if !self.find_new() {
+                return true;
+            }
+            self.pass();
+        }
+        false
     }
 
     /// Ends all sessions as they are, and the trace; `exit` is how the program ended, if it has.
     pub fn finish(mut self, exit: Option<ExitStatus>) -> (Summary, Option<String>) {
         for key in self.sessions.keys().copied().collect::<Vec<_>>() {
-            let how = if self.sessions[&key].is_alive() { HowEnded::Abandoned } else { HowEnded::Exited };
+            let how = self.sessions[&key].how_ended().unwrap_or(HowEnded::Abandoned);
             self.end(key, how);
         }
         let drainer = self.output.pace.statistics();
@@ -187,5 +207,46 @@ impl Drain {
         summary.killed_sessions = self.killed_sessions;
         summary.snapshots = self.watch.map_or(0, |watch| watch.written);
         self.output.finish(&SessionEnd { ended_mono_ns: monotonic_ns(), exit, drainer })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use heapscribe_wire::head::{HEAD_FILE_BYTES, MAGIC};
+
+    use super::*;
+
+    /// A session whose process has ended.
+    fn leave_session(base: &Path) {
+        let session = base::session_path(base, SessionKey { pid: 0x7fff_fff0, created_mono_ns: 1 });
+        fs::create_dir(&session).unwrap();
+        let mut head = [0; HEAD_FILE_BYTES];
+        head[..8].copy_from_slice(&MAGIC.to_le_bytes());
+        head[8..12].copy_from_slice(&heapscribe_wire::ABI_VERSION.to_le_bytes());
+        fs::write(session.join("head"), head).unwrap();
+        for name in ["defs", "live", "log", "threads"] {
+            fs::write(session.join(name), "").unwrap();
+        }
+    }
+
+    #[test]
+    fn a_process_that_comes_and_ends_while_others_are_looked_for_is_drained() {
+        let place = tempfile::tempdir().unwrap();
+        let base = place.path().join("base");
+        fs::create_dir(&base).unwrap();
+        let trace = place.path().join("run.hst");
+        let mut drain = Drain::new(&base, &trace, 1, None, &SessionInfo::default(), None).unwrap();
+        drain.pass();
+        let mut looks = 0;
+        assert!(drain.is_over_unless(|_| {
+            looks += 1;
+            if looks == 1 {
+                leave_session(&base);
+            }
+            false
+        }));
+        assert_eq!((looks, drain.finish(None).0.processes), (2, 1));
     }
 }

@@ -8,6 +8,7 @@
 
 mod clock_pair;
 mod drain;
+mod forked;
 mod heap_samples;
 mod killed;
 mod log;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use heapscribe_formats::model::{ChunkInfo, HowEnded, LiveRole, MemorySample, ProcessIndex};
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
 use heapscribe_wire::defs::Position;
-use heapscribe_wire::head::{HEARTBEAT_OFFSET, SharedHead};
+use heapscribe_wire::head::{HEARTBEAT_OFFSET, Leaving, SharedHead};
 use heapscribe_wire::limits::DEFS_BYTES_MAX;
 
 use crate::heap_samples::HeapSamples;
@@ -22,8 +22,8 @@ use crate::summary::Level;
 use heapscribe_session::base;
 use heapscribe_session::live::{self, Snapshot};
 use heapscribe_session::{
-    Alive, Memory, SessionKey, mark_request, monotonic_ns, open_file, process_end, process_info, read_head,
-    read_up_to,
+    Alive, Memory, SessionKey, is_mapped, mark_request, monotonic_ns, open_file, process_end, process_info,
+    read_head, read_up_to,
 };
 
 /// Definitions taken in one go.
@@ -110,14 +110,30 @@ impl SessionDrain {
         self.namespace
     }
 
-    pub(super) fn is_alive(&self) -> bool {
-        self.alive.as_ref().is_some_and(Alive::is_alive)
+    /// How the process image has ended, if it has.
+    pub(super) fn how_ended(&self) -> Option<HowEnded> {
+        // Asked first: a process that is seen to have ended has said before what it was about to do.
+        let is_alive = self.alive.as_ref().is_some_and(Alive::is_alive);
+        match self.leaving() {
+            Some(Leaving::Exec) => (!is_alive || self.has_other_memory()).then_some(HowEnded::Execed),
+            _ => (!is_alive).then_some(HowEnded::Exited),
+        }
+    }
+
+    fn leaving(&self) -> Option<Leaving> {
+        let mut word = [0; 8];
+        read_up_to(&self.head, &mut word, offset_of!(SharedHead, leaving) as u64);
+        Leaving::from_word(u64::from_le_bytes(word))
+    }
+
+    /// Whether the process has let go of its session, as an exec does: it goes on as an image that has none.
+    fn has_other_memory(&self) -> bool {
+        read_head(&self.head, |head| head.is_locked) == Some(true) && !is_mapped(&self.head)
     }
 
     /// Whether its process, which has ended, was killed.
     pub(super) fn was_killed(&self) -> bool {
-        let is_leaving = read_head(&self.head, |head| head.is_leaving).unwrap_or(true);
-        killed::was_killed(self.alive.as_ref().map_or(self.key.pid, Alive::pid), is_leaving)
+        killed::was_killed(self.alive.as_ref().map_or(self.key.pid, Alive::pid), self.leaving().is_some())
     }
 
     /// The number of the process in the trace, which gets it at first.
@@ -306,8 +322,8 @@ impl SessionDrain {
         }
     }
 
-    /// Takes all that is left, and writes how the image ended.
-    pub(super) fn end(mut self, how: HowEnded, output: &mut Output) {
+    /// Takes all that is left, and writes how the image ended. Gives the head.
+    pub(super) fn end(mut self, how: HowEnded, output: &mut Output) -> File {
         let process = self.process(output);
         // The order of a thread's chunks: what was written out is older than what is still in the log.
         self.take_definitions(process, output);
@@ -337,6 +353,7 @@ impl SessionDrain {
         if let Some(statistics) = self.heap.end(how) {
             output.summary.heaps.take(statistics);
         }
+        self.head
     }
 }
 

@@ -85,6 +85,38 @@ fn a_child_that_aborts_stays_and_all_that_exit_do_not() {
     assert!(traced.processes().len() > stayed.len() + 3);
 }
 
+/// Children that become programs without a session, which allocate nothing or are static, have exited.
+#[test]
+fn who_execs_was_not_killed() {
+    let (place, sessions) = (Place::new(), Place::new());
+    let parent = sessions.path("");
+    let forks = place.compile("life_fork.c");
+    let quiet = ["-static", "-dynamic"].map(|link| {
+        let flags = if link == "-static" { &["-static"][..] } else { &[] };
+        place.compile_with("cc", "writes_arguments.c", &format!("writes_arguments{link}"), flags)
+    });
+    let run = Run::new(&place, &forks).args(["execs"]).args(&quiet).options(options(&parent));
+    let (plain, recorded) = (run.plain(), run.recorded());
+    assert_eq!((plain.code, plain.stdout), (0, recorded.stdout), "{}", recorded.stderr);
+    assert_eq!(recorded.code, 0, "{}", recorded.stderr);
+    assert_eq!(kept(&parent), [] as [PathBuf; 0]);
+    let report = Report::of(&run.trace());
+    let ends = report.processes().iter().filter(|process| process["ended"] == "execed").count();
+    assert_eq!((report.processes().len(), ends), (17, 16), "{:?}", report.json["processes"]);
+}
+
+/// An exec that fails is none.
+#[test]
+fn who_is_killed_after_a_failed_exec_was_killed() {
+    let (place, sessions) = (Place::new(), Place::new());
+    let parent = sessions.path("");
+    let program = place.compile("life_fork.c");
+    let run = Run::new(&place, &program).args(["aborts_after_failed_exec"]).options(options(&parent));
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(kept(&parent).len(), 1, "{}", ended.stderr);
+}
+
 #[test]
 fn nothing_stays_when_nothing_is_to() {
     let (place, sessions) = (Place::new(), Place::new());

@@ -5,6 +5,7 @@ mod support;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use support::{Counted, Place, Report, Run, is_root_or_skip, own_calls, skip};
 
@@ -234,6 +235,25 @@ fn daemon() {
     assert_eq!(fs::read(place.path("plain.own")).unwrap(), fs::read(place.path("recorded.own")).unwrap());
     let counted = Counted::read(&place.path("recorded.counts")).calls;
     assert_eq!(own_calls(&run("recorded").trace(), &program), counted);
+}
+
+/// A child that nobody can know of but by its parent's session: the parent has ended, the child's environment is
+/// written over, and it has called nothing yet.
+#[test]
+fn daemon_that_writes_over_its_environment() {
+    let place = Place::new();
+    let (program, gate) = (place.compile(FORK), place.path("gate"));
+    assert!(Command::new("mkfifo").arg(&gate).status().unwrap().success());
+    let run = Run::new(&place, &program).args(["titled_daemon"]).env("COUNTS", place.path("counts"));
+    let run = run.env("GATE", &gate);
+    let mut started = run.start();
+    support::until("the end of the daemon's parent", || {
+        started.said().1.contains("still recording") || started.child.try_wait().unwrap().is_some()
+    });
+    fs::write(&gate, "x").unwrap(); // waits for the daemon to read
+    support::until("the daemon's end", || Counted::read(&place.path("counts")).is_done);
+    assert_eq!(started.wait().code, 0);
+    assert_eq!(own_calls(&run.trace(), &program), Counted::read(&place.path("counts")).calls);
 }
 
 /// Calls of constructors and destructors of a library, before and after all that the program does.

@@ -40,8 +40,8 @@ pub mod unwind;
 
 pub use defs::bytes_of;
 pub use enter::{
-    CountsNow, Entered, RemovedBlock, TimedCall, WrittenEvent, counts, enter, leave, record_took, resume,
-    settle_flags,
+    CountsNow, Entered, RemovedBlock, TimedCall, WrittenEvent, begin_exec, counts, enter, exec_failed, leave,
+    record_took, resume, settle_flags,
 };
 pub use heapscribe_wire::mode::Mode;
 pub use heapscribe_wire::record::Call;

@@ -4,6 +4,8 @@ use std::fs::File;
 
 use heapscribe_formats::model::{ProcessEnd, ProcessInfo, Stage};
 use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, Head, stage};
+use rustix::fs::{FlockOperation, fcntl_lock};
+use rustix::io::Errno;
 
 use crate::files::read_up_to;
 
@@ -12,6 +14,19 @@ pub fn read_head<T>(file: &File, look: impl FnOnce(&Head<'_>) -> T) -> Option<T>
     let mut bytes = [0; HEAD_FILE_BYTES];
     let n = read_up_to(file, &mut bytes, 0);
     Head::parse(&bytes[..n]).ok().map(|head| look(&head))
+}
+
+/// Whether any process has this head mapped: its own, or one that was forked from it and has neither a session of
+/// its own yet nor exec'd. False where the file system knows no such locks.
+pub fn is_mapped(file: &File) -> bool {
+    // The processes' lock is for reading, and lasts as long as their mappings do.
+    match fcntl_lock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {
+            let _ = fcntl_lock(file, FlockOperation::Unlock);
+            false
+        }
+        Err(e) => matches!(e, Errno::AGAIN | Errno::ACCESS),
+    }
 }
 
 /// A process by its head.

@@ -11,7 +11,7 @@
 //!     88  created mono ns of the process that forked this one, 0 for an exec'd image
 //!     96  spilled bytes u64  104  private memory that the recorder has mapped u64
 //!    112  pid namespace u64: its inode number, in which `pid` counts; 0 when not known
-//!    120  leaving u64: 1 once the process has begun to exit by itself; 0 in one that was killed
+//!    120  leaving u64: 1 once the process has begun to exit by itself, 2 to exec; 0 in one that was killed
 //!    128  drops: a u64 counter for each reason, 32 of them
 //!    384  mode u64, see [`crate::mode`]: what is recorded; anybody who may write the file may change it
 //!    392  hold u32, see [`crate::operation`]: anybody who may write the file may hold operations back
@@ -19,6 +19,7 @@
 //!    400  thread records in use u32     404  threads without a record u32
 //!    408  the call that broke a rule of real time, see [`crate::broke`]
 //!    448  stacks verified u64  456 of them different u64   (HEAPSCRIBE_VERIFY_STACKS)
+//!    464  is locked u32: 1 when a lock for reading is held as long as any process has the head mapped
 //!    512  executable: u32 length, bytes        at most NAME_BYTES_MAX each
 //!   4612  command line: u32 length, bytes with NUL between the arguments
 //! ```
@@ -65,6 +66,27 @@ pub mod stage {
     pub const FORKED: u32 = 1;
 }
 
+/// What a process has begun to do that ends its image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u64)]
+pub enum Leaving {
+    /// It exits by itself.
+    Exit = 1,
+    /// It execs another program.
+    Exec = 2,
+}
+
+impl Leaving {
+    /// What the word says; `None` for a process that goes on.
+    pub const fn from_word(word: u64) -> Option<Leaving> {
+        match word {
+            0 => None,
+            2 => Some(Leaving::Exec),
+            _ => Some(Leaving::Exit),
+        }
+    }
+}
+
 /// The head as it lies in the shared file, for the process that writes it.
 #[repr(C)]
 #[derive(Debug)]
@@ -101,7 +123,8 @@ pub struct SharedHead {
     pub broke: SharedBroke,
     pub stacks_verified: AtomicU64,
     pub stacks_different: AtomicU64,
-    pub reserved3: [AtomicU64; 6],
+    pub is_locked: AtomicU32,
+    pub reserved3: [AtomicU32; 11],
     pub exe_len: AtomicU32,
     pub exe: [u8; NAME_BYTES_MAX],
     pub command_len: AtomicU32,
@@ -128,6 +151,7 @@ const _: () = assert!(MODE_OFFSET == 384 && MODE_OFFSET.is_multiple_of(64));
 const _: () = assert!(HOLD_OFFSET == 392 && offset_of!(SharedHead, threads_without_record) == 404);
 const _: () = assert!(offset_of!(SharedHead, broke) == 408 && PAST_MARK_OFFSET == 428);
 const _: () = assert!(offset_of!(SharedHead, stacks_verified) == 448);
+const _: () = assert!(offset_of!(SharedHead, is_locked) == 464);
 const _: () = assert!(offset_of!(SharedHead, exe_len) == 512);
 const _: () = assert!(offset_of!(SharedHead, command_len) == 512 + 4 + NAME_BYTES_MAX);
 
@@ -161,7 +185,8 @@ pub struct Head<'a> {
     pub spilled_bytes: u64,
     pub own_bytes: u64,
     pub pid_namespace: u64,
-    pub is_leaving: bool,
+    pub leaving: Option<Leaving>,
+    pub is_locked: bool,
     pub drops: [u64; DROP_COUNTERS],
     pub mode: Mode,
     pub hold: u32,
@@ -235,7 +260,8 @@ impl<'a> Head<'a> {
             spilled_bytes: u64_at(offset_of!(SharedHead, spilled_bytes)),
             own_bytes: u64_at(offset_of!(SharedHead, own_bytes)),
             pid_namespace: u64_at(offset_of!(SharedHead, pid_namespace)),
-            is_leaving: u64_at(offset_of!(SharedHead, leaving)) != 0,
+            leaving: Leaving::from_word(u64_at(offset_of!(SharedHead, leaving))),
+            is_locked: u32_at(offset_of!(SharedHead, is_locked)) != 0,
             drops: core::array::from_fn(|i| u64_at(offset_of!(SharedHead, drops) + 8 * i)),
             mode: Mode::from_word(u64_at(MODE_OFFSET)),
             hold: u32_at(HOLD_OFFSET),

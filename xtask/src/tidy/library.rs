@@ -63,7 +63,9 @@ const NESTS: &[&str] = &["heapscribe_heap_nests"];
 /// Hooks of the end of a process.
 const ENDS: &[&str] = &["_Exit", "_exit", "quick_exit"];
 /// Hooks of its going on as another program.
-const BECOMES: &[&str] = &["execv", "execve", "execvp", "execvpe", "fexecve"];
+const EXECS: &[&str] = &["execv", "execve", "execvp", "execvpe", "fexecve"];
+/// Those of them whose arguments stand one by one, and the newest.
+const OTHER_EXECS: &[&str] = &["execl", "execle", "execlp", "execveat"];
 
 /// A library: its package and feature, and what it exports.
 struct Kind {
@@ -77,11 +79,15 @@ const fn heap(feature: &'static str) -> Kind {
 }
 
 const KINDS: [Kind; 5] = [
-    Kind { package: "heapscribe-preload", feature: None, exports: &[FAMILY, RECORDER, ENDS] },
+    Kind {
+        package: "heapscribe-preload",
+        feature: None,
+        exports: &[FAMILY, RECORDER, ENDS, EXECS, OTHER_EXECS],
+    },
     Kind { exports: &[FAMILY, HEAP, GLIBC_NAMES], ..heap("tlsf") },
     heap("original"),
     Kind { exports: &[FAMILY, HEAP, NESTS], ..heap("table") },
-    Kind { exports: &[FAMILY, HEAP, ENDS, BECOMES], ..heap("heaplog") },
+    Kind { exports: &[FAMILY, HEAP, ENDS, EXECS], ..heap("heaplog") },
 ];
 
 /// Libraries that it may need.

@@ -215,7 +215,7 @@ fn follow(
         }
         drain.pass();
         status = ended;
-        if status.is_some() && (args.no_wait || !drain.is_awaited()) {
+        if status.is_some() && (args.no_wait || drain.is_over()) {
             return Ok(status);
         }
         if has_just_ended {

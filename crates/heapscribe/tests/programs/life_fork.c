@@ -155,6 +155,64 @@ static int daemon_style(int argc, char **argv) {
     _exit(code);
 }
 
+// A daemon that writes over its environment, as those do that show a title (postgres, sshd), and whose parent ends
+// at once. It calls nothing until the test opens the pipe.
+static int titled_daemon(int argc, char **argv) {
+    char gate[4096], byte;
+    snprintf(gate, sizeof gate, "%s", getenv("GATE"));
+    some(10);
+    for (char **variable = environ; *variable; variable++) memset(*variable, 0, strlen(*variable));
+    if (fork()) _exit(0);
+    int fd = open(gate, O_RDONLY);
+    if (read(fd, &byte, 1) != 1) _exit(93);
+    some(2000);
+    counts_table[0].realloc = 1;
+    _exit(0);
+}
+
+// Children that allocate and then become the programs that are named, in every way there is; and one that can not.
+static int execs(int argc, char **argv) {
+    char *arguments[] = { "zero", "one", "two", "three", "four", "five", "six", NULL };
+    char *environment[] = { "WAY=given", NULL };
+    some(5);
+    for (int program = 2; program < argc; program++) {
+        for (int way = 0; way < 8; way++) {
+            const char *path = argv[program];
+            pid_t pid = fork();
+            if (pid == 0) {
+                some(5);
+                setenv("WAY", "kept", 1);
+                switch (way) {
+                case 0: execl(path, "zero", "one", "two", "three", "four", "five", "six", (char *)NULL); break;
+                case 1: execlp(path, "zero", "one", (char *)NULL); break;
+                case 2: execle(path, "zero", "one", "two", "three", "four", "five", (char *)NULL, environment); break;
+                case 3: execv(path, arguments); break;
+                case 4: execve(path, arguments, environment); break;
+                case 5: execvp(path, arguments); break;
+                case 6: execvpe(path, arguments, environment); break;
+                case 7: fexecve(open(path, O_RDONLY), arguments, environment); break;
+                }
+                _exit(99);
+            }
+            int code = wait_for(pid);
+            char line[40];
+            if (write(1, line, snprintf(line, sizeof line, "way %d: %d\n", way, code)) < 0) return 94;
+        }
+    }
+    return 0;
+}
+
+static int aborts_after_failed_exec(int argc, char **argv) {
+    some(5);
+    pid_t pid = fork();
+    if (pid == 0) {
+        some(5);
+        if (execl("/nowhere", "zero", (char *)NULL) != -1 || errno != ENOENT) _exit(95);
+        raise(SIGKILL);
+    }
+    return wait_for(pid) == 128 + SIGKILL ? 0 : 96;
+}
+
 // All of them, also 0, 1 and 2.
 static int closes_even_standard(int argc, char **argv) {
     puts("closing"); fflush(stdout);
@@ -174,7 +232,8 @@ static const struct test_case cases[] = {
     { "storm", storm }, { "raw_clone", raw_clone }, { "bare_fork", bare_fork }, { "grandchildren", grandchildren },
     { "child", child }, { "by_vfork", by_vfork }, { "vfork_allocates", vfork_allocates }, { "by_spawn", by_spawn },
     { "exec_chain", exec_chain }, { "exec_from_thread", exec_from_thread }, { "closes_all", closes_all },
-    { "daemon_style", daemon_style }, { "closes_even_standard", closes_even_standard }, { 0 },
+    { "daemon_style", daemon_style }, { "titled_daemon", titled_daemon }, { "execs", execs },
+    { "aborts_after_failed_exec", aborts_after_failed_exec }, { "closes_even_standard", closes_even_standard }, { 0 },
 };
 
 int main(int argc, char **argv) { return run_case(cases, argc, argv); }

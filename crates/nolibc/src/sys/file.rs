@@ -4,7 +4,7 @@
 use core::ffi::CStr;
 
 use super::errno::{Errno, Result};
-use super::memory::{MAP_NORESERVE, MAP_SHARED, PROT_NONE, PROT_READ_WRITE};
+use super::memory::{MAP_FIXED, MAP_NORESERVE, MAP_SHARED, PROT_NONE, PROT_READ_WRITE};
 use super::process::SignalsBlocked;
 use super::syscall::{call, number};
 
@@ -199,6 +199,29 @@ impl File {
         let a = [0, len_bytes, PROT_READ_WRITE, MAP_SHARED, self.0 as usize, offset as usize];
         // SAFETY: a new mapping, at an address of the kernel's choice.
         unsafe { call(number::MMAP, a) }.map(|p| p as *mut u8)
+    }
+
+    /// Maps `len_bytes` of the file from its start, shared, for reading and writing, in the place of what is
+    /// mapped at `at`.
+    ///
+    /// # Safety
+    /// * Unused: `at .. at + len_bytes` is whole pages of mappings of ours, whose users take the file for
+    ///   what was there.
+    pub unsafe fn map_shared_over(&self, at: *mut u8, len_bytes: usize) -> Result<()> {
+        let flags = MAP_SHARED | MAP_FIXED;
+        // SAFETY: unused.
+        unsafe { call(number::MMAP, [at as usize, len_bytes, PROT_READ_WRITE, flags, self.0 as usize, 0]) }
+            .map(drop)
+    }
+
+    /// Locks the file for reading. The lock is the open file's (OFD), so it outlives this descriptor as long as
+    /// a mapping that is made by it: in this process, and in all that are forked from it, until they exec or end.
+    pub fn lock_shared(&self) -> Result<()> {
+        const F_OFD_SETLK: usize = 37;
+        let whole_file = [0u64; 4]; // struct flock: F_RDLCK from the start to the end, whatever that is
+        let a = [self.0 as usize, F_OFD_SETLK, whole_file.as_ptr() as usize, 0, 0, 0];
+        // SAFETY: the kernel reads a struct flock, of 32 bytes.
+        unsafe { call(number::FCNTL, a) }.map(drop)
     }
 
     /// An `ioctl` that takes one structure.

@@ -8,6 +8,7 @@ pub(super) const PROT_NONE: usize = 0;
 pub(super) const PROT_READ_WRITE: usize = 3;
 pub(super) const MAP_SHARED: usize = 1;
 const MAP_PRIVATE: usize = 2;
+pub(super) const MAP_FIXED: usize = 0x10;
 const MAP_ANONYMOUS: usize = 0x20;
 pub(super) const MAP_NORESERVE: usize = 0x4000;
 
@@ -24,7 +25,6 @@ pub fn map_private(len_bytes: usize) -> Result<*mut u8> {
 /// # Safety
 /// * Unused: `at .. at + len_bytes` is whole pages of mappings of ours that nothing else uses.
 pub unsafe fn map_private_over(at: *mut u8, len_bytes: usize) -> Result<()> {
-    const MAP_FIXED: usize = 0x10;
     let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
     // SAFETY: unused: nothing of value is replaced.
     unsafe { call(number::MMAP, [at as usize, len_bytes, PROT_READ_WRITE, flags, usize::MAX, 0]) }.map(drop)

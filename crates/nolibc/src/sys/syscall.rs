@@ -29,6 +29,7 @@ pub(super) mod number {
     pub(in crate::sys) const RT_SIGPENDING: usize = 127;
     pub(in crate::sys) const RT_SIGTIMEDWAIT: usize = 128;
     pub(in crate::sys) const KILL: usize = 62;
+    pub(in crate::sys) const FCNTL: usize = 72;
     pub(in crate::sys) const FTRUNCATE: usize = 77;
     pub(in crate::sys) const GETCWD: usize = 79;
     pub(in crate::sys) const READLINK: usize = 89;

@@ -11,5 +11,5 @@ mod timed;
 pub use blocks::RemovedBlock;
 pub use door::{enter, resume, settle_flags};
 pub use entered::Entered;
-pub use process::{CountsNow, counts, leave};
+pub use process::{CountsNow, begin_exec, counts, exec_failed, leave};
 pub use timed::{TimedCall, WrittenEvent, record_took};

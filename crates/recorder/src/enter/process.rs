@@ -4,6 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use heapscribe_nolibc::sys;
+use heapscribe_wire::head::Leaving;
 use heapscribe_wire::mode::Mode;
 
 use crate::state::{self, Counts, Threads, words};
@@ -32,12 +33,26 @@ pub fn counts() -> Option<CountsNow> {
     })
 }
 
-/// The process is about to exit by itself; one that is killed never calls this. A child of vfork, in its parent's
-/// memory, has another pid than the session and notes nothing for it.
+/// The process is about to exit by itself; one that is killed never calls this.
 pub fn leave() {
+    set_leaving(Leaving::Exit as u64);
+}
+
+/// The process is about to exec: when it does, its image has ended and was not killed.
+pub fn begin_exec() {
+    set_leaving(Leaving::Exec as u64);
+}
+
+/// The exec failed, and the process goes on.
+pub fn exec_failed() {
+    set_leaving(0);
+}
+
+/// A child of vfork, in its parent's memory, has another pid than the session and notes nothing for it.
+fn set_leaving(word: u64) {
     if let Some(session) = state::current()
         && session.pid == sys::pid()
     {
-        session.head.leaving.store(1, Ordering::Relaxed);
+        session.head.leaving.store(word, Ordering::Relaxed);
     }
 }

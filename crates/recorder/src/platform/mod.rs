@@ -2,6 +2,7 @@
 //! recorded.
 
 pub(crate) mod clock;
+pub(crate) mod inherited_head;
 pub(crate) mod lock;
 pub(crate) mod mapped_file;
 pub(crate) mod memory;

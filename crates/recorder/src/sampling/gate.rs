@@ -13,17 +13,16 @@
 //! In full mode, while the mode is new to a thread, and over a heap that calls its own functions through
 //! the hooks, `seen` is not the gate. The mode word is shared memory that any process may write that may
 //! write the session; before there is a session, and when nobody asked for one, it is a word of our own.
-//! The page that it lies in is mapped a second time, to read, and unlike the session kept over a fork: a
-//! child looks at its parent's mode until it has a session of its own.
+//! The head that it lies in is mapped a second time and, unlike the session, kept over a fork: a child looks at
+//! its parent's mode until it has a session of its own.
 #![allow(unsafe_code)]
 
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use heapscribe_nolibc::sys;
 use heapscribe_wire::head::MODE_OFFSET;
 use heapscribe_wire::mode::Mode;
 
-use crate::platform::session_path;
+use crate::platform::inherited_head;
 use crate::program::{self, Heap};
 use crate::state::words::Words;
 
@@ -71,15 +70,9 @@ impl Next {
 
 /// Opens the gate of a process that has a session: from now on its mode is the head's.
 pub(crate) fn open() {
-    const PAGE_BYTES: usize = 4096;
-    // Opened again: a mapping made from the session's would not be kept over a fork, as that is not, and a
-    // child whose gate led nowhere died at its first call. Valgrind knows no such mappings at all.
-    let again = session_path::open(c"head").and_then(|file| file.map_shared_closed(PAGE_BYTES));
-    // SAFETY: the mapping was just made and is ours; it stays for ever.
-    let again = again.and_then(|base| unsafe { sys::protect_read_write(base, PAGE_BYTES) }.map(|()| base));
-    let word = match again {
-        Ok(base) => base.wrapping_add(MODE_OFFSET).cast::<AtomicU64>(),
-        Err(_) => (&raw const UNKNOWN).cast_mut(), // every call enters and looks at the session's head
+    let word = match inherited_head::map() {
+        Some(head) => head.wrapping_add(MODE_OFFSET).cast::<AtomicU64>(),
+        None => (&raw const UNKNOWN).cast_mut(), // every call enters and looks at the session's head
     };
     if let Some(heap) = program::heap() {
         NEXT.set(heap);
