@@ -1,5 +1,6 @@
 //! The base directory of a recording: where every recorded process makes its session.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -19,6 +20,9 @@ pub const SESSION_DIR: &str = "/dev/shm";
 
 /// Less room than this on a file system is not enough for the sessions of a small program.
 const ROOM_BYTES_MIN: u64 = 16 << 20;
+/// With less than this another place is taken if there is one: the table of live blocks takes half of what they take.
+/// Docker gives /dev/shm 64 MiB.
+const ROOM_BYTES_WANTED: u64 = 256 << 20;
 
 /// A base directory of ours, private to this user.
 pub struct Base {
@@ -33,13 +37,8 @@ impl Base {
             return Base::below(parent)
                 .with_context(|| format!("cannot create a session in {}", parent.display()));
         }
-        let mut candidates = vec![parent.to_owned()];
-        candidates.extend(std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from));
-        candidates.push(std::env::temp_dir());
-        for candidate in &candidates {
-            if room_bytes(candidate).is_some_and(|room| room >= ROOM_BYTES_MIN)
-                && let Ok(base) = Base::below(candidate)
-            {
+        for candidate in candidates(parent) {
+            if let Ok(base) = Base::below(&candidate) {
                 if candidate != parent {
                     let (wanted, used) = (parent.display(), candidate.display());
                     diagnostics::warning(&format!("{wanted} is missing or too small; using {used}"));
@@ -112,6 +111,21 @@ pub fn check_owner(path: &Path) -> Result<()> {
     }
     let what = format!("{} is not a session directory of this user", path.display());
     Err(Problem::new(what, "`heapscribe record` prints the directory when it leaves one behind").into())
+}
+
+/// Places with enough room, the best first: in memory if there is plenty of it, else where there is most.
+fn candidates(parent: &Path) -> Vec<PathBuf> {
+    let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let all = [Some(parent.to_owned()), runtime, Some(std::env::temp_dir())];
+    let with_room = all.into_iter().flatten().filter_map(|path| Some((room_bytes(&path)?, path)));
+    by_room(with_room.collect())
+}
+
+fn by_room(mut places: Vec<(u64, PathBuf)>) -> Vec<PathBuf> {
+    places.retain(|&(room, _)| room >= ROOM_BYTES_MIN);
+    // The order stays as it is among those that have plenty.
+    places.sort_by_key(|&(room, _)| Reverse(room.min(ROOM_BYTES_WANTED)));
+    places.into_iter().map(|(_, path)| path).collect()
 }
 
 fn room_bytes(path: &Path) -> Option<u64> {
@@ -212,5 +226,20 @@ mod tests {
         fs::write(parent.path().join(format!("heapscribe.{uid}.1.0")), "").unwrap();
         std::os::unix::fs::symlink("/root", parent.path().join(format!("heapscribe.{uid}.2.0"))).unwrap();
         assert_eq!(bases(parent.path()), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn the_first_place_with_plenty_of_room_is_taken_or_that_with_most() {
+        let check = |rooms: [u64; 3], expected: &[&str]| {
+            let names = ["shm", "run", "tmp"];
+            let places = rooms.iter().zip(names).map(|(mib, name)| (mib << 20, PathBuf::from(name)));
+            let order: Vec<_> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(by_room(places.collect()), order, "{rooms:?} MiB");
+        };
+        check([16_000, 3_000, 70_000], &["shm", "run", "tmp"]);
+        check([64, 3_000, 70_000], &["run", "tmp", "shm"]);
+        check([64, 32, 70_000], &["tmp", "shm", "run"]);
+        check([64, 15, 40], &["shm", "tmp"]);
+        check([0, 15, 1], &[]);
     }
 }

@@ -249,6 +249,25 @@ fn stat(fd: i32) -> Result<Stat> {
     })
 }
 
+/// The room of a file system.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Room {
+    /// Bytes of all of it.
+    pub total_bytes: u64,
+    /// Bytes that this user may still take.
+    pub free_bytes: u64,
+}
+
+/// The room of the file system that `path` is on.
+pub fn room(path: &CStr) -> Result<Room> {
+    let mut raw = [0u64; 15]; // struct statfs is 120 bytes on x86_64
+    // SAFETY: `path` is a C string that lives through the call, `raw` as large as the kernel's struct statfs.
+    unsafe { call(number::STATFS, [path.as_ptr() as usize, raw.as_mut_ptr() as usize, 0, 0, 0, 0]) }?;
+    // f_type 0, f_bsize 8, f_blocks 16, f_bfree 24, f_bavail 32
+    let [_, block, blocks, _, free, ..] = raw;
+    Ok(Room { total_bytes: blocks.saturating_mul(block), free_bytes: free.saturating_mul(block) })
+}
+
 /// Which file standard error is: programs close it, and give its number to files of theirs.
 pub fn standard_error() -> Result<Stat> {
     stat(STANDARD_ERROR)

@@ -11,7 +11,7 @@ mod process;
 mod syscall;
 
 pub use errno::{Errno, Result};
-pub use file::{File, Open, Stat, rename_new, standard_error, write_stderr};
+pub use file::{File, Open, Room, Stat, rename_new, room, standard_error, write_stderr};
 pub use memory::{
     Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read_write, unmap,
 };

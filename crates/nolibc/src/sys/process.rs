@@ -122,7 +122,7 @@ pub fn readlink(path: &CStr, into: &mut [u8]) -> Result<usize> {
 /// The inode number in `pid:[4026531836]`: a process in a container counts pids of its own.
 pub fn pid_namespace() -> u64 {
     let mut link = [0; 32];
-    let len = readlink(c"/proc/self/ns/pid", &mut link).unwrap_or(0);
+    let len = readlink(c"/proc/thread-self/ns/pid", &mut link).unwrap_or(0);
     let digits = link.iter().take(len).filter(|byte| byte.is_ascii_digit());
     digits.fold(0, |number: u64, &digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
 }

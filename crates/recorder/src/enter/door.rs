@@ -151,6 +151,9 @@ fn forked_inside(words: &'static Words, registers: &Registers) -> Option<Entered
 /// The first hook of a thread, perhaps of the process.
 #[cold]
 fn begin(words: &'static Words, registers: &Registers, memory: InheritedMemory) -> Option<Entered> {
+    if state::is_refused() {
+        return None; // asked at each call, so without a system call
+    }
     // Before the mark: a handler that jumped away now would leave it for ever, without a thread to know it by.
     // And before the look at the session: a handler that forks leaves its child without one.
     let _blocked = sys::SignalsBlocked::new();

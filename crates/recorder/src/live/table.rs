@@ -22,6 +22,7 @@ use heapscribe_wire::live::{
 use super::regions::{Region, RegionCache};
 use crate::platform::lock::Lock;
 use crate::platform::mapped_file::{SharedFile, WINDOW_BYTES};
+use crate::platform::room::{self, Reserve};
 
 type Words = [AtomicU64; 2];
 const _: () = assert!(size_of::<Words>() == SLOT_BYTES);
@@ -37,7 +38,12 @@ pub(crate) struct LiveTable {
     present: NonNull<AtomicU8>,
     granule_shift: u32,
     units: u32,
+    /// Units that may be taken before the room is asked for.
+    granted: AtomicU32,
 }
+
+/// So many units more are taken when there is room to spare: 256 KiB.
+const UNITS_GRANTED: u32 = 16;
 
 /// Has memory fetched into the cache.
 #[inline(always)]
@@ -58,7 +64,7 @@ impl LiveTable {
     /// * `present` is valid for a byte per mapped unit of `file`, for ever.
     pub(crate) unsafe fn new(file: SharedFile, present: NonNull<AtomicU8>, granule_shift: u32) -> LiveTable {
         let units = (file.file_bytes() / LIVE_UNIT_BYTES) as u32;
-        LiveTable { file, present, granule_shift, units }
+        LiveTable { file, present, granule_shift, units, granted: AtomicU32::new(0) }
     }
 
     /// How far apart blocks start. Pools are the program's own, so nothing is known of theirs.
@@ -87,7 +93,14 @@ impl LiveTable {
         unsafe { self.present.add(unit as usize).as_ref() }.load(Ordering::Relaxed) != 0
     }
 
+    /// Makes the pages of a unit. The caller holds the recorder's lock.
     fn provide(&self, unit: u32) -> Result<(), NoSlot> {
+        let granted = match self.granted.load(Ordering::Relaxed) {
+            0 if !room::is_spare(Reserve::Logs) => return Err(NoSlot),
+            0 => UNITS_GRANTED,
+            granted => granted,
+        };
+        self.granted.store(granted - 1, Ordering::Relaxed);
         self.file.provide(unit as usize * LIVE_UNIT_BYTES, LIVE_UNIT_BYTES).map_err(|_| NoSlot)?;
         // SAFETY: a byte per unit; units come from this table's own entries and are checked when made.
         unsafe { self.present.add(unit as usize).as_ref() }.store(1, Ordering::Relaxed);

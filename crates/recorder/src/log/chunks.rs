@@ -14,17 +14,12 @@ use heapscribe_wire::plan::{Plan, WhenFull};
 use heapscribe_nolibc::sys;
 
 use super::chunk_file::ChunkFile;
+use super::silence::{NAP_NS, Next, Silence};
 use super::spill;
+use crate::platform::clock;
 use crate::platform::lock::Lock;
 use crate::platform::mapped_file::SharedFile;
-
-const NAP_NS: u64 = 100_000;
-/// Naps without a sign of life from the drainer until nobody waits for it: 10 s, a little more where the
-/// kernel rounds naps up.
-const NAPS_WITHOUT_HEARTBEAT: u32 = 100_000;
-/// Naps without a sign of life until the kernel is asked whether the drainer is there at all: 0.2 s. Not
-/// at once: a sandbox may kill a program that calls `kill` (sshd's).
-const NAPS_BEFORE_LOOKING: u32 = 2_000;
+use crate::platform::room::{self, Reserve};
 
 /// The drainer takes chunks.
 const LISTENS: u32 = 0;
@@ -81,9 +76,13 @@ impl Log {
         &self.chunks.0
     }
 
+    /// Chunks that may be in use: two for each thread that lives, and those of the plan. Threads that have ended
+    /// leave their records to new ones.
     fn chunks_max(&self, head: &SharedHead) -> usize {
         let mapped = self.chunks.0.file_bytes().saturating_sub(payload_offset(0)) / CHUNK_PAYLOAD_BYTES;
-        let wanted = self.plan.log_chunks as usize + 2 * head.threads.load(Ordering::Relaxed) as usize;
+        let living =
+            [&head.records, &head.threads_without_record].map(|n| n.load(Ordering::Relaxed) as usize);
+        let wanted = self.plan.log_chunks as usize + 2 * living.iter().sum::<usize>();
         wanted.min(mapped).min(CHUNKS_MAX)
     }
 
@@ -124,20 +123,35 @@ impl Log {
         let header = self.chunks.header(index);
         let provided = usize::from(self.steps[index].load(Ordering::Relaxed)) * CHUNK_STEP_BYTES;
         let chunk = OpenChunk { header, index, payload, provided };
-        if provided == 0 {
-            return self.provide_step(&chunk, lock).map(Some).inspect_err(|_| header.release());
+        if provided != 0 {
+            return Ok(Some(chunk));
         }
-        Ok(Some(chunk))
+        match self.provide_step(&chunk, lock) {
+            // There is no memory for this one, but there is for others, which the drainer will free.
+            Err(LossReason::LogMemory) if self.is_any_other_provided(index, in_use) => {
+                header.release();
+                Ok(None)
+            }
+            provided => provided.map(Some).inspect_err(|_| header.release()),
+        }
     }
 
-    /// Brings a new chunk into use, already chunk.
+    fn is_any_other_provided(&self, than: usize, in_use: usize) -> bool {
+        (0..in_use).any(|index| index != than && self.steps[index].load(Ordering::Relaxed) != 0)
+    }
+
+    /// Brings a new chunk into use, already open. `None` when there is neither room nor memory for more than the
+    /// ones that there are.
     fn add_chunk(&self, head: &SharedHead, lock: &Lock) -> Result<Option<usize>, LossReason> {
         let _held = lock.hold().ok_or(LossReason::LogFull)?;
         let index = head.chunks_in_use.load(Ordering::Acquire) as usize;
-        if index >= self.chunks_max(head) {
+        if index >= self.chunks_max(head) || index > 0 && !room::is_spare(Reserve::Program) {
             return Ok(None);
         }
-        self.chunks.0.provide(header_offset(index), HEADER_BYTES).map_err(|_| LossReason::LogMemory)?;
+        match self.chunks.0.provide(header_offset(index), HEADER_BYTES) {
+            Err(_) if index > 0 => return Ok(None),
+            provided => provided.map_err(|_| LossReason::LogMemory)?,
+        }
         let opened = self.chunks.header(index).try_open();
         head.chunks_in_use.store(index as u32 + 1, Ordering::Release);
         Ok(opened.then_some(index))
@@ -177,9 +191,8 @@ impl Log {
     /// Waits for the drainer to free a chunk. Ends without one when the drainer is silent or has ended, or there
     /// is nothing to wait for.
     fn wait(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
-        let mut heartbeat = head.heartbeat.load(Ordering::Relaxed);
-        let mut quiet = 0;
-        while quiet < NAPS_WITHOUT_HEARTBEAT {
+        let mut silence = Silence::begin(head.heartbeat.load(Ordering::Relaxed), clock::monotonic_ns());
+        loop {
             let is_hopeful = self.has_sealed(head);
             sys::sleep_ns(NAP_NS);
             if let Some(chunk) = self.try_open(head, lock)? {
@@ -188,16 +201,19 @@ impl Log {
             if !is_hopeful && !self.has_sealed(head) {
                 return Ok(None);
             }
-            let now = head.heartbeat.load(Ordering::Relaxed);
-            quiet = if now == heartbeat { quiet + 1 } else { 0 };
-            heartbeat = now;
-            if quiet % NAPS_BEFORE_LOOKING == NAPS_BEFORE_LOOKING - 1 && self.drainer_has_ended() {
-                self.drainer.store(ENDED, Ordering::Relaxed);
-                return Ok(None);
+            match silence.go_on(head.heartbeat.load(Ordering::Relaxed), clock::monotonic_ns()) {
+                Next::Wait => {}
+                Next::Look if !self.drainer_has_ended() => {}
+                Next::Look => {
+                    self.drainer.store(ENDED, Ordering::Relaxed);
+                    return Ok(None);
+                }
+                Next::GiveUp => {
+                    self.drainer.store(SILENT, Ordering::Relaxed);
+                    return Ok(None);
+                }
             }
         }
-        self.drainer.store(SILENT, Ordering::Relaxed);
-        Ok(None)
     }
 
     /// Whether the drainer's process has ended, as far as that can be known: in another pid namespace its

@@ -2,6 +2,7 @@
 
 mod chunk_file;
 mod chunks;
+mod silence;
 mod spill;
 
 pub(crate) use chunks::{Log, OpenChunk};

@@ -6,4 +6,5 @@ pub(crate) mod inherited_head;
 pub(crate) mod lock;
 pub(crate) mod mapped_file;
 pub(crate) mod memory;
+pub(crate) mod room;
 pub(crate) mod session_path;

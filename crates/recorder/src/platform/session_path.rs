@@ -77,6 +77,11 @@ pub(crate) fn open(name: &CStr) -> sys::Result<File> {
     directory()?.open_at(name, Open::ReadWrite)
 }
 
+/// The session's directory.
+pub(super) fn path() -> Option<&'static CStr> {
+    DIRECTORY.get()
+}
+
 /// Opens the session's directory.
 pub(crate) fn directory() -> sys::Result<File> {
     File::open(DIRECTORY.get().ok_or(Errno::ENOENT)?, Open::Directory)

@@ -54,6 +54,11 @@ pub(crate) fn is_being_made() -> bool {
     phase().is_none_or(|phase| phase.load(Ordering::Acquire) == MAKING)
 }
 
+/// Whether this process has no session and will get none; a forked child of it may.
+pub(crate) fn is_refused() -> bool {
+    phase().is_some_and(|phase| phase.load(Ordering::Acquire) == REFUSED)
+}
+
 /// Whether no process from here on will be recorded.
 pub(crate) fn is_off_for_good() -> bool {
     OFF.load(Ordering::Relaxed) != 0

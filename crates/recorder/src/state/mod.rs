@@ -16,6 +16,7 @@ pub(crate) use cached_stacks::CachedStacks;
 pub use counts::Counts;
 pub(crate) use current::{
     Claim, claim, current, finish, forget_in_child, give_up, inherited, is_being_made, is_off_for_good,
+    is_refused,
 };
 pub(crate) use session::Session;
 pub(crate) use thread::{Lost, Thread};

@@ -4,7 +4,12 @@
 //! (PROCMAP_QUERY); older kernels give all mappings as text, which is read in small pieces.
 #![allow(unsafe_code)]
 
+use core::ffi::CStr;
+
 use heapscribe_nolibc::sys::{File, Open};
+
+/// The calling thread's: those of the process are empty once its first thread has ended (`pthread_exit` in `main`).
+const MAPS: &CStr = c"/proc/thread-self/maps";
 
 /// A mapping with a stack in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,7 +23,7 @@ pub struct StackRange {
 impl StackRange {
     /// The readable mapping around `sp`. None when there is none, or no `/proc`.
     pub fn around(sp: usize) -> Option<StackRange> {
-        let maps = File::open(c"/proc/self/maps", Open::Read).ok()?;
+        let maps = File::open(MAPS, Open::Read).ok()?;
         match query(&maps, sp) {
             Answer::Mapping(range) => Some(range),
             Answer::Nothing => None,
@@ -137,14 +142,14 @@ mod tests {
         let sp = &raw const local as usize;
         let by_kernel = StackRange::around(sp).unwrap();
         assert!(by_kernel.contains(sp));
-        let maps = File::open(c"/proc/self/maps", Open::Read).unwrap();
+        let maps = File::open(MAPS, Open::Read).unwrap();
         assert_eq!(search(&maps, sp), Some(by_kernel));
     }
 
     #[test]
     fn nothing_is_readable_at_the_null_page() {
         assert_eq!(StackRange::around(8), None);
-        let maps = File::open(c"/proc/self/maps", Open::Read).unwrap();
+        let maps = File::open(MAPS, Open::Read).unwrap();
         assert_eq!(search(&maps, 8), None);
     }
 
