@@ -6,7 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::{Counted, Ended, Place, Report, Run, has, may_mount_or_skip, skip};
+use support::{Counted, Ended, Place, Report, Run, has, may_mount_or_skip, own_calls, skip};
 
 /// A file system in memory of a given size, gone at the end of the test.
 struct Tmpfs {
@@ -206,6 +206,36 @@ fn no_dev_shm() {
         report.assert_whole(&["stack_no_info"]);
         assert!(report.calls().all() >= counted.calls.all());
     }
+}
+
+/// Docker's /dev/shm of 64 MiB: another place is taken, and no figure is wrong.
+#[test]
+fn dev_shm_of_64_mib() {
+    if can_unshare() {
+        let (ended, report, counted) = with_shm("mount -t tmpfs -o size=64m none /dev/shm");
+        assert!(ended.stderr.contains("warning: /dev/shm is missing or too small"), "{}", ended.stderr);
+        report.assert_whole(&["stack_no_info"]);
+        assert!(report.calls().all() >= counted.calls.all());
+    }
+}
+
+/// No place but 64 MiB, of which the live table of 120 MiB would take 60, and the program 8 for
+/// itself: that is left for it, and no event is lost.
+#[test]
+fn sessions_beside_the_programs_own_shared_memory() {
+    if !may_mount_or_skip("mount") {
+        return;
+    }
+    let place = Place::new();
+    let disk = Tmpfs::new(&place, "64m");
+    let program = place.compile("shares_room.c");
+    let run = Run::new(&place, &program).args([disk.at.join("shared")]).env("COUNTS", place.path("counts"));
+    let ended = run.options([Path::new("--session-dir"), &disk.at]).recorded();
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "work done\n"), "{}", ended.stderr);
+    let report = Report::of(&place.path("run.hst"));
+    let reasons: Vec<_> = report.reasons().into_iter().map(|(name, _)| name).collect();
+    assert_eq!(reasons, ["live_table", "unknown_block"]);
+    assert_eq!(own_calls(&place.path("run.hst"), &program), Counted::read(&place.path("counts")).calls);
 }
 
 /// The program's own /proc is not there: it still runs.

@@ -43,11 +43,13 @@ struct Case {
     drops: &'static [&'static str],
     /// A heap that can be called in signal handlers lies behind the recorder.
     own_heap: bool,
+    /// Options of `record`.
+    options: &'static [&'static str],
 }
 
 impl Case {
     const fn new(program: &'static str, case: &'static str) -> Case {
-        Case { program, case, calls: Calls::Each, images: 1, drops: &[], own_heap: false }
+        Case { program, case, calls: Calls::Each, images: 1, drops: &[], own_heap: false, options: &[] }
     }
 
     const fn calls(self, calls: Calls) -> Case {
@@ -60,6 +62,10 @@ impl Case {
 
     const fn drops(self, drops: &'static [&'static str]) -> Case {
         Case { drops, ..self }
+    }
+
+    const fn options(self, options: &'static [&'static str]) -> Case {
+        Case { options, ..self }
     }
 
     const fn own_heap(self) -> Case {
@@ -78,7 +84,7 @@ impl Case {
             if let Some(heap) = &heap { run.env("LD_PRELOAD", heap) } else { run }
         };
         let plain = run("plain").plain();
-        let recorded = run("recorded").recorded();
+        let recorded = run("recorded").options(self.options).recorded();
         assert_eq!((plain.code, &plain.stdout), (recorded.code, &recorded.stdout), "{}", recorded.stderr);
         let own = |name: &str| fs::read(place.path(&format!("{name}.own"))).ok();
         assert_eq!(own("plain"), own("recorded"), "the program's own file");
@@ -169,6 +175,7 @@ cases! {
     inside_dlsym: Case::new(THREADS, "inside_dlsym");
     aborts: Case::new(THREADS, "aborts");
     leaves_at_once: Case::new(THREADS, "leaves_at_once");
+    first_thread_ends: Case::new(THREADS, "main_ends");
 
     /// heaphook and heaptrack hang: the child waits for a lock that another thread held.
     fork_storm: Case::new(FORK, "storm").images(301);
@@ -190,6 +197,8 @@ cases! {
     no_address_space_later: Case::new(LIMITS, "space_later").calls(Calls::Missing(30));
     files_of_a_megabyte: Case::new(LIMITS, "files_1m").images(2).drops(&["live_table", "unknown_block"]);
     files_of_a_page: Case::new(LIMITS, "files_4k").calls(Calls::Refused);
+    /// Not one system call for each call of a process that has no session for good.
+    files_of_a_page_and_no_masks: Case::new(LIMITS, "files_4k_masks").calls(Calls::Refused);
     files_of_a_page_later: Case::new(LIMITS, "files_later").calls(Calls::Missing(3000));
     few_descriptors: Case::new(LIMITS, "descriptors_16").images(2);
     no_descriptor_for_session: Case::new(LIMITS, "descriptors_4").calls(Calls::Refused);
@@ -199,7 +208,24 @@ cases! {
     small_main_stack: Case::new(LIMITS, "stack_64k").images(2);
     filtered_system_calls: Case::new(LIMITS, "filtered").calls(Calls::OrDropped { missing: 300 })
         .drops(&["log_memory", "live_table", "unknown_block"]);
+    killed_for_system_calls: Case::new(LIMITS, "killed_by_prctl").calls(Calls::OrDropped { missing: 0 })
+        .drops(WITHOUT_SYSTEM_CALLS);
+    killed_for_system_calls_since_seccomp: Case::new(LIMITS, "killed_by_syscall")
+        .calls(Calls::OrDropped { missing: 0 }).drops(WITHOUT_SYSTEM_CALLS);
+    killed_for_system_calls_when_sampled: Case::new(LIMITS, "killed_by_prctl").options(&["--sample", "1KiB"])
+        .calls(Calls::Uncounted).drops(WITHOUT_SYSTEM_CALLS);
+    strict_sandbox: Case::new(LIMITS, "strict").calls(Calls::OrDropped { missing: 0 }).drops(&["forbidden"]);
+    strict_sandbox_with_latency: Case::new(LIMITS, "strict").options(&["--latency"])
+        .calls(Calls::OrDropped { missing: 0 }).drops(&["forbidden"]);
+    strict_sandbox_when_sampled: Case::new(LIMITS, "strict").options(&["--sample", "1KiB"])
+        .calls(Calls::Uncounted).drops(&["forbidden"]);
+    without_the_clock: Case::new(LIMITS, "no_clock").calls(Calls::OrDropped { missing: 0 }).drops(&["forbidden"]);
+    filter_that_is_refused: Case::new(LIMITS, "filter_that_fails");
 }
+
+/// What is lost when nothing more can be mapped.
+const WITHOUT_SYSTEM_CALLS: &[&str] =
+    &["log_memory", "log_full", "live_table", "unknown_block", "stack_table"];
 
 /// All that is mapped is locked, but not the holes of the session's files.
 #[test]

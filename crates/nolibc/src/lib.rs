@@ -12,4 +12,5 @@ pub mod environment;
 pub mod loader;
 pub mod once;
 mod panic;
+pub mod seccomp;
 pub mod sys;

@@ -9,7 +9,7 @@
 //! ```text
 //!   hooks, api       what is exported: a stub each, and its body
 //!   forward          alloc, resize, free, shared by the bodies; flagged: the same where calls are timed or ruled
-//!   register_frame, exit, exec    calls that are not of the heap
+//!   register_frame, exit, exec, sandbox    calls that are not of the heap
 //! ```
 #![no_std]
 // The hooks are exported to the dynamic linker, not to other crates.
@@ -24,6 +24,7 @@ mod forward;
 mod hooks;
 mod register_frame;
 mod resized;
+mod sandbox;
 mod stub;
 
 #[cfg(not(test))]

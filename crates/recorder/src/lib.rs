@@ -45,7 +45,9 @@ pub use enter::{
 };
 pub use heapscribe_wire::mode::Mode;
 pub use heapscribe_wire::record::Call;
-pub use lifecycle::{begin_close, deregister_frames, end_close, register_frames};
+pub use lifecycle::{
+    Before, Sandbox, begin_close, deregister_frames, end_close, enter_sandbox, leave_sandbox, register_frames,
+};
 pub use platform::memory::seal;
 pub use sampling::{filter, gate};
 pub use state::words::{GAP_OFFSET, SECTIONS_OFFSET, SEEN_OFFSET};

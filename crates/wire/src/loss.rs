@@ -46,11 +46,13 @@ pub enum LossReason {
     Snapshot = 19,
     /// Calls of which it is not recorded how long they took: their thread made other calls meanwhile.
     Untimed = 20,
+    /// Events: the program forbade what recording needs, such as reading the clock (seccomp's strict mode).
+    Forbidden = 21,
 }
 
 impl LossReason {
     /// All, in the order of their numbers.
-    pub const ALL: [LossReason; 21] = [
+    pub const ALL: [LossReason; 22] = [
         LossReason::LogFull,
         LossReason::LogMemory,
         LossReason::Reentered,
@@ -72,6 +74,7 @@ impl LossReason {
         LossReason::SectionDepth,
         LossReason::Snapshot,
         LossReason::Untimed,
+        LossReason::Forbidden,
     ];
 
     /// A short name, as in `dropped.log_full` of a report.
@@ -98,6 +101,7 @@ impl LossReason {
             LossReason::SectionDepth => "section_depth",
             LossReason::Snapshot => "snapshot",
             LossReason::Untimed => "untimed",
+            LossReason::Forbidden => "forbidden",
         }
     }
 
@@ -110,6 +114,7 @@ impl LossReason {
                 | LossReason::Reentered
                 | LossReason::NoSession
                 | LossReason::Held
+                | LossReason::Forbidden
         )
     }
 

@@ -67,6 +67,9 @@ const EXECS: &[&str] = &["execv", "execve", "execvp", "execvpe", "fexecve"];
 /// Those of them whose arguments stand one by one, and the newest.
 const OTHER_EXECS: &[&str] = &["execl", "execle", "execlp", "execveat"];
 
+/// Hooks of what it gives up.
+const SANDBOXES: &[&str] = &["prctl", "syscall"];
+
 /// A library: its package and feature, and what it exports.
 struct Kind {
     package: &'static str,
@@ -82,7 +85,7 @@ const KINDS: [Kind; 5] = [
     Kind {
         package: "heapscribe-preload",
         feature: None,
-        exports: &[FAMILY, RECORDER, ENDS, EXECS, OTHER_EXECS],
+        exports: &[FAMILY, RECORDER, ENDS, EXECS, OTHER_EXECS, SANDBOXES],
     },
     Kind { exports: &[FAMILY, HEAP, GLIBC_NAMES], ..heap("tlsf") },
     heap("original"),

@@ -131,6 +131,24 @@ static int inside_dlsym(int argc, char **argv) {
     return 0;
 }
 
+// The first thread ends, and the process goes on: /proc/self is that of the first thread.
+static void *goes_on(void *main_thread) {
+    pthread_t t;
+    pthread_join(*(pthread_t *)main_thread, NULL);
+    some(100);
+    if (pthread_create(&t, NULL, twenty, NULL) || pthread_join(t, NULL)) _exit(90);
+    puts("went on");
+    exit(0);
+}
+
+static int main_ends(int argc, char **argv) {
+    static pthread_t self;
+    pthread_t t;
+    self = pthread_self();
+    if (pthread_create(&t, NULL, goes_on, &self)) return 91;
+    pthread_exit(NULL);
+}
+
 // musl, older glibc: TLS of a library that came later is allocated at its first use.
 static int aborts(int argc, char **argv) { puts("aborting"); fflush(stdout); some(1000); abort(); }
 static int leaves_at_once(int argc, char **argv) { puts("leaving"); fflush(stdout); some(1000); _exit(42); }
@@ -139,7 +157,8 @@ static const struct test_case cases[] = {
     { "thread_exit", thread_exit }, { "waves", waves }, { "small_stacks", small_stacks },
     { "detached_at_exit", detached_at_exit }, { "recursion", recursion },
     { "recursion_too_deep", recursion_too_deep }, { "fibers", run_fibers }, { "after_exit", after_exit },
-    { "inside_dlsym", inside_dlsym }, { "aborts", aborts }, { "leaves_at_once", leaves_at_once }, { 0 },
+    { "inside_dlsym", inside_dlsym }, { "aborts", aborts }, { "leaves_at_once", leaves_at_once },
+    { "main_ends", main_ends }, { 0 },
 };
 
 int main(int argc, char **argv) { return run_case(cases, argc, argv); }

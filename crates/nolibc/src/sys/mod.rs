@@ -2,16 +2,19 @@
 //!
 //! Raw, because the C library's wrappers set `errno` (the program's, which a hook must keep), may be
 //! interposed by other preloaded libraries, and differ between glibc and musl. A failed call comes back
-//! as [`Errno`]; nothing here allocates, locks or retries, except on `EINTR` where noted.
+//! as [`Errno`]; nothing here allocates, locks or retries, except on `EINTR` where noted. Calls that a filter of the
+//! program's would end it for are not made, see [`forbid`].
 
 mod errno;
 mod file;
+mod forbidden;
 mod memory;
 mod process;
 mod syscall;
 
 pub use errno::{Errno, Result};
 pub use file::{File, Open, Room, Stat, rename_new, room, standard_error, write_stderr};
+pub use forbidden::{CallSet, forbid, permit};
 pub use memory::{
     Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read_write, unmap,
 };

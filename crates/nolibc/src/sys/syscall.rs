@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::errno::{Errno, Result};
+use super::forbidden::is_forbidden;
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 compile_error!(
@@ -56,6 +57,9 @@ pub(super) mod number {
 /// * Arguments: they are what system call `n` takes; pointers are valid for what the kernel reads and writes.
 /// * Ours: what the call changes of the process - memory, descriptors, signals - is ours to change.
 pub(super) unsafe fn call(n: usize, a: [usize; 6]) -> Result<usize> {
+    if n != number::EXIT_GROUP && is_forbidden(n) {
+        return Err(Errno::EPERM);
+    }
     let ret: isize;
     // SAFETY: the x86_64 Linux convention: number in rax, arguments in rdi rsi rdx r10 r8 r9, rcx and r11
     // are lost. Arguments; ours.

@@ -152,7 +152,11 @@ fn forked_inside(words: &'static Words, registers: &Registers) -> Option<Entered
 #[cold]
 fn begin(words: &'static Words, registers: &Registers, memory: InheritedMemory) -> Option<Entered> {
     if state::is_refused() {
-        return None; // asked at each call, so without a system call
+        // At each call of the process, so without a system call.
+        if let Some(session) = state::stopped() {
+            session.head.count_loss(LossReason::Forbidden);
+        }
+        return None;
     }
     // Before the mark: a handler that jumped away now would leave it for ever, without a thread to know it by.
     // And before the look at the session: a handler that forks leaves its child without one.

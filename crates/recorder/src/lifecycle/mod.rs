@@ -9,10 +9,12 @@ mod fork;
 mod identity;
 mod modules_change;
 mod refusal;
+mod sandbox;
 mod scratch;
 mod threads;
 
 pub(crate) use begin::{InheritedMemory, get_or_begin};
 pub(crate) use fork::provide_pthread_atfork;
 pub use modules_change::{begin_close, deregister_frames, end_close, register_frames};
+pub use sandbox::{Before, Sandbox, enter_sandbox, leave_sandbox};
 pub(crate) use threads::attach;

@@ -1,7 +1,7 @@
 //! Which session this process has, if any.
 //!
 //! ```text
-//!   phase (zero in a forked child)   0 -> making -> recording | refused
+//!   phase (zero in a forked child)   0 -> making -> recording | refused      recording -> stopped
 //! ```
 #![allow(unsafe_code)]
 
@@ -18,6 +18,7 @@ const NONE: u32 = 0;
 const MAKING: u32 = 1;
 const RECORDING: u32 = 2;
 const REFUSED: u32 = 3;
+const STOPPED: u32 = 4;
 
 /// The phase's page, zero in a forked child, so that a child knows itself as one. Only this is wiped by
 /// the kernel: all else a child inherits, because it may have been forked by a signal handler that had
@@ -56,7 +57,29 @@ pub(crate) fn is_being_made() -> bool {
 
 /// Whether this process has no session and will get none; a forked child of it may.
 pub(crate) fn is_refused() -> bool {
-    phase().is_some_and(|phase| phase.load(Ordering::Acquire) == REFUSED)
+    phase().is_some_and(|phase| [REFUSED, STOPPED].contains(&phase.load(Ordering::Acquire)))
+}
+
+/// The session that was stopped, for its losses to be counted.
+pub(crate) fn stopped() -> Option<&'static Session> {
+    let is_stopped = phase().is_some_and(|phase| phase.load(Ordering::Acquire) == STOPPED);
+    inherited().filter(|_| is_stopped)
+}
+
+/// Stops recording, in this process and in what it forks. Whether it did record.
+pub(crate) fn stop() -> bool {
+    OFF.store(1, Ordering::Relaxed);
+    let change =
+        |phase: &AtomicU32| phase.compare_exchange(RECORDING, STOPPED, Ordering::AcqRel, Ordering::Acquire);
+    phase().is_some_and(|phase| change(phase).is_ok())
+}
+
+/// Takes a [`stop`] back.
+pub(crate) fn go_on() {
+    OFF.store(0, Ordering::Relaxed);
+    if let Some(phase) = phase() {
+        let _ = phase.compare_exchange(STOPPED, RECORDING, Ordering::AcqRel, Ordering::Acquire);
+    }
 }
 
 /// Whether no process from here on will be recorded.

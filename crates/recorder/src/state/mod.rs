@@ -15,8 +15,8 @@ pub(crate) mod words;
 pub(crate) use cached_stacks::CachedStacks;
 pub use counts::Counts;
 pub(crate) use current::{
-    Claim, claim, current, finish, forget_in_child, give_up, inherited, is_being_made, is_off_for_good,
-    is_refused,
+    Claim, claim, current, finish, forget_in_child, give_up, go_on, inherited, is_being_made,
+    is_off_for_good, is_refused, stop, stopped,
 };
 pub(crate) use session::Session;
 pub(crate) use thread::{Lost, Thread};

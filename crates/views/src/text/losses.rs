@@ -89,6 +89,9 @@ fn meaning(reason: LossReason) -> &'static str {
         LossReason::NameTable => "Marks and sections without a name, or beyond the limit per process",
         LossReason::SectionDepth => "Sections not followed because they are nested too deep",
         LossReason::Snapshot => "Named snapshots that were rejected or could not be written",
+        LossReason::Forbidden => {
+            "Events after the program gave up the clock or all system calls (seccomp's strict mode)"
+        }
         LossReason::Untimed => "Calls without a latency because of nested calls on their thread",
         LossReason::ThreadTable => "Threads beyond the limit per process",
     }
