@@ -85,5 +85,6 @@ pub use analyze::analyze;
 pub use answer::{Answer, estimate, measure};
 pub use input::{History, Recording, selection};
 pub use options::Options;
+pub use passes::{Highest, highest};
 pub use stacks::gathered;
 pub use timeline::{busiest, intervals};

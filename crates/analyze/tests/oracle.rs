@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use common::twin::{Highest, Twin};
 use common::{Act, Op, Recorded, facts};
 use heapscribe_analyze::answer::{Amount, Answer, Ended, Peak};
-use heapscribe_analyze::input::ChunkFacts;
+use heapscribe_analyze::input::{ChunkFacts, ProcessFacts};
 use heapscribe_analyze::{Options, analyze};
 use heapscribe_wire::record::Call;
 use proptest::prelude::*;
@@ -18,14 +18,35 @@ const STACKS: [&str; 5] = ["main>f", "main>g", "main>f>g", "start>f", "?"];
 /// A byte program: each entry does something with a process, a thread, a step in time and a choice.
 type Byte = (u8, u8, u8, u8);
 
+/// How a process lives: up to so many operations of all, and then how it ends.
+type Life = (usize, u8);
+
+/// When a process ended, ns, as its facts have it and as it is: after its last event.
+fn end_ns(ops: &[Op], process: usize, (_, how): Life, pace: u64) -> (u64, Option<u64>) {
+    let events = ops.iter().filter(|op| op.process == process && !matches!(op.act, Act::Border));
+    let last = events.map(|op| op.us).max();
+    match how % 4 {
+        0 => (0, None),
+        1 => (1, last.map(|us| us * 1000 + 1)),
+        later => {
+            let us = last.unwrap_or(0) + 1 + u64::from(later) * pace * 20;
+            (common::BEGIN_NS + us * 1000, Some(us * 1000))
+        }
+    }
+}
+
 /// Makes operations that a program could do of whatever comes.
-fn operations(program: &[Byte], processes: u8, threads: u8, pace: u64) -> Vec<Op> {
+fn operations(program: &[Byte], lives: &[Life], threads: u8, pace: u64) -> Vec<Op> {
+    let processes = lives.len() as u8;
     let (mut now, mut ops, mut live) = (2000, Vec::new(), Vec::<(usize, String)>::new());
     let mut last = BTreeMap::new();
     for (serial, &(what, who, wait, choice)) in program.iter().enumerate() {
         let (process, thread) = (usize::from(who % processes), u32::from(who / processes % threads) + 1);
         now += u64::from(wait) * pace / 16;
         // Threads' clocks differ a little, and each one goes on.
+        if serial >= lives[process].0 {
+            continue;
+        }
         let skewed = now - u64::from(thread) * (pace / 4);
         let us = skewed.max(last.get(&(process, thread)).map_or(0, |us| us + 1));
         let stack = STACKS[usize::from(choice) % STACKS.len()].to_owned();
@@ -55,13 +76,18 @@ fn operations(program: &[Byte], processes: u8, threads: u8, pace: u64) -> Vec<Op
     ops
 }
 
-fn compare(program: &[Byte], processes: u8, threads: u8, pace: u64, options: &Options) {
-    let ops = operations(program, processes, threads, pace);
-    let mut recorded = Recorded::default();
-    (0..processes).for_each(|pid| recorded.process(facts(pid.into(), Ended::Exited)));
+fn compare(program: &[Byte], lives: &[Life], threads: u8, pace: u64, options: &Options) {
+    let ops = operations(program, lives, threads, pace);
+    let (mut recorded, mut ends_ns) = (Recorded::default(), Vec::new());
+    for (process, life) in lives.iter().enumerate() {
+        let (end_mono_ns, end) = end_ns(&ops, process, *life, pace);
+        let ended = if life.1.is_multiple_of(4) { Ended::Abandoned } else { Ended::Exited };
+        recorded.process(ProcessFacts { end_mono_ns, ..facts(process as u32, ended) });
+        ends_ns.push(end);
+    }
     recorded.do_all(&ops);
     let answer = analyze(&recorded, options);
-    let mut twin = Twin::of(&ops);
+    let mut twin = Twin::of(&ops, &ends_ns);
     let of_all = twin.highest(None);
     same_peak(&recorded, &answer, &answer.peak, &of_all);
     for (number, process) in answer.processes.iter().enumerate() {
@@ -78,16 +104,16 @@ fn compare(program: &[Byte], processes: u8, threads: u8, pace: u64, options: &Op
     let steps = &answer.timeline.steps;
     assert_eq!(steps.iter().map(|step| step.allocations).sum::<u64>(), allocations);
     assert_eq!(steps.iter().map(|step| step.heap_max_bytes).max().unwrap_or(0), answer.peak.bytes);
-    assert_eq!(steps.last().map_or(0, |step| step.heap_end_bytes), answer.leaked.bytes);
+    assert_eq!(steps.last().map_or(0, |step| step.heap_end_bytes), twin.live_at_end());
 }
 
 fn same_peak(recorded: &Recorded, answer: &Answer, peak: &Peak, expected: &Highest) {
-    let us = (answer.begin_mono_ns + peak.time_ns - common::BEGIN_NS) / 1000;
+    let ns = answer.begin_mono_ns + peak.time_ns - common::BEGIN_NS;
     assert_eq!(peak.bytes as i64, expected.bytes);
     if expected.bytes == 0 {
         return;
     }
-    assert_eq!(us, expected.us);
+    assert_eq!(ns, expected.ns);
     let holders = peak.stacks.iter().map(|holder| {
         let held = (holder.held.bytes as i64, holder.held.blocks as i64);
         (recorded.path(answer, holder.node), held)
@@ -124,13 +150,13 @@ proptest! {
     #[test]
     fn the_passes_say_what_the_slow_twin_says(
         program in prop::collection::vec(any::<Byte>(), 0..400),
-        processes in 1u8..4,
+        lives in prop::collection::vec((0usize..500, any::<u8>()), 1..4),
         threads in 1u8..5,
         pace in prop::sample::select(vec![4u64, 16, 400]),
         timeline_steps in 1u32..20,
         ordered_events_max in prop::sample::select(vec![0u64, 3, 30, 1 << 20]),
     ) {
-        compare(&program, processes, threads, pace, &Options { timeline_steps, ordered_events_max });
+        compare(&program, &lives, threads, pace, &Options { timeline_steps, ordered_events_max });
     }
 
     #[test]

@@ -121,7 +121,7 @@ impl Drain {
         let ended: Vec<_> = ended.collect();
         busy |= !ended.is_empty();
         for (key, how) in ended {
-            self.end(key, how);
+            self.end(key, how, monotonic_ns());
         }
         if let Some(watch) = &mut self.watch {
             watch.look(&self.base, self.sessions.keys().copied());
@@ -142,7 +142,7 @@ impl Drain {
             let same = before.filter(|(_, earlier)| earlier.namespace() == session.namespace());
             let earlier: Vec<_> = same.map(|(&earlier, _)| earlier).collect();
             for earlier in earlier {
-                self.end(earlier, HowEnded::Execed);
+                self.end(earlier, HowEnded::Execed, key.created_mono_ns);
             }
             self.sessions.insert(key, session);
             has_new = true;
@@ -150,11 +150,12 @@ impl Drain {
         has_new
     }
 
-    fn end(&mut self, key: SessionKey, how: HowEnded) {
+    /// Ends a session whose process ended at this moment at the latest.
+    fn end(&mut self, key: SessionKey, how: HowEnded, ended_mono_ns: u64) {
         if let Some(session) = self.sessions.remove(&key) {
             let is_abandoned = how == HowEnded::Abandoned;
             let killed = how == HowEnded::Exited && self.retains_killed && self.was_killed(key.pid, &session);
-            self.forked.parent_has_ended(session.end(how, &mut self.output));
+            self.forked.parent_has_ended(session.end(how, ended_mono_ns, &mut self.output));
             if killed && let Some(path) = killed::retain(&self.base, key) {
                 self.killed_sessions.push(path);
             } else if !is_abandoned {
@@ -199,7 +200,7 @@ impl Drain {
     pub fn finish(mut self, exit: Option<ExitStatus>) -> (Summary, Option<String>) {
         for key in self.sessions.keys().copied().collect::<Vec<_>>() {
             let how = self.sessions[&key].how_ended().unwrap_or(HowEnded::Abandoned);
-            self.end(key, how);
+            self.end(key, how, monotonic_ns());
         }
         let drainer = self.output.pace.statistics();
         let summary = &mut self.output.summary;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use heapscribe_formats::model::{ChunkInfo, HowEnded, LiveRole, MemorySample, ProcessIndex};
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
 use heapscribe_wire::defs::Position;
-use heapscribe_wire::head::{HEARTBEAT_OFFSET, Leaving, SharedHead};
+use heapscribe_wire::head::{HEARTBEAT_OFFSET, Head, Leaving, SharedHead};
 use heapscribe_wire::limits::DEFS_BYTES_MAX;
 
 use crate::heap_samples::HeapSamples;
@@ -18,12 +18,11 @@ use crate::killed;
 use crate::log::Log;
 use crate::marks::{MarkContext, Marks};
 use crate::output::Output;
-use crate::summary::Level;
 use heapscribe_session::base;
 use heapscribe_session::live::{self, Snapshot};
 use heapscribe_session::{
-    Alive, Memory, SessionKey, is_mapped, mark_request, monotonic_ns, open_file, process_end, process_info,
-    read_head, read_up_to,
+    Alive, Memory, SessionKey, is_mapped, mark_request, open_file, process_end, process_info, read_head,
+    read_up_to,
 };
 
 /// Definitions taken in one go.
@@ -45,7 +44,6 @@ pub(super) struct SessionDrain {
     position: Position,
     defs_read: u64,
     heartbeat: u32,
-    level: Level,
     has_calls: bool,
     marks: Marks,
     notes: Vec<String>,
@@ -94,7 +92,6 @@ impl SessionDrain {
             position: Position::default(),
             defs_read: 0,
             heartbeat: 0,
-            level: Level::default(),
             has_calls: false,
             marks: Marks::default(),
             notes: Vec::new(),
@@ -248,9 +245,8 @@ impl SessionDrain {
     fn write_chunk(&mut self, process: ProcessIndex, header: &Header, payload: &[u8], output: &mut Output) {
         let info = chunk_info(header);
         let sums = output.events(process, &info, payload);
-        self.level.add(&info, &sums);
         self.has_calls |= sums.calls.iter().any(|&n| n > 0);
-        output.summary.add(&sums);
+        output.summary.add(process, &info, &sums);
         if sums.cut_bytes > 0 {
             output.summary.damaged_bytes += u64::from(sums.cut_bytes);
             self.note(format!("{} bytes of a chunk of thread {} are damaged", sums.cut_bytes, info.thread));
@@ -322,8 +318,10 @@ impl SessionDrain {
         }
     }
 
-    /// Takes all that is left, and writes how the image ended. Gives the head.
-    pub(super) fn end(mut self, how: HowEnded, output: &mut Output) -> File {
+    /// Takes all that is left, and writes how the image ended, and when: at `ended_mono_ns` at the latest, when
+    /// that was seen. A process that left by itself has said it, and others may hold blocks before we look.
+    /// Gives the head.
+    pub(super) fn end(mut self, how: HowEnded, ended_mono_ns: u64, output: &mut Output) -> File {
         let process = self.process(output);
         // The order of a thread's chunks: what was written out is older than what is still in the log.
         self.take_definitions(process, output);
@@ -345,11 +343,13 @@ impl SessionDrain {
             self.write_live(process, how, output);
         }
         let mut end = read_head(&self.head, process_end).unwrap_or_default();
-        end.ended_mono_ns = monotonic_ns();
+        let left = |head: &Head<'_>| head.leaving.map_or(u64::MAX, |_| head.leaving_mono_ns);
+        let left_mono_ns = read_head(&self.head, left).filter(|_| how != HowEnded::Abandoned);
+        end.ended_mono_ns = ended_mono_ns.min(left_mono_ns.unwrap_or(u64::MAX));
         end.how = how;
         end.lost_note = self.notes.join("; ");
         output.process_end(process, &end);
-        output.summary.process(self.key.pid, self.level.peak(), &end.drops, self.has_calls);
+        output.summary.process(process, self.key.pid, &end.drops, self.has_calls);
         if let Some(statistics) = self.heap.end(how) {
             output.summary.heaps.take(statistics);
         }

@@ -1,6 +1,8 @@
 //! What `record` prints at the end, summed while chunks pass by.
 
-use heapscribe_formats::model::{ChunkInfo, Evicted};
+use std::collections::BTreeMap;
+
+use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex};
 use heapscribe_formats::{ChunkSums, Drainer};
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
@@ -19,14 +21,16 @@ pub struct Summary {
     pub watched_has_calls: bool,
     /// When the first of them began, CLOCK_MONOTONIC ns; 0 for none.
     pub first_mono_ns: u64,
+    /// Events of all kinds.
+    pub events: u64,
     /// Calls of all kinds.
     pub calls: u64,
     /// Allocated blocks.
     pub allocations: u64,
     /// Bytes of them.
     pub allocated_bytes: u64,
-    /// The largest level of one process.
-    pub peak: Peak,
+    /// What is live in all processes, followed chunk by chunk.
+    pub level: Level,
     /// Blocks that were never freed.
     pub unfreed_blocks: i64,
     /// Bytes of them.
@@ -53,40 +57,60 @@ pub struct Summary {
     pub drainer: Drainer,
 }
 
-/// The largest level of a process so far, and whether it is exact: chunks of one thread come in order,
-/// those of several do not.
-#[derive(Clone, Copy, Debug, Default)]
+/// The highest level so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Peak {
     /// Live bytes at that moment.
     pub bytes: i64,
-    /// When it was, CLOCK_MONOTONIC ns.
+    /// Whose event it was after.
+    pub process: ProcessIndex,
+    /// When it was, in ticks of that process.
+    pub ticks: u64,
+    /// The same, CLOCK_MONOTONIC ns, as well as the clock readings of the chunk tell.
     pub mono_ns: u64,
-    /// Whether it is exact: all chunks are of one thread, so that their order is known.
-    pub is_exact: bool,
 }
 
-/// The level of one process, followed chunk by chunk.
+/// The level of all processes, followed chunk by chunk. Chunks of one thread come in order, those of several
+/// do not: then the peak is near the true one, which the trace shows.
 #[derive(Debug, Default)]
-pub(crate) struct Level {
-    bytes: i64,
-    /// The thread of the first chunk, and whether there were others.
-    thread: Option<u32>,
+pub struct Level {
+    /// What is live in each process that has not ended.
+    bytes: BTreeMap<ProcessIndex, i64>,
+    /// In all of them.
+    total_bytes: i64,
+    /// The process and thread of the first chunk, and whether there were others.
+    first: Option<(ProcessIndex, u32)>,
     has_others: bool,
-    pub peak: Peak,
+    peak: Peak,
 }
 
 impl Level {
-    pub(crate) fn add(&mut self, info: &ChunkInfo, sums: &ChunkSums) {
-        self.has_others |= *self.thread.get_or_insert(info.thread) != info.thread;
-        let highest = self.bytes.saturating_add(sums.max_net_bytes);
-        if highest > self.peak.bytes {
-            self.peak = Peak { bytes: highest, mono_ns: time_of(info, sums), is_exact: true };
+    pub(crate) fn add(&mut self, process: ProcessIndex, info: &ChunkInfo, sums: &ChunkSums) {
+        let who = (process, info.thread);
+        self.has_others |= *self.first.get_or_insert(who) != who;
+        let bytes = self.total_bytes.saturating_add(sums.max_net_bytes);
+        if bytes > self.peak.bytes {
+            self.peak = Peak { bytes, process, ticks: sums.max_net_ticks, mono_ns: time_of(info, sums) };
         }
-        self.bytes = self.bytes.saturating_add(sums.net_bytes);
+        self.total_bytes = self.total_bytes.saturating_add(sums.net_bytes);
+        let own = self.bytes.entry(process).or_default();
+        *own = own.saturating_add(sums.net_bytes);
     }
 
-    pub(crate) fn peak(&self) -> Peak {
-        Peak { is_exact: !self.has_others, ..self.peak }
+    /// A process has ended, and what was live in it with it.
+    pub(crate) fn ended(&mut self, process: ProcessIndex) {
+        let own = self.bytes.remove(&process).unwrap_or(0);
+        self.total_bytes = self.total_bytes.saturating_sub(own);
+    }
+
+    /// The peak so far; of several threads it is about that.
+    pub fn peak(&self) -> Peak {
+        self.peak
+    }
+
+    /// Whether all events are of one thread, so that the peak is exact.
+    pub fn is_exact(&self) -> bool {
+        !self.has_others
     }
 }
 
@@ -108,7 +132,9 @@ impl Summary {
     }
 
     /// Adds the sums of a chunk.
-    pub fn add(&mut self, sums: &ChunkSums) {
+    pub fn add(&mut self, process: ProcessIndex, info: &ChunkInfo, sums: &ChunkSums) {
+        self.level.add(process, info, sums);
+        self.events += u64::from(sums.events);
         self.calls += sums.calls.iter().map(|&n| u64::from(n)).sum::<u64>();
         self.allocations +=
             u64::from(sums.allocs) + u64::from(sums.reallocs) + u64::from(sums.unknown_reallocs);
@@ -117,13 +143,17 @@ impl Summary {
         self.unfreed_bytes = self.unfreed_bytes.saturating_add(sums.net_bytes);
     }
 
-    /// Adds a process that has ended: its highest level, its lost events by reason, and whether it made any call.
-    pub fn process(&mut self, pid: u32, peak: Peak, drops: &[u64; DROP_COUNTERS], has_calls: bool) {
+    /// Adds a process that has ended: its lost events by reason, and whether it made any call.
+    pub fn process(
+        &mut self,
+        process: ProcessIndex,
+        pid: u32,
+        drops: &[u64; DROP_COUNTERS],
+        has_calls: bool,
+    ) {
+        self.level.ended(process);
         self.processes += 1;
         self.watched_has_calls |= has_calls && pid == self.watched_pid;
-        if peak.bytes > self.peak.bytes {
-            self.peak = peak;
-        }
         for (sum, n) in self.drops.iter_mut().zip(drops) {
             *sum = sum.saturating_add(*n);
         }

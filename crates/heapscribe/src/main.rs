@@ -8,6 +8,7 @@ mod exit;
 mod launch;
 mod message;
 mod progress;
+mod record_peak;
 mod record_summary;
 mod replay;
 mod tui;

@@ -6,6 +6,7 @@ use std::path::Path;
 use heapscribe_formats::{Drainer, Evicted};
 use heapscribe_wire::head::LossReason;
 
+use crate::record_peak::{self, ShownPeak};
 use heapscribe_collect::{Summary, Written};
 use heapscribe_units as units;
 use heapscribe_views::text::heap;
@@ -13,8 +14,13 @@ use heapscribe_views::text::heap;
 /// The summary's lines. Of a recording that did not begin with every block the sums are of what was
 /// recorded, which is not what happened.
 pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) -> String {
+    let is_whole = !is_cut && s.written.is_empty();
     let processes = units::counted(s.processes, "process image");
-    let mut lines = if is_full { exact(s, &processes) } else { recorded(s, &processes) };
+    let mut lines = if is_full {
+        exact(s, &processes, record_peak::of(s, trace, is_whole))
+    } else {
+        recorded(s, &processes)
+    };
     lines.push(format!("dropped: {}{}", units::counted(s.lost_events(), "event"), reasons(s)));
     lines.extend(s.evicted.map(|evicted| ring(s, &evicted)));
     if s.heaps.count() > 0 {
@@ -63,19 +69,18 @@ fn further(written: &[Written]) -> Vec<String> {
 }
 
 /// What happened.
-fn exact(s: &Summary, processes: &str) -> Vec<String> {
-    let after = s.peak.mono_ns.saturating_sub(s.first_mono_ns);
+fn exact(s: &Summary, processes: &str, peak: ShownPeak) -> Vec<String> {
     let mut lines = vec![format!(
         "{processes}, {}, {} of {} in total",
         units::counted(s.calls, "call"),
         units::counted(s.allocations, "allocation"),
         units::bytes(s.allocated_bytes)
     )];
-    if s.peak.bytes > 0 {
-        let about = if s.peak.is_exact { "" } else { "about " };
-        let of = if s.processes > 1 { " (of one process)" } else { "" };
-        let bytes = units::bytes(s.peak.bytes.unsigned_abs());
-        lines.push(format!("peak: {about}{bytes}{of}, {} after the start", units::duration(after)));
+    if peak.bytes > 0 {
+        let about = if peak.is_exact { "" } else { "about " };
+        let of = if s.processes > 1 { " (of all processes together)" } else { "" };
+        let (bytes, after) = (units::bytes(peak.bytes), units::duration(peak.time_ns));
+        lines.push(format!("peak: {about}{bytes}{of}, {after} after the start"));
     }
     lines.push(format!(
         "not freed: {} in {}",

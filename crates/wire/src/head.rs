@@ -20,6 +20,7 @@
 //!    408  the call that broke a rule of real time, see [`crate::broke`]
 //!    448  stacks verified u64  456 of them different u64   (HEAPSCRIBE_VERIFY_STACKS)
 //!    464  is locked u32: 1 when a lock for reading is held as long as any process has the head mapped
+//!    472  leaving mono ns u64: when `leaving` was set
 //!    512  executable: u32 length, bytes        at most NAME_BYTES_MAX each
 //!   4612  command line: u32 length, bytes with NUL between the arguments
 //! ```
@@ -124,7 +125,9 @@ pub struct SharedHead {
     pub stacks_verified: AtomicU64,
     pub stacks_different: AtomicU64,
     pub is_locked: AtomicU32,
-    pub reserved3: [AtomicU32; 11],
+    pub reserved3: AtomicU32,
+    pub leaving_mono_ns: AtomicU64,
+    pub reserved4: [AtomicU64; 4],
     pub exe_len: AtomicU32,
     pub exe: [u8; NAME_BYTES_MAX],
     pub command_len: AtomicU32,
@@ -152,6 +155,7 @@ const _: () = assert!(HOLD_OFFSET == 392 && offset_of!(SharedHead, threads_witho
 const _: () = assert!(offset_of!(SharedHead, broke) == 408 && PAST_MARK_OFFSET == 428);
 const _: () = assert!(offset_of!(SharedHead, stacks_verified) == 448);
 const _: () = assert!(offset_of!(SharedHead, is_locked) == 464);
+const _: () = assert!(offset_of!(SharedHead, leaving_mono_ns) == 472);
 const _: () = assert!(offset_of!(SharedHead, exe_len) == 512);
 const _: () = assert!(offset_of!(SharedHead, command_len) == 512 + 4 + NAME_BYTES_MAX);
 
@@ -186,6 +190,7 @@ pub struct Head<'a> {
     pub own_bytes: u64,
     pub pid_namespace: u64,
     pub leaving: Option<Leaving>,
+    pub leaving_mono_ns: u64,
     pub is_locked: bool,
     pub drops: [u64; DROP_COUNTERS],
     pub mode: Mode,
@@ -261,6 +266,7 @@ impl<'a> Head<'a> {
             own_bytes: u64_at(offset_of!(SharedHead, own_bytes)),
             pid_namespace: u64_at(offset_of!(SharedHead, pid_namespace)),
             leaving: Leaving::from_word(u64_at(offset_of!(SharedHead, leaving))),
+            leaving_mono_ns: u64_at(offset_of!(SharedHead, leaving_mono_ns)),
             is_locked: u32_at(offset_of!(SharedHead, is_locked)) != 0,
             drops: core::array::from_fn(|i| u64_at(offset_of!(SharedHead, drops) + 8 * i)),
             mode: Mode::from_word(u64_at(MODE_OFFSET)),

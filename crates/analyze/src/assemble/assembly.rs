@@ -35,7 +35,7 @@ struct Assembly {
     lost_events: u64,
     dropped: [u64; DROP_COUNTERS],
     below_zero: usize,
-    /// What was live before the first event that is there.
+    /// What was live before the first event that is there, and at the peak.
     before_blocks: i64,
     evicted: Evicted,
     samples: SampleAssembly,
@@ -122,7 +122,8 @@ impl Assembly {
         let mut at_own_peak = ByNode::new();
         results.held.held.iter().for_each(|(stack, held)| add(&mut at_own_peak, node_of(stack), *held));
 
-        self.before_blocks = self.before_blocks.saturating_add(results.before.blocks);
+        let before_blocks = if results.ended_before_common { 0 } else { results.before.blocks };
+        self.before_blocks = self.before_blocks.saturating_add(before_blocks);
         self.evicted.merge(&facts.evicted);
         let check = &mut self.answer.stack_check;
         check.verified = check.verified.saturating_add(facts.stack_check.verified);

@@ -9,7 +9,7 @@ use crate::answer::{Ended, Exit, StackCheck};
 /// The recording as a whole.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SessionFacts {
-    /// When it began, CLOCK_MONOTONIC ns; 0 when that is not known.
+    /// Moment 0: when its first process was created, CLOCK_MONOTONIC ns; 0 when that is not known.
     pub begin_mono_ns: u64,
     /// The same moment, ns since 1970; 0 when that is not known.
     pub begin_real_ns: u64,

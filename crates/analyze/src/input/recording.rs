@@ -148,9 +148,14 @@ impl<S: Source + Sync> History for Recording<'_, S> {
     fn session(&self) -> SessionFacts {
         let info = self.trace.session().cloned().unwrap_or_default();
         let end = self.trace.session_end().copied().unwrap_or_default();
+        // Moment 0 of all answers is the creation of the first process, of whichever of them they are.
+        let (begin_mono_ns, begin_real_ns) = match self.processes.is_empty() {
+            true => (info.started_mono_ns, info.started_real_ns),
+            false => (self.trace.start_mono_ns(), self.trace.start_real_ns()),
+        };
         SessionFacts {
-            begin_mono_ns: info.started_mono_ns,
-            begin_real_ns: info.started_real_ns,
+            begin_mono_ns,
+            begin_real_ns,
             end_mono_ns: end.ended_mono_ns,
             drainer: end.drainer,
             evicted: *self.trace.evicted(),

@@ -1,8 +1,11 @@
 //! The passes over the events of a recording, and what they find out.
 
+mod ends;
 mod grid;
+mod highest;
 mod results;
 mod run;
 
+pub use self::highest::{Highest, highest};
 pub(crate) use self::results::{PassResults, ProcessResults};
 pub(crate) use self::run::run;

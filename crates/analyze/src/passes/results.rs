@@ -27,8 +27,10 @@ pub(crate) struct ProcessResults {
     pub(crate) peak: Height,
     /// Who held what at its own peak.
     pub(crate) held: Holding,
-    /// Who held what at the peak of all; none where that is the same.
+    /// Who held what at the peak of all, nobody when it had ended by then; none where that is the same.
     pub(crate) held_at_common: Option<Holding>,
+    /// Whether it had ended when the peak of all was.
+    pub(crate) ended_before_common: bool,
     /// The highest moment of its pools.
     pub(crate) pools_peak: Height,
     /// The heap's size at the moments of its marks.

@@ -8,10 +8,11 @@
 
 use rayon::prelude::*;
 
+use super::ends;
 use super::grid::{choose_grid, span};
 use super::results::{LiveAtStart, PassResults, ProcessResults};
 use crate::events::Blocks;
-use crate::input::{Clock, History, NumberedChunk, ProcessFacts, SessionFacts};
+use crate::input::{ChunkFacts, Clock, History, NumberedChunk, ProcessFacts, SessionFacts};
 use crate::options::Options;
 use crate::peak::{ChangeReader, ChunkGroup, Height, Holding, Levels, Search};
 use crate::sampling::Rates;
@@ -27,12 +28,7 @@ pub(crate) fn run<H: History>(
 ) -> PassResults {
     let chunks = history.chunks();
     let clocks: Vec<Clock> = processes.iter().map(|p| p.clock).collect();
-    let mut by_process: Vec<Vec<NumberedChunk>> = vec![Vec::new(); processes.len()];
-    for (number, chunk) in chunks.iter().enumerate() {
-        if let Some(of_process) = by_process.get_mut(chunk.process) {
-            of_process.push(NumberedChunk { number, facts: *chunk });
-        }
-    }
+    let by_process = by_process(&chunks, processes.len());
     let (grid, finer) = choose_grid(session, processes, &by_process, options.timeline_steps);
     let rates = &Rates::new(history, processes.len());
     let reader = ChangeReader { history, rates };
@@ -51,25 +47,46 @@ pub(crate) fn run<H: History>(
             of_own(summed, &search, clock, &grid, *before)
         })
         .collect();
+    for (number, summed) in summed.iter_mut().enumerate() {
+        summed.span = span(&by_process[number], &clocks[number]);
+        summed.end_ns = ends::end_ns(&processes[number], summed.span);
+        let end = |ns| ends::segment(number, ns, &summed.segments, before[number].bytes, &grid);
+        let end = summed.end_ns.and_then(end);
+        summed.segments.extend(end);
+    }
     let before_bytes = before.iter().fold(0i64, |sum, before| sum.saturating_add(before.bytes));
     let (segments, steps, peak) = together(&search, &grid, &mut summed, before_bytes);
 
-    let of_each = by_process.par_iter().zip(&clocks).zip(&before);
-    let results = summed.into_par_iter().zip(of_each).map(|(summed, ((chunks, clock), before))| {
-        let at = |ns| Holding::at(ns, &reader, &summed.groups, clock);
-        ProcessResults {
-            held: at(summed.peak.ns),
-            held_at_common: (summed.peak.ns != peak.ns).then(|| at(peak.ns)),
-            peak: summed.peak,
-            span: span(chunks, clock),
-            pools_peak: summed.pools_peak,
-            at_marks: summed.at_marks,
-            sums: summed.sums,
-            before: *before,
-        }
-    });
+    let results =
+        summed.into_par_iter().zip(clocks.par_iter().zip(&before)).map(|(summed, (clock, before))| {
+            let at = |ns| Holding::at(ns, &reader, &summed.groups, clock);
+            let has_ended = summed.end_ns.is_some_and(|end_ns| end_ns <= peak.ns);
+            let at_common = || if has_ended { Holding::default() } else { at(peak.ns) };
+            ProcessResults {
+                held: at(summed.peak.ns),
+                held_at_common: (summed.peak.ns != peak.ns).then(at_common),
+                ended_before_common: has_ended,
+                peak: summed.peak,
+                span: summed.span,
+                pools_peak: summed.pools_peak,
+                at_marks: summed.at_marks,
+                sums: summed.sums,
+                before: *before,
+            }
+        });
     let processes = results.collect();
     PassResults { grid, finer, peak, before_bytes, steps, segments, processes }
+}
+
+/// The chunks of each of so many processes.
+pub(super) fn by_process(chunks: &[ChunkFacts], processes: usize) -> Vec<Vec<NumberedChunk>> {
+    let mut by_process: Vec<Vec<NumberedChunk>> = vec![Vec::new(); processes];
+    for (number, chunk) in chunks.iter().enumerate() {
+        if let Some(of_process) = by_process.get_mut(chunk.process) {
+            of_process.push(NumberedChunk { number, facts: *chunk });
+        }
+    }
+    by_process
 }
 
 /// What the chunks of a process add up to, and its groups of them.
@@ -90,8 +107,12 @@ impl GroupedSums {
 struct ProcessSummed {
     sums: ProcessSums,
     groups: Vec<ChunkGroup>,
-    /// Sorted.
+    /// Its own ones, sorted, and then its end.
     segments: Vec<Segment>,
+    /// First and last moment of its events, ns.
+    span: Option<(u64, u64)>,
+    /// When it ended, ns.
+    end_ns: Option<u64>,
     peak: Height,
     pools_peak: Height,
     at_marks: Vec<i64>,
@@ -117,6 +138,8 @@ fn of_own<H: History>(
         sums,
         groups,
         segments,
+        span: None,
+        end_ns: None,
     }
 }
 
@@ -128,7 +151,8 @@ fn together<H: History>(
     before_bytes: i64,
 ) -> (Vec<Segment>, Vec<StepLevel>, Height) {
     if let [alone] = summed {
-        let segments = std::mem::take(&mut alone.segments);
+        let mut segments = std::mem::take(&mut alone.segments);
+        sort_segments(&mut segments);
         let steps = step_levels(&segments, before_bytes);
         return (segments, steps, alone.peak);
     }

@@ -19,6 +19,7 @@ struct Candidate {
 }
 
 /// What an event of a step changed.
+#[derive(Clone, Copy)]
 pub(super) struct Change {
     step: usize,
     ns: u64,
@@ -31,15 +32,21 @@ pub(super) struct Candidates {
     steps: Vec<Candidate>,
     /// The steps that a chunk has events in, by chunk.
     chunks: BTreeMap<u32, Vec<usize>>,
+    /// The ends of processes in these steps, which are in no chunk.
+    ends: Vec<Change>,
 }
 
 impl Candidates {
     pub(super) fn new(steps: &[&StepLevel], grid: &Grid, segments: &[Segment]) -> Candidates {
         let mut by_time = steps.to_vec();
         by_time.sort_unstable_by_key(|step| step.number);
-        let mut chunks: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        let (mut chunks, mut ends) = (BTreeMap::<u32, Vec<usize>>::new(), Vec::new());
         for (number, step) in by_time.iter().enumerate() {
             for segment in &segments[step.segments.clone()] {
+                if segment.is_end() {
+                    ends.push(Change { step: number, ns: segment.first_ns, net_bytes: segment.net_bytes });
+                    continue;
+                }
                 let of_chunk = chunks.entry(segment.chunk).or_default();
                 if of_chunk.last() != Some(&number) {
                     of_chunk.push(number);
@@ -48,13 +55,14 @@ impl Candidates {
         }
         let candidate =
             |step: &&StepLevel| Candidate { range: step.range(grid), before_bytes: step.before_bytes };
-        Candidates { steps: by_time.iter().map(candidate).collect(), chunks }
+        Candidates { steps: by_time.iter().map(candidate).collect(), chunks, ends }
     }
 
     /// The highest moment of each step; `read` gives what a chunk changed in some of them.
     pub(super) fn in_order(&self, read: impl Fn(u32, &[usize]) -> Vec<Change> + Sync) -> Vec<Height> {
         let mut changes: Vec<Change> =
             self.chunks.par_iter().flat_map_iter(|(chunk, steps)| read(*chunk, steps)).collect();
+        changes.extend(&self.ends);
         changes.par_sort_unstable_by_key(|change| (change.step, change.ns));
         let of_steps = changes.chunk_by(|a, b| a.step == b.step);
         of_steps.filter_map(|of_step| self.highest(of_step)).collect()

@@ -99,17 +99,20 @@ impl<H: History> Search<'_, H> {
         if range.end - range.start <= 1 {
             return best;
         }
-        let mut chunks: Vec<u32> = segments[step.segments.clone()].iter().map(|s| s.chunk).collect();
+        let (ends, of_chunks): (Vec<&Segment>, Vec<&Segment>) =
+            segments[step.segments.clone()].iter().partition(|segment| segment.is_end());
+        let mut chunks: Vec<u32> = of_chunks.iter().map(|segment| segment.chunk).collect();
         chunks.sort_unstable();
         chunks.dedup();
         let grid = Grid::new(range.start, range.end, FINER_STEPS);
         let mut finer = self.cut(&grid, &chunks);
+        finer.extend(ends.iter().map(|end| Segment { step: grid.step_of(end.first_ns), ..**end }));
         sort_segments(&mut finer);
         self.higher(&grid, &finer, &step_levels(&finer, step.before_bytes), best)
     }
 
     /// Cuts the chunks' events within the grid's range into segments.
-    fn cut(&self, grid: &Grid, chunks: &[u32]) -> Vec<Segment> {
+    pub(crate) fn cut(&self, grid: &Grid, chunks: &[u32]) -> Vec<Segment> {
         let of_chunk = |&number: &u32| {
             let mut segments = Vec::new();
             let chunk = NumberedChunk { number: number as usize, facts: self.chunks[number as usize] };

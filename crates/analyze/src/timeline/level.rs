@@ -65,20 +65,25 @@ fn add_up(segments: &[Segment], before_bytes: i64, at: usize) -> StepLevel {
         events: 0,
         segments: at..at + segments.len(),
     };
-    let mut runs = 0;
+    let (mut runs, mut first_end_ns) = (0, u64::MAX);
     // Chunks of one thread that overlap are not one run: its number stands for several threads.
     let same_thread =
         |a: &Segment, b: &Segment| (a.process, a.thread) == (b.process, b.thread) && a.last_ns < b.first_ns;
     for of_thread in segments.chunk_by(same_thread) {
         let run = join(of_thread);
-        runs += 1;
+        if of_thread[0].is_end() {
+            first_end_ns = first_end_ns.min(run.rise_ns);
+        } else {
+            runs += 1;
+            step.reached_ns = Some(run.rise_ns);
+        }
         step.after_bytes = step.after_bytes.saturating_add(run.net_bytes);
         step.bound_bytes = step.bound_bytes.saturating_add(run.rise_bytes);
         step.last_ns = step.last_ns.max(run.last_ns);
-        step.reached_ns = Some(run.rise_ns);
         step.events += of_thread.iter().map(|s| u64::from(s.events)).sum::<u64>();
     }
-    if runs != 1 {
+    // What one thread did is known exactly as long as no process has ended meanwhile.
+    if runs != 1 || step.reached_ns.is_some_and(|ns| first_end_ns <= ns) {
         step.reached_ns = None;
     }
     step

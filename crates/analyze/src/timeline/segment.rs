@@ -4,6 +4,8 @@
 //! its begin it ever was. That makes the search for the peak cheap: a step in which one thread was at
 //! work needs no second look, one with several threads has an upper bound, and only the steps whose
 //! bound beats the best known level are decoded again (see `peak`).
+//!
+//! The end of a process is a segment, too: what was live in it goes at that moment.
 
 use super::grid::Grid;
 use crate::input::{Clock, NumberedChunk};
@@ -27,6 +29,35 @@ pub(crate) struct Segment {
     pub(crate) rise_ns: u64,
     pub(crate) first_ns: u64,
     pub(crate) last_ns: u64,
+}
+
+/// The chunk of the end of a process, which has none.
+const NO_CHUNK: u32 = u32::MAX;
+
+impl Segment {
+    /// The end of a process in which so many bytes were live.
+    pub(crate) fn end_of_process(process: usize, ns: u64, live_bytes: i64, grid: &Grid) -> Segment {
+        Segment {
+            process: process as u32,
+            thread: u32::MAX,
+            chunk: NO_CHUNK,
+            step: grid.step_of(ns),
+            events: 0,
+            allocations: 0,
+            allocated_bytes: 0,
+            net_bytes: live_bytes.saturating_neg(),
+            // A process whose allocations are missing from the recording is below 0 up to its end.
+            rise_bytes: live_bytes.saturating_neg().max(0),
+            rise_ns: ns,
+            first_ns: ns,
+            last_ns: ns,
+        }
+    }
+
+    /// Whether it is the end of a process.
+    pub(crate) fn is_end(&self) -> bool {
+        self.chunk == NO_CHUNK
+    }
 }
 
 /// Cuts a chunk into segments while its events pass by.

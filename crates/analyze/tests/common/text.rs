@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   process 10 exited             what follows is of this process    exited execed abandoned unknown
+//!   process 10 exited 9ms         the same, and when it ended
 //!   3ms T1 +a malloc 64 main>f    thread 1 is given block a
 //!   5ms T2 -a                     thread 2 frees it                  -a cfree  for another function
 //!   6ms T1 ~a 128 main>g          reallocs it                        ~a 0      frees it
@@ -18,10 +19,11 @@
 //! ```
 
 use heapscribe_analyze::answer::{Amount, Answer, Ended, Holder};
+use heapscribe_analyze::input::ProcessFacts;
 use heapscribe_analyze::{Options, analyze};
 use heapscribe_wire::record::{Call, Note};
 
-use super::{Act, Op, Recorded, facts};
+use super::{Act, BEGIN_NS, Op, Recorded, facts};
 
 /// Checks that each line of `expected` is one of the answer.
 pub fn check(history: &str, expected: &str) {
@@ -46,18 +48,28 @@ pub fn parse(history: &str) -> Recorded {
             count += 1;
             continue;
         }
+        if let ["process", pid, how, when] = words[..] {
+            let end_mono_ns = BEGIN_NS + us_of(when) * 1000;
+            recorded.process(ProcessFacts { end_mono_ns, ..facts(pid.parse().unwrap(), ended(how)) });
+            count += 1;
+            continue;
+        }
         if count == 0 {
             recorded.process(facts(1, Ended::Exited));
             count = 1;
         }
-        let us = match words[0].strip_suffix("ms") {
-            Some(ms) => ms.parse::<u64>().unwrap() * 1000,
-            None => words[0].strip_suffix("us").expect("a time").parse().unwrap(),
-        };
+        let us = us_of(words[0]);
         let thread = words[1].strip_prefix('T').expect("a thread").parse().unwrap();
         recorded.do_all(&[Op { process: count - 1, thread, us, act: act(&words[2..]) }]);
     }
     recorded
+}
+
+fn us_of(word: &str) -> u64 {
+    match word.strip_suffix("ms") {
+        Some(ms) => ms.parse::<u64>().unwrap() * 1000,
+        None => word.strip_suffix("us").expect("a time").parse().unwrap(),
+    }
 }
 
 fn ended(how: &str) -> Ended {

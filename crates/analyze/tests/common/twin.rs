@@ -11,7 +11,7 @@ pub type Held = BTreeMap<String, (i64, i64)>;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Highest {
     pub bytes: i64,
-    pub us: u64,
+    pub ns: u64,
     pub held: Held,
 }
 
@@ -27,7 +27,7 @@ pub struct OfStack {
 }
 
 struct Change {
-    us: u64,
+    ns: u64,
     process: usize,
     stack: String,
     bytes: i64,
@@ -52,9 +52,15 @@ pub struct Twin {
 }
 
 impl Twin {
-    pub fn of(ops: &[Op]) -> Twin {
+    /// `ends_ns` has a process's end, where it has one: what is live in it goes then.
+    pub fn of(ops: &[Op], ends_ns: &[Option<u64>]) -> Twin {
         let mut twin = Twin::default();
         ops.iter().for_each(|op| twin.op(op));
+        for ((process, _), live) in &twin.live {
+            let Some(ns) = ends_ns[*process] else { continue };
+            let (stack, bytes) = (live.stack.clone(), -(live.size as i64));
+            twin.changes.push(Change { ns, process: *process, stack, bytes, blocks: -1 });
+        }
         let left: Vec<_> = twin.live.values().map(|live| (live.stack.clone(), live.size)).collect();
         for (stack, size) in left {
             add(&mut twin.stacks.entry(stack).or_default().leaked, size);
@@ -100,25 +106,36 @@ impl Twin {
     }
 
     fn change(&mut self, op: &Op, stack: &str, bytes: i64, blocks: i64) {
-        self.changes.push(Change { us: op.us, process: op.process, stack: stack.to_owned(), bytes, blocks });
+        self.changes.push(Change {
+            ns: op.us * 1000,
+            process: op.process,
+            stack: stack.to_owned(),
+            bytes,
+            blocks,
+        });
     }
 
     /// The highest moment of one process or of all.
     pub fn highest(&mut self, process: Option<usize>) -> Highest {
-        self.changes.sort_by_key(|change| change.us);
+        self.changes.sort_by_key(|change| change.ns);
         let mine = |change: &&Change| process.is_none_or(|process| process == change.process);
         let mine: Vec<&Change> = self.changes.iter().filter(mine).collect();
         let (mut bytes, mut highest) = (0, Highest::default());
-        for instant in mine.chunk_by(|a, b| a.us == b.us) {
+        for instant in mine.chunk_by(|a, b| a.ns == b.ns) {
             bytes += instant.iter().map(|change| change.bytes).sum::<i64>();
             if bytes > highest.bytes {
-                highest = Highest { bytes, us: instant[0].us, held: Held::new() };
+                highest = Highest { bytes, ns: instant[0].ns, held: Held::new() };
             }
         }
         if highest.bytes > 0 {
-            highest.held = held(mine.iter().filter(|change| change.us <= highest.us));
+            highest.held = held(mine.iter().filter(|change| change.ns <= highest.ns));
         }
         highest
+    }
+
+    /// What is live when all is over: in processes without an end.
+    pub fn live_at_end(&self) -> u64 {
+        self.changes.iter().map(|change| change.bytes).sum::<i64>() as u64
     }
 
     /// What came at or before 0 bytes is of no interest, so a peak of nothing has no holders; else all

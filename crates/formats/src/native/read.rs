@@ -145,6 +145,18 @@ impl<S: Source> Trace<S> {
         self.calibration.start_mono_ns()
     }
 
+    /// The same moment, ns since 1970; 0 when it is not known.
+    pub fn start_real_ns(&self) -> u64 {
+        let info = self.session().filter(|info| info.started_real_ns != 0);
+        let of_session = info.map(|info| (info.started_mono_ns, info.started_real_ns));
+        let of_process = |process: &Process| {
+            let info = process.info.as_ref().filter(|info| info.created_real_ns != 0)?;
+            Some((info.created_mono_ns, info.created_real_ns))
+        };
+        let known = of_session.or_else(|| self.processes().iter().find_map(of_process));
+        known.map_or(0, |(mono, real)| real.saturating_add(self.start_mono_ns()).saturating_sub(mono))
+    }
+
     /// From the start of the trace to the last record in it, ns.
     pub fn duration_ns(&self) -> u64 {
         let chunks = self.chunks.iter().map(|c| c.end_ns);

@@ -30,7 +30,7 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::Resolver;
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_views::check::calls::{ForbiddenCalls, forbidden};
-use heapscribe_views::check::rule::{Rule, Unit};
+use heapscribe_views::check::rule::{Limited, Rule, Unit};
 use heapscribe_views::check::subject::{Subject, Worst};
 use heapscribe_views::check::suppress::{Kind, Suppressions};
 use heapscribe_views::check::{Checked, Culprit, Evidence, Finding, Verdict, Whose, baseline, judge};
@@ -154,6 +154,14 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
         }
         subjects.push(subject);
     }
+    // Of several processes the peak is that of what was live in all of them at one time.
+    let is_of_peak = |rule: &Rule| matches!(rule, Rule::Max(Limited::Peak, _));
+    let together = (numbers.len() > 1 && rules.iter().any(is_of_peak)).then(|| {
+        let answer = analyze(&split.only(&numbers), &Options { timeline_steps: 1, ..Options::default() });
+        let mut subject = Subject::together(&answer, args.top, &mut gathered);
+        subject.gaps.splice(0..0, gaps.iter().cloned());
+        subject
+    });
     let (mut forbade, unread) = forbidden(&split.only(&numbers), &rules, &mut gathered);
     problems.extend(unread);
     let session = recording.session();
@@ -170,7 +178,7 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
         gathered,
     };
     suppress(&mut checked, &mut subjects, &mut forbade, resolver);
-    checked.findings = judged(&rules, &subjects, &forbade, args.top);
+    checked.findings = judged(&rules, &subjects, together.as_ref(), &forbade, args.top);
     checked
 }
 
@@ -263,8 +271,14 @@ fn suppress(
     judge::passed(forbade).for_each(|(by, amount)| suppressions.used(by, amount));
 }
 
-/// Findings by rule, and for each rule by process.
-fn judged(rules: &[Rule], subjects: &[Subject], forbade: &[Vec<ForbiddenCalls>], top: usize) -> Vec<Finding> {
+/// Findings by rule, and for each rule by process; where that is another figure, of all `together`.
+fn judged(
+    rules: &[Rule],
+    subjects: &[Subject],
+    together: Option<&Subject>,
+    forbade: &[Vec<ForbiddenCalls>],
+    top: usize,
+) -> Vec<Finding> {
     let of_rule = |(rule, forbade): (&Rule, &Vec<ForbiddenCalls>)| match rule {
         Rule::NoCalls(..) => judge::no_calls(rule, forbade, subjects, top),
         Rule::Max(..) if subjects.is_empty() => {
@@ -272,8 +286,10 @@ fn judged(rules: &[Rule], subjects: &[Subject], forbade: &[Vec<ForbiddenCalls>],
             vec![judge::undecided(rule, None, unit, "no matching process was recorded")]
         }
         Rule::Max(..) => {
+            let all = together.filter(|_| matches!(rule, Rule::Max(Limited::Peak, _)));
+            let of_all = all.and_then(|all| judge::limit(rule, None, all, top));
             let subjects = subjects.iter().enumerate();
-            subjects.filter_map(|(n, subject)| judge::limit(rule, n, subject, top)).collect()
+            subjects.filter_map(|(n, subject)| judge::limit(rule, n, subject, top)).chain(of_all).collect()
         }
         Rule::Grew(..) => Vec::new(),
     };

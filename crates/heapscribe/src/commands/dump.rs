@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use heapscribe_formats::heaplog::Style;
+use heapscribe_formats::model::SessionInfo;
 use heapscribe_formats::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
 use heapscribe_wire::record::{Event, Note};
 
@@ -63,7 +64,8 @@ pub(crate) fn print<S: Source>(trace: &Trace<S>, printer: &mut dyn Printer) -> R
         problems: trace.problems().iter().map(ToString::to_string).collect(),
     };
     if let Some(info) = trace.session() {
-        dump.printer.session(info)?;
+        let begin_real_ns = trace.start_real_ns(); // of moment 0, which is not when `record` began
+        dump.printer.session(&SessionInfo { started_real_ns: begin_real_ns, ..info.clone() })?;
     }
     for process in trace.processes() {
         dump.process(process)?;

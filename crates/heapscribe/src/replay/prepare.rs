@@ -43,9 +43,8 @@ pub(crate) fn prepare<S: Source>(
     let mut feed = Feed { compiler: Compiler::new(BufWriter::new(file), step_ns), lost: 0 };
     let mut doubts = feed.before(trace, process).context(NO_ROOM)?;
     let mut order = InOrder::new(trace, process).shuffled(shuffle);
-    let before_ns = before_first_process_ns(trace);
     while let Some((at, event)) = order.next(trace) {
-        feed.event(At { ns: at.ns.saturating_add(before_ns), ..at }, &event)?;
+        feed.event(at, &event)?;
     }
     doubts.extend_from_slice(&order.problems);
     // The process's own count is better, if its end was recorded.
@@ -67,12 +66,6 @@ fn duration_ns<S: Source>(trace: &Trace<S>, process: &Process) -> u64 {
     let chunks = || trace.chunks().iter().filter(|chunk| chunk.process == process.index);
     let end = chunks().map(|chunk| chunk.end_ns).max().unwrap_or(0);
     end.saturating_sub(chunks().map(|chunk| chunk.begin_ns).min().unwrap_or(0))
-}
-
-/// Reports count time from the start of `record`, which is a little before that of the first process.
-fn before_first_process_ns<S: Source>(trace: &Trace<S>) -> u64 {
-    let started = trace.session().map_or(0, |session| session.started_mono_ns);
-    if started == 0 { 0 } else { trace.start_mono_ns().saturating_sub(started) }
 }
 
 /// Passes events to the compiler.

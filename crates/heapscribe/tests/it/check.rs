@@ -117,6 +117,7 @@ fn junit() {
         case("no-alloc-in no<such>&\"x\"", "error"),
         case("max-peak 1.00 KiB", "failure"),
         case("max-peak 1.00 KiB", ""),
+        case("max-peak 1.00 KiB", "failure"), // of both together
     ];
     assert_eq!(names, expected);
     insta::assert_snapshot!(xml);

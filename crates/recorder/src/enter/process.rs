@@ -7,6 +7,7 @@ use heapscribe_nolibc::sys;
 use heapscribe_wire::head::Leaving;
 use heapscribe_wire::mode::Mode;
 
+use crate::platform::clock;
 use crate::state::{self, Counts, Threads, words};
 
 /// What was counted until now.
@@ -53,6 +54,7 @@ fn set_leaving(word: u64) {
     if let Some(session) = state::current()
         && session.pid == sys::pid()
     {
+        session.head.leaving_mono_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
         session.head.leaving.store(word, Ordering::Relaxed);
     }
 }

@@ -15,8 +15,14 @@ use super::subject::{Leak, Subject, Worst};
 use super::verdict::{Culprit, Evidence, Finding, Verdict};
 use heapscribe_units::{counted, duration};
 
-/// Judges a rule that has a limit, in one process.
-pub fn limit(rule: &Rule, process: usize, subject: &Subject, top: usize) -> Option<Finding> {
+/// Judges a rule that has a limit, in one process or in all of them together.
+pub fn limit(
+    rule: &Rule,
+    process: impl Into<Option<usize>>,
+    subject: &Subject,
+    top: usize,
+) -> Option<Finding> {
+    let process = process.into();
     let Rule::Max(limited, limit) = *rule else { return None };
     let (figure, worst) = figure(limited, subject, top);
     let mut gaps = subject.gaps.clone();
@@ -48,7 +54,7 @@ pub fn limit(rule: &Rule, process: usize, subject: &Subject, top: usize) -> Opti
     let worst = if verdict == Verdict::Holds { Worst::default() } else { worst };
     Some(Finding {
         rule: rule.clone(),
-        process: Some(process),
+        process,
         verdict,
         found: Some(figure),
         limit,

@@ -141,6 +141,24 @@ impl Subject {
         }
     }
 
+    /// Several processes together, of which only the peak is a figure that is not the sum of theirs.
+    pub fn together(answer: &Answer, top: usize, gathered: &mut Gathered) -> Subject {
+        let stacks = answer.stacks.iter().map(|stack| (stack.node, stack.at_peak)).collect();
+        let peak = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };
+        let sampling = answer.sampling.as_ref();
+        let estimate = sampling.map_or_else(|| exact(peak), |sampling| with_unseen(sampling.peak, sampling));
+        let mut gaps: Vec<String> =
+            answer.processes.iter().flat_map(|process| gaps(answer, process)).collect();
+        gaps.dedup();
+        Subject {
+            peak: estimate.bytes,
+            at_peak: worst(stacks, false, top, |node| gathered.stack(&answer.tree, node)),
+            is_sampled: sampling.is_some(),
+            gaps,
+            ..Subject::default()
+        }
+    }
+
     /// The same of a log of heaphook's, whose times are counts of lines and whose calls are all of one thread.
     pub fn of_heaphook(self) -> Subject {
         let has_no = |what| Some(format!("a heaphook log has no {what}"));

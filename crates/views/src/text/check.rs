@@ -23,11 +23,12 @@ const HOLDING_SHOWN: usize = 3;
 pub fn print(out: Out<'_>, checked: &Checked, names: &NamedStacks<'_>) -> io::Result<()> {
     let mut stacks = StackPrinter::new(names);
     let mut holding = BTreeMap::<String, Vec<&Finding>>::new();
-    for finding in checked.findings.iter().filter(|finding| finding.verdict == Verdict::Holds) {
+    let holds_in_one = |f: &&Finding| f.verdict == Verdict::Holds && f.process.is_some();
+    for finding in checked.findings.iter().filter(holds_in_one) {
         holding.entry(finding.rule.shown()).or_default().push(finding);
     }
     for finding in &checked.findings {
-        if finding.verdict == Verdict::Holds
+        if holds_in_one(&finding)
             && let Some(all) = holding.get(&finding.rule.shown()).filter(|all| all.len() > HOLDING_SHOWN)
         {
             if all.first().is_some_and(|first| std::ptr::eq(*first, finding)) {

@@ -133,6 +133,11 @@ impl Report<'_> {
         sampling.stacks.get(at).map(|of| by.estimate(of))
     }
 
+    /// What stands before figures without a range of their own.
+    fn about(&self) -> &'static str {
+        if self.answer.sampling.is_some() { "≈ " } else { "" }
+    }
+
     fn end(&self) -> String {
         match self.answer.exit {
             Some(Exit::Code(code)) => format!("the program exited with code {code}"),
@@ -145,7 +150,7 @@ impl Report<'_> {
         let (a, t) = (self.answer, &self.answer.totals);
         heading(out, "Totals")?;
         let c = &t.calls;
-        let about = if a.sampling.is_some() { "≈ " } else { "" };
+        let about = self.about();
         writeln!(
             out,
             "  {about}{}{}:",
@@ -194,7 +199,22 @@ impl Report<'_> {
             estimate::bytes(peak.bytes, self.sureness(|s| &s.peak)),
             estimate::blocks(peak.blocks, "block", self.sureness(|s| &s.peak))
         )?;
+        self.peak_of_one(out)?;
         self.list(out, Measure::Peak, stacks)
+    }
+
+    /// The peak is of what all processes held at one time; beside it the highest of one of them.
+    fn peak_of_one(&self, out: Out<'_>) -> io::Result<()> {
+        let processes = &self.answer.processes;
+        let highest = processes.iter().rev().max_by_key(|process| process.peak.bytes);
+        let Some(highest) = highest.filter(|_| processes.len() > 1) else { return Ok(()) };
+        let (about, name) = (self.about(), tables::program(highest));
+        writeln!(
+            out,
+            "  That is all processes together. The largest peak of one was {about}{}, of {name} ({}).",
+            heapscribe_units::bytes(highest.peak.bytes),
+            highest.pid
+        )
     }
 
     fn leaked(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {

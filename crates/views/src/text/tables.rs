@@ -113,6 +113,13 @@ pub fn processes(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<()> {
     more(out, answer.processes.len(), top, "process")
 }
 
+/// The file name of a process's program.
+pub fn program(process: &Process) -> String {
+    let exe = lossy(&process.exe);
+    let name = exe.rsplit('/').next().filter(|name| !name.is_empty());
+    name.unwrap_or("an unknown program").to_owned()
+}
+
 fn process_line(process: &Process) -> String {
     let how = if process.is_fork { "forked from" } else { "child of" };
     let name = match process.command.is_empty() {

@@ -1,0 +1,175 @@
+//! Recordings of many processes: the peak is of what all of them held at one time, and it is the same
+//! figure, at the same time, in every command. What a process leaks stays leaked, whoever lives longer.
+
+mod support;
+
+use std::path::Path;
+
+use heapscribe_units::{bytes, duration};
+use serde_json::Value;
+use support::{Ended, Place, Report, Run, heapscribe};
+
+const MIB: u64 = 1 << 20;
+/// What libc and a shell hold besides, of each process that lives at the peak.
+const OTHERS: u64 = 512 << 10;
+
+/// Output of a command that has to end with this code.
+#[track_caller]
+fn output(code: i32, args: &[&str]) -> String {
+    let output = heapscribe().args(args).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{args:?}: {told}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn figure(json: &Value, pointer: &str) -> u64 {
+    json.pointer(pointer).and_then(Value::as_u64).unwrap_or_else(|| panic!("no {pointer} in {json}"))
+}
+
+/// Checks the peak of a recording, in MiB, and what was never freed; every command has the same figure.
+#[track_caller]
+fn check(run: &Run<'_>, peak_mib: u64, leaked_mib: u64, images: usize) {
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let trace = run.trace();
+    let report = Report::of(&trace);
+    report.assert_whole(&["unknown_block"]);
+    assert_eq!(report.processes().len(), images);
+    let near = |what: &str, bytes: u64, mib: u64, processes: u64| {
+        let range = mib * MIB..mib * MIB + processes * OTHERS;
+        assert!(range.contains(&bytes), "{what}: {bytes} bytes of {mib} MiB");
+    };
+    let peak = figure(&report.json, "/peak/bytes");
+    near("peak", peak, peak_mib, peak_mib.div_ceil(10) + 2);
+    near("leaked", figure(&report.json, "/leaked/bytes"), leaked_mib, images as u64);
+    in_report(&report, peak);
+    in_text(&trace, &ended, &report, peak);
+    in_pictures(&trace, peak);
+    in_rules(&trace, peak);
+    in_events(&trace, &report);
+}
+
+/// Stacks, timeline and processes of the report.
+#[track_caller]
+fn in_report(report: &Report, peak: u64) {
+    let sum = |list: &str, at: &str| -> u64 {
+        report.json[list].as_array().unwrap().iter().map(|each| figure(each, at)).sum()
+    };
+    assert_eq!(sum("stacks", "/peak/bytes"), peak);
+    assert_eq!(sum("processes", "/leaked/bytes"), figure(&report.json, "/leaked/bytes"));
+    let steps = report.json["timeline"]["steps"].as_array().unwrap();
+    assert_eq!(steps.iter().map(|step| figure(step, "/heap_max_bytes")).max(), Some(peak));
+    assert_eq!(figure(steps.last().unwrap(), "/heap_end_bytes"), 0, "all processes have ended");
+    assert!(report.processes().iter().all(|process| figure(process, "/peak/bytes") <= peak));
+}
+
+/// The texts of `record` and `report`, with the time.
+#[track_caller]
+fn in_text(trace: &Path, ended: &Ended, report: &Report, peak: u64) {
+    let (shown, when) = (bytes(peak), duration(figure(&report.json, "/peak/time_ns")));
+    let line = ended.stderr.lines().find(|line| line.contains("peak: ")).unwrap_or_default();
+    assert!(line.contains(&format!("peak: {shown}")), "{shown}: {line}");
+    assert!(line.contains(&format!(", {when} after the start")), "{when}: {line}");
+    let text = output(0, &["report", trace.to_str().unwrap()]);
+    let line = text.lines().find(|line| line.contains("The heap was largest")).unwrap_or_default();
+    assert!(line.contains(&format!("largest {when} after the start: {shown}")), "{shown}, {when}: {line}");
+}
+
+/// Flame graph, hotspots and the comparison.
+#[track_caller]
+fn in_pictures(trace: &Path, peak: u64) {
+    let folded = trace.with_extension("folded");
+    let [trace, out] = [trace, &folded].map(|path| path.to_str().unwrap());
+    output(0, &["flame", trace, "-o", out]);
+    let folded = std::fs::read_to_string(&folded).unwrap();
+    let widths = folded.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap());
+    assert_eq!(widths.sum::<u64>(), peak);
+    let hotspots = output(0, &["hotspots", trace, "--metric", "peak"]);
+    assert!(hotspots.starts_with(&format!("{} in total", bytes(peak))), "{hotspots}");
+    let diff: Value = serde_json::from_str(&output(0, &["diff", trace, trace, "--json"])).unwrap();
+    assert_eq!((figure(&diff, "/before/bytes"), figure(&diff, "/after/bytes")), (peak, peak));
+}
+
+/// `--max-peak` and `--baseline`.
+#[track_caller]
+fn in_rules(trace: &Path, peak: u64) {
+    let trace = trace.to_str().unwrap();
+    output(0, &["check", trace, "--max-peak", &peak.to_string()]);
+    output(4, &["check", trace, "--max-peak", &(peak - 1).to_string()]);
+    let rules = output(0, &["check", trace, "--baseline", trace, "--json"]);
+    let rules: Value = serde_json::from_str(&rules).unwrap();
+    let of_peak = |rule: &&Value| rule["found"]["value"].as_f64() == Some(peak as f64);
+    assert!(rules["rules"].as_array().unwrap().iter().any(|rule| of_peak(&rule)), "{rules}");
+}
+
+/// The same from the events of `dump` and the ends of processes, one after the other: moment 0 is the same, too.
+#[track_caller]
+fn in_events(trace: &Path, report: &Report) {
+    let mut changes: Vec<(u64, usize, i64)> = Vec::new();
+    let mut live = vec![0i64; report.processes().len()];
+    for line in output(0, &["dump", "--json", trace.to_str().unwrap()]).lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let size = |key: &str| event[key].as_i64().unwrap_or(0);
+        let bytes = match event["type"].as_str().unwrap() {
+            "alloc" | "unknown_realloc" => size("size"),
+            "free" => -size("size"),
+            "realloc" => size("size") - event["old"]["size"].as_i64().unwrap(),
+            _ => continue,
+        };
+        let process = figure(&event, "/process") as usize;
+        changes.push((figure(&event, "/time"), process, bytes));
+        live[process] += bytes;
+    }
+    for (number, process) in report.processes().iter().enumerate() {
+        changes.push((figure(process, "/end_ns"), number, -live[number]));
+    }
+    changes.sort();
+    let (mut level, mut highest) = (0, (0, 0));
+    for instant in changes.chunk_by(|a, b| a.0 == b.0) {
+        level += instant.iter().map(|change| change.2).sum::<i64>();
+        highest = if level > highest.0 { (level, instant[0].0) } else { highest };
+    }
+    let of_report = (figure(&report.json, "/peak/bytes"), figure(&report.json, "/peak/time_ns"));
+    assert_eq!((highest.0 as u64, highest.1), of_report);
+}
+
+fn many<'a>(place: &'a Place, args: &[&str]) -> Run<'a> {
+    Run::new(place, place.compile("many.c")).args(args)
+}
+
+#[test]
+fn fifty_programs_of_a_shell_hold_what_one_holds() {
+    let place = Place::new();
+    let program = place.compile("many.c");
+    let script = format!("for i in $(seq 50); do {} hold; done", program.display());
+    let run = Run::new(&place, "sh").args(["-c", &script]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let images = Report::of(&run.trace()).processes().len();
+    assert!(images >= 51, "{images} images");
+    check(&run, 10, 500, images);
+}
+
+#[test]
+fn children_one_after_the_other_hold_what_one_holds() {
+    let place = Place::new();
+    check(&many(&place, &["in-turn", "50"]), 10, 500, 50);
+}
+
+#[test]
+fn children_at_one_time_hold_all_that_they_hold() {
+    let place = Place::new();
+    check(&many(&place, &["overlap", "7"]), 70, 70, 7);
+}
+
+#[test]
+fn blocks_of_the_parent_are_not_the_childs() {
+    let place = Place::new();
+    check(&many(&place, &["fork"]), 13, 13, 2);
+}
+
+#[test]
+fn blocks_end_with_the_program_that_execs() {
+    let place = Place::new();
+    check(&many(&place, &["exec", "4"]), 10, 50, 5);
+}
