@@ -37,6 +37,7 @@ mod names;
 pub mod places;
 mod progress;
 mod resolver;
+mod short;
 mod stable;
 mod stacks;
 
@@ -46,4 +47,5 @@ mod tests;
 pub use names::{LookupFailure, Module, Names, SourceFrame};
 pub use progress::Progress;
 pub use resolver::{CachedResolver, Resolver};
+pub use short::short;
 pub use stacks::{NamedFrame, NamedStacks, Unnamed, lossy};

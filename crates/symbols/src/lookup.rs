@@ -48,12 +48,23 @@ fn frames_at(address: u64, loader: Option<&Loader>, table: &SymbolTable) -> Vec<
     let symbol = || table.function_at(address).map(demangle);
     match frames.last_mut() {
         Some(outer) if outer.function.is_none() => outer.function = symbol(),
+        // Debug information of lines only has `load` for `shop::load`.
+        Some(outer) if outer.function.as_deref().is_some_and(|name| !name.contains("::")) => {
+            let whole = symbol().filter(|symbol| is_path_to(symbol, outer.function.as_deref()));
+            outer.function = whole.or_else(|| outer.function.take());
+        }
         Some(_) => {}
         None => {
             frames.extend(symbol().map(|name| SourceFrame { function: Some(name), ..SourceFrame::default() }))
         }
     }
     frames
+}
+
+/// Whether a symbol names the same function, with the path to it.
+fn is_path_to(symbol: &str, function: Option<&str>) -> bool {
+    let symbol = crate::short::short(symbol);
+    function.is_some_and(|function| symbol.strip_suffix(function).is_some_and(|path| path.ends_with("::")))
 }
 
 /// The functions at an address, the innermost first. What does not parse counts as not there.

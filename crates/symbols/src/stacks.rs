@@ -97,6 +97,11 @@ impl<'a> NamedStacks<'a> {
         NamedStacks { tree, names }
     }
 
+    /// The calls that the names are of.
+    pub fn tree(&self) -> &'a CallTree {
+        self.tree
+    }
+
     /// The lines of a stack, the innermost first. Inlined functions stand before the one they are in.
     pub fn frames(&self, stack: NodeId) -> Vec<NamedFrame> {
         let mut guessed = false;

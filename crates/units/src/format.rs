@@ -13,9 +13,19 @@ pub fn count(n: u64) -> String {
     out
 }
 
-/// `1 block`, `2 blocks`.
+/// `1 block`, `2 blocks`, `3 entries`, `4 processes`.
 pub fn counted(n: u64, singular: &str) -> String {
-    format!("{} {singular}{}", count(n), if n == 1 { "" } else { "s" })
+    if n == 1 { format!("1 {singular}") } else { format!("{} {}", count(n), plural(singular)) }
+}
+
+/// Several of a thing: `blocks`, `entries`, `processes`.
+pub fn plural(singular: &str) -> String {
+    let is_vowel = |c: char| matches!(c, 'a' | 'e' | 'i' | 'o' | 'u');
+    match singular.strip_suffix('y').filter(|stem| !stem.ends_with(is_vowel)) {
+        Some(stem) => format!("{stem}ies"),
+        None if singular.ends_with(['s', 'x']) || singular.ends_with("ch") => format!("{singular}es"),
+        None => format!("{singular}s"),
+    }
 }
 
 /// `5,000,000 bytes (4.77 MiB)`; small numbers need no second form.
@@ -91,6 +101,8 @@ mod tests {
     #[test]
     fn numbers_read_well() {
         assert_eq!([count(0), count(999), count(1000), count(1234567)], ["0", "999", "1,000", "1,234,567"]);
+        let several = [counted(1, "entry"), counted(2, "entry"), counted(0, "process"), counted(9, "day")];
+        assert_eq!(several, ["1 entry", "2 entries", "0 processes", "9 days"]);
         assert_eq!([bytes(1), bytes(1023)], ["1 byte", "1,023 bytes"]);
         assert_eq!(bytes(5_000_000), "5,000,000 bytes (4.77 MiB)");
         assert_eq!([short_bytes(1024), short_bytes((1 << 20) - 1)], ["1.00 KiB", "1.00 MiB"]);

@@ -13,5 +13,5 @@
 mod format;
 mod parse;
 
-pub use format::{bytes, count, counted, date, duration, percent, short_bytes, time};
+pub use format::{bytes, count, counted, date, duration, percent, plural, short_bytes, time};
 pub use parse::{parse_bytes, parse_duration, parse_percent, parse_rate};

@@ -13,5 +13,6 @@ pub mod json;
 pub mod junit;
 pub mod losses;
 pub mod messages;
+mod own;
 pub mod pictures;
 pub mod text;

@@ -62,7 +62,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         serde_json::to_writer(&mut out, &json::check::object(&checked, &names))?;
         writeln!(out)?;
     } else {
-        text::check::print(&mut out, &checked, &names)?;
+        text::check::print(&mut out, &checked, &names, super::terminal::columns())?;
     }
     out.flush()?;
     Ok(match checked.verdict() {

@@ -47,7 +47,8 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         serde_json::to_writer(&mut out, &object)?;
         writeln!(out)?;
     } else {
-        text::diff::print(&mut out, &diff, &sides, args.top.unwrap_or(TOP))?;
+        let top = args.top.unwrap_or(TOP);
+        text::diff::print(&mut out, &diff, &sides, top, super::terminal::columns())?;
     }
     out.flush()?;
     let codes = [0, 1].map(|n| partial::exit_code(files[n], &answers[n].problems, traces[n].is_complete()));

@@ -35,4 +35,5 @@ mod report_messages;
 pub(crate) mod rewrite;
 pub(crate) mod run;
 pub(crate) mod snapshot;
+mod terminal;
 pub(crate) mod top;

@@ -11,7 +11,7 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use serde::Serialize;
 
 use super::limits::{TOP, TOP_JSON};
-use super::{partial, report_go, report_messages};
+use super::{partial, report_go, report_messages, terminal};
 use crate::cli::{ReportArgs, ReportMessagesArgs, reject_parts};
 use crate::message;
 use heapscribe_convert::heaplog::LogTally;
@@ -75,7 +75,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         print_json(&mut out, &parts, args.top.unwrap_or(TOP_JSON), &resolver)?;
     } else {
         let shown = args.trace.to_string_lossy();
-        let report = Report { answer: &answer, outcomes: &kept, top: args.top.unwrap_or(TOP), trace: &shown };
+        let report = Report {
+            answer: &answer,
+            outcomes: &kept,
+            top: args.top.unwrap_or(TOP),
+            trace: &shown,
+            width: terminal::columns(),
+        };
         let names = NamedStacks::look_up(&answer.tree, report.wanted(), &resolver);
         report.print(&mut out, &names)?;
         tables_beside(&mut out, &snapshot::analyze(&*trace))?;
@@ -115,7 +121,12 @@ fn report_live(
             writeln!(out)?;
         } else {
             let path = args.trace.to_string_lossy();
-            let report = LiveReport { snapshot, top: args.top.unwrap_or(TOP), path: &path };
+            let report = LiveReport {
+                snapshot,
+                top: args.top.unwrap_or(TOP),
+                path: &path,
+                width: terminal::columns(),
+            };
             report.print(out, &NamedStacks::look_up(&snapshot.tree, report.wanted(), resolver))?;
         }
     }

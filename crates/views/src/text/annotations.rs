@@ -57,7 +57,7 @@ fn sections(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter
     if answer.sections.is_empty() {
         return Ok(());
     }
-    heading(out, "Sections")?;
+    stacks.list(out, "Sections")?;
     for section in answer.sections.iter().take(top) {
         let a = section.allocated;
         writeln!(out, "  {}: {}", shown(&section.name), times(section))?;
@@ -102,7 +102,7 @@ fn pools(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinter<'_
     if p.stacks.is_empty() && p.unknown == 0 {
         return Ok(());
     }
-    heading(out, "Pools (blocks that the program allocates itself, inside blocks counted above)")?;
+    stacks.list(out, "Pools (blocks that the program allocates itself, inside blocks counted above)")?;
     writeln!(out, "  Allocated: {} in {}.", bytes(p.allocated.bytes), counted(p.allocated.blocks, "block"))?;
     writeln!(out, "  Peak: {}, {} after the start.", bytes(p.peak_bytes), duration(p.peak_ns))?;
     writeln!(out, "  Never freed: {} in {}.", bytes(p.leaked.bytes), counted(p.leaked.blocks, "block"))?;

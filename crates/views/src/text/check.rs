@@ -20,8 +20,8 @@ use heapscribe_units::{bytes, count, counted, duration};
 const HOLDING_SHOWN: usize = 3;
 
 /// Prints all of it.
-pub fn print(out: Out<'_>, checked: &Checked, names: &NamedStacks<'_>) -> io::Result<()> {
-    let mut stacks = StackPrinter::new(names);
+pub fn print(out: Out<'_>, checked: &Checked, names: &NamedStacks<'_>, width: usize) -> io::Result<()> {
+    let mut stacks = StackPrinter::new(names, width);
     let mut holding = BTreeMap::<String, Vec<&Finding>>::new();
     let holds_in_one = |f: &&Finding| f.verdict == Verdict::Holds && f.process.is_some();
     for finding in checked.findings.iter().filter(holds_in_one) {
@@ -40,6 +40,7 @@ pub fn print(out: Out<'_>, checked: &Checked, names: &NamedStacks<'_>) -> io::Re
         for why in &finding.why {
             writeln!(out, "      {why}")?;
         }
+        stacks.begin(&finding.rule.shown());
         for (n, culprit) in finding.culprits.iter().enumerate() {
             stacks.entry(out, n + 1, &figures(checked, finding, culprit), culprit.stack)?;
         }

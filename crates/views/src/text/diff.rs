@@ -8,13 +8,14 @@ use heapscribe_analyze::measure::Measure;
 
 use crate::comparison::Sides;
 
-use super::stack::{FRAMES_SHOWN, frame_line};
+use super::layout::{Line, folded};
+use super::stack::LINES_SHOWN;
 use super::{Out, heading, losses};
 use heapscribe_symbols::lossy;
 use heapscribe_units::{bytes, count, counted, short_bytes};
 
-/// Prints all of it, with so many stacks in each direction.
-pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize) -> io::Result<()> {
+/// Prints all of it, with so many stacks in each direction and so many columns in a line.
+pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize, width: usize) -> io::Result<()> {
     let estimated = if sides.are_estimated() { " (estimated)" } else { "" };
     writeln!(out, "Compared: {}{estimated}", what(diff.measure, sides.of_live))?;
     for (word, side, part) in
@@ -25,7 +26,7 @@ pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize) -> io::Re
         writeln!(out, "  {word:<7} {whole}: {} ({})", side.trace, command.join(" "))?;
     }
     writeln!(out, "  change  {}", change_of(diff.measure, &diff.whole))?;
-    let printer = Printer { diff, sides, top };
+    let printer = Printer { diff, sides, top, width };
     printer.direction(out, "Grew", diff.grew().iter().collect())?;
     printer.direction(out, "Shrank", diff.shrank().iter().rev().collect())?;
     let same = sum(diff.same().iter().map(|change| change.after.amount));
@@ -89,6 +90,7 @@ struct Printer<'a> {
     diff: &'a Diff,
     sides: &'a Sides<'a>,
     top: usize,
+    width: usize,
 }
 
 impl Printer<'_> {
@@ -122,12 +124,13 @@ impl Printer<'_> {
         if frames.is_empty() {
             return writeln!(out, "      unknown stack");
         }
-        for frame in frames.iter().take(FRAMES_SHOWN) {
-            writeln!(out, "      {}", frame_line(frame))?;
+        let lines = folded(frames.into_iter().map(Line::from).collect());
+        for line in lines.iter().take(LINES_SHOWN) {
+            writeln!(out, "      {}", line.text(self.width))?;
         }
-        match frames.len().saturating_sub(FRAMES_SHOWN) {
+        match lines.len().saturating_sub(LINES_SHOWN) {
             0 => Ok(()),
-            more => writeln!(out, "      ... {more} more (see --json)"),
+            more => writeln!(out, "      ... {} (see --json)", counted(more as u64, "more frame")),
         }
     }
 }

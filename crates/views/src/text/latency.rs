@@ -5,7 +5,7 @@ use std::io;
 
 use heapscribe_analyze::answer::{Answer, CallKind, CallLatency, NodeId, WorstCall};
 
-use super::out::{Out, heading};
+use super::out::Out;
 use super::stack::StackPrinter;
 use heapscribe_symbols::lossy;
 use heapscribe_units::{bytes, count, duration};
@@ -28,7 +28,7 @@ pub fn print(out: Out<'_>, answer: &Answer, top: usize, stacks: &mut StackPrinte
     if answer.latency.is_empty() {
         return Ok(());
     }
-    heading(out, "Latency of allocation calls")?;
+    stacks.list(out, "Latency of allocation calls")?;
     writeln!(out, "  Time inside the heap; percentiles are rounded up by at most 3 %.")?;
     if answer.sampling.is_some() {
         writeln!(out, "  Only sampled calls: large blocks are overrepresented.")?;

@@ -20,6 +20,8 @@ pub struct LiveReport<'a> {
     pub top: usize,
     /// The file's path, for the commands to type next.
     pub path: &'a str,
+    /// Columns of a line.
+    pub width: usize,
 }
 
 impl LiveReport<'_> {
@@ -40,7 +42,7 @@ impl LiveReport<'_> {
     pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
         self.header(out)?;
         self.live(out)?;
-        self.stacks(out, &mut StackPrinter::new(names))?;
+        self.stacks(out, &mut StackPrinter::new(names, self.width))?;
         self.sizes_and_ages(out)?;
         self.threads(out)?;
         self.missing(out, names)?;
@@ -98,7 +100,7 @@ impl LiveReport<'_> {
     }
 
     fn stacks(&self, out: Out<'_>, printer: &mut StackPrinter<'_>) -> io::Result<()> {
-        heading(out, "Stacks with the most live bytes")?;
+        printer.list(out, "Stacks with the most live bytes")?;
         for (i, stack) in self.first().into_iter().enumerate() {
             let sure = stack.estimate.as_ref();
             let figures = format!(

@@ -1,4 +1,5 @@
-//! Answers as plain sentences for people, at most 80 columns where it is up to us.
+//! Answers as plain sentences for people, at most 80 columns where it is up to us, and as wide as the terminal where
+//! stacks are listed.
 
 pub mod annotations;
 pub mod chart;
@@ -9,6 +10,7 @@ pub mod estimate;
 pub mod go;
 pub mod heap;
 pub mod latency;
+mod layout;
 pub mod live;
 pub mod losses;
 pub mod messages;

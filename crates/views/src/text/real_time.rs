@@ -7,8 +7,9 @@ use heapscribe_formats::{RealTimeRules, Why};
 
 use super::annotations::kinds;
 use super::latency::thread;
-use super::out::{Out, heading};
-use super::stack::{FRAMES_SHOWN, StackPrinter, frame_line};
+use super::layout::{Line, folded};
+use super::out::Out;
+use super::stack::{LINES_SHOWN, StackPrinter, WIDTH};
 use crate::check::calls::RuleOutcome;
 use crate::check::rule::{Forbidden, Rule};
 use heapscribe_symbols::{NamedStacks, lossy};
@@ -30,7 +31,7 @@ pub fn print(
     if answer.rules.is_empty() {
         return Ok(());
     }
-    heading(out, "Real-time rules")?;
+    stacks.list(out, "Real-time rules")?;
     writeln!(out, "  {}", rules(&answer.rules))?;
     for outcome in outcomes {
         writeln!(out, "    {}", rule_line(outcome))?;
@@ -92,9 +93,9 @@ fn sentence(answer: &Answer, broken: &BrokenRule) -> String {
 /// The same with the stack, for the end of a recording.
 pub fn explained(answer: &Answer, broken: &BrokenRule, names: &NamedStacks<'_>) -> String {
     let mut text = format!("a real-time rule was broken: {}", sentence(answer, broken));
-    let frames = names.frames(broken.node);
-    for frame in frames.iter().take(FRAMES_SHOWN) {
-        text.push_str(&format!("\n      {}", frame_line(frame)));
+    let lines = folded(names.frames(broken.node).into_iter().map(Line::from).collect());
+    for line in lines.iter().take(LINES_SHOWN) {
+        text.push_str(&format!("\n      {}", line.text(WIDTH)));
     }
     text
 }

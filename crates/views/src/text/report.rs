@@ -1,15 +1,15 @@
 //! The report: what the heap of a program did, from the totals to what is missing.
 
-use std::cmp::Reverse;
 use std::io;
 
-use heapscribe_analyze::answer::{Answer, Exit, NodeId, Stack};
-use heapscribe_analyze::estimate::{Estimate, Sampling};
+use heapscribe_analyze::answer::{Amount, Answer, Exit, NodeId, Stack};
+use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
 use heapscribe_analyze::measure::Measure;
 
 use super::stack::StackPrinter;
 use super::{Out, annotations, chart, estimate, heading, heap, latency, losses, real_time, tables};
 use crate::check::calls::RuleOutcome;
+use crate::own::Merged;
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{count, counted, date, duration, percent, short_bytes, time};
 
@@ -23,40 +23,35 @@ pub struct Report<'a> {
     pub top: usize,
     /// The trace's path, for the commands to type next.
     pub trace: &'a str,
+    /// Columns of a line.
+    pub width: usize,
 }
 
-/// The lists of stacks.
-const LISTS: [Measure; 5] =
-    [Measure::Peak, Measure::Leaked, Measure::Temporary, Measure::Count, Measure::Allocated];
-
-/// The first ones of a list, largest first; those that have nothing are left out.
-fn first(by: Measure, stacks: &[Stack], top: usize) -> Vec<&Stack> {
-    let mut chosen: Vec<&Stack> = stacks.iter().filter(|s| by.amount(s).blocks > 0).collect();
-    chosen.sort_by_key(|s| (Reverse(by.of(s)), s.node));
-    chosen.truncate(top);
-    chosen
+/// Whether an entry shows more than `0.0 %`; where there is only nothing, all of it is worth showing.
+fn is_worth_showing(figure: u64, whole: u64) -> bool {
+    u128::from(figure) * 2000 >= u128::from(whole)
 }
 
 impl Report<'_> {
-    /// The stacks that will be printed: only their names need to be looked up.
+    /// The stacks whose names need to be looked up: all, because stacks are put together by name.
     pub fn wanted(&self) -> Vec<NodeId> {
-        let lists = LISTS.iter().flat_map(|by| first(*by, &self.answer.stacks, self.top));
         let of_annotations = crate::annotations::nodes(self.answer, self.top.max(annotations::STACKS));
         let of_calls = latency::wanted(self.answer, self.top).chain(real_time::wanted(self.answer));
-        lists.map(|stack| stack.node).chain(of_annotations).chain(of_calls).collect()
+        let of_lists = self.answer.stacks.iter().map(|stack| stack.node);
+        of_lists.chain(of_annotations).chain(of_calls).collect()
     }
 
     /// Prints all of it.
     pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
-        let mut stacks = StackPrinter::new(names);
+        let mut stacks = StackPrinter::new(names, self.width);
         self.header(out)?;
         self.totals(out)?;
         self.peak(out, &mut stacks)?;
         self.leaked(out, &mut stacks)?;
         self.temporary(out, &mut stacks)?;
-        heading(out, "Stacks with the most allocations")?;
+        stacks.list(out, "Most allocations")?;
         self.list(out, Measure::Count, &mut stacks)?;
-        heading(out, "Stacks with the most bytes")?;
+        stacks.list(out, "Most bytes")?;
         self.list(out, Measure::Allocated, &mut stacks)?;
         latency::print(out, self.answer, self.top, &mut stacks)?;
         real_time::print(out, self.answer, self.outcomes, self.trace, &mut stacks)?;
@@ -191,7 +186,7 @@ impl Report<'_> {
 
     fn peak(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
         let peak = &self.answer.peak;
-        heading(out, "Peak")?;
+        stacks.list(out, "Peak")?;
         writeln!(
             out,
             "  The heap was largest {} after the start: {} in {}.",
@@ -219,7 +214,7 @@ impl Report<'_> {
 
     fn leaked(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
         let leaked = self.answer.leaked;
-        heading(out, "Leaked")?;
+        stacks.list(out, "Leaked")?;
         if leaked.blocks == 0 {
             let what = if self.answer.sampling.is_some() { "sampled block" } else { "block" };
             return writeln!(out, "  Nothing: every {what} was freed.");
@@ -241,7 +236,7 @@ impl Report<'_> {
 
     fn temporary(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
         let temporary = self.answer.temporary;
-        heading(out, "Temporary")?;
+        stacks.list(out, "Temporary")?;
         writeln!(
             out,
             "  Freed before their thread allocated again: {} of {}, {} of all allocations.",
@@ -252,22 +247,48 @@ impl Report<'_> {
         self.list(out, Measure::Temporary, stacks)
     }
 
+    /// A list of own callers, those with most first.
     fn list(&self, out: Out<'_>, by: Measure, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
-        let whole = self.answer.stacks.iter().map(|s| by.of(s)).fold(0, u64::saturating_add);
-        for (i, stack) in first(by, &self.answer.stacks, self.top).into_iter().enumerate() {
-            let amount = by.amount(stack);
-            let share = percent(by.of(stack), whole);
-            let sureness = self.sureness_of(by, stack);
-            let b = estimate::row_bytes(amount.bytes, sureness);
-            let n = estimate::row_blocks(amount.blocks, sureness);
-            let figures = if by.counts_blocks() {
-                format!("{share}: {n} of {b}")
-            } else {
-                format!("{share}: {b} in {n}")
-            };
-            stacks.entry(out, i + 1, &figures, stack.node)?;
+        let with_any = || self.answer.stacks.iter().filter(|stack| by.amount(stack).blocks > 0);
+        let whole = with_any().map(|stack| by.of(stack)).fold(0, u64::saturating_add);
+        let merged = stacks.merge(with_any().map(|stack| (stack.node, by.of(stack))));
+        let shown = merged.iter().take(self.top).take_while(|of| is_worth_showing(of.figure, whole)).count();
+        for (i, of) in merged[..shown].iter().enumerate() {
+            stacks.merged(out, i + 1, &self.figures(by, of, whole), of)?;
         }
-        Ok(())
+        let rest = &merged[shown..];
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let figure = rest.iter().map(|of| of.figure).fold(0, u64::saturating_add);
+        let share = match is_worth_showing(figure, whole) {
+            true => percent(figure, whole),
+            false => "less than 0.1 %".to_owned(),
+        };
+        writeln!(out, "  ... {}: {share}", counted(rest.len() as u64, "more entry"))
+    }
+
+    /// What the stacks of an entry have together.
+    fn figures(&self, by: Measure, of: &Merged, whole: u64) -> String {
+        let stacks: Vec<&Stack> = of.parts.iter().filter_map(|(node, _)| self.stack(*node)).collect();
+        let mut amount = Amount::default();
+        stacks.iter().for_each(|stack| amount.add(&by.amount(stack)));
+        let estimates: Vec<&Estimate> =
+            stacks.iter().filter_map(|stack| self.sureness_of(by, stack)).collect();
+        let together = match estimates[..] {
+            [] => None,
+            [one] => Some(*one),
+            _ => Some(sum(amount, &estimates)),
+        };
+        let b = estimate::row_bytes(amount.bytes, together.as_ref());
+        let n = estimate::row_blocks(amount.blocks, together.as_ref());
+        let share = percent(of.figure, whole);
+        if by.counts_blocks() { format!("{share}: {n} of {b}") } else { format!("{share}: {b} in {n}") }
+    }
+
+    fn stack(&self, node: NodeId) -> Option<&Stack> {
+        let at = self.answer.stacks.binary_search_by_key(&node, |stack| stack.node).ok()?;
+        self.answer.stacks.get(at)
     }
 
     fn next(&self, out: Out<'_>) -> io::Result<()> {
@@ -284,5 +305,15 @@ impl Report<'_> {
         writeln!(out, "  heapscribe flame {} -o peak.svg", self.trace)?;
         writeln!(out, "  heapscribe flame {} -o {of}.html --metric {of}", self.trace)?;
         writeln!(out, "  heapscribe report {} --json", self.trace)
+    }
+}
+
+/// How sure the sum over several stacks is.
+fn sum(amount: Amount, of: &[&Estimate]) -> Estimate {
+    let figures = |part: fn(&Estimate) -> Figure| of.iter().map(|one| part(one)).collect::<Vec<_>>();
+    Estimate {
+        samples: of.iter().map(|one| one.samples).sum(),
+        blocks: Figure::sum(amount.blocks as f64, &figures(|one| one.blocks)),
+        bytes: Figure::sum(amount.bytes as f64, &figures(|one| one.bytes)),
     }
 }

@@ -1,0 +1,269 @@
+//! Names for people: without what compilers and libraries add and a reader skips. Template arguments, parameters,
+//! inline namespaces of C++ libraries, Rust's hashes and `<impl ..>`. Two functions may have the same short name, so
+//! it is for showing only.
+
+use crate::stable::stable;
+
+/// A template argument list of the program's own types is kept up to this length.
+const ARGUMENTS_KEPT: usize = 16;
+
+/// Names inside names that are shortened, too.
+const DEPTH_MAX: usize = 16;
+
+/// Namespaces that only their library's authors care for.
+const NOISE: [(&str, &str); 6] = [
+    ("[abi:cxx11]", ""),
+    ("std::__cxx11::", "std::"),
+    ("std::__1::", "std::"),
+    ("std::basic_string", "std::string"),
+    ("__gnu_cxx::__normal_iterator", "iterator"),
+    ("{{closure}}", "{closure}"),
+];
+
+/// Operators that begin with or contain what else would be a bracket, the longest first.
+const OPERATORS: [&str; 14] =
+    ["<<=", ">>=", "<=>", "->*", "()", "[]", "<<", ">>", "<=", ">=", "->", "<", ">", ","];
+
+/// The short form of a function's name.
+pub fn short(name: &str) -> String {
+    short_within(name, 0)
+}
+
+/// The same of a name inside so many others.
+fn short_within(name: &str, depth: usize) -> String {
+    if depth > DEPTH_MAX {
+        return name.to_owned();
+    }
+    if let Some(path) = mangled_path(name) {
+        return path;
+    }
+    let name = without_parameters(stable(name));
+    let mut out = String::with_capacity(name.len());
+    let mut rest = name;
+    while let Some(next) = rest.chars().next() {
+        if let Some(operator) = operator(rest, &out) {
+            out.push_str(operator);
+            rest = &rest[operator.len()..];
+        } else if let Some(end) = (next == '<').then(|| end_of_angle(rest)).flatten() {
+            let inside = &rest[1..end];
+            rest = &rest[end + 1..];
+            if out.is_empty() || inside.starts_with("impl ") {
+                qualified(inside, &mut out, &mut rest, depth);
+            } else {
+                arguments(inside, &mut out);
+            }
+        } else {
+            out.push(next);
+            rest = &rest[next.len_utf8()..];
+        }
+    }
+    let out = NOISE.iter().fold(out, |out, (noise, plain)| out.replace(noise, plain));
+    let out = out.trim_end_matches("::").trim_end();
+    if out.is_empty() { name.to_owned() } else { out.to_owned() }
+}
+
+/// The path in a mangled C++ name that could not be read as a whole: `_ZSt11make_sharedI..` is `std::make_shared`.
+fn mangled_path(name: &str) -> Option<String> {
+    let mut rest = name.strip_prefix("_Z")?.trim_start_matches(['N', 'K', 'L']);
+    let mut path = Vec::new();
+    loop {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        if let Some(after) = rest.strip_prefix("St") {
+            (path, rest) = (vec!["std"], after);
+        } else if let Ok(length) = rest[..digits].parse::<usize>() {
+            path.push(rest.get(digits..digits + length)?);
+            rest = &rest[digits + length..];
+        } else {
+            return (!path.is_empty()).then(|| path.join("::"));
+        }
+    }
+}
+
+/// `operator` and its sign, where `rest` begins with them.
+fn operator<'a>(rest: &'a str, before: &str) -> Option<&'a str> {
+    let sign = rest.strip_prefix("operator")?;
+    let begins_a_word = !before.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let found = OPERATORS.iter().find(|operator| sign.starts_with(**operator))?;
+    begins_a_word.then(|| &rest[.."operator".len() + found.len()])
+}
+
+/// Where the `<` at the start of a text is closed.
+fn end_of_angle(text: &str) -> Option<usize> {
+    let mut depth = 0_usize;
+    let bytes = text.as_bytes();
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'<' => depth += 1,
+            b'>' if at > 0 && matches!(bytes[at - 1], b'-' | b'=') => {} // `->` and `=>` of Rust
+            b'>' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A path that begins in angle brackets, as Rust has them: `<T as Trait>`, `<impl Trait for T>`, `<impl T>`.
+fn qualified(inside: &str, out: &mut String, rest: &mut &str, depth: usize) {
+    let Some(implements) = inside.strip_prefix("impl ") else {
+        let of = at_top(inside, " as ").map_or(inside, |at| &inside[..at]);
+        return out.push_str(&short_within(of, depth + 1));
+    };
+    match at_top(implements, " for ").map(|at| &implements[at + " for ".len()..]) {
+        Some(of) if out.is_empty() => out.push_str(&short_within(of, depth + 1)),
+        Some(of) => out.push_str(last_segment(&short_within(of, depth + 1))),
+        None if out.is_empty() => out.push_str(&short_within(implements, depth + 1)),
+        // `core::str::<impl str>::trim` is `core::str::trim`.
+        None => *rest = rest.strip_prefix("::").unwrap_or(rest),
+    }
+}
+
+/// The arguments of a template: what they are is of interest only where they are few and the program's own.
+fn arguments(inside: &str, out: &mut String) {
+    while out.ends_with([' ', ':']) {
+        out.pop(); // `Vec::<T>` of Rust, `operator<< <T>` of C++
+    }
+    let is_plain = inside.len() <= ARGUMENTS_KEPT && !inside.contains(['<', ':', '(']);
+    let is_library = ["std::", "core::", "alloc::"].iter().any(|library| out.starts_with(library));
+    if is_plain && !is_library && out.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+        out.push('<');
+        out.push_str(inside);
+        out.push('>');
+    }
+}
+
+fn last_segment(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+/// Where a word stands outside of all brackets.
+fn at_top(text: &str, word: &str) -> Option<usize> {
+    let mut depth = 0_i32;
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' | '(' | '[' => depth += 1,
+            '>' if text[..at].ends_with('-') => {}
+            '>' | ')' | ']' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 && text[at..].starts_with(word) {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// `f(int) const` is `f`, `{lambda(int)#1}` is `{lambda#1}`; but Go's `main.(*T).f` stays.
+fn without_parameters(name: &str) -> &str {
+    let (mut angle, mut brace) = (0_i32, 0_i32);
+    let bytes = name.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if name.is_char_boundary(at)
+            && let Some(operator) = operator(&name[at..], &name[..at])
+        {
+            at += operator.len();
+            continue;
+        }
+        match bytes[at] {
+            b'<' => angle += 1,
+            b'>' if at > 0 && bytes[at - 1] == b'-' => {}
+            b'>' => angle -= 1,
+            b'{' => brace += 1,
+            b'}' => brace -= 1,
+            b'(' if angle == 0 && brace == 0 && begins_parameters(&name[..at]) => return &name[..at],
+            _ => {}
+        }
+        at += 1;
+    }
+    name
+}
+
+/// Parameters follow a name or an operator; an unnamed namespace and Go's receivers do not.
+fn begins_parameters(before: &str) -> bool {
+    !before.is_empty() && !before.ends_with([':', '.', ' ', '('])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn names_read_well() {
+        for (name, expected) in [
+            ("main", "main"),
+            ("", ""),
+            ("std::vector<int, std::allocator<int> >::push_back(int const&)", "std::vector::push_back"),
+            (
+                "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_append(char const*, unsigned long)",
+                "std::string::_M_append",
+            ),
+            ("(anonymous namespace)::load(std::string const&)", "(anonymous namespace)::load"),
+            ("Shop::Index<Order>::operator[](int) const", "Shop::Index<Order>::operator[]"),
+            ("Cache<std::map<int, int> >::get()", "Cache::get"),
+            ("operator<< <char>(std::ostream&)", "operator<<"),
+            ("a::operator<(a const&, a const&)", "a::operator<"),
+            ("std::function<void (int)>::operator()(int) const", "std::function::operator()"),
+            ("main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()"),
+            ("operator new(unsigned long)", "operator new"),
+            ("A::operator bool() const", "A::operator bool"),
+            ("f(int) [clone .part.0]", "f"),
+            ("core::fmt::write::h0123456789abcdef", "core::fmt::write"),
+            (
+                "<alloc::vec::Vec<T,A> as core::iter::traits::collect::Extend<&T>>::extend",
+                "alloc::vec::Vec::extend",
+            ),
+            ("alloc::vec::Vec<T,A>::push", "alloc::vec::Vec::push"),
+            ("alloc::vec::Vec::<u8>::with_capacity", "alloc::vec::Vec::with_capacity"),
+            ("alloc::slice::<impl [T]>::to_vec", "alloc::slice::to_vec"),
+            (
+                "shop::_::<impl serde::Deserialize for shop::Order>::deserialize",
+                "shop::_::Order::deserialize",
+            ),
+            ("<impl core::clone::Clone for shop::Order>::clone", "shop::Order::clone"),
+            ("<shop::Shop as shop::Load>::load::{{closure}}", "shop::Shop::load::{closure}"),
+            (
+                "core::ops::function::FnOnce::call_once{{vtable.shim}}",
+                "core::ops::function::FnOnce::call_once{{vtable.shim}}",
+            ),
+            ("<fn(i32) -> i32 as core::ops::function::FnOnce<(i32,)>>::call_once", "fn::call_once"),
+            ("core::ptr::drop_in_place<alloc::vec::Vec<u8>>", "core::ptr::drop_in_place"),
+            ("main.(*T).load", "main.(*T).load"),
+            ("_ZSt11make_sharedIN4shop5OrderEJEESt10shared_ptrI", "std::make_shared"),
+            ("_ZN4shop5StoreE", "shop::Store"),
+            ("_Zbroken", "_Zbroken"),
+            ("_Z9short", "_Z9short"),
+            ("shop::Parser::word[abi:cxx11]()", "shop::Parser::word"),
+            ("a > b", "a > b"),
+            ("camlStdlib__List__map_483", "camlStdlib__List__map"),
+        ] {
+            assert_eq!(short(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn nothing_makes_it_panic() {
+        for name in [
+            "<",
+            "<>",
+            "<>::",
+            "operator",
+            "operator<",
+            ">",
+            "a<b",
+            "a>b<",
+            "<impl >",
+            "(",
+            "a(",
+            "ö<ö>::ö(ö)",
+            "<é",
+            "operator<é(é",
+        ] {
+            short(name);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Which frames of a stack are the program's own, and which are of the libraries below it: a reader wants to know
+//! who in the program asked for memory, not that `std::vector` asks `operator new` for it.
+//!
+//! A frame is a library's by where its code lies (a shared library of the system, a header of the C++ library, a
+//! crate of Rust's) or by its name. Functions that only pass a request on to malloc are stepped over, too.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use heapscribe_analyze::answer::{Frame, NodeId};
+use heapscribe_symbols::{NamedFrame, NamedStacks, short};
+
+/// What functions of the standard libraries begin with, their short names.
+const NAMES: [&str; 12] = [
+    "std::",
+    "__gnu_cxx::",
+    "__cxxabiv1::",
+    "operator new",
+    "operator delete",
+    "core::",
+    "alloc::",
+    "hashbrown::",
+    "__rust",
+    "__libc_",
+    "__rdl_",
+    "iterator",
+];
+
+/// The functions that start programs and threads.
+const STARTS: [&str; 6] = ["_start", "start_thread", "clone", "clone3", "__clone", "__clone3"];
+
+/// Parts of the paths of source files that a library brought.
+const SOURCES: [&str; 6] =
+    ["/rustc/", "/rustlib/src/", "/.cargo/registry/", "/usr/include/", "/usr/lib/gcc/", "/include/c++/"];
+
+/// Where the system has its libraries, in these directories or one below for an architecture.
+const LIBRARY_DIRECTORIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
+
+/// What the names of functions have in them that pass a request on.
+const WRAPPERS: [&str; 3] = ["alloc", "strdup", "memdup"];
+
+/// Whether a frame is a library's.
+pub(crate) fn is_library(frame: &NamedFrame) -> bool {
+    let by_name = frame.function.as_deref().is_some_and(|function| {
+        let name = short(function);
+        STARTS.contains(&name.as_str()) || NAMES.iter().any(|prefix| name.starts_with(prefix))
+    });
+    let by_source = frame.file.as_deref().is_some_and(|file| SOURCES.iter().any(|part| file.contains(part)));
+    by_name || by_source || frame.module.as_deref().is_some_and(is_system_library)
+}
+
+/// `/usr/lib/x86_64-linux-gnu/libgtk-3.so.0`, but not `/usr/lib/libreoffice/program/libmergedlo.so`.
+fn is_system_library(path: &str) -> bool {
+    let Some((directory, file)) = path.rsplit_once('/') else { return false };
+    let directory = match directory.rsplit_once('/') {
+        Some((above, architecture)) if architecture.contains("-linux-") => above,
+        _ => directory,
+    };
+    file.contains(".so") && LIBRARY_DIRECTORIES.contains(&directory)
+}
+
+/// Whether a function only passes a request on to malloc, by its name.
+pub(crate) fn is_wrapper(frame: &NamedFrame) -> bool {
+    let name = frame.function.as_deref().map(|function| short(function).to_ascii_lowercase());
+    name.is_some_and(|name| WRAPPERS.iter().any(|part| name.contains(part)))
+}
+
+fn is_own(frame: &NamedFrame) -> bool {
+    frame.cut.is_none() && !frame.is_recorders() && !is_library(frame) && !is_wrapper(frame)
+}
+
+/// A stack's own caller: the first of its frames that is no library's and no wrapper.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct OwnCaller {
+    /// The node that it is in.
+    pub(crate) node: NodeId,
+    /// Which of the node's lines it is; lines before it are inlined into it.
+    pub(crate) line: usize,
+    /// Number of the function.
+    function: u32,
+}
+
+/// The name of a function; of one that has none of its own, the place of the line.
+fn identity(frame: &NamedFrame) -> String {
+    let name = frame.name();
+    let is_nameless = name.starts_with("{closure") || name == "operator()";
+    match frame.place().filter(|_| is_nameless) {
+        Some(place) => name + &place,
+        None => name,
+    }
+}
+
+/// The own callers of stacks; each node is looked at once.
+pub(crate) struct OwnCallers<'a> {
+    names: &'a NamedStacks<'a>,
+    nodes: HashMap<NodeId, Option<OwnCaller>>,
+    functions: HashMap<(String, Option<String>), u32>,
+}
+
+impl<'a> OwnCallers<'a> {
+    pub(crate) fn new(names: &'a NamedStacks<'a>) -> Self {
+        OwnCallers { names, nodes: HashMap::new(), functions: HashMap::new() }
+    }
+
+    /// The own caller of a stack; of one that is all libraries' the first that is not a wrapper, else the
+    /// innermost.
+    pub(crate) fn of(&mut self, stack: NodeId) -> OwnCaller {
+        let names = self.names;
+        let mut nodes = names.tree().frames(stack);
+        if let Some(own) = nodes.find_map(|(node, frame)| self.in_node(node, frame)) {
+            return own;
+        }
+        let is_named = |frame: &NamedFrame| frame.cut.is_none() && !is_wrapper(frame);
+        let mut frames = names.tree().frames(stack);
+        let named = frames.find_map(|(node, frame)| self.first(node, &names.lines_of(frame), is_named));
+        let innermost = |(node, frame)| self.first(node, &names.lines_of(frame), |_| true);
+        named.or_else(|| names.tree().frames(stack).next().and_then(innermost)).unwrap_or_default()
+    }
+
+    fn in_node(&mut self, node: NodeId, frame: &Frame) -> Option<OwnCaller> {
+        if let Some(known) = self.nodes.get(&node) {
+            return *known;
+        }
+        let own = self.first(node, &self.names.lines_of(frame), is_own);
+        self.nodes.insert(node, own);
+        own
+    }
+
+    fn first(
+        &mut self,
+        node: NodeId,
+        lines: &[NamedFrame],
+        is_it: impl Fn(&NamedFrame) -> bool,
+    ) -> Option<OwnCaller> {
+        let line = lines.iter().position(is_it)?;
+        let next = self.functions.len() as u32 + 1;
+        let name = (identity(&lines[line]), lines[line].module.clone());
+        Some(OwnCaller { node, line, function: *self.functions.entry(name).or_insert(next) })
+    }
+
+    /// Stacks with the same own caller together, the largest figure first; a figure for each stack.
+    pub(crate) fn merge(&mut self, stacks: impl Iterator<Item = (NodeId, u64)>) -> Vec<Merged> {
+        let mut merged: HashMap<u32, Merged> = HashMap::new();
+        for (stack, figure) in stacks {
+            let of = merged.entry(self.of(stack).function).or_default();
+            of.figure = of.figure.saturating_add(figure);
+            of.parts.push((stack, figure));
+        }
+        let mut all: Vec<Merged> = merged.into_values().collect();
+        for of in &mut all {
+            of.parts.sort_unstable_by_key(|(stack, figure)| (Reverse(*figure), *stack));
+        }
+        all.sort_unstable_by_key(|of| (Reverse(of.figure), of.parts[0].0));
+        all
+    }
+}
+
+/// Stacks with the same own caller.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Merged {
+    /// The sum over all parts.
+    pub(crate) figure: u64,
+    /// The stacks with their figures, the largest first.
+    pub(crate) parts: Vec<(NodeId, u64)>,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use heapscribe_analyze::answer::{CallTree, Module, Node};
+    use heapscribe_symbols::Resolver;
+    use heapscribe_symbols::places::{Place, path_of};
+
+    use super::*;
+
+    fn frame(function: &str, module: &str, file: &str) -> NamedFrame {
+        let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        NamedFrame {
+            function: known(function),
+            module: known(module),
+            file: known(file),
+            ..NamedFrame::default()
+        }
+    }
+
+    #[test]
+    fn libraries_are_known_by_place_and_by_name() {
+        let check = |function: &str, module: &str, file: &str, expected: bool| {
+            assert_eq!(is_library(&frame(function, module, file)), expected, "{function} {module} {file}");
+        };
+        check("Shop::load(int)", "/home/me/shop", "/home/me/shop.cpp", false);
+        check("std::vector<Order>::push_back(Order&&)", "/home/me/shop", "", true);
+        check("<alloc::vec::Vec<T> as core::clone::Clone>::clone", "/home/me/shop", "", true);
+        check("visit", "/home/me/shop", "/usr/include/c++/12/bits/invoke.h", true);
+        check(
+            "serde_json::from_str",
+            "/home/me/shop",
+            "/root/.cargo/registry/src/x/serde_json-1/src/de.rs",
+            true,
+        );
+        check("_start", "/home/me/shop", "", true);
+        check("g_strdup", "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0.1", "", true);
+        check("qsort", "/lib/x86_64-linux-gnu/libc.so.6", "", true);
+        check("SvxLoad", "/usr/lib/libreoffice/program/libmergedlo.so", "", false);
+        check("PyList_New", "/usr/bin/python3.11", "", false);
+        check("", "/usr/bin/perl", "", false);
+        check("", "", "", false);
+    }
+
+    /// A tree of stacks that are listed with their innermost functions first, and the stacks.
+    pub(crate) fn tree(stacks: &[&[&str]]) -> (CallTree, Vec<NodeId>) {
+        let mut tree = CallTree::default();
+        let mut leaves = Vec::new();
+        for names in stacks {
+            let mut parent = NodeId::ROOT;
+            for name in names.iter().rev() {
+                let place = Place {
+                    function: (*name).to_owned(),
+                    file: String::new(),
+                    line: 0,
+                    start_char: 0,
+                    end_char: 0,
+                };
+                tree.modules.push(Module { path: path_of(&[place]).into_bytes(), build_id: Vec::new() });
+                let frame = Frame { module: Some(tree.modules.len() as u32 - 1), ..Frame::default() };
+                tree.nodes.push(Node { parent, frame });
+                parent = NodeId(tree.nodes.len() as u32 - 1);
+            }
+            leaves.push(parent);
+        }
+        (tree, leaves)
+    }
+
+    fn function_of(stack: &[&str]) -> String {
+        let (tree, stacks) = tree(&[stack]);
+        let names = NamedStacks::look_up(&tree, stacks.iter().copied(), &Resolver::new("/nowhere"));
+        let own = OwnCallers::new(&names).of(stacks[0]);
+        let frame = tree.frames(own.node).next().map(|(_, frame)| names.lines_of(frame)[own.line].name());
+        frame.unwrap_or_default()
+    }
+
+    #[test]
+    fn the_own_caller_is_above_libraries_and_wrappers() {
+        for (stack, expected) in [
+            (&["operator new", "std::vector::push_back", "load", "main"][..], "load"),
+            (&["Perl_safesysmalloc", "Perl_more_bodies", "main"], "Perl_more_bodies"),
+            (&["load", "xmalloc", "main"], "load"),
+            (&["xmalloc", "std::call", "_start"], "std::call"),
+            (&["xmalloc"], "xmalloc"),
+            (&[], ""),
+        ] {
+            assert_eq!(function_of(stack), expected, "{stack:?}");
+        }
+    }
+
+    #[test]
+    fn stacks_of_one_own_caller_are_one_entry() {
+        let load: [&[&str]; 3] =
+            [&["std::push", "load", "main"], &["store", "main"], &["std::insert", "load", "other", "main"]];
+        let (tree, stacks) = tree(&load);
+        let names = NamedStacks::look_up(&tree, stacks.iter().copied(), &Resolver::new("/nowhere"));
+        let merged = OwnCallers::new(&names).merge(stacks.iter().copied().zip([10, 25, 20]));
+        let expected = [(30, vec![(stacks[2], 20), (stacks[0], 10)]), (25, vec![(stacks[1], 25)])];
+        assert_eq!(merged, expected.map(|(figure, parts)| Merged { figure, parts }));
+    }
+}
