@@ -1,5 +1,6 @@
 //! The heap's statistics while the program runs: a file of this process, in the format of `heapscribe_wire::heap`, in
-//! the directory that `HEAPSCRIBE_HEAPS` names. Without that variable there is none, and nothing is done.
+//! the directory that `HEAPSCRIBE_HEAPS` names, else in that of the recording. Without these there is none, and nothing
+//! is done.
 //!
 //! ```text
 //!   page  zero in a forked child   0 -> making -> mapped | none     the mapped file
@@ -68,17 +69,19 @@ impl StatisticsFile {
         self.description.set(Description { name, configuration });
     }
 
-    /// Makes the first process's file, if `HEAPSCRIBE_HEAPS` is set.
+    /// Makes the first process's file, if there is a directory for it.
     pub(crate) fn begin(&self, is_passing: bool, stats: &Stats) {
         if environment::is_privileged() {
             return;
         }
-        let directory = setting::with(c"HEAPSCRIBE_HEAPS", |value| {
+        let path = |value: &[u8]| {
             let mut path = [0; DIRECTORY_BYTES];
             let fits = value.starts_with(b"/") && value.len() < path.len();
             path.get_mut(..value.len()).filter(|_| fits)?.copy_from_slice(value);
             Some(path)
-        });
+        };
+        let directory = setting::with(c"HEAPSCRIBE_HEAPS", path);
+        let directory = directory.or_else(|| setting::with(c"HEAPSCRIBE_SESSION", path));
         let (Some(Some(directory)), Ok(page)) = (directory, sys::map_private(PAGE_BYTES)) else { return };
         self.directory.set(directory);
         // SAFETY: the page was just made and is ours. Where the kernel can not wipe it (before 4.14), the fork

@@ -19,6 +19,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("heapscribe-aos-log", &["heapscribe-wire"]),
     ("heapscribe-replay", &["heapscribe-alloc"]),
     ("heapscribe-diagnostics", &[]),
+    ("heapscribe-spawn", &[]),
     ("heapscribe-units", &["heapscribe-wire"]),
     (
         "heapscribe-symbols",
@@ -78,6 +79,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "heapscribe-formats",
             "heapscribe-replay",
             "heapscribe-session",
+            "heapscribe-spawn",
             "heapscribe-symbols",
             "heapscribe-units",
             "heapscribe-views",

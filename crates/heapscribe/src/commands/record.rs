@@ -2,7 +2,7 @@
 //! them into one trace while they run.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitCode, ExitStatus};
+use std::process::{ExitCode, ExitStatus};
 
 use anyhow::{Context, Result};
 use heapscribe_formats::model::SessionInfo;
@@ -24,6 +24,7 @@ use heapscribe_convert::ring;
 use heapscribe_convert::{Input, Salvage};
 use heapscribe_diagnostics::Problem;
 use heapscribe_session::{Alive, Base, clock_kind, monotonic_ns, own_namespace, real_time_rules};
+use heapscribe_spawn::Child;
 use heapscribe_symbols::NamedStacks;
 use heapscribe_views::text::real_time;
 
@@ -55,7 +56,10 @@ fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
 
 fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCode> {
     preload.variables.push((SESSION_VARIABLE, base.path().into()));
-    preload.variables.push((HEAPS_VARIABLE, base.path().into()));
+    // Heaps take the session's directory, unless they are told of another.
+    if std::env::var_os(HEAPS_VARIABLE).is_some() {
+        preload.variables.push((HEAPS_VARIABLE, base.path().into()));
+    }
     let Some(rules) = real_time_rules::to_bytes(&args.real_time.rules()) else {
         let what = format!("the real-time rules are longer than {RULES_BYTES_MAX} bytes");
         return Err(Problem::new(what, "use patterns in --rt-thread, or name fewer sections").into());

@@ -1,7 +1,7 @@
 //! `heapscribe run`: runs a program with another heap, and collects the heap's statistics.
 
 use std::fs::{self, File};
-use std::process::{Child, ExitCode, ExitStatus};
+use std::process::{ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -12,6 +12,7 @@ use crate::launch::heap::{self, HeapChoice};
 use crate::launch::{child, signals::Signals};
 use crate::message;
 use heapscribe_session::live;
+use heapscribe_spawn::Child;
 use heapscribe_views::json;
 use heapscribe_views::text;
 

@@ -1,9 +1,12 @@
 //! The recorded program as a child process: started with preloaded libraries, its exit code as shells report it.
 
 use std::ffi::OsString;
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+use std::process::{ExitCode, ExitStatus};
 
 use heapscribe_formats::model;
+use heapscribe_spawn::Child;
 
 use super::preload::{self, Preload};
 use heapscribe_diagnostics::Problem;
@@ -18,21 +21,28 @@ pub(crate) struct NotStarted {
 
 /// Starts a command with these libraries and variables.
 pub(crate) fn start(command: &[OsString], preload: &Preload) -> Result<Child, NotStarted> {
-    let mut child = Command::new(&command[0]);
-    child.args(&command[1..]).envs(preload.variables.iter().map(|(name, value)| (name, value)));
+    let mut variables = preload.variables.clone();
     let list = preload::list(&preload.libraries);
     if !list.is_empty() {
-        child.env("LD_PRELOAD", list);
+        variables.push(("LD_PRELOAD", list));
     }
-    child.spawn().map_err(|e| {
-        let exit_code = if e.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 };
-        let what = format!("cannot run {}: {e}", command[0].display());
-        let hint = match exit_code {
-            127 => "check the spelling; a name without a slash is searched in PATH",
-            _ => "it must be an executable program (chmod +x)",
-        };
-        NotStarted { exit_code, error: Problem::new(what, hint).into() }
+    heapscribe_spawn::spawn(command, &variables).map_err(|failure| {
+        let exit_code = if failure.cause.kind() == ErrorKind::NotFound { 127 } else { 126 };
+        let what = format!("cannot run {}: {}", command[0].display(), failure.cause);
+        NotStarted { exit_code, error: Problem::new(what, hint(&failure.file, &failure.cause)).into() }
     })
+}
+
+/// What to do about it.
+fn hint(file: &Path, cause: &Error) -> &'static str {
+    match cause.kind() {
+        ErrorKind::NotFound if file.exists() => {
+            "the interpreter that its first line (#!) or its ELF header names does not exist"
+        }
+        ErrorKind::NotFound => "check the spelling; a name without a slash is searched in PATH",
+        ErrorKind::PermissionDenied => "it must be an executable program (chmod +x)",
+        _ => "it must be a program for this machine",
+    }
 }
 
 /// How it ended, for a trace.

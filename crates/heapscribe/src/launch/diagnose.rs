@@ -54,11 +54,7 @@ impl Why {
 
 /// The program's file, looked up as the shell does.
 fn find(program: &OsStr) -> Option<PathBuf> {
-    if Path::new(program).components().count() > 1 {
-        return Some(PathBuf::from(program));
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file())
+    heapscribe_spawn::candidates(program).into_iter().find(|file| file.is_file())
 }
 
 fn why(path: &Path) -> Why {

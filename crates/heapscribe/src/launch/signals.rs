@@ -10,21 +10,17 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 /// Signals that came in and are to be looked at.
 pub(crate) struct Signals(SignalsInfo<WithOrigin>);
 
-/// The signals that this process was started to ignore: bit N - 1 for signal N.
-fn ignored() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).map_or("0", str::trim);
-    u64::from_str_radix(mask, 16).unwrap_or(0)
-}
-
 impl Signals {
     /// From now on these signals do not end us. Those that are ignored stay so, for us and the program:
     /// it would not inherit that (`nohup`, jobs in the background) if we took them.
     pub(crate) fn take() -> Result<Signals> {
-        let ignored = ignored();
+        let ignored = heapscribe_spawn::ignored_signals();
         let all = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH];
         let wanted = all.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
-        SignalsInfo::new(wanted).map(Signals).context("cannot install signal handlers")
+        let signals = SignalsInfo::new(wanted.clone()).context("cannot install signal handlers")?;
+        // The program inherits what we were started with, also that they are blocked; we are to pass them on.
+        heapscribe_spawn::unblock(wanted);
+        Ok(Signals(signals))
     }
 
     /// Passes on to `child` what a process sent us. Whether somebody asked us to stop.
