@@ -41,6 +41,26 @@ pub(crate) unsafe fn alloc(
     p
 }
 
+/// The first half of `alloc`, for a call that is made in between and may throw: a number for the second, 0 when the
+/// call is the heap's own.
+pub(crate) fn begin(heap: &Heap, registers: &Registers) -> u64 {
+    if is_the_programs(heap, registers) { heap.begin_forward() << 1 | 1 } else { 0 }
+}
+
+/// The second half.
+///
+/// # Safety
+/// * `registers` are those of the hook's caller, which is still active.
+/// * `p` is what the heap has just returned for this request, which nobody else has yet.
+/// * `begun` is what the first half gave.
+pub(crate) unsafe fn end(heap: &Heap, request: AllocRequest, p: Pointer, registers: Registers, begun: u64) {
+    if begun != 0 {
+        let took = heap.end_forward(begun >> 1);
+        // SAFETY: the heap has just returned `p` for this call; the registers are the caller's.
+        unsafe { record(request, p, registers, took) };
+    }
+}
+
 /// # Safety
 /// * `registers` are those of the hook's caller, which is still active.
 /// * `p` is what the heap has just returned for this request, which nobody else has yet.
@@ -96,8 +116,15 @@ pub(crate) unsafe fn resize(
 /// # Safety
 /// * As for the C library's `free` of `p`, which is not null.
 /// * `registers` are those of the hook's caller, which is still active.
+/// * `ask` forwards the program's call.
 #[inline(never)]
-pub(crate) unsafe fn free(heap: &Heap, call: Call, p: Pointer, registers: Registers) {
+pub(crate) unsafe fn free(
+    heap: &Heap,
+    call: Call,
+    p: Pointer,
+    registers: Registers,
+    ask: impl FnOnce(&SystemHeap),
+) {
     // SAFETY: the program's call, forwarded; the block at `p` is the program's, so nobody else removes it; the
     // registers are the caller's.
     unsafe {
@@ -106,7 +133,7 @@ pub(crate) unsafe fn free(heap: &Heap, call: Call, p: Pointer, registers: Regist
         let written = entered.and_then(|entered| {
             entered.record_timed(&timed, |entered| entered.record_free(call, p as usize))
         });
-        let ((), units) = heap.forward(|heap| (heap.free)(p));
+        let ((), units) = heap.forward(ask);
         if let (Some(written), Some(units)) = (written, units) {
             record_took(&registers, written, units);
         }

@@ -92,7 +92,7 @@ pub(crate) unsafe fn free(call: Call, p: Pointer, sp: *const usize, bp: usize) {
     unsafe {
         let registers = caller(sp, bp);
         if !hook_flags::are_clear() {
-            return flagged::free(heap, call, p, registers);
+            return flagged::free(heap, call, p, registers, |heap| (heap.free)(p));
         }
         if let Some(entered) = enter(&registers) {
             entered.record_free(call, p as usize);

@@ -81,7 +81,8 @@ unsafe extern "C" fn on_realloc(old: Pointer, size: usize, sp: *const usize, bp:
 }
 
 /// Overflow is ENOMEM and leaves the old block alone; otherwise it is `realloc`. Done here, because
-/// glibc's own calls `realloc` through the PLT and would be seen as two calls.
+/// glibc's own calls `realloc` through the PLT and would be seen as two calls. When a module before us defines
+/// `realloc` - the program has its own heap - it is called, as glibc would: no other heap knows its blocks.
 ///
 /// # Safety
 /// * The arguments are those of a call that the program may make of the function of the C library.
@@ -93,14 +94,30 @@ unsafe extern "C" fn on_reallocarray(
     sp: *const usize,
     bp: usize,
 ) -> Pointer {
-    match count.checked_mul(size) {
+    match (count.checked_mul(size), heap().and_then(|heap| heap.ahead.realloc)) {
+        // SAFETY: the program's call, forwarded to the function that it calls by this name.
+        (Some(total), Some(realloc)) => unsafe { realloc(old, total) },
         // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-        Some(total) => unsafe { resize(Call::Reallocarray, old, total, sp, bp) },
-        None => {
-            set_errno(ENOMEM);
+        (Some(total), None) => unsafe { resize(Call::Reallocarray, old, total, sp, bp) },
+        (None, Some(_)) => overflow(old, count, size),
+        (None, None) => {
             let request = AllocRequest { call: Call::Reallocarray, size: usize::MAX, align: 0 };
             // SAFETY: nothing is allocated; `sp` is the stack pointer at the entry.
-            unsafe { alloc(request, sp, bp, |_| ptr::null_mut()) }
+            unsafe { alloc(request, sp, bp, |_| overflow(old, count, size)) }
+        }
+    }
+}
+
+/// What the function that the program would have called does with a size that no address space has.
+fn overflow(old: Pointer, count: usize, size: usize) -> Pointer {
+    type Reallocarray = unsafe extern "C" fn(Pointer, usize, usize) -> Pointer;
+    let own = overflow as *const ();
+    match program::loader().and_then(|loader| loader.find_after(b"reallocarray", own)) {
+        // SAFETY: a function that takes the place of the C library's of this name, given the program's arguments.
+        Some(next) => unsafe { core::mem::transmute::<*const (), Reallocarray>(next)(old, count, size) },
+        None => {
+            set_errno(ENOMEM);
+            ptr::null_mut()
         }
     }
 }
@@ -115,6 +132,20 @@ unsafe extern "C" fn on_free(p: Pointer, sp: *const usize, bp: usize) {
     unsafe { forward::free(Call::Free, p, sp, bp) }
 }
 
+/// `free` under another name: that of a module before us, when the program has its own heap.
+///
+/// # Safety
+/// * As for the C library's `free`.
+/// * `sp` is the stack pointer at the entry of the hook.
+unsafe fn free_as(call: Call, p: Pointer, sp: *const usize, bp: usize) {
+    match heap().and_then(|heap| heap.ahead.free) {
+        // SAFETY: the program's call, forwarded to the function that it calls by this name.
+        Some(free) => unsafe { free(p) },
+        // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
+        None => unsafe { forward::free(call, p, sp, bp) },
+    }
+}
+
 /// The body of `cfree`.
 ///
 /// # Safety
@@ -122,7 +153,7 @@ unsafe extern "C" fn on_free(p: Pointer, sp: *const usize, bp: usize) {
 /// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_cfree(p: Pointer, sp: *const usize, bp: usize) {
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-    unsafe { forward::free(Call::Cfree, p, sp, bp) }
+    unsafe { free_as(Call::Cfree, p, sp, bp) }
 }
 
 /// The body of `free_sized`.
@@ -132,7 +163,7 @@ unsafe extern "C" fn on_cfree(p: Pointer, sp: *const usize, bp: usize) {
 /// * `sp` is the stack pointer at the entry of the hook.
 unsafe extern "C" fn on_free_sized(p: Pointer, _size: usize, sp: *const usize, bp: usize) {
     // SAFETY: the program's call, for which C23 lets free stand; `sp` is the stack pointer at the entry.
-    unsafe { forward::free(Call::FreeSized, p, sp, bp) }
+    unsafe { free_as(Call::FreeSized, p, sp, bp) }
 }
 
 /// The body of `free_aligned_sized`.
@@ -148,7 +179,7 @@ unsafe extern "C" fn on_free_aligned_sized(
     bp: usize,
 ) {
     // SAFETY: the program's call, for which C23 lets free stand; `sp` is the stack pointer at the entry.
-    unsafe { forward::free(Call::FreeAlignedSized, p, sp, bp) }
+    unsafe { free_as(Call::FreeAlignedSized, p, sp, bp) }
 }
 
 /// The body of `posix_memalign`.

@@ -7,8 +7,8 @@
 //! do anything in a process that was not asked to record.
 //!
 //! ```text
-//!   hooks, api       what is exported: a stub each, and its body
-//!   forward          alloc, resize, free, shared by the bodies; flagged: the same where calls are timed or ruled
+//!   hooks, operators, api       what is exported: a stub each, and its body
+//!   forward                     alloc, resize, free, shared by the bodies; flagged: the same where calls are timed or ruled
 //!   register_frame, exit, exec, sandbox    calls that are not of the heap
 //! ```
 #![no_std]
@@ -22,6 +22,7 @@ mod exit;
 mod flagged;
 mod forward;
 mod hooks;
+mod operators;
 mod register_frame;
 mod resized;
 mod sandbox;

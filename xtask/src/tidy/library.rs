@@ -1,5 +1,5 @@
 //! The shared libraries that are loaded into other people's programs, the recorder's and those of heaps: they must
-//! keep none from starting. They import only functions that glibc since 2.17 and musl both have, export what
+//! keep none from starting. They need only functions that glibc since 2.17 and musl both have, export what
 //! they stand for and nothing else, need no other library than libc, and reach their thread-local words without
 //! a call.
 
@@ -16,8 +16,18 @@ use crate::sources::{Tree, root};
 const IMPORTS: &[&str] =
     &["__errno_location", "abort", "bcmp", "getauxval", "getenv", "memcpy", "memmove", "memset", "strlen"];
 /// What the linker's own start-up files import weakly: absence is no error.
-const WEAK_IMPORTS: &[&str] =
-    &["__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable", "__cxa_finalize"];
+const WEAK_IMPORTS: &[&str] = &[
+    "__gmon_start__",
+    "_ITM_deregisterTMCloneTable",
+    "_ITM_registerTMCloneTable",
+    "__cxa_finalize",
+    // The heap of a process that is not understood, on glibc.
+    "__libc_calloc",
+    "__libc_free",
+    "__libc_malloc",
+    "__libc_memalign",
+    "__libc_realloc",
+];
 
 /// The functions of the heap.
 const FAMILY: &[&str] = &[
@@ -52,6 +62,29 @@ const RECORDER: &[&str] = &[
     "heapscribe_api_snapshot",
     "heapscribe_api_stats",
 ];
+/// C++'s operators new and delete, of the recorder.
+const OPERATORS: &[&str] = &[
+    "_ZdaPv",
+    "_ZdaPvRKSt9nothrow_t",
+    "_ZdaPvSt11align_val_t",
+    "_ZdaPvSt11align_val_tRKSt9nothrow_t",
+    "_ZdaPvm",
+    "_ZdaPvmSt11align_val_t",
+    "_ZdlPv",
+    "_ZdlPvRKSt9nothrow_t",
+    "_ZdlPvSt11align_val_t",
+    "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+    "_ZdlPvm",
+    "_ZdlPvmSt11align_val_t",
+    "_Znam",
+    "_ZnamRKSt9nothrow_t",
+    "_ZnamSt11align_val_t",
+    "_ZnamSt11align_val_tRKSt9nothrow_t",
+    "_Znwm",
+    "_ZnwmRKSt9nothrow_t",
+    "_ZnwmSt11align_val_t",
+    "_ZnwmSt11align_val_tRKSt9nothrow_t",
+];
 /// What heaps do: functions that tell of them, and what the recorder knows them by.
 const HEAP: &[&str] =
     &["heapscribe_heap_shell", "mallinfo", "mallinfo2", "malloc_stats", "malloc_trim", "mallopt"];
@@ -85,7 +118,7 @@ const KINDS: [Kind; 5] = [
     Kind {
         package: "heapscribe-preload",
         feature: None,
-        exports: &[FAMILY, RECORDER, ENDS, EXECS, OTHER_EXECS, SANDBOXES],
+        exports: &[FAMILY, RECORDER, OPERATORS, ENDS, EXECS, OTHER_EXECS, SANDBOXES],
     },
     Kind { exports: &[FAMILY, HEAP, GLIBC_NAMES], ..heap("tlsf") },
     heap("original"),

@@ -9,7 +9,7 @@ const IN_TARGET: &[&str] =
     &["alloc", "api", "heap-libs", "interpose", "nolibc", "preload", "recorder", "wire"];
 /// Crates of the user's side that open files, start processes or replay in threads.
 const DO_IO: &[&str] =
-    &["aos-log", "collect", "conformance", "convert", "heapscribe", "replay", "session", "symbols"];
+    &["aos-log", "collect", "conformance", "convert", "heapscribe", "replay", "session", "spawn", "symbols"];
 
 const IO: &[&str] = &["std::fs", "std::net", "std::process"];
 const STANDARD: &[&str] = &["extern crate alloc", "extern crate std", "thread_local!", "std::"];

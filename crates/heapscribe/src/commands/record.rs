@@ -36,7 +36,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     }
     cli::reject_conflicts(&args.real_time, mode(args), args.format == TraceFormat::Memtrace)?;
     let mut preload = preload_of_heap(args)?;
-    preload.libraries.insert(0, preload::place(preload::RECORDER)?);
+    let recorder = preload::place(preload::RECORDER)?;
+    // Another heap cannot be put under a sanitizer's.
+    let is_alone = preload.libraries.is_empty();
+    preload.libraries.insert(0, if is_alone { preload::before_sanitizers(recorder) } else { recorder });
     let base = Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR)?;
     let outcome = record(args, preload, &base);
     if let Some(parent) = base.path().parent() {

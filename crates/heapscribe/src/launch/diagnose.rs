@@ -17,10 +17,17 @@ pub(crate) fn unseen(program: &OsStr, pid: u32) {
     message::hint(hint);
 }
 
+/// The sanitizer that a program is built with: no other heap can be put under it.
+pub(crate) fn sanitizer_of(program: &OsStr) -> Option<&'static str> {
+    let bytes = fs::read(find(program)?).ok()?;
+    sanitizer(&object::File::parse(&*bytes).ok()?)
+}
+
 enum Why {
     Static,
     Privileged,
     OwnHeap(String),
+    Sanitizer(&'static str),
     Script,
     Unknown,
 }
@@ -39,6 +46,12 @@ impl Why {
             Why::OwnHeap(symbol) => (
                 format!("contains its own heap ({symbol}) and calls it directly"),
                 "build it with the system heap (in Rust, without a #[global_allocator])",
+            ),
+            Why::Sanitizer(name) => (
+                format!(
+                    "is built with {name}, whose heap looks after every access to memory and is not recorded"
+                ),
+                "build it without -fsanitize to record it",
             ),
             Why::Script => (
                 "is a script, and its interpreter was not recorded".to_owned(),
@@ -67,10 +80,27 @@ fn why(path: &Path) -> Why {
         return Why::Script;
     }
     let Ok(file) = object::File::parse(&*bytes) else { return Why::Unknown };
+    if let Some(name) = sanitizer(&file) {
+        return Why::Sanitizer(name);
+    }
     if let Some(symbol) = own_heap(&file) {
         return Why::OwnHeap(symbol);
     }
     if file.section_by_name(".interp").is_none() { Why::Static } else { Why::Unknown }
+}
+
+/// The sanitizer that a program is built with: its runtime is a library that it needs, or is linked into it.
+fn sanitizer(file: &object::File<'_>) -> Option<&'static str> {
+    const SANITIZERS: [(&str, &str); 4] = [
+        ("__asan_init", "AddressSanitizer"),
+        ("__hwasan_init", "HWAddressSanitizer"),
+        ("__msan_init", "MemorySanitizer"),
+        ("__tsan_init", "ThreadSanitizer"),
+    ];
+    file.dynamic_symbols().chain(file.symbols()).find_map(|symbol| {
+        let name = symbol.name().ok()?;
+        SANITIZERS.iter().find(|(init, _)| *init == name).map(|(_, sanitizer)| *sanitizer)
+    })
 }
 
 /// A symbol that tells of a heap inside the program: its own `malloc`, or one of the well-known heaps.

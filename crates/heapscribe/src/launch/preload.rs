@@ -70,6 +70,17 @@ pub(crate) fn place(library: Library) -> Result<PathBuf> {
     Err(Problem::new(what, "set XDG_CACHE_HOME to a writable directory").into())
 }
 
+/// The same file by a path that AddressSanitizer's runtime takes for its own. It lets no program start in which another
+/// library comes first, and knows itself by these letters in the path that the loader was told; this holds for
+/// children, too, which no variable of ours would have to reach.
+pub(crate) fn before_sanitizers(library: PathBuf) -> PathBuf {
+    const RUNTIME: &str = "libasan.so";
+    let (Some(directory), Some(name)) = (library.parent(), library.file_name()) else { return library };
+    let detour = directory.join(RUNTIME);
+    let is_there = detour.is_dir() || fs::create_dir(&detour).is_ok();
+    if is_there { detour.join("..").join(name) } else { library }
+}
+
 /// Directories to try. Of root's programs some go on as other users, who cannot look into root's home.
 /// The dynamic loader splits its list at colons and blanks, so a path with any of these will not do.
 fn candidates() -> impl Iterator<Item = PathBuf> {

@@ -1,6 +1,9 @@
 //! The few words of the auxiliary vector that lead to the loader: the kernel's own copy, because the one
-//! on the stack is the program's to overwrite.
+//! on the stack is the program's to overwrite. Where that copy is of another program, libc's: under proot, which
+//! loads programs itself, `/proc/self/auxv` describes proot's loader.
 #![allow(unsafe_code)]
+
+use core::sync::atomic::{AtomicU8, Ordering};
 
 use crate::sys::{File, Open};
 
@@ -23,24 +26,49 @@ pub(super) struct Auxv {
     pub(super) vdso: usize,
 }
 
+/// Whose copy is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(super) enum Source {
+    /// The kernel's; libc's where there is none: no /proc, no descriptor left, a sandbox.
+    Kernel,
+    /// That on the stack, by libc.
+    Libc,
+}
+
+static SOURCE: AtomicU8 = AtomicU8::new(Source::Kernel as u8);
+
+const AT_PHDR: u64 = 3;
+const AT_PHNUM: u64 = 5;
+const AT_BASE: u64 = 7;
+const AT_ENTRY: u64 = 9;
+const AT_SYSINFO_EHDR: u64 = 33;
+
 impl Auxv {
-    /// Reads `/proc/self/auxv`.
+    /// From now on this copy is read.
+    pub(super) fn choose(source: Source) {
+        SOURCE.store(source as u8, Ordering::Relaxed);
+    }
+
+    /// Reads the copy that was chosen.
     pub(super) fn read() -> Option<Auxv> {
-        const AT_PHDR: u64 = 3;
-        const AT_PHNUM: u64 = 5;
-        const AT_BASE: u64 = 7;
-        const AT_ENTRY: u64 = 9;
-        const AT_SYSINFO_EHDR: u64 = 33;
+        let is_kernels = SOURCE.load(Ordering::Relaxed) == Source::Kernel as u8;
+        let auxv = if is_kernels { Auxv::of_kernel() } else { None };
+        Some(auxv.unwrap_or_else(Auxv::of_libc)).filter(|auxv| auxv.headers != 0)
+    }
+
+    fn of_libc() -> Auxv {
+        let value = |key: u64| getauxval(key) as usize;
+        let (headers, header_count) = (value(AT_PHDR), value(AT_PHNUM));
+        let (interpreter, vdso) = (value(AT_BASE), value(AT_SYSINFO_EHDR));
+        Auxv { headers, header_count, interpreter, entry: value(AT_ENTRY), vdso }
+    }
+
+    /// Reads `/proc/self/auxv`.
+    fn of_kernel() -> Option<Auxv> {
         let mut bytes = [0u8; 1024]; // some 20 entries of 16 bytes are in use
-        let read = File::open(c"/proc/self/auxv", Open::Read).and_then(|file| file.read_full(&mut bytes));
-        let Ok(length) = read else {
-            // No /proc, no descriptor left, a sandbox: libc's copy must do.
-            let value = |key: u64| getauxval(key) as usize;
-            let (headers, header_count) = (value(AT_PHDR), value(AT_PHNUM));
-            let (interpreter, vdso) = (value(AT_BASE), value(AT_SYSINFO_EHDR));
-            let auxv = Auxv { headers, header_count, interpreter, entry: value(AT_ENTRY), vdso };
-            return (headers != 0).then_some(auxv);
-        };
+        let file = File::open(c"/proc/self/auxv", Open::Read).ok()?;
+        let length = file.read_full(&mut bytes).ok()?;
         let mut auxv = Auxv::default();
         for entry in bytes.get(..length)?.chunks_exact(16) {
             let (key, value) = entry.split_first_chunk::<8>()?;
@@ -54,6 +82,6 @@ impl Auxv {
                 _ => {}
             }
         }
-        (auxv.headers != 0).then_some(auxv)
+        Some(auxv)
     }
 }

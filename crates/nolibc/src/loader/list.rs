@@ -4,7 +4,7 @@
 
 use core::ffi::CStr;
 
-use super::auxv::Auxv;
+use super::auxv::{Auxv, Source};
 use super::elf::{Headers, PT_DYNAMIC, PT_GNU_EH_FRAME};
 use super::link_map::{LinkMap, Rendezvous};
 use super::module_text::ModuleText;
@@ -28,8 +28,20 @@ pub(super) struct List(usize);
 impl List {
     /// From the program's DT_DEBUG entry, or from the loader's `_r_debug` when the program has none or the
     /// loader itself was executed (`ld.so ./program`). A static program has neither.
+    ///
+    /// What is found has to hold this code, or it is another program's.
     pub(super) fn discover() -> Option<List> {
-        let auxv = Auxv::read()?;
+        [Source::Kernel, Source::Libc].into_iter().find_map(|source| {
+            Auxv::choose(source);
+            List::of(&Auxv::read()?)
+        })
+    }
+
+    fn of(auxv: &Auxv) -> Option<List> {
+        let us = List::of as *const () as usize;
+        if !sys::is_readable(auxv.headers) {
+            return None;
+        }
         // SAFETY: loaded: the kernel says that the program's headers are there.
         let program = unsafe { Headers::from_table(auxv.headers, auxv.header_count) };
         let interpreter = match auxv.interpreter {
@@ -43,10 +55,14 @@ impl List {
             unsafe { symbol::Tables::read(dynamic, headers.bias) }.rendezvous()
         });
         match loaders {
-            Some(address) => Some(List(address)),
-            None if auxv.interpreter == 0 => static_exe::list(&auxv).map(List),
+            Some(address) => Some(List(address)).filter(|list| list.holds(us)),
+            None if program?.whole()?.contains(&us) => static_exe::list(auxv).map(List),
             None => None,
         }
+    }
+
+    fn holds(&self, address: usize) -> bool {
+        self.modules().filter_map(|module| module.text()).any(|text| text.contains(address))
     }
 
     fn rendezvous(&self) -> &Rendezvous {
@@ -143,6 +159,15 @@ impl Module {
         self.tables()
             .find(name, symbol::Hash::Gnu)
             .or_else(|| self.tables().find(name, symbol::Hash::SystemV))
+    }
+
+    /// Hides the definitions of these names from all look-ups to come.
+    ///
+    /// # Safety
+    /// * Ours: nobody else changes the module's symbols, or the protection of the pages that they lie in.
+    pub(super) unsafe fn hide<'a>(&self, names: impl Iterator<Item = &'a [u8]> + Clone) {
+        // SAFETY: ours: the symbols and pages of this module are changed by nobody else.
+        unsafe { self.tables().hide(names) };
     }
 
     fn tables(&self) -> symbol::Tables {

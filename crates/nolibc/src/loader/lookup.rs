@@ -56,11 +56,36 @@ impl Loader {
     /// The definition of `name` that the module around `own_address` hides: the first one in the modules
     /// after it, else before it, never its own.
     pub fn find_next(&self, name: &[u8], own_address: *const ()) -> Option<*const ()> {
+        self.find_after(name, own_address).or_else(|| self.find_before(name, own_address))
+    }
+
+    /// The first definition of `name` in the modules after the one around `own_address`.
+    pub fn find_after(&self, name: &[u8], own_address: *const ()) -> Option<*const ()> {
+        let behind = self.position(own_address)?.saturating_add(1);
+        self.modules().skip(behind).find_map(|module| module.find_symbol(name))
+    }
+
+    /// The same in the modules before it: what the program calls by this name, instead of what that module defines.
+    pub fn find_before(&self, name: &[u8], own_address: *const ()) -> Option<*const ()> {
+        self.modules().take(self.position(own_address)?).find_map(|module| module.find_symbol(name))
+    }
+
+    /// The place of the module around `own_address` in search order.
+    fn position(&self, own_address: *const ()) -> Option<usize> {
         let own = self.find_text(own_address as usize)?.link_map;
-        let position = self.modules().position(|module| module.link_map() == own)?;
-        let after = self.modules().skip(position.saturating_add(1));
-        let before = self.modules().take(position);
-        after.chain(before).find_map(|module| module.find_symbol(name))
+        self.modules().position(|module| module.link_map() == own)
+    }
+
+    /// Hides the definitions of these names in the module around `own_address`, from all look-ups to come.
+    ///
+    /// # Safety
+    /// * Ours: nobody else changes the module's symbols, or the protection of the pages that they lie in.
+    pub unsafe fn hide<'a>(&self, own_address: *const (), names: impl Iterator<Item = &'a [u8]> + Clone) {
+        let own = self.position(own_address).and_then(|own| self.modules().nth(own));
+        if let Some(own) = own {
+            // SAFETY: ours: the symbols and pages of this module are changed by nobody else.
+            unsafe { own.hide(names) };
+        }
     }
 
     /// Whether `pc` is in the first instructions of the program: the code that nothing has called.

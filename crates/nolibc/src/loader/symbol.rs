@@ -1,6 +1,8 @@
 //! Symbols of a loaded module, through its hash tables: GNU's, else System V's.
 #![allow(unsafe_code)]
 
+use crate::sys;
+
 /// `Elf64_Dyn`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -119,6 +121,39 @@ impl Tables {
             Hash::SystemV => self.search_sysv(sysv_hash(name), &mut visit),
         };
         default.or(hidden).map(|symbol| self.address(&symbol))
+    }
+
+    /// Makes these names undefined, for the loader too: it takes no symbol whose value is 0.
+    ///
+    /// # Safety
+    /// * Ours: nobody else changes the symbols, or the protection of the pages that they lie in.
+    pub(super) unsafe fn hide<'a>(&self, names: impl Iterator<Item = &'a [u8]> + Clone) {
+        const PAGE_BYTES: usize = 4096;
+        let places = names.filter_map(|name| self.place(name));
+        let (Some(first), Some(last)) = (places.clone().min(), places.clone().max()) else { return };
+        let begin = first as usize & !(PAGE_BYTES - 1);
+        let len = (last as usize + size_of::<Symbol>()).next_multiple_of(PAGE_BYTES) - begin;
+        let pages = first.cast::<u8>().wrapping_sub(first as usize - begin);
+        // SAFETY: ours: a module's symbols are read only, in whole pages.
+        unsafe {
+            if sys::protect_read_write(pages, len).is_ok() {
+                places.for_each(|place| (&raw mut (*place).value).write_volatile(0));
+                // When it fails they stay writable, and are what they are.
+                let _ = sys::protect_read(pages, len);
+            }
+        }
+    }
+
+    /// Where the definition of `name` lies.
+    fn place(&self, name: &[u8]) -> Option<*mut Symbol> {
+        let mut place = None;
+        let mut visit = |index: usize| {
+            let symbol = self.definition(index, name)?;
+            place = Some((self.symbols as *mut Symbol).wrapping_add(index));
+            Some(symbol)
+        };
+        self.search_gnu(gnu_hash(name), &mut visit).or_else(|| self.search_sysv(sysv_hash(name), &mut visit));
+        place
     }
 
     /// Goes through the symbols of GNU hash `hash` until `visit` takes one.

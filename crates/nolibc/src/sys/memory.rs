@@ -5,6 +5,7 @@ use super::errno::Result;
 use super::syscall::{call, number};
 
 pub(super) const PROT_NONE: usize = 0;
+const PROT_READ: usize = 1;
 pub(super) const PROT_READ_WRITE: usize = 3;
 pub(super) const MAP_SHARED: usize = 1;
 const MAP_PRIVATE: usize = 2;
@@ -66,6 +67,15 @@ pub unsafe fn protect_none(at: *mut u8, len_bytes: usize) -> Result<()> {
 pub unsafe fn protect_read_write(at: *mut u8, len_bytes: usize) -> Result<()> {
     // SAFETY: ours.
     unsafe { call(number::MPROTECT, [at as usize, len_bytes, PROT_READ_WRITE, 0, 0, 0]) }.map(drop)
+}
+
+/// Allows reading of part of a mapping, and nothing else.
+///
+/// # Safety
+/// * Ours: the range is whole pages of a mapping of ours that nobody writes.
+pub unsafe fn protect_read(at: *mut u8, len_bytes: usize) -> Result<()> {
+    // SAFETY: ours: pages that nobody writes may lose the right to be written.
+    unsafe { call(number::MPROTECT, [at as usize, len_bytes, PROT_READ, 0, 0, 0]) }.map(drop)
 }
 
 /// Advice to the kernel about a range of memory.

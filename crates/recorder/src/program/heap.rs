@@ -1,17 +1,47 @@
 //! The heap that would be the program's without us.
 #![allow(unsafe_code)]
 
-use core::ffi::CStr;
+use core::ffi::{CStr, c_void};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use heapscribe_alloc::system::SystemHeap;
-use heapscribe_nolibc::loader::Maker;
+use heapscribe_nolibc::loader::{Loader, Maker, Module};
 use heapscribe_nolibc::once::Once;
 use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER};
 
 use super::loader::loader;
+use super::plain::plain;
 use crate::state::{hook_flags, words};
+
+type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
+type Free = unsafe extern "C" fn(*mut c_void);
+
+/// What the program calls by these names when that is not us: functions of modules before us, such as an executable
+/// with a heap of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead {
+    /// `realloc`.
+    pub realloc: Option<Realloc>,
+    /// `free`.
+    pub free: Option<Free>,
+}
+
+impl Ahead {
+    fn find(loader: &Loader, own: *const ()) -> Ahead {
+        let find = |name| loader.find_before(name, own);
+        // SAFETY: a function that takes the place of the C library's of this name has its type.
+        unsafe {
+            Ahead {
+                realloc: find(b"realloc").map(|f| core::mem::transmute::<*const (), Realloc>(f)),
+                free: find(b"free").map(|f| core::mem::transmute::<*const (), Free>(f)),
+            }
+        }
+    }
+}
+
+/// What only the runtimes of sanitizers define.
+const SANITIZERS: [&[u8]; 4] = [b"__asan_init", b"__hwasan_init", b"__msan_init", b"__tsan_init"];
 
 /// The heap that would be the program's without us, and what kind it is.
 #[derive(Debug)]
@@ -20,6 +50,13 @@ pub struct Heap {
     pub system: SystemHeap,
     /// It is glibc's own, whose blocks start at least 32 bytes apart.
     pub is_glibc: bool,
+    /// What the program calls instead of us.
+    pub ahead: Ahead,
+    /// It has C++'s operators new and delete, which call none of its other functions that we see.
+    pub has_operators: bool,
+    /// Its calls may be recorded: not a sanitizer's, which looks at every access to memory by libc's functions, also
+    /// at ours to the program's stacks, and not one whose process we do not understand.
+    may_be_recorded: bool,
     /// Its functions may call each other through the hooks: musl's calloc calls malloc.
     pub may_nest: bool,
     /// Whoever calls while it is at work, calls for it: a heap of somebody else's, with the libraries that it
@@ -46,6 +83,26 @@ impl Heap {
         result
     }
 
+    /// [`Heap::forward`] for a call that is made between two halves and may not return: the first. Gives the time for
+    /// the second.
+    pub fn begin_forward(&self) -> u64 {
+        words::words().forwards.set(self.may_nest);
+        hook_flags::now()
+    }
+
+    /// The second half: how long the call took, if that is wanted.
+    pub fn end_forward(&self, begun: u64) -> Option<u64> {
+        let now = hook_flags::now();
+        // False also when it was true before: a call that threw has left it so.
+        words::words().forwards.set(false);
+        (begun != 0).then(|| now.saturating_sub(begun))
+    }
+
+    /// Whether this address is one of its own functions: an operator that it defines.
+    pub fn has_operator(&self, operator: *const ()) -> bool {
+        self.has_operators && self.text[0].contains(&(operator as usize))
+    }
+
     /// Whether a hook was called by the heap itself, serving another hook's call, and not by the program.
     #[inline(always)]
     pub fn calls_itself(&self, caller_pc: usize) -> bool {
@@ -62,10 +119,13 @@ pub(crate) fn set_own_heap() {
     IS_OWN.store(true, Ordering::Relaxed);
 }
 
-/// How far apart blocks start, as a power of two; `None` when there is no heap.
+/// How far apart blocks start, as a power of two; `None` when there is no heap, or none that may be recorded.
 pub(crate) fn granule_shift() -> Option<u32> {
-    let is_glibc = !IS_OWN.load(Ordering::Relaxed) && heap()?.is_glibc;
-    Some(if is_glibc { GRANULE_SHIFT_GLIBC } else { GRANULE_SHIFT_OTHER })
+    if IS_OWN.load(Ordering::Relaxed) {
+        return Some(GRANULE_SHIFT_OTHER);
+    }
+    let heap = heap().filter(|heap| heap.may_be_recorded)?;
+    Some(if heap.is_glibc { GRANULE_SHIFT_GLIBC } else { GRANULE_SHIFT_OTHER })
 }
 
 static HEAP: Once<Heap> = Once::new();
@@ -81,8 +141,27 @@ pub fn heap() -> Option<&'static Heap> {
 
 #[cold]
 fn find_heap() -> Option<&'static Heap> {
+    HEAP.set(behind_us().or_else(not_understood)?);
+    HEAP.get()
+}
+
+/// That of a process in which we do not find our way.
+fn not_understood() -> Option<Heap> {
+    Some(Heap {
+        system: plain()?,
+        is_glibc: true,
+        ahead: Ahead { realloc: None, free: None },
+        has_operators: false,
+        may_be_recorded: false,
+        may_nest: false,
+        nests_anywhere: false,
+        text: [0..0, 0..0],
+    })
+}
+
+fn behind_us() -> Option<Heap> {
     let loader = loader()?;
-    let own = find_heap as *const ();
+    let own = behind_us as *const ();
     // SAFETY: the symbols of these names are the C library's functions, or those of a heap that took
     // their place and so has their types.
     let system = unsafe { SystemHeap::find(|name: &CStr| loader.find_next(name.to_bytes(), own)) }?;
@@ -90,13 +169,18 @@ fn find_heap() -> Option<&'static Heap> {
     let malloc = loader.find_text(system.malloc as usize)?;
     let ours = loader.find_text(own as usize)?;
     let text = [malloc.start..malloc.end, ours.start..ours.end];
+    let module = loader.modules().find(|module| module.link_map() == malloc.link_map);
+    let defines = |name: &[u8]| module.is_some_and(|module: Module| module.find_symbol(name).is_some());
+    let is_glibc = maker == Maker::Glibc;
+    let is_sanitizers = !is_glibc && SANITIZERS.iter().any(|name| defines(name));
     // A heap behind an interposed library calls nothing by name, but what it was given: another library's functions.
-    let mut modules = loader.modules().filter(|module| module.link_map() == malloc.link_map);
-    let nests_anywhere = modules.any(|module| module.find_symbol(b"heapscribe_heap_nests").is_some());
-    let may_nest = maker == Maker::Other || nests_anywhere;
+    let nests_anywhere = defines(b"heapscribe_heap_nests");
+    let has_operators = !is_glibc && !is_sanitizers && defines(b"_Znwm");
+    let may_nest = !is_sanitizers && (maker == Maker::Other || nests_anywhere || has_operators);
     if may_nest {
         hook_flags::set_nesting();
     }
-    HEAP.set(Heap { system, is_glibc: maker == Maker::Glibc, may_nest, nests_anywhere, text });
-    HEAP.get()
+    let ahead = Ahead::find(loader, own);
+    let may_be_recorded = !is_sanitizers;
+    Some(Heap { system, is_glibc, ahead, has_operators, may_be_recorded, may_nest, nests_anywhere, text })
 }

@@ -3,6 +3,7 @@
 
 mod heap;
 mod loader;
+mod plain;
 
 pub use heap::{Heap, heap};
 pub(crate) use heap::{granule_shift, set_own_heap};

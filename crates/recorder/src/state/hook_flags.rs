@@ -63,6 +63,15 @@ pub(crate) fn settle(timed_by: Option<ClockKind>, is_ruled: bool) {
     HOOK_FLAGS.store(flags() & NESTS | wanted, Ordering::Relaxed);
 }
 
+/// The time in units of the session's clock, if calls are timed; else 0.
+pub(crate) fn now() -> u64 {
+    match flags() & (BY_TSC | BY_MONOTONIC) {
+        0 => 0,
+        BY_TSC => clock::units(ClockKind::Tsc),
+        _ => clock::units(ClockKind::Monotonic),
+    }
+}
+
 /// The call, and how long it took in units of the session's clock, if that is wanted. Nothing else lies
 /// between the readings.
 #[inline(always)]
