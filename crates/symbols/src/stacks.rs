@@ -104,13 +104,18 @@ impl<'a> NamedStacks<'a> {
 
     /// The lines of a stack, the innermost first. Inlined functions stand before the one they are in.
     pub fn frames(&self, stack: NodeId) -> Vec<NamedFrame> {
+        self.innermost(stack, usize::MAX)
+    }
+
+    /// The same, so many at most.
+    pub fn innermost(&self, stack: NodeId, at_most: usize) -> Vec<NamedFrame> {
         let mut guessed = false;
         let lines = self.tree.frames(stack).flat_map(|(_, frame)| {
             let is_guessed = guessed;
             guessed |= frame.guesses;
             self.lines(frame, is_guessed)
         });
-        lines.skip_while(NamedFrame::is_recorders).collect()
+        lines.skip_while(NamedFrame::is_recorders).take(at_most).collect()
     }
 
     /// The lines of one frame.

@@ -9,7 +9,7 @@ use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 
 use crate::check::{Checked, Finding, Verdict};
-use crate::text::check::{figures, found, frames, line, suppression};
+use crate::text::check::{figures, found, frames, line, of_runtime, suppression};
 use heapscribe_symbols::NamedStacks;
 
 /// The whole document.
@@ -91,10 +91,11 @@ fn details(checked: &Checked, finding: &Finding, names: &NamedStacks<'_>) -> Str
 
 fn suppressions(xml: &mut Writer<Vec<u8>>, checked: &Checked) -> io::Result<()> {
     let all = &checked.suppressions.all;
-    if all.is_empty() {
+    let of_file = all.iter().map(|one| format!("line {}: {}", one.line, suppression(one)));
+    let lines: Vec<_> = of_runtime(checked).into_iter().chain(of_file).collect();
+    if lines.is_empty() {
         return Ok(());
     }
-    let lines: Vec<_> = all.iter().map(|one| format!("line {}: {}", one.line, suppression(one))).collect();
     let text = clean(&lines.join("\n"));
     xml.create_element("system-out").write_text_content(BytesText::new(&text))?;
     Ok(())

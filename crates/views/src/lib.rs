@@ -15,4 +15,5 @@ pub mod losses;
 pub mod messages;
 mod own;
 pub mod pictures;
+mod runtime;
 pub mod text;

@@ -109,6 +109,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE", help_heading = SCOPE)]
     pub(crate) suppressions: Option<PathBuf>,
 
+    /// Count as leaked also what the runtime libraries of C, C++ and Rust keep until the end on purpose
+    #[arg(long, help_heading = SCOPE)]
+    pub(crate) count_runtime: bool,
+
     /// Print JSON; its keys are stable across versions
     #[arg(long)]
     pub(crate) json: bool,

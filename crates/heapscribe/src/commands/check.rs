@@ -39,6 +39,7 @@ use heapscribe_views::junit;
 /// Runs the command.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let suppressions = suppressions(args.suppressions.as_deref())?;
+    let suppressions = if args.count_runtime { suppressions } else { suppressions.with_runtime() };
     let trace = open(&args.trace, args)?;
     if rules_of(args, &trace).is_empty() {
         let what =
@@ -177,7 +178,8 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
         has_times: trace.heaplog.is_none(),
         gathered,
     };
-    suppress(&mut checked, &mut subjects, &mut forbade, resolver);
+    let of_leaks = rules.iter().any(|rule| matches!(rule, Rule::Max(limited, _) if limited.is_of_leaks()));
+    suppress(&mut checked, &mut subjects, &mut forbade, of_leaks, resolver);
     checked.findings = judged(&rules, &subjects, together.as_ref(), &forbade, args.top);
     checked
 }
@@ -251,10 +253,12 @@ fn suppress(
     checked: &mut Checked,
     subjects: &mut [Subject],
     forbade: &mut [Vec<ForbiddenCalls>],
+    of_leaks: bool,
     resolver: &Resolver,
 ) {
     let Checked { suppressions, gathered, .. } = checked;
-    let (of_leaks, of_calls) = (suppressions.has(Kind::Leak), suppressions.has(Kind::Alloc));
+    let of_leaks = of_leaks && suppressions.has(Kind::Leak);
+    let of_calls = suppressions.has(Kind::Alloc);
     let leaks = || subjects.iter().flat_map(|subject| &subject.leaks).map(|leak| leak.stack);
     let called = || forbade.iter().flatten().flat_map(|of| &of.stacks).map(|(calls, _)| calls.node);
     let wanted: Vec<NodeId> = leaks().filter(|_| of_leaks).chain(called().filter(|_| of_calls)).collect();

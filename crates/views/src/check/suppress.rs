@@ -5,6 +5,7 @@
 use heapscribe_analyze::answer::Amount;
 
 use super::pattern::Pattern;
+use crate::runtime;
 use heapscribe_symbols::NamedFrame;
 
 /// What a line suppresses.
@@ -44,6 +45,18 @@ impl Suppression {
 pub struct Suppressions {
     /// The suppressions in the order of the file.
     pub all: Vec<Suppression>,
+    /// What is known of runtime libraries, by purpose; empty when that counts as leaked, too. Their numbers
+    /// follow those of the file.
+    runtime: Vec<Use>,
+}
+
+/// What a suppression was good for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Use {
+    /// Stacks, each for each process.
+    pub stacks: u64,
+    /// Their blocks and bytes.
+    pub amount: Amount,
 }
 
 impl Suppressions {
@@ -69,12 +82,29 @@ impl Suppressions {
             let pattern = Pattern::new(pattern);
             all.push(Suppression { kind, pattern, line, stacks: 0, amount: Amount::default() });
         }
-        Ok(Suppressions { all })
+        Ok(Suppressions { all, ..Suppressions::default() })
+    }
+
+    /// The same, and what runtime libraries keep until the end.
+    #[must_use]
+    pub fn with_runtime(self) -> Suppressions {
+        Suppressions { runtime: vec![Use::default(); runtime::COUNT], ..self }
     }
 
     /// Whether there is one of this kind.
     pub fn has(&self, kind: Kind) -> bool {
-        self.all.iter().any(|one| one.kind == kind)
+        self.all.iter().any(|one| one.kind == kind) || kind == Kind::Leak && !self.runtime.is_empty()
+    }
+
+    /// What runtime libraries kept, and what for.
+    pub fn of_runtime(&self) -> (Use, Vec<&'static str>) {
+        let used = || self.runtime.iter().enumerate().filter(|(_, one)| one.stacks > 0);
+        let sum = used().fold(Use::default(), |mut sum, (_, one)| {
+            sum.stacks += one.stacks;
+            sum.amount.add(&one.amount);
+            sum
+        });
+        (sum, used().map(|(purpose, _)| runtime::name(purpose)).collect())
     }
 
     /// Which suppresses a stack: the first of which a function, a source file or a module of any of the
@@ -84,11 +114,18 @@ impl Suppressions {
             let names = [&frame.function, &frame.file, &frame.module];
             names.into_iter().flatten().any(|name| one.pattern.is_in(name))
         };
-        self.all.iter().position(|one| one.kind == kind && frames.iter().any(|frame| is_in(one, frame)))
+        let of_file =
+            self.all.iter().position(|one| one.kind == kind && frames.iter().any(|frame| is_in(one, frame)));
+        let of_runtime = || runtime::purpose(frames).map(|purpose| self.all.len() + purpose);
+        of_file.or_else(|| of_runtime().filter(|_| kind == Kind::Leak && !self.runtime.is_empty()))
     }
 
     /// Counts a use.
     pub fn used(&mut self, number: usize, amount: Amount) {
+        if let Some(purpose) = number.checked_sub(self.all.len()) {
+            self.runtime[purpose].stacks += 1;
+            return self.runtime[purpose].amount.add(&amount);
+        }
         let one = &mut self.all[number];
         one.stacks += 1;
         one.amount.blocks = one.amount.blocks.saturating_add(amount.blocks);

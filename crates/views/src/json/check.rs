@@ -16,6 +16,7 @@ const FORMAT: u32 = 1;
 /// The whole object.
 pub fn object(checked: &Checked, names: &NamedStacks<'_>) -> Value {
     let unused = checked.suppressions.all.iter().filter(|one| one.stacks == 0).count();
+    let (runtime, purposes) = checked.suppressions.of_runtime();
     json!({
         "format": FORMAT,
         "trace": checked.trace,
@@ -23,6 +24,7 @@ pub fn object(checked: &Checked, names: &NamedStacks<'_>) -> Value {
         "rules": checked.findings.iter().map(|of| finding(checked, of, names)).collect::<Vec<_>>(),
         "suppressions": checked.suppressions.all.iter().map(suppression).collect::<Vec<_>>(),
         "unused_suppressions": unused,
+        "runtime": { "stacks": runtime.stacks, "suppressed": BlocksJson::from(runtime.amount), "for": purposes },
         "problems": checked.problems,
     })
 }

@@ -141,14 +141,26 @@ pub fn frames(names: &NamedStacks<'_>, stack: NodeId) -> Vec<String> {
 
 fn suppressions(out: Out<'_>, checked: &Checked) -> io::Result<()> {
     let all = &checked.suppressions.all;
-    if all.is_empty() {
+    let runtime = of_runtime(checked);
+    if all.is_empty() && runtime.is_none() {
         return Ok(());
     }
     heading(out, "Suppressions")?;
+    if let Some(line) = runtime {
+        writeln!(out, "  {line}")?;
+    }
     for one in all {
         writeln!(out, "  {}:{}: {}", checked.suppressions_file, one.line, suppression(one))?;
     }
     Ok(())
+}
+
+/// `built in: 4,096 bytes in 1 block that runtime libraries keep until the end (buffers of stdio)`.
+pub fn of_runtime(checked: &Checked) -> Option<String> {
+    let (of, purposes) = checked.suppressions.of_runtime();
+    let blocks = counted(of.amount.blocks, "block");
+    let what = format!("{} in {blocks} that runtime libraries keep until the end", bytes(of.amount.bytes));
+    (of.stacks > 0).then(|| format!("built in: {what} ({})", purposes.join(", ")))
 }
 
 /// `leak:libgui suppressed 4,096 bytes in 1 block of 1 stack`.

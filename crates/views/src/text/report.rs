@@ -1,5 +1,6 @@
 //! The report: what the heap of a program did, from the totals to what is missing.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use heapscribe_analyze::answer::{Amount, Answer, Exit, NodeId, Stack};
@@ -10,6 +11,7 @@ use super::stack::StackPrinter;
 use super::{Out, annotations, chart, estimate, heading, heap, latency, losses, real_time, tables};
 use crate::check::calls::RuleOutcome;
 use crate::own::Merged;
+use crate::runtime;
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{count, counted, date, duration, percent, short_bytes, time};
 
@@ -231,7 +233,24 @@ impl Report<'_> {
                 "  Some processes were still running, so some of these blocks may still have been in use."
             )?;
         }
-        self.list(out, Measure::Leaked, stacks)
+        let of_runtime = self.of_runtime(stacks);
+        if !of_runtime.is_empty() {
+            let (whole, purposes) = of_runtime.together();
+            let purposes = purposes.join(", ");
+            let amount = self.amount(Measure::Leaked, &whole);
+            writeln!(out, "  Of that, runtime libraries keep {amount} until the end on purpose")?;
+            writeln!(out, "  ({purposes}); the list is of the rest.")?;
+        }
+        self.list_but(out, Measure::Leaked, stacks, &of_runtime.0)
+    }
+
+    /// Stacks of blocks that runtime libraries keep on purpose.
+    fn of_runtime(&self, stacks: &StackPrinter<'_>) -> OfRuntime {
+        let leaked = self.answer.stacks.iter().filter(|stack| stack.leaked.blocks > 0);
+        let purpose = |stack: &Stack| runtime::purpose(&stacks.innermost(stack.node));
+        OfRuntime(
+            leaked.filter_map(|stack| Some((stack.node, (purpose(stack)?, stack.leaked.bytes)))).collect(),
+        )
     }
 
     fn temporary(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
@@ -247,14 +266,26 @@ impl Report<'_> {
         self.list(out, Measure::Temporary, stacks)
     }
 
-    /// A list of own callers, those with most first.
     fn list(&self, out: Out<'_>, by: Measure, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
-        let with_any = || self.answer.stacks.iter().filter(|stack| by.amount(stack).blocks > 0);
+        self.list_but(out, by, stacks, &BTreeMap::new())
+    }
+
+    /// A list of own callers, those with most first, without some stacks.
+    fn list_but(
+        &self,
+        out: Out<'_>,
+        by: Measure,
+        stacks: &mut StackPrinter<'_>,
+        left_out: &BTreeMap<NodeId, (usize, u64)>,
+    ) -> io::Result<()> {
+        let is_listed = |stack: &&Stack| by.amount(stack).blocks > 0 && !left_out.contains_key(&stack.node);
+        let with_any = || self.answer.stacks.iter().filter(is_listed);
         let whole = with_any().map(|stack| by.of(stack)).fold(0, u64::saturating_add);
         let merged = stacks.merge(with_any().map(|stack| (stack.node, by.of(stack))));
         let shown = merged.iter().take(self.top).take_while(|of| is_worth_showing(of.figure, whole)).count();
         for (i, of) in merged[..shown].iter().enumerate() {
-            stacks.merged(out, i + 1, &self.figures(by, of, whole), of)?;
+            let figures = format!("{}: {}", percent(of.figure, whole), self.amount(by, of));
+            stacks.merged(out, i + 1, &figures, of)?;
         }
         let rest = &merged[shown..];
         if rest.is_empty() {
@@ -269,7 +300,7 @@ impl Report<'_> {
     }
 
     /// What the stacks of an entry have together.
-    fn figures(&self, by: Measure, of: &Merged, whole: u64) -> String {
+    fn amount(&self, by: Measure, of: &Merged) -> String {
         let stacks: Vec<&Stack> = of.parts.iter().filter_map(|(node, _)| self.stack(*node)).collect();
         let mut amount = Amount::default();
         stacks.iter().for_each(|stack| amount.add(&by.amount(stack)));
@@ -282,8 +313,7 @@ impl Report<'_> {
         };
         let b = estimate::row_bytes(amount.bytes, together.as_ref());
         let n = estimate::row_blocks(amount.blocks, together.as_ref());
-        let share = percent(of.figure, whole);
-        if by.counts_blocks() { format!("{share}: {n} of {b}") } else { format!("{share}: {b} in {n}") }
+        if by.counts_blocks() { format!("{n} of {b}") } else { format!("{b} in {n}") }
     }
 
     fn stack(&self, node: NodeId) -> Option<&Stack> {
@@ -305,6 +335,23 @@ impl Report<'_> {
         writeln!(out, "  heapscribe flame {} -o peak.svg", self.trace)?;
         writeln!(out, "  heapscribe flame {} -o {of}.html --metric {of}", self.trace)?;
         writeln!(out, "  heapscribe report {} --json", self.trace)
+    }
+}
+
+/// Stacks of blocks that runtime libraries keep: their purposes and bytes.
+struct OfRuntime(BTreeMap<NodeId, (usize, u64)>);
+
+impl OfRuntime {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them, and what they are for.
+    fn together(&self) -> (Merged, Vec<&'static str>) {
+        let parts: Vec<(NodeId, u64)> = self.0.iter().map(|(node, (_, bytes))| (*node, *bytes)).collect();
+        let purposes: BTreeSet<usize> = self.0.values().map(|(purpose, _)| *purpose).collect();
+        let figure = parts.iter().map(|(_, bytes)| bytes).fold(0, |sum: u64, n| sum.saturating_add(*n));
+        (Merged { figure, parts }, purposes.into_iter().map(runtime::name).collect())
     }
 }
 

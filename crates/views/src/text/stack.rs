@@ -19,6 +19,8 @@ const LINES_SHOWN_LATER: usize = 6;
 const FIRST: usize = 3;
 /// Places of one entry that a report shows.
 const PLACES_SHOWN: usize = 4;
+/// Frames that are enough to know which library a block is of.
+const INNERMOST: usize = 64;
 /// The width of a line where nobody says how wide the terminal is.
 pub const WIDTH: usize = 80;
 
@@ -49,6 +51,11 @@ impl<'a> StackPrinter<'a> {
     /// Begins a list whose heading stands there already.
     pub(super) fn begin(&mut self, name: &str) {
         name.clone_into(&mut self.list);
+    }
+
+    /// The innermost frames of a stack.
+    pub(super) fn innermost(&self, stack: NodeId) -> Vec<NamedFrame> {
+        self.names.innermost(stack, INNERMOST)
     }
 
     /// Stacks with the same own caller together, the largest figure first.

@@ -1,0 +1,5 @@
+//! Says hello.
+
+fn main() {
+    println!("hello");
+}
