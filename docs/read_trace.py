@@ -384,8 +384,9 @@ def read_definitions(block, state, names):
             state[1] = f.from_(state[1])
             state[0] += 1
             names["nodes"] += 1
-        elif tag == 2:
+        elif tag & ~0x10 == 2:
             need(f.varint() < 32, block.at, "reason that cannot be")
+            need(tag == 2 or 1 <= f.varint() <= state[0], block.at, "caller that is not there")
             state[0] += 1
             names["cuts"] += 1
         elif tag == 3:
@@ -412,7 +413,7 @@ def read(data):
     need(data[:8] == b"\x89HSCR\r\n\x1a", 0, "no trace")
     f = Fields(data[8:32])
     major, _minor, _zero, _started, abi, crc = f.fixed(2), f.fixed(2), f.fixed(4), f.fixed(8), f.fixed(4), f.fixed(4)
-    need(major == 1 and abi in (2, 3, 4), 8, "another version")
+    need(major == 1 and abi in (2, 3, 4, 5), 8, "another version")
     need(crc == crc32c(data[:28]), 28, "wrong crc of the header")
     blocks = scan(data)
     total, calls, drops, names, sums, numbering = Counter(), Counter(), Counter(), Counter(), {}, {}

@@ -57,12 +57,12 @@ impl Stacks {
                 let code = self.code(node);
                 self.nodes.insert(id, (node.parent, code));
             }
-            Definition::Cut { reason } => {
+            Definition::Cut { reason, parent } => {
                 let code = LocationCode(CUT + i64::from(*reason));
                 if self.cuts.insert(code, *reason).is_none() {
                     self.new.push(code);
                 }
-                self.nodes.insert(id, (StackId::UNKNOWN, code));
+                self.nodes.insert(id, (*parent, code));
             }
             Definition::Module(m) => {
                 let path = String::from_utf8_lossy(m.name).into_owned();

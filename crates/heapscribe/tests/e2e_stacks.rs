@@ -94,11 +94,29 @@ fn recursion(report: &Report) {
     between(report, 77777, &["block", "down", "down"], &["down", "recursion", "run_part", "main"]);
 }
 
+/// Root and leaf are there, and what was left out between them is where the recursion is.
+fn very_deep_recursion(report: &Report) {
+    for stack in stacks_of(report, 88888) {
+        let gap = stack.iter().position(|f| f == "stack_depth").expect("frames are left out");
+        assert_eq!(stack[..2], ["block", "very_deep"]);
+        assert!(stack[1..gap].iter().all(|f| f.starts_with("very_deep")), "{:?}", &stack[..gap]);
+        assert!((513..=1024).contains(&gap), "{gap} frames before the gap");
+        assert_eq!(stack.len() - gap - 1, 512, "frames after the gap");
+    }
+    between(
+        report,
+        88888,
+        &["block", "very_deep"],
+        &["very_deep", "very_deep_recursion", "run_part", "main"],
+    );
+}
+
 #[test]
 fn control_flow() {
     let parts = [
         part("trees", &[], |_| ()),
         Part { top: "5", ..part("recursion", &[], recursion) },
+        part("very_deep_recursion", &["stack_depth"], very_deep_recursion),
         part("exceptions", &[], |report| {
             between(report, 4444, &["block", "throws", "throws"], &["exceptions", "run_part", "main"]);
             between(report, 3333, &["block", "exceptions", "run_part", "main"], &["main"]);
@@ -175,6 +193,8 @@ fn stacks_that_come_and_go() {
         part("fibers_in_turn", &["stack_no_info"], fiber),
         part("stacks_come_and_go", &["stack_no_info"], fiber),
         part("fibers_wander", &["stack_no_info"], fiber),
+        part("merged_with_own", &["stack_no_info"], fiber),
+        part("many_fibers", &["stack_no_info"], fiber),
         part("given_stacks", &[], |report| {
             between(report, 1800, &["block", "thread_main"], &["thread_main"])
         }),

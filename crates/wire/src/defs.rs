@@ -3,7 +3,8 @@
 //!
 //! ```text
 //!   tag 1 node        parent_back varint  pc zigzag varint    bit 4 of the tag: guesses, bit 5: exact
-//!   tag 2 cut         reason varint                           also a node, the root of a cut stack
+//!   tag 2 cut         reason varint                           also a node, in the place of frames that are missing:
+//!                     parent_back varint if bit 4 of the tag  of the outermost, or of those inside this caller
 //!   tag 3 thread      id  tid  born_ticks  name
 //!   tag 4 module      start  end  bias(zigzag)  name  build id
 //!   tag 6 rate        number  mean bytes                      a sampling rate: bytes between two samples, on average
@@ -26,10 +27,12 @@ use crate::varint;
 pub enum Definition<'a> {
     /// A frame and its caller's node.
     Node(Node),
-    /// A node that stands for frames that could not be followed; it has no parent.
+    /// A node that stands for frames that could not be followed, or were left out.
     Cut {
         /// Why: the number of a [`crate::head::LossReason`].
         reason: u8,
+        /// The frame that called them; unknown when they are the outermost.
+        parent: StackId,
     },
     /// A thread.
     Thread {
@@ -100,6 +103,8 @@ const RATE: u8 = 6;
 const NAME: u8 = 7;
 const GUESSES: u8 = 0x10;
 const EXACT: u8 = 0x20;
+/// Of a cut: it has a caller.
+const CALLED: u8 = 0x10;
 
 /// Bytes of the longest definition.
 pub const DEFINITION_BYTES_MAX: usize = 1 + 6 * varint::MAX_BYTES + NAME_BYTES_MAX + BUILD_ID_BYTES_MAX;
@@ -171,9 +176,13 @@ impl Definition<'_> {
                 pen.field(varint::zigzag(node.pc.0.wrapping_sub(position.last_pc) as i64));
                 after = Position { next_node: position.next_node + 1, last_pc: node.pc.0 };
             }
-            Definition::Cut { reason } => {
-                pen.byte(CUT);
+            Definition::Cut { reason, parent } => {
+                let is_called = *parent != StackId::UNKNOWN;
+                pen.byte(if is_called { CUT | CALLED } else { CUT });
                 pen.field(u64::from(*reason));
+                if is_called {
+                    pen.field(u64::from(position.next_node.wrapping_sub(parent.0)));
+                }
                 after.next_node += 1;
             }
             Definition::Thread { id, tid, born_ticks, name } => {
@@ -275,17 +284,23 @@ impl<'a> Definitions<'a> {
         Ok(text)
     }
 
-    fn node(&mut self, at: &mut usize, tag: u8) -> Result<Definition<'a>, &'static str> {
+    fn parent(&self, at: &mut usize) -> Result<StackId, &'static str> {
         let back = self.small(at)?;
         let id = self.position.next_node;
         if back == 0 || back > id {
             return Err("node with a caller that does not exist");
         }
+        Ok(StackId(id - back))
+    }
+
+    fn node(&mut self, at: &mut usize, tag: u8) -> Result<Definition<'a>, &'static str> {
+        let parent = self.parent(at)?;
+        let id = self.position.next_node;
         let difference = varint::unzigzag(self.field(at)?);
         let pc = self.position.last_pc.wrapping_add(difference as u64);
         self.position = Position { next_node: id.checked_add(1).ok_or("too many nodes")?, last_pc: pc };
         Ok(Definition::Node(Node {
-            parent: StackId(id - back),
+            parent,
             pc: CodeAddress(pc),
             guesses: tag & GUESSES != 0,
             exact: tag & EXACT != 0,
@@ -298,10 +313,11 @@ impl<'a> Definitions<'a> {
         let id = StackId(self.position.next_node);
         let definition = match tag {
             t if t & !(GUESSES | EXACT) == NODE => self.node(&mut at, t)?,
-            CUT => {
+            t if t & !CALLED == CUT => {
                 let reason = self.small(&mut at)?.min(255) as u8;
+                let parent = if t == CUT { StackId::UNKNOWN } else { self.parent(&mut at)? };
                 self.position.next_node = id.0.checked_add(1).ok_or("too many nodes")?;
-                Definition::Cut { reason }
+                Definition::Cut { reason, parent }
             }
             THREAD => Definition::Thread {
                 id: ThreadId(self.small(&mut at)?),

@@ -1,7 +1,13 @@
 //! Every bound in one place, and how they relate. What goes over a bound is counted, never silent.
 
-/// Frames of one stack; deeper stacks lose their outermost frames and are marked as cut.
+/// Frames of one stack; of deeper ones frames in the middle are left out, and counted.
 pub const DEPTH_MAX: usize = 4096;
+/// Outermost frames that are left of a deeper stack.
+pub const OUTER_FRAMES: usize = 512;
+/// Innermost frames that are left of it are more than so many, and at most twice as many.
+pub const INNER_FRAMES: usize = 512;
+/// Frames of one stack as it is walked; of deeper ones the outer frames are not found.
+pub const WALK_DEPTH_MAX: usize = 1 << 19;
 
 /// Chunks that a log file has room for.
 pub const CHUNKS_MAX: usize = 4096;
@@ -63,3 +69,5 @@ const _: () = assert!(DEFS_STEP_BYTES > 4 * NAME_BYTES_MAX);
 const _: () = assert!(DEFS_BYTES_MAX.is_multiple_of(DEFS_STEP_BYTES));
 const _: () = assert!(STACK_BITS + SIZE_BITS + 2 + (THREAD_BITS - 16) + RATE_BITS == 64);
 const _: () = assert!(BIRTH_BITS + 16 == 64);
+const _: () = assert!((DEPTH_MAX - OUTER_FRAMES).is_multiple_of(INNER_FRAMES));
+const _: () = assert!(OUTER_FRAMES + 2 * INNER_FRAMES < DEPTH_MAX);

@@ -121,7 +121,7 @@ impl Process {
                 let node = Node::Frame { caller: n.parent.0, pc: n.pc.0, guesses: n.guesses };
                 self.nodes.insert(id.0, node);
             }
-            Definition::Cut { reason } => {
+            Definition::Cut { reason, .. } => {
                 self.nodes.insert(id.0, Node::Cut { reason: *reason });
             }
             Definition::Thread { id, tid, .. } => {

@@ -33,8 +33,8 @@ impl Definitions {
                 let frame = self.mapped.frame(node);
                 self.put(id, node.parent, frame);
             }
-            Definition::Cut { reason } => {
-                self.put(id, StackId::UNKNOWN, Frame { cut: Some(*reason), ..Frame::default() });
+            Definition::Cut { reason, parent } => {
+                self.put(id, *parent, Frame { cut: Some(*reason), ..Frame::default() });
             }
             Definition::Thread { id, tid, name, .. } => self.threads.push((id.0, *tid, name.to_vec())),
             Definition::Module(module) => self.mapped.map(module, tree.module(module)),

@@ -336,7 +336,11 @@ impl Process {
         }
         let id = StackId(self.position.next_node);
         let node = Node { parent, pc: CodeAddress(pc), guesses: false, exact: false };
-        self.define(&if cut { Definition::Cut { reason: 5 } } else { Definition::Node(node) });
+        self.define(&if cut {
+            Definition::Cut { reason: 5, parent: StackId::UNKNOWN }
+        } else {
+            Definition::Node(node)
+        });
         self.stacks.insert((parent, pc), id);
         id
     }

@@ -195,7 +195,7 @@ fn definitions() -> Vec<Definition<'static>> {
         node(1, 0x1100, false),
         node(2, 0x1200, false),
         node(2, 0x1300, true),
-        Definition::Cut { reason: LossReason::StackDepth as u8 },
+        Definition::Cut { reason: LossReason::StackDepth as u8, parent: StackId::UNKNOWN },
         node(5, 0x20042, false),
     ]
 }

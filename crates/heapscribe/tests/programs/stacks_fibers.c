@@ -170,6 +170,62 @@ static uint64_t given_stacks(void) {
     return sum;
 }
 
+// A fiber on memory right above or below that of a thread's own stack, all in one mapping; it is unmapped, and the thread
+// goes on. Whoever takes the mapping for the thread's stack dies.
+static char *both;
+
+static void *has_neighbour(void *neighbour) {
+    Tree t = {(uintptr_t)neighbour - (uintptr_t)both, 0, 0, 0};
+    block(&t, 1700);
+    Fiber *fiber = malloc(sizeof *fiber);
+    start(fiber, 5, neighbour, STACK_BYTES);
+    while (!fiber->is_done) resume(fiber);
+    munmap(neighbour, STACK_BYTES);
+    for (int i = 0; i < 3; i++) {
+        t.calls = 2;
+        step(&t, 3);
+    }
+    t.sum = t.sum * 31 + fiber->tree.sum;
+    free(fiber);
+    return (void *)t.sum;
+}
+
+static uint64_t merged_with_own(void) {
+    uint64_t sum = 0;
+    for (int above = 0; above < 2; above++) {
+        pthread_attr_t attr;
+        pthread_t thread;
+        void *result;
+        both = map(0, 2 * STACK_BYTES, 0);
+        pthread_attr_init(&attr);
+        pthread_attr_setstack(&attr, above ? both : both + STACK_BYTES, STACK_BYTES);
+        pthread_create(&thread, &attr, has_neighbour, above ? both + STACK_BYTES : both);
+        pthread_join(thread, &result);
+        sum = sum * 31 + (uint64_t)result;
+        munmap(above ? both : both + STACK_BYTES, STACK_BYTES);
+    }
+    return sum;
+}
+
+// More fibers than are known at a time, side by side in one mapping, each resumed again and again.
+enum { MANY = 300, MANY_BYTES = 32 << 10 };
+static Fiber many[MANY];
+
+static uint64_t many_fibers(void) {
+    char *mapped = map(0, (size_t)MANY * MANY_BYTES, 0);
+    Tree t = {7, 0, 0, 0};
+    for (int i = 0; i < MANY; i++) start(&many[i], (uint64_t)i, mapped + (size_t)i * MANY_BYTES, MANY_BYTES);
+    for (int left = MANY; left > 0;)
+        for (int i = 0; i < MANY; i++) {
+            if (many[i].is_done) continue;
+            resume(&many[i]);
+            left -= many[i].is_done;
+        }
+    for (int i = 0; i < MANY; i++) t.sum = t.sum * 31 + many[i].tree.sum;
+    munmap(mapped, (size_t)MANY * MANY_BYTES);
+    return t.sum;
+}
+
 // New threads take over what the recorder kept for ones that have ended.
 static uint64_t threads_in_waves(void) {
     uint64_t sum = 0;
@@ -231,7 +287,7 @@ int main(int count, char **arguments) {
     (void)count;
     static const Part parts[] = {
         {"fibers_in_turn", fibers_in_turn}, {"stacks_come_and_go", stacks_come_and_go},
-        {"fibers_wander", fibers_wander}, {"given_stacks", given_stacks},
+        {"fibers_wander", fibers_wander}, {"merged_with_own", merged_with_own}, {"many_fibers", many_fibers}, {"given_stacks", given_stacks},
         {"threads_in_waves", threads_in_waves}, {"child_by_vfork", child_by_vfork}, {"child_by_fork", child_by_fork}, {0, 0},
     };
     return run_part(parts, arguments[1]);

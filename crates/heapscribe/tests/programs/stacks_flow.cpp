@@ -51,6 +51,55 @@ uint64_t recursion() {
     return t.sum;
 }
 
+// Deeper than what is recorded of a stack, and compared of it: half of it ends and comes again in other frames,
+// of the same size or not, and then a part in the middle that is not compared when all is there.
+constexpr size_t VERY_DEEP_BYTES = 88888;
+
+struct Leg {
+    int depth;
+    bool is_other;
+};
+
+extern "C" KEEP void very_deep(Tree *t, int left, const Leg *legs, int calls);
+
+extern "C" KEEP void very_deep_other(Tree *t, int left, const Leg *legs, int calls) {
+    volatile char frame[24] = {char(left)};
+    very_deep(t, left - 1, legs, calls);
+    t->sum += uint64_t(frame[0]) * 3;
+}
+
+extern "C" KEEP void very_deep_wide(Tree *t, int left, const Leg *legs, int calls) {
+    volatile char frame[20000];
+    frame[left % 20000] = char(left);
+    very_deep(t, left - 1, legs, calls);
+    t->sum += uint64_t(frame[left % 20000]);
+}
+
+extern "C" KEEP void very_deep(Tree *t, int left, const Leg *legs, int calls) {
+    volatile char frame[24] = {char(left)};
+    if (left % 500 == 3) block(t, 10 + size_t(left % 100));
+    if (left == 0) {
+        for (int i = 0; i < calls; i++) block(t, VERY_DEEP_BYTES);
+    } else if (left != legs->depth) {
+        very_deep(t, left - 1, legs, calls);
+    } else {
+        for (int turn = 0; turn < 3; turn++) {
+            if (turn == 1 && legs->is_other) very_deep_wide(t, left, legs + 1, calls);
+            else if (turn == 1) very_deep_other(t, left, legs + 1, calls);
+            else very_deep(t, left - 1, legs + 1, calls);
+        }
+    }
+    if (left % 700 == 3) block(t, 10 + size_t(left % 90));
+    t->sum += uint64_t(frame[0]);
+}
+
+uint64_t very_deep_recursion() {
+    static const Leg LEGS[] = {{7000, false}, {3500, true}, {800, false}, {10, false}, {-1, false}};
+    Tree t = tree(11, 0);
+    very_deep(&t, 9000, LEGS, 2);
+    return t.sum;
+}
+
 struct Allocates {
     Tree *t;
     size_t size;
@@ -197,7 +246,7 @@ uint64_t hand_made() {
 }
 
 constexpr Part PARTS[] = {
-    {"trees", trees}, {"recursion", recursion}, {"exceptions", exceptions}, {"forced_unwinding", forced_unwinding},
+    {"trees", trees}, {"recursion", recursion}, {"very_deep_recursion", very_deep_recursion}, {"exceptions", exceptions}, {"forced_unwinding", forced_unwinding},
     {"callbacks", callbacks}, {"long_jumps", long_jumps}, {"hand_made", hand_made}, {nullptr, nullptr},
 };
 

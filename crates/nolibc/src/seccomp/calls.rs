@@ -23,6 +23,7 @@ const WITH_ARGUMENTS: &[(usize, [u64; 6])] = &[
     (28, [SOME, SOME, 10, 0, 0, 0]),
     (28, [SOME, SOME, 16, 0, 0, 0]),
     (28, [SOME, SOME, 18, 0, 0, 0]),
+    (28, [SOME, SOME, 22, 0, 0, 0]),
     (28, [SOME, SOME, 23, 0, 0, 0]),
     (62, [SOME, 0, 0, 0, 0, 0]),               // kill
     (72, [3, 37, SOME, 0, 0, 0]),              // fcntl

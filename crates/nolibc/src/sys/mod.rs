@@ -16,8 +16,8 @@ pub use errno::{Errno, Result};
 pub use file::{File, Open, Room, Stat, rename_new, room, standard_error, write_stderr};
 pub use forbidden::{CallSet, forbid, permit};
 pub use memory::{
-    Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read, protect_read_write,
-    unmap,
+    Advice, advise, are_readable, map_again, map_private, map_private_over, protect_none, protect_read,
+    protect_read_write, unmap,
 };
 pub use process::{
     AlternateStack, SignalsBlocked, abort, address_space_limit, alternate_stack, barrier, clock_ns, euid,

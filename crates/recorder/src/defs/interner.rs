@@ -15,6 +15,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use heapscribe_wire::defs::{Definition, Node};
+use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{CodeAddress, StackId};
 
 use super::path::{Path, PathNode};
@@ -129,7 +130,7 @@ impl Interner {
     ) -> Option<StackId> {
         let (first, mut parent) = self.first_new(path);
         if let (StackId::UNKNOWN, Some(reason)) = (parent, path.cut()) {
-            let cut = Definition::Cut { reason: reason as u8 };
+            let cut = Definition::Cut { reason: reason as u8, parent: StackId::UNKNOWN };
             parent = match self.find(path.seed()) {
                 Some(id) => id,
                 None => self.append(path.seed(), &cut, definitions, held)?,
@@ -138,8 +139,11 @@ impl Interner {
         for index in first..path.len() {
             let PathNode { hash, frame, .. } = path.node(index);
             let pc = CodeAddress(frame.address());
-            let node = Node { parent, pc, guesses: frame.guesses(), exact: frame.is_exact() };
-            parent = self.append(hash, &Definition::Node(node), definitions, held)?;
+            let definition = match frame {
+                Frame::GAP => Definition::Cut { reason: LossReason::StackDepth as u8, parent },
+                _ => Definition::Node(Node { parent, pc, guesses: frame.guesses(), exact: frame.is_exact() }),
+            };
+            parent = self.append(hash, &definition, definitions, held)?;
             path.set_id(index, parent);
         }
         Some(parent)

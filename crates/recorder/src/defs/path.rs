@@ -3,7 +3,8 @@
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 
-use crate::unwind::cached::{CachedFrame, CachedStack};
+use crate::unwind::cached::{CachedFrame, CachedStack, Gap};
+use crate::unwind::depth::leave_out_middle;
 use crate::unwind::{Frame, PathHash};
 
 /// One frame of a path: all that there is from the outermost frame to it.
@@ -29,6 +30,10 @@ pub(crate) trait Path {
     fn seed(&self) -> PathHash;
     /// Why its first frame is not an outermost one, if it is not.
     fn cut(&self) -> Option<LossReason>;
+    /// Whether frames in the middle are left out: there it has [`Frame::GAP`].
+    fn has_gap(&self) -> bool;
+    /// Works out what only a new path needs.
+    fn prepare(&mut self) {}
 }
 
 /// The path that a cached stack was last walked along.
@@ -37,28 +42,59 @@ pub(crate) struct CachedStackPath<'a> {
     frames: &'a mut [CachedFrame],
     seed: PathHash,
     cut: Option<LossReason>,
+    /// What is left out, and the hash of the path to there.
+    gap: Option<(Gap, PathHash)>,
+    /// With a gap: hashes of the paths to its inner frames, as far as what is cached of these is of other paths.
+    hashes: &'a mut [PathHash],
 }
 
 impl<'a> CachedStackPath<'a> {
-    /// Of a stack that was walked in this generation of modules.
-    pub(crate) fn new(stack: &'a mut CachedStack, generation: u32) -> CachedStackPath<'a> {
+    /// Of a stack that was walked in this generation of modules. `hashes` is room for as many as there are frames.
+    pub(crate) fn new(
+        stack: &'a mut CachedStack,
+        generation: u32,
+        hashes: &'a mut [PathHash],
+    ) -> CachedStackPath<'a> {
         let cut = stack.cut();
-        CachedStackPath { frames: stack.path(), seed: PathHash::seed(generation, cut), cut }
+        let gap = stack.gap().map(|gap| (gap, stack.hash_of_gap()));
+        CachedStackPath { frames: stack.path(), seed: PathHash::seed(generation, cut), cut, gap, hashes }
+    }
+
+    /// The frame behind a place of the path; `None` at the gap.
+    fn frame_at(&self, index: usize) -> Option<usize> {
+        match self.gap {
+            Some((gap, _)) if index >= gap.at => {
+                Some(index - gap.at - 1 + gap.inner).filter(|_| index > gap.at)
+            }
+            _ => Some(index),
+        }
     }
 }
 
 impl Path for CachedStackPath<'_> {
     fn len(&self) -> usize {
-        self.frames.len()
+        self.frames.len() - self.gap.map_or(0, |(gap, _)| gap.inner - gap.at - 1)
     }
 
     fn node(&self, index: usize) -> PathNode {
-        let node = |cached: &CachedFrame| PathNode { hash: cached.hash, frame: cached.frame, id: cached.id };
-        self.frames.get(index).map_or_else(PathNode::default, node)
+        let Some(frame) = self.frame_at(index) else {
+            let hash = self.gap.map_or_else(PathHash::default, |(_, hash)| hash);
+            return PathNode { hash, frame: Frame::GAP, id: StackId::UNKNOWN };
+        };
+        let Some(cached) = self.frames.get(frame) else { return PathNode::default() };
+        match self.gap {
+            Some((gap, _)) if (gap.inner..gap.segment).contains(&frame) => {
+                let hash = self.hashes.get(frame - gap.inner).copied().unwrap_or_default();
+                PathNode { hash, frame: cached.frame, id: StackId::UNKNOWN }
+            }
+            _ => PathNode { hash: cached.hash, frame: cached.frame, id: cached.id },
+        }
     }
 
     fn set_id(&mut self, index: usize, id: StackId) {
-        if let Some(cached) = self.frames.get_mut(index) {
+        let Some(frame) = self.frame_at(index) else { return };
+        let is_other = self.gap.is_some_and(|(gap, _)| (gap.inner..gap.segment).contains(&frame));
+        if let Some(cached) = self.frames.get_mut(frame).filter(|_| !is_other) {
             cached.id = id;
         }
     }
@@ -70,6 +106,19 @@ impl Path for CachedStackPath<'_> {
     fn cut(&self) -> Option<LossReason> {
         self.cut
     }
+
+    fn has_gap(&self) -> bool {
+        self.gap.is_some()
+    }
+
+    fn prepare(&mut self) {
+        let Some((gap, mut hash)) = self.gap else { return };
+        let inner = self.frames.get(gap.inner..gap.segment).unwrap_or_default();
+        for (cached, place) in inner.iter().zip(self.hashes.iter_mut()) {
+            hash = hash.roll(cached.frame);
+            *place = hash;
+        }
+    }
 }
 
 /// A walk that is not cached: its frames, the leaf first, and the hashes of the paths out from them.
@@ -79,23 +128,27 @@ pub(crate) struct UncachedPath<'a> {
     hashes: &'a mut [PathHash],
     seed: PathHash,
     cut: Option<LossReason>,
+    has_gap: bool,
 }
 
 impl<'a> UncachedPath<'a> {
-    /// Rolls the hashes along the path.
+    /// Leaves out the middle of a path that is too deep, and rolls the hashes along it.
     pub(crate) fn new(
-        frames: &'a [Frame],
+        frames: &'a mut [Frame],
         hashes: &'a mut [PathHash],
         generation: u32,
         cut: Option<LossReason>,
     ) -> UncachedPath<'a> {
+        let all = frames.len();
+        let left = leave_out_middle(frames);
+        let frames: &[Frame] = frames.get(..left).unwrap_or_default();
         let seed = PathHash::seed(generation, cut);
         let mut hash = seed;
         for (frame, place) in frames.iter().zip(hashes.iter_mut()).rev() {
             hash = hash.roll(*frame);
             *place = hash;
         }
-        UncachedPath { frames, hashes, seed, cut }
+        UncachedPath { frames, hashes, seed, cut, has_gap: left != all }
     }
 
     /// The hash of the whole path.
@@ -123,5 +176,8 @@ impl Path for UncachedPath<'_> {
 
     fn cut(&self) -> Option<LossReason> {
         self.cut
+    }
+    fn has_gap(&self) -> bool {
+        self.has_gap
     }
 }

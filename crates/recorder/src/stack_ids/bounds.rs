@@ -1,25 +1,16 @@
 //! Which stack a thread is on, and how far it may be read.
 //!
-//! The thread's own is asked for once and stays as long as the thread. Others - a signal's, a fiber's - may be
-//! unmapped and a shorter one mapped in their place: so before a walk over one that is known, each page as far
-//! out as the cached stack goes is tried by a system call that reads a word of it, or fails: one call a page,
-//! where asking for the mapping opens a file.
+//! The thread's own is asked for once and stays as long as the thread. It ends at the thread pointer: above there may be
+//! another stack, in the same mapping. Others - a signal's, a fiber's - may be unmapped and a shorter one mapped in
+//! their place: so before a walk over one that is known, its pages as far out as the cached stack goes are tried by
+//! one system call, where asking for the mapping opens a file.
 #![allow(unsafe_code)]
 
 use heapscribe_nolibc::sys;
 
 use super::capture::Capture;
-use crate::state::{Session, Thread, words};
+use crate::state::{Index, Session, Thread, words};
 use crate::unwind::StackRange;
-
-/// Which of a thread's cached stacks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Index {
-    /// Its own.
-    Own,
-    /// One of the others.
-    Other(usize),
-}
 
 /// The stack that a hook's caller is on.
 #[derive(Clone, Copy, Debug)]
@@ -28,19 +19,19 @@ pub(super) struct CallersStack {
     pub range: StackRange,
     /// How far it is known to be readable.
     pub readable: usize,
+    /// Whether its mapping is the one of now, and not the one that it was in before.
+    pub is_certain: bool,
     /// The cached stack of it, if any.
     pub index: Option<Index>,
 }
 
 impl CallersStack {
     fn own(range: StackRange) -> CallersStack {
-        CallersStack { range, readable: range.hi, index: Some(Index::Own) }
+        CallersStack { range, readable: range.hi, is_certain: true, index: Some(Index::Own) }
     }
 }
 
 const PAGE_BYTES: usize = 4096;
-/// Pages that are tried one by one; for more the kernel is asked for the mapping.
-const PAGES_TRIED_MAX: usize = 12;
 /// The first thread's stack grows downwards as it is used. The kernel maps nothing else this far below its
 /// top (it leaves at least 128 MiB), so an address there needs not to be asked for.
 const GROWTH_BYTES_MAX: usize = 64 << 20;
@@ -51,9 +42,7 @@ pub(super) fn find(capture: &Capture<'_>) -> Option<CallersStack> {
     match thread.stack.get() {
         Some(stack) if stack.contains(sp) => Some(CallersStack::own(stack)),
         Some(stack)
-            if sp < stack.lo
-                && is_first_thread(thread, capture.session)
-                && stack.hi - sp < GROWTH_BYTES_MAX =>
+            if sp < stack.lo && grows(stack, thread, capture.session) && stack.hi - sp < GROWTH_BYTES_MAX =>
         {
             let grown = StackRange { lo: sp & !(PAGE_BYTES - 1), hi: stack.hi };
             thread.stack.set(Some(grown));
@@ -66,38 +55,37 @@ pub(super) fn find(capture: &Capture<'_>) -> Option<CallersStack> {
 fn find_other(capture: &Capture<'_>) -> Option<CallersStack> {
     let sp = capture.registers.sp;
     // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
-    let stacks = unsafe { &mut *capture.thread.stacks.get() };
-    if let Some(index) = stacks.find_other(sp)
-        && let Some(other) = stacks.others.get(index)?.as_ref()
-        && let Some(outermost) = other.stack.slot(0)
-        && let Some(readable) = readable_to(sp, outermost, other.range)
+    let others = unsafe { &mut (*capture.thread.stacks.get()).others };
+    let known = others.find(sp);
+    if let Some(index) = known
+        && let Some(other) = others.get(index)
+        && let Some(top) = other.stack.slot(0)
+        && let Some(readable) = readable_to(sp, top, other.range)
     {
-        return Some(CallersStack { range: other.range, readable, index: Some(Index::Other(index)) });
+        let index = Some(Index::Other(index));
+        return Some(CallersStack { range: other.range, readable, is_certain: false, index });
     }
     let stack = ask(capture)?;
-    if capture.thread.stack.get().is_some_and(|own| own == stack) {
+    if capture.thread.stack.get().is_some_and(|own| own.contains(sp)) {
         return Some(CallersStack::own(stack));
     }
-    let index = match stacks.find_other(sp) {
-        Some(index) => {
-            if let Some(other) = stacks.others.get_mut(index)?.as_mut()
-                && other.range != stack
-            {
-                other.move_to(stack);
+    let index = match known.and_then(|index| Some((index, others.get(index)?))) {
+        Some((index, other)) => {
+            if other.range != stack {
+                other.stack.forget();
+                other.range = stack;
             }
             Some(index)
         }
-        None => stacks.add_other(stack, &capture.session.lock),
+        None => others.add(stack, &capture.session.lock),
     };
-    Some(CallersStack { range: stack, readable: stack.hi, index: index.map(Index::Other) })
+    Some(CallersStack { range: stack, readable: stack.hi, is_certain: true, index: index.map(Index::Other) })
 }
 
-/// The end of the page of `outermost`, when all pages from `sp` to there can be read.
-fn readable_to(sp: usize, outermost: usize, range: StackRange) -> Option<usize> {
-    let first = sp & !(PAGE_BYTES - 1);
-    let end = (outermost & !(PAGE_BYTES - 1)) + PAGE_BYTES;
-    let is_near = end <= range.hi && end > first && end - first <= PAGES_TRIED_MAX * PAGE_BYTES;
-    (is_near && (first..end).step_by(PAGE_BYTES).all(sys::is_readable)).then_some(end)
+/// The end of the page of `top`, when all pages from `sp` to there can be read.
+fn readable_to(sp: usize, top: usize, range: StackRange) -> Option<usize> {
+    let pages = sp & !(PAGE_BYTES - 1)..(top & !(PAGE_BYTES - 1)) + PAGE_BYTES;
+    (pages.end <= range.hi && !pages.is_empty() && sys::are_readable(&pages)).then_some(pages.end)
 }
 
 /// What a walk with all registers may take of the program's stack, and then some.
@@ -110,8 +98,8 @@ pub(super) fn has_room(capture: &Capture<'_>, stack: StackRange) -> bool {
     if alternate.is_in_use && alternate.range.contains(&sp) {
         return sp - alternate.range.start >= WALK_BYTES;
     }
-    let grows = is_first_thread(capture.thread, capture.session) && capture.thread.stack.get() == Some(stack);
-    grows || sp.saturating_sub(stack.lo) >= WALK_BYTES
+    let is_own = capture.thread.stack.get() == Some(stack);
+    is_own && grows(stack, capture.thread, capture.session) || sp.saturating_sub(stack.lo) >= WALK_BYTES
 }
 
 /// Asks the kernel for the stack around the caller's stack pointer.
@@ -129,16 +117,36 @@ fn ask_for(sp: usize, thread: &Thread, session: &Session) -> Option<StackRange> 
     if let Some(own) = thread.stack.get().filter(|own| own.contains(sp)) {
         return Some(own);
     }
-    let stack = StackRange::around(sp)?;
-    // A thread's control block lies at the top of its own stack; the first thread's does not, but its
-    // stack is the one that the kernel made, which only ever grows downwards.
-    let has_grown = |known: Option<StackRange>| known.is_none_or(|known| known.hi == stack.hi);
-    if stack.contains(words::thread_pointer())
-        || is_first_thread(thread, session) && has_grown(thread.stack.get())
-    {
-        thread.stack.set(Some(stack));
+    let mapping = StackRange::around(sp)?;
+    let own = own_stack(mapping, thread, session);
+    if let Some(own) = own.filter(|own| own.contains(sp)) {
+        thread.stack.set(Some(own));
+        return Some(own);
     }
-    Some(stack)
+    // A stack beside the thread's own may be in one mapping with it, and be unmapped before it.
+    let Some(own) = thread.stack.get() else { return Some(mapping) };
+    let StackRange { lo, hi } = mapping;
+    let is_above = sp >= own.hi;
+    Some(if is_above { StackRange { lo: lo.max(own.hi), hi } } else { StackRange { lo, hi: hi.min(own.lo) } })
+}
+
+/// The thread's own stack, if it is in this mapping and can be told. A thread's control block lies at the top of its
+/// stack; that of the first thread does not, but its stack is the one that the kernel made, with nothing else in its
+/// mapping. A child that a thread forked is its first thread, on the stack of that one.
+fn own_stack(mapping: StackRange, thread: &Thread, session: &Session) -> Option<StackRange> {
+    let known = thread.stack.get();
+    let top = words::thread_pointer();
+    if mapping.contains(top) {
+        // Where it once began it stays: what is below it in the same mapping later is another stack.
+        return known.is_none().then_some(StackRange { lo: mapping.lo, hi: top & !7 });
+    }
+    let is_same = known.is_none_or(|known| known.hi == mapping.hi);
+    (is_same && is_first_thread(thread, session)).then_some(mapping)
+}
+
+/// Whether the thread's own stack is the one that the kernel made, which grows downwards as it is used.
+fn grows(own: StackRange, thread: &Thread, session: &Session) -> bool {
+    own.hi != words::thread_pointer() & !7 && is_first_thread(thread, session)
 }
 
 fn is_first_thread(thread: &Thread, session: &Session) -> bool {

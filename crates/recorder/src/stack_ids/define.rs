@@ -13,6 +13,7 @@ use crate::unwind::PathHash;
 pub(super) fn number_of(path: &mut impl Path, hash: PathHash, capture: &Capture<'_>) -> Option<StackId> {
     let Capture { session, epoch, .. } = *capture;
     count_cut(path.cut(), session);
+    count_cut(path.has_gap().then_some(LossReason::StackDepth), session);
     let is_current = modules::epoch().generation() == epoch.generation();
     let known = if is_current { session.interner.find(hash) } else { None };
     match known {
@@ -27,6 +28,7 @@ pub(super) fn number_of(path: &mut impl Path, hash: PathHash, capture: &Capture<
 /// Defines a new stack. `None` when the generation has changed since before the walk.
 fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<StackId> {
     let Capture { session, epoch, .. } = *capture;
+    path.prepare();
     let (first, _) = session.interner.first_new(path);
     name_modules(path, first, capture);
     let held = session.lock.hold();

@@ -51,7 +51,7 @@ unsafe fn on_own_stack(
     let Capture { registers, session, ref unwinder, epoch, .. } = *capture;
     let CachedStacks { own, new, paths, .. } = stacks;
     let (number, generation) = (epoch.number(), epoch.generation());
-    if own.epoch() != number {
+    if own.shallow_epoch() != number {
         return None;
     }
     debug_assert!(stack.contains(registers.sp));
@@ -71,7 +71,7 @@ unsafe fn on_own_stack(
     // and `unchanged` is what it gives for this stack pointer.
     let walked = unsafe {
         let start = Start { registers, stack, readable: stack.hi, unchanged, epoch: number, generation };
-        walk_incremental(own, new, unwinder, &mut Silent, start)
+        walk_incremental::<_, false>(own, new, unwinder, &mut Silent, start)
     };
     let Incremental::Walked { outer, new: count } = walked else { return None };
     let leaf = own.leaf()?;

@@ -4,6 +4,7 @@
 use heapscribe_nolibc::loader::ModuleText;
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
+use heapscribe_wire::limits::{DEPTH_MAX, WALK_DEPTH_MAX};
 
 use super::bounds::CallersStack;
 use super::capture::{Capture, Silent, cut};
@@ -11,7 +12,7 @@ use super::define::number_of;
 use super::{bounds, verify};
 use crate::defs::{CachedStackPath, UncachedPath};
 use crate::modules;
-use crate::state::Session;
+use crate::state::{Index, Session};
 use crate::unwind::incremental::{Incremental, Start, walk_incremental};
 use crate::unwind::{Context, End, Frame, StackRange, Unwinder, Walk, full_walk};
 
@@ -37,16 +38,17 @@ pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> StackId {
     // A module that is found unloaded begins a new generation, in which the others are not named yet: walked
     // again, and named.
     for _ in 0..WALKS_MAX {
-        let Some(CallersStack { range: stack, readable, index }) = bounds::find(&capture) else {
+        let Some(found) = bounds::find(&capture) else {
             capture.session.head.count_loss(LossReason::StackBounds);
             return StackId::UNKNOWN;
         };
-        // SAFETY: the registers are the caller's, which is active, on `stack`, which is readable as far as `readable`.
+        let stack = found.range;
+        // SAFETY: the registers are the caller's, which is active, on this stack, which is readable as far as was found.
         let id = unsafe {
-            match index {
-                _ if !capture.epoch.is_quiet() => walk_uncached(&capture, stack),
-                Some(index) => walk_cached(&capture, stack, readable, index),
-                None => walk_uncached(&capture, stack),
+            match found.index {
+                _ if !capture.epoch.is_quiet() => walk_uncached(&capture, stack, WALK_DEPTH_MAX),
+                Some(index) => walk_cached(&capture, found, index),
+                None => walk_uncached(&capture, stack, WALK_DEPTH_MAX),
             }
         };
         if let Some(id) = id {
@@ -61,20 +63,16 @@ pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> StackId {
 /// Walks on from what is cached of a stack. `None` when it is to be tried again.
 ///
 /// # Safety
-/// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
-/// * `stack` is readable from the stack pointer to `readable`, which is beyond all that is cached of it at `index`.
-unsafe fn walk_cached(
-    capture: &Capture<'_>,
-    stack: StackRange,
-    readable: usize,
-    index: bounds::Index,
-) -> Option<StackId> {
+/// * The capture's registers are those of the hook's caller, which is still active, on the stack that was found.
+/// * That is readable from the stack pointer as far as was found, which is beyond all that is cached of it at `index`.
+unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) -> Option<StackId> {
+    let CallersStack { range: stack, readable, is_certain, .. } = found;
     let Capture { registers, thread, session, ref unwinder, epoch } = *capture;
     // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
     let stacks = unsafe { &mut *thread.stacks.get() };
     let walk = match index {
-        bounds::Index::Own => &mut stacks.own,
-        bounds::Index::Other(index) => &mut stacks.others.get_mut(index)?.as_mut()?.stack,
+        Index::Own => &mut stacks.own,
+        Index::Other(index) => &mut stacks.others.get(index)?.stack,
     };
     let (number, generation) = (epoch.number(), epoch.generation());
     if walk.epoch() != number {
@@ -83,51 +81,60 @@ unsafe fn walk_cached(
     // SAFETY: the registers are those of an active frame on `stack`, which is readable to `readable`, beyond all
     // that `walk` has; `walk` is of this stack, and `unchanged` is what it gives for this stack pointer.
     let walked = unsafe {
-        let unchanged = walk.unchanged(registers.sp);
+        let unchanged = walk.unchanged_deep(registers.sp);
         let start = Start { registers, stack, readable, unchanged, epoch: number, generation };
-        walk_incremental(walk, stacks.new, unwinder, &mut Silent, start)
+        walk_incremental::<_, true>(walk, stacks.new, unwinder, &mut Silent, start)
     };
     match walked {
         Incremental::Walked { .. } => {
             let hash = walk.leaf()?.hash;
-            let id = number_of(&mut CachedStackPath::new(walk, generation), hash, capture)?;
+            let id = number_of(&mut CachedStackPath::new(walk, generation, stacks.hashes), hash, capture)?;
+            if let Index::Other(index) = index {
+                stacks.others.walked(index);
+            }
             // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
             match unsafe { verify::confirmed(capture, stack, stacks, id) } {
                 Some(id) => Some(id),
                 // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
-                None => unsafe { walk_uncached(capture, stack) },
+                None => unsafe { walk_uncached(capture, stack, WALK_DEPTH_MAX) },
             }
         }
-        Incremental::NoRoom if stacks.grow(&session.lock) => None,
+        Incremental::NoRoom if stacks.grow(index, &session.lock) => None,
         // SAFETY: the registers are the caller's; where only a part of the stack was known to be readable the kernel
         // is asked.
-        _ => unsafe { walk_uncached(capture, bounds::ask(capture).unwrap_or(stack)) },
+        _ => unsafe {
+            let frames_max = if walked == Incremental::NoRoom { DEPTH_MAX } else { WALK_DEPTH_MAX };
+            let stack = if is_certain { stack } else { bounds::ask(capture).unwrap_or(stack) };
+            walk_uncached(capture, stack, frames_max)
+        },
     }
 }
 
-/// Walks from the leaf to the outermost frame. `None` when it is to be tried again.
+/// Walks from the leaf to the outermost frame, or to the last of `frames_max`. `None` when it is to be tried again.
 ///
 /// # Safety
 /// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
 /// * `stack` is readable from the stack pointer to its end.
-unsafe fn walk_uncached(capture: &Capture<'_>, stack: StackRange) -> Option<StackId> {
+unsafe fn walk_uncached(capture: &Capture<'_>, stack: StackRange, frames_max: usize) -> Option<StackId> {
     let Capture { thread, session, unwinder, epoch, .. } = *capture;
     // SAFETY: the room is the thread's own, and one hook at a time uses it.
     let stacks = unsafe { &mut *thread.stacks.get() };
+    let within = stacks.frames.len().min(frames_max);
+    let room = stacks.frames.get_mut(..within).unwrap_or_default();
     // SAFETY: the registers are the caller's, on `stack`, which is readable to its end.
     let walk = unsafe {
         if epoch.is_quiet() {
-            walk_all(&unwinder, &mut Silent, capture, stack, stacks.frames)
+            walk_all(&unwinder, &mut Silent, capture, stack, room)
         } else {
             // What is found now must not be cached, and what was cached must not be used.
             let unwinder = Unwinder { cache: None, ..unwinder };
-            walk_all(&unwinder, &mut Announcing(session), capture, stack, stacks.frames)
+            walk_all(&unwinder, &mut Announcing(session), capture, stack, room)
         }
     };
-    if walk.end == End::DepthLimit && stacks.grow(&session.lock) {
+    if walk.end == End::DepthLimit && within < frames_max && stacks.grow_walk(&session.lock) {
         return None;
     }
-    let frames = stacks.frames.get(..walk.frames).unwrap_or_default();
+    let frames = stacks.frames.get_mut(..walk.frames).unwrap_or_default();
     let mut path = UncachedPath::new(frames, stacks.hashes, epoch.generation(), cut(walk.end));
     let hash = path.hash();
     number_of(&mut path, hash, capture)

@@ -53,7 +53,7 @@ unsafe fn is_right(capture: &Capture<'_>, stack: StackRange, stacks: &mut Cached
     let unwinder = Unwinder { cache: None, ..unwinder };
     // SAFETY: the registers are those of an active frame on `stack`, which is readable as far as a walk reads.
     let walk = unsafe { unwinder.walk(&mut Silent, registers, stack, stacks.frames) };
-    let found = stacks.frames.get(..walk.frames).unwrap_or_default();
+    let found = stacks.frames.get_mut(..walk.frames).unwrap_or_default();
     let path = UncachedPath::new(found, stacks.hashes, epoch.generation(), cut(walk.end));
     let is_right = session.interner.find(path.hash()) == Some(id);
     session.head.stacks_verified.fetch_add(1, Ordering::Relaxed);

@@ -5,6 +5,7 @@ mod cached_stacks;
 mod counts;
 mod current;
 pub mod hook_flags;
+mod other_stacks;
 mod sampling;
 mod sections;
 mod session;
@@ -12,7 +13,7 @@ mod thread;
 mod threads;
 pub(crate) mod words;
 
-pub(crate) use cached_stacks::CachedStacks;
+pub(crate) use cached_stacks::{CachedStacks, Index};
 pub use counts::Counts;
 pub(crate) use current::{
     Claim, claim, current, finish, forget_in_child, give_up, go_on, inherited, is_being_made,

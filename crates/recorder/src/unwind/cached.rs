@@ -18,11 +18,18 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
+use heapscribe_wire::limits::DEPTH_MAX;
 
 use super::frame::{Frame, Registers};
 use super::new_frame::{FrameSlot, NewFrame};
 use super::path_hash::PathHash;
 use super::step::word;
+use crate::platform::lock::Held;
+use crate::platform::memory;
+
+mod deep;
+
+pub(crate) use deep::Gap;
 
 /// What is known of a cached frame.
 #[repr(C)]
@@ -63,21 +70,30 @@ pub(crate) struct CachedStack {
     leaf: usize,
     /// What was loaded when it was walked; 0: nothing is cached.
     epoch: u64,
+    /// The same, but 0 too when it is deep.
+    shallow_epoch: u64,
     /// Why it does not begin at an outermost frame.
     cut: Option<LossReason>,
 }
 
 impl CachedStack {
     /// Bytes of memory for a walk of so many frames.
-    pub(crate) const fn bytes(frames: usize) -> usize {
+    const fn bytes(frames: usize) -> usize {
         frames * (size_of::<FrameSlot>() + size_of::<CachedFrame>() + size_of::<Check>())
+    }
+
+    /// Room for a walk of up to `frames` frames. `None` when there is no memory.
+    pub(crate) fn new(frames: usize, held: &Held<'_>) -> Option<CachedStack> {
+        let memory = memory::alloc(CachedStack::bytes(frames), held)?;
+        // SAFETY: new, zeroed memory of that size, aligned to 64, which stays and is this stack's alone.
+        Some(unsafe { CachedStack::over(memory.as_ptr(), frames) })
     }
 
     /// A walk of up to `frames` frames over zeroed memory.
     ///
     /// # Safety
     /// - `memory` is [`Self::bytes`] of zeroed memory, aligned to 8, and this walk's alone, for ever.
-    pub(crate) unsafe fn over(memory: *mut u8, frames: usize) -> CachedStack {
+    unsafe fn over(memory: *mut u8, frames: usize) -> CachedStack {
         debug_assert!(memory.cast::<FrameSlot>().is_aligned());
         let slots = memory.cast::<FrameSlot>();
         let cached = slots.wrapping_add(frames).cast::<CachedFrame>();
@@ -89,7 +105,8 @@ impl CachedStack {
             let cached = core::slice::from_raw_parts_mut(cached, frames);
             (slots, cached, core::slice::from_raw_parts_mut(checks, frames))
         };
-        CachedStack { slots, frames: cached, checks, len: 0, checks_len: 0, leaf: 0, epoch: 0, cut: None }
+        let (len, checks_len, leaf, epoch, shallow_epoch) = (0, 0, 0, 0, 0);
+        CachedStack { slots, frames: cached, checks, len, checks_len, leaf, epoch, shallow_epoch, cut: None }
     }
 
     /// How many frames it has room for.
@@ -103,9 +120,16 @@ impl CachedStack {
         self.epoch
     }
 
+    /// What was loaded when it was walked, of a stack with up to [`DEPTH_MAX`] frames; 0 of a deeper one, which is
+    /// not for the fast path.
+    #[inline(always)]
+    pub(crate) fn shallow_epoch(&self) -> u64 {
+        self.shallow_epoch
+    }
+
     /// Forgets the walk.
     pub(crate) fn forget(&mut self) {
-        self.epoch = 0;
+        (self.epoch, self.shallow_epoch) = (0, 0);
         self.len = 0;
         self.checks_len = 0;
     }
@@ -223,7 +247,7 @@ impl CachedStack {
     /// [`Self::close`] leaves it as if nothing were cached.
     #[inline(always)]
     pub(crate) fn open(&mut self, outer: usize) {
-        self.epoch = 0;
+        (self.epoch, self.shallow_epoch) = (0, 0);
         compiler_fence(Ordering::SeqCst);
         self.len = outer;
         while let Some(last) = self.checks_len.checked_sub(1)
@@ -274,6 +298,7 @@ impl CachedStack {
         self.leaf = self.len.wrapping_sub(1);
         compiler_fence(Ordering::SeqCst);
         self.epoch = epoch;
+        self.shallow_epoch = if self.len > DEPTH_MAX { 0 } else { epoch };
     }
 
     /// A walk began at a frame that is cached.

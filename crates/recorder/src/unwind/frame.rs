@@ -29,6 +29,8 @@ pub struct Frame(u64);
 impl Frame {
     const EXACT: u64 = 1 << 63;
     const GUESSES: u64 = 1 << 62;
+    /// No frame, but what stands for frames that were left out of a path that is too deep.
+    pub(crate) const GAP: Frame = Frame(Self::EXACT | Self::GUESSES);
 
     #[inline(always)]
     pub(super) const fn new(pc: usize, is_exact: bool) -> Frame {

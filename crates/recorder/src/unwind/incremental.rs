@@ -11,6 +11,7 @@
 
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
+use heapscribe_wire::limits::DEPTH_MAX;
 
 use super::bounds::StackRange;
 use super::cached::{CachedFrame, CachedStack, NOT_USED};
@@ -76,14 +77,15 @@ struct Walking<'a> {
     flags: usize,
 }
 
-/// Walks from `start` to the first frame that `walk` has cached, and caches what it found in it.
+/// Walks from `start` to the first frame that `walk` has cached, and caches what it found in it. Not `DEEP`, it has
+/// no room for more than [`DEPTH_MAX`] frames.
 ///
 /// # Safety
 /// - `start.registers` are those of the calling thread, of a frame that is still active, on `start.stack`.
 /// - `walk` is of `start.stack`, or empty, and `start.unchanged` is what it gives for this stack pointer.
 /// - The stack is readable from the stack pointer to `start.readable`, which is beyond all that is cached.
 #[inline(always)]
-pub(crate) unsafe fn walk_incremental<C: Context>(
+pub(crate) unsafe fn walk_incremental<C: Context, const DEEP: bool>(
     walk: &mut CachedStack,
     new: &mut [NewFrame],
     unwinder: &Unwinder<'_>,
@@ -105,17 +107,23 @@ pub(crate) unsafe fn walk_incremental<C: Context>(
         Met::NoRoom => return Incremental::NoRoom,
         Met::Unusual => return Incremental::Unusual,
     };
-    if walking.len + outer > walk.room() {
+    if walking.len + outer > if DEEP { walk.room() } else { walk.room().min(DEPTH_MAX) } {
         return Incremental::NoRoom;
     }
-    if walking.len == 0 {
+    // SAFETY: the stack is readable from the stack pointer, beyond all that is cached.
+    if DEEP && outer < unchanged && !unsafe { walk.is_known(outer, unchanged, registers.sp) } {
+        walk.forget();
+        return Incremental::Unusual;
+    }
+    let is_left = DEEP && walk.is_deep() && outer <= DEPTH_MAX; // the recursion has ended
+    if walking.len == 0 && !is_left {
         walk.begins_at(outer - 1); // what is cached further in may be met again
         return Incremental::Walked { outer, new: 0 };
     }
     let seed = PathHash::seed(generation, cut);
     walk.open(outer);
     walk.begin(cut);
-    if walking.store(walk, seed) {
+    if walking.store::<DEEP>(walk, seed) {
         walk.close(epoch);
         return Incremental::Walked { outer, new: walking.len };
     }
@@ -305,19 +313,20 @@ impl Walking<'_> {
 
     /// Caches the new frames, the outermost first. False when there is no room.
     #[inline(always)]
-    fn store(&self, walk: &mut CachedStack, seed: PathHash) -> bool {
+    fn store<const DEEP: bool>(&self, walk: &mut CachedStack, seed: PathHash) -> bool {
         let outer = walk.innermost().copied();
         let hash = outer.map_or(seed, |cached| cached.hash);
-        if self.flags == 0 && outer.is_none_or(|cached| cached.bp == NOT_USED) {
+        let is_deep = DEEP && walk.len() + self.len > DEPTH_MAX;
+        if !is_deep && self.flags == 0 && outer.is_none_or(|cached| cached.bp == NOT_USED) {
             walk.extend(self.new.get(..self.len).unwrap_or_default(), hash);
             return true;
         }
-        self.store_with_checks(walk, outer, hash)
+        self.store_with_checks::<DEEP>(walk, outer, hash)
     }
 
-    /// As [`Self::store`], where frame pointers are followed.
+    /// As [`Self::store`], where frame pointers are followed, or where the stack is deep.
     #[inline(never)]
-    fn store_with_checks(
+    fn store_with_checks<const DEEP: bool>(
         &self,
         walk: &mut CachedStack,
         outer: Option<CachedFrame>,
@@ -347,6 +356,9 @@ impl Walking<'_> {
             reached = new.bp;
             let frame = Frame::new(new.pc, false);
             let frame = if new.loaded & GUESS != 0 { frame.guessing() } else { frame };
+            if DEEP && walk.len() >= DEPTH_MAX {
+                hash = walk.hash_before_next(hash);
+            }
             hash = if new.pc == 0 { hash } else { hash.roll(frame) };
             walk.push(
                 FrameSlot { address: new.slot, pc: new.pc },

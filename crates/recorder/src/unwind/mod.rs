@@ -16,6 +16,7 @@ pub mod bounds;
 pub(crate) mod cached;
 pub(crate) mod cached_path;
 pub mod cfi;
+pub(crate) mod depth;
 mod frame;
 pub mod full;
 pub(crate) mod incremental;

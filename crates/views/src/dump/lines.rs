@@ -56,8 +56,12 @@ impl<W: Write> Printer for Lines<W> {
                     node.0, n.pc.0, n.parent.0
                 )
             }
-            Definition::Cut { reason } => {
-                writeln!(self.out, "stack S{} cut {}", node.0, reason_name(*reason))
+            Definition::Cut { reason, parent } => {
+                let caller = match *parent {
+                    StackId::UNKNOWN => String::new(),
+                    parent => format!(" caller=S{}", parent.0),
+                };
+                writeln!(self.out, "stack S{} cut {}{caller}", node.0, reason_name(*reason))
             }
             Definition::Thread { id, tid, born_ticks, name } => {
                 writeln!(self.out, "thread T{} tid={tid} born_ticks={born_ticks} name={}", id.0, text(name))

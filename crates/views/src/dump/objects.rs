@@ -58,8 +58,9 @@ impl<W: Write> Printer for Objects<W> {
                 "type": "stack", "process": process, "stack": node.0, "pc": format!("{:#x}", n.pc.0),
                 "caller": n.parent.0, "guesses": n.guesses, "exact": n.exact,
             }),
-            Definition::Cut { reason } => json!({
+            Definition::Cut { reason, parent } => json!({
                 "type": "stack", "process": process, "stack": node.0, "cut": reason_name(*reason),
+                "caller": parent.0,
             }),
             Definition::Thread { id, tid, born_ticks, name } => json!({
                 "type": "thread", "process": process, "thread": id.0, "tid": tid, "born_ticks": born_ticks,

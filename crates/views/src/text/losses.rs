@@ -70,7 +70,7 @@ fn meaning(reason: LossReason) -> &'static str {
         LossReason::NoSession => "Events lost before recording could begin",
         LossReason::StackTable => "Events without a stack because the stack table was full",
         LossReason::LiveTable => "Blocks not followed because the block table was full",
-        LossReason::StackDepth => "Stacks truncated because they are too deep",
+        LossReason::StackDepth => "Stacks with frames left out in the middle because they are too deep",
         LossReason::StackRule => "Stacks truncated at code whose unwinding rule is not supported",
         LossReason::StackNoInfo => "Stacks truncated at code without unwinding information",
         LossReason::StackBounds => "Stacks truncated at a frame outside of the stack",

@@ -20,7 +20,8 @@ fn a_stream_round_trips_and_any_cut_is_noticed() {
         Definition::Module(module),
         node(0, 0x5555_0000),
         node(1, 0x5555_0011),
-        Definition::Cut { reason: 5 },
+        Definition::Cut { reason: 5, parent: StackId(0) },
+        Definition::Cut { reason: 6, parent: StackId(2) },
         node(3, u64::MAX),
         Definition::Unmapped,
         Definition::Rate { id: RateId(2), mean_bytes: 512 << 10 },
@@ -34,7 +35,7 @@ fn a_stream_round_trips_and_any_cut_is_noticed() {
     }
     let read: Vec<_> = Definitions::new(&bytes[..len], Position::default()).map(|r| r.unwrap().1).collect();
     assert_eq!(read, all);
-    assert_eq!(position.next_node, 6);
+    assert_eq!(position.next_node, 7);
     for cut in 0..len {
         let mut r = Definitions::new(&bytes[..cut], Position::default());
         let whole = r.by_ref().filter(Result::is_ok).count();
@@ -54,7 +55,7 @@ fn no_room_moves_nothing() {
 
 #[test]
 fn a_caller_from_the_future_is_refused() {
-    for bytes in [&[NODE, 0, 0][..], &[NODE, 2, 0]] {
+    for bytes in [&[NODE, 0, 0][..], &[NODE, 2, 0], &[CUT | CALLED, 5, 0], &[CUT | CALLED, 5, 2]] {
         let got = Definitions::new(bytes, Position::default()).next();
         assert!(matches!(got, Some(Err(BadDefinition { offset: 0, .. }))), "{got:?}");
     }

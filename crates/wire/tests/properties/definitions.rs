@@ -18,7 +18,7 @@ fn name(max: usize) -> impl Strategy<Value = Vec<u8>> {
 #[derive(Clone, Debug)]
 enum Owned {
     Node { parent: u32, pc: u64, guesses: bool, exact: bool },
-    Cut(u8),
+    Cut(u8, u32),
     Thread(u32, u32, u64, Vec<u8>),
     Module(u64, u64, u64, Vec<u8>, Vec<u8>),
     Unmapped,
@@ -39,7 +39,7 @@ impl Owned {
                 guesses: *guesses,
                 exact: *exact,
             }),
-            Owned::Cut(reason) => Definition::Cut { reason: *reason },
+            Owned::Cut(reason, parent) => Definition::Cut { reason: *reason, parent: StackId(parent % next) },
             Owned::Thread(id, tid, born_ticks, name) => Definition::Thread {
                 id: ThreadId(*id),
                 tid: *tid,
@@ -67,7 +67,7 @@ fn owned() -> impl Strategy<Value = Owned> {
     let module = (number(), number(), any::<u64>(), name(NAME_BYTES_MAX), name(BUILD_ID_BYTES_MAX));
     prop_oneof![
         8 => node.prop_map(|(parent, pc, guesses, exact)| Owned::Node { parent, pc, guesses, exact }),
-        1 => any::<u8>().prop_map(Owned::Cut),
+        1 => (any::<u8>(), any::<u32>()).prop_map(|(reason, parent)| Owned::Cut(reason, parent)),
         1 => (any::<u32>(), any::<u32>(), number(), name(NAME_BYTES_MAX))
             .prop_map(|(id, tid, born, name)| Owned::Thread(id, tid, born, name)),
         1 => module.prop_map(|(start, end, bias, name, id)| Owned::Module(start, end, bias, name, id)),

@@ -103,7 +103,7 @@ fn definitions_with_decreasing_or_huge_numbers_are_refused() {
         let mut out = next_node.to_le_bytes().to_vec();
         out.extend_from_slice(&[0; 12]);
         out.extend_from_slice(&definition_bytes(
-            &[Definition::Cut { reason: 1 }],
+            &[Definition::Cut { reason: 1, parent: StackId::UNKNOWN }],
             &mut Position { next_node, last_pc: 0 },
         ));
         out
@@ -115,7 +115,7 @@ fn definitions_with_decreasing_or_huge_numbers_are_refused() {
     let contents = contents_of(file(&blocks)).unwrap();
     assert_eq!(
         contents.definitions,
-        ["ProcessIndex(7) StackId(5) Cut { reason: 1 }", "ProcessIndex(7) StackId(6) Cut { reason: 1 }"]
+        [5, 6].map(|id| format!("ProcessIndex(7) StackId({id}) Cut {{ reason: 1, parent: StackId(0) }}"))
     );
     assert_eq!(contents.problems.len(), 1 + 1 + 4, "{:?}", contents.problems);
 }

@@ -44,7 +44,7 @@ fn some_definitions(position: &mut Position) -> Vec<u8> {
     };
     let first = position.next_node;
     let thread = Definition::Thread { id: ThreadId(1), tid: 9, born_ticks: 5, name: b"main" };
-    let root = Definition::Cut { reason: 5 };
+    let root = Definition::Cut { reason: 5, parent: StackId::UNKNOWN };
     definition_bytes(&[thread, Definition::Module(module), root, node(first, 1 << 30)], position)
 }
 

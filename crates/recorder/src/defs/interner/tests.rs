@@ -18,9 +18,9 @@ static ARENA: std::sync::Mutex<()> = std::sync::Mutex::new(());
 /// A stack: where its definitions are of, why it is cut, and its frames, the leaf first.
 type Stack = (u32, Option<LossReason>, Vec<u64>);
 
-fn frames(bits: &[u64]) -> &[Frame] {
+fn frames(bits: &[u64]) -> Vec<Frame> {
     // SAFETY: a frame is 64 bits, of which all values are valid.
-    unsafe { core::slice::from_raw_parts(bits.as_ptr().cast(), bits.len()) }
+    bits.iter().map(|&bits| unsafe { core::mem::transmute::<u64, Frame>(bits) }).collect()
 }
 
 /// The interner, its definitions, and the twin: the stacks that it was asked to define.
@@ -44,7 +44,8 @@ impl Both {
     fn intern(&mut self, stack: &Stack) -> Option<StackId> {
         let (generation, cut, bits) = stack;
         let mut hashes = vec![PathHash::default(); bits.len()];
-        let mut walked = UncachedPath::new(frames(bits), &mut hashes, *generation, *cut);
+        let mut frames = frames(bits);
+        let mut walked = UncachedPath::new(&mut frames, &mut hashes, *generation, *cut);
         let known = self.twin.get(stack).copied();
         let found = self.interner.find(walked.hash());
         if known.is_some() {
@@ -79,7 +80,10 @@ impl Both {
                 at = node.parent;
             }
             let root = at.0.checked_sub(1).map(|i| definitions[i as usize]);
-            assert_eq!(root, cut.map(|reason| Definition::Cut { reason: reason as u8 }));
+            assert_eq!(
+                root,
+                cut.map(|reason| Definition::Cut { reason: reason as u8, parent: StackId::UNKNOWN })
+            );
         }
         let mut nodes = HashSet::new();
         for (generation, cut, bits) in self.twin.keys() {
@@ -143,7 +147,8 @@ fn a_frame_that_guesses_its_caller_says_so() {
     let _arena = ARENA.lock().unwrap();
     let both = Both::new(DEFS_STEP_BYTES);
     let mut hashes = [PathHash::default(); 3];
-    let mut walked = UncachedPath::new(frames(&[3 | GUESSES, 2, 1]), &mut hashes, 0, None);
+    let mut guessing = frames(&[3 | GUESSES, 2, 1]);
+    let mut walked = UncachedPath::new(&mut guessing, &mut hashes, 0, None);
     let held = both.lock.hold().unwrap();
     both.interner.define(&mut walked, &both.definitions, &held).unwrap();
     let guessed = both.defined().into_iter().map(|d| matches!(d, Definition::Node(n) if n.guesses));
