@@ -131,6 +131,15 @@ fn operators_of_a_heap_that_is_linked() {
     assert_eq!(own_calls(&run.trace(), &program), Calls::counted(&recorded.stdout));
 }
 
+/// Ours are hidden where the heap has none: a runtime that is loaded later is found, and nobody's before.
+#[test]
+fn a_runtime_is_loaded_later() {
+    let place = Place::new();
+    let program = place.compile_with("cc", "loads_runtime.c", "loads_runtime", &["-ldl"]);
+    let recorded = ends_alike(&Run::new(&place, program));
+    assert!(recorded.stdout.starts_with("at first: nobody's\n"), "{recorded:?}");
+}
+
 /// Its runtime has to come first, and looks at each access to memory.
 #[test]
 fn sanitizers() {
@@ -162,4 +171,7 @@ fn under_proot() {
     let run = Run::new(&place, "proot").args(["ls", "/"]);
     let recorded = ends_alike(&run);
     assert_eq!(recorded.code, 0, "{recorded:?}");
+    let report = Report::of(&run.trace());
+    let is_ls = |process: &serde_json::Value| process["exe"].as_str().is_some_and(|exe| exe.ends_with("/ls"));
+    assert!(report.processes().iter().any(is_ls), "{:?}", report.processes());
 }

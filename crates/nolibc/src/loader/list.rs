@@ -62,7 +62,8 @@ impl List {
     }
 
     fn holds(&self, address: usize) -> bool {
-        self.modules().filter_map(|module| module.text()).any(|text| text.contains(address))
+        let below = self.modules().filter(|module| module.bias() <= address).max_by_key(Module::bias);
+        below.and_then(|module| module.text()).is_some_and(|text| text.contains(address))
     }
 
     fn rendezvous(&self) -> &Rendezvous {

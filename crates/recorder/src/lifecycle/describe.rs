@@ -46,14 +46,19 @@ pub(super) fn describe(session: &Session, is_child: bool, created: Created) {
 fn name_program(head: &SharedHead) {
     // SAFETY: only the thread that makes the session is here, and it uses the room for nothing else now.
     let room = unsafe { scratch() };
-    let exe = sys::readlink(c"/proc/thread-self/exe", &mut room[..NAME_BYTES_MAX]).unwrap_or(0);
+    // Of the process, which has none once its first thread has ended; then of the thread, which is proot's under proot.
+    let exes = [c"/proc/self/exe", c"/proc/thread-self/exe"];
+    let mut read = exes.iter().filter_map(|exe| sys::readlink(exe, &mut room[..NAME_BYTES_MAX]).ok());
+    let exe = read.find(|&length| length > 0).unwrap_or(0);
     // SAFETY: the names' bytes are plain memory of the head that only this thread writes, before others
     // may read it.
     unsafe { core::ptr::copy_nonoverlapping(room.as_ptr(), head.exe.as_ptr().cast_mut(), exe) };
     head.exe_len.store(exe as u32, Ordering::Relaxed);
-    let read = File::open(c"/proc/thread-self/cmdline", Open::Read)
-        .and_then(|f| f.read_full(&mut room[..NAME_BYTES_MAX]));
-    let command = read.unwrap_or(0);
+    let commands = [c"/proc/self/cmdline", c"/proc/thread-self/cmdline"];
+    let mut read = commands.iter().filter_map(|command| {
+        File::open(command, Open::Read).and_then(|file| file.read_full(&mut room[..NAME_BYTES_MAX])).ok()
+    });
+    let command = read.find(|&length| length > 0).unwrap_or(0);
     // SAFETY: the names' bytes are plain memory of the head that only this thread writes, before others may
     // read it.
     unsafe { core::ptr::copy_nonoverlapping(room.as_ptr(), head.command.as_ptr().cast_mut(), command) };

@@ -8,8 +8,9 @@ use core::ffi::CStr;
 
 use heapscribe_nolibc::sys::{File, Open};
 
-/// The calling thread's: those of the process are empty once its first thread has ended (`pthread_exit` in `main`).
-const MAPS: &CStr = c"/proc/thread-self/maps";
+/// The process's, which are empty once its first thread has ended (`pthread_exit` in `main`); then the calling
+/// thread's. Not these alone: proot, which translates paths for a process, takes `thread-self` for its own.
+const MAPS: [&CStr; 2] = [c"/proc/self/maps", c"/proc/thread-self/maps"];
 
 /// A mapping with a stack in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +24,11 @@ pub struct StackRange {
 impl StackRange {
     /// The readable mapping around `sp`. None when there is none, or no `/proc`.
     pub fn around(sp: usize) -> Option<StackRange> {
-        let maps = File::open(MAPS, Open::Read).ok()?;
+        MAPS.into_iter().find_map(|maps| StackRange::around_in(maps, sp))
+    }
+
+    fn around_in(maps: &CStr, sp: usize) -> Option<StackRange> {
+        let maps = File::open(maps, Open::Read).ok()?;
         match query(&maps, sp) {
             Answer::Mapping(range) => Some(range),
             Answer::Nothing => None,
