@@ -42,11 +42,13 @@ impl FileSource {
 /// Opens a file to be read at offsets.
 pub fn source(path: &Path) -> Result<FileSource> {
     let shown = path.display();
+    // Looked at first: who opens a pipe waits for its writer.
+    let kind = std::fs::metadata(path).map_err(|e| no_file(path, &e))?;
+    if !kind.is_file() {
+        return Err(not_a_file(path, kind.is_dir()).into());
+    }
     let file = File::open(path).map_err(|e| no_file(path, &e))?;
     let meta = file.metadata().with_context(|| format!("cannot read {shown}"))?;
-    if !meta.is_file() {
-        return Err(not_a_file(path, meta.is_dir()).into());
-    }
     Ok(FileSource { file, len: meta.len() })
 }
 
@@ -85,7 +87,7 @@ fn not_a_file(path: &Path, is_dir: bool) -> Problem {
     if is_dir {
         Problem::new(
             format!("{shown} is a directory, not a trace"),
-            format!("to recover a session: heapscribe recover {shown} -o run.hst"),
+            "pass the file that `heapscribe record` wrote; `heapscribe ps` lists what a killed recording left",
         )
     } else {
         Problem::new(format!("{shown} is not a regular file"), "write the trace to a file first")

@@ -236,10 +236,18 @@ fn part_has_no_blocks(path: &Path) -> Problem {
 fn unreadable(path: &Path, e: TraceError) -> Problem {
     let hint = match &e {
         TraceError::Version { .. } => "it was written by a newer version of heapscribe; install that version",
+        TraceError::NotATrace if is_empty(path) => {
+            let what = format!("{}: the file is empty", path.display());
+            return Problem::new(what, "the recording that was to write it has failed, or has only begun");
+        }
         TraceError::NotATrace => "record a trace with `heapscribe record -o TRACE -- CMD`",
         TraceError::Io { .. } | TraceError::Damaged { .. } => "record it again; nothing of it can be read",
     };
     Problem::new(format!("{}: {e}", path.display()), hint)
+}
+
+fn is_empty(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|meta| meta.len() == 0)
 }
 
 #[cfg(test)]

@@ -15,7 +15,19 @@ const CYAN: Style = AnsiColor::Cyan.on_default().bold();
 
 /// Writes a line; an error of stderr cannot be reported anywhere.
 fn line(style: Style, word: &str, text: &str) {
+    let text = without_numbers(text);
     let _ = writeln!(anstream::stderr().lock(), "{style}{word}:{style:#} {text}");
+}
+
+/// Without the numbers that the system has for its errors, `(os error 2)`: the words before say the same.
+fn without_numbers(text: &str) -> String {
+    const BEGIN: &str = " (os error ";
+    let mut parts = text.split(BEGIN);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| match part.split_once(')') {
+        Some((number, rest)) if number.bytes().all(|byte| byte.is_ascii_digit()) => text + rest,
+        _ => text + BEGIN + part,
+    })
 }
 
 /// Prints notices of libraries.
@@ -61,12 +73,25 @@ pub(crate) fn refused(e: &clap::Error) -> ! {
     if !e.use_stderr() {
         e.exit();
     }
-    // clap's last paragraph is its hint, in other words than ours.
-    let text = e.render().ansi().to_string();
-    let end = text.find("For more information").unwrap_or(text.len());
-    let _ = writeln!(anstream::stderr().lock(), "{}", text[..end].trim_end());
+    let _ = writeln!(anstream::stderr().lock(), "{}", plainly(&e.render().ansi().to_string()));
     hint("see all options and examples with --help");
     std::process::exit(e.exit_code());
+}
+
+/// clap's words as ours: what Rust says of numbers is for programmers, and its tip to pass an unknown option as a value
+/// leads nowhere with files.
+fn plainly(text: &str) -> String {
+    const WORDS: [(&str, &str); 3] = [
+        ("invalid digit found in string", "it must be a whole number"),
+        ("number too large to fit in target type", "it is too large"),
+        ("cannot parse integer from empty string", "it must be a whole number"),
+    ];
+    // Its last paragraph is its hint, in other words than ours.
+    let end = text.find("For more information").unwrap_or(text.len());
+    let is_tip = |line: &&str| line.contains("tip:") && line.contains("as a value, use");
+    let kept: Vec<&str> = text[..end].trim_end().lines().filter(|line| !is_tip(line)).collect();
+    let text = kept.join("\n").replace("\n\n\n", "\n\n");
+    WORDS.iter().fold(text, |text, (rusts, ours)| text.replace(rusts, ours))
 }
 
 /// Something is wrong, but the command goes on with the rest.
@@ -102,4 +127,25 @@ pub(crate) fn is_broken_pipe(e: &anyhow::Error) -> bool {
         let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
         io == Some(pipe) || json == Some(pipe)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_errors_are_left_out() {
+        for (text, expected) in [
+            (
+                "cannot read x: No such file or directory (os error 2)",
+                "cannot read x: No such file or directory",
+            ),
+            ("a (os error 2): b (os error 13)!", "a: b!"),
+            ("a (os error x) b", "a (os error x) b"),
+            ("a (os error ", "a (os error "),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(without_numbers(text), expected);
+        }
+    }
 }

@@ -223,7 +223,7 @@ fn downloads(place: &Place, sessions: &std::path::Path, exact: [bool; 2]) {
     let names: Vec<_> = listed.as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["one", "two", "from outside"]);
     for (wanted, blocks, is_exact) in [("one", 1, exact[0]), ("2", 0, exact[1]), ("from outside", 0, true)] {
-        said(place, sessions, &["snapshot", &pid, "--download", wanted, "-o", "fetched.hst"]);
+        said(place, sessions, &["snapshot", &pid, "--download", wanted, "--force", "-o", "fetched.hst"]);
         let report = Report::of(&place.path("fetched.hst"));
         assert_eq!(report.json["name"], if wanted == "2" { "two" } else { wanted });
         assert_eq!(report.json["exact"], is_exact, "{wanted}");

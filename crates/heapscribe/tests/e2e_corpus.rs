@@ -79,7 +79,7 @@ impl Heap {
 }
 
 fn carried(place: &Place) -> Vec<Heap> {
-    let quiet = ["-q".into(), "-o".into(), place.path("corpus.hst").into()];
+    let quiet = ["-q".into(), "--force".into(), "-o".into(), place.path("corpus.hst").into()];
     vec![
         Heap::new("tlsf", "run", "tlsf", &[]),
         Heap::new("system", "run", "system", &[]),

@@ -14,9 +14,9 @@ use support::{Ended, Place, Started, heapscribe};
 
 /// The commands under which a program must find what it finds without them.
 const UNDER: [&[&str]; 4] = [
-    &["record", "-q", "-o", "TRACE", "--"],
-    &["record", "-q", "--sample", "64KiB", "-o", "TRACE", "--"],
-    &["record", "-q", "--heap", "tlsf", "-o", "TRACE", "--"],
+    &["record", "-q", "--force", "-o", "TRACE", "--"],
+    &["record", "-q", "--force", "--sample", "64KiB", "-o", "TRACE", "--"],
+    &["record", "-q", "--force", "--heap", "tlsf", "-o", "TRACE", "--"],
     &["run", "--heap", "tlsf", "--"],
 ];
 

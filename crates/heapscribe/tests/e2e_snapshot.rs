@@ -62,7 +62,7 @@ impl<'a> Keeper<'a> {
 
     fn command(&self, output: &Path) -> Command {
         let mut command = heapscribe();
-        command.args(["snapshot", "keep", "-o"]).arg(output).arg("--session-dir").arg(self.dir());
+        command.args(["snapshot", "keep", "--force", "-o"]).arg(output).arg("--session-dir").arg(self.dir());
         command
     }
 
@@ -245,7 +245,11 @@ fn a_dead_process_can_be_looked_into() {
     let output = place.path("dead.hst");
     let take = |wanted: &str| -> Output {
         let mut command = heapscribe();
-        command.args(["snapshot", wanted, "-o"]).arg(&output).arg("--session-dir").arg(keeper.dir());
+        command
+            .args(["snapshot", wanted, "--force", "-o"])
+            .arg(&output)
+            .arg("--session-dir")
+            .arg(keeper.dir());
         command.output().unwrap()
     };
     let session = row["session"].as_str().unwrap();

@@ -23,6 +23,11 @@ pub(super) fn with_object<T>(
     path: &Path,
     f: impl FnOnce(&object::File<'_, &ReadCache<File>>) -> T,
 ) -> Result<T, String> {
+    // Who opens a pipe waits for its writer: a debug link may name one.
+    let kind = std::fs::metadata(path).map_err(|e| e.kind().to_string())?;
+    if !kind.is_file() {
+        return Err("not a regular file".to_owned());
+    }
     let cache = ReadCache::new(File::open(path).map_err(|e| e.kind().to_string())?);
     let object = object::File::parse(&cache).map_err(|e| e.to_string())?;
     Ok(f(&object))

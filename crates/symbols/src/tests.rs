@@ -140,6 +140,20 @@ fn debug_file_by_link_without_a_build_id_needs_the_checksum() {
     assert_eq!((names.failure, names.frames.len()), (Some(LookupFailure::NoDebugInfo), 0));
 }
 
+/// Who opens it waits for a writer that never comes.
+#[test]
+fn a_pipe_is_no_debug_file() {
+    let program = Program::c();
+    let range = program.function("outer");
+    program.split_debug("program.debug");
+    program.objcopy(&["--strip-all", "--add-gnu-debuglink=program.debug", "program"]);
+    let debug = program.dir.path().join("program.debug");
+    std::fs::remove_file(&debug).unwrap();
+    run(Command::new("mkfifo").arg(&debug));
+    let names = program.names(program.module(), &all(range));
+    assert_eq!((names.failure, names.frames.len()), (Some(LookupFailure::NoDebugInfo), 0));
+}
+
 #[test]
 fn a_changed_file_is_not_used_but_its_debug_file_is() {
     let program = Program::c();

@@ -36,7 +36,9 @@ impl<'a> Session<'a> {
     /// Records and compares a command; whether each difference is explained.
     pub(super) fn compare(&self, command: &[impl AsRef<OsStr>], fast: bool) -> Result<bool, Trouble> {
         let (stacks, trace) = (self.place.join("oracle.stacks"), self.place.join("trace.hst"));
-        let _ = std::fs::remove_file(&stacks);
+        for old in [&stacks, &trace] {
+            let _ = std::fs::remove_file(old);
+        }
         let mut record = Command::new(&self.heapscribe);
         record.args(["record", "-q", "-o"]).arg(&trace).arg("--").args(command);
         record.env("LD_PRELOAD", &self.oracle).env("STACK_ORACLE", &stacks);

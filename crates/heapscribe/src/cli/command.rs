@@ -108,6 +108,24 @@ mod tests {
     }
 
     #[test]
+    fn options_end_with_the_program() {
+        let check = |words: &[&str], expected: Option<&[&str]>| {
+            let cli = Cli::try_parse_from([&["heapscribe", "record"], words].concat());
+            let command = cli.ok().map(|cli| match cli.command {
+                Command::Record(args) => args.command,
+                other => panic!("{other:?}"),
+            });
+            let expected = expected.map(|words| words.iter().map(std::ffi::OsString::from).collect());
+            assert_eq!(command, expected, "{words:?}");
+        };
+        check(&["ls", "-l", "--json", "--", "x"], Some(&["ls", "-l", "--json", "--", "x"]));
+        check(&["-q", "ls", "-o", "x"], Some(&["ls", "-o", "x"]));
+        check(&["--", "-program", "-x"], Some(&["-program", "-x"]));
+        check(&["--sampel", "1M", "ls"], None);
+        check(&["-x", "ls"], None);
+    }
+
+    #[test]
     fn every_command_is_in_one_group() {
         let command = Cli::command();
         let visible = command.get_subcommands().filter(|command| !command.is_hide_set());

@@ -35,6 +35,10 @@ pub(crate) struct RecordArgs {
     #[arg(short, long, value_name = "TRACE")]
     pub(crate) output: Option<PathBuf>,
 
+    /// Replace TRACE when it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
     /// Format of the trace
     #[arg(long, value_enum, default_value_t = TraceFormat::Native)]
     pub(crate) format: TraceFormat,
@@ -52,7 +56,7 @@ pub(crate) struct RecordArgs {
     pub(crate) quiet: bool,
 
     /// The program to run, with its arguments
-    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
 
     /// Record a sample of the blocks: on average one hit per SIZE allocated bytes, for example 512KiB

@@ -11,8 +11,8 @@ use crate::exit;
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
-  heapscribe recover /dev/shm/heapscribe.1000.4711 -o run.hst
-")]
+  heapscribe recover /dev/shm/heapscribe.1000.4711.0 -o run.hst
+", after_long_help = format!("{RECOVER_NOTES}\n\n{}", exit::HELP))]
 pub(crate) struct RecoverArgs {
     /// The session directory that `record` left behind, or the directory of a ring
     #[arg(value_name = "DIR")]
@@ -22,3 +22,8 @@ pub(crate) struct RecoverArgs {
     #[arg(short, long, value_name = "TRACE")]
     pub(crate) output: PathBuf,
 }
+
+const RECOVER_NOTES: &str = "\
+Notes:
+  Once the trace is written, DIR is removed with all that was in it. While processes of the
+  recording are still running, DIR stays, with their sessions.";

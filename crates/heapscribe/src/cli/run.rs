@@ -34,7 +34,7 @@ pub(crate) struct RunArgs {
     pub(crate) session_dir: PathBuf,
 
     /// The program to run, with its arguments
-    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
 
     #[command(flatten)]

@@ -22,9 +22,13 @@ pub(crate) struct SnapshotArgs {
     #[arg(value_name = "PID|NAME")]
     pub(crate) process: String,
 
-    /// Where to write the snapshot [default: heapscribe.PROGRAM.PID.hst]
+    /// Where to write the snapshot [default: heapscribe.PROGRAM.PID.hst, then heapscribe.PROGRAM.PID.2.hst, ...]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    /// Replace FILE when it exists
+    #[arg(long)]
+    pub(crate) force: bool,
 
     /// Format of the snapshot [default: pprof if FILE ends in .pb or .pb.gz, otherwise native]
     #[arg(long, value_enum)]

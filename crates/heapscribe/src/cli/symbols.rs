@@ -11,6 +11,12 @@ pub(crate) const DEBUG_DIR: &str = "/usr/lib/debug";
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SymbolArgs {
     /// Directory with separate debug files
-    #[arg(long, value_name = "DIR", default_value = DEBUG_DIR)]
+    #[arg(long, value_name = "DIR", default_value = DEBUG_DIR, value_parser = parse_directory)]
     pub(crate) debug_dir: PathBuf,
+}
+
+/// The default one is there only where packages with debug information are installed.
+fn parse_directory(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if text == DEBUG_DIR || path.is_dir() { Ok(path) } else { Err("there is no such directory".to_owned()) }
 }

@@ -1,13 +1,67 @@
 //! Files that commands write traces into.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use heapscribe_diagnostics::Problem;
+
+/// Refuses to replace what a file holds, unless that is wanted. An empty file, a pipe and a device can be written.
+pub(super) fn reject_existing(path: &Path, force: bool) -> Result<(), Problem> {
+    if force || !holds_something(path) {
+        return Ok(());
+    }
+    let what = format!("{} already exists", path.display());
+    Err(Problem::new(what, "choose another name with -o, or replace the file with --force"))
+}
+
+/// The first that is free of `STEM.hst`, `STEM.2.hst`, `STEM.3.hst` and so on.
+pub(super) fn free_name(stem: &str) -> PathBuf {
+    let numbered = (2..).map(|number: u64| format!("{stem}.{number}.hst"));
+    let mut names = [format!("{stem}.hst")].into_iter().chain(numbered).map(PathBuf::from);
+    names.find(|path| !holds_something(path)).expect("there are more numbers than files")
+}
+
+fn holds_something(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() > 0)
+}
 
 /// A file to write a trace into.
 pub(super) fn create(path: &Path) -> Result<BufWriter<File>> {
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(BufWriter::with_capacity(1 << 16, file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_holds_is_not_replaced() {
+        let place = tempfile::tempdir().unwrap();
+        let [empty, full, missing] = ["empty", "full", "missing"].map(|name| place.path().join(name));
+        fs::write(&empty, b"").unwrap();
+        fs::write(&full, b"x").unwrap();
+        for (path, force, is_taken) in [
+            (&*empty, false, true),
+            (&full, false, false),
+            (&full, true, true),
+            (&missing, false, true),
+            (Path::new("/dev/null"), false, true),
+        ] {
+            assert_eq!(reject_existing(path, force).is_ok(), is_taken, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn names_are_numbered() {
+        let place = tempfile::tempdir().unwrap();
+        let stem = place.path().join("heapscribe.server.4711").display().to_string();
+        for expected in ["", ".2", ".3"] {
+            let name = free_name(&stem);
+            assert_eq!(name, PathBuf::from(format!("{stem}{expected}.hst")));
+            fs::write(name, b"a snapshot").unwrap();
+        }
+    }
 }

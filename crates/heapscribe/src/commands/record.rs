@@ -11,6 +11,7 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{Plan, SESSION_VARIABLE, WhenFull};
 use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
+use super::output;
 use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::launch::heap::{self, HeapChoice};
 use crate::launch::preload::{self, Preload};
@@ -35,6 +36,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
         return Err(Problem::new(what.to_owned(), "remove --format, or remove --ring and --last").into());
     }
     cli::reject_conflicts(&args.real_time, mode(args), args.format == TraceFormat::Memtrace)?;
+    output::reject_existing(&trace_path(args), args.force)?;
     let mut preload = preload_of_heap(args)?;
     let recorder = preload::place(preload::RECORDER)?;
     // Another heap cannot be put under a sanitizer's.
@@ -53,7 +55,10 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
 fn preload_of_heap(args: &RecordArgs) -> Result<Preload> {
     match &args.heap.heap {
         None | Some(HeapChoice::System) => Ok(Preload::default()),
-        Some(choice) => heap::preload(choice, &args.heap.options()),
+        Some(choice) => {
+            heap::reject_sanitizer(&args.command[0])?;
+            heap::preload(choice, &args.heap.options())
+        }
     }
 }
 

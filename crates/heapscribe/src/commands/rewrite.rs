@@ -22,6 +22,10 @@ use heapscribe_formats::detect::Format;
 
 /// Runs `subsample`.
 pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
+    if args.from.zip(args.to).is_some_and(|(from, to)| from >= to) {
+        let what = "--from is not before --to, so nothing would be left";
+        return Err(Problem::new(what, "swap the two times").into());
+    }
     let time_ns = args.from.unwrap_or(0)..args.to.unwrap_or(u64::MAX);
     let input = Input::open(&args.trace)?;
     let problems = if input.kind() == Kind::File(Format::Memtrace) {

@@ -9,9 +9,8 @@ use heapscribe_wire::heap::HEAPS_VARIABLE;
 
 use crate::cli::{self, RunArgs};
 use crate::launch::heap::{self, HeapChoice};
-use crate::launch::{child, diagnose, signals::Signals};
+use crate::launch::{child, signals::Signals};
 use crate::message;
-use heapscribe_diagnostics::Problem;
 use heapscribe_session::live;
 use heapscribe_spawn::Child;
 use heapscribe_views::json;
@@ -22,11 +21,7 @@ use heapscribe_session::heap_statistics::{self, EndedHeaps};
 
 /// Runs the command.
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
-    if let Some(name) = diagnose::sanitizer_of(&args.command[0]) {
-        let what =
-            format!("cannot run {} with another heap: {name} brings its own", args.command[0].display());
-        return Err(Problem::new(what, "build it without -fsanitize").into());
-    }
+    heap::reject_sanitizer(&args.command[0])?;
     let choice = args.heap.heap.as_ref().unwrap_or(&HeapChoice::Tlsf);
     let mut preload = heap::preload(choice, &args.heap.options())?;
     let into = args

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use super::output;
 use crate::cli::{SnapshotArgs, SnapshotFormat};
 use crate::exit;
 use crate::message;
@@ -20,6 +21,9 @@ use heapscribe_units::{bytes, counted, duration};
 
 /// Runs the command.
 pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
+    if let Some(output) = &args.output {
+        output::reject_existing(output, args.force)?;
+    }
     let place = live::places(args.session_dir.as_deref());
     let session = live::one(&args.process, &place)?.open()?;
     let contents = args.contents.as_deref().map(|dir| Contents::begin(dir, &session)).transpose()?;
@@ -93,7 +97,7 @@ fn default_path(snapshot: &Snapshot) -> PathBuf {
     let head = snapshot.head.get();
     let exe = String::from_utf8_lossy(head.exe).into_owned();
     let program = Path::new(&exe).file_name().unwrap_or_default().to_string_lossy();
-    PathBuf::from(format!("heapscribe.{program}.{}.hst", head.pid))
+    output::free_name(&format!("heapscribe.{program}.{}", head.pid))
 }
 
 fn print_summary(snapshot: &Snapshot, saved: &Saved, output: &Path) {

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use object::{Object as _, ObjectSymbol as _};
+use object::{Object as _, ObjectSymbol as _, ReadCache, ReadRef};
 
 use crate::message;
 
@@ -19,8 +19,8 @@ pub(crate) fn unseen(program: &OsStr, pid: u32) {
 
 /// The sanitizer that a program is built with: no other heap can be put under it.
 pub(crate) fn sanitizer_of(program: &OsStr) -> Option<&'static str> {
-    let bytes = fs::read(find(program)?).ok()?;
-    sanitizer(&object::File::parse(&*bytes).ok()?)
+    let cache = ReadCache::new(fs::File::open(find(program)?).ok()?);
+    sanitizer(&object::File::parse(&cache).ok()?)
 }
 
 enum Why {
@@ -90,7 +90,7 @@ fn why(path: &Path) -> Why {
 }
 
 /// The sanitizer that a program is built with: its runtime is a library that it needs, or is linked into it.
-fn sanitizer(file: &object::File<'_>) -> Option<&'static str> {
+fn sanitizer<'a>(file: &object::File<'a, impl ReadRef<'a>>) -> Option<&'static str> {
     const SANITIZERS: [(&str, &str); 4] = [
         ("__asan_init", "AddressSanitizer"),
         ("__hwasan_init", "HWAddressSanitizer"),

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use object::read::elf::ElfFile64;
 use object::{Object as _, ObjectSymbol as _};
 
+use super::diagnose;
 use super::preload::{self, Library, Preload};
 use heapscribe_diagnostics::Problem;
 
@@ -40,6 +41,13 @@ pub(crate) struct HeapOptions {
     pub(crate) lock: bool,
     pub(crate) huge_pages: bool,
     pub(crate) prefault: bool,
+}
+
+/// Refuses a program whose sanitizer brings its heap, which looks after the memory of all others.
+pub(crate) fn reject_sanitizer(program: &OsStr) -> Result<(), Problem> {
+    let Some(name) = diagnose::sanitizer_of(program) else { return Ok(()) };
+    let what = format!("cannot put another heap under {}: {name} brings its own", program.display());
+    Err(Problem::new(what, "build it without -fsanitize"))
 }
 
 /// What has to be preloaded for a heap.

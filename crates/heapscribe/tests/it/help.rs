@@ -23,6 +23,22 @@ fn help_of_every_command() {
     }
 }
 
+/// That a pipe is none is known without waiting for its writer.
+#[test]
+fn what_is_no_file_with_events() {
+    let place = Place::with_trace(b"");
+    assert_eq!(
+        place.failure("report run.hst"),
+        "error: run.hst: the file is empty\nhint: the recording that was to write it has failed, or has only begun\nexit code 1"
+    );
+    let made = std::process::Command::new("mkfifo").arg(place.path("pipe.hst")).status().unwrap();
+    assert!(made.success());
+    assert_eq!(
+        place.failure("report pipe.hst"),
+        "error: pipe.hst is not a regular file\nhint: write the trace to a file first\nexit code 1"
+    );
+}
+
 /// A line of the examples that is the rest of another one: no example needs more than 100 columns.
 fn wrapped_example(help: &str) -> Option<&str> {
     let examples = help.split("\nUsage:").next()?.split_once("Examples:\n")?.1;
@@ -76,6 +92,12 @@ fn errors_say_what_and_what_next() {
         "list nobody --session-dir .",
         "report --by-block run.hst",
         "record",
+        "record --sampel 1MB ls -l",
+        "run --heap tlsf --stat ls",
+        "record --level fast ls",
+        "record -o run.hst -- ls",
+        "report run.hst --debug-dir nowhere",
+        "subsample run.hst --from 5s --to 1s -o part.hst",
         "reprot run.hst",
     ]
     .map(|arguments| format!("$ heapscribe {arguments}\n{}\n", place.failure(arguments)));

@@ -163,7 +163,12 @@ impl<'a> Run<'a> {
     /// The program under `record`, started.
     pub fn start(&self) -> Started {
         let mut command = heapscribe();
-        command.args(["record", "-o"]).arg(self.trace()).args(&self.options).arg("--").args(&self.command);
+        command
+            .args(["record", "--force", "-o"])
+            .arg(self.trace())
+            .args(&self.options)
+            .arg("--")
+            .args(&self.command);
         command.envs(self.environment.iter().map(|(k, v)| (k, v)));
         Started::new(command, self.place, "recorded")
     }
