@@ -147,14 +147,14 @@ mod tests {
         let sp = &raw const local as usize;
         let by_kernel = StackRange::around(sp).unwrap();
         assert!(by_kernel.contains(sp));
-        let maps = File::open(MAPS, Open::Read).unwrap();
+        let maps = File::open(MAPS[0], Open::Read).unwrap();
         assert_eq!(search(&maps, sp), Some(by_kernel));
     }
 
     #[test]
     fn nothing_is_readable_at_the_null_page() {
         assert_eq!(StackRange::around(8), None);
-        let maps = File::open(MAPS, Open::Read).unwrap();
+        let maps = File::open(MAPS[0], Open::Read).unwrap();
         assert_eq!(search(&maps, 8), None);
     }
 
