@@ -206,6 +206,7 @@ impl Drain {
         let summary = &mut self.output.summary;
         summary.drainer = drainer;
         summary.killed_sessions = self.killed_sessions;
+        summary.unrecorded = self.forked.unrecorded();
         summary.snapshots = self.watch.map_or(0, |watch| watch.written);
         self.output.finish(&SessionEnd { ended_mono_ns: monotonic_ns(), exit, drainer })
     }

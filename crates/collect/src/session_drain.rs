@@ -7,7 +7,7 @@ use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use heapscribe_formats::model::{ChunkInfo, HowEnded, LiveRole, MemorySample, ProcessIndex};
+use heapscribe_formats::model::{ChunkInfo, HowEnded, LiveRole, MemorySample, ProcessIndex, Stage};
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
 use heapscribe_wire::defs::Position;
 use heapscribe_wire::head::{HEARTBEAT_OFFSET, Head, Leaving, SharedHead};
@@ -140,6 +140,7 @@ impl SessionDrain {
         }
         let info = read_head(&self.head, process_info).unwrap_or_default();
         output.summary.began(info.created_mono_ns);
+        output.summary.programs += u64::from(info.stage == Stage::Execed);
         let process = output.process(&info);
         self.process = Some(process);
         process

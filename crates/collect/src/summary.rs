@@ -6,6 +6,7 @@ use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex};
 use heapscribe_formats::{ChunkSums, Drainer};
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
+use heapscribe_session::Unrecorded;
 use heapscribe_session::heap_statistics::EndedHeaps;
 
 use crate::memtrace::Written;
@@ -15,6 +16,10 @@ use crate::memtrace::Written;
 pub struct Summary {
     /// Recorded process images.
     pub processes: u64,
+    /// Those of them that are programs of their own, which were exec'd.
+    pub programs: u64,
+    /// Programs that were started and could not be recorded.
+    pub unrecorded: Unrecorded,
     /// The pid of the program that was started.
     pub watched_pid: u32,
     /// Whether any allocation call of it was recorded.

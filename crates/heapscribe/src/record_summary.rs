@@ -22,6 +22,7 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
         recorded(s, &processes)
     };
     lines.push(format!("dropped: {}{}", units::counted(s.lost_events(), "event"), reasons(s)));
+    lines.extend(unrecorded(s));
     lines.extend(s.evicted.map(|evicted| ring(s, &evicted)));
     if s.heaps.count() > 0 {
         lines.push(heap::ended(&s.heaps));
@@ -94,6 +95,19 @@ fn exact(s: &Summary, processes: &str, peak: ShownPeak) -> Vec<String> {
 fn recorded(s: &Summary, processes: &str) -> Vec<String> {
     let (calls, blocks) = (units::counted(s.calls, "call"), units::counted(s.allocations, "block"));
     vec![format!("{processes}, {calls} and {blocks} recorded; the report estimates the rest")]
+}
+
+/// Programs that were started without the variables by which they would be recorded.
+fn unrecorded(s: &Summary) -> Option<String> {
+    let (pid, name) = s.unrecorded.first.first()?;
+    let n = s.unrecorded.programs;
+    let all = units::counted(s.programs + n, "program");
+    let (their, others) = match n {
+        1 => ("its", String::new()),
+        _ => ("their", format!(" and {} more", units::count(n - 1))),
+    };
+    let n = units::count(n);
+    Some(format!("not recorded: {n} of {all}, because {their} environment was cleared: {pid} {name}{others}"))
 }
 
 /// What of it a ring did not keep.

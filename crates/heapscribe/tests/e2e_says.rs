@@ -157,6 +157,33 @@ fn program_with_a_heap_of_its_own() {
     );
 }
 
+/// What `record` says of programs that it knows of and that it could not record.
+#[track_caller]
+fn assert_unrecorded(ended: &Ended, programs: &str, name: &str) {
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let line = ended.stderr.lines().find_map(|line| line.split_once("not recorded: "));
+    let Some((_, line)) = line else { panic!("nothing is said: {}", ended.stderr) };
+    assert!(line.starts_with(programs) && line.contains(name), "{line}");
+}
+
+/// `env -i` and its like.
+#[test]
+fn programs_whose_environment_is_cleared() {
+    let place = Place::new();
+    let (says, quiet) = (place.compile("says.c"), place.compile("writes_arguments.c"));
+    let forks = place.compile("life_fork.c");
+    let script = format!("env -i {0}; {0}", says.display());
+    let ended = Run::new(&place, "sh").args(["-c", &script]).recorded();
+    assert_unrecorded(&ended, "1 of ", &format!(" {}", says.display()));
+    assert!(ended.stderr.contains("because its environment was cleared"), "{}", ended.stderr);
+    let ended = ran(&place, &forks, &["escapes", quiet.to_str().unwrap()]);
+    assert_unrecorded(&ended, "3 of 4 programs", &format!("{} and 2 more", quiet.display()));
+    let ended = ran(&place, &forks, &["execs", quiet.to_str().unwrap()]);
+    assert_unrecorded(&ended, "4 of 5 programs", "because their environment was cleared");
+    let ended = ran(&place, &says, &[]);
+    assert!(!ended.stderr.contains("not recorded"), "{}", ended.stderr);
+}
+
 /// The loader ignores LD_PRELOAD for a program that gets other rights than its caller has.
 #[test]
 fn setuid_program() {

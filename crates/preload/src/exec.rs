@@ -1,14 +1,18 @@
 //! The ways in which a process goes on as another program: noted before, and taken back when it fails. So a process
 //! that becomes one without a session - a static one, or one that allocates nothing - is known to have done that,
-//! and not taken for killed. One that execs by a system call of its own is.
+//! and not taken for killed. One that execs by a system call of its own is. A program that is given an environment
+//! without what it would be recorded by is counted, also one that is spawned.
 //!
 //! Three have their arguments one by one. Their hooks make the list of them where they lie: the five in registers
 //! are pushed behind those on the stack, over the return address, which is kept below.
 #![allow(unsafe_code)]
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{c_char, c_int, c_void};
 
-use heapscribe_recorder::{begin_exec, exec_failed, program};
+use heapscribe_nolibc::sys;
+use heapscribe_recorder::{
+    begin_exec, count_unrecorded, exec_failed, is_unrecorded, program, uncount_unrecorded,
+};
 
 type Text = *const c_char;
 type List = *const Text;
@@ -18,34 +22,106 @@ fn next(name: &str, own: *const ()) -> Option<*const ()> {
     program::loader()?.find_next(name.as_bytes(), own)
 }
 
+/// What is noted before an exec, and taken back when it fails.
+struct Exec {
+    is_unrecorded: bool,
+}
+
+impl Exec {
+    /// Begins the exec of `name` with this environment, or that of the process.
+    ///
+    /// # Safety
+    /// * The name and the environment are those of a call that a program may make.
+    unsafe fn begin(name: Text, environment: Option<List>) -> Exec {
+        begin_exec();
+        // SAFETY: those of a call that a program may make.
+        let is_unrecorded = unsafe { is_unrecorded(environment) };
+        if is_unrecorded {
+            // SAFETY: the name is that of a call that a program may make.
+            unsafe { count_unrecorded(sys::pid(), name) };
+        }
+        Exec { is_unrecorded }
+    }
+
+    fn fail(&self) {
+        exec_failed();
+        if self.is_unrecorded {
+            uncount_unrecorded();
+        }
+    }
+}
+
 macro_rules! exec_functions {
-    ($($name:ident($($argument:ident: $type:ty),*);)*) => {$(
+    ($($name:ident($($argument:ident: $type:ty),*) of $file:expr, $environment:expr;)*) => {$(
         /// The C library's function of this name.
         ///
         /// # Safety
         /// * The call is one that a program may make of the C library's function.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
-            type Exec = unsafe extern "C" fn($($type),*) -> c_int;
+            type Function = unsafe extern "C" fn($($type),*) -> c_int;
             const FAILED: c_int = -1;
             let Some(next) = next(stringify!($name), $name as *const ()) else { return FAILED };
-            begin_exec();
-            // SAFETY: the C library's function of this name, given the program's arguments.
-            let result = unsafe { core::mem::transmute::<*const (), Exec>(next)($($argument),*) };
-            exec_failed();
-            result
+            // SAFETY: the program's arguments, of which the C library's function of this name takes the same.
+            unsafe {
+                let exec = Exec::begin($file, $environment);
+                let result = core::mem::transmute::<*const (), Function>(next)($($argument),*);
+                exec.fail();
+                result
+            }
         }
     )*};
 }
 
 exec_functions! {
-    execve(path: Text, arguments: List, environment: List);
-    execv(path: Text, arguments: List);
-    execvp(file: Text, arguments: List);
-    execvpe(file: Text, arguments: List, environment: List);
-    fexecve(descriptor: c_int, arguments: List, environment: List);
-    execveat(directory: c_int, path: Text, arguments: List, environment: List, flags: c_int);
+    execve(path: Text, arguments: List, environment: List) of path, Some(environment);
+    execv(path: Text, arguments: List) of path, None;
+    execvp(file: Text, arguments: List) of file, None;
+    execvpe(file: Text, arguments: List, environment: List) of file, Some(environment);
+    fexecve(descriptor: c_int, arguments: List, environment: List) of *arguments, Some(environment);
+    execveat(directory: c_int, path: Text, arguments: List, environment: List, flags: c_int) of path, Some(environment);
 }
+
+type Pid = c_int;
+type Settings = *const c_void;
+
+macro_rules! spawn_functions {
+    ($($name:ident)*) => {$(
+        /// The C library's function of this name.
+        ///
+        /// # Safety
+        /// * The call is one that a program may make of the C library's function.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            pid: *mut Pid,
+            file: Text,
+            actions: Settings,
+            attributes: Settings,
+            arguments: List,
+            environment: List,
+        ) -> c_int {
+            type Function = unsafe extern "C" fn(*mut Pid, Text, Settings, Settings, List, List) -> c_int;
+            const NO_SUCH_FUNCTION: c_int = 38;
+            let Some(next) = next(stringify!($name), $name as *const ()) else { return NO_SUCH_FUNCTION };
+            let mut child = 0;
+            // SAFETY: the program's arguments, of which the C library's function of this name takes the same; it
+            // writes the pid when it has made a process, and takes null for who does not want it.
+            unsafe {
+                let next = core::mem::transmute::<*const (), Function>(next);
+                let failed = next(&raw mut child, file, actions, attributes, arguments, environment);
+                if failed == 0 && !pid.is_null() {
+                    pid.write(child);
+                }
+                if failed == 0 && is_unrecorded(Some(environment)) {
+                    count_unrecorded(child as u32, file);
+                }
+                failed
+            }
+        }
+    )*};
+}
+
+spawn_functions! { posix_spawn posix_spawnp }
 
 /// `execle` with the list of its arguments, behind whose end the environment stands.
 ///

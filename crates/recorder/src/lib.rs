@@ -46,7 +46,8 @@ pub use enter::{
 pub use heapscribe_wire::mode::Mode;
 pub use heapscribe_wire::record::Call;
 pub use lifecycle::{
-    Before, Sandbox, begin_close, deregister_frames, end_close, enter_sandbox, leave_sandbox, register_frames,
+    Before, Sandbox, begin_close, count_unrecorded, deregister_frames, end_close, enter_sandbox,
+    is_unrecorded, leave_sandbox, register_frames, uncount_unrecorded,
 };
 pub use platform::memory::seal;
 pub use sampling::{filter, gate};

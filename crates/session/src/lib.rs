@@ -23,7 +23,7 @@ pub mod real_time_rules;
 pub use base::{Base, SESSION_DIR};
 pub use clock::{clock_kind, monotonic_ns};
 pub use files::{open_file, read_up_to};
-pub use head::{is_mapped, process_end, process_info, read_head};
+pub use head::{Unrecorded, is_mapped, process_end, process_info, read_head, unrecorded};
 pub use key::SessionKey;
 pub use liveness::{Alive, own_namespace, wait};
 pub use mark_request::MarkRequest;

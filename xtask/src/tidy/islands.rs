@@ -114,6 +114,7 @@ const ISLANDS: &[&str] = &[
     "recorder/src/lifecycle/scratch.rs",
     "recorder/src/lifecycle/sandbox.rs",
     "recorder/src/lifecycle/threads.rs",
+    "recorder/src/lifecycle/unrecorded.rs",
     "recorder/src/live/table.rs",
     "recorder/src/log/chunk_file.rs",
     "recorder/src/log/spill.rs",

@@ -98,7 +98,7 @@ const ENDS: &[&str] = &["_Exit", "_exit", "quick_exit"];
 /// Hooks of its going on as another program.
 const EXECS: &[&str] = &["execv", "execve", "execvp", "execvpe", "fexecve"];
 /// Those of them whose arguments stand one by one, and the newest.
-const OTHER_EXECS: &[&str] = &["execl", "execle", "execlp", "execveat"];
+const OTHER_EXECS: &[&str] = &["execl", "execle", "execlp", "execveat", "posix_spawn", "posix_spawnp"];
 
 /// Hooks of what it gives up.
 const SANDBOXES: &[&str] = &["prctl", "syscall"];

@@ -202,6 +202,23 @@ static int execs(int argc, char **argv) {
     return 0;
 }
 
+// Programs that nobody told that they are recorded: spawned, and by children that have called nothing.
+static int escapes(int argc, char **argv) {
+    char *arguments[] = { "zero", NULL }, *environment[] = { "WAY=given", NULL };
+    pid_t pid;
+    some(5);
+    if (posix_spawn(&pid, argv[2], NULL, NULL, arguments, environment) || wait_for(pid)) return 90;
+    if ((pid = fork()) == 0) { execve(argv[2], arguments, environment); _exit(99); }
+    if (wait_for(pid)) return 91;
+    if ((pid = vfork()) == 0) { execve(argv[2], arguments, environment); _exit(99); }
+    if (wait_for(pid)) return 92;
+    if ((pid = fork()) == 0) { execve("/nowhere", arguments, environment); _exit(7); }
+    if (wait_for(pid) != 7) return 93;
+    if (posix_spawn(&pid, "/nowhere", NULL, NULL, arguments, environment) != ENOENT) return 94;
+    if (posix_spawn(&pid, argv[2], NULL, NULL, arguments, environ) || wait_for(pid)) return 95;
+    return 0;
+}
+
 static int aborts_after_failed_exec(int argc, char **argv) {
     some(5);
     pid_t pid = fork();
@@ -232,7 +249,7 @@ static const struct test_case cases[] = {
     { "storm", storm }, { "raw_clone", raw_clone }, { "bare_fork", bare_fork }, { "grandchildren", grandchildren },
     { "child", child }, { "by_vfork", by_vfork }, { "vfork_allocates", vfork_allocates }, { "by_spawn", by_spawn },
     { "exec_chain", exec_chain }, { "exec_from_thread", exec_from_thread }, { "closes_all", closes_all },
-    { "daemon_style", daemon_style }, { "titled_daemon", titled_daemon }, { "execs", execs },
+    { "daemon_style", daemon_style }, { "titled_daemon", titled_daemon }, { "execs", execs }, { "escapes", escapes },
     { "aborts_after_failed_exec", aborts_after_failed_exec }, { "closes_even_standard", closes_even_standard }, { 0 },
 };
 

@@ -12,9 +12,11 @@ mod refusal;
 mod sandbox;
 mod scratch;
 mod threads;
+mod unrecorded;
 
 pub(crate) use begin::{InheritedMemory, get_or_begin};
 pub(crate) use fork::provide_pthread_atfork;
 pub use modules_change::{begin_close, deregister_frames, end_close, register_frames};
 pub use sandbox::{Before, Sandbox, enter_sandbox, leave_sandbox};
 pub(crate) use threads::attach;
+pub use unrecorded::{count_unrecorded, is_unrecorded, uncount_unrecorded};

@@ -31,6 +31,12 @@ pub(crate) fn map() -> Option<*mut u8> {
     Some(place)
 }
 
+/// The head of this process, or of its parent before it has one.
+pub(crate) fn head() -> Option<&'static SharedHead> {
+    // SAFETY: what is mapped there is a head, of atomic integers, for which all bytes are valid; it stays.
+    unsafe { PLACE.load(Ordering::Acquire).cast::<SharedHead>().as_ref() }
+}
+
 fn map_in_place(file: &File, parents: *mut u8) -> sys::Result<*mut u8> {
     if parents.is_null() {
         return file.map_shared_from(0, HEAD_FILE_BYTES);
