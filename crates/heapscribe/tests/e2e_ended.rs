@@ -117,6 +117,25 @@ fn who_is_killed_after_a_failed_exec_was_killed() {
     assert_eq!(kept(&parent).len(), 1, "{}", ended.stderr);
 }
 
+/// A program that locks its memory has a live table of which only what is used takes memory: 20 MiB for a heap of
+/// 40, not the next window, too.
+#[test]
+fn locked_memory_does_not_fill_the_live_table() {
+    use std::os::unix::fs::MetadataExt;
+    if !support::is_root_or_skip("mlockall") {
+        return;
+    }
+    let place = Place::new();
+    // In memory, where a hole that is looked at is filled.
+    let sessions = tempfile::Builder::new().prefix("heapscribe-e2e.").tempdir_in("/dev/shm").unwrap();
+    let program = place.compile("life_limits.c");
+    let run = Run::new(&place, &program).args(["locked_windows"]).options(options(sessions.path()));
+    let ended = run.recorded();
+    assert_eq!(ended.code, 128 + 9, "{}", ended.stderr);
+    let live = fs::metadata(kept(sessions.path())[0].join("live")).unwrap();
+    assert!((18 << 20..24 << 20).contains(&(live.blocks() * 512)), "{} blocks", live.blocks());
+}
+
 #[test]
 fn nothing_stays_when_nothing_is_to() {
     let (place, sessions) = (Place::new(), Place::new());

@@ -57,6 +57,15 @@ static int locked(int argc, char **argv) {
     return work(argc, argv);
 }
 
+// Memory that is to be locked, and so much of it that the live table has more than one window. Killed, so that the
+// table stays.
+static int locked_windows(int argc, char **argv) {
+    if (mlockall(MCL_CURRENT | MCL_FUTURE)) return 90;
+    for (int i = 0; i < 40000; i++) MALLOC(1000);
+    raise(SIGKILL);
+    return 91;
+}
+
 static int shut_in(int argc, char **argv) {
     some(10);
     if (chroot(getenv("SHUT_IN")) || chdir("/")) return 90;
@@ -192,7 +201,7 @@ static int files_4k_masks(int argc, char **argv) {
 static const struct test_case cases[] = {
     { "killed_by_prctl", killed_by_prctl }, { "killed_by_syscall", killed_by_syscall }, { "strict", strict },
     { "no_clock", no_clock }, { "filter_that_fails", filter_that_fails }, { "counts_masks", counts_masks },
-    { "files_4k_masks", files_4k_masks },
+    { "files_4k_masks", files_4k_masks }, { "locked_windows", locked_windows },
     { "work", work }, { "space", space }, { "space_later", space_later }, { "files_1m", files_1m },
     { "files_4k", files_4k }, { "files_0", files_0 }, { "files_later", files_later },
     { "descriptors_16", descriptors_16 }, { "descriptors_4", descriptors_4 },

@@ -8,9 +8,11 @@
 //! mapping with an old size of 0 maps the same file once more, from the page given, as far as asked.
 //!
 //! ```text
-//!   window 0    file 0 .. 16 MiB
-//!   window k    file k * 16 MiB - 1 page .. (k + 1) * 16 MiB      the first page is window k-1's last
+//!   window k    file k * 16 MiB .. (k + 1) * 16 MiB + 1 page      the last page is window k+1's first
 //! ```
+//! That last page is never opened, so that the window made from it is without access, too: under `mlockall` a mapping
+//! with access would be filled.
+//!
 //! A window is mapped without access; what is used of it is opened with `mprotect`, and its pages
 //! allocated with MADV_POPULATE_WRITE, which fails with an error code where a store to a full tmpfs would
 //! have raised SIGBUS. Mappings without access are left alone by `mlockall`, which would else fill them.
@@ -56,7 +58,7 @@ impl SharedFile {
     ) -> sys::Result<SharedFile> {
         let file = dir.open_at(name, Open::CreateNew)?;
         file.truncate(file_bytes as u64)?;
-        let map_bytes = file_bytes.min(WINDOW_BYTES).next_multiple_of(PAGE_BYTES);
+        let map_bytes = mapped_bytes(file_bytes, 0);
         let base = file.map_shared_closed(map_bytes)?;
         keep_to_ourselves(base, map_bytes)?;
         windows.first().ok_or(Errno::EINVAL)?.store(base as usize, Ordering::Release);
@@ -73,9 +75,8 @@ impl SharedFile {
     pub(crate) fn for_each_mapping(&self, mut visit: impl FnMut(*mut u8, usize)) {
         for (number, window) in self.windows.iter().enumerate() {
             let base = window.load(Ordering::Acquire);
-            let before = if number == 0 { 0 } else { PAGE_BYTES };
             if base != 0 {
-                visit((base - before) as *mut u8, self.window_bytes(number) + before);
+                visit(base as *mut u8, mapped_bytes(self.file_bytes, number));
             }
         }
     }
@@ -115,24 +116,20 @@ impl SharedFile {
         Ok(())
     }
 
-    fn window_bytes(&self, number: usize) -> usize {
-        (self.file_bytes.next_multiple_of(PAGE_BYTES) - number * WINDOW_BYTES).min(WINDOW_BYTES)
-    }
-
     /// Maps a window, the one before it being there.
     fn map_window(&self, number: usize) -> sys::Result<()> {
         let window = self.windows.get(number).ok_or(Errno::ENOMEM)?;
         if window.load(Ordering::Relaxed) != 0 {
             return Ok(());
         }
-        let len_bytes = PAGE_BYTES + self.window_bytes(number);
-        // SAFETY: the page before the window is mapped, shared, by the window before it.
-        let base = unsafe { sys::map_again(self.at(number * WINDOW_BYTES - PAGE_BYTES), len_bytes) }?;
-        let first = base.wrapping_add(PAGE_BYTES);
-        // SAFETY: within the new mapping, page-aligned.
-        let _ = unsafe { sys::protect_none(first, len_bytes - PAGE_BYTES) };
+        let before =
+            number.checked_sub(1).and_then(|before| self.windows.get(before)).ok_or(Errno::ENOMEM)?;
+        let page = (before.load(Ordering::Relaxed) + WINDOW_BYTES) as *mut u8;
+        let len_bytes = mapped_bytes(self.file_bytes, number);
+        // SAFETY: the page behind the window before is mapped with it, shared, as there is file behind it.
+        let base = unsafe { sys::map_again(page, len_bytes) }?;
         keep_to_ourselves(base, len_bytes)?;
-        window.store(first as usize, Ordering::Release);
+        window.store(base as usize, Ordering::Release);
         Ok(())
     }
 
@@ -146,6 +143,11 @@ impl SharedFile {
         }
         session_path::open(self.name)?.allocate(start as u64, len_bytes as u64)
     }
+}
+
+/// Bytes that a window maps: its own, and a page of the next if there is one.
+fn mapped_bytes(file_bytes: usize, number: usize) -> usize {
+    (file_bytes.next_multiple_of(PAGE_BYTES) - number * WINDOW_BYTES).min(WINDOW_BYTES + PAGE_BYTES)
 }
 
 /// A child must not write its parent's session; a core dump is not to hold it.
