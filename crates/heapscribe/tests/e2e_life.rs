@@ -164,6 +164,8 @@ cases! {
 
     destructors_of_threads: Case::new(THREADS, "thread_exit");
     five_hundred_threads: Case::new(THREADS, "waves");
+    /// Each has a chunk, and no event is lost.
+    five_thousand_threads_at_a_time: Case::new(THREADS, "crowd");
     smallest_stacks: Case::new(THREADS, "small_stacks");
     leaves_with_threads_at_work: Case::new(THREADS, "detached_at_exit").calls(Calls::AtLeast(33));
     recursion: Case::new(THREADS, "recursion");

@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 
 use heapscribe_nolibc::sys;
 use heapscribe_wire::chunk::Opening;
+use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{NameId, RateId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX, TOOK_BYTES_MAX};
 use heapscribe_wire::record::{Event, Note, put_took};
@@ -121,6 +122,9 @@ fn make_room(thread: &Thread, session: &Session) -> Option<OpenChunk> {
             modules::check(program::loader()?, session);
         }
     }
+    if thread.backoff.is_in_force(session.ticks()) {
+        return lose(LossReason::LogFull, thread, session);
+    }
     // While it waits for a chunk a reader may have the table: what this call does to it is done or to come,
     // but for a block that is being resized, which the reader does not see.
     thread.record.end();
@@ -128,13 +132,22 @@ fn make_room(thread: &Thread, session: &Session) -> Option<OpenChunk> {
     resume_operation(thread.record, session.head);
     let _blocked = sys::SignalsBlocked::new();
     match opened {
-        Ok(chunk) => Some(open(thread, chunk, session)),
+        Ok(chunk) => {
+            thread.backoff.clear();
+            Some(open(thread, chunk, session))
+        }
         Err(reason) => {
-            thread.lost.set(Lost { count: thread.lost.get().count + 1, reason: reason as u8 });
-            session.head.count_loss(reason);
-            None
+            thread.backoff.fail(session.ticks());
+            lose(reason, thread, session)
         }
     }
+}
+
+/// Counts an event that has no room.
+fn lose(reason: LossReason, thread: &Thread, session: &Session) -> Option<OpenChunk> {
+    thread.lost.set(Lost { count: thread.lost.get().count + 1, reason: reason as u8 });
+    session.head.count_loss(reason);
+    None
 }
 
 fn open(thread: &Thread, chunk: OpenChunk, session: &Session) -> OpenChunk {

@@ -9,8 +9,8 @@ pub const INNER_FRAMES: usize = 512;
 /// Frames of one stack as it is walked; of deeper ones the outer frames are not found.
 pub const WALK_DEPTH_MAX: usize = 1 << 19;
 
-/// Chunks that a log file has room for.
-pub const CHUNKS_MAX: usize = 4096;
+/// Chunks that a log file has room for: so many threads can have one at a time.
+pub const CHUNKS_MAX: usize = 8192;
 /// Bytes of events in one chunk.
 pub const CHUNK_PAYLOAD_BYTES: usize = 64 << 10;
 /// Step in which the pages of a chunk are allocated when it is first used.

@@ -55,6 +55,28 @@ static int run_threads(int waves, int width, size_t stack) {
     return 0;
 }
 
+// More threads at a time than a log once had chunks for.
+#define CROWD 5000
+static pthread_barrier_t all_here;
+static void *in_crowd(void *arg) {
+    some(3);
+    pthread_barrier_wait(&all_here);
+    some(3);
+    return NULL;
+}
+
+static int crowd(int argc, char **argv) {
+    static pthread_t t[CROWD];
+    pthread_attr_t attr;
+    pthread_attr_init(&attr);
+    pthread_attr_setstacksize(&attr, 32 << 10);
+    pthread_barrier_init(&all_here, NULL, CROWD);
+    for (int i = 0; i < CROWD; i++) if (pthread_create(&t[i], &attr, in_crowd, NULL)) return 91;
+    for (int i = 0; i < CROWD; i++) pthread_join(t[i], NULL);
+    puts("crowd is gone");
+    return 0;
+}
+
 static int waves(int argc, char **argv) { return run_threads(10, 50, 0); }
 static int small_stacks(int argc, char **argv) { return run_threads(2, 40, PTHREAD_STACK_MIN); }
 
@@ -158,7 +180,7 @@ static const struct test_case cases[] = {
     { "detached_at_exit", detached_at_exit }, { "recursion", recursion },
     { "recursion_too_deep", recursion_too_deep }, { "fibers", run_fibers }, { "after_exit", after_exit },
     { "inside_dlsym", inside_dlsym }, { "aborts", aborts }, { "leaves_at_once", leaves_at_once },
-    { "main_ends", main_ends }, { 0 },
+    { "main_ends", main_ends }, { "crowd", crowd }, { 0 },
 };
 
 int main(int argc, char **argv) { return run_case(cases, argc, argv); }

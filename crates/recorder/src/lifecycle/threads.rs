@@ -47,6 +47,7 @@ fn begin(thread: &Thread, tid: u32, session: &Session) {
     thread.last_ticks.set(0);
     thread.last_alloc_ticks.set(0);
     thread.lost.set(Lost::default());
+    thread.backoff.clear();
     thread.stack.set(None);
     thread.sampling.clear();
     // SAFETY: the thread's own; no hook is in it yet.

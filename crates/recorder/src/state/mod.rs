@@ -1,6 +1,7 @@
 //! What a recorded process and its threads have: put together here from the parts, without any behaviour of
 //! its own, so that all that acts on both finds them without knowing each other.
 
+mod backoff;
 mod cached_stacks;
 mod counts;
 mod current;

@@ -10,6 +10,7 @@ use core::sync::atomic::{AtomicPtr, AtomicU32};
 use heapscribe_wire::ids::{RateId, ThreadId};
 use heapscribe_wire::operation::ThreadRecord;
 
+use super::backoff::Backoff;
 use super::cached_stacks::CachedStacks;
 use super::counts::Counts;
 use super::sampling::Sampling;
@@ -49,6 +50,8 @@ pub(crate) struct Thread {
     pub last_alloc_ticks: Cell<u64>,
     /// Events lost since the last one that was written.
     pub lost: Cell<Lost>,
+    /// When it looks for a chunk again, after it has found none.
+    pub backoff: Backoff,
     /// The stack it was born with.
     pub stack: Cell<Option<StackRange>>,
     /// Regions of the live table that it found last.
