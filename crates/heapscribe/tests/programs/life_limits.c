@@ -131,7 +131,7 @@ static int killed_for(int by_syscall) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = { sizeof code / sizeof *code, code };
-    some(10);
+    some(1000);
     install(&program, by_syscall);
     _exit(many());
 }
@@ -141,7 +141,7 @@ static int killed_by_syscall(int argc, char **argv) { return killed_for(1); }
 
 // Nothing but read, write and exit: not even the clock.
 static int strict(int argc, char **argv) {
-    some(10);
+    some(1000);
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT)) return 90;
     syscall(SYS_exit, many());
     return 91;
