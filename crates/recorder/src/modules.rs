@@ -170,20 +170,24 @@ fn closed() {
     let _ = MODULES.epoch.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_less);
 }
 
-/// Names the module of a frame that is to be defined, if it is not named yet. Called without the lock.
-pub(crate) fn announce(text: &ModuleText, session: &Session) {
+/// Names the module of a frame that is to be defined, if it is not named yet. Whether it was the one that is named: what
+/// is known of its code holds. Called without the lock.
+pub(crate) fn announce(text: &ModuleText, session: &Session) -> bool {
     if epoch().is_quiet() && find_known(text.start).is_some() {
-        return;
+        return true;
     }
     // SAFETY: the calling thread's stack returns into it, so it is loaded and stays so.
     let details = unsafe { text.details() };
     match find_known(text.start) {
-        Some(identity) if identity == details.identity => return,
+        Some(identity) if identity == details.identity => return true,
         _ => {}
     }
-    let Some(held) = session.lock.hold() else { return session.head.count_loss(LossReason::ModuleTable) };
+    let Some(held) = session.lock.hold() else {
+        session.head.count_loss(LossReason::ModuleTable);
+        return false;
+    };
     match find_known(text.start) {
-        Some(identity) if identity == details.identity => return,
+        Some(identity) if identity == details.identity => return true,
         Some(_) => begin_generation(session, &held),
         None => {}
     }
@@ -195,6 +199,7 @@ pub(crate) fn announce(text: &ModuleText, session: &Session) {
         entry.place.store(place(text), Ordering::Relaxed);
         MODULES.count.store(count + 1, Ordering::Release);
     }
+    false
 }
 
 /// In a forked child: names what its parent had named, as far as it is still there.

@@ -51,7 +51,7 @@ extern "C" fn bench(sp: usize, bp: usize, pc: usize) {
     let (frames, warm) = measure(&Unwinder { cache, ..unwinder() }, start, 20_000);
     let (_, cold) = measure(&Unwinder { cache: None, ..unwinder() }, start, 20);
     let old = loader().without_find_object();
-    let (_, listed) = measure(&Unwinder { loader: &old, cache: None }, start, 20);
+    let (_, listed) = measure(&Unwinder { loader: &old, cache: None, known: None }, start, 20);
     *RESULT.lock().unwrap() = Some((frames, [warm, cold, listed]));
 }
 

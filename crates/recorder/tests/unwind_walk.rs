@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, OnceLock};
 
 use heapscribe_recorder::unwind::pc_cache::ENTRIES;
-use heapscribe_recorder::unwind::{End, Frame, PcCache, Registers, StackRange, Unwinder, Walk};
+use heapscribe_recorder::unwind::{End, Frame, PcCache, Registers, Rule, StackRange, Unwinder, Walk};
 use reference::{Seen, reference};
 use stacks::{Counting, Stacks, hook, loader, unwinder};
 
@@ -23,6 +23,8 @@ struct Report {
     warm: (Walk, usize),
     bypassed: Vec<Seen>,
     listed: Vec<Seen>,
+    /// While a module is closed: with what was cached for modules that are known, and for others.
+    closing: [Vec<Seen>; 2],
     reference: Vec<Seen>,
 }
 
@@ -30,11 +32,19 @@ static REPORT: Mutex<Option<Report>> = Mutex::new(None);
 
 /// What came of a walk: its end, the frames, new code, whether any of it is a guess.
 fn walk(unwinder: &Unwinder<'_>, start: Registers, limit: usize) -> (Walk, Vec<Seen>, usize, bool) {
+    walk_with(&mut Counting::default(), unwinder, start, limit)
+}
+
+fn walk_with(
+    context: &mut Counting,
+    unwinder: &Unwinder<'_>,
+    start: Registers,
+    limit: usize,
+) -> (Walk, Vec<Seen>, usize, bool) {
     let stack = StackRange::around(start.sp).unwrap();
     let mut out = vec![Frame::default(); limit];
-    let mut context = Counting::default();
     // SAFETY: registers of a hook's caller, and the kernel's bounds.
-    let walk = unsafe { unwinder.walk(&mut context, start, stack, &mut out) };
+    let walk = unsafe { unwinder.walk(context, start, stack, &mut out) };
     out.truncate(walk.frames);
     let guesses = out.iter().any(|frame| frame.guesses());
     (walk, out.iter().map(|f| (f.address() as usize, f.is_exact())).collect(), context.new_code, guesses)
@@ -49,10 +59,25 @@ extern "C" fn report(sp: usize, bp: usize, pc: usize) {
     let (warm, _, new_code, _) = walk(&own, start, 4096);
     let (_, bypassed, ..) = walk(&Unwinder { cache: None, ..unwinder() }, start, 4096);
     let old = loader().without_find_object();
-    let (_, listed, ..) = walk(&Unwinder { loader: &old, cache: None }, start, 4096);
+    let (_, listed, ..) = walk(&Unwinder { loader: &old, cache: None, known: None }, start, 4096);
+    // A rule that can be told: the leaf has no caller.
+    own.cache.as_ref().unwrap().put(pc, Rule::END);
+    let closing = [true, false].map(|is_known| {
+        let unwinder = Unwinder { cache: None, known: own.cache, ..unwinder() };
+        walk_with(&mut Counting { is_known, ..Counting::default() }, &unwinder, start, 4096).1
+    });
+    own.cache.as_ref().unwrap().forget(pc..=pc);
     let reference = reference(pc);
-    *REPORT.lock().unwrap() =
-        Some(Report { walk: cold, guesses, frames, warm: (warm, new_code), bypassed, listed, reference });
+    *REPORT.lock().unwrap() = Some(Report {
+        walk: cold,
+        guesses,
+        frames,
+        warm: (warm, new_code),
+        bypassed,
+        listed,
+        closing,
+        reference,
+    });
 }
 
 hook!(report_hook => report);
@@ -84,6 +109,12 @@ fn check_end(name: &CStr, n: c_int, at_least: usize, end: End) {
         assert_eq!(report.warm.1, looked_up_again(&report.frames));
         assert_eq!(report.bypassed, report.frames, "without the cache");
         assert_eq!(report.listed, report.frames, "without _dl_find_object");
+        assert_eq!(
+            report.closing[0],
+            report.frames[..1],
+            "rules of known modules are used while one is closed"
+        );
+        assert_eq!(report.closing[1], report.frames, "and of others not");
     }
 }
 

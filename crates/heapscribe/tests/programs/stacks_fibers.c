@@ -208,7 +208,7 @@ static uint64_t merged_with_own(void) {
 }
 
 // More fibers than are known at a time, side by side in one mapping, each resumed again and again.
-enum { MANY = 300, MANY_BYTES = 32 << 10 };
+enum { MANY = 300, MANY_BYTES = STACK_BYTES };
 static Fiber many[MANY];
 
 static uint64_t many_fibers(void) {

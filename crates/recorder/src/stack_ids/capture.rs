@@ -21,7 +21,9 @@ pub(super) struct Capture<'a> {
 pub(super) struct Silent;
 
 impl Context for Silent {
-    fn on_new_code(&mut self, _text: &ModuleText) {}
+    fn on_new_code(&mut self, _text: &ModuleText) -> bool {
+        false
+    }
 }
 
 /// What a walk's end means for its stack.

@@ -56,7 +56,7 @@ fn name_modules(path: &impl Path, first: usize, capture: &Capture<'_>) {
         }
         last = loader.find_text(code);
         if let Some(text) = &last {
-            modules::announce(text, capture.session);
+            let _ = modules::announce(text, capture.session);
         }
     }
 }

@@ -22,7 +22,7 @@ pub(crate) unsafe fn stack_id(registers: Registers, thread: &Thread, session: &S
         return StackId::UNKNOWN;
     };
     let epoch = modules::epoch();
-    let unwinder = Unwinder { loader, cache };
+    let unwinder = Unwinder { loader, cache, known: None };
     let capture = Capture { registers, thread, session, unwinder, epoch };
     if let Some(stack) = thread.stack.get().filter(|stack| stack.contains(registers.sp))
         && epoch.is_quiet()

@@ -19,12 +19,23 @@ use crate::unwind::{Context, End, Frame, StackRange, Unwinder, Walk, full_walk};
 /// Walks for one stack, each ended by a module that was unloaded meanwhile.
 const WALKS_MAX: usize = 16;
 
-/// While a module is being closed, another may be where a named one was: each is looked at.
-struct Announcing<'a>(&'a Session);
+/// While a module is being closed, another may be where a named one was: each is looked at. What a frame that is
+/// active is in stays, so that a walk looks once at the frames of one module that follow each other.
+struct Announcing<'a> {
+    session: &'a Session,
+    last: Option<(ModuleText, bool)>,
+}
 
 impl Context for Announcing<'_> {
-    fn on_new_code(&mut self, text: &ModuleText) {
-        modules::announce(text, self.0);
+    fn on_new_code(&mut self, text: &ModuleText) -> bool {
+        match self.last {
+            Some((last, is_known)) if last == *text => is_known,
+            _ => {
+                let is_known = modules::announce(text, self.session);
+                self.last = Some((*text, is_known));
+                is_known
+            }
+        }
     }
 }
 
@@ -127,8 +138,8 @@ unsafe fn walk_uncached(capture: &Capture<'_>, stack: StackRange, frames_max: us
             walk_all(&unwinder, &mut Silent, capture, stack, room)
         } else {
             // What is found now must not be cached, and what was cached must not be used.
-            let unwinder = Unwinder { cache: None, ..unwinder };
-            walk_all(&unwinder, &mut Announcing(session), capture, stack, room)
+            let unwinder = Unwinder { cache: None, known: unwinder.cache, ..unwinder };
+            walk_all(&unwinder, &mut Announcing { session, last: None }, capture, stack, room)
         }
     };
     if walk.end == End::DepthLimit && within < frames_max && stacks.grow_walk(&session.lock) {

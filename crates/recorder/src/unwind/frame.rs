@@ -119,8 +119,8 @@ pub struct Walk {
 pub trait Context {
     /// The walk has met a code address that the cache does not have, in this module, which is loaded now.
     /// Called often for the same module, and each time while there is no cache or the frame was interrupted by a
-    /// signal.
-    fn on_new_code(&mut self, text: &ModuleText);
+    /// signal. Whether it is known to be the module that rules were cached for before.
+    fn on_new_code(&mut self, text: &ModuleText) -> bool;
 
     /// The bounds of another stack that the walk continues on.
     fn stack_around(&mut self, sp: usize) -> Option<StackRange> {

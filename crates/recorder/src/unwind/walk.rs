@@ -17,9 +17,10 @@ use super::step::{State, by_frame_pointer, found, interrupted, ordinary, realign
 pub struct Unwinder<'a> {
     /// Where modules are found.
     pub loader: &'a Loader,
-    /// Rules found before. None while a module is being closed: what is found then must not be cached, and
-    /// what was cached must not be used.
+    /// Rules found before. None while a module is being closed: another may be in its place.
     pub cache: Option<PcCache>,
+    /// While a module is being closed: rules found before, for those that the context knows to be the same.
+    pub known: Option<PcCache>,
 }
 
 impl Unwinder<'_> {
@@ -161,7 +162,11 @@ impl Unwinder<'_> {
         let Some(text) = self.loader.find_text(instruction) else {
             return registered::rule_at(here.pc, instruction, cache);
         };
-        context.on_new_code(&text);
+        let is_known = context.on_new_code(&text);
+        let known = self.known.as_ref().filter(|_| is_known && !place.is_exact);
+        if let Some(rule) = known.and_then(|known| known.get(here.pc)) {
+            return rule;
+        }
         // SAFETY: code that the calling thread is to return to is loaded.
         let found = unsafe { rule_in(&text, here.pc, instruction) };
         let rule = match found.kind() {
@@ -169,7 +174,7 @@ impl Unwinder<'_> {
             Kind::NoInfo if self.loader.is_entry(here.pc) => Rule::END,
             _ => found,
         };
-        if let Some(cache) = cache {
+        if let Some(cache) = cache.or(known) {
             cache.put(here.pc, rule);
         }
         rule

@@ -68,19 +68,22 @@ pub(crate) fn loader() -> &'static Loader {
 /// An unwinder with a cache that lives as long as the process.
 pub(crate) fn unwinder() -> Unwinder<'static> {
     static MEMORY: [AtomicU64; ENTRIES] = [const { AtomicU64::new(0) }; ENTRIES];
-    Unwinder { loader: loader(), cache: Some(PcCache::new(&MEMORY)) }
+    Unwinder { loader: loader(), cache: Some(PcCache::new(&MEMORY)), known: None }
 }
 
 /// Counts what is new.
 #[derive(Default)]
 pub(crate) struct Counting {
     pub(crate) new_code: usize,
+    /// What it says of each module.
+    pub(crate) is_known: bool,
 }
 
 impl Context for Counting {
-    fn on_new_code(&mut self, text: &ModuleText) {
+    fn on_new_code(&mut self, text: &ModuleText) -> bool {
         assert!(text.start < text.end);
         self.new_code += 1;
+        self.is_known
     }
 }
 
