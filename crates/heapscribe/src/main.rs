@@ -22,6 +22,9 @@ fn main() -> ExitCode {
         return code;
     }
     message::show_notices();
+    if !message::has_unicode() {
+        heapscribe_units::use_ascii();
+    }
     let cli = cli::parse().unwrap_or_else(|e| message::refused(&e));
     let outcome = match &cli.command {
         Command::Record(args) => commands::record::run(args),

@@ -74,7 +74,7 @@ pub(crate) fn refused(e: &clap::Error) -> ! {
         e.exit();
     }
     let _ = writeln!(anstream::stderr().lock(), "{}", plainly(&e.render().ansi().to_string()));
-    hint("see all options and examples with --help");
+    hint(if is_attach(e) { ATTACH } else { "see all options and examples with --help" });
     std::process::exit(e.exit_code());
 }
 
@@ -92,6 +92,20 @@ fn plainly(text: &str) -> String {
     let kept: Vec<&str> = text[..end].trim_end().lines().filter(|line| !is_tip(line)).collect();
     let text = kept.join("\n").replace("\n\n\n", "\n\n");
     WORDS.iter().fold(text, |text, (rusts, ours)| text.replace(rusts, ours))
+}
+
+/// What to do in place of attaching to a running process.
+pub(crate) const ATTACH: &str = "heapscribe cannot attach to a program that runs already: start it with `heapscribe record -- \
+     CMD`, or with `--mode off` and `heapscribe ctl NAME start` when it matters";
+
+/// Whether somebody tried to attach.
+fn is_attach(e: &clap::Error) -> bool {
+    use clap::error::{ContextKind, ContextValue};
+    let is_one = |kind| match e.get(kind) {
+        Some(ContextValue::String(text)) => matches!(text.as_str(), "attach" | "--pid" | "-p" | "--attach"),
+        _ => false,
+    };
+    is_one(ContextKind::InvalidSubcommand) || is_one(ContextKind::InvalidArg)
 }
 
 /// Something is wrong, but the command goes on with the rest.
@@ -117,6 +131,14 @@ pub(crate) fn block(lines: &str) {
 /// What to do next.
 pub(crate) fn hint(text: &str) {
     line(CYAN, "hint", text);
+}
+
+/// Whether the locale's characters are those of Unicode: the first of these variables that is set says so.
+pub(crate) fn has_unicode() -> bool {
+    let set =
+        ["LC_ALL", "LC_CTYPE", "LANG"].iter().filter_map(std::env::var_os).find(|value| !value.is_empty());
+    let locale = set.map(|value| value.to_string_lossy().to_ascii_lowercase().replace('-', ""));
+    locale.is_some_and(|locale| locale.contains("utf8"))
 }
 
 /// Whether the reader of our output has closed the pipe: that ends a command, and is no failure.

@@ -11,9 +11,9 @@ use heapscribe_collect::{Summary, Written};
 use heapscribe_units as units;
 use heapscribe_views::text::heap;
 
-/// The summary's lines. Of a recording that did not begin with every block the sums are of what was
+/// The summary's lines, five of a recording in which nothing is to be said. Of a recording that did not begin with every block the sums are of what was
 /// recorded, which is not what happened.
-pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) -> String {
+pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is_verbose: bool) -> String {
     let is_whole = !is_cut && s.written.is_empty();
     let processes = units::counted(s.processes, "process image");
     let mut lines = if is_full {
@@ -30,7 +30,9 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
     if s.damaged_bytes > 0 {
         lines.push(format!("damaged: {} of the buffer could not be read", units::bytes(s.damaged_bytes)));
     }
-    lines.push(format!("drainer: {}", drainer(&s.drainer)));
+    if is_verbose || has_struggled(&s.drainer) {
+        lines.push(format!("drainer: {}", drainer(&s.drainer)));
+    }
     lines.push(format!(
         "trace: {}, {}{}",
         trace.display(),
@@ -48,6 +50,14 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool) ->
     }));
     lines.push(format!("next: heapscribe report {}", trace.display()));
     lines.join("\n")
+}
+
+/// Behind by so much, a drainer is worth a line.
+const BEHIND_NS: u64 = 1_000_000_000;
+
+/// Whether the drainer did not keep up at some time.
+fn has_struggled(d: &Drainer) -> bool {
+    d.hurried_chunks > 0 || d.full_logs > 0 || d.waiting_ns > BEHIND_NS
 }
 
 /// Files of further processes that have a line.
@@ -77,17 +87,19 @@ fn exact(s: &Summary, processes: &str, peak: ShownPeak) -> Vec<String> {
         units::counted(s.allocations, "allocation"),
         units::bytes(s.allocated_bytes)
     )];
-    if peak.bytes > 0 {
-        let about = if peak.is_exact { "" } else { "about " };
-        let of = if s.processes > 1 { " (of all processes together)" } else { "" };
-        let (bytes, after) = (units::bytes(peak.bytes), units::duration(peak.time_ns));
-        lines.push(format!("peak: {about}{bytes}{of}, {after} after the start"));
-    }
-    lines.push(format!(
+    let not_freed = format!(
         "not freed: {} in {}",
         units::bytes(s.unfreed_bytes.max(0).unsigned_abs()),
         units::counted(s.unfreed_blocks.max(0).unsigned_abs(), "block")
-    ));
+    );
+    if peak.bytes == 0 {
+        lines.push(not_freed);
+        return lines;
+    }
+    let about = if peak.is_exact { "" } else { "about " };
+    let of = if s.processes > 1 { " (of all processes together)" } else { "" };
+    let (bytes, after) = (units::bytes(peak.bytes), units::duration(peak.time_ns));
+    lines.push(format!("peak: {about}{bytes}{of}, {after} after the start; {not_freed}"));
     lines
 }
 

@@ -37,6 +37,36 @@ fn ctl(dir: &Path, pid: u32, words: &[&str]) -> String {
 }
 
 #[test]
+fn a_name_is_the_one_that_was_typed() {
+    let place = Place::new();
+    let dir = place.path("sessions");
+    std::fs::create_dir(&dir).unwrap();
+    let typed = place.path("typed-name");
+    std::os::unix::fs::symlink("/bin/sleep", &typed).unwrap();
+    let run = Run::new(&place, &typed).args(["1000"]).options(["--session-dir"]).options([&dir]);
+    let started = run.start();
+    until("the program has a session", || !sessions(&dir).is_empty());
+    let (pid, _) = sessions(&dir).remove(0);
+    let output_of = |words: &[&str]| {
+        let output = heapscribe().args(words).arg("--session-dir").arg(&dir).output().unwrap();
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    for name in ["typed-name", "sleep"] {
+        for words in [&["ctl", name, "mode", "full"][..], &["list", name], &["top", name, "--once"]] {
+            let (code, text) = output_of(words);
+            assert_eq!(code, Some(0), "{words:?}: {text}");
+        }
+    }
+    assert_ne!(output_of(&["list", "other-name"]).0, Some(0));
+    kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::KILL).unwrap();
+    assert_eq!(started.wait().code, 128 + 9);
+    let (_, text) = output_of(&["ps"]);
+    assert!(text.contains("ended"), "{text}");
+    let (code, text) = output_of(&["ps", "--clean"]);
+    assert!(code == Some(0) && text.contains("removed 1 session") && !text.contains("ended"), "{text}");
+}
+
+#[test]
 fn a_running_program_is_told_what_to_record() {
     let place = Place::new();
     let dir = place.path("sessions");

@@ -14,6 +14,8 @@ fn recorded(build: impl Fn(&Place) -> PathBuf) -> (Place, PathBuf) {
     let run = Run::new(&place, &program);
     let ended = run.recorded();
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "hello\n"), "{}", ended.stderr);
+    let summary: Vec<_> = ended.stderr.lines().filter(|line| !line.contains("recording into")).collect();
+    assert!(summary.len() <= 5, "a summary is short: {summary:?}");
     let trace = run.trace();
     (place, trace)
 }

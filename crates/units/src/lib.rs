@@ -11,7 +11,9 @@
 #![forbid(unsafe_code)]
 
 mod format;
+mod locale;
 mod parse;
 
 pub use format::{bytes, count, counted, date, duration, percent, plural, short_bytes, time};
+pub use locale::{about, plus_minus, use_ascii};
 pub use parse::{parse_bytes, parse_duration, parse_percent, parse_rate};

@@ -19,9 +19,9 @@ Examples:
   heapscribe ctl 4711 mark warm              set a mark, which `report` shows
 ")]
 pub(crate) struct CtlArgs {
-    /// The process
-    #[arg(value_name = "PID")]
-    pub(crate) pid: u32,
+    /// The process, by its number or the name of its program
+    #[arg(value_name = "PID|NAME")]
+    pub(crate) process: String,
 
     /// The --session-dir that `record` was started with
     #[arg(long, value_name = "DIR", global = true)]

@@ -55,6 +55,10 @@ pub(crate) struct RecordArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
+    /// Print also how the recording kept up with the program
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+
     /// The program to run, with its arguments
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,

@@ -13,13 +13,18 @@ use heapscribe_units::short_bytes;
 
 /// Runs the command.
 pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
-    let process = Controlled::find(args.pid, live::places(args.session_dir.as_deref()).directories())?;
-    let who = format!("process {} ({})", args.pid, process.exe);
+    let places = live::places(args.session_dir.as_deref());
+    let pid = match args.process.parse() {
+        Ok(pid) => pid,
+        Err(_) => live::one(&args.process, &places)?.pid,
+    };
+    let process = Controlled::find(pid, places.directories())?;
+    let who = format!("process {pid} ({})", process.exe);
     let mode = match &args.verb {
         CtlVerb::Mode { mode } => *mode,
         CtlVerb::Start => process.first_mode()?,
         CtlVerb::Stop => Mode::Off,
-        CtlVerb::Snapshot { name } => return snapshot(args, name, &who),
+        CtlVerb::Snapshot { name } => return snapshot(args, pid, name, &who),
         CtlVerb::Mark { name } => {
             process.mark(name.as_bytes())?;
             message::note(&format!("set the mark in {who}"));
@@ -35,13 +40,12 @@ pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn snapshot(args: &CtlArgs, name: &str, who: &str) -> Result<ExitCode> {
+fn snapshot(args: &CtlArgs, pid: u32, name: &str, who: &str) -> Result<ExitCode> {
     let place = live::places(args.session_dir.as_deref());
-    let session = live::one(&args.pid.to_string(), &place)?.open()?;
+    let session = live::one(&pid.to_string(), &place)?.open()?;
     let id = live::save_named(&Snapshot::take(&session)?, &session, name)?;
     message::note(&format!(
-        "took snapshot {id} ({name}) of {who}; get it with: heapscribe snapshot {} --download {id}",
-        args.pid
+        "took snapshot {id} ({name}) of {who}; get it with: heapscribe snapshot {pid} --download {id}"
     ));
     Ok(ExitCode::SUCCESS)
 }

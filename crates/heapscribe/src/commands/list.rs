@@ -25,7 +25,7 @@ struct Row {
 pub(crate) fn run(args: &ListArgs) -> Result<ExitCode> {
     let place = live::places(args.session_dir.as_deref());
     let sessions = match &args.process {
-        Some(wanted) => vec![live::one(wanted, &place)?],
+        Some(wanted) => live::matching(wanted, &place)?,
         None => live::all(&place),
     };
     let rows: Vec<Row> = sessions.iter().flat_map(rows_of).collect();

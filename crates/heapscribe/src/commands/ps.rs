@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use heapscribe_wire::chunk::State;
@@ -9,10 +10,12 @@ use heapscribe_wire::mode::Mode;
 use serde::Serialize;
 
 use crate::cli::PsArgs;
+use crate::message;
+use heapscribe_collect::KilledRetention;
 use heapscribe_session::heap_statistics::{self, HeapStatistics};
-use heapscribe_session::live::{self, SessionPath};
+use heapscribe_session::live::{self, SearchPath, SessionPath};
 use heapscribe_session::monotonic_ns;
-use heapscribe_units::{duration, short_bytes};
+use heapscribe_units::{counted, duration, short_bytes};
 use heapscribe_views::json::heap::Heap;
 
 /// The mode of a process that only runs with another heap.
@@ -51,6 +54,9 @@ struct Row {
 pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
     let places = live::places(args.session_dir.as_deref());
     heap_statistics::clean(&places);
+    if args.clean {
+        clean(&places);
+    }
     let mut heaps = heap_statistics::all(&places);
     // Skips sessions that are removed in the meantime.
     let mut rows: Vec<Row> =
@@ -65,6 +71,14 @@ pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
         print(&mut out, &rows)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Removes what is there of processes that were killed.
+fn clean(places: &SearchPath) {
+    let none = KilledRetention { age: Duration::ZERO, bytes: Some(0) };
+    let removed =
+        places.directories().iter().map(|place| heapscribe_collect::clean(place, &none)).sum::<usize>();
+    message::note(&format!("removed {} of killed processes", counted(removed as u64, "session")));
 }
 
 /// A recorded process; removes its heap from `heaps`.

@@ -27,6 +27,7 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_session::{Alive, Base, clock_kind, monotonic_ns, own_namespace, real_time_rules};
 use heapscribe_spawn::Child;
 use heapscribe_symbols::NamedStacks;
+use heapscribe_units::counted;
 use heapscribe_views::text::real_time;
 
 /// Runs the command.
@@ -111,7 +112,8 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     }
     if living > 0 {
         message::note(&format!(
-            "{living} recorded processes are still running; their sessions stay in {}",
+            "still running: {}; what was recorded stays in {}",
+            counted(living as u64, "recorded process"),
             base.path().display()
         ));
         message::hint(&format!(
@@ -262,6 +264,12 @@ fn stopped(output: &Path) {
 
 fn print_summary(args: &RecordArgs, trace: &std::path::Path, summary: &Summary, is_cut: bool) {
     if !args.quiet {
-        message::block(&record_summary::summary(summary, trace, is_cut, mode(args) == Mode::Full));
+        message::block(&record_summary::summary(
+            summary,
+            trace,
+            is_cut,
+            mode(args) == Mode::Full,
+            args.verbose,
+        ));
     }
 }

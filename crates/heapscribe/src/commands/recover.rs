@@ -44,9 +44,10 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     drain.pass();
     let living = drain.living();
     let (summary, failure) = drain.finish(None);
-    message::block(&record_summary::summary(&summary, &args.output, failure.is_some(), is_full));
+    message::block(&record_summary::summary(&summary, &args.output, failure.is_some(), is_full, true));
     if living > 0 {
-        message::note(&format!("{living} of the processes are still running; their sessions stay"));
+        let living = units::counted(living as u64, "process");
+        message::note(&format!("still running: {living}; what was recorded stays in {}", args.dir.display()));
     } else {
         base::remove_base(&args.dir);
     }

@@ -24,6 +24,7 @@ pub(crate) fn sanitizer_of(program: &OsStr) -> Option<&'static str> {
 }
 
 enum Why {
+    Architecture(String),
     Static,
     Privileged,
     OwnHeap(String),
@@ -35,6 +36,9 @@ enum Why {
 impl Why {
     fn words(self) -> (String, &'static str) {
         match self {
+            Why::Architecture(which) => {
+                (format!("is a program for {which}, and the recorder is for x86_64"), "build it for x86_64")
+            }
             Why::Static => (
                 "is statically linked, so the recorder cannot be loaded into it".to_owned(),
                 "link it dynamically; a Rust program can also link the recorder itself (see the documentation: Static programs)",
@@ -82,6 +86,9 @@ fn why(path: &Path) -> Why {
     let Ok(file) = object::File::parse(&*bytes) else { return Why::Unknown };
     if let Some(name) = sanitizer(&file) {
         return Why::Sanitizer(name);
+    }
+    if file.architecture() != object::Architecture::X86_64 {
+        return Why::Architecture(format!("{:?}", file.architecture()).to_lowercase());
     }
     if let Some(symbol) = own_heap(&file) {
         return Why::OwnHeap(symbol);

@@ -98,6 +98,9 @@ fn errors_say_what_and_what_next() {
         "record -o run.hst -- ls",
         "report run.hst --debug-dir nowhere",
         "subsample run.hst --from 5s --to 1s -o part.hst",
+        "record --pid 4711",
+        "record -p 4711",
+        "attach 4711",
         "reprot run.hst",
     ]
     .map(|arguments| format!("$ heapscribe {arguments}\n{}\n", place.failure(arguments)));

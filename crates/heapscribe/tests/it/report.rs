@@ -59,6 +59,18 @@ fn estimates_of_samples_as_json() {
 }
 
 #[test]
+fn signs_are_ascii_where_the_locale_is() {
+    let place = Place::with_trace(&sample::sampled());
+    for (locale, is_ascii) in
+        [("C", true), ("de_DE.ISO-8859-1", true), ("C.UTF-8", false), ("en_US.utf8", false)]
+    {
+        let text = place.stdout_in(locale, "report run.hst");
+        assert_eq!(text.is_ascii(), is_ascii, "{locale}: {text}");
+        assert!(text.contains(if is_ascii { "~ 261 calls" } else { "≈ 261 calls" }), "{locale}: {text}");
+    }
+}
+
+#[test]
 fn what_is_exact_has_no_estimates() {
     let place = Place::with_trace(&sample::trace());
     assert!(!place.all("report run.hst --json").1.contains("sampling"));

@@ -23,8 +23,21 @@ impl Place {
     }
 
     fn run(&self, arguments: &str) -> std::process::Output {
+        self.run_in("C.UTF-8", arguments)
+    }
+
+    /// Standard output in a locale.
+    pub(crate) fn stdout_in(&self, locale: &str, arguments: &str) -> String {
+        String::from_utf8(self.run_in(locale, arguments).stdout).unwrap()
+    }
+
+    fn run_in(&self, locale: &str, arguments: &str) -> std::process::Output {
         let mut command = Command::cargo_bin("heapscribe").unwrap();
-        command.current_dir(self.dir.path()).env("COLUMNS", "100").env_remove("RUST_BACKTRACE");
+        command
+            .current_dir(self.dir.path())
+            .env("COLUMNS", "100")
+            .env("LC_ALL", locale)
+            .env_remove("RUST_BACKTRACE");
         command.args(arguments.split_whitespace()).output().unwrap()
     }
 

@@ -31,7 +31,11 @@ pub const TIME_LIMIT: Duration = Duration::from_secs(180);
 pub fn heapscribe() -> Command {
     let built = OsStr::new(env!("CARGO_BIN_EXE_heapscribe")).to_owned();
     let mut command = Command::new(std::env::var_os("HEAPSCRIBE_BIN").unwrap_or(built));
-    command.env("COLUMNS", "100").env_remove("RUST_BACKTRACE").env_remove("LD_PRELOAD");
+    command
+        .env("COLUMNS", "100")
+        .env("LC_ALL", "C.UTF-8")
+        .env_remove("RUST_BACKTRACE")
+        .env_remove("LD_PRELOAD");
     command
 }
 

@@ -60,12 +60,23 @@ impl SessionPath {
         SessionReader::open(&self.directory, key)
     }
 
-    /// The file name of its program.
-    fn program(&self) -> Option<String> {
-        let head = HeadCopy::of(&self.directory.join("head")).ok()?;
-        let name = head.get().exe.rsplit(|&b| b == b'/').next()?;
-        Some(String::from_utf8_lossy(name).into_owned())
+    /// Whether its program has this file name, or was started by it: `redis-server` is a link to
+    /// `redis-check-rdb`.
+    fn is_called(&self, wanted: &str) -> bool {
+        let Ok(head) = HeadCopy::of(&self.directory.join("head")) else { return false };
+        is_file_name(head.get().exe, wanted) || self.typed().is_some_and(|typed| is_file_name(&typed, wanted))
     }
+
+    /// What a living process was started by, its first argument.
+    fn typed(&self) -> Option<Vec<u8>> {
+        let pid = self.open().ok()?.living_pid()?;
+        let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+        arguments.split(|&b| b == 0).next().map(<[u8]>::to_vec)
+    }
+}
+
+fn is_file_name(path: &[u8], wanted: &str) -> bool {
+    path.rsplit(|&b| b == b'/').next() == Some(wanted.as_bytes())
 }
 
 /// All sessions of this user, by process and time.
@@ -95,11 +106,16 @@ pub fn one(wanted: &str, place: &SearchPath) -> Result<SessionPath> {
     if let Ok(pid) = wanted.parse::<u32>() {
         return all.into_iter().filter(|session| session.pid == pid).max().ok_or_else(|| none(wanted, place));
     }
-    only(
-        newest(all.into_iter().filter(|session| session.program().as_deref() == Some(wanted))),
-        wanted,
-        place,
-    )
+    only(newest(all.into_iter().filter(|session| session.is_called(wanted))), wanted, place)
+}
+
+/// The sessions of all processes that [`one`] would take, one of each.
+pub fn matching(wanted: &str, place: &SearchPath) -> Result<Vec<SessionPath>> {
+    if wanted.contains('/') || wanted.parse::<u32>().is_ok() {
+        return Ok(vec![one(wanted, place)?]);
+    }
+    let matches = newest(all(place).into_iter().filter(|session| session.is_called(wanted)));
+    if matches.is_empty() { Err(none(wanted, place)) } else { Ok(matches) }
 }
 
 /// Whether a directory is a session.

@@ -17,7 +17,7 @@ mod save;
 mod snapshot;
 
 pub use contents::Contents;
-pub use find::{SearchPath, SessionPath, all, at, is_session, one, places};
+pub use find::{SearchPath, SessionPath, all, at, is_session, matching, one, places};
 pub use named::{NamedFile, list as list_named, save_named};
 pub use reader::SessionReader;
 pub use save::{Saved, save};

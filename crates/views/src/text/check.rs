@@ -14,7 +14,7 @@ use crate::check::rule::{Rule, Unit};
 use crate::check::suppress::{Kind, Suppression};
 use crate::check::{Checked, Culprit, Evidence, Finding, Verdict};
 use heapscribe_symbols::{NamedFrame, NamedStacks};
-use heapscribe_units::{bytes, count, counted, duration};
+use heapscribe_units::{about, bytes, count, counted, duration};
 
 /// Processes in which a rule holds that have a line each.
 const HOLDING_SHOWN: usize = 3;
@@ -79,7 +79,7 @@ pub fn line(checked: &Checked, finding: &Finding) -> String {
 /// What was found, with the mark of an estimate.
 pub fn found(finding: &Finding) -> String {
     finding.found.map_or(String::new(), |figure| {
-        let about = if is_estimate(&figure) { "≈ " } else { "" };
+        let about = if is_estimate(&figure) { format!("{} ", about()) } else { String::new() };
         let is_forbidden = matches!(finding.rule, Rule::NoCalls(..));
         let limit = match (&finding.rule, finding.verdict) {
             (Rule::Grew(..), _) => format!(", limit {}", finding.unit.shown(finding.limit.floor())),
@@ -180,5 +180,6 @@ pub fn suppression(one: &Suppression) -> String {
 pub fn summary(checked: &Checked) -> String {
     let count = |verdict| count(checked.count(verdict) as u64);
     let (broken, undecided) = (count(Verdict::Broken), count(Verdict::Undecided));
-    format!("{broken} broken, {undecided} undecided, {} hold.", count(Verdict::Holds))
+    let hold = if checked.count(Verdict::Holds) == 1 { "holds" } else { "hold" };
+    format!("{broken} broken, {undecided} undecided, {} {hold}.", count(Verdict::Holds))
 }

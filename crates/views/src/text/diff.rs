@@ -12,7 +12,7 @@ use super::layout::{Line, folded};
 use super::stack::LINES_SHOWN;
 use super::{Out, heading, losses};
 use heapscribe_symbols::lossy;
-use heapscribe_units::{bytes, count, counted, short_bytes};
+use heapscribe_units::{bytes, count, counted, plus_minus, short_bytes};
 
 /// Prints all of it, with so many stacks in each direction and so many columns in a line.
 pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize, width: usize) -> io::Result<()> {
@@ -68,8 +68,10 @@ fn change_of(measure: Measure, change: &Change) -> String {
         before => format!(", {:+.1} %", change.growth as f64 * 100.0 / before as f64),
     };
     let error = match change.standard_error() {
-        error if error > 0.0 && measure.counts_blocks() => format!(" ± {}", count(error as u64)),
-        error if error > 0.0 => format!(" ± {}", short_bytes(error as u64)),
+        error if error > 0.0 && measure.counts_blocks() => {
+            format!(" {} {}", plus_minus(), count(error as u64))
+        }
+        error if error > 0.0 => format!(" {} {}", plus_minus(), short_bytes(error as u64)),
         _ => String::new(),
     };
     format!("{figure}{error}{part}")

@@ -6,13 +6,19 @@ use std::io;
 use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
 
 use super::out::Out;
-use heapscribe_units::{count, counted, short_bytes};
+use heapscribe_units::{about, count, counted, plural, plus_minus, short_bytes};
 
 /// Bytes: exact, or `≈ 1.23 GiB ± 51.2 MiB (95 %: 1.13 GiB to 1.34 GiB)`.
 pub fn bytes(n: u64, estimate: Option<&Estimate>) -> String {
     let Some(figure) = unsure(estimate, |e| &e.bytes) else { return heapscribe_units::bytes(n) };
     let [value, error] = [figure.value, figure.standard_error()].map(short);
-    format!("≈ {value} ± {error} (95 %: {} to {})", short(figure.low), short(figure.high))
+    format!(
+        "{} {value} {} {error} (95 %: {} to {})",
+        about(),
+        plus_minus(),
+        short(figure.low),
+        short(figure.high)
+    )
 }
 
 /// Blocks, allocations and the like: exact, or `≈ 1,230,000 blocks ± 45,600 (95 %: 1,140,000 to 1,330,000)`.
@@ -20,13 +26,14 @@ pub fn blocks(n: u64, singular: &str, estimate: Option<&Estimate>) -> String {
     let Some(figure) = unsure(estimate, |e| &e.blocks) else { return counted(n, singular) };
     let [value, error] = [figure.value, figure.standard_error()].map(three_digits);
     let [low, high] = [figure.low, figure.high].map(three_digits);
-    format!("≈ {value} {singular}s ± {error} (95 %: {low} to {high})")
+    let things = if value == "1" { singular.to_owned() } else { plural(singular) };
+    format!("{} {value} {things} {} {error} (95 %: {low} to {high})", about(), plus_minus())
 }
 
 /// What stands in a row: without the standard error, which can be read off the range.
 pub fn row_bytes(n: u64, estimate: Option<&Estimate>) -> String {
     let Some(figure) = unsure(estimate, |e| &e.bytes) else { return heapscribe_units::bytes(n) };
-    format!("≈ {} ({} to {})", short(figure.value), short(figure.low), short(figure.high))
+    format!("{} {} ({} to {})", about(), short(figure.value), short(figure.low), short(figure.high))
 }
 
 /// The same for blocks, with the number of samples that they rest on.
@@ -34,7 +41,8 @@ pub fn row_blocks(n: u64, estimate: Option<&Estimate>) -> String {
     let Some(figure) = unsure(estimate, |e| &e.blocks) else { return counted(n, "block") };
     let [value, low, high] = [figure.value, figure.low, figure.high].map(three_digits);
     let samples = counted(estimate.map_or(0, |e| e.samples), "sample");
-    format!("≈ {value} blocks ({low} to {high}; {samples})")
+    let blocks = if value == "1" { "block" } else { "blocks" };
+    format!("{} {value} {blocks} ({low} to {high}; {samples})", about())
 }
 
 /// A figure, when there is anything unsure about it.
@@ -60,11 +68,12 @@ pub fn legend(out: Out<'_>, sampling: &Sampling) -> io::Result<()> {
     let means: Vec<_> = sampling.mean_bytes.iter().map(|&mean| short_bytes(mean)).collect();
     writeln!(
         out,
-        "Sampled every {} on average, {} in total. Figures are estimates (≈) with their",
+        "Sampled every {} on average, {} in total. Figures are estimates ({}) with their",
         means.join(" or "),
-        counted(sampling.samples, "block")
+        counted(sampling.samples, "block"),
+        about()
     )?;
-    writeln!(out, "standard error (±) and 95 % confidence interval.")?;
+    writeln!(out, "standard error ({}) and 95 % confidence interval.", plus_minus())?;
     if sampling.exact_blocks > 0 {
         writeln!(
             out,

@@ -9,6 +9,7 @@ pub mod diff;
 pub mod estimate;
 pub mod go;
 pub mod heap;
+mod hints;
 pub mod latency;
 mod layout;
 pub mod live;

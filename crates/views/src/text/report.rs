@@ -8,7 +8,7 @@ use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
 use heapscribe_analyze::measure::Measure;
 
 use super::stack::StackPrinter;
-use super::{Out, annotations, chart, estimate, heading, heap, latency, losses, real_time, tables};
+use super::{Out, annotations, chart, estimate, heading, heap, hints, latency, losses, real_time, tables};
 use crate::check::calls::RuleOutcome;
 use crate::own::Merged;
 use crate::runtime;
@@ -65,6 +65,7 @@ impl Report<'_> {
         heap::section(out, self.answer)?;
         chart::draw(out, self.answer)?;
         losses::section(out, self.answer, &names.unnamed())?;
+        hints::section(out, self.answer, self.trace)?;
         self.next(out)
     }
 
@@ -131,8 +132,8 @@ impl Report<'_> {
     }
 
     /// What stands before figures without a range of their own.
-    fn about(&self) -> &'static str {
-        if self.answer.sampling.is_some() { "≈ " } else { "" }
+    fn about(&self) -> String {
+        if self.answer.sampling.is_some() { format!("{} ", heapscribe_units::about()) } else { String::new() }
     }
 
     fn end(&self) -> String {
