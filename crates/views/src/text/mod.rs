@@ -2,6 +2,7 @@
 //! stacks are listed.
 
 pub mod annotations;
+mod callers;
 pub mod chart;
 pub mod check;
 pub mod correlation;

@@ -6,6 +6,7 @@ use std::io;
 
 use heapscribe_analyze::answer::NodeId;
 
+use super::callers::Callers;
 use super::layout::{Line, folded};
 use super::out::{Out, heading};
 use crate::own::{Merged, OwnCaller, OwnCallers};
@@ -134,7 +135,8 @@ impl<'a> StackPrinter<'a> {
         }
         let mut lines = Vec::new();
         let mut skipped = first.map_or(0, |own| own.line);
-        while let Some(step) = self.step(at) {
+        let mut callers = Callers::new(self.names);
+        while let Some(step) = callers.step(at) {
             let frames = self.frames_of(step.node);
             let part = Some(percent(step.figure, of.figure)).filter(|part| part != "100.0 %");
             let last = frames.len().saturating_sub(1);
@@ -144,35 +146,6 @@ impl<'a> StackPrinter<'a> {
             at = step.callers;
         }
         lines
-    }
-
-    /// The function that most of some nodes are of. A function that calls itself is left at its outermost call.
-    fn step(&self, at: BTreeMap<NodeId, u64>) -> Option<Step> {
-        let mut functions: BTreeMap<String, Vec<(u64, NodeId)>> = BTreeMap::new();
-        for (node, figure) in at.into_iter().filter(|(node, _)| *node != NodeId::ROOT) {
-            functions.entry(self.function_of(node)).or_default().push((figure, node));
-        }
-        let sum = |nodes: &[(u64, NodeId)]| nodes.iter().fold(0, |sum: u64, (n, _)| sum.saturating_add(*n));
-        let (name, nodes) = functions.into_iter().max_by_key(|(_, nodes)| sum(nodes))?;
-        let (_, node) = *nodes.iter().max()?;
-        let mut step = Step { node, figure: sum(&nodes), callers: BTreeMap::new(), is_recursive: false };
-        for (figure, node) in &nodes {
-            let mut caller = self.caller_of(*node);
-            while caller != NodeId::ROOT && self.function_of(caller) == name {
-                step.is_recursive = true;
-                caller = self.caller_of(caller);
-            }
-            *step.callers.entry(caller).or_insert(0) += figure;
-        }
-        Some(step)
-    }
-
-    fn caller_of(&self, node: NodeId) -> NodeId {
-        self.names.tree().nodes[node.0 as usize].parent
-    }
-
-    fn function_of(&self, node: NodeId) -> String {
-        self.frames_of(node).last().map_or_else(String::new, NamedFrame::name)
     }
 
     fn frames_of(&self, node: NodeId) -> Vec<NamedFrame> {
@@ -233,17 +206,6 @@ impl Place {
         };
         format!("at {}{through}, {stacks}", self.line)
     }
-}
-
-/// A step of the path that most of an entry comes by.
-struct Step {
-    /// The largest of the nodes of the function.
-    node: NodeId,
-    /// What comes through all of them.
-    figure: u64,
-    /// Who called them.
-    callers: BTreeMap<NodeId, u64>,
-    is_recursive: bool,
 }
 
 #[cfg(test)]
