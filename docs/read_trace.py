@@ -190,7 +190,7 @@ class Events:
 
 
 def sums_of_events(block):
-    """What the events of a block add up to, in the words of the index."""
+    """What the events of a block add up to, in the words of the index; its stacks; ticks and bytes of each change."""
     f = Fields(block.payload, block.at)
     s = {"thread": f.fixed(4), "cut": f.fixed(4), "sequence": f.fixed(8), "begin_ticks": f.fixed(8),
          "begin_mono": f.fixed(8), "end_ticks": f.fixed(8), "end_mono": f.fixed(8), "last_alloc": f.fixed(8)}
@@ -199,7 +199,7 @@ def sums_of_events(block):
     first = s["begin_ticks"]
     net = highest = 0
     highest_ticks = first
-    stacks = []
+    stacks, changes = [], []
     while not e.tags.ended():
         tag = e.tags.fixed(1)
         kind, call, flag = tag & 7, tag >> 3 & 15, tag >> 7
@@ -261,13 +261,57 @@ def sums_of_events(block):
         n["allocated"], n["freed"] = n["allocated"] + allocated, n["freed"] + freed
         net -= freed
         net += allocated
+        if allocated or freed:
+            changes.append((e.ticks, allocated - freed))
         if allocated and net > highest:
             highest, highest_ticks = net, e.ticks
     need(e.ended(), block.at, "fields of no event")
     s.update({key: n[key] for key in ("events", "allocs", "frees", "reallocs", "failed", "unknown_frees",
                                       "unknown_reallocs", "lost", "allocated", "freed")})
     s.update(net=net, highest=highest, highest_ticks=highest_ticks, first=first, last=e.ticks, calls=dict(calls))
-    return s, stacks
+    return s, stacks, changes
+
+
+class Levels:
+    """What is live in all processes together, and the most of it at one time."""
+
+    def __init__(self):
+        self.processes, self.changes, self.ends, self.pairs = {}, [], {}, []
+        self.is_exact = True  # no samples, and no blocks of events that a ring evicted
+
+    def pair(self, process, ticks, mono):
+        _, _, kind, shift = self.processes[process]
+        raw = ticks << shift
+        if kind == 1 and raw and mono:
+            self.pairs.append((raw, mono))
+
+    def ns(self, process, ticks):
+        """A moment on the straight line through the creation of the process."""
+        created_ticks, created_mono, kind, shift = self.processes[process]
+        rate = 1.0
+        if kind == 1:
+            first, last = min(self.pairs), max(self.pairs)
+            rate = (last[1] - first[1]) / (last[0] - first[0]) if last[0] > first[0] else 0
+            rate = rate if 0.05 <= rate <= 10 else 0.4
+        line = int(rate * (1 << shift) * (1 << 32))
+        return created_mono + ((ticks - created_ticks) * line >> 32)
+
+    def peak(self):
+        """Bytes, and when, ns after the first process was created."""
+        live, moments = Counter(), Counter()
+        for process, ticks, bytes in self.changes:
+            ns = self.ns(process, ticks)
+            moments[ns] += bytes
+            live[process] += bytes
+        for process, (ended, how, last_ticks) in self.ends.items():
+            if how in (1, 2) and ended:
+                moments[max(ended, self.ns(process, last_ticks) + 1)] -= live[process]
+        level = highest = at = 0
+        for ns in sorted(moments):
+            level += moments[ns]
+            if level > highest:
+                highest, at = level, ns
+        return highest, at - min(created for _, created, _, _ in self.processes.values()) if highest else 0
 
 
 def sums_of_index(f, last):
@@ -417,7 +461,7 @@ def read(data):
     need(crc == crc32c(data[:28]), 28, "wrong crc of the header")
     blocks = scan(data)
     total, calls, drops, names, sums, numbering = Counter(), Counter(), Counter(), Counter(), {}, {}
-    sequences, tables = {}, {}
+    sequences, tables, levels, last_ticks = {}, {}, Levels(), {}
     for block in blocks:
         f = Fields(block.payload, block.at)
         if block.kind == SESSION:
@@ -429,10 +473,15 @@ def read(data):
             need(block.process == total["processes"], block.at, "wrong number of a process")
             pid, parent, stage = f.varint(), f.varint(), f.varint()
             need(stage < 2, block.at, "stage that cannot be")
-            times = [f.varint() for _ in range(4)]
-            need(f.varint() < 2 and f.varint() < 32, block.at, "clock that cannot be")
+            mono, _real, _parents, ticks = (f.varint() for _ in range(4))
+            clock, shift = f.varint(), f.varint()
+            need(clock < 2 and shift < 32, block.at, "clock that cannot be")
             f.text(), f.list()
-            need(f.ended() or f.varint() < 2, block.at, "unit of time that cannot be")
+            counts_calls = not f.ended() and f.varint()
+            need(counts_calls in (0, 1), block.at, "unit of time that cannot be")
+            levels.processes[block.process] = (ticks, mono, clock, shift)
+            levels.is_exact &= not counts_calls
+            levels.pair(block.process, ticks, mono)
             total["processes"] += 1
             numbering[block.process] = [1, 0]
         elif block.kind == DEFINITIONS:
@@ -445,8 +494,12 @@ def read(data):
             read_blocks(block, tables)
             continue
         elif block.kind == EVENTS:
-            s, stacks = sums_of_events(block)
+            s, stacks, changes = sums_of_events(block)
             sums[block.at] = s
+            levels.changes += [(block.process, *change) for change in changes]
+            levels.pair(block.process, s["begin_ticks"], s["begin_mono"])
+            levels.pair(block.process, s["end_ticks"], s["end_mono"])
+            last_ticks[block.process] = max(last_ticks.get(block.process, 0), s["last"])
             need(max(stacks, default=0) < numbering[block.process][0], block.at, "stack before its definition")
             seen = sequences.setdefault((block.process, s["thread"]), set())
             need(s["sequence"] not in seen, block.at, "chunk that is there twice")
@@ -467,8 +520,9 @@ def read(data):
                 [f.signed() for _ in range(13)]
                 total["heap samples"] += 1
         elif block.kind == PROCESS_END:
-            f.varint()
-            need(f.varint() < 4, block.at, "end that cannot be")
+            ended, how = f.varint(), f.varint()
+            need(how < 4, block.at, "end that cannot be")
+            levels.ends[block.process] = (ended, how, last_ticks.get(block.process, 0))
             f.varint(), f.varint(), f.varint(), f.text()
             for reason in range(f.varint()):
                 drops[DROPS[reason] if reason < len(DROPS) else str(reason)] += f.varint()
@@ -486,7 +540,8 @@ def read(data):
     total["missing"] = sum(max(seen) + 1 - len(seen) for seen in sequences.values())
     for (process, number), table in tables.items():
         need(table["found"] == table["blocks"], 0, f"table {number} of process {process} without all its blocks")
-    return total, calls, drops, names, list(tables.values())
+    levels.is_exact &= not names["rates"] and not tables
+    return total, calls, drops, names, list(tables.values()), levels
 
 
 def answer_of_table(table, drops):
@@ -496,8 +551,9 @@ def answer_of_table(table, drops):
             **{f"dropped.{name}": drops[name] for name in DROPS}}
 
 
-def answer(total, calls, drops):
+def answer(total, calls, drops, levels):
     """The totals under the names that `report --json` gives them."""
+    peak = dict(zip(("peak.bytes", "peak.time_ns"), levels.peak())) if levels.is_exact else {}
     known = {kind: calls[kind] for kind in ("malloc", "calloc", "realloc", "aligned", "free")}
     return {
         **{f"calls.{kind}": n for kind, n in known.items()},
@@ -508,6 +564,7 @@ def answer(total, calls, drops):
         "bytes_freed": total["freed"],
         "failed": total["failed"],
         "unknown_blocks": total["unknown_frees"] + total["unknown_reallocs"],
+        **peak,
         **{f"dropped.{name}": drops[name] for name in DROPS},
     }
 
@@ -532,9 +589,9 @@ def main(arguments):
         sys.exit(__doc__)
     with open(arguments[0], "rb") as file:
         data = file.read()
-    total, calls, drops, names, tables = read(data)
+    total, calls, drops, names, tables, levels = read(data)
     is_snapshot = len(tables) == 1 and not total["events"]
-    mine = answer_of_table(tables[0], drops) if is_snapshot else answer(total, calls, drops)
+    mine = answer_of_table(tables[0], drops) if is_snapshot else answer(total, calls, drops, levels)
     if len(arguments) == 3:
         return compare(mine, arguments[2])
     print(f"{len(data)} bytes, {total['listed']} blocks, {total['processes']} processes, {total['events']} events, "

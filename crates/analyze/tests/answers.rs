@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::text::check;
+use common::text::{check, check_of};
+use heapscribe_analyze::input::Choice;
 
 #[test]
 fn a_program_that_leaks_one_block() {
@@ -241,4 +242,59 @@ fn missing_events_are_said() {
 #[test]
 fn nothing_at_all() {
     check("", "peak 0b/0 at 0us:\n leaked 0b/0\n complete true");
+}
+
+#[test]
+fn what_a_process_holds_ends_with_it() {
+    check(
+        "process 10 exited 4ms
+         1ms T1 +a malloc 100 main>f
+         process 11 execed 8ms
+         5ms T1 +b malloc 90 main>f
+         6ms T1 +c malloc 20 main>g
+         process 12 abandoned
+         2ms T1 +d malloc 5 main>h",
+        "peak 115b/3 at 6000us: main>f 90b/1, main>g 20b/1, main>h 5b/1
+         10 peak 100b/1 at 1000us: main>f 100b/1
+         leaked 215b/4
+         10 leaked 100b/1: main>f 100b/1
+         main>f leaked 190b/2
+         step 4: max 105 end 5 allocations 0
+         step 9: max 115 end 5 allocations 0",
+    );
+}
+
+/// Two threads that free and resize each other's blocks.
+const GIVEN: &str = "1ms T1 named audio
+     2ms T1 +a malloc 100 main>f
+     2ms T2 +b malloc 40 main>g
+     3ms T2 ~a 150 main>g
+     4ms T1 -b
+     4ms T2 +c malloc 7 main>g
+     5ms T1 ~c 30 main>f
+     6ms T2 -a";
+
+#[test]
+fn a_block_is_its_allocating_threads() {
+    let threads = |name: &str| Choice { threads: vec![name.to_owned()], ..Choice::default() };
+    check_of(
+        GIVEN,
+        &threads("aud*"),
+        "allocated 2 blocks 130 bytes
+         freed 1 blocks 100 bytes
+         peak 100b/1 at 2000us: main>f 100b/1
+         leaked 30b/1
+         main>f leaked 30b/1",
+    );
+    check_of(GIVEN, &threads("nobody"), "allocated 0 blocks 0 bytes");
+}
+
+#[test]
+fn processes_are_chosen_by_pid() {
+    let history = "process 10 exited
+         1ms T1 +a malloc 100 main>f
+         process 11 exited
+         2ms T1 +b malloc 30 main>f";
+    let choice = Choice { pids: vec![11], ..Choice::default() };
+    check_of(history, &choice, "peak 30b/1 at 2000us: main>f 30b/1\n11 leaked 30b/1: main>f 30b/1");
 }

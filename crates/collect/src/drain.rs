@@ -38,6 +38,8 @@ pub struct Drain {
     /// Retained sessions of processes that were killed.
     killed_sessions: Vec<PathBuf>,
     watch: Option<Watch>,
+    /// Patterns of the program files that are recorded; none for all.
+    only: Vec<String>,
 }
 
 impl Drain {
@@ -71,12 +73,19 @@ impl Drain {
             waited: None,
             killed_sessions: Vec::new(),
             watch: None,
+            only: Vec::new(),
         }
     }
 
     /// Notes in the summary whether this process makes any call.
     pub fn watch(&mut self, pid: u32) {
         self.output.watch(pid);
+    }
+
+    /// Records only programs whose file names fit one of these patterns: what others allocate is discarded, and
+    /// they are told to record no more.
+    pub fn only(&mut self, programs: Vec<String>) {
+        self.only = programs;
     }
 
     /// Retains the sessions of processes that were killed.
@@ -137,7 +146,8 @@ impl Drain {
         new.sort_unstable_by_key(|key| (key.created_mono_ns, key.pid));
         let mut has_new = false;
         for key in new {
-            let Some(session) = SessionDrain::open(&self.base, key) else { continue };
+            let Some(mut session) = SessionDrain::open(&self.base, key) else { continue };
+            session.ignore_unless(&self.only);
             let before = self.sessions.range(SessionKey { created_mono_ns: 0, ..key }..key);
             let same = before.filter(|(_, earlier)| earlier.namespace() == session.namespace());
             let earlier: Vec<_> = same.map(|(&earlier, _)| earlier).collect();
@@ -153,8 +163,10 @@ impl Drain {
     /// Ends a session whose process ended at this moment at the latest.
     fn end(&mut self, key: SessionKey, how: HowEnded, ended_mono_ns: u64) {
         if let Some(session) = self.sessions.remove(&key) {
+            self.output.summary.ignored += u64::from(session.is_ignored());
             let is_abandoned = how == HowEnded::Abandoned;
             let killed = how == HowEnded::Exited && self.retains_killed && self.was_killed(key.pid, &session);
+            let killed = killed && !session.is_ignored();
             self.forked.parent_has_ended(session.end(how, ended_mono_ns, &mut self.output));
             if killed && let Some(path) = killed::retain(&self.base, key) {
                 self.killed_sessions.push(path);

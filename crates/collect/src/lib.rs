@@ -15,6 +15,7 @@ mod log;
 mod marks;
 mod memory_schedule;
 mod memtrace;
+mod other_programs;
 mod output;
 mod pace;
 mod ring;

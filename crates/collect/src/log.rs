@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::sync::atomic::{Ordering, fence};
 
+use heapscribe_formats::model::ChunkInfo;
 use heapscribe_wire::chunk::{
     COMMITTED_OFFSET, HEADER_BYTES, Header, STATE_OFFSET, State, header_offset, payload_offset,
 };
@@ -70,5 +71,18 @@ impl Log {
         let _ = self.file.write_at(&0u32.to_le_bytes(), (offset + COMMITTED_OFFSET) as u64);
         fence(Ordering::SeqCst);
         let _ = self.file.write_at(&(State::Free as u32).to_le_bytes(), (offset + STATE_OFFSET) as u64);
+    }
+}
+
+/// What the header of a chunk says of it.
+pub(crate) fn chunk_info(header: &Header) -> ChunkInfo {
+    ChunkInfo {
+        thread: header.thread,
+        sequence: header.sequence,
+        begin_ticks: header.begin_ticks,
+        begin_mono_ns: header.begin_mono_ns,
+        end_ticks: header.end_ticks,
+        end_mono_ns: header.end_mono_ns,
+        last_alloc_ticks: header.last_alloc_ticks,
     }
 }

@@ -7,7 +7,7 @@ use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use heapscribe_formats::model::{ChunkInfo, HowEnded, LiveRole, MemorySample, ProcessIndex, Stage};
+use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ProcessIndex, Stage};
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
 use heapscribe_wire::defs::Position;
 use heapscribe_wire::head::{HEARTBEAT_OFFSET, Head, Leaving, SharedHead};
@@ -15,8 +15,9 @@ use heapscribe_wire::limits::DEFS_BYTES_MAX;
 
 use crate::heap_samples::HeapSamples;
 use crate::killed;
-use crate::log::Log;
+use crate::log::{Log, chunk_info};
 use crate::marks::{MarkContext, Marks};
+use crate::other_programs;
 use crate::output::Output;
 use heapscribe_session::base;
 use heapscribe_session::live::{self, Snapshot};
@@ -47,6 +48,8 @@ pub(super) struct SessionDrain {
     has_calls: bool,
     marks: Marks,
     notes: Vec<String>,
+    /// Whether nothing of it goes into the trace.
+    is_ignored: bool,
 }
 
 impl SessionDrain {
@@ -76,7 +79,7 @@ impl SessionDrain {
         let (namespace, (head, defs, log)) = opened?;
         let alive = Alive::find_in(namespace, pid, created_mono_ns);
         // Sampled at once: a short-lived process may not be there for a second time.
-        let memory = Memory::of(alive.as_ref().map_or(pid, Alive::pid));
+        let memory = Memory::of(alive.as_ref().map_or(pid, Alive::pid)).without(&directory);
         Some(SessionDrain {
             directory,
             head,
@@ -95,7 +98,19 @@ impl SessionDrain {
             has_calls: false,
             marks: Marks::default(),
             notes: Vec::new(),
+            is_ignored: false,
         })
+    }
+
+    /// Ignores a process whose program fits none of these patterns, if there are any, and tells it to record no
+    /// more.
+    pub(super) fn ignore_unless(&mut self, only: &[String]) {
+        self.is_ignored = other_programs::silence(&self.head, only);
+    }
+
+    /// Whether nothing of it goes into the trace.
+    pub(super) fn is_ignored(&self) -> bool {
+        self.is_ignored
     }
 
     pub(super) fn alive(&self) -> Option<&Alive> {
@@ -149,6 +164,9 @@ impl SessionDrain {
     /// Takes what is sealed. Whether anything was.
     pub(super) fn drain(&mut self, output: &mut Output) -> bool {
         self.beat();
+        if self.is_ignored {
+            return self.discard();
+        }
         let process = self.process(output);
         self.take_mark(process, output);
         let sealed = self.log.chunks(self.in_use(), |header| header.state == State::Sealed as u32);
@@ -168,6 +186,15 @@ impl SessionDrain {
             self.log.free(*index, header);
         }
         true
+    }
+
+    /// Frees what is sealed.
+    fn discard(&mut self) -> bool {
+        let sealed = self.log.chunks(self.in_use(), |header| header.state == State::Sealed as u32);
+        for (index, header) in &sealed {
+            self.log.free(*index, header);
+        }
+        !sealed.is_empty()
     }
 
     /// Writes a mark that `ctl` requested.
@@ -207,6 +234,7 @@ impl SessionDrain {
             let n = read_up_to(&self.defs, &mut bytes, self.defs_read);
             let position = self.position;
             let accepted = output.definitions(process, position, &bytes[..n]);
+            output.summary.definitions(&bytes[..accepted.bytes], position);
             self.position = accepted.position;
             self.defs_read += accepted.bytes as u64;
             if accepted.bytes == 0 {
@@ -229,6 +257,9 @@ impl SessionDrain {
 
     /// Writes what open chunks hold so far, and leaves them open.
     pub(super) fn look_into_open(&mut self, output: &mut Output) {
+        if self.is_ignored {
+            return;
+        }
         let process = self.process(output);
         let open = self.log.chunks(self.in_use(), |h| h.state == State::Open as u32 && h.committed > 0);
         self.take_definitions(process, output);
@@ -281,6 +312,9 @@ impl SessionDrain {
     pub(super) fn sample_memory(&mut self, processes: usize, output: &mut Output) {
         const SAMPLES_MAX: usize = 500;
         const SAMPLES_OF_ALL: usize = 1 << 16;
+        if self.is_ignored {
+            return;
+        }
         self.samples.extend(self.memory.sample());
         self.sample_heap(false);
         let limit = (SAMPLES_OF_ALL / processes.max(1)).clamp(1, SAMPLES_MAX);
@@ -323,6 +357,9 @@ impl SessionDrain {
     /// that was seen. A process that left by itself has said it, and others may hold blocks before we look.
     /// Gives the head.
     pub(super) fn end(mut self, how: HowEnded, ended_mono_ns: u64, output: &mut Output) -> File {
+        if self.is_ignored {
+            return self.head;
+        }
         let process = self.process(output);
         // The order of a thread's chunks: what was written out is older than what is still in the log.
         self.take_definitions(process, output);
@@ -355,17 +392,5 @@ impl SessionDrain {
             output.summary.heaps.take(statistics);
         }
         self.head
-    }
-}
-
-fn chunk_info(header: &Header) -> ChunkInfo {
-    ChunkInfo {
-        thread: header.thread,
-        sequence: header.sequence,
-        begin_ticks: header.begin_ticks,
-        begin_mono_ns: header.begin_mono_ns,
-        end_ticks: header.end_ticks,
-        end_mono_ns: header.end_mono_ns,
-        last_alloc_ticks: header.last_alloc_ticks,
     }
 }

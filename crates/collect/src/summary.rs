@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex};
 use heapscribe_formats::{ChunkSums, Drainer};
+use heapscribe_wire::defs::{Definition, Definitions, Position};
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
 use heapscribe_session::Unrecorded;
@@ -20,6 +21,8 @@ pub struct Summary {
     pub programs: u64,
     /// Programs that were started and could not be recorded.
     pub unrecorded: Unrecorded,
+    /// Images of programs that were not to be recorded.
+    pub ignored: u64,
     /// The pid of the program that was started.
     pub watched_pid: u32,
     /// Whether any allocation call of it was recorded.
@@ -34,6 +37,8 @@ pub struct Summary {
     pub allocations: u64,
     /// Bytes of them.
     pub allocated_bytes: u64,
+    /// Whether blocks were sampled, at least for some time.
+    pub is_sampled: bool,
     /// What is live in all processes, followed chunk by chunk.
     pub level: Level,
     /// Blocks that were never freed.
@@ -134,6 +139,12 @@ impl Summary {
         if self.first_mono_ns == 0 || mono_ns < self.first_mono_ns {
             self.first_mono_ns = mono_ns;
         }
+    }
+
+    /// Takes note of definitions: a sampling rate says that blocks are sampled.
+    pub fn definitions(&mut self, bytes: &[u8], position: Position) {
+        let mut known = Definitions::new(bytes, position).flatten();
+        self.is_sampled |= known.any(|(_, definition)| matches!(definition, Definition::Rate { .. }));
     }
 
     /// Adds the sums of a chunk.

@@ -5,7 +5,10 @@ use std::io::BufWriter;
 use std::ops::Deref;
 
 use anyhow::{Context, Result};
+use heapscribe_analyze::input::{Choice, Chosen, History as _};
+use heapscribe_analyze::selection::Split;
 use heapscribe_analyze::{Answer, Options, Recording};
+use heapscribe_diagnostics::Problem;
 use heapscribe_formats::{Trace, TraceError};
 use heapscribe_session::live::{self, Saved, Snapshot};
 
@@ -66,6 +69,37 @@ impl Opened {
         let saved = made.result.clone();
         let opened = made.opened(|saved| saved.problems).context("cannot read the snapshot")?;
         Ok((opened, saved))
+    }
+
+    /// Explains what of it is chosen.
+    ///
+    /// # Errors
+    /// When there is none of it.
+    pub fn analyze_of(&self, choice: &Choice) -> Result<Answer, Problem> {
+        if choice.is_all() {
+            return Ok(self.analyze());
+        }
+        let recording = Recording::new(&self.trace);
+        let chosen = self.chosen(choice)?;
+        let split = Split::new(&recording);
+        let mut answer = heapscribe_analyze::analyze(&split.chosen(chosen), &Options::default());
+        answer.problems.splice(0..0, recording.problems());
+        answer.problems.extend_from_slice(&self.problems);
+        Ok(answer)
+    }
+
+    /// The processes and threads that are chosen.
+    ///
+    /// # Errors
+    /// When there are none.
+    pub fn chosen(&self, choice: &Choice) -> Result<Chosen, Problem> {
+        let chosen = Chosen::of(&Recording::new(&self.trace), choice);
+        if !chosen.processes.is_empty() || choice.is_all() {
+            return Ok(chosen);
+        }
+        let what = if choice.threads.is_empty() { "process" } else { "thread" };
+        let hint = "list processes and threads with `heapscribe report TRACE`";
+        Err(Problem::new(format!("the trace has no such {what}"), hint))
     }
 
     /// Explains it.

@@ -15,14 +15,18 @@ use heapscribe_views::text::heap;
 /// recorded, which is not what happened.
 pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is_verbose: bool) -> String {
     let is_whole = !is_cut && s.written.is_empty();
-    let processes = units::counted(s.processes, "process image");
-    let mut lines = if is_full {
+    let mut processes = units::counted(s.processes, "process image");
+    if s.ignored > 0 {
+        processes.push_str(&format!(" ({} of other programs ignored)", units::count(s.ignored)));
+    }
+    let mut lines = if is_full && !s.is_sampled {
         exact(s, &processes, record_peak::of(s, trace, is_whole))
     } else {
         recorded(s, &processes)
     };
     lines.push(format!("dropped: {}{}", units::counted(s.lost_events(), "event"), reasons(s)));
     lines.extend(unrecorded(s));
+    lines.extend(unknown(s));
     lines.extend(s.evicted.map(|evicted| ring(s, &evicted)));
     if s.heaps.count() > 0 {
         lines.push(heap::ended(&s.heaps));
@@ -155,11 +159,23 @@ pub(crate) fn drainer(d: &Drainer) -> String {
     line
 }
 
+/// Frees of blocks that nothing is known of: no event is lost by them.
+fn unknown(s: &Summary) -> Option<String> {
+    let blocks = s.drops[LossReason::UnknownBlock as usize];
+    (blocks > 0).then(|| {
+        format!(
+            "unknown: {} freed whose allocation was not seen: before the recording, in a parent before it forked, \
+             or in another heap",
+            units::counted(blocks, "block")
+        )
+    })
+}
+
 /// The reasons for which anything is missing or cut, with their counts.
 fn reasons(s: &Summary) -> String {
     let reasons: Vec<_> = LossReason::ALL
         .iter()
-        .filter(|&&reason| s.drops[reason as usize] > 0)
+        .filter(|&&reason| s.drops[reason as usize] > 0 && reason != LossReason::UnknownBlock)
         .map(|&reason| format!("{} {}", units::count(s.drops[reason as usize]), reason.name()))
         .collect();
     if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }

@@ -6,8 +6,9 @@ mod support;
 use std::path::Path;
 
 use heapscribe_units::{bytes, duration};
+use heapscribe_wire::head::HEARTBEAT_OFFSET;
 use serde_json::Value;
-use support::{Ended, Place, Report, Run, heapscribe};
+use support::{Ended, Place, Report, Run, heapscribe, until};
 
 const MIB: u64 = 1 << 20;
 /// What libc and a shell hold besides, of each process that lives at the peak.
@@ -165,11 +166,81 @@ fn children_at_one_time_hold_all_that_they_hold() {
 #[test]
 fn blocks_of_the_parent_are_not_the_childs() {
     let place = Place::new();
-    check(&many(&place, &["fork"]), 13, 13, 2);
+    let run = many(&place, &["fork"]);
+    check(&run, 13, 13, 2);
+    let ended = run.recorded();
+    assert!(ended.stderr.contains("dropped: 0 events\n"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("unknown: 10 blocks freed whose allocation was not seen"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]
 fn blocks_end_with_the_program_that_execs() {
     let place = Place::new();
     check(&many(&place, &["exec", "4"]), 10, 50, 5);
+}
+
+/// `pyenv` turned one python into 79 images.
+#[test]
+fn only_one_program_of_many() {
+    let place = Place::new();
+    let program = place.compile("many.c");
+    let script = format!("for i in 1 2 3; do /bin/ls > /dev/null; {} hold; done", program.display());
+    let run = Run::new(&place, "sh").args(["-c", &script]).options(["--only-program", "ma?y"]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("3 process images (") && !ended.stderr.contains("warning"),
+        "{}",
+        ended.stderr
+    );
+    let report = Report::of(&run.trace());
+    report.assert_whole(&[]);
+    assert_eq!(report.processes().len(), 3);
+    assert!(report.processes().iter().all(|process| process["exe"] == program.to_str().unwrap()));
+    assert_eq!(figure(&report.json, "/leaked/blocks"), 30);
+}
+
+/// The first line of what a program says of its status.
+fn resident(stdout: &str) -> u64 {
+    stdout.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
+/// How often the drainer has looked at the one session below a directory.
+fn looks(dir: &Path) -> u32 {
+    let inside =
+        |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    let heads =
+        inside(dir).flat_map(|base| inside(&base).collect::<Vec<_>>()).map(|session| session.join("head"));
+    let heads: Vec<_> = heads.filter_map(|head| std::fs::read(head).ok()).collect();
+    heads
+        .iter()
+        .find_map(|head| Some(u32::from_le_bytes(*head[HEARTBEAT_OFFSET..].first_chunk()?)))
+        .unwrap_or(0)
+}
+
+/// A live slot for each block, a log and tables are resident in the program, and are not the program's.
+#[test]
+fn the_recorders_memory_is_not_the_programs() {
+    let place = Place::new();
+    let plain = resident(&many(&place, &["small", "500000"]).plain().stdout);
+    assert!(plain > 30 * MIB);
+    let (dir, enough) = (place.path("sessions"), place.path("enough"));
+    std::fs::create_dir(&dir).unwrap();
+    let run = many(&place, &["small", "500000", enough.to_str().unwrap()]);
+    let run = run.options(["--session-dir"]).options([&dir]);
+    let started = run.start();
+    until("the program holds its blocks", || started.said().0.ends_with('\n'));
+    let before = looks(&dir);
+    until("its memory is sampled", || looks(&dir) > before + 50);
+    std::fs::write(enough, "").unwrap();
+    let ended = started.wait();
+    let recorded = resident(&ended.stdout);
+    assert!(recorded > plain + 10 * MIB, "{recorded} with the recorder, {plain} without");
+    let report = Report::of(&run.trace());
+    let rss = figure(&report.json, "/processes/0/rss_peak_bytes");
+    assert!(rss.abs_diff(plain) < 3 * MIB, "{rss} bytes resident, {plain} without the recorder");
 }

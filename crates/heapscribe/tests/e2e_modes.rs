@@ -76,6 +76,37 @@ fn each_phase_in_its_mode() {
     assert_eq!(report.dropped("unknown_block"), 1000);
 }
 
+/// Everything, for a while samples of which none is taken, and everything again: what was recorded is no estimate.
+#[test]
+fn a_short_time_of_samples_estimates_nothing_else() {
+    let place = Place::new();
+    let (dir, steps) = (place.path("sessions"), place.path("steps"));
+    std::fs::create_dir(&dir).unwrap();
+    std::fs::create_dir(&steps).unwrap();
+    let program = place.compile("modes.c");
+    let run = Run::new(&place, &program).args([Path::new("phases"), &steps]).options(["--session-dir"]);
+    let run = run.options([&dir]);
+    let started = run.start();
+    let name = program.to_str().unwrap();
+    until("the program has a session", || pid_of(&dir, name).is_some());
+    let pid = pid_of(&dir, name).unwrap();
+    for (phase, mode) in [(1, "full"), (2, "full"), (3, "sampled:1TiB"), (4, "full"), (5, "full")] {
+        ctl(&dir, pid, &["mode", mode]);
+        std::fs::write(steps.join(phase.to_string()), "").unwrap();
+        until("the phase is over", || steps.join(format!("done{phase}")).exists());
+    }
+    let ended = started.wait();
+    assert!(ended.stderr.contains("recorded; the report estimates the rest"), "{}", ended.stderr);
+    let report = Report::of(&run.trace());
+    assert_eq!(of(&report, "phase_2"), (1100, 0));
+    assert_eq!(report.json["sampling"]["samples"], 0);
+    let text = heapscribe().arg("report").arg(run.trace()).output().unwrap().stdout;
+    let text = String::from_utf8(text).unwrap();
+    assert!(!text.contains("estimated") && !text.contains('≈'), "{text}");
+    assert!(text.contains("For part of the time every block was recorded, 4,4"), "{text}");
+    assert!(text.contains("of which there was none"), "{text}");
+}
+
 /// What came and what went of all processes and threads, by which calls.
 fn totals(report: &Report) -> [u64; 5] {
     let calls = report.calls();

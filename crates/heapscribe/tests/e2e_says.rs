@@ -8,7 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Ended, Place, Report, Run, Started, has, is_root_or_skip, lives, skip, status_of_this, until};
+use support::{
+    Ended, Place, Report, Run, Started, has, heapscribe, is_root_or_skip, lives, skip, status_of_this, until,
+};
 
 fn ran(place: &Place, program: &Path, args: &[&str]) -> Ended {
     Run::new(place, program).args(args).recorded()
@@ -112,6 +114,10 @@ fn assert_unseen(place: &Place, ended: &Ended, why: &str) {
     assert!(ended.stderr.contains(why), "{}", ended.stderr);
     assert!(ended.stderr.contains("hint:"), "{}", ended.stderr);
     assert_eq!(Report::of(&place.path("run.hst")).calls().all(), 0);
+    let report = heapscribe().arg("report").arg(place.path("run.hst")).output().unwrap().stdout;
+    let report = String::from_utf8(report).unwrap();
+    assert!(report.contains("Nothing was recorded\n"), "{report}");
+    assert!(!report.contains("every block was freed"), "{report}");
 }
 
 /// heaptrack waits for ever here.

@@ -1,7 +1,12 @@
-//! How much memory a recorded process has by the kernel's count.
+//! How much memory a recorded process has by the kernel's count, without what the recorder has of it.
+//!
+//! The kernel counts the pages of a session's files that the process has touched as its own: of a million blocks of
+//! 64 bytes 39 MiB of 117. They are as many as these files take, which the file system says. What the recorder has
+//! besides, private memory, is not taken off: it is 0.1 MiB there.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 use heapscribe_formats::model::MemorySample;
 
@@ -10,12 +15,30 @@ use crate::clock::monotonic_ns;
 /// The kernel's count for one process.
 pub struct Memory {
     statm: Option<File>,
+    /// The session whose files are not the program's.
+    session: Option<PathBuf>,
 }
+
+/// The files of a session that its process maps.
+const MAPPED: [&str; 5] = ["head", "defs", "live", "log", "threads"];
+/// The unit of a file's blocks.
+const BLOCK_BYTES: u64 = 512;
 
 impl Memory {
     /// That of process `pid`; without samples when it has ended.
     pub fn of(pid: u32) -> Memory {
-        Memory { statm: File::open(format!("/proc/{pid}/statm")).ok() }
+        Memory { statm: File::open(format!("/proc/{pid}/statm")).ok(), session: None }
+    }
+
+    /// The same without what the recorder has in the files of a session.
+    pub fn without(self, session: &Path) -> Memory {
+        Memory { session: Some(session.to_owned()), ..self }
+    }
+
+    /// What the recorder has in the files of the session.
+    fn recorder_bytes(&self) -> u64 {
+        let files = self.session.iter().flat_map(|session| MAPPED.map(|name| session.join(name)));
+        files.filter_map(|path| Some(fs::metadata(path).ok()?.blocks() * BLOCK_BYTES)).sum()
     }
 
     /// A sample; `None` when the process has ended.
@@ -26,10 +49,11 @@ impl Memory {
         let page_bytes = rustix::param::page_size() as u64;
         let mut next = || Some(pages.next()?.ok()? * page_bytes);
         let (virtual_bytes, rss_bytes, shared_bytes) = (next()?, next()?, next()?);
+        let recorder_bytes = self.recorder_bytes().min(shared_bytes);
         (rss_bytes > 0).then_some(MemorySample {
             mono_ns: monotonic_ns(),
-            rss_bytes,
-            shared_bytes,
+            rss_bytes: rss_bytes - recorder_bytes.min(rss_bytes),
+            shared_bytes: shared_bytes - recorder_bytes,
             virtual_bytes,
         })
     }

@@ -119,6 +119,12 @@ pub struct Sampling {
 const UNSEEN: f64 = 0.05;
 
 impl Sampling {
+    /// Whether any figure is an estimate. While every block was recorded for the rest of the time, a short time of
+    /// samples may have hit no block: then all figures are what was recorded.
+    pub fn has_estimates(&self) -> bool {
+        self.samples > 0 || self.exact_blocks == 0
+    }
+
     /// Stacks that allocated fewer bytes than this may not have been seen at all: more than 5 in 100 of
     /// those were not. Stacks that allocated more were seen in at least 95 of 100 recordings.
     pub fn unseen_below_bytes(&self) -> u64 {

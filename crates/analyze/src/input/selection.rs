@@ -1,11 +1,15 @@
-//! Some processes of a recording as a recording of their own, so that whatever can be asked of a whole can be
+//! Some processes and threads of a recording as a recording of their own, so that whatever can be asked of a whole can be
 //! asked of one process: what it held, and where blocks were sampled how sure that is.
+
+use std::collections::BTreeSet;
 
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
 
+use super::choice::Chosen;
 use super::facts::{ChunkFacts, NumberedChunk, ProcessFacts, SessionFacts};
 use super::history::{EventsInOrder, History};
+use super::of_threads::OfThreads;
 
 /// A recording whose chunks are known by process.
 #[derive(Debug)]
@@ -36,8 +40,14 @@ impl<'h, H: History> Split<'h, H> {
 
     /// These processes and no others, in this order.
     pub fn only(&self, processes: &[usize]) -> Selection<'_, 'h, H> {
-        let known = processes.iter().copied().filter(|number| *number < self.processes.len());
-        let numbers: Vec<usize> = known.collect();
+        let all = processes.iter().map(|number| (*number, None)).collect();
+        self.chosen(Chosen { processes: all })
+    }
+
+    /// These processes and, of those that have any, these threads: the blocks that they allocated.
+    pub fn chosen(&self, chosen: Chosen) -> Selection<'_, 'h, H> {
+        let known = chosen.processes.into_iter().filter(|(number, _)| *number < self.processes.len());
+        let (numbers, threads): (Vec<usize>, Vec<_>) = known.unzip();
         let of_process = |(process, number): (usize, &usize)| {
             let renumbered = move |chunk: &NumberedChunk| NumberedChunk {
                 number: chunk.number,
@@ -46,7 +56,7 @@ impl<'h, H: History> Split<'h, H> {
             self.chunks[*number].iter().map(renumbered).collect::<Vec<_>>()
         };
         let chunks = numbers.iter().enumerate().flat_map(of_process).collect();
-        Selection { split: self, numbers, chunks }
+        Selection { split: self, numbers, threads, chunks }
     }
 }
 
@@ -55,6 +65,8 @@ impl<'h, H: History> Split<'h, H> {
 pub struct Selection<'s, 'h, H> {
     split: &'s Split<'h, H>,
     numbers: Vec<usize>,
+    /// Of each process the threads, where not all are meant.
+    threads: Vec<Option<BTreeSet<u32>>>,
     /// With their numbers in the whole.
     chunks: Vec<NumberedChunk>,
 }
@@ -83,7 +95,10 @@ impl<H: History> History for Selection<'_, '_, H> {
         chunk: usize,
         scratch: &'a mut Self::Scratch,
     ) -> Result<impl EventsInOrder + 'a, String> {
-        self.split.history.events(self.chunks[chunk].number, scratch)
+        let NumberedChunk { number, facts } = &self.chunks[chunk];
+        let events = self.split.history.events(*number, scratch)?;
+        let wanted = self.threads[facts.process].as_ref();
+        Ok(OfThreads { events, thread: facts.thread, wanted, skipped_ticks: 0, has_skipped: false })
     }
 
     fn definitions(

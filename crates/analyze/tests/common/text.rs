@@ -19,7 +19,8 @@
 //! ```
 
 use heapscribe_analyze::answer::{Amount, Answer, Ended, Holder};
-use heapscribe_analyze::input::ProcessFacts;
+use heapscribe_analyze::input::{Choice, Chosen, ProcessFacts};
+use heapscribe_analyze::selection::Split;
 use heapscribe_analyze::{Options, analyze};
 use heapscribe_wire::record::{Call, Note};
 
@@ -27,8 +28,15 @@ use super::{Act, BEGIN_NS, Op, Recorded, facts};
 
 /// Checks that each line of `expected` is one of the answer.
 pub fn check(history: &str, expected: &str) {
+    check_of(history, &Choice::default(), expected);
+}
+
+/// The same of the processes and threads that are chosen.
+pub fn check_of(history: &str, choice: &Choice, expected: &str) {
     let recorded = parse(history);
-    let answer = analyze(&recorded, &Options { timeline_steps: 10, ..Options::default() });
+    let split = Split::new(&recorded);
+    let chosen = split.chosen(Chosen::of(&recorded, choice));
+    let answer = analyze(&chosen, &Options { timeline_steps: 10, ..Options::default() });
     let lines = render(&recorded, &answer);
     for line in expected.lines().map(str::trim).filter(|line| !line.is_empty()) {
         assert!(

@@ -7,9 +7,9 @@ use heapscribe_wire::heap::HeapCounts;
 pub struct MemorySample {
     /// When, CLOCK_MONOTONIC ns.
     pub mono_ns: u64,
-    /// Resident, bytes.
+    /// Resident, without the files of the recorder, bytes.
     pub rss_bytes: u64,
-    /// The part of it that belongs to files and shared mappings (the recorder's own too), bytes.
+    /// The part of it that belongs to files and shared mappings, bytes.
     pub shared_bytes: u64,
     /// Address space in use, bytes.
     pub virtual_bytes: u64,

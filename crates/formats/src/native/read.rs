@@ -154,7 +154,11 @@ impl<S: Source> Trace<S> {
             Some((info.created_mono_ns, info.created_real_ns))
         };
         let known = of_session.or_else(|| self.processes().iter().find_map(of_process));
-        known.map_or(0, |(mono, real)| real.saturating_add(self.start_mono_ns()).saturating_sub(mono))
+        let start = self.start_mono_ns();
+        known.map_or(0, |(mono, real)| match start {
+            0 => real, // of no process is it known when it began
+            _ => real.saturating_add(start).saturating_sub(mono),
+        })
     }
 
     /// From the start of the trace to the last record in it, ns.

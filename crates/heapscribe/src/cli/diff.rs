@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::metric::Metric;
 use super::salvage::SalvageArgs;
@@ -39,6 +40,9 @@ pub(crate) struct DiffArgs {
     /// How many stacks to show that grew, and that shrank [default: 10; with --json 1000]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,

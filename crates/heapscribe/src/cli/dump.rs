@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::choice::ChoiceArgs;
 use super::dump_lines::{DUMP_LINES, MESSAGE_LINES};
 use super::help::TEMPLATE;
 use super::messages::DumpMessagesArgs;
@@ -36,6 +37,9 @@ pub(crate) struct DumpArgs {
     /// Do not print stacks
     #[arg(long, requires = "style")]
     pub(crate) no_stacks: bool,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::metric::Metric;
 use super::salvage::SalvageArgs;
@@ -30,6 +31,9 @@ pub(crate) struct FlameArgs {
     /// What the width of a frame shows
     #[arg(long, alias = "of", value_enum, default_value_t = Metric::Peak)]
     pub(crate) metric: Metric,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::metric::Metric;
 use super::salvage::SalvageArgs;
@@ -37,6 +38,9 @@ pub(crate) struct HotspotsArgs {
     /// How many sequences to keep in memory while counting; more make the result more exact
     #[arg(long, value_name = "N", default_value_t = 50_000)]
     pub(crate) entries: usize,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,

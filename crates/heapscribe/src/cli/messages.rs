@@ -95,10 +95,6 @@ pub(crate) struct ReportMessagesArgs {
     #[arg(long, value_name = "PART", num_args = 1..)]
     pub(crate) messages: Vec<PathBuf>,
 
-    /// The process that handled the messages [default: all processes]
-    #[arg(long, requires = "messages")]
-    pub(crate) pid: Option<u32>,
-
     #[command(flatten)]
     pub(crate) reading: MessageArgs,
 }

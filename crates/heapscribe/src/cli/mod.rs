@@ -2,6 +2,7 @@
 //! of flags that several commands have; only `commands` and `main` know of it.
 
 mod check;
+mod choice;
 mod command;
 mod convert;
 mod ctl;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::salvage::SalvageArgs;
 use crate::exit;
@@ -23,6 +24,9 @@ pub(crate) struct PlotArgs {
     /// Where to write the plot; its extension selects the format: .pdf, .svg or .png
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,

@@ -51,6 +51,10 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     pub(crate) no_wait: bool,
 
+    /// Record only programs with this file name (with * and ?), whoever starts them; can be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only_program: Vec<String>,
+
     /// Do not print a summary
     #[arg(short, long)]
     pub(crate) quiet: bool,

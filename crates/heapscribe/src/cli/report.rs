@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::messages::ReportMessagesArgs;
 use super::salvage::SalvageArgs;
@@ -34,6 +35,9 @@ pub(crate) struct ReportArgs {
     /// How many stacks to show in each list [default: 10; with --json 1000]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,

@@ -4,11 +4,13 @@
 //! [`heapscribe_symbols::NamedFrame::stable_name`]); where a function has no name its place in its file stands for it.
 
 use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use heapscribe_analyze::answer::{Answer, Frame};
 use heapscribe_analyze::diff::{self, Diff, Paths, Side};
+use heapscribe_analyze::estimate::Sampling;
 use heapscribe_analyze::measure::Measure;
 use heapscribe_analyze::snapshot::{self, Snapshot};
 
@@ -27,7 +29,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let files = [&args.before, &args.after];
     let open = |file| Input::open(file)?.into_trace(args.salvage.into());
     let traces = [open(files[0])?, open(files[1])?];
-    let answers = traces.each_ref().map(answer);
+    let answers = [answer(args, files[0], &traces[0])?, answer(args, files[1], &traces[1])?];
     let measure = measure(args, &traces)?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let names = answers.each_ref().map(|answer| names(answer, measure, &resolver));
@@ -56,9 +58,13 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
 }
 
 /// The answer of a trace; a snapshot counts as a recording that ended with it.
-fn answer(trace: &Opened) -> Answer {
+fn answer(args: &DiffArgs, file: &Path, trace: &Opened) -> Result<Answer, Problem> {
     let snapshots = if snapshot::is_one(trace) { snapshot::analyze(trace) } else { Vec::new() };
-    snapshots.first().map_or_else(|| trace.analyze(), Snapshot::to_answer)
+    if let Some(snapshot) = snapshots.first() {
+        args.choice.reject(file, "a snapshot")?;
+        return Ok(Snapshot::to_answer(snapshot));
+    }
+    trace.analyze_of(&args.choice.choice())
 }
 
 /// The measure to compare: a snapshot has live blocks only.
@@ -96,5 +102,6 @@ pub(super) fn side<'a>(answer: &'a Answer, names: &NamedStacks<'_>, paths: &mut 
 
 /// Whether only samples were recorded, so that figures are estimates.
 fn is_estimated(trace: &Opened, answer: &Answer) -> bool {
-    answer.sampling.is_some() || trace.memtrace.as_ref().is_some_and(|tally| tally.sample_rate < 1.0)
+    answer.sampling.as_ref().is_some_and(Sampling::has_estimates)
+        || trace.memtrace.as_ref().is_some_and(|tally| tally.sample_rate < 1.0)
 }

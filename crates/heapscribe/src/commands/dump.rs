@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
+use heapscribe_analyze::input::Chosen;
 use heapscribe_formats::heaplog::Style;
 use heapscribe_formats::model::SessionInfo;
 use heapscribe_formats::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
@@ -36,10 +37,15 @@ pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
     }
     let trace = input.into_trace(args.salvage.into())?;
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let choice = args.choice.choice();
+    let chosen = match choice.is_all() {
+        true => None,
+        false => Some(trace.chosen(&choice)?),
+    };
     let mut problems = if args.json {
-        print(&*trace, &mut Objects { out: &mut out, rates: Rates::default() })?
+        print(&*trace, chosen.as_ref(), &mut Objects { out: &mut out, rates: Rates::default() })?
     } else {
-        print(&*trace, &mut Lines { out: &mut out, rates: Rates::default() })?
+        print(&*trace, chosen.as_ref(), &mut Lines { out: &mut out, rates: Rates::default() })?
     };
     out.flush()?;
     problems.extend_from_slice(&trace.problems);
@@ -55,8 +61,19 @@ fn dump_log(args: &DumpArgs, input: Input, style: Style) -> Result<ExitCode> {
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }
 
-/// Prints a whole trace; returns what could not be read.
-pub(crate) fn print<S: Source>(trace: &Trace<S>, printer: &mut dyn Printer) -> Result<Vec<String>> {
+/// Prints a trace, or the events of some threads and all of their processes; returns what could not be read.
+fn print<S: Source>(
+    trace: &Trace<S>,
+    chosen: Option<&Chosen>,
+    printer: &mut dyn Printer,
+) -> Result<Vec<String>> {
+    let number = |index| trace.processes().iter().position(|process| process.index == index);
+    let is_chosen = |process: &&Process| {
+        chosen.is_none_or(|chosen| chosen.processes.iter().any(|(n, _)| Some(*n) == number(process.index)))
+    };
+    let has_events = |entry: &&ChunkEntry| {
+        chosen.is_none_or(|chosen| number(entry.process).is_some_and(|n| chosen.has(n, entry.info.thread)))
+    };
     let mut dump = Dump {
         trace,
         printer,
@@ -67,13 +84,13 @@ pub(crate) fn print<S: Source>(trace: &Trace<S>, printer: &mut dyn Printer) -> R
         let begin_real_ns = trace.start_real_ns(); // of moment 0, which is not when `record` began
         dump.printer.session(&SessionInfo { started_real_ns: begin_real_ns, ..info.clone() })?;
     }
-    for process in trace.processes() {
+    for process in trace.processes().iter().filter(is_chosen) {
         dump.process(process)?;
     }
-    for entry in trace.chunks() {
+    for entry in trace.chunks().iter().filter(has_events) {
         dump.chunk(entry)?;
     }
-    for process in trace.processes() {
+    for process in trace.processes().iter().filter(is_chosen) {
         process.live.iter().try_for_each(|table| dump.live(process, table))?;
         dump.process_end(process)?;
     }

@@ -22,13 +22,17 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let form = form(&args.output)?;
     let input = Input::open(&args.trace)?;
     match input.kind() {
-        Kind::File(Format::Go) => return flame_go::run(args, input, form),
+        Kind::File(Format::Go) => {
+            args.choice.reject(&args.trace, "a Go trace")?;
+            return flame_go::run(args, input, form);
+        }
         Kind::File(Format::Heaplog) => return Err(no_stacks(args).into()),
         _ => {}
     }
     let trace = input.into_trace(args.salvage.into())?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     if let Some(snapshot) = snapshot::analyze(&*trace).into_iter().next().filter(|s| s.is_for_itself()) {
+        args.choice.reject(&args.trace, "a snapshot")?;
         draw(
             args,
             form,
@@ -37,7 +41,7 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
         )?;
         return Ok(partial::exit_code(&args.trace, &snapshot.problems, trace.is_complete()));
     }
-    let answer = trace.analyze();
+    let answer = trace.analyze_of(&args.choice.choice())?;
     let caption = Caption {
         title: title(&answer, args.metric),
         command: command(&answer.command),

@@ -23,10 +23,11 @@ const PART_OF_LONGER: f64 = 0.95;
 /// Runs the command.
 pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
     let mut runs = Runs::new(args.entries, args.length);
+    let is_all = args.choice.choice().is_all();
     let (problems, is_complete) = match args.metric {
-        Metric::Allocated => count(args, Weigh::Bytes, &mut runs)?,
-        Metric::Count => count(args, Weigh::Blocks, &mut runs)?,
-        Metric::Peak | Metric::Leaked | Metric::Temporary => count_answer(args, &mut runs)?,
+        Metric::Allocated if is_all => count(args, Weigh::Bytes, &mut runs)?,
+        Metric::Count if is_all => count(args, Weigh::Blocks, &mut runs)?,
+        _ => count_answer(args, &mut runs)?,
     };
     let mut out = BufWriter::new(anstream::stdout().lock());
     print(&mut out, args, &mut runs)?;
@@ -49,7 +50,7 @@ fn count(args: &HotspotsArgs, weigh: Weigh, runs: &mut Runs) -> Result<(Vec<Stri
 /// Counts figures that need the whole trace: memory grows with the number of stacks.
 fn count_answer(args: &HotspotsArgs, runs: &mut Runs) -> Result<(Vec<String>, bool)> {
     let trace = Input::open(&args.trace)?.into_trace(args.salvage.into())?;
-    let answer = trace.analyze();
+    let answer = trace.analyze_of(&args.choice.choice())?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let stacks: Vec<_> = answer.stacks.iter().map(|s| (s.node, args.metric.measure().of(s))).collect();
     let has_some = || stacks.iter().filter(|(_, weight)| *weight > 0);

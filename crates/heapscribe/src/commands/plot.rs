@@ -18,10 +18,11 @@ pub(crate) fn run(args: &PlotArgs) -> Result<ExitCode> {
     let form = Form::of(&args.output)?;
     let input = Input::open(&args.trace)?;
     if input.kind() == Kind::File(Format::Go) {
+        args.choice.reject(&args.trace, "a Go trace")?;
         return run_go(args, input, form);
     }
     let trace = input.into_trace(args.salvage.into())?;
-    let answer = trace.analyze();
+    let answer = trace.analyze_of(&args.choice.choice())?;
     if answer.timeline.steps.is_empty() {
         return Err(nothing_to_draw(args).into());
     }

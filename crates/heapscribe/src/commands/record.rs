@@ -77,6 +77,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     let output = trace_path(args);
     let mut drain = drain_into(args, base, &output)?;
     drain.snapshot_at(Watch::new(args.retention.snapshots(), &output));
+    drain.only(args.only_program.clone());
     if !args.retention.killed().age.is_zero() {
         drain.keep_killed();
     }
@@ -107,7 +108,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
         message::hint(&format!("find the calls that broke the rules: heapscribe check {}", output.display()));
     }
     // A program that is sampled or off at first may well have no recorded call.
-    if mode(args) == Mode::Full && !summary.watched_has_calls {
+    if mode(args) == Mode::Full && args.only_program.is_empty() && !summary.watched_has_calls {
         diagnose::unseen(&args.command[0], child.id());
     }
     if living > 0 {

@@ -53,6 +53,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     }
     reject_parts(&args.trace, &args.messages.more)?;
     if input.kind() == Kind::File(Format::Go) {
+        args.choice.reject(&args.trace, "a Go trace")?;
         return report_go::run(args, input);
     }
     let trace = input.into_trace(args.salvage.into())?;
@@ -60,10 +61,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let mut out = BufWriter::new(anstream::stdout().lock());
     if snapshot::is_one(&*trace) {
         reject_messages(args)?;
+        args.choice.reject(&args.trace, "a snapshot")?;
         let problems = report_live(args, &snapshot::analyze(&*trace), &resolver, &mut out)?;
         return Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()));
     }
-    let answer = trace.analyze();
+    let answer = trace.analyze_of(&args.choice.choice())?;
     let kept = match answer.rules.is_empty() {
         true => Vec::new(),
         false => of_recording(&Recording::new(&*trace), &answer.rules),
@@ -75,11 +77,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         print_json(&mut out, &parts, args.top.unwrap_or(TOP_JSON), &resolver)?;
     } else {
         let shown = args.trace.to_string_lossy();
+        let part = args.choice.in_words();
         let report = Report {
             answer: &answer,
             outcomes: &kept,
             top: args.top.unwrap_or(TOP),
             trace: &shown,
+            part: &part,
             width: terminal::columns(),
         };
         let names = NamedStacks::look_up(&answer.tree, report.wanted(), &resolver);
@@ -154,11 +158,12 @@ fn reject_messages(args: &ReportArgs) -> Result<(), Problem> {
 
 /// A message log beside the trace, when there is one, and what of it could not be read.
 fn beside(args: &ReportArgs, trace: &Opened) -> Result<Option<Compared>> {
-    let ReportMessagesArgs { messages, pid, reading, .. } = &args.messages;
+    let ReportMessagesArgs { messages, reading, .. } = &args.messages;
     if messages.is_empty() {
         return Ok(None);
     }
-    correlation::compare(trace, messages, reading.on_damage.into(), *pid).map(Some)
+    correlation::compare(trace, messages, reading.on_damage.into(), args.choice.pid.first().copied())
+        .map(Some)
 }
 
 /// Warns about what makes the figures for messages useless.

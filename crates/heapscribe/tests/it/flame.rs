@@ -39,7 +39,8 @@ fn a_picture_of_samples_says_that_it_is_estimated() {
     let place = Place::with_trace(&sample::sampled());
     place.stdout("flame run.hst -o out.html --metric allocated");
     assert!(
-        file(&place.path("out.html")).contains("<title>Bytes allocated (estimated) - ./app --fast</title>")
+        file(&place.path("out.html"))
+            .contains("<title>Bytes allocated (partly estimated) - ./app --fast</title>")
     );
 }
 

@@ -1,6 +1,7 @@
 //! The program as its users see it: help, errors, reports, dumps and pictures of small traces.
 
 mod check;
+mod choose;
 mod damaged;
 mod diff;
 mod dump;

@@ -66,22 +66,36 @@ fn three_digits(figure: f64) -> String {
 /// What has to be known to read the figures.
 pub fn legend(out: Out<'_>, sampling: &Sampling) -> io::Result<()> {
     let means: Vec<_> = sampling.mean_bytes.iter().map(|&mean| short_bytes(mean)).collect();
-    writeln!(
-        out,
-        "Sampled every {} on average, {} in total. Figures are estimates ({}) with their",
-        means.join(" or "),
-        counted(sampling.samples, "block"),
-        about()
-    )?;
-    writeln!(out, "standard error ({}) and 95 % confidence interval.", plus_minus())?;
-    if sampling.exact_blocks > 0 {
+    let (means, samples) = (means.join(" or "), counted(sampling.samples, "block"));
+    let (about, error) = (about(), plus_minus());
+    if sampling.exact_blocks == 0 {
         writeln!(
             out,
-            "For part of the time, every block was recorded: {}.",
-            counted(sampling.exact_blocks, "block")
+            "Sampled every {means} on average, {samples} in total. Figures are estimates ({about}) with their"
         )?;
+        return writeln!(out, "standard error ({error}) and 95 % confidence interval.");
     }
-    Ok(())
+    writeln!(
+        out,
+        "For part of the time every block was recorded, {} in total, and for the rest one sample",
+        counted(sampling.exact_blocks, "block")
+    )?;
+    if sampling.samples == 0 {
+        writeln!(
+            out,
+            "every {means} on average, of which there was none. What was allocated then, probably less than"
+        )?;
+        return writeln!(
+            out,
+            "{} (95 %), is in no figure; all figures are of the blocks that were recorded.",
+            short_bytes(sampling.unseen_below_bytes())
+        );
+    }
+    writeln!(
+        out,
+        "every {means} on average, {samples}. Figures that samples are part of are estimates ({about}) with"
+    )?;
+    writeln!(out, "their standard error ({error}) and 95 % confidence interval; the others are exact.")
 }
 
 /// What a sampled recording does not show.

@@ -10,7 +10,7 @@ use super::{Out, estimate, heading};
 use crate::losses::lost_events;
 use heapscribe_symbols::LookupFailure;
 use heapscribe_symbols::Unnamed;
-use heapscribe_units::{count, counted};
+use heapscribe_units::{count, counted, short_bytes};
 
 /// The section on what is missing.
 pub fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result<()> {
@@ -37,6 +37,28 @@ pub fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result
         writeln!(out, "  {problem}.")?;
     }
     Ok(())
+}
+
+/// Why there is nothing to report, where no call of the heap was recorded.
+pub fn nothing(a: &Answer) -> Option<String> {
+    if a.totals.calls.all() > 0 || a.totals.calls.pool_alloc > 0 || !a.evicted.is_empty() {
+        return None;
+    }
+    let lost = lost_events(a);
+    Some(match &a.sampling {
+        _ if lost > 0 => format!("All events were lost, {}", count(lost)),
+        Some(sampling) => format!(
+            "No sample was taken. A program that allocates less than {} goes without one in more than 5 of\n  \
+             100 recordings",
+            short_bytes(sampling.unseen_below_bytes())
+        ),
+        None if a.processes.is_empty() => {
+            "No process made a call of the heap with the recorder in it. `record` says why, as far as it\n  \
+             knows: the program is static or setuid, has a heap of its own or clears its environment"
+                .to_owned()
+        }
+        None => "The processes made no calls of the heap while recording was on".to_owned(),
+    })
 }
 
 /// What recorders left out, and why.
@@ -76,7 +98,8 @@ fn meaning(reason: LossReason) -> &'static str {
         LossReason::StackBounds => "Stacks truncated at a frame outside of the stack",
         LossReason::ModuleTable => "Modules not recorded",
         LossReason::UnknownBlock => {
-            "Frees of unknown blocks, allocated before the recording or in a parent process"
+            "Frees of blocks whose allocation was not seen: before the recording, in a parent before it forked, or \
+             in another heap"
         }
         LossReason::ReplacedBlock => {
             "Blocks whose free was missed, noticed when their address was used again"

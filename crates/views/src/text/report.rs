@@ -25,6 +25,8 @@ pub struct Report<'a> {
     pub top: usize,
     /// The trace's path, for the commands to type next.
     pub trace: &'a str,
+    /// Which processes and threads of it this is about, in words; nothing for all.
+    pub part: &'a str,
     /// Columns of a line.
     pub width: usize,
 }
@@ -47,6 +49,13 @@ impl Report<'_> {
     pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
         let mut stacks = StackPrinter::new(names, self.width);
         self.header(out)?;
+        if let Some(why) = losses::nothing(self.answer) {
+            heading(out, "Nothing was recorded")?;
+            writeln!(out, "  {why}.")?;
+            tables::processes(out, self.answer, self.top)?;
+            chart::draw(out, self.answer)?;
+            return losses::section(out, self.answer, &names.unnamed());
+        }
         self.totals(out)?;
         self.peak(out, &mut stacks)?;
         self.leaked(out, &mut stacks)?;
@@ -77,6 +86,9 @@ impl Report<'_> {
             if a.begin_real_ns == 0 { String::new() } else { format!(" on {}", date(a.begin_real_ns)) };
         let host = if a.host.is_empty() { String::new() } else { format!(" at {}", a.host) };
         writeln!(out, "Recorded{when}{host} for {}; {}.", self.time(a.duration_ns), self.end())?;
+        if !self.part.is_empty() {
+            writeln!(out, "This is a part of it: {}.", self.part)?;
+        }
         self.ring(out)?;
         a.sampling.as_ref().map_or(Ok(()), |sampling| estimate::legend(out, sampling))
     }
@@ -133,7 +145,11 @@ impl Report<'_> {
 
     /// What stands before figures without a range of their own.
     fn about(&self) -> String {
-        if self.answer.sampling.is_some() { format!("{} ", heapscribe_units::about()) } else { String::new() }
+        if self.is_estimated() { format!("{} ", heapscribe_units::about()) } else { String::new() }
+    }
+
+    fn is_estimated(&self) -> bool {
+        self.answer.sampling.as_ref().is_some_and(Sampling::has_estimates)
     }
 
     fn end(&self) -> String {
@@ -145,7 +161,7 @@ impl Report<'_> {
     }
 
     fn totals(&self, out: Out<'_>) -> io::Result<()> {
-        let (a, t) = (self.answer, &self.answer.totals);
+        let t = &self.answer.totals;
         heading(out, "Totals")?;
         let c = &t.calls;
         let about = self.about();
@@ -180,7 +196,7 @@ impl Report<'_> {
             count(t.frees_by_others)
         )?;
         // Both blocks of a realloc are sampled too rarely to say anything.
-        if c.realloc > 0 && a.sampling.is_none() {
+        if c.realloc > 0 && !self.is_estimated() {
             let [grown, shrunk, same] = [t.reallocs_grown, t.reallocs_shrunk, t.reallocs_same].map(count);
             writeln!(out, "  Reallocs: {grown} grew, {shrunk} shrank, {same} kept the size.")?;
         }
@@ -219,7 +235,7 @@ impl Report<'_> {
         let leaked = self.answer.leaked;
         stacks.list(out, "Leaked")?;
         if leaked.blocks == 0 {
-            let what = if self.answer.sampling.is_some() { "sampled block" } else { "block" };
+            let what = if self.answer.sampling.is_some() { "recorded block" } else { "block" };
             return writeln!(out, "  Nothing: every {what} was freed.");
         }
         writeln!(

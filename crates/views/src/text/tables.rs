@@ -1,5 +1,7 @@
 //! The tables of a report: sizes, lifetimes, threads, processes.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io;
 
 use heapscribe_analyze::answer::{Answer, Ended, Process, Thread};
@@ -11,9 +13,16 @@ use heapscribe_units::{bytes, count, counted, percent, short_bytes, time};
 /// Width of the longest bar.
 const BAR: u64 = 20;
 
-/// A heading that says so when what follows is estimated.
+/// A heading that says so when what follows is estimated, or partly, where every block was recorded for part of
+/// the time.
 pub fn estimated(answer: &Answer, title: &str) -> String {
-    if answer.sampling.is_some() { format!("{title} (estimated)") } else { title.to_owned() }
+    match &answer.sampling {
+        Some(sampling) if sampling.has_estimates() => {
+            let partly = if sampling.exact_blocks > 0 { "partly " } else { "" };
+            format!("{title} ({partly}estimated)")
+        }
+        _ => title.to_owned(),
+    }
 }
 
 /// Allocations by size.
@@ -96,7 +105,9 @@ pub fn processes(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<()> {
         return Ok(());
     }
     heading(out, &estimated(answer, &format!("Processes: {}", count(answer.processes.len() as u64))))?;
-    for process in answer.processes.iter().take(top) {
+    let mut processes: Vec<&Process> = answer.processes.iter().collect();
+    processes.sort_by_key(|p| (Reverse(p.peak.bytes), Reverse(p.totals.allocations)));
+    for process in processes.iter().take(top) {
         writeln!(out, "  {}", process_line(process))?;
         writeln!(
             out,
@@ -110,7 +121,27 @@ pub fn processes(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<()> {
             ended(process.ended),
         )?;
     }
-    more(out, answer.processes.len(), top, "process")
+    programs(out, &processes, top)
+}
+
+/// The processes that are not in the list, by program: 837 images may be of a handful of programs.
+fn programs(out: Out<'_>, processes: &[&Process], top: usize) -> io::Result<()> {
+    let mut programs: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
+    for process in processes.iter().skip(top) {
+        let (images, allocations, peak) = programs.entry(program(process)).or_default();
+        *images += 1;
+        *allocations += process.totals.allocations;
+        *peak = process.peak.bytes.max(*peak);
+    }
+    let mut programs: Vec<_> = programs.into_iter().collect();
+    programs.sort_by_key(|(_, (_, allocations, peak))| (Reverse(*peak), Reverse(*allocations)));
+    more(out, processes.len(), top, "process")?;
+    for (name, (images, allocations, peak)) in programs.iter().take(top) {
+        let times = if *images == 1 { String::new() } else { format!(" x {}", count(*images)) };
+        let (allocations, peak) = (counted(*allocations, "allocation"), short_bytes(*peak));
+        writeln!(out, "      {name}{times}: {allocations}, largest peak {peak}")?;
+    }
+    more(out, programs.len(), top, "program")
 }
 
 /// The file name of a process's program.

@@ -1,0 +1,23 @@
+//! Programs that are started and are not to be recorded (`record --only-program`).
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use heapscribe_session::read_head;
+use heapscribe_wire::head::{Head, MODE_OFFSET};
+use heapscribe_wire::mode::Mode;
+use heapscribe_wire::real_time_rules::fits;
+
+/// Whether the process with this head is of a program that none of the patterns fits, if there are any; it is told
+/// to record no more.
+pub(crate) fn silence(head: &File, only: &[String]) -> bool {
+    let is_wanted = |head: &Head<'_>| {
+        let program = head.exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        only.iter().any(|pattern| fits(pattern.as_bytes(), program))
+    };
+    let is_other = !only.is_empty() && read_head(head, is_wanted) == Some(false);
+    if is_other {
+        let _ = head.write_at(&Mode::Off.to_word().to_le_bytes(), MODE_OFFSET as u64);
+    }
+    is_other
+}
