@@ -38,7 +38,8 @@ fn check(name: &str, parts: &[Part]) {
         let (plain, recorded) = (run.plain(), run.recorded());
         assert_eq!((plain.code, &plain.stdout), (0, &recorded.stdout), "{}", recorded.stderr);
         assert_eq!(recorded.code, 0, "{}", recorded.stderr);
-        let report = Report::with(&["--top", part.top, "--debug-dir", "/nonexistent"], &run.trace());
+        let no_files = place.path("").display().to_string(); // nobody has debug files of these programs
+        let report = Report::with(&["--top", part.top, "--debug-dir", &no_files], &run.trace());
         report.assert_whole(part.cuts);
         assert_eq!(report.json["stack_check"]["different"], 0);
         assert!(report.json["stack_check"]["verified"].as_u64() > Some(0));

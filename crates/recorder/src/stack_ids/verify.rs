@@ -55,7 +55,9 @@ unsafe fn is_right(capture: &Capture<'_>, stack: StackRange, stacks: &mut Cached
     let walk = unsafe { unwinder.walk(&mut Silent, registers, stack, stacks.frames) };
     let found = stacks.frames.get_mut(..walk.frames).unwrap_or_default();
     let path = UncachedPath::new(found, stacks.hashes, epoch.generation(), cut(walk.end));
-    let is_right = session.interner.find(path.hash()) == Some(id);
+    // A table that another thread replaces this instant reads as empty: looked up again under the lock.
+    let find = || session.interner.find(path.hash());
+    let is_right = find().or_else(|| session.lock.hold().and_then(|_held| find())) == Some(id);
     session.head.stacks_verified.fetch_add(1, Ordering::Relaxed);
     if !is_right {
         session.head.stacks_different.fetch_add(1, Ordering::Relaxed);

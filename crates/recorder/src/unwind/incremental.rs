@@ -110,10 +110,13 @@ pub(crate) unsafe fn walk_incremental<C: Context, const DEEP: bool>(
     if walking.len + outer > if DEEP { walk.room() } else { walk.room().min(DEPTH_MAX) } {
         return Incremental::NoRoom;
     }
-    // SAFETY: the stack is readable from the stack pointer, beyond all that is cached.
-    if DEEP && outer < unchanged && !unsafe { walk.is_known(outer, unchanged, registers.sp) } {
-        walk.forget();
-        return Incremental::Unusual;
+    if DEEP && walk.is_deep() && outer < unchanged {
+        // SAFETY: the stack is readable from the stack pointer, beyond all that is cached.
+        let is_known = unsafe { walk.is_known(outer, unchanged, registers.sp) };
+        if !is_known {
+            walk.forget();
+            return Incremental::Unusual;
+        }
     }
     let is_left = DEEP && walk.is_deep() && outer <= DEPTH_MAX; // the recursion has ended
     if walking.len == 0 && !is_left {

@@ -63,6 +63,10 @@ impl CachedStack {
     /// - The cached stack is the one that `sp` is in, or empty.
     /// - From `sp` on it is readable to the outermost slot that is cached.
     pub(crate) unsafe fn unchanged_deep(&self, sp: usize) -> usize {
+        if !self.is_deep() {
+            // SAFETY: the stack is the one that `sp` is in, readable to the outermost slot.
+            return unsafe { self.unchanged(sp) };
+        }
         let lowest = sp.wrapping_sub(8);
         let slots = self.slots.get(..self.len).unwrap_or_default();
         let mut outer = slots.partition_point(|slot| slot.address >= lowest);
