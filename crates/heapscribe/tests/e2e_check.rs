@@ -190,3 +190,25 @@ fn junit_is_read_by_another_reader() {
                     checked max-peak 1.00 GiB []\n";
     assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
 }
+
+/// Numbers of stacks by the bytes that they are shown with.
+fn numbered(text: &str) -> std::collections::BTreeMap<String, String> {
+    let entries = text.lines().filter_map(|line| line.split_once(", stack "));
+    let bytes = |text: &str| text.split(' ').find(|word| word.contains(',')).map(str::to_owned);
+    entries.filter_map(|(figures, stack)| Some((bytes(figures)?, stack.to_owned()))).collect()
+}
+
+#[test]
+fn a_stack_has_the_number_of_the_report() {
+    let place = Place::new();
+    let run = Run::new(&place, place.compile("holds.c")).options(["-q"]);
+    assert_eq!(run.recorded().code, 0);
+    let of = |words: &[&str]| {
+        let output = heapscribe().args(words).arg(run.trace()).output().unwrap();
+        numbered(&String::from_utf8(output.stdout).unwrap())
+    };
+    let (report, check) = (of(&["report"]), of(&["check", "--max-peak", "0", "--max-allocated", "0"]));
+    let both: Vec<_> = check.iter().filter(|(bytes, _)| report.contains_key(*bytes)).collect();
+    assert!(both.len() >= 2, "{report:?} {check:?}");
+    both.iter().for_each(|(bytes, stack)| assert_eq!(report.get(*bytes), Some(*stack), "{bytes}"));
+}

@@ -142,6 +142,8 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
     for number in &numbers {
         let alone = split.only(&[*number]);
         let answer = analyze(&alone, &Options { timeline_steps: 1, ..Options::default() });
+        // All of its stacks, so that they have the numbers that they have in a report.
+        gathered.nodes(&answer.tree);
         let mut subject = Subject::new(&answer, args.top, &mut gathered);
         if trace.heaplog.is_some() {
             subject = subject.of_heaphook();
