@@ -40,7 +40,7 @@ fn ends_alike(run: &Run<'_>) -> Ended {
 #[test]
 fn an_executable_has_its_own_heap() {
     let place = Place::new();
-    let program = place.compile_with("cc", "own_heap.c", "own_heap", &["-rdynamic"]);
+    let program = place.compile_with("cc", "foreign_heap.c", "own_heap", &["-rdynamic"]);
     for options in [&[][..], &["--sample", "1KiB"], &["--mode", "off"]] {
         let recorded = ends_alike(&Run::new(&place, &program).options(options));
         assert_eq!((recorded.code, recorded.stdout.as_str()), (5, "ok\n"), "{recorded:?}");
@@ -55,8 +55,8 @@ fn an_executable_has_its_own_heap() {
 #[test]
 fn a_heap_is_preloaded_before_us() {
     let place = Place::new();
-    let program = place.compile_with("cc", "own_heap.c", "program", &["-DPROGRAM"]);
-    let own = place.library("own_heap.c", "libown_heap.so", &["-DLIBRARY"]);
+    let program = place.compile_with("cc", "foreign_heap.c", "program", &["-DPROGRAM"]);
+    let own = place.library("foreign_heap.c", "libown_heap.so", &["-DLIBRARY"]);
     let operators = place.compile("operators.cpp");
     for heap in installed().into_iter().chain([own]) {
         for program in [&program, &operators] {
@@ -148,7 +148,7 @@ fn sanitizers() {
         for linked in [&[][..], &["-static-libasan", "-static-libtsan"]] {
             let sanitize = format!("-fsanitize={kind}");
             let flags = [&["-DPROGRAM", &sanitize[..]], linked].concat();
-            let program = place.compile_with("gcc", "own_heap.c", &format!("with_{kind}"), &flags);
+            let program = place.compile_with("gcc", "foreign_heap.c", &format!("with_{kind}"), &flags);
             let option = "allocator_may_return_null=1";
             let run = Run::new(&place, &program).env("ASAN_OPTIONS", option).env("TSAN_OPTIONS", option);
             let recorded = ends_alike(&run);
