@@ -157,10 +157,18 @@ impl Slot {
     }
 }
 
-/// Ticks from a birth in a slot to `now`, where the slot kept only the low bits.
+/// Ticks from a birth in a slot to `now`, where the slot kept only the low bits. A birth that is ahead of `now`
+/// gives 0: a free on another core may read the clock a tick before what the allocation has read.
 #[inline(always)]
 pub const fn age_ticks(now: u64, birth_ticks: u64) -> u64 {
-    now.wrapping_sub(birth_ticks) & BIRTH_MASK
+    const UNUSED_BITS: u32 = u64::BITS - BIRTH_BITS;
+    let age = now.wrapping_sub(birth_ticks) << UNUSED_BITS;
+    if age as i64 >= 0 { age >> UNUSED_BITS } else { 0 }
+}
+
+/// Ticks by which a birth in a slot is ahead of `now`; 0 when it is not.
+pub const fn ticks_ahead(now: u64, birth_ticks: u64) -> u64 {
+    age_ticks(birth_ticks, now)
 }
 
 #[cfg(test)]
@@ -223,5 +231,21 @@ mod tests {
     fn ages_survive_the_wrap_of_birth_ticks() {
         let birth = (1u64 << 48) - 5;
         assert_eq!(age_ticks((1 << 48) + 5, birth & BIRTH_MASK), 10);
+    }
+
+    #[test]
+    fn a_birth_that_is_ahead_has_no_age() {
+        // now, birth: age, ahead
+        for (now, birth, age, ahead) in [
+            (1000, 1000, 0, 0),
+            (999, 1000, 0, 1),
+            ((1 << 48) - 1, 1 << 48, 0, 1),
+            ((5 << 48) + 7, 9, 0, 2),
+            ((1 << 47) - 1, 0, (1 << 47) - 1, 0),
+            ((1 << 47) + 1, 0, 0, (1 << 47) - 1),
+        ] {
+            let birth = birth & BIRTH_MASK;
+            assert_eq!((age_ticks(now, birth), ticks_ahead(now, birth)), (age, ahead), "{now} {birth}");
+        }
     }
 }

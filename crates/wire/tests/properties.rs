@@ -59,7 +59,7 @@ proptest! {
     #[test]
     fn slots_round_trip(
         size_bytes in number(), stack in 0..1u32 << 26, thread in 0..1u32 << 24,
-        birth_ticks in 0..1u64 << 48, upper_half in any::<bool>(), age in 0..1u64 << 48,
+        birth_ticks in 0..1u64 << 48, upper_half in any::<bool>(), age in 0..1u64 << 47,
         rate in 0..4u8,
     ) {
         let (stack, thread) = (StackId(stack), ThreadId(thread));

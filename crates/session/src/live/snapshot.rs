@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use heapscribe_wire::live::age_ticks;
+use heapscribe_wire::live::ticks_ahead;
 use heapscribe_wire::live::walk::{Live, TableError, Units, seen_words, walk};
 use heapscribe_wire::operation::Record;
 
@@ -68,13 +68,11 @@ impl Snapshot {
     /// The moment in ticks is an estimate where the clock is a counter of unknown rate: no block may be
     /// younger than that, or its age would be that of the universe.
     fn not_before_its_blocks(&mut self) {
-        const HALF: u64 = 1 << 47;
         let now = self.moment.ticks;
         let mut ahead = 0;
         let _ = self.for_each(|found| {
             if let Ok(block) = found {
-                let behind = age_ticks(now, block.slot.birth_ticks);
-                ahead = ahead.max(if behind > HALF { 2 * HALF - behind } else { 0 });
+                ahead = ahead.max(ticks_ahead(now, block.slot.birth_ticks));
             }
         });
         self.moment.ticks += ahead;

@@ -61,7 +61,7 @@ impl<'a> Events<'a> {
     #[inline(always)]
     fn block(&self, at: &mut usize, other_thread: bool) -> Result<Block, &'static str> {
         Ok(Block {
-            age_ticks: self.field(at)?,
+            age_ticks: Block::age(self.field(at)?),
             size_bytes: self.field(at)?,
             stack: StackId(self.small(at)?),
             birth_thread: if other_thread { Some(ThreadId(self.small(at)?)) } else { None },

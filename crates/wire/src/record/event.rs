@@ -3,6 +3,7 @@
 use super::note::Note;
 use crate::call::Call;
 use crate::ids::{NameId, RateId, StackId, ThreadId};
+use crate::limits::BIRTH_BITS;
 
 /// A block as its free is recorded: all that its live slot knew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,10 +12,19 @@ pub struct Block {
     pub size_bytes: u64,
     /// Who asked for it.
     pub stack: StackId,
-    /// Ticks from its birth to this event.
+    /// Ticks from its birth to this event; 0 also where a clock said that it was born later.
     pub age_ticks: u64,
     /// Thread that asked for it, when it is not the one of the event.
     pub birth_thread: Option<ThreadId>,
+}
+
+impl Block {
+    /// The age of a block that was written with this one: recorders have written ages below zero modulo 2^48,
+    /// which a reader would show as 45 days.
+    #[inline(always)]
+    pub const fn age(written_ticks: u64) -> u64 {
+        if written_ticks < 1 << (BIRTH_BITS - 1) { written_ticks } else { 0 }
+    }
 }
 
 /// What happened.

@@ -22,15 +22,15 @@ fn each_kind_round_trips_and_notices_a_cut() {
     let max = Block {
         size_bytes: u64::MAX,
         stack: StackId(u32::MAX),
-        age_ticks: u64::MAX,
+        age_ticks: (1 << 47) - 1,
         birth_thread: Some(ThreadId(u32::MAX)),
     };
     let stack = StackId(3);
     check(Event::Alloc { call: Call::Malloc, size_bytes: 24, stack, align_log2: 0 }, 1, 4);
     check(Event::Alloc { call: Call::Memalign, size_bytes: 24, stack, align_log2: 12 }, 1, 5);
     check(Event::Free { call: Call::Free, block: own }, 200, 1 + 2 + 1 + 2 + 3);
-    check(Event::Free { call: Call::FreeSized, block: max }, u64::MAX, 1 + 10 + 10 + 10 + 5 + 5);
-    check(Event::Realloc { call: Call::Realloc, old: max, size_bytes: u64::MAX, stack }, u64::MAX, 52);
+    check(Event::Free { call: Call::FreeSized, block: max }, u64::MAX, 1 + 10 + 7 + 10 + 5 + 5);
+    check(Event::Realloc { call: Call::Realloc, old: max, size_bytes: u64::MAX, stack }, u64::MAX, 49);
     check(Event::Realloc { call: Call::Reallocarray, old: own, size_bytes: 0, stack }, 1, 10);
     check(Event::Failed { call: Call::Calloc, size_bytes: 1 << 62, stack }, 1, 12);
     check(Event::UnknownFree { call: Call::Free }, 1, 2);
@@ -48,6 +48,24 @@ fn each_kind_round_trips_and_notices_a_cut() {
     check(Event::Took { units: u64::MAX }, 0, TOOK_BYTES_MAX);
     check(Event::Rate { rate: RateId(0) }, 0, 1);
     check(Event::Rate { rate: RateId(3) }, 0, 1);
+}
+
+/// Free on one core, birth a tick later on another, as recorders wrote it once: 45 days.
+#[test]
+fn an_age_below_zero_is_none() {
+    let block = |age_ticks| Block { size_bytes: 24, stack: StackId(3), age_ticks, birth_thread: None };
+    for (written, read) in
+        [((1 << 48) - 1, 0), (u64::MAX, 0), (1 << 47, 0), ((1 << 47) - 1, (1 << 47) - 1), (1, 1)]
+    {
+        let free = |age_ticks| Event::Free { call: Call::Free, block: block(age_ticks) };
+        let realloc =
+            |old| Event::Realloc { call: Call::Realloc, old: block(old), size_bytes: 1, stack: StackId(1) };
+        for (before, after) in [(free(written), free(read)), (realloc(written), realloc(read))] {
+            let mut at = [0; EVENT_BYTES_MAX];
+            let n = before.encode(9, &mut at);
+            assert_eq!(Events::new(&at[..n]).collect::<Vec<_>>(), [Ok((9, after))]);
+        }
+    }
 }
 
 #[test]

@@ -14,7 +14,8 @@ fn call() -> impl Strategy<Value = Call> {
 
 fn block() -> impl Strategy<Value = Block> {
     let birth_thread = proptest::option::of(any::<u32>().prop_map(ThreadId));
-    (number(), stack(), number(), birth_thread).prop_map(|(size_bytes, stack, age_ticks, birth_thread)| {
+    (number(), stack(), number(), birth_thread).prop_map(|(size_bytes, stack, age, birth_thread)| {
+        let age_ticks = Block::age(age);
         Block { size_bytes, stack, age_ticks, birth_thread }
     })
 }

@@ -180,7 +180,8 @@ impl ChunkEvents<'_> {
         self.last_birth = born;
         let (stack, size_bytes) = self.stack_and_size(Column::ForeignStacks, Column::OldSizes)?;
         let birth_thread = if flag { Some(ThreadId(self.small(Column::Threads)?)) } else { None };
-        Ok(Block { size_bytes, stack, age_ticks: self.ticks.wrapping_sub(born), birth_thread })
+        let age_ticks = Block::age(self.ticks.wrapping_sub(born));
+        Ok(Block { size_bytes, stack, age_ticks, birth_thread })
     }
 
     /// After the last event: nothing may be left of any column.

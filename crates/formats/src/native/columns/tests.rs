@@ -4,6 +4,7 @@
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
 use heapscribe_wire::record::{Block, Call, Event, Events};
+use heapscribe_wire::varint;
 use proptest::prelude::*;
 
 use super::layout::COLUMNS;
@@ -82,6 +83,19 @@ fn a_free_that_no_position_reproduces_is_foreign() {
     }
     let twice = [(5, alloc(24)), (6, free(6, 24, None)), (6, free(12, 24, None))];
     assert_eq!(column(&check(&twice), 9), 1);
+}
+
+/// Traces have ages modulo 2^48 of frees that read the clock a tick before the birth.
+#[test]
+fn an_age_below_zero_in_a_trace_is_none() {
+    const FOREIGN_BIRTHS: usize = 9;
+    let encoded = check(&[(7, free(12, 24, None))]);
+    let mut birth = [0; varint::MAX_BYTES];
+    let n = varint::put(&mut birth, varint::zigzag(7 - ((1 << 48) - 1)));
+    let mut bytes = encoded.bytes.clone();
+    bytes.splice(encoded.ends[FOREIGN_BIRTHS - 1]..encoded.ends[FOREIGN_BIRTHS], birth[..n].iter().copied());
+    bytes[FOREIGN_BIRTHS] = n as u8;
+    assert_eq!(decode(&bytes, 1000), [Ok((7, free(0, 24, None)))]);
 }
 
 #[test]

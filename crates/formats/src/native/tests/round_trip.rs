@@ -18,7 +18,7 @@ fn block() -> impl Strategy<Value = Block> {
     (any::<u64>(), any::<u32>(), any::<u64>(), any::<Option<u32>>()).prop_map(|(s, stack, age, t)| Block {
         size_bytes: s >> (s % 64),
         stack: StackId(stack),
-        age_ticks: age >> (age % 64),
+        age_ticks: age >> (17 + age % 47),
         birth_thread: t.map(ThreadId),
     })
 }
