@@ -14,8 +14,9 @@ import sys
 from collections import Counter
 
 SESSION, PROCESS, DEFINITIONS, EVENTS, MEMORY, PROCESS_END, SESSION_END, INDEX, LIVE, BLOCKS = range(1, 11)
-HEAP = 12
+EVICTED, HEAP = 11, 12
 NONE = 0xFFFFFFFF
+AFTER = 2
 CALLS = ("malloc calloc realloc reallocarray posix_memalign aligned_alloc memalign valloc pvalloc "
          "free cfree free_sized free_aligned_sized pool_alloc pool_free").split()
 ALIGNED = range(4, 9)
@@ -112,7 +113,8 @@ class Block:
         need(own == crc32c(head[:28]), at, "wrong crc of a block header")
         need(zero == 0 and stored_len <= self.raw_len, at, "block header that cannot be")
         need(self.raw_len <= (256 << 10 if self.kind == EVENTS else 1 << 20), at, "block that is too long")
-        need((self.process == NONE) == (self.kind in (SESSION, SESSION_END, INDEX)), at, "block of no process")
+        of_none = self.kind in (SESSION, SESSION_END, INDEX)
+        need(self.kind == EVICTED or (self.process == NONE) == of_none, at, "block of no process")
         stored = data[at + 32:at + 32 + stored_len]
         need(len(stored) == stored_len and crc == crc32c(stored), at, "wrong crc of a block")
         padding = -stored_len % 8
@@ -389,7 +391,7 @@ def read_live(block, tables):
     blocks, counters = f.varint(), [f.varint() for _ in range(4)]
     need(f.ended(), block.at, "table with fields left")
     tables[block.process, number] = {"blocks": blocks, "ticks": ticks, "counters": counters, "found": 0,
-                                     "bytes": 0, "last": None}
+                                     "bytes": 0, "last": None, "role": role, "heap": [0, 0], "sampled": False}
 
 
 def read_blocks(block, tables):
@@ -411,7 +413,11 @@ def read_blocks(block, tables):
         place = (flags >> 2, address)
         need(address == 0 or table["last"] is None or table["last"] < place, block.at, "blocks out of order")
         table["last"] = place
-        table["bytes"] += columns[1].varint()
+        size = columns[1].varint()
+        table["bytes"] += size
+        table["sampled"] |= flags & 3 != 0
+        if flags >> 2 == 0:
+            table["heap"] = [table["heap"][0] + 1, table["heap"][1] + size]
     need(all(column.ended() for column in columns), block.at, "columns with fields left")
     table["found"] += count
 
@@ -535,6 +541,9 @@ def read(data):
             f.varint(), f.varint(), f.signed(), [f.varint() for _ in range(6)]
         elif block.kind == INDEX:
             continue
+        elif block.kind == EVICTED:
+            [f.varint() for _ in range(9)]
+            [f.varint() for _ in range(f.varint().bit_count())]
         need(f.ended(), block.at, "fields that this version does not have")
     total["listed"] = check_index(data, blocks, sums)
     total["missing"] = sum(max(seen) + 1 - len(seen) for seen in sequences.values())
@@ -569,6 +578,14 @@ def answer(total, calls, drops, levels):
     }
 
 
+def leaked(tables, processes):
+    """What was never freed, where each process has a table of that."""
+    after = [table for table in tables if table["role"] == AFTER and not table["sampled"]]
+    if not after or len(after) != processes:
+        return {}
+    return {"leaked.blocks": sum(t["heap"][0] for t in after), "leaked.bytes": sum(t["heap"][1] for t in after)}
+
+
 def compare(mine, path):
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
@@ -590,8 +607,9 @@ def main(arguments):
     with open(arguments[0], "rb") as file:
         data = file.read()
     total, calls, drops, names, tables, levels = read(data)
-    is_snapshot = len(tables) == 1 and not total["events"]
+    is_snapshot = len(tables) == 1 and not total["events"] and tables[0]["role"] != AFTER
     mine = answer_of_table(tables[0], drops) if is_snapshot else answer(total, calls, drops, levels)
+    mine.update({} if is_snapshot else leaked(tables, total["processes"]))
     if len(arguments) == 3:
         return compare(mine, arguments[2])
     print(f"{len(data)} bytes, {total['listed']} blocks, {total['processes']} processes, {total['events']} events, "

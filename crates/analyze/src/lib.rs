@@ -56,6 +56,7 @@
 //! | [`snapshot`] | what is live, of a table of blocks without events |
 //! | [`calls`] | every call in sections, after marks, at a time, by threads of a name |
 //! | [`busiest`], [`intervals`] | the second with most allocations; the heap between moments of another log |
+//! | [`losses`] | between what the figures lie that losses have touched |
 //! | [`diff`] | which stacks grew from one answer to another |
 //! | [`go`] | traces of Go's execution tracer |
 #![forbid(unsafe_code)]
@@ -72,6 +73,7 @@ pub mod go;
 pub mod heavy_hitters;
 pub mod input;
 mod latency;
+pub mod losses;
 mod options;
 mod passes;
 mod peak;

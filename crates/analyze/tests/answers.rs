@@ -235,7 +235,7 @@ fn missing_events_are_said() {
         "1ms T1 +a malloc 100 main>f
          2ms T1 lost 3 0",
         "lost 3 dropped [(0, 3)]
-         problem 3 events are missing: what is live or leaked is an estimate",
+         problem 3 events are missing: what is live or leaked is not known exactly",
     );
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use heapscribe_analyze::answer::Amount;
 use heapscribe_formats::model::{
     ChunkInfo, HeapInfo, HeapSample, LiveRole, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo,
     SessionEnd, SessionInfo,
@@ -137,19 +138,29 @@ impl Output {
         matches!(&self.to, To::Native(sink) if sink.is_ring())
     }
 
-    /// Writes what is live in a process, under this number of its tables; gives what makes no sense in it.
+    /// Writes what is live in a process, under this number of its tables; gives what is in its heap, and what makes
+    /// no sense in it.
     pub(super) fn live(
         &mut self,
         process: ProcessIndex,
         snapshot: &Snapshot,
         number: u32,
         role: LiveRole,
-    ) -> Vec<String> {
-        let To::Native(sink) = &mut self.to else { return Vec::new() };
-        let (table, problems) = snapshot.table(number, role);
-        sink.write(|writer, out| writer.live(process, &table, out));
-        snapshot.pieces(|blocks| sink.write(|writer, out| writer.blocks(process, number, blocks, out)));
-        problems
+    ) -> (Amount, Vec<String>) {
+        let (mut live, (table, problems)) = (Amount::default(), snapshot.table(number, role));
+        if let To::Native(sink) = &mut self.to {
+            sink.write(|writer, out| writer.live(process, &table, out));
+        }
+        snapshot.pieces(|blocks| {
+            for block in blocks.iter().filter(|block| !block.is_pool) {
+                live.blocks += 1;
+                live.bytes = live.bytes.saturating_add(block.size_bytes);
+            }
+            if let To::Native(sink) = &mut self.to {
+                sink.write(|writer, out| writer.blocks(process, number, blocks, out));
+            }
+        });
+        (live, problems)
     }
 
     /// A pass of the drainer is over.

@@ -7,6 +7,7 @@ use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use heapscribe_analyze::answer::Amount;
 use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ProcessIndex, Stage};
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
 use heapscribe_wire::defs::Position;
@@ -19,6 +20,7 @@ use crate::log::{Log, chunk_info};
 use crate::marks::{MarkContext, Marks};
 use crate::other_programs;
 use crate::output::Output;
+use crate::summary::losses;
 use heapscribe_session::base;
 use heapscribe_session::live::{self, Snapshot};
 use heapscribe_session::{
@@ -340,16 +342,21 @@ impl SessionDrain {
         }
     }
 
-    /// Writes what is live: of what a ring keeps it does not follow.
-    fn write_live(&mut self, process: ProcessIndex, how: HowEnded, output: &mut Output) {
+    /// Writes what is live: neither from what a ring keeps does it follow, nor from events of which some are
+    /// missing. Gives how much it is.
+    fn write_live(&mut self, process: ProcessIndex, how: HowEnded, output: &mut Output) -> Option<Amount> {
         let role = if how == HowEnded::Abandoned { LiveRole::Snapshot } else { LiveRole::After };
         let snapshot = live::at(&self.directory).and_then(|path| Snapshot::take(&path.open()?));
         match snapshot {
             Ok(snapshot) => {
-                let problems = output.live(process, &snapshot, 0, role);
+                let (live, problems) = output.live(process, &snapshot, 0, role);
                 problems.into_iter().for_each(|problem| self.note(problem));
+                Some(live)
             }
-            Err(e) => self.note(format!("the live blocks are not known: {e:#}")),
+            Err(e) => {
+                self.note(format!("the live blocks are not known: {e:#}"));
+                None
+            }
         }
     }
 
@@ -377,17 +384,16 @@ impl SessionDrain {
         output.memory(process, &samples);
         self.sample_heap(how != HowEnded::Execed);
         self.heap.write(process, output);
-        if output.is_ring() {
-            self.write_live(process, how, output);
-        }
         let mut end = read_head(&self.head, process_end).unwrap_or_default();
+        let is_needed = output.is_ring() || losses(&end.drops).touches_leaks();
+        let table = if is_needed { self.write_live(process, how, output) } else { None };
         let left = |head: &Head<'_>| head.leaving.map_or(u64::MAX, |_| head.leaving_mono_ns);
         let left_mono_ns = read_head(&self.head, left).filter(|_| how != HowEnded::Abandoned);
         end.ended_mono_ns = ended_mono_ns.min(left_mono_ns.unwrap_or(u64::MAX));
         end.how = how;
         end.lost_note = self.notes.join("; ");
         output.process_end(process, &end);
-        output.summary.process(process, self.key.pid, &end.drops, self.has_calls);
+        output.summary.process(process, self.key.pid, table, &end.drops, self.has_calls);
         if let Some(statistics) = self.heap.end(how) {
             output.summary.heaps.take(statistics);
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use heapscribe_analyze::answer::{Amount, Bounds, Range};
+use heapscribe_analyze::losses::{Losses, Seen};
 use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex};
 use heapscribe_formats::{ChunkSums, Drainer};
 use heapscribe_wire::defs::{Definition, Definitions, Position};
@@ -41,10 +43,12 @@ pub struct Summary {
     pub is_sampled: bool,
     /// What is live in all processes, followed chunk by chunk.
     pub level: Level,
-    /// Blocks that were never freed.
-    pub unfreed_blocks: i64,
-    /// Bytes of them.
-    pub unfreed_bytes: i64,
+    /// Between what the blocks that were never freed lie; exact where nothing is missing.
+    pub unfreed: Bounds,
+    /// Whether losses have touched the peak, whether it may have been larger, and by how much smaller.
+    peak_is_touched: bool,
+    peak_is_open: bool,
+    peak_excess_bytes: u64,
     /// Drops by reason.
     pub drops: [u64; DROP_COUNTERS],
     /// Bytes of logs that were no events.
@@ -80,12 +84,26 @@ pub struct Peak {
     pub mono_ns: u64,
 }
 
+/// What events leave live in a process.
+#[derive(Clone, Copy, Debug, Default)]
+struct Live {
+    blocks: i64,
+    bytes: i64,
+}
+
+impl Live {
+    fn amount(self) -> Amount {
+        let [blocks, bytes] = [self.blocks, self.bytes].map(|n| n.max(0).unsigned_abs());
+        Amount { blocks, bytes }
+    }
+}
+
 /// The level of all processes, followed chunk by chunk. Chunks of one thread come in order, those of several
 /// do not: then the peak is near the true one, which the trace shows.
 #[derive(Debug, Default)]
 pub struct Level {
     /// What is live in each process that has not ended.
-    bytes: BTreeMap<ProcessIndex, i64>,
+    live: BTreeMap<ProcessIndex, Live>,
     /// In all of them.
     total_bytes: i64,
     /// The process and thread of the first chunk, and whether there were others.
@@ -103,14 +121,16 @@ impl Level {
             self.peak = Peak { bytes, process, ticks: sums.max_net_ticks, mono_ns: time_of(info, sums) };
         }
         self.total_bytes = self.total_bytes.saturating_add(sums.net_bytes);
-        let own = self.bytes.entry(process).or_default();
-        *own = own.saturating_add(sums.net_bytes);
+        let own = self.live.entry(process).or_default();
+        own.bytes = own.bytes.saturating_add(sums.net_bytes);
+        own.blocks = own.blocks.saturating_add(sums.net_blocks);
     }
 
-    /// A process has ended, and what was live in it with it.
-    pub(crate) fn ended(&mut self, process: ProcessIndex) {
-        let own = self.bytes.remove(&process).unwrap_or(0);
-        self.total_bytes = self.total_bytes.saturating_sub(own);
+    /// A process has ended, and what was live in it with it, which this gives.
+    fn ended(&mut self, process: ProcessIndex) -> Live {
+        let own = self.live.remove(&process).unwrap_or_default();
+        self.total_bytes = self.total_bytes.saturating_sub(own.bytes);
+        own
     }
 
     /// The peak so far; of several threads it is about that.
@@ -155,19 +175,29 @@ impl Summary {
         self.allocations +=
             u64::from(sums.allocs) + u64::from(sums.reallocs) + u64::from(sums.unknown_reallocs);
         self.allocated_bytes = self.allocated_bytes.saturating_add(sums.alloc_bytes);
-        self.unfreed_blocks = self.unfreed_blocks.saturating_add(sums.net_blocks);
-        self.unfreed_bytes = self.unfreed_bytes.saturating_add(sums.net_bytes);
     }
 
-    /// Adds a process that has ended: its lost events by reason, and whether it made any call.
-    pub fn process(
+    /// Adds a process that has ended: what its table of live blocks has, when that was read, its lost events by
+    /// reason, and whether it made any call.
+    pub(crate) fn process(
         &mut self,
         process: ProcessIndex,
         pid: u32,
+        table: Option<Amount>,
         drops: &[u64; DROP_COUNTERS],
         has_calls: bool,
     ) {
-        self.level.ended(process);
+        let seen = Seen {
+            net: self.level.ended(process).amount(),
+            table,
+            // Nobody has looked.
+            peak: Amount { blocks: 0, bytes: u64::MAX },
+            largest_bytes: u64::MAX,
+            ..Seen::default()
+        };
+        let losses = losses(drops);
+        self.unfreed.add(&losses.bounds(&seen).leaked);
+        self.note_losses(&losses, &seen);
         self.processes += 1;
         self.watched_has_calls |= has_calls && pid == self.watched_pid;
         for (sum, n) in self.drops.iter_mut().zip(drops) {
@@ -175,9 +205,38 @@ impl Summary {
         }
     }
 
+    /// Notes what the losses of a process leave of the peak of all: when it may have been larger, and by how much it
+    /// may have been smaller.
+    fn note_losses(&mut self, losses: &Losses, seen: &Seen) {
+        if !losses.touches_leaks() {
+            return;
+        }
+        let excess = losses.excess(seen).bytes;
+        self.peak_excess_bytes = self.peak_excess_bytes.saturating_add(excess);
+        self.peak_is_open |= losses.bounds(seen).peak.bytes.high.is_none();
+        self.peak_is_touched = true;
+    }
+
+    /// Between what a peak lies that was found in the events, when losses have touched it.
+    pub fn peak_bounds(&self, bytes: u64) -> Option<Range> {
+        self.peak_is_touched.then(|| Range {
+            low: bytes.saturating_sub(self.peak_excess_bytes),
+            high: (!self.peak_is_open).then_some(bytes),
+        })
+    }
+
     /// Events that are missing.
     pub fn lost_events(&self) -> u64 {
-        let lost = LossReason::ALL.iter().filter(|reason| reason.loses_events());
-        lost.map(|&reason| self.drops[reason as usize]).fold(0, u64::saturating_add)
+        lost_events(&self.drops)
     }
+}
+
+fn lost_events(drops: &[u64; DROP_COUNTERS]) -> u64 {
+    let lost = LossReason::ALL.iter().filter(|reason| reason.loses_events());
+    lost.map(|&reason| drops[reason as usize]).fold(0, u64::saturating_add)
+}
+
+/// What is missing of a process by the counters of its recorder.
+pub(crate) fn losses(drops: &[u64; DROP_COUNTERS]) -> Losses {
+    Losses::of(drops, lost_events(drops), drops[LossReason::UnknownBlock as usize])
 }

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::path::Path;
 
+use heapscribe_analyze::answer::Range;
 use heapscribe_formats::{Drainer, Evicted};
 use heapscribe_wire::head::LossReason;
 
 use crate::record_peak::{self, ShownPeak};
 use heapscribe_collect::{Summary, Written};
 use heapscribe_units as units;
-use heapscribe_views::text::heap;
+use heapscribe_views::text::{bounds, heap};
 
 /// The summary's lines, five of a recording in which nothing is to be said. Of a recording that did not begin with every block the sums are of what was
 /// recorded, which is not what happened.
@@ -91,19 +92,20 @@ fn exact(s: &Summary, processes: &str, peak: ShownPeak) -> Vec<String> {
         units::counted(s.allocations, "allocation"),
         units::bytes(s.allocated_bytes)
     )];
-    let not_freed = format!(
-        "not freed: {} in {}",
-        units::bytes(s.unfreed_bytes.max(0).unsigned_abs()),
-        units::counted(s.unfreed_blocks.max(0).unsigned_abs(), "block")
-    );
+    let not_freed = format!("not freed: {}", bounds::amount(&s.unfreed));
     if peak.bytes == 0 {
         lines.push(not_freed);
         return lines;
     }
     let about = if peak.is_exact { "" } else { "about " };
     let of = if s.processes > 1 { " (of all processes together)" } else { "" };
-    let (bytes, after) = (units::bytes(peak.bytes), units::duration(peak.time_ns));
-    lines.push(format!("peak: {about}{bytes}{of}, {after} after the start; {not_freed}"));
+    let bytes = match s.peak_bounds(peak.bytes) {
+        None => format!("{about}{}", units::bytes(peak.bytes)),
+        Some(Range { low: 0, high: None }) => format!("about {}", units::bytes(peak.bytes)),
+        Some(range) => bounds::bytes(&range),
+    };
+    let after = units::duration(peak.time_ns);
+    lines.push(format!("peak: {bytes}{of}, {after} after the start; {not_freed}"));
     lines
 }
 

@@ -45,6 +45,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "heapscribe-collect",
         &[
+            "heapscribe-analyze",
             "heapscribe-session",
             "heapscribe-convert",
             "heapscribe-symbols",

@@ -17,6 +17,19 @@ impl Amount {
         self.blocks += other.blocks;
         self.bytes = self.bytes.wrapping_add(other.bytes);
     }
+
+    /// Less another, but not below 0.
+    pub(crate) fn minus(self, other: Amount) -> Amount {
+        Amount {
+            blocks: self.blocks.saturating_sub(other.blocks),
+            bytes: self.bytes.saturating_sub(other.bytes),
+        }
+    }
+
+    /// The larger number of blocks, and the larger one of bytes.
+    pub(crate) fn max(self, other: Amount) -> Amount {
+        Amount { blocks: self.blocks.max(other.blocks), bytes: self.bytes.max(other.bytes) }
+    }
 }
 
 /// What one stack held.

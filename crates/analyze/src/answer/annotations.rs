@@ -17,10 +17,10 @@ pub struct Mark {
     pub first_ns: u64,
     /// When last, ns.
     pub last_ns: u64,
-    /// Heap of the process then first, bytes.
-    pub heap_at_first_bytes: u64,
+    /// Heap of the process then first, bytes; none when a ring has evicted events of that time.
+    pub heap_at_first_bytes: Option<u64>,
     /// Heap of the process then last, bytes.
-    pub heap_at_last_bytes: u64,
+    pub heap_at_last_bytes: Option<u64>,
 }
 
 /// Sections of one name, in all processes.

@@ -7,6 +7,7 @@
 
 mod amounts;
 mod annotations;
+mod bounds;
 mod calls;
 pub mod estimate;
 mod heap;
@@ -21,11 +22,12 @@ mod whole;
 
 pub use self::amounts::{Amount, Holder, LifetimeClass, Peak, SizeClass};
 pub use self::annotations::{Mark, PoolStack, Pools, Section};
+pub use self::bounds::{Bounds, FigureBounds, Range, StackBounds};
 pub use self::calls::{CallCounts, StackCalls};
 pub use self::heap::Heap;
 pub use self::latency::{BrokenRule, CallKind, CallLatency, WorstCall};
 pub use self::process::{Ended, Exit, Process, StackCheck, Thread};
-pub use self::stack::{Lifetime, Stack};
+pub use self::stack::{AgeRange, Lifetime, Stack};
 pub use self::timeline::{Step, Timeline};
 pub use self::totals::{Calls, Dropped, Totals};
 pub use self::tree::{CallTree, Frame, Module, Node, NodeId};

@@ -3,6 +3,7 @@
 use heapscribe_formats::Evicted;
 
 use super::amounts::{Amount, Holder, Peak};
+use super::bounds::FigureBounds;
 use super::heap::Heap;
 use super::totals::{Dropped, Totals};
 
@@ -45,6 +46,8 @@ pub struct Process {
     pub evicted: Evicted,
     /// What is missing, by reason; only reasons that occurred.
     pub dropped: Vec<Dropped>,
+    /// What that leaves of the figures; none when it touches none of them.
+    pub bounds: Option<FigureBounds>,
     /// Peak memory of the recorder inside this process, bytes.
     pub recorder_bytes: u64,
 }

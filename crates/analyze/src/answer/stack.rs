@@ -16,6 +16,8 @@ pub struct Stack {
     pub at_peak: Amount,
     /// Live at the end.
     pub leaked: Amount,
+    /// How old these blocks were then, where the recording has a table of them.
+    pub leaked_age: Option<AgeRange>,
     /// Freed by the same thread before its next allocation.
     pub temporary: Amount,
     /// Freed by another thread than the one that allocated them.
@@ -28,6 +30,25 @@ pub struct Stack {
     pub size_min_bytes: u64,
     /// Largest request in bytes.
     pub size_max_bytes: u64,
+}
+
+/// Ages of blocks that are live.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AgeRange {
+    /// Of the youngest, ns.
+    pub youngest_ns: u64,
+    /// Of the oldest, ns.
+    pub oldest_ns: u64,
+}
+
+impl AgeRange {
+    /// Of blocks of these ages and of others.
+    pub(crate) fn with(&self, other: &AgeRange) -> AgeRange {
+        AgeRange {
+            youngest_ns: self.youngest_ns.min(other.youngest_ns),
+            oldest_ns: self.oldest_ns.max(other.oldest_ns),
+        }
+    }
 }
 
 /// How long the blocks lived that were freed.

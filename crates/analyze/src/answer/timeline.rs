@@ -1,8 +1,10 @@
 //! The heap over time.
 
-/// The heap over time: equal steps from moment 0 to the end.
+/// The heap over time: equal steps up to the end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Timeline {
+    /// Begin of the first step, ns: 0, or where the window of a ring begins.
+    pub begin_ns: u64,
     /// Length of a step, ns.
     pub step_ns: u64,
     /// The steps.

@@ -4,6 +4,7 @@ use heapscribe_formats::{Drainer, Evicted, RealTimeRules};
 
 use super::amounts::{Amount, LifetimeClass, Peak, SizeClass};
 use super::annotations::{Mark, Pools, Section};
+use super::bounds::FigureBounds;
 use super::estimate::Sampling;
 use super::latency::{BrokenRule, CallLatency};
 use super::process::{Exit, Process, StackCheck, Thread};
@@ -33,8 +34,8 @@ pub struct Answer {
     pub duration_ns: u64,
     /// Whether all ns here are calls, the first at 1, as nothing is known of times.
     pub counts_calls: bool,
-    /// What a ring evicted of it, over all processes; all 0 when that is nothing. Only the level of the
-    /// heap counts it in.
+    /// What a ring evicted of it, over all processes; all 0 when that is nothing. Only what is live at a
+    /// moment counts it in, and what is known of that begins where all events are there: [`Timeline::begin_ns`].
     pub evicted: Evicted,
     /// What all processes did together.
     pub totals: Totals,
@@ -75,6 +76,8 @@ pub struct Answer {
     pub broken: Vec<BrokenRule>,
     /// What is missing, by reason; only reasons that occurred, in the order of their numbers.
     pub dropped: Vec<Dropped>,
+    /// What that leaves of the figures; none when it touches none of them.
+    pub bounds: Option<FigureBounds>,
     /// Allocations whose stack is not known at all.
     pub unknown_stacks: u64,
     /// Stacks that were taken twice, in two ways, to compare them; none unless that was asked for.

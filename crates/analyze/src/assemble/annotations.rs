@@ -10,7 +10,7 @@ use crate::answer::{Amount, CallCounts, Holder, Mark, NodeId, PoolStack, Pools, 
 use crate::counters::StackRow;
 use crate::passes::ProcessResults;
 use crate::peak::Held;
-use crate::stacks::TreeBuilder;
+use crate::stacks::{StackTable, TreeBuilder};
 
 /// The annotations of all processes so far.
 #[derive(Debug, Default)]
@@ -22,18 +22,20 @@ pub(super) struct AnnotationAssembly {
 }
 
 impl AnnotationAssembly {
-    /// Takes the annotations of a process.
+    /// Takes the annotations of a process, and its table of the blocks of pools that were live at its end.
     pub(super) fn take(
         &mut self,
         context: &ProcessContext<'_>,
         results: &mut ProcessResults,
+        table: Option<StackTable<Held>>,
         tree: &mut TreeBuilder,
     ) {
         let annotations = std::mem::take(&mut results.sums.annotations);
         let moments = annotations.moments();
         let level = |ticks: u64| {
             let at = moments.binary_search(&ticks).unwrap_or(usize::MAX);
-            at_least_0(results.at_marks.get(at).copied().unwrap_or(0))
+            let bytes = at_least_0(results.at_marks.get(at).copied().unwrap_or(0));
+            (context.clock.ns(ticks) >= context.window_ns).then_some(bytes)
         };
         self.marks.extend(annotations.marks.iter().map(|(name, mark)| Mark {
             process: context.process,
@@ -53,8 +55,13 @@ impl AnnotationAssembly {
             self.pools.peak_bytes = peak_bytes;
             self.pools.peak_ns = results.pools_peak.ns.saturating_sub(context.begin_ns);
         }
+        let of_events = |row: &StackRow| amount(&Held::at_end(row));
         for (node, row) in context.nodes(annotations.pools.sums.stacks, tree) {
-            self.pool(node, &row);
+            let leaked = if table.is_some() { Amount::default() } else { of_events(&row) };
+            self.pool(node, &row, leaked);
+        }
+        for (node, held) in context.nodes(table.unwrap_or_default(), tree) {
+            self.pool(node, &StackRow::default(), amount(&held));
         }
     }
 
@@ -76,10 +83,9 @@ impl AnnotationAssembly {
         section.calls_by_stack.extend(calls);
     }
 
-    fn pool(&mut self, node: NodeId, row: &StackRow) {
+    fn pool(&mut self, node: NodeId, row: &StackRow, leaked: Amount) {
         let allocated = Amount { blocks: row.allocations, bytes: row.allocated_bytes };
         let freed = Amount { blocks: row.frees, bytes: row.freed_bytes };
-        let leaked = amount(&Held::at_end(row));
         self.pools.allocated.add(&allocated);
         self.pools.freed.add(&freed);
         self.pools.leaked.add(&leaked);

@@ -7,19 +7,23 @@ use heapscribe_formats::Evicted;
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 use heapscribe_wire::ids::StackId;
 
-use super::amounts::{ByNode, add, amount, at_least_0, holders, in_ns, lifetime, sum};
+use super::amounts::{ByNode, add, amount, at_least_0, holders, in_ns, lifetime};
 use super::annotations::AnnotationAssembly;
+use super::at_end::{self, AtEnd};
+use super::bounds::BoundsAssembly;
 use super::context::ProcessContext;
 use super::latency::LatencyAssembly;
 use super::process::known;
 use super::sampling::SampleAssembly;
 use super::timeline::timeline;
 use super::totals;
-use crate::answer::{self, Amount, Answer, Dropped, Holder, NodeId, Peak, Process, Stack, Thread, Totals};
+use crate::answer::{
+    self, AgeRange, Amount, Answer, Dropped, Holder, NodeId, Peak, Process, Stack, Thread, Totals,
+};
 use crate::counters::{Histogram, StackRow, ThreadSums};
 use crate::input::{History, ProcessFacts, SessionFacts};
+use crate::losses::Losses;
 use crate::passes::{PassResults, ProcessResults};
-use crate::peak::Held;
 use crate::stacks::{Definitions, TreeBuilder};
 
 /// Builds the answer, process by process.
@@ -29,14 +33,17 @@ struct Assembly {
     rows: BTreeMap<NodeId, StackRow>,
     at_peak: ByNode,
     leaked: BTreeMap<NodeId, Amount>,
+    leaked_ages: BTreeMap<NodeId, AgeRange>,
+    bounds: BoundsAssembly,
     sizes: Histogram,
     lifetimes: Histogram,
     all: ThreadSums,
     lost_events: u64,
     dropped: [u64; DROP_COUNTERS],
     below_zero: usize,
-    /// What was live before the first event that is there, and at the peak.
+    /// What was live before the first event that is there and at the peak, of which the stack is not known.
     before_blocks: i64,
+    window_ns: u64,
     evicted: Evicted,
     samples: SampleAssembly,
     annotations: AnnotationAssembly,
@@ -51,12 +58,12 @@ pub(crate) fn assemble<H: History>(
     processes: &[ProcessFacts],
     results: PassResults,
 ) -> Answer {
-    let mut assembly = Assembly::default();
+    let mut assembly = Assembly { window_ns: session.window_mono_ns, ..Assembly::default() };
     assembly.answer.problems = history.problems();
     let mut over_time = timeline(&results, processes);
     let finer = results.finer;
     assembly.answer.counts_calls = processes.iter().any(|process| process.counts_calls);
-    let begin_ns = results.grid.begin_ns;
+    let begin_ns = results.begin_ns;
     for (number, (facts, of_process)) in processes.iter().zip(results.processes).enumerate() {
         let definitions = assembly.define(history, number);
         assembly.process(number, facts, of_process, &definitions, begin_ns);
@@ -73,6 +80,19 @@ pub(crate) fn assemble<H: History>(
     assembly.answer.timeline = over_time;
     let duration_ns = results.grid.end_ns - 1 - begin_ns;
     assembly.finish(session, peak, begin_ns, duration_ns)
+}
+
+/// When a process held the most, and who did.
+fn own_peak(results: &ProcessResults, node_of: impl Fn(&StackId) -> NodeId, begin_ns: u64) -> Peak {
+    let mut held = ByNode::new();
+    results.held.held.iter().for_each(|(stack, of_stack)| add(&mut held, node_of(stack), *of_stack));
+    let blocks = held.values().map(|held| held.blocks).sum::<i64>() + results.before.unattributed.blocks;
+    Peak {
+        bytes: at_least_0(results.peak.bytes),
+        blocks: at_least_0(blocks),
+        time_ns: results.peak.ns.saturating_sub(begin_ns),
+        stacks: holders(&held),
+    }
 }
 
 impl Assembly {
@@ -96,57 +116,56 @@ impl Assembly {
         definitions: &Definitions,
         begin_ns: u64,
     ) {
-        let rows = std::mem::take(&mut results.sums.stacks).into_sorted();
+        let table = results.live_end.take();
+        let rows = at_end::rows(&mut results.sums, table.as_ref());
         let nodes = definitions.nodes(&mut self.tree, rows.iter().map(|(stack, _)| *stack));
         let node_of = |stack: &StackId| match rows.binary_search_by_key(stack, |(stack, _)| *stack) {
             Ok(at) => nodes[at],
             Err(_) => NodeId::ROOT,
         };
-        let mut at_end = ByNode::new();
         for ((_, row), node) in rows.iter().zip(&nodes) {
             self.rows.entry(*node).or_default().merge(&in_ns(row, &facts.clock));
-            add(&mut at_end, *node, Held::at_end(row));
         }
+        let at_end = AtEnd::new(rows.iter().zip(&nodes), &facts.evicted, table.as_ref(), &facts.clock);
         let common = results.held_at_common.as_ref().unwrap_or(&results.held);
         common.held.iter().for_each(|(stack, held)| add(&mut self.at_peak, node_of(stack), *held));
         let note = self.samples.rates(facts.pid, results.sums.rates, &definitions.means);
         self.answer.problems.extend(note);
         self.samples.at_peak(&common.sampled, node_of);
         self.samples.lives(&results.sums.sampled, node_of);
-        let context = ProcessContext { process: number, clock: &facts.clock, definitions, begin_ns };
-        self.annotations.take(&context, &mut results, &mut self.tree);
+        let window_ns = self.window_ns;
+        let context =
+            ProcessContext { process: number, clock: &facts.clock, definitions, begin_ns, window_ns };
+        let pools = table.as_ref().map(|table| table.pools.clone());
+        self.annotations.take(&context, &mut results, pools, &mut self.tree);
         self.latency.take(&context, std::mem::take(&mut results.sums.latency), &mut self.tree);
         if let Some(broke) = &facts.broke {
             self.latency.broke(&context, broke, &mut self.tree);
         }
-        let mut at_own_peak = ByNode::new();
-        results.held.held.iter().for_each(|(stack, held)| add(&mut at_own_peak, node_of(stack), *held));
-
-        let before_blocks = if results.ended_before_common { 0 } else { results.before.blocks };
-        self.before_blocks = self.before_blocks.saturating_add(before_blocks);
+        let peak = own_peak(&results, node_of, begin_ns);
+        let unattributed = results.before.unattributed.blocks;
+        let unattributed = if results.ended_before_common { 0 } else { unattributed };
+        self.before_blocks = self.before_blocks.saturating_add(unattributed);
         self.evicted.merge(&facts.evicted);
         let check = &mut self.answer.stack_check;
         check.verified = check.verified.saturating_add(facts.stack_check.verified);
         check.different = check.different.saturating_add(facts.stack_check.different);
         let all = self.threads(number, &results, definitions);
         let leaked_stacks = self.leaked(&at_end);
-        let (totals, dropped) = self.totals(&all, facts, &results);
+        let (totals, dropped, counters) = self.totals(&all, facts, &results);
+        let is_ring = !facts.evicted.is_empty();
+        let losses = Losses::of(&counters, totals.lost_events, totals.unknown_blocks).in_ring(is_ring);
+        let bounds = self.bounds.take(&losses, &at_end.seen(&totals, &peak), &at_end.more);
         self.sizes.merge(&results.sums.sizes);
         self.lifetimes.merge(&results.sums.lifetimes);
         results.sums.problems.sort();
         self.answer.problems.append(&mut results.sums.problems);
         self.answer.processes.push(Process {
             totals,
-            peak: Peak {
-                bytes: at_least_0(results.peak.bytes),
-                blocks: at_least_0(
-                    at_own_peak.values().map(|held| held.blocks).sum::<i64>() + results.before.blocks,
-                ),
-                time_ns: results.peak.ns.saturating_sub(begin_ns),
-                stacks: holders(&at_own_peak),
-            },
-            leaked: sum(&leaked_stacks),
+            peak,
+            leaked: at_end.leaked(is_ring, &leaked_stacks),
             leaked_stacks,
+            bounds: bounds.filter(|_| !definitions.means.has_any()),
             temporary: totals::temporary(&all),
             dropped,
             ..known(facts, results.span, begin_ns)
@@ -172,9 +191,13 @@ impl Assembly {
         all
     }
 
-    fn leaked(&mut self, at_end: &ByNode) -> Vec<Holder> {
-        self.below_zero += at_end.values().filter(|held| held.blocks < 0 || held.bytes < 0).count();
-        let leaked = holders(at_end);
+    fn leaked(&mut self, at_end: &AtEnd) -> Vec<Holder> {
+        self.below_zero += at_end.held.values().filter(|held| held.blocks < 0 || held.bytes < 0).count();
+        for (node, age) in &at_end.ages {
+            let of_stack = self.leaked_ages.entry(*node).or_insert(*age);
+            *of_stack = of_stack.with(age);
+        }
+        let leaked = holders(&at_end.held);
         for holder in &leaked {
             self.leaked.entry(holder.node).or_default().add(&holder.held);
         }
@@ -188,7 +211,7 @@ impl Assembly {
         all: &ThreadSums,
         facts: &ProcessFacts,
         results: &ProcessResults,
-    ) -> (Totals, Vec<Dropped>) {
+    ) -> (Totals, Vec<Dropped>, [u64; DROP_COUNTERS]) {
         let counters = std::array::from_fn(|i| facts.drops[i].max(results.sums.lost[i]));
         for (mine, theirs) in self.dropped.iter_mut().zip(&counters) {
             *mine = mine.saturating_add(*theirs);
@@ -197,11 +220,13 @@ impl Assembly {
             LossReason::ALL.iter().filter(|drop| drop.loses_events()).map(|drop| counters[*drop as usize]);
         let lost_events = losses.fold(0, u64::saturating_add).max(all.lost);
         self.lost_events = self.lost_events.saturating_add(lost_events);
-        (Totals { lost_events, ..totals::totals(all) }, Dropped::list(&counters))
+        (Totals { lost_events, ..totals::totals(all) }, Dropped::list(&counters), counters)
     }
 
     fn finish(mut self, session: SessionFacts, peak: Peak, begin_ns: u64, duration_ns: u64) -> Answer {
         self.evicted.merge(&session.evicted);
+        let mut leaked = self.bounds.evicted(&session.evicted);
+        self.answer.processes.iter().for_each(|process| leaked.add(&process.leaked));
         let stacks = self.stacks();
         self.note();
         let (marks, sections, pools) = std::mem::take(&mut self.annotations).finish();
@@ -224,10 +249,7 @@ impl Assembly {
             evicted: self.evicted,
             totals: Totals { lost_events: self.lost_events, ..totals::totals(&self.all) },
             peak,
-            leaked: self.leaked.values().fold(Amount::default(), |mut sum, held| {
-                sum.add(held);
-                sum
-            }),
+            leaked,
             complete: self.answer.processes.iter().all(|process| process.ended.is_end()),
             temporary: totals::temporary(&self.all),
             unknown_stacks: stacks
@@ -248,7 +270,8 @@ impl Assembly {
             dropped: Dropped::list(&self.dropped),
             ..self.answer
         };
-        Answer { sampling: self.samples.of(&answer), ..answer }
+        let answer = Answer { sampling: self.samples.of(&answer), ..answer };
+        Answer { bounds: self.bounds.of(&answer), ..answer }
     }
 
     fn stacks(&self) -> Vec<Stack> {
@@ -258,6 +281,7 @@ impl Assembly {
             freed: Amount { blocks: row.frees, bytes: row.freed_bytes },
             at_peak: self.at_peak.get(&node).map_or(Amount::default(), amount),
             leaked: self.leaked.get(&node).copied().unwrap_or_default(),
+            leaked_age: self.leaked_ages.get(&node).copied(),
             temporary: Amount { blocks: row.temporary, bytes: row.temporary_bytes },
             freed_by_others: row.by_others,
             failed: row.failed,
@@ -278,11 +302,16 @@ impl Assembly {
                 self.below_zero
             ));
         }
-        if self.lost_events != 0 {
-            self.answer.problems.push(format!(
-                "{} events are missing: what is live or leaked is an estimate",
-                self.lost_events
-            ));
+        let of_reason = |reason: LossReason| self.dropped[reason as usize];
+        for (count, what) in [
+            (self.lost_events, "events are missing"),
+            (of_reason(LossReason::LiveTable), "blocks were not followed, so their frees are not known"),
+            (of_reason(LossReason::ReplacedBlock), "blocks were freed unseen, and others may have been"),
+        ] {
+            if count != 0 {
+                let problem = format!("{count} {what}: what is live or leaked is not known exactly");
+                self.answer.problems.push(problem);
+            }
         }
     }
 }

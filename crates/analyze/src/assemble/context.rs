@@ -11,6 +11,8 @@ pub(crate) struct ProcessContext<'a> {
     pub(crate) clock: &'a Clock,
     pub(crate) definitions: &'a Definitions,
     pub(crate) begin_ns: u64,
+    /// From when on what is live is known, CLOCK_MONOTONIC ns.
+    pub(crate) window_ns: u64,
 }
 
 impl ProcessContext<'_> {

@@ -3,6 +3,8 @@
 mod amounts;
 mod annotations;
 mod assembly;
+mod at_end;
+mod bounds;
 mod context;
 mod latency;
 mod process;

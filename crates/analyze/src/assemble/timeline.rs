@@ -17,7 +17,8 @@ pub(super) fn timeline(results: &PassResults, processes: &[ProcessFacts]) -> Tim
         let samples = process.heap.as_ref().map_or(&[][..], |(_, samples)| samples);
         lived.add_samples(samples, &mut steps);
     }
-    Timeline { step_ns: timeline_step, steps }
+    let begin_ns = results.grid.begin_ns.saturating_sub(results.begin_ns);
+    Timeline { begin_ns, step_ns: timeline_step, steps }
 }
 
 fn heap(results: &PassResults, steps: &mut [answer::Step]) {

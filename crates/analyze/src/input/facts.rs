@@ -27,6 +27,9 @@ pub struct SessionFacts {
     pub drainer: Drainer,
     /// What a ring evicted of processes of which nothing else is left.
     pub evicted: Evicted,
+    /// From when on all events of all processes are there, CLOCK_MONOTONIC ns; 0 when none were evicted. A ring
+    /// evicts those of each thread by themselves, so that some are there that are older.
+    pub window_mono_ns: u64,
     /// Where programs must not call the heap.
     pub rules: RealTimeRules,
 }
@@ -81,6 +84,15 @@ pub struct RssSample {
     pub rss_bytes: u64,
     /// Of it what belongs to no file and is shared with nobody, bytes.
     pub anonymous_bytes: u64,
+}
+
+/// When a table of live blocks was read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TableMoment {
+    /// In ticks of the process; where its clock is a counter of unknown rate, about.
+    pub ticks: u64,
+    /// Whether the process had ended, so that it agrees with the events.
+    pub is_after_all: bool,
 }
 
 /// A chunk: events of one thread, one after the other.

@@ -1,11 +1,12 @@
 //! What the passes ask of a recording. They see chunks of events by number and load them when they need
 //! them, several at a time on several cores; where the bytes come from is not their business.
 
+use heapscribe_formats::LiveBlock;
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{BadEvent, Event};
 
-use super::facts::{ChunkFacts, ProcessFacts, SessionFacts};
+use super::facts::{ChunkFacts, ProcessFacts, SessionFacts, TableMoment};
 
 /// A recording: processes, their definitions, and chunks of events.
 pub trait History: Sync {
@@ -40,6 +41,19 @@ pub trait History: Sync {
         process: usize,
         take: &mut dyn FnMut(StackId, &Definition<'_>),
     ) -> Result<(), String>;
+
+    /// Gives what was live in a process when its recording ended, block by block, and when that was;
+    /// nothing when there is no table of it.
+    ///
+    /// # Errors
+    /// In words, when the table cannot be read.
+    fn live_at_end(
+        &self,
+        _process: usize,
+        _take: &mut dyn FnMut(&LiveBlock),
+    ) -> Result<Option<TableMoment>, String> {
+        Ok(None)
+    }
 
     /// What was wrong with the recording, in words.
     fn problems(&self) -> Vec<String> {

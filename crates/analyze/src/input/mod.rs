@@ -13,7 +13,7 @@ pub mod selection;
 pub use self::choice::{Choice, Chosen};
 pub use self::clock::Clock;
 pub(crate) use self::facts::NumberedChunk;
-pub use self::facts::{ChunkFacts, ProcessFacts, RssSample, SessionFacts};
+pub use self::facts::{ChunkFacts, ProcessFacts, RssSample, SessionFacts, TableMoment};
 pub use self::history::{EventsInOrder, History};
 pub use self::recording::Recording;
 pub use heapscribe_formats::{HeapInfo, HeapSample};

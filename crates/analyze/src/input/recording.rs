@@ -4,14 +4,15 @@
 use std::collections::HashMap;
 
 use heapscribe_formats::{
-    ChunkEntry, ExitStatus, HowEnded, Process, ProcessIndex, ProcessInfo, Scratch, Source, Stage, Trace,
+    ChunkEntry, ExitStatus, HowEnded, LiveBlock, LiveRole, LiveTable, Process, ProcessIndex, ProcessInfo,
+    Scratch, Source, Stage, Trace,
 };
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{BadEvent, Event};
 
 use super::clock::Clock;
-use super::facts::{ChunkFacts, ProcessFacts, SessionFacts};
+use super::facts::{ChunkFacts, ProcessFacts, SessionFacts, TableMoment};
 use super::history::{EventsInOrder, History};
 use super::live_before::{self, LiveBefore};
 use super::samples::ProcessSamples;
@@ -70,6 +71,27 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             exe: info.exe,
             command: info.command,
         }
+    }
+
+    /// The first moment after all events that are not there.
+    fn window_mono_ns(&self) -> u64 {
+        let of_processes = self.trace.processes().iter().map(|process| process.evicted.until_mono_ns);
+        match of_processes.fold(self.trace.evicted().until_mono_ns, u64::max) {
+            0 => 0,
+            until_ns => until_ns.saturating_add(1),
+        }
+    }
+
+    /// The table of what was live at the end of a process, or of its recording.
+    fn table_at_end(process: &Process) -> Option<&LiveTable> {
+        let is_abandoned = process.end.as_ref().is_some_and(|end| end.how == HowEnded::Abandoned);
+        let is_of_end = |table: &&LiveTable| match table.role {
+            LiveRole::After => true,
+            LiveRole::Snapshot => is_abandoned,
+            LiveRole::Before => false,
+        };
+        // One that is of no instant agrees with no events.
+        process.live.iter().rfind(is_of_end).filter(|table| table.inexact.is_empty())
     }
 
     fn parent(&self, child: &ProcessInfo) -> Option<usize> {
@@ -159,6 +181,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
             end_mono_ns: end.ended_mono_ns,
             drainer: end.drainer,
             evicted: *self.trace.evicted(),
+            window_mono_ns: self.window_mono_ns(),
             exit: end.exit.map(|exit| match exit {
                 ExitStatus::Code(code) => Exit::Code(code),
                 ExitStatus::Signal(signal) => Exit::Signal(signal),
@@ -203,6 +226,20 @@ impl<S: Source + Sync> History for Recording<'_, S> {
         let problems = read.map_err(|error| error.to_string())?;
         match &problems[..] {
             [] => Ok(()),
+            some => Err(some.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+        }
+    }
+
+    fn live_at_end(
+        &self,
+        process: usize,
+        take: &mut dyn FnMut(&LiveBlock),
+    ) -> Result<Option<TableMoment>, String> {
+        let process = &self.trace.processes()[process];
+        let Some(table) = Self::table_at_end(process) else { return Ok(None) };
+        let read = self.trace.blocks(process.index, table, &mut Scratch::default(), |block| take(block));
+        match &read.map_err(|error| error.to_string())?[..] {
+            [] => Ok(Some(TableMoment { ticks: table.ticks, is_after_all: table.role == LiveRole::After })),
             some => Err(some.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
         }
     }

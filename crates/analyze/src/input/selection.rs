@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use heapscribe_formats::LiveBlock;
 use heapscribe_wire::defs::Definition;
 use heapscribe_wire::ids::StackId;
 
 use super::choice::Chosen;
-use super::facts::{ChunkFacts, NumberedChunk, ProcessFacts, SessionFacts};
+use super::facts::{ChunkFacts, NumberedChunk, ProcessFacts, SessionFacts, TableMoment};
 use super::history::{EventsInOrder, History};
 use super::of_threads::OfThreads;
 
@@ -107,5 +108,18 @@ impl<H: History> History for Selection<'_, '_, H> {
         take: &mut dyn FnMut(StackId, &Definition<'_>),
     ) -> Result<(), String> {
         self.split.history.definitions(self.numbers[process], take)
+    }
+
+    fn live_at_end(
+        &self,
+        process: usize,
+        take: &mut dyn FnMut(&LiveBlock),
+    ) -> Result<Option<TableMoment>, String> {
+        let wanted = self.threads[process].as_ref();
+        self.split.history.live_at_end(self.numbers[process], &mut |block| {
+            if wanted.is_none_or(|threads| threads.contains(&block.thread.0)) {
+                take(block);
+            }
+        })
     }
 }

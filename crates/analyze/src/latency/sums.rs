@@ -28,8 +28,8 @@ impl StepTimes {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimedCall {
     pub(crate) ns: u64,
-    /// The step of the grid.
-    pub(crate) step: u32,
+    /// The step of the grid; none when it was before the grid.
+    pub(crate) step: Option<u32>,
     pub(crate) thread: u32,
     pub(crate) ticks: u64,
 }
@@ -58,7 +58,9 @@ impl Latency {
         };
         let Some(kind) = CallKind::of(call) else { return };
         self.kinds.entry(kind).or_default().add(SlowCall { ns, ticks, thread, call, size_bytes, stack });
-        self.steps.entry(step).or_default().merge(&StepTimes { count: 1, sum_ns: ns, max_ns: ns });
+        if let Some(step) = step {
+            self.steps.entry(step).or_default().merge(&StepTimes { count: 1, sum_ns: ns, max_ns: ns });
+        }
     }
 
     /// Adds others of the same process.

@@ -15,25 +15,32 @@ pub(super) fn span(chunks: &[NumberedChunk], clock: &Clock) -> Option<(u64, u64)
     Some((clock.ns(begin), clock.ns(last)))
 }
 
-/// A grid over everything that was recorded, as fine as the memory for segments allows.
+/// Moment 0, ns, and a grid over everything from there on, or from where all events are there that a ring has
+/// not evicted, as fine as the memory for segments allows; and how many of its steps make one of the timeline.
 pub(super) fn choose_grid(
     session: &SessionFacts,
     processes: &[ProcessFacts],
     chunks: &[Vec<NumberedChunk>],
     timeline_steps: u32,
-) -> (Grid, u32) {
+) -> (u64, Grid, u32) {
     let timeline_steps = timeline_steps.max(1);
     let spans: Vec<_> = chunks.iter().zip(processes).filter_map(|(c, p)| span(c, &p.clock)).collect();
     let begins = processes.iter().map(|p| p.begin_mono_ns).chain([session.begin_mono_ns]);
     let ends = processes.iter().map(|p| p.end_mono_ns).chain([session.end_mono_ns]);
     let begin = begins.filter(|ns| *ns != 0).chain(spans.iter().map(|s| s.0)).min().unwrap_or(0);
     let last = ends.chain(spans.iter().map(|s| s.1)).max().unwrap_or(begin);
-    let grid = |finer| Grid::new(begin, last.saturating_add(1), timeline_steps.saturating_mul(finer));
+    let is_window = session.window_mono_ns > begin;
+    let from = begin.max(session.window_mono_ns);
+    let last = last.max(from);
+    let grid = |finer| Grid {
+        is_window,
+        ..Grid::new(from, last.saturating_add(1), timeline_steps.saturating_mul(finer))
+    };
     let mut finer = FINER_MAX;
     while finer > 1 && segments_expected(&grid(finer), processes, chunks) > SEGMENTS_MAX {
         finer /= 2;
     }
-    (grid(finer), finer)
+    (begin, grid(finer), finer)
 }
 
 fn segments_expected(grid: &Grid, processes: &[ProcessFacts], chunks: &[Vec<NumberedChunk>]) -> u64 {

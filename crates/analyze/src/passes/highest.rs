@@ -23,7 +23,7 @@ pub struct Highest {
 pub fn highest<H: History>(history: &H, options: &Options) -> Highest {
     let (session, processes, chunks) = (history.session(), history.processes(), history.chunks());
     let by_process = by_process(&chunks, processes.len());
-    let (grid, _) = choose_grid(&session, &processes, &by_process, options.timeline_steps);
+    let (begin_ns, grid, _) = choose_grid(&session, &processes, &by_process, options.timeline_steps);
     let clocks: Vec<Clock> = processes.iter().map(|process| process.clock).collect();
     let rates = Rates::new(history, processes.len());
     let reader = ChangeReader { history, rates: &rates };
@@ -40,5 +40,5 @@ pub fn highest<H: History>(history: &H, options: &Options) -> Highest {
     sort_segments(&mut segments);
     let peak = search.highest(&grid, &segments, 0);
     let bytes = u64::try_from(peak.bytes).unwrap_or(0);
-    Highest { bytes, time_ns: peak.ns.saturating_sub(grid.begin_ns) }
+    Highest { bytes, time_ns: peak.ns.saturating_sub(begin_ns) }
 }

@@ -1,20 +1,18 @@
 //! What the passes find out, before it becomes an answer.
 
-use heapscribe_formats::Evicted;
-
-use crate::input::History;
-use crate::peak::{Height, Holding};
-use crate::sampling::Rates;
+use crate::peak::{Height, Holding, LiveAtStart, LiveEnd};
 use crate::sums::ProcessSums;
 use crate::timeline::{Grid, Segment, StepLevel};
 
 /// What the passes found out.
 pub(crate) struct PassResults {
     pub(crate) grid: Grid,
+    /// Moment 0, CLOCK_MONOTONIC ns; not after the begin of the grid.
+    pub(crate) begin_ns: u64,
     /// Steps of the grid in one of the timeline.
     pub(crate) finer: u32,
     pub(crate) peak: Height,
-    /// What was live before the first event.
+    /// What was live at the begin of the grid.
     pub(crate) before_bytes: i64,
     pub(crate) steps: Vec<StepLevel>,
     pub(crate) segments: Vec<Segment>,
@@ -39,24 +37,6 @@ pub(crate) struct ProcessResults {
     pub(crate) span: Option<(u64, u64)>,
     /// What was live before the first of its events.
     pub(crate) before: LiveAtStart,
-}
-
-/// What was live before the first event: something only where a ring evicted the events before it.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct LiveAtStart {
-    pub(crate) bytes: i64,
-    pub(crate) blocks: i64,
-}
-
-impl LiveAtStart {
-    /// Of sampled blocks it is not known what they stood for.
-    pub(super) fn of<H: History>(process: usize, evicted: &Evicted, rates: &Rates<'_, H>) -> LiveAtStart {
-        if evicted.is_empty() || rates.has_any(process) {
-            return LiveAtStart::default();
-        }
-        LiveAtStart {
-            bytes: evicted.live_bytes(),
-            blocks: evicted.allocated_blocks.wrapping_sub(evicted.freed_blocks) as i64,
-        }
-    }
+    /// What was live at its end, where there is a table of that.
+    pub(crate) live_end: Option<LiveEnd>,
 }

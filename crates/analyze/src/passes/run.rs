@@ -10,11 +10,11 @@ use rayon::prelude::*;
 
 use super::ends;
 use super::grid::{choose_grid, span};
-use super::results::{LiveAtStart, PassResults, ProcessResults};
+use super::results::{PassResults, ProcessResults};
 use crate::events::Blocks;
 use crate::input::{ChunkFacts, Clock, History, NumberedChunk, ProcessFacts, SessionFacts};
 use crate::options::Options;
-use crate::peak::{ChangeReader, ChunkGroup, Height, Holding, Levels, Search};
+use crate::peak::{ChangeReader, ChunkGroup, Height, Holding, Levels, LiveAtStart, LiveEnd, Search, StartOf};
 use crate::sampling::Rates;
 use crate::sums::{ProcessSums, add_chunk};
 use crate::timeline::{Grid, Segment, StepLevel, sort_segments, step_levels};
@@ -29,14 +29,14 @@ pub(crate) fn run<H: History>(
     let chunks = history.chunks();
     let clocks: Vec<Clock> = processes.iter().map(|p| p.clock).collect();
     let by_process = by_process(&chunks, processes.len());
-    let (grid, finer) = choose_grid(session, processes, &by_process, options.timeline_steps);
+    let (begin_ns, grid, finer) = choose_grid(session, processes, &by_process, options.timeline_steps);
     let rates = &Rates::new(history, processes.len());
     let reader = ChangeReader { history, rates };
     let ordered_events_max = options.ordered_events_max;
     let search = Search { reader, chunks: &chunks, clocks: &clocks, ordered_events_max, of: Blocks::Heap };
 
-    let before: Vec<LiveAtStart> =
-        processes.iter().enumerate().map(|(i, facts)| LiveAtStart::of(i, &facts.evicted, rates)).collect();
+    let ends: Vec<_> = (0..processes.len()).map(|process| LiveEnd::read(history, process, rates)).collect();
+    let before = starts(processes, &by_process, &ends, &reader, &grid);
     let mut summed: Vec<ProcessSummed> = by_process
         .par_iter()
         .zip(&clocks)
@@ -44,38 +44,70 @@ pub(crate) fn run<H: History>(
         .map(|((of_process, clock), before)| {
             let len = ChunkGroup::len_for(of_process.len(), chunks.len());
             let summed = sum(&reader, of_process, len, clock, &grid);
-            of_own(summed, &search, clock, &grid, *before)
+            of_own(summed, &search, clock, &grid, before)
         })
         .collect();
+    let mut before_bytes = 0i64;
     for (number, summed) in summed.iter_mut().enumerate() {
         summed.span = span(&by_process[number], &clocks[number]);
         summed.end_ns = ends::end_ns(&processes[number], summed.span);
+        if summed.end_ns.is_some_and(|ns| grid.is_before(ns)) {
+            continue; // gone when the window of the ring began
+        }
+        before_bytes = before_bytes.saturating_add(before[number].bytes);
         let end = |ns| ends::segment(number, ns, &summed.segments, before[number].bytes, &grid);
         let end = summed.end_ns.and_then(end);
         summed.segments.extend(end);
     }
-    let before_bytes = before.iter().fold(0i64, |sum, before| sum.saturating_add(before.bytes));
     let (segments, steps, peak) = together(&search, &grid, &mut summed, before_bytes);
 
-    let results =
-        summed.into_par_iter().zip(clocks.par_iter().zip(&before)).map(|(summed, (clock, before))| {
-            let at = |ns| Holding::at(ns, &reader, &summed.groups, clock);
-            let has_ended = summed.end_ns.is_some_and(|end_ns| end_ns <= peak.ns);
-            let at_common = || if has_ended { Holding::default() } else { at(peak.ns) };
-            ProcessResults {
-                held: at(summed.peak.ns),
-                held_at_common: (summed.peak.ns != peak.ns).then(at_common),
-                ended_before_common: has_ended,
-                peak: summed.peak,
-                span: summed.span,
-                pools_peak: summed.pools_peak,
-                at_marks: summed.at_marks,
-                sums: summed.sums,
-                before: *before,
-            }
-        });
+    let of_each = clocks.par_iter().zip(before).zip(ends);
+    let results = summed.into_par_iter().zip(of_each).map(|(summed, ((clock, before), end))| {
+        let at = |ns| Holding::at(ns, &before.net, &reader, &summed.groups, clock);
+        let has_ended = summed.end_ns.is_some_and(|end_ns| end_ns <= peak.ns);
+        let at_common = || if has_ended { Holding::default() } else { at(peak.ns) };
+        let (live_end, unread) = end;
+        let mut sums = summed.sums;
+        sums.problems.extend(unread);
+        ProcessResults {
+            held: at(summed.peak.ns),
+            held_at_common: (summed.peak.ns != peak.ns).then(at_common),
+            ended_before_common: has_ended,
+            peak: summed.peak,
+            span: summed.span,
+            pools_peak: summed.pools_peak,
+            at_marks: summed.at_marks,
+            sums,
+            before,
+            live_end,
+        }
+    });
     let processes = results.collect();
-    PassResults { grid, finer, peak, before_bytes, steps, segments, processes }
+    PassResults { begin_ns, grid, finer, peak, before_bytes, steps, segments, processes }
+}
+
+/// What was live in each process before its events.
+fn starts<H: History>(
+    processes: &[ProcessFacts],
+    by_process: &[Vec<NumberedChunk>],
+    ends: &[(Option<LiveEnd>, Option<String>)],
+    reader: &ChangeReader<'_, H>,
+    grid: &Grid,
+) -> Vec<LiveAtStart> {
+    let of_each = processes.par_iter().zip(by_process).zip(ends).enumerate();
+    let start = |(number, ((facts, chunks), (end, _))): (usize, ((&ProcessFacts, &Vec<_>), &(_, _)))| {
+        let start = StartOf {
+            evicted: &facts.evicted,
+            end: Option::as_ref(end),
+            is_sampled: grid.is_window && reader.rates.has_any(number),
+            chunks,
+            clock: &facts.clock,
+            grid,
+            reader: *reader,
+        };
+        start.live()
+    };
+    of_each.map(start).collect()
 }
 
 /// The chunks of each of so many processes.
@@ -124,16 +156,17 @@ fn of_own<H: History>(
     search: &Search<'_, H>,
     clock: &Clock,
     grid: &Grid,
-    before: LiveAtStart,
+    before: &LiveAtStart,
 ) -> ProcessSummed {
     let mut segments = std::mem::take(&mut sums.segments);
     sort_segments(&mut segments);
     let mut of_pools = std::mem::take(&mut sums.annotations.pools.segments);
     sort_segments(&mut of_pools);
-    let levels = Levels { clock, grid, segments: &segments, chunks: search.chunks };
+    let before_bytes = before.bytes;
+    let levels = Levels { clock, grid, segments: &segments, chunks: search.chunks, before_bytes };
     ProcessSummed {
-        peak: search.highest(grid, &segments, before.bytes),
-        pools_peak: Search { of: Blocks::Pools, ..*search }.highest(grid, &of_pools, 0),
+        peak: search.highest(grid, &segments, before_bytes),
+        pools_peak: Search { of: Blocks::Pools, ..*search }.highest(grid, &of_pools, before.pool_bytes),
         at_marks: levels.at(&sums.annotations.moments(), &search.reader),
         sums,
         groups,

@@ -20,15 +20,16 @@ pub(crate) struct Holding {
 }
 
 impl Holding {
-    /// Who held what just after all events at `ns`, by stack.
+    /// Who held what just after all events at `ns`, by stack, having held `before` before all events.
     pub(crate) fn at<H: History>(
         ns: u64,
+        before: &Net,
         reader: &ChangeReader<'_, H>,
         groups: &[ChunkGroup],
         clock: &Clock,
     ) -> Holding {
         let after = clock.first_tick_at(ns.saturating_add(1));
-        let mut net = Net::default();
+        let mut net = before.clone();
         for group in groups {
             let events = |touches: fn(&ChunkFacts, u64) -> bool| -> u64 {
                 group.chunks.iter().filter(|c| touches(&c.facts, after)).map(|c| c.facts.events).sum()

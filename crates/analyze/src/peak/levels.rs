@@ -18,12 +18,16 @@ pub(crate) struct Levels<'a> {
     pub(crate) segments: &'a [Segment],
     /// All chunks of the recording.
     pub(crate) chunks: &'a [ChunkFacts],
+    /// The level at the begin of the grid.
+    pub(crate) before_bytes: i64,
 }
 
 impl Levels<'_> {
-    /// The levels at moments, which are ticks in their order: after the events of that instant.
+    /// The levels at moments, which are ticks in their order: after the events of that instant. What they were
+    /// before the grid is not known, and of no use.
     pub(crate) fn at<H: History>(&self, moments: &[u64], reader: &ChangeReader<'_, H>) -> Vec<i64> {
-        let (mut levels, mut before, mut rest) = (Vec::with_capacity(moments.len()), 0i64, self.segments);
+        let (mut levels, mut before, mut rest) =
+            (Vec::with_capacity(moments.len()), self.before_bytes, self.segments);
         let mut unread: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
         for (n, moment) in moments.iter().enumerate() {
             let ns = self.clock.ns(*moment);
@@ -63,7 +67,7 @@ impl Levels<'_> {
         reader: &ChangeReader<'_, H>,
     ) -> Vec<(usize, i64)> {
         let begin_of = |moment: u64| match self.grid.step_of(self.clock.ns(moment)) {
-            0 => 0,
+            0 if !self.grid.is_window => 0,
             step => self.clock.first_tick_at(self.grid.begin_of(step)),
         };
         // Bytes up to before the begins of steps and up to after the moments.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use heapscribe_formats::Evicted;
 use heapscribe_wire::ids::StackId;
 
 use crate::counters::StackRow;
@@ -28,6 +29,14 @@ impl Held {
         self.bytes = self.bytes.wrapping_sub(other.bytes);
     }
 
+    /// What the events that a ring evicted left live.
+    pub(crate) fn left_by(evicted: &Evicted) -> Held {
+        Held {
+            blocks: evicted.allocated_blocks.wrapping_sub(evicted.freed_blocks) as i64,
+            bytes: evicted.live_bytes(),
+        }
+    }
+
     /// What a stack holds at the end.
     pub(crate) fn at_end(row: &StackRow) -> Held {
         Held {
@@ -40,8 +49,8 @@ impl Held {
 /// Sums of changes, by stack.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Net {
-    pub(super) held: StackTable<Held>,
-    pub(super) sampled: Samples<Moments>,
+    pub(crate) held: StackTable<Held>,
+    pub(crate) sampled: Samples<Moments>,
 }
 
 impl Net {

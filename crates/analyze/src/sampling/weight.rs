@@ -12,7 +12,7 @@
 //! `p E[y^2] - x^2`, and each block is seen with probability `p`. `y (y - x)^2` is its part in how much
 //! the sum leans to one side, see [`crate::answer::estimate`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::limits::BIRTH_BITS;
@@ -135,6 +135,8 @@ pub(crate) struct SampledLives {
     pub(crate) allocated: Moments,
     pub(crate) freed: Moments,
     pub(crate) temporary: Moments,
+    /// Live at the end beyond what was allocated and freed: others, whose allocation is not among the events.
+    pub(crate) others_live: Moments,
 }
 
 impl SampledLives {
@@ -143,13 +145,22 @@ impl SampledLives {
         self.allocated.add(&other.allocated);
         self.freed.add(&other.freed);
         self.temporary.add(&other.temporary);
+        self.others_live.add(&other.others_live);
     }
 
     /// Those that were never freed.
     pub(crate) fn at_end(&self) -> Moments {
         let mut live = self.allocated;
         live.remove(&self.freed);
+        live.add(&self.others_live);
         live
+    }
+
+    /// Has those live at the end that a table says.
+    fn live(&mut self, at_end: &Moments) {
+        self.others_live = *at_end;
+        self.others_live.remove(&self.allocated);
+        self.others_live.add(&self.freed);
     }
 }
 
@@ -187,6 +198,25 @@ impl<T: Default> Samples<T> {
         self.stacks.merge(other.stacks, add);
         for (class, theirs) in &other.classes {
             add(self.classes.entry(*class).or_default(), theirs);
+        }
+    }
+}
+
+impl Samples<SampledLives> {
+    /// Has those live at the end that a table says.
+    pub(crate) fn live_at_end(&mut self, table: &Samples<Moments>) {
+        for (stack, _) in table.stacks.rows() {
+            self.stacks.row(*stack);
+        }
+        let of_table: HashMap<StackId, Moments> = table.stacks.rows().iter().copied().collect();
+        for (stack, lives) in self.stacks.rows_mut() {
+            lives.live(&of_table.get(stack).copied().unwrap_or_default());
+        }
+        for class in table.classes.keys() {
+            self.classes.entry(*class).or_default();
+        }
+        for (class, lives) in &mut self.classes {
+            lives.live(&table.classes.get(class).copied().unwrap_or_default());
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The tables of live blocks of a trace, and the way from one to what is live.
 
-use heapscribe_formats::{LiveBlock, LiveTable, Problem, Process, Scratch, Source, Trace, TraceError};
+use heapscribe_formats::{
+    LiveBlock, LiveRole, LiveTable, Problem, Process, Scratch, Source, Trace, TraceError,
+};
 use heapscribe_wire::head::DROP_COUNTERS;
 
 use super::live::Snapshot;
@@ -8,9 +10,10 @@ use super::sums::{BlockSums, weight};
 use crate::answer::{Amount, Dropped};
 use crate::stacks::{Definitions, RateMeans, TreeBuilder};
 
-/// Whether a trace is there for its tables: it has snapshots and no events.
+/// Whether a trace is there for its tables: it has snapshots and no events. A recording that has lost all of
+/// its events has another table.
 pub fn is_one<S: Source>(trace: &Trace<S>) -> bool {
-    trace.chunks().is_empty() && tables(trace).next().is_some()
+    trace.chunks().is_empty() && tables(trace).any(|(_, table)| table.role == LiveRole::Snapshot)
 }
 
 fn tables<S: Source>(trace: &Trace<S>) -> impl Iterator<Item = (&Process, &LiveTable)> {

@@ -43,9 +43,20 @@ impl<R: Default> StackTable<R> {
         &mut self.rows[row].1
     }
 
+    /// The row of a stack, if it has one.
+    pub(crate) fn get(&self, stack: StackId) -> Option<&R> {
+        let row = self.index.get(stack.0 as usize)?.checked_sub(1)?;
+        self.rows.get(row as usize).map(|(_, row)| row)
+    }
+
     /// The rows, in no order that means anything.
     pub(crate) fn rows(&self) -> &[(StackId, R)] {
         &self.rows
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn rows_mut(&mut self) -> &mut [(StackId, R)] {
+        &mut self.rows
     }
 
     /// The rows by stack.

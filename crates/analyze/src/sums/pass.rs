@@ -92,6 +92,7 @@ impl ChunkPass<'_> {
                 (dt, Event::Lost { count, reason }) => {
                     self.ticks = self.ticks.wrapping_add(dt);
                     self.thread.lost = self.thread.lost.saturating_add(count);
+                    self.last_alloc = 0; // another may be among what is missing
                     let lost = &mut self.lost[usize::from(reason).min(DROP_COUNTERS - 1)];
                     *lost = lost.saturating_add(count);
                 }

@@ -8,6 +8,8 @@ pub(crate) struct Grid {
     pub(crate) end_ns: u64,
     pub(crate) step_ns: u64,
     pub(crate) steps: u32,
+    /// Whether there are events before it that have no place in it: not all of that time are there.
+    pub(crate) is_window: bool,
 }
 
 impl Grid {
@@ -16,7 +18,12 @@ impl Grid {
         let end_ns = end_ns.max(begin_ns.saturating_add(1));
         let length = end_ns - begin_ns;
         let step_ns = length.div_ceil(u64::from(steps.max(1)));
-        Grid { begin_ns, end_ns, step_ns, steps: length.div_ceil(step_ns) as u32 }
+        Grid { begin_ns, end_ns, step_ns, steps: length.div_ceil(step_ns) as u32, is_window: false }
+    }
+
+    /// Whether a moment is before it, and has no place in it.
+    pub(crate) fn is_before(&self, ns: u64) -> bool {
+        self.is_window && ns < self.begin_ns
     }
 
     /// The step of a moment; the nearest one for moments outside.

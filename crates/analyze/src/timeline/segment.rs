@@ -69,6 +69,8 @@ pub(crate) struct Cutter<'a> {
     next_ticks: u64,
     ticks: u64,
     rise_ticks: u64,
+    /// Whether the open segment is before the grid.
+    is_before: bool,
     open: Segment,
 }
 
@@ -93,7 +95,7 @@ impl<'a> Cutter<'a> {
             first_ns: 0,
             last_ns: 0,
         };
-        Cutter { grid, clock, out, next_ticks: 0, ticks: 0, rise_ticks: 0, open }
+        Cutter { grid, clock, out, next_ticks: 0, ticks: 0, rise_ticks: 0, is_before: false, open }
     }
 
     /// An event is next, at this time.
@@ -106,9 +108,9 @@ impl<'a> Cutter<'a> {
         self.open.events += 1;
     }
 
-    /// The step of the last event.
-    pub(crate) fn step(&self) -> u32 {
-        self.open.step
+    /// The step of the last event; none when that was before the grid.
+    pub(crate) fn step(&self) -> Option<u32> {
+        (!self.is_before).then_some(self.open.step)
     }
 
     /// A block is allocated.
@@ -134,7 +136,10 @@ impl<'a> Cutter<'a> {
         self.close();
         let ns = self.clock.ns(ticks);
         let step = self.grid.step_of(ns);
-        self.next_ticks = if step + 1 < self.grid.steps {
+        self.is_before = self.grid.is_before(ns);
+        self.next_ticks = if self.is_before {
+            self.clock.first_tick_at(self.grid.begin_ns)
+        } else if step + 1 < self.grid.steps {
             self.clock.first_tick_at(self.grid.begin_of(step + 1))
         } else {
             u64::MAX
@@ -154,7 +159,7 @@ impl<'a> Cutter<'a> {
 
     /// No more events.
     pub(crate) fn close(&mut self) {
-        if self.open.events != 0 {
+        if self.open.events != 0 && !self.is_before {
             self.open.rise_ns = self.clock.ns(self.rise_ticks);
             self.open.last_ns = self.clock.ns(self.ticks);
             self.out.push(self.open);

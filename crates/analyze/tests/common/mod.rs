@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
 
 pub mod counting;
+pub mod missing;
 pub mod population;
 pub mod text;
 pub mod twin;
@@ -10,8 +11,10 @@ pub mod twin;
 use std::collections::{BTreeMap, HashMap};
 
 use heapscribe_analyze::answer::{Answer, Ended, Frame, NodeId};
-use heapscribe_analyze::input::{ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, SessionFacts};
-use heapscribe_formats::{Broke, ChunkInfo, ProcessIndex, Writer};
+use heapscribe_analyze::input::{
+    ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, SessionFacts, TableMoment,
+};
+use heapscribe_formats::{Broke, ChunkInfo, Evicted, LiveBlock, ProcessIndex, Writer};
 use heapscribe_wire::defs::{Definition, Definitions, Module, Node, Position};
 use heapscribe_wire::ids::{CodeAddress, NameId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
@@ -53,6 +56,10 @@ pub enum Act {
         stack: String,
     },
     UnknownFree,
+    /// A block leaves the table of live blocks, and no event says so.
+    Untracked {
+        block: String,
+    },
     UnknownRealloc {
         block: String,
         size: u64,
@@ -113,6 +120,9 @@ pub struct Recorded {
     processes: Vec<Process>,
     chunks: Vec<(ChunkFacts, Vec<u8>)>,
     names: HashMap<(Vec<u8>, u64), String>,
+    evicted: Evicted,
+    /// Whether it has a table of what is live at the end of each process.
+    pub has_tables: bool,
 }
 
 const PLUGIN_BASE: u64 = 0x7f00_0000_0000;
@@ -150,6 +160,10 @@ impl Recorded {
                 Event::Failed { call: *call, size_bytes: *size, stack: self.stack(op.process, stack) }
             }
             Act::UnknownFree => Event::UnknownFree { call: Call::Free },
+            Act::Untracked { block } => {
+                self.free(op, block);
+                return;
+            }
             Act::UnknownRealloc { block, size, stack } => {
                 let stack = self.alloc(op, block, *size, stack);
                 Event::UnknownRealloc { call: Call::Realloc, size_bytes: *size, stack }
@@ -265,11 +279,6 @@ impl Recorded {
 }
 
 impl Recorded {
-    /// A chunk that no recorder would write.
-    pub fn raw(&mut self, facts: ChunkFacts, payload: Vec<u8>) {
-        self.chunks.push((facts, payload));
-    }
-
     /// A rule stopped a process at this call.
     pub fn stopped_at(&mut self, process: usize, broke: Broke) {
         self.processes[process].facts.broke = Some(broke);
@@ -350,7 +359,7 @@ impl History for Recorded {
     type Scratch = ();
 
     fn session(&self) -> SessionFacts {
-        SessionFacts { begin_mono_ns: BEGIN_NS, ..SessionFacts::default() }
+        SessionFacts { begin_mono_ns: BEGIN_NS, window_mono_ns: self.window_ns(), ..SessionFacts::default() }
     }
 
     fn processes(&self) -> Vec<ProcessFacts> {
@@ -375,6 +384,14 @@ impl History for Recorded {
             take(id, &definition);
         }
         Ok(())
+    }
+
+    fn live_at_end(
+        &self,
+        process: usize,
+        take: &mut dyn FnMut(&LiveBlock),
+    ) -> Result<Option<TableMoment>, String> {
+        Ok(self.table(process, take))
     }
 }
 

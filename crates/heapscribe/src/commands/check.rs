@@ -148,7 +148,7 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
         if trace.heaplog.is_some() {
             subject = subject.of_heaphook();
         }
-        subject.gaps.splice(0..0, gaps.iter().cloned());
+        subject.problems.splice(0..0, gaps.iter().cloned());
         if args.max_alloc_rate.is_some() {
             the_busiest_second(&alone, &mut subject, args.top, &mut gathered);
         }
@@ -162,7 +162,7 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
     let together = (numbers.len() > 1 && rules.iter().any(is_of_peak)).then(|| {
         let answer = analyze(&split.only(&numbers), &Options { timeline_steps: 1, ..Options::default() });
         let mut subject = Subject::together(&answer, args.top, &mut gathered);
-        subject.gaps.splice(0..0, gaps.iter().cloned());
+        subject.problems.splice(0..0, gaps.iter().cloned());
         subject
     });
     let (mut forbade, unread) = forbidden(&split.only(&numbers), &rules, &mut gathered);

@@ -326,7 +326,7 @@ impl Report {
             self.reasons().into_iter().filter(|(name, _)| !but_for.contains(&name.as_str())).collect();
         assert_eq!(other, [], "dropped for other reasons than {but_for:?}");
         assert_eq!(self.json["complete"], true);
-        let lossless = self.dropped("total") == 0;
+        let lossless = ["total", "live_table", "replaced_block"].map(|reason| self.dropped(reason)) == [0; 3];
         assert_eq!(self.code, if lossless { 0 } else { 3 }, "{}", self.stderr);
     }
 

@@ -10,13 +10,12 @@ use heapscribe_analyze::estimate::Figure;
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::measure::Measure;
 
-use super::judge;
+use super::judge::{self, Doubt};
 use super::rule::{Rule, Unit};
 use super::suppress::{Kind, Suppressions};
 use super::verdict::{Culprit, Evidence, Finding, Verdict};
 use crate::losses;
 use heapscribe_symbols::NamedStacks;
-use heapscribe_units::counted;
 
 /// 95 % of a normal distribution lie within this many standard deviations.
 const Z: f64 = 1.96;
@@ -43,7 +42,7 @@ pub fn grew(
     if measure == Measure::Leaked && !answers.iter().all(|answer| answer.complete) {
         all_gaps.push("the recording ended before a process did".to_owned());
     }
-    let (verdict, mut why) = judge::decide(&figure, limit, &all_gaps, false, unit);
+    let (verdict, mut why) = judge::decide(&figure, limit, &all_gaps, Doubt::Samples, false, unit);
     why.push(format!("it was {}", unit.shown(measure.figure(was.amount) as f64)));
     let grew = if verdict == Verdict::Holds { &[] } else { diff.grew() };
     let culprit = |change: &Change| Culprit {
@@ -57,6 +56,7 @@ pub fn grew(
         process: None,
         verdict,
         found: Some(figure),
+        is_bounded: false,
         limit,
         unit,
         why,
@@ -68,16 +68,13 @@ pub fn grew(
 /// Why two traces cannot be compared for good.
 pub fn gaps(answers: &[Answer; 2], names: [&str; 2]) -> Vec<String> {
     let of = |(answer, name): (&Answer, &str)| {
-        let lost = losses::lost_events(answer);
+        let causes = losses::causes(answer);
         let mut gaps = Vec::new();
         if answer.processes.is_empty() {
             gaps.push(format!("{name} has no matching process"));
         }
-        if lost > 0 {
-            gaps.push(format!(
-                "{name}: {} missing",
-                counted(lost, "event") + if lost == 1 { " is" } else { " are" }
-            ));
+        if !causes.is_empty() {
+            gaps.push(format!("{name}: {}", causes.join("; ")));
         } else if let Some(problem) = answer.problems.first() {
             gaps.push(format!("{name}: {problem}"));
         }

@@ -2,8 +2,9 @@
 //!
 //! Of a recording of every block a figure is what it is. Of samples it has a range in which the truth lies in
 //! 95 of 100 recordings: the rule is broken when the whole range is above the limit, it holds when none of it
-//! is, and is not decided in between. What is missing from a trace decides nothing, but for figures that it
-//! could only have made larger.
+//! is, and is not decided in between. Where losses have touched a figure it has a range, too, in which the truth
+//! lies for certain. What else is missing from a trace decides nothing, but for figures that it could only have
+//! made larger.
 
 use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::calls::StackCalls;
@@ -25,7 +26,7 @@ pub fn limit(
     let process = process.into();
     let Rule::Max(limited, limit) = *rule else { return None };
     let (figure, worst) = figure(limited, subject, top);
-    let mut gaps = subject.gaps.clone();
+    let mut gaps = subject.gaps_of(limited);
     if limited.is_of_leaks() {
         gaps.extend(subject.unended.clone());
     }
@@ -37,7 +38,8 @@ pub fn limit(
     if limited == Limited::Latency && subject.is_sampled {
         gaps.push("only sampled calls were timed".to_owned());
     }
-    let (verdict, mut why) = decide(&figure, limit, &gaps, limited.only_grows(), limited.unit());
+    let doubt = if subject.is_bounded { Doubt::Losses(&subject.causes) } else { Doubt::Samples };
+    let (verdict, mut why) = decide(&figure, limit, &gaps, doubt, limited.only_grows(), limited.unit());
     if let (Limited::AllocRate, Some(busiest), true) = (limited, &subject.busiest, figure.value > 0.0) {
         why.push(format!("the busiest second began {} after the start", duration(busiest.from_ns)));
     }
@@ -57,6 +59,7 @@ pub fn limit(
         process,
         verdict,
         found: Some(figure),
+        is_bounded: subject.is_bounded,
         limit,
         unit: limited.unit(),
         why,
@@ -65,11 +68,55 @@ pub fn limit(
     })
 }
 
+/// Why a figure may have a range.
+#[derive(Clone, Copy, Debug)]
+pub enum Doubt<'a> {
+    /// It is an estimate.
+    Samples,
+    /// Something is missing, in words, and the truth is in the range.
+    Losses(&'a [String]),
+}
+
+impl Doubt<'_> {
+    /// The range, in words.
+    fn shown(&self, figure: &Figure, unit: Unit) -> String {
+        match self {
+            Doubt::Samples => {
+                let [low, high] = [figure.low, figure.high].map(|end| unit.short(end));
+                format!("estimated from samples, 95 %: {low} to {high}")
+            }
+            Doubt::Losses(causes) => {
+                let causes =
+                    if causes.is_empty() { String::new() } else { format!(": {}", causes.join("; ")) };
+                format!("it is {}{causes}", range(figure, unit))
+            }
+        }
+    }
+
+    fn undecided(&self) -> String {
+        match self {
+            Doubt::Samples => "the limit is within this range; decrease --sample to decide".to_owned(),
+            Doubt::Losses(_) => "the limit is within this range".to_owned(),
+        }
+    }
+}
+
+/// Between what a figure lies, in words.
+pub fn range(figure: &Figure, unit: Unit) -> String {
+    match (figure.low, figure.high) {
+        (low, high) if low == 0.0 && high.is_infinite() => "unknown".to_owned(),
+        (low, high) if high.is_infinite() => format!("at least {}", unit.shown(low)),
+        (0.0, high) => format!("at most {}", unit.shown(high)),
+        (low, high) => format!("between {} and {}", unit.shown(low), unit.shown(high)),
+    }
+}
+
 /// The verdict on a figure with a limit, and what is to be remarked or why it is undecided.
 pub fn decide(
     figure: &Figure,
     limit: f64,
     gaps: &[String],
+    doubt: Doubt<'_>,
     only_grows: bool,
     unit: Unit,
 ) -> (Verdict, Vec<String>) {
@@ -81,14 +128,13 @@ pub fn decide(
     // A figure above its limit is above it with what was seen already.
     let mut why = gaps.to_vec();
     if figure.high > figure.low {
-        let [low, high] = [figure.low, figure.high].map(|end| unit.short(end));
-        why.push(format!("estimated from samples, 95 %: {low} to {high}"));
+        why.push(doubt.shown(figure, unit));
     }
     match (is_above, figure.high > limit) {
         (true, _) => (Verdict::Broken, why),
         (false, false) => (Verdict::Holds, why),
         (false, true) => {
-            why.push("the limit is within this range; decrease --sample to decide".to_owned());
+            why.push(doubt.undecided());
             (Verdict::Undecided, why)
         }
     }
@@ -151,14 +197,26 @@ fn leaked(limited: Limited, subject: &Subject, top: usize) -> (Figure, Worst) {
     } else {
         let of = |leak: &&Leak| if is_of_blocks { leak.estimate.blocks } else { leak.estimate.bytes };
         let parts: Vec<Figure> = leaks.iter().map(of).collect();
-        Figure::sum(parts.iter().map(|part| part.value).sum(), &parts)
+        let sum = |of: fn(&Figure) -> f64| parts.iter().map(of).sum();
+        let value = sum(|part| part.value);
+        if subject.is_bounded {
+            Figure { value, variance: 0.0, low: sum(|part| part.low), high: sum(|part| part.high) }
+        } else {
+            Figure::sum(value, &parts)
+        }
     };
     (figure, of_leaks(&leaks, top))
 }
 
 fn leaked_per_stack(subject: &Subject) -> (Figure, Worst) {
     let leaks = unsuppressed(subject, |amount| amount.bytes);
-    let figure = leaks.first().map_or(exact(0.0), |leak| leak.estimate.bytes);
+    let mut figure = leaks.first().map_or(exact(0.0), |leak| leak.estimate.bytes);
+    if subject.is_bounded {
+        // Another stack may have leaked more than was seen.
+        let most = leaks.iter().map(|leak| leak.estimate.bytes.high).fold(figure.high, f64::max);
+        let is_known = subject.leaked.bytes.high <= subject.leaked.bytes.low;
+        figure.high = if is_known { most } else { subject.leaked.bytes.high };
+    }
     // One stack breaks the rule; those after it may, too.
     (figure, of_leaks(&leaks, leaks.len().min(1)))
 }
@@ -175,6 +233,7 @@ pub fn undecided(rule: &Rule, process: impl Into<Option<usize>>, unit: Unit, why
         process: process.into(),
         verdict: Verdict::Undecided,
         found: None,
+        is_bounded: false,
         limit: if let Rule::Max(_, limit) = rule { *limit } else { 0.0 },
         unit,
         why: vec![why.to_owned()],
@@ -217,14 +276,14 @@ fn no_calls_of(
     let stacks: Vec<_> =
         forbade.stacks.iter().filter(|(_, by)| by.is_none()).map(|(calls, _)| calls).collect();
     let count = stacks.iter().map(|calls| calls.kinds.all()).fold(0, u64::saturating_add);
-    let mut gaps = subject.gaps.clone();
+    let mut gaps = subject.gaps();
     gaps.extend(subject.unnamed.clone());
     if subject.is_sampled {
         gaps.push(
             "only samples were recorded, so calls may be missing and the figures are estimates".to_owned(),
         );
     }
-    let (verdict, mut why) = decide(&exact(count as f64), 0.0, &gaps, true, Unit::Calls);
+    let (verdict, mut why) = decide(&exact(count as f64), 0.0, &gaps, Doubt::Samples, true, Unit::Calls);
     why.extend(come_to(rule, forbade.entered));
     let culprit = |calls: &&StackCalls| Culprit { stack: calls.node, what: Evidence::Calls(**calls) };
     Finding {
@@ -232,6 +291,7 @@ fn no_calls_of(
         process: Some(process),
         verdict,
         found: Some(exact(count as f64)),
+        is_bounded: false,
         limit: 0.0,
         unit: Unit::Calls,
         why,

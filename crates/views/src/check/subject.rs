@@ -3,12 +3,13 @@
 
 use std::cmp::Reverse;
 
-use heapscribe_analyze::answer::{Amount, Answer, NodeId, Process, Stack};
+use heapscribe_analyze::answer::{Amount, Answer, Bounds, FigureBounds, NodeId, Process, Range, Stack};
 use heapscribe_analyze::busiest::Busiest;
 use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_wire::head::LossReason;
 
+use super::rule::Limited;
 use super::verdict::{Culprit, Evidence};
 use crate::losses;
 use heapscribe_units::counted;
@@ -76,8 +77,16 @@ pub struct Subject {
     pub by_slowest: Worst,
     /// Whether only samples were recorded, at least at times.
     pub is_sampled: bool,
-    /// Why its figures may be wrong.
-    pub gaps: Vec<String>,
+    /// Whether figures that losses have touched have a range in which the truth lies.
+    pub is_bounded: bool,
+    /// What was lost or evicted that touches figures.
+    pub causes: Vec<String>,
+    /// What a ring evicted.
+    pub evicted: Option<String>,
+    /// How many events are missing.
+    pub lost: Option<String>,
+    /// What else may be wrong.
+    pub problems: Vec<String>,
     /// Why what was never freed is not known.
     pub unended: Option<String>,
     /// Why calls in sections and after marks may have been overlooked.
@@ -93,9 +102,12 @@ impl Subject {
         let sampling = answer.sampling.as_ref();
         let totals = &process.totals;
         let allocated = Amount { blocks: totals.allocations, bytes: totals.allocated_bytes };
-        let sure = |amount, of: fn(&Sampling) -> Estimate| {
-            sampling.map_or_else(|| exact(amount), |sampling| with_unseen(of(sampling), sampling))
-        };
+        let bounds = process.bounds.as_ref();
+        let sure =
+            |amount, of: fn(&Sampling) -> Estimate, bounds_of: fn(&FigureBounds) -> &Bounds| match sampling {
+                Some(sampling) => with_unseen(of(sampling), sampling),
+                None => bounds.map_or_else(|| exact(amount), |bounds| within(amount, bounds_of(bounds))),
+            };
         let peak = Amount { blocks: process.peak.blocks, bytes: process.peak.bytes };
         let leaks = (0..).zip(&answer.stacks).filter(|(_, stack)| stack.leaked != Amount::default());
         let leak = |(n, stack): (usize, &Stack)| Leak {
@@ -103,7 +115,7 @@ impl Subject {
             amount: stack.leaked,
             estimate: sampling
                 .and_then(|sampling| sampling.stacks.get(n))
-                .map_or_else(|| exact(stack.leaked), |of| of.leaked),
+                .map_or_else(|| of_stack(answer, n, stack.leaked), |of| of.leaked),
             suppressed: None,
         };
         let leaks: Vec<Leak> = leaks.map(leak).collect();
@@ -112,11 +124,14 @@ impl Subject {
             worst(stacks.collect(), by_blocks, top, |node| gathered.stack(&answer.tree, node))
         };
         Subject {
-            peak: sure(peak, |sampling| sampling.peak).bytes,
+            peak: sure(peak, |sampling| sampling.peak, |bounds| &bounds.peak).bytes,
             rss_bytes: process.rss_peak_bytes,
-            leaked: sure(process.leaked, |sampling| sampling.leaked),
-            allocated: sure(allocated, |sampling| sampling.allocated),
-            temporary: sure(process.temporary, |sampling| sampling.temporary),
+            leaked: sure(process.leaked, |sampling| sampling.leaked, |bounds| &bounds.leaked),
+            allocated: sure(allocated, |sampling| sampling.allocated, |bounds| &bounds.allocated),
+            temporary: sampling.map_or_else(
+                || exact(process.temporary),
+                |sampling| with_unseen(sampling.temporary, sampling),
+            ),
             failed: totals.failed,
             calls: totals.calls.all(),
             lived_ns: process.end_ns.saturating_sub(process.begin_ns),
@@ -131,31 +146,66 @@ impl Subject {
             in_busiest: Worst::default(),
             by_slowest: Worst::default(),
             is_sampled: sampling.is_some(),
-            gaps: gaps(answer, process),
+            is_bounded: bounds.is_some(),
             unended: (!process.ended.is_end()).then(|| {
                 "the recording ended before the process did, so live blocks may have been freed later"
                     .to_owned()
             }),
             unnamed: unnamed(process),
             untimed: None,
+            ..Subject::default()
         }
+        .missing(answer, process.evicted.events)
     }
 
     /// Several processes together, of which only the peak is a figure that is not the sum of theirs.
     pub fn together(answer: &Answer, top: usize, gathered: &mut Gathered) -> Subject {
         let stacks = answer.stacks.iter().map(|stack| (stack.node, stack.at_peak)).collect();
         let peak = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };
-        let sampling = answer.sampling.as_ref();
-        let estimate = sampling.map_or_else(|| exact(peak), |sampling| with_unseen(sampling.peak, sampling));
-        let mut gaps: Vec<String> =
-            answer.processes.iter().flat_map(|process| gaps(answer, process)).collect();
-        gaps.dedup();
+        let estimate = match (&answer.sampling, &answer.bounds) {
+            (Some(sampling), _) => with_unseen(sampling.peak, sampling),
+            (None, Some(bounds)) => within(peak, &bounds.peak),
+            (None, None) => exact(peak),
+        };
         Subject {
             peak: estimate.bytes,
             at_peak: worst(stacks, false, top, |node| gathered.stack(&answer.tree, node)),
-            is_sampled: sampling.is_some(),
-            gaps,
+            is_sampled: answer.sampling.is_some(),
+            is_bounded: answer.bounds.is_some(),
             ..Subject::default()
+        }
+        .missing(answer, answer.evicted.events)
+    }
+
+    /// The same with what is missing of an answer, of which a ring evicted so many events.
+    fn missing(self, answer: &Answer, evicted: u64) -> Subject {
+        let (lost, causes) = (losses::lost_events(answer), losses::causes(answer));
+        let evicted = (evicted > 0).then(|| format!("{} evicted from the ring", counted(evicted, "event")));
+        Subject {
+            causes: causes.iter().chain(&evicted).cloned().collect(),
+            lost: (lost > 0).then(|| format!("{} missing", are(lost))),
+            evicted,
+            // That events are missing is said already, and what a figure is made of them, too.
+            problems: if causes.is_empty() { answer.problems.clone() } else { Vec::new() },
+            ..self
+        }
+    }
+
+    /// Why figures that losses have touched, and that have no range, may be wrong.
+    pub fn gaps(&self) -> Vec<String> {
+        self.lost.iter().chain(&self.evicted).chain(&self.problems).cloned().collect()
+    }
+
+    /// The same of a figure with a limit.
+    pub fn gaps_of(&self, limited: Limited) -> Vec<String> {
+        let with = |causes: &[String]| causes.iter().chain(&self.problems).cloned().collect();
+        match limited {
+            Limited::Peak if self.is_bounded => self.problems.clone(),
+            _ if limited.is_of_leaks() && self.is_bounded => self.problems.clone(),
+            Limited::Allocations | Limited::Allocated if self.is_bounded => with(self.evicted.as_slice()),
+            Limited::Peak | Limited::Temporary | Limited::TemporaryPart => with(&self.causes),
+            _ if limited.is_of_leaks() => with(&self.causes),
+            _ => self.gaps(),
         }
     }
 
@@ -174,6 +224,27 @@ fn sure(value: u64) -> Figure {
 
 fn exact(amount: Amount) -> Estimate {
     Estimate { samples: amount.blocks, blocks: sure(amount.blocks), bytes: sure(amount.bytes) }
+}
+
+/// A figure that losses have touched.
+fn within(seen: Amount, bounds: &Bounds) -> Estimate {
+    let figure = |value: u64, range: &Range| Figure {
+        value: value as f64,
+        variance: 0.0,
+        low: range.low as f64,
+        high: range.high.map_or(f64::INFINITY, |high| high as f64),
+    };
+    let (blocks, bytes) = (figure(seen.blocks, &bounds.blocks), figure(seen.bytes, &bounds.bytes));
+    Estimate { samples: seen.blocks, blocks, bytes }
+}
+
+/// What a stack never freed: within its bounds where there are any, and anything where there should be.
+fn of_stack(answer: &Answer, number: usize, leaked: Amount) -> Estimate {
+    let Some(bounds) = answer.bounds.as_ref().filter(|bounds| !bounds.leaked.is_exact()) else {
+        return exact(leaked);
+    };
+    let unknown = Bounds::between(Amount::default(), None);
+    within(leaked, bounds.stacks.get(number).map_or(&unknown, |of| &of.leaked))
 }
 
 /// Of what no sample hit there may be as much as may go unseen; blocks of 0 bytes are the most of them.
@@ -201,23 +272,6 @@ fn worst(
     let culprit =
         |(node, amount): &(NodeId, Amount)| Culprit { stack: gather(*node), what: Evidence::Blocks(*amount) };
     Worst { culprits: stacks.iter().take(top).map(culprit).collect(), more }
-}
-
-/// What of a process is not in the trace.
-fn gaps(answer: &Answer, process: &Process) -> Vec<String> {
-    let lost = losses::lost_events(answer);
-    let mut gaps = Vec::new();
-    if lost > 0 {
-        gaps.push(format!("{} missing", are(lost)));
-    }
-    if !process.evicted.is_empty() {
-        gaps.push(format!("{} evicted from the ring", counted(process.evicted.events, "event")));
-    }
-    // That events are missing is said already, and what a figure is made of them, too.
-    if lost == 0 {
-        gaps.extend(answer.problems.iter().cloned());
-    }
-    gaps
 }
 
 fn are(lost: u64) -> String {

@@ -74,6 +74,9 @@ pub struct Finding {
     pub verdict: Verdict,
     /// The figure of the process, where there is one, in `unit`.
     pub found: Option<Figure>,
+    /// Whether a range of that figure contains the truth for certain, because something is missing; else it is
+    /// that of an estimate.
+    pub is_bounded: bool,
     /// The limit of that figure, in `unit`.
     pub limit: f64,
     /// What the figure and the limit are measured in.

@@ -20,8 +20,8 @@ pub struct MarkJson {
     count: u64,
     first_ns: u64,
     last_ns: u64,
-    heap_at_first_bytes: u64,
-    heap_at_last_bytes: u64,
+    heap_at_first_bytes: Option<u64>,
+    heap_at_last_bytes: Option<u64>,
 }
 
 /// Sections of one name.

@@ -40,7 +40,7 @@ fn finding(checked: &Checked, finding: &Finding, names: &NamedStacks<'_>) -> Val
         "verdict": finding.verdict.name(),
         "unit": finding.unit.name(),
         "limit": number(finding.limit, finding.unit),
-        "found": finding.found.map(|figure| found(&figure, finding.unit)),
+        "found": finding.found.map(|figure| found(&figure, finding)),
         "why": finding.why,
         "stacks": finding.culprits.iter().map(of_culprit).collect::<Vec<_>>(),
         "more_stacks": finding.more,
@@ -55,9 +55,12 @@ fn number(value: f64, unit: Unit) -> Value {
     }
 }
 
-fn found(figure: &Figure, unit: Unit) -> Value {
-    let [value, low, high] = [figure.value, figure.low, figure.high].map(|value| number(value, unit));
-    json!({ "value": value, "low": low, "high": high, "estimated": figure.high > figure.low })
+/// A figure without an upper bound has a `high` of null.
+fn found(figure: &Figure, finding: &Finding) -> Value {
+    let number = |value: f64| if value.is_finite() { number(value, finding.unit) } else { Value::Null };
+    let [value, low, high] = [figure.value, figure.low, figure.high].map(number);
+    let is_range = figure.high > figure.low;
+    json!({ "value": value, "low": low, "high": high, "estimated": is_range && !finding.is_bounded })
 }
 
 fn culprit(checked: &Checked, finding: &Finding, culprit: &Culprit, names: &NamedStacks<'_>) -> Value {

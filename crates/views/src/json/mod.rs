@@ -11,3 +11,4 @@ pub mod messages;
 pub mod parts;
 pub mod report;
 pub mod sampling;
+mod timeline;

@@ -1,6 +1,8 @@
 //! The objects that occur in more than one place of the JSON.
 
-use heapscribe_analyze::answer::{Amount, Calls, Dropped, Peak, Totals};
+use heapscribe_analyze::answer::{
+    Amount, Bounds, Calls, Dropped, FigureBounds, Peak, Range, Stack, StackBounds, Totals,
+};
 use heapscribe_formats::{Drainer, Evicted};
 use heapscribe_wire::head::LossReason;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -82,6 +84,89 @@ pub struct BlocksJson {
 impl From<Amount> for BlocksJson {
     fn from(a: Amount) -> Self {
         BlocksJson { blocks: a.blocks, bytes: a.bytes }
+    }
+}
+
+/// Between what a number lies.
+#[derive(serde::Serialize)]
+pub struct RangeJson {
+    low: u64,
+    /// None where there is no telling.
+    high: Option<u64>,
+}
+
+impl From<&Range> for RangeJson {
+    fn from(range: &Range) -> Self {
+        RangeJson { low: range.low, high: range.high }
+    }
+}
+
+/// Between what blocks and their bytes lie.
+#[derive(serde::Serialize)]
+pub struct RangesJson {
+    blocks: RangeJson,
+    bytes: RangeJson,
+}
+
+impl From<&Bounds> for RangesJson {
+    fn from(bounds: &Bounds) -> Self {
+        RangesJson { blocks: (&bounds.blocks).into(), bytes: (&bounds.bytes).into() }
+    }
+}
+
+/// Between what the figures lie that losses have touched.
+#[derive(serde::Serialize)]
+pub struct BoundsJson {
+    allocations: RangesJson,
+    frees: RangesJson,
+    peak: RangesJson,
+    leaked: RangesJson,
+}
+
+impl From<&FigureBounds> for BoundsJson {
+    fn from(bounds: &FigureBounds) -> Self {
+        BoundsJson {
+            allocations: (&bounds.allocated).into(),
+            frees: (&bounds.freed).into(),
+            peak: (&bounds.peak).into(),
+            leaked: (&bounds.leaked).into(),
+        }
+    }
+}
+
+/// The same of a stack.
+#[derive(serde::Serialize)]
+pub struct StackBoundsJson {
+    peak: RangesJson,
+    leaked: RangesJson,
+}
+
+impl From<&StackBounds> for StackBoundsJson {
+    fn from(bounds: &StackBounds) -> Self {
+        StackBoundsJson { peak: (&bounds.at_peak).into(), leaked: (&bounds.leaked).into() }
+    }
+}
+
+/// What was never freed, and how old it was where the trace has a table of that.
+#[derive(serde::Serialize)]
+pub struct LeakedJson {
+    blocks: u64,
+    bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    youngest_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    oldest_ns: Option<u64>,
+}
+
+impl LeakedJson {
+    /// Of a stack.
+    pub fn of(stack: &Stack) -> LeakedJson {
+        LeakedJson {
+            blocks: stack.leaked.blocks,
+            bytes: stack.leaked.bytes,
+            youngest_ns: stack.leaked_age.map(|age| age.youngest_ns),
+            oldest_ns: stack.leaked_age.map(|age| age.oldest_ns),
+        }
     }
 }
 

@@ -9,9 +9,11 @@ use super::annotations::{self, MarkJson, PoolsJson, SectionJson};
 use super::heap::HeapJson;
 use super::latency::{self, LatencyJson, RealTimeJson};
 use super::parts::{
-    BlocksJson, CountJson, DrainerJson, DroppedJson, FrameJson, PeakJson, RingJson, TotalsJson,
+    BlocksJson, BoundsJson, CountJson, DrainerJson, DroppedJson, FrameJson, LeakedJson, PeakJson, RingJson,
+    StackBoundsJson, TotalsJson,
 };
 use super::sampling::{SamplingJson, StackSamplingJson};
+use super::timeline::{TimelineJson, timeline};
 use crate::check::calls::RuleOutcome;
 use heapscribe_symbols::{NamedStacks, lossy};
 
@@ -44,6 +46,8 @@ pub struct Report<'a> {
     leaked: BlocksJson,
     temporary: CountJson,
     dropped: DroppedJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bounds: Option<BoundsJson>,
     unresolved: Unresolved,
     stack_check: StackCheckJson,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -118,7 +122,9 @@ struct StackJson {
     count: u64,
     bytes: u64,
     peak: BlocksJson,
-    leaked: BlocksJson,
+    leaked: LeakedJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bounds: Option<StackBoundsJson>,
     temporary: CountJson,
     freed: CountJson,
     freed_by_other_threads: u64,
@@ -163,6 +169,8 @@ struct ProcessJson {
     heap: Option<HeapJson>,
     recorder_bytes: u64,
     dropped: DroppedJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bounds: Option<BoundsJson>,
 }
 
 #[derive(Serialize)]
@@ -183,36 +191,6 @@ struct ClassJson {
     to: u64,
     count: u64,
     bytes: u64,
-}
-
-#[derive(Serialize)]
-struct TimelineJson {
-    step_ns: u64,
-    steps: Vec<StepJson>,
-}
-
-#[derive(Serialize)]
-struct StepJson {
-    time_ns: u64,
-    heap_max_bytes: u64,
-    heap_end_bytes: u64,
-    rss_bytes: u64,
-    anonymous_bytes: u64,
-    pool_bytes: u64,
-    pool_used_bytes: u64,
-    pool_largest_free_bytes: u64,
-    allocations: u64,
-    bytes_allocated: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    timed: Option<TimedJson>,
-}
-
-/// Calls of a step that were timed.
-#[derive(Serialize)]
-struct TimedJson {
-    calls: u64,
-    took_ns: u64,
-    max_ns: u64,
 }
 
 /// The stacks to print, most bytes first: all of them, or those at the head of the list.
@@ -250,6 +228,7 @@ impl<'a> Report<'a> {
             leaked: a.leaked.into(),
             temporary: a.temporary.into(),
             dropped: DroppedJson::new(&a.dropped, a.totals.lost_events),
+            bounds: a.bounds.as_ref().map(Into::into),
             unresolved: unresolved(a, names),
             stack_check: StackCheckJson {
                 verified: a.stack_check.verified,
@@ -304,13 +283,15 @@ fn unresolved(a: &Answer, names: &NamedStacks<'_>) -> Unresolved {
 fn stack(a: &Answer, s: &Stack, names: &NamedStacks<'_>) -> StackJson {
     let at = a.stacks.binary_search_by_key(&s.node, |stack| stack.node).ok();
     let estimates = a.sampling.as_ref().zip(at).and_then(|(sampling, at)| sampling.stacks.get(at));
+    let bounds = a.bounds.as_ref().zip(at).and_then(|(bounds, at)| bounds.stacks.get(at));
     StackJson {
         id: s.node.0,
         frames: names.frames(s.node).into_iter().map(FrameJson::from).collect(),
         count: s.allocated.blocks,
         bytes: s.allocated.bytes,
         peak: s.at_peak.into(),
-        leaked: s.leaked.into(),
+        leaked: LeakedJson::of(s),
+        bounds: bounds.map(Into::into),
         temporary: s.temporary.into(),
         freed: s.freed.into(),
         freed_by_other_threads: s.freed_by_others,
@@ -340,6 +321,7 @@ fn process(p: &Process, begin_mono_ns: u64) -> ProcessJson {
         heap: p.heap.as_ref().map(HeapJson::from),
         recorder_bytes: p.recorder_bytes,
         dropped: DroppedJson::new(&p.dropped, p.totals.lost_events),
+        bounds: p.bounds.as_ref().map(Into::into),
     }
 }
 
@@ -375,25 +357,4 @@ fn histogram(a: &Answer) -> Vec<ClassJson> {
 fn lifetimes(a: &Answer) -> Vec<ClassJson> {
     let classes = a.lifetimes.iter();
     classes.map(|c| ClassJson { from: c.from_ns, to: c.to_ns, count: c.count, bytes: c.bytes }).collect()
-}
-
-fn timeline(a: &Answer) -> TimelineJson {
-    let steps = a.timeline.steps.iter().enumerate().map(|(i, s)| StepJson {
-        time_ns: a.timeline.step_ns.saturating_mul(i as u64),
-        heap_max_bytes: s.heap_max_bytes,
-        heap_end_bytes: s.heap_end_bytes,
-        rss_bytes: s.rss_bytes,
-        anonymous_bytes: s.anonymous_bytes,
-        pool_bytes: s.pool_bytes,
-        pool_used_bytes: s.pool_used_bytes,
-        pool_largest_free_bytes: s.pool_largest_free_bytes,
-        allocations: s.allocations,
-        bytes_allocated: s.allocated_bytes,
-        timed: (s.timed_calls > 0).then_some(TimedJson {
-            calls: s.timed_calls,
-            took_ns: s.took_ns,
-            max_ns: s.took_max_ns,
-        }),
-    });
-    TimelineJson { step_ns: a.timeline.step_ns, steps: steps.collect() }
 }

@@ -10,7 +10,7 @@ use heapscribe_units as units;
 /// The picture of an analyzed trace.
 pub fn picture(answer: &Answer) -> Picture {
     let timeline = &answer.timeline;
-    let seconds = timeline.step_ns as f64 * timeline.steps.len() as f64 / 1e9;
+    let seconds = begin(timeline) + timeline.step_ns as f64 * timeline.steps.len() as f64 / 1e9;
     Picture {
         title: answer.command.iter().map(|part| lossy(part)).collect::<Vec<_>>().join(" "),
         subtitle: subtitle(answer),
@@ -23,6 +23,11 @@ pub fn picture(answer: &Answer) -> Picture {
             .collect(),
         marks: Vec::new(),
     }
+}
+
+/// Where the first step begins, seconds.
+fn begin(timeline: &Timeline) -> f64 {
+    timeline.begin_ns as f64 / 1e9
 }
 
 fn subtitle(answer: &Answer) -> String {
@@ -43,7 +48,7 @@ fn subtitle(answer: &Answer) -> String {
 /// Bytes of the heap and of the process.
 fn memory(timeline: &Timeline, answer: &Answer) -> Panel {
     let (step, end) = (timeline.step_ns as f64 / 1e9, timeline.steps.len());
-    let at = |i: usize| step * (i as f64 + 0.5);
+    let at = |i: usize| begin(timeline) + step * (i as f64 + 0.5);
     let of = |value: &dyn Fn(usize) -> Option<f64>| (0..end).map(|i| (at(i), value(i))).collect();
     let steps = &timeline.steps;
     let mut series = vec![Series {
@@ -69,7 +74,7 @@ fn pool(timeline: &Timeline) -> Option<Panel> {
     let series = |name: &str, style, of: fn(&Step) -> u64| {
         let point = |(i, step): (usize, &Step)| {
             let value = (step.pool_bytes > 0).then(|| of(step) as f64);
-            (step_seconds * (i as f64 + 0.5), value)
+            (begin(timeline) + step_seconds * (i as f64 + 0.5), value)
         };
         Series { name: name.to_owned(), style, points: steps.iter().enumerate().map(point).collect() }
     };
@@ -91,7 +96,7 @@ fn latency(timeline: &Timeline) -> Option<Panel> {
         // Both ends of a step, so that one between steps without calls is seen.
         let ends = |(i, s): (usize, &Step)| {
             let value = (s.timed_calls > 0).then(|| value(s));
-            [(step * i as f64, value), (step * (i + 1) as f64, value)]
+            [(begin(timeline) + step * i as f64, value), (begin(timeline) + step * (i + 1) as f64, value)]
         };
         timeline.steps.iter().enumerate().flat_map(ends).collect()
     };
@@ -115,7 +120,8 @@ fn rate(timeline: &Timeline, counts_calls: bool) -> Panel {
     };
     let points = timeline.steps.iter().enumerate();
     let value = |allocations: u64| Some(allocations as f64 / step * of);
-    let points = points.map(|(i, s)| (step * (i as f64 + 0.5), value(s.allocations))).collect();
+    let points =
+        points.map(|(i, s)| (begin(timeline) + step * (i as f64 + 0.5), value(s.allocations))).collect();
     let series = vec![Series { name: title.to_lowercase(), style: Style::Line, points }];
     Panel { title: title.to_owned(), unit: Unit::Count, series }
 }

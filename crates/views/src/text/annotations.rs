@@ -29,6 +29,11 @@ fn shown(name: &[u8]) -> String {
         .collect()
 }
 
+/// How large the heap was, where a ring has not evicted that.
+fn heap_then(size_bytes: Option<u64>) -> String {
+    size_bytes.map_or_else(|| "of unknown size".to_owned(), bytes)
+}
+
 fn marks(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<()> {
     if answer.marks.is_empty() {
         return Ok(());
@@ -39,10 +44,10 @@ fn marks(out: Out<'_>, answer: &Answer, top: usize) -> io::Result<()> {
             Some(process) if answer.processes.len() > 1 => format!(" (process {})", process.pid),
             _ => String::new(),
         };
-        let (first, heap) = (duration(mark.first_ns), bytes(mark.heap_at_first_bytes));
+        let (first, heap) = (duration(mark.first_ns), heap_then(mark.heap_at_first_bytes));
         writeln!(out, "  {}{whose}: {first} after the start, the heap was {heap}", shown(&mark.name))?;
         if mark.count > 1 {
-            let (last, heap) = (duration(mark.last_ns), bytes(mark.heap_at_last_bytes));
+            let (last, heap) = (duration(mark.last_ns), heap_then(mark.heap_at_last_bytes));
             writeln!(
                 out,
                 "      {} in total, the last {last} after the start, at {heap}",

@@ -26,10 +26,14 @@ pub fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let timeline = &answer.timeline;
     let steps = timeline.steps.iter().map(|step| Column { area: step.heap_max_bytes, line: step.rss_bytes });
     let title = tables::estimated(answer, "Heap (#) and resident memory (o) over time");
-    let end_ns = timeline.step_ns.saturating_mul(timeline.steps.len() as u64);
+    let end_ns = timeline.begin_ns + timeline.step_ns.saturating_mul(timeline.steps.len() as u64);
     let end = units::time(end_ns, answer.counts_calls);
-    let begin = if answer.counts_calls { "0" } else { "0 s" };
-    if !picture(out, &title, steps, [begin, &end])? {
+    let begin = match (answer.counts_calls, timeline.begin_ns) {
+        (true, 0) => "0".to_owned(),
+        (false, 0) => "0 s".to_owned(),
+        (counts_calls, ns) => units::time(ns, counts_calls),
+    };
+    if !picture(out, &title, steps, [&begin, &end])? {
         return Ok(());
     }
     match timeline.steps.iter().map(|step| step.rss_bytes).max() {
@@ -95,7 +99,7 @@ mod tests {
     #[test]
     fn a_rising_heap_under_a_flat_resident_set() {
         let step = |i: u64| Step { heap_max_bytes: i << 10, rss_bytes: 200 << 10, ..Step::default() };
-        let timeline = Timeline { step_ns: 1_000_000, steps: (0..132).map(step).collect() };
+        let timeline = Timeline { begin_ns: 0, step_ns: 1_000_000, steps: (0..132).map(step).collect() };
         let mut out = Vec::new();
         draw(&mut out, &Answer { timeline, ..Answer::default() }).unwrap();
         let text = anstream::adapter::strip_str(std::str::from_utf8(&out).unwrap()).to_string();

@@ -10,6 +10,7 @@ use heapscribe_analyze::estimate::Figure;
 use super::annotations::kinds;
 use super::out::{Out, heading};
 use super::stack::StackPrinter;
+use crate::check::judge::range;
 use crate::check::rule::{Rule, Unit};
 use crate::check::suppress::{Kind, Suppression};
 use crate::check::{Checked, Culprit, Evidence, Finding, Verdict};
@@ -79,7 +80,8 @@ pub fn line(checked: &Checked, finding: &Finding) -> String {
 /// What was found, with the mark of an estimate.
 pub fn found(finding: &Finding) -> String {
     finding.found.map_or(String::new(), |figure| {
-        let about = if is_estimate(&figure) { format!("{} ", about()) } else { String::new() };
+        let is_estimated = is_estimate(&figure) && !finding.is_bounded;
+        let about = if is_estimated { format!("{} ", about()) } else { String::new() };
         let is_forbidden = matches!(finding.rule, Rule::NoCalls(..));
         let limit = match (&finding.rule, finding.verdict) {
             (Rule::Grew(..), _) => format!(", limit {}", finding.unit.shown(finding.limit.floor())),
@@ -89,7 +91,11 @@ pub fn found(finding: &Finding) -> String {
             _ => String::new(),
         };
         let none = is_forbidden && figure.value == 0.0;
-        let shown = if none { "no calls".to_owned() } else { finding.unit.shown(figure.value) };
+        let shown = match finding {
+            _ if none => "no calls".to_owned(),
+            of if of.is_bounded && is_estimate(&figure) => range(&figure, of.unit),
+            of => of.unit.shown(figure.value),
+        };
         format!(": {about}{shown}{limit}")
     })
 }

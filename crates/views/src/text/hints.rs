@@ -100,7 +100,7 @@ mod tests {
         let module = |path: &&str| Module { path: path.as_bytes().to_vec(), build_id: Vec::new() };
         let tree = CallTree { modules: files.iter().map(module).collect(), ..CallTree::default() };
         let step = Step { rss_bytes: resident_bytes, ..Step::default() };
-        let timeline = Timeline { step_ns: 1, steps: vec![step] };
+        let timeline = Timeline { begin_ns: 0, step_ns: 1, steps: vec![step] };
         let mut answer = Answer { tree, timeline, ..Answer::default() };
         answer.peak.bytes = heap_bytes;
         let hints = hints(&answer, "run.hst");

@@ -2,6 +2,7 @@
 //! stacks are listed.
 
 pub mod annotations;
+pub mod bounds;
 mod callers;
 pub mod chart;
 pub mod check;

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use heapscribe_analyze::answer::{Amount, Answer, Exit, NodeId, Stack};
+use heapscribe_analyze::answer::{Amount, Answer, Bounds, Exit, FigureBounds, NodeId, Stack};
 use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
 use heapscribe_analyze::measure::Measure;
 
+use super::bounds::{self, Shown};
 use super::stack::StackPrinter;
 use super::{Out, annotations, chart, estimate, heading, heap, hints, latency, losses, real_time, tables};
 use crate::check::calls::RuleOutcome;
@@ -118,7 +119,7 @@ impl Report<'_> {
         )?;
         writeln!(
             out,
-            "  {}, {} of {}, {} of {}. The figures below do not include them.",
+            "  {}, {} of {}, {} of {}. Below, only what is live counts them.",
             counted(evicted.calls.iter().copied().fold(0, u64::saturating_add), "call"),
             counted(evicted.allocated_blocks, "allocation"),
             short_bytes(evicted.allocated_bytes),
@@ -134,6 +135,16 @@ impl Report<'_> {
     /// How sure a total is, when blocks were sampled.
     fn sureness(&self, of: fn(&Sampling) -> &Estimate) -> Option<&Estimate> {
         self.answer.sampling.as_ref().map(of)
+    }
+
+    /// A figure, how sure it is and between what it lies.
+    fn shown(
+        &self,
+        seen: Amount,
+        estimate: fn(&Sampling) -> &Estimate,
+        bounds: fn(&FigureBounds) -> &Bounds,
+    ) -> Shown<'_> {
+        Shown { seen, estimate: self.sureness(estimate), bounds: bounds::of(self.answer, bounds) }
     }
 
     /// How sure a stack's figure is, when blocks were sampled.
@@ -165,6 +176,10 @@ impl Report<'_> {
         heading(out, "Totals")?;
         let c = &t.calls;
         let about = self.about();
+        let allocated = Amount { blocks: t.allocations, bytes: t.allocated_bytes };
+        let allocated = self.shown(allocated, |s| &s.allocated, |b| &b.allocated);
+        let freed = Amount { blocks: t.frees, bytes: t.freed_bytes };
+        let freed = self.shown(freed, |s| &s.freed, |b| &b.freed);
         writeln!(
             out,
             "  {about}{}{}:",
@@ -184,15 +199,15 @@ impl Report<'_> {
         writeln!(
             out,
             "  {} of {}{}.",
-            estimate::blocks(t.allocations, "allocation", self.sureness(|s| &s.allocated)),
-            estimate::bytes(t.allocated_bytes, self.sureness(|s| &s.allocated)),
+            allocated.blocks("allocation"),
+            allocated.bytes(),
             self.a_second(|a| short_bytes(a.allocated_bytes_per_second() as u64)),
         )?;
         writeln!(
             out,
             "  {} of {}; {about}{} by a thread other than the allocating one.",
-            estimate::blocks(t.frees, "free", self.sureness(|s| &s.freed)),
-            estimate::bytes(t.freed_bytes, self.sureness(|s| &s.freed)),
+            freed.blocks("free"),
+            freed.bytes(),
             count(t.frees_by_others)
         )?;
         // Both blocks of a realloc are sampled too rarely to say anything.
@@ -200,20 +215,29 @@ impl Report<'_> {
             let [grown, shrunk, same] = [t.reallocs_grown, t.reallocs_shrunk, t.reallocs_same].map(count);
             writeln!(out, "  Reallocs: {grown} grew, {shrunk} shrank, {same} kept the size.")?;
         }
-        writeln!(out, "  Failed: {}.", counted(t.failed, "call"))
+        writeln!(out, "  Failed: {}.", counted(t.failed, "call"))?;
+        bounds::why(out, self.answer, allocated.bounds)
     }
 
     fn peak(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
         let peak = &self.answer.peak;
         stacks.list(out, "Peak")?;
+        let seen = Amount { blocks: peak.blocks, bytes: peak.bytes };
+        let mut shown = self.shown(seen, |s| &s.peak, |b| &b.peak);
+        // What a ring has evicted is said in words: what is left of it is the truth of its window.
+        let is_ring = !self.answer.evicted.is_empty();
+        shown.bounds = shown.bounds.filter(|bounds| !(is_ring && bounds.bytes.low == seen.bytes));
         writeln!(
             out,
-            "  The heap was largest {} after the start: {} in {}.",
+            "  The heap was largest {} after the start: {}.",
             self.time(peak.time_ns),
-            estimate::bytes(peak.bytes, self.sureness(|s| &s.peak)),
-            estimate::blocks(peak.blocks, "block", self.sureness(|s| &s.peak))
+            shown.amount()
         )?;
         self.peak_of_one(out)?;
+        if is_ring {
+            writeln!(out, "  How large it was before the ring begins is not known.")?;
+        }
+        bounds::why(out, self.answer, shown.bounds)?;
         self.list(out, Measure::Peak, stacks)
     }
 
@@ -234,16 +258,13 @@ impl Report<'_> {
     fn leaked(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
         let leaked = self.answer.leaked;
         stacks.list(out, "Leaked")?;
-        if leaked.blocks == 0 {
+        let shown = self.shown(leaked, |s| &s.leaked, |b| &b.leaked);
+        if leaked.blocks == 0 && shown.bounds.is_none_or(Bounds::is_exact) {
             let what = if self.answer.sampling.is_some() { "recorded block" } else { "block" };
             return writeln!(out, "  Nothing: every {what} was freed.");
         }
-        writeln!(
-            out,
-            "  Never freed: {} in {}.",
-            estimate::bytes(leaked.bytes, self.sureness(|s| &s.leaked)),
-            estimate::blocks(leaked.blocks, "block", self.sureness(|s| &s.leaked))
-        )?;
+        writeln!(out, "  Never freed: {}.", shown.amount())?;
+        bounds::why(out, self.answer, shown.bounds)?;
         if !self.answer.complete {
             writeln!(
                 out,
@@ -330,7 +351,13 @@ impl Report<'_> {
         };
         let b = estimate::row_bytes(amount.bytes, together.as_ref());
         let n = estimate::row_blocks(amount.blocks, together.as_ref());
-        if by.counts_blocks() { format!("{n} of {b}") } else { format!("{b} in {n}") }
+        if by.counts_blocks() {
+            format!("{n} of {b}")
+        } else if let Some(bounds) = bounds::of_stacks(self.answer, by, &stacks) {
+            bounds::amount(&bounds)
+        } else {
+            format!("{b} in {n}{}", bounds::ages(by, &stacks))
+        }
     }
 
     fn stack(&self, node: NodeId) -> Option<&Stack> {

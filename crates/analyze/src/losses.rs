@@ -1,0 +1,178 @@
+//! What losses leave of the figures that they touch: one definition for whoever has such figures.
+//!
+//! | lost | what that does |
+//! |---|---|
+//! | events | what they allocated or freed is in no sum |
+//! | slots of the live table (`live_table`) | the frees of these blocks are unknown ones: sums of what is live are too high |
+//! | frees that nobody saw (`replaced_block`) | the same, as far as their addresses were not used again |
+//! | events that a ring evicted | how large the heap was before is not known |
+//!
+//! A block that the process's own table of live blocks has at the end was allocated and, but for frees that
+//! nobody saw, never freed. So the table is the lower bound of what leaked, and the events are the upper one.
+
+use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
+
+use crate::answer::{Amount, Bounds, FigureBounds, Range};
+
+/// What is missing of a process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Losses {
+    /// Events that are missing.
+    events: u64,
+    /// Those of them that the live table does not know either, so that it may have blocks which were freed.
+    unseen: u64,
+    /// Blocks that have no slot in the live table.
+    untracked: u64,
+    /// Blocks whose address was allocated again before their free was seen.
+    replaced: u64,
+    /// Frees of blocks that are not known.
+    unknown_frees: u64,
+    /// Whether a ring evicted events.
+    is_ring: bool,
+}
+
+/// What the events of a process add up to, and its table, where there is one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Seen {
+    /// Blocks allocated.
+    pub allocated: Amount,
+    /// Blocks freed.
+    pub freed: Amount,
+    /// The most that was live at a time.
+    pub peak: Amount,
+    /// What the events, those that a ring evicted too, leave live.
+    pub net: Amount,
+    /// What is in the table.
+    pub table: Option<Amount>,
+    /// Size of the largest block, of the events and of the table.
+    pub largest_bytes: u64,
+}
+
+impl Losses {
+    /// By the counters of a recorder, of which so many events are missing.
+    pub fn of(counters: &[u64; DROP_COUNTERS], lost_events: u64, unknown_frees: u64) -> Losses {
+        let count = |reason: LossReason| counters[reason as usize];
+        // A free that finds no room in the log has left the table all the same, and before there is a session
+        // there is nothing in it.
+        let known = count(LossReason::LogFull).saturating_add(count(LossReason::NoSession));
+        Losses {
+            events: lost_events,
+            unseen: lost_events.saturating_sub(known),
+            untracked: count(LossReason::LiveTable),
+            replaced: count(LossReason::ReplacedBlock),
+            unknown_frees,
+            is_ring: false,
+        }
+    }
+
+    /// The same of a process of which a ring evicted events.
+    pub fn in_ring(self, is_ring: bool) -> Losses {
+        Losses { is_ring, ..self }
+    }
+
+    /// Whether any figure is touched.
+    pub fn is_any(&self) -> bool {
+        self.is_ring || self.touches_leaks()
+    }
+
+    /// Whether what was never freed is told by the live table, not by the events.
+    pub fn touches_leaks(&self) -> bool {
+        self.events > 0 || self.untracked > 0 || self.replaced > 0
+    }
+
+    /// Whether only blocks without a slot are missing, so that events and table bound each stack.
+    pub(crate) fn bounds_stacks(&self) -> bool {
+        self.events == 0 && !self.is_ring && !self.has_unseen_frees()
+    }
+
+    /// Whether more frees went unseen than events were lost: nobody knows how many.
+    fn has_unseen_frees(&self) -> bool {
+        self.replaced > self.unseen
+    }
+
+    /// By how much what the events leave live may be too much, at any moment.
+    pub fn excess(&self, seen: &Seen) -> Amount {
+        if self.has_unseen_frees() {
+            return seen.net.max(seen.peak);
+        }
+        if let (0, Some(table)) = (self.events, seen.table) {
+            return seen.net.minus(table);
+        }
+        let frees = self.untracked.min(self.unknown_frees).saturating_add(self.events);
+        Amount { blocks: frees, bytes: frees.saturating_mul(seen.largest_bytes) }
+    }
+
+    /// The bounds of the figures of a process.
+    pub fn bounds(&self, seen: &Seen) -> FigureBounds {
+        let leaked = self.leaked(seen);
+        let is_peak_open = self.events > 0 || self.is_ring;
+        let least = seen.peak.bytes.saturating_sub(self.excess(seen).bytes).max(leaked.bytes.low);
+        let frees = self.events.saturating_add(self.untracked.min(self.unknown_frees));
+        FigureBounds {
+            allocated: and_others(seen.allocated, self.events),
+            freed: and_others(seen.freed, frees),
+            peak: Bounds::of_peak(seen.peak, least, is_peak_open),
+            leaked,
+            stacks: Vec::new(),
+        }
+    }
+
+    fn leaked(&self, seen: &Seen) -> Bounds {
+        let (least, most) = match seen.table {
+            Some(table) if self.has_unseen_frees() => (Amount::default(), table),
+            Some(table) => {
+                let stale =
+                    Amount { blocks: self.unseen, bytes: self.unseen.saturating_mul(seen.largest_bytes) };
+                (table.minus(stale), if self.untracked > 0 { table.max(seen.net) } else { table })
+            }
+            None => (seen.net.minus(self.excess(seen)), seen.net),
+        };
+        Bounds {
+            blocks: Range { low: least.blocks, high: Some(most.blocks.saturating_add(self.events)) },
+            bytes: Range { low: least.bytes, high: (self.events == 0).then_some(most.bytes) },
+        }
+    }
+}
+
+/// What was seen, and up to so many blocks of unknown sizes besides.
+fn and_others(seen: Amount, blocks: u64) -> Bounds {
+    Bounds {
+        blocks: Range { low: seen.blocks, high: Some(seen.blocks.saturating_add(blocks)) },
+        bytes: Range { low: seen.bytes, high: (blocks == 0).then_some(seen.bytes) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(blocks: u64, bytes: u64) -> Amount {
+        Amount { blocks, bytes }
+    }
+
+    /// What was lost, by reason; what the events leave and what the table has; what may have leaked.
+    fn check(lost: &[(LossReason, u64)], table: Option<Amount>, expected: Bounds) {
+        let mut counters = [0; DROP_COUNTERS];
+        lost.iter().for_each(|(reason, count)| counters[*reason as usize] = *count);
+        let events = lost.iter().filter(|(reason, _)| reason.loses_events()).map(|(_, count)| count).sum();
+        let seen =
+            Seen { net: of(100, 1000), peak: of(120, 1200), table, largest_bytes: 20, ..Seen::default() };
+        assert_eq!(Losses::of(&counters, events, 50).bounds(&seen).leaked, expected, "{lost:?} {table:?}");
+    }
+
+    #[test]
+    fn what_leaked_lies_between_table_and_events() {
+        let between = |low, high| Bounds::between(low, Some(high));
+        let and_more = |low: Amount, blocks| Bounds {
+            blocks: Range { low: low.blocks, high: Some(blocks) },
+            bytes: Range { low: low.bytes, high: None },
+        };
+        check(&[], None, Bounds::exact(of(100, 1000)));
+        check(&[(LossReason::LiveTable, 70)], Some(of(10, 60)), between(of(10, 60), of(100, 1000)));
+        check(&[(LossReason::LiveTable, 30)], None, between(of(70, 400), of(100, 1000)));
+        check(&[(LossReason::LogFull, 7)], Some(of(10, 60)), and_more(of(10, 60), 17));
+        check(&[(LossReason::Reentered, 2)], Some(of(10, 60)), and_more(of(8, 20), 12));
+        check(&[(LossReason::LogFull, 7)], None, and_more(of(93, 860), 107));
+        check(&[(LossReason::ReplacedBlock, 1)], Some(of(10, 60)), between(of(0, 0), of(10, 60)));
+    }
+}

@@ -1,0 +1,150 @@
+//! Figures that losses have touched: between what they lie, in words. A figure that nothing has touched is
+//! printed as the exact number that it is.
+
+use std::io;
+
+use heapscribe_analyze::answer::{Amount, Answer, Bounds, FigureBounds, Range, Stack};
+use heapscribe_analyze::estimate::Estimate;
+use heapscribe_analyze::measure::Measure;
+
+use super::{Out, estimate};
+use crate::losses;
+use heapscribe_units::{count, counted, duration};
+
+const UNKNOWN: Range = Range { low: 0, high: None };
+
+/// `between 6,000 bytes (5.86 KiB) and 525,000,000 bytes (501 MiB)`.
+pub fn bytes(range: &Range) -> String {
+    let shown = heapscribe_units::bytes;
+    match (range.low, range.high) {
+        (low, Some(high)) if low == high => shown(low),
+        (0, Some(high)) => format!("at most {}", shown(high)),
+        (low, Some(high)) => format!("between {} and {}", shown(low), shown(high)),
+        (0, None) => "an unknown number of bytes".to_owned(),
+        (low, None) => format!("at least {}", shown(low)),
+    }
+}
+
+/// `between 4 and 500,817 blocks`.
+pub fn blocks(range: &Range, singular: &str) -> String {
+    match (range.low, range.high) {
+        (low, Some(high)) if low == high => counted(low, singular),
+        (0, Some(high)) => format!("at most {}", counted(high, singular)),
+        (low, Some(high)) => format!("between {} and {}", count(low), counted(high, singular)),
+        (0, None) => format!("an unknown number of {singular}s"),
+        (low, None) => format!("at least {}", counted(low, singular)),
+    }
+}
+
+/// `between ... and ... in between ... and ... blocks`.
+pub fn amount(bounds: &Bounds) -> String {
+    let bytes = bytes(&bounds.bytes);
+    if bounds.blocks == UNKNOWN {
+        return bytes;
+    }
+    format!("{bytes} in {}", blocks(&bounds.blocks, "block"))
+}
+
+/// A figure and its bounds or, where blocks were sampled, how sure it is.
+pub struct Shown<'a> {
+    /// What was seen.
+    pub seen: Amount,
+    /// When blocks were sampled.
+    pub estimate: Option<&'a Estimate>,
+    /// When losses have touched it.
+    pub bounds: Option<&'a Bounds>,
+}
+
+impl Shown<'_> {
+    fn open(&self) -> Option<&Bounds> {
+        self.bounds.filter(|bounds| !bounds.is_exact())
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> String {
+        let exact = || estimate::bytes(self.seen.bytes, self.estimate);
+        self.open().map_or_else(exact, |bounds| bytes(&bounds.bytes))
+    }
+
+    /// The blocks.
+    pub fn blocks(&self, singular: &str) -> String {
+        let exact = || estimate::blocks(self.seen.blocks, singular, self.estimate);
+        self.open().map_or_else(exact, |bounds| blocks(&bounds.blocks, singular))
+    }
+
+    /// The bytes in the blocks.
+    pub fn amount(&self) -> String {
+        let seen = || {
+            let bytes = estimate::bytes(self.seen.bytes, self.estimate);
+            format!("{bytes} in {}", estimate::blocks(self.seen.blocks, "block", self.estimate))
+        };
+        match self.open() {
+            None => seen(),
+            Some(bounds) if bounds.bytes == UNKNOWN => format!("unknown; recorded were {}", seen()),
+            Some(bounds) => amount(bounds),
+        }
+    }
+}
+
+/// The bounds of a figure of an answer, when losses have touched any.
+pub fn of(answer: &Answer, figure: fn(&FigureBounds) -> &Bounds) -> Option<&Bounds> {
+    answer.bounds.as_ref().map(figure)
+}
+
+/// Between what a figure of stacks lies, when that is known and no number.
+pub fn of_stacks(answer: &Answer, by: Measure, stacks: &[&Stack]) -> Option<Bounds> {
+    let bounds = answer.bounds.as_ref()?;
+    let mut sum = Bounds::default();
+    for stack in stacks {
+        let at = answer.stacks.binary_search_by_key(&stack.node, |s| s.node).ok()?;
+        let of_stack = bounds.stacks.get(at)?;
+        sum.add(match by {
+            Measure::Peak => &of_stack.at_peak,
+            Measure::Leaked => &of_stack.leaked,
+            Measure::Allocated | Measure::Count | Measure::Temporary => return None,
+        });
+    }
+    Some(sum).filter(|bounds| !bounds.is_exact())
+}
+
+/// How old leaks of stacks are, where that is known: `, 12 s old`, or from the youngest to the oldest.
+pub fn ages(by: Measure, stacks: &[&Stack]) -> String {
+    let known = || stacks.iter().filter_map(|stack| stack.leaked_age);
+    let (youngest, oldest) =
+        (known().map(|age| age.youngest_ns).min(), known().map(|age| age.oldest_ns).max());
+    match youngest.zip(oldest).filter(|_| by == Measure::Leaked) {
+        Some((youngest, oldest)) if youngest == oldest => format!(", {} old", duration(oldest)),
+        Some((youngest, oldest)) => format!(", {} to {} old", duration(youngest), duration(oldest)),
+        None => String::new(),
+    }
+}
+
+/// Why a figure is not exact, where it is not.
+pub fn why(out: Out<'_>, answer: &Answer, bounds: Option<&Bounds>) -> io::Result<()> {
+    let causes = losses::causes(answer);
+    match bounds {
+        Some(bounds) if !bounds.is_exact() && !causes.is_empty() => {
+            writeln!(out, "  Not known exactly: {}.", causes.join("; "))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_told_in_words() {
+        for (low, high, of_bytes, of_blocks) in [
+            (7, Some(7), "7 bytes", "7 blocks"),
+            (0, Some(1), "at most 1 byte", "at most 1 block"),
+            (2, Some(7), "between 2 bytes and 7 bytes", "between 2 and 7 blocks"),
+            (2, None, "at least 2 bytes", "at least 2 blocks"),
+            (0, None, "an unknown number of bytes", "an unknown number of blocks"),
+        ] {
+            let range = Range { low, high };
+            assert_eq!((bytes(&range).as_str(), blocks(&range, "block").as_str()), (of_bytes, of_blocks));
+        }
+    }
+}
