@@ -342,8 +342,7 @@ impl SessionDrain {
         }
     }
 
-    /// Writes what is live: neither from what a ring keeps does it follow, nor from events of which some are
-    /// missing. Gives how much it is.
+    /// Writes what is live, which does not follow from events of which some are missing. Gives how much it is.
     fn write_live(&mut self, process: ProcessIndex, how: HowEnded, output: &mut Output) -> Option<Amount> {
         let role = if how == HowEnded::Abandoned { LiveRole::Snapshot } else { LiveRole::After };
         let snapshot = live::at(&self.directory).and_then(|path| Snapshot::take(&path.open()?));
@@ -353,10 +352,7 @@ impl SessionDrain {
                 problems.into_iter().for_each(|problem| self.note(problem));
                 Some(live)
             }
-            Err(e) => {
-                self.note(format!("the live blocks are not known: {e:#}"));
-                None
-            }
+            Err(e) => (self.note(format!("the live blocks are not known: {e:#}")), None).1,
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::io;
 
+use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
 
 use super::out::Out;
@@ -61,6 +62,16 @@ fn three_digits(figure: f64) -> String {
         scale *= 10.0;
     }
     count(((figure / scale).round() * scale) as u64)
+}
+
+/// How sure the sum over several stacks is.
+pub fn sum(amount: Amount, of: &[&Estimate]) -> Estimate {
+    let figures = |part: fn(&Estimate) -> Figure| of.iter().map(|one| part(one)).collect::<Vec<_>>();
+    Estimate {
+        samples: of.iter().map(|one| one.samples).sum(),
+        blocks: Figure::sum(amount.blocks as f64, &figures(|one| one.blocks)),
+        bytes: Figure::sum(amount.bytes as f64, &figures(|one| one.bytes)),
+    }
 }
 
 /// What has to be known to read the figures.

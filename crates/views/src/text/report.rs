@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use heapscribe_analyze::answer::{Amount, Answer, Bounds, Exit, FigureBounds, NodeId, Stack};
-use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
+use heapscribe_analyze::estimate::{Estimate, Sampling};
 use heapscribe_analyze::measure::Measure;
 
 use super::bounds::{self, Shown};
@@ -347,7 +347,7 @@ impl Report<'_> {
         let together = match estimates[..] {
             [] => None,
             [one] => Some(*one),
-            _ => Some(sum(amount, &estimates)),
+            _ => Some(estimate::sum(amount, &estimates)),
         };
         let b = estimate::row_bytes(amount.bytes, together.as_ref());
         let n = estimate::row_blocks(amount.blocks, together.as_ref());
@@ -396,15 +396,5 @@ impl OfRuntime {
         let purposes: BTreeSet<usize> = self.0.values().map(|(purpose, _)| *purpose).collect();
         let figure = parts.iter().map(|(_, bytes)| bytes).fold(0, |sum: u64, n| sum.saturating_add(*n));
         (Merged { figure, parts }, purposes.into_iter().map(runtime::name).collect())
-    }
-}
-
-/// How sure the sum over several stacks is.
-fn sum(amount: Amount, of: &[&Estimate]) -> Estimate {
-    let figures = |part: fn(&Estimate) -> Figure| of.iter().map(|one| part(one)).collect::<Vec<_>>();
-    Estimate {
-        samples: of.iter().map(|one| one.samples).sum(),
-        blocks: Figure::sum(amount.blocks as f64, &figures(|one| one.blocks)),
-        bytes: Figure::sum(amount.bytes as f64, &figures(|one| one.bytes)),
     }
 }
