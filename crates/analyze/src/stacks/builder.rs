@@ -51,10 +51,14 @@ impl TreeBuilder {
 
     /// The same for all nodes of a tree, in their order.
     pub(crate) fn graft_all(&mut self, from: &CallTree) -> Vec<NodeId> {
-        let modules: Vec<u32> = from.modules.iter().map(|module| self.same_module(module)).collect();
+        // Modules that no stack runs through stay out, as they do when stacks are put in one by one.
+        let mut modules: Vec<Option<u32>> = vec![None; from.modules.len()];
         let mut nodes = vec![NodeId::ROOT];
         for Node { parent, frame } in from.nodes.iter().skip(1) {
-            let module = frame.module.and_then(|module| modules.get(module as usize).copied());
+            let module = frame.module.and_then(|module| {
+                let known = modules.get_mut(module as usize)?;
+                Some(*known.get_or_insert_with(|| self.same_module(&from.modules[module as usize])))
+            });
             let parent = nodes.get(parent.0 as usize).copied().unwrap_or_default();
             nodes.push(self.child(parent, Frame { module, ..*frame }));
         }
