@@ -44,7 +44,7 @@ class Runner:
     """A directory for the commands of one page."""
 
     def __init__(self, heapscribe):
-        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="heapscribe-docs-"))
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="src."))
         self.groups = []
         programs = ROOT / "docs" / "programs"
         for source in programs.iterdir():
