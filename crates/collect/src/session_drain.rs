@@ -171,7 +171,7 @@ impl SessionDrain {
         }
         let process = self.process(output);
         self.take_mark(process, output);
-        let sealed = self.log.chunks(self.in_use(), |header| header.state == State::Sealed as u32);
+        let sealed = self.sealed();
         if sealed.is_empty() {
             return false;
         }
@@ -184,19 +184,23 @@ impl SessionDrain {
         }
         // Into the file before the chunks are freed: should we be killed, they are there or here.
         output.flush();
-        for (index, header) in &sealed {
-            self.log.free(*index, header);
-        }
+        self.free(&sealed);
         true
     }
 
-    /// Frees what is sealed.
-    fn discard(&mut self) -> bool {
-        let sealed = self.log.chunks(self.in_use(), |header| header.state == State::Sealed as u32);
-        for (index, header) in &sealed {
-            self.log.free(*index, header);
-        }
+    /// Frees what is sealed. Whether anything was.
+    fn discard(&self) -> bool {
+        let sealed = self.sealed();
+        self.free(&sealed);
         !sealed.is_empty()
+    }
+
+    fn sealed(&self) -> Vec<(usize, Header)> {
+        self.log.chunks(self.in_use(), |header| header.state == State::Sealed as u32)
+    }
+
+    fn free(&self, chunks: &[(usize, Header)]) {
+        chunks.iter().for_each(|(index, header)| self.log.free(*index, header));
     }
 
     /// Writes a mark that `ctl` requested.
@@ -346,14 +350,11 @@ impl SessionDrain {
     fn write_live(&mut self, process: ProcessIndex, how: HowEnded, output: &mut Output) -> Option<Amount> {
         let role = if how == HowEnded::Abandoned { LiveRole::Snapshot } else { LiveRole::After };
         let snapshot = live::at(&self.directory).and_then(|path| Snapshot::take(&path.open()?));
-        match snapshot {
-            Ok(snapshot) => {
-                let (live, problems) = output.live(process, &snapshot, 0, role);
-                problems.into_iter().for_each(|problem| self.note(problem));
-                Some(live)
-            }
-            Err(e) => (self.note(format!("the live blocks are not known: {e:#}")), None).1,
-        }
+        let unknown = |e| self.note(format!("the live blocks are not known: {e:#}"));
+        let snapshot = snapshot.map_err(unknown).ok()?;
+        let (live, problems) = output.live(process, &snapshot, 0, role);
+        problems.into_iter().for_each(|problem| self.note(problem));
+        Some(live)
     }
 
     /// Takes all that is left, and writes how the image ended, and when: at `ended_mono_ns` at the latest, when

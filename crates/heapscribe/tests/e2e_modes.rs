@@ -43,30 +43,36 @@ fn pid_of(dir: &Path, program: &str) -> Option<u32> {
     })
 }
 
-/// Off, then everything, off, every byte's block, off: each phase has its own function.
-#[test]
-fn each_phase_in_its_mode() {
-    let place = Place::new();
+/// Runs the five phases of modes.c in the place, each in its mode, where one is set; each phase has its own
+/// function.
+fn run_phases<'a>(place: &'a Place, options: &[&str], modes: [Option<&str>; 5]) -> (Run<'a>, Ended) {
     let (dir, steps) = (place.path("sessions"), place.path("steps"));
     std::fs::create_dir(&dir).unwrap();
     std::fs::create_dir(&steps).unwrap();
     let program = place.compile("modes.c");
-    let run = Run::new(&place, &program).args([Path::new("phases"), &steps]).options(["--session-dir"]);
-    let run = run.options([&dir]).options(["--mode", "off"]);
+    let run = Run::new(place, &program).args([Path::new("phases"), &steps]).options(["--session-dir"]);
+    let run = run.options([&dir]).options(options);
     let started = run.start();
     let name = program.to_str().unwrap();
     until("the program has a session", || pid_of(&dir, name).is_some());
     let pid = pid_of(&dir, name).unwrap();
-    for (phase, mode) in
-        [(1, None), (2, Some("full")), (3, Some("off")), (4, Some("sampled:1")), (5, Some("off"))]
-    {
+    for (phase, mode) in (1..).zip(modes) {
         if let Some(mode) = mode {
             ctl(&dir, pid, &["mode", mode]);
         }
         std::fs::write(steps.join(phase.to_string()), "").unwrap();
         until("the phase is over", || steps.join(format!("done{phase}")).exists());
     }
-    let Ended { code, stdout, stderr, .. } = started.wait();
+    let ended = started.wait();
+    (run, ended)
+}
+
+/// Off, then everything, off, every byte's block, off.
+#[test]
+fn each_phase_in_its_mode() {
+    let place = Place::new();
+    let modes = [None, Some("full"), Some("off"), Some("sampled:1"), Some("off")];
+    let (run, Ended { code, stdout, stderr, .. }) = run_phases(&place, &["--mode", "off"], modes);
     assert_eq!((code, stdout.as_str()), (0, "sum 650000\n"), "{stderr}");
     let report = Report::of(&run.trace());
     // With samples of one byte on average a block of 100 goes unseen once in e^101 times.
@@ -80,22 +86,7 @@ fn each_phase_in_its_mode() {
 #[test]
 fn a_short_time_of_samples_estimates_nothing_else() {
     let place = Place::new();
-    let (dir, steps) = (place.path("sessions"), place.path("steps"));
-    std::fs::create_dir(&dir).unwrap();
-    std::fs::create_dir(&steps).unwrap();
-    let program = place.compile("modes.c");
-    let run = Run::new(&place, &program).args([Path::new("phases"), &steps]).options(["--session-dir"]);
-    let run = run.options([&dir]);
-    let started = run.start();
-    let name = program.to_str().unwrap();
-    until("the program has a session", || pid_of(&dir, name).is_some());
-    let pid = pid_of(&dir, name).unwrap();
-    for (phase, mode) in [(1, "full"), (2, "full"), (3, "sampled:1TiB"), (4, "full"), (5, "full")] {
-        ctl(&dir, pid, &["mode", mode]);
-        std::fs::write(steps.join(phase.to_string()), "").unwrap();
-        until("the phase is over", || steps.join(format!("done{phase}")).exists());
-    }
-    let ended = started.wait();
+    let (run, ended) = run_phases(&place, &[], ["full", "full", "sampled:1TiB", "full", "full"].map(Some));
     assert!(ended.stderr.contains("recorded; the report estimates the rest"), "{}", ended.stderr);
     let report = Report::of(&run.trace());
     assert_eq!(of(&report, "phase_2"), (1100, 0));
