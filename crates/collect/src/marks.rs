@@ -1,8 +1,10 @@
 //! Marks from outside, requested by `ctl PID mark NAME`: written into the trace like the program's own, in a
 //! chunk of thread 0.
 //!
-//! The collector cannot read the clock that a process's ticks come from. It takes the latest moment of which
-//! a chunk says both times, and goes on from there by the rate between two such moments.
+//! The time of a mark is a moment of the monotonic clock, and its event needs ticks of the process. The latest moment
+//! of which a chunk says both times may be long past in a program that seldom allocates, and two of them too near
+//! to each other to tell the length of a tick. So the collector reads the time stamp counter, which is the same
+//! for all processes, and counts from there.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +18,7 @@ use heapscribe_wire::record::{Event, Note};
 
 use crate::clock_pair::ClockPair;
 use crate::output::Output;
-use heapscribe_session::MarkRequest;
+use heapscribe_session::{MarkRequest, monotonic_ns, time_stamp_counter};
 
 /// Moments nearer to each other than this give no rate of a clock.
 const BASELINE_NS: u64 = 10_000_000;
@@ -57,12 +59,17 @@ impl Marks {
         let created = ClockPair { ticks: head.created_ticks, mono_ns: head.created_mono_ns };
         let is_monotonic = head.clock_kind == ClockKind::Monotonic as u32;
         let tick_ns = is_monotonic.then_some(f64::from(1u32 << MONOTONIC_SHIFT));
-        let (from, dt) = place(mono_ns, created, tick_ns, headers);
+        let now = if is_monotonic { None } else { now(head.clock_shift) };
+        let (from, dt) = place(mono_ns, created, tick_ns, now, headers);
+        let end = now.unwrap_or(ClockPair { ticks: 0, mono_ns: 0 });
         let info = ChunkInfo {
             thread: 0,
             sequence: self.sequence,
             begin_ticks: from.ticks,
             begin_mono_ns: from.mono_ns,
+            // The reader of the trace learns the length of a tick from this, too.
+            end_ticks: end.ticks,
+            end_mono_ns: end.mono_ns,
             ..ChunkInfo::default()
         };
         self.sequence += 1;
@@ -73,12 +80,19 @@ impl Marks {
     }
 }
 
+/// This moment on a process's time stamp counter; none where that cannot be read.
+fn now(shift: u32) -> Option<ClockPair> {
+    let ticks = time_stamp_counter()? >> shift.min(31);
+    Some(ClockPair { ticks, mono_ns: monotonic_ns() })
+}
+
 /// A moment before this one of which both times are known, and the ticks from there on. `tick_ns` is the length
-/// of a tick where that is known; else it is measured between two moments.
+/// of a tick where that is known; else it is measured between two moments, of which `now` may be one.
 fn place(
     mono_ns: u64,
     created: ClockPair,
     tick_ns: Option<f64>,
+    now: Option<ClockPair>,
     headers: &[(usize, Header)],
 ) -> (ClockPair, u64) {
     let begins = headers.iter().map(|(_, h)| ClockPair { ticks: h.begin_ticks, mono_ns: h.begin_mono_ns });
@@ -87,12 +101,13 @@ fn place(
     let mut pairs: Vec<ClockPair> = begins.chain(ends).chain([created]).filter(is_known).collect();
     pairs.sort_by_key(|pair| pair.mono_ns);
     let (Some(first), Some(last)) = (pairs.first(), pairs.last()) else { return (created, 1) };
-    let ns = last.mono_ns - first.mono_ns;
-    let measured = || match last.ticks.checked_sub(first.ticks) {
-        Some(ticks @ 1..) if ns >= BASELINE_NS => Some(ns as f64 / ticks as f64),
-        _ => None,
+    let measured = |until: &ClockPair| {
+        let ns = until.mono_ns.saturating_sub(first.mono_ns);
+        let ticks = until.ticks.saturating_sub(first.ticks);
+        (ns >= BASELINE_NS && ticks > 0).then(|| ns as f64 / ticks as f64)
     };
-    let Some(tick_ns) = tick_ns.or_else(measured) else { return (*last, 1) };
+    let tick_ns = tick_ns.or_else(|| now.and_then(|now| measured(&now))).or_else(|| measured(last));
+    let Some(tick_ns) = tick_ns else { return (*last, 1) };
     (*last, (((mono_ns - last.mono_ns) as f64 / tick_ns) as u64).max(1))
 }
 
@@ -113,23 +128,32 @@ mod tests {
     fn ticks_of_known_length_are_counted_from_the_last_moment() {
         let moment = ClockPair { ticks: 2_000, mono_ns: 66_000 };
         let chunks = [chunk(CREATED, moment)];
-        assert_eq!(place(66_800, CREATED, Some(16.0), &chunks), (moment, 50));
-        assert_eq!(place(66_000, CREATED, Some(16.0), &chunks), (moment, 1));
-        assert_eq!(place(50_160, CREATED, Some(16.0), &[]), (CREATED, 10));
+        assert_eq!(place(66_800, CREATED, Some(16.0), None, &chunks), (moment, 50));
+        assert_eq!(place(66_000, CREATED, Some(16.0), None, &chunks), (moment, 1));
+        assert_eq!(place(50_160, CREATED, Some(16.0), None, &[]), (CREATED, 10));
     }
 
     #[test]
     fn other_ticks_are_measured_between_moments_far_apart() {
         let far = ClockPair { ticks: 1_000 + 10_000_000, mono_ns: 50_000 + 20_000_000 };
-        assert_eq!(place(far.mono_ns + 600, CREATED, None, &[chunk(CREATED, far)]), (far, 300));
+        assert_eq!(place(far.mono_ns + 600, CREATED, None, None, &[chunk(CREATED, far)]), (far, 300));
         let near = ClockPair { ticks: 2_000, mono_ns: 51_000 };
-        assert_eq!(place(90_000, CREATED, None, &[chunk(CREATED, near)]), (near, 1));
+        assert_eq!(place(90_000, CREATED, None, None, &[chunk(CREATED, near)]), (near, 1));
+    }
+
+    /// `sleep 2; ctl PID mark` of a program that had allocated at its start only: the mark had the time of that.
+    #[test]
+    fn a_program_that_seldom_allocates_has_marks_at_their_time() {
+        let near = ClockPair { ticks: 2_000, mono_ns: 51_000 };
+        let now = ClockPair { ticks: 1_000 + 10_000_000, mono_ns: 50_000 + 20_000_000 };
+        let place = place(10_051_000, CREATED, None, Some(now), &[chunk(CREATED, near)]);
+        assert_eq!(place, (near, 5_000_000));
     }
 
     #[test]
     fn moments_that_are_later_or_unknown_do_not_count() {
         let later = ClockPair { ticks: 9_000, mono_ns: 90_000 };
         let open = ClockPair { ticks: 0, mono_ns: 0 };
-        assert_eq!(place(60_000, CREATED, None, &[chunk(later, open)]), (CREATED, 1));
+        assert_eq!(place(60_000, CREATED, None, None, &[chunk(later, open)]), (CREATED, 1));
     }
 }

@@ -4,7 +4,10 @@ mod support;
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
+use heapscribe_formats::Trace;
+use heapscribe_session::monotonic_ns;
 use heapscribe_wire::head::MODE_OFFSET;
 use heapscribe_wire::mode::Mode;
 use rustix::process::{Pid, Signal, kill_process};
@@ -92,9 +95,18 @@ fn a_running_program_is_told_what_to_record() {
         "{said:?}"
     );
     assert!(said[2].ends_with("now records no new blocks, before: one sample per 64.0 KiB\n"), "{said:?}");
+    let by_name = Command::new(heapscribe().get_program())
+        .args(["ctl", "sleep", "stop", "--session-dir"])
+        .arg(&dir)
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&by_name.stderr).contains(&format!("process {pid} ")), "{by_name:?}");
     assert!(said[3].ends_with("already records no new blocks\n"), "{said:?}");
+    let mut set = Vec::new();
     for name in ["second phase", "second phase", "third"] {
+        let before = monotonic_ns();
         let told = ctl(&dir, pid, &["mark", name]);
+        set.push(before..=monotonic_ns());
         assert!(told.contains("set the mark in process"), "{told}");
     }
     kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::TERM).unwrap();
@@ -103,6 +115,13 @@ fn a_running_program_is_told_what_to_record() {
     let marks: Vec<_> = report.json["marks"].as_array().unwrap().iter().collect();
     let told = marks.iter().map(|mark| (mark["name"].as_str().unwrap(), mark["count"].as_u64().unwrap()));
     assert_eq!(told.collect::<Vec<_>>(), [("second phase", 2), ("third", 1)]);
+    // `sleep` allocates at its start only: its marks have the time at which they were set all the same.
+    let trace = Trace::open(std::fs::read(run.trace()).unwrap()).unwrap();
+    let at = |mark: &serde_json::Value, which: &str| trace.start_mono_ns() + mark[which].as_u64().unwrap();
+    let marked = [at(marks[0], "first_ns"), at(marks[0], "last_ns"), at(marks[1], "first_ns")];
+    for (marked, set) in marked.iter().zip(&set) {
+        assert!(set.contains(marked), "set in {set:?}, {marked} in the trace");
+    }
     let times =
         [&marks[0]["first_ns"], &marks[0]["last_ns"], &marks[1]["first_ns"], &report.json["duration_ns"]];
     assert!(times.map(|time| time.as_u64()).is_sorted(), "{times:?}");

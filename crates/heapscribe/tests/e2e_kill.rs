@@ -129,8 +129,15 @@ fn kill_record(place: &Place, program: &Path, threads: u64, after: Duration) -> 
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(!left.exists(), "{} is still there", left.display());
     let in_both = calls_in_both(&trace, &rest);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains(&format!("are in {}", trace.display())), "{said}");
     let rest = Report::of(&rest);
     assert_eq!(rest.dropped("total"), 0, "{:?}", rest.reasons());
+    for key in ["command", "host", "recorded_by"] {
+        assert_eq!(rest.json[key], report.json[key], "{key}");
+        assert!(rest.json[key] != "" && rest.json[key] != serde_json::json!([]), "no {key}");
+    }
+    assert!(rest.json["begin_real_ns"].as_u64() > Some(0));
     Killed {
         counted: worker.counted().calls.all(),
         in_trace: report.calls().all(),

@@ -5,7 +5,7 @@
 //! out of a session (no symlink, no pipe, no other user's directory), that all is copied before it is checked and
 //! used, and that a process is held back for a bounded time only. *It refuses* directories that are not this
 //! user's own.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 pub mod base;
 mod clock;
@@ -21,7 +21,7 @@ mod memory;
 pub mod real_time_rules;
 
 pub use base::{Base, SESSION_DIR};
-pub use clock::{clock_kind, monotonic_ns};
+pub use clock::{clock_kind, monotonic_ns, time_stamp_counter};
 pub use files::{open_file, read_up_to};
 pub use head::{Unrecorded, is_mapped, process_end, process_info, read_head, unrecorded};
 pub use key::SessionKey;

@@ -144,6 +144,7 @@ const ISLANDS: &[&str] = &[
     "replay/src/heaps.rs",
     "replay/src/pool_run.rs",
     "replay/src/run.rs",
+    "session/src/clock.rs",
     "spawn/src/child.rs",
     "spawn/src/environment.rs",
     "spawn/src/inherited.rs",

@@ -44,6 +44,8 @@ struct Assembly {
     /// What was live before the first event that is there and at the peak, of which the stack is not known.
     before_blocks: i64,
     window_ns: u64,
+    /// The mark of the rules of real time.
+    after_mark: Option<Vec<u8>>,
     evicted: Evicted,
     samples: SampleAssembly,
     annotations: AnnotationAssembly,
@@ -58,7 +60,11 @@ pub(crate) fn assemble<H: History>(
     processes: &[ProcessFacts],
     results: PassResults,
 ) -> Answer {
-    let mut assembly = Assembly { window_ns: session.window_mono_ns, ..Assembly::default() };
+    let mut assembly = Assembly {
+        window_ns: session.window_mono_ns,
+        after_mark: session.rules.after_mark.clone(),
+        ..Assembly::default()
+    };
     assembly.answer.problems = history.problems();
     let mut over_time = timeline(&results, processes);
     let finer = results.finer;
@@ -140,7 +146,8 @@ impl Assembly {
         self.annotations.take(&context, &mut results, pools, &mut self.tree);
         self.latency.take(&context, std::mem::take(&mut results.sums.latency), &mut self.tree);
         if let Some(broke) = &facts.broke {
-            self.latency.broke(&context, broke, &mut self.tree);
+            let after_mark = self.after_mark.as_deref();
+            self.latency.broke(&context, broke, after_mark, &mut self.tree);
         }
         let peak = own_peak(&results, node_of, begin_ns);
         let unattributed = results.before.unattributed.blocks;

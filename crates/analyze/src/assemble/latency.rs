@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use heapscribe_formats::Broke;
+use heapscribe_formats::{Broke, Why};
 use heapscribe_wire::ids::StackId;
 
 use super::context::ProcessContext;
@@ -39,12 +39,23 @@ impl LatencyAssembly {
         }
     }
 
-    /// Takes the call for which a process was stopped.
-    pub(super) fn broke(&mut self, context: &ProcessContext<'_>, broke: &Broke, tree: &mut TreeBuilder) {
+    /// Takes the call for which a process was stopped. A mark that was set from outside has no number in the
+    /// process: it is the one of the rules.
+    pub(super) fn broke(
+        &mut self,
+        context: &ProcessContext<'_>,
+        broke: &Broke,
+        after_mark: Option<&[u8]>,
+        tree: &mut TreeBuilder,
+    ) {
         let node = context.definitions.nodes(tree, [broke.stack].into_iter()).first().copied();
         self.broken.push(BrokenRule {
             why: broke.why,
-            name: if broke.name.0 == 0 { Vec::new() } else { context.name(broke.name.0) },
+            name: match (broke.name.0, broke.why) {
+                (0, Why::Mark) => after_mark.unwrap_or_default().to_vec(),
+                (0, _) => Vec::new(),
+                (name, _) => context.name(name),
+            },
             call: broke.call,
             size_bytes: broke.size_bytes,
             time_ns: context.time(broke.ticks),

@@ -17,6 +17,7 @@ Examples:
   heapscribe ctl 4711 stop                   record no new blocks, only the frees of known ones
   heapscribe ctl 4711 start                  record again
   heapscribe ctl 4711 mark warm              set a mark, which `report` shows
+  heapscribe ctl server mark warm            the same in the one process of this program
 ")]
 pub(crate) struct CtlArgs {
     /// The process, by its number or the name of its program

@@ -19,7 +19,7 @@ use crate::launch::{child, diagnose, signals::Signals};
 use crate::message;
 use crate::record_summary;
 use heapscribe_collect::watch::Watch;
-use heapscribe_collect::{Drain, FilesPlan, Summary};
+use heapscribe_collect::{Drain, FilesPlan, Origin, Summary};
 use heapscribe_convert::memtrace::to::sample_rate;
 use heapscribe_convert::ring;
 use heapscribe_convert::{Input, Salvage};
@@ -127,6 +127,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
 
 fn drain_into(args: &RecordArgs, base: &Base, output: &Path) -> Result<Drain> {
     let info = session_info(args);
+    Origin::leave(base.path(), output, &info);
     match args.format {
         TraceFormat::Native => {
             let (chunks, ring) = (Some(args.log_chunks), args.retention.limits());

@@ -1,6 +1,7 @@
 //! `heapscribe recover`: writes the trace of sessions that a killed `record` left behind, or processes that
 //! outlived it.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -10,7 +11,7 @@ use heapscribe_wire::mode::Mode;
 use crate::cli::RecoverArgs;
 use crate::message;
 use crate::record_summary;
-use heapscribe_collect::Drain;
+use heapscribe_collect::{Drain, Origin};
 use heapscribe_convert::ring;
 use heapscribe_diagnostics::Problem;
 use heapscribe_session::control;
@@ -28,11 +29,12 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         return Err(Problem::new(what, "it may have been recovered already").into());
     }
     let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
-    let info = SessionInfo {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        rules: real_time_rules::of_base(&args.dir),
-        ..SessionInfo::default()
-    };
+    // One that was left by an older version says nothing of itself.
+    let origin = Origin::of(&args.dir).unwrap_or_else(|| Origin {
+        info: SessionInfo { rules: real_time_rules::of_base(&args.dir), ..SessionInfo::default() },
+        trace: None,
+    });
+    let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..origin.info };
     let mut drain = Drain::new(
         &args.dir,
         &args.output,
@@ -45,6 +47,12 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     let living = drain.living();
     let (summary, failure) = drain.finish(None);
     message::block(&record_summary::summary(&summary, &args.output, failure.is_some(), is_full, true));
+    if let Some(first) = origin.trace.filter(|first| first.exists() && !is_same(first, &args.output)) {
+        message::note(&format!(
+            "these are the events that `record` had not written yet; those before, and their marks, are in {}",
+            first.display()
+        ));
+    }
     if living > 0 {
         let living = units::counted(living as u64, "process");
         message::note(&format!("still running: {living}; what was recorded stays in {}", args.dir.display()));
@@ -52,6 +60,10 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         base::remove_base(&args.dir);
     }
     Ok(if failure.is_some() { crate::exit::partial() } else { ExitCode::SUCCESS })
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    std::fs::canonicalize(one).ok() == std::fs::canonicalize(other).ok()
 }
 
 /// Writes the trace that a killed `record --ring` did not write.

@@ -1,0 +1,68 @@
+//! What a recording is, left in its base directory for `recover`, should the one who records be killed: without
+//! it the sessions would be of no command, machine and time, and nobody would know where the first part is.
+//!
+//! ```text
+//!   origin      the header of a trace with its session block, as the trace has it
+//!   trace       path of the trace
+//! ```
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use heapscribe_formats::model::SessionInfo;
+use heapscribe_formats::{Trace, Writer};
+
+const ORIGIN: &str = "origin";
+const TRACE: &str = "trace";
+
+/// What a base directory says of its recording.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Origin {
+    /// The recording as a whole.
+    pub info: SessionInfo,
+    /// Where its trace was written.
+    pub trace: Option<PathBuf>,
+}
+
+impl Origin {
+    /// Leaves it. A recording that cannot do without is none: errors are of no interest.
+    pub fn leave(base: &Path, trace: &Path, info: &SessionInfo) {
+        let mut header = Vec::new();
+        Writer::new().start(info, &mut header);
+        let _ = fs::write(base.join(ORIGIN), header);
+        let absolute = std::path::absolute(trace).unwrap_or_else(|_| trace.to_owned());
+        let _ = fs::write(base.join(TRACE), absolute.as_os_str().as_bytes());
+    }
+
+    /// Finds it.
+    pub fn of(base: &Path) -> Option<Origin> {
+        let header = fs::read(base.join(ORIGIN)).ok()?;
+        let info = Trace::open(header).ok()?.session()?.clone();
+        let path = |bytes: Vec<u8>| PathBuf::from(OsString::from_vec(bytes));
+        Some(Origin { info, trace: fs::read(base.join(TRACE)).ok().map(path) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_found() {
+        let place = tempfile::tempdir().unwrap();
+        assert_eq!(Origin::of(place.path()), None);
+        let info = SessionInfo {
+            command: vec![b"app".to_vec(), b"-v".to_vec()],
+            host: "machine".to_owned(),
+            started_real_ns: 7,
+            ..SessionInfo::default()
+        };
+        Origin::leave(place.path(), Path::new("/tmp/run.hst"), &info);
+        let trace = Some(PathBuf::from("/tmp/run.hst"));
+        assert_eq!(Origin::of(place.path()), Some(Origin { info, trace }));
+        fs::write(place.path().join(ORIGIN), "no header").unwrap();
+        assert_eq!(Origin::of(place.path()), None);
+    }
+}
