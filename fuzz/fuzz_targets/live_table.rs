@@ -5,7 +5,7 @@
 use heapscribe_wire::limits::LIVE_UNIT_BYTES;
 use heapscribe_wire::live::walk::{Units, seen_words, walk};
 use heapscribe_wire::live::{ADDRESS_END, SLOT_BYTES};
-use heapscribe_wire::named::{EXTENT_HEADER_BYTES, Named, parse_extent};
+use heapscribe_wire::named_snapshot::{EXTENT_HEADER_BYTES, Named, parse_extent};
 use libfuzzer_sys::fuzz_target;
 
 const UNITS: u32 = 300;

@@ -11,7 +11,7 @@ use heapscribe_analyze::estimate::{Estimate, Figure, StackEstimates};
 use heapscribe_analyze::input::{ChunkFacts, EventsInOrder, History, ProcessFacts, SessionFacts};
 use heapscribe_analyze::{Options, Recording, analyze};
 use heapscribe_formats::{Scratch, Trace};
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::{RateId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Block, Event, Events};

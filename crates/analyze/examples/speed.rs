@@ -15,7 +15,7 @@ use heapscribe_analyze::answer::Ended;
 use heapscribe_analyze::input::{ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, SessionFacts};
 use heapscribe_analyze::{Options, Recording, analyze};
 use heapscribe_formats::Trace;
-use heapscribe_wire::defs::{Definition, Node};
+use heapscribe_wire::definitions::{Definition, Node};
 use heapscribe_wire::ids::{CodeAddress, StackId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX};
 use heapscribe_wire::record::{Block, Call, Event, Events};

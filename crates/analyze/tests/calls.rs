@@ -9,7 +9,7 @@ use heapscribe_analyze::busiest::busiest;
 use heapscribe_analyze::calls::{CallCounts, CallsByProcess, Place, Question, StackCalls, calls};
 use heapscribe_analyze::selection::Split;
 use heapscribe_analyze::{Answer, Options, analyze};
-use heapscribe_formats::{Broke, Why};
+use heapscribe_formats::{RuleViolation, Why};
 use heapscribe_wire::ids::{NameId, StackId, ThreadId};
 use heapscribe_wire::record::Call;
 use proptest::prelude::*;
@@ -137,7 +137,7 @@ fn a_call_that_a_rule_stopped_the_process_at_is_one() {
          2us T1 mark ready
          3us T1 begin rt",
     );
-    let of = |why, name| Broke {
+    let of = |why, name| RuleViolation {
         why,
         call: Call::Realloc,
         thread: ThreadId(1),
@@ -146,7 +146,7 @@ fn a_call_that_a_rule_stopped_the_process_at_is_one() {
         size_bytes: 64,
         ticks: BEGIN_TICKS + 4,
     };
-    let mut check = |broke: Broke, place: Place<'_>, expected: &[&str]| {
+    let mut check = |broke: RuleViolation, place: Place<'_>, expected: &[&str]| {
         recorded.stopped_at(0, broke);
         let found = calls(&recorded, &[Question { place, threads: &|_| true }]);
         let lines = found.processes[0][0].stacks.iter().map(|stack| line(&recorded, &found, stack));
@@ -157,9 +157,9 @@ fn a_call_that_a_rule_stopped_the_process_at_is_one() {
     check(of(Why::Mark, 2), Place::Section(b"rt"), &[]);
     check(of(Why::Mark, 1), Place::After(b"ready"), &["main 1~ 0b 4us"]);
     check(of(Why::Thread, 0), Place::Anywhere, &["main 1+ 1~ 1b 1us"]);
-    check(Broke { ticks: 0, ..of(Why::Mark, 1) }, Place::After(b"ready"), &[]);
+    check(RuleViolation { ticks: 0, ..of(Why::Mark, 1) }, Place::After(b"ready"), &[]);
     // Of these ticks there is an event: it is that call, and not another one.
-    let earlier = Broke { ticks: BEGIN_TICKS + 1, ..of(Why::Thread, 0) };
+    let earlier = RuleViolation { ticks: BEGIN_TICKS + 1, ..of(Why::Thread, 0) };
     check(earlier, Place::Anywhere, &["main 1+ 1b 1us"]);
 }
 

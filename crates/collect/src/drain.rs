@@ -12,7 +12,7 @@ use anyhow::Result;
 use heapscribe_formats::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
 
 use heapscribe_convert::ring::Limits;
-use heapscribe_session::{Alive, SessionKey, base, monotonic_ns, wait};
+use heapscribe_session::{Alive, SessionKey, base_directory, monotonic_ns, wait};
 
 use crate::forked::Forked;
 use crate::killed;
@@ -142,7 +142,7 @@ impl Drain {
     /// Takes up sessions that are new. A pid that has a session already has exec'd: its old session has ended.
     fn find_new(&mut self) -> bool {
         let mut new: Vec<_> =
-            base::sessions(&self.base).filter(|key| !self.sessions.contains_key(key)).collect();
+            base_directory::sessions(&self.base).filter(|key| !self.sessions.contains_key(key)).collect();
         new.sort_unstable_by_key(|key| (key.created_mono_ns, key.pid));
         let mut has_new = false;
         for key in new {
@@ -171,7 +171,7 @@ impl Drain {
             if killed && let Some(path) = killed::retain(&self.base, key) {
                 self.killed_sessions.push(path);
             } else if !is_abandoned {
-                base::remove_session(&self.base, key);
+                base_directory::remove_session(&self.base, key);
             }
         }
     }
@@ -188,7 +188,7 @@ impl Drain {
 
     /// Whether a process that is to be recorded lives, be it before its first allocation.
     pub fn is_awaited(&mut self) -> bool {
-        !self.sessions.is_empty() || self.forked.exist() || base::has_users(&self.base)
+        !self.sessions.is_empty() || self.forked.exist() || base_directory::has_users(&self.base)
     }
 
     /// Whether all is recorded that ever will be, after a pass.
@@ -234,7 +234,7 @@ mod tests {
 
     /// A session whose process has ended.
     fn leave_session(base: &Path) {
-        let session = base::session_path(base, SessionKey { pid: 0x7fff_fff0, created_mono_ns: 1 });
+        let session = base_directory::session_path(base, SessionKey { pid: 0x7fff_fff0, created_mono_ns: 1 });
         fs::create_dir(&session).unwrap();
         let mut head = [0; HEAD_FILE_BYTES];
         head[..8].copy_from_slice(&MAGIC.to_le_bytes());

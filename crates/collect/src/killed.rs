@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use rustix::process::Signal;
 
-use heapscribe_session::base::{self, session_path};
+use heapscribe_session::base_directory::{self, session_path};
 use heapscribe_session::{Alive, SessionKey};
 
 /// How long the sessions of killed processes are retained, and how many bytes of them.
@@ -74,7 +74,7 @@ pub(super) fn retain(base: &Path, key: SessionKey) -> Option<PathBuf> {
     let from = session_path(base, key);
     let parent = directory(base.parent()?);
     if DirBuilder::new().mode(0o700).create(&parent).is_err() {
-        base::check_owner(&parent).ok()?;
+        base_directory::check_owner(&parent).ok()?;
     }
     let _ = fs::remove_file(from.join("spill"));
     if let Ok(log) = File::options().write(true).open(from.join("log"))
@@ -100,10 +100,11 @@ struct KilledSession {
 /// Removes sessions that are too old, and the oldest of those that are too large together: how many.
 pub fn clean(parent: &Path, retention: &KilledRetention) -> usize {
     let base = directory(parent);
-    if base::check_owner(&base).is_err() {
+    if base_directory::check_owner(&base).is_err() {
         return 0;
     }
-    let mut sessions: Vec<KilledSession> = base::sessions(&base).filter_map(|key| dead(&base, key)).collect();
+    let mut sessions: Vec<KilledSession> =
+        base_directory::sessions(&base).filter_map(|key| dead(&base, key)).collect();
     sessions.sort_by_key(|session| std::cmp::Reverse(session.ended));
     let all: u64 = sessions.iter().map(|session| session.bytes).sum();
     let most = retention.bytes.unwrap_or_else(|| budget(&base, all));

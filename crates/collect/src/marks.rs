@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use heapscribe_formats::model::{ChunkInfo, ProcessIndex};
 use heapscribe_wire::chunk::Header;
-use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Position};
+use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Position};
 use heapscribe_wire::head::{ClockKind, Head, MONOTONIC_SHIFT};
 use heapscribe_wire::ids::NameId;
 use heapscribe_wire::limits::{EVENT_BYTES_MAX, NAMES_MAX};

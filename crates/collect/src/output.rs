@@ -8,7 +8,7 @@ use heapscribe_formats::model::{
     SessionEnd, SessionInfo,
 };
 use heapscribe_formats::{ChunkSums, DefinitionsTaken};
-use heapscribe_wire::defs::Position;
+use heapscribe_wire::definitions::Position;
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 
 use crate::memtrace::{FilesPlan, Memtrace, Written};
@@ -16,7 +16,7 @@ use crate::pace::Pace;
 use crate::sink::Sink;
 use crate::summary::Summary;
 use heapscribe_convert::ring::Limits;
-use heapscribe_session::live::Snapshot;
+use heapscribe_session::inspect::Snapshot;
 
 /// The output of a recording.
 enum To {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use heapscribe_analyze::answer::Amount;
 use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ProcessIndex, Stage};
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
-use heapscribe_wire::defs::Position;
+use heapscribe_wire::definitions::Position;
 use heapscribe_wire::head::{HEARTBEAT_OFFSET, Head, Leaving, SharedHead};
 use heapscribe_wire::limits::DEFS_BYTES_MAX;
 
@@ -21,8 +21,8 @@ use crate::marks::{MarkContext, Marks};
 use crate::other_programs;
 use crate::output::Output;
 use crate::summary::losses;
-use heapscribe_session::base;
-use heapscribe_session::live::{self, Snapshot};
+use heapscribe_session::base_directory;
+use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{
     Alive, Memory, SessionKey, is_mapped, mark_request, open_file, process_end, process_info, read_head,
     read_up_to,
@@ -58,7 +58,7 @@ impl SessionDrain {
     /// The session `key` of `base`, when its files are there. A half-made one whose process has ended is
     /// removed: nothing was recorded in it.
     pub(super) fn open(base: &Path, key: SessionKey) -> Option<SessionDrain> {
-        let directory = base::session_path(base, key);
+        let directory = base_directory::session_path(base, key);
         let SessionKey { pid, created_mono_ns } = key;
         let files = || {
             let file = |name, write| open_file(&directory.join(name), write);
@@ -72,7 +72,7 @@ impl SessionDrain {
             // less than a millisecond.
             let opened = ready();
             if opened.is_none() {
-                base::remove_session(base, key);
+                base_directory::remove_session(base, key);
             }
             opened
         } else {
@@ -349,7 +349,7 @@ impl SessionDrain {
     /// Writes what is live, which does not follow from events of which some are missing. Gives how much it is.
     fn write_live(&mut self, process: ProcessIndex, how: HowEnded, output: &mut Output) -> Option<Amount> {
         let role = if how == HowEnded::Abandoned { LiveRole::Snapshot } else { LiveRole::After };
-        let snapshot = live::at(&self.directory).and_then(|path| Snapshot::take(&path.open()?));
+        let snapshot = inspect::at(&self.directory).and_then(|path| Snapshot::take(&path.open()?));
         let unknown = |e| self.note(format!("the live blocks are not known: {e:#}"));
         let snapshot = snapshot.map_err(unknown).ok()?;
         let (live, problems) = output.live(process, &snapshot, 0, role);

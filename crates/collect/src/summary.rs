@@ -6,7 +6,7 @@ use heapscribe_analyze::answer::{Amount, Bounds, Range};
 use heapscribe_analyze::losses::{Losses, Seen};
 use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex};
 use heapscribe_formats::{ChunkSums, Drainer};
-use heapscribe_wire::defs::{Definition, Definitions, Position};
+use heapscribe_wire::definitions::{Definition, Definitions, Position};
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
 use heapscribe_session::Unrecorded;

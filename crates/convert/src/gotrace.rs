@@ -16,7 +16,7 @@ use heapscribe_formats::gotrace::{Attached, FrameOf, Writer, kinds};
 use heapscribe_formats::memtrace::{LocationCode, Locations};
 use heapscribe_formats::{Process, Scratch, Source, Trace};
 use heapscribe_wire::call::Call;
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::Event;
 

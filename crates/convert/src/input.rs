@@ -19,7 +19,7 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_formats::detect::{self, Format};
 use heapscribe_formats::memtrace::{ReadOptions, Reader};
 use heapscribe_formats::{Trace, TraceError, gotrace, heaplog};
-use heapscribe_session::live::{self, Snapshot};
+use heapscribe_session::inspect::{self, Snapshot};
 
 use crate::file_source::{FileSource, source};
 use crate::heaplog::{LogTally, from as from_heaplog, from::About};
@@ -78,7 +78,7 @@ impl Input {
         if ring::is_ring(path) {
             return directory(Kind::Ring);
         }
-        if path.is_dir() && live::is_session(path) {
+        if path.is_dir() && inspect::is_session(path) {
             return directory(Kind::Session);
         }
         let file = source(path)?;
@@ -178,7 +178,7 @@ impl Input {
 
     /// What is live in a session, or was when its process ended.
     fn snapshot(self) -> Result<Opened> {
-        let session = live::at(&self.path)?.open()?;
+        let session = inspect::at(&self.path)?.open()?;
         Ok(Opened::of_snapshot(&Snapshot::take(&session)?)?.0)
     }
 

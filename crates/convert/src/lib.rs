@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aos;
-mod birth;
+mod block_identity;
 pub mod file_source;
 pub mod gotrace;
 pub mod heaplog;

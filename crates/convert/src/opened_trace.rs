@@ -10,7 +10,7 @@ use heapscribe_analyze::selection::Split;
 use heapscribe_analyze::{Answer, Options, Recording};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::{Trace, TraceError};
-use heapscribe_session::live::{self, Saved, Snapshot};
+use heapscribe_session::inspect::{self, Saved, Snapshot};
 
 use crate::file_source::{FileSource, nameless_file};
 use crate::heaplog::LogTally;
@@ -65,7 +65,7 @@ impl Opened {
     /// # Errors
     /// When there is no room for it.
     pub fn of_snapshot(snapshot: &Snapshot) -> Result<(Opened, Saved)> {
-        let made = Opened::made(|file| Ok(live::save(snapshot, &mut BufWriter::new(file))?))?;
+        let made = Opened::made(|file| Ok(inspect::save(snapshot, &mut BufWriter::new(file))?))?;
         let saved = made.result.clone();
         let opened = made.opened(|saved| saved.problems).context("cannot read the snapshot")?;
         Ok((opened, saved))

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use heapscribe_formats::memtrace::{Location, LocationCode, Locations};
-use heapscribe_wire::defs::{Definition, Node};
+use heapscribe_wire::definitions::{Definition, Node};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 

@@ -115,7 +115,7 @@ pub mod source;
 
 pub use clock::Clock;
 pub use error::{Problem, TraceError};
-pub use heapscribe_wire::broke::{Broke, Why};
+pub use heapscribe_wire::rule_violation::{RuleViolation, Why};
 pub use model::{
     ChunkEntry, ChunkInfo, ChunkSums, Drainer, Evicted, ExitStatus, HeapInfo, HeapSample, HowEnded,
     LiveBlock, LiveRole, LiveTable, MemorySample, Process, ProcessEnd, ProcessIndex, ProcessInfo,

@@ -7,7 +7,7 @@ use heapscribe_formats::{
     ChunkInfo, Drainer, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessInfo, RealTimeRules, Scratch,
     SessionEnd, SessionInfo, Stage, Trace, Writer,
 };
-use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Module, Position};
+use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Module, Position};
 use heapscribe_wire::head::ClockKind;
 use heapscribe_wire::ids::{StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;

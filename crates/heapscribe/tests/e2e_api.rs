@@ -9,7 +9,7 @@ use std::process::Command;
 use heapscribe_wire::head::Head;
 use heapscribe_wire::limits::LIVE_UNIT_BYTES;
 use heapscribe_wire::live::walk::{Units, seen_words, walk};
-use heapscribe_wire::named::{
+use heapscribe_wire::named_snapshot::{
     EXTENT_HEADER_BYTES, HEADER_BYTES, Named, RECORDS_OFFSET, inexact, parse_extent,
 };
 use heapscribe_wire::operation::{RECORD_BYTES, Record};

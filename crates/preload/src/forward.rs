@@ -9,8 +9,8 @@ use heapscribe_recorder::program::{self, Heap};
 use heapscribe_recorder::{Call, enter, hook_flags, resume};
 
 use crate::call::{AllocRequest, Pointer, caller};
-use crate::flagged;
 use crate::resized::record_resized;
+use crate::slow_hooks;
 
 /// The heap behind us. A process without one cannot have come this far; should it, the call fails.
 #[inline(always)]
@@ -35,7 +35,7 @@ pub(crate) unsafe fn alloc(
     let registers = unsafe { caller(sp, bp) };
     if !hook_flags::are_clear() {
         // SAFETY: the caller's registers; `ask` forwards the program's call.
-        return unsafe { flagged::alloc(heap, request, registers, ask) };
+        return unsafe { slow_hooks::alloc(heap, request, registers, ask) };
     }
     let p = ask(&heap.system);
     if let Some(entered) = enter(&registers) {
@@ -62,7 +62,7 @@ pub(crate) unsafe fn resize(call: Call, old: Pointer, size: usize, sp: *const us
         }
         let registers = caller(sp, bp);
         if !hook_flags::are_clear() {
-            return flagged::resize(heap, request, old, registers);
+            return slow_hooks::resize(heap, request, old, registers);
         }
         // Removed before, because another thread may be given the address as soon as realloc has moved.
         let Some(removed) = enter(&registers).map(|entered| entered.remove_for_resize(old as usize)) else {
@@ -92,7 +92,7 @@ pub(crate) unsafe fn free(call: Call, p: Pointer, sp: *const usize, bp: usize) {
     unsafe {
         let registers = caller(sp, bp);
         if !hook_flags::are_clear() {
-            return flagged::free(heap, call, p, registers, |heap| (heap.free)(p));
+            return slow_hooks::free(heap, call, p, registers, |heap| (heap.free)(p));
         }
         if let Some(entered) = enter(&registers) {
             entered.record_free(call, p as usize);

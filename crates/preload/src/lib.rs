@@ -19,13 +19,13 @@ mod api;
 mod call;
 mod exec;
 mod exit;
-mod flagged;
 mod forward;
 mod hooks;
 mod operators;
 mod register_frame;
 mod resized;
 mod sandbox;
+mod slow_hooks;
 mod stub;
 
 #[cfg(not(test))]

@@ -21,9 +21,9 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use heapscribe_recorder::{Call, program};
 
 use crate::call::{AllocRequest, Pointer, caller};
-use crate::flagged;
 use crate::forward::heap;
 use crate::hooks;
+use crate::slow_hooks;
 
 /// How many operators there are.
 const COUNT: usize = 20;
@@ -174,7 +174,7 @@ fn own() -> *const () {
 unsafe extern "C" fn begin_new(sp: *const usize, bp: usize) -> u64 {
     // SAFETY: `sp` is the stack pointer at the entry.
     let registers = unsafe { caller(sp, bp) };
-    heap().map_or(0, |heap| flagged::begin(heap, &registers))
+    heap().map_or(0, |heap| slow_hooks::begin(heap, &registers))
 }
 
 /// The second half: records the block that the heap has returned, and returns it.
@@ -193,7 +193,7 @@ unsafe extern "C" fn end_new(
     let call = if align == 0 { Call::Malloc } else { Call::AlignedAlloc };
     if let Some(heap) = heap() {
         // SAFETY: `p` was just returned for this request; `sp` is the stack pointer at the entry.
-        unsafe { flagged::end(heap, AllocRequest { call, size, align }, p, caller(sp, bp), begun) };
+        unsafe { slow_hooks::end(heap, AllocRequest { call, size, align }, p, caller(sp, bp), begun) };
     }
     p
 }
@@ -211,7 +211,7 @@ unsafe extern "C" fn on_delete(p: Pointer, a: usize, b: usize, sp: *const usize,
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe {
         match heap().filter(|_| !p.is_null()) {
-            Some(heap) => flagged::free(heap, Call::Free, p, caller(sp, bp), |_| next(p, a, b)),
+            Some(heap) => slow_hooks::free(heap, Call::Free, p, caller(sp, bp), |_| next(p, a, b)),
             None => next(p, a, b),
         }
     }

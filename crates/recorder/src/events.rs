@@ -9,7 +9,7 @@ use heapscribe_wire::chunk::Opening;
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{NameId, RateId};
 use heapscribe_wire::limits::{CHUNK_PAYLOAD_BYTES, EVENT_BYTES_MAX, TOOK_BYTES_MAX};
-use heapscribe_wire::record::{Event, Note, put_took};
+use heapscribe_wire::record::{Event, Note, put_latency};
 
 use crate::live::resume_operation;
 use crate::log::OpenChunk;
@@ -97,7 +97,7 @@ pub(crate) fn write_took(thread: &Thread, units: u64) {
     // SAFETY: the room for the event before was room for this, too, see ROOM_BYTES; the chunk is this
     // thread's.
     let at = unsafe { &mut *chunk.payload.add(cursor).cast::<[u8; TOOK_BYTES_MAX]>() };
-    let len = put_took(units, at);
+    let len = put_latency(units, at);
     thread.cursor.set(cursor + len);
     chunk.header.commit((cursor + len) as u32);
 }

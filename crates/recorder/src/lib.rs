@@ -19,7 +19,7 @@
 //! ```
 #![cfg_attr(not(test), no_std)]
 
-mod defs;
+mod definitions;
 mod enter;
 mod events;
 pub mod global;
@@ -38,7 +38,7 @@ mod state;
 mod tests;
 pub mod unwind;
 
-pub use defs::bytes_of;
+pub use definitions::bytes_of;
 pub use enter::{
     CountsNow, Entered, RemovedBlock, TimedCall, WrittenEvent, begin_exec, counts, enter, exec_failed, leave,
     record_took, resume, settle_flags,

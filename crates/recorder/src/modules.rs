@@ -17,7 +17,7 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use heapscribe_nolibc::loader::{Loader, ModuleDetails, ModuleText};
 use heapscribe_nolibc::sys;
-use heapscribe_wire::defs::{Definition, Module};
+use heapscribe_wire::definitions::{Definition, Module};
 use heapscribe_wire::head::LossReason;
 
 use crate::platform::lock::Held;

@@ -5,10 +5,10 @@
 use core::sync::atomic::Ordering;
 
 use heapscribe_nolibc::sys;
-use heapscribe_wire::broke::{Broke, Why};
 use heapscribe_wire::ids::NameId;
 use heapscribe_wire::real_time_rules::{RuleKind, Rules, fits};
 use heapscribe_wire::record::Call;
+use heapscribe_wire::rule_violation::{RuleViolation, Why};
 
 use crate::stack_ids;
 use crate::state::{Session, Thread};
@@ -70,5 +70,13 @@ pub(crate) unsafe fn report_broken(
     // SAFETY: the registers are those of the hook's caller, which is active.
     let stack = unsafe { stack_ids::stack_id(registers, thread, session) };
     let ticks = thread.last_ticks.get();
-    session.head.broke.report(&Broke { why, call, thread: thread.id.get(), name, stack, size_bytes, ticks })
+    session.head.broke.report(&RuleViolation {
+        why,
+        call,
+        thread: thread.id.get(),
+        name,
+        stack,
+        size_bytes,
+        ticks,
+    })
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_int};
 use std::sync::Mutex;
 
-use heapscribe_recorder::unwind::full::FullFrame;
+use heapscribe_recorder::unwind::all_registers::FullFrame;
 use heapscribe_recorder::unwind::{End, Frame, Place, Registers, StackRange, Step, Walk, full_walk};
 use reference::{Seen, reference};
 use stacks::{Counting, Stacks, hook, unwinder};

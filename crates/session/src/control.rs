@@ -11,7 +11,7 @@ use heapscribe_wire::head::{HEAD_FILE_BYTES, Head, MODE_OFFSET, PAST_MARK_OFFSET
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
 
-use crate::base::{bases, check_owner, session_path, sessions};
+use crate::base_directory::{bases, check_owner, session_path, sessions};
 use crate::key::SessionKey;
 use crate::{mark_request, real_time_rules};
 use heapscribe_diagnostics::Problem;

@@ -7,20 +7,20 @@
 //! user's own.
 #![deny(unsafe_code)]
 
-pub mod base;
+pub mod base_directory;
 mod clock;
 pub mod control;
 mod files;
 mod head;
 pub mod heap_statistics;
+pub mod inspect;
 mod key;
-pub mod live;
 mod liveness;
 pub mod mark_request;
 mod memory;
 pub mod real_time_rules;
 
-pub use base::{Base, SESSION_DIR};
+pub use base_directory::{Base, SESSION_DIR};
 pub use clock::{clock_kind, monotonic_ns, time_stamp_counter};
 pub use files::{open_file, read_up_to};
 pub use head::{Unrecorded, is_mapped, process_end, process_info, read_head, unrecorded};

@@ -38,7 +38,7 @@ pub mod places;
 mod progress;
 mod resolver;
 mod short;
-mod stable;
+mod stable_names;
 mod stacks;
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! inline namespaces of C++ libraries, Rust's hashes and `<impl ..>`. Two functions may have the same short name, so
 //! it is for showing only.
 
-use crate::stable::stable;
+use crate::stable_names::stable;
 
 /// A template argument list of the program's own types is kept up to this length.
 const ARGUMENTS_KEPT: usize = 16;

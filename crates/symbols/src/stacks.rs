@@ -8,7 +8,7 @@ use heapscribe_wire::head::LossReason;
 use crate::names::{LookupFailure, Module, Names, SourceFrame};
 use crate::places;
 use crate::resolver::Resolver;
-use crate::stable::stable;
+use crate::stable_names::stable;
 
 /// One line of a stack.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

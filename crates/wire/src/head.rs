@@ -17,7 +17,7 @@
 //!    392  hold u32, see [`crate::operation`]: anybody who may write the file may hold operations back
 //!    396  is expedited u32: 1 when the process is registered for readers' barriers (membarrier(2))
 //!    400  thread records in use u32     404  threads without a record u32
-//!    408  the call that broke a rule of real time, see [`crate::broke`]
+//!    408  the call that broke a rule of real time, see [`crate::rule_violation`]
 //!    448  stacks verified u64  456 of them different u64   (HEAPSCRIBE_VERIFY_STACKS)
 //!    464  is locked u32: 1 when a lock for reading is held as long as any process has the head mapped
 //!    468  unrecorded u32: programs that were started without the variables by which they would be recorded,
@@ -31,10 +31,10 @@
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use crate::broke::{BROKE_BYTES, Broke, PAST_MARK, SharedBroke};
 use crate::limits::NAME_BYTES_MAX;
 pub use crate::loss::{DROP_COUNTERS, LossReason};
 use crate::mode::Mode;
+use crate::rule_violation::{PAST_MARK, RULE_VIOLATION_BYTES, RuleViolation, SharedRuleViolation};
 
 /// First eight bytes of a head.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"HSCRHEAD");
@@ -124,7 +124,7 @@ pub struct SharedHead {
     pub is_expedited: AtomicU32,
     pub records: AtomicU32,
     pub threads_without_record: AtomicU32,
-    pub broke: SharedBroke,
+    pub broke: SharedRuleViolation,
     pub stacks_verified: AtomicU64,
     pub stacks_different: AtomicU64,
     pub is_locked: AtomicU32,
@@ -207,7 +207,7 @@ pub struct Head<'a> {
     pub is_expedited: bool,
     pub records: u32,
     pub threads_without_record: u32,
-    pub broke: Option<Broke>,
+    pub broke: Option<RuleViolation>,
     pub stacks_verified: u64,
     pub stacks_different: u64,
     pub exe: &'a [u8],
@@ -287,7 +287,7 @@ impl<'a> Head<'a> {
             is_expedited: u32_at(offset_of!(SharedHead, is_expedited)) != 0,
             records: u32_at(offset_of!(SharedHead, records)),
             threads_without_record: u32_at(offset_of!(SharedHead, threads_without_record)),
-            broke: Broke::parse(&core::array::from_fn::<u8, BROKE_BYTES, _>(|i| {
+            broke: RuleViolation::parse(&core::array::from_fn::<u8, RULE_VIOLATION_BYTES, _>(|i| {
                 bytes[offset_of!(SharedHead, broke) + i]
             })),
             stacks_verified: u64_at(offset_of!(SharedHead, stacks_verified)),

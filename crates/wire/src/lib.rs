@@ -20,10 +20,9 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 
-pub mod broke;
 pub mod call;
 pub mod chunk;
-pub mod defs;
+pub mod definitions;
 pub mod head;
 pub mod heap;
 pub mod ids;
@@ -31,12 +30,13 @@ pub mod limits;
 pub mod live;
 mod loss;
 pub mod mode;
-pub mod named;
+pub mod named_snapshot;
 pub mod operation;
 pub mod plan;
 pub mod real_time_rules;
 pub mod record;
 pub mod reserve;
+pub mod rule_violation;
 pub mod sampler;
 pub mod size;
 mod sync;

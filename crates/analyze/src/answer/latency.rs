@@ -1,7 +1,7 @@
 //! How long calls took, where that was recorded.
 
-use heapscribe_wire::broke::Why;
 use heapscribe_wire::record::Call;
+use heapscribe_wire::rule_violation::Why;
 
 use super::tree::NodeId;
 

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use heapscribe_formats::{Broke, Why};
+use heapscribe_formats::{RuleViolation, Why};
 use heapscribe_wire::ids::StackId;
 
 use super::context::ProcessContext;
@@ -44,7 +44,7 @@ impl LatencyAssembly {
     pub(super) fn broke(
         &mut self,
         context: &ProcessContext<'_>,
-        broke: &Broke,
+        broke: &RuleViolation,
         after_mark: Option<&[u8]>,
         tree: &mut TreeBuilder,
     ) {

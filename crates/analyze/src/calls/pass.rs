@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use heapscribe_formats::{Broke, Why};
+use heapscribe_formats::{RuleViolation, Why};
 use heapscribe_wire::ids::{NameId, StackId};
 use heapscribe_wire::record::{Event, Note};
 use rayon::prelude::*;
@@ -22,7 +22,7 @@ pub(super) struct CallPass<'a, H> {
     pub(super) chunks: &'a [NumberedChunk],
     pub(super) clock: &'a Clock,
     /// The call that a rule stopped the process at. Its event is the one of these ticks, unless that found no room.
-    pub(super) broke: Option<Broke>,
+    pub(super) broke: Option<RuleViolation>,
 }
 
 /// The calls that were found to a question.
@@ -65,7 +65,7 @@ impl Asked {
     }
 
     /// Of a call that a process was stopped at it is known that it was in one section, not whether in others.
-    fn is_about(&self, broke: &Broke) -> bool {
+    fn is_about(&self, broke: &RuleViolation) -> bool {
         let is_inside = |names: &BTreeSet<u32>| broke.why == Why::Section && names.contains(&broke.name.0);
         self.is_of(broke.thread.0)
             && (self.from_ticks..self.to_ticks).contains(&broke.ticks)

@@ -1,6 +1,6 @@
 //! One call of the heap, and sums over the calls of a stack.
 
-use heapscribe_formats::Broke;
+use heapscribe_formats::RuleViolation;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{Call, Event};
 
@@ -62,7 +62,7 @@ impl HeapCall {
 
 impl HeapCall {
     /// The call that a process was stopped at, for a rule of real time, when its event found no room.
-    pub(crate) fn refused(broke: &Broke) -> HeapCall {
+    pub(crate) fn refused(broke: &RuleViolation) -> HeapCall {
         let kind = match broke.call {
             Call::Free | Call::Cfree | Call::FreeSized | Call::FreeAlignedSized => CallPurpose::Free,
             Call::Realloc | Call::Reallocarray => CallPurpose::Realloc,

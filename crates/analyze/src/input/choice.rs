@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::real_time_rules::fits;
 
 use super::facts::ProcessFacts;

@@ -1,6 +1,6 @@
 //! What is known of a recording before any event is read: the session, its processes and their chunks.
 
-use heapscribe_formats::{Broke, Drainer, Evicted, HeapInfo, HeapSample, RealTimeRules};
+use heapscribe_formats::{Drainer, Evicted, HeapInfo, HeapSample, RealTimeRules, RuleViolation};
 use heapscribe_wire::head::DROP_COUNTERS;
 
 use super::clock::Clock;
@@ -72,7 +72,7 @@ pub struct ProcessFacts {
     /// What a ring evicted of its events: the heap begins where they ended.
     pub evicted: Evicted,
     /// The call that broke a rule of real time and stopped it.
-    pub broke: Option<Broke>,
+    pub broke: Option<RuleViolation>,
 }
 
 /// Resident memory of a process at a moment.

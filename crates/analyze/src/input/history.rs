@@ -2,7 +2,7 @@
 //! them, several at a time on several cores; where the bytes come from is not their business.
 
 use heapscribe_formats::LiveBlock;
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{BadEvent, Event};
 

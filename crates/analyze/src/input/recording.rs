@@ -7,7 +7,7 @@ use heapscribe_formats::{
     ChunkEntry, ExitStatus, HowEnded, LiveBlock, LiveRole, LiveTable, Process, ProcessIndex, ProcessInfo,
     Scratch, Source, Stage, Trace,
 };
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{BadEvent, Event};
 

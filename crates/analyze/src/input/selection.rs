@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use heapscribe_formats::LiveBlock;
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
 
 use super::choice::Chosen;

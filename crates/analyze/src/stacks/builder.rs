@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use heapscribe_wire::defs;
+use heapscribe_wire::definitions;
 
 use crate::answer::{CallTree, Frame, Module, Node, NodeId};
 
@@ -18,7 +18,7 @@ pub(crate) struct TreeBuilder {
 
 impl TreeBuilder {
     /// The number of a file.
-    pub(super) fn module(&mut self, module: &defs::Module<'_>) -> u32 {
+    pub(super) fn module(&mut self, module: &definitions::Module<'_>) -> u32 {
         let has_id = !module.build_id.is_empty();
         let name = if has_id { module.build_id } else { module.name };
         let modules = &mut self.tree.modules;
@@ -66,7 +66,7 @@ impl TreeBuilder {
     }
 
     fn same_module(&mut self, Module { path, build_id }: &Module) -> u32 {
-        self.module(&defs::Module { name: path, build_id, ..defs::Module::default() })
+        self.module(&definitions::Module { name: path, build_id, ..definitions::Module::default() })
     }
 
     pub(crate) fn tree(&self) -> &CallTree {

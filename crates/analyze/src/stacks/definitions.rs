@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
 
 use super::builder::TreeBuilder;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use heapscribe_wire::defs;
+use heapscribe_wire::definitions;
 
 use crate::answer::Frame;
 
@@ -26,7 +26,7 @@ pub(super) struct Mapped {
 
 impl Mapped {
     /// Maps a module over whatever was there.
-    pub(super) fn map(&mut self, module: &defs::Module<'_>, number: u32) {
+    pub(super) fn map(&mut self, module: &definitions::Module<'_>, number: u32) {
         let (start, end) = (module.start, module.end);
         if start >= end {
             return;
@@ -54,7 +54,7 @@ impl Mapped {
 
     /// For a pc that a call returns to, the byte before it is looked up: a call of a function that never
     /// returns may be the last instruction of its file's code.
-    pub(super) fn frame(&self, node: &defs::Node) -> Frame {
+    pub(super) fn frame(&self, node: &definitions::Node) -> Frame {
         let pc = node.pc.0;
         let found = self.find(pc.wrapping_sub(u64::from(!node.exact)));
         Frame {
@@ -77,11 +77,12 @@ mod tests {
     use heapscribe_wire::ids::{CodeAddress, StackId};
 
     fn map(mapped: &mut Mapped, start: u64, end: u64, number: u32) {
-        mapped.map(&defs::Module { start, end, bias: start, ..defs::Module::default() }, number);
+        mapped
+            .map(&definitions::Module { start, end, bias: start, ..definitions::Module::default() }, number);
     }
 
     fn check(mapped: &Mapped, pc: u64, module: Option<u32>) {
-        let node = defs::Node { parent: StackId(0), pc: CodeAddress(pc), guesses: false, exact: true };
+        let node = definitions::Node { parent: StackId(0), pc: CodeAddress(pc), guesses: false, exact: true };
         assert_eq!(mapped.frame(&node).module, module, "pc {pc}");
     }
 
@@ -108,7 +109,8 @@ mod tests {
     fn a_return_to_the_end_of_a_file_belongs_to_it() {
         let mut mapped = Mapped::default();
         map(&mut mapped, 100, 200, 1);
-        let node = |pc| defs::Node { parent: StackId(0), pc: CodeAddress(pc), guesses: false, exact: false };
+        let node =
+            |pc| definitions::Node { parent: StackId(0), pc: CodeAddress(pc), guesses: false, exact: false };
         assert_eq!(mapped.frame(&node(100)).module, None);
         assert_eq!(mapped.frame(&node(200)).module, Some(1));
     }

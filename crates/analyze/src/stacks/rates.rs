@@ -1,6 +1,6 @@
 //! The sampling rates that a process defined.
 
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::RateId;
 use heapscribe_wire::limits::RATES_MAX;
 

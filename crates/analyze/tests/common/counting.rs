@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use heapscribe_analyze::input::{ChunkFacts, EventsInOrder, History, ProcessFacts, SessionFacts};
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
 
 /// A recording whose reads are counted.

@@ -14,8 +14,8 @@ use heapscribe_analyze::answer::{Answer, Ended, Frame, NodeId};
 use heapscribe_analyze::input::{
     ChunkFacts, Clock, EventsInOrder, History, ProcessFacts, SessionFacts, TableMoment,
 };
-use heapscribe_formats::{Broke, ChunkInfo, Evicted, LiveBlock, ProcessIndex, Writer};
-use heapscribe_wire::defs::{Definition, Definitions, Module, Node, Position};
+use heapscribe_formats::{ChunkInfo, Evicted, LiveBlock, ProcessIndex, RuleViolation, Writer};
+use heapscribe_wire::definitions::{Definition, Definitions, Module, Node, Position};
 use heapscribe_wire::ids::{CodeAddress, NameId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Block, Call, Event, Events, Note};
@@ -280,7 +280,7 @@ impl Recorded {
 
 impl Recorded {
     /// A rule stopped a process at this call.
-    pub fn stopped_at(&mut self, process: usize, broke: Broke) {
+    pub fn stopped_at(&mut self, process: usize, broke: RuleViolation) {
         self.processes[process].facts.broke = Some(broke);
     }
 

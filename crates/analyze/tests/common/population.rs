@@ -5,7 +5,7 @@
 use heapscribe_analyze::answer::{Answer, Ended};
 use heapscribe_analyze::estimate::StackEstimates;
 use heapscribe_analyze::input::{ChunkFacts, EventsInOrder, History, ProcessFacts, SessionFacts};
-use heapscribe_wire::defs::{Definition, Node};
+use heapscribe_wire::definitions::{Definition, Node};
 use heapscribe_wire::ids::{CodeAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Block, Call, Event, Events};

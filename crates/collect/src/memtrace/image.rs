@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use heapscribe_formats::memtrace::Order;
 use heapscribe_formats::model::ProcessInfo;
-use heapscribe_wire::defs::{Definitions, Position};
+use heapscribe_wire::definitions::{Definitions, Position};
 use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Event, Events};
 

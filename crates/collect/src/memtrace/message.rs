@@ -1,7 +1,7 @@
 //! The messages from the drainer to the worker.
 
 use heapscribe_formats::model::{ChunkInfo, ProcessIndex, ProcessInfo};
-use heapscribe_wire::defs::Position;
+use heapscribe_wire::definitions::Position;
 
 /// A message to the worker.
 pub(super) enum Message {

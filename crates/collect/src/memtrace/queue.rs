@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use heapscribe_formats::model::{ChunkInfo, ProcessIndex, ProcessInfo};
 use heapscribe_formats::{ChunkSums, DefinitionsTaken};
-use heapscribe_wire::defs::{Definitions, Position};
+use heapscribe_wire::definitions::{Definitions, Position};
 
 use super::message::{Message, Piece};
 use super::plan::{FilesPlan, Written};

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use heapscribe_formats::memtrace::{Event as Theirs, ReadOptions, Reader};
 use heapscribe_formats::model::{ChunkInfo, ProcessInfo, SessionEnd, SessionInfo};
 use heapscribe_formats::{Trace, Writer};
-use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Node, Position};
+use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Node, Position};
 use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
 use heapscribe_wire::record::{Block, Call, Event, Events};
 use proptest::prelude::*;

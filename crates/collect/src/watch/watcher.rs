@@ -16,7 +16,7 @@ use heapscribe_wire::operation::Record;
 
 use super::trigger::{Trigger, memory_bytes};
 use heapscribe_diagnostics as diagnostics;
-use heapscribe_session::live::{self, Snapshot};
+use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{SessionKey, memory_of};
 
 /// Between two looks at all processes.
@@ -46,7 +46,7 @@ pub struct Watch {
 
 /// A process, and how its triggers stand.
 struct Watched {
-    session: live::SessionReader,
+    session: inspect::SessionReader,
     began: Instant,
     states: Vec<State>,
 }
@@ -85,7 +85,8 @@ impl Watch {
     }
 
     fn open(&self, base: &Path, key: SessionKey) -> Option<Watched> {
-        let session = live::at(&heapscribe_session::base::session_path(base, key)).ok()?.open().ok()?;
+        let session =
+            inspect::at(&heapscribe_session::base_directory::session_path(base, key)).ok()?.open().ok()?;
         let states = vec![State::default(); self.plan.triggers.len()];
         Some(Watched { session, began: Instant::now(), states })
     }
@@ -125,7 +126,7 @@ impl Watch {
         pid: u32,
         trigger: Trigger,
         state: &mut State,
-        session: &live::SessionReader,
+        session: &inspect::SessionReader,
     ) -> Result<bool> {
         let snapshot = Snapshot::take(session)?;
         if trigger == Trigger::Peak {
@@ -144,7 +145,7 @@ impl Watch {
         let (to, part) = (path(snapshots), self.path_of(&format!("{pid}.part")));
         let not_written = || format!("cannot write {}", to.display());
         let file = File::create(&part).with_context(not_written)?;
-        live::save(&snapshot, &mut BufWriter::new(file)).with_context(not_written)?;
+        inspect::save(&snapshot, &mut BufWriter::new(file)).with_context(not_written)?;
         fs::rename(&part, &to).with_context(not_written)?;
         if trigger != Trigger::Peak && snapshots > self.plan.files as u64 {
             let _ = fs::remove_file(path(snapshots - self.plan.files as u64));

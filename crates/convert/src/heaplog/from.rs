@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use anyhow::Result;
 use heapscribe_formats::heaplog::{Line, Moment, Operation, Reader, Style};
 use heapscribe_formats::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source};
-use heapscribe_wire::defs::{Definition, Module, Node};
+use heapscribe_wire::definitions::{Definition, Module, Node};
 use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
 use heapscribe_wire::record::{Block, Call, Event};
 

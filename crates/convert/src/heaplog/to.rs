@@ -12,10 +12,10 @@ use std::io::{self, Write};
 use anyhow::{Context, Result};
 use heapscribe_formats::heaplog::{Line, Operation, Style};
 use heapscribe_formats::{Scratch, Source, Trace};
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::record::{Block, Call, Event};
 
-use crate::birth::Birth;
+use crate::block_identity::BlockIdentity;
 use crate::in_order::{At, InOrder, choose};
 
 /// Where made-up addresses begin.
@@ -96,7 +96,7 @@ impl<W: Write> Lines<W> {
 #[derive(Default)]
 struct Addresses {
     assigned: u64,
-    by_birth: HashMap<Birth, u64>,
+    by_birth: HashMap<BlockIdentity, u64>,
 }
 
 impl Addresses {
@@ -139,12 +139,12 @@ impl Addresses {
 
     fn assign(&mut self, at: At) -> u64 {
         let address = self.next_address();
-        self.by_birth.insert(Birth { thread: at.thread, ticks: at.ticks }, address);
+        self.by_birth.insert(BlockIdentity { thread: at.thread, ticks: at.ticks }, address);
         address
     }
 
     fn release(&mut self, at: At, block: &Block) -> u64 {
-        let birth = Birth::of(block, at.thread, at.ticks);
+        let birth = BlockIdentity::of(block, at.thread, at.ticks);
         self.by_birth.remove(&birth).unwrap_or_else(|| self.next_address())
     }
 }

@@ -12,7 +12,7 @@ use heapscribe_formats::memtrace::{
     Alloc, Event as Theirs, Info, LocationCode, Locations, Moment, ObjectId, Reader,
 };
 use heapscribe_formats::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source};
-use heapscribe_wire::defs::{Definition, Module, Node};
+use heapscribe_wire::definitions::{Definition, Module, Node};
 use heapscribe_wire::ids::{CodeAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::record::{Block, Call, Event};
 

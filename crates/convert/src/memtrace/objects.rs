@@ -18,12 +18,12 @@ use heapscribe_formats::ProcessInfo;
 use heapscribe_formats::memtrace::{
     Alloc, Heap, Info, LocationCode, Locations, ObjectId, Order, WriteOptions, Writer,
 };
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::{Block, Event};
 
 use super::sample_weights::{SampleWeights, WORD_BYTES};
-use crate::birth::Birth;
+use crate::block_identity::BlockIdentity;
 use crate::stacks::Stacks;
 
 /// Frees that wait for their allocation, as many as a few hundred open chunks of threads hold.
@@ -76,7 +76,7 @@ pub struct Objects<W> {
     stacks: Stacks,
     /// Names of its frames.
     pub locations: Locations,
-    live: HashMap<Birth, ObjectId>,
+    live: HashMap<BlockIdentity, ObjectId>,
     early: Early,
     /// Of each domain the ends of its objects that came before them: time and object.
     ends: BTreeMap<u16, BinaryHeap<Reverse<(i64, i64)>>>,
@@ -160,7 +160,7 @@ impl<W: Write> Objects<W> {
     }
 
     fn allocated(&mut self, at: At, size_bytes: u64, stack: StackId) -> io::Result<()> {
-        let birth = Birth { thread: at.thread, ticks: at.ticks };
+        let birth = BlockIdentity { thread: at.thread, ticks: at.ticks };
         let samples = self.drawing.samples(size_bytes, at.rate, birth);
         let id = if samples == 0 { NOT_DRAWN } else { self.write(at, size_bytes, samples, stack)? };
         match self.early.remove(birth) {
@@ -196,7 +196,7 @@ impl<W: Write> Objects<W> {
     }
 
     fn freed(&mut self, at: At, block: &Block) -> io::Result<()> {
-        let birth = Birth::of(block, at.thread, at.ticks);
+        let birth = BlockIdentity::of(block, at.thread, at.ticks);
         match self.live.remove(&birth) {
             Some(NOT_DRAWN) => Ok(()),
             Some(id) => {
@@ -264,13 +264,13 @@ impl<W: Write> Objects<W> {
 /// Frees that were read before their allocation, the newest of them.
 #[derive(Default)]
 struct Early {
-    times_us: HashMap<Birth, i64>,
-    order: VecDeque<Birth>,
+    times_us: HashMap<BlockIdentity, i64>,
+    order: VecDeque<BlockIdentity>,
     forgotten: u64,
 }
 
 impl Early {
-    fn insert(&mut self, birth: Birth, time_us: i64) {
+    fn insert(&mut self, birth: BlockIdentity, time_us: i64) {
         self.times_us.insert(birth, time_us);
         self.order.push_back(birth);
         if self.order.len() > EARLY_MAX
@@ -280,7 +280,7 @@ impl Early {
         }
     }
 
-    fn remove(&mut self, birth: Birth) -> Option<i64> {
+    fn remove(&mut self, birth: BlockIdentity) -> Option<i64> {
         self.times_us.remove(&birth)
     }
 

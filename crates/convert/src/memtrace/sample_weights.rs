@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use heapscribe_wire::ids::RateId;
 
-use crate::birth::Birth;
+use crate::block_identity::BlockIdentity;
 use crate::in_order::mixed;
 
 /// Bytes of a word in the files that are written.
@@ -38,7 +38,7 @@ impl SampleWeights {
     }
 
     /// The samples of a block; 0 for one that is not drawn.
-    pub(super) fn samples(&self, size_bytes: u64, rate: RateId, birth: Birth) -> i64 {
+    pub(super) fn samples(&self, size_bytes: u64, rate: RateId, birth: BlockIdentity) -> i64 {
         let size = size_bytes as f64;
         let weight = match self.means.get(&rate.0).filter(|_| rate != RateId::FULL) {
             // Samples of ours never hit a block without bytes; those of memtrace hit its header.
@@ -58,8 +58,8 @@ impl SampleWeights {
 mod tests {
     use super::*;
 
-    fn birth(thread: u32, ticks: u64) -> Birth {
-        Birth { thread, ticks }
+    fn birth(thread: u32, ticks: u64) -> BlockIdentity {
+        BlockIdentity { thread, ticks }
     }
 
     fn drawing(mean_bytes: u64) -> SampleWeights {

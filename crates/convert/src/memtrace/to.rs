@@ -8,7 +8,7 @@ use std::io::Write;
 use anyhow::{Context, Result};
 use heapscribe_formats::memtrace::Order;
 use heapscribe_formats::{Process, Scratch, Source, Trace};
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
 
 use super::objects::{At, Objects, domain, info};

@@ -7,7 +7,7 @@ use heapscribe_formats::{
     ChunkInfo, Clock, HeapInfo, HeapSample, Process, ProcessIndex, ProcessInfo, RealTimeRules, Scratch,
     SessionInfo, Source, Trace, Writer,
 };
-use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Module, Position};
+use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Module, Position};
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Event, Events};

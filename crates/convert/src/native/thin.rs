@@ -8,7 +8,7 @@ use heapscribe_formats::memtrace::ObjectId;
 use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Block, Event};
 
-use crate::birth::Birth;
+use crate::block_identity::BlockIdentity;
 
 /// Words have 8 bytes where rates are per word.
 const WORD_BYTES: f64 = 8.0;
@@ -67,7 +67,7 @@ impl Thin {
     }
 
     /// Whether a block is retained that was drawn at a rate.
-    fn retains(&self, process: u32, birth: Birth, size_bytes: u64, rate: RateId) -> bool {
+    fn retains(&self, process: u32, birth: BlockIdentity, size_bytes: u64, rate: RateId) -> bool {
         if self.rate.is_none() {
             return true;
         }
@@ -98,9 +98,11 @@ impl Thin {
         if !self.is_in_time(time_ns) {
             return None;
         }
-        let retains_new = |size_bytes| self.retains(process, Birth { thread, ticks }, size_bytes, rate);
-        let retains_old =
-            |block: &Block| self.retains(process, Birth::of(block, thread, ticks), block.size_bytes, rate);
+        let retains_new =
+            |size_bytes| self.retains(process, BlockIdentity { thread, ticks }, size_bytes, rate);
+        let retains_old = |block: &Block| {
+            self.retains(process, BlockIdentity::of(block, thread, ticks), block.size_bytes, rate)
+        };
         let is_retained = match *event {
             Event::Alloc { size_bytes, .. } | Event::UnknownRealloc { size_bytes, .. } => {
                 retains_new(size_bytes)
@@ -148,7 +150,7 @@ mod tests {
     fn the_rate_is_the_part_of_blocks_retained() {
         let check = |means: BTreeMap<u8, u64>, rate: RateId, per_word: f64, expected: f64| {
             let thin = Thin::new(Some(per_word), 0..u64::MAX, 7, means);
-            let retains = |ticks: &u64| thin.retains(0, Birth { thread: 1, ticks: *ticks }, 64, rate);
+            let retains = |ticks: &u64| thin.retains(0, BlockIdentity { thread: 1, ticks: *ticks }, 64, rate);
             let part = (0..200_000).filter(retains).count() as f64 / 200_000.0;
             assert!((part - expected).abs() < 0.003, "{part} {expected}");
         };
@@ -164,7 +166,7 @@ mod tests {
         let of_object = |thin: &Thin, n: i64, part: f64| thin.samples(ObjectId(n), 1, part);
         let (mut blocks, mut samples) = (0.0, 0);
         for n in 0..400_000 {
-            let birth = Birth { thread: 1, ticks: n };
+            let birth = BlockIdentity { thread: 1, ticks: n };
             if first.retains(0, birth, 64, RateId::FULL) && second.retains(0, birth, 64, RateId(1)) {
                 blocks += 1.0;
             }

@@ -42,7 +42,7 @@ pub struct ThreadChunk {
     begin_ticks: u64,
     /// Ticks of the last event.
     pub last_ticks: u64,
-    /// Birth of the thread's last allocation, now and when the chunk began.
+    /// BlockIdentity of the thread's last allocation, now and when the chunk began.
     last_alloc_ticks: u64,
     alloc_before_ticks: u64,
     /// Encoded events of the open chunk.

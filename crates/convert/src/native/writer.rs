@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use heapscribe_formats::{ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo, Writer};
-use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Position};
+use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Position};
 
 use super::thread_chunk::ThreadChunk;
 

@@ -134,7 +134,7 @@ impl<S: Source> Reader<S> {
         loop {
             match self.packet(&mut visit)? {
                 Step::Next => {}
-                Step::Broke(why) => return Ok(Some(why)),
+                Step::RuleViolation(why) => return Ok(Some(why)),
                 Step::End => return Ok(None),
             }
         }
@@ -162,7 +162,7 @@ impl<S: Source> Reader<S> {
             return Ok(Step::Next);
         }
         match self.decoder.packet(&Packet { header, content, offset: begin }, self.options.stacks, visit) {
-            Ok(ControlFlow::Break(why)) => Ok(Step::Broke(why)),
+            Ok(ControlFlow::Break(why)) => Ok(Step::RuleViolation(why)),
             Ok(ControlFlow::Continue(())) => {
                 self.end_us = self.end_us.max(header.time_end_us);
                 Ok(Step::Next)
@@ -211,6 +211,6 @@ impl<S: Source> Reader<S> {
 
 enum Step<B> {
     Next,
-    Broke(B),
+    RuleViolation(B),
     End,
 }

@@ -1,7 +1,7 @@
 //! Process images: exec'd programs and forked children, how each began and how it ended.
 
-use heapscribe_wire::broke::Broke;
 use heapscribe_wire::head::{ClockKind, DROP_COUNTERS, MONOTONIC_SHIFT};
+use heapscribe_wire::rule_violation::RuleViolation;
 
 use super::evicted::Evicted;
 use super::live_table::LiveTable;
@@ -104,7 +104,7 @@ pub struct ProcessEnd {
     /// How many of them differed.
     pub stacks_different: u64,
     /// The call that broke a rule of real time and stopped the process.
-    pub broke: Option<Broke>,
+    pub broke: Option<RuleViolation>,
     /// What `record` could not save of it, in words; empty when it saved all.
     pub lost_note: String,
 }

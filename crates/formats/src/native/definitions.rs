@@ -1,7 +1,7 @@
 //! Reads the definitions of a process, past damage: each block has the next number at its start, so that a
 //! missing one leaves a gap in the numbers and nothing worse.
 
-use heapscribe_wire::defs::{Definition, Definitions, Position};
+use heapscribe_wire::definitions::{Definition, Definitions, Position};
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::limits::STACKS_MAX;
 

@@ -1,6 +1,6 @@
 //! Reads a trace: by its index when it is whole, else by a scan for blocks.
 
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::Event;
 

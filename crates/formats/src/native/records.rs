@@ -1,10 +1,10 @@
 //! The payloads of the small blocks: session, process, their ends, memory samples. Both ways; what
 //! follows the fields that are known was added by a later minor version.
 
-use heapscribe_wire::broke::{Broke, Why};
 use heapscribe_wire::head::ClockKind;
 use heapscribe_wire::ids::{NameId, StackId, ThreadId};
 use heapscribe_wire::record::Call;
+use heapscribe_wire::rule_violation::{RuleViolation, Why};
 use heapscribe_wire::varint::zigzag;
 
 use super::fields::{Fields, put, put_from, put_list, put_text};
@@ -134,7 +134,7 @@ pub(super) fn put_process_end(out: &mut Vec<u8>, end: &ProcessEnd) {
     put(out, broke.ticks);
 }
 
-fn get_broke(f: &mut Fields<'_>) -> Option<Option<Broke>> {
+fn get_broke(f: &mut Fields<'_>) -> Option<Option<RuleViolation>> {
     let how = f.small()?;
     if how == 0 {
         return Some(None);
@@ -142,7 +142,7 @@ fn get_broke(f: &mut Fields<'_>) -> Option<Option<Broke>> {
     let (call, thread, name, stack) = (f.number()?, f.small()?, f.small()?, f.small()?);
     let (size_bytes, ticks) = (f.number()?, f.number()?);
     let known = Why::from_number(how).zip(Call::ALL.get(usize::try_from(call).ok()?).copied());
-    Some(known.map(|(why, call)| Broke {
+    Some(known.map(|(why, call)| RuleViolation {
         why,
         call,
         thread: ThreadId(thread),

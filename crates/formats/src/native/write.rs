@@ -1,6 +1,6 @@
 //! Writes a trace: appends blocks to a buffer of the caller.
 
-use heapscribe_wire::defs::{BadDefinition, DEFINITION_BYTES_MAX, Definitions, Position};
+use heapscribe_wire::definitions::{BadDefinition, DEFINITION_BYTES_MAX, Definitions, Position};
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 
 use super::block::{Kind, NO_PROCESS};

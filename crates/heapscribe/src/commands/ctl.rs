@@ -8,15 +8,15 @@ use heapscribe_wire::mode::Mode;
 use crate::cli::{CtlArgs, CtlVerb};
 use crate::message;
 use heapscribe_session::control::Controlled;
-use heapscribe_session::live::{self, Snapshot};
+use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_units::short_bytes;
 
 /// Runs the command.
 pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
-    let places = live::places(args.session_dir.as_deref());
+    let places = inspect::places(args.session_dir.as_deref());
     let pid = match args.process.parse() {
         Ok(pid) => pid,
-        Err(_) => live::one(&args.process, &places)?.pid,
+        Err(_) => inspect::one(&args.process, &places)?.pid,
     };
     let process = Controlled::find(pid, places.directories())?;
     let who = format!("process {pid} ({})", process.exe);
@@ -41,9 +41,9 @@ pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
 }
 
 fn snapshot(args: &CtlArgs, pid: u32, name: &str, who: &str) -> Result<ExitCode> {
-    let place = live::places(args.session_dir.as_deref());
-    let session = live::one(&pid.to_string(), &place)?.open()?;
-    let id = live::save_named(&Snapshot::take(&session)?, &session, name)?;
+    let place = inspect::places(args.session_dir.as_deref());
+    let session = inspect::one(&pid.to_string(), &place)?.open()?;
+    let id = inspect::save_named(&Snapshot::take(&session)?, &session, name)?;
     message::note(&format!(
         "took snapshot {id} ({name}) of {who}; get it with: heapscribe snapshot {pid} --download {id}"
     ));

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::cli::ListArgs;
-use heapscribe_session::live::{self, NamedFile, SessionPath};
+use heapscribe_session::inspect::{self, NamedFile, SessionPath};
 use heapscribe_units::date;
 
 /// A named snapshot, as JSON has it.
@@ -23,10 +23,10 @@ struct Row {
 
 /// Runs the command.
 pub(crate) fn run(args: &ListArgs) -> Result<ExitCode> {
-    let place = live::places(args.session_dir.as_deref());
+    let place = inspect::places(args.session_dir.as_deref());
     let sessions = match &args.process {
-        Some(wanted) => live::matching(wanted, &place)?,
-        None => live::all(&place),
+        Some(wanted) => inspect::matching(wanted, &place)?,
+        None => inspect::all(&place),
     };
     let rows: Vec<Row> = sessions.iter().flat_map(rows_of).collect();
     let mut out = anstream::stdout().lock();
@@ -51,5 +51,5 @@ fn rows_of(found: &SessionPath) -> Vec<Row> {
         taken_real_ns: file.moment.real_ns,
         session: found.directory.display().to_string(),
     };
-    live::list_named(&found.directory).into_iter().map(row).collect()
+    inspect::list_named(&found.directory).into_iter().map(row).collect()
 }

@@ -13,7 +13,7 @@ use crate::cli::PsArgs;
 use crate::message;
 use heapscribe_collect::KilledRetention;
 use heapscribe_session::heap_statistics::{self, HeapStatistics};
-use heapscribe_session::live::{self, SearchPath, SessionPath};
+use heapscribe_session::inspect::{self, SearchPath, SessionPath};
 use heapscribe_session::monotonic_ns;
 use heapscribe_units::{counted, duration, short_bytes};
 use heapscribe_views::json::heap::Heap;
@@ -52,7 +52,7 @@ struct Row {
 
 /// Runs the command.
 pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
-    let places = live::places(args.session_dir.as_deref());
+    let places = inspect::places(args.session_dir.as_deref());
     heap_statistics::clean(&places);
     if args.clean {
         clean(&places);
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
     let mut heaps = heap_statistics::all(&places);
     // Skips sessions that are removed in the meantime.
     let mut rows: Vec<Row> =
-        live::all(&places).iter().filter_map(|found| row(found, &mut heaps).ok()).collect();
+        inspect::all(&places).iter().filter_map(|found| row(found, &mut heaps).ok()).collect();
     rows.extend(heaps.into_iter().map(unrecorded));
     rows.sort_by_key(|row| (row.pid, row.created_mono_ns));
     let mut out = anstream::stdout().lock();
@@ -124,7 +124,7 @@ fn row(found: &SessionPath, heaps: &mut Vec<HeapStatistics>) -> Result<Row> {
         freed_blocks,
         waiting_bytes: sealed.iter().map(|chunk| u64::from(chunk.committed)).sum(),
         waiting_ns: sealed.iter().map(|chunk| now.saturating_sub(chunk.end_mono_ns)).max().unwrap_or(0),
-        snapshots: live::list_named(&found.directory).len(),
+        snapshots: inspect::list_named(&found.directory).len(),
         heap: statistics.as_ref().map(Heap::from),
         statistics,
     })

@@ -15,7 +15,7 @@ use heapscribe_collect::{Drain, Origin};
 use heapscribe_convert::ring;
 use heapscribe_diagnostics::Problem;
 use heapscribe_session::control;
-use heapscribe_session::{base, real_time_rules};
+use heapscribe_session::{base_directory, real_time_rules};
 use heapscribe_units as units;
 
 /// Runs the command.
@@ -23,8 +23,8 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     if ring::is_ring(&args.dir) {
         return of_ring(args);
     }
-    base::check_owner(&args.dir)?;
-    if !base::has_sessions(&args.dir) {
+    base_directory::check_owner(&args.dir)?;
+    if !base_directory::has_sessions(&args.dir) {
         let what = format!("there is no session in {}", args.dir.display());
         return Err(Problem::new(what, "it may have been recovered already").into());
     }
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         let living = units::counted(living as u64, "process");
         message::note(&format!("still running: {living}; what was recorded stays in {}", args.dir.display()));
     } else {
-        base::remove_base(&args.dir);
+        base_directory::remove_base(&args.dir);
     }
     Ok(if failure.is_some() { crate::exit::partial() } else { ExitCode::SUCCESS })
 }

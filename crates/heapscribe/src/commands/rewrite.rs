@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use heapscribe_formats::memtrace::{self, CopyError, Info, Locations, Order, Reader, WriteOptions};
 use heapscribe_formats::{Scratch, Source, Trace};
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 
 use super::output::create;
 use super::partial;

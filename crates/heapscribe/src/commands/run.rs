@@ -11,7 +11,7 @@ use crate::cli::{self, RunArgs};
 use crate::launch::heap::{self, HeapChoice};
 use crate::launch::{child, signals::Signals};
 use crate::message;
-use heapscribe_session::live;
+use heapscribe_session::inspect;
 use heapscribe_spawn::Child;
 use heapscribe_views::json;
 use heapscribe_views::text;
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
 /// The directory in which heaps publish their statistics. A program runs without it too, so failing to create
 /// it is an error only if statistics are `wanted`.
 fn listen(args: &RunArgs, wanted: bool) -> Result<Option<Base>> {
-    heap_statistics::clean(&live::places(Some(&args.session_dir)));
+    heap_statistics::clean(&inspect::places(Some(&args.session_dir)));
     match Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR) {
         Ok(base) => Ok(Some(base)),
         Err(e) if wanted => Err(e),

@@ -16,7 +16,7 @@ use crate::message;
 use heapscribe_convert::Opened;
 use heapscribe_convert::pprof;
 use heapscribe_diagnostics::Problem;
-use heapscribe_session::live::{self, Contents, Exactness, Saved, SessionReader, Snapshot};
+use heapscribe_session::inspect::{self, Contents, Exactness, Saved, SessionReader, Snapshot};
 use heapscribe_units::{bytes, counted, duration};
 
 /// Runs the command.
@@ -24,8 +24,8 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     if let Some(output) = &args.output {
         output::reject_existing(output, args.force)?;
     }
-    let place = live::places(args.session_dir.as_deref());
-    let session = live::one(&args.process, &place)?.open()?;
+    let place = inspect::places(args.session_dir.as_deref());
+    let session = inspect::one(&args.process, &place)?.open()?;
     let contents = args.contents.as_deref().map(|dir| Contents::begin(dir, &session)).transpose()?;
     let snapshot = match &args.download {
         None => Snapshot::take(&session)?,
@@ -60,7 +60,7 @@ fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Save
     let is_packed = name.ends_with(".gz");
     let is_pprof = name.ends_with(".pb") || name.ends_with(".pb.gz");
     match args.format.unwrap_or(if is_pprof { SnapshotFormat::Pprof } else { SnapshotFormat::Native }) {
-        SnapshotFormat::Native => live::save(snapshot, &mut create()?).with_context(not_written),
+        SnapshotFormat::Native => inspect::save(snapshot, &mut create()?).with_context(not_written),
         SnapshotFormat::Pprof => {
             let (trace, saved) = Opened::of_snapshot(snapshot)?;
             let resolver = crate::progress::resolver(&args.symbols.debug_dir);
@@ -81,9 +81,9 @@ fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Save
 
 /// The snapshot that the program has taken under this name or number.
 fn named(session: &SessionReader, wanted: &str) -> Result<Snapshot> {
-    let all = live::list_named(session.directory());
+    let all = inspect::list_named(session.directory());
     let id = wanted.parse().ok();
-    let is_it = |file: &&live::NamedFile| Some(file.id) == id || file.name == wanted;
+    let is_it = |file: &&inspect::NamedFile| Some(file.id) == id || file.name == wanted;
     match all.iter().rev().find(is_it) {
         Some(file) => file.read(session),
         None => {

@@ -2,7 +2,7 @@
 
 use std::io::IsTerminal;
 
-use heapscribe_views::text::stack::WIDTH;
+use heapscribe_views::text::stack_list::WIDTH;
 use ratatui::crossterm::terminal;
 
 /// Lines are neither narrower nor wider than that.

@@ -7,13 +7,13 @@ use anyhow::Result;
 
 use crate::cli::TopArgs;
 use crate::tui;
-use heapscribe_session::live;
+use heapscribe_session::inspect;
 
 /// Runs the command.
 pub(crate) fn run(args: &TopArgs) -> Result<ExitCode> {
-    let place = live::places(args.session_dir.as_deref());
+    let place = inspect::places(args.session_dir.as_deref());
     let interval = Duration::from_nanos(args.interval_ns);
-    let found = match live::one(&args.process, &place) {
+    let found = match inspect::one(&args.process, &place) {
         Ok(found) => found,
         Err(e) => {
             let Some(pool) = tui::Pool::find(&args.process, &place) else { return Err(e) };

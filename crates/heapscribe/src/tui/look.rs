@@ -7,7 +7,7 @@ use heapscribe_wire::chunk::State;
 use heapscribe_wire::mode::Mode;
 
 use heapscribe_session::heap_statistics::{self, HeapStatistics};
-use heapscribe_session::live::{self, Exactness, SessionReader, Snapshot};
+use heapscribe_session::inspect::{self, Exactness, SessionReader, Snapshot};
 use heapscribe_session::{Memory, monotonic_ns};
 use heapscribe_units::short_bytes;
 
@@ -46,7 +46,7 @@ impl Look {
     pub(crate) fn at(session: &SessionReader) -> Result<Look> {
         let snapshot = Snapshot::take(session)?;
         let mut bytes = Vec::new();
-        live::save(&snapshot, &mut bytes).context("cannot keep the snapshot in memory")?;
+        inspect::save(&snapshot, &mut bytes).context("cannot keep the snapshot in memory")?;
         let live = snapshot::analyze(&Trace::open(bytes)?).into_iter().next().unwrap_or_default();
         let sum = |of: fn(&heapscribe_wire::operation::Record) -> u64| {
             snapshot.records.iter().map(of).fold(0, u64::wrapping_add)

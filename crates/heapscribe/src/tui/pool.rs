@@ -15,7 +15,7 @@ use super::run::{key, need_terminal, print};
 use super::state::Key;
 use super::view::{BOLD, DIM, draw_curves};
 use heapscribe_session::heap_statistics::{self, HeapStatisticsFile};
-use heapscribe_session::live::SearchPath;
+use heapscribe_session::inspect::SearchPath;
 use heapscribe_session::{Memory, monotonic_ns};
 use heapscribe_units::duration;
 use heapscribe_views::text::heap;

@@ -12,7 +12,7 @@ use super::look::Look;
 use super::state::{Key, Next, State};
 use super::view;
 use heapscribe_diagnostics::Problem;
-use heapscribe_session::live::SessionReader;
+use heapscribe_session::inspect::SessionReader;
 use heapscribe_symbols::Resolver;
 
 /// The size of the screen that [`once`] prints.

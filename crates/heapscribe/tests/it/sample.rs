@@ -9,7 +9,7 @@ use heapscribe_formats::{
     ChunkInfo, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules,
     SessionEnd, SessionInfo, Stage, Writer,
 };
-use heapscribe_wire::defs::{Definition, Module, Node, Position};
+use heapscribe_wire::definitions::{Definition, Module, Node, Position};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{CodeAddress, NameId, RateId, StackId, ThreadId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;

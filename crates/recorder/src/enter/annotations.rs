@@ -7,7 +7,7 @@ use heapscribe_wire::ids::NameId;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::record::{Event, Note};
 
-use super::entered::Entered;
+use super::entry_token::Entered;
 use crate::events::{self, Reservation};
 use crate::{real_time_rules, snapshot};
 

@@ -9,7 +9,7 @@ use heapscribe_wire::limits::BIRTH_BITS;
 use heapscribe_wire::live::{Slot, age_ticks};
 use heapscribe_wire::record::{Block, Call, Event};
 
-use super::entered::Entered;
+use super::entry_token::Entered;
 use crate::events::{self, Reservation};
 use crate::live::prefetch;
 use crate::sampling::{admit, filter, has_allocated_others, is_full};

@@ -2,14 +2,14 @@
 
 mod annotations;
 mod blocks;
-mod door;
-mod entered;
+mod entry_token;
 mod pools;
 mod process;
+mod reentry_guard;
 mod timed;
 
 pub use blocks::RemovedBlock;
-pub use door::{enter, resume, settle_flags};
-pub use entered::Entered;
+pub use entry_token::Entered;
 pub use process::{CountsNow, begin_exec, counts, exec_failed, leave};
+pub use reentry_guard::{enter, resume, settle_flags};
 pub use timed::{TimedCall, WrittenEvent, record_took};

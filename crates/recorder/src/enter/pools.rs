@@ -4,7 +4,7 @@
 
 use heapscribe_wire::record::Call;
 
-use super::entered::Entered;
+use super::entry_token::Entered;
 use crate::unwind::Registers;
 
 impl Entered {

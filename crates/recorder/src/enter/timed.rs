@@ -6,7 +6,7 @@ use heapscribe_nolibc::sys;
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::record::Call;
 
-use super::entered::Entered;
+use super::entry_token::Entered;
 use crate::state::{self, hook_flags, words};
 use crate::unwind::Registers;
 use crate::{events, real_time_rules};

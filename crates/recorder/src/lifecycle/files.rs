@@ -14,7 +14,7 @@ use heapscribe_wire::operation::THREADS_FILE_BYTES;
 use heapscribe_wire::plan::Plan;
 
 use super::base;
-use crate::defs::{DefinitionWriter, Interner, Names, Rates};
+use crate::definitions::{DefinitionWriter, Interner, Names, Rates};
 use crate::live::LiveTable;
 use crate::log::Log;
 use crate::platform::lock::Lock;

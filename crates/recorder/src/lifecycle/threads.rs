@@ -4,7 +4,7 @@
 use core::sync::atomic::Ordering;
 
 use heapscribe_nolibc::sys;
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::ThreadId;
 use heapscribe_wire::limits::THREADS_MAX;

@@ -9,7 +9,7 @@ use heapscribe_wire::sampler::Sampler;
 
 use super::filter;
 use super::gate::NEVER;
-use crate::defs::Rate;
+use crate::definitions::Rate;
 use crate::program;
 use crate::state::words::Words;
 use crate::state::{Session, Thread};

@@ -11,7 +11,7 @@
 use core::sync::atomic::Ordering;
 
 use heapscribe_nolibc::sys;
-use heapscribe_wire::named::{NAME_BYTES_MAX, Named, inexact};
+use heapscribe_wire::named_snapshot::{NAME_BYTES_MAX, Named, inexact};
 use heapscribe_wire::operation::break_hold;
 
 use super::file;

@@ -1,4 +1,4 @@
-//! The file of a named snapshot, see `heapscribe_wire::named`: written from the mapped session files, in
+//! The file of a named snapshot, see `heapscribe_wire::named_snapshot`: written from the mapped session files, in
 //! one pass, its beginning last.
 #![allow(unsafe_code)]
 
@@ -10,7 +10,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use heapscribe_nolibc::sys::{self, Errno, File, Open};
 use heapscribe_wire::head::HEAD_FILE_BYTES;
 use heapscribe_wire::limits::LIVE_UNIT_BYTES;
-use heapscribe_wire::named::{
+use heapscribe_wire::named_snapshot::{
     EXTENT_HEADER_BYTES, FILE_PREFIX, HEADER_BYTES, Named, RECORDS_OFFSET, extent_header,
 };
 use heapscribe_wire::operation::RECORD_BYTES;
@@ -142,7 +142,8 @@ fn write_mapped(from: &SharedFile, range: Range<usize>, to: &File, mut at: u64) 
     Ok(())
 }
 
-const _: () = assert!((LIVE_UNIT_BYTES as u64).is_multiple_of(heapscribe_wire::named::EXTENT_STEP_BYTES));
+const _: () =
+    assert!((LIVE_UNIT_BYTES as u64).is_multiple_of(heapscribe_wire::named_snapshot::EXTENT_STEP_BYTES));
 
 #[cfg(test)]
 mod tests {

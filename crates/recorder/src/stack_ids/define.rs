@@ -5,7 +5,7 @@ use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 
 use super::capture::{Capture, count_cut};
-use crate::defs::Path;
+use crate::definitions::Path;
 use crate::modules;
 use crate::unwind::PathHash;
 

@@ -10,7 +10,7 @@ use super::bounds::CallersStack;
 use super::capture::{Capture, Silent, cut};
 use super::define::number_of;
 use super::{bounds, verify};
-use crate::defs::{CachedStackPath, UncachedPath};
+use crate::definitions::{CachedStackPath, UncachedPath};
 use crate::modules;
 use crate::state::{Index, Session};
 use crate::unwind::incremental::{Incremental, Start, walk_incremental};

@@ -8,7 +8,7 @@ use core::sync::atomic::Ordering;
 use heapscribe_wire::ids::StackId;
 
 use super::capture::{Capture, Silent, cut};
-use crate::defs::UncachedPath;
+use crate::definitions::UncachedPath;
 use crate::state::{CachedStacks, Session, Thread};
 use crate::unwind::{StackRange, Unwinder};
 

@@ -6,7 +6,7 @@ use core::sync::atomic::AtomicBool;
 use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, SharedHead};
 
 use super::threads::Threads;
-use crate::defs::{DefinitionWriter, Interner, Names, Rates};
+use crate::definitions::{DefinitionWriter, Interner, Names, Rates};
 use crate::live::LiveTable;
 use crate::log::Log;
 use crate::platform::clock;

@@ -12,13 +12,13 @@
 //! What it refuses: to take a lock, to allocate, to call the C library, to read outside of the stack it
 //! was given ([`bounds`]), and to guess silently: frames found by a frame pointer alone are marked.
 
+pub mod all_registers;
 pub mod bounds;
 pub(crate) mod cached;
 pub(crate) mod cached_path;
 pub mod cfi;
 pub(crate) mod depth;
 mod frame;
-pub mod full;
 pub(crate) mod incremental;
 pub(crate) mod new_frame;
 pub mod path_hash;
@@ -29,9 +29,9 @@ pub mod rule;
 mod step;
 mod walk;
 
+pub use all_registers::full_walk;
 pub use bounds::StackRange;
 pub use frame::{Context, End, Frame, Place, Registers, Step, Walk};
-pub use full::full_walk;
 pub use path_hash::PathHash;
 pub use pc_cache::PcCache;
 pub use rule::Rule;

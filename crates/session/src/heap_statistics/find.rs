@@ -7,9 +7,9 @@ use heapscribe_wire::heap::NAME_PREFIX;
 use heapscribe_wire::plan::FILE_NAME;
 
 use super::file::HeapStatistics;
-use crate::base;
+use crate::base_directory;
+use crate::inspect::SearchPath;
 use crate::key::SessionKey;
-use crate::live::SearchPath;
 
 /// The file of a heap, unread.
 struct HeapFile {
@@ -44,8 +44,8 @@ pub fn nearest(directory: &Path, pid: u32, mono_ns: u64) -> Option<PathBuf> {
 /// The heaps of this user's processes, of each living process the last: those of programs that it ran before have
 /// ended.
 pub fn all(place: &SearchPath) -> Vec<HeapStatistics> {
-    let bases = place.directories().iter().flat_map(|parent| base::bases(parent));
-    let ours = bases.filter(|base| base::check_owner(base).is_ok());
+    let bases = place.directories().iter().flat_map(|parent| base_directory::bases(parent));
+    let ours = bases.filter(|base| base_directory::check_owner(base).is_ok());
     let mut statistics: Vec<HeapStatistics> = ours.flat_map(|base| in_directory(&base)).collect();
     statistics
         .sort_by_key(|statistics| (statistics.pid_namespace, statistics.pid, statistics.created_mono_ns));
@@ -65,9 +65,9 @@ pub fn all(place: &SearchPath) -> Vec<HeapStatistics> {
 
 /// Removes what a `run` that has ended has left of processes that have ended too.
 pub fn clean(place: &SearchPath) {
-    for base in place.directories().iter().flat_map(|parent| base::bases(parent)) {
-        let is_recording = base.join(FILE_NAME).exists() || base::has_sessions(&base);
-        if is_recording || maker_lives(&base) || base::check_owner(&base).is_err() {
+    for base in place.directories().iter().flat_map(|parent| base_directory::bases(parent)) {
+        let is_recording = base.join(FILE_NAME).exists() || base_directory::has_sessions(&base);
+        if is_recording || maker_lives(&base) || base_directory::check_owner(&base).is_err() {
             continue;
         }
         for statistics in in_directory(&base) {
@@ -117,7 +117,7 @@ mod tests {
         let me = (std::process::id(), u64::MAX / 2);
         write(&ended, ENDED, 1);
         let (living, of_ours) = (write(&ended, me.0, me.1), write(&ours, ENDED, 2));
-        let place = crate::live::places(Some(parent.path()));
+        let place = crate::inspect::places(Some(parent.path()));
         clean(&place);
         assert_eq!(
             in_directory(&ended).iter().map(|statistics| statistics.path.clone()).collect::<Vec<_>>(),

@@ -6,7 +6,7 @@ use heapscribe_formats::{
     ExitStatus, HeapInfo, HowEnded, LiveRole, LiveTable, MemorySample, Process, SessionEnd, SessionInfo,
     Stage,
 };
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::StackId;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use heapscribe_formats::{
     ExitStatus, HeapInfo, LiveTable, MemorySample, Process, SessionEnd, SessionInfo, Stage,
 };
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{NameId, StackId};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use heapscribe_formats::{HeapInfo, LiveBlock, LiveTable, MemorySample, Process, SessionEnd, SessionInfo};
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::Event;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use anyhow::{Context, Result};
 use heapscribe_formats::memtrace::{LocationCode, Locations};
 use heapscribe_formats::{ChunkEntry, Process, Scratch, Source, Trace};
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::Event;
 

@@ -6,7 +6,7 @@ use heapscribe_analyze::answer::{Answer, Section};
 use heapscribe_analyze::calls::CallCounts;
 
 use super::out::{Out, heading};
-use super::stack::StackPrinter;
+use super::stack_list::StackPrinter;
 use crate::annotations::{of_pools, of_section};
 use heapscribe_symbols::lossy;
 use heapscribe_units::{bytes, count, counted, duration, percent};

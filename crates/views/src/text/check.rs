@@ -9,7 +9,7 @@ use heapscribe_analyze::estimate::Figure;
 
 use super::annotations::kinds;
 use super::out::{Out, heading};
-use super::stack::StackPrinter;
+use super::stack_list::StackPrinter;
 use crate::check::judge::range;
 use crate::check::rule::{Rule, Unit};
 use crate::check::suppress::{Kind, Suppression};

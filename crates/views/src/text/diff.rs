@@ -9,7 +9,7 @@ use heapscribe_analyze::measure::Measure;
 use crate::comparison::Sides;
 
 use super::layout::{Line, folded};
-use super::stack::LINES_SHOWN;
+use super::stack_list::LINES_SHOWN;
 use super::{Out, heading, losses};
 use heapscribe_symbols::lossy;
 use heapscribe_units::{bytes, count, counted, plus_minus, short_bytes};

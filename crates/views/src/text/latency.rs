@@ -6,7 +6,7 @@ use std::io;
 use heapscribe_analyze::answer::{Answer, CallKind, CallLatency, NodeId, WorstCall};
 
 use super::out::Out;
-use super::stack::StackPrinter;
+use super::stack_list::StackPrinter;
 use heapscribe_symbols::lossy;
 use heapscribe_units::{bytes, count, duration};
 

@@ -7,7 +7,7 @@ use heapscribe_analyze::answer::NodeId;
 use heapscribe_analyze::snapshot::{LiveStack, Snapshot};
 use heapscribe_formats::LiveRole;
 
-use super::stack::StackPrinter;
+use super::stack_list::StackPrinter;
 use super::{Out, estimate, heading, losses, tables};
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{bytes, count, counted, date, duration, percent, short_bytes};

@@ -20,7 +20,7 @@ pub mod messages;
 mod out;
 pub mod real_time;
 pub mod report;
-pub mod stack;
+pub mod stack_list;
 pub mod tables;
 pub mod tally;
 

@@ -9,7 +9,7 @@ use super::annotations::kinds;
 use super::latency::thread;
 use super::layout::{Line, folded};
 use super::out::Out;
-use super::stack::{LINES_SHOWN, StackPrinter, WIDTH};
+use super::stack_list::{LINES_SHOWN, StackPrinter, WIDTH};
 use crate::check::calls::RuleOutcome;
 use crate::check::rule::{Forbidden, Rule};
 use heapscribe_symbols::{NamedStacks, lossy};

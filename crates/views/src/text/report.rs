@@ -8,7 +8,7 @@ use heapscribe_analyze::estimate::{Estimate, Sampling};
 use heapscribe_analyze::measure::Measure;
 
 use super::bounds::{self, Shown};
-use super::stack::StackPrinter;
+use super::stack_list::StackPrinter;
 use super::{Out, annotations, chart, estimate, heading, heap, hints, latency, losses, real_time, tables};
 use crate::check::calls::RuleOutcome;
 use crate::own::Merged;

@@ -1,9 +1,9 @@
 //! From bytes to events, whatever the bytes are.
 
 use super::event::{Block, Event};
+use super::latency;
 use super::note::{self, Note};
 use super::tag::{ALLOC, FAILED, FREE, NOTE, OTHER_THREAD, RATE, REALLOC, UNKNOWN};
-use super::took;
 use crate::call::Call;
 use crate::ids::{NameId, RateId, StackId, ThreadId};
 use crate::limits::RATES_MAX;
@@ -94,7 +94,7 @@ impl<'a> Events<'a> {
             self.offset = at;
             return Ok((0, Event::Rate { rate }));
         }
-        if tag == took::TOOK {
+        if tag == latency::TOOK {
             let units = self.field(&mut at)?;
             self.offset = at;
             return Ok((0, Event::Took { units }));

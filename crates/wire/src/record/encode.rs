@@ -1,9 +1,9 @@
 //! From an event to its bytes, written in place.
 
 use super::event::{Block, Event};
+use super::latency::put_latency;
 use super::note::{self, Note};
 use super::tag::{ALLOC, FAILED, FREE, NOTE, OTHER_THREAD, RATE, REALLOC, UNKNOWN, tag};
-use super::took::put_took;
 use crate::call::Call;
 use crate::limits::{EVENT_BYTES_MAX, RATES_MAX};
 use crate::varint;
@@ -47,7 +47,7 @@ impl Event {
             return 1;
         }
         if let Event::Took { units } = self {
-            return at.first_chunk_mut().map_or(0, |at| put_took(*units, at));
+            return at.first_chunk_mut().map_or(0, |at| put_latency(*units, at));
         }
         let mut fields = FieldWriter { at, len: 1 };
         fields.put(dt);

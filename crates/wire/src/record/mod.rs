@@ -26,9 +26,9 @@
 mod decode;
 mod encode;
 mod event;
+mod latency;
 mod note;
 mod tag;
-mod took;
 
 #[cfg(test)]
 mod tests;
@@ -36,5 +36,5 @@ mod tests;
 pub use crate::call::Call;
 pub use decode::{BadEvent, Events};
 pub use event::{Block, Event};
+pub use latency::put_latency;
 pub use note::Note;
-pub use took::put_took;

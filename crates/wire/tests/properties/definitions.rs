@@ -1,6 +1,6 @@
-//! Definitions: `defs.rs`.
+//! Definitions: `definitions.rs`.
 
-use heapscribe_wire::defs::{
+use heapscribe_wire::definitions::{
     BadDefinition, DEFINITION_BYTES_MAX, Definition, Definitions, Module, NODE_BYTES_MAX, Node, Position,
 };
 use heapscribe_wire::ids::{CodeAddress, NameId, RateId, StackId, ThreadId};

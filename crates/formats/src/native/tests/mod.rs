@@ -8,7 +8,7 @@ mod round_trip;
 use std::cell::Cell;
 use std::io;
 
-use heapscribe_wire::defs::{Definition, Module, Node, Position};
+use heapscribe_wire::definitions::{Definition, Module, Node, Position};
 use heapscribe_wire::head::{ClockKind, DROP_COUNTERS};
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{CodeAddress, HeapAddress, NameId, RateId, StackId, ThreadId};
@@ -30,7 +30,7 @@ pub(super) fn event_bytes(events: &[(u64, Event)]) -> Vec<u8> {
 pub(super) fn definition_bytes(definitions: &[Definition<'_>], position: &mut Position) -> Vec<u8> {
     let mut out = Vec::new();
     for d in definitions {
-        let mut at = [0; heapscribe_wire::defs::DEFINITION_BYTES_MAX];
+        let mut at = [0; heapscribe_wire::definitions::DEFINITION_BYTES_MAX];
         let n = d.encode(position, &mut at).unwrap();
         out.extend_from_slice(&at[..n]);
     }

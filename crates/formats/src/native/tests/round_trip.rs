@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Broke, ChunkSums, RealTimeRules, Why};
+use crate::{ChunkSums, RealTimeRules, RuleViolation, Why};
 
 fn text() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..40)
@@ -104,18 +104,19 @@ fn process_end() -> impl Strategy<Value = ProcessEnd> {
     )
 }
 
-fn broke() -> impl Strategy<Value = Option<Broke>> {
+fn broke() -> impl Strategy<Value = Option<RuleViolation>> {
     let why = prop_oneof![Just(Why::Section), Just(Why::Mark), Just(Why::Thread)];
     let call = (0..Call::ALL.len()).prop_map(|i| Call::ALL[i]);
-    let broke = (why, call, any::<[u32; 3]>(), any::<[u64; 2]>()).prop_map(|(why, call, n, w)| Broke {
-        why,
-        call,
-        thread: ThreadId(n[0]),
-        name: NameId(n[1]),
-        stack: StackId(n[2]),
-        size_bytes: w[0],
-        ticks: w[1],
-    });
+    let broke =
+        (why, call, any::<[u32; 3]>(), any::<[u64; 2]>()).prop_map(|(why, call, n, w)| RuleViolation {
+            why,
+            call,
+            thread: ThreadId(n[0]),
+            name: NameId(n[1]),
+            stack: StackId(n[2]),
+            size_bytes: w[0],
+            ticks: w[1],
+        });
     prop::option::of(broke)
 }
 

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | insert twice, erase twice, out of space, bulk in both orders, replace, read empty and populated | here |
 //! | bad bucket head, bad node | `heapscribe-wire/src/live/walk/tests.rs`: entries that lead nowhere |
-//! | stacks: deduplication, out of space | `defs/interner/tests.rs`: numbers are those of a map, without room |
+//! | stacks: deduplication, out of space | `definitions/interner/tests.rs`: numbers are those of a map, without room |
 //! | stacks too long (ours are cut, and counted) | `heapscribe/tests/e2e_life.rs`: depth |
 //! | thread info, deltas of frames | `heapscribe-wire/tests/properties/definitions.rs` |
 //! | varints, bad varints, zigzag | `heapscribe-wire/src/varint.rs` |

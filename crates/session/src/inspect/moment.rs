@@ -54,7 +54,7 @@ fn ticks_at(mono_ns: u64, head: &Head<'_>, chunks: &[Header]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::live::reader::HeadCopy;
+    use crate::inspect::reader::HeadCopy;
     use heapscribe_wire::head::{HEAD_FILE_BYTES, MAGIC};
 
     fn head(clock_kind: ClockKind) -> HeadCopy {

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use heapscribe_wire::defs::{Definitions, Position};
+use heapscribe_wire::definitions::{Definitions, Position};
 use heapscribe_wire::head::{LossReason, SharedHead};
 use heapscribe_wire::limits::DEFS_STEP_BYTES;
 

@@ -9,7 +9,7 @@ pub(super) const TOOK: u8 = OTHER_THREAD;
 
 /// Writes the event [`super::Event::Took`]; how many bytes it took.
 #[inline(always)]
-pub fn put_took(units: u64, at: &mut [u8; TOOK_BYTES_MAX]) -> usize {
+pub fn put_latency(units: u64, at: &mut [u8; TOOK_BYTES_MAX]) -> usize {
     at[0] = TOOK;
     1 + varint::put(&mut at[1..], units)
 }

@@ -132,12 +132,12 @@ impl Node {
     }
 }
 
-struct Pen<'a> {
+struct FieldWriter<'a> {
     at: &'a mut [u8],
     len: usize,
 }
 
-impl Pen<'_> {
+impl FieldWriter<'_> {
     fn byte(&mut self, value: u8) {
         if let Some(b) = self.at.get_mut(self.len) {
             *b = value;
@@ -167,56 +167,56 @@ impl Definition<'_> {
     /// `None` (and nothing moved) when there is no room. Names longer than the limit are cut.
     pub fn encode(&self, position: &mut Position, at: &mut [u8]) -> Option<usize> {
         let room = at.len();
-        let mut pen = Pen { at, len: 0 };
+        let mut writer = FieldWriter { at, len: 0 };
         let mut after = *position;
         match self {
             Definition::Node(node) => {
-                pen.byte(node.tag());
-                pen.field(u64::from(position.next_node.wrapping_sub(node.parent.0)));
-                pen.field(varint::zigzag(node.pc.0.wrapping_sub(position.last_pc) as i64));
+                writer.byte(node.tag());
+                writer.field(u64::from(position.next_node.wrapping_sub(node.parent.0)));
+                writer.field(varint::zigzag(node.pc.0.wrapping_sub(position.last_pc) as i64));
                 after = Position { next_node: position.next_node + 1, last_pc: node.pc.0 };
             }
             Definition::Cut { reason, parent } => {
                 let is_called = *parent != StackId::UNKNOWN;
-                pen.byte(if is_called { CUT | CALLED } else { CUT });
-                pen.field(u64::from(*reason));
+                writer.byte(if is_called { CUT | CALLED } else { CUT });
+                writer.field(u64::from(*reason));
                 if is_called {
-                    pen.field(u64::from(position.next_node.wrapping_sub(parent.0)));
+                    writer.field(u64::from(position.next_node.wrapping_sub(parent.0)));
                 }
                 after.next_node += 1;
             }
             Definition::Thread { id, tid, born_ticks, name } => {
-                pen.byte(THREAD);
-                pen.field(u64::from(id.0));
-                pen.field(u64::from(*tid));
-                pen.field(*born_ticks);
-                pen.text(name, NAME_BYTES_MAX);
+                writer.byte(THREAD);
+                writer.field(u64::from(id.0));
+                writer.field(u64::from(*tid));
+                writer.field(*born_ticks);
+                writer.text(name, NAME_BYTES_MAX);
             }
             Definition::Module(m) => {
-                pen.byte(MODULE);
-                pen.field(m.start);
-                pen.field(m.end);
-                pen.field(varint::zigzag(m.bias as i64));
-                pen.text(m.name, NAME_BYTES_MAX);
-                pen.text(m.build_id, BUILD_ID_BYTES_MAX);
+                writer.byte(MODULE);
+                writer.field(m.start);
+                writer.field(m.end);
+                writer.field(varint::zigzag(m.bias as i64));
+                writer.text(m.name, NAME_BYTES_MAX);
+                writer.text(m.build_id, BUILD_ID_BYTES_MAX);
             }
-            Definition::Unmapped => pen.byte(UNMAPPED),
+            Definition::Unmapped => writer.byte(UNMAPPED),
             Definition::Rate { id, mean_bytes } => {
-                pen.byte(RATE);
-                pen.field(u64::from(id.0));
-                pen.field(*mean_bytes);
+                writer.byte(RATE);
+                writer.field(u64::from(id.0));
+                writer.field(*mean_bytes);
             }
             Definition::Name { id, name } => {
-                pen.byte(NAME);
-                pen.field(u64::from(id.0));
-                pen.text(name, MARK_NAME_BYTES_MAX);
+                writer.byte(NAME);
+                writer.field(u64::from(id.0));
+                writer.text(name, MARK_NAME_BYTES_MAX);
             }
         }
-        if pen.len > room {
+        if writer.len > room {
             return None;
         }
         *position = after;
-        Some(pen.len)
+        Some(writer.len)
     }
 }
 

@@ -5,7 +5,7 @@
 use core::cell::{Cell, UnsafeCell};
 use core::sync::atomic::Ordering;
 
-use heapscribe_wire::defs::{DEFINITION_BYTES_MAX, Definition, Position};
+use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Position};
 use heapscribe_wire::head::SharedHead;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::limits::{DEFS_STEP_BYTES, STACKS_MAX};

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use heapscribe_formats::model::{LiveBlock, LiveRole, LiveTable, ProcessEnd, SessionInfo};
 use heapscribe_formats::{HowEnded, ProcessIndex, SessionEnd, Writer};
-use heapscribe_wire::defs::Position;
+use heapscribe_wire::definitions::Position;
 use heapscribe_wire::live::age_ticks;
 use heapscribe_wire::live::walk::{Live, TableError};
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use heapscribe_wire::head::HEAD_FILE_BYTES;
-use heapscribe_wire::named::{
+use heapscribe_wire::named_snapshot::{
     EXTENT_HEADER_BYTES, FILE_PREFIX, HEADER_BYTES, NAME_BYTES_MAX, Named, RECORDS_OFFSET, inexact,
     parse_extent,
 };

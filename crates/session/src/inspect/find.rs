@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use heapscribe_wire::plan::FILE_NAME;
 
-use crate::base::{self, SESSION_DIR};
+use crate::base_directory::{self, SESSION_DIR};
 use crate::key::SessionKey;
 use heapscribe_diagnostics::Problem;
 
@@ -54,7 +54,7 @@ impl SessionPath {
     /// Opens it, when it is this user's own.
     pub fn open(&self) -> Result<SessionReader> {
         if let Some(base) = self.directory.parent() {
-            base::check_owner(base)?;
+            base_directory::check_owner(base)?;
         }
         let key = SessionKey { pid: self.pid, created_mono_ns: self.created_mono_ns };
         SessionReader::open(&self.directory, key)
@@ -81,7 +81,7 @@ fn is_file_name(path: &[u8], wanted: &str) -> bool {
 
 /// All sessions of this user, by process and time.
 pub fn all(place: &SearchPath) -> Vec<SessionPath> {
-    let bases = place.0.iter().flat_map(|parent| base::bases(parent));
+    let bases = place.0.iter().flat_map(|parent| base_directory::bases(parent));
     let mut sessions: Vec<_> = bases.flat_map(|base| in_base(&base)).collect();
     sessions.sort_by_key(|session| (session.pid, session.created_mono_ns));
     sessions.dedup();
@@ -91,9 +91,9 @@ pub fn all(place: &SearchPath) -> Vec<SessionPath> {
 fn in_base(base: &Path) -> Vec<SessionPath> {
     let at = |key: SessionKey| {
         let SessionKey { pid, created_mono_ns } = key;
-        SessionPath { created_mono_ns, pid, directory: base::session_path(base, key) }
+        SessionPath { created_mono_ns, pid, directory: base_directory::session_path(base, key) }
     };
-    base::sessions(base).map(at).collect()
+    base_directory::sessions(base).map(at).collect()
 }
 
 /// The session of a process by its number, by the name of its program, or by a directory: its own, or the

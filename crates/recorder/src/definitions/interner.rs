@@ -14,7 +14,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use heapscribe_wire::defs::{Definition, Node};
+use heapscribe_wire::definitions::{Definition, Node};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::{CodeAddress, StackId};
 

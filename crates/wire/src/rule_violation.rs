@@ -15,7 +15,7 @@ use crate::call::Call;
 use crate::ids::{NameId, StackId, ThreadId};
 
 /// Bytes of it in the head.
-pub const BROKE_BYTES: usize = 40;
+pub const RULE_VIOLATION_BYTES: usize = 40;
 /// Offset of *past mark* in it.
 pub const PAST_MARK: usize = 20;
 
@@ -47,7 +47,7 @@ impl Why {
 
 /// A call that broke a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Broke {
+pub struct RuleViolation {
     /// Which rule.
     pub why: Why,
     /// The function.
@@ -68,7 +68,7 @@ pub struct Broke {
 #[repr(C)]
 #[derive(Debug)]
 #[allow(missing_docs, reason = "the table above says what each field is")]
-pub struct SharedBroke {
+pub struct SharedRuleViolation {
     pub how: AtomicU32,
     pub call: AtomicU32,
     pub thread: AtomicU32,
@@ -79,12 +79,12 @@ pub struct SharedBroke {
     pub ticks: AtomicU64,
 }
 
-const _: () = assert!(size_of::<SharedBroke>() == BROKE_BYTES);
-const _: () = assert!(core::mem::offset_of!(SharedBroke, past_mark) == PAST_MARK);
+const _: () = assert!(size_of::<SharedRuleViolation>() == RULE_VIOLATION_BYTES);
+const _: () = assert!(core::mem::offset_of!(SharedRuleViolation, past_mark) == PAST_MARK);
 
-impl SharedBroke {
+impl SharedRuleViolation {
     /// Reports a call; false when another was reported before.
-    pub fn report(&self, broke: &Broke) -> bool {
+    pub fn report(&self, broke: &RuleViolation) -> bool {
         if self.how.compare_exchange(0, BEING_WRITTEN, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return false;
         }
@@ -99,12 +99,12 @@ impl SharedBroke {
     }
 }
 
-impl Broke {
+impl RuleViolation {
     /// Reads a copy of it; `None` when no call broke a rule.
-    pub fn parse(bytes: &[u8; BROKE_BYTES]) -> Option<Broke> {
+    pub fn parse(bytes: &[u8; RULE_VIOLATION_BYTES]) -> Option<RuleViolation> {
         let u32_at = |o: usize| u32::from_le_bytes([bytes[o], bytes[o + 1], bytes[o + 2], bytes[o + 3]]);
         let u64_at = |o: usize| u64::from(u32_at(o)) | u64::from(u32_at(o + 4)) << 32;
-        Some(Broke {
+        Some(RuleViolation {
             why: Why::from_number(u32_at(0))?,
             call: u8::try_from(u32_at(4)).ok().and_then(Call::from_bits)?,
             thread: ThreadId(u32_at(8)),
@@ -120,8 +120,8 @@ impl Broke {
 mod tests {
     use super::*;
 
-    fn bytes_of(shared: &SharedBroke) -> [u8; BROKE_BYTES] {
-        let mut out = [0; BROKE_BYTES];
+    fn bytes_of(shared: &SharedRuleViolation) -> [u8; RULE_VIOLATION_BYTES] {
+        let mut out = [0; RULE_VIOLATION_BYTES];
         let words =
             [&shared.how, &shared.call, &shared.thread, &shared.name, &shared.stack, &shared.past_mark];
         for (place, word) in out.chunks_exact_mut(4).zip(words) {
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_first_call_is_told_and_comes_back() {
-        let shared = SharedBroke {
+        let shared = SharedRuleViolation {
             how: AtomicU32::new(0),
             call: AtomicU32::new(0),
             thread: AtomicU32::new(0),
@@ -144,8 +144,8 @@ mod tests {
             size_bytes: AtomicU64::new(0),
             ticks: AtomicU64::new(0),
         };
-        assert_eq!(Broke::parse(&bytes_of(&shared)), None);
-        let broke = Broke {
+        assert_eq!(RuleViolation::parse(&bytes_of(&shared)), None);
+        let broke = RuleViolation {
             why: Why::Section,
             call: Call::Calloc,
             thread: ThreadId(3),
@@ -155,10 +155,10 @@ mod tests {
             ticks: 1 << 50,
         };
         assert!(shared.report(&broke));
-        assert!(!shared.report(&Broke { size_bytes: 7, ..broke }));
-        assert_eq!(Broke::parse(&bytes_of(&shared)), Some(broke));
+        assert!(!shared.report(&RuleViolation { size_bytes: 7, ..broke }));
+        assert_eq!(RuleViolation::parse(&bytes_of(&shared)), Some(broke));
         let mut hostile = bytes_of(&shared);
         hostile[4] = 99;
-        assert_eq!(Broke::parse(&hostile), None);
+        assert_eq!(RuleViolation::parse(&hostile), None);
     }
 }

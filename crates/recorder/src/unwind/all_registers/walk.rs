@@ -1,7 +1,7 @@
 //! The loop of the slow walk: packed rules as far as they lead, and a follower of all registers behind them.
 #![allow(unsafe_code)]
 
-use super::frame::FullFrame;
+use super::full_frame::FullFrame;
 use crate::unwind::bounds::StackRange;
 use crate::unwind::frame::{Context, End, Frame, Place, Registers, Step, Walk};
 use crate::unwind::walk::Unwinder;

@@ -12,11 +12,11 @@
 //! the recorder's own frames to the hook's caller; where that fails they are unknown, and a row that needs
 //! one ends the walk as before.
 
-mod frame;
+mod full_frame;
 mod registers;
 mod row;
 mod walk;
 
-pub use frame::FullFrame;
+pub use full_frame::FullFrame;
 pub use registers::AllRegisters;
 pub use walk::full_walk;

@@ -12,7 +12,7 @@
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use heapscribe_wire::defs::Definition;
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::NameId;
 use heapscribe_wire::limits::{MARK_NAME_BYTES_MAX, NAMES_MAX};
 

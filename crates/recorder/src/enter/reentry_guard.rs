@@ -4,7 +4,7 @@
 use heapscribe_nolibc::sys;
 use heapscribe_wire::head::LossReason;
 
-use super::entered::Entered;
+use super::entry_token::Entered;
 use crate::lifecycle::{self, InheritedMemory};
 use crate::live::wait_for_release;
 use crate::sampling::gate;
