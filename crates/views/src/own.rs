@@ -206,21 +206,16 @@ pub(crate) mod tests {
         check("", "", "", false);
     }
 
-    /// A tree of stacks that are listed with their innermost functions first, and the stacks.
+    /// A tree of stacks that are listed with their innermost functions first, and the stacks. `load@7` has a line,
+    /// and in `push+load` the first is inlined into the second.
     pub(crate) fn tree(stacks: &[&[&str]]) -> (CallTree, Vec<NodeId>) {
         let mut tree = CallTree::default();
         let mut leaves = Vec::new();
         for names in stacks {
             let mut parent = NodeId::ROOT;
             for name in names.iter().rev() {
-                let place = Place {
-                    function: (*name).to_owned(),
-                    file: String::new(),
-                    line: 0,
-                    start_char: 0,
-                    end_char: 0,
-                };
-                tree.modules.push(Module { path: path_of(&[place]).into_bytes(), build_id: Vec::new() });
+                let places: Vec<Place> = name.split('+').map(place).collect();
+                tree.modules.push(Module { path: path_of(&places).into_bytes(), build_id: Vec::new() });
                 let frame = Frame { module: Some(tree.modules.len() as u32 - 1), ..Frame::default() };
                 tree.nodes.push(Node { parent, frame });
                 parent = NodeId(tree.nodes.len() as u32 - 1);
@@ -228,6 +223,12 @@ pub(crate) mod tests {
             leaves.push(parent);
         }
         (tree, leaves)
+    }
+
+    fn place(name: &str) -> Place {
+        let (function, line) = name.split_once('@').unwrap_or((name, "0"));
+        let (function, file) = (function.to_owned(), String::new());
+        Place { function, file, line: line.parse().unwrap(), start_char: 0, end_char: 0 }
     }
 
     fn function_of(stack: &[&str]) -> String {

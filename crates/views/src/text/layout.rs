@@ -23,8 +23,10 @@ pub(super) struct Line {
     /// How often it and the lines before it were called by themselves, and how many lines that are.
     rounds: usize,
     round: usize,
-    /// What part of an entry comes this way, when it is not all.
-    part: Option<String>,
+    /// Whether it stands for several lines of its function, or places in a module without lines.
+    is_several: bool,
+    /// Whether it stands for what is not the same in all stacks.
+    is_gap: bool,
 }
 
 impl From<NamedFrame> for Line {
@@ -34,37 +36,67 @@ impl From<NamedFrame> for Line {
 }
 
 impl Line {
-    /// A line that only a part of an entry comes through, perhaps several times.
-    pub(super) fn of_part(frame: NamedFrame, part: Option<String>, is_recursive: bool) -> Line {
-        Line { part, rounds: usize::from(is_recursive), ..Line::from(frame) }
+    /// A line of all stacks of an entry, which perhaps come through it several times.
+    pub(super) fn of_all(frame: NamedFrame, is_recursive: bool) -> Line {
+        Line { rounds: usize::from(is_recursive), ..Line::from(frame) }
+    }
+
+    /// The same of one more stack: what differs is left out.
+    pub(super) fn and_of(mut self, frame: &NamedFrame) -> Line {
+        self.frame.inlined &= frame.inlined;
+        self.is_several = self.is_several || place(frame) != place(&self.frame);
+        if frame.file != self.frame.file {
+            self.frame.file = None;
+        }
+        if frame.module != self.frame.module && frame.function.is_some() {
+            self.frame.module = None;
+        }
+        self
+    }
+
+    /// Between lines of all stacks, for those that are not the same in all.
+    pub(super) fn gap() -> Line {
+        Line { is_gap: true, ..Line::default() }
     }
 
     /// Whether it is neither a library's nor a wrapper of malloc.
     pub(super) fn is_own(&self) -> bool {
-        !is_library(&self.frame) && !is_wrapper(&self.frame)
+        !self.is_gap && !is_library(&self.frame) && !is_wrapper(&self.frame)
     }
 
     /// The function and where it is: beside it, or on a line of its own below a long name.
     pub(super) fn text(&self, width: usize) -> String {
         let columns = width.saturating_sub(INDENT);
         let name = cut(&self.name(), columns);
-        let part = self.part.as_ref().map(|part| format!(" ({part} of it)")).unwrap_or_default();
-        let Some(place) = place(&self.frame).filter(|_| !self.is_library) else { return name + &part };
+        let Some(place) = self.place().filter(|_| !self.is_library && !self.is_gap) else { return name };
         let names = columns * NAMES_PERCENT / 100;
-        let room = columns.saturating_sub(names + 1 + part.len());
         let length = name.chars().count();
         if length <= names {
-            format!("{name:<names$} {}{part}", cut_left(&place, room))
-        } else if length + 1 + place.chars().count() + part.len() <= columns {
-            format!("{name} {place}{part}")
+            format!("{name:<names$} {}", cut_left(&place, columns.saturating_sub(names + 1)))
+        } else if length + 1 + place.chars().count() <= columns {
+            format!("{name} {place}")
         } else {
-            let room = columns.saturating_sub(4 + part.len());
-            format!("{name}\n{:INDENT$}    {}{part}", "", cut_left(&place, room))
+            format!("{name}\n{:INDENT$}    {}", "", cut_left(&place, columns.saturating_sub(4)))
         }
     }
 
-    fn name(&self) -> String {
+    /// What all stacks share of the place: of several lines their file, of places in a module the module.
+    fn place(&self) -> Option<String> {
+        let NamedFrame { file, module, function, .. } = &self.frame;
+        if !self.is_several {
+            return place(&self.frame);
+        }
+        let module = module.as_deref().filter(|_| function.is_some());
+        let module = module.map(|path| path.rsplit('/').next().unwrap_or(path).to_owned());
+        file.clone().or(module)
+    }
+
+    /// The function, and what there is to say of it.
+    pub(super) fn name(&self) -> String {
         let frame = &self.frame;
+        if self.is_gap {
+            return "... (called from several places)".to_owned();
+        }
         let mut name = frame.function.as_deref().map_or_else(|| frame.name(), short);
         let folded = format!(" (+{})", counted(self.folded as u64, "library frame"));
         let rounds = match self.round {
@@ -98,7 +130,7 @@ pub(super) fn folded(lines: Vec<Line>) -> Vec<Line> {
     let has_own = lines.iter().any(Line::is_own);
     let mut all: Vec<Line> = Vec::new();
     for line in lines {
-        let is_library = has_own && line.frame.cut.is_none() && is_library(&line.frame);
+        let is_library = has_own && !line.is_gap && line.frame.cut.is_none() && is_library(&line.frame);
         let line = Line { is_library, ..line };
         match all.last_mut().filter(|last| is_library && last.is_library) {
             Some(last) => *last = Line { folded: last.folded + 1, ..line },
@@ -109,11 +141,6 @@ pub(super) fn folded(lines: Vec<Line>) -> Vec<Line> {
         }
     }
     fold_recursion(&mut all);
-    for n in (1..all.len()).rev() {
-        if all[n].part == all[n - 1].part {
-            all[n].part = None;
-        }
-    }
     all
 }
 
@@ -131,10 +158,9 @@ fn fold_recursion(lines: &mut Vec<Line>) {
         (may_recur && is_same && is_as_often && counts && last[end].rounds == 0).then_some(*length)
     };
     let Some(length) = (1..=ROUND_MAX).find_map(|length| round(&length)) else { return };
-    let part = lines.last().and_then(|last| last.part.clone());
     lines.truncate(lines.len() - length);
     if let Some(last) = lines.last_mut() {
-        (last.rounds, last.round, last.part) = (last.rounds.max(1) + 1, length, part);
+        (last.rounds, last.round) = (last.rounds.max(1) + 1, length);
     }
 }
 

@@ -3,12 +3,12 @@
 
 pub mod annotations;
 pub mod bounds;
-mod callers;
 pub mod chart;
 pub mod check;
 pub mod correlation;
 pub mod diff;
 pub mod estimate;
+mod functions;
 pub mod go;
 pub mod heap;
 mod hints;
@@ -20,6 +20,7 @@ pub mod messages;
 mod out;
 pub mod real_time;
 pub mod report;
+mod shared;
 pub mod stack_list;
 pub mod tables;
 pub mod tally;

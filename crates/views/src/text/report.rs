@@ -8,7 +8,7 @@ use heapscribe_analyze::estimate::{Estimate, Sampling};
 use heapscribe_analyze::measure::Measure;
 
 use super::bounds::{self, Shown};
-use super::stack_list::StackPrinter;
+use super::stack_list::{StackPrinter, is_worth_showing, share};
 use super::{Out, annotations, chart, estimate, heading, heap, hints, latency, losses, real_time, tables};
 use crate::check::calls::RuleOutcome;
 use crate::own::Merged;
@@ -30,11 +30,6 @@ pub struct Report<'a> {
     pub part: &'a str,
     /// Columns of a line.
     pub width: usize,
-}
-
-/// Whether an entry shows more than `0.0 %`; where there is only nothing, all of it is worth showing.
-fn is_worth_showing(figure: u64, whole: u64) -> bool {
-    u128::from(figure) * 2000 >= u128::from(whole)
 }
 
 impl Report<'_> {
@@ -330,11 +325,7 @@ impl Report<'_> {
             return Ok(());
         }
         let figure = rest.iter().map(|of| of.figure).fold(0, u64::saturating_add);
-        let share = match is_worth_showing(figure, whole) {
-            true => percent(figure, whole),
-            false => "less than 0.1 %".to_owned(),
-        };
-        writeln!(out, "  ... {}: {share}", counted(rest.len() as u64, "more entry"))
+        writeln!(out, "  ... {}: {}", counted(rest.len() as u64, "more entry"), share(figure, whole))
     }
 
     /// What the stacks of an entry have together.

@@ -1,14 +1,16 @@
 //! Lists of stacks: what each did, and the calls that led there, the innermost first. Stacks with the same own caller
 //! are one entry with its parts. Calls within libraries are one line, and what was printed before is only named.
 
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::io;
 
 use heapscribe_analyze::answer::NodeId;
 
-use super::callers::Callers;
+use super::functions::{At, Functions};
 use super::layout::{Line, folded};
 use super::out::{Out, heading};
+use super::shared::{Caller, Part, Places, Shared, shared};
 use crate::own::{Merged, OwnCaller, OwnCallers};
 use heapscribe_symbols::{NamedFrame, NamedStacks, short};
 use heapscribe_units::{counted, percent};
@@ -18,8 +20,10 @@ pub(super) const LINES_SHOWN: usize = 12;
 /// The same of an entry after the first ones of its list.
 const LINES_SHOWN_LATER: usize = 6;
 const FIRST: usize = 3;
-/// Places of one entry that a report shows.
-const PLACES_SHOWN: usize = 4;
+/// Places and callers of one entry that a report shows.
+const PARTS_SHOWN: usize = 4;
+/// Columns of a caller's line that its path may not have.
+const CALLER_INDENT: usize = 30;
 /// Frames that are enough to know which library a block is of.
 const INNERMOST: usize = 64;
 /// The width of a line where nobody says how wide the terminal is.
@@ -29,6 +33,7 @@ pub const WIDTH: usize = 80;
 pub struct StackPrinter<'a> {
     names: &'a NamedStacks<'a>,
     own: OwnCallers<'a>,
+    functions: Functions<'a>,
     width: usize,
     /// The list that is printed now.
     list: String,
@@ -39,8 +44,8 @@ pub struct StackPrinter<'a> {
 impl<'a> StackPrinter<'a> {
     /// Nothing printed yet, on lines of so many columns.
     pub fn new(names: &'a NamedStacks<'a>, width: usize) -> Self {
-        let (own, list) = (OwnCallers::new(names), String::new());
-        StackPrinter { names, own, width, list, printed: HashMap::new() }
+        let (own, functions) = (OwnCallers::new(names), Functions::new(names));
+        StackPrinter { names, own, functions, width, list: String::new(), printed: HashMap::new() }
     }
 
     /// Begins a list, with its heading.
@@ -79,29 +84,21 @@ impl<'a> StackPrinter<'a> {
             return self.entry(out, rank, figures, stack);
         }
         let stacks = counted(of.parts.len() as u64, "stack");
-        let path = self.most_used_path(of);
-        self.print(out, rank, &format!("{figures}, {stacks}"), path)?;
-        self.print_places(out, of)
-    }
-
-    fn print_places(&mut self, out: Out<'_>, of: &Merged) -> io::Result<()> {
+        let shared = self.shared(of);
+        let callers = &shared.callers;
+        let columns = self.width.saturating_sub(CALLER_INDENT);
+        let text = |caller| caller_text(caller, &shared.outer, of.figure, columns);
+        let callers: Vec<_> = callers.iter().map(|caller| (caller.part, text(caller))).collect();
+        let gap = (!callers.is_empty() && !shared.outer.is_empty()).then(Line::gap);
+        let heading = shared.inner.into_iter().chain(gap).chain(shared.outer).collect();
+        self.print(out, rank, &format!("{figures}, {stacks}"), heading)?;
         let places = self.places(of);
-        if let [place] = &places[..] {
-            return match &place.through {
-                Some(function) => writeln!(out, "      all through {function}"),
-                None => Ok(()),
-            };
+        let places: Vec<_> = places.iter().map(|place| (place.part, place.text())).collect();
+        match &places[..] {
+            [(_, text)] => writeln!(out, "      all {text}")?,
+            _ => print_parts(out, &places, of.figure, "place")?,
         }
-        for place in places.iter().take(PLACES_SHOWN) {
-            writeln!(out, "      {:>6} {}", percent(place.figure, of.figure), place.text())?;
-        }
-        let rest = places.get(PLACES_SHOWN..).unwrap_or_default();
-        if rest.is_empty() {
-            return Ok(());
-        }
-        let figure = rest.iter().map(|place| place.figure).fold(0, u64::saturating_add);
-        let more = counted(rest.len() as u64, "more place");
-        writeln!(out, "      {:>6} in {more}", percent(figure, of.figure))
+        print_parts(out, &callers, of.figure, "caller")
     }
 
     fn print(&mut self, out: Out<'_>, rank: usize, figures: &str, lines: Vec<Line>) -> io::Result<()> {
@@ -124,28 +121,15 @@ impl<'a> StackPrinter<'a> {
         Ok(())
     }
 
-    /// From the own caller outwards, at each step to the caller that most of the entry comes from.
-    fn most_used_path(&mut self, of: &Merged) -> Vec<Line> {
-        let mut at = BTreeMap::new();
-        let mut first: Option<OwnCaller> = None;
+    /// What the stacks of an entry share, from their own caller outwards.
+    fn shared(&mut self, of: &Merged) -> Shared {
+        let mut at = Places::new();
         for (stack, figure) in &of.parts {
             let own = self.own.of(*stack);
-            first.get_or_insert(own);
-            *at.entry(own.node).or_insert(0_u64) += figure;
+            let place = At { node: own.node, line: own.line };
+            at.entry(place).or_default().add(Part { figure: *figure, stacks: 1, stack: *stack });
         }
-        let mut lines = Vec::new();
-        let mut skipped = first.map_or(0, |own| own.line);
-        let mut callers = Callers::new(self.names);
-        while let Some(step) = callers.step(at) {
-            let frames = self.frames_of(step.node);
-            let part = Some(percent(step.figure, of.figure)).filter(|part| part != "100.0 %");
-            let last = frames.len().saturating_sub(1);
-            let frames = frames.into_iter().enumerate().skip(std::mem::take(&mut skipped));
-            let line = |(n, frame)| Line::of_part(frame, part.clone(), step.is_recursive && n == last);
-            lines.extend(frames.map(line));
-            at = step.callers;
-        }
-        lines
+        shared(at, &mut self.functions)
     }
 
     fn frames_of(&self, node: NodeId) -> Vec<NamedFrame> {
@@ -161,11 +145,10 @@ impl<'a> StackPrinter<'a> {
             let key = (self.line_of(own), self.callee_of(*stack, own));
             let place = places.entry(key.clone()).or_default();
             (place.line, place.through) = key;
-            place.figure = place.figure.saturating_add(*figure);
-            place.stacks.push(*stack);
+            place.part.add(Part { figure: *figure, stacks: 1, stack: *stack });
         }
         let mut places: Vec<Place> = places.into_values().collect();
-        places.sort_by(|a, b| b.figure.cmp(&a.figure).then_with(|| a.stacks.cmp(&b.stacks)));
+        places.sort_by_key(|place| (Reverse(place.part.figure), place.part.stack));
         places
     }
 
@@ -192,20 +175,66 @@ impl<'a> StackPrinter<'a> {
 struct Place {
     line: String,
     through: Option<String>,
-    figure: u64,
-    stacks: Vec<NodeId>,
+    part: Part,
 }
 
 impl Place {
-    /// `at shop.c:12 through std::vector::push_back, stack 4`.
+    /// `at shop.c:12 through std::vector::push_back`.
     fn text(&self) -> String {
         let through = self.through.as_ref().map(|callee| format!(" through {callee}")).unwrap_or_default();
-        let stacks = match self.stacks[..] {
-            [stack] => format!("stack {}", stack.0),
-            _ => counted(self.stacks.len() as u64, "stack"),
-        };
-        format!("at {}{through}, {stacks}", self.line)
+        format!("at {}{through}", self.line)
     }
+}
+
+/// `from load < open (55.0 %) < handle`: a caller and its callers, with the share of the entry where it gets less,
+/// without those at the end that the heading has, in so many columns.
+fn caller_text(caller: &Caller, outer: &[Line], whole: u64, columns: usize) -> String {
+    let mut names = Vec::new();
+    for segment in &caller.path {
+        let mut lines: Vec<String> = folded(segment.lines.clone()).iter().map(Line::name).collect();
+        if segment.part != caller.part && !lines.is_empty() {
+            lines[0] = format!("{} ({})", lines[0], share(segment.part.figure, whole));
+        }
+        names.append(&mut lines);
+    }
+    let outer: Vec<String> = folded(outer.to_vec()).iter().map(Line::name).collect();
+    if names.len() > outer.len() && names.ends_with(&outer) {
+        names.truncate(names.len() - outer.len());
+    }
+    while names.len() > 1 && names.join(" < ").chars().count() > columns {
+        names.pop();
+    }
+    if names.is_empty() { "with no caller".to_owned() } else { format!("from {}", names.join(" < ")) }
+}
+
+/// Parts of an entry, those with most first; the sum of all is the entry.
+fn print_parts(out: Out<'_>, parts: &[(Part, String)], whole: u64, what: &str) -> io::Result<()> {
+    let is_shown = |(part, _): &&(Part, String)| is_worth_showing(part.figure, whole);
+    let shown = parts.iter().take(PARTS_SHOWN).take_while(is_shown).count();
+    for (part, text) in &parts[..shown] {
+        let stacks = match part.stacks {
+            1 => format!("stack {}", part.stack.0),
+            several => counted(several, "stack"),
+        };
+        writeln!(out, "      {:>6} {text}, {stacks}", percent(part.figure, whole))?;
+    }
+    let rest = &parts[shown..];
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let figure = rest.iter().map(|(part, _)| part.figure).fold(0, u64::saturating_add);
+    let what = if shown > 0 { format!("more {what}") } else { what.to_owned() };
+    writeln!(out, "      {:>6} in {}", share(figure, whole), counted(rest.len() as u64, &what))
+}
+
+/// Whether something shows more than `0.0 %`; where there is only nothing, all of it is worth showing.
+pub(super) fn is_worth_showing(figure: u64, whole: u64) -> bool {
+    u128::from(figure) * 2000 >= u128::from(whole)
+}
+
+/// A share that is not 0 although it is small.
+pub(super) fn share(figure: u64, whole: u64) -> String {
+    if is_worth_showing(figure, whole) { percent(figure, whole) } else { "less than 0.1 %".to_owned() }
 }
 
 #[cfg(test)]
