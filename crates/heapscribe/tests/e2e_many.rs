@@ -183,6 +183,25 @@ fn blocks_end_with_the_program_that_execs() {
     check(&many(&place, &["exec", "4"]), 10, 50, 5);
 }
 
+/// The worst ten have a line each, and the worst three of them their stacks.
+#[test]
+fn a_rule_that_many_processes_break_is_not_a_long_text() {
+    let place = Place::new();
+    let run = many(&place, &["leaks", "14"]);
+    run.recorded();
+    let text = output(4, &["check", run.trace().to_str().unwrap(), "--max-leaked", "0"]);
+    let of_processes = text.lines().filter_map(|line| line.strip_prefix("BROKEN     max-leaked 0 B of many"));
+    let leaked: Vec<_> =
+        of_processes.map(|line| line.split_once("): ").unwrap().1.split_once(',').unwrap().0).collect();
+    assert_eq!(leaked, ["14", "13", "12", "11", "10", "9", "8", "7", "6", "5"], "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("   1. ")).count(), 3, "{text}");
+    assert!(
+        text.contains("... and 4 more processes, 10,000 bytes (9.77 KiB) in all (see --json)\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("14 broken, 0 undecided, 0 hold.\n"), "{text}");
+}
+
 /// `pyenv` turned one python into 79 images.
 #[test]
 fn only_one_program_of_many() {

@@ -15,7 +15,7 @@ struct Purpose {
 }
 
 /// All purposes. Names of libc's functions stand without `__GI_` and leading underscores.
-const PURPOSES: [Purpose; 9] = [
+const PURPOSES: [Purpose; 10] = [
     Purpose {
         name: "buffers of stdio",
         is_it: |frames| is_called_by(frames, 1, &["IO_file_doallocate", "IO_wfile_doallocate"]),
@@ -32,6 +32,14 @@ const PURPOSES: [Purpose; 9] = [
         is_it: |frames| is_called_by(frames, ANY, &["dl_allocate_tls", "allocate_dtv"]),
     },
     Purpose { name: "locale", is_it: |frames| is_called_by(frames, ANY, &["setlocale"]) },
+    Purpose {
+        name: "translated messages",
+        is_it: |frames| {
+            let keep =
+                ["textdomain", "bindtextdomain", "bind_textdomain_codeset", "dcigettext", "nl_load_domain"];
+            is_called_by(frames, ANY, &keep)
+        },
+    },
     Purpose {
         name: "time zone",
         is_it: |frames| is_called_by(frames, ANY, &["tzset", "tz_convert", "tzset_internal"]),
@@ -132,6 +140,7 @@ mod tests {
         check(&[("init_plugin", "/opt/plugin.so"), ("call_init", LOADER), ("_dl_open", LOADER)], None);
         check(&[("_nl_find_locale", C), ("__GI_setlocale", C), ("main", app)], Some("locale"));
         check(&[("set_up", app), ("setlocale", C)], None);
+        check(&[("__strdup", C), ("__textdomain", C), ("main", app)], Some("translated messages"));
         let rust = [
             "alloc::alloc::alloc",
             "std::sys::pal::unix::stack_overflow::imp::init",

@@ -30,9 +30,10 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::Resolver;
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_views::check::calls::{ForbiddenCalls, forbidden};
-use heapscribe_views::check::rule::{Limited, Rule, Unit};
+use heapscribe_views::check::rule::{Limited, Rule};
 use heapscribe_views::check::subject::{Subject, Worst};
 use heapscribe_views::check::suppress::{Kind, Suppressions};
+use heapscribe_views::check::unit::Unit;
 use heapscribe_views::check::{Checked, Culprit, Evidence, Finding, Verdict, Whose, baseline, judge};
 use heapscribe_views::junit;
 

@@ -52,6 +52,11 @@ int main(int argc, char **argv) {
             }
             wait_for_all();
         }
+    } else if (!strcmp(argv[1], "leaks")) {
+        for (int i = 1; i <= number; i++) {
+            if (fork() == 0) _exit(malloc(1000 * i) == NULL);
+            wait_for_all();
+        }
     } else if (!strcmp(argv[1], "overlap")) {
         overlap(number);
     } else if (!strcmp(argv[1], "fork")) {

@@ -11,8 +11,9 @@ use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::measure::Measure;
 
 use super::judge::{self, Doubt};
-use super::rule::{Rule, Unit};
+use super::rule::Rule;
 use super::suppress::{Kind, Suppressions};
+use super::unit::Unit;
 use super::verdict::{Culprit, Evidence, Finding, Verdict};
 use crate::losses;
 use heapscribe_symbols::NamedStacks;

@@ -11,8 +11,9 @@ use heapscribe_analyze::calls::StackCalls;
 use heapscribe_analyze::estimate::Figure;
 
 use super::calls::{self, ForbiddenCalls};
-use super::rule::{Forbidden, Limited, Rule, Unit};
+use super::rule::{Forbidden, Limited, Rule};
 use super::subject::{Leak, Subject, Worst};
+use super::unit::Unit;
 use super::verdict::{Culprit, Evidence, Finding, Verdict};
 use heapscribe_units::{counted, duration};
 

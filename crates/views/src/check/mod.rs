@@ -7,12 +7,15 @@
 //! an older trace. [`suppress`] removes what suppressions accept.
 
 pub mod baseline;
+mod by_rule;
 pub mod calls;
 pub mod judge;
 mod pattern;
 pub mod rule;
 pub mod subject;
 pub mod suppress;
+pub mod unit;
 mod verdict;
 
+pub use by_rule::{OfRule, by_rule};
 pub use verdict::{Checked, Culprit, Evidence, Finding, Verdict, Whose};

@@ -4,63 +4,8 @@ use heapscribe_analyze::measure::Measure;
 use heapscribe_formats::RealTimeRules;
 
 use heapscribe_symbols::lossy;
-use heapscribe_units::{bytes, count, counted, duration, short_bytes};
 
-/// What figures are measured in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unit {
-    /// Bytes.
-    Bytes,
-    /// Blocks.
-    Blocks,
-    /// Calls of the heap.
-    Calls,
-    /// Allocated blocks a second.
-    BlocksPerSecond,
-    /// Nanoseconds.
-    Ns,
-    /// A part of 1.
-    Part,
-}
-
-impl Unit {
-    /// In JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Unit::Bytes => "bytes",
-            Unit::Blocks => "blocks",
-            Unit::Calls => "calls",
-            Unit::BlocksPerSecond => "blocks_per_second",
-            Unit::Ns => "ns",
-            Unit::Part => "part",
-        }
-    }
-
-    /// A figure for people.
-    pub fn shown(self, value: f64) -> String {
-        let whole = value.round().max(0.0) as u64;
-        match self {
-            Unit::Bytes => bytes(whole),
-            Unit::Blocks => counted(whole, "block"),
-            Unit::Calls => counted(whole, "call"),
-            Unit::BlocksPerSecond => format!("{} a second", counted(whole, "block")),
-            Unit::Ns => duration(whole),
-            Unit::Part => format!("{:.1} %", value * 100.0),
-        }
-    }
-
-    /// A figure in few characters.
-    pub fn short(self, value: f64) -> String {
-        let whole = value.round().max(0.0) as u64;
-        match self {
-            Unit::Bytes => short_bytes(whole),
-            Unit::Blocks | Unit::Calls => count(whole),
-            Unit::BlocksPerSecond => format!("{}/s", count(whole)),
-            Unit::Ns => duration(whole),
-            Unit::Part => format!("{:.1} %", value * 100.0),
-        }
-    }
-}
+use super::unit::Unit;
 
 /// A figure of a process that has a limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,6 +76,19 @@ impl Limited {
         matches!(self, Limited::Leaked | Limited::LeakedBlocks | Limited::LeakedPerStack)
     }
 
+    /// Whether the figures of several processes add up to one of them together.
+    pub fn adds_up(self) -> bool {
+        matches!(
+            self,
+            Limited::Leaked
+                | Limited::LeakedBlocks
+                | Limited::Allocations
+                | Limited::Allocated
+                | Limited::Temporary
+                | Limited::Failed
+        )
+    }
+
     /// Whether what is missing from a trace can only add to it, so that too much stays too much.
     pub fn only_grows(self) -> bool {
         matches!(
@@ -176,6 +134,15 @@ impl Rule {
             Rule::NoCalls(Forbidden::By(_), _) => "no-alloc-by".to_owned(),
             Rule::Max(limited, _) => limited.name().to_owned(),
             Rule::Grew(measure, _) => format!("baseline {}", measure.name()),
+        }
+    }
+
+    /// Whether the figures of several processes add up to one of them together.
+    pub fn adds_up(&self) -> bool {
+        match self {
+            Rule::NoCalls(..) => true,
+            Rule::Max(limited, _) => limited.adds_up(),
+            Rule::Grew(..) => false,
         }
     }
 

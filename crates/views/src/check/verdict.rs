@@ -5,8 +5,9 @@ use heapscribe_analyze::calls::StackCalls;
 use heapscribe_analyze::estimate::Figure;
 use heapscribe_analyze::gathered::Gathered;
 
-use super::rule::{Rule, Unit};
+use super::rule::Rule;
 use super::suppress::Suppressions;
+use super::unit::Unit;
 
 /// The outcome of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

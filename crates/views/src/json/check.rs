@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use super::annotations::KindsJson;
 use super::parts::{BlocksJson, FrameJson};
-use crate::check::rule::{Rule, Unit};
+use crate::check::rule::Rule;
 use crate::check::suppress::Suppression;
+use crate::check::unit::Unit;
 use crate::check::{Checked, Culprit, Evidence, Finding};
 use heapscribe_symbols::NamedStacks;
 

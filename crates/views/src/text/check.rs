@@ -1,6 +1,5 @@
 //! The outcome of each rule as text: the verdict, the figure, and the stacks that break it.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use heapscribe_analyze::answer::NodeId;
@@ -11,46 +10,93 @@ use super::annotations::kinds;
 use super::out::{Out, heading};
 use super::stack_list::StackPrinter;
 use crate::check::judge::range;
-use crate::check::rule::{Rule, Unit};
+use crate::check::rule::Rule;
 use crate::check::suppress::{Kind, Suppression};
-use crate::check::{Checked, Culprit, Evidence, Finding, Verdict};
+use crate::check::unit::Unit;
+use crate::check::{Checked, Culprit, Evidence, Finding, Verdict, by_rule};
 use heapscribe_symbols::{NamedFrame, NamedStacks};
 use heapscribe_units::{about, bytes, count, counted, duration};
 
 /// Processes in which a rule holds that have a line each.
 const HOLDING_SHOWN: usize = 3;
+/// Processes that break a rule whose stacks are shown.
+const WITH_STACKS: usize = 3;
+/// Processes that break a rule, or in which it is undecided, that have a line each.
+const WITH_LINE: usize = 10;
 
 /// Prints all of it.
 pub fn print(out: Out<'_>, checked: &Checked, names: &NamedStacks<'_>, width: usize) -> io::Result<()> {
     let mut stacks = StackPrinter::new(names, width);
-    let mut holding = BTreeMap::<String, Vec<&Finding>>::new();
-    let holds_in_one = |f: &&Finding| f.verdict == Verdict::Holds && f.process.is_some();
-    for finding in checked.findings.iter().filter(holds_in_one) {
-        holding.entry(finding.rule.shown()).or_default().push(finding);
-    }
-    for finding in &checked.findings {
-        if holds_in_one(&finding)
-            && let Some(all) = holding.get(&finding.rule.shown()).filter(|all| all.len() > HOLDING_SHOWN)
-        {
-            if all.first().is_some_and(|first| std::ptr::eq(*first, finding)) {
-                writeln!(out, "{}", together(checked, all))?;
-            }
-            continue;
-        }
-        writeln!(out, "{}", line(checked, finding))?;
-        for why in &finding.why {
-            writeln!(out, "      {why}")?;
-        }
-        stacks.begin(&finding.rule.shown());
-        for (n, culprit) in finding.culprits.iter().enumerate() {
-            stacks.entry(out, n + 1, &figures(checked, finding, culprit), culprit.stack)?;
-        }
-        if finding.more > 0 && finding.verdict != Verdict::Holds {
-            writeln!(out, "      ... {} (see --top)", counted(finding.more as u64, "more stack"))?;
+    for of_rule in by_rule(&checked.findings) {
+        failing(out, checked, &of_rule.broken, &mut stacks)?;
+        failing(out, checked, &of_rule.undecided, &mut stacks)?;
+        let (of_one, of_all) = of_rule.holding.iter().partition::<Vec<&Finding>, _>(|f| f.process.is_some());
+        if of_one.len() > HOLDING_SHOWN {
+            writeln!(out, "{}", together(checked, &of_one))?;
+            holding(out, checked, &of_all)?;
+        } else {
+            holding(out, checked, &of_rule.holding)?;
         }
     }
     suppressions(out, checked)?;
     heading(out, &summary(checked))
+}
+
+/// Processes that break a rule, or in which it is undecided, the worst first.
+fn failing(
+    out: Out<'_>,
+    checked: &Checked,
+    findings: &[&Finding],
+    stacks: &mut StackPrinter<'_>,
+) -> io::Result<()> {
+    for (n, finding) in findings.iter().take(WITH_LINE).enumerate() {
+        writeln!(out, "{}", line(checked, finding))?;
+        finding.why.iter().try_for_each(|why| writeln!(out, "      {why}"))?;
+        if n < WITH_STACKS {
+            culprits(out, checked, finding, stacks)?;
+        }
+    }
+    match findings.get(WITH_LINE..).unwrap_or_default() {
+        [] => Ok(()),
+        more => writeln!(out, "           {}", rest(more)),
+    }
+}
+
+fn culprits(
+    out: Out<'_>,
+    checked: &Checked,
+    finding: &Finding,
+    stacks: &mut StackPrinter<'_>,
+) -> io::Result<()> {
+    stacks.begin(&format!("{} of {}", finding.rule.shown(), checked.whose(finding)));
+    for (n, culprit) in finding.culprits.iter().enumerate() {
+        stacks.entry(out, n + 1, &figures(checked, finding, culprit), culprit.stack)?;
+    }
+    match finding.more {
+        0 => Ok(()),
+        more => writeln!(out, "      ... {} (see --top)", counted(more as u64, "more stack")),
+    }
+}
+
+/// `... and 69 more processes, 1,234,567 bytes (1.18 MiB) in all (see --json)`.
+fn rest(findings: &[&Finding]) -> String {
+    let sum = findings.iter().filter_map(|finding| finding.found).map(|figure| figure.value).sum::<f64>();
+    let adds_up = findings.iter().all(|finding| finding.rule.adds_up());
+    let sum = if adds_up && sum > 0.0 {
+        format!(", {} in all", findings[0].unit.shown(sum))
+    } else {
+        String::new()
+    };
+    format!("... and {}{sum} (see --json)", counted(findings.len() as u64, "more process"))
+}
+
+/// Processes in which a rule holds, a line for each.
+fn holding(out: Out<'_>, checked: &Checked, findings: &[&Finding]) -> io::Result<()> {
+    for finding in findings {
+        writeln!(out, "{}", line(checked, finding))?;
+        finding.why.iter().try_for_each(|why| writeln!(out, "      {why}"))?;
+    }
+    Ok(())
 }
 
 /// Many processes in which a rule holds, in one line with the one that has most.
