@@ -2,28 +2,14 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use serde_json::Value;
+use support::static_program::build;
 use support::{Place, Report, Run};
-
-/// Builds the example in a directory of its own, for other flags make other artifacts.
-fn build(flags: &str) -> PathBuf {
-    const TARGET: &str = "x86_64-unknown-linux-gnu";
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("static-program{}", flags.len()));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--package", "static-program", "--target", TARGET]).current_dir(root);
-    cargo.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", &dir).env_remove("CARGO_ENCODED_RUSTFLAGS");
-    assert!(cargo.status().unwrap().success(), "the example was not built");
-    dir.join(TARGET).join("debug/static-program")
-}
 
 #[test]
 fn a_static_program_is_recorded() {
     let place = Place::new();
-    let program = build("-C target-feature=+crt-static");
+    let program = build("-C target-feature=+crt-static", None);
     let words = place.path("words");
     std::fs::write(&words, "one two two three three three\n").unwrap();
     let run = Run::new(&place, &program).args([&words]);
@@ -57,7 +43,7 @@ fn a_static_program_is_recorded() {
 #[test]
 fn under_the_preloaded_library_it_leaves_the_recording_to_that() {
     let place = Place::new();
-    let program = build("");
+    let program = build("", None);
     let words = place.path("words");
     std::fs::write(&words, "one two two three three three\n").unwrap();
     let run = Run::new(&place, &program).args([&words]);

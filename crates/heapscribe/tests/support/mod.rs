@@ -22,6 +22,7 @@ mod counts;
 pub mod heaps;
 pub mod libraries;
 mod skip;
+pub mod static_program;
 pub use counts::{Calls, Counted, own_calls};
 
 /// Longer than this no test program runs: one that does hangs.
