@@ -139,16 +139,24 @@ fn find_known(start: usize) -> Option<u64> {
 
 /// Looks whether every named module is still there, and begins a new generation when one is not.
 pub(crate) fn check(loader: &Loader, session: &Session) {
-    if known().any(|k| is_unloaded(loader, k))
-        && let Some(held) = session.lock.hold()
-    {
+    // The last version of the loader's list that was checked.
+    static CHECKED: AtomicU64 = AtomicU64::new(0);
+    let version = loader.version();
+    if version.is_some_and(|version| CHECKED.load(Ordering::Relaxed) == version) {
+        return;
+    }
+    if known().any(|k| is_unloaded(loader, k)) {
+        let Some(held) = session.lock.hold() else { return };
         begin_generation(session, &held);
+    }
+    if let Some(version) = version {
+        CHECKED.store(version, Ordering::Relaxed);
     }
 }
 
 /// Asks the loader only: another thread may be closing the module this instant.
 fn is_unloaded(loader: &Loader, known: &Known) -> bool {
-    let text = loader.find_text(known.start.load(Ordering::Relaxed));
+    let text = loader.find_listed(known.start.load(Ordering::Relaxed));
     text.is_none_or(|text| place(&text) != known.place.load(Ordering::Relaxed))
 }
 

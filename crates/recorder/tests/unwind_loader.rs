@@ -8,6 +8,8 @@ use heapscribe_nolibc::loader::{Loader, Module};
 
 unsafe extern "C" {
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dlopen(name: *const c_char, flags: i32) -> *mut c_void;
+    fn dlclose(library: *mut c_void) -> i32;
 }
 
 fn loader() -> &'static Loader {
@@ -86,6 +88,43 @@ fn both_ways_to_a_module_agree() {
     assert!(found >= 3, "{maps}");
     assert_eq!(loader().find_text(16), None);
     assert_eq!(loader().without_find_object().find_text(16), None);
+}
+
+/// glibc before 2.35 and musl: while one thread loads and unloads, look-ups of others find what stays.
+#[test]
+fn the_list_is_read_while_it_changes() {
+    const ROUNDS: usize = 300;
+    let listed = loader().without_find_object();
+    let stays = [own_address() as usize, by_dlsym("malloc") as usize];
+    let expected = stays.map(|pc| loader().find_text(pc).map(|text| (text.start, text.link_map)));
+    while listed.version().is_none() {} // the first table is made before anything else is loaded
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    let found = stays.map(|pc| listed.find_text(pc).map(|text| (text.start, text.link_map)));
+                    assert_eq!(found, expected);
+                    let _ = listed.version();
+                }
+            });
+        }
+        for _ in 0..ROUNDS {
+            // SAFETY: a library of the C library that nothing else loads; its function is not called.
+            let (library, inside) = unsafe {
+                let library = dlopen(c"libBrokenLocale.so.1".as_ptr(), 2);
+                (library, dlsym(library, c"__ctype_get_mb_cur_max".as_ptr()) as usize)
+            };
+            assert!(loader().find_text(inside).is_some(), "the library is not there");
+            // Who asks while another makes the table gets what the loader says, which may be nothing then.
+            while listed.find_text(inside).is_none() {}
+            // SAFETY: loaded once above.
+            unsafe { dlclose(library) };
+            while listed.version().is_none() {}
+            assert_eq!(listed.find_listed(inside), None);
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
 }
 
 #[test]

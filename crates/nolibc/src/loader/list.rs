@@ -84,10 +84,30 @@ impl List {
         Some(Program { text, entry })
     }
 
-    pub(super) fn modules(&self) -> Modules {
+    /// The address of its first member; 0 when it has none.
+    pub(super) fn first(&self) -> usize {
         // SAFETY: a live field; volatile because another thread may change it.
-        let first = unsafe { (&raw const self.rendezvous().first).read_volatile() };
-        Modules { next: first, remaining: Modules::LIMIT }
+        unsafe { (&raw const self.rendezvous().first).read_volatile() as usize }
+    }
+
+    pub(super) fn modules(&self) -> Modules {
+        Modules { next: self.first() as *const LinkMap, remaining: Modules::LIMIT }
+    }
+
+    /// The module whose mapping holds an address, by asking each.
+    pub(super) fn find(&self, address: usize) -> Option<ModuleText> {
+        if !self.is_consistent() {
+            return None;
+        }
+        let (mut next, mut tried) = (self.first(), 0);
+        for _ in 0..Modules::LIMIT {
+            let module = Module::at(next, &mut tried)?;
+            if let Some(text) = module.text().filter(|text| text.contains(address)) {
+                return Some(text).filter(|_| self.is_consistent());
+            }
+            next = module.map().next as usize;
+        }
+        None
     }
 }
 
@@ -125,7 +145,23 @@ pub struct Module {
 }
 
 impl Module {
-    fn map(&self) -> &LinkMap {
+    /// A member of the list, which may be freed this instant: none when it cannot be read. `tried` is the page that
+    /// was tried last.
+    pub(super) fn at(link_map: usize, tried: &mut usize) -> Option<Module> {
+        const PAGE_BYTES: usize = 4096;
+        if link_map == 0 || !link_map.is_multiple_of(8) {
+            return None;
+        }
+        for word in [link_map, link_map.checked_add(size_of::<LinkMap>() - 8)?] {
+            if word / PAGE_BYTES != *tried && !sys::is_readable(word) {
+                return None;
+            }
+            *tried = word / PAGE_BYTES;
+        }
+        Some(Module { link_map: link_map as *const LinkMap })
+    }
+
+    pub(super) fn map(&self) -> &LinkMap {
         // SAFETY: a member of the loader's list; modules are only used while they are loaded.
         unsafe { &*self.link_map }
     }

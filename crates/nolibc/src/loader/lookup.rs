@@ -3,6 +3,7 @@
 
 use super::find_object::FindObject;
 use super::list::{List, Modules, Program};
+use super::module_table::TABLE;
 use super::module_text::ModuleText;
 
 /// The modules of this process; found once, then two words to copy.
@@ -29,7 +30,7 @@ impl Loader {
         Some(loader)
     }
 
-    /// The same loader as it would be without `_dl_find_object`: every look-up walks the list.
+    /// The same loader as it would be without `_dl_find_object`: look-ups go by the list, and a table made of it.
     #[must_use]
     pub fn without_find_object(self) -> Loader {
         Loader { find_object: None, ..self }
@@ -103,16 +104,31 @@ impl Loader {
         }
     }
 
-    /// The module whose mapping holds `pc`. Lock-free; safe to call in a hook or a signal handler.
+    /// The module whose mapping holds `pc`, which stays loaded meanwhile: the calling thread returns there, or it is
+    /// the caller's own. Lock-free; safe to call in a hook or a signal handler.
     pub fn find_text(&self, pc: usize) -> Option<ModuleText> {
         match self.find_object {
             Some(find) => find.call(pc).map(|text| self.whole(text)),
-            None if self.list.is_consistent() => {
-                let mut texts = self.modules().filter_map(|module| module.text());
-                let text = texts.find(|text| text.contains(pc));
-                text.filter(|_| self.list.is_consistent())
-            }
-            None => None,
+            None => TABLE.find(self.list, pc),
         }
+    }
+
+    /// The module whose mapping holds any address, which may be unmapped this instant: as the loader has it, or had
+    /// it at the last [`Self::version`].
+    pub fn find_listed(&self, address: usize) -> Option<ModuleText> {
+        match self.find_object {
+            Some(_) => self.find_text(address),
+            None => TABLE.find_listed(self.list, address),
+        }
+    }
+
+    /// A number that is another one when modules were loaded or unloaded. None when that is not known.
+    pub fn version(&self) -> Option<u64> {
+        if self.find_object.is_some() { None } else { TABLE.refresh(self.list) }
+    }
+
+    /// In a forked child: its parent's other threads, which may have been at a look-up, are not here.
+    pub fn forget_threads(&self) {
+        TABLE.forget_writer();
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Two doors lead in: the `r_debug` list that the loader keeps for debuggers, walked when the recorder
 //! starts, and `_dl_find_object` (glibc 2.35), which is lock-free and answers while the program runs.
-//! Where the second is missing (musl, older glibc) the list is walked, while the loader says it is whole.
+//! Where the second is missing (musl, older glibc) a table is made of the list, and made anew when the list changed.
 
 mod auxv;
 mod details;
@@ -13,6 +13,7 @@ mod link_map;
 mod list;
 mod lookup;
 mod maker;
+mod module_table;
 mod module_text;
 mod static_exe;
 mod symbol;

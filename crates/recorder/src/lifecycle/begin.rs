@@ -47,6 +47,7 @@ fn begin(memory: InheritedMemory) -> Option<&'static Session> {
             // SAFETY: this thread has claimed the making; `make` has written the session, in memory that stays.
             let session = unsafe { state::finish(session, |session| prepare(session, is_child)) };
             if is_child && let Some(loader) = program::loader() {
+                loader.forget_threads();
                 modules::forget_closing();
                 modules::announce_inherited(loader, session);
             }
