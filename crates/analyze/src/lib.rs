@@ -70,7 +70,6 @@ mod counters;
 pub mod diff;
 mod events;
 pub mod go;
-pub mod heavy_hitters;
 pub mod input;
 mod latency;
 pub mod losses;

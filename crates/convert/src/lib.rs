@@ -16,7 +16,6 @@ pub mod input;
 pub mod memtrace;
 pub mod message_log;
 pub mod native;
-pub mod node_table;
 pub mod opened_trace;
 pub mod pprof;
 pub mod ring;

@@ -74,11 +74,6 @@ impl Stacks {
         }
     }
 
-    /// Gives up a node that was taken: its caller and its code. For who keeps nodes elsewhere.
-    pub fn forget(&mut self, id: StackId) -> Option<(StackId, LocationCode)> {
-        self.nodes.remove(&id)
-    }
-
     fn module(&mut self, module: Module) -> usize {
         let modules = &mut self.modules;
         *self.module_numbers.entry(module.clone()).or_insert_with(|| {

@@ -11,6 +11,7 @@ use heapscribe_formats::memtrace::{
 };
 
 use super::check::{Check, Place};
+use super::hotspots;
 use super::results::{self, Run};
 use super::run::{Ran, run, unpack};
 
@@ -23,6 +24,8 @@ pub(super) fn check(place: &Place<'_>) -> Vec<Check> {
     for dump in files(&place.folder.join("dumps"), ".txt.gz") {
         let name = stem(&dump, ".txt.gz");
         checks.push(Check::new(format!("dump of {name}"), dumps_alike(place, &dump, &name)));
+        let trace = place.folder.join(format!("{name}.ctf"));
+        checks.push(Check::new(format!("hotspots of {name}"), hotspots::check(place.program, &trace, &dump)));
     }
     checks.extend(damaged(place));
     for trace in files(place.folder, ".ctf") {

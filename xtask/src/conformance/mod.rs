@@ -6,6 +6,7 @@
 mod aos;
 mod check;
 mod go;
+mod hotspots;
 mod memtrace;
 mod results;
 mod run;

@@ -11,12 +11,12 @@ use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
-/// Find the call sequences that allocate most
+/// Find the functions that allocate most, and the callers that explain it
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
   heapscribe hotspots run.hst
-  heapscribe hotspots run.hst --metric leaked --length 6
+  heapscribe hotspots run.hst --metric leaked --top 5
 ")]
 pub(crate) struct HotspotsArgs {
     /// The trace
@@ -27,17 +27,9 @@ pub(crate) struct HotspotsArgs {
     #[arg(long, alias = "of", value_enum, default_value_t = Metric::Allocated)]
     pub(crate) metric: Metric,
 
-    /// How many sequences to show
+    /// How many functions to show
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub(crate) top: usize,
-
-    /// Maximum length of a sequence, in calls
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=64))]
-    pub(crate) length: usize,
-
-    /// How many sequences to keep in memory while counting; more make the result more exact
-    #[arg(long, value_name = "N", default_value_t = 50_000)]
-    pub(crate) entries: usize,
 
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,

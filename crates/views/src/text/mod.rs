@@ -12,6 +12,7 @@ mod functions;
 pub mod go;
 pub mod heap;
 mod hints;
+pub mod hotspots;
 pub mod latency;
 mod layout;
 pub mod live;
