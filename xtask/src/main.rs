@@ -3,11 +3,13 @@
 
 use std::process::ExitCode;
 
+mod built;
 mod campaign;
 mod compare;
 mod conformance;
 mod count;
 mod imports;
+mod programs;
 mod skipped;
 mod sources;
 mod tidy;
@@ -22,7 +24,7 @@ struct Command {
 const COMMANDS: &[Command] = &[
     Command {
         name: "campaign",
-        about: "run the tests that meet chance for longer: kill, fork, disk, stacks, damage, heaps, sample",
+        about: "run the tests that meet chance for longer: kill, fork, disk, stacks, damage, heaps, sample; or programs",
         run: campaign::run,
     },
     Command {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{judge, oracle, recorded, show};
+use crate::built::heapscribe;
 use crate::sources::root;
 
 /// Why nothing was compared.
@@ -65,19 +66,4 @@ fn build_oracle(place: &Path) -> Option<PathBuf> {
         eprint!("{}", String::from_utf8_lossy(&output.stderr));
     }
     output.status.success().then_some(library)
-}
-
-/// The program, built as users have it; `HEAPSCRIBE_BIN` names another.
-fn heapscribe() -> Result<PathBuf, String> {
-    if let Some(named) = std::env::var_os("HEAPSCRIBE_BIN") {
-        return Ok(named.into());
-    }
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "-q", "--release", "-p", "heapscribe"]).current_dir(root());
-    match cargo.status() {
-        Ok(status) if status.success() => {}
-        _ => return Err("heapscribe can not be built".to_owned()),
-    }
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(target.join("release/heapscribe"))
 }
