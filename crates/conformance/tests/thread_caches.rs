@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Barrier;
 use std::sync::mpsc::channel;
@@ -134,7 +135,19 @@ fn caches_of_threads_that_end_without_notice_are_adopted() {
 
 #[test]
 fn threads_that_live_have_a_cache_each() {
-    let (heap, all_have) = (heap_of(4 * POOL_BYTES), Barrier::new(8));
+    check_caches(0, 8 << 10..16 << 10);
+}
+
+#[test]
+fn all_caches_together_are_bounded() {
+    check_caches(2 * CACHE_BYTES, 2 << 10..3 << 10);
+}
+
+/// Eight threads, of whose caches all together may have so many bytes; what the caches themselves then take of the pool.
+fn check_caches(caches_bytes: usize, expected_bytes: Range<u64>) {
+    let config =
+        Config { pool_bytes: 4 * POOL_BYTES, grow_bytes: 0, cache_bytes: CACHE_BYTES, ..Config::DEFAULT };
+    let (heap, all_have) = (TlsfHeap::new(Config { caches_bytes, ..config }), Barrier::new(8));
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
@@ -148,7 +161,7 @@ fn threads_that_live_have_a_cache_each() {
     });
     let stats = heap.stats();
     assert_eq!((stats.blocks, stats.failures, heap.check()), (0, 0, Ok(())));
-    assert!((8 << 10..16 << 10).contains(&stats.used_bytes), "eight caches: {stats:?}");
+    assert!(expected_bytes.contains(&stats.used_bytes), "{stats:?}");
 }
 
 #[test]

@@ -30,6 +30,18 @@ fn all_addresses_are_used_up() {
     check("addresses", &[TLSF], &[]);
 }
 
+/// A pool of 64 MiB was more than was left under a limit, and what the program maps itself was refused.
+#[test]
+fn addresses_are_limited() {
+    let place = Place::new();
+    let program = place.compile("heap_edges.c");
+    let line = format!("ulimit -v 100000 && exec {} limited", program.display());
+    let run = Run::new(&place, "sh").args(["-c", &line]);
+    for ended in [run.plain(), run.under("tlsf")] {
+        assert_eq!((ended.code, &ended.stdout[..], &ended.stderr[..]), (0, "ok\n", ""));
+    }
+}
+
 /// What is said where it can not be said is no end of the program.
 #[test]
 fn standard_error_takes_nothing() {

@@ -18,6 +18,7 @@ use heapscribe_nolibc::at_fork;
 use heapscribe_nolibc::clock;
 use heapscribe_nolibc::loader::Loader;
 use heapscribe_nolibc::once::Once;
+use heapscribe_nolibc::own_stack::OwnStack;
 use heapscribe_nolibc::sys;
 
 use crate::call_counter;
@@ -34,6 +35,9 @@ const FALLBACK: u32 = 3;
 /// A request of so many bytes publishes statistics at once: few of these are most of a heap, and to use so many takes
 /// longer than to publish. (A program that allocates 64 blocks of 1 MiB and then computes was seen with an empty pool.)
 pub const LARGE_BYTES: usize = 64 << 10;
+
+/// What a start is done on: it takes more than a coroutine's stack may have.
+static STARTERS_STACK: OwnStack = OwnStack::new();
 
 /// The result of a start.
 #[derive(Clone, Copy, Debug)]
@@ -222,7 +226,9 @@ impl<H: Heap + 'static> Interposer<H> {
         if self.become_starter(0) {
             let is_new = self.state.load(Ordering::Acquire) == NEW;
             if is_new {
-                self.begin();
+                // SAFETY: a library has one interposer, one thread at a time is its starter, and that one's signals are
+                // blocked.
+                unsafe { STARTERS_STACK.call(|| self.begin()) };
             }
             self.starter.store(0, Ordering::Relaxed);
             drop(blocked);

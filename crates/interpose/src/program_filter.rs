@@ -1,5 +1,5 @@
 //! Which programs get the heap: preloaded libraries are loaded into all that a program starts, and a prefaulted pool
-//! of 64 MiB costs each of them 50 ms (heaphook zeroed 100 MB in every child).
+//! of 64 MiB costs each of them 20 to 50 ms (heaphook zeroed 100 MB in every child).
 
 use heapscribe_nolibc::sys;
 

@@ -10,6 +10,7 @@
 //! handler that interrupted an update, which then goes on in it. Its descriptor is closed at once.
 #![allow(unsafe_code)]
 
+use core::cell::UnsafeCell;
 use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -32,13 +33,26 @@ const PAGE_BYTES: usize = 4096;
 /// Bytes of the longest name of the directory, with its NUL.
 const DIRECTORY_BYTES: usize = 256;
 
+/// Bytes of the program's path that are looked at.
+const EXE_BYTES: usize = 512;
+
 /// What a process has of its own.
 #[repr(C)]
 #[derive(Debug)]
 struct Page {
     state: AtomicU32,
     file: AtomicPtr<u8>,
+    /// For the thread that is making the file, whose stack may be small.
+    room: UnsafeCell<Room>,
 }
+
+#[derive(Debug)]
+struct Room {
+    exe: [u8; EXE_BYTES],
+    bytes: [u8; HEAP_FILE_BYTES],
+}
+
+const _: () = assert!(size_of::<Page>() <= PAGE_BYTES);
 
 /// What a heap is called, and how it is configured.
 #[derive(Debug)]
@@ -120,7 +134,8 @@ impl StatisticsFile {
             page.state.store(0, Ordering::Release);
             return;
         }
-        match self.make(is_passing) {
+        // SAFETY: this thread moved the state to `MAKING`, so that it alone is here.
+        match self.make(is_passing, unsafe { &mut *page.room.get() }) {
             Ok(file) => {
                 page.file.store(file, Ordering::Release);
                 page.state.store(MAPPED, Ordering::Release);
@@ -131,7 +146,7 @@ impl StatisticsFile {
 
     /// The file, mapped. Its page is there before it is: a full file system is an error, and no SIGBUS later.
     #[inline(never)]
-    fn make(&self, is_passing: bool) -> sys::Result<*mut u8> {
+    fn make(&self, is_passing: bool, room: &mut Room) -> sys::Result<*mut u8> {
         let directory = self.open_directory()?;
         if sys::file_size_limit() < HEAP_FILE_BYTES as u64 {
             return Err(Errno::ENOMEM);
@@ -142,16 +157,23 @@ impl StatisticsFile {
         name.iter_mut().take(63).zip(line.as_bytes()).for_each(|(place, &byte)| *place = byte);
         let name = CStr::from_bytes_until_nul(&name).map_err(|_| Errno::EINVAL)?;
         let file = directory.open_at(name, Open::CreateNew)?;
-        let mapped = self.fill(&file, pid, created_mono_ns, is_passing);
+        let mapped = self.fill(&file, pid, created_mono_ns, is_passing, room);
         if mapped.is_err() {
             let _ = directory.unlink_at(name);
         }
         mapped
     }
 
-    fn fill(&self, file: &File, pid: u32, created_mono_ns: u64, is_passing: bool) -> sys::Result<*mut u8> {
-        let mut exe = [0; 512];
-        let exe_bytes = sys::readlink(c"/proc/self/exe", &mut exe).unwrap_or(0);
+    fn fill(
+        &self,
+        file: &File,
+        pid: u32,
+        created_mono_ns: u64,
+        is_passing: bool,
+        room: &mut Room,
+    ) -> sys::Result<*mut u8> {
+        let Room { exe, bytes } = room;
+        let exe_bytes = sys::readlink(c"/proc/self/exe", exe).unwrap_or(0);
         let description = self.description.get();
         let about = About {
             pid,
@@ -163,9 +185,9 @@ impl StatisticsFile {
             configuration: description.map_or(b"", |it| it.configuration.as_bytes()),
             exe: exe.get(..exe_bytes).unwrap_or_default(),
         };
-        let mut bytes = [0; HEAP_FILE_BYTES];
-        about.put(&mut bytes);
-        file.write_all_at(&bytes, 0)?;
+        bytes.fill(0);
+        about.put(bytes);
+        file.write_all_at(bytes, 0)?;
         let mapped = file.map_shared_closed(PAGE_BYTES)?;
         // SAFETY: the mapping just made.
         unsafe { sys::protect_read_write(mapped, PAGE_BYTES) }?;

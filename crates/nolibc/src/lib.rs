@@ -11,6 +11,7 @@ pub mod clock;
 pub mod environment;
 pub mod loader;
 pub mod once;
+pub mod own_stack;
 mod panic;
 pub mod seccomp;
 pub mod sys;

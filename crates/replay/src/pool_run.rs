@@ -8,7 +8,7 @@
 use std::io;
 use std::ptr::NonNull;
 
-use heapscribe_alloc::locked::{PageOptions, from_kernel};
+use heapscribe_alloc::locked::uncounted;
 use heapscribe_alloc::tlsf::{Tlsf, total_for};
 use heapscribe_alloc::{Request, Stats};
 use serde::Serialize;
@@ -37,8 +37,7 @@ unsafe impl Send for PoolMemory {}
 impl PoolMemory {
     /// For pools of up to so many bytes; `None` when there is no such memory. It is never unmapped.
     pub fn new(most_bytes: usize) -> Option<PoolMemory> {
-        let pages = PageOptions { prefault: false, lock: false, huge_pages: false };
-        let area = from_kernel(most_bytes.checked_add(2 * PLACES_BYTES)?, pages)?;
+        let area = uncounted(most_bytes.checked_add(2 * PLACES_BYTES)?)?;
         let gap = (area.base.as_ptr() as usize).wrapping_neg() % PLACES_BYTES;
         // SAFETY: there are two more such pieces than the pool needs.
         Some(PoolMemory { base: unsafe { area.base.add(gap) }, most_bytes })

@@ -43,7 +43,7 @@ pub fn from_kernel(len_bytes: usize, options: PageOptions) -> Option<Area> {
     if (options.prefault || options.lock) && !available_memory::is_enough_for(len) {
         return None;
     }
-    let at = map_aligned(len, page, options.prefault)?;
+    let at = map_aligned(len, page, true)?;
     let base = NonNull::new(at as *mut u8)?;
     let mut is_locked = false;
     // SAFETY: the range is the mapping that was just made and is nobody's yet.
@@ -61,6 +61,14 @@ pub fn from_kernel(len_bytes: usize, options: PageOptions) -> Option<Area> {
         }
     }
     Some(Area { base, len_bytes: len, is_locked })
+}
+
+/// Addresses for pools that are tried and never filled: pages come when they are used, and the kernel keeps no memory for
+/// them.
+pub fn uncounted(len_bytes: usize) -> Option<Area> {
+    let len = len_bytes.checked_next_multiple_of(PAGE_BYTES)?;
+    let base = NonNull::new(map_aligned(len, PAGE_BYTES, false)? as *mut u8)?;
+    Some(Area { base, len_bytes: len, is_locked: false })
 }
 
 /// A new mapping at a multiple of `align`: a larger one, whose ends are unmapped.
@@ -154,7 +162,7 @@ mod tests {
         for options in [PageOptions { prefault: true, ..NONE }, PageOptions { lock: true, ..NONE }] {
             assert!(from_kernel(1 << 44, options).is_none());
         }
-        assert!(from_kernel(1 << 44, NONE).is_some());
+        assert!(uncounted(1 << 44).is_some());
     }
 
     #[test]

@@ -40,6 +40,8 @@ struct Memory {
     available: u64,
 }
 
+#[cold]
+#[inline(never)] // the room for files is taken of the stack only where they are read
 fn read() -> Memory {
     let mut room = [0; FILE_BYTES];
     let meminfo = sys::read_file(c"/proc/meminfo", &mut room).unwrap_or_default();

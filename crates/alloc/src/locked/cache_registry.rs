@@ -4,6 +4,7 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use super::growth::Config;
 use super::sys;
 use super::thread_cache::ThreadCache;
 
@@ -28,6 +29,9 @@ pub(super) struct CachedTotals {
 pub(super) struct CacheRegistry {
     /// Bytes of a cache at most; 0: there are none.
     limit: AtomicUsize,
+    /// Caches at most, and those that were made: they stay.
+    most: AtomicUsize,
+    made: AtomicUsize,
     heap: AtomicU64,
     first: AtomicPtr<ThreadCache>,
     /// CacheRegistry looked at when the kernel was asked, of all times together.
@@ -35,9 +39,11 @@ pub(super) struct CacheRegistry {
 }
 
 impl CacheRegistry {
-    pub(super) const fn new(limit: usize) -> CacheRegistry {
+    pub(super) const fn new(config: &Config) -> CacheRegistry {
         CacheRegistry {
-            limit: AtomicUsize::new(limit),
+            limit: AtomicUsize::new(config.cache_bytes),
+            most: AtomicUsize::new(most_caches(config)),
+            made: AtomicUsize::new(0),
             heap: AtomicU64::new(0),
             first: AtomicPtr::new(core::ptr::null_mut()),
             asked: AtomicUsize::new(0),
@@ -49,8 +55,21 @@ impl CacheRegistry {
         self.limit.load(Ordering::Relaxed)
     }
 
-    pub(super) fn set_limit(&self, limit: usize) {
-        self.limit.store(limit, Ordering::Relaxed);
+    pub(super) fn configure(&self, config: &Config) {
+        self.limit.store(config.cache_bytes, Ordering::Relaxed);
+        self.most.store(most_caches(config), Ordering::Relaxed);
+    }
+
+    /// Whether one more cache may be made, which then counts as made.
+    pub(super) fn reserve(&self) -> bool {
+        let most = self.most.load(Ordering::Relaxed);
+        let one_more = |made| (made < most).then_some(made + 1);
+        self.made.try_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// A cache that was reserved is not made after all.
+    pub(super) fn unreserve(&self) {
+        self.made.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// The heap's number, or 0 when it has no caches yet.
@@ -142,6 +161,14 @@ impl CacheRegistry {
             blocks: sum.blocks + cache.blocks(),
             caches: sum.caches + 1,
         })
+    }
+}
+
+/// How many caches there may be.
+const fn most_caches(config: &Config) -> usize {
+    match (config.cache_bytes, config.caches_bytes) {
+        (0, _) | (_, 0) => usize::MAX,
+        (one, all) => all / one,
     }
 }
 

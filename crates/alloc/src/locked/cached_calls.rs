@@ -49,20 +49,24 @@ impl TlsfHeap {
         lock: impl FnOnce(&'a PiMutex) -> Option<Held<'a>>,
     ) -> Option<&'a ThreadCache> {
         const ROOM: Option<Request> = Request::new(size_of::<ThreadCache>(), 64);
-        let request = ROOM?;
-        let new = ThreadCache::new(self.caches.assign_heap(), thread_words::id());
+        let request = ROOM.filter(|_| self.caches.reserve())?;
         let Some(held) = lock(&self.lock) else {
             // The next call makes it.
+            self.caches.unreserve();
             thread_words::set_cache(core::ptr::null());
             return None;
         };
         // SAFETY: the lock is held.
-        let block = unsafe { (*self.tlsf_of(&held)).alloc(request) }?;
+        let block = unsafe { (*self.tlsf_of(&held)).alloc(request) };
         drop(held);
+        let Some(block) = block else {
+            self.caches.unreserve();
+            return None;
+        };
         let cache = block.cast::<ThreadCache>();
         // SAFETY: a block as large and as aligned, which is written here and never freed.
         unsafe {
-            cache.write(new);
+            ThreadCache::write_new(cache, self.caches.assign_heap(), thread_words::id());
             self.caches.add(cache);
             Some(&*cache.as_ptr())
         }

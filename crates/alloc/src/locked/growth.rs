@@ -11,25 +11,57 @@ pub struct Config {
     pub pool_bytes: usize,
     /// Of the first pool that is added when that is full, doubled for each that follows; 0 for never.
     pub grow_bytes: usize,
+    /// Up to where that is doubled, unless a request needs more; 0 for no end.
+    pub grow_bytes_max: usize,
     /// Of all pools together at most; 0 for no limit.
     pub max_bytes: usize,
     /// What a thread may keep of small blocks for itself at most, so that it need not take the lock for each;
     /// 0 for nothing.
     pub cache_bytes: usize,
+    /// What all threads together may keep at most: when caches of that size are more, other threads get none. 0 for no
+    /// limit.
+    pub caches_bytes: usize,
     /// How the pages are prepared.
     pub pages: PageOptions,
 }
 
 impl Config {
-    /// 64 MiB, there from the beginning, and 16, 32, 64 MiB and so on when they are not enough. No caches: what
-    /// a thread keeps is not joined with its neighbours, and others do not get it.
+    /// 64 MiB, and 16, 32, 64 MiB and so on when they are not enough, with pages that come when they are used. No
+    /// caches: what a thread keeps is not joined with its neighbours, and others do not get it.
     pub const DEFAULT: Config = Config {
         pool_bytes: 64 << 20,
         grow_bytes: 16 << 20,
+        grow_bytes_max: 0,
         max_bytes: 0,
         cache_bytes: 0,
-        pages: PageOptions { prefault: true, lock: false, huge_pages: false },
+        caches_bytes: 0,
+        pages: PageOptions { prefault: false, lock: false, huge_pages: false },
     };
+
+    /// With the caches of a program that does not say what it wants: for a thread a 256th of the first pool, 64 KiB at
+    /// most, and a 16th of that pool for all threads. None where this pool is all there is: a request could fail for
+    /// what idle threads keep.
+    pub const fn with_default_caches(self) -> Config {
+        const CACHE_BYTES_MAX: usize = 64 << 10;
+        let share = self.pool_bytes / 256;
+        let cache_bytes = match self.grow_bytes {
+            0 => 0,
+            _ if share > CACHE_BYTES_MAX => CACHE_BYTES_MAX,
+            _ => share,
+        };
+        Config { cache_bytes, caches_bytes: self.pool_bytes / 16, ..self }
+    }
+
+    /// For an address space of so many bytes: pools of a 16th of it at most, so that what they have in reserve is not
+    /// missing elsewhere.
+    pub const fn within_address_space(self, limit_bytes: usize) -> Config {
+        const fn at_most(bytes: usize, most: usize) -> usize {
+            if bytes < most { bytes } else { most }
+        }
+        let most = limit_bytes / 16;
+        let (pool_bytes, grow_bytes) = (at_most(self.pool_bytes, most), at_most(self.grow_bytes, most));
+        Config { pool_bytes, grow_bytes, grow_bytes_max: most, ..self }
+    }
 }
 
 /// How far the heap has grown.
@@ -104,7 +136,8 @@ impl Growth {
         if self.has_started {
             let is_less = len_bytes < plan.wanted_bytes;
             let doubled = plan.wanted_bytes.max(self.next_bytes).saturating_mul(2);
-            self.next_bytes = if is_less { len_bytes } else { doubled };
+            let most = if self.config.grow_bytes_max == 0 { usize::MAX } else { self.config.grow_bytes_max };
+            self.next_bytes = if is_less { len_bytes } else { doubled.min(most) };
         }
         self.has_started = true;
     }
@@ -117,7 +150,7 @@ mod tests {
     const PAGES: PageOptions = PageOptions { prefault: false, lock: false, huge_pages: false };
 
     fn growth(pool_bytes: usize, grow_bytes: usize, max_bytes: usize) -> Growth {
-        Growth::new(Config { pool_bytes, grow_bytes, max_bytes, cache_bytes: 0, pages: PAGES })
+        Growth::new(Config { pool_bytes, grow_bytes, max_bytes, pages: PAGES, ..Config::DEFAULT })
     }
 
     fn area(len_bytes: usize) -> Area {
@@ -142,6 +175,18 @@ mod tests {
     }
 
     #[test]
+    fn default_caches_are_a_share_of_the_first_pool() {
+        let check = |pool_bytes, grow_bytes, expected| {
+            let config = Config { pool_bytes, grow_bytes, ..Config::DEFAULT }.with_default_caches();
+            assert_eq!((config.cache_bytes, config.caches_bytes), expected, "{pool_bytes} + {grow_bytes}");
+        };
+        check(64 << 20, 16 << 20, (64 << 10, 4 << 20));
+        check(1 << 20, 16 << 20, (4 << 10, 64 << 10));
+        check(64 << 20, 0, (0, 4 << 20));
+        check(0, 1, (0, 0));
+    }
+
+    #[test]
     fn without_growth_there_is_one_pool() {
         check(growth(4096, 0, 0), &[10, 10], &[Some(4096), None]);
         check(growth(4096, 0, 0), &[1 << 40, 10], &[Some(4096), None]);
@@ -152,6 +197,17 @@ mod tests {
     fn the_limit_holds_for_all_pools_together() {
         check(growth(4096, 4096, 10_000), &[10, 10, 10, 10], &[Some(4096), Some(4096), Some(1808), None]);
         check(growth(4096, 4096, 8192), &[10, 5000], &[Some(4096), None]);
+    }
+
+    #[test]
+    fn doubling_ends_where_that_is_configured() {
+        let config = Config { pool_bytes: 1 << 30, grow_bytes: 1 << 30, ..Config::DEFAULT };
+        let config = config.within_address_space(16 << 12);
+        check(
+            Growth::new(config),
+            &[10, 10, 20_000, 10],
+            &[Some(4096), Some(4096), Some(32_768), Some(4096)],
+        );
     }
 
     #[test]

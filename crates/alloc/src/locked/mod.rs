@@ -32,7 +32,7 @@ mod thread_cache;
 mod thread_words;
 mod tlsf_heap;
 
-pub use area::{Area, AreaSource, PageOptions, from_kernel};
+pub use area::{Area, AreaSource, PageOptions, from_kernel, uncounted};
 pub use growth::Config;
 pub use mutex::{Held, PiMutex, Reentered};
 pub use tlsf_heap::TlsfHeap;

@@ -12,6 +12,7 @@ const READ: usize = 0;
 const CLOSE: usize = 3;
 const MMAP: usize = 9;
 const MUNMAP: usize = 11;
+const SCHED_YIELD: usize = 24;
 const MADVISE: usize = 28;
 const NANOSLEEP: usize = 35;
 const GETPID: usize = 39;
@@ -111,6 +112,12 @@ pub(super) fn is_thread(id: u32) -> bool {
     // SAFETY: signal 0 is not sent: only whether it could be is looked at.
     let answer = unsafe { call(TGKILL, [process, id as usize, NO_SIGNAL, 0, 0, 0]) };
     answer != Err(ESRCH)
+}
+
+/// Lets other threads run that wait for this core.
+pub(super) fn yield_core() {
+    // SAFETY: takes nothing and cannot fail.
+    let _ = unsafe { call(SCHED_YIELD, [0; 6]) };
 }
 
 /// Sleeps for so long, or until a signal.

@@ -63,18 +63,32 @@ struct Bin {
 unsafe impl Sync for ThreadCache {}
 
 /// In place of a thread's cache when it is to have none: one of no heap.
-pub(super) static NO_CACHE: ThreadCache = ThreadCache::new(u64::MAX, 0);
+pub(super) static NO_CACHE: ThreadCache = ThreadCache::of_no_heap();
 
 impl ThreadCache {
-    pub(super) const fn new(heap: u64, owner: u32) -> ThreadCache {
+    const fn of_no_heap() -> ThreadCache {
         ThreadCache {
-            heap,
-            owner: AtomicU32::new(owner),
+            heap: u64::MAX,
+            owner: AtomicU32::new(0),
             busy: AtomicBool::new(false),
             next: core::ptr::null(),
             bytes: AtomicUsize::new(0),
             blocks: AtomicUsize::new(0),
             bins: UnsafeCell::new(Bins { filled: 0, turn: 0, list: [Bin { first: None, blocks: 0 }; BINS] }),
+        }
+    }
+
+    /// Makes an empty one, in its place: it is larger than what may be taken of a small stack.
+    ///
+    /// # Safety
+    /// * Unused: the place is memory for it that is nobody else's.
+    pub(super) unsafe fn write_new(place: NonNull<ThreadCache>, heap: u64, owner: u32) {
+        let cache = place.as_ptr();
+        // SAFETY: unused. Zeros are an empty cache: no next one, and no blocks in any list.
+        unsafe {
+            cache.write_bytes(0, 1);
+            (&raw mut (*cache).heap).write(heap);
+            (&raw mut (*cache).owner).write(AtomicU32::new(owner));
         }
     }
 

@@ -71,7 +71,7 @@ impl TlsfHeap {
             growing: PiMutex::new(),
             growth: UnsafeCell::new(Growth::new(config)),
             pools: AtomicU64::new(0),
-            caches: CacheRegistry::new(config.cache_bytes),
+            caches: CacheRegistry::new(&config),
             misuses: AtomicU64::new(0),
             deferred: DeferredFrees::new(),
             failures: AtomicU64::new(0),
@@ -89,7 +89,7 @@ impl TlsfHeap {
         let is_new = !growth.has_started;
         if is_new {
             *growth = Growth::new(config);
-            self.caches.set_limit(config.cache_bytes);
+            self.caches.configure(&config);
         }
         is_new
     }

@@ -43,7 +43,8 @@ pub(crate) struct HeapArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "heap")]
     pub(crate) pool_max: Option<u64>,
 
-    /// tlsf: size of each thread's cache of small blocks; 0 disables it, as real-time programs need [default: 0]
+    /// tlsf: size of each thread's cache of small blocks; 0 disables caches, as real-time programs need
+    /// [default: pool/256, at most 64KiB; 0 with --grow 0]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, requires = "heap")]
     pub(crate) cache: Option<u64>,
 
@@ -55,9 +56,9 @@ pub(crate) struct HeapArgs {
     #[arg(long, requires = "heap")]
     pub(crate) huge_pages: bool,
 
-    /// tlsf: map the pages of a pool when they are first used, not at the start
+    /// tlsf: map all pages of a pool before it is used, not each when it is first used
     #[arg(long, requires = "heap")]
-    pub(crate) no_prefault: bool,
+    pub(crate) prefault: bool,
 }
 
 impl HeapArgs {
@@ -71,7 +72,7 @@ impl HeapArgs {
             cache_bytes: self.cache,
             lock: self.lock,
             huge_pages: self.huge_pages,
-            prefault: !self.no_prefault,
+            prefault: self.prefault,
         }
     }
 }

@@ -115,7 +115,7 @@ fn variables(options: &HeapOptions) -> Vec<(&'static str, OsString)> {
         flag("HEAPSCRIBE_POOL_LOCK", options.lock, "yes"),
         flag("HEAPSCRIBE_POOL_HUGE_PAGES", options.huge_pages, "yes"),
         (!options.only.is_empty()).then(|| ("HEAPSCRIBE_HEAP_ONLY", options.only.join(OsStr::new(":")))),
-        flag("HEAPSCRIBE_POOL_PREFAULT", !options.prefault, "no"),
+        flag("HEAPSCRIBE_POOL_PREFAULT", options.prefault, "yes"),
     ]
     .into_iter()
     .flatten()

@@ -125,12 +125,13 @@ fn work(task: &Task) -> Result<Measurement> {
 fn start_pool(task: &Task) -> Result<()> {
     let size = |bytes: u64| usize::try_from(bytes).context("the pool is too large for this machine");
     let prefault = task.look != Look::Memory;
-    TLSF.configure(Config {
+    let config = Config {
         pool_bytes: size(task.pool_bytes)?,
         grow_bytes: size(task.grow_bytes)?,
         pages: PageOptions { prefault, lock: false, huge_pages: false },
         ..Config::DEFAULT
-    });
+    };
+    TLSF.configure(config.with_default_caches());
     if prefault && !TLSF.start() {
         bail!("not enough memory for a pool of {} bytes", task.pool_bytes);
     }

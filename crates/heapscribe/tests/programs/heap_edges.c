@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -124,6 +125,13 @@ static void names(void) {
     }
 }
 
+/* Under `ulimit -v 100000`: what pools have in reserve is not missing elsewhere. */
+static void limited(void) {
+    void *volatile block = malloc(1);
+    MUST(block && mmap(NULL, 60 << 20, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+    for (int i = 0; i < 25; i++) MUST(malloc(1 << 20));
+}
+
 /* Says "ok" in a file again. */
 static void nothing(void) {
     struct rlimit limit;
@@ -135,7 +143,7 @@ static void nothing(void) {
 
 int main(int argc, char **argv) {
     static const struct { const char *name; void (*run)(void); } modes[] = {
-        {"vforks", vforks}, {"addresses", addresses}, {"silent", silent}, {"exits", exits}, {"names", names}, {"nothing", nothing},
+        {"vforks", vforks}, {"addresses", addresses}, {"silent", silent}, {"exits", exits}, {"names", names}, {"limited", limited}, {"nothing", nothing},
     };
     for (unsigned i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -235,6 +236,21 @@ static void descriptors(const char *name) {
     MUST(read(again, bytes, sizeof bytes) == 4 && !memcmp(bytes, "DATA", 4));
 }
 
+/* Eight threads on few cores: that one waits for the lock of another is not to be the rule. */
+enum { CROWD = 8, CROWDED_CALLS = 50000 };
+static void *crowded(void *unused) {
+    for (int i = 0; i < CROWDED_CALLS; i++) free(malloc(1 + i % 250));
+    return unused;
+}
+static void crowd(void) {
+    pthread_t all[CROWD];
+    for (int i = 0; i < CROWD; i++) MUST(!pthread_create(&all[i], NULL, crowded, NULL));
+    for (int i = 0; i < CROWD; i++) MUST(!pthread_join(all[i], NULL));
+    struct rusage used;
+    MUST(!getrusage(RUSAGE_SELF, &used));
+    if (used.ru_nvcsw >= CROWD * CROWDED_CALLS / 20) dprintf(2, "%ld waits\n", used.ru_nvcsw), _exit(1);
+}
+
 static void exhausted(void) {
     static void *blocks[100000];
     for (int round = 0; round < 3; round++) {
@@ -283,7 +299,7 @@ int main(int argc, char **argv) {
     static const struct { const char *name; void (*run)(void); } modes[] = {
         {"threads", threads}, {"passing", passing}, {"realigned", realigned}, {"forks", forks}, {"forks_at_start", forks_at_start}, {"impossible", impossible},
         {"start", start}, {"aligned", aligned}, {"pages", pages}, {"shrinks", shrinks}, {"handlers", handlers},
-        {"exhausted", exhausted}, {"many", many}, {"child", child}, {"killed", killed}, {"fails", fails},
+        {"exhausted", exhausted}, {"crowd", crowd}, {"many", many}, {"child", child}, {"killed", killed}, {"fails", fails},
     };
     may_allocate = argc > 2;
     if (argc > 2 && !strcmp(argv[1], "descriptors")) {

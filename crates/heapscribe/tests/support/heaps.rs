@@ -53,7 +53,7 @@ impl Run<'_> {
     /// The program under `heapscribe run`, with this heap.
     pub fn under(&self, heap: impl AsRef<Path>) -> Ended {
         let mut command = heapscribe();
-        command.args(["run", "--heap"]).arg(heap.as_ref()).arg("--").args(&self.command);
+        command.args(["run", "--heap"]).arg(heap.as_ref()).args(&self.options).arg("--").args(&self.command);
         command.envs(self.environment.iter().map(|(k, v)| (k, v)));
         Started::new(command, self.place, "under").wait()
     }
