@@ -12,8 +12,9 @@ use heapscribe_collect::{Summary, Written};
 use heapscribe_units as units;
 use heapscribe_views::text::{bounds, heap};
 
-/// The summary's lines, five of a recording in which nothing is to be said. Of a recording that did not begin with every block the sums are of what was
-/// recorded, which is not what happened.
+/// The summary's lines, five of a recording in which nothing is to be said. Of a recording that did not begin with every
+/// block the sums are of what was recorded, which is not what happened. A trace that was thrown away (`/dev/null`) has
+/// no next command.
 pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is_verbose: bool) -> String {
     let is_whole = !is_cut && s.written.is_empty();
     let mut processes = units::counted(s.processes, "process image");
@@ -53,7 +54,9 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
         let others = if more == 0 { String::new() } else { format!(" and {more} more") };
         format!("killed: the live blocks are in {path}{others}; heapscribe snapshot {path}")
     }));
-    lines.push(format!("next: heapscribe report {}", trace.display()));
+    if trace.is_file() || trace.is_dir() {
+        lines.push(format!("next: heapscribe report {}", trace.display()));
+    }
     lines.join("\n")
 }
 

@@ -37,6 +37,16 @@ fn check(purpose: &str, build: impl Fn(&Place) -> PathBuf) {
     let leaked = text.split("\nLeaked\n").nth(1).unwrap().split("\n\n").next().unwrap();
     assert!(leaked.contains("runtime libraries keep") && leaked.contains(purpose), "{leaked}");
     assert!(!leaked.contains("   1. "), "the list is empty: {leaked}");
+    assert!(!leaked.contains(" old"), "ages are for leaks: {leaked}");
+}
+
+#[test]
+fn a_trace_that_is_thrown_away_has_no_next_command() {
+    let place = Place::new();
+    let mut record = heapscribe();
+    record.args(["record", "-o", "/dev/null", "--"]).arg(place.compile("hello.c"));
+    let said = String::from_utf8(record.output().unwrap().stderr).unwrap();
+    assert!(said.contains("trace: /dev/null") && !said.contains("next:"), "{said}");
 }
 
 #[test]

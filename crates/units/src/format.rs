@@ -34,11 +34,12 @@ pub fn bytes(n: u64) -> String {
     if n < 1024 { exact } else { format!("{exact} ({})", short_bytes(n)) }
 }
 
+const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
 /// `4.77 MiB`.
 pub fn short_bytes(n: u64) -> String {
-    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if n < 1024 {
-        return format!("{n} B");
+        return format!("{} B", count(n));
     }
     let mut value = n as f64 / 1024.0;
     let mut unit = 0;
@@ -47,6 +48,15 @@ pub fn short_bytes(n: u64) -> String {
         unit += 1;
     }
     format!("{} {}", three_digits(value), UNITS[unit])
+}
+
+/// `4.00 MiB` of 4,194,304 bytes; where the short form is not all of the number, `4,194,305 bytes (4.00 MiB)`.
+pub fn exact_bytes(n: u64) -> String {
+    let short = short_bytes(n);
+    let (number, unit) = short.split_once(' ').unwrap_or((&short, ""));
+    let power = UNITS.iter().position(|one| *one == unit).map_or(0, |at| at as i32 + 1);
+    let is_exact = number.replace(',', "").parse() == Ok(n as f64 / 1024_f64.powi(power));
+    if is_exact { short } else { bytes(n) }
 }
 
 /// `1.23 s`, `45.6 ms`, `789 ns`.
@@ -90,6 +100,9 @@ fn civil(days_since_1970: u64) -> (u64, u64, u64) {
 }
 
 fn three_digits(value: f64) -> String {
+    if value >= 999.5 {
+        return count(value.round() as u64);
+    }
     let decimals = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
     format!("{value:.decimals$}")
 }
@@ -107,6 +120,11 @@ mod tests {
         assert_eq!(bytes(5_000_000), "5,000,000 bytes (4.77 MiB)");
         assert_eq!([short_bytes(1024), short_bytes((1 << 20) - 1)], ["1.00 KiB", "1.00 MiB"]);
         assert_eq!(short_bytes(u64::MAX), "16.0 EiB");
+        assert_eq!([short_bytes(1002), short_bytes(1021 << 10)], ["1,002 B", "1,021 KiB"]);
+        assert_eq!([short_bytes(999 << 10), duration(1_234_000_000_000)], ["999 KiB", "1,234 s"]);
+        assert_eq!([exact_bytes(3 << 20), exact_bytes(1000)], ["3.00 MiB", "1,000 B"]);
+        assert_eq!([exact_bytes(1280), exact_bytes(3737)], ["1.25 KiB", "3,737 bytes (3.65 KiB)"]);
+        assert_eq!(exact_bytes((3 << 20) + 1), "3,145,729 bytes (3.00 MiB)");
         assert_eq!([duration(0), duration(1_500), duration(12_345_678)], ["0 ns", "1.50 us", "12.3 ms"]);
         assert_eq!([duration(61_000_000_000), percent(1, 3), percent(1, 0)], ["61.0 s", "33.3 %", "0.0 %"]);
     }

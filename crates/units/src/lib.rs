@@ -14,6 +14,6 @@ mod format;
 mod locale;
 mod parse;
 
-pub use format::{bytes, count, counted, date, duration, percent, plural, short_bytes, time};
+pub use format::{bytes, count, counted, date, duration, exact_bytes, percent, plural, short_bytes, time};
 pub use locale::{about, plus_minus, use_ascii};
 pub use parse::{parse_bytes, parse_duration, parse_percent, parse_rate};

@@ -70,14 +70,25 @@ pub(crate) fn place(library: Library) -> Result<PathBuf> {
     Err(Problem::new(what, "set XDG_CACHE_HOME to a writable directory").into())
 }
 
+/// A directory that has the letters `libasan.so`, and says to whoever sees it in a process why.
+const DETOUR: &str = "for-AddressSanitizer-libasan.so";
+const WHY_A_DETOUR: &str = "\
+heapscribe loads its library by a path that leads through this directory and out of it again:
+.../for-AddressSanitizer-libasan.so/../libheapscribe_preload...so. AddressSanitizer's runtime ends each program in which
+another library is loaded before it, unless `libasan.so` is in that library's path. Nothing else is in here.
+";
+
 /// The same file by a path that AddressSanitizer's runtime takes for its own. It lets no program start in which another
 /// library comes first, and knows itself by these letters in the path that the loader was told; this holds for
 /// children, too, which no variable of ours would have to reach.
 pub(crate) fn before_sanitizers(library: PathBuf) -> PathBuf {
-    const RUNTIME: &str = "libasan.so";
     let (Some(directory), Some(name)) = (library.parent(), library.file_name()) else { return library };
-    let detour = directory.join(RUNTIME);
+    let detour = directory.join(DETOUR);
     let is_there = detour.is_dir() || fs::create_dir(&detour).is_ok();
+    if is_there && !detour.join("README").exists() {
+        // It is for people only: the detour works without.
+        let _ = fs::write(detour.join("README"), WHY_A_DETOUR);
+    }
     if is_there { detour.join("..").join(name) } else { library }
 }
 

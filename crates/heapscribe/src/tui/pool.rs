@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 use super::history::{History, Point};
-use super::run::{key, need_terminal, print};
+use super::run::{COLUMNS, key, need_terminal, print};
 use super::state::Key;
 use super::view::{BOLD, DIM, draw_curves};
 use heapscribe_session::heap_statistics::{self, HeapStatisticsFile};
@@ -79,7 +79,7 @@ impl Pool {
 
     /// Prints one screen as text.
     pub(crate) fn once(&self, out: &mut dyn Write) -> Result<()> {
-        print(out, |frame| self.draw(frame))
+        print(out, COLUMNS, |frame| self.draw(frame))
     }
 
     fn draw(&self, frame: &mut Frame<'_>) {

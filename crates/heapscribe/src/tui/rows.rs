@@ -75,28 +75,30 @@ impl Rows<'_> {
         rows
     }
 
+    /// Stacks; those that read the same, as two calls on one line do, are one row.
     fn stacks(&self) -> Vec<Row> {
-        let row = |stack: &LiveStack| {
+        let mut rows: HashMap<String, Row> = HashMap::new();
+        for stack in largest(self.look) {
             let frames: Vec<String> = self.frames(stack.node).iter().map(with_place).collect();
-            Row {
-                label: if frames.is_empty() { "[unknown stack]".to_owned() } else { frames.join(" < ") },
-                live: stack.live,
-                growth: self.growth.of_stack(stack.node),
-                oldest_ns: stack.oldest_ns,
-                stack: Some(stack.node),
-            }
-        };
-        largest(self.look).into_iter().map(row).collect()
+            let label = if frames.is_empty() { "[unknown stack]".to_owned() } else { frames.join(" < ") };
+            let row = rows.entry(label).or_default();
+            self.add(row, stack);
+            row.stack.get_or_insert(stack.node);
+        }
+        rows_of(rows)
+    }
+
+    fn add(&self, row: &mut Row, stack: &LiveStack) {
+        row.live.add(&stack.live);
+        row.growth = row.growth.saturating_add(self.growth.of_stack(stack.node));
+        row.oldest_ns = row.oldest_ns.max(stack.oldest_ns);
     }
 
     fn functions(&self) -> Vec<Row> {
         let mut rows: HashMap<String, Row> = HashMap::new();
         for stack in largest(self.look) {
             for name in self.functions_of(&self.look.live.tree, stack.node) {
-                let row = rows.entry(name).or_default();
-                row.live.add(&stack.live);
-                row.growth = row.growth.saturating_add(self.growth.of_stack(stack.node));
-                row.oldest_ns = row.oldest_ns.max(stack.oldest_ns);
+                self.add(rows.entry(name).or_default(), stack);
             }
         }
         for (node, change) in self.growth.freed() {
@@ -104,7 +106,7 @@ impl Rows<'_> {
                 rows.entry(name).and_modify(|row| row.growth = row.growth.saturating_add(*change));
             }
         }
-        rows.into_iter().map(|(label, row)| Row { label, ..row }).collect()
+        rows_of(rows)
     }
 
     /// The functions of a stack; one that calls itself holds its blocks once.
@@ -129,6 +131,13 @@ impl Rows<'_> {
     pub(super) fn frames(&self, stack: NodeId) -> Vec<NamedFrame> {
         self.names.frames(&self.look.live.tree, stack)
     }
+}
+
+/// Rows by their labels, in an order that does not change from look to look.
+fn rows_of(rows: HashMap<String, Row>) -> Vec<Row> {
+    let mut rows: Vec<Row> = rows.into_iter().map(|(label, row)| Row { label, ..row }).collect();
+    rows.sort_unstable_by(|a, b| a.label.cmp(&b.label));
+    rows
 }
 
 /// The stacks that are shown one by one, those with most bytes first.

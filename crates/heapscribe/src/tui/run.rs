@@ -15,8 +15,9 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_session::inspect::SessionReader;
 use heapscribe_symbols::Resolver;
 
-/// The size of the screen that [`once`] prints.
-const COLUMNS: u16 = 80;
+/// The size of the screen that [`once`] prints: as wide as the terminal; in a pipe, as wide as its rows, for `grep`.
+pub(super) const COLUMNS: u16 = 80;
+const COLUMNS_MAX: u16 = 2000;
 const ROWS: u16 = 24;
 
 /// Shows a process until the user has seen enough.
@@ -98,15 +99,21 @@ pub(crate) fn once(
         std::thread::sleep(interval);
         state.take(Look::at(session)?, resolver);
     }
-    print(out, |frame| view::draw(frame, &state))
+    let columns = if std::io::stdout().is_terminal() {
+        ratatui::crossterm::terminal::size().map_or(COLUMNS, |(columns, _)| columns)
+    } else {
+        view::needed_columns(&state)
+    };
+    print(out, columns, |frame| view::draw(frame, &state))
 }
 
-/// Prints a screen as text.
-pub(super) fn print(out: &mut dyn Write, draw: impl FnOnce(&mut Frame<'_>)) -> Result<()> {
-    let mut terminal = Terminal::new(TestBackend::new(COLUMNS, ROWS))?;
+/// Prints a screen of so many columns as text.
+pub(super) fn print(out: &mut dyn Write, columns: u16, draw: impl FnOnce(&mut Frame<'_>)) -> Result<()> {
+    let columns = columns.clamp(COLUMNS, COLUMNS_MAX);
+    let mut terminal = Terminal::new(TestBackend::new(columns, ROWS))?;
     terminal.draw(draw)?;
     let buffer = terminal.backend().buffer();
-    for row in buffer.content().chunks(usize::from(COLUMNS)) {
+    for row in buffer.content().chunks(usize::from(columns)) {
         let line: String = row.iter().map(ratatui::buffer::Cell::symbol).collect();
         writeln!(out, "{}", line.trim_end())?;
     }

@@ -249,8 +249,9 @@ pub(super) mod tests {
             path_of(&[Place { function, file, line, start_char: 0, end_char: 0 }]).into_bytes()
         };
         let modules = lines.iter().map(|line| Module { path: path(line), build_id: vec![] }).collect();
-        let frame = |module| Frame { module: Some(module), ..Frame::default() };
-        let node = |module| Node { parent: NodeId::ROOT, frame: frame(module as u32) };
+        let calls_before = |n: usize| lines[..n].iter().filter(|(line, _)| *line == lines[n].0).count();
+        let frame = |n| Frame { module: Some(n as u32), address: calls_before(n) as u64, ..Frame::default() };
+        let node = |n| Node { parent: NodeId::ROOT, frame: frame(n) };
         let nodes = std::iter::once(Node::default()).chain((0..lines.len()).map(node)).collect();
         let stack = |(i, &(_, bytes)): (usize, &(i64, u64))| LiveStack {
             node: NodeId(i as u32 + 1),
@@ -277,6 +278,14 @@ pub(super) mod tests {
         check(&[(7, 8000), (9, 1000)], &[(9, 1000), (7, 8000)], &[0.0, 0.0], 0.0);
         check(&[(7, 8000)], &[(7, 8000), (9, 1000)], &[0.0, 500.0], 500.0);
         check(&[(7, 8000), (9, 1000)], &[(9, 1200)], &[100.0], -3900.0);
+        check(&[(7, 8000), (7, 1000)], &[(7, 8000), (7, 1400)], &[200.0], 200.0);
+    }
+
+    #[test]
+    fn two_calls_on_one_line_are_one_row() {
+        let state = seen([look_at_lines(0, &[(7, 8000), (9, 500), (7, 1000)])]);
+        assert_eq!(labels(&state), [("load shop.c:7", 9000), ("load shop.c:9", 500)]);
+        assert_eq!(state.rows[0].live.blocks, 2);
     }
 
     #[test]

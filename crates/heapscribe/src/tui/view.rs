@@ -18,6 +18,17 @@ pub(super) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 const CHOSEN: Style = Style::new().add_modifier(Modifier::REVERSED);
 
+/// Columns of curves: one for each look, and nobody reads more.
+const CURVES: u16 = 160;
+
+/// The columns in which nothing is cut.
+pub(super) fn needed_columns(state: &State) -> u16 {
+    let all = state.look.live.live.bytes;
+    let row = |row: &Row| line(row, state.growth_a_second(row), all).chars().count();
+    let longest = state.rows.iter().map(row).chain(header(state).iter().map(Line::width)).max();
+    u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX)
+}
+
 /// Draws all.
 pub(crate) fn draw(frame: &mut Frame<'_>, state: &State) {
     let head = header(state);
@@ -26,6 +37,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &State) {
     let [top, curves, titles, rows, keys] =
         Layout::vertical(parts.into_iter().chain(rest)).areas(frame.area());
     frame.render_widget(Paragraph::new(head), top);
+    let curves = Rect { width: curves.width.min(CURVES), ..curves };
     draw_curves(frame, ["heap", "resident"], &state.history, curves);
     match &state.opened {
         Some(frames) => {
@@ -213,6 +225,17 @@ mod tests {
             state.press(Key::Char(c));
         }
         insta::assert_snapshot!("functions", screen(&state, 80, 24));
+    }
+
+    #[test]
+    fn a_screen_can_be_wide_enough_for_each_row() {
+        let state = seen((0..6).map(|i| look(i, [100_000, 300_000, 2000])));
+        let whole = "0 B       -      3 s  app+0x30 < app+0x20 < app+0x10";
+        let width = needed_columns(&state);
+        assert!(
+            screen(&state, width, 24).lines().any(|line| line.ends_with("app+0x30 < app+0x20 < app+0x10"))
+        );
+        assert!(!screen(&state, width - 1, 24).contains(whole));
     }
 
     #[test]

@@ -164,7 +164,7 @@ impl Rule {
                 let threads: String = threads.iter().map(|thread| format!(" --thread {thread}")).collect();
                 format!("{name} {}{threads}", self.place().unwrap_or_default())
             }
-            Rule::Max(limited, limit) => format!("{name} {}", limited.unit().short(*limit)),
+            Rule::Max(limited, limit) => format!("{name} {}", limited.unit().limit(*limit)),
             Rule::Grew(_, tolerance) => format!("{name} +{}%", (tolerance * 1e4).round() / 100.0),
         }
     }

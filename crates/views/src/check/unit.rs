@@ -1,6 +1,6 @@
 //! What figures of rules are measured in, and how they are shown.
 
-use heapscribe_units::{bytes, count, counted, duration, short_bytes};
+use heapscribe_units::{bytes, count, counted, duration, exact_bytes, short_bytes};
 
 /// What figures are measured in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +42,15 @@ impl Unit {
             Unit::BlocksPerSecond => format!("{} a second", counted(whole, "block")),
             Unit::Ns => duration(whole),
             Unit::Part => format!("{:.1} %", value * 100.0),
+        }
+    }
+
+    /// A limit: in few characters where these are all of it, so that a figure beside it shows why it is above.
+    pub fn limit(self, value: f64) -> String {
+        let whole = value.round().max(0.0) as u64;
+        match self {
+            Unit::Bytes => exact_bytes(whole),
+            _ => self.short(value),
         }
     }
 

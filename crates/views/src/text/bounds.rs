@@ -107,8 +107,12 @@ pub fn of_stacks(answer: &Answer, by: Measure, stacks: &[&Stack]) -> Option<Boun
     Some(sum).filter(|bounds| !bounds.is_exact())
 }
 
-/// How old leaks of stacks are, where that is known: `, 12 s old`, or from the youngest to the oldest.
-pub fn ages(by: Measure, stacks: &[&Stack]) -> String {
+/// How old leaks of stacks are, where that is known and their figure exact: `, 12 s old`, or from the youngest to the
+/// oldest.
+pub fn ages(answer: &Answer, by: Measure, stacks: &[&Stack]) -> String {
+    if of_stacks(answer, by, stacks).is_some() {
+        return String::new();
+    }
     let known = || stacks.iter().filter_map(|stack| stack.leaked_age);
     let (youngest, oldest) =
         (known().map(|age| age.youngest_ns).min(), known().map(|age| age.oldest_ns).max());

@@ -102,9 +102,10 @@ fn holding(out: Out<'_>, checked: &Checked, findings: &[&Finding]) -> io::Result
 /// Many processes in which a rule holds, in one line with the one that has most.
 fn together(checked: &Checked, all: &[&Finding]) -> String {
     let value = |finding: &Finding| finding.found.map_or(0.0, |figure| figure.value);
-    let most = all.iter().max_by(|a, b| value(a).total_cmp(&value(b)));
+    // Of several with as much the first, as in reports.
+    let most = all.iter().rev().max_by(|a, b| value(a).total_cmp(&value(b)));
     let most = most.map_or(String::new(), |most| match found(most) {
-        found if value(most) > 0.0 => format!("; highest: {}{found}", checked.whose(most)),
+        found if value(most) > 0.0 => format!("; highest: {}{found}", whose(checked, most)),
         found => found,
     });
     let (rule, count) = (all[0].rule.shown(), format!("{} processes", count(all.len() as u64)));
@@ -118,9 +119,14 @@ pub fn line(checked: &Checked, finding: &Finding) -> String {
         Verdict::Broken => "BROKEN",
         Verdict::Undecided => "UNDECIDED",
     };
-    let pid = finding.process.and_then(|process| checked.processes.get(process));
-    let pid = pid.map_or(String::new(), |whose| format!(" (pid {})", whose.pid));
-    format!("{word:<10} {} of {}{pid}{}", finding.rule.shown(), checked.whose(finding), found(finding))
+    format!("{word:<10} {} of {}{}", finding.rule.shown(), whose(checked, finding), found(finding))
+}
+
+/// `app #2 (pid 4711)`.
+fn whose(checked: &Checked, finding: &Finding) -> String {
+    let process = finding.process.and_then(|process| checked.processes.get(process));
+    let pid = process.map_or(String::new(), |process| format!(" (pid {})", process.pid));
+    checked.whose(finding) + &pid
 }
 
 /// What was found, with the mark of an estimate.

@@ -318,7 +318,7 @@ impl Report<'_> {
         let shown = merged.iter().take(self.top).take_while(|of| is_worth_showing(of.figure, whole)).count();
         for (i, of) in merged[..shown].iter().enumerate() {
             let figures = format!("{}: {}", percent(of.figure, whole), self.amount(by, of));
-            stacks.merged(out, i + 1, &figures, of)?;
+            stacks.merged(out, i + 1, &(figures + &bounds::ages(self.answer, by, &self.stacks(of))), of)?;
         }
         let rest = &merged[shown..];
         if rest.is_empty() {
@@ -330,7 +330,7 @@ impl Report<'_> {
 
     /// What the stacks of an entry have together.
     fn amount(&self, by: Measure, of: &Merged) -> String {
-        let stacks: Vec<&Stack> = of.parts.iter().filter_map(|(node, _)| self.stack(*node)).collect();
+        let stacks = self.stacks(of);
         let mut amount = Amount::default();
         stacks.iter().for_each(|stack| amount.add(&by.amount(stack)));
         let estimates: Vec<&Estimate> =
@@ -347,8 +347,13 @@ impl Report<'_> {
         } else if let Some(bounds) = bounds::of_stacks(self.answer, by, &stacks) {
             bounds::amount(&bounds)
         } else {
-            format!("{b} in {n}{}", bounds::ages(by, &stacks))
+            format!("{b} in {n}")
         }
+    }
+
+    /// The stacks of an entry.
+    fn stacks(&self, of: &Merged) -> Vec<&Stack> {
+        of.parts.iter().filter_map(|(node, _)| self.stack(*node)).collect()
     }
 
     fn stack(&self, node: NodeId) -> Option<&Stack> {
