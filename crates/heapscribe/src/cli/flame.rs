@@ -32,6 +32,10 @@ pub(crate) struct FlameArgs {
     #[arg(long, alias = "of", value_enum, default_value_t = Metric::Peak)]
     pub(crate) metric: Metric,
 
+    /// Draw functions that call themselves, or each other in turn, once instead of once for each call
+    #[arg(long)]
+    pub(crate) fold_recursion: bool,
+
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
 

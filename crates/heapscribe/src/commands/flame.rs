@@ -1,12 +1,13 @@
 //! `heapscribe flame`: draws flame graphs; `--metric` chooses the width of a frame.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::Result;
 use heapscribe_analyze::answer::{Amount, Answer, CallTree, NodeId};
 use heapscribe_analyze::snapshot::{self, Snapshot};
 
+use super::flame_graph::{Call, FlameGraph, without_recursion};
 use super::flame_picture::{Caption, draw, form, unit};
 use super::{flame_go, partial};
 use crate::cli::{FlameArgs, Metric};
@@ -14,7 +15,7 @@ use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::detect::Format;
 use heapscribe_symbols::Resolver;
-use heapscribe_symbols::{NamedStacks, lossy};
+use heapscribe_symbols::{NamedFrame, NamedStacks, lossy};
 use heapscribe_views::text::tables;
 
 /// Runs the command.
@@ -33,12 +34,11 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     if let Some(snapshot) = snapshot::analyze(&*trace).into_iter().next().filter(|s| s.is_for_itself()) {
         args.choice.reject(&args.trace, "a snapshot")?;
-        draw(
-            args,
-            form,
-            &live_lines(&snapshot, args.metric, &resolver),
-            &live_caption(&snapshot, args.metric),
-        )?;
+        let is_count = args.metric == Metric::Count;
+        let width = |live: Amount| if is_count { live.blocks } else { live.bytes };
+        let stacks = snapshot.stacks.iter().map(|stack| (stack.node, width(stack.live)));
+        let graph = graph(&snapshot.tree, stacks, &resolver, args.fold_recursion);
+        draw(args, form, &graph, &live_caption(&snapshot, args.metric))?;
         return Ok(partial::exit_code(&args.trace, &snapshot.problems, trace.is_complete()));
     }
     let answer = trace.analyze_of(&args.choice.choice())?;
@@ -47,7 +47,9 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
         command: command(&answer.command),
         unit: unit(args.metric),
     };
-    draw(args, form, &folded(&answer, args.metric, &resolver), &caption)?;
+    let stacks = answer.stacks.iter().map(|stack| (stack.node, args.metric.measure().of(stack)));
+    let graph = graph(&answer.tree, stacks, &resolver, args.fold_recursion);
+    draw(args, form, &graph, &caption)?;
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
 }
 
@@ -70,32 +72,20 @@ fn title(answer: &Answer, of: Metric) -> String {
     tables::estimated(answer, title)
 }
 
-/// `outer;inner 42`, one line for each different stack of names, sorted.
-pub(crate) fn folded(answer: &Answer, of: Metric, resolver: &Resolver) -> Vec<String> {
-    let stacks = answer.stacks.iter().map(|s| (s.node, of.measure().of(s)));
-    folded_lines(&answer.tree, stacks, resolver)
-}
-
-fn folded_lines(
+fn graph(
     tree: &CallTree,
     stacks: impl Iterator<Item = (NodeId, u64)>,
     resolver: &Resolver,
-) -> Vec<String> {
+    folds_recursion: bool,
+) -> FlameGraph {
     let stacks: Vec<_> = stacks.filter(|(_, width)| *width > 0).collect();
     let names = NamedStacks::look_up(tree, stacks.iter().map(|(node, _)| *node), resolver);
-    let mut lines: BTreeMap<String, u64> = BTreeMap::new();
+    let mut graph = FlameGraph::default();
     for (node, width) in stacks {
-        *lines.entry(path(node, &names)).or_default() += width;
+        let calls = calls(node, &names);
+        graph.add(if folds_recursion { without_recursion(calls) } else { calls }, width);
     }
-    lines.into_iter().map(|(path, width)| format!("{path} {width}")).collect()
-}
-
-/// The same for a snapshot, which has live blocks only.
-fn live_lines(snapshot: &Snapshot, of: Metric, resolver: &Resolver) -> Vec<String> {
-    let is_count = of == Metric::Count;
-    let width = |live: Amount| if is_count { live.blocks } else { live.bytes };
-    let stacks = snapshot.stacks.iter().map(|stack| (stack.node, width(stack.live)));
-    folded_lines(&snapshot.tree, stacks, resolver)
+    graph
 }
 
 fn live_caption(snapshot: &Snapshot, of: Metric) -> Caption {
@@ -105,14 +95,16 @@ fn live_caption(snapshot: &Snapshot, of: Metric) -> Caption {
     Caption { title: format!("{what}{estimated}"), command: command(&info.command), unit }
 }
 
-fn path(node: NodeId, names: &NamedStacks<'_>) -> String {
-    let frames = names.frames(node);
+/// The calls of a stack, the outermost first.
+fn calls(node: NodeId, names: &NamedStacks<'_>) -> Vec<Call> {
+    let mut frames = names.frames(node);
     if frames.is_empty() {
-        return "[unknown stack]".to_owned();
+        return vec![Call { function: "[unknown stack]".to_owned(), places: BTreeSet::new() }];
     }
-    // The format separates frames by semicolons and stacks by lines.
-    let name = |f: &heapscribe_symbols::NamedFrame| f.name().replace(';', ":").replace('\n', " ");
-    frames.iter().rev().map(name).collect::<Vec<_>>().join(";")
+    frames.reverse();
+    let call =
+        |frame: &NamedFrame| Call { function: frame.name(), places: frame.place().into_iter().collect() };
+    frames.iter().map(call).collect()
 }
 
 fn command(command: &[Vec<u8>]) -> String {

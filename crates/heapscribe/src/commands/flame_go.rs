@@ -1,13 +1,14 @@
 //! `heapscribe flame` of Go traces: goroutines by their start function, and the types they allocated. Go
 //! traces have no stacks of allocations.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::go::{Allocator, Objects};
 use heapscribe_analyze::{Options, go};
 
+use super::flame_graph::{Call, FlameGraph};
 use super::flame_picture::{Caption, Form, draw, unit};
 use super::partial;
 use crate::cli::{FlameArgs, Metric};
@@ -32,7 +33,7 @@ pub(super) fn run(args: &FlameArgs, input: Input, form: Form) -> Result<ExitCode
     }
     let caption =
         Caption { title: title(args.metric).to_owned(), command: shown.to_string(), unit: unit(args.metric) };
-    draw(args, form, &folded(objects, args.metric), &caption)?;
+    draw(args, form, &graph(objects, args.metric), &caption)?;
     Ok(partial::exit_code(&args.trace, &go_problems(&trace), true))
 }
 
@@ -63,13 +64,12 @@ fn width(of: Metric, allocator: &Allocator) -> u64 {
     }
 }
 
-fn folded(objects: &Objects, of: Metric) -> Vec<String> {
-    let mut lines: BTreeMap<String, u64> = BTreeMap::new();
-    for allocator in objects.allocators.iter().filter(|a| width(of, a) > 0) {
-        let name = |text: String| text.replace(';', ":").replace('\n', " ");
-        let site = name(site_name(allocator));
+fn graph(objects: &Objects, of: Metric) -> FlameGraph {
+    let mut graph = FlameGraph::default();
+    for allocator in &objects.allocators {
         let of_type = objects.types.get(allocator.type_index).map(type_name).unwrap_or_default();
-        *lines.entry(format!("{site};{}", name(of_type))).or_default() += width(of, allocator);
+        let call = |function| Call { function, places: BTreeSet::new() };
+        graph.add(vec![call(site_name(allocator)), call(of_type)], width(of, allocator));
     }
-    lines.into_iter().map(|(path, width)| format!("{path} {width}")).collect()
+    graph
 }

@@ -4,8 +4,9 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use inferno::flamegraph;
+use inferno::flamegraph::{self, Direction};
 
+use super::flame_graph::FlameGraph;
 use crate::cli::{FlameArgs, Metric};
 use heapscribe_diagnostics::Problem;
 
@@ -25,14 +26,14 @@ pub(super) struct Caption {
 }
 
 /// Writes a flame graph.
-pub(super) fn draw(args: &FlameArgs, form: Form, lines: &[String], caption: &Caption) -> Result<()> {
-    if lines.is_empty() {
+pub(super) fn draw(args: &FlameArgs, form: Form, graph: &FlameGraph, caption: &Caption) -> Result<()> {
+    if graph.is_empty() {
         return Err(nothing_to_draw(args).into());
     }
     let picture = match form {
-        Form::Folded => lines.iter().flat_map(|line| [line.as_bytes(), b"\n"]).flatten().copied().collect(),
-        Form::Svg => svg(caption, lines)?,
-        Form::Html => html(caption, &svg(caption, lines)?)?,
+        Form::Folded => graph.lines().iter().map(|line| line.clone() + "\n").collect::<String>().into_bytes(),
+        Form::Svg => svg(caption, graph)?.into_bytes(),
+        Form::Html => html(caption, &svg(caption, graph)?)?,
     };
     let written = std::fs::write(&args.output, picture);
     written.with_context(|| format!("cannot write {}", args.output.display()))
@@ -72,7 +73,12 @@ pub(super) const fn unit(of: Metric) -> &'static str {
     }
 }
 
-fn svg(caption: &Caption, lines: &[String]) -> Result<Vec<u8>> {
+/// Calls that fit on a screen with the outermost at the bottom; of deeper graphs it is on top, because a page opens
+/// there.
+const UPRIGHT_CALLS_MAX: usize = 40;
+
+fn svg(caption: &Caption, graph: &FlameGraph) -> Result<String> {
+    let is_inverted = graph.depth() > UPRIGHT_CALLS_MAX;
     let mut options = flamegraph::Options::default();
     options.title.clone_from(&caption.title);
     options.subtitle = Some(caption.command.clone());
@@ -81,15 +87,20 @@ fn svg(caption: &Caption, lines: &[String]) -> Result<Vec<u8>> {
     options.colors = flamegraph::color::Palette::Basic(flamegraph::color::BasicPalette::Mem);
     options.deterministic = true;
     options.hash = true;
+    options.no_sort = true;
+    options.text_truncate_direction = flamegraph::TextTruncateDirection::Right;
+    options.direction = if is_inverted { Direction::Inverted } else { Direction::Straight };
     let mut picture = Vec::new();
+    let lines = graph.lines();
     flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut picture)
         .context("cannot draw the flame graph")?;
-    Ok(picture)
+    let picture = String::from_utf8(picture).context("cannot draw the flame graph")?;
+    Ok(graph.with_places(&picture, is_inverted))
 }
 
 /// The SVG inside a self-contained HTML page.
-fn html(caption: &Caption, svg: &[u8]) -> Result<Vec<u8>> {
-    let start = svg.windows(4).position(|w| w == b"<svg").context("cannot draw the flame graph")?;
+fn html(caption: &Caption, svg: &str) -> Result<Vec<u8>> {
+    let start = svg.find("<svg").context("cannot draw the flame graph")?;
     let title = escape(&format!("{} - {}", caption.title, caption.command));
     let mut page = Vec::with_capacity(svg.len() + 512);
     write!(
@@ -97,11 +108,57 @@ fn html(caption: &Caption, svg: &[u8]) -> Result<Vec<u8>> {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>"
     )?;
     write!(page, "\n<style>body {{ margin: 0 }} svg {{ width: 100% }}</style>\n</head>\n<body>\n")?;
-    page.extend_from_slice(&svg[start..]);
+    page.extend_from_slice(svg[start..].as_bytes());
     page.extend_from_slice(b"\n</body>\n</html>\n");
     Ok(page)
 }
 
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::flame_graph::Call;
+    use super::*;
+
+    /// A picture of `main` and so many calls below it, and where `main` is drawn.
+    fn picture(calls: usize) -> (String, u64) {
+        let call = |n| Call {
+            function: if n == 0 { "main".to_owned() } else { format!("std::function<void ({n})>") },
+            places: [format!("shop<{n}>.c:{n}")].into(),
+        };
+        let mut graph = FlameGraph::default();
+        graph.add((0..=calls).map(call).collect(), 1000);
+        graph.add(vec![call(0), call(1)], 24);
+        let caption = Caption { title: "Bytes".to_owned(), command: "./shop".to_owned(), unit: "bytes" };
+        let picture = svg(&caption, &graph).unwrap();
+        let title = "<title>main (1,024 bytes, 100.00%; shop&lt;0&gt;.c:0)</title>";
+        let (_, main) = picture.split_once(title).unwrap_or_else(|| panic!("{picture}"));
+        let y = main.split_once(" y=\"").and_then(|(_, y)| y.split_once('"')).map(|(y, _)| y.parse());
+        (picture, y.unwrap().unwrap())
+    }
+
+    #[test]
+    fn the_outermost_call_is_on_the_first_screen() {
+        const SCREEN: u64 = 800;
+        for (calls, is_inverted) in [(2, false), (UPRIGHT_CALLS_MAX - 1, false), (200, true)] {
+            let (picture, y) = picture(calls);
+            assert!(picture.contains(&format!("inverted = {is_inverted}")), "{calls}");
+            assert!(y < SCREEN, "{calls}: {y}");
+        }
+    }
+
+    #[test]
+    fn tooltips_have_places_and_labels_keep_their_beginning() {
+        let (picture, _) = picture(3);
+        for tooltip in
+            ["(1) (1,024 bytes, 100.00%; shop&lt;1&gt;.c:1)", "(3) (1,000 bytes, 97.66%; shop&lt;3&gt;.c:3)"]
+        {
+            let tooltip = tooltip.split_at(3);
+            let title = format!("<title>std::function&lt;void {}&gt;{}</title>", tooltip.0, tooltip.1);
+            assert!(picture.contains(&title), "{title} {picture}");
+        }
+        assert!(picture.contains("truncate_text_right = true"));
+    }
 }

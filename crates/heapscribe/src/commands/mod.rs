@@ -13,6 +13,7 @@ mod dump_memtrace;
 mod dump_messages;
 pub(crate) mod flame;
 mod flame_go;
+mod flame_graph;
 mod flame_picture;
 pub(crate) mod header;
 pub(crate) mod hotspots;
