@@ -137,6 +137,21 @@ impl Diff {
         &self.changes[self.changes.partition_point(|change| change.growth >= 0)..]
     }
 
+    /// The parts of a change in the wholes of its two sides, in percent; a whole of nothing has no parts.
+    pub fn shares(&self, change: &Change) -> [f64; 2] {
+        let share = |part: &Part, whole: &Part| {
+            let [part, whole] = [part, whole].map(|of| self.measure.figure(of.amount));
+            if whole == 0 { 0.0 } else { part as f64 * 100.0 / whole as f64 }
+        };
+        [share(&change.before, &self.whole.before), share(&change.after, &self.whole.after)]
+    }
+
+    /// By how much of what it was a change grew, in percent; none of what was nothing.
+    pub fn percent(&self, change: &Change) -> Option<f64> {
+        let before = self.measure.figure(change.before.amount);
+        (before > 0).then(|| change.growth as f64 * 100.0 / before as f64)
+    }
+
     /// Those with the same figure.
     pub fn same(&self) -> &[Change] {
         &self.changes[self.grew().len()..self.changes.len() - self.shrank().len()]

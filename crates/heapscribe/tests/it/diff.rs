@@ -36,6 +36,25 @@ fn samples_say_what_may_be_chance() {
 }
 
 #[test]
+fn shares_are_of_the_whole() {
+    let place = place_with(&sample::tiny());
+    let out = place.all("diff run.hst other.hst --metric allocated --json").1;
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let entries = ["grew", "shrank"].map(|key| json[key]["largest"].as_array().unwrap().clone()).concat();
+    assert!(entries.len() > 1);
+    for side in ["before", "after"] {
+        let whole = json[side]["bytes"].as_f64().unwrap();
+        for entry in &entries {
+            let share = entry[side]["bytes"].as_f64().unwrap() * 100.0 / whole;
+            assert!((entry["share_percent"][side].as_f64().unwrap() - share).abs() < 0.01, "{entry}");
+        }
+    }
+    let change = &json["change"];
+    let percent = change["compared"].as_f64().unwrap() * 100.0 / json["before"]["bytes"].as_f64().unwrap();
+    assert!((change["percent"].as_f64().unwrap() - percent).abs() < 0.01, "{change}");
+}
+
+#[test]
 fn a_trace_is_like_itself() {
     let place = Place::with_trace(&sample::tiny());
     let (_, text, _) = place.all("diff run.hst run.hst --metric allocated");

@@ -12,13 +12,13 @@ const FORMAT: u32 = 1;
 
 /// The whole object, with so many stacks in each direction.
 pub fn object(diff: &Diff, sides: &Sides<'_>, top: usize) -> Value {
-    let list = |changes: Vec<&Change>| list(&changes, sides, top);
+    let list = |changes: Vec<&Change>| list(diff, &changes, sides, top);
     json!({
         "format": FORMAT,
         "by": if sides.of_live { "live" } else { diff.measure.name() },
         "before": side(&sides.before, &diff.whole.before),
         "after": side(&sides.after, &diff.whole.after),
-        "change": growth(&diff.whole),
+        "change": growth(diff, &diff.whole),
         "grew": list(diff.grew().iter().collect()),
         "shrank": list(diff.shrank().iter().rev().collect()),
         "same": { "stacks": diff.same().len() },
@@ -39,16 +39,21 @@ fn side(side: &Compared<'_>, whole: &Part) -> Value {
 }
 
 /// The growth in the figure that is compared, and its part of what was there before.
-fn growth(change: &Change) -> Value {
+fn growth(diff: &Diff, change: &Change) -> Value {
     let [before, after] = [change.before, change.after].map(|part| part.amount);
     let signed = |before: u64, after: u64| number(i128::from(after) - i128::from(before));
     json!({
         "blocks": signed(before.blocks, after.blocks),
         "bytes": signed(before.bytes, after.bytes),
         "compared": number(change.growth),
+        "percent": diff.percent(change).map(hundredths),
         "standard_error": (change.standard_error() * 10.0).round() / 10.0,
         "may_be_chance": change.may_be_chance(),
     })
+}
+
+fn hundredths(percent: f64) -> f64 {
+    (percent * 100.0).round() / 100.0
 }
 
 /// JSON has no larger numbers that every reader takes.
@@ -56,23 +61,25 @@ fn number(n: i128) -> i64 {
     n.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
-fn list(changes: &[&Change], sides: &Sides<'_>, top: usize) -> Value {
+fn list(diff: &Diff, changes: &[&Change], sides: &Sides<'_>, top: usize) -> Value {
     let (shown, rest) = changes.split_at(top.min(changes.len()));
     let sum = |changes: &[&Change]| number(changes.iter().map(|change| change.growth).sum());
     json!({
         "stacks": changes.len(),
         "compared": sum(changes),
-        "largest": shown.iter().map(|change| entry(change, sides)).collect::<Vec<_>>(),
+        "largest": shown.iter().map(|change| entry(diff, change, sides)).collect::<Vec<_>>(),
         "rest": { "stacks": rest.len(), "compared": sum(rest) },
     })
 }
 
-fn entry(change: &Change, sides: &Sides<'_>) -> Value {
+fn entry(diff: &Diff, change: &Change, sides: &Sides<'_>) -> Value {
+    let [before, after] = diff.shares(change);
     let frames: Vec<_> = sides.frames(change).into_iter().map(FrameJson::from).collect();
     json!({
         "frames": frames,
         "before": BlocksJson::from(change.before.amount),
         "after": BlocksJson::from(change.after.amount),
-        "change": growth(change),
+        "share_percent": { "before": hundredths(before), "after": hundredths(after), "points": hundredths(after - before) },
+        "change": growth(diff, change),
     })
 }

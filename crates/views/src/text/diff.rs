@@ -25,7 +25,7 @@ pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize, width: us
         let whole = amount(diff.measure, part.amount);
         writeln!(out, "  {word:<7} {whole}: {} ({})", side.trace, command.join(" "))?;
     }
-    writeln!(out, "  change  {}", change_of(diff.measure, &diff.whole))?;
+    writeln!(out, "  change  {}", change_of(diff, &diff.whole))?;
     let printer = Printer { diff, sides, top, width };
     printer.direction(out, "Grew", diff.grew().iter().collect())?;
     printer.direction(out, "Shrank", diff.shrank().iter().rev().collect())?;
@@ -59,13 +59,14 @@ fn sum(amounts: impl Iterator<Item = Amount>) -> Amount {
 }
 
 /// `+1,024 bytes (1.00 KiB), +12.3 %`: what was compared, and by what part of what was there before.
-fn change_of(measure: Measure, change: &Change) -> String {
+fn change_of(diff: &Diff, change: &Change) -> String {
+    let measure = diff.measure;
     let figure = signed(measure, change.growth);
-    let part = match measure.figure(change.before.amount) {
+    let part = match diff.percent(change) {
         _ if change.growth == 0 => String::new(),
-        0 => ", new".to_owned(),
-        _ if measure.figure(change.after.amount) == 0 => ", gone".to_owned(),
-        before => format!(", {:+.1} %", change.growth as f64 * 100.0 / before as f64),
+        None => ", new".to_owned(),
+        Some(_) if measure.figure(change.after.amount) == 0 => ", gone".to_owned(),
+        Some(percent) => format!(", {percent:+.1} %"),
     };
     let error = match change.standard_error() {
         error if error > 0.0 && measure.counts_blocks() => {
@@ -119,9 +120,12 @@ impl Printer<'_> {
     fn entry(&self, out: Out<'_>, rank: usize, change: &Change) -> io::Result<()> {
         let measure = self.diff.measure;
         let chance = if change.may_be_chance() { " (samples may differ as much by chance)" } else { "" };
-        writeln!(out, "{rank:>4}. {}{chance}", change_of(measure, change))?;
+        writeln!(out, "{rank:>4}. {}{chance}", change_of(self.diff, change))?;
         let [before, after] = [change.before, change.after].map(|part| amount(measure, part.amount));
         writeln!(out, "      from {before} to {after}")?;
+        let [before, after] = self.diff.shares(change);
+        let points = after - before;
+        writeln!(out, "      from {before:.1} % of the whole to {after:.1} %, {points:+.1} points")?;
         let frames = self.sides.frames(change);
         if frames.is_empty() {
             return writeln!(out, "      unknown stack");
