@@ -108,7 +108,7 @@ fn html(caption: &Caption, svg: &str) -> Result<Vec<u8>> {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>"
     )?;
     write!(page, "\n<style>body {{ margin: 0 }} svg {{ width: 100% }}</style>\n</head>\n<body>\n")?;
-    page.extend_from_slice(svg[start..].as_bytes());
+    page.extend_from_slice(&svg.as_bytes()[start..]);
     page.extend_from_slice(b"\n</body>\n</html>\n");
     Ok(page)
 }
