@@ -5,6 +5,7 @@ mod common;
 use common::{Act, BEGIN_NS, Op, Recorded, facts};
 use heapscribe_analyze::answer::Ended;
 use heapscribe_analyze::intervals::{Interval, Intervals, cut};
+use heapscribe_analyze::selection::Split;
 use heapscribe_wire::record::Call;
 use proptest::prelude::*;
 
@@ -50,7 +51,7 @@ fn check(ops: &[(usize, u32, u64, u64, bool)], marks_us: &[u64]) {
     let recorded = recorded(ops);
     let marks_ns: Vec<u64> = marks_us.iter().map(|us| BEGIN_NS + us * 1000).collect();
     for wanted in 0..2 {
-        let found = cut(&recorded, &marks_ns, |process| process == wanted);
+        let found = cut(&Split::new(&recorded).only(&[wanted]), &marks_ns);
         assert_eq!(found, counted(ops, marks_us, wanted), "process {wanted}");
     }
 }

@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use heapscribe_formats::gotrace::{Attached, FrameOf, Writer, kinds};
 use heapscribe_formats::memtrace::{LocationCode, Locations};
 use heapscribe_formats::{Process, Scratch, Source, Trace};
@@ -20,7 +20,7 @@ use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::Event;
 
-use crate::in_order::{At, InOrder, choose};
+use crate::in_order::{At, InOrder};
 use crate::stacks::Stacks;
 use heapscribe_symbols::Resolver;
 
@@ -33,15 +33,13 @@ const CREATED: u64 = 1;
 /// Stacks of threads' names have numbers from here on, beyond all of ours.
 const THREAD_STACKS: u64 = 1 << 32;
 
-/// Converts a process of a trace: the one of this pid, or the one with most events. Gives what is not whole,
-/// in words.
+/// Converts a process of a trace. Gives what is not whole, in words.
 pub fn convert<S: Source, W: Write>(
     trace: &Trace<S>,
-    pid: Option<u32>,
+    process: &Process,
     resolver: &Resolver,
     out: W,
 ) -> Result<Vec<String>> {
-    let process = choose(trace, pid).context("there is no such process in the trace")?;
     let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
     let (mut stacks, mut threads) = (Stacks::default(), Vec::new());
     let skipped = trace.definitions(process.index, &mut Scratch::default(), |id, definition| {

@@ -10,17 +10,6 @@ use heapscribe_wire::record::{Event, Events};
 
 use crate::native::thread_chunk::encode;
 
-/// The process of this pid, or the one with most events.
-pub fn choose<S: Source>(trace: &Trace<S>, pid: Option<u32>) -> Option<&Process> {
-    let events = |process: &Process| -> u64 {
-        let chunks = trace.chunks().iter().filter(|chunk| chunk.process == process.index);
-        chunks.map(|chunk| u64::from(chunk.sums.events)).sum()
-    };
-    let is_meant =
-        |process: &&Process| pid.is_none_or(|pid| process.info.as_ref().is_some_and(|i| i.pid == pid));
-    trace.processes().iter().filter(is_meant).max_by_key(|process| events(process))
-}
-
 /// The thread, time and sampling rate of an event.
 #[derive(Clone, Copy, Debug)]
 pub struct At {

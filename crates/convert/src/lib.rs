@@ -16,6 +16,7 @@ pub mod input;
 pub mod memtrace;
 pub mod message_log;
 pub mod native;
+pub mod one_process;
 pub mod opened_trace;
 pub mod pprof;
 pub mod ring;

@@ -13,6 +13,7 @@ use heapscribe_formats::memtrace::{
 use super::check::{Check, Place};
 use super::hotspots;
 use super::results::{self, Run};
+use super::rewritten;
 use super::run::{Ran, run, unpack};
 
 /// Each run of a damaged file has to end within this.
@@ -33,6 +34,7 @@ pub(super) fn check(place: &Place<'_>) -> Vec<Check> {
         let alike = copies_alike(&trace);
         let how = alike.clone().unwrap_or_default();
         checks.push(Check::new(format!("copy of {name}{how}"), alike.map(|_| ())));
+        checks.push(Check::new(format!("conversions of {name}"), rewritten::check(place.program, &trace)));
     }
     for path in files(&place.folder.join("scripts"), ".txt.gz") {
         for (order, word) in [(Order::Direct, "direct"), (Order::Multiplexed, "mux")] {

@@ -9,6 +9,7 @@ mod go;
 mod hotspots;
 mod memtrace;
 mod results;
+mod rewritten;
 mod run;
 
 use std::path::{Path, PathBuf};

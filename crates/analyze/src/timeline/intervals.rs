@@ -53,14 +53,14 @@ pub struct Intervals {
     pub problems: Vec<String>,
 }
 
-/// Sums what the processes that are `wanted` did between marks, which are in order, CLOCK_MONOTONIC ns.
-pub fn cut<H: History>(history: &H, marks_ns: &[u64], wanted: impl Fn(usize) -> bool) -> Intervals {
+/// Sums what was done between marks, which are in order, CLOCK_MONOTONIC ns.
+pub fn cut<H: History>(history: &H, marks_ns: &[u64]) -> Intervals {
     let processes = history.processes();
     let rates = Rates::new(history, processes.len());
     let mut cut = Intervals { intervals: vec![Interval::default(); marks_ns.len()], ..Intervals::default() };
     let mut scratch = H::Scratch::default();
     for (number, chunk) in history.chunks().iter().enumerate() {
-        let Some(process) = processes.get(chunk.process).filter(|_| wanted(chunk.process)) else { continue };
+        let Some(process) = processes.get(chunk.process) else { continue };
         match history.events(number, &mut scratch) {
             Ok(events) => {
                 let mean_of = |rate| rates.mean(chunk.process, rate);

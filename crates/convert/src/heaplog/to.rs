@@ -9,29 +9,27 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use heapscribe_formats::heaplog::{Line, Operation, Style};
-use heapscribe_formats::{Scratch, Source, Trace};
+use heapscribe_formats::{Process, Scratch, Source, Trace};
 use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::record::{Block, Call, Event};
 
 use crate::block_identity::BlockIdentity;
-use crate::in_order::{At, InOrder, choose};
+use crate::in_order::{At, InOrder};
 
 /// Where made-up addresses begin.
 const FIRST_ADDRESS: u64 = 0x1000_0000;
 /// How far they are apart.
 const ADDRESS_STEP: u64 = 16;
 
-/// Converts a process of a trace: the one of this pid, or the one with most events. Gives what is not whole,
-/// in words.
+/// Converts a process of a trace. Gives what is not whole, in words.
 pub fn convert<S: Source, W: Write>(
     trace: &Trace<S>,
-    pid: Option<u32>,
+    process: &Process,
     style: Style,
     out: W,
 ) -> Result<Vec<String>> {
-    let process = choose(trace, pid).context("there is no such process in the trace")?;
     let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
     let mut is_sampled = false;
     let skipped = trace.definitions(process.index, &mut Scratch::default(), |_, definition| {

@@ -11,7 +11,7 @@ use anyhow::Result;
 use heapscribe_formats::memtrace::{
     Alloc, Event as Theirs, Info, LocationCode, Locations, Moment, ObjectId, Reader,
 };
-use heapscribe_formats::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source};
+use heapscribe_formats::{HowEnded, ProcessEnd, ProcessInfo, SessionInfo, Source, Trace};
 use heapscribe_wire::definitions::{Definition, Module, Node};
 use heapscribe_wire::ids::{CodeAddress, RateId, StackId, ThreadId};
 use heapscribe_wire::record::{Block, Call, Event};
@@ -25,6 +25,8 @@ use crate::native::writer::{Definitions, NativeWriter};
 const START_NS: u64 = 1_000_000_000;
 /// Nodes of stacks, at most; a real trace has some ten thousand.
 const NODES_MAX: u32 = 1 << 24;
+/// What the header of a trace says that was made here.
+const ORIGIN: &str = "from memtrace";
 /// The number of the only rate.
 const RATE: RateId = RateId(1);
 
@@ -36,6 +38,11 @@ pub enum Sizes {
     /// What the object's samples stand for, so that sums over blocks are the estimates that memtrace's own
     /// tools give.
     Estimated,
+}
+
+/// Whether a trace was made of a memtrace file, and so lost what only such a file has.
+pub fn is_origin<S: Source>(trace: &Trace<S>) -> bool {
+    trace.session().is_some_and(|session| session.version.starts_with(ORIGIN))
 }
 
 /// An object that is there.
@@ -74,7 +81,11 @@ pub fn convert<S: Source, W: Write>(
         problems.push(format!("objects collected without an allocation in the file: {}", to.early.len()));
     }
     to.tally.hidden_stacks = reader.hidden_stacks();
-    Ok((to.finish(reader.end_us())?, problems))
+    let tally = to.finish(reader.end_us())?;
+    if sizes == Sizes::AsAsked {
+        problems.extend(tally.lost_in_native());
+    }
+    Ok((tally, problems))
 }
 
 struct Conversion<W> {
@@ -280,7 +291,7 @@ fn session(info: &Info) -> SessionInfo {
     SessionInfo {
         command: vec![info.executable.clone()],
         host: String::from_utf8_lossy(&info.host).into_owned(),
-        version: format!("from memtrace, {}", env!("CARGO_PKG_VERSION")),
+        version: format!("{ORIGIN}, {}", env!("CARGO_PKG_VERSION")),
         started_real_ns: u64::try_from(info.start_us).unwrap_or(0).saturating_mul(1000),
         started_mono_ns: START_NS,
         ..SessionInfo::default()

@@ -64,6 +64,18 @@ impl Tally {
         }
     }
 
+    /// What of the file a native trace has no room for, in words.
+    pub fn lost_in_native(&self) -> Vec<String> {
+        let further = self.all.samples.saturating_sub(self.all.objects);
+        let in_other_heaps = self.major.objects + self.external.objects;
+        let lost = [
+            (self.promoted.objects, "promotions, which a native trace cannot store"),
+            (in_other_heaps, "objects outside the minor heap, which a native trace cannot tell from others"),
+            (further, "samples beyond the first of an object, which a native trace cannot store"),
+        ];
+        lost.into_iter().filter(|(n, _)| *n != 0).map(|(n, what)| format!("{what}: {n}")).collect()
+    }
+
     /// What that many samples stand for, bytes.
     pub fn bytes(&self, samples: u64) -> u64 {
         estimate_bytes(samples, self.sample_rate, self.word_bytes)

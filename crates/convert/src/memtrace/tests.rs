@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 use super::from::{self, Sizes};
 use super::to;
+use crate::one_process::{OneProcess, choose};
 use heapscribe_symbols::Resolver;
 
 fn fixtures(folder: &str, ending: &str) -> Vec<Vec<u8>> {
@@ -70,7 +71,8 @@ fn to_theirs(trace: &[u8]) -> Option<Vec<u8>> {
     let trace = Trace::open(trace).ok()?;
     let resolver = Resolver::new("/nonexistent");
     let mut out = Vec::new();
-    to::convert(&trace, None, &resolver, &mut out).ok()?;
+    let (process, _) = choose(&trace, OneProcess::default()).ok()?;
+    to::convert(&trace, process, &resolver, &mut out).ok()?;
     Some(out)
 }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use heapscribe_formats::memtrace::Order;
 use heapscribe_formats::{Process, Scratch, Source, Trace};
 use heapscribe_wire::definitions::Definition;
@@ -13,19 +13,17 @@ use heapscribe_wire::ids::StackId;
 
 use super::objects::{At, Objects, domain, info};
 use super::sample_weights::WORD_BYTES;
-use crate::in_order::{InOrder, choose};
+use crate::in_order::InOrder;
 use crate::stacks::Stacks;
 use heapscribe_symbols::Resolver;
 
-/// Converts a process of a trace: the one of this pid, or the one with most events. Gives what is not whole,
-/// in words.
+/// Converts a process of a trace. Gives what is not whole, in words.
 pub fn convert<S: Source, W: Write>(
     trace: &Trace<S>,
-    pid: Option<u32>,
+    process: &Process,
     resolver: &Resolver,
     out: W,
 ) -> Result<Vec<String>> {
-    let process = choose(trace, pid).context("there is no such process in the trace")?;
     let mut problems: Vec<_> = trace.problems().iter().map(ToString::to_string).collect();
     let (mut stacks, mut means) = (Stacks::default(), BTreeMap::new());
     let skipped = trace.definitions(process.index, &mut Scratch::default(), |id, definition| {

@@ -39,9 +39,24 @@ pub struct Changes<'c> {
     /// The locations of codes in the copy, when they differ.
     pub locations: Option<&'c Locations>,
     /// How many samples of an object to copy; 0 drops it with its promotion and its end.
-    pub samples: &'c mut dyn FnMut(&Moment<'_>, &Alloc<'_>) -> i64,
+    pub samples: &'c dyn Fn(&Moment<'_>, &Alloc<'_>) -> i64,
     /// Whether to copy promotions and ends of this moment.
     pub ends: &'c dyn Fn(&Moment<'_>) -> bool,
+    /// Filled in: promotions that were left out, as no reader could read them.
+    pub skipped_promotions: u64,
+}
+
+impl Changes<'_> {
+    /// Nothing is changed.
+    pub fn none(info: &Info) -> Changes<'static> {
+        Changes {
+            info: info.clone(),
+            locations: None,
+            samples: &|_, alloc| alloc.samples,
+            ends: &|_| true,
+            skipped_promotions: 0,
+        }
+    }
 }
 
 impl fmt::Debug for Changes<'_> {
@@ -82,6 +97,7 @@ pub fn copy<S: Source, W: Write>(
     if let Ok(Some(e)) = read {
         return Err(CopyError::Write(e));
     }
+    changes.skipped_promotions = writer.skipped_promotions();
     let sink = writer.finish(changes.locations.unwrap_or(reader.locations())).map_err(CopyError::Write)?;
     read.map_err(CopyError::Read)?;
     Ok(sink)
@@ -96,12 +112,7 @@ pub fn copy_all<S: Source, W: Write>(
     sink: W,
     options: WriteOptions,
 ) -> Result<W, CopyError> {
-    let mut changes = Changes {
-        info: reader.info().clone(),
-        locations: None,
-        samples: &mut |_, alloc| alloc.samples,
-        ends: &|_| true,
-    };
+    let mut changes = Changes::none(reader.info());
     copy(reader, sink, options, &mut changes)
 }
 

@@ -17,6 +17,7 @@ use crate::exit;
 Examples:
   heapscribe convert run.hst --to memtrace -o run.ctf            for memtrace's viewer
   heapscribe convert ocaml.ctf --to native -o ocaml.hst
+  heapscribe convert damaged.ctf --to memtrace --salvage -o whole.ctf
   heapscribe convert run.hst --to gotrace -o run.trace && go tool trace run.trace
   heapscribe convert heaplog_4711.log --to native -o old.hst     a log of heaphook
   heapscribe convert data.part0.bfbs.xz --to aos --layout 2022 -o old.part0.bfbs
@@ -38,6 +39,10 @@ pub(crate) struct ConvertArgs {
     /// Process to convert, for formats that hold only one [default: the one with the most events]
     #[arg(long)]
     pub(crate) pid: Option<u32>,
+
+    /// The same by the file name of its program (with * and ?); a process that execs is several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) process: Option<String>,
 
     /// Layout of the message records to write [default: the layout of TRACE, or 2024]
     #[arg(long, value_enum, value_name = "YEAR")]

@@ -13,7 +13,9 @@ use heapscribe_wire::record::{Event, Note};
 
 use super::{dump_go, dump_memtrace, dump_messages, partial};
 use crate::cli::{DumpArgs, DumpStyle, reject_parts};
+use crate::message;
 use heapscribe_convert::heaplog;
+use heapscribe_convert::one_process::{self, OneProcess};
 use heapscribe_convert::{Input, Kind};
 use heapscribe_formats::detect::Format;
 use heapscribe_views::dump::lines::Lines;
@@ -57,7 +59,15 @@ fn dump_log(args: &DumpArgs, input: Input, style: Style) -> Result<ExitCode> {
     let trace = input.into_trace(args.salvage.into())?;
     let mut problems = trace.problems.clone();
     let out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    problems.extend(heaplog::to::convert(&trace, None, style, out)?);
+    let asked = OneProcess {
+        pid: args.choice.pid.first().copied(),
+        program: args.choice.process.first().map(String::as_str),
+    };
+    let (process, left_out) = one_process::choose(&trace, asked)?;
+    if let Some(left_out) = left_out {
+        message::note(&left_out);
+    }
+    problems.extend(heaplog::to::convert(&trace, process, style, out)?);
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }
 

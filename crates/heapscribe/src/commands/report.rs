@@ -23,7 +23,7 @@ use heapscribe_symbols::NamedStacks;
 use heapscribe_symbols::Resolver;
 use heapscribe_units::duration;
 use heapscribe_views::check::calls::{RuleOutcome, of_recording};
-use heapscribe_views::messages::correlation::{self, MessageCorrelation};
+use heapscribe_views::messages::correlation::{self, Asked, MessageCorrelation};
 use heapscribe_views::text::heading;
 use heapscribe_views::text::live::{self, LiveReport};
 use heapscribe_views::text::report::Report;
@@ -162,8 +162,10 @@ fn beside(args: &ReportArgs, trace: &Opened) -> Result<Option<Compared>> {
     if messages.is_empty() {
         return Ok(None);
     }
-    correlation::compare(trace, messages, reading.on_damage.into(), args.choice.pid.first().copied())
-        .map(Some)
+    let choice = args.choice.choice();
+    let chosen = (!choice.is_all()).then(|| trace.chosen(&choice)).transpose()?;
+    let asked = Asked { chosen, pids: choice.pids, in_words: args.choice.in_words() };
+    correlation::compare(trace, messages, reading.on_damage.into(), asked).map(Some)
 }
 
 /// Warns about what makes the figures for messages useless.

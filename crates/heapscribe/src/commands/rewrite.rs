@@ -41,10 +41,11 @@ pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
         let mut changes = memtrace::Changes {
             info: Info { sample_rate: rate, ..info },
             locations: None,
-            samples: &mut |moment, alloc| {
+            samples: &|moment, alloc| {
                 if in_time(moment) { thin.samples(alloc.id, alloc.samples, part) } else { 0 }
             },
             ends: &in_time,
+            skipped_promotions: 0,
         };
         copied(&mut reader, create(&args.output)?, &mut changes)?
     } else {
@@ -71,7 +72,7 @@ fn check_rate(args: &SubsampleArgs, is_finer: bool) -> Result<(), Problem> {
 }
 
 /// Copies a memtrace file in its order, up to damage unless that is skipped; returns the problems.
-fn copied<S: Source>(
+pub(super) fn copied<S: Source>(
     reader: &mut Reader<S>,
     out: impl Write,
     changes: &mut memtrace::Changes<'_>,
@@ -85,7 +86,9 @@ fn copied<S: Source>(
         Err(CopyError::Read(e)) => Some(e.to_string()),
         Err(e) => return Err(e.into()),
     };
-    Ok(reader.skipped().iter().map(ToString::to_string).chain(read).collect())
+    let skipped = changes.skipped_promotions;
+    let unreadable = (skipped != 0).then(|| format!("promotions that no reader could read: {skipped}"));
+    Ok(reader.skipped().iter().map(ToString::to_string).chain(read).chain(unreadable).collect())
 }
 
 /// Mean bytes between samples, by rate number; the larger one where processes differ.
@@ -109,12 +112,8 @@ pub(crate) fn redact(args: &RedactArgs) -> Result<ExitCode> {
     let problems = if input.kind() == Kind::File(Format::Memtrace) {
         let locations = redactor.locations(&all_locations(args)?);
         let mut reader = input.into_memtrace(args.salvage.options(true))?;
-        let mut changes = memtrace::Changes {
-            info: redactor.info(reader.info()),
-            locations: Some(&locations),
-            samples: &mut |_, alloc| alloc.samples,
-            ends: &|_| true,
-        };
+        let info = redactor.info(reader.info());
+        let mut changes = memtrace::Changes { locations: Some(&locations), ..memtrace::Changes::none(&info) };
         copied(&mut reader, create(&args.output)?, &mut changes)?
     } else {
         let trace = input.into_trace(args.salvage.into())?;

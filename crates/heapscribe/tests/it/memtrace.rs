@@ -55,6 +55,13 @@ impl Work {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// The exit code, and what is said on stderr.
+    fn fails(&self, words: &str) -> (Option<i32>, String) {
+        let mut command = Command::cargo_bin("heapscribe").unwrap();
+        let output = command.current_dir(self.dir.path()).args(words.split(' ')).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+
     /// Brings a fixture here.
     fn take(&self, name: &str) {
         std::fs::copy(fixture(name), self.dir.path().join(name)).unwrap();
@@ -67,27 +74,44 @@ impl Work {
     }
 }
 
-/// What the other format has no room for is taken out of a line: the heap, samples, frames in common.
-fn comparable(line: &str) -> String {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    match words[2].starts_with("alloc") {
-        true => [&words[..2], &["alloc"], &words[4..6], &words[7..]].concat().join(" "),
-        false => words.join(" "),
-    }
+/// Samples, heaps, promotions, bytes: what a report sums of a file.
+fn sums(work: &Work, name: &str) -> [serde_json::Value; 4] {
+    let report: serde_json::Value =
+        serde_json::from_str(&work.run(&format!("report --json {name}"))).unwrap();
+    ["memtrace", "bytes_allocated", "peak", "leaked"].map(|key| report[key].clone())
 }
 
 #[test]
-fn there_and_back_again() {
+fn a_file_that_is_written_anew_sums_to_the_same() {
     let work = Work::new();
-    for name in ["n413_long_1e-2", "n413_fork_1e-1"] {
-        work.take(&format!("{name}.ctf"));
-        work.run(&format!("convert {name}.ctf --to native -o there.hst"));
-        work.run("convert there.hst --to memtrace -o back.ctf");
-        let before: Vec<_> = work.dump(&format!("{name}.ctf")).iter().map(|line| comparable(line)).collect();
-        let expected: Vec<_> = before.into_iter().filter(|line| !line.contains(" promote ")).collect();
-        let back: Vec<_> = work.dump("back.ctf").iter().map(|line| comparable(line)).collect();
-        assert_eq!(back, expected, "{name}");
+    for name in
+        ["n413_long_1e-2.ctf", "n413_fork_1e-1.ctf", "script_s7_small_mux.ctf", "script_s7_small_direct.ctf"]
+    {
+        work.take(name);
+        work.run(&format!("convert {name} --to memtrace -o new.ctf"));
+        assert_eq!(sums(&work, "new.ctf"), sums(&work, name), "{name}");
     }
+    let (code, said) = work.fails("convert new.ctf --to memtrace -o new.ctf");
+    assert!(code == Some(1) && said.contains("new.ctf is both input and output"), "{said}");
+}
+
+#[test]
+fn what_a_native_trace_cannot_store_is_named_and_not_made_up_again() {
+    let work = Work::new();
+    work.take("n413_long_1e-2.ctf");
+    let [sampled, ..] = sums(&work, "n413_long_1e-2.ctf");
+    let (code, said) = work.fails("convert n413_long_1e-2.ctf --to native -o there.hst");
+    let promoted = sampled["promoted"]["objects"].as_u64().unwrap();
+    assert!(promoted > 0 && code == Some(3), "{said}");
+    assert!(said.contains(&format!("promotions, which a native trace cannot store: {promoted}\n")), "{said}");
+    let further = sampled["all"]["samples"].as_u64().unwrap() - sampled["all"]["objects"].as_u64().unwrap();
+    assert!(
+        said.contains(&format!("of an object, which a native trace cannot store: {further}\n")),
+        "{said}"
+    );
+    let (code, said) = work.fails("convert there.hst --to memtrace -o back.ctf");
+    assert!(code == Some(1) && said.contains("there.hst was made of a memtrace file"), "{said}");
+    assert!(!work.dir.path().join("back.ctf").exists());
 }
 
 #[test]

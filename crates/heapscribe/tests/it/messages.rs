@@ -198,3 +198,21 @@ fn clocks_of_another_boot_are_told() {
     let (_, out, err) = place.all("report run.hst --messages data.part0.bfbs");
     assert!(err.contains("warning: the wall clocks of trace and messages differ by 60.0 s"), "{err}{out}");
 }
+
+/// Without messages in its time all that a process did is before the first.
+#[test]
+fn several_processes_are_looked_at_together() {
+    let place = place(&part());
+    std::fs::write(place.path("run.hst"), sample::trace()).unwrap();
+    let allocations = |choice: &str| {
+        let (_, out, err) = place.all(&format!("report run.hst --json --messages data.part0.bfbs {choice}"));
+        let report: serde_json::Value = serde_json::from_str(&out).unwrap_or_else(|e| panic!("{e}: {err}"));
+        let messages = &report["messages"];
+        assert_eq!(messages["messages"], 0);
+        messages["before"]["allocations"].as_u64().unwrap()
+    };
+    let [first, second] = ["--pid 100", "--pid 101"].map(allocations);
+    assert!(first > 0 && second > 0, "{first} {second}");
+    assert_eq!(allocations("--pid 101 --pid 100"), first + second);
+    assert_eq!(allocations("--process app --pid 100"), first);
+}

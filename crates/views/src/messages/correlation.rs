@@ -10,8 +10,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use heapscribe_analyze::Recording;
-use heapscribe_analyze::input::History;
+use heapscribe_analyze::input::{Chosen, History};
 use heapscribe_analyze::intervals::{self, Interval};
+use heapscribe_analyze::selection::Split;
 use heapscribe_aos_log::layout::Kind;
 use heapscribe_aos_log::read::{Message, Order, Policy};
 use heapscribe_formats::{Source, Trace};
@@ -40,8 +41,10 @@ struct Mark {
 /// What the heap did, with messages as marks.
 #[derive(Debug, Serialize)]
 pub struct MessageCorrelation {
-    /// The process that it is about; all when there is none.
-    pub pid: Option<u32>,
+    /// The processes that were asked for by pid; all when there is none.
+    pub pids: Vec<u32>,
+    /// What of the trace it is about, in words; empty for all.
+    pub chosen: String,
     /// Messages within the time of the trace.
     pub messages: u64,
     /// Messages before and after it.
@@ -127,29 +130,37 @@ struct Marks {
 /// A part, and what is wrong with it.
 pub type PartProblems = (PathBuf, Vec<String>);
 
+/// What of a trace is held against a log: nothing for all.
+pub struct Asked {
+    /// The processes and threads.
+    pub chosen: Option<Chosen>,
+    /// By pid.
+    pub pids: Vec<u32>,
+    /// In words.
+    pub in_words: String,
+}
+
 /// Reads a log and holds it against a trace. With what of the log cannot be read, by file.
 pub fn compare<S: Source + Sync>(
     trace: &Trace<S>,
     paths: &[PathBuf],
     policy: Policy,
-    pid: Option<u32>,
+    asked: Asked,
 ) -> Result<(MessageCorrelation, Vec<PartProblems>)> {
     let recording = Recording::new(trace);
-    let processes = recording.processes();
-    if let Some(pid) = pid.filter(|pid| processes.iter().all(|process| process.pid != *pid)) {
-        let hint = "list the processes with `heapscribe report TRACE`";
-        return Err(Problem::new(format!("there is no process {pid} in the trace"), hint).into());
-    }
     let begin_ns = trace.start_mono_ns();
     let mut log = Log::open(paths, policy, Order::Time)?;
     let found = read(&mut log, &recording, begin_ns..=begin_ns.saturating_add(trace.duration_ns()))?;
     let times: Vec<u64> = found.marks.iter().map(|mark| mark.ns).collect();
-    let wanted = |process: usize| pid.is_none_or(|pid| processes[process].pid == pid);
     // The report of the trace names chunks that cannot be read.
-    let cut = intervals::cut(&recording, &times, wanted);
+    let cut = match asked.chosen {
+        None => intervals::cut(&recording, &times),
+        Some(chosen) => intervals::cut(&Split::new(&recording).chosen(chosen), &times),
+    };
     let after = cut.intervals.last().copied().unwrap_or_default();
     let correlation = MessageCorrelation {
-        pid,
+        pids: asked.pids,
+        chosen: asked.in_words,
         messages: found.marks.len() as u64,
         messages_outside: found.outside,
         messages_of_other_clocks: found.of_other_clocks,

@@ -9,7 +9,10 @@ use heapscribe_units::{bytes, count, counted, duration, short_bytes};
 /// Prints at most `top` entries of each list.
 pub fn print(out: Out<'_>, correlation: &MessageCorrelation, top: usize) -> io::Result<()> {
     heading(out, "Heap activity by message")?;
-    let whose = correlation.pid.map_or("of all processes".to_owned(), |pid| format!("of process {pid}"));
+    let whose = match correlation.chosen.as_str() {
+        "" => "of all processes".to_owned(),
+        chosen => format!("of {chosen}"),
+    };
     writeln!(
         out,
         "  {} during the recording; allocations {whose}.",
