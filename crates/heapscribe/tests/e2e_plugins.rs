@@ -3,8 +3,11 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
+use heapscribe_formats::{Scratch, Trace};
+use heapscribe_wire::definitions::Definition;
 use support::{Place, Report, Run};
 
 const PLUGINS: [&str; 4] = ["plug_a.so", "plug_b.so", "plug_c.so", "plug_d.so"];
@@ -18,7 +21,31 @@ fn record(place: &Place, how: &str) -> (String, Report) {
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let report = Report::of(&run.trace());
     report.assert_whole(&[]);
+    assert_eq!(numbered_twice(&run.trace()), 0, "stacks that no plug-in is on have got another number");
     (ended.stdout, report)
+}
+
+/// How many stacks without any plug-in are defined more than once: those of modules that stay keep their numbers.
+fn numbered_twice(trace: &Path) -> usize {
+    let trace = Trace::open(std::fs::read(trace).unwrap()).unwrap();
+    let (mut nodes, mut through, mut places) = (HashSet::new(), HashSet::new(), Vec::new());
+    let (mut twice, process) = (0, trace.processes()[0].index);
+    let define = |id: heapscribe_wire::ids::StackId, definition: &Definition<'_>| match definition {
+        Definition::Module(module) if PLUGINS.iter().any(|name| module.name.ends_with(name.as_bytes())) => {
+            places.push(module.start..module.end);
+        }
+        Definition::Node(node) => {
+            let is_through = places.iter().any(|place| place.contains(&node.pc.0));
+            if is_through || through.contains(&node.parent) {
+                through.insert(id);
+            } else if !nodes.insert((node.parent, node.pc)) {
+                twice += 1;
+            }
+        }
+        _ => {}
+    };
+    trace.definitions(process, &mut Scratch::default(), define).unwrap();
+    twice
 }
 
 /// Blocks that the function `make` of a module made and nobody freed.

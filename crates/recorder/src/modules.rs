@@ -6,14 +6,15 @@
 //! when the program has called `dlclose`, and when a chunk is full (libc closes modules of its own, for
 //! iconv and name services); and while a `dlclose` is in progress each address that is looked up has its
 //! module compared by identity: range, bias, name, build id.
-//! When one was unloaded or changed, a new *generation* begins: the unwinding rules are forgotten, stacks are
-//! interned anew, and the definitions note that what was named before may be unmapped.
+//! When one was unloaded or changed, a new *generation* begins: its unwinding rules and the stacks through it are
+//! forgotten, and the definitions note that what was named before may be unmapped, so that each module is named again
+//! before the next new stack through it. Stacks through others keep their numbers.
 //!
 //! The list is kept over a fork, because the unwinding rules are: a child names again what its parent had.
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use heapscribe_nolibc::loader::{Loader, ModuleDetails, ModuleText};
 use heapscribe_nolibc::sys;
@@ -29,7 +30,13 @@ use crate::unwind::process_rules;
 const MODULES_MAX: usize = 1024;
 
 struct Known {
+    /// 0: it was unloaded, and this is a place for another.
     start: AtomicUsize,
+    end: AtomicUsize,
+    /// The generation that it was last named in.
+    named: AtomicU32,
+    /// The bit that stacks through it have, shared with others; 0 when it was there from the start, and stays.
+    bit: AtomicU32,
     /// What identifies the file: range, bias, name, build id.
     identity: AtomicU64,
     /// What the loader knows of it without looking into the module, which may be unmapped any moment.
@@ -38,7 +45,18 @@ struct Known {
 
 impl Known {
     const fn new() -> Known {
-        Known { start: AtomicUsize::new(0), identity: AtomicU64::new(0), place: AtomicU64::new(0) }
+        let [start, end] = [const { AtomicUsize::new(0) }; 2];
+        let [named, bit] = [const { AtomicU32::new(0) }; 2];
+        let [identity, place] = [const { AtomicU64::new(0) }; 2];
+        Known { start, end, named, bit, identity, place }
+    }
+
+    fn is_named(&self) -> bool {
+        self.named.load(Ordering::Acquire) == epoch().generation()
+    }
+
+    fn is(&self, details: &ModuleDetails<'_>) -> bool {
+        self.identity.load(Ordering::Relaxed) == details.identity
     }
 }
 
@@ -48,7 +66,7 @@ fn place(text: &ModuleText) -> u64 {
     numbers.iter().fold(1, |hash, &n| (hash ^ n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29))
 }
 
-/// The modules named in this generation.
+/// The modules that were named and are still there.
 struct Modules {
     known: [Known; MODULES_MAX],
     count: AtomicUsize,
@@ -129,12 +147,34 @@ pub(crate) fn forget_closing() {
     MODULES.epoch.fetch_and(!CLOSING, Ordering::AcqRel);
 }
 
-fn known() -> impl Iterator<Item = &'static Known> {
+fn places() -> impl Iterator<Item = &'static Known> {
     MODULES.known.iter().take(MODULES.count.load(Ordering::Acquire))
 }
 
-fn find_known(start: usize) -> Option<u64> {
-    known().find(|k| k.start.load(Ordering::Relaxed) == start).map(|k| k.identity.load(Ordering::Relaxed))
+fn known() -> impl Iterator<Item = &'static Known> {
+    places().filter(|k| k.start.load(Ordering::Acquire) != 0)
+}
+
+fn find_known(start: usize) -> Option<&'static Known> {
+    known().find(|k| k.start.load(Ordering::Relaxed) == start)
+}
+
+/// The bit of the module around an address, if that may be unloaded.
+pub(crate) fn unloadable_bit(address: usize) -> u32 {
+    if NEXT_BIT.load(Ordering::Relaxed) == 0 {
+        return 0; // none was ever named
+    }
+    let is_in =
+        |k: &&Known| (k.start.load(Ordering::Relaxed)..k.end.load(Ordering::Relaxed)).contains(&address);
+    known().find(is_in).map_or(0, |k| k.bit.load(Ordering::Relaxed))
+}
+
+/// Counts the modules that may be unloaded.
+static NEXT_BIT: AtomicU32 = AtomicU32::new(0);
+
+/// A bit for a module: there are 32, so that some share one, and are forgotten with each other.
+fn new_bit(text: &ModuleText, loader: &Loader) -> u32 {
+    if loader.is_initial(text) { 0 } else { 1 << (NEXT_BIT.fetch_add(1, Ordering::Relaxed) % 32) }
 }
 
 /// Looks whether every named module is still there, and begins a new generation when one is not.
@@ -147,7 +187,7 @@ pub(crate) fn check(loader: &Loader, session: &Session) {
     }
     if known().any(|k| is_unloaded(loader, k)) {
         let Some(held) = session.lock.hold() else { return };
-        begin_generation(session, &held);
+        begin_generation(session, |k| is_unloaded(loader, k), &held);
     }
     if let Some(version) = version {
         CHECKED.store(version, Ordering::Relaxed);
@@ -160,13 +200,16 @@ fn is_unloaded(loader: &Loader, known: &Known) -> bool {
     text.is_none_or(|text| place(&text) != known.place.load(Ordering::Relaxed))
 }
 
-fn begin_generation(session: &Session, held: &Held<'_>) {
+fn begin_generation(session: &Session, has_ended: impl Fn(&Known) -> bool, held: &Held<'_>) {
     let _ = session.definitions.append(&Definition::Unmapped, held);
     // Nobody uses the rules while they are forgotten, or adds to them.
     begin_close();
-    MODULES.count.store(0, Ordering::Release);
-    if let Some(cache) = process_rules::pc_cache() {
-        cache.clear();
+    for known in known().filter(|known| has_ended(known)) {
+        if let Some(cache) = process_rules::pc_cache() {
+            cache.forget(known.start.load(Ordering::Relaxed)..=known.end.load(Ordering::Relaxed));
+        }
+        session.interner.forget(known.bit.load(Ordering::Relaxed), held);
+        known.start.store(0, Ordering::Release);
     }
     MODULES.epoch.fetch_add(ONE_GENERATION, Ordering::AcqRel);
     closed();
@@ -180,34 +223,48 @@ fn closed() {
 
 /// Names the module of a frame that is to be defined, if it is not named yet. Whether it was the one that is named: what
 /// is known of its code holds. Called without the lock.
-pub(crate) fn announce(text: &ModuleText, session: &Session) -> bool {
-    if epoch().is_quiet() && find_known(text.start).is_some() {
+pub(crate) fn announce(text: &ModuleText, loader: &Loader, session: &Session) -> bool {
+    if epoch().is_quiet() && find_known(text.start).is_some_and(Known::is_named) {
         return true;
     }
     // SAFETY: the calling thread's stack returns into it, so it is loaded and stays so.
     let details = unsafe { text.details() };
-    match find_known(text.start) {
-        Some(identity) if identity == details.identity => return true,
-        _ => {}
+    if find_known(text.start).is_some_and(|known| known.is(&details) && known.is_named()) {
+        return true;
     }
     let Some(held) = session.lock.hold() else {
         session.head.count_loss(LossReason::ModuleTable);
         return false;
     };
-    match find_known(text.start) {
-        Some(identity) if identity == details.identity => return true,
-        Some(_) => begin_generation(session, &held),
-        None => {}
+    let known = find_known(text.start);
+    if known.is_some_and(|known| !known.is(&details)) {
+        begin_generation(session, |other| other.start.load(Ordering::Relaxed) == text.start, &held);
     }
-    name(&details, session, &held);
+    let known = known.filter(|known| known.is(&details));
+    if known.is_none_or(|known| !known.is_named()) {
+        name(&details, session, &held);
+    }
+    match known {
+        Some(known) => known.named.store(epoch().generation(), Ordering::Release),
+        None => add(&details, text, new_bit(text, loader)),
+    }
+    known.is_some()
+}
+
+/// Remembers a module that was named. Under the lock.
+fn add(details: &ModuleDetails<'_>, text: &ModuleText, bit: u32) {
     let count = MODULES.count.load(Ordering::Relaxed);
-    if let Some(entry) = MODULES.known.get(count) {
-        entry.start.store(details.start, Ordering::Relaxed);
-        entry.identity.store(details.identity, Ordering::Relaxed);
-        entry.place.store(place(text), Ordering::Relaxed);
+    let free = places().find(|place| place.start.load(Ordering::Relaxed) == 0);
+    let Some(entry) = free.or_else(|| MODULES.known.get(count)) else { return };
+    entry.end.store(details.end, Ordering::Relaxed);
+    entry.identity.store(details.identity, Ordering::Relaxed);
+    entry.place.store(place(text), Ordering::Relaxed);
+    entry.bit.store(bit, Ordering::Relaxed);
+    entry.named.store(epoch().generation(), Ordering::Relaxed);
+    entry.start.store(details.start, Ordering::Release);
+    if free.is_none() {
         MODULES.count.store(count + 1, Ordering::Release);
     }
-    false
 }
 
 /// In a forked child: names what its parent had named, as far as it is still there.
@@ -217,6 +274,7 @@ pub(crate) fn announce_inherited(loader: &Loader, session: &Session) {
         if let Some(text) = loader.find_text(k.start.load(Ordering::Relaxed)) {
             // SAFETY: the only thread of the process is here, so nothing is being closed.
             name(&unsafe { text.details() }, session, &held);
+            k.named.store(epoch().generation(), Ordering::Relaxed);
         }
     }
 }

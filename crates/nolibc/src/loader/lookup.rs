@@ -12,6 +12,8 @@ pub struct Loader {
     list: List,
     find_object: Option<FindObject>,
     program: Option<Program>,
+    /// How many modules there were: they are the first of the list for ever.
+    initial: usize,
 }
 
 impl Loader {
@@ -22,7 +24,7 @@ impl Loader {
     pub fn discover() -> Option<Loader> {
         let list = List::discover()?;
         let program = list.program();
-        let mut loader = Loader { list, find_object: None, program };
+        let mut loader = Loader { list, find_object: None, program, initial: list.modules().count() };
         loader.find_object = loader.find_anywhere(b"_dl_find_object").map(|address| {
             // SAFETY: glibc: the symbol of this name is its function of this type since it exists (2.35).
             unsafe { FindObject::from_address(address) }
@@ -87,6 +89,11 @@ impl Loader {
             // SAFETY: ours: the symbols and pages of this module are changed by nobody else.
             unsafe { own.hide(names) };
         }
+    }
+
+    /// Whether it was loaded when the recorder started, so as a rule with the program, and stays.
+    pub fn is_initial(&self, text: &ModuleText) -> bool {
+        self.modules().take(self.initial).any(|module| module.link_map() == text.link_map)
     }
 
     /// Whether `pc` is in the first instructions of the program: the code that nothing has called.

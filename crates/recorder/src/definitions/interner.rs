@@ -1,7 +1,8 @@
 //! From a stack to its number: the hash of its path is looked up in one table, lock-free.
 //!
 //! ```text
-//!   entry    hash of the path, 0: no entry    number of the node in defs
+//!   entry    hash of the path, 0: no entry    bits 0..32   number of the node in defs, 0: forgotten
+//!                                             bits 32..64  modules on the path that may be unloaded, some to a bit
 //!   place    low bits of the hash, then the entries after it
 //! ```
 //! An entry's number is stored before its hash. A table that has grown too full is replaced by one twice
@@ -64,12 +65,21 @@ impl Table {
         None
     }
 
-    fn insert(&self, hash: u64, id: StackId) {
+    /// Under the lock. Whether it took a place; one that was forgotten is its own still.
+    fn insert(&self, hash: u64, value: u64) -> bool {
         let mut entries = (0..self.capacity).map(|i| self.entry((hash as usize).wrapping_add(i)));
-        if let Some([found, number]) = entries.find(|entry| entry[0].load(Ordering::Relaxed) == 0) {
-            number.store(u64::from(id.0), Ordering::Relaxed);
-            found.store(hash, Ordering::Release);
-        }
+        let is_for = |entry: &&Entry| [0, hash].contains(&entry[0].load(Ordering::Relaxed));
+        let Some([found, place]) = entries.find(is_for) else { return false };
+        place.store(value, Ordering::Relaxed);
+        found.swap(hash, Ordering::Release) == 0
+    }
+
+    /// The modules on a path that may be unloaded. Under the lock.
+    fn unloadable(&self, hash: u64) -> u32 {
+        let entries = (0..self.capacity).map(|i| self.entry((hash as usize).wrapping_add(i)));
+        let mut entries = entries.take_while(|entry| entry[0].load(Ordering::Relaxed) != 0);
+        let found = entries.find(|entry| entry[0].load(Ordering::Relaxed) == hash);
+        found.map_or(0, |[_, value]| (value.load(Ordering::Relaxed) >> 32) as u32)
     }
 
     /// Discards the pages of a table that nobody looks into any more, but for the first, whose capacity
@@ -121,19 +131,23 @@ impl Interner {
         (0, StackId::UNKNOWN)
     }
 
-    /// The number of a path, defining what of it is new. `None` when there is no room or memory for it.
+    /// The number of a path, defining what of it is new. `unloadable` gives the bit of a frame's module if that may be
+    /// unloaded. `None` when there is no room or memory for it.
     pub(crate) fn define(
         &self,
         path: &mut impl Path,
         definitions: &DefinitionWriter,
+        unloadable: impl Fn(Frame) -> u32,
         held: &Held<'_>,
     ) -> Option<StackId> {
         let (first, mut parent) = self.first_new(path);
+        let known = first.checked_sub(1).map(|known| path.node(known).hash.key());
+        let mut modules = known.zip(self.table()).map_or(0, |(hash, table)| table.unloadable(hash));
         if let (StackId::UNKNOWN, Some(reason)) = (parent, path.cut()) {
             let cut = Definition::Cut { reason: reason as u8, parent: StackId::UNKNOWN };
             parent = match self.find(path.seed()) {
                 Some(id) => id,
-                None => self.append(path.seed(), &cut, definitions, held)?,
+                None => self.append(path.seed(), 0, &cut, definitions, held)?,
             };
         }
         for index in first..path.len() {
@@ -143,7 +157,8 @@ impl Interner {
                 Frame::GAP => Definition::Cut { reason: LossReason::StackDepth as u8, parent },
                 _ => Definition::Node(Node { parent, pc, guesses: frame.guesses(), exact: frame.is_exact() }),
             };
-            parent = self.append(hash, &definition, definitions, held)?;
+            modules |= unloadable(frame);
+            parent = self.append(hash, modules, &definition, definitions, held)?;
             path.set_id(index, parent);
         }
         Some(parent)
@@ -152,15 +167,29 @@ impl Interner {
     fn append(
         &self,
         hash: PathHash,
+        modules: u32,
         definition: &Definition<'_>,
         definitions: &DefinitionWriter,
         held: &Held<'_>,
     ) -> Option<StackId> {
         let table = self.with_room(held)?;
         let id = definitions.append(definition, held).ok()?;
-        table.insert(hash.key(), id);
-        self.entries.fetch_add(1, Ordering::Relaxed);
+        let is_new = table.insert(hash.key(), u64::from(modules) << 32 | u64::from(id.0));
+        self.entries.fetch_add(usize::from(is_new), Ordering::Relaxed);
         Some(id)
+    }
+
+    /// Forgets the numbers of all paths through any of these modules, which were unloaded: another may be in their
+    /// place. All paths, when `modules` is none.
+    pub(crate) fn forget(&self, modules: u32, _held: &Held<'_>) {
+        let Some(table) = self.table() else { return };
+        for index in 0..table.capacity {
+            let [_, value] = table.entry(index);
+            let through = (value.load(Ordering::Relaxed) >> 32) as u32;
+            if modules == 0 || through & modules != 0 {
+                value.store(0, Ordering::Relaxed);
+            }
+        }
     }
 
     /// The table, replaced by a larger one when it is more than three quarters full.
@@ -179,12 +208,14 @@ impl Interner {
             (*place.as_ptr()).capacity = capacity;
             place.as_ref()
         };
+        let mut entries = 0;
         for i in 0..old.map_or(0, |t| t.capacity) {
-            let [hash, id] = old?.entry(i).each_ref().map(|word| word.load(Ordering::Relaxed));
-            if hash != 0 {
-                table.insert(hash, StackId(id as u32));
+            let [hash, value] = old?.entry(i).each_ref().map(|word| word.load(Ordering::Relaxed));
+            if hash != 0 && value != 0 {
+                entries += usize::from(table.insert(hash, value));
             }
         }
+        self.entries.store(entries, Ordering::Relaxed);
         self.table.store(place.as_ptr(), Ordering::Release);
         if let Some(old) = old {
             old.discard();

@@ -49,15 +49,11 @@ pub(crate) struct CachedStackPath<'a> {
 }
 
 impl<'a> CachedStackPath<'a> {
-    /// Of a stack that was walked in this generation of modules. `hashes` is room for as many as there are frames.
-    pub(crate) fn new(
-        stack: &'a mut CachedStack,
-        generation: u32,
-        hashes: &'a mut [PathHash],
-    ) -> CachedStackPath<'a> {
+    /// Of the last walk of a stack. `hashes` is room for as many as there are frames.
+    pub(crate) fn new(stack: &'a mut CachedStack, hashes: &'a mut [PathHash]) -> CachedStackPath<'a> {
         let cut = stack.cut();
         let gap = stack.gap().map(|gap| (gap, stack.hash_of_gap()));
-        CachedStackPath { frames: stack.path(), seed: PathHash::seed(generation, cut), cut, gap, hashes }
+        CachedStackPath { frames: stack.path(), seed: PathHash::seed(cut), cut, gap, hashes }
     }
 
     /// The frame behind a place of the path; `None` at the gap.
@@ -136,13 +132,12 @@ impl<'a> UncachedPath<'a> {
     pub(crate) fn new(
         frames: &'a mut [Frame],
         hashes: &'a mut [PathHash],
-        generation: u32,
         cut: Option<LossReason>,
     ) -> UncachedPath<'a> {
         let all = frames.len();
         let left = leave_out_middle(frames);
         let frames: &[Frame] = frames.get(..left).unwrap_or_default();
-        let seed = PathHash::seed(generation, cut);
+        let seed = PathHash::seed(cut);
         let mut hash = seed;
         for (frame, place) in frames.iter().zip(hashes.iter_mut()).rev() {
             hash = hash.roll(*frame);

@@ -7,7 +7,7 @@ use heapscribe_wire::ids::StackId;
 use super::capture::{Capture, count_cut};
 use crate::definitions::Path;
 use crate::modules;
-use crate::unwind::PathHash;
+use crate::unwind::{Frame, PathHash};
 
 /// The number of a path, known or new. `None` when the generation has changed since before the walk.
 pub(super) fn number_of(path: &mut impl Path, hash: PathHash, capture: &Capture<'_>) -> Option<StackId> {
@@ -35,11 +35,18 @@ fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<StackId> {
     if held.is_some() && modules::epoch().generation() != epoch.generation() {
         return None;
     }
-    let defined = held.and_then(|held| session.interner.define(path, &session.definitions, &held));
+    let unloadable = |frame: Frame| modules::unloadable_bit(code_of(frame));
+    let defined =
+        held.and_then(|held| session.interner.define(path, &session.definitions, unloadable, &held));
     Some(defined.unwrap_or_else(|| {
         session.head.count_loss(LossReason::StackTable);
         StackId::UNKNOWN
     }))
+}
+
+/// An address of the instruction that a frame is at.
+fn code_of(frame: Frame) -> usize {
+    (frame.address() as usize).wrapping_sub(usize::from(!frame.is_exact()))
 }
 
 /// Names the modules of frames that are to be defined, so that none is defined before its module. Done
@@ -49,14 +56,13 @@ fn name_modules(path: &impl Path, first: usize, capture: &Capture<'_>) {
     let loader: &Loader = capture.unwinder.loader;
     let mut last: Option<ModuleText> = None;
     for index in first..path.len() {
-        let frame = path.node(index).frame;
-        let code = (frame.address() as usize).wrapping_sub(usize::from(!frame.is_exact()));
+        let code = code_of(path.node(index).frame);
         if last.is_some_and(|text| text.contains(code)) {
             continue;
         }
         last = loader.find_text(code);
         if let Some(text) = &last {
-            let _ = modules::announce(text, capture.session);
+            let _ = modules::announce(text, loader, capture.session);
         }
     }
 }

@@ -50,7 +50,7 @@ unsafe fn on_own_stack(
 ) -> Option<StackId> {
     let Capture { registers, session, ref unwinder, epoch, .. } = *capture;
     let CachedStacks { own, new, paths, .. } = stacks;
-    let (number, generation) = (epoch.number(), epoch.generation());
+    let number = epoch.number();
     if own.shallow_epoch() != number {
         return None;
     }
@@ -70,7 +70,7 @@ unsafe fn on_own_stack(
     // SAFETY: the registers are those of an active frame on `stack`, which is readable to its end; `own` is of it,
     // and `unchanged` is what it gives for this stack pointer.
     let walked = unsafe {
-        let start = Start { registers, stack, readable: stack.hi, unchanged, epoch: number, generation };
+        let start = Start { registers, stack, readable: stack.hi, unchanged, epoch: number };
         walk_incremental::<_, false>(own, new, unwinder, &mut Silent, start)
     };
     let Incremental::Walked { outer, new: count } = walked else { return None };

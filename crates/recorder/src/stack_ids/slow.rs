@@ -1,7 +1,7 @@
 //! Captures that the fast one leaves: new stacks, other stacks, unusual ones.
 #![allow(unsafe_code)]
 
-use heapscribe_nolibc::loader::ModuleText;
+use heapscribe_nolibc::loader::{Loader, ModuleText};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::limits::{DEPTH_MAX, WALK_DEPTH_MAX};
@@ -22,6 +22,7 @@ const WALKS_MAX: usize = 16;
 /// While a module is being closed, another may be where a named one was: each is looked at. What a frame that is
 /// active is in stays, so that a walk looks once at the frames of one module that follow each other.
 struct Announcing<'a> {
+    loader: &'a Loader,
     session: &'a Session,
     last: Option<(ModuleText, bool)>,
 }
@@ -31,7 +32,7 @@ impl Context for Announcing<'_> {
         match self.last {
             Some((last, is_known)) if last == *text => is_known,
             _ => {
-                let is_known = modules::announce(text, self.session);
+                let is_known = modules::announce(text, self.loader, self.session);
                 self.last = Some((*text, is_known));
                 is_known
             }
@@ -85,7 +86,7 @@ unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) 
         Index::Own => &mut stacks.own,
         Index::Other(index) => &mut stacks.others.get(index)?.stack,
     };
-    let (number, generation) = (epoch.number(), epoch.generation());
+    let number = epoch.number();
     if walk.epoch() != number {
         walk.forget();
     }
@@ -93,13 +94,13 @@ unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) 
     // that `walk` has; `walk` is of this stack, and `unchanged` is what it gives for this stack pointer.
     let walked = unsafe {
         let unchanged = walk.unchanged_deep(registers.sp);
-        let start = Start { registers, stack, readable, unchanged, epoch: number, generation };
+        let start = Start { registers, stack, readable, unchanged, epoch: number };
         walk_incremental::<_, true>(walk, stacks.new, unwinder, &mut Silent, start)
     };
     match walked {
         Incremental::Walked { .. } => {
             let hash = walk.leaf()?.hash;
-            let id = number_of(&mut CachedStackPath::new(walk, generation, stacks.hashes), hash, capture)?;
+            let id = number_of(&mut CachedStackPath::new(walk, stacks.hashes), hash, capture)?;
             if let Index::Other(index) = index {
                 stacks.others.walked(index);
             }
@@ -139,14 +140,20 @@ unsafe fn walk_uncached(capture: &Capture<'_>, stack: StackRange, frames_max: us
         } else {
             // What is found now must not be cached, and what was cached must not be used.
             let unwinder = Unwinder { cache: None, known: unwinder.cache, ..unwinder };
-            walk_all(&unwinder, &mut Announcing { session, last: None }, capture, stack, room)
+            walk_all(
+                &unwinder,
+                &mut Announcing { loader: unwinder.loader, session, last: None },
+                capture,
+                stack,
+                room,
+            )
         }
     };
     if walk.end == End::DepthLimit && within < frames_max && stacks.grow_walk(&session.lock) {
         return None;
     }
     let frames = stacks.frames.get_mut(..walk.frames).unwrap_or_default();
-    let mut path = UncachedPath::new(frames, stacks.hashes, epoch.generation(), cut(walk.end));
+    let mut path = UncachedPath::new(frames, stacks.hashes, cut(walk.end));
     let hash = path.hash();
     number_of(&mut path, hash, capture)
 }

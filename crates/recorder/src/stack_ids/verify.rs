@@ -46,7 +46,7 @@ fn is_due(thread: &Thread, session: &Session) -> bool {
 /// * `stack` is readable from the stack pointer as far as a walk reads.
 #[cold]
 unsafe fn is_right(capture: &Capture<'_>, stack: StackRange, stacks: &mut CachedStacks, id: StackId) -> bool {
-    let Capture { registers, session, unwinder, epoch, .. } = *capture;
+    let Capture { registers, session, unwinder, .. } = *capture;
     if id == StackId::UNKNOWN {
         return true;
     }
@@ -54,7 +54,7 @@ unsafe fn is_right(capture: &Capture<'_>, stack: StackRange, stacks: &mut Cached
     // SAFETY: the registers are those of an active frame on `stack`, which is readable as far as a walk reads.
     let walk = unsafe { unwinder.walk(&mut Silent, registers, stack, stacks.frames) };
     let found = stacks.frames.get_mut(..walk.frames).unwrap_or_default();
-    let path = UncachedPath::new(found, stacks.hashes, epoch.generation(), cut(walk.end));
+    let path = UncachedPath::new(found, stacks.hashes, cut(walk.end));
     // A table that another thread replaces this instant reads as empty: looked up again under the lock.
     let find = || session.interner.find(path.hash());
     let is_right = find().or_else(|| session.lock.hold().and_then(|_held| find())) == Some(id);

@@ -35,8 +35,6 @@ pub(crate) struct Start {
     pub unchanged: usize,
     /// What is loaded.
     pub epoch: u64,
-    /// The generation of modules, which is part of the hash.
-    pub generation: u32,
 }
 
 /// How an incremental walk ended.
@@ -92,7 +90,7 @@ pub(crate) unsafe fn walk_incremental<C: Context, const DEEP: bool>(
     context: &mut C,
     start: Start,
 ) -> Incremental {
-    let Start { registers, stack, readable, unchanged, epoch, generation } = start;
+    let Start { registers, stack, readable, unchanged, epoch } = start;
     if !registers.sp.is_multiple_of(8) {
         return Incremental::Unusual;
     }
@@ -123,7 +121,7 @@ pub(crate) unsafe fn walk_incremental<C: Context, const DEEP: bool>(
         walk.begins_at(outer - 1); // what is cached further in may be met again
         return Incremental::Walked { outer, new: 0 };
     }
-    let seed = PathHash::seed(generation, cut);
+    let seed = PathHash::seed(cut);
     walk.open(outer);
     walk.begin(cut);
     if walking.store::<DEEP>(walk, seed) {

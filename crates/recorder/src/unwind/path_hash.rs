@@ -3,7 +3,7 @@
 //! from there.
 //!
 //! ```text
-//!   hash(before the outermost frame) = seed of the generation of modules, and of the cut if it has one
+//!   hash(before the outermost frame) = seed of the cut if it has one
 //!   hash(frame) = roll(hash(its caller), frame)
 //! ```
 //! Two stacks whose hashes are equal in the bits that a table has would share a number: see `defs`.
@@ -18,15 +18,14 @@ use super::frame::Frame;
 pub struct PathHash(u64);
 
 impl PathHash {
-    /// The hash of the empty path: of what is loaded (`generation`), and of why the path does not begin
-    /// at an outermost frame, if it does not.
+    /// The hash of the empty path: of why the path does not begin at an outermost frame, if it does not.
     #[inline(always)]
-    pub const fn seed(generation: u32, cut: Option<LossReason>) -> PathHash {
+    pub const fn seed(cut: Option<LossReason>) -> PathHash {
         let cut = match cut {
             None => 0,
             Some(reason) => reason as u64 + 1,
         };
-        PathHash(((generation as u64) << 8 | cut).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5ca1_ab1e)
+        PathHash((1 << 8 | cut).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5ca1_ab1e)
     }
 
     /// One frame further in. Five cycles: a walk waits for as many of these as it has new frames.

@@ -15,12 +15,17 @@ use crate::tests::{file, head, random};
 /// The arena of the tables is for whoever holds the recorder's lock, here the one of all tests.
 static ARENA: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
-/// A stack: where its definitions are of, why it is cut, and its frames, the leaf first.
-type Stack = (u32, Option<LossReason>, Vec<u64>);
+/// A stack: why it is cut, and its frames, the leaf first.
+type Stack = (Option<LossReason>, Vec<u64>);
 
 fn frames(bits: &[u64]) -> Vec<Frame> {
     // SAFETY: a frame is 64 bits, of which all values are valid.
     bits.iter().map(|&bits| unsafe { core::mem::transmute::<u64, Frame>(bits) }).collect()
+}
+
+/// Of the test's frames, whose addresses are a few thousand in a row: eight modules, of which the first stays.
+fn module_of(frame: Frame) -> u32 {
+    1 << (frame.address() >> 11 & 7) & !1
 }
 
 /// The interner, its definitions, and the twin: the stacks that it was asked to define.
@@ -42,10 +47,10 @@ impl Both {
 
     /// Interns a stack as a hook does. What is found must be what the twin knows.
     fn intern(&mut self, stack: &Stack) -> Option<StackId> {
-        let (generation, cut, bits) = stack;
+        let (cut, bits) = stack;
         let mut hashes = vec![PathHash::default(); bits.len()];
         let mut frames = frames(bits);
-        let mut walked = UncachedPath::new(&mut frames, &mut hashes, *generation, *cut);
+        let mut walked = UncachedPath::new(&mut frames, &mut hashes, *cut);
         let known = self.twin.get(stack).copied();
         let found = self.interner.find(walked.hash());
         if known.is_some() {
@@ -53,7 +58,7 @@ impl Both {
             return known;
         }
         let held = self.lock.hold().unwrap();
-        let id = self.interner.define(&mut walked, &self.definitions, &held)?;
+        let id = self.interner.define(&mut walked, &self.definitions, module_of, &held)?;
         assert!(found.is_none_or(|found| found == id), "a part of a stack that was defined before");
         assert_eq!(self.interner.find(walked.hash()), Some(id));
         self.twin.insert(stack.clone(), id);
@@ -72,7 +77,7 @@ impl Both {
     /// twice or for nothing.
     fn check(&self) {
         let definitions = self.defined();
-        for ((_, cut, bits), id) in &self.twin {
+        for ((cut, bits), id) in &self.twin {
             let mut at = *id;
             for &frame in bits {
                 let Definition::Node(node) = definitions[at.0 as usize - 1] else { panic!("no node") };
@@ -86,9 +91,9 @@ impl Both {
             );
         }
         let mut nodes = HashSet::new();
-        for (generation, cut, bits) in self.twin.keys() {
+        for (cut, bits) in self.twin.keys() {
             let from = usize::from(cut.is_none());
-            nodes.extend((from..=bits.len()).map(|n| (generation, cut, &bits[bits.len() - n..])));
+            nodes.extend((from..=bits.len()).map(|n| (cut, &bits[bits.len() - n..])));
         }
         assert_eq!(definitions.len(), nodes.len());
         assert_eq!(self.interner.entries.load(Ordering::Relaxed), nodes.len());
@@ -97,7 +102,7 @@ impl Both {
 
 /// A stack that shares its outer frames with one of those before it.
 fn grown(before: &[Stack], state: &mut u64) -> Stack {
-    let (mut generation, mut cut, mut bits) = before[random(state) as usize % before.len()].clone();
+    let (mut cut, mut bits) = before[random(state) as usize % before.len()].clone();
     bits.drain(..random(state) as usize % (bits.len() + 1));
     for _ in 0..1 + random(state) % 6 {
         let exact = u64::from(random(state).is_multiple_of(16)) << 63;
@@ -105,17 +110,16 @@ fn grown(before: &[Stack], state: &mut u64) -> Stack {
         bits.insert(0, (0x5555_5555_0000 + random(state) % 5000 * 4) | exact);
     }
     if random(state).is_multiple_of(50) {
-        generation = random(state) as u32 % 4;
         cut = [None, Some(LossReason::StackDepth), Some(LossReason::StackRule)][random(state) as usize % 3];
     }
-    (generation, cut, bits)
+    (cut, bits)
 }
 
 #[test]
 fn numbers_are_those_of_a_map() {
     let _arena = ARENA.lock().unwrap();
     let mut both = Both::new(16 << 20);
-    let (mut stacks, mut state) = (vec![(0, None, vec![0x40_1000])], 1);
+    let (mut stacks, mut state) = (vec![(None, vec![0x40_1000])], 1);
     for _ in 0..30_000 {
         let stack = grown(&stacks, &mut state);
         both.intern(&stack).unwrap();
@@ -127,11 +131,36 @@ fn numbers_are_those_of_a_map() {
     both.check();
 }
 
+/// Only stacks through what was unloaded get other numbers, and those once.
+#[test]
+fn what_was_unloaded_is_forgotten_and_nothing_else() {
+    let _arena = ARENA.lock().unwrap();
+    let mut both = Both::new(16 << 20);
+    let (mut stacks, mut state) = (vec![(None, vec![0x40_1000])], 1);
+    for round in 0..20 {
+        for _ in 0..500 {
+            let stack = grown(&stacks, &mut state);
+            both.intern(&stack).unwrap();
+            stacks.push(stack);
+        }
+        let unloaded = 2 << (round % 7);
+        both.interner.forget(unloaded, &both.lock.hold().unwrap());
+        let through = |bits: &[u64]| frames(bits).into_iter().any(|frame| module_of(frame) & unloaded != 0);
+        let (before, newest) = (both.twin.clone(), both.defined().len() as u32);
+        both.twin.retain(|(_, bits), _| !through(bits));
+        assert!(!both.twin.is_empty() && both.twin.len() < before.len());
+        for (stack, id) in before {
+            let is_new = both.intern(&stack).unwrap().0 > newest;
+            assert_eq!(is_new, through(&stack.1), "{stack:x?} was {id:?}");
+        }
+    }
+}
+
 #[test]
 fn without_room_known_stacks_keep_their_numbers() {
     let _arena = ARENA.lock().unwrap();
     let mut both = Both::new(DEFS_STEP_BYTES);
-    let (mut stacks, mut state) = (vec![(0, None, vec![0x40_1000])], 1);
+    let (mut stacks, mut state) = (vec![(None, vec![0x40_1000])], 1);
     while both.intern(stacks.last().unwrap()).is_some() {
         stacks.push(grown(&stacks, &mut state));
     }
@@ -148,9 +177,9 @@ fn a_frame_that_guesses_its_caller_says_so() {
     let both = Both::new(DEFS_STEP_BYTES);
     let mut hashes = [PathHash::default(); 3];
     let mut guessing = frames(&[3 | GUESSES, 2, 1]);
-    let mut walked = UncachedPath::new(&mut guessing, &mut hashes, 0, None);
+    let mut walked = UncachedPath::new(&mut guessing, &mut hashes, None);
     let held = both.lock.hold().unwrap();
-    both.interner.define(&mut walked, &both.definitions, &held).unwrap();
+    both.interner.define(&mut walked, &both.definitions, |_| 0, &held).unwrap();
     let guessed = both.defined().into_iter().map(|d| matches!(d, Definition::Node(n) if n.guesses));
     assert_eq!(guessed.collect::<Vec<_>>(), [false, false, true], "from the outermost in");
 }
