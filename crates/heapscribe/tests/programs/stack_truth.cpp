@@ -34,11 +34,14 @@ static std::atomic<size_t> used;
 
 APART static void note(size_t size) {
     void *frames[600];
-    int all = backtrace(frames, 600); // the first is ours
-    size_t at = used.fetch_add(size_t(all) + 1);
-    if (at + size_t(all) + 1 > WORDS_MAX) abort();
-    notes[at] = size, notes[at + 1] = uint64_t(all - 1);
-    memcpy(&notes[at + 2], frames + 1, size_t(all - 1) * sizeof *frames);
+    int all = backtrace(frames, 600), ours = 1;
+    // On a split stack we may have been called through __morestack.
+    auto *asking = reinterpret_cast<char *>(static_cast<void *(*)(size_t)>(operator new));
+    while (ours < all && size_t(static_cast<char *>(frames[ours]) - asking) > 256) ours++;
+    size_t left = size_t(all - ours), at = used.fetch_add(left + 2);
+    if (at + left + 2 > WORDS_MAX) abort();
+    notes[at] = size, notes[at + 1] = left;
+    memcpy(&notes[at + 2], frames + ours, left * sizeof *frames);
 }
 
 APART void *operator new(size_t size) {

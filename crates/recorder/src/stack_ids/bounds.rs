@@ -9,7 +9,7 @@
 use heapscribe_nolibc::sys;
 
 use super::capture::Capture;
-use crate::state::{Index, Session, Thread, words};
+use crate::state::{Index, OtherStacks, Session, Thread, words};
 use crate::unwind::StackRange;
 
 /// The stack that a hook's caller is on.
@@ -58,12 +58,9 @@ fn find_other(capture: &Capture<'_>) -> Option<CallersStack> {
     let others = unsafe { &mut (*capture.thread.stacks.get()).others };
     let known = others.find(sp);
     if let Some(index) = known
-        && let Some(other) = others.get(index)
-        && let Some(top) = other.stack.slot(0)
-        && let Some(readable) = readable_to(sp, top, other.range)
+        && let Some((range, readable)) = readable_part(others, index, sp)
     {
-        let index = Some(Index::Other(index));
-        return Some(CallersStack { range: other.range, readable, is_certain: false, index });
+        return Some(CallersStack { range, readable, is_certain: false, index: Some(Index::Other(index)) });
     }
     let stack = ask(capture)?;
     if capture.thread.stack.get().is_some_and(|own| own.contains(sp)) {
@@ -80,6 +77,21 @@ fn find_other(capture: &Capture<'_>) -> Option<CallersStack> {
         None => others.add(stack, &capture.session.lock),
     };
     Some(CallersStack { range: stack, readable: stack.hi, is_certain: true, index: index.map(Index::Other) })
+}
+
+/// Further than this the kernel is asked where a stack is: the pieces of a split one lie in one mapping, and trying
+/// all pages of them would make those that were never used.
+const TRIED_BYTES_MAX: usize = 256 << 10;
+
+/// A known stack, and how far it can be read from `sp` on: as far as it is known to be used.
+pub(super) fn readable_part(
+    others: &mut OtherStacks,
+    index: usize,
+    sp: usize,
+) -> Option<(StackRange, usize)> {
+    let top = others.top(index).filter(|top| top.saturating_sub(sp) < TRIED_BYTES_MAX)?;
+    let range = others.get(index)?.range;
+    Some((range, readable_to(sp, top, range)?))
 }
 
 /// The end of the page of `top`, when all pages from `sp` to there can be read.

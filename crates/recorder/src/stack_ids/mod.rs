@@ -11,6 +11,7 @@ mod capture;
 mod define;
 mod fast;
 mod slow;
+mod stacks_met;
 mod verify;
 
 pub(crate) use bounds::learn;

@@ -9,10 +9,11 @@ use heapscribe_wire::limits::{DEPTH_MAX, WALK_DEPTH_MAX};
 use super::bounds::CallersStack;
 use super::capture::{Capture, Silent, cut};
 use super::define::number_of;
+use super::stacks_met::StacksMet;
 use super::{bounds, verify};
 use crate::definitions::{CachedStackPath, UncachedPath};
 use crate::modules;
-use crate::state::{Index, Session};
+use crate::state::{CachedStacks, Index, Session};
 use crate::unwind::incremental::{Incremental, Start, walk_incremental};
 use crate::unwind::{Context, End, Frame, StackRange, Unwinder, Walk, full_walk};
 
@@ -54,13 +55,11 @@ pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> StackId {
             capture.session.head.count_loss(LossReason::StackBounds);
             return StackId::UNKNOWN;
         };
-        let stack = found.range;
-        // SAFETY: the registers are the caller's, which is active, on this stack, which is readable as far as was found.
+        // SAFETY: the registers are the caller's, which is active, on the stack, which is readable as far as was found.
         let id = unsafe {
             match found.index {
-                _ if !capture.epoch.is_quiet() => walk_uncached(&capture, stack, WALK_DEPTH_MAX),
-                Some(index) => walk_cached(&capture, found, index),
-                None => walk_uncached(&capture, stack, WALK_DEPTH_MAX),
+                Some(index) if capture.epoch.is_quiet() => walk_cached(&capture, found, index),
+                _ => walk_uncached(&capture, found, WALK_DEPTH_MAX),
             }
         };
         if let Some(id) = id {
@@ -78,13 +77,17 @@ pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> StackId {
 /// * The capture's registers are those of the hook's caller, which is still active, on the stack that was found.
 /// * That is readable from the stack pointer as far as was found, which is beyond all that is cached of it at `index`.
 unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) -> Option<StackId> {
-    let CallersStack { range: stack, readable, is_certain, .. } = found;
+    let CallersStack { range: stack, readable, .. } = found;
     let Capture { registers, thread, session, ref unwinder, epoch } = *capture;
     // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
     let stacks = unsafe { &mut *thread.stacks.get() };
     let walk = match index {
         Index::Own => &mut stacks.own,
-        Index::Other(index) => &mut stacks.others.get(index)?.stack,
+        Index::Other(index) => match stacks.others.get(index)? {
+            // SAFETY: the registers are the caller's, on the stack that was found.
+            other if other.is_left => return unsafe { walk_uncached(capture, found, WALK_DEPTH_MAX) },
+            other => &mut other.stack,
+        },
     };
     let number = epoch.number();
     if walk.epoch() != number {
@@ -108,16 +111,14 @@ unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) 
             match unsafe { verify::confirmed(capture, stack, stacks, id) } {
                 Some(id) => Some(id),
                 // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
-                None => unsafe { walk_uncached(capture, stack, WALK_DEPTH_MAX) },
+                None => unsafe { walk_uncached(capture, found, WALK_DEPTH_MAX) },
             }
         }
         Incremental::NoRoom if stacks.grow(index, &session.lock) => None,
-        // SAFETY: the registers are the caller's; where only a part of the stack was known to be readable the kernel
-        // is asked.
+        // SAFETY: the registers are the caller's, on the stack that was found.
         _ => unsafe {
             let frames_max = if walked == Incremental::NoRoom { DEPTH_MAX } else { WALK_DEPTH_MAX };
-            let stack = if is_certain { stack } else { bounds::ask(capture).unwrap_or(stack) };
-            walk_uncached(capture, stack, frames_max)
+            walk_uncached(capture, found, frames_max)
         },
     }
 }
@@ -125,37 +126,68 @@ unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) 
 /// Walks from the leaf to the outermost frame, or to the last of `frames_max`. `None` when it is to be tried again.
 ///
 /// # Safety
-/// * The capture's registers are those of the hook's caller, which is still active, on `stack`.
-/// * `stack` is readable from the stack pointer to its end.
-unsafe fn walk_uncached(capture: &Capture<'_>, stack: StackRange, frames_max: usize) -> Option<StackId> {
-    let Capture { thread, session, unwinder, epoch, .. } = *capture;
+/// * The capture's registers are those of the hook's caller, which is still active, on the stack that was found.
+/// * That is readable from the stack pointer as far as was found.
+unsafe fn walk_uncached(capture: &Capture<'_>, found: CallersStack, frames_max: usize) -> Option<StackId> {
     // SAFETY: the room is the thread's own, and one hook at a time uses it.
-    let stacks = unsafe { &mut *thread.stacks.get() };
+    let stacks = unsafe { &mut *capture.thread.stacks.get() };
+    // SAFETY: the registers are the caller's, on the stack that was found, readable as far.
+    let (mut walk, has_believed) = unsafe { walk_stacks(capture, found, true, stacks, frames_max) };
+    let is_cut = !matches!(walk.end, End::Complete | End::DepthLimit);
+    if has_believed
+        && is_cut
+        && let Some(range) = bounds::ask(capture)
+    {
+        let found = CallersStack { range, readable: range.hi, is_certain: true, ..found };
+        // SAFETY: the registers are the caller's, on this stack, as the kernel says.
+        (walk, _) = unsafe { walk_stacks(capture, found, false, stacks, frames_max) };
+    }
     let within = stacks.frames.len().min(frames_max);
-    let room = stacks.frames.get_mut(..within).unwrap_or_default();
-    // SAFETY: the registers are the caller's, on `stack`, which is readable to its end.
-    let walk = unsafe {
-        if epoch.is_quiet() {
-            walk_all(&unwinder, &mut Silent, capture, stack, room)
-        } else {
-            // What is found now must not be cached, and what was cached must not be used.
-            let unwinder = Unwinder { cache: None, known: unwinder.cache, ..unwinder };
-            walk_all(
-                &unwinder,
-                &mut Announcing { loader: unwinder.loader, session, last: None },
-                capture,
-                stack,
-                room,
-            )
-        }
-    };
-    if walk.end == End::DepthLimit && within < frames_max && stacks.grow_walk(&session.lock) {
+    if walk.end == End::DepthLimit && within < frames_max && stacks.grow_walk(&capture.session.lock) {
         return None;
     }
     let frames = stacks.frames.get_mut(..walk.frames).unwrap_or_default();
     let mut path = UncachedPath::new(frames, stacks.hashes, cut(walk.end));
     let hash = path.hash();
     number_of(&mut path, hash, capture)
+}
+
+/// Walks over all stacks that lead to each other: what came of it, and whether it believed what was known of one.
+///
+/// # Safety
+/// * The capture's registers are those of the hook's caller, which is still active, on the stack that was found.
+/// * That is readable from the stack pointer as far as was found.
+unsafe fn walk_stacks(
+    capture: &Capture<'_>,
+    found: CallersStack,
+    believes: bool,
+    stacks: &mut CachedStacks,
+    frames_max: usize,
+) -> (Walk, bool) {
+    let Capture { thread, session, unwinder, epoch, .. } = *capture;
+    let current = match found.index {
+        Some(Index::Other(index)) => Some(index),
+        _ => None,
+    };
+    let within = stacks.frames.len().min(frames_max);
+    let room = stacks.frames.get_mut(..within).unwrap_or_default();
+    let (own, others, lock) = (thread.stack.get(), &mut stacks.others, &session.lock);
+    let has_believed = !found.is_certain;
+    let stack = StackRange { lo: found.range.lo, hi: found.readable };
+    // SAFETY: the registers are the caller's, on `stack`, which is readable to its end.
+    unsafe {
+        if epoch.is_quiet() {
+            let mut met =
+                StacksMet { code: Silent, own, others, current, believes, has_believed, count: 0, lock };
+            (walk_all(&unwinder, &mut met, capture, stack, room), met.has_believed)
+        } else {
+            // What is found now must not be cached, and what was cached must not be used.
+            let unwinder = Unwinder { cache: None, known: unwinder.cache, ..unwinder };
+            let code = Announcing { loader: unwinder.loader, session, last: None };
+            let mut met = StacksMet { code, own, others, current, believes, has_believed, count: 0, lock };
+            (walk_all(&unwinder, &mut met, capture, stack, room), met.has_believed)
+        }
+    }
 }
 
 /// Walks by packed rules, and where these do not suffice with all registers.

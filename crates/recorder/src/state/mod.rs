@@ -20,6 +20,7 @@ pub(crate) use current::{
     Claim, claim, current, finish, forget_in_child, give_up, go_on, inherited, is_being_made,
     is_off_for_good, is_refused, stop, stopped,
 };
+pub(crate) use other_stacks::OtherStacks;
 pub(crate) use session::Session;
 pub(crate) use thread::{Lost, Thread};
 pub(crate) use threads::Threads;

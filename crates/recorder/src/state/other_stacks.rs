@@ -24,6 +24,8 @@ pub(crate) struct OtherStack {
     pub range: StackRange,
     /// Its last walk.
     pub stack: CachedStack,
+    /// Whether walks leave it for another stack; those are not cached.
+    pub is_left: bool,
 }
 
 #[derive(Debug)]
@@ -63,6 +65,21 @@ impl OtherStacks {
         self.memory.as_mut()?.stacks.get_mut(index)?.as_mut()
     }
 
+    /// The outermost place of a stack that is known to be used.
+    pub(crate) fn top(&mut self, index: usize) -> Option<usize> {
+        let noted = *self.memory.as_ref()?.tops.get(index)?;
+        let cached = self.get(index)?.stack.slot(0).unwrap_or(NO_TOP);
+        Some(noted.max(cached)).filter(|top| *top != NO_TOP)
+    }
+
+    /// A walk left a stack for another, which is not cached: notes its top.
+    pub(crate) fn left_at(&mut self, index: usize, top: usize) {
+        let Some(memory) = &mut self.memory else { return };
+        if let (Some(place), Some(Some(other))) = (memory.tops.get_mut(index), memory.stacks.get_mut(index)) {
+            (*place, other.is_left) = (top, true);
+        }
+    }
+
     /// A stack was walked: notes its top.
     pub(crate) fn walked(&mut self, index: usize) {
         let top = self.get(index).and_then(|other| other.stack.slot(0)).unwrap_or(NO_TOP);
@@ -82,10 +99,11 @@ impl OtherStacks {
         match memory.stacks.get_mut(index)? {
             Some(other) => {
                 other.stack.forget();
-                other.range = range;
+                (other.range, other.is_left) = (range, false);
             }
             place => {
-                *place = Some(OtherStack { range, stack: CachedStack::new(FRAMES_AT_FIRST, &lock.hold()?)? })
+                let stack = CachedStack::new(FRAMES_AT_FIRST, &lock.hold()?)?;
+                *place = Some(OtherStack { range, stack, is_left: false })
             }
         }
         *memory.tops.get_mut(index)? = NO_TOP;

@@ -122,8 +122,10 @@ pub trait Context {
     /// signal. Whether it is known to be the module that rules were cached for before.
     fn on_new_code(&mut self, text: &ModuleText) -> bool;
 
-    /// The bounds of another stack that the walk continues on.
-    fn stack_around(&mut self, sp: usize) -> Option<StackRange> {
+    /// The bounds of another stack that the walk continues on, at `sp`. On the one before nothing was read at or
+    /// beyond `left`.
+    fn stack_around(&mut self, sp: usize, left: usize) -> Option<StackRange> {
+        let _ = left;
         StackRange::around(sp)
     }
 }

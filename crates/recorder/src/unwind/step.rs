@@ -88,6 +88,28 @@ pub(super) unsafe fn ordinary(state: State, base: usize, rule: Rule) -> Option<(
     }
 }
 
+/// CFA = rbp + offset, on another stack: `__morestack` of a split stack goes on to a new piece of it, and has its own
+/// frame on the one before.
+///
+/// # Safety
+/// - The frame is one of a walk of the calling thread's stack.
+pub(super) unsafe fn elsewhere<C: Context>(
+    context: &mut C,
+    state: State,
+    rule: Rule,
+) -> Option<(Registers, Place)> {
+    let cfa = state.here.bp.wrapping_add(rule.offset() as usize);
+    let sp = cfa.wrapping_sub(rule.saved_below().max(8));
+    if state.place.is_exact || state.place.stack.contains(sp) || !sp.is_multiple_of(8) {
+        return None;
+    }
+    let stack = context.stack_around(sp, state.here.sp)?;
+    let place = Place { stack, is_exact: false };
+    let state = State { here: Registers { sp, ..state.here }, place };
+    // SAFETY: the context gives a stack that is readable from `sp` to its end.
+    unsafe { ordinary(state, state.here.bp, rule) }
+}
+
 /// CFA = \[rbp + offset].
 ///
 /// # Safety
@@ -122,7 +144,8 @@ pub(super) unsafe fn interrupted<C: Context>(context: &mut C, state: State) -> S
     };
     let here = Registers { pc, sp, bp };
     let stack = state.place.stack;
-    let stack = if stack.contains(sp) { Some(stack) } else { context.stack_around(sp) };
+    let left = state.here.sp.wrapping_add(PC + 8);
+    let stack = if stack.contains(sp) { Some(stack) } else { context.stack_around(sp, left) };
     match stack.filter(|stack| stack.contains(sp)) {
         Some(stack) => Step::Caller(here, Place { stack, is_exact: true }),
         None => Step::End(End::UnknownStack),

@@ -10,7 +10,7 @@ use super::frame::{Context, End, Frame, Place, Registers, Step, Walk};
 use super::pc_cache::PcCache;
 use super::registered;
 use super::rule::{Kind, Rule};
-use super::step::{State, by_frame_pointer, found, interrupted, ordinary, realigned, word};
+use super::step::{State, by_frame_pointer, elsewhere, found, interrupted, ordinary, realigned, word};
 
 /// Takes steps by the rules of the process's modules.
 #[derive(Clone, Copy, Debug)]
@@ -132,7 +132,9 @@ impl Unwinder<'_> {
         unsafe {
             match rule.kind() {
                 Kind::Stack => found(ordinary(state, here.sp, rule)),
-                Kind::Frame => found(ordinary(state, here.bp, rule)),
+                Kind::Frame => {
+                    found(ordinary(state, here.bp, rule).or_else(|| self.elsewhere(context, state, rule)))
+                }
                 Kind::Deref => found(realigned(state, rule)),
                 Kind::Signal => interrupted(context, state),
                 Kind::NoInfo => by_frame_pointer(state),
@@ -140,6 +142,22 @@ impl Unwinder<'_> {
                 Kind::Other => Step::End(End::OtherRule),
             }
         }
+    }
+
+    /// The caller on another stack, if it is code.
+    ///
+    /// # Safety
+    /// - The frame is one of a walk of the calling thread's stack.
+    #[cold]
+    unsafe fn elsewhere<C: Context>(
+        &self,
+        context: &mut C,
+        state: State,
+        rule: Rule,
+    ) -> Option<(Registers, Place)> {
+        // SAFETY: the frame is one of a walk of the calling thread's stack.
+        let found = unsafe { elsewhere(context, state, rule) };
+        found.filter(|(caller, _)| self.loader.find_text(caller.pc).is_some())
     }
 
     /// The rule of a frame.
