@@ -537,6 +537,8 @@ def read(data):
                 why = f.varint()
                 need(why <= 3, block.at, "rule that cannot be")
                 [f.varint() for _ in range(6 if why else 0)]
+            if not f.ended():
+                f.varint(), f.varint()  # the process's own peak and its ticks
         elif block.kind == SESSION_END:
             f.varint(), f.varint(), f.signed(), [f.varint() for _ in range(6)]
         elif block.kind == INDEX:
@@ -544,6 +546,10 @@ def read(data):
         elif block.kind == EVICTED:
             [f.varint() for _ in range(9)]
             [f.varint() for _ in range(f.varint().bit_count())]
+            if not f.ended():
+                images = [f.varint() for _ in range(14)]  # of processes that are not in the trace
+                total["evicted blocks"] += images[2]
+                total["evicted bytes"] += images[4]
         need(f.ended(), block.at, "fields that this version does not have")
     total["listed"] = check_index(data, blocks, sums)
     total["missing"] = sum(max(seen) + 1 - len(seen) for seen in sequences.values())
@@ -578,12 +584,13 @@ def answer(total, calls, drops, levels):
     }
 
 
-def leaked(tables, processes):
+def leaked(tables, total):
     """What was never freed, where each process has a table of that."""
     after = [table for table in tables if table["role"] == AFTER and not table["sampled"]]
-    if not after or len(after) != processes:
+    if not after or len(after) != total["processes"]:
         return {}
-    return {"leaked.blocks": sum(t["heap"][0] for t in after), "leaked.bytes": sum(t["heap"][1] for t in after)}
+    blocks, bytes_ = (sum(t["heap"][n] for t in after) for n in range(2))
+    return {"leaked.blocks": blocks + total["evicted blocks"], "leaked.bytes": bytes_ + total["evicted bytes"]}
 
 
 def compare(mine, path):
@@ -609,7 +616,7 @@ def main(arguments):
     total, calls, drops, names, tables, levels = read(data)
     is_snapshot = len(tables) == 1 and not total["events"] and tables[0]["role"] != AFTER
     mine = answer_of_table(tables[0], drops) if is_snapshot else answer(total, calls, drops, levels)
-    mine.update({} if is_snapshot else leaked(tables, total["processes"]))
+    mine.update({} if is_snapshot else leaked(tables, total))
     if len(arguments) == 3:
         return compare(mine, arguments[2])
     print(f"{len(data)} bytes, {total['listed']} blocks, {total['processes']} processes, {total['events']} events, "

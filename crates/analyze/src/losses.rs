@@ -5,7 +5,7 @@
 //! | events | what they allocated or freed is in no sum |
 //! | slots of the live table (`live_table`) | the frees of these blocks are unknown ones: sums of what is live are too high |
 //! | frees that nobody saw (`replaced_block`) | the same, as far as their addresses were not used again |
-//! | events that a ring evicted | how large the heap was before is not known |
+//! | events that a ring evicted | how large the heap was before is not known, but for a process whose events came in their order |
 //!
 //! A block that the process's own table of live blocks has at the end was allocated and, but for frees that
 //! nobody saw, never freed. So the table is the lower bound of what leaked, and the events are the upper one.
@@ -29,16 +29,18 @@ pub struct Losses {
     unknown_frees: u64,
     /// Whether a ring evicted events.
     is_ring: bool,
+    /// Whether the most that was live before its window is known.
+    knows_peak: bool,
 }
 
 /// What the events of a process add up to, and its table, where there is one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seen {
-    /// Blocks allocated.
+    /// Blocks allocated, by events that a ring evicted, too.
     pub allocated: Amount,
-    /// Blocks freed.
+    /// Blocks freed, the same way.
     pub freed: Amount,
-    /// The most that was live at a time.
+    /// The most that was live at a time, as far as that is known.
     pub peak: Amount,
     /// What the events, those that a ring evicted too, leave live.
     pub net: Amount,
@@ -62,12 +64,13 @@ impl Losses {
             replaced: count(LossReason::ReplacedBlock),
             unknown_frees,
             is_ring: false,
+            knows_peak: false,
         }
     }
 
-    /// The same of a process of which a ring evicted events.
-    pub fn in_ring(self, is_ring: bool) -> Losses {
-        Losses { is_ring, ..self }
+    /// The same of a process of which a ring evicted events, and whether its peak is known all the same.
+    pub fn in_ring(self, is_ring: bool, knows_peak: bool) -> Losses {
+        Losses { is_ring, knows_peak, ..self }
     }
 
     /// Whether any figure is touched.
@@ -105,7 +108,7 @@ impl Losses {
     /// The bounds of the figures of a process.
     pub fn bounds(&self, seen: &Seen) -> FigureBounds {
         let leaked = self.leaked(seen);
-        let is_peak_open = self.events > 0 || self.is_ring;
+        let is_peak_open = self.events > 0 || (self.is_ring && !self.knows_peak);
         let least = seen.peak.bytes.saturating_sub(self.excess(seen).bytes).max(leaked.bytes.low);
         let frees = self.events.saturating_add(self.untracked.min(self.unknown_frees));
         FigureBounds {
@@ -135,7 +138,7 @@ impl Losses {
 }
 
 /// What was seen, and up to so many blocks of unknown sizes besides.
-fn and_others(seen: Amount, blocks: u64) -> Bounds {
+pub(crate) fn and_others(seen: Amount, blocks: u64) -> Bounds {
     Bounds {
         blocks: Range { low: seen.blocks, high: Some(seen.blocks.saturating_add(blocks)) },
         bytes: Range { low: seen.bytes, high: (blocks == 0).then_some(seen.bytes) },

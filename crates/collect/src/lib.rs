@@ -11,6 +11,7 @@ mod drain;
 mod forked;
 mod heap_samples;
 mod killed;
+mod level;
 mod log;
 mod marks;
 mod memory_schedule;

@@ -7,7 +7,7 @@ use heapscribe_formats::model::{
     ChunkInfo, HeapInfo, HeapSample, LiveRole, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo,
     SessionEnd, SessionInfo,
 };
-use heapscribe_formats::{ChunkSums, DefinitionsTaken};
+use heapscribe_formats::{ChunkSums, DefinitionsTaken, EndedImages};
 use heapscribe_wire::definitions::Position;
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 
@@ -16,6 +16,7 @@ use crate::pace::Pace;
 use crate::sink::Sink;
 use crate::summary::Summary;
 use heapscribe_convert::ring::Limits;
+use heapscribe_session::SessionKey;
 use heapscribe_session::inspect::Snapshot;
 
 /// The output of a recording.
@@ -124,11 +125,24 @@ impl Output {
         }
     }
 
-    /// Writes how a process image ended.
-    pub(super) fn process_end(&mut self, process: ProcessIndex, end: &ProcessEnd) {
-        self.summary.stopped += u64::from(end.broke.is_some());
+    /// Takes the end of a process image: what its table of live blocks has, when that was read, whether it made any
+    /// call, and how it ended.
+    pub(super) fn image_ended(
+        &mut self,
+        process: ProcessIndex,
+        key: SessionKey,
+        table: Option<Amount>,
+        has_calls: bool,
+        mut end: ProcessEnd,
+    ) {
+        let summary = &mut self.summary;
+        summary.stopped += u64::from(end.broke.is_some());
+        summary.watched_has_calls |= has_calls && key.pid == summary.watched_pid;
+        end.peak = summary.level.own_peak(process);
+        let figures = summary.process(process, table, &end);
+        let figures = EndedImages { first_mono_ns: key.created_mono_ns, ..figures };
         match &mut self.to {
-            To::Native(sink) => sink.write(|writer, out| writer.process_end(process, end, out)),
+            To::Native(sink) => sink.process_end(process, &end, &figures),
             To::Memtrace(files) => files.process_end(process),
         }
     }

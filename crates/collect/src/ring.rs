@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex, SessionInfo};
+use heapscribe_formats::model::{ChunkInfo, EndedImages, Evicted, ProcessIndex, SessionInfo, UNKNOWN};
 use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::splice::first_block;
 use heapscribe_formats::{ChunkSums, Writer};
@@ -45,6 +45,23 @@ struct Image {
     /// Chunks of it that are retained.
     chunks: u64,
     evicted: Evicted,
+    /// What is known of it beside the sums over its events, when it has ended.
+    figures: EndedImages,
+    ended_mono_ns: u64,
+}
+
+impl Image {
+    /// What is counted of it when nothing of it is left.
+    fn as_evicted(&self) -> Evicted {
+        let has_all = self.figures.lost_events == 0;
+        let most = |sum| if has_all { sum } else { UNKNOWN };
+        let one_allocated_blocks = most(self.evicted.allocated_blocks);
+        let one_allocated_bytes = most(self.evicted.allocated_bytes);
+        let ended = EndedImages { one_allocated_blocks, one_allocated_bytes, ..self.figures };
+        // What it held went with its end: from then on all that is live is in the trace.
+        let until_mono_ns = self.evicted.until_mono_ns.max(self.ended_mono_ns);
+        Evicted { processes: 1, until_mono_ns, ended, ..self.evicted }
+    }
 }
 
 /// A file of events.
@@ -89,6 +106,12 @@ impl Ring {
     pub(crate) fn chunk(&mut self, process: ProcessIndex, info: &ChunkInfo, sums: &ChunkSums) {
         let ended = if info.end_mono_ns == 0 { monotonic_ns() } else { info.end_mono_ns };
         self.pending.entry(process.0).or_default().chunk(sums, ended);
+    }
+
+    /// Takes what is known of a process that has ended, before the block of its end.
+    pub(crate) fn image_ended(&mut self, process: ProcessIndex, ended_mono_ns: u64, figures: &EndedImages) {
+        let image = self.images.entry(process.0).or_default();
+        (image.ended_mono_ns, image.figures) = (ended_mono_ns, *figures);
     }
 
     /// Takes blocks, and evicts what has no room with them.
@@ -234,7 +257,7 @@ impl Ring {
             std::mem::take(&mut self.images).into_iter().partition(|(process, image)| needed(process, image));
         self.images = retained;
         for image in over.values() {
-            self.evicted_images.merge(&Evicted { processes: 1, ..image.evicted });
+            self.evicted_images.merge(&image.as_evicted());
         }
         let first = self.segments.front().map_or(self.next, |segment| segment.number);
         let counted = self.write_past(first);

@@ -240,7 +240,7 @@ impl SessionDrain {
             let n = read_up_to(&self.defs, &mut bytes, self.defs_read);
             let position = self.position;
             let accepted = output.definitions(process, position, &bytes[..n]);
-            output.summary.definitions(&bytes[..accepted.bytes], position);
+            output.summary.definitions(process, &bytes[..accepted.bytes], position);
             self.position = accepted.position;
             self.defs_read += accepted.bytes as u64;
             if accepted.bytes == 0 {
@@ -389,8 +389,7 @@ impl SessionDrain {
         end.ended_mono_ns = ended_mono_ns.min(left_mono_ns.unwrap_or(u64::MAX));
         end.how = how;
         end.lost_note = self.notes.join("; ");
-        output.process_end(process, &end);
-        output.summary.process(process, self.key.pid, table, &end.drops, self.has_calls);
+        output.image_ended(process, self.key, table, self.has_calls, end);
         if let Some(statistics) = self.heap.end(how) {
             output.summary.heaps.take(statistics);
         }

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex, SessionEnd, SessionInfo};
-use heapscribe_formats::{ChunkSums, Writer};
+use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessEnd, ProcessIndex, SessionEnd, SessionInfo};
+use heapscribe_formats::{ChunkSums, EndedImages, Writer};
 
 use crate::ring::Ring;
 use heapscribe_convert::ring::{self, Limits};
@@ -85,6 +85,14 @@ impl Sink {
         }
         self.gathered();
         sums
+    }
+
+    /// Writes how a process image ended; a ring counts these figures should it evict all of it.
+    pub(crate) fn process_end(&mut self, process: ProcessIndex, end: &ProcessEnd, figures: &EndedImages) {
+        if let Target::Ring(ring) = &mut self.target {
+            ring.image_ended(process, end.ended_mono_ns, figures);
+        }
+        self.write(|writer, out| writer.process_end(process, end, out));
     }
 
     fn gathered(&mut self) {

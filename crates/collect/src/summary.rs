@@ -1,17 +1,16 @@
 //! What `record` prints at the end, summed while chunks pass by.
 
-use std::collections::BTreeMap;
-
 use heapscribe_analyze::answer::{Amount, Bounds, Range};
 use heapscribe_analyze::losses::{Losses, Seen};
-use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex};
-use heapscribe_formats::{ChunkSums, Drainer};
+use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessEnd, ProcessIndex, UNKNOWN};
+use heapscribe_formats::{ChunkSums, Drainer, EndedImages};
 use heapscribe_wire::definitions::{Definition, Definitions, Position};
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
 use heapscribe_session::Unrecorded;
 use heapscribe_session::heap_statistics::EndedHeaps;
 
+use crate::level::Level;
 use crate::memtrace::Written;
 
 /// What was recorded, in sums over all processes.
@@ -71,88 +70,6 @@ pub struct Summary {
     pub drainer: Drainer,
 }
 
-/// The highest level so far.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Peak {
-    /// Live bytes at that moment.
-    pub bytes: i64,
-    /// Whose event it was after.
-    pub process: ProcessIndex,
-    /// When it was, in ticks of that process.
-    pub ticks: u64,
-    /// The same, CLOCK_MONOTONIC ns, as well as the clock readings of the chunk tell.
-    pub mono_ns: u64,
-}
-
-/// What events leave live in a process.
-#[derive(Clone, Copy, Debug, Default)]
-struct Live {
-    blocks: i64,
-    bytes: i64,
-}
-
-impl Live {
-    fn amount(self) -> Amount {
-        let [blocks, bytes] = [self.blocks, self.bytes].map(|n| n.max(0).unsigned_abs());
-        Amount { blocks, bytes }
-    }
-}
-
-/// The level of all processes, followed chunk by chunk. Chunks of one thread come in order, those of several
-/// do not: then the peak is near the true one, which the trace shows.
-#[derive(Debug, Default)]
-pub struct Level {
-    /// What is live in each process that has not ended.
-    live: BTreeMap<ProcessIndex, Live>,
-    /// In all of them.
-    total_bytes: i64,
-    /// The process and thread of the first chunk, and whether there were others.
-    first: Option<(ProcessIndex, u32)>,
-    has_others: bool,
-    peak: Peak,
-}
-
-impl Level {
-    pub(crate) fn add(&mut self, process: ProcessIndex, info: &ChunkInfo, sums: &ChunkSums) {
-        let who = (process, info.thread);
-        self.has_others |= *self.first.get_or_insert(who) != who;
-        let bytes = self.total_bytes.saturating_add(sums.max_net_bytes);
-        if bytes > self.peak.bytes {
-            self.peak = Peak { bytes, process, ticks: sums.max_net_ticks, mono_ns: time_of(info, sums) };
-        }
-        self.total_bytes = self.total_bytes.saturating_add(sums.net_bytes);
-        let own = self.live.entry(process).or_default();
-        own.bytes = own.bytes.saturating_add(sums.net_bytes);
-        own.blocks = own.blocks.saturating_add(sums.net_blocks);
-    }
-
-    /// A process has ended, and what was live in it with it, which this gives.
-    fn ended(&mut self, process: ProcessIndex) -> Live {
-        let own = self.live.remove(&process).unwrap_or_default();
-        self.total_bytes = self.total_bytes.saturating_sub(own.bytes);
-        own
-    }
-
-    /// The peak so far; of several threads it is about that.
-    pub fn peak(&self) -> Peak {
-        self.peak
-    }
-
-    /// Whether all events are of one thread, so that the peak is exact.
-    pub fn is_exact(&self) -> bool {
-        !self.has_others
-    }
-}
-
-/// When the chunk's highest level was: on the line between its two clock readings.
-fn time_of(info: &ChunkInfo, sums: &ChunkSums) -> u64 {
-    let ticks = info.end_ticks.saturating_sub(info.begin_ticks);
-    let ns = info.end_mono_ns.saturating_sub(info.begin_mono_ns);
-    let into = sums.max_net_ticks.saturating_sub(info.begin_ticks).min(ticks);
-    let share = if ticks == 0 { 0 } else { u128::from(ns) * u128::from(into) / u128::from(ticks) };
-    info.begin_mono_ns.saturating_add(u64::try_from(share).unwrap_or(0))
-}
-
 impl Summary {
     /// A process image began at this time.
     pub fn began(&mut self, mono_ns: u64) {
@@ -162,9 +79,12 @@ impl Summary {
     }
 
     /// Takes note of definitions: a sampling rate says that blocks are sampled.
-    pub fn definitions(&mut self, bytes: &[u8], position: Position) {
+    pub fn definitions(&mut self, process: ProcessIndex, bytes: &[u8], position: Position) {
         let mut known = Definitions::new(bytes, position).flatten();
-        self.is_sampled |= known.any(|(_, definition)| matches!(definition, Definition::Rate { .. }));
+        if known.any(|(_, definition)| matches!(definition, Definition::Rate { .. })) {
+            self.is_sampled = true;
+            self.level.sampled(process);
+        }
     }
 
     /// Adds the sums of a chunk.
@@ -177,31 +97,48 @@ impl Summary {
         self.allocated_bytes = self.allocated_bytes.saturating_add(sums.alloc_bytes);
     }
 
-    /// Adds a process that has ended: what its table of live blocks has, when that was read, its lost events by
-    /// reason, and whether it made any call.
+    /// Adds a process that has ended: what its table of live blocks has, when that was read, and how it ended. Gives
+    /// what is known of it without its events.
     pub(crate) fn process(
         &mut self,
         process: ProcessIndex,
-        pid: u32,
         table: Option<Amount>,
-        drops: &[u64; DROP_COUNTERS],
-        has_calls: bool,
-    ) {
+        end: &ProcessEnd,
+    ) -> EndedImages {
+        let own = self.level.ended(process);
         let seen = Seen {
-            net: self.level.ended(process).amount(),
+            net: own.amount(),
             table,
             // Nobody has looked.
             peak: Amount { blocks: 0, bytes: u64::MAX },
             largest_bytes: u64::MAX,
             ..Seen::default()
         };
-        let losses = losses(drops);
-        self.unfreed.add(&losses.bounds(&seen).leaked);
+        let losses = losses(&end.drops);
+        let leaked = losses.bounds(&seen).leaked;
+        self.unfreed.add(&leaked);
         self.note_losses(&losses, &seen);
         self.processes += 1;
-        self.watched_has_calls |= has_calls && pid == self.watched_pid;
-        for (sum, n) in self.drops.iter_mut().zip(drops) {
+        for (sum, n) in self.drops.iter_mut().zip(&end.drops) {
             *sum = sum.saturating_add(*n);
+        }
+        let leaked = if own.is_sampled { Bounds::between(Amount::default(), None) } else { leaked };
+        let peak_bytes = end.peak.filter(|_| !losses.touches_leaks()).map(|peak| peak.bytes);
+        let [blocks_max, bytes_max] =
+            [leaked.blocks, leaked.bytes].map(|range| range.high.unwrap_or(UNKNOWN));
+        EndedImages {
+            images: 1,
+            leaked_blocks_min: leaked.blocks.low,
+            leaked_blocks_max: blocks_max,
+            leaked_bytes_min: leaked.bytes.low,
+            leaked_bytes_max: bytes_max,
+            one_leaked_blocks: blocks_max,
+            one_leaked_bytes: bytes_max,
+            one_peak_bytes: peak_bytes.unwrap_or(0),
+            peaks_bytes: peak_bytes.unwrap_or(UNKNOWN),
+            lost_events: lost_events(&end.drops),
+            sampled: u64::from(own.is_sampled),
+            ..EndedImages::default()
         }
     }
 

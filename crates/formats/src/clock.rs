@@ -85,6 +85,13 @@ impl Calibration {
         self.pair(info, info.created_ticks, info.created_mono_ns);
     }
 
+    /// Takes the creation of a process of which nothing else is known; 0 for none.
+    pub(crate) fn began(&mut self, mono_ns: u64) {
+        if mono_ns != 0 {
+            self.start_mono_ns = Some(self.start_mono_ns.unwrap_or(u64::MAX).min(mono_ns));
+        }
+    }
+
     /// Takes the pairs of a chunk.
     pub(crate) fn chunk(&mut self, info: &ProcessInfo, chunk: &ChunkInfo) {
         self.pair(info, chunk.begin_ticks, chunk.begin_mono_ns);

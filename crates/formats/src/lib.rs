@@ -117,9 +117,9 @@ pub use clock::Clock;
 pub use error::{Problem, TraceError};
 pub use heapscribe_wire::rule_violation::{RuleViolation, Why};
 pub use model::{
-    ChunkEntry, ChunkInfo, ChunkSums, Drainer, Evicted, ExitStatus, HeapInfo, HeapSample, HowEnded,
-    LiveBlock, LiveRole, LiveTable, MemorySample, Process, ProcessEnd, ProcessIndex, ProcessInfo,
-    RealTimeRules, SessionEnd, SessionInfo, Stage,
+    ChunkEntry, ChunkInfo, ChunkSums, Drainer, EndedImages, Evicted, ExitStatus, HeapInfo, HeapSample,
+    HowEnded, LiveBlock, LiveRole, LiveTable, MemorySample, OwnPeak, Process, ProcessEnd, ProcessIndex,
+    ProcessInfo, RealTimeRules, SessionEnd, SessionInfo, Stage,
 };
 pub use native::read::{Chunk, Scratch, Trace};
 pub use native::write::{DefinitionsTaken, Writer};

@@ -88,7 +88,7 @@ fn further(written: &[Written]) -> Vec<String> {
 }
 
 /// What happened.
-fn exact(s: &Summary, processes: &str, peak: ShownPeak) -> Vec<String> {
+fn exact(s: &Summary, processes: &str, peak: Option<ShownPeak>) -> Vec<String> {
     let mut lines = vec![format!(
         "{processes}, {}, {} of {} in total",
         units::counted(s.calls, "call"),
@@ -96,19 +96,19 @@ fn exact(s: &Summary, processes: &str, peak: ShownPeak) -> Vec<String> {
         units::bytes(s.allocated_bytes)
     )];
     let not_freed = format!("not freed: {}", bounds::amount(&s.unfreed));
-    if peak.bytes == 0 {
+    let Some(peak) = peak.filter(|peak| peak.bytes != Range::exact(0)) else {
         lines.push(not_freed);
         return lines;
-    }
+    };
     let about = if peak.is_exact { "" } else { "about " };
     let of = if s.processes > 1 { " (of all processes together)" } else { "" };
-    let bytes = match s.peak_bounds(peak.bytes) {
-        None => format!("{about}{}", units::bytes(peak.bytes)),
-        Some(Range { low: 0, high: None }) => format!("about {}", units::bytes(peak.bytes)),
+    let bytes = match s.peak_bounds(peak.bytes.low).filter(|_| peak.bytes.is_exact()) {
+        None => format!("{about}{}", bounds::bytes(&peak.bytes)),
+        Some(Range { low: 0, high: None }) => format!("about {}", units::bytes(peak.bytes.low)),
         Some(range) => bounds::bytes(&range),
     };
-    let after = units::duration(peak.time_ns);
-    lines.push(format!("peak: {bytes}{of}, {after} after the start; {not_freed}"));
+    let after = peak.time_ns.map(|ns| format!(", {} after the start", units::duration(ns)));
+    lines.push(format!("peak: {bytes}{of}{}; {not_freed}", after.unwrap_or_default()));
     lines
 }
 

@@ -10,6 +10,9 @@ use crate::places;
 use crate::resolver::Resolver;
 use crate::stable_names::stable;
 
+/// What stands for the stacks of allocations that a ring has evicted.
+const EVICTED: &str = "[stack evicted from the ring]";
+
 /// One line of a stack.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NamedFrame {
@@ -118,6 +121,11 @@ impl<'a> NamedStacks<'a> {
         lines.skip_while(NamedFrame::is_recorders).take(at_most).collect()
     }
 
+    /// Whether it stands for stacks that are not known, because a ring has evicted the allocations.
+    pub fn is_evicted(&self, stack: NodeId) -> bool {
+        self.tree.nodes.get(stack.0 as usize).is_some_and(|node| node.frame == Frame::EVICTED)
+    }
+
     /// The lines of one frame.
     pub fn lines_of(&self, frame: &Frame) -> Vec<NamedFrame> {
         self.lines(frame, false)
@@ -126,6 +134,7 @@ impl<'a> NamedStacks<'a> {
     /// The same of a frame that may be a guess.
     pub fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
         let bare = NamedFrame {
+            function: (*frame == Frame::EVICTED).then(|| EVICTED.to_owned()),
             module: frame
                 .module
                 .and_then(|m| self.tree.modules.get(m as usize))

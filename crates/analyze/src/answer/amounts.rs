@@ -54,6 +54,15 @@ pub struct Peak {
     pub stacks: Vec<Holder>,
 }
 
+/// A peak before the window of a ring, by all events: who held it is not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WholePeak {
+    /// Bytes live at that moment.
+    pub bytes: u64,
+    /// When, ns.
+    pub time_ns: u64,
+}
+
 /// Allocations of similar size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SizeClass {

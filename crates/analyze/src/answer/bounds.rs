@@ -78,6 +78,15 @@ impl Bounds {
         self.blocks.is_exact() && self.bytes.is_exact()
     }
 
+    /// Less an amount that is known to be in it.
+    pub fn without(&self, amount: Amount) -> Bounds {
+        let less = |range: &Range, n: u64| Range {
+            low: range.low.saturating_sub(n),
+            high: range.high.map(|high| high.saturating_sub(n)),
+        };
+        Bounds { blocks: less(&self.blocks, amount.blocks), bytes: less(&self.bytes, amount.bytes) }
+    }
+
     /// Adds those of others.
     pub fn add(&mut self, other: &Bounds) {
         self.blocks.add(&other.blocks);

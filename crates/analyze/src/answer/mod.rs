@@ -20,7 +20,7 @@ mod totals;
 mod tree;
 mod whole;
 
-pub use self::amounts::{Amount, Holder, LifetimeClass, Peak, SizeClass};
+pub use self::amounts::{Amount, Holder, LifetimeClass, Peak, SizeClass, WholePeak};
 pub use self::annotations::{Mark, PoolStack, Pools, Section};
 pub use self::bounds::{Bounds, FigureBounds, Range, StackBounds};
 pub use self::calls::{CallCounts, StackCalls};
@@ -31,4 +31,4 @@ pub use self::stack::{AgeRange, Lifetime, Stack};
 pub use self::timeline::{Step, Timeline};
 pub use self::totals::{Calls, Dropped, Totals};
 pub use self::tree::{CallTree, Frame, Module, Node, NodeId};
-pub use self::whole::Answer;
+pub use self::whole::{Answer, Window};

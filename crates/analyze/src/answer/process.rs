@@ -2,7 +2,7 @@
 
 use heapscribe_formats::Evicted;
 
-use super::amounts::{Amount, Holder, Peak};
+use super::amounts::{Amount, Holder, Peak, WholePeak};
 use super::bounds::FigureBounds;
 use super::heap::Heap;
 use super::totals::{Dropped, Totals};
@@ -30,6 +30,8 @@ pub struct Process {
     pub totals: Totals,
     /// When it held the most bytes, and who held them.
     pub peak: Peak,
+    /// Of a ring, where it was higher before the window, and that is known.
+    pub whole_peak: Option<WholePeak>,
     /// Never freed; live at the end of the recording when that was first.
     pub leaked: Amount,
     /// Who holds `leaked`, in the order of the nodes.

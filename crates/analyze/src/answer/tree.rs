@@ -77,6 +77,12 @@ pub struct Frame {
     pub cut: Option<u8>,
 }
 
+impl Frame {
+    /// Stands for the stacks of what is known to have been allocated by events that a ring has evicted.
+    pub const EVICTED: Frame =
+        Frame { module: None, address: 0, is_return_address: false, guesses: false, cut: Some(u8::MAX) };
+}
+
 /// A file that code lies in.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Module {

@@ -2,7 +2,7 @@
 
 use heapscribe_formats::{Drainer, Evicted, RealTimeRules};
 
-use super::amounts::{Amount, LifetimeClass, Peak, SizeClass};
+use super::amounts::{Amount, LifetimeClass, Peak, SizeClass, WholePeak};
 use super::annotations::{Mark, Pools, Section};
 use super::bounds::FigureBounds;
 use super::estimate::Sampling;
@@ -12,6 +12,20 @@ use super::stack::Stack;
 use super::timeline::Timeline;
 use super::totals::{Dropped, Totals};
 use super::tree::CallTree;
+
+/// What all processes did together in the window of a ring: totals count older events of threads, too, that were seldom
+/// at work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Window {
+    /// How long it is, ns.
+    pub length_ns: u64,
+    /// Calls of the heap.
+    pub calls: u64,
+    /// Blocks allocated.
+    pub allocations: u64,
+    /// Their bytes.
+    pub allocated_bytes: u64,
+}
 
 /// The answer to "what did the heap do", for a whole trace.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -37,12 +51,18 @@ pub struct Answer {
     /// What a ring evicted of it, over all processes; all 0 when that is nothing. Only what is live at a
     /// moment counts it in, and what is known of that begins where all events are there: [`Timeline::begin_ns`].
     pub evicted: Evicted,
+    /// What was done in the window of a ring, in which all events are there; none where nothing was evicted.
+    pub window: Option<Window>,
     /// What all processes did together.
     pub totals: Totals,
     /// The moment when all processes together held the most bytes.
     pub peak: Peak,
+    /// Of a ring, where it was higher before the window, and that is known.
+    pub whole_peak: Option<WholePeak>,
     /// What was never freed.
     pub leaked: Amount,
+    /// That part of it of which the processes were evicted: it is in no process of these here.
+    pub leaked_by_evicted: Amount,
     /// Whether every process was seen to its end. If not, part of `leaked` was merely live when the
     /// recording ended: see [`Process::ended`].
     pub complete: bool,
@@ -91,22 +111,24 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Calls per second over the whole recording.
+    /// Calls per second over the whole recording, or the window of a ring.
     pub fn calls_per_second(&self) -> f64 {
-        self.per_second(self.totals.calls.all())
+        self.per_second(self.totals.calls.all(), |window| window.calls)
     }
 
-    /// Allocations per second over the whole recording.
+    /// Allocations per second, the same way.
     pub fn allocations_per_second(&self) -> f64 {
-        self.per_second(self.totals.allocations)
+        self.per_second(self.totals.allocations, |window| window.allocations)
     }
 
-    /// Bytes allocated per second over the whole recording.
+    /// Bytes allocated per second, the same way.
     pub fn allocated_bytes_per_second(&self) -> f64 {
-        self.per_second(self.totals.allocated_bytes)
+        self.per_second(self.totals.allocated_bytes, |window| window.allocated_bytes)
     }
 
-    fn per_second(&self, count: u64) -> f64 {
-        if self.duration_ns == 0 { 0.0 } else { count as f64 * 1e9 / self.duration_ns as f64 }
+    fn per_second(&self, of_all: u64, of_window: fn(&Window) -> u64) -> f64 {
+        let whole = (of_all, self.duration_ns);
+        let (count, ns) = self.window.as_ref().map_or(whole, |window| (of_window(window), window.length_ns));
+        if ns == 0 { 0.0 } else { count as f64 * 1e9 / ns as f64 }
     }
 }

@@ -12,18 +12,21 @@ use super::annotations::AnnotationAssembly;
 use super::at_end::{self, AtEnd};
 use super::bounds::BoundsAssembly;
 use super::context::ProcessContext;
+use super::evicted;
 use super::latency::LatencyAssembly;
 use super::process::known;
 use super::sampling::SampleAssembly;
 use super::timeline::timeline;
 use super::totals;
 use crate::answer::{
-    self, AgeRange, Amount, Answer, Dropped, Holder, NodeId, Peak, Process, Stack, Thread, Totals,
+    self, AgeRange, Amount, Answer, Dropped, Holder, NodeId, Peak, Process, Range, Stack, Thread, Totals,
+    WholePeak,
 };
 use crate::counters::{Histogram, StackRow, ThreadSums};
 use crate::input::{History, ProcessFacts, SessionFacts};
 use crate::losses::Losses;
 use crate::passes::{PassResults, ProcessResults};
+use crate::peak::Held;
 use crate::stacks::{Definitions, TreeBuilder};
 
 /// Builds the answer, process by process.
@@ -41,8 +44,8 @@ struct Assembly {
     lost_events: u64,
     dropped: [u64; DROP_COUNTERS],
     below_zero: usize,
-    /// What was live before the first event that is there and at the peak, of which the stack is not known.
-    before_blocks: i64,
+    /// Blocks that were live at the peak, of which the stacks are not known.
+    rest_blocks: i64,
     window_ns: u64,
     /// The mark of the rules of real time.
     after_mark: Option<Vec<u8>>,
@@ -63,25 +66,20 @@ pub(crate) fn assemble<H: History>(
     let mut assembly = Assembly {
         window_ns: session.window_mono_ns,
         after_mark: session.rules.after_mark.clone(),
+        bounds: BoundsAssembly::new(results.grid.is_window),
         ..Assembly::default()
     };
     assembly.answer.problems = history.problems();
     let mut over_time = timeline(&results, processes);
     let finer = results.finer;
+    assembly.answer.window = evicted::window(&results, processes);
     assembly.answer.counts_calls = processes.iter().any(|process| process.counts_calls);
     let begin_ns = results.begin_ns;
     for (number, (facts, of_process)) in processes.iter().zip(results.processes).enumerate() {
         let definitions = assembly.define(history, number);
         assembly.process(number, facts, of_process, &definitions, begin_ns);
     }
-    let peak = Peak {
-        bytes: at_least_0(results.peak.bytes),
-        blocks: at_least_0(
-            assembly.at_peak.values().map(|held| held.blocks).sum::<i64>() + assembly.before_blocks,
-        ),
-        time_ns: results.peak.ns.saturating_sub(begin_ns),
-        stacks: holders(&assembly.at_peak),
-    };
+    let peak = assembly.peak(results.peak.bytes, results.peak.ns.saturating_sub(begin_ns));
     assembly.latency.over_time(finer, &mut over_time);
     assembly.answer.timeline = over_time;
     let duration_ns = results.grid.end_ns - 1 - begin_ns;
@@ -92,7 +90,7 @@ pub(crate) fn assemble<H: History>(
 fn own_peak(results: &ProcessResults, node_of: impl Fn(&StackId) -> NodeId, begin_ns: u64) -> Peak {
     let mut held = ByNode::new();
     results.held.held.iter().for_each(|(stack, of_stack)| add(&mut held, node_of(stack), *of_stack));
-    let blocks = held.values().map(|held| held.blocks).sum::<i64>() + results.before.unattributed.blocks;
+    let blocks = held.values().map(|held| held.blocks).sum::<i64>() + results.held.rest.blocks;
     Peak {
         bytes: at_least_0(results.peak.bytes),
         blocks: at_least_0(blocks),
@@ -132,8 +130,9 @@ impl Assembly {
         for ((_, row), node) in rows.iter().zip(&nodes) {
             self.rows.entry(*node).or_default().merge(&in_ns(row, &facts.clock));
         }
-        let at_end = AtEnd::new(rows.iter().zip(&nodes), &facts.evicted, table.as_ref(), &facts.clock);
+        let at_end = AtEnd::new(rows.iter().zip(&nodes), facts, table.as_ref(), results.left.as_ref());
         let common = results.held_at_common.as_ref().unwrap_or(&results.held);
+        self.rest_blocks = self.rest_blocks.saturating_add(common.rest.blocks);
         common.held.iter().for_each(|(stack, held)| add(&mut self.at_peak, node_of(stack), *held));
         let note = self.samples.rates(facts.pid, results.sums.rates, &definitions.means);
         self.answer.problems.extend(note);
@@ -149,20 +148,24 @@ impl Assembly {
             let after_mark = self.after_mark.as_deref();
             self.latency.broke(&context, broke, after_mark, &mut self.tree);
         }
-        let peak = own_peak(&results, node_of, begin_ns);
-        let unattributed = results.before.unattributed.blocks;
-        let unattributed = if results.ended_before_common { 0 } else { unattributed };
-        self.before_blocks = self.before_blocks.saturating_add(unattributed);
+        let mut peak = own_peak(&results, node_of, begin_ns);
+        self.complete(Amount { blocks: peak.blocks, bytes: peak.bytes }, &mut peak.stacks);
         self.evicted.merge(&facts.evicted);
         let check = &mut self.answer.stack_check;
         check.verified = check.verified.saturating_add(facts.stack_check.verified);
         check.different = check.different.saturating_add(facts.stack_check.different);
         let all = self.threads(number, &results, definitions);
-        let leaked_stacks = self.leaked(&at_end);
+        let (leaked, leaked_stacks) = self.leaked(&at_end, !facts.evicted.is_empty());
         let (totals, dropped, counters) = self.totals(&all, facts, &results);
-        let is_ring = !facts.evicted.is_empty();
-        let losses = Losses::of(&counters, totals.lost_events, totals.unknown_blocks).in_ring(is_ring);
-        let bounds = self.bounds.take(&losses, &at_end.seen(&totals, &peak), &at_end.more);
+        let is_ring = !facts.evicted.is_empty() || evicted::began_before(facts, self.window_ns);
+        let losses = Losses::of(&counters, totals.lost_events, totals.unknown_blocks)
+            .in_ring(is_ring, facts.peak.is_some());
+        let whole_peak = evicted::whole_peak(facts, &peak, begin_ns).filter(|_| is_ring);
+        let seen = at_end.seen(&totals, &peak, whole_peak.as_ref());
+        let mut bounds = self.bounds.take(&losses, &seen, &at_end.more);
+        if whole_peak.is_some() {
+            bounds.iter_mut().for_each(|bounds| bounds.peak.blocks = Range { low: 0, high: None });
+        }
         self.sizes.merge(&results.sums.sizes);
         self.lifetimes.merge(&results.sums.lifetimes);
         results.sums.problems.sort();
@@ -170,7 +173,8 @@ impl Assembly {
         self.answer.processes.push(Process {
             totals,
             peak,
-            leaked: at_end.leaked(is_ring, &leaked_stacks),
+            whole_peak,
+            leaked,
             leaked_stacks,
             bounds: bounds.filter(|_| !definitions.means.has_any()),
             temporary: totals::temporary(&all),
@@ -198,15 +202,56 @@ impl Assembly {
         all
     }
 
-    fn leaked(&mut self, at_end: &AtEnd) -> Vec<Holder> {
+    /// The peak of all processes together.
+    fn peak(&mut self, bytes: i64, time_ns: u64) -> Peak {
+        let blocks = self.at_peak.values().map(|held| held.blocks).sum::<i64>() + self.rest_blocks;
+        let whole = Amount { blocks: at_least_0(blocks), bytes: at_least_0(bytes) };
+        let mut stacks = holders(&self.at_peak);
+        let rest = self.complete(whole, &mut stacks);
+        if rest != Amount::default() {
+            let held = Held { blocks: rest.blocks as i64, bytes: rest.bytes as i64 };
+            add(&mut self.at_peak, evicted::node(&mut self.tree), held);
+        }
+        Peak { bytes: whole.bytes, blocks: whole.blocks, time_ns, stacks }
+    }
+
+    /// Gives what holders lack of a whole to the stack of evicted events, which has a row then.
+    fn complete(&mut self, whole: Amount, holders: &mut Vec<Holder>) -> Amount {
+        let rest = evicted::complete(holders, whole, || evicted::node(&mut self.tree));
+        if rest != Amount::default() {
+            self.rows.entry(evicted::node(&mut self.tree)).or_default();
+        }
+        rest
+    }
+
+    /// What a process never freed, and who held it.
+    fn leaked(&mut self, at_end: &AtEnd, is_ring: bool) -> (Amount, Vec<Holder>) {
         self.below_zero += at_end.held.values().filter(|held| held.blocks < 0 || held.bytes < 0).count();
         for (node, age) in &at_end.ages {
             let of_stack = self.leaked_ages.entry(*node).or_insert(*age);
             *of_stack = of_stack.with(age);
         }
-        let leaked = holders(&at_end.held);
-        for holder in &leaked {
+        let mut stacks = holders(&at_end.held);
+        let leaked = at_end.leaked(is_ring, &stacks);
+        self.complete(leaked, &mut stacks);
+        for holder in &stacks {
             self.leaked.entry(holder.node).or_default().add(&holder.held);
+        }
+        (leaked, stacks)
+    }
+
+    /// Takes what processes never freed of which nothing is left.
+    fn leaked_by_evicted(&mut self, evicted: &Evicted) -> Amount {
+        let (leaked, bounds) = evicted::leaked(evicted);
+        if evicted.ended.sampled > 0 {
+            let n = evicted.ended.sampled;
+            let problem = format!("{n} evicted processes were sampled: what they never freed is not known");
+            self.answer.problems.push(problem);
+        }
+        self.bounds.evicted(evicted, &bounds);
+        self.complete(leaked, &mut Vec::new());
+        if leaked != Amount::default() {
+            self.leaked.entry(evicted::node(&mut self.tree)).or_default().add(&leaked);
         }
         leaked
     }
@@ -232,8 +277,10 @@ impl Assembly {
 
     fn finish(mut self, session: SessionFacts, peak: Peak, begin_ns: u64, duration_ns: u64) -> Answer {
         self.evicted.merge(&session.evicted);
-        let mut leaked = self.bounds.evicted(&session.evicted);
+        let leaked_by_evicted = self.leaked_by_evicted(&session.evicted);
+        let mut leaked = leaked_by_evicted;
         self.answer.processes.iter().for_each(|process| leaked.add(&process.leaked));
+        let whole_peak = self.whole_peak(&session.evicted);
         let stacks = self.stacks();
         self.note();
         let (marks, sections, pools) = std::mem::take(&mut self.annotations).finish();
@@ -257,6 +304,8 @@ impl Assembly {
             totals: Totals { lost_events: self.lost_events, ..totals::totals(&self.all) },
             peak,
             leaked,
+            leaked_by_evicted,
+            whole_peak,
             complete: self.answer.processes.iter().all(|process| process.ended.is_end()),
             temporary: totals::temporary(&self.all),
             unknown_stacks: stacks
@@ -279,6 +328,14 @@ impl Assembly {
         };
         let answer = Answer { sampling: self.samples.of(&answer), ..answer };
         Answer { bounds: self.bounds.of(&answer), ..answer }
+    }
+
+    /// The peak of the only process is that of all.
+    fn whole_peak(&self, evicted: &Evicted) -> Option<WholePeak> {
+        match &self.answer.processes[..] {
+            [alone] if evicted.is_empty() => alone.whole_peak,
+            _ => None,
+        }
     }
 
     fn stacks(&self) -> Vec<Stack> {

@@ -3,15 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use heapscribe_formats::Evicted;
 use heapscribe_wire::ids::StackId;
 
 use super::amounts::{ByNode, add, amount, sum};
-use crate::answer::{AgeRange, Amount, Holder, NodeId, Peak, Totals};
+use crate::answer::{AgeRange, Amount, Holder, NodeId, Peak, Totals, WholePeak};
 use crate::counters::StackRow;
-use crate::input::Clock;
+use crate::input::ProcessFacts;
 use crate::losses::Seen;
-use crate::peak::{Held, LiveEnd};
+use crate::peak::{Held, Holding, LiveEnd};
 use crate::sums::ProcessSums;
 
 /// What was live at the end.
@@ -29,6 +28,17 @@ pub(super) struct AtEnd {
     table: Option<Amount>,
     /// Size of the largest block.
     largest_bytes: u64,
+    /// What events allocated that a ring evicted.
+    evicted: Amount,
+    /// What such events freed.
+    evicted_frees: Amount,
+}
+
+/// When a process ended, in its ticks. Its table was read later than that, if it had ended by then.
+fn end_ticks(table: &LiveEnd, facts: &ProcessFacts) -> u64 {
+    let has_ended = table.moment.is_after_all && facts.end_mono_ns != 0;
+    let ended = if has_ended { facts.clock.first_tick_at(facts.end_mono_ns) } else { u64::MAX };
+    table.moment.ticks.min(ended)
 }
 
 /// The rows of a process by stack; each stack of the table has one, those too of which no event is there.
@@ -43,15 +53,19 @@ pub(super) fn rows(sums: &mut ProcessSums, table: Option<&LiveEnd>) -> Vec<(Stac
 }
 
 impl AtEnd {
-    /// Of the rows of a process, with their nodes; each stack of the table has a row.
+    /// Of the rows of a process, with their nodes; each stack of the table has a row. Without a table what stacks hold
+    /// is what their events leave, or what is `left` as far as it is known.
     pub(super) fn new<'a>(
         rows: impl Iterator<Item = (&'a (StackId, StackRow), &'a NodeId)>,
-        evicted: &Evicted,
+        facts: &ProcessFacts,
         table: Option<&LiveEnd>,
-        clock: &Clock,
+        left: Option<&Holding>,
     ) -> AtEnd {
+        let (clock, end_ticks) = (&facts.clock, table.map_or(0, |table| end_ticks(table, facts)));
         let mut at_end = AtEnd {
-            net: Held::left_by(evicted),
+            net: Held::left_by(&facts.evicted),
+            evicted: Amount { blocks: facts.evicted.allocated_blocks, bytes: facts.evicted.allocated_bytes },
+            evicted_frees: Amount { blocks: facts.evicted.freed_blocks, bytes: facts.evicted.freed_bytes },
             table: table.map(|table| amount(&table.all)),
             largest_bytes: table.map_or(0, |table| table.largest_bytes),
             ..AtEnd::default()
@@ -61,7 +75,7 @@ impl AtEnd {
             let of_events = Held::at_end(row);
             at_end.net.add(&of_events);
             let Some(table) = table else {
-                add(&mut at_end.held, *node, of_events);
+                add(&mut at_end.held, *node, left.map_or(of_events, |left| left.of(*stack)));
                 continue;
             };
             let held = table.held(*stack);
@@ -74,7 +88,7 @@ impl AtEnd {
                 at_end.more.entry(*node).or_default().add(&more);
             }
             at_end.ages.extend(table.births(*stack).map(|births| {
-                let age_ns = |ticks: u64| clock.span_ns(table.moment.ticks.saturating_sub(ticks));
+                let age_ns = |ticks: u64| clock.span_ns(end_ticks.saturating_sub(ticks));
                 let age = AgeRange {
                     youngest_ns: age_ns(births.last_ticks),
                     oldest_ns: age_ns(births.first_ticks),
@@ -90,12 +104,16 @@ impl AtEnd {
         if is_ring && self.table.is_none() { amount(&self.net) } else { sum(stacks) }
     }
 
-    /// What was seen of a process.
-    pub(super) fn seen(&self, totals: &Totals, peak: &Peak) -> Seen {
+    /// What was seen of a process: evicted events, too.
+    pub(super) fn seen(&self, totals: &Totals, peak: &Peak, whole_peak: Option<&WholePeak>) -> Seen {
+        let mut allocated = Amount { blocks: totals.allocations, bytes: totals.allocated_bytes };
+        let mut freed = Amount { blocks: totals.frees, bytes: totals.freed_bytes };
+        allocated.add(&self.evicted);
+        freed.add(&self.evicted_frees);
         Seen {
-            allocated: Amount { blocks: totals.allocations, bytes: totals.allocated_bytes },
-            freed: Amount { blocks: totals.frees, bytes: totals.freed_bytes },
-            peak: Amount { blocks: peak.blocks, bytes: peak.bytes },
+            allocated,
+            freed,
+            peak: Amount { blocks: peak.blocks, bytes: whole_peak.map_or(peak.bytes, |whole| whole.bytes) },
             net: amount(&self.net),
             table: self.table,
             largest_bytes: self.largest_bytes,

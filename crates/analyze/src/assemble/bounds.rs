@@ -2,31 +2,38 @@
 
 use std::collections::BTreeMap;
 
-use heapscribe_formats::Evicted;
+use heapscribe_formats::model::{EndedImages, Evicted, UNKNOWN};
 
-use super::amounts::amount;
-use crate::answer::{Amount, Answer, Bounds, FigureBounds, NodeId, Stack, StackBounds};
-use crate::losses::{Losses, Seen};
-use crate::peak::Held;
+use crate::answer::{Amount, Answer, Bounds, FigureBounds, NodeId, Range, Stack, StackBounds};
+use crate::losses::{Losses, Seen, and_others};
 
 /// The bounds of all processes together.
 #[derive(Debug, Default)]
 pub(super) struct BoundsAssembly {
     /// Whether any figure is touched.
     is_any: bool,
-    /// Whether the heap may have been larger than it was seen.
+    /// Whether a process may have held more than is known.
     is_peak_open: bool,
+    /// Whether there is a window of a ring, before which the peak of all may have been.
+    is_window: bool,
     /// Whether a stack may have done more than was seen.
     has_open_stacks: bool,
     sums: FigureBounds,
     /// The largest of the least peaks of processes, bytes.
     least_peak: u64,
+    /// What the most is that they held, each by itself, bytes: all of them together did not hold more.
+    peaks_bytes: u64,
     excess: Amount,
     /// What stacks may have freed of what they seem to hold.
     more: BTreeMap<NodeId, Amount>,
 }
 
 impl BoundsAssembly {
+    /// Of no process yet, of a recording that has a window of a ring or none.
+    pub(super) fn new(is_window: bool) -> BoundsAssembly {
+        BoundsAssembly { is_window, ..BoundsAssembly::default() }
+    }
+
     /// Takes a process, and by how much its events say more than its table, by stack; gives its own bounds.
     pub(super) fn take(
         &mut self,
@@ -39,6 +46,7 @@ impl BoundsAssembly {
         self.sums.freed.add(&bounds.freed);
         self.sums.leaked.add(&bounds.leaked);
         self.least_peak = self.least_peak.max(bounds.peak.bytes.low);
+        self.peaks_bytes = self.peaks_bytes.saturating_add(bounds.peak.bytes.high.unwrap_or(0));
         if !losses.is_any() {
             return None;
         }
@@ -53,19 +61,25 @@ impl BoundsAssembly {
         Some(bounds)
     }
 
-    /// Takes processes of which a ring has left nothing; gives what they never freed.
-    pub(super) fn evicted(&mut self, evicted: &Evicted) -> Amount {
+    /// Takes processes of which a ring has left nothing, and between what the blocks lie that they never freed.
+    pub(super) fn evicted(&mut self, evicted: &Evicted, leaked: &Bounds) {
         if evicted.is_empty() {
-            return Amount::default();
+            return;
         }
-        let leaked = amount(&Held::left_by(evicted));
-        self.sums.leaked.add(&Bounds::exact(leaked));
-        (self.is_any, self.is_peak_open) = (true, true);
-        leaked
+        let lost = evicted.ended.lost_events.max(evicted.lost_events);
+        let amount = |blocks, bytes| and_others(Amount { blocks, bytes }, lost);
+        self.sums.allocated.add(&amount(evicted.allocated_blocks, evicted.allocated_bytes));
+        self.sums.freed.add(&amount(evicted.freed_blocks, evicted.freed_bytes));
+        self.sums.leaked.add(leaked);
+        self.is_any = true;
+        let EndedImages { images, one_peak_bytes, peaks_bytes, .. } = evicted.ended;
+        self.least_peak = self.least_peak.max(one_peak_bytes);
+        self.peaks_bytes = self.peaks_bytes.saturating_add(peaks_bytes);
+        self.is_peak_open |= images < evicted.processes || peaks_bytes == UNKNOWN;
     }
 
     /// The bounds of an answer.
-    pub(super) fn of(self, answer: &Answer) -> Option<FigureBounds> {
+    pub(super) fn of(&self, answer: &Answer) -> Option<FigureBounds> {
         if !self.is_any || answer.sampling.is_some() {
             return None;
         }
@@ -82,6 +96,18 @@ impl BoundsAssembly {
         };
         let are_known = !self.has_open_stacks && !self.more.is_empty();
         let stacks = if are_known { answer.stacks.iter().map(of_stack).collect() } else { Vec::new() };
-        Some(FigureBounds { peak: Bounds::of_peak(peak, least, self.is_peak_open), stacks, ..self.sums })
+        Some(FigureBounds { peak: self.peak(peak, least), stacks, ..self.sums.clone() })
+    }
+
+    /// Between what the peak of all lies, of which this much was seen and which was no less than so many bytes.
+    fn peak(&self, seen: Amount, least: u64) -> Bounds {
+        if !self.is_window {
+            return Bounds::of_peak(seen, least, self.is_peak_open);
+        }
+        let high = (!self.is_peak_open).then_some(self.peaks_bytes.max(least));
+        match high {
+            Some(high) if high == seen.bytes && least == high => Bounds::exact(seen),
+            _ => Bounds { blocks: Range { low: 0, high: None }, bytes: Range { low: least, high } },
+        }
     }
 }

@@ -6,6 +6,7 @@ mod assembly;
 mod at_end;
 mod bounds;
 mod context;
+mod evicted;
 mod latency;
 mod process;
 mod sampling;

@@ -1,6 +1,6 @@
 //! What is known of a recording before any event is read: the session, its processes and their chunks.
 
-use heapscribe_formats::{Drainer, Evicted, HeapInfo, HeapSample, RealTimeRules, RuleViolation};
+use heapscribe_formats::{Drainer, Evicted, HeapInfo, HeapSample, OwnPeak, RealTimeRules, RuleViolation};
 use heapscribe_wire::head::DROP_COUNTERS;
 
 use super::clock::Clock;
@@ -69,6 +69,9 @@ pub struct ProcessFacts {
     pub rss: Vec<RssSample>,
     /// What the heap under it is, when that has statistics, and these at moments, by time.
     pub heap: Option<(HeapInfo, Vec<HeapSample>)>,
+    /// The most that was live in it at a time by all of its events, those too that a ring evicted; `None` where
+    /// that is not known.
+    pub peak: Option<OwnPeak>,
     /// What a ring evicted of its events: the heap begins where they ended.
     pub evicted: Evicted,
     /// The call that broke a rule of real time and stopped it.

@@ -66,6 +66,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             stack_check: StackCheck { verified: end.stacks_verified, different: end.stacks_different },
             rss: samples.rss,
             heap: samples.heap,
+            peak: end.peak,
             evicted: process.evicted,
             broke: end.broke,
             exe: info.exe,
@@ -171,9 +172,9 @@ impl<S: Source + Sync> History for Recording<'_, S> {
         let info = self.trace.session().cloned().unwrap_or_default();
         let end = self.trace.session_end().copied().unwrap_or_default();
         // Moment 0 of all answers is the creation of the first process, of whichever of them they are.
-        let (begin_mono_ns, begin_real_ns) = match self.processes.is_empty() {
-            true => (info.started_mono_ns, info.started_real_ns),
-            false => (self.trace.start_mono_ns(), self.trace.start_real_ns()),
+        let (begin_mono_ns, begin_real_ns) = match self.trace.start_mono_ns() {
+            0 if self.processes.is_empty() => (info.started_mono_ns, info.started_real_ns),
+            known => (known, self.trace.start_real_ns()),
         };
         SessionFacts {
             begin_mono_ns,

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use heapscribe_formats::LiveBlock;
+use heapscribe_formats::{Evicted, LiveBlock};
 use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
 
@@ -45,6 +45,12 @@ impl<'h, H: History> Split<'h, H> {
         self.chosen(Chosen { processes: all })
     }
 
+    /// All processes, those too of which nothing but sums is left.
+    pub fn whole(&self) -> Selection<'_, 'h, H> {
+        let all = (0..self.processes.len()).map(|number| (number, None)).collect();
+        Selection { has_evicted: true, ..self.chosen(Chosen { processes: all }) }
+    }
+
     /// These processes and, of those that have any, these threads: the blocks that they allocated.
     pub fn chosen(&self, chosen: Chosen) -> Selection<'_, 'h, H> {
         let known = chosen.processes.into_iter().filter(|(number, _)| *number < self.processes.len());
@@ -57,7 +63,7 @@ impl<'h, H: History> Split<'h, H> {
             self.chunks[*number].iter().map(renumbered).collect::<Vec<_>>()
         };
         let chunks = numbers.iter().enumerate().flat_map(of_process).collect();
-        Selection { split: self, numbers, threads, chunks }
+        Selection { split: self, numbers, threads, chunks, has_evicted: false }
     }
 }
 
@@ -70,13 +76,17 @@ pub struct Selection<'s, 'h, H> {
     threads: Vec<Option<BTreeSet<u32>>>,
     /// With their numbers in the whole.
     chunks: Vec<NumberedChunk>,
+    /// Whether processes belong to it that a ring has evicted.
+    has_evicted: bool,
 }
 
 impl<H: History> History for Selection<'_, '_, H> {
     type Scratch = H::Scratch;
 
     fn session(&self) -> SessionFacts {
-        SessionFacts { evicted: Default::default(), ..self.split.history.session() }
+        let session = self.split.history.session();
+        let evicted = if self.has_evicted { session.evicted } else { Evicted::default() };
+        SessionFacts { evicted, ..session }
     }
 
     fn processes(&self) -> Vec<ProcessFacts> {

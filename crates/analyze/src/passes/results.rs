@@ -1,6 +1,6 @@
 //! What the passes find out, before it becomes an answer.
 
-use crate::peak::{Height, Holding, LiveAtStart, LiveEnd};
+use crate::peak::{Height, Holding, LiveEnd};
 use crate::sums::ProcessSums;
 use crate::timeline::{Grid, Segment, StepLevel};
 
@@ -27,16 +27,14 @@ pub(crate) struct ProcessResults {
     pub(crate) held: Holding,
     /// Who held what at the peak of all, nobody when it had ended by then; none where that is the same.
     pub(crate) held_at_common: Option<Holding>,
-    /// Whether it had ended when the peak of all was.
-    pub(crate) ended_before_common: bool,
     /// The highest moment of its pools.
     pub(crate) pools_peak: Height,
     /// The heap's size at the moments of its marks.
     pub(crate) at_marks: Vec<i64>,
     /// First and last moment of its events, ns.
     pub(crate) span: Option<(u64, u64)>,
-    /// What was live before the first of its events.
-    pub(crate) before: LiveAtStart,
+    /// Who held what at its end, where a ring has evicted events and there is no table of that.
+    pub(crate) left: Option<Holding>,
     /// What was live at its end, where there is a table of that.
     pub(crate) live_end: Option<LiveEnd>,
 }

@@ -14,7 +14,9 @@ use super::results::{PassResults, ProcessResults};
 use crate::events::Blocks;
 use crate::input::{ChunkFacts, Clock, History, NumberedChunk, ProcessFacts, SessionFacts};
 use crate::options::Options;
-use crate::peak::{ChangeReader, ChunkGroup, Height, Holding, Levels, LiveAtStart, LiveEnd, Search, StartOf};
+use crate::peak::{
+    ChangeReader, ChunkGroup, Height, Holding, InWindow, Levels, LiveAtStart, LiveEnd, Search, StartOf,
+};
 use crate::sampling::Rates;
 use crate::sums::{ProcessSums, add_chunk};
 use crate::timeline::{Grid, Segment, StepLevel, sort_segments, step_levels};
@@ -61,9 +63,13 @@ pub(crate) fn run<H: History>(
     }
     let (segments, steps, peak) = together(&search, &grid, &mut summed, before_bytes);
 
-    let of_each = clocks.par_iter().zip(before).zip(ends);
-    let results = summed.into_par_iter().zip(of_each).map(|(summed, ((clock, before), end))| {
-        let at = |ns| Holding::at(ns, &before.net, &reader, &summed.groups, clock);
+    let of_each = clocks.par_iter().zip(before).zip(ends).enumerate();
+    let results = summed.into_par_iter().zip(of_each).map(|(summed, (number, ((clock, before), end)))| {
+        let in_window = InWindow::of(&before, &by_process[number], clock, &grid, reader);
+        let at = |ns| match &in_window {
+            Some(in_window) => in_window.holding(ns),
+            None => Holding::at(ns, &before.net, &reader, &summed.groups, clock),
+        };
         let has_ended = summed.end_ns.is_some_and(|end_ns| end_ns <= peak.ns);
         let at_common = || if has_ended { Holding::default() } else { at(peak.ns) };
         let (live_end, unread) = end;
@@ -72,13 +78,12 @@ pub(crate) fn run<H: History>(
         ProcessResults {
             held: at(summed.peak.ns),
             held_at_common: (summed.peak.ns != peak.ns).then(at_common),
-            ended_before_common: has_ended,
             peak: summed.peak,
             span: summed.span,
             pools_peak: summed.pools_peak,
             at_marks: summed.at_marks,
             sums,
-            before,
+            left: in_window.as_ref().map(|in_window| in_window.holding(u64::MAX)),
             live_end,
         }
     });

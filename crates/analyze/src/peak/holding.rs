@@ -17,9 +17,17 @@ use crate::sampling::{Moments, Samples};
 pub(crate) struct Holding {
     pub(crate) held: Vec<(StackId, Held)>,
     pub(crate) sampled: Samples<Moments>,
+    /// What was held besides, of which the stacks are not known.
+    pub(crate) rest: Held,
 }
 
 impl Holding {
+    /// What a stack held.
+    pub(crate) fn of(&self, stack: StackId) -> Held {
+        let at = self.held.binary_search_by_key(&stack, |(of, _)| *of);
+        at.map_or(Held::default(), |at| self.held[at].1)
+    }
+
     /// Who held what just after all events at `ns`, by stack, having held `before` before all events.
     pub(crate) fn at<H: History>(
         ns: u64,
@@ -42,7 +50,7 @@ impl Holding {
                 net = net.merge(sum(reader, group, |facts| has_before(facts, after), 0..=last));
             }
         }
-        Holding { held: net.held.into_sorted(), sampled: net.sampled }
+        Holding { held: net.held.into_sorted(), sampled: net.sampled, rest: Held::default() }
     }
 }
 

@@ -24,9 +24,19 @@ impl Held {
         self.bytes = self.bytes.wrapping_add(other.bytes);
     }
 
-    fn remove(&mut self, other: &Held) {
+    pub(super) fn remove(&mut self, other: &Held) {
         self.blocks = self.blocks.wrapping_sub(other.blocks);
         self.bytes = self.bytes.wrapping_sub(other.bytes);
+    }
+
+    /// Adds what an event changes.
+    pub(super) fn change(&mut self, changes: &Changes) {
+        let held = |change: &BlockChange| Held {
+            blocks: change.weight.blocks as i64,
+            bytes: change.weight.bytes as i64,
+        };
+        changes.freed.iter().for_each(|freed| self.remove(&held(freed)));
+        changes.allocated.iter().for_each(|allocated| self.add(&held(allocated)));
     }
 
     /// What the events that a ring evicted left live.

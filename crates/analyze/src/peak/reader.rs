@@ -1,5 +1,7 @@
 //! Reads what chunks change of what is live, up to a moment.
 
+use heapscribe_wire::record::Event;
+
 use crate::events::{Blocks, Changes, Scale};
 use crate::input::{History, NumberedChunk};
 use crate::sampling::Rates;
@@ -30,6 +32,19 @@ impl<H: History> ChangeReader<'_, H> {
         scratch: &mut H::Scratch,
         mut visit: impl FnMut(u64, &Changes),
     ) {
+        self.each_event(chunk, of, last_ticks, scratch, |ticks, _, changes| visit(ticks, changes));
+    }
+
+    /// The same with the events themselves.
+    #[inline(always)]
+    pub(super) fn each_event(
+        &self,
+        chunk: &NumberedChunk,
+        of: Blocks,
+        last_ticks: u64,
+        scratch: &mut H::Scratch,
+        mut visit: impl FnMut(u64, &Event, &Changes),
+    ) {
         let Ok(events) = self.history.events(chunk.number, scratch) else { return };
         let facts = &chunk.facts;
         let (mut ticks, mut scale) = (facts.begin_ticks, Scale::new(facts.thread).of(of));
@@ -40,7 +55,7 @@ impl<H: History> ChangeReader<'_, H> {
                 return;
             }
             if !scale.follow(&event, |rate| self.rates.mean(facts.process, rate)) {
-                visit(ticks, &scale.changes(&event, ticks));
+                visit(ticks, &event, &scale.changes(&event, ticks));
             }
         }
     }

@@ -24,8 +24,9 @@ pub(crate) struct LiveAtStart {
     pub(crate) pool_bytes: i64,
     /// Before all events, by stack.
     pub(crate) net: Net,
-    /// The rest, of which the stack is not known.
-    pub(crate) unattributed: Held,
+    /// Whether there is no table of what was live at the end, so that stacks are known of some blocks only, and what
+    /// evicted events left live.
+    pub(crate) lacks_table: Option<Held>,
 }
 
 /// A process of a recording.
@@ -58,8 +59,8 @@ impl<H: History> StartOf<'_, H> {
             }
             None if self.is_sampled => LiveAtStart::default(),
             None => {
-                let unattributed = Held::left_by(self.evicted);
-                LiveAtStart { bytes: unattributed.bytes, unattributed, ..LiveAtStart::default() }
+                let left = Held::left_by(self.evicted);
+                LiveAtStart { bytes: left.bytes, lacks_table: Some(left), ..LiveAtStart::default() }
             }
         };
         start.bytes = start.bytes.wrapping_add(earlier_bytes);

@@ -29,7 +29,7 @@ impl TreeBuilder {
     }
 
     /// The node of a frame that this one calls.
-    pub(super) fn child(&mut self, parent: NodeId, frame: Frame) -> NodeId {
+    pub(crate) fn child(&mut self, parent: NodeId, frame: Frame) -> NodeId {
         let nodes = &mut self.tree.nodes;
         *self.numbers.entry((parent, frame)).or_insert_with(|| {
             nodes.push(Node { parent, frame });

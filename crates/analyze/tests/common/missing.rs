@@ -1,7 +1,7 @@
 //! What is missing of a recording: what a ring evicted, what a recorder lost; and what it has in its place.
 
-use heapscribe_analyze::input::{ChunkFacts, TableMoment};
-use heapscribe_formats::{ChunkInfo, ChunkSums, LiveBlock};
+use heapscribe_analyze::input::{ChunkFacts, ProcessFacts, SessionFacts, TableMoment};
+use heapscribe_formats::{ChunkInfo, ChunkSums, EndedImages, Evicted, LiveBlock};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::ThreadId;
 
@@ -21,6 +21,43 @@ impl Recorded {
             process.evicted.chunk(&ChunkSums::of(&info, &payload), ended_ns);
             self.evicted.until_mono_ns = self.evicted.until_mono_ns.max(ended_ns);
         }
+    }
+
+    /// Evicts processes completely of which no event is left and that this picks; gives the numbers of the others.
+    /// `figures` gives what is known of them, and when they ended.
+    pub fn evict_processes(
+        &mut self,
+        is_picked: impl Fn(usize) -> bool,
+        mut figures: impl FnMut(usize, &Evicted) -> (EndedImages, u64),
+    ) -> Vec<usize> {
+        let has_events = |number| self.chunks.iter().any(|(facts, _)| facts.process == number);
+        let of = |number: usize| self.processes[number].facts.evicted;
+        let is_over = |number: usize| is_picked(number) && !of(number).is_empty() && !has_events(number);
+        let (over, left): (Vec<_>, Vec<_>) = (0..self.processes.len()).partition(|number| is_over(*number));
+        for number in &over {
+            let evicted = of(*number);
+            let (ended, end_us) = figures(*number, &evicted);
+            let until_mono_ns = BEGIN_NS + end_us * 1000;
+            self.evicted.merge(&Evicted { processes: 1, ended, until_mono_ns, ..evicted });
+        }
+        let mut number = 0..;
+        self.processes.retain(|_| number.next().is_some_and(|number| left.contains(&number)));
+        for (facts, _) in &mut self.chunks {
+            facts.process = left.iter().position(|number| *number == facts.process).expect("has events");
+        }
+        left
+    }
+
+    /// What is known of the recording as a whole.
+    pub(super) fn session_facts(&self) -> SessionFacts {
+        let evicted = if self.evicted.processes > 0 { self.evicted } else { Evicted::default() };
+        let window_mono_ns = self.window_ns();
+        SessionFacts { begin_mono_ns: BEGIN_NS, window_mono_ns, evicted, ..SessionFacts::default() }
+    }
+
+    /// The facts of a process.
+    pub fn facts_mut(&mut self, process: usize) -> &mut ProcessFacts {
+        &mut self.processes[process].facts
     }
 
     /// When the first moment is of which all events are there.
@@ -54,7 +91,9 @@ impl Recorded {
     /// Gives what is live in a process at its end, if the recording says so, and when that was.
     pub(super) fn table(&self, process: usize, take: &mut dyn FnMut(&LiveBlock)) -> Option<TableMoment> {
         self.blocks(process).filter(|_| self.has_tables).for_each(|block| take(&block));
-        let last = self.chunks.iter().map(|(facts, _)| facts.last_ticks).max().unwrap_or(0);
+        let facts = &self.processes[process].facts;
+        let ended = facts.clock.first_tick_at(facts.end_mono_ns);
+        let last = self.chunks.iter().map(|(facts, _)| facts.last_ticks).fold(ended, u64::max);
         self.has_tables.then_some(TableMoment { ticks: last + TABLE_AFTER_US, is_after_all: true })
     }
 

@@ -1,8 +1,8 @@
-//! A recording made of operations: what the recorder would have written, in the bytes it would have
-//! used. Time is in us, a tick is a us.
+//! A recording made of operations, in the bytes that a recorder would write. Time is in us, a tick is a us.
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of it")]
 
 pub mod counting;
+pub mod history;
 pub mod missing;
 pub mod population;
 pub mod text;
@@ -359,7 +359,7 @@ impl History for Recorded {
     type Scratch = ();
 
     fn session(&self) -> SessionFacts {
-        SessionFacts { begin_mono_ns: BEGIN_NS, window_mono_ns: self.window_ns(), ..SessionFacts::default() }
+        self.session_facts()
     }
 
     fn processes(&self) -> Vec<ProcessFacts> {

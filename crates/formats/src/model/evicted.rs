@@ -2,6 +2,7 @@
 
 use heapscribe_wire::record::Call;
 
+use super::ended_images::EndedImages;
 use super::sums::ChunkSums;
 
 /// Sums over the events that a ring has evicted, oldest first, to keep within its size.
@@ -28,6 +29,8 @@ pub struct Evicted {
     pub allocated_bytes: u64,
     /// Bytes of known blocks freed.
     pub freed_bytes: u64,
+    /// What is known of those processes of which the ring kept nothing else.
+    pub ended: EndedImages,
 }
 
 impl Evicted {
@@ -62,6 +65,7 @@ impl Evicted {
         ] {
             *sum = sum.saturating_add(n);
         }
+        self.ended.merge(&other.ended);
     }
 
     /// Whether nothing was evicted.

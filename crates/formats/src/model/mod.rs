@@ -4,6 +4,7 @@
 //! `mono_ns` are CLOCK_MONOTONIC of the recorded machine, `real_ns` are nanoseconds since 1970.
 
 mod chunk;
+mod ended_images;
 mod entry;
 mod evicted;
 mod live_table;
@@ -13,10 +14,11 @@ mod session;
 mod sums;
 
 pub use self::chunk::ChunkInfo;
+pub use self::ended_images::{EndedImages, UNKNOWN};
 pub use self::entry::ChunkEntry;
 pub use self::evicted::Evicted;
 pub use self::live_table::{LiveBlock, LiveRole, LiveTable};
-pub use self::process::{HowEnded, Process, ProcessEnd, ProcessIndex, ProcessInfo, Stage};
+pub use self::process::{HowEnded, OwnPeak, Process, ProcessEnd, ProcessIndex, ProcessInfo, Stage};
 pub use self::samples::{HeapInfo, HeapSample, MemorySample};
 pub use self::session::{Drainer, ExitStatus, RealTimeRules, SessionEnd, SessionInfo};
 pub use self::sums::ChunkSums;

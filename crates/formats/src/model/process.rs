@@ -84,6 +84,15 @@ pub enum HowEnded {
     Unknown,
 }
 
+/// The most that was live in a process at a time, by all of its events, which the trace need not have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct OwnPeak {
+    /// Live bytes.
+    pub bytes: u64,
+    /// The ticks at which they were first live.
+    pub ticks: u64,
+}
+
 /// What is known of a process image when it has ended.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProcessEnd {
@@ -103,6 +112,8 @@ pub struct ProcessEnd {
     pub stacks_verified: u64,
     /// How many of them differed.
     pub stacks_different: u64,
+    /// The most that was live in it at a time; `None` where that is known from its events alone, if at all.
+    pub peak: Option<OwnPeak>,
     /// The call that broke a rule of real time and stopped the process.
     pub broke: Option<RuleViolation>,
     /// What `record` could not save of it, in words; empty when it saved all.

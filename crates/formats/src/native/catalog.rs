@@ -95,6 +95,7 @@ impl Catalog {
         let some = self.some_info();
         let mut calibration = Calibration::default();
         self.processes.values().filter_map(|(p, _)| p.info.as_ref()).for_each(|i| calibration.process(i));
+        calibration.began(self.evicted.ended.first_mono_ns);
         for (process, _) in self.processes.values() {
             let info = process.info.as_ref().unwrap_or(&some);
             process.live.iter().for_each(|table| calibration.live(info, table));

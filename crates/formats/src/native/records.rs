@@ -9,7 +9,7 @@ use heapscribe_wire::varint::zigzag;
 
 use super::fields::{Fields, put, put_from, put_list, put_text};
 use crate::model::{
-    Drainer, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessInfo, RealTimeRules, SessionEnd,
+    Drainer, ExitStatus, HowEnded, MemorySample, OwnPeak, ProcessEnd, ProcessInfo, RealTimeRules, SessionEnd,
     SessionInfo, Stage,
 };
 
@@ -126,7 +126,15 @@ pub(super) fn put_process_end(out: &mut Vec<u8>, end: &ProcessEnd) {
     end.drops.iter().for_each(|n| put(out, *n));
     put(out, end.stacks_verified);
     put(out, end.stacks_different);
-    let Some(broke) = &end.broke else { return put(out, 0) };
+    put_broke(out, end.broke.as_ref());
+    if let Some(peak) = end.peak {
+        put(out, peak.bytes);
+        put(out, peak.ticks);
+    }
+}
+
+fn put_broke(out: &mut Vec<u8>, broke: Option<&RuleViolation>) {
+    let Some(broke) = broke else { return put(out, 0) };
     for n in [broke.why as u32, broke.call as u32, broke.thread.0, broke.name.0, broke.stack.0] {
         put(out, u64::from(n));
     }
@@ -176,6 +184,9 @@ pub(super) fn get_process_end(payload: &[u8]) -> Option<ProcessEnd> {
     }
     if !f.is_empty() {
         end.broke = get_broke(&mut f)?;
+    }
+    if !f.is_empty() {
+        end.peak = Some(OwnPeak { bytes: f.number()?, ticks: f.number()? });
     }
     Some(end)
 }

@@ -15,6 +15,7 @@ use heapscribe_analyze::input::{History, ProcessFacts, SessionFacts};
 use heapscribe_analyze::selection::Split;
 use heapscribe_analyze::snapshot;
 use heapscribe_analyze::{Options, Recording, analyze};
+use heapscribe_formats::model::Evicted;
 use heapscribe_wire::real_time_rules::fits;
 
 use super::check_rules::rules;
@@ -34,7 +35,9 @@ use heapscribe_views::check::rule::{Limited, Rule};
 use heapscribe_views::check::subject::{Subject, Worst};
 use heapscribe_views::check::suppress::{Kind, Suppressions};
 use heapscribe_views::check::unit::Unit;
-use heapscribe_views::check::{Checked, Culprit, Evidence, Finding, Verdict, Whose, baseline, judge};
+use heapscribe_views::check::{
+    Checked, Culprit, Evidence, Finding, Verdict, Whose, baseline, evicted, judge,
+};
 use heapscribe_views::junit;
 
 /// Runs the command.
@@ -158,21 +161,31 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
         }
         subjects.push(subject);
     }
+    let session = recording.session();
+    let gone = (session.evicted.processes > 0).then_some(&session.evicted);
+    if let Some(gone) = gone {
+        let mut subject = evicted::subject(gone, args.process.is_none(), &mut gathered);
+        subject.problems.splice(0..0, gaps.iter().cloned());
+        subjects.push(subject);
+    }
     // Of several processes the peak is that of what was live in all of them at one time.
     let is_of_peak = |rule: &Rule| matches!(rule, Rule::Max(Limited::Peak, _));
-    let together = (numbers.len() > 1 && rules.iter().any(is_of_peak)).then(|| {
-        let answer = analyze(&split.only(&numbers), &Options { timeline_steps: 1, ..Options::default() });
+    let together = (subjects.len() > 1 && rules.iter().any(is_of_peak)).then(|| {
+        let all = if args.process.is_none() { split.whole() } else { split.only(&numbers) };
+        let answer = analyze(&all, &Options { timeline_steps: 1, ..Options::default() });
         let mut subject = Subject::together(&answer, args.top, &mut gathered);
+        if args.process.is_some() {
+            subject = subject.or_evicted(&session.evicted);
+        }
         subject.problems.splice(0..0, gaps.iter().cloned());
         subject
     });
     let (mut forbade, unread) = forbidden(&split.only(&numbers), &rules, &mut gathered);
     problems.extend(unread);
-    let session = recording.session();
     let mut checked = Checked {
         trace: args.trace.to_string_lossy().into_owned(),
         begin_real_ns: session.begin_real_ns,
-        processes: whose(&split, &session, &numbers),
+        processes: whose(&split, &session, &numbers).into_iter().chain(gone.map(of_evicted)).collect(),
         host: session.host,
         findings: Vec::new(),
         suppressions,
@@ -184,6 +197,11 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
     let of_leaks = rules.iter().any(|rule| matches!(rule, Rule::Max(limited, _) if limited.is_of_leaks()));
     suppress(&mut checked, &mut subjects, &mut forbade, of_leaks, resolver);
     checked.findings = judged(&rules, &subjects, together.as_ref(), &forbade, args.top);
+    if let Some(gone) = gone {
+        let no_calls = rules.iter().filter(|rule| matches!(rule, Rule::NoCalls(..)));
+        let unknown = |rule| judge::undecided(rule, subjects.len() - 1, Unit::Calls, &evicted::why(gone));
+        checked.findings.extend(no_calls.map(unknown));
+    }
     checked
 }
 
@@ -196,6 +214,11 @@ fn whose<H: History>(split: &Split<'_, H>, session: &SessionFacts, numbers: &[us
         all.push(Whose { pid: facts.pid, program, nth, begin_mono_ns: origin_ns(session, facts) });
     }
     all
+}
+
+/// Processes of which a ring has left sums only, as one.
+fn of_evicted(gone: &Evicted) -> Whose {
+    Whose { program: evicted::name(gone), nth: 1, ..Whose::default() }
 }
 
 /// The origin of a process's times: the begin of the recording, where that is known.
@@ -266,6 +289,9 @@ fn suppress(
     let called = || forbade.iter().flatten().flat_map(|of| &of.stacks).map(|(calls, _)| calls.node);
     let wanted: Vec<NodeId> = leaks().filter(|_| of_leaks).chain(called().filter(|_| of_calls)).collect();
     let names = NamedStacks::look_up(gathered.tree(), wanted, resolver);
+    if of_leaks {
+        subjects.iter_mut().for_each(Subject::doubt_leaks_of_no_stack);
+    }
     for leak in subjects.iter_mut().flat_map(|subject| &mut subject.leaks).filter(|_| of_leaks) {
         leak.suppressed = suppressions.find(Kind::Leak, &names.frames(leak.stack));
         if let Some(by) = leak.suppressed {

@@ -212,6 +212,7 @@ fn leaked(limited: Limited, subject: &Subject, top: usize) -> (Figure, Worst) {
 fn leaked_per_stack(subject: &Subject) -> (Figure, Worst) {
     let leaks = unsuppressed(subject, |amount| amount.bytes);
     let mut figure = leaks.first().map_or(exact(0.0), |leak| leak.estimate.bytes);
+    figure.low = leaks.iter().map(|leak| of_one_stack(leak)).fold(0.0, f64::max).min(figure.high);
     if subject.is_bounded {
         // Another stack may have leaked more than was seen.
         let most = leaks.iter().map(|leak| leak.estimate.bytes.high).fold(figure.high, f64::max);
@@ -220,6 +221,12 @@ fn leaked_per_stack(subject: &Subject) -> (Figure, Worst) {
     }
     // One stack breaks the rule; those after it may, too.
     (figure, of_leaks(&leaks, leaks.len().min(1)))
+}
+
+/// What one stack has of a leak at least: stacks that are not known are as many as there are blocks, at most.
+fn of_one_stack(leak: &Leak) -> f64 {
+    let stacks = if leak.is_of_no_stack { leak.amount.blocks.max(1) } else { 1 };
+    (leak.estimate.bytes.low / stacks as f64).ceil()
 }
 
 fn of_leaks(leaks: &[&Leak], top: usize) -> Worst {

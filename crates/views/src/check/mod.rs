@@ -9,6 +9,7 @@
 pub mod baseline;
 mod by_rule;
 pub mod calls;
+pub mod evicted;
 pub mod judge;
 mod pattern;
 pub mod rule;

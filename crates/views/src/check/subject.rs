@@ -3,10 +3,13 @@
 
 use std::cmp::Reverse;
 
-use heapscribe_analyze::answer::{Amount, Answer, Bounds, FigureBounds, NodeId, Process, Range, Stack};
+use heapscribe_analyze::answer::{
+    Amount, Answer, Bounds, FigureBounds, Frame, NodeId, Process, Range, Stack,
+};
 use heapscribe_analyze::busiest::Busiest;
 use heapscribe_analyze::estimate::{Estimate, Figure, Sampling};
 use heapscribe_analyze::gathered::Gathered;
+use heapscribe_formats::model::{Evicted, UNKNOWN};
 use heapscribe_wire::head::LossReason;
 
 use super::rule::Limited;
@@ -25,6 +28,8 @@ pub struct Leak {
     pub estimate: Estimate,
     /// The suppression that accepts it.
     pub suppressed: Option<usize>,
+    /// Whether it is all that is known to be leaked of stacks that are not known.
+    pub is_of_no_stack: bool,
 }
 
 /// Stacks by one of their figures, the worst first, and how many more there are.
@@ -79,6 +84,8 @@ pub struct Subject {
     pub is_sampled: bool,
     /// Whether figures that losses have touched have a range in which the truth lies.
     pub is_bounded: bool,
+    /// What was never freed of which the stacks are not known, so that suppressions may be meant for it.
+    pub of_no_stack: Amount,
     /// What was lost or evicted that touches figures.
     pub causes: Vec<String>,
     /// What a ring evicted.
@@ -110,6 +117,9 @@ impl Subject {
             };
         let peak = Amount { blocks: process.peak.blocks, bytes: process.peak.bytes };
         let leaks = (0..).zip(&answer.stacks).filter(|(_, stack)| stack.leaked != Amount::default());
+        let is_evicted = |stack: &&Stack| answer.tree.nodes[stack.node.0 as usize].frame == Frame::EVICTED;
+        let of_no_stack =
+            answer.stacks.iter().find(is_evicted).map_or(Amount::default(), |stack| stack.leaked);
         let leak = |(n, stack): (usize, &Stack)| Leak {
             stack: gathered.stack(&answer.tree, stack.node),
             amount: stack.leaked,
@@ -117,6 +127,7 @@ impl Subject {
                 .and_then(|sampling| sampling.stacks.get(n))
                 .map_or_else(|| of_stack(answer, n, stack.leaked), |of| of.leaked),
             suppressed: None,
+            is_of_no_stack: is_evicted(&stack),
         };
         let leaks: Vec<Leak> = leaks.map(leak).collect();
         let mut worst = |of: fn(&Stack) -> Amount, by_blocks| {
@@ -147,6 +158,7 @@ impl Subject {
             by_slowest: Worst::default(),
             is_sampled: sampling.is_some(),
             is_bounded: bounds.is_some(),
+            of_no_stack,
             unended: (!process.ended.is_end()).then(|| {
                 "the recording ended before the process did, so live blocks may have been freed later"
                     .to_owned()
@@ -177,6 +189,31 @@ impl Subject {
         .missing(answer, answer.evicted.events)
     }
 
+    /// Leaks of stacks that are not known may be such that a suppression accepts.
+    pub fn doubt_leaks_of_no_stack(&mut self) {
+        let Amount { blocks, bytes } = self.of_no_stack;
+        if blocks == 0 {
+            return;
+        }
+        self.is_bounded = true;
+        for (figure, part) in [(&mut self.leaked.blocks, blocks), (&mut self.leaked.bytes, bytes)] {
+            figure.low = (figure.low - part as f64).max(0.0);
+        }
+        for leak in self.leaks.iter_mut().filter(|leak| leak.is_of_no_stack) {
+            (leak.estimate.blocks.low, leak.estimate.bytes.low) = (0.0, 0.0);
+        }
+    }
+
+    /// The same together with processes that a ring has evicted, of which each may be one of these.
+    pub fn or_evicted(mut self, evicted: &Evicted) -> Subject {
+        if evicted.processes > 0 {
+            let is_known = evicted.ended.images == evicted.processes && evicted.ended.peaks_bytes != UNKNOWN;
+            self.peak.high += if is_known { evicted.ended.peaks_bytes as f64 } else { f64::INFINITY };
+            self.is_bounded = true;
+        }
+        self
+    }
+
     /// The same with what is missing of an answer, of which a ring evicted so many events.
     fn missing(self, answer: &Answer, evicted: u64) -> Subject {
         let (lost, causes) = (losses::lost_events(answer), losses::causes(answer));
@@ -202,7 +239,9 @@ impl Subject {
         match limited {
             Limited::Peak if self.is_bounded => self.problems.clone(),
             _ if limited.is_of_leaks() && self.is_bounded => self.problems.clone(),
-            Limited::Allocations | Limited::Allocated if self.is_bounded => with(self.evicted.as_slice()),
+            Limited::Allocations | Limited::Allocated | Limited::MeanAllocRate if self.is_bounded => {
+                self.problems.clone()
+            }
             Limited::Peak | Limited::Temporary | Limited::TemporaryPart => with(&self.causes),
             _ if limited.is_of_leaks() => with(&self.causes),
             _ => self.gaps(),
@@ -229,7 +268,8 @@ fn exact(amount: Amount) -> Estimate {
 /// A figure that losses have touched.
 fn within(seen: Amount, bounds: &Bounds) -> Estimate {
     let figure = |value: u64, range: &Range| Figure {
-        value: value as f64,
+        // What was seen in a ring is less than what happened.
+        value: value.max(range.low) as f64,
         variance: 0.0,
         low: range.low as f64,
         high: range.high.map_or(f64::INFINITY, |high| high as f64),

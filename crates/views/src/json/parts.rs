@@ -1,7 +1,7 @@
 //! The objects that occur in more than one place of the JSON.
 
 use heapscribe_analyze::answer::{
-    Amount, Bounds, Calls, Dropped, FigureBounds, Peak, Range, Stack, StackBounds, Totals,
+    Amount, Answer, Bounds, Calls, Dropped, FigureBounds, Peak, Range, Stack, StackBounds, Totals, WholePeak,
 };
 use heapscribe_formats::{Drainer, Evicted};
 use heapscribe_wire::head::LossReason;
@@ -283,6 +283,19 @@ impl From<&Drainer> for DrainerJson {
     }
 }
 
+/// A peak before the window of a ring.
+#[derive(serde::Serialize)]
+pub struct WholePeakJson {
+    bytes: u64,
+    time_ns: u64,
+}
+
+impl From<&WholePeak> for WholePeakJson {
+    fn from(peak: &WholePeak) -> Self {
+        WholePeakJson { bytes: peak.bytes, time_ns: peak.time_ns }
+    }
+}
+
 /// What a ring let go: it counts nowhere else but in the level of the heap.
 #[derive(serde::Serialize)]
 pub struct RingJson {
@@ -295,11 +308,15 @@ pub struct RingJson {
     bytes_freed: u64,
     lost_events: u64,
     processes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    leaked: Option<BlocksJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak: Option<WholePeakJson>,
 }
 
 impl RingJson {
     /// `None` when it is nothing.
-    pub fn of(evicted: &Evicted, begin_mono_ns: u64) -> Option<RingJson> {
+    pub fn of(evicted: &Evicted, peak: Option<&WholePeak>, begin_mono_ns: u64) -> Option<RingJson> {
         (!evicted.is_empty()).then(|| RingJson {
             until_ns: evicted.until_mono_ns.saturating_sub(begin_mono_ns),
             events: evicted.events,
@@ -310,6 +327,14 @@ impl RingJson {
             bytes_freed: evicted.freed_bytes,
             lost_events: evicted.lost_events,
             processes: evicted.processes,
+            leaked: None,
+            peak: peak.map(WholePeakJson::from),
         })
+    }
+
+    /// Of a whole recording: what processes have never freed that were evicted completely.
+    pub fn of_all(answer: &Answer) -> Option<RingJson> {
+        let ring = RingJson::of(&answer.evicted, answer.whole_peak.as_ref(), answer.begin_mono_ns)?;
+        Some(RingJson { leaked: Some(answer.leaked_by_evicted.into()), ..ring })
     }
 }

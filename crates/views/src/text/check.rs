@@ -125,6 +125,7 @@ pub fn line(checked: &Checked, finding: &Finding) -> String {
 /// `app #2 (pid 4711)`.
 fn whose(checked: &Checked, finding: &Finding) -> String {
     let process = finding.process.and_then(|process| checked.processes.get(process));
+    let process = process.filter(|process| process.pid != 0);
     let pid = process.map_or(String::new(), |process| format!(" (pid {})", process.pid));
     checked.whose(finding) + &pid
 }

@@ -21,6 +21,7 @@ pub mod messages;
 mod out;
 pub mod real_time;
 pub mod report;
+mod ring;
 mod shared;
 pub mod stack_list;
 pub mod tables;

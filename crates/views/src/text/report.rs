@@ -3,18 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use heapscribe_analyze::answer::{Amount, Answer, Bounds, Exit, FigureBounds, NodeId, Stack};
+use heapscribe_analyze::answer::{Amount, Answer, Bounds, Exit, NodeId, Stack};
 use heapscribe_analyze::estimate::{Estimate, Sampling};
 use heapscribe_analyze::measure::Measure;
 
 use super::bounds::{self, Shown};
 use super::stack_list::{StackPrinter, is_worth_showing, share};
-use super::{Out, annotations, chart, estimate, heading, heap, hints, latency, losses, real_time, tables};
+use super::{
+    Out, annotations, chart, estimate, heading, heap, hints, latency, losses, real_time, ring, tables,
+};
 use crate::check::calls::RuleOutcome;
 use crate::own::Merged;
 use crate::runtime;
 use heapscribe_symbols::{NamedStacks, lossy};
-use heapscribe_units::{count, counted, date, duration, percent, short_bytes, time};
+use heapscribe_units::{count, counted, date, percent, short_bytes, time};
 
 /// What is to be printed.
 pub struct Report<'a> {
@@ -85,7 +87,7 @@ impl Report<'_> {
         if !self.part.is_empty() {
             writeln!(out, "This is a part of it: {}.", self.part)?;
         }
-        self.ring(out)?;
+        ring::header(out, a)?;
         a.sampling.as_ref().map_or(Ok(()), |sampling| estimate::legend(out, sampling))
     }
 
@@ -98,48 +100,19 @@ impl Report<'_> {
         if self.answer.counts_calls { String::new() } else { format!(", {} per second", amount(self.answer)) }
     }
 
-    /// What of it a ring evicted.
-    fn ring(&self, out: Out<'_>) -> io::Result<()> {
-        let (a, evicted) = (self.answer, &self.answer.evicted);
-        if evicted.is_empty() {
-            return Ok(());
-        }
-        let until = evicted.until_mono_ns.saturating_sub(a.begin_mono_ns);
-        writeln!(
-            out,
-            "A ring with the last {}; {} of the {} before were evicted:",
-            duration(a.duration_ns.saturating_sub(until)),
-            counted(evicted.events, "event"),
-            duration(until)
-        )?;
-        writeln!(
-            out,
-            "  {}, {} of {}, {} of {}. Below, only what is live counts them.",
-            counted(evicted.calls.iter().copied().fold(0, u64::saturating_add), "call"),
-            counted(evicted.allocated_blocks, "allocation"),
-            short_bytes(evicted.allocated_bytes),
-            counted(evicted.freed_blocks, "free"),
-            short_bytes(evicted.freed_bytes)
-        )?;
-        if evicted.processes > 0 {
-            writeln!(out, "  Completely evicted: {}.", counted(evicted.processes, "process image"))?;
-        }
-        Ok(())
-    }
-
     /// How sure a total is, when blocks were sampled.
     fn sureness(&self, of: fn(&Sampling) -> &Estimate) -> Option<&Estimate> {
         self.answer.sampling.as_ref().map(of)
     }
 
     /// A figure, how sure it is and between what it lies.
-    fn shown(
-        &self,
+    fn shown<'b>(
+        &'b self,
         seen: Amount,
         estimate: fn(&Sampling) -> &Estimate,
-        bounds: fn(&FigureBounds) -> &Bounds,
-    ) -> Shown<'_> {
-        Shown { seen, estimate: self.sureness(estimate), bounds: bounds::of(self.answer, bounds) }
+        bounds: Option<&'b Bounds>,
+    ) -> Shown<'b> {
+        Shown { seen, estimate: self.sureness(estimate), bounds }
     }
 
     /// How sure a stack's figure is, when blocks were sampled.
@@ -172,9 +145,17 @@ impl Report<'_> {
         let c = &t.calls;
         let about = self.about();
         let allocated = Amount { blocks: t.allocations, bytes: t.allocated_bytes };
-        let allocated = self.shown(allocated, |s| &s.allocated, |b| &b.allocated);
+        // What is bounded is all that happened, and these totals are of what a ring has.
+        let evicted = &self.answer.evicted;
+        let of_evicted = [
+            Amount { blocks: evicted.allocated_blocks, bytes: evicted.allocated_bytes },
+            Amount { blocks: evicted.freed_blocks, bytes: evicted.freed_bytes },
+        ];
+        let bounds = self.answer.bounds.as_ref().map(|bounds| [&bounds.allocated, &bounds.freed]);
+        let [in_ring, freed_in_ring] = [0, 1].map(|n| bounds.map(|of| of[n].without(of_evicted[n])));
+        let allocated = self.shown(allocated, |s| &s.allocated, in_ring.as_ref());
         let freed = Amount { blocks: t.frees, bytes: t.freed_bytes };
-        let freed = self.shown(freed, |s| &s.freed, |b| &b.freed);
+        let freed = self.shown(freed, |s| &s.freed, freed_in_ring.as_ref());
         writeln!(
             out,
             "  {about}{}{}:",
@@ -189,7 +170,8 @@ impl Report<'_> {
             ("free", c.free),
         ];
         for (name, calls) in kinds {
-            writeln!(out, "    {name:<8}{:>16}", count(calls))?;
+            let about = if calls > 0 { &about } else { "" };
+            writeln!(out, "    {name:<8}{:>16}", format!("{about}{}", count(calls)))?;
         }
         writeln!(
             out,
@@ -218,19 +200,14 @@ impl Report<'_> {
         let peak = &self.answer.peak;
         stacks.list(out, "Peak")?;
         let seen = Amount { blocks: peak.blocks, bytes: peak.bytes };
-        let mut shown = self.shown(seen, |s| &s.peak, |b| &b.peak);
-        // What a ring has evicted is said in words: what is left of it is the truth of its window.
+        let bounds = bounds::of(self.answer, |bounds| &bounds.peak);
         let is_ring = !self.answer.evicted.is_empty();
-        shown.bounds = shown.bounds.filter(|bounds| !(is_ring && bounds.bytes.low == seen.bytes));
-        writeln!(
-            out,
-            "  The heap was largest {} after the start: {}.",
-            self.time(peak.time_ns),
-            shown.amount()
-        )?;
+        let shown = self.shown(seen, |s| &s.peak, bounds.filter(|_| !is_ring));
+        let (where_, time) = (if is_ring { "In the ring the" } else { "The" }, self.time(peak.time_ns));
+        writeln!(out, "  {where_} heap was largest {time} after the start: {}.", shown.amount())?;
         self.peak_of_one(out)?;
         if is_ring {
-            writeln!(out, "  How large it was before the ring begins is not known.")?;
+            ring::peak_before(out, self.answer, bounds)?;
         }
         bounds::why(out, self.answer, shown.bounds)?;
         self.list(out, Measure::Peak, stacks)
@@ -253,13 +230,14 @@ impl Report<'_> {
     fn leaked(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
         let leaked = self.answer.leaked;
         stacks.list(out, "Leaked")?;
-        let shown = self.shown(leaked, |s| &s.leaked, |b| &b.leaked);
+        let shown = self.shown(leaked, |s| &s.leaked, bounds::of(self.answer, |bounds| &bounds.leaked));
         if leaked.blocks == 0 && shown.bounds.is_none_or(Bounds::is_exact) {
             let what = if self.answer.sampling.is_some() { "recorded block" } else { "block" };
             return writeln!(out, "  Nothing: every {what} was freed.");
         }
         writeln!(out, "  Never freed: {}.", shown.amount())?;
         bounds::why(out, self.answer, shown.bounds)?;
+        ring::leaked_by_evicted(out, self.answer)?;
         if !self.answer.complete {
             writeln!(
                 out,

@@ -74,6 +74,9 @@ impl<'a> StackPrinter<'a> {
         if stack == NodeId::ROOT {
             return writeln!(out, "{rank:>4}. {figures}\n      unknown stack");
         }
+        if self.names.is_evicted(stack) {
+            return writeln!(out, "{rank:>4}. {figures}\n      stacks not known: evicted from the ring");
+        }
         let lines = self.names.frames(stack).into_iter().map(Line::from).collect();
         self.print(out, rank, &format!("{figures}, stack {}", stack.0), lines)
     }

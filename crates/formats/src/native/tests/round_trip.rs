@@ -88,8 +88,8 @@ fn process_end() -> impl Strategy<Value = ProcessEnd> {
         Just(HowEnded::Abandoned),
         Just(HowEnded::Unknown)
     ];
-    (any::<[u64; 5]>(), how, any::<[u64; DROP_COUNTERS]>(), any::<u32>(), ".{0,20}", broke()).prop_map(
-        |(w, how, drops, threads, lost_note, broke)| ProcessEnd {
+    (any::<[u64; 5]>(), how, any::<[u64; DROP_COUNTERS]>(), any::<u32>(), ".{0,20}", broke(), own_peak())
+        .prop_map(|(w, how, drops, threads, lost_note, broke, peak)| ProcessEnd {
             ended_mono_ns: w[0],
             own_bytes: w[1],
             spilled_bytes: w[2],
@@ -100,8 +100,12 @@ fn process_end() -> impl Strategy<Value = ProcessEnd> {
             threads,
             lost_note,
             broke,
-        },
-    )
+            peak,
+        })
+}
+
+fn own_peak() -> impl Strategy<Value = Option<OwnPeak>> {
+    any::<Option<(u64, u64)>>().prop_map(|peak| peak.map(|(bytes, ticks)| OwnPeak { bytes, ticks }))
 }
 
 fn broke() -> impl Strategy<Value = Option<RuleViolation>> {
