@@ -126,13 +126,13 @@ impl Output {
     }
 
     /// Takes the end of a process image: what its table of live blocks has, when that was read, whether it made any
-    /// call, and how it ended.
+    /// call and was killed, so that only when its end was seen is known, and how it ended.
     pub(super) fn image_ended(
         &mut self,
         process: ProcessIndex,
         key: SessionKey,
         table: Option<Amount>,
-        has_calls: bool,
+        (has_calls, is_killed): (bool, bool),
         mut end: ProcessEnd,
     ) {
         let summary = &mut self.summary;
@@ -142,7 +142,7 @@ impl Output {
         let figures = summary.process(process, table, &end);
         let figures = EndedImages { first_mono_ns: key.created_mono_ns, ..figures };
         match &mut self.to {
-            To::Native(sink) => sink.process_end(process, &end, &figures),
+            To::Native(sink) => sink.process_end(process, &end, is_killed, &figures),
             To::Memtrace(files) => files.process_end(process),
         }
     }

@@ -12,8 +12,8 @@ use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::splice::first_block;
 use heapscribe_formats::{ChunkSums, Writer};
 
-use heapscribe_convert::ring::{EVENTS, Limits, PAST, PROCESS, SESSION, file, numbers};
-use heapscribe_session::monotonic_ns;
+use heapscribe_convert::ring::{Cutoff, EVENTS, Limits, PAST, PROCESS, SESSION, file, numbers};
+use heapscribe_session::{monotonic_ns, time_stamp_counter};
 
 /// Into how many files of events the ring is cut, about; the oldest one is evicted as a whole.
 const FILES: u64 = 16;
@@ -35,6 +35,11 @@ pub(crate) struct Ring {
     pending: BTreeMap<u32, Evicted>,
     /// What was evicted of processes of which nothing is left.
     evicted_images: Evicted,
+    /// The end of the newest chunk, as far as that is known: what is old is older than that. A drainer that lags
+    /// behind must not take what the program did last for old.
+    newest_mono_ns: u64,
+    /// When the last process ended.
+    ended_mono_ns: u64,
 }
 
 /// A process of which there are files.
@@ -90,6 +95,8 @@ impl Ring {
             next: 0,
             pending: BTreeMap::new(),
             evicted_images: Evicted::default(),
+            newest_mono_ns: 0,
+            ended_mono_ns: 0,
         })
     }
 
@@ -105,13 +112,23 @@ impl Ring {
     /// Counts a chunk that the next [`Self::take`] takes.
     pub(crate) fn chunk(&mut self, process: ProcessIndex, info: &ChunkInfo, sums: &ChunkSums) {
         let ended = if info.end_mono_ns == 0 { monotonic_ns() } else { info.end_mono_ns };
+        self.newest_mono_ns = self.newest_mono_ns.max(info.begin_mono_ns).max(info.end_mono_ns);
         self.pending.entry(process.0).or_default().chunk(sums, ended);
     }
 
     /// Takes what is known of a process that has ended, before the block of its end.
-    pub(crate) fn image_ended(&mut self, process: ProcessIndex, ended_mono_ns: u64, figures: &EndedImages) {
+    pub(crate) fn image_ended(
+        &mut self,
+        process: ProcessIndex,
+        ended_mono_ns: u64,
+        is_killed: bool,
+        figures: &EndedImages,
+    ) {
         let image = self.images.entry(process.0).or_default();
         (image.ended_mono_ns, image.figures) = (ended_mono_ns, *figures);
+        // That a process was killed is seen late when the drainer lags behind.
+        let last = if is_killed { self.newest_mono_ns } else { ended_mono_ns };
+        self.ended_mono_ns = self.ended_mono_ns.max(last);
     }
 
     /// Takes blocks, and evicts what has no room with them.
@@ -235,7 +252,7 @@ impl Ring {
         if self.limits.age_ns == u64::MAX {
             return Ok(());
         }
-        let before = monotonic_ns().saturating_sub(self.limits.age_ns);
+        let before = self.newest_mono_ns.saturating_sub(self.limits.age_ns);
         let newest = |segment: &Segment| segment.holds.values().map(|sums| sums.until_mono_ns).max();
         let is_old = |segment: &&Segment| newest(segment).unwrap_or(segment.began_ns) < before;
         let old = self.segments.iter().take_while(is_old).count();
@@ -289,6 +306,14 @@ impl Ring {
             let _ = fs::remove_file(file(&self.dir, PAST, older));
         }
         Ok(())
+    }
+
+    /// What is to be cut off at the end of a recording: files are evicted as a whole, and chunks may be long.
+    pub(crate) fn cutoff(&self, recording_ended_mono_ns: u64) -> Option<Cutoff> {
+        let ended = if self.ended_mono_ns == 0 { recording_ended_mono_ns } else { self.ended_mono_ns };
+        let mono_ns = ended.checked_sub(self.limits.age_ns)?;
+        let counter = time_stamp_counter().map(|counter| (counter, monotonic_ns()));
+        Some(Cutoff { mono_ns, counter })
     }
 
     /// What was evicted of all processes.

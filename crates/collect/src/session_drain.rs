@@ -389,7 +389,8 @@ impl SessionDrain {
         end.ended_mono_ns = ended_mono_ns.min(left_mono_ns.unwrap_or(u64::MAX));
         end.how = how;
         end.lost_note = self.notes.join("; ");
-        output.image_ended(process, self.key, table, self.has_calls, end);
+        let is_killed = left_mono_ns == Some(u64::MAX);
+        output.image_ended(process, self.key, table, (self.has_calls, is_killed), end);
         if let Some(statistics) = self.heap.end(how) {
             output.summary.heaps.take(statistics);
         }

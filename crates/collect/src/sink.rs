@@ -10,7 +10,7 @@ use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessEnd, ProcessIndex, Se
 use heapscribe_formats::{ChunkSums, EndedImages, Writer};
 
 use crate::ring::Ring;
-use heapscribe_convert::ring::{self, Limits};
+use heapscribe_convert::ring::{self, Cutoff, Limits};
 use heapscribe_diagnostics as diagnostics;
 
 /// Bytes gathered before they are written.
@@ -29,6 +29,8 @@ pub(crate) struct Sink {
     /// Bytes that are in the file.
     written: u64,
     failure: Option<String>,
+    /// What was cut off of the ring when it became a trace.
+    cut: Evicted,
 }
 
 /// Where blocks go.
@@ -60,7 +62,17 @@ impl Sink {
         };
         let ends = vec![buffer.len()];
         let path = path.to_owned();
-        let mut sink = Sink { path, writer, buffer, ends, buffer_bytes, target, written: 0, failure: None };
+        let mut sink = Sink {
+            path,
+            writer,
+            buffer,
+            ends,
+            buffer_bytes,
+            target,
+            written: 0,
+            failure: None,
+            cut: Evicted::default(),
+        };
         sink.flush();
         Ok(sink)
     }
@@ -88,9 +100,15 @@ impl Sink {
     }
 
     /// Writes how a process image ended; a ring counts these figures should it evict all of it.
-    pub(crate) fn process_end(&mut self, process: ProcessIndex, end: &ProcessEnd, figures: &EndedImages) {
+    pub(crate) fn process_end(
+        &mut self,
+        process: ProcessIndex,
+        end: &ProcessEnd,
+        is_killed: bool,
+        figures: &EndedImages,
+    ) {
         if let Target::Ring(ring) = &mut self.target {
-            ring.image_ended(process, end.ended_mono_ns, figures);
+            ring.image_ended(process, end.ended_mono_ns, is_killed, figures);
         }
         self.write(|writer, out| writer.process_end(process, end, out));
     }
@@ -160,9 +178,9 @@ impl Sink {
     pub(crate) fn finish(&mut self, end: &SessionEnd) -> Option<String> {
         self.writer.session_end(end, &mut self.buffer);
         if let Target::Ring(ring) = &mut self.target {
-            let dir = ring.dir().to_owned();
+            let (dir, cutoff) = (ring.dir().to_owned(), ring.cutoff(end.ended_mono_ns));
             self.flush();
-            self.gather(&dir);
+            self.gather(&dir, cutoff);
         } else {
             self.writer.finish(&mut self.buffer);
             self.flush();
@@ -171,9 +189,10 @@ impl Sink {
     }
 
     /// Makes the trace of what the ring retains.
-    fn gather(&mut self, dir: &Path) {
-        match ring::gather_into(dir, &self.path) {
+    fn gather(&mut self, dir: &Path, cutoff: Option<Cutoff>) {
+        match ring::gather_into(dir, &self.path, cutoff) {
             Ok(gathered) => {
+                self.cut = gathered.cut;
                 self.written = gathered.bytes;
                 let problems = gathered.problems.join("; ");
                 self.failure = self.failure.take().or((!problems.is_empty()).then_some(problems));
@@ -203,7 +222,11 @@ impl Sink {
     pub(crate) fn evicted(&self) -> Option<Evicted> {
         match &self.target {
             Target::File(_) => None,
-            Target::Ring(ring) => Some(ring.evicted_of_all()),
+            Target::Ring(ring) => {
+                let mut evicted = ring.evicted_of_all();
+                evicted.merge(&self.cut);
+                Some(evicted)
+            }
         }
     }
 }

@@ -172,7 +172,7 @@ impl Input {
     /// The files of a ring as one trace.
     fn gathered(self) -> Result<Opened> {
         let path = self.path;
-        let made = Opened::made(|file| ring::gather(&path, file, false))?;
+        let made = Opened::made(|file| ring::gather(&path, file, false, None))?;
         made.opened(|gathered| gathered.problems).map_err(|e| unreadable(&path, e).into())
     }
 

@@ -141,6 +141,25 @@ fn the_last_moments_are_kept_and_what_was_before_is_not() {
     assert!(end_ns - until_ns >= 300_000_000, "kept from {until_ns} to {end_ns}");
 }
 
+/// Files of a ring are evicted as a whole, and chunks are long: what is older is cut off in the end.
+#[test]
+fn what_is_older_than_the_last_moments_is_cut_off() {
+    let place = Place::new();
+    let program = place.compile("silent.c");
+    let run = Run::new(&place, program).options(["--last", "100ms"]);
+    assert_eq!(run.recorded().code, 0);
+    let report = Report::of(&run.trace());
+    is_unharmed(&report);
+    assert_eq!((report.calls().all(), evicted(&report, "calls")), (1, 2001));
+    assert_eq!(evicted(&report, "allocations"), 1001);
+    assert_eq!(report.json["leaked"]["bytes"], 2030);
+    assert_eq!(report.json["peak"]["bytes"], 2030);
+    let end_ns = report.processes()[0]["end_ns"].as_u64().unwrap();
+    let kept_ns = end_ns - evicted(&report, "until_ns");
+    assert!((100_000_000..101_000_000).contains(&kept_ns), "{kept_ns} ns are there");
+    assert_contiguous(&run.trace());
+}
+
 /// What is in the ring of a killed `record`, in what is left of the sessions, and what the program counted.
 fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
     let sessions = Place::new();

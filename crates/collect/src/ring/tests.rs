@@ -69,7 +69,7 @@ fn check(events_per_chunk: u64, chunks_per_pass: usize) {
     }
     sink.flush();
     let mut beside = Measured { ring: ring.clone(), trace: Vec::new(), most_bytes };
-    let gathered = gather(&ring, &mut beside, true).unwrap();
+    let gathered = gather(&ring, &mut beside, true, None).unwrap();
     assert_eq!(gathered.problems, Vec::<String>::new());
     let most_bytes = beside.most_bytes;
     assert!(most_bytes <= limits.bytes, "{events_per_chunk} events a chunk: {most_bytes} bytes");

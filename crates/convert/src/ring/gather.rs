@@ -7,12 +7,14 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use heapscribe_formats::model::ProcessIndex;
+use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex};
 use heapscribe_formats::native::block::Kind;
-use heapscribe_formats::native::splice::Pieces;
+use heapscribe_formats::native::splice::{Piece, Pieces};
 use heapscribe_formats::{Trace, Writer};
+use heapscribe_wire::record::Event;
 
-use super::{EVENTS, PAST, PROCESS, SESSION, file, numbers};
+use super::cut::{Cut, Cutoff, TickClock};
+use super::layout::{EVENTS, PAST, PROCESS, SESSION, file, numbers};
 use crate::file_source::source;
 
 /// Bytes that are gathered before they are written.
@@ -25,19 +27,23 @@ pub struct Gathered {
     pub bytes: u64,
     /// What could not be read.
     pub problems: Vec<String>,
+    /// What was cut off of the oldest events.
+    pub cut: Evicted,
 }
 
-/// Makes the trace at `path` and removes the ring.
-pub fn gather_into(dir: &Path, path: &Path) -> Result<Gathered> {
+/// Makes the trace at `path` and removes the ring. What is before `cutoff` is cut off.
+pub fn gather_into(dir: &Path, path: &Path, cutoff: Option<Cutoff>) -> Result<Gathered> {
     let shown = path.display();
     let out = File::create(path).with_context(|| format!("cannot write the trace {shown}"))?;
-    let gathered = gather(dir, out, true).with_context(|| format!("the rest stays: it is not in {shown}"))?;
+    let gathered =
+        gather(dir, out, true, cutoff).with_context(|| format!("the rest stays: it is not in {shown}"))?;
     fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
     Ok(gathered)
 }
 
-/// Writes the trace to `out`; with `remove`, removes each file of events that is in it.
-pub fn gather(dir: &Path, out: impl Write, remove: bool) -> Result<Gathered> {
+/// Writes the trace to `out`, but for what is before `cutoff`; with `remove`, removes each file of events that is in
+/// it.
+pub fn gather(dir: &Path, out: impl Write, remove: bool, cutoff: Option<Cutoff>) -> Result<Gathered> {
     let session = Trace::open(source(&dir.join(SESSION))?)
         .with_context(|| format!("{} is not the ring of a recording", dir.display()))?;
     let mut gatherer = Gatherer {
@@ -46,6 +52,9 @@ pub fn gather(dir: &Path, out: impl Write, remove: bool) -> Result<Gathered> {
         writer: Writer::new(),
         buffer: Vec::new(),
         numbers: BTreeMap::new(),
+        clocks: BTreeMap::new(),
+        cutoff,
+        cut: BTreeMap::new(),
         gathered: Gathered::default(),
     };
     gatherer.writer.start(&session.session().cloned().unwrap_or_default(), &mut gatherer.buffer);
@@ -54,6 +63,7 @@ pub fn gather(dir: &Path, out: impl Write, remove: bool) -> Result<Gathered> {
         gatherer.process(process, |kind| matches!(kind, Kind::Process | Kind::Definitions))?;
     }
     gatherer.rows(remove)?;
+    gatherer.count_cut();
     for &process in &processes {
         gatherer.process(process, |kind| !matches!(kind, Kind::Process | Kind::Definitions))?;
     }
@@ -70,6 +80,12 @@ struct Gatherer<'a, W> {
     buffer: Vec<u8>,
     /// The numbers of processes in the trace by those in the ring.
     numbers: BTreeMap<u32, ProcessIndex>,
+    cutoff: Option<Cutoff>,
+    /// Clocks of processes of which something may be cut off, and the first tick that stays, by their numbers in
+    /// the ring.
+    clocks: BTreeMap<u32, (TickClock, u64)>,
+    /// What was cut off of them.
+    cut: BTreeMap<u32, Evicted>,
     gathered: Gathered,
 }
 
@@ -103,6 +119,7 @@ impl<W: Write> Gatherer<'_, W> {
     fn row(&mut self, path: &Path, wanted: impl Fn(Kind) -> bool) -> Result<()> {
         let mut pieces = Pieces::new(source(path)?, 0);
         loop {
+            let offset = pieces.offset();
             let piece = match pieces.next_piece() {
                 Ok(Some(piece)) => piece,
                 Ok(None) => return Ok(()),
@@ -113,6 +130,13 @@ impl<W: Write> Gatherer<'_, W> {
                 }
             };
             if !wanted(piece.kind) {
+                continue;
+            }
+            if let Some((chunk, process, clock)) = self.to_cut(&piece) {
+                match pieces.events_at(offset) {
+                    Ok(events) => self.cut(process, &chunk, events, &clock),
+                    Err(e) => self.gathered.problems.push(format!("{}: {e}", path.display())),
+                }
                 continue;
             }
             let of_none = piece.kind == Kind::Evicted && piece.process == u32::MAX;
@@ -126,6 +150,9 @@ impl<W: Write> Gatherer<'_, W> {
                     let process = ProcessIndex::default();
                     let number = self.writer.splice(process, &piece, &mut self.buffer);
                     self.numbers.insert(piece.process, number);
+                    let clock = piece.info.as_ref().zip(self.cutoff.as_ref());
+                    let clock = clock.and_then(|(info, cutoff)| TickClock::of(info, cutoff));
+                    self.clocks.extend(clock.map(|clock| (piece.process, clock)));
                 }
                 (Some(process), kind) if kind != Kind::Process => {
                     self.writer.splice(process, &piece, &mut self.buffer);
@@ -139,6 +166,36 @@ impl<W: Write> Gatherer<'_, W> {
             if self.buffer.len() >= BUFFER_BYTES {
                 self.flush()?;
             }
+        }
+    }
+
+    /// The chunk, process and clock of a piece that begins before the first tick that stays.
+    fn to_cut(&self, piece: &Piece<'_>) -> Option<(ChunkInfo, u32, (TickClock, u64))> {
+        let ((info, sums), clock) = piece.chunk.zip(self.clocks.get(&piece.process).copied())?;
+        (sums.first_ticks < clock.1).then_some((info, piece.process, clock))
+    }
+
+    /// Cuts a chunk, and writes what stays of it.
+    fn cut(
+        &mut self,
+        process: u32,
+        chunk: &ChunkInfo,
+        events: Vec<(u64, Event)>,
+        (clock, from_ticks): &(TickClock, u64),
+    ) {
+        let cut = Cut::new(chunk, events, *from_ticks, clock);
+        let until_ns = self.cutoff.map_or(0, |cutoff| cutoff.mono_ns.saturating_sub(1));
+        self.cut.entry(process).or_default().chunk(&cut.sums, until_ns);
+        if let Some(number) = self.numbers.get(&process).filter(|_| !cut.payload.is_empty()) {
+            self.writer.events(*number, &cut.info, &cut.payload, &mut self.buffer);
+        }
+    }
+
+    /// Counts what was cut off.
+    fn count_cut(&mut self) {
+        for (process, cut) in &self.cut {
+            self.writer.evicted(self.numbers.get(process).copied(), cut, &mut self.buffer);
+            self.gathered.cut.merge(cut);
         }
     }
 

@@ -1,8 +1,10 @@
 //! The ring of `record --ring` and `--last`: where its files are, and how they become one trace.
 
+mod cut;
 mod gather;
 mod layout;
 
+pub use cut::Cutoff;
 pub use gather::{Gathered, gather, gather_into};
 pub use layout::{
     EVENTS, Limits, PAST, PROCESS, RING_BYTES_MIN, SESSION, directory_of, file, is_ring, numbers,

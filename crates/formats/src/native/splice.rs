@@ -6,11 +6,12 @@
 
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Kind};
 use super::load::{Scratch, read_header};
-use super::{evicted, scan};
+use super::{chunk as chunks, evicted, records, scan};
 use crate::error::TraceError;
 use crate::model::ChunkSums;
-use crate::model::{ChunkInfo, Evicted};
+use crate::model::{ChunkInfo, Evicted, ProcessInfo};
 use crate::source::Source;
+use heapscribe_wire::record::Event;
 
 /// A block, as it is stored.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct Piece<'a> {
     pub process: u32,
     /// What an events block holds.
     pub chunk: Option<(ChunkInfo, ChunkSums)>,
+    /// What a process block says.
+    pub info: Option<ProcessInfo>,
     /// The sums in a block of evicted events.
     pub evicted: Option<Evicted>,
     header: BlockHeader,
@@ -80,21 +83,35 @@ impl<S: Source> Pieces<S> {
         }
     }
 
+    /// The events of the block at this offset, each with the ticks since the one before it.
+    ///
+    /// # Errors
+    /// When it is no sound block of events.
+    pub fn events_at(&mut self, offset: u64) -> Result<Vec<(u64, Event)>, TraceError> {
+        let damaged = TraceError::Damaged { offset, what: Kind::Events.damaged() };
+        let (_, payload, state) = self.scratch.chunk(&self.source, offset)?;
+        let (info, _, columns) = chunks::split(payload).ok_or(damaged)?;
+        let events = columns.events(info.begin_ticks, state);
+        events.map(|event| event.map_err(|bad| TraceError::Damaged { offset, what: bad.why })).collect()
+    }
+
     fn take(&mut self, kind: Kind, header: BlockHeader) -> Result<Piece<'_>, TraceError> {
         let offset = self.at;
         let damaged = TraceError::Damaged { offset, what: kind.damaged() };
         self.scratch.payload(&self.source, offset, &header)?;
         let (payload, state) = self.scratch.unpacked(&header);
-        let (mut chunk, mut evicted) = (None, None);
+        let (mut chunk, mut evicted, mut info) = (None, None, None);
         if kind == Kind::Events {
             let (entry, _) = scan::events(&header, offset, payload, state).ok_or(damaged)?;
             chunk = Some((entry.info, entry.sums));
+        } else if kind == Kind::Process {
+            info = Some(records::get_process(payload).ok_or(damaged)?);
         } else if kind == Kind::Evicted {
             evicted = Some(evicted::get_evicted(payload).ok_or(damaged)?);
         }
         self.at = offset.saturating_add(header.file_bytes());
         let stored = self.scratch.stored();
-        Ok(Piece { kind, process: header.process, chunk, evicted, header, stored })
+        Ok(Piece { kind, process: header.process, chunk, info, evicted, header, stored })
     }
 }
 

@@ -68,7 +68,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// Writes the trace that a killed `record --ring` did not write.
 fn of_ring(args: &RecoverArgs) -> Result<ExitCode> {
-    let gathered = ring::gather_into(&args.dir, &args.output)?;
+    let gathered = ring::gather_into(&args.dir, &args.output, None)?;
     gathered.problems.iter().for_each(|problem| message::warning(problem));
     let trace = args.output.display();
     message::block(&format!(
