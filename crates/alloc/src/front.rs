@@ -6,11 +6,10 @@
 //! |---|---|
 //! | malloc(0) | a block |
 //! | calloc, reallocarray | a product that overflows is ENOMEM |
-//! | realloc(null, n) | malloc; realloc(p, 0) frees and gives null, as glibc does |
+//! | realloc(null, n) | malloc; realloc(p, 0) frees and gives null, but for musl's ([`Libc`]) |
 //! | realloc that fails | the old block is as it was |
-//! | posix_memalign | EINVAL unless a power of two and a multiple of 8; on an error the out pointer and errno stay |
-//! | aligned_alloc | EINVAL unless a power of two |
-//! | memalign | an odd alignment is raised to the next power of two, as glibc does |
+//! | posix_memalign | EINVAL unless a power of two and a multiple of 8; on an error the out pointer stays, and errno unless memory was short |
+//! | aligned_alloc, memalign | an alignment that is no power of two is raised to the next, or EINVAL, as the program's libc does ([`Libc`]) |
 //! | valloc, pvalloc | at a page; pvalloc has whole pages, at least one |
 //! | free | keeps errno; a block of another heap is freed by the heap that served before this one |
 #![allow(unsafe_code)]
@@ -30,6 +29,22 @@ pub const ENOMEM: c_int = 12;
 pub const EINVAL: c_int = 22;
 const PAGE_BYTES: usize = 4096;
 
+/// The program's libc, as far as these rules differ.
+///
+/// | | until glibc 2.37 | glibc | musl |
+/// |---|---|---|---|
+/// | `aligned_alloc` at no power of two | at the next one | EINVAL | EINVAL, but for 0 |
+/// | `memalign` at no power of two | at the next one | at the next one | EINVAL, but for 0 |
+/// | `posix_memalign` at no power of two | errno stays | errno stays | errno is set from 8 on |
+/// | `realloc(p, 0)` | frees, null | frees, null | a block |
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the table says what they are")]
+pub enum Libc {
+    OldGlibc,
+    Glibc,
+    Musl,
+}
+
 /// What stands between libc's callers and a heap: where the heap is, and where errno is.
 pub trait Front: 'static {
     /// What kind of heap.
@@ -42,6 +57,10 @@ pub trait Front: 'static {
     /// when there are none.
     fn previous() -> Option<&'static SystemHeap> {
         None
+    }
+    /// The program's libc.
+    fn libc() -> Libc {
+        Libc::Glibc
     }
     /// Called when a request got nothing for want of memory.
     fn on_failure() {}
@@ -148,7 +167,7 @@ unsafe extern "C" fn realloc<F: Front>(p: Pointer, size: usize) -> Pointer {
     };
     // SAFETY: block: it is given to the heap that it is of.
     unsafe {
-        if size == 0 {
+        if size == 0 && F::libc() != Libc::Musl {
             free::<F>(p);
             return null_mut();
         }
@@ -180,6 +199,10 @@ unsafe fn move_from<F: Front>(previous: &SystemHeap, block: NonNull<u8>, request
 /// * Out: a pointer may be written there.
 unsafe extern "C" fn posix_memalign<F: Front>(out: *mut Pointer, align: usize, size: usize) -> c_int {
     if !align.is_power_of_two() || !align.is_multiple_of(size_of::<usize>()) {
+        if align >= size_of::<usize>() && F::libc() == Libc::Musl {
+            // musl's is made of aligned_alloc.
+            answer::<F>(None, EINVAL);
+        }
         return EINVAL;
     }
     match Request::new(size, align).and_then(alloc::<F>) {
@@ -189,7 +212,7 @@ unsafe extern "C" fn posix_memalign<F: Front>(out: *mut Pointer, align: usize, s
             0
         }
         None => {
-            F::on_failure();
+            answer::<F>(None, ENOMEM);
             ENOMEM
         }
     }
@@ -198,15 +221,24 @@ unsafe extern "C" fn posix_memalign<F: Front>(out: *mut Pointer, align: usize, s
 /// # Safety
 /// * None, as for `malloc`.
 unsafe extern "C" fn aligned_alloc<F: Front>(align: usize, size: usize) -> Pointer {
-    if !align.is_power_of_two() {
-        return answer::<F>(None, EINVAL);
-    }
-    alloc_or_enomem::<F>(Request::new(size, align))
+    let is_taken = align.is_power_of_two()
+        || match F::libc() {
+            Libc::OldGlibc => true,
+            Libc::Glibc => false,
+            Libc::Musl => align == 0,
+        };
+    if is_taken { raised::<F>(align, size) } else { answer::<F>(None, EINVAL) }
 }
 
 /// # Safety
 /// * None, as for `malloc`.
 unsafe extern "C" fn memalign<F: Front>(align: usize, size: usize) -> Pointer {
+    let is_refused = F::libc() == Libc::Musl && !align.is_power_of_two() && align != 0;
+    if is_refused { answer::<F>(None, EINVAL) } else { raised::<F>(align, size) }
+}
+
+/// A block at a multiple of the next power of two.
+fn raised<F: Front>(align: usize, size: usize) -> Pointer {
     match align.max(ALIGN_MIN).checked_next_power_of_two() {
         Some(align) => alloc_or_enomem::<F>(Request::new(size, align)),
         None => answer::<F>(None, EINVAL),

@@ -102,7 +102,7 @@ fn alignments() {
 }
 
 #[test]
-fn posix_memalign_answers_by_its_result_alone() {
+fn posix_memalign_answers_by_its_result() {
     for (align, size, expected) in
         [(8, 0, 0), (64, 100, 0), (4, 100, EINVAL), (24, 100, EINVAL), (0, 1, EINVAL), (64, 1 << 56, ENOMEM)]
     {
@@ -112,7 +112,7 @@ fn posix_memalign_answers_by_its_result_alone() {
         unsafe {
             *__errno_location() = 77;
             assert_eq!((LIBC.posix_memalign)(&mut out, align, size), expected, "{size} at {align}");
-            assert_eq!(*__errno_location(), 77);
+            assert_eq!(*__errno_location(), if expected == ENOMEM { ENOMEM } else { 77 });
             assert_eq!(out == nobody, expected != 0, "written only when there is a block");
             if expected == 0 {
                 (LIBC.free)(out);

@@ -56,7 +56,7 @@ macro_rules! export {
 #[macro_export]
 macro_rules! export_functions {
     ($name:ident, $heap:ty) => {
-        use core::ffi::{c_int, c_void};
+        use core::ffi::{c_char, c_int, c_void};
         use $crate::Heap as _;
         use $crate::front::Front as _;
 
@@ -78,6 +78,9 @@ macro_rules! export_functions {
             #[inline(always)]
             fn previous() -> Option<&'static $crate::SystemHeap> {
                 $name.previous()
+            }
+            fn libc() -> $crate::front::Libc {
+                $name.libc()
             }
             fn on_failure() {
                 $name.publish_statistics();
@@ -234,6 +237,34 @@ macro_rules! export_rest {
             unsafe { (serving().free)(block) }
         }
 
+        $crate::deep_open::export_dlopen!(dlopen_target);
+
+        /// # Safety
+        /// * The arguments are those of a call that the program may make of `dlopen`, which returns to `caller`.
+        unsafe extern "C" fn dlopen_target(
+            file: *const c_char,
+            flags: c_int,
+            caller: usize,
+        ) -> $crate::deep_open::Dlopen {
+            // By its start it knows the loader.
+            let _ = $name.fallback();
+            let (call, own) = ((file, flags, caller), dlopen_target as *const ());
+            // SAFETY: the program's arguments.
+            unsafe { $crate::deep_open::target($name.loader(), call, own, open_with_deep_binding) }
+        }
+
+        /// # Safety
+        /// * The arguments are those of a call that the program may make of `dlopen`.
+        unsafe extern "C" fn open_with_deep_binding(file: *const c_char, flags: c_int) -> Pointer {
+            let functions = $crate::export::functions! { $name; malloc, calloc, realloc, reallocarray, free, cfree,
+                posix_memalign, aligned_alloc, memalign, valloc, pvalloc, malloc_usable_size, dlopen };
+            // SAFETY: the program's call; each function does what the one does that it hides.
+            unsafe {
+                let own = dlopen_target as *const ();
+                $crate::deep_open::open($name.loader(), (file, flags), own, &functions)
+            }
+        }
+
         $crate::export_statistics! { $name;
             mallinfo() -> $crate::MallInfo = |heap: &$crate::Stats| $crate::info(heap);
             mallinfo2() -> $crate::MallInfo2 = |heap: &$crate::Stats| $crate::info2(heap);
@@ -268,6 +299,19 @@ macro_rules! export_statistics {
         }
     )*};
 }
+
+/// Functions of this module, each with what it hides.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! export_with_next {
+    ($name:ident; $($function:ident),*) => {[$({
+        let own = $function as *const ();
+        let next = $name.next($crate::export::name(concat!(stringify!($function), "\0")));
+        $crate::deep_open::Function { name: stringify!($function).as_bytes(), own, next: next.unwrap_or(own) }
+    }),*]};
+}
+#[doc(hidden)]
+pub use crate::export_with_next as functions;
 
 /// A name with its NUL as a C string; empty when it has none.
 pub const fn name(text: &'static str) -> &'static core::ffi::CStr {

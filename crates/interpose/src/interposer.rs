@@ -11,6 +11,7 @@
 use core::ffi::{CStr, c_int};
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use heapscribe_alloc::front::Libc;
 use heapscribe_alloc::heap::Heap;
 use heapscribe_alloc::stats::Stats;
 use heapscribe_alloc::system::SystemHeap;
@@ -22,6 +23,7 @@ use heapscribe_nolibc::own_stack::OwnStack;
 use heapscribe_nolibc::sys;
 
 use crate::call_counter;
+use crate::libc;
 use crate::line::Line;
 use crate::program_filter;
 use crate::statistics_file::StatisticsFile;
@@ -73,6 +75,7 @@ pub struct Interposer<H: 'static> {
     /// What serves in the heap's place.
     fallback: Once<SystemHeap>,
     loader: Once<Loader>,
+    libc: Once<Libc>,
     exit_key: Once<ExitKey>,
     statistics: StatisticsFile,
     /// 1 from the program's exit on.
@@ -107,6 +110,7 @@ impl<H: Heap + 'static> Interposer<H> {
             previous: Once::new(),
             fallback: Once::new(),
             loader: Once::new(),
+            libc: Once::new(),
             exit_key: Once::new(),
             statistics: StatisticsFile::new(name),
             exiting: AtomicU32::new(0),
@@ -143,6 +147,11 @@ impl<H: Heap + 'static> Interposer<H> {
     /// The function of this name that the program would have called without us.
     pub fn next(&self, name: &CStr) -> Option<*const ()> {
         self.loader.get()?.find_next(name.to_bytes(), core::ptr::from_ref(self).cast())
+    }
+
+    /// The program's libc.
+    pub fn libc(&self) -> Libc {
+        self.libc.get().copied().unwrap_or(Libc::Glibc)
     }
 
     /// What the heap is called and how it is configured, for its statistics: in `start`.
@@ -258,6 +267,7 @@ impl<H: Heap + 'static> Interposer<H> {
         // SAFETY: the thread that was setting them is one of the parent's, and not in this process.
         unsafe {
             self.loader.abandon();
+            self.libc.abandon();
             self.previous.abandon();
             self.fallback.abandon();
         }
@@ -272,6 +282,7 @@ impl<H: Heap + 'static> Interposer<H> {
     fn find_previous(&'static self) {
         if let Some(loader) = Loader::discover() {
             clock::find(&loader);
+            self.libc.set(libc::of_program(&loader));
             self.loader.set(loader);
         }
         // SAFETY: signatures: the symbols of these names are the C library's functions, or those of a heap that is

@@ -75,6 +75,7 @@
 mod call_counter;
 pub mod export;
 mod interposer;
+mod libc;
 mod line;
 mod mallinfo;
 mod pages;
@@ -88,6 +89,8 @@ pub use heapscribe_alloc::heap::{Heap, Owns};
 pub use heapscribe_alloc::request::Request;
 pub use heapscribe_alloc::stats::Stats;
 pub use heapscribe_alloc::system::SystemHeap;
+#[doc(hidden)]
+pub use heapscribe_nolibc::deep_open;
 pub use interposer::{Handlers, Interposer, LARGE_BYTES, Start, errno};
 pub use line::Line;
 pub use mallinfo::{MallInfo, MallInfo2, info, info2, print_stats};

@@ -8,6 +8,7 @@
 
 pub mod at_fork;
 pub mod clock;
+pub mod deep_open;
 pub mod environment;
 pub mod loader;
 pub mod once;

@@ -9,7 +9,7 @@
 //! ```text
 //!   hooks, operators, api       what is exported: a stub each, and its body
 //!   forward                     alloc, resize, free, shared by the bodies; flagged: the same where calls are timed or ruled
-//!   register_frame, exit, exec, sandbox    calls that are not of the heap
+//!   register_frame, exit, exec, sandbox, dlopen    calls that are not of the heap
 //! ```
 #![no_std]
 // The hooks are exported to the dynamic linker, not to other crates.
@@ -17,6 +17,8 @@
 
 mod api;
 mod call;
+#[cfg_attr(test, allow(dead_code, reason = "exported outside of tests only"))]
+mod dlopen;
 mod exec;
 mod exit;
 mod forward;

@@ -53,6 +53,7 @@ const RECORDER: &[&str] = &[
     "__register_frame",
     "__register_frame_info",
     "dlclose",
+    "dlopen",
     "heapscribe_api_mark",
     "heapscribe_api_pool_alloc",
     "heapscribe_api_pool_free",
@@ -85,9 +86,10 @@ const OPERATORS: &[&str] = &[
     "_ZnwmSt11align_val_t",
     "_ZnwmSt11align_val_tRKSt9nothrow_t",
 ];
-/// What heaps do: functions that tell of them, and what the recorder knows them by.
+/// What heaps do: functions that tell of them, what the recorder knows them by, and what finds libraries that are bound
+/// past them.
 const HEAP: &[&str] =
-    &["heapscribe_heap_shell", "mallinfo", "mallinfo2", "malloc_stats", "malloc_trim", "mallopt"];
+    &["dlopen", "heapscribe_heap_shell", "mallinfo", "mallinfo2", "malloc_stats", "malloc_trim", "mallopt"];
 /// What glibc calls them besides: programs that hook malloc themselves go on to these.
 const GLIBC_NAMES: &[&str] =
     &["__libc_calloc", "__libc_free", "__libc_malloc", "__libc_memalign", "__libc_realloc"];

@@ -9,8 +9,11 @@ pub(super) const PT_DYNAMIC: u32 = 2;
 pub(super) const PT_NOTE: u32 = 4;
 pub(super) const PT_PHDR: u32 = 6;
 pub(super) const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+pub(super) const PT_GNU_RELRO: u32 = 0x6474_e552;
 /// Segment flag: may be executed.
 pub(super) const PF_X: u32 = 1;
+/// Segment flag: may be written.
+pub(super) const PF_W: u32 = 2;
 /// Segment flag: may be read.
 pub(super) const PF_R: u32 = 4;
 
@@ -82,6 +85,16 @@ impl Headers<'_> {
             None => (table & !(PAGE - 1)).wrapping_sub(Self::first_page(headers)?),
         };
         Some(Headers { table: headers, bias })
+    }
+
+    /// Headers of which the loader has told where the module is.
+    ///
+    /// # Safety
+    /// * Loaded: as for [`Headers::from_table`].
+    pub(super) unsafe fn at_bias<'a>(table: usize, count: usize, bias: usize) -> Headers<'a> {
+        // SAFETY: loaded.
+        let table = unsafe { core::slice::from_raw_parts(table as *const ProgramHeader, count) };
+        Headers { table, bias }
     }
 
     fn first_page(table: &[ProgramHeader]) -> Option<usize> {

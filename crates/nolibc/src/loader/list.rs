@@ -198,6 +198,15 @@ impl Module {
             .or_else(|| self.tables().find(name, symbol::Hash::SystemV))
     }
 
+    /// Whether it says where libraries that it names are looked for.
+    pub(super) fn has_search_path(&self) -> bool {
+        const DT_RPATH: i64 = 15;
+        const DT_RUNPATH: i64 = 29;
+        // SAFETY: loaded: `l_ld` is the dynamic section of a loaded module.
+        unsafe { symbol::Entries::of(self.map().dynamic) }
+            .any(|(tag, _)| tag == DT_RPATH || tag == DT_RUNPATH)
+    }
+
     /// Hides the definitions of these names from all look-ups to come.
     ///
     /// # Safety

@@ -79,6 +79,12 @@ impl Loader {
         self.modules().position(|module| module.link_map() == own)
     }
 
+    /// Whether the module around `address` says where libraries that it names are looked for (DT_RPATH, DT_RUNPATH).
+    pub fn has_search_path(&self, address: usize) -> Option<bool> {
+        let map = self.find_text(address)?.link_map;
+        Some(self.modules().find(|module| module.link_map() == map)?.has_search_path())
+    }
+
     /// Hides the definitions of these names in the module around `own_address`, from all look-ups to come.
     ///
     /// # Safety

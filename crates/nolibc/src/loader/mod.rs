@@ -15,6 +15,8 @@ mod lookup;
 mod maker;
 mod module_table;
 mod module_text;
+mod rebind;
+mod relocations;
 mod static_exe;
 mod symbol;
 
@@ -23,3 +25,4 @@ pub use list::{Module, Modules};
 pub use lookup::Loader;
 pub use maker::Maker;
 pub use module_text::{ModuleText, Segment};
+pub use rebind::Function;

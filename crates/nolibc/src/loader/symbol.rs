@@ -11,6 +11,32 @@ pub(super) struct Dynamic {
     value: usize,
 }
 
+/// The entries of a dynamic section: tag and value of each.
+pub(super) struct Entries(*const Dynamic);
+
+impl Entries {
+    /// # Safety
+    /// * Loaded: `dynamic` is null or the dynamic section of a module that stays loaded while they are used.
+    pub(super) unsafe fn of(dynamic: *const Dynamic) -> Entries {
+        Entries(dynamic)
+    }
+}
+
+impl Iterator for Entries {
+    type Item = (i64, usize);
+
+    fn next(&mut self) -> Option<(i64, usize)> {
+        const DT_NULL: i64 = 0;
+        if self.0.is_null() {
+            return None;
+        }
+        // SAFETY: loaded, by `Entries::of`: not past DT_NULL, which ends every dynamic section.
+        let Dynamic { tag, value } = unsafe { self.0.read() };
+        self.0 = if tag == DT_NULL { core::ptr::null() } else { self.0.wrapping_add(1) };
+        (tag != DT_NULL).then_some((tag, value))
+    }
+}
+
 /// `Elf64_Sym`.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -72,28 +98,22 @@ impl Tables {
         const DT_GNU_HASH: i64 = 0x6fff_fef5;
         const DT_VERSYM: i64 = 0x6fff_fff0;
         let mut tables = Tables { bias, ..Tables::default() };
-        if dynamic.is_null() {
-            return tables;
-        }
         // glibc has made these entries absolute in place; musl, and the kernel for its vDSO, have not.
         let absolute = |value: usize| if value < bias { value.wrapping_add(bias) } else { value };
-        let mut at = dynamic;
-        loop {
-            // SAFETY: loaded: not past DT_NULL, which ends every dynamic section.
-            let entry = unsafe { at.read() };
-            match entry.tag {
-                0 => return tables,
-                DT_HASH => tables.sysv_hash = absolute(entry.value),
-                DT_STRTAB => tables.names = absolute(entry.value),
-                DT_SYMTAB => tables.symbols = absolute(entry.value),
-                DT_STRSZ => tables.names_size = entry.value,
-                DT_DEBUG => tables.debug = entry.value,
-                DT_GNU_HASH => tables.gnu_hash = absolute(entry.value),
-                DT_VERSYM => tables.versions = absolute(entry.value),
+        // SAFETY: loaded.
+        for (tag, value) in unsafe { Entries::of(dynamic) } {
+            match tag {
+                DT_HASH => tables.sysv_hash = absolute(value),
+                DT_STRTAB => tables.names = absolute(value),
+                DT_SYMTAB => tables.symbols = absolute(value),
+                DT_STRSZ => tables.names_size = value,
+                DT_DEBUG => tables.debug = value,
+                DT_GNU_HASH => tables.gnu_hash = absolute(value),
+                DT_VERSYM => tables.versions = absolute(value),
                 _ => {}
             }
-            at = at.wrapping_add(1);
         }
+        tables
     }
 
     /// The loader's `r_debug`: what DT_DEBUG holds, else the symbol of the loader itself.
