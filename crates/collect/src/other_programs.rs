@@ -9,15 +9,20 @@ use heapscribe_wire::mode::Mode;
 use heapscribe_wire::real_time_rules::fits;
 
 /// Whether the process with this head is of a program that none of the patterns fits, if there are any; it is told
-/// to record no more.
+/// to record no more. A program has the name of its file and the one that was typed: `awk` of `gawk`.
 pub(crate) fn silence(head: &File, only: &[String]) -> bool {
     let is_wanted = |head: &Head<'_>| {
-        let program = head.exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        only.iter().any(|pattern| fits(pattern.as_bytes(), program))
+        let typed = head.command.split(|byte| *byte == 0).next().unwrap_or_default();
+        fits_any(only, head.exe) || fits_any(only, typed)
     };
     let is_other = !only.is_empty() && read_head(head, is_wanted) == Some(false);
     if is_other {
         let _ = head.write_at(&Mode::Off.to_word().to_le_bytes(), MODE_OFFSET as u64);
     }
     is_other
+}
+
+fn fits_any(patterns: &[String], path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    !name.is_empty() && patterns.iter().any(|pattern| fits(pattern.as_bytes(), name))
 }

@@ -65,6 +65,7 @@ fn a_name_is_the_one_that_was_typed() {
     assert_eq!(started.wait().code, 128 + 9);
     let (_, text) = output_of(&["ps"]);
     assert!(text.contains("ended"), "{text}");
+    assert_eq!(output_of(&["list", "typed-name"]).0, Some(0), "also when it has ended");
     let (code, text) = output_of(&["ps", "--clean"]);
     assert!(code == Some(0) && text.contains("removed 1 session") && !text.contains("ended"), "{text}");
 }

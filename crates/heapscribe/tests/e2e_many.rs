@@ -223,6 +223,32 @@ fn only_one_program_of_many() {
     assert_eq!(figure(&report.json, "/leaked/blocks"), 30);
 }
 
+/// `awk` is a link to `gawk`: both are its name.
+#[test]
+fn a_program_has_the_name_that_was_typed() {
+    let place = Place::new();
+    let (program, typed) = (place.compile("many.c"), place.path("typed-name"));
+    std::os::unix::fs::symlink(&program, &typed).unwrap();
+    let script = format!("{} hold; /bin/ls > /dev/null; {} hold", typed.display(), program.display());
+    for (name, images) in [("typed-*", 1), ("many", 2)] {
+        let run = Run::new(&place, "sh").args(["-c", &script]).options(["--only-program", name]);
+        assert_eq!(run.recorded().code, 0);
+        assert_eq!(Report::of(&run.trace()).processes().len(), images, "{name}");
+        std::fs::remove_file(run.trace()).unwrap();
+    }
+    let run = Run::new(&place, "sh").args(["-c", &script]);
+    assert_eq!(run.recorded().code, 0);
+    for (name, blocks) in [("typed-name", 10), ("ma?y", 20)] {
+        let output = |words: &[&str]| heapscribe().args(words).arg(run.trace()).output().unwrap();
+        let report = output(&["report", "--json", "--process", name]).stdout;
+        let json = serde_json::from_slice::<serde_json::Value>(&report).unwrap();
+        assert_eq!(figure(&json, "/leaked/blocks"), blocks, "{name}");
+        let held = (blocks - 1).to_string();
+        let check = output(&["check", "--process", name, "--max-leaked-blocks", &held]);
+        assert_eq!(check.status.code(), Some(if blocks == 10 { 4 } else { 0 }), "a process has 10: {name}");
+    }
+}
+
 /// The first line of what a program says of its status.
 fn resident(stdout: &str) -> u64 {
     stdout.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024

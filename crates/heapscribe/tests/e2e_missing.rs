@@ -212,3 +212,23 @@ fn blocks_without_a_slot_are_told_as_bounds() {
     assert!(said.contains("were not followed"), "{said}");
     assert_eq!(check(&run.trace(), ["--max-leaked", "100MiB"]).0, 0, "both bounds are below the limit");
 }
+
+#[test]
+fn a_program_for_another_machine_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    const AARCH64: u8 = 183;
+    let place = Place::new();
+    let program = place.path("other");
+    let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
+    elf.resize(64, 0);
+    elf[16] = 2; // an executable
+    elf[18] = AARCH64;
+    std::fs::write(&program, elf).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for command in ["record", "run"] {
+        let output = heapscribe().args([command, "--heap", "tlsf", "--"]).arg(&program).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(126), "{said}");
+        assert!(said.contains("hint: it is a program for aarch64, and this machine is x86_64"), "{said}");
+    }
+}

@@ -13,7 +13,7 @@ use super::history::History;
 pub struct Choice {
     /// Pids of processes.
     pub pids: Vec<u32>,
-    /// Names of program files.
+    /// Names of programs, of their files or as they were typed.
     pub programs: Vec<String>,
     /// Names of threads, or their numbers.
     pub threads: Vec<String>,
@@ -26,8 +26,7 @@ impl Choice {
     }
 
     fn has_process(&self, facts: &ProcessFacts) -> bool {
-        let program = facts.exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let is_named = self.programs.iter().any(|name| fits(name.as_bytes(), program));
+        let is_named = self.programs.iter().any(|name| facts.is_program(name));
         (self.pids.is_empty() || self.pids.contains(&facts.pid)) && (self.programs.is_empty() || is_named)
     }
 

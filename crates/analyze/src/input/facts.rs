@@ -2,6 +2,7 @@
 
 use heapscribe_formats::{Drainer, Evicted, HeapInfo, HeapSample, OwnPeak, RealTimeRules, RuleViolation};
 use heapscribe_wire::head::DROP_COUNTERS;
+use heapscribe_wire::real_time_rules::fits;
 
 use super::clock::Clock;
 use crate::answer::{Ended, Exit, StackCheck};
@@ -76,6 +77,17 @@ pub struct ProcessFacts {
     pub evicted: Evicted,
     /// The call that broke a rule of real time and stopped it.
     pub broke: Option<RuleViolation>,
+}
+
+impl ProcessFacts {
+    /// Whether its program has a name like this (`*` is any run of characters and `?` any one): that of its file, or
+    /// the one that was typed, which may be a link's (`awk` of `gawk`).
+    pub fn is_program(&self, pattern: &str) -> bool {
+        let typed = self.command.first().map(Vec::as_slice).unwrap_or_default();
+        let file_name =
+            |path: &[u8]| fits(pattern.as_bytes(), path.rsplit(|b| *b == b'/').next().unwrap_or(path));
+        file_name(&self.exe) || (!typed.is_empty() && file_name(typed))
+    }
 }
 
 /// Resident memory of a process at a moment.

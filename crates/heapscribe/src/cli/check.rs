@@ -101,7 +101,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "NAME", help_heading = SCOPE)]
     pub(crate) thread: Vec<String>,
 
-    /// Check only processes whose program has this file name [default: every process]
+    /// Check only processes whose program has this name (with * and ?), of the file or as it was typed [default: every
+    /// process]
     #[arg(long, value_name = "NAME", help_heading = SCOPE)]
     pub(crate) process: Option<String>,
 

@@ -15,7 +15,8 @@ pub(crate) struct ChoiceArgs {
     #[arg(long, value_name = "PID", help_heading = HEADING)]
     pub(crate) pid: Vec<u32>,
 
-    /// Only processes whose program has this file name (with * and ?); can be given several times
+    /// Only processes whose program has this name (with * and ?), of the file or as it was typed; can be given several
+    /// times
     #[arg(long, value_name = "NAME", help_heading = HEADING)]
     pub(crate) process: Vec<String>,
 

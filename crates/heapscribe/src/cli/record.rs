@@ -16,6 +16,7 @@ use heapscribe_units::parse_bytes;
 
 const SAMPLING: &str = "What to record";
 const BUFFERING: &str = "Buffering";
+const TRACE: &str = "Trace";
 
 /// Run a program and record its heap
 #[derive(Clone, Debug, Args)]
@@ -32,27 +33,29 @@ Examples:
 ")]
 pub(crate) struct RecordArgs {
     /// Where to write the trace [default: heapscribe.PROGRAM.PID.hst]
-    #[arg(short, long, value_name = "TRACE")]
+    #[arg(short, long, value_name = "TRACE", help_heading = TRACE)]
     pub(crate) output: Option<PathBuf>,
 
     /// Replace TRACE when it exists
-    #[arg(long)]
+    #[arg(long, help_heading = TRACE)]
     pub(crate) force: bool,
 
     /// Format of the trace
-    #[arg(long, value_enum, default_value_t = TraceFormat::Native)]
+    #[arg(long, value_enum, default_value_t = TraceFormat::Native, help_heading = TRACE)]
     pub(crate) format: TraceFormat,
 
     /// Compression level of the trace, 1 (fastest) to 19 (smallest)
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(i32).range(1..=19))]
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = TRACE,
+          value_parser = clap::value_parser!(i32).range(1..=19))]
     pub(crate) level: i32,
 
     /// Exit when CMD exits, even if processes that it started are still running
     #[arg(long)]
     pub(crate) no_wait: bool,
 
-    /// Record only programs with this file name (with * and ?), whoever starts them; can be given several times
-    #[arg(long, value_name = "NAME")]
+    /// Record only programs with this name (with * and ?), of the file or as it was typed, whoever starts them; can be
+    /// given several times
+    #[arg(long, value_name = "NAME", help_heading = SAMPLING)]
     pub(crate) only_program: Vec<String>,
 
     /// Do not print a summary
@@ -75,7 +78,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = SAMPLING)]
     pub(crate) sample_seed: Option<u64>,
 
-    /// What to record at first; `heapscribe ctl PID start` starts a recording that is off
+    /// What to record at first; `heapscribe ctl NAME start` starts a recording that is off
     #[arg(long, value_enum, default_value_t = StartMode::Full, conflicts_with = "sample", help_heading = SAMPLING)]
     pub(crate) mode: StartMode,
 

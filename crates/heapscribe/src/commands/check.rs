@@ -16,7 +16,6 @@ use heapscribe_analyze::selection::Split;
 use heapscribe_analyze::snapshot;
 use heapscribe_analyze::{Options, Recording, analyze};
 use heapscribe_formats::model::Evicted;
-use heapscribe_wire::real_time_rules::fits;
 
 use super::check_rules::rules;
 use super::partial;
@@ -123,9 +122,9 @@ fn gaps(trace: &Opened, problems: &[String]) -> Vec<String> {
 
 /// Indices of the processes that rules are about.
 fn chosen<H: History>(split: &Split<'_, H>, wanted: Option<&str>) -> Vec<usize> {
-    let is_wanted = |exe: &[u8]| wanted.is_none_or(|wanted| fits(wanted.as_bytes(), program(exe).as_bytes()));
+    let is_wanted = |facts: &ProcessFacts| wanted.is_none_or(|wanted| facts.is_program(wanted));
     let processes = split.processes().iter().enumerate();
-    processes.filter(|(_, facts)| is_wanted(&facts.exe)).map(|(number, _)| number).collect()
+    processes.filter(|(_, facts)| is_wanted(facts)).map(|(number, _)| number).collect()
 }
 
 /// File name of a program.

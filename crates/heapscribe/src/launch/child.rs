@@ -8,6 +8,7 @@ use std::process::{ExitCode, ExitStatus};
 use heapscribe_formats::model;
 use heapscribe_spawn::Child;
 
+use super::diagnose;
 use super::preload::{self, Preload};
 use heapscribe_diagnostics::Problem;
 
@@ -34,15 +35,21 @@ pub(crate) fn start(command: &[OsString], preload: &Preload) -> Result<Child, No
 }
 
 /// What to do about it.
-fn hint(file: &Path, cause: &Error) -> &'static str {
-    match cause.kind() {
+fn hint(file: &Path, cause: &Error) -> String {
+    if cause.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error())
+        && let Some(machine) = diagnose::other_machine(file)
+    {
+        return format!("it is a program for {machine}, and this machine is x86_64");
+    }
+    let hint = match cause.kind() {
         ErrorKind::NotFound if file.exists() => {
             "the interpreter that its first line (#!) or its ELF header names does not exist"
         }
         ErrorKind::NotFound => "check the spelling; a name without a slash is searched in PATH",
         ErrorKind::PermissionDenied => "it must be an executable program (chmod +x)",
         _ => "it must be a program for this machine",
-    }
+    };
+    hint.to_owned()
 }
 
 /// How it ended, for a trace.

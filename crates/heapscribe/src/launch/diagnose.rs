@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,22 @@ pub(crate) fn unseen(program: &OsStr, pid: u32) {
 pub(crate) fn sanitizer_of(program: &OsStr) -> Option<&'static str> {
     let cache = ReadCache::new(fs::File::open(find(program)?).ok()?);
     sanitizer(&object::File::parse(&cache).ok()?)
+}
+
+/// What machine a program is for, where that is another one than ours.
+pub(crate) fn other_machine(path: &Path) -> Option<String> {
+    const HEADER: usize = 20;
+    const X86_64: u16 = 62;
+    const MACHINES: [(u16, &str); 6] =
+        [(3, "x86"), (8, "MIPS"), (21, "PowerPC"), (40, "ARM"), (183, "aarch64"), (243, "RISC-V")];
+    let mut header = [0; HEADER];
+    fs::File::open(path).ok()?.read_exact(&mut header).ok()?;
+    let [low, high] = [header[18], header[19]];
+    let number =
+        if header[5] == 2 { u16::from_be_bytes([low, high]) } else { u16::from_le_bytes([low, high]) };
+    let is_other = header.starts_with(b"\x7fELF") && number != X86_64;
+    let known = MACHINES.iter().find(|(machine, _)| *machine == number);
+    is_other.then(|| known.map_or_else(|| format!("machine {number}"), |(_, name)| (*name).to_owned()))
 }
 
 enum Why {

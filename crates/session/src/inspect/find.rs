@@ -64,14 +64,9 @@ impl SessionPath {
     /// `redis-check-rdb`.
     fn is_called(&self, wanted: &str) -> bool {
         let Ok(head) = HeadCopy::of(&self.directory.join("head")) else { return false };
-        is_file_name(head.get().exe, wanted) || self.typed().is_some_and(|typed| is_file_name(&typed, wanted))
-    }
-
-    /// What a living process was started by, its first argument.
-    fn typed(&self) -> Option<Vec<u8>> {
-        let pid = self.open().ok()?.living_pid()?;
-        let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        arguments.split(|&b| b == 0).next().map(<[u8]>::to_vec)
+        let head = head.get();
+        let typed = head.command.split(|byte| *byte == 0).next().unwrap_or_default();
+        is_file_name(head.exe, wanted) || is_file_name(typed, wanted)
     }
 }
 
