@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod exit;
 mod launch;
+mod live_estimate;
 mod message;
 mod progress;
 mod record_peak;

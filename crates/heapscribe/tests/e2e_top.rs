@@ -22,12 +22,17 @@ impl Holds {
     }
 
     fn start_program(program: &'static str) -> Holds {
+        Holds::start_with(program, &[])
+    }
+
+    fn start_with(program: &'static str, options: &[&str]) -> Holds {
         let place = Place::new();
         let session_dir = place.path("sessions");
         std::fs::create_dir(&session_dir).unwrap();
         let mut record = heapscribe();
         record.args(["record", "-q", "-o"]).arg(place.path("run.hst")).arg("--session-dir").arg(&session_dir);
         record
+            .args(options)
             .arg("--")
             .arg(place.compile(&format!("{program}.c")))
             .stdin(Stdio::piped())
@@ -67,6 +72,35 @@ fn one_screen_for_scripts() {
     assert!(screen.starts_with("holds ("), "{screen}{}", String::from_utf8_lossy(&output.stderr));
     assert!(has_row(&screen, "9.54 MiB", "100", "hold_large holds.c:8 < main"), "{screen}");
     assert!(has_row(&screen, "48.8 KiB", "500", "hold_small holds.c:12 < main"), "{screen}");
+    holds.end();
+}
+
+/// 100 blocks of 100,000 bytes and 500 of 100, of which samples hit every tenth or so: what was recorded is not what
+/// is live.
+#[test]
+fn samples_are_not_taken_for_blocks() {
+    let holds = Holds::start_with("holds", &["--sample", "1MiB", "--sample-seed", "3"]);
+    let of = |args: &[&str]| {
+        let mut command = heapscribe();
+        let output = command.args(args).arg("--session-dir").arg(&holds.session_dir).output().unwrap();
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        out + &err
+    };
+    let rows: serde_json::Value = serde_json::from_str(&of(&["ps", "--json"])).unwrap();
+    let row = &rows.as_array().unwrap()[0];
+    let [low, high] = ["bytes_low", "bytes_high"].map(|end| row["live_estimate"][end].as_u64().unwrap());
+    assert!(row["live_bytes"].as_u64().unwrap() < low, "{row}");
+    assert!((low..=high).contains(&10_050_000), "{row}");
+    let table = of(&["ps"]);
+    assert!(table.contains(" \u{2248}") && table.contains(" \u{2265}"), "{table}");
+    let file = holds.place.path("now.hst");
+    let said = of(&["snapshot", "holds", "-o", file.to_str().unwrap()]);
+    assert!(said.contains("blocks \u{b1}") && said.contains("estimated from"), "{said}");
+    let screen = String::from_utf8(holds.top().arg("--once").output().unwrap().stdout).unwrap();
+    assert!(
+        screen.contains("live \u{2248} ") && screen.contains("per second: \u{2248} 0 B allocated"),
+        "{screen}"
+    );
     holds.end();
 }
 

@@ -12,12 +12,14 @@ use flate2::write::GzEncoder;
 use super::output;
 use crate::cli::{SnapshotArgs, SnapshotFormat};
 use crate::exit;
+use crate::live_estimate;
 use crate::message;
 use heapscribe_convert::Opened;
 use heapscribe_convert::pprof;
 use heapscribe_diagnostics::Problem;
 use heapscribe_session::inspect::{self, Contents, Exactness, Saved, SessionReader, Snapshot};
-use heapscribe_units::{bytes, counted, duration};
+use heapscribe_units::{counted, duration};
+use heapscribe_views::text::estimate;
 
 /// Runs the command.
 pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
@@ -102,8 +104,21 @@ fn default_path(snapshot: &Snapshot) -> PathBuf {
 
 fn print_summary(snapshot: &Snapshot, saved: &Saved, output: &Path) {
     let pid = snapshot.head.get().pid;
-    let (blocks, bytes) = (counted(saved.blocks, "block"), bytes(saved.bytes));
+    let sampled = live_estimate::has_samples(&snapshot.definitions)
+        .then(|| live_estimate::answer(snapshot).ok())
+        .flatten();
+    let sure = sampled.as_ref().and_then(live_estimate::of);
+    let estimate = sure.as_ref().map(|(estimate, _)| estimate);
+    let blocks = estimate::blocks(saved.blocks, "block", estimate);
+    let bytes = estimate::bytes(saved.bytes, estimate);
     message::note(&format!("process {pid}: {blocks} live, {bytes}, written to {}", output.display()));
+    if let Some((estimate, exact_blocks)) = sure {
+        let samples = counted(estimate.samples, "sample");
+        message::note(&format!(
+            "estimated from {samples}; {} besides were recorded without sampling",
+            counted(exact_blocks, "block")
+        ));
+    }
     match &snapshot.exactness {
         Exactness::Instant if snapshot.name.is_none() => {
             let held = duration(snapshot.held.as_nanos() as u64);

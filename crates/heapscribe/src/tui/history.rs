@@ -36,6 +36,8 @@ impl History {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Counters {
     pub(crate) mono_ns: u64,
+    /// What recorded blocks are worth.
+    mean_bytes: Option<u64>,
     allocated_bytes: u64,
     allocated_blocks: u64,
     freed_bytes: u64,
@@ -54,14 +56,18 @@ impl Counters {
     pub(crate) fn of(look: &Look) -> Option<Counters> {
         (look.mono_ns != 0).then_some(Counters {
             mono_ns: look.mono_ns,
+            mean_bytes: look.mean_bytes,
             allocated_bytes: look.allocated_bytes,
             allocated_blocks: look.allocated_blocks,
             freed_bytes: look.freed_bytes,
         })
     }
 
-    /// The rates from then to now.
+    /// The rates from then to now; none when blocks were not recorded in the same way.
     pub(crate) fn rates(&self, now: &Counters) -> Option<Rates> {
+        if self.mean_bytes != now.mean_bytes {
+            return None;
+        }
         let seconds = now.mono_ns.checked_sub(self.mono_ns).filter(|ns| *ns > 0)? as f64 / 1e9;
         let rate = |now: u64, then: u64| now.saturating_sub(then) as f64 / seconds;
         Some(Rates {

@@ -1,13 +1,13 @@
 //! One look at a process: what is live by stack, and what its threads have done so far.
 
-use anyhow::{Context, Result};
-use heapscribe_analyze::snapshot::{self, Snapshot as Answer};
-use heapscribe_formats::Trace;
+use anyhow::Result;
+use heapscribe_analyze::snapshot::Snapshot as Answer;
 use heapscribe_wire::chunk::State;
 use heapscribe_wire::mode::Mode;
 
+use crate::live_estimate;
 use heapscribe_session::heap_statistics::{self, HeapStatistics};
-use heapscribe_session::inspect::{self, Exactness, SessionReader, Snapshot};
+use heapscribe_session::inspect::{Exactness, SessionReader, Snapshot};
 use heapscribe_session::{Memory, monotonic_ns};
 use heapscribe_units::short_bytes;
 
@@ -21,6 +21,8 @@ pub(crate) struct Look {
     pub(crate) exe: String,
     /// What is recorded, in words.
     pub(crate) mode: String,
+    /// The mean bytes between two samples, where blocks are sampled now.
+    pub(crate) mean_bytes: Option<u64>,
     /// Whether it lives.
     pub(crate) is_alive: bool,
     /// Why it is not of one instant.
@@ -45,9 +47,7 @@ impl Look {
     /// Looks.
     pub(crate) fn at(session: &SessionReader) -> Result<Look> {
         let snapshot = Snapshot::take(session)?;
-        let mut bytes = Vec::new();
-        inspect::save(&snapshot, &mut bytes).context("cannot keep the snapshot in memory")?;
-        let live = snapshot::analyze(&Trace::open(bytes)?).into_iter().next().unwrap_or_default();
+        let live = live_estimate::answer(&snapshot)?;
         let sum = |of: fn(&heapscribe_wire::operation::Record) -> u64| {
             snapshot.records.iter().map(of).fold(0, u64::wrapping_add)
         };
@@ -57,6 +57,10 @@ impl Look {
             pid: head.pid,
             exe: String::from_utf8_lossy(head.exe).into_owned(),
             mode: in_words(head.mode),
+            mean_bytes: match head.mode {
+                Mode::Sampled { mean_bytes } => Some(mean_bytes),
+                Mode::Off | Mode::Full => None,
+            },
             is_alive: alive.is_some(),
             inexact: match &snapshot.exactness {
                 Exactness::Inexact(why) => Some(why.to_string()),

@@ -7,12 +7,14 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Paragraph, Sparkline};
 
-use super::history::History;
+use super::history::{History, Rates};
+use super::look::Look;
 use super::rows::{By, Row, Sort};
 use super::state::State;
+use crate::live_estimate;
 use heapscribe_session::heap_statistics::HeapStatistics;
 use heapscribe_symbols::NamedFrame;
-use heapscribe_units::{count, counted, duration, percent, short_bytes};
+use heapscribe_units::{about, count, counted, duration, percent, short_bytes};
 
 pub(super) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 pub(super) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
@@ -71,12 +73,8 @@ fn header(state: &State) -> Vec<Line<'static>> {
     if state.is_paused {
         about.push_str(", paused");
     }
-    let live = look.live.live;
     let pools = look.live.pools.bytes;
-    let mut heap = format!("live {} in {}", short_bytes(live.bytes), counted(live.blocks, "block"));
-    if look.live.sampling.is_some() {
-        heap.push_str(" (estimated)");
-    }
+    let mut heap = in_all(look);
     if pools > 0 {
         heap.push_str(&format!(", {} of it in pools", short_bytes(pools)));
     }
@@ -86,6 +84,9 @@ fn header(state: &State) -> Vec<Line<'static>> {
             let [allocated, freed] =
                 [rates.allocated_bytes, rates.freed_bytes].map(|bytes| short_bytes(bytes as u64));
             let blocks = counted(rates.allocated_blocks as u64, "block");
+            if let Some(mean_bytes) = look.mean_bytes {
+                return by_samples(&rates, mean_bytes);
+            }
             format!("per second: {allocated} allocated in {blocks}, {freed} freed")
         },
     );
@@ -101,6 +102,27 @@ fn header(state: &State) -> Vec<Line<'static>> {
         Line::raw(format!("{rates}{exact}")),
     ];
     lines.into_iter().chain(heap_line).collect()
+}
+
+/// What is live; of blocks that were sampled an estimate.
+fn in_all(look: &Look) -> String {
+    let live = look.live.live;
+    let (bytes, blocks) = (short_bytes(live.bytes), counted(live.blocks, "block"));
+    match live_estimate::of(&look.live) {
+        None => format!("live {bytes} in {blocks}"),
+        Some((_, 0)) => format!("live {0} {bytes} in {0} {blocks}", about()),
+        Some((_, exact)) => {
+            let exact = counted(exact, "block");
+            format!("live {0} {bytes} in {0} {blocks}; {exact} recorded without sampling", about())
+        }
+    }
+}
+
+/// What was allocated a second, by samples. Of frees samples do not tell what they are of.
+fn by_samples(rates: &Rates, mean_bytes: u64) -> String {
+    let bytes = live_estimate::rate(rates.allocated_blocks, rates.allocated_bytes, mean_bytes);
+    let samples = counted(rates.allocated_blocks.round() as u64, "sample");
+    format!("per second: {} {} allocated, by {samples}", about(), short_bytes(bytes as u64))
 }
 
 /// The heap under the program.

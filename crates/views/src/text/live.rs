@@ -77,6 +77,14 @@ impl LiveReport<'_> {
             let means: Vec<_> = sampling.mean_bytes.iter().map(|&mean| short_bytes(mean)).collect();
             let samples = counted(sampling.live.samples, "block");
             writeln!(out, "  Sampled every {} on average, {samples} in total.", means.join(" or "))?;
+            let exact = s.table.blocks.saturating_sub(sampling.live.samples);
+            if exact > 0 {
+                writeln!(
+                    out,
+                    "  Besides, {} recorded without sampling count as what they are.",
+                    counted(exact, "block")
+                )?;
+            }
         }
         writeln!(
             out,
