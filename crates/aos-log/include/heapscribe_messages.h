@@ -65,9 +65,22 @@ typedef struct {
     int64_t max_out_of_order_ns;      /* 300 ms */
     uint64_t flush_bytes;             /* 128 KiB */
     int64_t flush_period_ns;          /* 5 s */
-    const char *name;                 /* null: not said. Texts are copied */
-    const char *node;                 /* null: not said */
-    const char *configuration_sha256; /* null: not said */
+    /* The header. AOS opens no log without log_event_uuid and a configuration, and none with a node and without
+     * logger_node. All is copied; what is left out is not said, but where a value stands behind it. */
+    const char *name;                     /* null */
+    const char *node;                     /* null; needed when there are several nodes */
+    const char *configuration_sha256;     /* null: names a file <sha256>.bfbs that AOS wrote, in place of configuration */
+    const char *logger_node;              /* null: node */
+    const char *logger_sha1;              /* null */
+    const char *logger_version;           /* null */
+    const uint8_t *log_event_uuid;        /* 16 bytes, the same in all files of a log; null: a random one */
+    const uint8_t *log_start_uuid;        /* 16 bytes; null: a random one */
+    const uint8_t *logger_instance_uuid;  /* 16 bytes; null: a random one */
+    const uint8_t *logger_node_boot_uuid; /* 16 bytes; null: this boot's */
+    const void *configuration;            /* a finished flatbuffer of aos.Configuration; null: one with so many channels */
+    uint64_t configuration_bytes;         /* 0 */
+    int64_t logger_start_monotonic_ns;    /* INT64_MIN */
+    int64_t logger_start_realtime_ns;     /* INT64_MIN */
 } heapscribe_messages_settings;
 
 /* Fills in what stands behind each field above; base and texts are null. */

@@ -66,3 +66,5 @@ pub mod logger;
 pub mod pack;
 pub mod read;
 pub mod write;
+
+pub use uuid::Uuid;

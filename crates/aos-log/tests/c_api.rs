@@ -58,6 +58,13 @@ fn a_c_program_writes_the_bytes_of_the_real_packers() {
         let part = std::fs::read(format!("{}.part0.bfbs", base.display())).expect("the first part");
         let records = records(&part);
         assert_eq!(text(records[0], H::Name), "log.c");
+        assert_eq!(text(records[0], H::LogEventUuid), "02000000-0000-0000-0000-000000000000");
+        assert_eq!(text(records[0], H::LoggerVersion), "7");
+        for field in [H::LoggerInstanceUuid, H::LogStartUuid] {
+            assert_eq!(text(records[0], field).len(), 36, "{}", field.name());
+        }
+        let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("the boot");
+        assert_eq!(text(records[0], H::LoggerNodeBootUuid), boot.trim());
         assert_eq!(time(records[0], H::RealtimeStartTime), 2);
         assert_eq!(times(records[0], H::OldestRemote), [i64::MAX, i64::MAX]);
         let mut compared = 0;

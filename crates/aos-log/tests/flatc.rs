@@ -188,3 +188,42 @@ fn a_header_reports_its_size() {
     assert_eq!(header.pack(Layout::V2022, &mut bytes), Ok(size));
     assert_eq!(size % 8, 0);
 }
+
+/// The fields of AOS's schema that a configuration has that is made here.
+const CONFIGURATION: &str = "
+table Channel { name:string (id: 0); type:string (id: 1); frequency:int = 100 (id: 2); max_size:int = 1000 (id: 3);
+  num_senders:int = 10 (id: 4); num_watchers:int = 10 (id: 5); source_node:string (id: 6); }
+table Node { name:string (id: 0); }
+table Map { name:string (id: 0); }
+table Configuration { channels:[Channel] (id: 0); maps:[Map] (id: 1); nodes:[Node] (id: 2); }
+root_type Configuration;";
+
+fn configured(channels: usize, node: Option<&str>) -> Value {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name);
+    std::fs::write(path("c.fbs"), CONFIGURATION).expect("the schema");
+    std::fs::write(path("c.bin"), heapscribe_aos_log::pack::configuration(channels, 4096, node))
+        .expect("the file");
+    let mut flatc = std::process::Command::new("flatc");
+    flatc
+        .args(["--json", "--strict-json", "--raw-binary", "c.fbs", "--", "c.bin"])
+        .current_dir(directory.path());
+    assert!(flatc.status().expect("flatc runs").success());
+    serde_json::from_slice(&std::fs::read(path("c.json")).expect("what it read")).expect("JSON")
+}
+
+#[test]
+fn a_configuration_that_is_made_has_the_channels_of_the_log() {
+    if !has_flatc() {
+        return;
+    }
+    let channel =
+        |name: &str| serde_json::json!({"name": name, "type": "heapscribe.Unknown", "max_size": 4096});
+    let expected =
+        serde_json::json!({"channels": [channel("/channel0"), channel("/channel1"), channel("/channel2")]});
+    assert_eq!(configured(3, None), expected);
+    let with_node = configured(12, Some("pi1"));
+    assert_eq!(with_node["nodes"], serde_json::json!([{"name": "pi1"}]));
+    assert_eq!(with_node["channels"][11]["source_node"], "pi1");
+    assert_eq!(configured(0, None), serde_json::json!({"channels": []}));
+}

@@ -9,6 +9,7 @@ mod skip;
 
 use heapscribe_aos_log::encode::{FLUSH_BYTES, Plain};
 use heapscribe_aos_log::header_fields::HeaderField as H;
+use heapscribe_aos_log::header_fields::HeaderField;
 use heapscribe_aos_log::layout::NO_TIME;
 use heapscribe_aos_log::write::{
     Durations, Files, FlushRules, MessageInfo, RemoteUpdate, Settings, Sink, StartTimes, SystemClock,
@@ -354,4 +355,32 @@ fn times_are_counted_with_their_size_and_channel() {
     writer.close().expect("closed");
     assert_eq!(writer.statistics().encode.count, before + 1, "the end of a part is counted");
     assert_eq!(writer.statistics().write.total_ns, 10);
+}
+
+/// AOS opens no log without these: `logfile_sorting.cc` checks for each of them.
+#[test]
+fn a_log_with_default_settings_has_what_aos_asks_for() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let base = directory.path().join("log");
+    let mut settings = Settings { channels: 3, ..Settings::default() };
+    settings.texts.node = Some("pi1".to_owned());
+    let sink = Box::new(Files::new(&base).expect("UTF-8"));
+    let encoder = Box::new(Plain::new(20_000));
+    let mut writer = Writer::new(settings, encoder, sink, FakeClock::default()).expect("settings");
+    write(&mut writer, about(0, 0), 0, &[]).expect("it is written");
+    writer.close().expect("it is closed");
+    let file = std::fs::File::open(directory.path().join("log.part0.bfbs")).expect("the part");
+    let part = heapscribe_aos_log::read::PartReader::open(file, heapscribe_aos_log::read::Policy::Fail)
+        .expect("a part");
+    let header = part.header().expect("a header");
+    for field in [
+        HeaderField::LogEventUuid,
+        HeaderField::PartsUuid,
+        HeaderField::PartsIndex,
+        HeaderField::Configuration,
+        HeaderField::LoggerNodeBootUuid,
+    ] {
+        assert!(header.get(field).is_some(), "{}", field.name());
+    }
+    assert_eq!(header.text(HeaderField::LoggerNode), Some("pi1"));
 }

@@ -11,10 +11,12 @@ use std::io::{BufRead, BufReader, Read, Seek, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
+use heapscribe_aos_log::Uuid;
 use heapscribe_aos_log::encode::{Encoder, FLUSH_BYTES, Framing, Plain, Snappy, Xz, Zstd};
 use heapscribe_aos_log::layout::{Kind, Layout, NO_TIME};
 use heapscribe_aos_log::pack::{Bytes, Fields, Header, MessageRecord, Record};
 use heapscribe_aos_log::read::{Message, PartReader, Policy, limits};
+use heapscribe_aos_log::write::HeaderTexts;
 use serde::Deserialize;
 
 use heapscribe_diagnostics::Problem;
@@ -26,6 +28,8 @@ const CHUNK_BYTES: usize = 128 << 10;
 /// Records up to this size are not cut by a snappy encoder.
 const WHOLE_RECORD_BYTES: usize = 4 << 20;
 const XZ_PRESET: u32 = 6;
+/// Channels of a configuration that is made, at most.
+const CHANNELS_MAX: usize = 1 << 16;
 const ZSTD_LEVEL: i32 = 3;
 
 /// Records that could not be written as they were.
@@ -89,12 +93,15 @@ impl PartWriter {
         self.record(&mut record)
     }
 
-    /// Writes a header that says no more than how messages come.
+    /// Writes a header that says no more than how messages come, and what AOS does not open a log without.
     fn made_header(&mut self, times: &Times) -> Result<()> {
+        let mut texts = HeaderTexts::default();
+        texts.complete(times.channels, times.data_bytes_max, Uuid::new_v4);
         let header = Header {
             monotonic_start_time: times.first_ns.unwrap_or(NO_TIME),
             max_out_of_order_duration: times.lag_ns,
-            ..Header::default()
+            parts_uuid: Some(Uuid::new_v4()),
+            ..texts.header()
         };
         let mut bytes = vec![0; header.size(self.layout)];
         header.pack(self.layout, &mut bytes)?;
@@ -159,7 +166,7 @@ pub fn convert_lines(file: File, path: &Path, mut to: PartWriter) -> Result<Lost
     let mut times = Times::default();
     let mut lines = Lines::new(BufReader::new(file), path);
     while let Some(line) = lines.next_line()? {
-        times.note(line.monotonic_sent_time);
+        times.note(line.monotonic_sent_time, line.channel_index, line.data.as_ref().map_or(0, Vec::len));
     }
     to.made_header(&times)?;
     let mut file = lines.bytes.into_inner();
@@ -171,16 +178,20 @@ pub fn convert_lines(file: File, path: &Path, mut to: PartWriter) -> Result<Lost
     to.finish()
 }
 
-/// When messages come, and how far behind each other.
+/// When messages come and how far behind each other, on how many channels, and how large the largest is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Times {
     first_ns: Option<i64>,
     newest_ns: Option<i64>,
     lag_ns: i64,
+    channels: usize,
+    data_bytes_max: usize,
 }
 
 impl Times {
-    fn note(&mut self, sent_ns: i64) {
+    fn note(&mut self, sent_ns: i64, channel: u32, data_bytes: usize) {
+        self.channels = self.channels.max((channel as usize).saturating_add(1).min(CHANNELS_MAX));
+        self.data_bytes_max = self.data_bytes_max.max(data_bytes);
         let newest_ns = self.newest_ns.map_or(sent_ns, |newest_ns| newest_ns.max(sent_ns));
         self.newest_ns = Some(newest_ns);
         self.first_ns = Some(self.first_ns.map_or(sent_ns, |first_ns| first_ns.min(sent_ns)));
@@ -190,7 +201,8 @@ impl Times {
     fn of_part(mut part: PartReader<File>) -> Result<Times> {
         let mut times = Times::default();
         while let Some(record) = part.next_message()? {
-            times.note(record.message.monotonic_sent_time);
+            let Message { monotonic_sent_time, channel_index, data, .. } = record.message;
+            times.note(monotonic_sent_time, channel_index, data.map_or(0, <[u8]>::len));
         }
         Ok(times)
     }

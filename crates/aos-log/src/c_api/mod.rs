@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 use uuid::Uuid;
 
 use crate::encode::{EncodeError, Encoder, Framing, Plain, SECTOR, Snappy, Xz, Zstd};
-use crate::layout::{Kind, Layout};
+use crate::layout::{Kind, Layout, NO_TIME};
 use crate::pack::{MessageRecord, PackError};
 use crate::write::{
     Clock, Files, FlushRules, HeaderTexts, MessageInfo, RemoteUpdate, Settings, StartTimes, SystemClock,
@@ -92,7 +92,8 @@ unsafe extern "C" fn heapscribe_messages_fields_default(fields: *mut CFields) {
 /// # Safety
 ///
 /// - `settings` is null, or points to a `CSettings` that nobody writes to during the call.
-/// - Each text of `settings` is null or ends with a zero.
+/// - Each text of `settings` is null or ends with a zero; each id is null or points to 16 bytes, the configuration to as
+///   many as it says.
 /// - `error` is null, or aligned and valid for writing one int.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn heapscribe_messages_open(settings: *const CSettings, error: *mut c_int) -> *mut CWriter {
@@ -112,6 +113,7 @@ unsafe extern "C" fn heapscribe_messages_open(settings: *const CSettings, error:
 /// # Safety
 ///
 /// - Each text of `settings` is null or ends with a zero.
+/// - Each id is null or points to 16 bytes, the configuration to as many as it says.
 unsafe fn open(settings: &CSettings) -> Result<CWriter, c_int> {
     let layout = match settings.layout {
         2022 => Layout::V2022,
@@ -124,16 +126,8 @@ unsafe fn open(settings: &CSettings) -> Result<CWriter, c_int> {
     }
     let sizes = Kind::ALL.iter().filter_map(|kind| MessageRecord::size_of(layout, *kind, data_bytes_max));
     let record_bytes_max = sizes.max().unwrap_or(0);
-    let given = [settings.base, settings.name, settings.node, settings.configuration_sha256];
-    // SAFETY: by the only bullet, which is that of `text`.
-    let [base, name, node, sha256] = unsafe { given.map(|given| text(given)) };
-    let owned = |text: Result<Option<&str>, c_int>| text.map(|text| text.map(str::to_owned));
-    let texts = HeaderTexts {
-        name: owned(name)?,
-        node: owned(node)?,
-        configuration_sha256: owned(sha256)?,
-        ..HeaderTexts::default()
-    };
+    // SAFETY: by the bullets, which are those of `texts` and `text`.
+    let (texts, base) = unsafe { (texts(settings)?, text(settings.base)) };
     if settings.nodes > NODES_MAX || settings.channels > CHANNELS_MAX {
         return Err(INVALID);
     }
@@ -153,6 +147,37 @@ unsafe fn open(settings: &CSettings) -> Result<CWriter, c_int> {
     let sink = Box::new(Files::new(Path::new(base?.ok_or(INVALID)?)).ok_or(INVALID)?);
     let writer = Writer::new(settings, encoder, sink, SystemClock).map_err(|_| INVALID)?;
     Ok(CWriter { writer, layout })
+}
+
+/// # Safety
+///
+/// - Each text of `settings` is null or ends with a zero.
+/// - Each id is null or points to 16 bytes, the configuration to as many as it says.
+unsafe fn texts(settings: &CSettings) -> Result<HeaderTexts, c_int> {
+    let owned = |given| {
+        // SAFETY: by the first bullet.
+        unsafe { text(given) }.map(|text| text.map(str::to_owned))
+    };
+    // SAFETY: by the second bullet.
+    let id = |given| unsafe { boot_id(given) };
+    // SAFETY: by the second bullet.
+    let given = unsafe { types::bytes(settings.configuration, settings.configuration_bytes) };
+    let known = |ns: i64| Some(ns).filter(|ns| *ns != NO_TIME);
+    Ok(HeaderTexts {
+        name: owned(settings.name)?,
+        node: owned(settings.node)?,
+        logger_node: owned(settings.logger_node)?,
+        log_event_uuid: id(settings.log_event_uuid),
+        logger_instance_uuid: id(settings.logger_instance_uuid),
+        logger_node_boot_uuid: id(settings.logger_node_boot_uuid),
+        log_start_uuid: id(settings.log_start_uuid),
+        configuration_sha256: owned(settings.configuration_sha256)?,
+        configuration: Some(given.ok_or(INVALID)?.to_vec()).filter(|bytes| !bytes.is_empty()),
+        logger_sha1: owned(settings.logger_sha1)?,
+        logger_version: owned(settings.logger_version)?,
+        logger_start_monotonic_ns: known(settings.logger_start_monotonic_ns),
+        logger_start_realtime_ns: known(settings.logger_start_realtime_ns),
+    })
 }
 
 fn encoder(

@@ -25,6 +25,17 @@ pub(super) struct CSettings {
     pub(super) name: *const c_char,
     pub(super) node: *const c_char,
     pub(super) configuration_sha256: *const c_char,
+    pub(super) logger_node: *const c_char,
+    pub(super) logger_sha1: *const c_char,
+    pub(super) logger_version: *const c_char,
+    pub(super) log_event_uuid: *const [u8; 16],
+    pub(super) log_start_uuid: *const [u8; 16],
+    pub(super) logger_instance_uuid: *const [u8; 16],
+    pub(super) logger_node_boot_uuid: *const [u8; 16],
+    pub(super) configuration: *const c_void,
+    pub(super) configuration_bytes: u64,
+    pub(super) logger_start_monotonic_ns: i64,
+    pub(super) logger_start_realtime_ns: i64,
 }
 
 impl Default for CSettings {
@@ -44,6 +55,17 @@ impl Default for CSettings {
             name: null(),
             node: null(),
             configuration_sha256: null(),
+            logger_node: null(),
+            logger_sha1: null(),
+            logger_version: null(),
+            log_event_uuid: null(),
+            log_start_uuid: null(),
+            logger_instance_uuid: null(),
+            logger_node_boot_uuid: null(),
+            configuration: null(),
+            configuration_bytes: 0,
+            logger_start_monotonic_ns: NO_TIME,
+            logger_start_realtime_ns: NO_TIME,
         }
     }
 }
@@ -89,13 +111,8 @@ impl CFields {
     ///
     /// - The data is null, or points to `data_bytes` bytes that nobody writes to while the result is used.
     pub(super) unsafe fn fields(&self) -> Option<Fields<'_>> {
-        let data =
-            match usize::try_from(self.data_bytes).ok().filter(|bytes| *bytes <= isize::MAX as usize)? {
-                0 => &[],
-                _ if self.data.is_null() => return None,
-                // SAFETY: by the only bullet, as it is not null; the length is at most `isize::MAX`.
-                bytes => unsafe { std::slice::from_raw_parts(self.data.cast(), bytes) },
-            };
+        // SAFETY: by the only bullet.
+        let data = unsafe { bytes(self.data, self.data_bytes) }?;
         Some(Fields {
             channel_index: self.channel_index,
             monotonic_sent_time: self.monotonic_sent_time,
@@ -109,6 +126,20 @@ impl CFields {
             monotonic_remote_transmit_time: self.monotonic_remote_transmit_time,
         })
     }
+}
+
+/// What a pointer and a length mean; none when it is null and the length is not 0.
+///
+/// # Safety
+///
+/// - The pointer is null, or points to so many bytes that nobody writes to during `'a`.
+pub(super) unsafe fn bytes<'a>(from: *const c_void, bytes: u64) -> Option<&'a [u8]> {
+    Some(match usize::try_from(bytes).ok().filter(|bytes| *bytes <= isize::MAX as usize)? {
+        0 => &[],
+        _ if from.is_null() => return None,
+        // SAFETY: by the only bullet, as it is not null; the length is at most `isize::MAX`.
+        bytes => unsafe { std::slice::from_raw_parts(from.cast(), bytes) },
+    })
 }
 
 /// `heapscribe_messages_statistics`.

@@ -3,11 +3,13 @@
 //! of the record later. There is no flatbuffer builder and no memory but the caller's: a record is its fixed
 //! head on the stack, and a borrow of the data.
 
+mod configuration;
 mod forward;
 mod header;
 mod message;
 mod record;
 
+pub use configuration::configuration;
 pub use header::{Header, HeaderTooLarge, NodeTimes};
 pub use message::{Fields, MessageRecord, PackError};
 pub use record::{Bytes, Record};

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::output::FlushRules;
 use super::remote::Remotes;
 use crate::layout::{Layout, NO_TIME};
-use crate::pack::Header;
+use crate::pack::{Header, configuration};
 
 /// When something began, by both clocks of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,8 @@ impl Default for StartTimes {
     }
 }
 
-/// The texts of a header that are the same in all parts; `None` is left out.
+/// The texts of a header that are the same in all parts. A writer fills in those without which AOS opens no log, see
+/// [`Self::complete`]; any other that is `None` is left out.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[expect(missing_docs, reason = "the schema's own names; HeaderField defines each")]
 pub struct HeaderTexts {
@@ -35,7 +36,8 @@ pub struct HeaderTexts {
     pub logger_node_boot_uuid: Option<Uuid>,
     pub log_start_uuid: Option<Uuid>,
     pub configuration_sha256: Option<String>,
-    /// A finished flatbuffer, carried in each header; a reader needs this or the file that the sha256 names.
+    /// A finished flatbuffer, carried in each header; a reader needs this or the file that the sha256 names. Given
+    /// neither, a writer makes one with as many channels as there are, without schemas.
     pub configuration: Option<Vec<u8>>,
     pub logger_sha1: Option<String>,
     pub logger_version: Option<String>,
@@ -44,8 +46,24 @@ pub struct HeaderTexts {
 }
 
 impl HeaderTexts {
+    /// Fills in what AOS does not open a log without, where it is not given: names of the log, of its start, of the logger
+    /// and of this boot; the logger's node, when there is a node; a configuration.
+    pub fn complete(&mut self, channels: usize, data_bytes_max: usize, new_uuid: impl Fn() -> Uuid) {
+        for id in [&mut self.log_event_uuid, &mut self.logger_instance_uuid, &mut self.log_start_uuid] {
+            id.get_or_insert_with(&new_uuid);
+        }
+        self.logger_node_boot_uuid.get_or_insert_with(|| boot_id().unwrap_or_else(&new_uuid));
+        if self.logger_node.is_none() {
+            self.logger_node.clone_from(&self.node);
+        }
+        if self.configuration.is_none() && self.configuration_sha256.is_none() {
+            self.configuration = Some(configuration(channels, data_bytes_max, self.node.as_deref()));
+        }
+    }
+
     /// A header with these, and nothing else.
-    pub(super) fn header(&self) -> Header<'_> {
+    #[must_use]
+    pub fn header(&self) -> Header<'_> {
         Header {
             name: self.name.as_deref(),
             node: self.node.as_deref(),
@@ -63,6 +81,12 @@ impl HeaderTexts {
             ..Header::default()
         }
     }
+}
+
+/// The kernel's name of the time since the machine was started.
+fn boot_id() -> Option<Uuid> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Uuid::try_parse(text.trim()).ok()
 }
 
 /// How a writer works.

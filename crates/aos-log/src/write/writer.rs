@@ -51,12 +51,14 @@ impl<C: Clock> std::fmt::Debug for Writer<C> {
 impl<C: Clock> Writer<C> {
     /// A writer with all memory that it will need. Nothing is written before the first message.
     pub fn new(
-        settings: Settings,
+        mut settings: Settings,
         encoder: Box<dyn Encoder>,
         sink: Box<dyn Sink>,
         clock: C,
     ) -> Result<Self, SettingsError> {
         let remotes = Remotes::new(settings.nodes);
+        let (channels, record_bytes_max) = (settings.channels, settings.record_bytes_max);
+        settings.texts.complete(channels, record_bytes_max, settings.new_uuid);
         let most = settings.header_bytes_max(&remotes);
         settings.check(most)?;
         Ok(Self {

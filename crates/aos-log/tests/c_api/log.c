@@ -38,6 +38,9 @@ int main(int argc, char **argv) {
     settings.channels = 64;
     settings.data_bytes_max = sizeof data;
     settings.name = "log.c";
+    settings.node = "pi1";
+    settings.log_event_uuid = other;
+    settings.logger_version = "7";
     heapscribe_messages_writer *writer = heapscribe_messages_open(&settings, &error);
     check(error, "open");
 
