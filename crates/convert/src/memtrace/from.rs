@@ -81,6 +81,12 @@ pub fn convert<S: Source, W: Write>(
         problems.push(format!("objects collected without an allocation in the file: {}", to.early.len()));
     }
     to.tally.hidden_stacks = reader.hidden_stacks();
+    if to.stacks.calls_cut != 0 {
+        let n = to.stacks.calls_cut;
+        problems.push(format!(
+            "calls left out of stacks, as the file has more than {NODES_MAX} different ones: {n}"
+        ));
+    }
     let tally = to.finish(reader.end_us())?;
     if sizes == Sizes::AsAsked {
         problems.extend(tally.lost_in_native());
@@ -174,7 +180,7 @@ impl<W: Write> Conversion<W> {
             }
             Sizes::Estimated => estimate_bytes(samples, self.tally.sample_rate, self.tally.word_bytes),
         };
-        let stack = self.stacks.number(moment.domain, alloc.stack, moment.locations);
+        let stack = self.stacks.number(moment.domain, alloc, moment.locations);
         let Some(thread) = self.threads.get_mut(&moment.domain) else { return };
         let ticks = thread.ticks(ns);
         thread.put(ticks, &Event::Alloc { call: Call::Malloc, size_bytes, stack, align_log2: 0 });
@@ -236,14 +242,19 @@ struct Stacks {
     /// Of each domain the last stack and the number of each of its frames.
     last: HashMap<u16, Vec<(LocationCode, StackId)>>,
     definitions: Definitions,
+    /// Calls that had no number left.
+    calls_cut: u64,
 }
 
 impl Stacks {
-    fn number(&mut self, domain: u16, stack: &[LocationCode], locations: &Locations) -> StackId {
+    /// What the reader took over from the stack before is not compared: of a deep stack that is nearly all.
+    fn number(&mut self, domain: u16, alloc: &Alloc<'_>, locations: &Locations) -> StackId {
         let mut last = self.last.remove(&domain).unwrap_or_default();
-        let same = last.iter().zip(stack).take_while(|((a, _), b)| a == *b).count();
+        let reused = alloc.reused_frames.min(last.len()).min(alloc.stack.len());
+        let further = last[reused..].iter().zip(&alloc.stack[reused..]);
+        let same = reused + further.take_while(|((a, _), b)| a == *b).count();
         last.truncate(same);
-        for &code in &stack[same..] {
+        for &code in &alloc.stack[same..] {
             let parent = last.last().map_or(StackId::UNKNOWN, |(_, number)| *number);
             last.push((code, self.node(parent, code, locations)));
         }
@@ -257,6 +268,7 @@ impl Stacks {
             return *known;
         }
         if self.definitions.next_node() >= NODES_MAX {
+            self.calls_cut += 1;
             return parent;
         }
         self.place(code, locations);

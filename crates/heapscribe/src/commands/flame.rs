@@ -8,9 +8,11 @@ use heapscribe_analyze::answer::{Amount, Answer, CallTree, NodeId};
 use heapscribe_analyze::snapshot::{self, Snapshot};
 
 use super::flame_graph::{Call, FlameGraph, without_recursion};
+use super::flame_narrow::narrowed;
 use super::flame_picture::{Caption, draw, form, unit};
 use super::{flame_go, partial};
 use crate::cli::{FlameArgs, Metric};
+use crate::message;
 use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::detect::Format;
@@ -78,7 +80,13 @@ fn graph(
     resolver: &Resolver,
     folds_recursion: bool,
 ) -> FlameGraph {
-    let stacks: Vec<_> = stacks.filter(|(_, width)| *width > 0).collect();
+    let (stacks, parts) = narrowed(tree, stacks.filter(|(_, width)| *width > 0).collect());
+    if let Some(parts) = parts {
+        let least = 100.0 / parts as f64;
+        message::note(&format!(
+            "the stacks are too deep to be drawn whole: calls of less than {least:.3} % are left out"
+        ));
+    }
     let names = NamedStacks::look_up(tree, stacks.iter().map(|(node, _)| *node), resolver);
     let mut graph = FlameGraph::default();
     for (node, width) in stacks {

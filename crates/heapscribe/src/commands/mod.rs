@@ -14,6 +14,7 @@ mod dump_messages;
 pub(crate) mod flame;
 mod flame_go;
 mod flame_graph;
+mod flame_narrow;
 mod flame_picture;
 pub(crate) mod header;
 pub(crate) mod hotspots;

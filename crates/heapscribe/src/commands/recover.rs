@@ -58,6 +58,8 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         message::note(&format!("still running: {living}; what was recorded stays in {}", args.dir.display()));
     } else {
         base_directory::remove_base(&args.dir);
+        let (dir, trace) = (args.dir.display(), args.output.display());
+        message::note(&format!("{dir} is removed: what it held is in {trace}"));
     }
     Ok(if failure.is_some() { crate::exit::partial() } else { ExitCode::SUCCESS })
 }

@@ -22,6 +22,8 @@ const LINES_SHOWN_LATER: usize = 6;
 const FIRST: usize = 3;
 /// Places and callers of one entry that a report shows.
 const PARTS_SHOWN: usize = 4;
+/// What stands between a function and its caller.
+const BETWEEN: &str = " < ";
 /// Columns of a caller's line that its path may not have.
 const CALLER_INDENT: usize = 30;
 /// Frames that are enough to know which library a block is of.
@@ -204,10 +206,15 @@ fn caller_text(caller: &Caller, outer: &[Line], whole: u64, columns: usize) -> S
     if names.len() > outer.len() && names.ends_with(&outer) {
         names.truncate(names.len() - outer.len());
     }
-    while names.len() > 1 && names.join(" < ").chars().count() > columns {
-        names.pop();
-    }
-    if names.is_empty() { "with no caller".to_owned() } else { format!("from {}", names.join(" < ")) }
+    // A recursion has thousands of names: those that have room are counted from the front.
+    let mut width = 0;
+    let has_room = |name: &&String| {
+        width += name.chars().count() + if width == 0 { 0 } else { BETWEEN.len() };
+        width <= columns
+    };
+    let count = names.iter().take_while(has_room).count();
+    names.truncate(count.max(1));
+    if names.is_empty() { "with no caller".to_owned() } else { format!("from {}", names.join(BETWEEN)) }
 }
 
 /// Parts of an entry, those with most first; the sum of all is the entry.
