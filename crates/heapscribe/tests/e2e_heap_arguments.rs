@@ -12,7 +12,7 @@ fn check(program: &str, place: &Place) {
     let recorded = run.clone().options(["-q"]);
     for (name, ended) in [
         ("tlsf", run.under("tlsf")),
-        ("tlsf without caches", run.clone().options(["--cache", "0"]).under("tlsf")),
+        ("tlsf without caches", run.under_with("tlsf", &["--cache", "0"])),
         ("system", run.under("system")),
         ("C", run.under(heaps::in_c(place))),
         ("recorded", recorded.recorded()),

@@ -24,7 +24,7 @@ fn each(mode: &str, check: impl Fn(&[&str], &str)) {
         check(options, &ended.stdout);
     }
     for options in [&[][..], &["--cache", "0"], &["--lock"], &["--prefault"], &["--grow", "1MiB"]] {
-        let ended = run.clone().options(options).under("tlsf");
+        let ended = run.under_with("tlsf", options);
         assert_eq!((ended.code, &ended.stderr[..]), (0, ""), "{mode} under {options:?}");
         check(&[&["run"], options].concat(), &ended.stdout);
     }

@@ -52,8 +52,13 @@ impl Place {
 impl Run<'_> {
     /// The program under `heapscribe run`, with this heap.
     pub fn under(&self, heap: impl AsRef<Path>) -> Ended {
+        self.under_with(heap, &[])
+    }
+
+    /// The same with options of `run`.
+    pub fn under_with(&self, heap: impl AsRef<Path>, options: &[&str]) -> Ended {
         let mut command = heapscribe();
-        command.args(["run", "--heap"]).arg(heap.as_ref()).args(&self.options).arg("--").args(&self.command);
+        command.args(["run", "--heap"]).arg(heap.as_ref()).args(options).arg("--").args(&self.command);
         command.envs(self.environment.iter().map(|(k, v)| (k, v)));
         Started::new(command, self.place, "under").wait()
     }
