@@ -2,9 +2,9 @@
  * what is live. It shares nothing with the recorder, and is slow: one lock, one table.
  *
  * Each process image leaves a file PID.TIME in the directory $CAMPAIGN_COUNTS, of the words of `counts` below,
- * in order. Calls before this library is initialised are counted as well: they are in memory until then.
- * A child of fork begins at zero, but knows the blocks of its parent. A free of NULL is not counted; a realloc
- * is an allocation of the new size, and a free when there was a block. */
+ * in order; with $CAMPAIGN_ONLY those in whose environment the variable of this name is. Calls before this library is initialised are counted as well: they are in memory until then.
+ * A child of fork begins at zero and knows no block of its parent. A free of NULL is not counted, and of a block
+ * that nobody knows only the call; a realloc is an allocation of the new size, and a free when there was a block. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static struct counts early, *counts = &early;
 static struct slot {
     uintptr_t block;
     size_t size;
-} slots[SLOTS];
+} slots[SLOTS] __attribute__((aligned(4096)));
 enum { TOMB = 1 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -72,10 +72,10 @@ static size_t dead(void *block) {
 }
 
 static void open_file(void) {
-    const char *directory = getenv("CAMPAIGN_COUNTS");
+    const char *directory = getenv("CAMPAIGN_COUNTS"), *only = getenv("CAMPAIGN_ONLY");
     struct timespec t;
     char path[4096];
-    if (directory == NULL) return;
+    if (directory == NULL || (only != NULL && getenv(only) == NULL)) return;
     clock_gettime(CLOCK_MONOTONIC, &t);
     snprintf(path, sizeof path, "%s/%d.%lld%09ld", directory, (int)getpid(), (long long)t.tv_sec, t.tv_nsec);
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -96,6 +96,7 @@ static void in_child(void) {
     pthread_mutex_init(&lock, NULL);
     early = (struct counts){0};
     counts = &early;
+    madvise(slots, sizeof slots, MADV_DONTNEED);
     open_file();
 }
 

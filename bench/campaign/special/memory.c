@@ -145,7 +145,7 @@ static void small_files(int argc, char **argv) {
 
 static void no_more_cpu(int argc, char **argv) {
     limited(RLIMIT_CORE, 0);
-    limited(RLIMIT_CPU, 1);
+    setrlimit(RLIMIT_CPU, &(struct rlimit){1, 9});
     for (;;) work(1000);
 }
 

@@ -77,12 +77,14 @@ static void broken_pipe(int argc, char **argv) {
 }
 
 static void all_blocked(int argc, char **argv) {
-    sigset_t all, after;
+    static sigset_t all, after;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
+    sigemptyset(&all);
     sigprocmask(SIG_SETMASK, NULL, &all);
     raise(SIGTERM);
     said("work", (long)work(3000));
+    sigemptyset(&after);
     sigprocmask(SIG_SETMASK, NULL, &after);
     said("mask is the same", memcmp(&all, &after, sizeof all) == 0);
     sigpending(&after);

@@ -40,10 +40,9 @@ pub(super) struct Scratch {
 
 /// What stands before a program's command.
 pub(super) enum Before<'a> {
+    Nothing,
     /// `heapscribe` and these arguments. `{trace}` is where the trace belongs.
     Heapscribe(&'a [&'a str]),
-    /// Nothing but these variables.
-    Variables(&'a [(&'a str, &'a Path)]),
 }
 
 impl Scratch {
@@ -120,9 +119,6 @@ impl Scratch {
         }
         let mut command = self.command(program, before);
         self.set_up(&mut command, program, &work);
-        if let Before::Variables(variables) = before {
-            command.envs(variables.iter().copied());
-        }
         let stdin = program.stdin.as_ref().map_or_else(|| "/dev/null".into(), |file| work.join(file));
         command.stdin(File::open(stdin)?);
         command.stdout(File::create(self.path("out"))?).stderr(File::create(self.path("err"))?);

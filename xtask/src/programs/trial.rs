@@ -35,7 +35,7 @@ const SECONDS: u64 = 60;
 /// Slower than this is worth a word: so many times, and so much more.
 const SLOW: (u32, Duration) = (10, Duration::from_secs(3));
 /// What begins a line that `heapscribe` wrote.
-const OWN_WORDS: [&str; 4] = ["note: ", "hint: ", "warning: ", "error: "];
+const OWN_WORDS: [&str; 4] = ["heapscribe: ", "hint: ", "warning: ", "error: "];
 
 /// Runs it in all modes.
 pub(super) fn run(scratch: &Scratch, program: &Program) -> Vec<Row> {
@@ -71,7 +71,7 @@ fn bare(scratch: &Scratch, program: &Program) -> Result<Vec<Answer>, String> {
 
 fn run_bare(scratch: &Scratch, program: &Program) -> Result<Answer, String> {
     let limit = Duration::from_secs(program.seconds.unwrap_or(SECONDS));
-    scratch.run(program, &Before::Variables(&[]), limit).map_err(|e| format!("it can not be run: {e}"))
+    scratch.run(program, &Before::Nothing, limit).map_err(|e| format!("it can not be run: {e}"))
 }
 
 struct Trial<'a> {
