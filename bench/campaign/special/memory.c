@@ -131,7 +131,7 @@ static void few_descriptors(int argc, char **argv) {
     said("fopen", fopen("/etc/passwd", "r") == NULL && errno == EMFILE);
     said("work", (long)work(3000));
     pid_t child = fork();
-    if (child == 0) execl("/proc/self/exe", argv[0], "nothing", NULL);
+    if (child == 0) _exit((int)(work(100) % 50));
     said("code", ended(child));
 }
 

@@ -20,3 +20,6 @@ mod tlsf;
 
 #[cfg(not(test))]
 heapscribe_nolibc::end_on_panic!();
+// The code of that for a table is an archive, too.
+#[cfg(not(any(test, feature = "table")))]
+heapscribe_nolibc::import_weakly!();

@@ -54,3 +54,17 @@ fn under_the_preloaded_library_it_leaves_the_recording_to_that() {
     assert_eq!(report.processes().len(), 1, "one session");
     assert!((4 * 14..1000).contains(&report.calls().realloc), "{:?}", report.calls());
 }
+
+/// `age` and other programs of Debian's in Go: the loader starts them with what is preloaded, and there is no libc
+/// whose functions ours could bind to.
+#[test]
+fn a_program_without_libc_starts() {
+    let place = Place::new();
+    let program = place.compile_with("cc", "no_libc.S", "no_libc", &["-nostdlib", "-pie"]);
+    let run = Run::new(&place, &program);
+    assert_eq!(run.plain().code, 7);
+    for options in [&[][..], &["--latency"], &["--heap", "tlsf"]] {
+        let ended = run.clone().options(options).recorded();
+        assert_eq!(ended.code, 7, "{options:?}: {}", ended.stderr);
+    }
+}

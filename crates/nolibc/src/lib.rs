@@ -10,6 +10,7 @@ pub mod at_fork;
 pub mod clock;
 pub mod deep_open;
 pub mod environment;
+pub mod imports;
 pub mod loader;
 pub mod once;
 pub mod own_stack;

@@ -32,3 +32,5 @@ mod stub;
 
 #[cfg(not(test))]
 heapscribe_nolibc::end_on_panic!();
+#[cfg(not(test))]
+heapscribe_nolibc::import_weakly!();

@@ -18,6 +18,7 @@ use core::arch::naked_asm;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+use heapscribe_nolibc::imports::has_libc;
 use heapscribe_recorder::{Call, program};
 
 use crate::call::{AllocRequest, Pointer, caller};
@@ -217,9 +218,9 @@ unsafe extern "C" fn on_delete(p: Pointer, a: usize, b: usize, sp: *const usize,
     }
 }
 
-/// Run by the loader before the program's own constructors.
+/// Run by the loader before the program's own constructors, also in a program without libc.
 extern "C" fn at_start() {
-    if heap().is_some_and(|heap| heap.has_operators) {
+    if !has_libc() || heap().is_some_and(|heap| heap.has_operators) {
         return;
     }
     if let Some(loader) = program::loader() {

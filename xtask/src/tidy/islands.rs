@@ -57,6 +57,7 @@ const ISLANDS: &[&str] = &[
     "nolibc/src/clock.rs",
     "nolibc/src/deep_open.rs",
     "nolibc/src/environment.rs",
+    "nolibc/src/imports.rs",
     "nolibc/src/loader/auxv.rs",
     "nolibc/src/loader/details.rs",
     "nolibc/src/loader/elf.rs",

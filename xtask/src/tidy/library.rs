@@ -12,7 +12,8 @@ use object::{Endianness, Object as _, RelocationFlags};
 
 use crate::sources::{Tree, root};
 
-/// What they may import. Each is in glibc 2.17 and before, and in musl.
+/// What they may import, weakly: a program without libc is to start as well. Each is in glibc 2.17 and before, and
+/// in musl.
 const IMPORTS: &[&str] =
     &["__errno_location", "abort", "bcmp", "getauxval", "getenv", "memcpy", "memmove", "memset", "strlen"];
 /// What the linker's own start-up files import weakly: absence is no error.
@@ -110,10 +111,12 @@ struct Kind {
     package: &'static str,
     feature: Option<&'static str>,
     exports: &'static [&'static [&'static str]],
+    /// What it may import strongly, as its code is also an archive.
+    strong: &'static [&'static str],
 }
 
 const fn heap(feature: &'static str) -> Kind {
-    Kind { package: "heapscribe-heap-libs", feature: Some(feature), exports: &[FAMILY, HEAP] }
+    Kind { package: "heapscribe-heap-libs", feature: Some(feature), exports: &[FAMILY, HEAP], strong: &[] }
 }
 
 const KINDS: [Kind; 5] = [
@@ -121,10 +124,11 @@ const KINDS: [Kind; 5] = [
         package: "heapscribe-preload",
         feature: None,
         exports: &[FAMILY, RECORDER, OPERATORS, ENDS, EXECS, OTHER_EXECS, SANDBOXES],
+        strong: &[],
     },
     Kind { exports: &[FAMILY, HEAP, GLIBC_NAMES], ..heap("tlsf") },
     heap("original"),
-    Kind { exports: &[FAMILY, HEAP, NESTS], ..heap("table") },
+    Kind { exports: &[FAMILY, HEAP, NESTS], strong: IMPORTS, ..heap("table") },
     Kind { exports: &[FAMILY, HEAP, ENDS, EXECS], ..heap("heaplog") },
 ];
 
@@ -157,7 +161,7 @@ fn check_kind(kind: &Kind) -> Vec<String> {
         read(&bytes).map_err(|e| format!("{}: {e}", path.display()))
     });
     match outcome {
-        Ok(library) => judge(&kind.name(), &library, kind.exports),
+        Ok(library) => judge(&kind.name(), &library, kind.exports, kind.strong),
         Err(e) => vec![e],
     }
 }
@@ -251,10 +255,10 @@ fn relocation_kinds<'a>(
     })
 }
 
-fn judge(name: &str, library: &Library, exports: &[&[&str]]) -> Vec<String> {
+fn judge(name: &str, library: &Library, exports: &[&[&str]], strong: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
-    differ(&mut found, "imports", &library.imports, IMPORTS, false);
-    differ(&mut found, "imports weakly", &library.weak_imports, WEAK_IMPORTS, false);
+    differ(&mut found, "imports strongly", &library.imports, strong, false);
+    differ(&mut found, "imports weakly", &library.weak_imports, &[IMPORTS, WEAK_IMPORTS].concat(), false);
     differ(&mut found, "exports", &library.exports, &exports.concat(), true);
     differ(&mut found, "needs", &library.needed, NEEDED, false);
     for version in library.versions.iter().filter(|version| !is_old(version)) {
@@ -295,12 +299,12 @@ mod tests {
     #[test]
     fn what_is_found() {
         let good = Library {
-            imports: names(IMPORTS),
+            weak_imports: names(IMPORTS),
             exports: names(FAMILY),
             has_thread_locals_at_offset: true,
             ..Library::default()
         };
-        assert_eq!(judge("it", &good, &[FAMILY]), [""; 0]);
+        assert_eq!(judge("it", &good, &[FAMILY], &[]), [""; 0]);
         let bad = Library {
             imports: names(&["memcpy", "dlsym"]),
             exports: names(&FAMILY[1..]),
@@ -309,7 +313,7 @@ mod tests {
             calls_for_thread_locals: true,
             ..Library::default()
         };
-        let found = judge("it", &bad, &[FAMILY]);
+        let found = judge("it", &bad, &[FAMILY], IMPORTS);
         assert_eq!(found.len(), 6, "{found:?}");
         for (line, word) in
             found.iter().zip(["dlsym", FAMILY[0], "libgcc_s", "GLIBC_2.34", "GCC_3.0", "__tls"])
