@@ -90,21 +90,33 @@ fn identity(frame: &NamedFrame) -> String {
     }
 }
 
-/// The own callers of stacks; each node is looked at once.
+/// The own callers of stacks. Each frame is looked at once, however many nodes are of it, and each stack.
 pub(crate) struct OwnCallers<'a> {
     names: &'a NamedStacks<'a>,
-    nodes: HashMap<NodeId, Option<OwnCaller>>,
+    stacks: HashMap<NodeId, OwnCaller>,
+    /// Which of its lines is the program's own, and the number of that function.
+    frames: HashMap<Frame, Option<(usize, u32)>>,
     functions: HashMap<(String, Option<String>), u32>,
 }
 
 impl<'a> OwnCallers<'a> {
     pub(crate) fn new(names: &'a NamedStacks<'a>) -> Self {
-        OwnCallers { names, nodes: HashMap::new(), functions: HashMap::new() }
+        let (stacks, frames) = (HashMap::new(), HashMap::new());
+        OwnCallers { names, stacks, frames, functions: HashMap::new() }
     }
 
     /// The own caller of a stack; of one that is all libraries' the first that is not a wrapper, else the
     /// innermost.
     pub(crate) fn of(&mut self, stack: NodeId) -> OwnCaller {
+        if let Some(known) = self.stacks.get(&stack) {
+            return *known;
+        }
+        let own = self.find(stack);
+        self.stacks.insert(stack, own);
+        own
+    }
+
+    fn find(&mut self, stack: NodeId) -> OwnCaller {
         let names = self.names;
         let mut nodes = names.tree().frames(stack);
         if let Some(own) = nodes.find_map(|(node, frame)| self.in_node(node, frame)) {
@@ -118,12 +130,15 @@ impl<'a> OwnCallers<'a> {
     }
 
     fn in_node(&mut self, node: NodeId, frame: &Frame) -> Option<OwnCaller> {
-        if let Some(known) = self.nodes.get(&node) {
-            return *known;
-        }
-        let own = self.first(node, &self.names.lines_of(frame), is_own);
-        self.nodes.insert(node, own);
-        own
+        let own = match self.frames.get(frame) {
+            Some(known) => *known,
+            None => {
+                let own = self.line(&self.names.lines_of(frame), is_own);
+                self.frames.insert(*frame, own);
+                own
+            }
+        };
+        own.map(|(line, function)| OwnCaller { node, line, function })
     }
 
     fn first(
@@ -132,10 +147,15 @@ impl<'a> OwnCallers<'a> {
         lines: &[NamedFrame],
         is_it: impl Fn(&NamedFrame) -> bool,
     ) -> Option<OwnCaller> {
+        self.line(lines, is_it).map(|(line, function)| OwnCaller { node, line, function })
+    }
+
+    /// The first line like this, and the number of its function.
+    fn line(&mut self, lines: &[NamedFrame], is_it: impl Fn(&NamedFrame) -> bool) -> Option<(usize, u32)> {
         let line = lines.iter().position(is_it)?;
         let next = self.functions.len() as u32 + 1;
         let name = (identity(&lines[line]), lines[line].module.clone());
-        Some(OwnCaller { node, line, function: *self.functions.entry(name).or_insert(next) })
+        Some((line, *self.functions.entry(name).or_insert(next)))
     }
 
     /// Stacks with the same own caller together, the largest figure first; a figure for each stack.
