@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use heapscribe_formats::model::{ExitStatus, HowEnded, SessionEnd, SessionInfo};
+use heapscribe_formats::model::{
+    ExitStatus, HowEnded, SessionEnd, SessionInfo, Unrecorded, UnrecordedProgram,
+};
 
 use heapscribe_convert::ring::Limits;
 use heapscribe_session::{Alive, SessionKey, base_directory, monotonic_ns, wait};
@@ -82,6 +84,16 @@ impl Drain {
         self.output.watch(pid);
     }
 
+    /// Whether any call of the process that is watched was recorded, as far as it has ended.
+    pub fn watched_has_calls(&self) -> bool {
+        self.output.summary.watched_has_calls
+    }
+
+    /// Notes a program that could not be recorded.
+    pub fn note_unrecorded(&mut self, program: UnrecordedProgram) {
+        self.forked.escapes().add(Unrecorded { programs: vec![program], others: Vec::new() });
+    }
+
     /// Records only programs whose file names fit one of these patterns: what others allocate is discarded, and
     /// they are told to record no more.
     pub fn only(&mut self, programs: Vec<String>) {
@@ -148,6 +160,9 @@ impl Drain {
         for key in new {
             let Some(mut session) = SessionDrain::open(&self.base, key) else { continue };
             session.ignore_unless(&self.only);
+            if let Some(exe) = session.program() {
+                self.forked.escapes().is_recorded(key, &exe);
+            }
             let before = self.sessions.range(SessionKey { created_mono_ns: 0, ..key }..key);
             let same = before.filter(|(_, earlier)| earlier.namespace() == session.namespace());
             let earlier: Vec<_> = same.map(|(&earlier, _)| earlier).collect();
@@ -218,9 +233,10 @@ impl Drain {
         let summary = &mut self.output.summary;
         summary.drainer = drainer;
         summary.killed_sessions = self.killed_sessions;
-        summary.unrecorded = self.forked.unrecorded();
+        let unrecorded = self.forked.into_escapes().finish(&self.base, &self.only);
+        summary.unrecorded = unrecorded.clone();
         summary.snapshots = self.watch.map_or(0, |watch| watch.written);
-        self.output.finish(&SessionEnd { ended_mono_ns: monotonic_ns(), exit, drainer })
+        self.output.finish(&SessionEnd { ended_mono_ns: monotonic_ns(), exit, drainer, unrecorded })
     }
 }
 

@@ -4,13 +4,15 @@
 
 use std::fs::File;
 
-use heapscribe_session::{Unrecorded, is_mapped, unrecorded};
+use heapscribe_session::is_mapped;
+
+use crate::unrecorded::Escapes;
 
 /// The heads of sessions that have ended, as long as children have them mapped.
 #[derive(Default)]
 pub(super) struct Forked {
     heads: Vec<File>,
-    unrecorded: Unrecorded,
+    escapes: Escapes,
 }
 
 impl Forked {
@@ -23,16 +25,20 @@ impl Forked {
     /// Whether there are any children.
     pub(super) fn exist(&mut self) -> bool {
         for head in self.heads.extract_if(.., |head| !is_mapped(head)) {
-            self.unrecorded.add(unrecorded(&head));
+            self.escapes.take(&head);
         }
         !self.heads.is_empty()
     }
 
-    /// Programs that were started and could not be recorded.
-    pub(super) fn unrecorded(self) -> Unrecorded {
-        let mut all = self.unrecorded;
-        self.heads.iter().for_each(|head| all.add(unrecorded(head)));
-        all
+    /// Programs that could not be recorded.
+    pub(super) fn escapes(&mut self) -> &mut Escapes {
+        &mut self.escapes
+    }
+
+    /// The same, and what the heads say that children still have mapped.
+    pub(super) fn into_escapes(mut self) -> Escapes {
+        self.heads.iter().for_each(|head| self.escapes.take(head));
+        self.escapes
     }
 }
 

@@ -22,8 +22,10 @@ mod output;
 mod pace;
 mod ring;
 mod session_drain;
+mod session_head;
 mod sink;
 mod summary;
+mod unrecorded;
 pub mod watch;
 
 pub use drain::Drain;

@@ -3,16 +3,13 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
-use std::mem::offset_of;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use heapscribe_analyze::answer::Amount;
 use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ProcessIndex, Stage};
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
 use heapscribe_wire::definitions::Position;
-use heapscribe_wire::head::{HEARTBEAT_OFFSET, Head, Leaving, SharedHead};
-use heapscribe_wire::limits::DEFS_BYTES_MAX;
+use heapscribe_wire::head::{Head, Leaving};
 
 use crate::heap_samples::HeapSamples;
 use crate::killed;
@@ -20,12 +17,12 @@ use crate::log::{Log, chunk_info};
 use crate::marks::{MarkContext, Marks};
 use crate::other_programs;
 use crate::output::Output;
+use crate::session_head::SessionHead;
 use crate::summary::losses;
 use heapscribe_session::base_directory;
 use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{
-    Alive, Memory, SessionKey, is_mapped, mark_request, open_file, process_end, process_info, read_head,
-    read_up_to,
+    Alive, Memory, SessionKey, mark_request, open_file, process_end, process_info, read_head, read_up_to,
 };
 
 /// Definitions taken in one go.
@@ -34,7 +31,7 @@ const DEFINITIONS_BYTES: usize = 4 << 20;
 /// A session, and how far it is drained.
 pub(super) struct SessionDrain {
     directory: PathBuf,
-    head: File,
+    head: SessionHead,
     defs: File,
     log: Log,
     alive: Option<Alive>,
@@ -46,7 +43,6 @@ pub(super) struct SessionDrain {
     key: SessionKey,
     position: Position,
     defs_read: u64,
-    heartbeat: u32,
     has_calls: bool,
     marks: Marks,
     notes: Vec<String>,
@@ -84,7 +80,7 @@ impl SessionDrain {
         let memory = Memory::of(alive.as_ref().map_or(pid, Alive::pid)).without(&directory);
         Some(SessionDrain {
             directory,
-            head,
+            head: SessionHead::new(head),
             defs,
             log: Log::new(log),
             alive,
@@ -96,7 +92,6 @@ impl SessionDrain {
             process: None,
             position: Position::default(),
             defs_read: 0,
-            heartbeat: 0,
             has_calls: false,
             marks: Marks::default(),
             notes: Vec::new(),
@@ -107,12 +102,17 @@ impl SessionDrain {
     /// Ignores a process whose program fits none of these patterns, if there are any, and tells it to record no
     /// more.
     pub(super) fn ignore_unless(&mut self, only: &[String]) {
-        self.is_ignored = other_programs::silence(&self.head, only);
+        self.is_ignored = other_programs::silence(self.head.file(), only);
     }
 
     /// Whether nothing of it goes into the trace.
     pub(super) fn is_ignored(&self) -> bool {
         self.is_ignored
+    }
+
+    /// The file of its program, if it is one that was exec'd.
+    pub(super) fn program(&self) -> Option<Vec<u8>> {
+        self.head.program()
     }
 
     pub(super) fn alive(&self) -> Option<&Alive> {
@@ -128,26 +128,18 @@ impl SessionDrain {
     pub(super) fn how_ended(&self) -> Option<HowEnded> {
         // Asked first: a process that is seen to have ended has said before what it was about to do.
         let is_alive = self.alive.as_ref().is_some_and(Alive::is_alive);
-        match self.leaving() {
-            Some(Leaving::Exec) => (!is_alive || self.has_other_memory()).then_some(HowEnded::Execed),
+        match self.head.leaving() {
+            Some(Leaving::Exec) => (!is_alive || self.head.is_abandoned()).then_some(HowEnded::Execed),
             _ => (!is_alive).then_some(HowEnded::Exited),
         }
     }
 
-    fn leaving(&self) -> Option<Leaving> {
-        let mut word = [0; 8];
-        read_up_to(&self.head, &mut word, offset_of!(SharedHead, leaving) as u64);
-        Leaving::from_word(u64::from_le_bytes(word))
-    }
-
-    /// Whether the process has let go of its session, as an exec does: it goes on as an image that has none.
-    fn has_other_memory(&self) -> bool {
-        read_head(&self.head, |head| head.is_locked) == Some(true) && !is_mapped(&self.head)
-    }
-
     /// Whether its process, which has ended, was killed.
     pub(super) fn was_killed(&self) -> bool {
-        killed::was_killed(self.alive.as_ref().map_or(self.key.pid, Alive::pid), self.leaving().is_some())
+        killed::was_killed(
+            self.alive.as_ref().map_or(self.key.pid, Alive::pid),
+            self.head.leaving().is_some(),
+        )
     }
 
     /// The number of the process in the trace, which gets it at first.
@@ -155,7 +147,7 @@ impl SessionDrain {
         if let Some(process) = self.process {
             return process;
         }
-        let info = read_head(&self.head, process_info).unwrap_or_default();
+        let info = read_head(self.head.file(), process_info).unwrap_or_default();
         output.summary.began(info.created_mono_ns);
         output.summary.programs += u64::from(info.stage == Stage::Execed);
         let process = output.process(&info);
@@ -165,7 +157,7 @@ impl SessionDrain {
 
     /// Takes what is sealed. Whether anything was.
     pub(super) fn drain(&mut self, output: &mut Output) -> bool {
-        self.beat();
+        self.head.beat();
         if self.is_ignored {
             return self.discard();
         }
@@ -196,7 +188,7 @@ impl SessionDrain {
     }
 
     fn sealed(&self) -> Vec<(usize, Header)> {
-        self.log.chunks(self.in_use(), |header| header.state == State::Sealed as u32)
+        self.log.chunks(self.head.chunks_in_use(), |header| header.state == State::Sealed as u32)
     }
 
     fn free(&self, chunks: &[(usize, Header)]) {
@@ -206,35 +198,15 @@ impl SessionDrain {
     /// Writes a mark that `ctl` requested.
     fn take_mark(&mut self, process: ProcessIndex, output: &mut Output) {
         let Some(mark) = mark_request::take(&self.directory) else { return };
-        let headers = self.log.chunks(self.in_use(), |header| header.state != State::Free as u32);
+        let headers = self.log.chunks(self.head.chunks_in_use(), |header| header.state != State::Free as u32);
         let (marks, position) = (&mut self.marks, self.position);
-        read_head(&self.head, |head| {
+        read_head(self.head.file(), |head| {
             marks.write(mark, &MarkContext { process, position, head, headers: &headers }, output);
         });
     }
 
-    /// Lets the process know that it is drained.
-    fn beat(&mut self) {
-        self.heartbeat = self.heartbeat.wrapping_add(1);
-        let _ = self.head.write_at(&self.heartbeat.to_le_bytes(), HEARTBEAT_OFFSET as u64);
-    }
-
-    /// How many chunks of the log were ever used.
-    fn in_use(&self) -> usize {
-        let mut word = [0; 4];
-        read_up_to(&self.head, &mut word, offset_of!(SharedHead, chunks_in_use) as u64);
-        u32::from_le_bytes(word) as usize
-    }
-
-    /// How many bytes of definitions are whole.
-    fn committed(&self) -> u64 {
-        let mut word = [0; 8];
-        read_up_to(&self.head, &mut word, offset_of!(SharedHead, defs_committed) as u64);
-        u64::from_le_bytes(word).min(DEFS_BYTES_MAX as u64)
-    }
-
     fn take_definitions(&mut self, process: ProcessIndex, output: &mut Output) {
-        let committed = self.committed();
+        let committed = self.head.committed_bytes();
         while self.defs_read < committed {
             let mut bytes = vec![0; ((committed - self.defs_read) as usize).min(DEFINITIONS_BYTES)];
             let n = read_up_to(&self.defs, &mut bytes, self.defs_read);
@@ -267,7 +239,8 @@ impl SessionDrain {
             return;
         }
         let process = self.process(output);
-        let open = self.log.chunks(self.in_use(), |h| h.state == State::Open as u32 && h.committed > 0);
+        let open =
+            self.log.chunks(self.head.chunks_in_use(), |h| h.state == State::Open as u32 && h.committed > 0);
         self.take_definitions(process, output);
         let mut payload = std::mem::take(&mut output.chunk);
         for (index, header) in &open {
@@ -362,7 +335,7 @@ impl SessionDrain {
     /// Gives the head.
     pub(super) fn end(mut self, how: HowEnded, ended_mono_ns: u64, output: &mut Output) -> File {
         if self.is_ignored {
-            return self.head;
+            return self.head.into_file();
         }
         let process = self.process(output);
         // The order of a thread's chunks: what was written out is older than what is still in the log.
@@ -371,8 +344,9 @@ impl SessionDrain {
         self.drain(output);
         // A thread killed while it wrote a chunk out has left it in both places.
         let is_new = |h: &Header| !spilled.contains(&(h.thread, h.sequence));
-        let open =
-            self.log.chunks(self.in_use(), |h| h.state != State::Free as u32 && h.committed > 0 && is_new(h));
+        let open = self.log.chunks(self.head.chunks_in_use(), |h| {
+            h.state != State::Free as u32 && h.committed > 0 && is_new(h)
+        });
         self.take_definitions(process, output);
         for (index, header) in &open {
             self.take_chunk(process, *index, header, output);
@@ -381,11 +355,11 @@ impl SessionDrain {
         output.memory(process, &samples);
         self.sample_heap(how != HowEnded::Execed);
         self.heap.write(process, output);
-        let mut end = read_head(&self.head, process_end).unwrap_or_default();
+        let mut end = read_head(self.head.file(), process_end).unwrap_or_default();
         let is_needed = output.is_ring() || losses(&end.drops).touches_leaks();
         let table = if is_needed { self.write_live(process, how, output) } else { None };
         let left = |head: &Head<'_>| head.leaving.map_or(u64::MAX, |_| head.leaving_mono_ns);
-        let left_mono_ns = read_head(&self.head, left).filter(|_| how != HowEnded::Abandoned);
+        let left_mono_ns = read_head(self.head.file(), left).filter(|_| how != HowEnded::Abandoned);
         end.ended_mono_ns = ended_mono_ns.min(left_mono_ns.unwrap_or(u64::MAX));
         end.how = how;
         end.lost_note = self.notes.join("; ");
@@ -394,6 +368,6 @@ impl SessionDrain {
         if let Some(statistics) = self.heap.end(how) {
             output.summary.heaps.take(statistics);
         }
-        self.head
+        self.head.into_file()
     }
 }

@@ -3,11 +3,10 @@
 use heapscribe_analyze::answer::{Amount, Bounds, Range};
 use heapscribe_analyze::losses::{Losses, Seen};
 use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessEnd, ProcessIndex, UNKNOWN};
-use heapscribe_formats::{ChunkSums, Drainer, EndedImages};
+use heapscribe_formats::{ChunkSums, Drainer, EndedImages, Unrecorded};
 use heapscribe_wire::definitions::{Definition, Definitions, Position};
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
-use heapscribe_session::Unrecorded;
 use heapscribe_session::heap_statistics::EndedHeaps;
 
 use crate::level::Level;

@@ -54,6 +54,7 @@ fn without_later_fields(decoded: &str) -> String {
     decoded
         .replace(", rules: RealTimeRules { sections: [], after_mark: None, threads: [] }", "")
         .replace(", broke: None", "")
+        .replace(", unrecorded: Unrecorded { programs: [], others: [] }", "")
         .replace(", counts_calls: false", "")
         .replace("Cut { reason: 5, parent: StackId(0) }", "Cut { reason: 5 }")
 }
@@ -168,7 +169,12 @@ fn write_fixture() {
         peak_rss_bytes: 8 << 20,
     };
     w.session_end(
-        &SessionEnd { ended_mono_ns: 60_000_000, exit: Some(ExitStatus::Code(3)), drainer },
+        &SessionEnd {
+            ended_mono_ns: 60_000_000,
+            exit: Some(ExitStatus::Code(3)),
+            drainer,
+            ..SessionEnd::default()
+        },
         &mut out,
     );
     w.finish(&mut out);

@@ -11,6 +11,7 @@ use crate::record_peak::{self, ShownPeak};
 use heapscribe_collect::{Summary, Written};
 use heapscribe_units as units;
 use heapscribe_views::text::{bounds, heap};
+use heapscribe_views::unrecorded;
 
 /// The summary's lines, five of a recording in which nothing is to be said. Of a recording that did not begin with every
 /// block the sums are of what was recorded, which is not what happened. A trace that was thrown away (`/dev/null`) has
@@ -27,7 +28,8 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
         recorded(s, &processes)
     };
     lines.push(format!("dropped: {}{}", units::counted(s.lost_events(), "event"), reasons(s)));
-    lines.extend(unrecorded(s));
+    let unrecorded = unrecorded::lines(&s.unrecorded, Some(s.programs));
+    lines.extend(unrecorded.into_iter().map(|line| format!("not recorded: {line}")));
     lines.extend(unknown(s));
     lines.extend(s.evicted.map(|evicted| ring(s, &evicted)));
     if s.heaps.count() > 0 {
@@ -116,19 +118,6 @@ fn exact(s: &Summary, processes: &str, peak: Option<ShownPeak>) -> Vec<String> {
 fn recorded(s: &Summary, processes: &str) -> Vec<String> {
     let (calls, blocks) = (units::counted(s.calls, "call"), units::counted(s.allocations, "block"));
     vec![format!("{processes}, {calls} and {blocks} recorded; the report estimates the rest")]
-}
-
-/// Programs that were started without the variables by which they would be recorded.
-fn unrecorded(s: &Summary) -> Option<String> {
-    let (pid, name) = s.unrecorded.first.first()?;
-    let n = s.unrecorded.programs;
-    let all = units::counted(s.programs + n, "program");
-    let (their, others) = match n {
-        1 => ("its", String::new()),
-        _ => ("their", format!(" and {} more", units::count(n - 1))),
-    };
-    let n = units::count(n);
-    Some(format!("not recorded: {n} of {all}, because {their} environment was cleared: {pid} {name}{others}"))
 }
 
 /// What of it a ring did not keep.

@@ -73,3 +73,43 @@ fn snapshots_come_at_sizes_by_the_clock_and_at_peaks() {
     assert!(snapshots(&place, "part").is_empty());
     assert!(ended.stderr.contains("snapshots: "), "{}", ended.stderr);
 }
+
+/// Resident memory of a process of one kind, as the kernel counts it, MiB.
+fn status_mib(pid: u32, name: &str) -> f64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<f64>().unwrap() / 1024.0
+}
+
+/// The recorder's files are on /dev/shm, which the program uses for nothing: neither the trigger nor `top` takes them
+/// for the program's memory.
+#[test]
+fn resident_memory_is_without_the_files_of_the_recorder() {
+    let place = Place::new();
+    let program = place.compile("small_blocks.c");
+    let (go, dir) = (place.path("go"), PathBuf::from("/dev/shm"));
+    if !dir.is_dir() {
+        return support::skip("there is no /dev/shm");
+    }
+    let run = Run::new(&place, &program).args([&go]).options([
+        "--snapshot-at",
+        "rss=52MiB",
+        "--snapshot-at",
+        "live=1MB",
+    ]);
+    let started = run.options([PathBuf::from("--session-dir"), dir]).start();
+    until("all blocks are there", || started.said().0.contains("ready") || !lives(started.child.id()));
+    let said = support::heapscribe().args(["top", "small_blocks", "--once"]).output().unwrap();
+    let screen = String::from_utf8_lossy(&said.stdout).into_owned();
+    let pid: u32 = screen.split(['(', ')']).nth(1).and_then(|pid| pid.parse().ok()).expect(&screen);
+    let [anonymous, files, shared] = ["RssAnon:", "RssFile:", "RssShmem:"].map(|name| status_mib(pid, name));
+    fs::write(go, "").unwrap();
+    let ended = started.wait();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let shown =
+        screen.split_once("program's RSS ").and_then(|(_, rest)| rest.split_once(" MiB")).expect(&screen).0;
+    let shown: f64 = shown.parse().unwrap();
+    assert!(shared > 15.0 && anonymous > 35.0, "{anonymous} {files} {shared}");
+    assert!((shown - anonymous - files).abs() < 3.0, "{shown}: {anonymous} + {files}, and {shared}");
+    assert_eq!((snapshots(&place, "rss").len(), snapshots(&place, "live").len()), (0, 1));
+}

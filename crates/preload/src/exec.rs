@@ -1,7 +1,7 @@
 //! The ways in which a process goes on as another program: noted before, and taken back when it fails. So a process
 //! that becomes one without a session - a static one, or one that allocates nothing - is known to have done that,
-//! and not taken for killed. One that execs by a system call of its own is. A program that is given an environment
-//! without what it would be recorded by is counted, also one that is spawned.
+//! and not taken for killed. One that execs by a system call of its own is. A program that will not be recorded is
+//! noted with the reason, also one that is spawned.
 //!
 //! Three have their arguments one by one. Their hooks make the list of them where they lie: the five in registers
 //! are pushed behind those on the stack, over the return address, which is kept below.
@@ -11,7 +11,8 @@ use core::ffi::{c_char, c_int, c_void};
 
 use heapscribe_nolibc::sys;
 use heapscribe_recorder::{
-    begin_exec, count_unrecorded, exec_failed, is_unrecorded, program, uncount_unrecorded,
+    NewProgram, ProgramFile, UnrecordedNote, begin_exec, exec_failed, note_unrecorded, obstacle, program,
+    take_back_unrecorded,
 };
 
 type Text = *const c_char;
@@ -24,35 +25,40 @@ fn next(name: &str, own: *const ()) -> Option<*const ()> {
 
 /// What is noted before an exec, and taken back when it fails.
 struct Exec {
-    is_unrecorded: bool,
+    unrecorded: Option<UnrecordedNote>,
 }
 
 impl Exec {
-    /// Begins the exec of `name` with this environment, or that of the process.
+    /// Begins the exec of a program.
     ///
     /// # Safety
-    /// * The name and the environment are those of a call that a program may make.
-    unsafe fn begin(name: Text, environment: Option<List>) -> Exec {
+    /// * The program is that of a call that a program may make.
+    unsafe fn begin(program: &NewProgram) -> Exec {
         begin_exec();
-        // SAFETY: those of a call that a program may make.
-        let is_unrecorded = unsafe { is_unrecorded(environment) };
-        if is_unrecorded {
-            // SAFETY: the name is that of a call that a program may make.
-            unsafe { count_unrecorded(sys::pid(), name) };
-        }
-        Exec { is_unrecorded }
+        // SAFETY: as the caller says.
+        let note = |reason| unsafe { note_unrecorded(sys::pid(), program.name, reason) };
+        // SAFETY: as the caller says.
+        Exec { unrecorded: unsafe { obstacle(program) }.map(note) }
     }
 
-    fn fail(&self) {
+    fn fail(self) {
         exec_failed();
-        if self.is_unrecorded {
-            uncount_unrecorded();
+        if let Some(note) = self.unrecorded {
+            take_back_unrecorded(note);
         }
     }
 }
 
+/// The file that `execveat` is given.
+fn file_at(directory: c_int, path: Text) -> ProgramFile {
+    const AT_FDCWD: c_int = -100;
+    // SAFETY: the program's call: a C string or null.
+    let is_absolute = !path.is_null() && unsafe { *path } == b'/' as c_char;
+    if is_absolute || directory == AT_FDCWD { ProgramFile::At(path) } else { ProgramFile::Unknown }
+}
+
 macro_rules! exec_functions {
-    ($($name:ident($($argument:ident: $type:ty),*) of $file:expr, $environment:expr;)*) => {$(
+    ($($name:ident($($argument:ident: $type:ty),*) of $name_given:expr, $file:expr, $environment:expr;)*) => {$(
         /// The C library's function of this name.
         ///
         /// # Safety
@@ -64,7 +70,9 @@ macro_rules! exec_functions {
             let Some(next) = next(stringify!($name), $name as *const ()) else { return FAILED };
             // SAFETY: the program's arguments, of which the C library's function of this name takes the same.
             unsafe {
-                let exec = Exec::begin($file, $environment);
+                let program =
+                    NewProgram { name: $name_given, file: $file, environment: $environment };
+                let exec = Exec::begin(&program);
                 let result = core::mem::transmute::<*const (), Function>(next)($($argument),*);
                 exec.fail();
                 result
@@ -74,19 +82,25 @@ macro_rules! exec_functions {
 }
 
 exec_functions! {
-    execve(path: Text, arguments: List, environment: List) of path, Some(environment);
-    execv(path: Text, arguments: List) of path, None;
-    execvp(file: Text, arguments: List) of file, None;
-    execvpe(file: Text, arguments: List, environment: List) of file, Some(environment);
-    fexecve(descriptor: c_int, arguments: List, environment: List) of *arguments, Some(environment);
-    execveat(directory: c_int, path: Text, arguments: List, environment: List, flags: c_int) of path, Some(environment);
+    execve(path: Text, arguments: List, environment: List)
+        of path, ProgramFile::At(path), Some(environment);
+    execv(path: Text, arguments: List)
+        of path, ProgramFile::At(path), None;
+    execvp(file: Text, arguments: List)
+        of file, ProgramFile::Searched(file), None;
+    execvpe(file: Text, arguments: List, environment: List)
+        of file, ProgramFile::Searched(file), Some(environment);
+    fexecve(descriptor: c_int, arguments: List, environment: List)
+        of *arguments, ProgramFile::Open(descriptor), Some(environment);
+    execveat(directory: c_int, path: Text, arguments: List, environment: List, flags: c_int)
+        of path, file_at(directory, path), Some(environment);
 }
 
 type Pid = c_int;
 type Settings = *const c_void;
 
 macro_rules! spawn_functions {
-    ($($name:ident)*) => {$(
+    ($($name:ident in $file:expr;)*) => {$(
         /// The C library's function of this name.
         ///
         /// # Safety
@@ -112,8 +126,10 @@ macro_rules! spawn_functions {
                 if failed == 0 && !pid.is_null() {
                     pid.write(child);
                 }
-                if failed == 0 && is_unrecorded(Some(environment)) {
-                    count_unrecorded(child as u32, file);
+                let program =
+                    NewProgram { name: file, file: $file(file), environment: Some(environment) };
+                if failed == 0 && let Some(reason) = obstacle(&program) {
+                    note_unrecorded(child as u32, file, reason);
                 }
                 failed
             }
@@ -121,7 +137,10 @@ macro_rules! spawn_functions {
     )*};
 }
 
-spawn_functions! { posix_spawn posix_spawnp }
+spawn_functions! {
+    posix_spawn in ProgramFile::At;
+    posix_spawnp in ProgramFile::Searched;
+}
 
 /// `execle` with the list of its arguments, behind whose end the environment stands.
 ///

@@ -46,8 +46,8 @@ pub use enter::{
 pub use heapscribe_wire::mode::Mode;
 pub use heapscribe_wire::record::Call;
 pub use lifecycle::{
-    Before, Sandbox, begin_close, count_unrecorded, deregister_frames, end_close, enter_sandbox,
-    is_unrecorded, leave_sandbox, register_frames, uncount_unrecorded,
+    Before, NewProgram, ProgramFile, Sandbox, UnrecordedNote, begin_close, deregister_frames, end_close,
+    enter_sandbox, leave_sandbox, note_unrecorded, obstacle, register_frames, take_back_unrecorded,
 };
 pub use platform::memory::seal;
 pub use sampling::{filter, gate};

@@ -29,38 +29,6 @@ pub fn is_mapped(file: &File) -> bool {
     }
 }
 
-/// Programs that were started without the variables by which they would be recorded.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Unrecorded {
-    /// How many.
-    pub programs: u64,
-    /// The first of each process that started any: pid, and name as it was given.
-    pub first: Vec<(u32, String)>,
-}
-
-impl Unrecorded {
-    /// Those of another process, too. No more names than anybody reads.
-    pub fn add(&mut self, other: Unrecorded) {
-        const NAMES_MAX: usize = 8;
-        self.programs += other.programs;
-        let room = NAMES_MAX.saturating_sub(self.first.len());
-        self.first.extend(other.first.into_iter().take(room));
-    }
-}
-
-/// What a head says of them.
-pub fn unrecorded(file: &File) -> Unrecorded {
-    let of_head = |head: &Head<'_>| Unrecorded {
-        programs: u64::from(head.unrecorded),
-        first: if head.unrecorded == 0 {
-            Vec::new()
-        } else {
-            vec![(head.unrecorded_pid, String::from_utf8_lossy(head.unrecorded_name).into_owned())]
-        },
-    };
-    read_head(file, of_head).unwrap_or_default()
-}
-
 /// A process by its head.
 pub fn process_info(head: &Head<'_>) -> ProcessInfo {
     let arguments = head.command.strip_suffix(b"\0").unwrap_or(head.command);

@@ -19,12 +19,14 @@ mod liveness;
 pub mod mark_request;
 mod memory;
 pub mod real_time_rules;
+mod unrecorded;
 
 pub use base_directory::{Base, SESSION_DIR};
 pub use clock::{clock_kind, monotonic_ns, time_stamp_counter};
 pub use files::{open_file, read_up_to};
-pub use head::{Unrecorded, is_mapped, process_end, process_info, read_head, unrecorded};
+pub use head::{is_mapped, process_end, process_info, read_head};
 pub use key::SessionKey;
 pub use liveness::{Alive, own_namespace, wait};
 pub use mark_request::MarkRequest;
-pub use memory::{Memory, memory_of};
+pub use memory::Memory;
+pub use unrecorded::{unrecorded_in_base, unrecorded_in_head};

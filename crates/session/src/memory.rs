@@ -58,8 +58,3 @@ impl Memory {
         })
     }
 }
-
-/// The memory of a process now; `None` when it has ended.
-pub fn memory_of(pid: u32) -> Option<MemorySample> {
-    Memory::of(pid).sample()
-}

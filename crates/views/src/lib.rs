@@ -17,3 +17,4 @@ mod own;
 pub mod pictures;
 mod runtime;
 pub mod text;
+pub mod unrecorded;

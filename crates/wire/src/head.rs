@@ -20,21 +20,21 @@
 //!    408  the call that broke a rule of real time, see [`crate::rule_violation`]
 //!    448  stacks verified u64  456 of them different u64   (HEAPSCRIBE_VERIFY_STACKS)
 //!    464  is locked u32: 1 when a lock for reading is held as long as any process has the head mapped
-//!    468  unrecorded u32: programs that were started without the variables by which they would be recorded,
-//!         by the process and by children that had no session   480 pid of the first u32, name behind all others
 //!    472  leaving mono ns u64: when `leaving` was set
 //!    512  executable: u32 length, bytes        at most NAME_BYTES_MAX each
 //!   4612  command line: u32 length, bytes with NUL between the arguments
-//!   8712  the first program that was not recorded: u32 length, bytes, at most UNRECORDED_NAME_BYTES_MAX
+//!   8712  programs that were not recorded, see [`crate::unrecorded`]: started by the process, or by children that
+//!         had no session, or such children themselves
 //! ```
 
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::limits::NAME_BYTES_MAX;
 pub use crate::loss::{DROP_COUNTERS, LossReason};
 use crate::mode::Mode;
 use crate::rule_violation::{PAST_MARK, RULE_VIOLATION_BYTES, RuleViolation, SharedRuleViolation};
+use crate::unrecorded::{SharedUnrecorded, Unrecorded};
 
 /// First eight bytes of a head.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"HSCRHEAD");
@@ -128,20 +128,16 @@ pub struct SharedHead {
     pub stacks_verified: AtomicU64,
     pub stacks_different: AtomicU64,
     pub is_locked: AtomicU32,
-    pub unrecorded: AtomicU32,
+    pub reserved2: AtomicU32,
     pub leaving_mono_ns: AtomicU64,
-    pub unrecorded_pid: AtomicU32,
-    pub reserved3: [AtomicU32; 7],
+    pub reserved3: [AtomicU32; 8],
     pub exe_len: AtomicU32,
     pub exe: [u8; NAME_BYTES_MAX],
     pub command_len: AtomicU32,
     pub command: [u8; NAME_BYTES_MAX],
-    pub unrecorded_len: AtomicU32,
-    pub unrecorded_name: [AtomicU8; UNRECORDED_NAME_BYTES_MAX],
+    pub unrecorded: SharedUnrecorded,
 }
 
-/// Bytes kept of the name of a program that was not recorded.
-pub const UNRECORDED_NAME_BYTES_MAX: usize = 1024;
 /// Bytes of the head file.
 pub const HEAD_FILE_BYTES: usize = 12 << 10;
 /// Offset of the heartbeat, the one word that the drainer writes.
@@ -166,7 +162,7 @@ const _: () = assert!(offset_of!(SharedHead, is_locked) == 464);
 const _: () = assert!(offset_of!(SharedHead, leaving_mono_ns) == 472);
 const _: () = assert!(offset_of!(SharedHead, exe_len) == 512);
 const _: () = assert!(offset_of!(SharedHead, command_len) == 512 + 4 + NAME_BYTES_MAX);
-const _: () = assert!(offset_of!(SharedHead, unrecorded_len) == 8712);
+const _: () = assert!(offset_of!(SharedHead, unrecorded) == 8712);
 
 impl SharedHead {
     /// Counts a drop.
@@ -212,9 +208,7 @@ pub struct Head<'a> {
     pub stacks_different: u64,
     pub exe: &'a [u8],
     pub command: &'a [u8],
-    pub unrecorded: u32,
-    pub unrecorded_pid: u32,
-    pub unrecorded_name: &'a [u8],
+    pub unrecorded: Unrecorded<'a>,
 }
 
 /// Why bytes are no head.
@@ -250,8 +244,7 @@ impl<'a> Head<'a> {
         }
         let u32_at = |o: usize| u32::from_le_bytes([bytes[o], bytes[o + 1], bytes[o + 2], bytes[o + 3]]);
         let u64_at = |o: usize| u64::from(u32_at(o)) | u64::from(u32_at(o + 4)) << 32;
-        let text_at = |o: usize, most: usize| &bytes[o + 4..o + 4 + (u32_at(o) as usize).min(most)];
-        let name_at = |o: usize| text_at(o, NAME_BYTES_MAX);
+        let name_at = |o: usize| &bytes[o + 4..o + 4 + (u32_at(o) as usize).min(NAME_BYTES_MAX)];
         if u64_at(0) != MAGIC {
             return Err(BadHead::Magic);
         }
@@ -294,9 +287,7 @@ impl<'a> Head<'a> {
             stacks_different: u64_at(offset_of!(SharedHead, stacks_different)),
             exe: name_at(offset_of!(SharedHead, exe_len)),
             command: name_at(offset_of!(SharedHead, command_len)),
-            unrecorded: u32_at(offset_of!(SharedHead, unrecorded)),
-            unrecorded_pid: u32_at(offset_of!(SharedHead, unrecorded_pid)),
-            unrecorded_name: text_at(offset_of!(SharedHead, unrecorded_len), UNRECORDED_NAME_BYTES_MAX),
+            unrecorded: Unrecorded(&bytes[offset_of!(SharedHead, unrecorded)..]),
         })
     }
 }

@@ -40,6 +40,7 @@ pub mod rule_violation;
 pub mod sampler;
 pub mod size;
 mod sync;
+pub mod unrecorded;
 pub mod varint;
 mod version;
 

@@ -1,6 +1,6 @@
 //! The answer as a whole: totals, peak, leaks, stacks, processes, and what is to be known to trust them.
 
-use heapscribe_formats::{Drainer, Evicted, RealTimeRules};
+use heapscribe_formats::{Drainer, Evicted, RealTimeRules, Unrecorded};
 
 use super::amounts::{Amount, LifetimeClass, Peak, SizeClass, WholePeak};
 use super::annotations::{Mark, Pools, Section};
@@ -44,6 +44,8 @@ pub struct Answer {
     pub exit: Option<Exit>,
     /// How the drainer kept up; all 0 when that is not known.
     pub drainer: Drainer,
+    /// Programs that were started and of which nothing is in any figure.
+    pub unrecorded: Unrecorded,
     /// From moment 0 to the last thing that was recorded, ns.
     pub duration_ns: u64,
     /// Whether all ns here are calls, the first at 1, as nothing is known of times.

@@ -299,6 +299,7 @@ impl Assembly {
             version: session.version,
             exit: session.exit,
             drainer: session.drainer,
+            unrecorded: session.unrecorded,
             duration_ns,
             evicted: self.evicted,
             totals: Totals { lost_events: self.lost_events, ..totals::totals(&self.all) },

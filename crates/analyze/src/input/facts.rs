@@ -1,6 +1,8 @@
 //! What is known of a recording before any event is read: the session, its processes and their chunks.
 
-use heapscribe_formats::{Drainer, Evicted, HeapInfo, HeapSample, OwnPeak, RealTimeRules, RuleViolation};
+use heapscribe_formats::{
+    Drainer, Evicted, HeapInfo, HeapSample, OwnPeak, RealTimeRules, RuleViolation, Unrecorded,
+};
 use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::real_time_rules::fits;
 
@@ -26,6 +28,8 @@ pub struct SessionFacts {
     pub exit: Option<Exit>,
     /// How the drainer kept up; all 0 when that is not known.
     pub drainer: Drainer,
+    /// Programs that were started and are not in it.
+    pub unrecorded: Unrecorded,
     /// What a ring evicted of processes of which nothing else is left.
     pub evicted: Evicted,
     /// From when on all events of all processes are there, CLOCK_MONOTONIC ns; 0 when none were evicted. A ring

@@ -170,7 +170,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
 
     fn session(&self) -> SessionFacts {
         let info = self.trace.session().cloned().unwrap_or_default();
-        let end = self.trace.session_end().copied().unwrap_or_default();
+        let end = self.trace.session_end().cloned().unwrap_or_default();
         // Moment 0 of all answers is the creation of the first process, of whichever of them they are.
         let (begin_mono_ns, begin_real_ns) = match self.trace.start_mono_ns() {
             0 if self.processes.is_empty() => (info.started_mono_ns, info.started_real_ns),
@@ -181,6 +181,7 @@ impl<S: Source + Sync> History for Recording<'_, S> {
             begin_real_ns,
             end_mono_ns: end.ended_mono_ns,
             drainer: end.drainer,
+            unrecorded: end.unrecorded,
             evicted: *self.trace.evicted(),
             window_mono_ns: self.window_mono_ns(),
             exit: end.exit.map(|exit| match exit {

@@ -17,7 +17,7 @@ use heapscribe_wire::operation::Record;
 use super::trigger::{Trigger, memory_bytes};
 use heapscribe_diagnostics as diagnostics;
 use heapscribe_session::inspect::{self, Snapshot};
-use heapscribe_session::{SessionKey, memory_of};
+use heapscribe_session::{Memory, SessionKey};
 
 /// Between two looks at all processes.
 const INTERVAL: Duration = Duration::from_millis(20);
@@ -112,7 +112,10 @@ impl Watch {
     fn value(&self, trigger: Trigger, watched: &Watched) -> Option<u64> {
         match trigger {
             Trigger::Every(_) => Some(u64::try_from(watched.began.elapsed().as_nanos()).unwrap_or(u64::MAX)),
-            Trigger::Rss(_) => memory_of(watched.session.living_pid()?).map(|sample| sample.rss_bytes),
+            Trigger::Rss(_) => {
+                let memory = Memory::of(watched.session.living_pid()?).without(watched.session.directory());
+                memory.sample().map(|sample| sample.rss_bytes)
+            }
             Trigger::Live(_) | Trigger::Peak => {
                 let head = watched.session.head().ok()?;
                 Some(live_bytes(&watched.session.records(&head.get())))

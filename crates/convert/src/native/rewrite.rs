@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use anyhow::Result;
 use heapscribe_formats::{
     ChunkInfo, Clock, HeapInfo, HeapSample, Process, ProcessIndex, ProcessInfo, RealTimeRules, Scratch,
-    SessionInfo, Source, Trace, Writer,
+    SessionEnd, SessionInfo, Source, Trace, Writer,
 };
 use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Module, Position};
 use heapscribe_wire::ids::{RateId, StackId};
@@ -57,7 +57,8 @@ pub fn rewrite<S: Source, W: Write>(trace: &Trace<S>, out: W, changes: &Changes<
         }
     }
     if let Some(end) = trace.session_end() {
-        to.writer.session_end(end, &mut to.bytes);
+        let end = to.session_end(end.clone());
+        to.writer.session_end(&end, &mut to.bytes);
     }
     to.writer.finish(&mut to.bytes);
     to.drain()?;
@@ -91,6 +92,13 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
             threads: self.names(&info.rules.threads),
         };
         SessionInfo { command: self.names(&info.command), host, rules, ..info }
+    }
+
+    fn session_end(&self, mut end: SessionEnd) -> SessionEnd {
+        for program in &mut end.unrecorded.programs {
+            program.name = self.name(&program.name);
+        }
+        end
     }
 
     fn process_info(&self, info: ProcessInfo) -> ProcessInfo {

@@ -12,6 +12,7 @@ mod process;
 mod samples;
 mod session;
 mod sums;
+mod unrecorded;
 
 pub use self::chunk::ChunkInfo;
 pub use self::ended_images::{EndedImages, UNKNOWN};
@@ -22,3 +23,4 @@ pub use self::process::{HowEnded, OwnPeak, Process, ProcessEnd, ProcessIndex, Pr
 pub use self::samples::{HeapInfo, HeapSample, MemorySample};
 pub use self::session::{Drainer, ExitStatus, RealTimeRules, SessionEnd, SessionInfo};
 pub use self::sums::ChunkSums;
+pub use self::unrecorded::{Unrecorded, UnrecordedProgram, UnrecordedReason};

@@ -1,5 +1,7 @@
 //! The recording as a whole: its command, its rules, its end, and how the drainer kept up.
 
+use super::unrecorded::Unrecorded;
+
 /// The recording as a whole, as it is known when it starts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SessionInfo {
@@ -49,7 +51,7 @@ pub enum ExitStatus {
 }
 
 /// What is known only when the recording stops.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SessionEnd {
     /// When it stopped, CLOCK_MONOTONIC ns.
     pub ended_mono_ns: u64,
@@ -57,6 +59,8 @@ pub struct SessionEnd {
     pub exit: Option<ExitStatus>,
     /// How the drainer kept up.
     pub drainer: Drainer,
+    /// Programs that were started and are not in the trace.
+    pub unrecorded: Unrecorded,
 }
 
 /// How the drainer, which empties the logs and writes the trace, kept up with the programs. All 0: not known.

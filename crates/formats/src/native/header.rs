@@ -9,7 +9,7 @@ pub const MAGIC: [u8; 8] = *b"\x89HSCR\r\n\x1a";
 /// Major version: readers refuse later ones.
 pub const MAJOR: u16 = 1;
 /// Minor version: readers pass over what later ones added.
-pub const MINOR: u16 = 2;
+pub const MINOR: u16 = 3;
 /// The first version of the wire format whose definitions are read as they are now.
 const ABI_MIN: u32 = 2;
 /// Bytes of the file header.

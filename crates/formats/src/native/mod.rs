@@ -69,6 +69,7 @@ pub mod read;
 mod records;
 mod scan;
 pub mod splice;
+mod unrecorded;
 pub mod write;
 
 pub use header::is_begin;

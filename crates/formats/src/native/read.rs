@@ -166,7 +166,7 @@ impl<S: Source> Trace<S> {
         let chunks = self.chunks.iter().map(|c| c.end_ns);
         let processes = self.processes.iter().filter_map(|p| p.end.as_ref()).map(|e| e.ended_mono_ns);
         let looks = self.processes.iter().flat_map(|p| &p.live).map(|table| table.mono_ns);
-        let ends = processes.chain(looks).chain(self.session_end.map(|e| e.ended_mono_ns));
+        let ends = processes.chain(looks).chain(self.session_end.as_ref().map(|e| e.ended_mono_ns));
         let ends = ends.map(|ns| ns.saturating_sub(self.start_mono_ns()));
         chunks.chain(ends).max().unwrap_or(0)
     }

@@ -8,9 +8,10 @@ use heapscribe_wire::rule_violation::{RuleViolation, Why};
 use heapscribe_wire::varint::zigzag;
 
 use super::fields::{Fields, put, put_from, put_list, put_text};
+use super::unrecorded;
 use crate::model::{
     Drainer, ExitStatus, HowEnded, MemorySample, OwnPeak, ProcessEnd, ProcessInfo, RealTimeRules, SessionEnd,
-    SessionInfo, Stage,
+    SessionInfo, Stage, Unrecorded,
 };
 
 pub(super) fn put_session(out: &mut Vec<u8>, s: &SessionInfo) {
@@ -53,6 +54,7 @@ pub(super) fn put_session_end(out: &mut Vec<u8>, end: &SessionEnd) {
     for n in [d.waiting_bytes, d.waiting_ns, d.full_logs, d.hurried_chunks, d.cpu_ns, d.peak_rss_bytes] {
         put(out, n);
     }
+    unrecorded::put_unrecorded(out, &end.unrecorded);
 }
 
 pub(super) fn get_session_end(payload: &[u8]) -> Option<SessionEnd> {
@@ -72,7 +74,8 @@ pub(super) fn get_session_end(payload: &[u8]) -> Option<SessionEnd> {
         cpu_ns: f.number()?,
         peak_rss_bytes: f.number()?,
     };
-    Some(SessionEnd { ended_mono_ns, exit, drainer })
+    let unrecorded = if f.is_empty() { Unrecorded::default() } else { unrecorded::get_unrecorded(&mut f)? };
+    Some(SessionEnd { ended_mono_ns, exit, drainer, unrecorded })
 }
 
 /// The value of a process's last field when its times count calls.

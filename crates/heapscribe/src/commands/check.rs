@@ -23,6 +23,7 @@ use crate::cli::CheckArgs;
 use crate::exit;
 use crate::message;
 use heapscribe_convert::{Input, Opened};
+use heapscribe_formats::Unrecorded;
 use heapscribe_views::json;
 use heapscribe_views::text;
 
@@ -33,7 +34,7 @@ use heapscribe_views::check::calls::{ForbiddenCalls, forbidden};
 use heapscribe_views::check::rule::{Limited, Rule};
 use heapscribe_views::check::subject::{Subject, Worst};
 use heapscribe_views::check::suppress::{Kind, Suppressions};
-use heapscribe_views::check::unit::Unit;
+use heapscribe_views::check::unrecorded::{self, UnrecordedSubject};
 use heapscribe_views::check::{
     Checked, Culprit, Evidence, Finding, Verdict, Whose, baseline, evicted, judge,
 };
@@ -120,6 +121,11 @@ fn gaps(trace: &Opened, problems: &[String]) -> Vec<String> {
     gaps
 }
 
+/// The programs that are not in a trace.
+fn unrecorded_of(trace: &Opened) -> Unrecorded {
+    trace.session_end().map(|end| end.unrecorded.clone()).unwrap_or_default()
+}
+
 /// Indices of the processes that rules are about.
 fn chosen<H: History>(split: &Split<'_, H>, wanted: Option<&str>) -> Vec<usize> {
     let is_wanted = |facts: &ProcessFacts| wanted.is_none_or(|wanted| facts.is_program(wanted));
@@ -195,12 +201,12 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
     };
     let of_leaks = rules.iter().any(|rule| matches!(rule, Rule::Max(limited, _) if limited.is_of_leaks()));
     suppress(&mut checked, &mut subjects, &mut forbade, of_leaks, resolver);
-    checked.findings = judged(&rules, &subjects, together.as_ref(), &forbade, args.top);
-    if let Some(gone) = gone {
-        let no_calls = rules.iter().filter(|rule| matches!(rule, Rule::NoCalls(..)));
-        let unknown = |rule| judge::undecided(rule, subjects.len() - 1, Unit::Calls, &evicted::why(gone));
-        checked.findings.extend(no_calls.map(unknown));
-    }
+    let unrecorded =
+        unrecorded::subjects(&unrecorded_of(trace), args.process.as_deref(), &mut checked.processes);
+    let subjects = Subjects { recorded: &subjects, together: together.as_ref(), unrecorded: &unrecorded };
+    checked.findings = judged(&rules, &subjects, &forbade, args.top);
+    let last = subjects.recorded.len().saturating_sub(1);
+    checked.findings.extend(gone.iter().flat_map(|gone| evicted::no_calls(&rules, last, gone)));
     checked
 }
 
@@ -303,29 +309,39 @@ fn suppress(
     judge::passed(forbade).for_each(|(by, amount)| suppressions.used(by, amount));
 }
 
+/// Whom rules are about.
+struct Subjects<'a> {
+    /// Processes.
+    recorded: &'a [Subject],
+    /// All of them, where that is another figure.
+    together: Option<&'a Subject>,
+    /// Programs of which nothing is known.
+    unrecorded: &'a [UnrecordedSubject],
+}
+
 /// Findings by rule, and for each rule by process; where that is another figure, of all `together`.
 fn judged(
     rules: &[Rule],
-    subjects: &[Subject],
-    together: Option<&Subject>,
+    subjects: &Subjects<'_>,
     forbade: &[Vec<ForbiddenCalls>],
     top: usize,
 ) -> Vec<Finding> {
+    let is_nobody_known = subjects.recorded.is_empty() && subjects.unrecorded.is_empty();
     let of_rule = |(rule, forbade): (&Rule, &Vec<ForbiddenCalls>)| match rule {
-        Rule::NoCalls(..) => judge::no_calls(rule, forbade, subjects, top),
-        Rule::Max(..) if subjects.is_empty() => {
-            let unit = if let Rule::Max(limited, _) = rule { limited.unit() } else { Unit::Calls };
-            vec![judge::undecided(rule, None, unit, "no matching process was recorded")]
+        Rule::NoCalls(..) => judge::no_calls(rule, forbade, subjects.recorded, top),
+        Rule::Max(limited, _) if is_nobody_known => {
+            vec![judge::undecided(rule, None, limited.unit(), "no matching process was recorded")]
         }
         Rule::Max(..) => {
-            let all = together.filter(|_| matches!(rule, Rule::Max(Limited::Peak, _)));
+            let all = subjects.together.filter(|_| matches!(rule, Rule::Max(Limited::Peak, _)));
             let of_all = all.and_then(|all| judge::limit(rule, None, all, top));
-            let subjects = subjects.iter().enumerate();
-            subjects.filter_map(|(n, subject)| judge::limit(rule, n, subject, top)).chain(of_all).collect()
+            let recorded = subjects.recorded.iter().enumerate();
+            recorded.filter_map(|(n, subject)| judge::limit(rule, n, subject, top)).chain(of_all).collect()
         }
         Rule::Grew(..) => Vec::new(),
     };
-    rules.iter().zip(forbade).flat_map(of_rule).collect()
+    let of_unrecorded = |rule: &Rule| unrecorded::findings(rule, subjects.unrecorded);
+    rules.iter().zip(forbade).flat_map(|of| [of_rule(of), of_unrecorded(of.0)].concat()).collect()
 }
 
 /// The older trace that a trace is compared with.
@@ -345,7 +361,8 @@ fn compare(
     let paths = [baseline.path, &args.trace].map(|path| path.to_string_lossy());
     let [old, new] = [(&baseline.trace, &paths[0]), (new, &paths[1])].map(|(trace, path)| {
         let (answer, problems) = whole(trace, args.process.as_deref());
-        let why = gaps(trace, &problems).into_iter().map(|why| format!("{path}: {why}"));
+        let unrecorded = unrecorded::gaps(&unrecorded_of(trace), args.process.as_deref());
+        let why = gaps(trace, &problems).into_iter().chain(unrecorded).map(|why| format!("{path}: {why}"));
         (answer, why.collect::<Vec<_>>())
     });
     let mut gaps = [old.1, new.1].concat();

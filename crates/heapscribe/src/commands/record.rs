@@ -15,7 +15,7 @@ use super::output;
 use crate::cli::{self, RecordArgs, TraceFormat};
 use crate::launch::heap::{self, HeapChoice};
 use crate::launch::preload::{self, Preload};
-use crate::launch::{child, diagnose, signals::Signals};
+use crate::launch::{child, diagnose::Unseen, signals::Signals};
 use crate::message;
 use crate::record_summary;
 use heapscribe_collect::watch::Watch;
@@ -82,6 +82,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
         drain.keep_killed();
     }
     let mut signals = Signals::take()?;
+    let started_mono_ns = monotonic_ns();
     let mut child = match child::start(&args.command, &preload) {
         Ok(child) => child,
         Err(failure) => {
@@ -100,6 +101,13 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     }
     let status = follow(args, &mut drain, &mut child, &mut signals)?;
     let living = drain.living();
+    // A program that is sampled or off at first may well have no recorded call.
+    let is_expected = mode(args) == Mode::Full && args.only_program.is_empty();
+    let is_unseen = is_expected && status.is_some() && !drain.watched_has_calls();
+    let unseen = is_unseen.then(|| Unseen::new(&args.command[0], child.id()));
+    if let Some(program) = unseen.as_ref().and_then(|unseen| unseen.unrecorded(started_mono_ns)) {
+        drain.note_unrecorded(program);
+    }
     let (summary, failure) = drain.finish(status.map(child::exit_status));
     print_summary(args, &output, &summary, failure.is_some());
     if summary.stopped > 0 {
@@ -107,9 +115,8 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     } else if !args.real_time.rules().is_empty() {
         message::hint(&format!("find the calls that broke the rules: heapscribe check {}", output.display()));
     }
-    // A program that is sampled or off at first may well have no recorded call.
-    if mode(args) == Mode::Full && args.only_program.is_empty() && !summary.watched_has_calls {
-        diagnose::unseen(&args.command[0], child.id());
+    if let Some(unseen) = unseen {
+        unseen.warn(summary.calls > 0, &summary.unrecorded);
     }
     if living > 0 {
         message::note(&format!(

@@ -1,21 +1,55 @@
 //! Why a program has no recorded calls: a silent empty trace helps nobody.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use heapscribe_formats::{Unrecorded, UnrecordedProgram, UnrecordedReason};
 use object::{Object as _, ObjectSymbol as _, ReadCache, ReadRef};
 
 use crate::message;
 
-/// Warns that no allocation call of the program was recorded, why, and what to do.
-pub(crate) fn unseen(program: &OsStr, pid: u32) {
-    let path = find(program);
-    let (why, hint) = path.as_deref().map_or(Why::Unknown, why).words();
-    message::warning(&format!("recorded no allocations of process {pid}: {} {why}", program.display()));
-    message::hint(hint);
+/// A program of which no allocation call was recorded.
+pub(crate) struct Unseen {
+    pid: u32,
+    program: OsString,
+    why: Why,
+}
+
+impl Unseen {
+    /// Looks for the reason in its file.
+    pub(crate) fn new(program: &OsStr, pid: u32) -> Unseen {
+        let why = find(program).as_deref().map_or(Why::Unknown, why);
+        Unseen { pid, program: program.to_owned(), why }
+    }
+
+    /// The same for the trace, when the reason is one for which it cannot have been recorded.
+    pub(crate) fn unrecorded(&self, mono_ns: u64) -> Option<UnrecordedProgram> {
+        let reason = match self.why {
+            Why::Architecture(_) => UnrecordedReason::Architecture,
+            Why::Static => UnrecordedReason::Static,
+            Why::Privileged => UnrecordedReason::Privileged,
+            Why::OwnHeap(_) => UnrecordedReason::OwnHeap,
+            Why::Sanitizer(_) => UnrecordedReason::Sanitizer,
+            Why::Script | Why::Unknown => return None,
+        };
+        Some(UnrecordedProgram { pid: self.pid, mono_ns, reason, name: self.program.as_bytes().to_vec() })
+    }
+
+    /// Warns of it, with the reason and what to do. Of one that allocates nothing itself but starts programs that
+    /// were recorded nothing is missing, and why one was not recorded that tells it itself is said already.
+    pub(crate) fn warn(self, has_recorded: bool, unrecorded: &Unrecorded) {
+        let is_explained = has_recorded || unrecorded.programs.iter().any(|program| program.pid == self.pid);
+        if is_explained && matches!(self.why, Why::Script | Why::Unknown) {
+            return;
+        }
+        let (pid, program, (why, hint)) = (self.pid, self.program, self.why.words());
+        message::warning(&format!("recorded no allocations of process {pid}: {} {why}", program.display()));
+        message::hint(hint);
+    }
 }
 
 /// The sanitizer that a program is built with: no other heap can be put under it.

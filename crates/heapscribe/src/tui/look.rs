@@ -29,7 +29,7 @@ pub(crate) struct Look {
     pub(crate) inexact: Option<String>,
     /// How long allocations were paused, ns.
     pub(crate) held_ns: u64,
-    /// Resident memory, bytes; 0 when the process has ended.
+    /// Resident memory without the files of the recorder, bytes; 0 when the process has ended.
     pub(crate) rss_bytes: u64,
     /// The statistics of another heap in the process.
     pub(crate) heap: Option<HeapStatistics>,
@@ -67,7 +67,9 @@ impl Look {
                 Exactness::Instant | Exactness::Ended => None,
             },
             held_ns: snapshot.held.as_nanos() as u64,
-            rss_bytes: alive.and_then(|pid| Memory::of(pid).sample()).map_or(0, |sample| sample.rss_bytes),
+            rss_bytes: alive
+                .and_then(|pid| Memory::of(pid).without(session.directory()).sample())
+                .map_or(0, |sample| sample.rss_bytes),
             heap: heap_of(session, head.pid, head.created_mono_ns),
             lag_ns: lag_ns(session)?,
             allocated_bytes: sum(|r| r.allocated_bytes),

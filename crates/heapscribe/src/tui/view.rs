@@ -40,7 +40,7 @@ pub(crate) fn draw(frame: &mut Frame<'_>, state: &State) {
         Layout::vertical(parts.into_iter().chain(rest)).areas(frame.area());
     frame.render_widget(Paragraph::new(head), top);
     let curves = Rect { width: curves.width.min(CURVES), ..curves };
-    draw_curves(frame, ["heap", "resident"], &state.history, curves);
+    draw_curves(frame, ["heap", "program's RSS"], &state.history, curves);
     match &state.opened {
         Some(frames) => {
             let title = Line::styled(format!("Stack of {}, innermost call first", chosen(state)), BOLD);

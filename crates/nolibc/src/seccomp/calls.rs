@@ -25,9 +25,10 @@ const WITH_ARGUMENTS: &[(usize, [u64; 6])] = &[
     (28, [SOME, SOME, 18, 0, 0, 0]),
     (28, [SOME, SOME, 22, 0, 0, 0]),
     (28, [SOME, SOME, 23, 0, 0, 0]),
-    (62, [SOME, 0, 0, 0, 0, 0]),               // kill
-    (72, [3, 37, SOME, 0, 0, 0]),              // fcntl
-    (157, [16, SOME, 0, 0, 0, 0]),             // prctl
+    (62, [SOME, 0, 0, 0, 0, 0]),   // kill
+    (72, [3, 37, SOME, 0, 0, 0]),  // fcntl
+    (157, [16, SOME, 0, 0, 0, 0]), // prctl
+    (157, [39, 0, 0, 0, 0, 0]),
     (234, [SOME, SOME, 0, 0, 0, 0]),           // tgkill
     (257, [HERE, SOME, 0o2_000_000, 0, 0, 0]), // openat
     (257, [HERE, SOME, 0o2_400_000, 0o600, 0, 0]),

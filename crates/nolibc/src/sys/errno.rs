@@ -13,6 +13,18 @@ impl Errno {
     pub const ENOENT: Errno = Errno(2);
     /// Interrupted by a signal.
     pub const EINTR: Errno = Errno(4);
+    /// No permission, for a file or the way to it.
+    pub const EACCES: Errno = Errno(13);
+    /// A part of the way to a file is no directory.
+    pub const ENOTDIR: Errno = Errno(20);
+    /// The system has no descriptor left.
+    pub const ENFILE: Errno = Errno(23);
+    /// The process has no descriptor left.
+    pub const EMFILE: Errno = Errno(24);
+    /// The file system is full.
+    pub const ENOSPC: Errno = Errno(28);
+    /// The user's quota is used up.
+    pub const EDQUOT: Errno = Errno(122);
     /// File exists.
     pub const EEXIST: Errno = Errno(17);
     /// Bad address: for `madvise`, the pages could not be had (a full tmpfs).

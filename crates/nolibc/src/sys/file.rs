@@ -45,7 +45,7 @@ const O_EXCL: usize = 0o200;
 const O_DIRECTORY: usize = 0o200_000;
 const O_NOFOLLOW: usize = 0o400_000;
 const O_CLOEXEC: usize = 0o2_000_000;
-const AT_FDCWD: i32 = -100;
+pub(super) const AT_FDCWD: i32 = -100;
 const STANDARD_ERROR: i32 = 2;
 
 impl Open {
@@ -71,6 +71,8 @@ pub struct Stat {
     pub mode: u32,
     /// Owner.
     pub uid: u32,
+    /// Group.
+    pub gid: u32,
     /// Size in bytes.
     pub size_bytes: u64,
 }
@@ -129,6 +131,13 @@ impl File {
                 r => return r,
             }
         }
+    }
+
+    /// Reads once at `offset`; how much was read.
+    pub fn read_at(&self, into: &mut [u8], offset: u64) -> Result<usize> {
+        let a = [self.0 as usize, into.as_mut_ptr() as usize, into.len(), offset as usize, 0, 0];
+        // SAFETY: `into` is valid for its length.
+        unsafe { call(number::PREAD64, a) }
     }
 
     /// Reads until `into` is full or the file ends; how much was read.
@@ -240,13 +249,20 @@ fn stat(fd: i32) -> Result<Stat> {
     let mut raw = [0u64; 18]; // struct stat is 144 bytes on x86_64
     // SAFETY: `raw` is as large as the kernel's struct stat.
     unsafe { call(number::FSTAT, [fd as usize, raw.as_mut_ptr() as usize, 0, 0, 0, 0]) }?;
-    // st_dev 0, st_ino 8, st_nlink 16, st_mode 24 (u32), st_uid 28 (u32), st_size 48
-    Ok(Stat {
-        identity: (raw[0], raw[1]),
-        mode: raw[3] as u32,
-        uid: (raw[3] >> 32) as u32,
-        size_bytes: raw[6],
-    })
+    Ok(Stat::of(&raw))
+}
+
+impl Stat {
+    /// st_dev 0, st_ino 8, st_nlink 16, st_mode 24 (u32), st_uid 28 (u32), st_gid 32 (u32), st_size 48.
+    pub(super) const fn of(raw: &[u64; 18]) -> Stat {
+        Stat {
+            identity: (raw[0], raw[1]),
+            mode: raw[3] as u32,
+            uid: (raw[3] >> 32) as u32,
+            gid: raw[4] as u32,
+            size_bytes: raw[6],
+        }
+    }
 }
 
 /// The room of a file system.

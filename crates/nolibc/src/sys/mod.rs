@@ -9,7 +9,9 @@ mod errno;
 mod file;
 mod forbidden;
 mod memory;
+mod path;
 mod process;
+mod rights;
 mod syscall;
 
 pub use errno::{Errno, Result};
@@ -19,9 +21,11 @@ pub use memory::{
     Advice, advise, are_readable, map_again, map_private, map_private_over, protect_none, protect_read,
     protect_read_write, unmap,
 };
+pub use path::{has_attribute, stat_path, symlink, unlink};
 pub use process::{
-    AlternateStack, SignalsBlocked, abort, address_space_limit, alternate_stack, barrier, clock_ns, euid,
-    exit, file_size_limit, is_readable, parent_pid, pid, pid_namespace, process_exists, readlink,
+    AlternateStack, SignalsBlocked, abort, address_space_limit, alternate_stack, barrier, clock_ns, exit,
+    file_size_limit, is_readable, parent_pid, pid, pid_namespace, process_exists, readlink,
     register_for_barriers, shares_memory_with_parent, sleep_ns, thread_exists, thread_name, tid,
     working_directory,
 };
+pub use rights::{euid, gains_no_rights, gid, has_other_rights, uid};

@@ -58,12 +58,6 @@ pub fn tid() -> u32 {
     unsafe { call(number::GETTID, [0; 6]) }.unwrap_or(0) as u32
 }
 
-/// The effective user.
-pub fn euid() -> u32 {
-    // SAFETY: no arguments.
-    unsafe { call(number::GETEUID, [0; 6]) }.unwrap_or(u32::MAX as usize) as u32
-}
-
 /// Whether thread `tid` of process `pid` is there. True when the kernel will not say.
 pub fn thread_exists(pid: u32, tid: u32) -> bool {
     // SAFETY: plain integers; signal 0 only asks.

@@ -20,6 +20,7 @@ pub(super) mod number {
     pub(in crate::sys) const RT_SIGACTION: usize = 13;
     pub(in crate::sys) const RT_SIGPROCMASK: usize = 14;
     pub(in crate::sys) const IOCTL: usize = 16;
+    pub(in crate::sys) const PREAD64: usize = 17;
     pub(in crate::sys) const PWRITE64: usize = 18;
     pub(in crate::sys) const MREMAP: usize = 25;
     pub(in crate::sys) const MADVISE: usize = 28;
@@ -34,7 +35,13 @@ pub(super) mod number {
     pub(in crate::sys) const FCNTL: usize = 72;
     pub(in crate::sys) const FTRUNCATE: usize = 77;
     pub(in crate::sys) const GETCWD: usize = 79;
+    pub(in crate::sys) const UNLINK: usize = 87;
+    pub(in crate::sys) const SYMLINK: usize = 88;
     pub(in crate::sys) const READLINK: usize = 89;
+    pub(in crate::sys) const GETUID: usize = 102;
+    pub(in crate::sys) const GETGID: usize = 104;
+    pub(in crate::sys) const GETEGID: usize = 108;
+    pub(in crate::sys) const GETXATTR: usize = 191;
     pub(in crate::sys) const GETPPID: usize = 110;
     pub(in crate::sys) const GETEUID: usize = 107;
     pub(in crate::sys) const SIGALTSTACK: usize = 131;
@@ -45,6 +52,7 @@ pub(super) mod number {
     pub(in crate::sys) const KCMP: usize = 312;
     pub(in crate::sys) const OPENAT: usize = 257;
     pub(in crate::sys) const MKDIRAT: usize = 258;
+    pub(in crate::sys) const NEWFSTATAT: usize = 262;
     pub(in crate::sys) const UNLINKAT: usize = 263;
     pub(in crate::sys) const FALLOCATE: usize = 285;
     pub(in crate::sys) const RENAMEAT2: usize = 316;

@@ -25,19 +25,20 @@ pub(super) fn find_base() -> Result<(), Refusal> {
 }
 
 pub(super) fn open_base() -> Result<File, Refusal> {
-    let base = File::open(session_path::base().ok_or(Refusal::NotAsked)?, Open::Directory)
-        .map_err(|_| Refusal::Base)?;
-    let stat = base.stat().map_err(|_| Refusal::Base)?;
+    let base =
+        File::open(session_path::base().ok_or(Refusal::NotAsked)?, Open::Directory).map_err(Refusal::Base)?;
+    let stat = base.stat().map_err(Refusal::Base)?;
     let is_private = stat.mode & 0o077 == 0;
-    if stat.uid == sys::euid() && is_private { Ok(base) } else { Err(Refusal::Base) }
+    if stat.uid == sys::euid() && is_private { Ok(base) } else { Err(Refusal::Base(Errno::EACCES)) }
 }
 
 pub(super) fn read_plan(base: &File) -> Result<Plan, Refusal> {
     let mut bytes = [0; PLAN_BYTES];
-    let file = base.open_at(c"plan", Open::Read).map_err(|_| Refusal::Plan)?;
+    let file = base.open_at(c"plan", Open::Read).map_err(Refusal::Base)?;
+    let bad = Refusal::Base(Errno::EINVAL);
     match file.read_full(&mut bytes) {
-        Ok(PLAN_BYTES) => Plan::parse(&bytes).ok_or(Refusal::Plan),
-        _ => Err(Refusal::Plan),
+        Ok(PLAN_BYTES) => Plan::parse(&bytes).ok_or(bad),
+        _ => Err(bad),
     }
 }
 
@@ -69,7 +70,7 @@ pub(super) fn report(base: &File, plan: &Plan, error: Errno) {
     };
     if is_first {
         sys::write_stderr(match error {
-            Errno(28) => b"heapscribe: error: no space left for the session of this process, it runs unrecorded\nhint: heapscribe record --session-dir DIR chooses another place than /dev/shm\n",
+            Errno::ENOSPC => b"heapscribe: error: no space left for the session of this process, it runs unrecorded\nhint: heapscribe record --session-dir DIR chooses another place than /dev/shm\n",
             _ => b"heapscribe: error: the session of this process could not be made, it runs unrecorded\nhint: heapscribe record --session-dir DIR chooses another place than /dev/shm\n",
         });
     }

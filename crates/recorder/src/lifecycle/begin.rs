@@ -9,7 +9,7 @@ use heapscribe_nolibc::sys::{self, Errno};
 
 use super::describe::{Created, describe};
 use super::refusal::Refusal;
-use super::{base, files, fork, identity};
+use super::{base, files, fork, identity, unrecorded};
 use crate::platform::{clock, memory};
 use crate::sampling::{filter, gate};
 use crate::state::{self, Claim, Session, hook_flags};
@@ -54,6 +54,7 @@ fn begin(memory: InheritedMemory) -> Option<&'static Session> {
             Some(session)
         }
         Err(refusal) => {
+            unrecorded::note_refused(refusal);
             state::give_up(!refusal.is_worth_another_try());
             hook_flags::settle(None, false);
             None

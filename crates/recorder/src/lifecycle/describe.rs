@@ -28,7 +28,8 @@ pub(super) fn describe(session: &Session, is_child: bool, created: Created) {
     head.abi.store(heapscribe_wire::ABI_VERSION, Ordering::Relaxed);
     head.pid.store(session.pid, Ordering::Relaxed);
     head.parent_pid.store(sys::parent_pid(), Ordering::Relaxed);
-    head.stage.store(if is_child { stage::FORKED } else { stage::EXECED }, Ordering::Relaxed);
+    let is_forked = is_child || identity::was_forked();
+    head.stage.store(if is_forked { stage::FORKED } else { stage::EXECED }, Ordering::Relaxed);
     head.clock_kind.store(session.clock as u32, Ordering::Relaxed);
     head.clock_shift.store(clock::shift(session.clock), Ordering::Relaxed);
     head.created_ticks.store(created.ticks, Ordering::Relaxed);

@@ -9,10 +9,8 @@ pub(crate) enum Refusal {
     NotAsked,
     /// The program runs with more rights than its caller.
     Privileged,
-    /// The base directory is not there or not ours.
-    Base,
-    /// There is no plan of this version in it.
-    Plan,
+    /// The base directory or the plan in it is not there, not ours or not of this version.
+    Base(Errno),
     /// The heap's functions were not found.
     Heap,
     /// The session's files could not be made.

@@ -1,82 +1,102 @@
-//! Programs that are started without the variables by which they would be recorded (`env -i`): counted, and the
-//! first of them named, in the head of the process that starts them, or of the one it was forked from.
+//! Programs that are not recorded: noted in the head of the process that starts them, or of the one that it was forked
+//! from, which a child that has lost its rights has still mapped. Where there is no head, a link in the base directory
+//! stands for the note: it takes no descriptor to make one.
 #![allow(unsafe_code)]
 
 use core::ffi::{CStr, c_char};
-use core::sync::atomic::Ordering;
 
-use heapscribe_wire::head::UNRECORDED_NAME_BYTES_MAX;
+use heapscribe_nolibc::sys::{self, Errno};
+use heapscribe_wire::unrecorded::{LINK_PREFIX, Noted, UnrecordedProgram, UnrecordedReason};
 
-use crate::platform::{inherited_head, session_path};
-use crate::program;
+use super::new_program;
+use super::refusal::Refusal;
+use super::scratch::scratch;
+use crate::platform::c_path::CPath;
+use crate::platform::{clock, inherited_head};
 
-type List = *const *const c_char;
+/// What was noted, to take it back.
+#[derive(Clone, Copy, Debug)]
+pub struct UnrecordedNote(Place);
 
-/// Whether a program that is given this environment will not be recorded, though this one is. `None` stands for the
-/// environment of this one, as it is now.
-///
-/// # Safety
-/// * An environment is null, or a list of C strings that ends with null.
-pub unsafe fn is_unrecorded(environment: Option<List>) -> bool {
-    let (Some(base), Some(_)) = (session_path::base(), inherited_head::head()) else { return false };
-    let Some(environment) = environment.or_else(own_environment) else { return false };
-    // SAFETY: an environment.
-    let is_set = |name: &[u8], is_it: &dyn Fn(&[u8]) -> bool| unsafe {
-        variable(environment, name).is_some_and(is_it)
-    };
-    !(is_set(b"HEAPSCRIBE_SESSION=", &|value| value == base.to_bytes())
-        && is_set(b"LD_PRELOAD=", &|value| value.windows(LIBRARY.len()).any(|part| part == LIBRARY)))
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Head(Noted),
+    Link { pid: u32, mono_ns: u64, reason: UnrecordedReason },
 }
 
-/// What the name of our library begins with, wherever it is.
-const LIBRARY: &[u8] = b"/libheapscribe_preload";
-
-fn own_environment() -> Option<List> {
-    let place = program::loader()?.find_anywhere(b"environ")?.cast::<List>();
-    // SAFETY: libc's variable of this name.
-    Some(unsafe { place.read() })
-}
-
-/// The value of the variable whose name and `=` are `name`.
-///
-/// # Safety
-/// * The environment is null, or a list of C strings that ends with null.
-unsafe fn variable<'a>(environment: List, name: &[u8]) -> Option<&'a [u8]> {
-    let mut at = environment;
-    // SAFETY: a list of C strings that ends with null.
-    unsafe {
-        while !at.is_null() && !(*at).is_null() {
-            if let Some(value) = CStr::from_ptr(*at).to_bytes().strip_prefix(name) {
-                return Some(value);
-            }
-            at = at.add(1);
-        }
-    }
-    None
-}
-
-/// Process `pid` becomes such a program.
+/// Notes that process `pid` becomes a program that is not recorded.
 ///
 /// # Safety
 /// * The name is null or a C string.
-pub unsafe fn count_unrecorded(pid: u32, name: *const c_char) {
-    let Some(head) = inherited_head::head() else { return };
-    if head.unrecorded.fetch_add(1, Ordering::Relaxed) != 0 || name.is_null() {
-        return;
-    }
-    head.unrecorded_pid.store(pid, Ordering::Relaxed);
+pub unsafe fn note_unrecorded(pid: u32, name: *const c_char, reason: UnrecordedReason) -> UnrecordedNote {
     // SAFETY: a C string.
-    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-    for (place, byte) in head.unrecorded_name.iter().zip(name) {
-        place.store(*byte, Ordering::Relaxed);
-    }
-    let len = name.len().min(UNRECORDED_NAME_BYTES_MAX);
-    head.unrecorded_len.store(len as u32, Ordering::Release);
+    let name = if name.is_null() { c"" } else { unsafe { CStr::from_ptr(name) } };
+    note(pid, name, reason)
 }
 
-/// It could not.
-pub fn uncount_unrecorded() {
+fn note(pid: u32, name: &CStr, reason: UnrecordedReason) -> UnrecordedNote {
+    let mono_ns = clock::monotonic_ns();
     if let Some(head) = inherited_head::head() {
-        head.unrecorded.fetch_sub(1, Ordering::Relaxed);
+        let program = UnrecordedProgram { pid, mono_ns, reason, name: name.to_bytes() };
+        return UnrecordedNote(Place::Head(head.unrecorded.note(&program)));
+    }
+    if let Some(link) = link(pid, mono_ns, reason) {
+        // A link leads somewhere.
+        let target = if name.is_empty() { c"?" } else { name };
+        let _ = sys::symlink(target, link.as_c_str());
+    }
+    UnrecordedNote(Place::Link { pid, mono_ns, reason })
+}
+
+/// The program was not started after all.
+pub fn take_back_unrecorded(note: UnrecordedNote) {
+    match note.0 {
+        Place::Head(noted) => {
+            if let Some(head) = inherited_head::head() {
+                head.unrecorded.take_back(noted);
+            }
+        }
+        Place::Link { pid, mono_ns, reason } => {
+            if let Some(link) = link(pid, mono_ns, reason) {
+                let _ = sys::unlink(link.as_c_str());
+            }
+        }
+    }
+}
+
+/// `unrecorded.PID.MONO.REASON` in the base directory.
+fn link(pid: u32, mono_ns: u64, reason: UnrecordedReason) -> Option<CPath> {
+    let mut path = CPath::of(&[new_program::base()?.to_bytes(), b"/", LINK_PREFIX.as_bytes()])?;
+    path.push_number(u64::from(pid))?;
+    path.push(b".")?;
+    path.push_number(mono_ns)?;
+    path.push(b".")?;
+    path.push_number(u64::from(reason as u32))?;
+    Some(path)
+}
+
+/// Notes that this process has no session, which it was to have.
+pub(super) fn note_refused(refusal: Refusal) {
+    let Some(reason) = reason_of(refusal) else { return };
+    // SAFETY: only the thread that makes the session is here, and it has given up the room.
+    let room = unsafe { scratch() };
+    let Some((last, path)) = room.split_last_mut() else { return };
+    let read = sys::readlink(c"/proc/self/exe", path).unwrap_or(0);
+    *path.get_mut(read).unwrap_or(last) = 0;
+    note(sys::pid(), CStr::from_bytes_until_nul(room).unwrap_or_default(), reason);
+}
+
+const fn reason_of(refusal: Refusal) -> Option<UnrecordedReason> {
+    match refusal {
+        // Nobody is to know, or who started it has noted it.
+        Refusal::NotAsked | Refusal::Privileged => None,
+        Refusal::Heap => Some(UnrecordedReason::Other),
+        Refusal::Base(error) | Refusal::Files(error) => Some(match error {
+            Errno::EACCES => UnrecordedReason::User,
+            Errno::ENOENT | Errno::ENOTDIR => UnrecordedReason::Hidden,
+            Errno::EMFILE | Errno::ENFILE => UnrecordedReason::Descriptors,
+            Errno::ENOSPC | Errno::EDQUOT | Errno::ENOMEM | Errno::EFBIG => UnrecordedReason::Room,
+            _ => UnrecordedReason::Other,
+        }),
     }
 }

@@ -1,6 +1,7 @@
 //! What every part stands on: memory of our own, shared files, one lock, time. Nothing here knows what is
 //! recorded.
 
+pub(crate) mod c_path;
 pub(crate) mod clock;
 pub(crate) mod inherited_head;
 pub(crate) mod lock;

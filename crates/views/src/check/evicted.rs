@@ -6,7 +6,11 @@ use heapscribe_analyze::estimate::{Estimate, Figure};
 use heapscribe_analyze::gathered::Gathered;
 use heapscribe_formats::model::{EndedImages, Evicted, UNKNOWN};
 
+use super::judge;
+use super::rule::Rule;
 use super::subject::{Leak, Subject};
+use super::unit::Unit;
+use super::verdict::Finding;
 use heapscribe_units::counted;
 
 /// What such processes are called.
@@ -17,6 +21,12 @@ pub fn name(evicted: &Evicted) -> String {
 /// Why nothing is known of them, where nothing is.
 pub fn why(evicted: &Evicted) -> String {
     format!("{} evicted from the ring", counted(evicted.events, "event"))
+}
+
+/// The outcome of rules that forbid calls, for them.
+pub fn no_calls(rules: &[Rule], process: usize, evicted: &Evicted) -> Vec<Finding> {
+    let no_calls = rules.iter().filter(|rule| matches!(rule, Rule::NoCalls(..)));
+    no_calls.map(|rule| judge::undecided(rule, process, Unit::Calls, &why(evicted))).collect()
 }
 
 /// The figures; unless `has_all` only some of these processes may be meant, or none.

@@ -16,6 +16,7 @@ pub mod rule;
 pub mod subject;
 pub mod suppress;
 pub mod unit;
+pub mod unrecorded;
 mod verdict;
 
 pub use by_rule::{OfRule, by_rule};

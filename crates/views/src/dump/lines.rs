@@ -180,6 +180,13 @@ impl<W: Write> Printer for Lines<W> {
     }
 
     fn session_end(&mut self, end: &SessionEnd) -> io::Result<()> {
+        for program in &end.unrecorded.programs {
+            let (reason, name) = (program.reason.name(), program.name.escape_ascii());
+            writeln!(self.out, "# not recorded pid={} reason={reason} {name}", program.pid)?;
+        }
+        for (reason, count) in &end.unrecorded.others {
+            writeln!(self.out, "# not recorded others={count} reason={}", reason.name())?;
+        }
         match end.exit {
             Some(ExitStatus::Code(code)) => writeln!(self.out, "# end session code={code}"),
             Some(ExitStatus::Signal(signal)) => writeln!(self.out, "# end session signal={signal}"),

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::lines::{hex, how_ended, reason_name, role};
 use super::printer::{Moment, Printer, Rates, Standing};
 use crate::json::parts::DrainerJson;
+use crate::json::unrecorded::UnrecordedJson;
 use heapscribe_symbols::lossy;
 
 /// Writes objects.
@@ -139,8 +140,10 @@ impl<W: Write> Printer for Objects<W> {
             Some(ExitStatus::Signal(signal)) => (None, Some(signal)),
             None => (None, None),
         };
-        let drainer = DrainerJson::from(&end.drainer);
-        self.line(&json!({ "type": "session_end", "code": code, "signal": signal, "drainer": drainer }))
+        let (drainer, unrecorded) = (DrainerJson::from(&end.drainer), UnrecordedJson::from(&end.unrecorded));
+        self.line(&json!({
+            "type": "session_end", "code": code, "signal": signal, "drainer": drainer, "unrecorded": unrecorded,
+        }))
     }
 }
 

@@ -12,3 +12,4 @@ pub mod parts;
 pub mod report;
 pub mod sampling;
 mod timeline;
+pub mod unrecorded;

@@ -14,6 +14,7 @@ use super::parts::{
 };
 use super::sampling::{SamplingJson, StackSamplingJson};
 use super::timeline::{TimelineJson, timeline};
+use super::unrecorded::UnrecordedJson;
 use crate::check::calls::RuleOutcome;
 use heapscribe_symbols::{NamedStacks, lossy};
 
@@ -66,6 +67,7 @@ pub struct Report<'a> {
     histogram: Vec<ClassJson>,
     lifetimes: Vec<ClassJson>,
     timeline: TimelineJson,
+    unrecorded: UnrecordedJson,
     problems: Vec<String>,
 }
 
@@ -245,6 +247,7 @@ impl<'a> Report<'a> {
             histogram: histogram(a),
             lifetimes: lifetimes(a),
             timeline: timeline(a),
+            unrecorded: (&a.unrecorded).into(),
             problems: a.problems.clone(),
         }
     }

@@ -8,6 +8,7 @@ use heapscribe_wire::head::LossReason;
 
 use super::{Out, estimate, heading};
 use crate::losses::lost_events;
+use crate::unrecorded;
 use heapscribe_symbols::LookupFailure;
 use heapscribe_symbols::Unnamed;
 use heapscribe_units::{count, counted, short_bytes};
@@ -16,6 +17,9 @@ use heapscribe_units::{count, counted, short_bytes};
 pub fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result<()> {
     heading(out, "What is missing")?;
     writeln!(out, "  Events lost: {}.", count(lost_events(answer)))?;
+    for line in unrecorded::lines(&answer.unrecorded, None) {
+        writeln!(out, "  Not recorded, so in no figure here: {line}.")?;
+    }
     dropped(out, &answer.dropped)?;
     if let Some(sampling) = &answer.sampling {
         estimate::unseen(out, sampling)?;
@@ -52,6 +56,7 @@ pub fn nothing(a: &Answer) -> Option<String> {
              100 recordings",
             short_bytes(sampling.unseen_below_bytes())
         ),
+        None if !a.unrecorded.is_empty() => "No call of the heap was recorded".to_owned(),
         None if a.processes.is_empty() => {
             "No process made a call of the heap with the recorder in it. `record` says why, as far as it\n  \
              knows: the program is static or setuid, has a heap of its own or clears its environment"

@@ -197,7 +197,7 @@ pub(super) fn contents_of<S: Source>(source: S) -> Result<Contents, TraceError> 
     let mut scratch = Scratch::default();
     let mut contents = Contents {
         session: trace.session().cloned(),
-        session_end: trace.session_end().copied(),
+        session_end: trace.session_end().cloned(),
         processes: trace.processes().to_vec(),
         chunks: trace.chunks().to_vec(),
         problems: trace.problems().to_vec(),

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{ChunkSums, RealTimeRules, RuleViolation, Why};
+use crate::{ChunkSums, RealTimeRules, RuleViolation, Unrecorded, UnrecordedProgram, UnrecordedReason, Why};
 
 fn text() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..40)
@@ -166,7 +166,14 @@ fn session() -> impl Strategy<Value = (SessionInfo, SessionEnd)> {
             let info = SessionInfo { command, host, version, started_real_ns, started_mono_ns, rules };
             let drainer =
                 Drainer { waiting_ns: w[0], cpu_ns: w[1], peak_rss_bytes: w[2], ..Drainer::default() };
-            (info, SessionEnd { ended_mono_ns: w[2], exit, drainer })
+            let programs = info.command.iter().zip(0..).map(|(name, pid)| UnrecordedProgram {
+                pid,
+                mono_ns: w[0],
+                reason: UnrecordedReason::from_number(pid),
+                name: name.clone(),
+            });
+            let unrecorded = Unrecorded { programs: programs.collect(), others: Vec::new() };
+            (info, SessionEnd { ended_mono_ns: w[2], exit, drainer, unrecorded })
         },
     )
 }
