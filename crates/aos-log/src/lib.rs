@@ -24,7 +24,7 @@
 //! use heapscribe_aos_log::pack::{Fields, MessageRecord};
 //! use heapscribe_aos_log::read::{PartReader, Policy};
 //! use heapscribe_aos_log::write::{Clock, Files, MessageInfo, Settings, SystemClock, Writer};
-//! use uuid::Uuid;
+//! use heapscribe_aos_log::Uuid;
 //!
 //! # let directory = tempfile::tempdir()?;
 //! # let base = directory.path().join("robot");
