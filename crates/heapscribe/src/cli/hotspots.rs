@@ -11,7 +11,7 @@ use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
-/// Find the functions that allocate most, and the callers that explain it
+/// Find the functions that allocate most, and who calls them
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
