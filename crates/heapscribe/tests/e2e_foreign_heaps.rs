@@ -5,7 +5,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use support::{Calls, Ended, Place, Report, Run, has, own_calls, skip};
+use support::{Calls, Ended, Place, Report, Run, has, heapscribe, own_calls, skip};
 
 /// Heaps that many programs use, and the packages of Debian that bring them.
 const HEAPS: [(&str, &str); 4] = [
@@ -48,6 +48,10 @@ fn an_executable_has_its_own_heap() {
             !options.is_empty() || recorded.stderr.contains("contains its own heap (malloc)"),
             "{recorded:?}"
         );
+    }
+    for heap in ["tlsf", "system"] {
+        let output = heapscribe().args(["run", "--heap", heap, "--"]).arg(&program).output().unwrap();
+        assert_eq!((output.status.code(), &output.stdout[..]), (Some(5), &b"ok\n"[..]), "{heap}: {output:?}");
     }
 }
 

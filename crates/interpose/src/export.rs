@@ -202,9 +202,18 @@ macro_rules! export_rest {
         /// * Same: as for that function.
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn reallocarray(block: Pointer, count: usize, size: usize) -> Pointer {
-            // SAFETY: same: the program's arguments, forwarded; a product that overflows is a size
-            // that no heap has.
-            unsafe { (serving().realloc)(block, count.checked_mul(size).unwrap_or(usize::MAX)) }
+            let heap = serving();
+            // A product that overflows is a size that no heap has.
+            let (size, is_size) = (count.saturating_mul(size), count.checked_mul(size).is_some());
+            let realloc = $name.before_us().realloc.filter(|_| is_size).unwrap_or(heap.realloc);
+            // SAFETY: same: the program's arguments, forwarded to what it calls by the name of `realloc`.
+            unsafe { realloc(block, size) }
+        }
+
+        /// What the program calls by the name of `free`, for its other names.
+        fn free_of_program() -> unsafe extern "C" fn(Pointer) {
+            let heap = serving();
+            $name.before_us().free.unwrap_or(heap.free)
         }
 
         /// The C library's function of this name.
@@ -214,7 +223,7 @@ macro_rules! export_rest {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn cfree(block: Pointer) {
             // SAFETY: same: the program's arguments, forwarded.
-            unsafe { (serving().free)(block) }
+            unsafe { free_of_program()(block) }
         }
 
         /// C23's function of this name, which `free` may stand for.
@@ -224,7 +233,7 @@ macro_rules! export_rest {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn free_sized(block: Pointer, _size: usize) {
             // SAFETY: same: the program's arguments, forwarded.
-            unsafe { (serving().free)(block) }
+            unsafe { free_of_program()(block) }
         }
 
         /// C23's function of this name, which `free` may stand for.
@@ -234,7 +243,7 @@ macro_rules! export_rest {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         pub unsafe extern "C" fn free_aligned_sized(block: Pointer, _align: usize, _size: usize) {
             // SAFETY: same: the program's arguments, forwarded.
-            unsafe { (serving().free)(block) }
+            unsafe { free_of_program()(block) }
         }
 
         $crate::deep_open::export_dlopen!(dlopen_target);

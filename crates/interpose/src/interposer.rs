@@ -22,6 +22,7 @@ use heapscribe_nolibc::once::Once;
 use heapscribe_nolibc::own_stack::OwnStack;
 use heapscribe_nolibc::sys;
 
+use crate::before_us::BeforeUs;
 use crate::call_counter;
 use crate::libc;
 use crate::line::Line;
@@ -76,6 +77,7 @@ pub struct Interposer<H: 'static> {
     fallback: Once<SystemHeap>,
     loader: Once<Loader>,
     libc: Once<Libc>,
+    before_us: Once<BeforeUs>,
     exit_key: Once<ExitKey>,
     statistics: StatisticsFile,
     /// 1 from the program's exit on.
@@ -111,6 +113,7 @@ impl<H: Heap + 'static> Interposer<H> {
             fallback: Once::new(),
             loader: Once::new(),
             libc: Once::new(),
+            before_us: Once::new(),
             exit_key: Once::new(),
             statistics: StatisticsFile::new(name),
             exiting: AtomicU32::new(0),
@@ -147,6 +150,12 @@ impl<H: Heap + 'static> Interposer<H> {
     /// The function of this name that the program would have called without us.
     pub fn next(&self, name: &CStr) -> Option<*const ()> {
         self.loader.get()?.find_next(name.to_bytes(), core::ptr::from_ref(self).cast())
+    }
+
+    /// What the program calls in place of ours.
+    #[inline(always)]
+    pub fn before_us(&self) -> BeforeUs {
+        self.before_us.get().copied().unwrap_or_default()
     }
 
     /// The program's libc.
@@ -268,6 +277,7 @@ impl<H: Heap + 'static> Interposer<H> {
         unsafe {
             self.loader.abandon();
             self.libc.abandon();
+            self.before_us.abandon();
             self.previous.abandon();
             self.fallback.abandon();
         }
@@ -283,6 +293,7 @@ impl<H: Heap + 'static> Interposer<H> {
         if let Some(loader) = Loader::discover() {
             clock::find(&loader);
             self.libc.set(libc::of_program(&loader));
+            self.before_us.set(BeforeUs::find(&loader, core::ptr::from_ref(self).cast()));
             self.loader.set(loader);
         }
         // SAFETY: signatures: the symbols of these names are the C library's functions, or those of a heap that is

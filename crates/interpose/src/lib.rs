@@ -72,6 +72,7 @@
 //! Nothing in a heap may panic: there is no heap for the message. `examples/bump-heap` is a whole one.
 #![no_std]
 
+mod before_us;
 mod call_counter;
 pub mod export;
 mod interposer;
@@ -84,6 +85,7 @@ pub mod setting;
 mod statistics_file;
 mod thread_exit;
 
+pub use before_us::BeforeUs;
 pub use heapscribe_alloc::front;
 pub use heapscribe_alloc::heap::{Heap, Owns};
 pub use heapscribe_alloc::request::Request;
