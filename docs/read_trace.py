@@ -541,6 +541,11 @@ def read(data):
                 f.varint(), f.varint()  # the process's own peak and its ticks
         elif block.kind == SESSION_END:
             f.varint(), f.varint(), f.signed(), [f.varint() for _ in range(6)]
+            if not f.ended():  # programs that were not recorded
+                for _ in range(f.varint()):
+                    f.varint(), f.varint(), f.varint(), f.text()
+                for _ in range(f.varint()):
+                    f.varint(), f.varint()
         elif block.kind == INDEX:
             continue
         elif block.kind == EVICTED:
