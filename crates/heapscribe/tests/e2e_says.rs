@@ -9,7 +9,7 @@ use std::path::Path;
 
 use rustix::process::{Pid, Signal, kill_process};
 use support::{
-    Ended, Place, Report, Run, Started, has, heapscribe, is_root_or_skip, lives, skip, status_of_this, until,
+    Ended, Place, Report, Run, Started, has, heapscribe, lives, may_be_setuid_or_skip, skip, until,
 };
 
 fn ran(place: &Place, program: &Path, args: &[&str]) -> Ended {
@@ -193,13 +193,9 @@ fn programs_whose_environment_is_cleared() {
 /// The loader ignores LD_PRELOAD for a program that gets other rights than its caller has.
 #[test]
 fn setuid_program() {
-    if !is_root_or_skip("setuid for another user") {
-        return;
-    }
     let place = Place::new();
-    let flags = rustix::fs::statvfs(place.path("")).unwrap().f_flag;
-    if flags.contains(rustix::fs::StatVfsMountFlags::NOSUID) || status_of_this("NoNewPrivs:") != "0" {
-        return skip(format_args!("nobody gets other rights by a program in {}", place.path("").display()));
+    if !may_be_setuid_or_skip(&place) {
+        return;
     }
     let program = place.compile("says.c");
     // Everybody may come here, and the program is somebody else's.

@@ -10,7 +10,8 @@ use std::process::Command;
 
 use serde_json::Value;
 use support::{
-    Ended, Place, Report, Run, has, heapscribe, is_root_or_skip, may_mount_or_skip, skip, status_of_this,
+    Ended, Place, Report, Run, has, heapscribe, is_root_or_skip, may_be_setuid_or_skip, may_mount_or_skip,
+    skip,
 };
 
 /// Pid, name and reason of the programs that a trace says were not recorded.
@@ -187,13 +188,9 @@ fn runs(program: &PathBuf) -> bool {
 
 #[test]
 fn setuid_program() {
-    if !is_root_or_skip("setuid for another user") {
-        return;
-    }
     let place = Place::new();
-    let flags = rustix::fs::statvfs(place.path("")).unwrap().f_flag;
-    if flags.contains(rustix::fs::StatVfsMountFlags::NOSUID) || status_of_this("NoNewPrivs:") != "0" {
-        return skip(format_args!("nobody gets other rights by a program in {}", place.path("").display()));
+    if !may_be_setuid_or_skip(&place) {
+        return;
     }
     let program = program(&place);
     std::os::unix::fs::chown(&program, Some(65534), Some(65534)).unwrap();

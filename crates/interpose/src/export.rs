@@ -205,7 +205,7 @@ macro_rules! export_rest {
             let heap = serving();
             // A product that overflows is a size that no heap has.
             let (size, is_size) = (count.saturating_mul(size), count.checked_mul(size).is_some());
-            let realloc = $name.before_us().realloc.filter(|_| is_size).unwrap_or(heap.realloc);
+            let realloc = $name.ahead().realloc.filter(|_| is_size).unwrap_or(heap.realloc);
             // SAFETY: same: the program's arguments, forwarded to what it calls by the name of `realloc`.
             unsafe { realloc(block, size) }
         }
@@ -213,7 +213,7 @@ macro_rules! export_rest {
         /// What the program calls by the name of `free`, for its other names.
         fn free_of_program() -> unsafe extern "C" fn(Pointer) {
             let heap = serving();
-            $name.before_us().free.unwrap_or(heap.free)
+            $name.ahead().free.unwrap_or(heap.free)
         }
 
         /// The C library's function of this name.

@@ -17,12 +17,11 @@ use heapscribe_alloc::stats::Stats;
 use heapscribe_alloc::system::SystemHeap;
 use heapscribe_nolibc::at_fork;
 use heapscribe_nolibc::clock;
-use heapscribe_nolibc::loader::Loader;
+use heapscribe_nolibc::loader::{Ahead, Loader};
 use heapscribe_nolibc::once::Once;
 use heapscribe_nolibc::own_stack::OwnStack;
 use heapscribe_nolibc::sys;
 
-use crate::before_us::BeforeUs;
 use crate::call_counter;
 use crate::libc;
 use crate::line::Line;
@@ -77,7 +76,7 @@ pub struct Interposer<H: 'static> {
     fallback: Once<SystemHeap>,
     loader: Once<Loader>,
     libc: Once<Libc>,
-    before_us: Once<BeforeUs>,
+    ahead: Once<Ahead>,
     exit_key: Once<ExitKey>,
     statistics: StatisticsFile,
     /// 1 from the program's exit on.
@@ -113,7 +112,7 @@ impl<H: Heap + 'static> Interposer<H> {
             fallback: Once::new(),
             loader: Once::new(),
             libc: Once::new(),
-            before_us: Once::new(),
+            ahead: Once::new(),
             exit_key: Once::new(),
             statistics: StatisticsFile::new(name),
             exiting: AtomicU32::new(0),
@@ -154,8 +153,8 @@ impl<H: Heap + 'static> Interposer<H> {
 
     /// What the program calls in place of ours.
     #[inline(always)]
-    pub fn before_us(&self) -> BeforeUs {
-        self.before_us.get().copied().unwrap_or_default()
+    pub fn ahead(&self) -> Ahead {
+        self.ahead.get().copied().unwrap_or_default()
     }
 
     /// The program's libc.
@@ -277,7 +276,7 @@ impl<H: Heap + 'static> Interposer<H> {
         unsafe {
             self.loader.abandon();
             self.libc.abandon();
-            self.before_us.abandon();
+            self.ahead.abandon();
             self.previous.abandon();
             self.fallback.abandon();
         }
@@ -293,7 +292,7 @@ impl<H: Heap + 'static> Interposer<H> {
         if let Some(loader) = Loader::discover() {
             clock::find(&loader);
             self.libc.set(libc::of_program(&loader));
-            self.before_us.set(BeforeUs::find(&loader, core::ptr::from_ref(self).cast()));
+            self.ahead.set(Ahead::find(&loader, core::ptr::from_ref(self).cast()));
             self.loader.set(loader);
         }
         // SAFETY: signatures: the symbols of these names are the C library's functions, or those of a heap that is

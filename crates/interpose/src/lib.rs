@@ -72,7 +72,6 @@
 //! Nothing in a heap may panic: there is no heap for the message. `examples/bump-heap` is a whole one.
 #![no_std]
 
-mod before_us;
 mod call_counter;
 pub mod export;
 mod interposer;
@@ -85,7 +84,6 @@ pub mod setting;
 mod statistics_file;
 mod thread_exit;
 
-pub use before_us::BeforeUs;
 pub use heapscribe_alloc::front;
 pub use heapscribe_alloc::heap::{Heap, Owns};
 pub use heapscribe_alloc::request::Request;

@@ -33,9 +33,9 @@ fn narrowed_to(
     let whole = stacks.iter().map(|(_, width)| width).fold(0, |sum: u64, width| sum.saturating_add(*width));
     let mut parts = PARTS;
     loop {
-        let kept = kept(tree, &stacks, whole / parts);
-        if parts == 1 || calls(&mut kept.keys().copied()) <= calls_max {
-            return (kept.into_iter().collect(), Some(parts));
+        let wide = wide_enough(tree, &stacks, whole / parts);
+        if parts == 1 || calls(&mut wide.keys().copied()) <= calls_max {
+            return (wide.into_iter().collect(), Some(parts));
         }
         parts /= 2;
     }
@@ -51,19 +51,19 @@ fn depths(tree: &CallTree) -> Vec<u32> {
 }
 
 /// The stacks that are so wide; what is narrower ends in its caller, together with others if need be.
-fn kept(tree: &CallTree, stacks: &[(NodeId, u64)], least: u64) -> BTreeMap<NodeId, u64> {
+fn wide_enough(tree: &CallTree, stacks: &[(NodeId, u64)], least: u64) -> BTreeMap<NodeId, u64> {
     let mut widths = vec![0u64; tree.nodes.len()];
     stacks.iter().for_each(|(stack, width)| widths[stack.0 as usize] += width);
-    let mut kept: BTreeMap<NodeId, u64> = BTreeMap::new();
+    let mut wide: BTreeMap<NodeId, u64> = BTreeMap::new();
     for node in (0..widths.len()).rev() {
         let width = widths[node];
         if width != 0 && (width >= least || node == 0) {
-            kept.insert(NodeId(node as u32), width);
+            wide.insert(NodeId(node as u32), width);
         } else {
             widths[tree.nodes[node].parent.0 as usize] += width;
         }
     }
-    kept
+    wide
 }
 
 #[cfg(test)]

@@ -60,6 +60,19 @@ pub fn is_root_or_skip(what: &str) -> bool {
     root
 }
 
+/// Whether programs in this place can have other rights than their callers; else says what is skipped.
+pub fn may_be_setuid_or_skip(place: &Place) -> bool {
+    if !is_root_or_skip("setuid for another user") {
+        return false;
+    }
+    let flags = rustix::fs::statvfs(place.path("")).unwrap().f_flag;
+    let may = !flags.contains(rustix::fs::StatVfsMountFlags::NOSUID) && status_of_this("NoNewPrivs:") == "0";
+    if !may {
+        skip(format_args!("nobody gets other rights by a program in {}", place.path("").display()));
+    }
+    may
+}
+
 /// Whether this is root with the right to mount, which root in most containers has not; else says what is
 /// skipped.
 pub fn may_mount_or_skip(what: &str) -> bool {

@@ -5,6 +5,7 @@
 //! starts, and `_dl_find_object` (glibc 2.35), which is lock-free and answers while the program runs.
 //! Where the second is missing (musl, older glibc) a table is made of the list, and made anew when the list changed.
 
+mod ahead;
 mod auxv;
 mod details;
 mod elf;
@@ -20,6 +21,7 @@ mod relocations;
 mod static_exe;
 mod symbol;
 
+pub use ahead::Ahead;
 pub use details::{BuildId, ModuleDetails};
 pub use list::{Module, Modules};
 pub use lookup::Loader;

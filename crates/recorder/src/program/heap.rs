@@ -1,44 +1,18 @@
 //! The heap that would be the program's without us.
 #![allow(unsafe_code)]
 
-use core::ffi::{CStr, c_void};
+use core::ffi::CStr;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use heapscribe_alloc::system::SystemHeap;
-use heapscribe_nolibc::loader::{Loader, Maker, Module};
+use heapscribe_nolibc::loader::{Ahead, Maker, Module};
 use heapscribe_nolibc::once::Once;
 use heapscribe_wire::live::{GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER};
 
 use super::loader::loader;
 use super::plain::plain;
 use crate::state::{hook_flags, words};
-
-type Realloc = unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void;
-type Free = unsafe extern "C" fn(*mut c_void);
-
-/// What the program calls by these names when that is not us: functions of modules before us, such as an executable
-/// with a heap of its own.
-#[derive(Clone, Copy, Debug)]
-pub struct Ahead {
-    /// `realloc`.
-    pub realloc: Option<Realloc>,
-    /// `free`.
-    pub free: Option<Free>,
-}
-
-impl Ahead {
-    fn find(loader: &Loader, own: *const ()) -> Ahead {
-        let find = |name| loader.find_before(name, own);
-        // SAFETY: a function that takes the place of the C library's of this name has its type.
-        unsafe {
-            Ahead {
-                realloc: find(b"realloc").map(|f| core::mem::transmute::<*const (), Realloc>(f)),
-                free: find(b"free").map(|f| core::mem::transmute::<*const (), Free>(f)),
-            }
-        }
-    }
-}
 
 /// What only the runtimes of sanitizers define.
 const SANITIZERS: [&[u8]; 4] = [b"__asan_init", b"__hwasan_init", b"__msan_init", b"__tsan_init"];
@@ -150,7 +124,7 @@ fn not_understood() -> Option<Heap> {
     Some(Heap {
         system: plain()?,
         is_glibc: true,
-        ahead: Ahead { realloc: None, free: None },
+        ahead: Ahead::default(),
         has_operators: false,
         may_be_recorded: false,
         may_nest: false,
