@@ -1,7 +1,7 @@
 //! `heapscribe check`: checks a trace against rules, and prints text, JSON or JUnit XML.
 
 use std::fs;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use heapscribe_analyze::{Options, Recording, analyze};
 use heapscribe_formats::model::Evicted;
 
 use super::check_rules::rules;
-use super::partial;
+use super::{output, partial};
 use crate::cli::CheckArgs;
 use crate::exit;
 use crate::message;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         let write = || fs::write(path, junit::document(&checked, &names)?);
         write().with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::stdout(args.json);
     if args.json {
         serde_json::to_writer(&mut out, &json::check::object(&checked, &names))?;
         writeln!(out)?;

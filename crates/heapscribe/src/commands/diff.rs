@@ -3,7 +3,7 @@
 //! Stacks are the same when their functions have the same names, without what another build changes (see
 //! [`heapscribe_symbols::NamedFrame::stable_name`]); where a function has no name its place in its file stands for it.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use heapscribe_analyze::measure::Measure;
 use heapscribe_analyze::snapshot::{self, Snapshot};
 
 use super::limits::{TOP, TOP_JSON};
-use super::partial;
+use super::{output, partial};
 use crate::cli::{DiffArgs, Metric};
 use heapscribe_convert::{Input, Opened};
 use heapscribe_diagnostics::Problem;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     };
     let of_live = traces.iter().any(|trace| snapshot::is_one(trace));
     let sides = Sides { before: side(0), after: side(1), of_live };
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::stdout(args.json);
     if args.json {
         let object = json::diff::object(&diff, &sides, args.top.unwrap_or(TOP_JSON));
         serde_json::to_writer(&mut out, &object)?;

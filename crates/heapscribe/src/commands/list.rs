@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Serialize;
 
+use super::output;
 use crate::cli::ListArgs;
 use heapscribe_session::inspect::{self, NamedFile, SessionPath};
 use heapscribe_units::date;
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode> {
         None => inspect::all(&place),
     };
     let rows: Vec<Row> = sessions.iter().flat_map(rows_of).collect();
-    let mut out = anstream::stdout().lock();
+    let mut out = output::stdout(args.json);
     if args.json {
         serde_json::to_writer(&mut out, &rows)?;
         writeln!(out)?;

@@ -1,7 +1,7 @@
-//! Files that commands write traces into.
+//! Where commands write: files of traces, and answers on standard output.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -31,6 +31,15 @@ fn holds_something(path: &Path) -> bool {
 pub(super) fn create(path: &Path) -> Result<BufWriter<File>> {
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(BufWriter::with_capacity(1 << 16, file))
+}
+
+/// Standard output for an answer. A text loses its colors where the terminal shows none; JSON has none to look for, and
+/// looking took four fifths of the time of a report of deep stacks.
+pub(super) fn stdout(json: bool) -> BufWriter<Box<dyn Write>> {
+    match json {
+        true => BufWriter::with_capacity(1 << 16, Box::new(io::stdout().lock())),
+        false => BufWriter::new(Box::new(anstream::stdout().lock())),
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! `heapscribe pool-size`: finds the pool size that a program needs.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::partial;
+use super::{output, partial};
 use crate::cli::PoolSizeArgs;
 use crate::replay::chosen::Chosen;
 use crate::replay::sizing::{SizingOptions, find};
@@ -18,7 +18,7 @@ pub(crate) fn run(args: &PoolSizeArgs) -> Result<ExitCode> {
     let chosen = Chosen::of(&trace, args.process.pid)?;
     let options = SizingOptions { margin_percent: args.margin, trials: args.trials, window_ns: args.window };
     let found = find(&trace, chosen, options)?;
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::stdout(args.json);
     if args.json {
         serde_json::to_writer_pretty(&mut out, &found)?;
         writeln!(out)?;

@@ -10,6 +10,7 @@ use heapscribe_wire::head::Head;
 use heapscribe_wire::mode::Mode;
 use serde::Serialize;
 
+use super::output;
 use crate::cli::PsArgs;
 use crate::live_estimate;
 use crate::message;
@@ -92,7 +93,7 @@ pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
         inspect::all(&places).iter().filter_map(|found| row(found, &mut heaps).ok()).collect();
     rows.extend(heaps.into_iter().map(unrecorded));
     rows.sort_by_key(|row| (row.pid, row.created_mono_ns));
-    let mut out = anstream::stdout().lock();
+    let mut out = output::stdout(args.json);
     if args.json {
         serde_json::to_writer(&mut out, &rows)?;
         writeln!(out)?;

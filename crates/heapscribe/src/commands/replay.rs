@@ -1,12 +1,12 @@
 //! `heapscribe replay`: the recorded calls on other heaps.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use heapscribe_replay::Touch;
 
-use super::partial;
+use super::{output, partial};
 use crate::cli::{ReplayArgs, TouchArg};
 use crate::message;
 use crate::replay::chosen::Chosen;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
         let bytes = form.bytes(pictures::svg(&replay::picture(&comparison))?)?;
         std::fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::stdout(args.json);
     if args.json {
         serde_json::to_writer_pretty(&mut out, &comparison)?;
         writeln!(out)?;

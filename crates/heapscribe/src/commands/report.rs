@@ -1,6 +1,6 @@
 //! `heapscribe report`: explains a trace, in sentences or as JSON.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,7 +11,7 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use serde::Serialize;
 
 use super::limits::{TOP, TOP_JSON};
-use super::{partial, report_go, report_messages, terminal};
+use super::{output, partial, report_go, report_messages, terminal};
 use crate::cli::{ReportArgs, ReportMessagesArgs, reject_parts};
 use crate::message;
 use heapscribe_convert::heaplog::LogTally;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     }
     let trace = input.into_trace(args.salvage.into())?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::stdout(args.json);
     if snapshot::is_one(&*trace) {
         reject_messages(args)?;
         args.choice.reject(&args.trace, "a snapshot")?;

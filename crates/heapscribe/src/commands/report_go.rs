@@ -1,6 +1,6 @@
 //! `heapscribe report` of a Go trace.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -8,7 +8,7 @@ use heapscribe_analyze::{Options, go};
 use heapscribe_formats::gotrace::Layout;
 
 use super::limits::{TOP, TOP_JSON};
-use super::partial;
+use super::{output, partial};
 use crate::cli::ReportArgs;
 use heapscribe_convert::Input;
 use heapscribe_convert::input::go_problems;
@@ -30,7 +30,7 @@ pub(super) fn run(args: &ReportArgs, input: Input) -> Result<ExitCode> {
     }
     let answer = go::analyze(&trace, &Options::default()).with_context(|| format!("cannot read {shown}"))?;
     let problems = go_problems(&trace);
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::stdout(args.json);
     if args.json {
         serde_json::to_writer(&mut out, &json::go::report(&answer, args.top.unwrap_or(TOP_JSON), &problems))?;
         writeln!(out)?;

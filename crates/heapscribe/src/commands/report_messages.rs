@@ -1,6 +1,6 @@
 //! `heapscribe report` of message logs: what each channel carried, how often, how late, and what is missing.
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use anyhow::Result;
 use heapscribe_aos_log::read::Order;
 use heapscribe_aos_log::read::channels::Channels;
 
-use super::partial;
+use super::{output, partial};
 use crate::cli::ReportArgs;
 use heapscribe_convert::message_log::Log;
 use heapscribe_diagnostics::Problem;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     while let Some(owned) = log.next_message()? {
         channels.note(&owned.message());
     }
-    let mut out = BufWriter::new(anstream::stdout().lock());
+    let mut out = output::stdout(args.json);
     if args.json {
         serde_json::to_writer(&mut out, &json::messages::report(&log, &channels))?;
         writeln!(out)?;
