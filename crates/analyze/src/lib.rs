@@ -68,7 +68,7 @@ mod assemble;
 pub mod calls;
 mod counters;
 pub mod diff;
-mod events;
+pub mod events;
 pub mod go;
 pub mod input;
 mod latency;

@@ -8,24 +8,29 @@ use crate::sampling::{Birth, Weight};
 
 /// A block that was allocated or freed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct BlockChange {
-    pub(crate) stack: StackId,
-    pub(crate) size_bytes: u64,
-    pub(crate) weight: Weight,
+pub struct BlockChange {
+    /// The stack that allocated it.
+    pub stack: StackId,
+    /// Its size.
+    pub size_bytes: u64,
+    /// What it stands for.
+    pub weight: Weight,
     /// Whether it was sampled, so that its weight is an estimate.
-    pub(crate) sampled: bool,
+    pub sampled: bool,
 }
 
 /// What one event changes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Changes {
-    pub(crate) freed: Option<BlockChange>,
-    pub(crate) allocated: Option<BlockChange>,
+pub struct Changes {
+    /// The block that was freed.
+    pub freed: Option<BlockChange>,
+    /// The block that was allocated.
+    pub allocated: Option<BlockChange>,
 }
 
 impl Changes {
     /// How many bytes more are live after it.
-    pub(crate) fn net_bytes(&self) -> i64 {
+    pub fn net_bytes(&self) -> i64 {
         let bytes = |change: Option<BlockChange>| change.map_or(0, |change| change.weight.bytes as i64);
         bytes(self.allocated).wrapping_sub(bytes(self.freed))
     }
@@ -33,9 +38,10 @@ impl Changes {
 
 /// Goes along with the events of a chunk.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Scale {
+pub struct Scale {
     thread: u32,
-    pub(crate) rate: RateId,
+    /// The rate in force.
+    pub rate: RateId,
     /// Of the rate; 0 when every block was recorded.
     pub(crate) mean_bytes: u64,
     of: Blocks,
@@ -43,7 +49,7 @@ pub(crate) struct Scale {
 
 /// Whose blocks are followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Blocks {
+pub enum Blocks {
     /// The heap's.
     #[default]
     Heap,
@@ -53,23 +59,23 @@ pub(crate) enum Blocks {
 
 impl Scale {
     /// Before the first event of a thread's chunk.
-    pub(crate) const fn new(thread: u32) -> Scale {
+    pub const fn new(thread: u32) -> Scale {
         Scale { thread, rate: RateId::FULL, mean_bytes: 0, of: Blocks::Heap }
     }
 
     /// The thread.
-    pub(crate) const fn thread(&self) -> u32 {
+    pub const fn thread(&self) -> u32 {
         self.thread
     }
 
     /// The same, of such blocks.
-    pub(crate) const fn of(self, of: Blocks) -> Scale {
+    pub const fn of(self, of: Blocks) -> Scale {
         Scale { of, ..self }
     }
 
     /// Follows a change of the rate; whether the event is one.
     #[inline(always)]
-    pub(crate) fn follow(&mut self, event: &Event, mean_of: impl Fn(RateId) -> u64) -> bool {
+    pub fn follow(&mut self, event: &Event, mean_of: impl Fn(RateId) -> u64) -> bool {
         let Event::Rate { rate } = *event else { return false };
         (self.rate, self.mean_bytes) = (rate, mean_of(rate));
         true
@@ -77,7 +83,7 @@ impl Scale {
 
     /// What a block stands for that is allocated now.
     #[inline(always)]
-    pub(crate) fn of_new(&self, size_bytes: u64, ticks: u64) -> Weight {
+    pub fn of_new(&self, size_bytes: u64, ticks: u64) -> Weight {
         if self.mean_bytes == 0 {
             return Weight::one(size_bytes);
         }
@@ -86,7 +92,7 @@ impl Scale {
 
     /// What a block stands for that is freed now.
     #[inline(always)]
-    pub(crate) fn of_old(&self, block: &Block, ticks: u64) -> Weight {
+    pub fn of_old(&self, block: &Block, ticks: u64) -> Weight {
         if self.mean_bytes == 0 {
             return Weight::one(block.size_bytes);
         }
@@ -97,7 +103,7 @@ impl Scale {
 
     /// The block that an event frees and the one that it allocates.
     #[inline(always)]
-    pub(crate) fn changes(&self, event: &Event, ticks: u64) -> Changes {
+    pub fn changes(&self, event: &Event, ticks: u64) -> Changes {
         if event.is_pool() != (self.of == Blocks::Pools) {
             return Changes::default(); // a pool's block changes nothing of what is live in the heap
         }

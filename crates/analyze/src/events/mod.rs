@@ -6,5 +6,6 @@ mod change;
 mod sections;
 
 pub(crate) use self::call::{CallRow, HeapCall};
-pub(crate) use self::change::{BlockChange, Blocks, Changes, Scale};
+pub use self::change::{BlockChange, Blocks, Changes, Scale};
 pub(crate) use self::sections::OpenSections;
+pub use crate::sampling::{Rates, Weight};

@@ -5,5 +5,6 @@ mod rates;
 mod weight;
 
 pub(crate) use self::estimates::{estimate, figure, total};
-pub(crate) use self::rates::Rates;
-pub(crate) use self::weight::{Birth, Moment, Moments, SampledLives, Samples, Weight};
+pub use self::rates::Rates;
+pub use self::weight::Weight;
+pub(crate) use self::weight::{Birth, Moment, Moments, SampledLives, Samples};

@@ -9,19 +9,19 @@ use crate::input::History;
 use crate::stacks::RateMeans;
 
 /// The rates of all processes.
-pub(crate) struct Rates<'h, H> {
+pub struct Rates<'h, H> {
     history: &'h H,
     known: Vec<OnceLock<RateMeans>>,
 }
 
 impl<'h, H: History> Rates<'h, H> {
     /// Of so many processes.
-    pub(crate) fn new(history: &'h H, processes: usize) -> Self {
+    pub fn new(history: &'h H, processes: usize) -> Self {
         Rates { history, known: (0..processes).map(|_| OnceLock::new()).collect() }
     }
 
     /// Mean bytes of a rate.
-    pub(crate) fn mean(&self, process: usize, rate: RateId) -> u64 {
+    pub fn mean(&self, process: usize, rate: RateId) -> u64 {
         if rate == RateId::FULL {
             return 0;
         }
@@ -30,7 +30,7 @@ impl<'h, H: History> Rates<'h, H> {
     }
 
     /// Whether a process has any.
-    pub(crate) fn has_any(&self, process: usize) -> bool {
+    pub fn has_any(&self, process: usize) -> bool {
         self.known.get(process).is_some_and(|known| known.get_or_init(|| self.read(process)).has_any())
     }
 

@@ -21,9 +21,11 @@ use crate::stacks::StackTable;
 
 /// What a recorded block stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Weight {
-    pub(crate) blocks: u64,
-    pub(crate) bytes: u64,
+pub struct Weight {
+    /// Blocks.
+    pub blocks: u64,
+    /// Bytes.
+    pub bytes: u64,
 }
 
 impl Weight {

@@ -1,0 +1,155 @@
+//! The leaves in which a question begins or ends: the events of the chunks that reach into them.
+
+use std::ops::Range;
+
+use heapscribe_analyze::events::{BlockChange, Changes, Rates, Scale};
+use heapscribe_analyze::input::{ChunkFacts, Clock, History};
+use heapscribe_wire::record::{Block, Event};
+use rayon::prelude::*;
+
+use super::plan::Edge;
+use crate::amount::Amount;
+use crate::axis::Axis;
+use crate::key::{Key, SizeClass};
+use crate::question::Span;
+use crate::slots::{LocalKey, Slots};
+
+/// The events of the recording that an index is of.
+pub struct Events<'h, H> {
+    history: &'h H,
+    rates: Rates<'h, H>,
+    clocks: Vec<Clock>,
+    chunks: Vec<TimedChunk>,
+}
+
+/// A chunk and when it was, ns.
+struct TimedChunk {
+    number: usize,
+    facts: ChunkFacts,
+    begin_ns: u64,
+    last_ns: u64,
+}
+
+impl<'h, H: History> Events<'h, H> {
+    /// Of this recording.
+    pub fn new(history: &'h H) -> Self {
+        let clocks: Vec<Clock> = history.processes().iter().map(|process| process.clock).collect();
+        let timed = |(number, facts): (usize, ChunkFacts)| {
+            let clock = clocks.get(facts.process)?;
+            let (begin_ns, last_ns) = (clock.ns(facts.begin_ticks), clock.ns(facts.last_ticks));
+            Some(TimedChunk { number, facts, begin_ns, last_ns })
+        };
+        let chunks = history.chunks().into_iter().enumerate().filter_map(timed).collect();
+        Events { history, rates: Rates::new(history, clocks.len()), clocks, chunks }
+    }
+
+    /// Those of the events of a leaf, by key; a key may be there several times.
+    pub(super) fn of_leaf(&self, axis: &Axis, leaf: u32, edge: &Edge) -> Vec<(Key, Amount)> {
+        let in_leaf = Span { from_ns: axis.begin_ns(leaf), to_ns: axis.end_ns(leaf).unwrap_or(u64::MAX) };
+        let reaches_in =
+            |chunk: &&TimedChunk| chunk.begin_ns < in_leaf.to_ns && chunk.last_ns >= in_leaf.from_ns;
+        let chunks: Vec<_> = self.chunks.iter().filter(reaches_in).collect();
+        let sums = chunks.par_iter().map_init(H::Scratch::default, |scratch, chunk| {
+            let wanted = Wanted::new(edge, &in_leaf, &self.clocks[chunk.facts.process]);
+            self.chunk(chunk, &wanted, scratch)
+        });
+        sums.flatten_iter().collect()
+    }
+
+    fn chunk(&self, chunk: &TimedChunk, wanted: &Wanted, scratch: &mut H::Scratch) -> Vec<(Key, Amount)> {
+        let facts = &chunk.facts;
+        let mut sums = ChunkSums::default();
+        // What cannot be read is not in the index either, and was reported when it was built.
+        let Ok(events) = self.history.events(chunk.number, scratch) else { return Vec::new() };
+        let (mut ticks, mut scale) = (facts.begin_ticks, Scale::new(facts.thread));
+        let mean_of = |rate| self.rates.mean(facts.process, rate);
+        for item in events {
+            let Ok((dt, event)) = item else { break };
+            if scale.follow(&event, mean_of) || matches!(event, Event::Took { .. }) {
+                continue;
+            }
+            ticks = ticks.wrapping_add(dt);
+            if ticks >= wanted.end() {
+                break;
+            }
+            if let Some((block, thread)) = wanted.block(&event, &scale, ticks) {
+                sums.add(&block, thread.unwrap_or(facts.thread));
+            }
+        }
+        sums.by_key(facts.process as u32)
+    }
+}
+
+/// What the wanted events of a chunk add up to.
+#[derive(Default)]
+struct ChunkSums {
+    slots: Slots,
+    amounts: Vec<Amount>,
+}
+
+impl ChunkSums {
+    fn add(&mut self, block: &BlockChange, thread: u32) {
+        let key = LocalKey { stack: block.stack, thread, size: SizeClass::of(block.size_bytes) };
+        let slot = self.slots.number(key);
+        self.amounts.resize(self.slots.keys().len(), Amount::default());
+        self.amounts[slot].add(Amount::new(block.weight.blocks, block.weight.bytes));
+    }
+
+    fn by_key(self, process: u32) -> Vec<(Key, Amount)> {
+        let key = |key: &LocalKey| Key { process, stack: key.stack, thread: key.thread, size: key.size };
+        self.slots.keys().iter().map(key).zip(self.amounts).collect()
+    }
+}
+
+/// What is wanted, in ticks of a process.
+enum Wanted {
+    Born(Range<u64>),
+    Died { born: Range<u64>, died: Range<u64> },
+}
+
+impl Wanted {
+    fn new(edge: &Edge, in_leaf: &Span, clock: &Clock) -> Wanted {
+        match edge {
+            Edge::Born(born) => Wanted::Born(in_ticks(&born.and(in_leaf), clock)),
+            Edge::Died { born, died } => {
+                Wanted::Died { born: in_ticks(born, clock), died: in_ticks(&died.and(in_leaf), clock) }
+            }
+        }
+    }
+
+    /// From these ticks on nothing is wanted.
+    fn end(&self) -> u64 {
+        match self {
+            Wanted::Born(ticks) | Wanted::Died { died: ticks, .. } => ticks.end,
+        }
+    }
+
+    /// The block of an event, if it is wanted, and which thread allocated it, if another did.
+    fn block(&self, event: &Event, scale: &Scale, ticks: u64) -> Option<(BlockChange, Option<u32>)> {
+        match self {
+            Wanted::Born(born) => born
+                .contains(&ticks)
+                .then(|| scale.changes(event, ticks).allocated)?
+                .map(|block| (block, None)),
+            Wanted::Died { born, died } => {
+                let (Event::Free { block, .. } | Event::Realloc { old: block, .. }) = event else {
+                    return None;
+                };
+                let Block { age_ticks, birth_thread, .. } = block;
+                let is_in = died.contains(&ticks) && born.contains(&ticks.wrapping_sub(*age_ticks));
+                let Changes { freed, .. } = is_in.then(|| scale.changes(event, ticks))?;
+                freed.map(|change| (change, birth_thread.map(|thread| thread.0)))
+            }
+        }
+    }
+}
+
+/// A stretch of time in ticks: those whose ns lie in it.
+fn in_ticks(span: &Span, clock: &Clock) -> Range<u64> {
+    let first = |ns| match ns {
+        0 => 0,
+        u64::MAX => u64::MAX,
+        ns => clock.first_tick_at(ns),
+    };
+    first(span.from_ns)..first(span.to_ns)
+}

@@ -1,0 +1,10 @@
+//! Answers: whole steps and leaves from the index, and the events of the leaves in which a question begins or ends.
+
+mod edges;
+mod leaves;
+mod plan;
+mod rectangle;
+mod sums;
+
+pub use edges::Events;
+pub use sums::Sums;

@@ -1,0 +1,57 @@
+//! Sums of a leaf over all chunks, until it is written.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use super::local_sums::{LocalSums, Totals};
+use super::rows::{rows_by_birth, rows_by_key};
+use super::steps::StepSums;
+use crate::amount::Amount;
+use crate::file::{Kind, SectionWriter};
+use crate::key::KeyId;
+
+/// The sums of a leaf.
+#[derive(Debug, Default)]
+pub(super) struct LeafSums {
+    born: HashMap<KeyId, Amount>,
+    temporary: HashMap<KeyId, Amount>,
+    /// By leaf of birth.
+    died: HashMap<(u32, KeyId), Amount>,
+    totals: Totals,
+}
+
+impl LeafSums {
+    /// Adds those of a chunk in this leaf, whose slots have these keys.
+    pub(super) fn add(&mut self, leaf: u32, sums: &LocalSums, keys: &[KeyId]) {
+        for ((_, [born, died, temporary]), key) in sums.rows().zip(keys) {
+            add(&mut self.born, *key, *born);
+            add(&mut self.died, (leaf, *key), *died);
+            add(&mut self.temporary, *key, *temporary);
+        }
+        for ((birth_leaf, slot), amount) in sums.by_birth() {
+            add(&mut self.died, (birth_leaf, keys[slot as usize]), amount);
+        }
+        self.totals.born.add(sums.totals().born);
+        self.totals.died.add(sums.totals().died);
+    }
+
+    /// Writes its sections, and adds it to its step.
+    pub(super) fn write<W: Write>(
+        self,
+        leaf: u32,
+        step: &mut StepSums,
+        out: &mut SectionWriter<W>,
+    ) -> io::Result<Totals> {
+        step.add(&self.born, &self.died);
+        out.section(Kind::Born, leaf, &rows_by_key(self.born))?;
+        out.section(Kind::Temporary, leaf, &rows_by_key(self.temporary))?;
+        out.section(Kind::Died, leaf, &rows_by_birth(self.died))?;
+        Ok(self.totals)
+    }
+}
+
+fn add<K: Eq + std::hash::Hash>(sums: &mut HashMap<K, Amount>, key: K, amount: Amount) {
+    if !amount.is_zero() {
+        sums.entry(key).or_default().add(amount);
+    }
+}

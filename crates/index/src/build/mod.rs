@@ -1,0 +1,12 @@
+//! Builds an index in one pass over the events: chunks by the time of their begin, several at a time, and a leaf is
+//! written when no chunk that is left can add to it.
+
+mod chunk_pass;
+mod leaf_sums;
+mod local_sums;
+mod rows;
+mod run;
+mod steps;
+mod survivors;
+
+pub use run::{BuildOptions, Built, build};

@@ -1,0 +1,241 @@
+//! The pass over all chunks, and the order in which leaves are written.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use heapscribe_analyze::events::Rates;
+use heapscribe_analyze::input::{ChunkFacts, Clock, History, ProcessFacts};
+use rayon::prelude::*;
+
+use super::chunk_pass::ChunkPass;
+use super::leaf_sums::LeafSums;
+use super::local_sums::{LocalSums, Totals};
+use super::steps::StepSums;
+use super::survivors::Survivors;
+use crate::axis::{Axis, EVENTS_PER_LEAF, Extent, LEAVES_MAX, LEAVES_PER_STEP};
+use crate::file::{Kind, SectionWriter};
+use crate::key::{Key, KeyId, Keys};
+use crate::ticks::LeafTicks;
+use crate::trace_id::TraceId;
+
+/// Chunks that are summed before leaves are written: enough for all cores.
+const BATCH: usize = 512;
+
+/// How to build.
+#[derive(Clone, Copy, Debug)]
+pub struct BuildOptions {
+    /// Events of a leaf, where there are enough to fill several.
+    pub events_per_leaf: u64,
+    /// Memory for blocks that wait to be written by their leaf of birth, bytes.
+    pub survivors_bytes_max: usize,
+}
+
+impl Default for BuildOptions {
+    fn default() -> Self {
+        BuildOptions { events_per_leaf: EVENTS_PER_LEAF, survivors_bytes_max: 256 << 20 }
+    }
+}
+
+/// What a build gave.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Built {
+    /// Bytes written.
+    pub bytes: u64,
+    /// Events read.
+    pub events: u64,
+    /// Chunks that could not be read, or not to their end, in words.
+    pub problems: Vec<String>,
+}
+
+/// Builds the index of a recording. `progress` is told how many of how many events are done.
+///
+/// # Errors
+/// Those of `out`.
+pub fn build<H: History, W: Write>(
+    history: &H,
+    trace: &TraceId,
+    options: &BuildOptions,
+    out: W,
+    progress: &mut dyn FnMut(u64, u64),
+) -> io::Result<Built> {
+    let processes = history.processes();
+    let mut chunks: Vec<(usize, ChunkFacts)> = history.chunks().into_iter().enumerate().collect();
+    chunks.retain(|(_, facts)| facts.process < processes.len());
+    let begin_ns = |facts: &ChunkFacts| processes[facts.process].clock.ns(facts.begin_ticks);
+    chunks.sort_by_cached_key(|(number, facts)| (begin_ns(facts), *number));
+    let events = chunks.iter().map(|(_, facts)| facts.events).sum();
+    let axis = axis(&chunks, &processes, events, options.events_per_leaf);
+
+    let pass = Pass {
+        history,
+        rates: Rates::new(history, processes.len()),
+        axis: &axis,
+        clocks: processes.iter().map(|process| process.clock).collect(),
+        ticks: (0..processes.len()).map(|_| OnceLock::new()).collect(),
+        shared: Mutex::new(Shared::new(options.survivors_bytes_max)),
+    };
+    let mut out = SectionWriter::new(out)?;
+    let mut writer = LeafWriter {
+        totals: vec![Totals::default(); axis.leaves() as usize],
+        next: 0,
+        step: StepSums::default(),
+    };
+    let mut done = 0;
+    for batch in chunks.chunks(BATCH) {
+        batch.par_iter().for_each_init(Default::default, |scratch, chunk| pass.chunk(chunk, scratch));
+        // Chunks that follow begin later, and add to no leaf before this one.
+        let complete = axis.leaf(batch.last().map_or(0, |(_, facts)| begin_ns(facts)));
+        writer.write_until(complete, &axis, &mut pass.shared(), &mut out)?;
+        done += batch.iter().map(|(_, facts)| facts.events).sum::<u64>();
+        progress(done, events);
+    }
+    let Pass { shared, .. } = pass;
+    let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    writer.write_until(axis.leaves(), &axis, &mut shared, &mut out)?;
+    shared.survivors.write(&mut out)?;
+    write_tables(trace, &axis, &processes, &shared.keys, &writer.totals, &mut out)?;
+    let (_, bytes) = out.finish()?;
+    Ok(Built { bytes, events, problems: shared.problems })
+}
+
+/// Leaves over the events of these chunks.
+fn axis(chunks: &[(usize, ChunkFacts)], processes: &[ProcessFacts], events: u64, per_leaf: u64) -> Axis {
+    let extent = |(_, facts): &(usize, ChunkFacts)| {
+        let clock = &processes[facts.process].clock;
+        Extent {
+            begin_ns: clock.ns(facts.begin_ticks),
+            last_ns: clock.ns(facts.last_ticks),
+            events: facts.events,
+        }
+    };
+    let extents: Vec<_> = chunks.iter().map(extent).collect();
+    let leaves = events.div_ceil(per_leaf.max(1)).clamp(1, u64::from(LEAVES_MAX));
+    Axis::by_events(&extents, leaves as u32)
+}
+
+/// What chunks are summed with.
+struct Pass<'a, H> {
+    history: &'a H,
+    rates: Rates<'a, H>,
+    axis: &'a Axis,
+    clocks: Vec<Clock>,
+    ticks: Vec<OnceLock<LeafTicks>>,
+    shared: Mutex<Shared>,
+}
+
+/// What all chunks add to.
+struct Shared {
+    keys: Keys,
+    leaves: BTreeMap<u32, LeafSums>,
+    survivors: Survivors,
+    problems: Vec<String>,
+}
+
+impl Shared {
+    fn new(survivors_bytes_max: usize) -> Shared {
+        let survivors = Survivors::new(survivors_bytes_max);
+        Shared { keys: Keys::default(), leaves: BTreeMap::new(), survivors, problems: Vec::new() }
+    }
+
+    /// Adds what a chunk has in a leaf.
+    fn add(&mut self, process: usize, leaf: u32, sums: &LocalSums) {
+        let mut number = |key: &crate::slots::LocalKey| {
+            self.keys.number(Key {
+                process: process as u32,
+                stack: key.stack,
+                thread: key.thread,
+                size: key.size,
+            })
+        };
+        let keys: Vec<KeyId> = sums.rows().map(|(key, _)| number(key)).collect();
+        self.leaves.entry(leaf).or_default().add(leaf, sums, &keys);
+        self.survivors.add(leaf, sums, &keys);
+    }
+}
+
+impl<H: History> Pass<'_, H> {
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn chunk(&self, (number, facts): &(usize, ChunkFacts), (scratch, sums): &mut (H::Scratch, LocalSums)) {
+        let process = facts.process;
+        let ticks = self.ticks[process].get_or_init(|| LeafTicks::new(self.axis, &self.clocks[process]));
+        let leave = |leaf: u32, sums: &mut LocalSums| {
+            if !sums.is_empty() {
+                self.shared().add(process, leaf, sums);
+                sums.clear();
+            }
+        };
+        let problem = match self.history.events(*number, scratch) {
+            Ok(events) => {
+                let mean_of = |rate| self.rates.mean(process, rate);
+                let outcome = ChunkPass::new(facts, ticks, sums, leave).run(events, &mean_of);
+                outcome.err().map(|bad| format!("chunk {number}: {bad}; the rest of it is left out"))
+            }
+            Err(why) => Some(why),
+        };
+        if let Some(problem) = problem {
+            self.shared().problems.push(problem);
+        }
+    }
+}
+
+/// Writes leaves in their order.
+struct LeafWriter {
+    totals: Vec<Totals>,
+    /// The next leaf to be written.
+    next: u32,
+    /// Its step.
+    step: StepSums,
+}
+
+impl LeafWriter {
+    /// Writes all leaves before this one.
+    fn write_until<W: Write>(
+        &mut self,
+        end: u32,
+        axis: &Axis,
+        shared: &mut Shared,
+        out: &mut SectionWriter<W>,
+    ) -> io::Result<()> {
+        while self.next < end {
+            if let Some(sums) = shared.leaves.remove(&self.next) {
+                self.totals[self.next as usize] = sums.write(self.next, &mut self.step, out)?;
+            }
+            self.next += 1;
+            if self.next.is_multiple_of(LEAVES_PER_STEP) || self.next == axis.leaves() {
+                std::mem::take(&mut self.step).write((self.next - 1) / LEAVES_PER_STEP, out)?;
+            }
+        }
+        if shared.survivors.is_full() { shared.survivors.write(out) } else { Ok(()) }
+    }
+}
+
+/// Writes what all leaves share.
+fn write_tables<W: Write>(
+    trace: &TraceId,
+    axis: &Axis,
+    processes: &[ProcessFacts],
+    keys: &Keys,
+    totals: &[Totals],
+    out: &mut SectionWriter<W>,
+) -> io::Result<()> {
+    let of_key = |key: &Key| {
+        [u64::from(key.process), u64::from(key.stack.0), u64::from(key.thread), u64::from(key.size.0)]
+    };
+    let of_leaf = |totals: &Totals| {
+        let ([born, born_bytes], [died, died_bytes]) = (totals.born.columns(), totals.died.columns());
+        [born, born_bytes, died, died_bytes]
+    };
+    out.section(Kind::Trace, 0, &[trace.row()])?;
+    out.section(Kind::Axis, 0, &axis.begins_ns().iter().map(|ns| [*ns]).collect::<Vec<_>>())?;
+    out.section(
+        Kind::Processes,
+        0,
+        &processes.iter().map(|process| [process.end_mono_ns]).collect::<Vec<_>>(),
+    )?;
+    out.section(Kind::Keys, 0, &keys.all().iter().map(of_key).collect::<Vec<_>>())?;
+    out.section(Kind::Totals, 0, &totals.iter().map(of_leaf).collect::<Vec<_>>())
+}

@@ -1,0 +1,36 @@
+//! Sums of a step, which is a run of leaves: a question over a long time takes whole steps.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use super::rows::{rows_by_birth, rows_by_key};
+use crate::amount::Amount;
+use crate::axis::LEAVES_PER_STEP;
+use crate::file::{Kind, SectionWriter};
+use crate::key::KeyId;
+
+/// The sums of a step.
+#[derive(Debug, Default)]
+pub(super) struct StepSums {
+    born: HashMap<KeyId, Amount>,
+    /// By step of birth.
+    died: HashMap<(u32, KeyId), Amount>,
+}
+
+impl StepSums {
+    /// Adds a leaf.
+    pub(super) fn add(&mut self, born: &HashMap<KeyId, Amount>, died: &HashMap<(u32, KeyId), Amount>) {
+        for (key, amount) in born {
+            self.born.entry(*key).or_default().add(*amount);
+        }
+        for ((birth_leaf, key), amount) in died {
+            self.died.entry((birth_leaf / LEAVES_PER_STEP, *key)).or_default().add(*amount);
+        }
+    }
+
+    /// Writes its sections.
+    pub(super) fn write<W: Write>(self, step: u32, out: &mut SectionWriter<W>) -> io::Result<()> {
+        out.section(Kind::StepBorn, step, &rows_by_key(self.born))?;
+        out.section(Kind::StepDied, step, &rows_by_birth(self.died))
+    }
+}

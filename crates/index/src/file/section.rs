@@ -1,0 +1,65 @@
+//! What sections there are, and where.
+
+/// What a section has.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// Which trace it is of: length, and sums over it.
+    Trace = 0,
+    /// First moments of leaves.
+    Axis = 1,
+    /// Ends of processes.
+    Processes = 2,
+    /// Keys by number.
+    Keys = 3,
+    /// Blocks and bytes that each leaf allocated and freed.
+    Totals = 4,
+    /// By key, what was allocated in a leaf.
+    Born = 5,
+    /// By leaf of birth and key, what was freed in a leaf.
+    Died = 6,
+    /// Each block of a leaf that was freed in a later one; a leaf may have several such sections.
+    Survivors = 7,
+    /// By key, what was freed in a leaf before its thread allocated another block.
+    Temporary = 8,
+    /// By key, what was allocated in a step.
+    StepBorn = 9,
+    /// By step of birth and key, what was freed in a step.
+    StepDied = 10,
+}
+
+impl Kind {
+    const ALL: [Kind; 11] = [
+        Kind::Trace,
+        Kind::Axis,
+        Kind::Processes,
+        Kind::Keys,
+        Kind::Totals,
+        Kind::Born,
+        Kind::Died,
+        Kind::Survivors,
+        Kind::Temporary,
+        Kind::StepBorn,
+        Kind::StepDied,
+    ];
+
+    /// The kind of this number.
+    pub(super) fn of(number: u64) -> Option<Kind> {
+        Kind::ALL.get(usize::try_from(number).ok()?).copied()
+    }
+}
+
+/// A section in the directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Entry {
+    /// What it has.
+    pub(crate) kind: Kind,
+    /// The leaf or step it is of.
+    pub(crate) number: u32,
+    /// Where its bytes begin.
+    pub(crate) offset: u64,
+    /// How many there are.
+    pub(crate) stored_bytes: u64,
+    /// How many they become.
+    pub(crate) raw_bytes: u64,
+}

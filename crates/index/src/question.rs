@@ -1,0 +1,82 @@
+//! Questions: a rectangle of birth and death.
+//!
+//! | question | born | dies |
+//! |---|---|---|
+//! | live at `t` | until `t` | after `t` |
+//! | allocated from `a` to `b` | from `a` to `b` | any |
+//! | freed from `a` to `b` | any | from `a` to `b` |
+//! | a generation: born from `a` to `b`, still live at `c` | from `a` to `b` | after `c` |
+//! | came and went from `a` to `b` | from `a` to `b` | from `a` to `b` |
+
+/// A stretch of time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// Its first moment, ns.
+    pub from_ns: u64,
+    /// The first moment after it, ns; `u64::MAX` for all that follows.
+    pub to_ns: u64,
+}
+
+impl Span {
+    /// All of it.
+    pub const ALL: Span = Span { from_ns: 0, to_ns: u64::MAX };
+
+    /// Until a moment, and with it.
+    pub const fn until(ns: u64) -> Span {
+        Span { from_ns: 0, to_ns: ns.saturating_add(1) }
+    }
+
+    /// Whether there is no moment in it.
+    pub const fn is_empty(&self) -> bool {
+        self.from_ns >= self.to_ns
+    }
+
+    /// Whether a moment lies in it.
+    #[inline(always)]
+    pub const fn contains(&self, ns: u64) -> bool {
+        self.from_ns <= ns && ns < self.to_ns
+    }
+
+    /// What two of them share.
+    #[must_use]
+    pub fn and(&self, other: &Span) -> Span {
+        Span { from_ns: self.from_ns.max(other.from_ns), to_ns: self.to_ns.min(other.to_ns) }
+    }
+}
+
+/// When a block dies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Death {
+    /// At any time, or never.
+    Any,
+    /// In this time.
+    In(Span),
+    /// After this moment, or never; its process lives at that moment.
+    After(u64),
+}
+
+/// A question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Question {
+    /// When blocks are born.
+    pub born: Span,
+    /// When they die.
+    pub death: Death,
+}
+
+impl Question {
+    /// Blocks that are live at a moment, after all that happens in it.
+    pub const fn live_at(ns: u64) -> Question {
+        Question { born: Span::until(ns), death: Death::After(ns) }
+    }
+
+    /// Blocks that are allocated in this time.
+    pub const fn allocated(in_time: Span) -> Question {
+        Question { born: in_time, death: Death::Any }
+    }
+
+    /// Blocks that are freed in this time.
+    pub const fn freed(in_time: Span) -> Question {
+        Question { born: Span::ALL, death: Death::In(in_time) }
+    }
+}

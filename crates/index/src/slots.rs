@@ -1,0 +1,107 @@
+//! Small numbers for the keys of a chunk: some hundred of them take turns in some ten thousand events.
+
+use heapscribe_wire::ids::StackId;
+
+use crate::key::SizeClass;
+
+/// What tells keys of a chunk apart: process and thread are the same for all that its thread allocated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LocalKey {
+    /// The stack.
+    pub(crate) stack: StackId,
+    /// The thread that allocated.
+    pub(crate) thread: u32,
+    /// The size.
+    pub(crate) size: SizeClass,
+}
+
+impl LocalKey {
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        let bits = u64::from(self.stack.0) | u64::from(self.thread) << 32;
+        (bits ^ u64::from(self.size.0) << 57).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+/// Numbers by key, in a table of open addressing.
+#[derive(Debug)]
+pub(crate) struct Slots {
+    keys: Vec<LocalKey>,
+    /// Number + 1; 0 is free. Its length is a power of two, and at least twice that of `keys`.
+    table: Vec<u32>,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Slots { keys: Vec::new(), table: vec![0; 1024] }
+    }
+}
+
+impl Slots {
+    /// The number of a key; a new one if it has none yet.
+    #[inline(always)]
+    pub(crate) fn number(&mut self, key: LocalKey) -> usize {
+        let mask = self.table.len() - 1;
+        let mut at = (key.hash() >> 32) as usize & mask;
+        loop {
+            match self.table[at] {
+                0 => return self.insert(key, at),
+                n if self.keys[n as usize - 1] == key => return n as usize - 1,
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+
+    #[cold]
+    fn insert(&mut self, key: LocalKey, at: usize) -> usize {
+        self.keys.push(key);
+        self.table[at] = self.keys.len() as u32;
+        if self.keys.len() * 2 > self.table.len() {
+            self.grow();
+        }
+        self.keys.len() - 1
+    }
+
+    fn grow(&mut self) {
+        let len = self.table.len() * 2;
+        self.table.clear();
+        self.table.resize(len, 0);
+        for (n, key) in self.keys.iter().enumerate() {
+            let mut at = (key.hash() >> 32) as usize & (len - 1);
+            while self.table[at] != 0 {
+                at = (at + 1) & (len - 1);
+            }
+            self.table[at] = n as u32 + 1;
+        }
+    }
+
+    /// The keys, by number.
+    pub(crate) fn keys(&self) -> &[LocalKey] {
+        &self.keys
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn clear(&mut self) {
+        self.keys.clear();
+        self.table.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_key_has_one_number() {
+        let mut slots = Slots::default();
+        let key = |n: u32| LocalKey { stack: StackId(n / 3), thread: n % 3, size: SizeClass((n % 7) as u8) };
+        for round in 0..3 {
+            for n in 0..5_000 {
+                assert_eq!(slots.number(key(n)), n as usize, "round {round}");
+            }
+        }
+        assert_eq!((slots.keys().len(), slots.keys()[4_999]), (5_000, key(4_999)));
+        slots.clear();
+        assert_eq!(slots.number(key(77)), 0);
+    }
+}
