@@ -36,11 +36,10 @@ impl Xz {
             let found = input.peek(1)?;
             let is_end = found.is_empty();
             let action = if is_end { Action::Finish } else { Action::Run };
-            into.resize(before + STEP_BYTES, 0);
-            let (read, written) = (self.stream.total_in(), self.stream.total_out());
-            let status = self.stream.process(found, &mut into[before..], action);
+            into.reserve(STEP_BYTES);
+            let read = self.stream.total_in();
+            let status = self.stream.process_vec(found, into, action);
             let read = (self.stream.total_in() - read) as usize;
-            into.truncate(before + (self.stream.total_out() - written) as usize);
             input.pass(read);
             let is_stuck = read == 0 && into.len() == before;
             match status {

@@ -45,12 +45,12 @@ impl Zstd {
             let offset = input.offset();
             let found = input.peek(1)?;
             let is_end = found.is_empty();
-            into.resize(before + STEP_BYTES, 0);
+            into.reserve(STEP_BYTES);
             let mut from = InBuffer::around(found);
-            let mut to = OutBuffer::around(&mut into[before..]);
+            let mut to = OutBuffer::around_pos(into, before);
             let hint = self.decoder.run(&mut from, &mut to);
-            let (read, written) = (from.pos(), to.pos());
-            into.truncate(before + written);
+            let (read, written) = (from.pos(), to.pos() - before);
+            drop(to);
             input.pass(read);
             match hint {
                 Ok(hint) => self.is_inside = if read + written == 0 { self.is_inside } else { hint != 0 },
