@@ -11,5 +11,5 @@ pub fn analyze<H: History>(history: &H, options: &Options) -> Answer {
     let session = history.session();
     let processes = history.processes();
     let results = passes::run(history, &session, &processes, options);
-    assemble(history, session, &processes, results)
+    assemble(history, session, &processes, results, options)
 }

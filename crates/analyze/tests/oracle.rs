@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::twin::{Highest, Twin};
+use common::twin::{Highest, OfStack, Twin};
 use common::{Act, Op, Recorded, facts};
 use heapscribe_analyze::answer::{Amount, Answer, Ended, Peak};
 use heapscribe_analyze::input::{ChunkFacts, ProcessFacts};
@@ -93,7 +93,8 @@ fn compare(program: &[Byte], lives: &[Life], threads: u8, pace: u64, options: &O
     for (number, process) in answer.processes.iter().enumerate() {
         same_peak(&recorded, &answer, &process.peak, &twin.highest(Some(number)));
     }
-    same_stacks(&recorded, &answer, &twin, &of_all);
+    same_stacks(&recorded, &answer, twin.stacks.clone(), &of_all);
+    same_stacks_by_process(&recorded, &ops, &ends_ns, &of_all, options);
     let (allocations, bytes) = twin.allocations();
     assert_eq!((answer.totals.allocations, answer.totals.allocated_bytes), (allocations, bytes));
     let by_size =
@@ -121,9 +122,36 @@ fn same_peak(recorded: &Recorded, answer: &Answer, peak: &Peak, expected: &Highe
     assert_eq!(holders.collect::<BTreeMap<_, _>>(), expected.held);
 }
 
-fn same_stacks(recorded: &Recorded, answer: &Answer, twin: &Twin, of_all: &Highest) {
+/// The same where each process is a node above its stacks.
+fn same_stacks_by_process(
+    recorded: &Recorded,
+    ops: &[Op],
+    ends_ns: &[Option<u64>],
+    of_all: &Highest,
+    options: &Options,
+) {
+    let answer = analyze(recorded, &Options { splits_processes: true, ..*options });
+    let (mut expected, mut at_peak) = (BTreeMap::new(), Highest { held: BTreeMap::new(), ..of_all.clone() });
+    for process in 0..ends_ns.len() {
+        let mine: Vec<Op> = ops.iter().filter(|op| op.process == process).cloned().collect();
+        let twin = Twin::of(&mine, ends_ns);
+        let below = |path: &String| match path.as_str() {
+            "?" => format!("process {process}"),
+            path => format!("process {process}>{path}"),
+        };
+        expected.extend(twin.stacks.iter().map(|(path, of_stack)| (below(path), of_stack.clone())));
+        at_peak.held.extend(twin.held(process, of_all.ns).iter().map(|(path, held)| (below(path), *held)));
+    }
+    same_stacks(recorded, &answer, expected, &at_peak);
+}
+
+fn same_stacks(
+    recorded: &Recorded,
+    answer: &Answer,
+    mut expected: BTreeMap<String, OfStack>,
+    of_all: &Highest,
+) {
     let pair = |amount: &Amount| (amount.blocks, amount.bytes);
-    let mut expected = twin.stacks.clone();
     for stack in &answer.stacks {
         let path = recorded.path(answer, stack.node);
         let twin = expected.remove(&path).unwrap_or_default();
@@ -156,7 +184,7 @@ proptest! {
         timeline_steps in 1u32..20,
         ordered_events_max in prop::sample::select(vec![0u64, 3, 30, 1 << 20]),
     ) {
-        compare(&program, &lives, threads, pace, &Options { timeline_steps, ordered_events_max });
+        compare(&program, &lives, threads, pace, &Options { timeline_steps, ordered_events_max, ..Options::default() });
     }
 
     #[test]
@@ -173,6 +201,6 @@ proptest! {
             let chunk = ChunkFacts { process, thread, begin_ticks, last_ticks, last_alloc_ticks, events, is_made_up: false };
             recorded.raw(chunk, payload);
         }
-        analyze(&recorded, &Options { timeline_steps, ordered_events_max: 3 });
+        analyze(&recorded, &Options { timeline_steps, ordered_events_max: 3, ..Options::default() });
     }
 }

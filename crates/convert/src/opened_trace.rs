@@ -76,14 +76,23 @@ impl Opened {
     /// # Errors
     /// When there is none of it.
     pub fn analyze_of(&self, choice: &Choice) -> Result<Answer, Problem> {
-        if choice.is_all() {
-            return Ok(self.analyze());
-        }
+        self.analyze_with(choice, &Options::default())
+    }
+
+    /// The same, answered as the options say.
+    ///
+    /// # Errors
+    /// When there is none of it.
+    pub fn analyze_with(&self, choice: &Choice, options: &Options) -> Result<Answer, Problem> {
         let recording = Recording::new(&self.trace);
-        let chosen = self.chosen(choice)?;
-        let split = Split::new(&recording);
-        let mut answer = heapscribe_analyze::analyze(&split.chosen(chosen), &Options::default());
-        answer.problems.splice(0..0, recording.problems());
+        let mut answer = if choice.is_all() {
+            heapscribe_analyze::analyze(&recording, options)
+        } else {
+            let split = Split::new(&recording);
+            let mut answer = heapscribe_analyze::analyze(&split.chosen(self.chosen(choice)?), options);
+            answer.problems.splice(0..0, recording.problems());
+            answer
+        };
         answer.problems.extend_from_slice(&self.problems);
         Ok(answer)
     }

@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use heapscribe_units::{bytes, duration};
@@ -85,10 +86,33 @@ fn in_pictures(trace: &Path, peak: u64) {
     let folded = std::fs::read_to_string(&folded).unwrap();
     let widths = folded.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap());
     assert_eq!(widths.sum::<u64>(), peak);
+    in_boxes(trace, out);
     let hotspots = output(0, &["hotspots", trace, "--metric", "peak"]);
     assert!(hotspots.starts_with(&format!("{} in total", bytes(peak))), "{hotspots}");
     let diff: Value = serde_json::from_str(&output(0, &["diff", trace, trace, "--json"])).unwrap();
     assert_eq!((figure(&diff, "/before/bytes"), figure(&diff, "/after/bytes")), (peak, peak));
+}
+
+/// The first level of flame graphs: each program has what its processes have in the report.
+#[track_caller]
+fn in_boxes(trace: &str, out: &str) {
+    let report: Value = serde_json::from_str(&output(0, &["report", "--json", trace])).unwrap();
+    let processes = report["processes"].as_array().unwrap();
+    for (metric, pointer) in [("leaked", "/leaked/bytes"), ("count", "/allocations")] {
+        let mut expected: BTreeMap<&str, u64> = BTreeMap::new();
+        for process in processes.iter().filter(|process| figure(process, pointer) > 0) {
+            let name = process["exe"].as_str().unwrap().rsplit('/').next().unwrap();
+            *expected.entry(name).or_default() += figure(process, pointer);
+        }
+        output(0, &["flame", trace, "-o", out, "--metric", metric]);
+        let folded = std::fs::read_to_string(out).unwrap();
+        let mut boxes: BTreeMap<&str, u64> = BTreeMap::new();
+        for line in folded.lines() {
+            let (program, _) = line.split_once(" (").unwrap();
+            *boxes.entry(program).or_default() += line.rsplit(' ').next().unwrap().parse::<u64>().unwrap();
+        }
+        assert_eq!(boxes, expected, "{metric}: {folded}");
+    }
 }
 
 /// `--max-peak` and `--baseline`.

@@ -39,6 +39,12 @@ impl CallTree {
         })
     }
 
+    /// Whether it is of no frame: the root, or a process.
+    pub fn is_unknown(&self, node: NodeId) -> bool {
+        let is_process = |node: &Node| node.frame.process().is_some();
+        node == NodeId::ROOT || self.nodes.get(node.0 as usize).is_some_and(is_process)
+    }
+
     /// For each node the sum over itself and everything below it. `own` is indexed by node.
     pub fn inclusive(&self, own: &[i64]) -> Vec<i64> {
         let mut sums = own.to_vec();
@@ -81,6 +87,19 @@ impl Frame {
     /// Stands for the stacks of what is known to have been allocated by events that a ring has evicted.
     pub const EVICTED: Frame =
         Frame { module: None, address: 0, is_return_address: false, guesses: false, cut: Some(u8::MAX) };
+
+    const PROCESS: u8 = u8::MAX - 1;
+
+    /// Stands above the outermost frames of a process, an index into [`super::Answer::processes`], where an answer
+    /// keeps the stacks of processes apart.
+    pub fn of_process(process: usize) -> Frame {
+        Frame { address: process as u64, cut: Some(Frame::PROCESS), ..Frame::default() }
+    }
+
+    /// The process that it stands for, if it stands for one.
+    pub fn process(&self) -> Option<usize> {
+        (self.cut == Some(Frame::PROCESS)).then_some(self.address as usize)
+    }
 }
 
 /// A file that code lies in.

@@ -25,6 +25,7 @@ use crate::answer::{
 use crate::counters::{Histogram, StackRow, ThreadSums};
 use crate::input::{History, ProcessFacts, SessionFacts};
 use crate::losses::Losses;
+use crate::options::Options;
 use crate::passes::{PassResults, ProcessResults};
 use crate::peak::Held;
 use crate::stacks::{Definitions, TreeBuilder};
@@ -62,6 +63,7 @@ pub(crate) fn assemble<H: History>(
     session: SessionFacts,
     processes: &[ProcessFacts],
     results: PassResults,
+    options: &Options,
 ) -> Answer {
     let mut assembly = Assembly {
         window_ns: session.window_mono_ns,
@@ -76,9 +78,11 @@ pub(crate) fn assemble<H: History>(
     assembly.answer.counts_calls = processes.iter().any(|process| process.counts_calls);
     let begin_ns = results.begin_ns;
     for (number, (facts, of_process)) in processes.iter().zip(results.processes).enumerate() {
+        assembly.tree.put_under(options.splits_processes.then_some(number));
         let definitions = assembly.define(history, number);
         assembly.process(number, facts, of_process, &definitions, begin_ns);
     }
+    assembly.tree.put_under(None);
     let peak = assembly.peak(results.peak.bytes, results.peak.ns.saturating_sub(begin_ns));
     assembly.latency.over_time(finer, &mut over_time);
     assembly.answer.timeline = over_time;
@@ -123,10 +127,9 @@ impl Assembly {
         let table = results.live_end.take();
         let rows = at_end::rows(&mut results.sums, table.as_ref());
         let nodes = definitions.nodes(&mut self.tree, rows.iter().map(|(stack, _)| *stack));
-        let node_of = |stack: &StackId| match rows.binary_search_by_key(stack, |(stack, _)| *stack) {
-            Ok(at) => nodes[at],
-            Err(_) => NodeId::ROOT,
-        };
+        let root = self.tree.root();
+        let number_of = |stack: &StackId| rows.binary_search_by_key(stack, |(stack, _)| *stack);
+        let node_of = |stack: &StackId| number_of(stack).map_or(root, |number| nodes[number]);
         for ((_, row), node) in rows.iter().zip(&nodes) {
             self.rows.entry(*node).or_default().merge(&in_ns(row, &facts.clock));
         }
@@ -310,9 +313,10 @@ impl Assembly {
             complete: self.answer.processes.iter().all(|process| process.ended.is_end()),
             temporary: totals::temporary(&self.all),
             unknown_stacks: stacks
-                .first()
-                .filter(|s| s.node == NodeId::ROOT)
-                .map_or(0, |s| s.allocated.blocks),
+                .iter()
+                .filter(|s| tree.is_unknown(s.node))
+                .map(|s| s.allocated.blocks)
+                .sum(),
             stacks,
             unresolved_frames: tree.nodes[1..].iter().filter(|node| no_module(&node.frame)).count() as u64,
             tree,

@@ -12,7 +12,7 @@ use crate::stacks::TreeBuilder;
 
 /// The node of what was allocated by events that were evicted.
 pub(super) fn node(tree: &mut TreeBuilder) -> NodeId {
-    tree.child(NodeId::ROOT, Frame::EVICTED)
+    tree.child(tree.root(), Frame::EVICTED)
 }
 
 /// Adds what holders lack of the whole that they hold, as held by this node; gives how much that is.

@@ -91,7 +91,7 @@ fn worst(context: &ProcessContext<'_>, slow: &[SlowCall], tree: &mut TreeBuilder
     stacks.sort_unstable();
     stacks.dedup();
     let nodes = context.definitions.nodes(tree, stacks.iter().copied());
-    let node_of = |stack| stacks.binary_search(&stack).map_or(NodeId::ROOT, |at| nodes[at]);
+    let node_of = |stack| stacks.binary_search(&stack).map_or(tree.root(), |at| nodes[at]);
     let worst = slow.iter().map(|slow| WorstCall {
         took_ns: slow.ns,
         time_ns: context.time(slow.ticks),

@@ -11,6 +11,8 @@ use crate::answer::{CallTree, Frame, Module, Node, NodeId};
 #[derive(Debug, Default)]
 pub(crate) struct TreeBuilder {
     tree: CallTree,
+    /// What outermost frames are put under: the root, or the process whose stacks are being put in.
+    root: NodeId,
     numbers: HashMap<(NodeId, Frame), NodeId>,
     /// Modules by build id or, without one, by path.
     modules: HashMap<(bool, Vec<u8>), u32>,
@@ -26,6 +28,17 @@ impl TreeBuilder {
             modules.push(Module { path: module.name.to_vec(), build_id: module.build_id.to_vec() });
             modules.len() as u32 - 1
         })
+    }
+
+    /// Puts what follows under a process, or under the root itself.
+    pub(crate) fn put_under(&mut self, process: Option<usize>) {
+        let frame = process.map(Frame::of_process);
+        self.root = frame.map_or(NodeId::ROOT, |frame| self.child(NodeId::ROOT, frame));
+    }
+
+    /// The node that outermost frames are put under; itself it is the unknown stack.
+    pub(crate) fn root(&self) -> NodeId {
+        self.root
     }
 
     /// The node of a frame that this one calls.

@@ -71,7 +71,7 @@ impl Definitions {
         known: &mut HashMap<StackId, NodeId>,
         path: &mut Vec<(StackId, Frame)>,
     ) -> NodeId {
-        let (mut at, mut node) = (stack, NodeId::ROOT);
+        let (mut at, mut node) = (stack, tree.root());
         while at != StackId::UNKNOWN {
             if let Some(&found) = known.get(&at) {
                 node = found;

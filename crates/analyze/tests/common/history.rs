@@ -129,6 +129,11 @@ pub fn programs() -> impl Strategy<Value = Vec<Byte>> {
 }
 
 pub fn options() -> impl Strategy<Value = Options> {
-    (1u32..20, prop::sample::select(vec![0u64, 3, 1 << 20]))
-        .prop_map(|(timeline_steps, ordered_events_max)| Options { timeline_steps, ordered_events_max })
+    (1u32..20, prop::sample::select(vec![0u64, 3, 1 << 20])).prop_map(
+        |(timeline_steps, ordered_events_max)| Options {
+            timeline_steps,
+            ordered_events_max,
+            ..Options::default()
+        },
+    )
 }

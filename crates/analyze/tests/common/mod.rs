@@ -263,10 +263,10 @@ impl Recorded {
 
     fn name(&self, answer: &Answer, frame: &Frame) -> String {
         let path = frame.module.map(|m| answer.tree.modules[m as usize].path.clone()).unwrap_or_default();
-        match self.names.get(&(path, frame.address)) {
+        match (self.names.get(&(path, frame.address)), frame.process()) {
+            (_, Some(process)) => format!("process {process}"),
             _ if frame.cut.is_some() => "!".to_owned(),
-            Some(name) => name.clone(),
-            None => format!("{:#x}", frame.address),
+            (name, _) => name.cloned().unwrap_or_else(|| format!("{:#x}", frame.address)),
         }
     }
 

@@ -128,9 +128,14 @@ impl Twin {
             }
         }
         if highest.bytes > 0 {
-            highest.held = held(mine.iter().filter(|change| change.ns <= highest.ns));
+            highest.held = held(mine.into_iter().filter(|change| change.ns <= highest.ns));
         }
         highest
+    }
+
+    /// Who held what of a process at a moment.
+    pub fn held(&self, process: usize, ns: u64) -> Held {
+        held(self.changes.iter().filter(|change| change.process == process && change.ns <= ns))
     }
 
     /// What is live when all is over: in processes without an end.
@@ -146,7 +151,7 @@ impl Twin {
     }
 }
 
-fn held<'a>(changes: impl Iterator<Item = &'a &'a Change>) -> Held {
+fn held<'a>(changes: impl Iterator<Item = &'a Change>) -> Held {
     let mut held = Held::new();
     for change in changes {
         let of_stack = held.entry(change.stack.clone()).or_default();

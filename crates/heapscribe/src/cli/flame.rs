@@ -36,6 +36,10 @@ pub(crate) struct FlameArgs {
     #[arg(long)]
     pub(crate) fold_recursion: bool,
 
+    /// Draw equal stacks of several processes as one, without a first level of processes
+    #[arg(long)]
+    pub(crate) merge_processes: bool,
+
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
 

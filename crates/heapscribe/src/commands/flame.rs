@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use heapscribe_analyze::answer::{Amount, Answer, CallTree, NodeId};
+use heapscribe_analyze::Options;
+use heapscribe_analyze::answer::{Amount, Answer, CallTree, NodeId, Process};
 use heapscribe_analyze::snapshot::{self, Snapshot};
 
 use super::flame_graph::{Call, FlameGraph, without_recursion};
 use super::flame_narrow::narrowed;
 use super::flame_picture::{Caption, draw, form, unit};
-use super::{flame_go, partial};
+use super::{flame_go, flame_processes, partial};
 use crate::cli::{FlameArgs, Metric};
 use crate::message;
 use heapscribe_convert::{Input, Kind};
@@ -39,18 +40,19 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
         let is_count = args.metric == Metric::Count;
         let width = |live: Amount| if is_count { live.blocks } else { live.bytes };
         let stacks = snapshot.stacks.iter().map(|stack| (stack.node, width(stack.live)));
-        let graph = graph(&snapshot.tree, stacks, &resolver, args.fold_recursion);
+        let graph = graph(&snapshot.tree, &[], stacks, &resolver, args.fold_recursion);
         draw(args, form, &graph, &live_caption(&snapshot, args.metric))?;
         return Ok(partial::exit_code(&args.trace, &snapshot.problems, trace.is_complete()));
     }
-    let answer = trace.analyze_of(&args.choice.choice())?;
+    let options = Options { splits_processes: !args.merge_processes, ..Options::default() };
+    let answer = trace.analyze_with(&args.choice.choice(), &options)?;
     let caption = Caption {
         title: title(&answer, args.metric),
         command: command(&answer.command),
         unit: unit(args.metric),
     };
     let stacks = answer.stacks.iter().map(|stack| (stack.node, args.metric.measure().of(stack)));
-    let graph = graph(&answer.tree, stacks, &resolver, args.fold_recursion);
+    let graph = graph(&answer.tree, &answer.processes, stacks, &resolver, args.fold_recursion);
     draw(args, form, &graph, &caption)?;
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
 }
@@ -76,6 +78,7 @@ fn title(answer: &Answer, of: Metric) -> String {
 
 fn graph(
     tree: &CallTree,
+    processes: &[Process],
     stacks: impl Iterator<Item = (NodeId, u64)>,
     resolver: &Resolver,
     folds_recursion: bool,
@@ -88,10 +91,15 @@ fn graph(
         ));
     }
     let names = NamedStacks::look_up(tree, stacks.iter().map(|(node, _)| *node), resolver);
+    let labels = flame_processes::labels(tree, processes, stacks.iter().map(|(node, _)| *node));
+    let unknown = if parts.is_some() { "[unknown stacks and narrow calls]" } else { "[unknown stack]" };
     let mut graph = FlameGraph::default();
     for (node, width) in stacks {
-        let calls = calls(node, &names);
-        graph.add(if folds_recursion { without_recursion(calls) } else { calls }, width);
+        let calls = calls(node, &names, unknown);
+        let calls = if folds_recursion { without_recursion(calls) } else { calls };
+        let process = flame_processes::process(tree, node).and_then(|process| labels.get(&process));
+        let process = process.map(|label| Call { function: label.clone(), places: BTreeSet::new() });
+        graph.add(process.into_iter().chain(calls).collect(), width);
     }
     graph
 }
@@ -103,11 +111,14 @@ fn live_caption(snapshot: &Snapshot, of: Metric) -> Caption {
     Caption { title: format!("{what}{estimated}"), command: command(&info.command), unit }
 }
 
-/// The calls of a stack, the outermost first.
-fn calls(node: NodeId, names: &NamedStacks<'_>) -> Vec<Call> {
+/// The calls of a stack, the outermost first, without its process.
+fn calls(node: NodeId, names: &NamedStacks<'_>, unknown: &str) -> Vec<Call> {
+    if names.tree().is_unknown(node) {
+        return vec![Call { function: unknown.to_owned(), places: BTreeSet::new() }];
+    }
     let mut frames = names.frames(node);
-    if frames.is_empty() {
-        return vec![Call { function: "[unknown stack]".to_owned(), places: BTreeSet::new() }];
+    if flame_processes::process(names.tree(), node).is_some() {
+        frames.pop();
     }
     frames.reverse();
     let call =

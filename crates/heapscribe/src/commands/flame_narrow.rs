@@ -57,7 +57,8 @@ fn wide_enough(tree: &CallTree, stacks: &[(NodeId, u64)], least: u64) -> BTreeMa
     let mut wide: BTreeMap<NodeId, u64> = BTreeMap::new();
     for node in (0..widths.len()).rev() {
         let width = widths[node];
-        if width != 0 && (width >= least || node == 0) {
+        let is_outermost = tree.is_unknown(NodeId(node as u32));
+        if width != 0 && (width >= least || is_outermost) {
             wide.insert(NodeId(node as u32), width);
         } else {
             widths[tree.nodes[node].parent.0 as usize] += width;

@@ -16,6 +16,7 @@ mod flame_go;
 mod flame_graph;
 mod flame_narrow;
 mod flame_picture;
+mod flame_processes;
 pub(crate) mod header;
 pub(crate) mod hotspots;
 pub(crate) mod install_libs;

@@ -1,5 +1,7 @@
 //! Flame graphs in their three forms.
 
+use serde_json::Value;
+
 use crate::sample;
 use crate::see::{Place, file};
 
@@ -13,6 +15,36 @@ fn folded(of: &str) -> String {
 fn folded_lines() {
     let all = ["peak", "leaked", "allocated", "count", "temporary"].map(|of| format!("{of}\n{}", folded(of)));
     insta::assert_snapshot!(all.join("\n"));
+}
+
+/// Each process's box is what `report` says of that process alone; of the peak it is a part, as others had theirs then.
+#[test]
+fn boxes_of_processes_are_their_figures() {
+    let place = Place::with_trace(&sample::trace());
+    let figures = |arguments: &str| -> Value {
+        serde_json::from_str(&place.all(&format!("report run.hst --json {arguments}")).1).unwrap()
+    };
+    for (metric, figure) in
+        [("leaked", "/leaked/bytes"), ("allocated", "/bytes_allocated"), ("count", "/allocations")]
+    {
+        let lines = folded(metric);
+        for pid in [100, 101] {
+            let label = format!("app (pid {pid});");
+            let widths = lines.lines().filter_map(|line| line.strip_prefix(&label)?.rsplit(' ').next());
+            let sum: u64 = widths.map(|width| width.parse::<u64>().unwrap()).sum();
+            let expected = figures(&format!("--pid {pid}")).pointer(figure).unwrap().as_u64().unwrap();
+            assert_eq!(sum, expected, "{metric} {pid}");
+        }
+    }
+}
+
+#[test]
+fn processes_are_merged_on_request() {
+    let place = Place::with_trace(&sample::trace());
+    place.all("flame run.hst -o out.folded --metric leaked --merge-processes");
+    assert_eq!(file(&place.path("out.folded")), "app+0x1010;app+0x1100;app+0x1200 4170\n");
+    place.all("flame run.hst -o one.folded --metric leaked --pid 101");
+    assert_eq!(file(&place.path("one.folded")), "app+0x1010;app+0x1100;app+0x1200 64\n");
 }
 
 #[test]

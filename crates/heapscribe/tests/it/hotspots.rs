@@ -59,7 +59,7 @@ fn shown(text: &str) -> Weights {
 
 fn check(trace: &[u8], of: &str) {
     let place = Place::with_trace(trace);
-    place.all(&format!("flame run.hst -o x.folded --metric {of}"));
+    place.all(&format!("flame run.hst --merge-processes -o x.folded --metric {of}"));
     let text = place.all(&format!("hotspots run.hst --metric {of} --top 99")).1;
     assert_eq!(shown(&text), expected(&file(&place.path("x.folded"))), "{of}\n{text}");
 }
