@@ -50,7 +50,6 @@ impl Zstd {
             let mut to = OutBuffer::around_pos(into, before);
             let hint = self.decoder.run(&mut from, &mut to);
             let (read, written) = (from.pos(), to.pos() - before);
-            drop(to);
             input.pass(read);
             match hint {
                 Ok(hint) => self.is_inside = if read + written == 0 { self.is_inside } else { hint != 0 },
