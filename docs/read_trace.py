@@ -539,6 +539,9 @@ def read(data):
                 [f.varint() for _ in range(6 if why else 0)]
             if not f.ended():
                 f.varint(), f.varint()  # the process's own peak and its ticks
+            if not f.ended():
+                for _ in range(f.varint()):
+                    f.varint(), f.varint()  # what was recorded, and from when on
         elif block.kind == SESSION_END:
             f.varint(), f.varint(), f.signed(), [f.varint() for _ in range(6)]
             if not f.ended():  # programs that were not recorded

@@ -5,6 +5,7 @@
 //! | events | what they allocated or freed is in no sum |
 //! | slots of the live table (`live_table`) | the frees of these blocks are unknown ones: sums of what is live are too high |
 //! | frees that nobody saw (`replaced_block`) | the same, as far as their addresses were not used again |
+//! | what was allocated while recording was off | sums, leaks and the peak may be larger; what was recorded is followed to its end |
 //! | events that a ring evicted | how large the heap was before is not known, but for a process whose events came in their order |
 //!
 //! A block that the process's own table of live blocks has at the end was allocated and, but for frees that
@@ -29,6 +30,8 @@ pub struct Losses {
     unknown_frees: u64,
     /// Whether a ring evicted events.
     is_ring: bool,
+    /// Whether nothing was recorded for a time.
+    is_off: bool,
     /// Whether the most that was live before its window is known.
     knows_peak: bool,
 }
@@ -64,6 +67,7 @@ impl Losses {
             replaced: count(LossReason::ReplacedBlock),
             unknown_frees,
             is_ring: false,
+            is_off: false,
             knows_peak: false,
         }
     }
@@ -73,9 +77,19 @@ impl Losses {
         Losses { is_ring, knows_peak, ..self }
     }
 
+    /// The same of a process of which nothing was recorded for a time.
+    pub fn while_off(self, is_off: bool) -> Losses {
+        Losses { is_off, ..self }
+    }
+
+    /// Whether the peak is the one that the events have.
+    pub fn bounds_peak(&self) -> bool {
+        !self.is_off && !self.touches_leaks()
+    }
+
     /// Whether any figure is touched.
     pub fn is_any(&self) -> bool {
-        self.is_ring || self.touches_leaks()
+        self.is_ring || self.is_off || self.touches_leaks()
     }
 
     /// Whether what was never freed is told by the live table, not by the events.
@@ -85,7 +99,7 @@ impl Losses {
 
     /// Whether only blocks without a slot are missing, so that events and table bound each stack.
     pub(crate) fn bounds_stacks(&self) -> bool {
-        self.events == 0 && !self.is_ring && !self.has_unseen_frees()
+        self.events == 0 && !self.is_ring && !self.is_off && !self.has_unseen_frees()
     }
 
     /// Whether more frees went unseen than events were lost: nobody knows how many.
@@ -111,13 +125,14 @@ impl Losses {
         let is_peak_open = self.events > 0 || (self.is_ring && !self.knows_peak);
         let least = seen.peak.bytes.saturating_sub(self.excess(seen).bytes).max(leaked.bytes.low);
         let frees = self.events.saturating_add(self.untracked.min(self.unknown_frees));
-        FigureBounds {
+        let bounds = FigureBounds {
             allocated: and_others(seen.allocated, self.events),
             freed: and_others(seen.freed, frees),
             peak: Bounds::of_peak(seen.peak, least, is_peak_open),
             leaked,
             stacks: Vec::new(),
-        }
+        };
+        if self.is_off { without_ends(bounds) } else { bounds }
     }
 
     fn leaked(&self, seen: &Seen) -> Bounds {
@@ -135,6 +150,14 @@ impl Losses {
             bytes: Range { low: least.bytes, high: (self.events == 0).then_some(most.bytes) },
         }
     }
+}
+
+/// The same when nobody knows how much more there was.
+fn without_ends(mut bounds: FigureBounds) -> FigureBounds {
+    for figure in [&mut bounds.allocated, &mut bounds.freed, &mut bounds.peak, &mut bounds.leaked] {
+        (figure.blocks.high, figure.bytes.high) = (None, None);
+    }
+    bounds
 }
 
 /// What was seen, and up to so many blocks of unknown sizes besides.

@@ -6,10 +6,11 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use heapscribe_analyze::answer::Amount;
-use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ProcessIndex, Stage};
+use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ModeChange, ProcessIndex, Stage};
 use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
 use heapscribe_wire::definitions::Position;
 use heapscribe_wire::head::{Head, Leaving};
+use heapscribe_wire::mode::Mode;
 
 use crate::heap_samples::HeapSamples;
 use crate::killed;
@@ -19,11 +20,11 @@ use crate::other_programs;
 use crate::output::Output;
 use crate::session_head::SessionHead;
 use crate::summary::losses;
-use heapscribe_session::base_directory;
 use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{
     Alive, Memory, SessionKey, mark_request, open_file, process_end, process_info, read_head, read_up_to,
 };
+use heapscribe_session::{base_directory, mode_changes};
 
 /// Definitions taken in one go.
 const DEFINITIONS_BYTES: usize = 4 << 20;
@@ -319,6 +320,13 @@ impl SessionDrain {
         }
     }
 
+    /// What was recorded of it, when that was nothing for a time.
+    fn modes(&self) -> Vec<ModeChange> {
+        let now = read_head(self.head.file(), |head| head.mode).unwrap_or_default();
+        let modes = mode_changes::modes(&self.directory, self.key.created_mono_ns, now);
+        if modes.iter().any(|change| change.mode == Mode::Off) { modes } else { Vec::new() }
+    }
+
     /// Writes what is live, which does not follow from events of which some are missing. Gives how much it is.
     fn write_live(&mut self, process: ProcessIndex, how: HowEnded, output: &mut Output) -> Option<Amount> {
         let role = if how == HowEnded::Abandoned { LiveRole::Snapshot } else { LiveRole::After };
@@ -356,7 +364,8 @@ impl SessionDrain {
         self.sample_heap(how != HowEnded::Execed);
         self.heap.write(process, output);
         let mut end = read_head(self.head.file(), process_end).unwrap_or_default();
-        let is_needed = output.is_ring() || losses(&end.drops).touches_leaks();
+        end.modes = self.modes();
+        let is_needed = output.is_ring() || losses(&end).touches_leaks();
         let table = if is_needed { self.write_live(process, how, output) } else { None };
         let left = |head: &Head<'_>| head.leaving.map_or(u64::MAX, |_| head.leaving_mono_ns);
         let left_mono_ns = read_head(self.head.file(), left).filter(|_| how != HowEnded::Abandoned);

@@ -47,6 +47,8 @@ pub struct Summary {
     peak_is_touched: bool,
     peak_is_open: bool,
     peak_excess_bytes: u64,
+    /// Processes of which nothing was recorded for a time, and how long that was in all of them, ns.
+    pub off: (u64, u64),
     /// Drops by reason.
     pub drops: [u64; DROP_COUNTERS],
     /// Bytes of logs that were no events.
@@ -113,16 +115,18 @@ impl Summary {
             largest_bytes: u64::MAX,
             ..Seen::default()
         };
-        let losses = losses(&end.drops);
+        let losses = losses(end);
         let leaked = losses.bounds(&seen).leaked;
         self.unfreed.add(&leaked);
         self.note_losses(&losses, &seen);
         self.processes += 1;
+        let off_ns = end.off_periods().map(|(from, to)| to - from).fold(0, u64::saturating_add);
+        self.off = (self.off.0 + u64::from(off_ns > 0), self.off.1.saturating_add(off_ns));
         for (sum, n) in self.drops.iter_mut().zip(&end.drops) {
             *sum = sum.saturating_add(*n);
         }
         let leaked = if own.is_sampled { Bounds::between(Amount::default(), None) } else { leaked };
-        let peak_bytes = end.peak.filter(|_| !losses.touches_leaks()).map(|peak| peak.bytes);
+        let peak_bytes = end.peak.filter(|_| losses.bounds_peak()).map(|peak| peak.bytes);
         let [blocks_max, bytes_max] =
             [leaked.blocks, leaked.bytes].map(|range| range.high.unwrap_or(UNKNOWN));
         EndedImages {
@@ -144,7 +148,7 @@ impl Summary {
     /// Notes what the losses of a process leave of the peak of all: when it may have been larger, and by how much it
     /// may have been smaller.
     fn note_losses(&mut self, losses: &Losses, seen: &Seen) {
-        if !losses.touches_leaks() {
+        if losses.bounds_peak() {
             return;
         }
         let excess = losses.excess(seen).bytes;
@@ -172,7 +176,9 @@ fn lost_events(drops: &[u64; DROP_COUNTERS]) -> u64 {
     lost.map(|&reason| drops[reason as usize]).fold(0, u64::saturating_add)
 }
 
-/// What is missing of a process by the counters of its recorder.
-pub(crate) fn losses(drops: &[u64; DROP_COUNTERS]) -> Losses {
-    Losses::of(drops, lost_events(drops), drops[LossReason::UnknownBlock as usize])
+/// What is missing of a process by the counters of its recorder, and by what it was to record.
+pub(crate) fn losses(end: &ProcessEnd) -> Losses {
+    let is_off = end.off_periods().next().is_some();
+    Losses::of(&end.drops, lost_events(&end.drops), end.drops[LossReason::UnknownBlock as usize])
+        .while_off(is_off)
 }

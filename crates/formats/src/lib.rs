@@ -118,8 +118,8 @@ pub use error::{Problem, TraceError};
 pub use heapscribe_wire::rule_violation::{RuleViolation, Why};
 pub use model::{
     ChunkEntry, ChunkInfo, ChunkSums, Drainer, EndedImages, Evicted, ExitStatus, HeapInfo, HeapSample,
-    HowEnded, LiveBlock, LiveRole, LiveTable, MemorySample, OwnPeak, Process, ProcessEnd, ProcessIndex,
-    ProcessInfo, RealTimeRules, SessionEnd, SessionInfo, Stage, Unrecorded, UnrecordedProgram,
+    HowEnded, LiveBlock, LiveRole, LiveTable, MemorySample, ModeChange, OwnPeak, Process, ProcessEnd,
+    ProcessIndex, ProcessInfo, RealTimeRules, SessionEnd, SessionInfo, Stage, Unrecorded, UnrecordedProgram,
     UnrecordedReason,
 };
 pub use native::read::{Chunk, Scratch, Trace};

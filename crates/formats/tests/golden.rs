@@ -55,6 +55,7 @@ fn without_later_fields(decoded: &str) -> String {
         .replace(", rules: RealTimeRules { sections: [], after_mark: None, threads: [] }", "")
         .replace(", broke: None", "")
         .replace(", peak: None", "")
+        .replace(", modes: []", "")
         .replace(", unrecorded: Unrecorded { programs: [], others: [] }", "")
         .replace(", counts_calls: false", "")
         .replace("Cut { reason: 5, parent: StackId(0) }", "Cut { reason: 5 }")

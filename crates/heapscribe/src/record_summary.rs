@@ -30,6 +30,7 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
     lines.push(format!("dropped: {}{}", units::counted(s.lost_events(), "event"), reasons(s)));
     let unrecorded = unrecorded::lines(&s.unrecorded, Some(s.programs));
     lines.extend(unrecorded.into_iter().map(|line| format!("not recorded: {line}")));
+    lines.extend(off(s));
     lines.extend(unknown(s));
     lines.extend(s.evicted.map(|evicted| ring(s, &evicted)));
     if s.heaps.count() > 0 {
@@ -117,7 +118,22 @@ fn exact(s: &Summary, processes: &str, peak: Option<ShownPeak>) -> Vec<String> {
 /// What was recorded of it.
 fn recorded(s: &Summary, processes: &str) -> Vec<String> {
     let (calls, blocks) = (units::counted(s.calls, "call"), units::counted(s.allocations, "block"));
-    vec![format!("{processes}, {calls} and {blocks} recorded; the report estimates the rest")]
+    let is_off = s.off.0 > 0 && !s.is_sampled;
+    let rest = if is_off { "the rest is not known" } else { "the report estimates the rest" };
+    vec![format!("{processes}, {calls} and {blocks} recorded; {rest}")]
+}
+
+/// For how long nothing was recorded.
+fn off(s: &Summary) -> Option<String> {
+    let (processes, ns) = s.off;
+    let all = if processes > 1 { " in all" } else { "" };
+    (processes > 0).then(|| {
+        format!(
+            "off: for {}{all} nothing was recorded of {}",
+            units::duration(ns),
+            units::counted(processes, "process")
+        )
+    })
 }
 
 /// What of it a ring did not keep.

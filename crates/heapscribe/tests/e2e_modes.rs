@@ -155,3 +155,37 @@ fn a_seed_makes_the_same_samples() {
     assert_eq!(samples("7"), first);
     assert_ne!(samples("8"), first);
 }
+
+/// The phase in which recording is off leaves figures open: each says so, and a rule holds only for what is known.
+#[test]
+fn a_time_that_was_not_recorded_is_named() {
+    let place = Place::new();
+    let modes = [None, None, Some("off"), Some("full"), None];
+    let (run, Ended { code, stderr, .. }) = run_phases(&place, &[], modes);
+    assert_eq!(code, 0, "{stderr}");
+    for words in ["nothing was recorded of 1 process", "peak: at least ", "not freed: at least "] {
+        assert!(stderr.contains(words), "{words}: {stderr}");
+    }
+    let report = Report::of(&run.trace());
+    let process = &report.json["processes"][0];
+    let off = process["off"].as_array().unwrap();
+    let [from, to] = ["from_ns", "to_ns"].map(|key| off[0][key].as_u64().unwrap());
+    let end = process["end_ns"].as_u64().unwrap();
+    assert!(off.len() == 1 && 0 < from && from < to && to < end, "{off:?} of {end}");
+    for figure in ["leaked", "peak", "allocations"] {
+        assert!(report.json["bounds"][figure]["bytes"]["high"].is_null(), "{}", report.json["bounds"]);
+    }
+    let output = |arguments: &[&str]| {
+        let output = heapscribe().args(arguments).arg(run.trace()).output().unwrap();
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (_, text) = output(&["report"]);
+    assert!(text.contains("Recording was off for ") && text.contains("at least"), "{text}");
+    let (_, lines) = output(&["dump"]);
+    let modes = ["mode time=0 full", " off\n", " full\n"];
+    assert!(modes.iter().all(|mode| lines.contains(mode)), "{lines}");
+    let (code, verdicts) = output(&["check", "--max-peak", "1GiB", "--max-leaked", "1GiB"]);
+    assert!(code == 3 && verdicts.contains("recording was off for"), "{code} {verdicts}");
+    let (code, verdicts) = output(&["check", "--max-allocations", "10"]);
+    assert_eq!(code, 4, "{verdicts}");
+}

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use heapscribe_formats::model::ModeChange;
 use heapscribe_wire::head::{HEAD_FILE_BYTES, Head, MODE_OFFSET, PAST_MARK_OFFSET};
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
 
 use crate::base_directory::{bases, check_owner, session_path, sessions};
+use crate::clock::monotonic_ns;
 use crate::key::SessionKey;
-use crate::{mark_request, real_time_rules};
+use crate::{mark_request, mode_changes, real_time_rules};
 use heapscribe_diagnostics::Problem;
 
 /// A running collector writes a mark in its next pass.
@@ -89,9 +91,15 @@ impl Controlled {
         Ok(())
     }
 
-    /// Sets what is recorded from now on.
+    /// Sets what is recorded from now on, and notes for the drainer when that was.
     pub fn set_mode(&self, mode: Mode) -> Result<()> {
-        self.set(&mode.to_word().to_le_bytes(), MODE_OFFSET)
+        let before_ns = monotonic_ns();
+        self.set(&mode.to_word().to_le_bytes(), MODE_OFFSET)?;
+        // Nothing is recorded from the first of two moments on, and something from the last on.
+        let mono_ns = if mode == Mode::Off { before_ns } else { monotonic_ns() };
+        let change = ModeChange { mono_ns, mode };
+        let noted = mode_changes::note(self.head.parent().unwrap_or(&self.base), self.mode, change);
+        noted.with_context(|| format!("changed what {} records, but cannot note when", self.exe))
     }
 
     /// Writes a word of the head that others may write.

@@ -13,6 +13,7 @@ pub mod json;
 pub mod junit;
 pub mod losses;
 pub mod messages;
+pub mod off;
 mod own;
 pub mod pictures;
 mod runtime;

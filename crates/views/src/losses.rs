@@ -3,6 +3,8 @@
 use heapscribe_analyze::answer::Answer;
 use heapscribe_wire::head::LossReason;
 
+use crate::off;
+
 /// What of the losses touches figures, in words: what was lost and why that leaves them open.
 pub fn causes(answer: &Answer) -> Vec<String> {
     let events = lost_events(answer);
@@ -26,6 +28,7 @@ pub fn causes(answer: &Answer) -> Vec<String> {
     .into_iter()
     .filter(|(count, ..)| *count > 0)
     .map(|(n, one, more)| format!("{} {}", heapscribe_units::count(n), if n == 1 { one } else { more }))
+    .chain(off::cause(answer))
     .collect()
 }
 

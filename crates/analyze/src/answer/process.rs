@@ -50,6 +50,8 @@ pub struct Process {
     pub dropped: Vec<Dropped>,
     /// What that leaves of the figures; none when it touches none of them.
     pub bounds: Option<FigureBounds>,
+    /// When nothing was recorded of it: from and to, ns.
+    pub off: Vec<(u64, u64)>,
     /// Peak memory of the recorder inside this process, bytes.
     pub recorder_bytes: u64,
 }

@@ -79,6 +79,8 @@ pub struct ProcessFacts {
     pub peak: Option<OwnPeak>,
     /// What a ring evicted of its events: the heap begins where they ended.
     pub evicted: Evicted,
+    /// When nothing was recorded of it: from and to, CLOCK_MONOTONIC ns.
+    pub off: Vec<(u64, u64)>,
     /// The call that broke a rule of real time and stopped it.
     pub broke: Option<RuleViolation>,
 }

@@ -68,6 +68,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             heap: samples.heap,
             peak: end.peak,
             evicted: process.evicted,
+            off: end.off_periods().collect(),
             broke: end.broke,
             exe: info.exe,
             command: info.command,

@@ -19,7 +19,9 @@ pub use self::ended_images::{EndedImages, UNKNOWN};
 pub use self::entry::ChunkEntry;
 pub use self::evicted::Evicted;
 pub use self::live_table::{LiveBlock, LiveRole, LiveTable};
-pub use self::process::{HowEnded, OwnPeak, Process, ProcessEnd, ProcessIndex, ProcessInfo, Stage};
+pub use self::process::{
+    HowEnded, ModeChange, OwnPeak, Process, ProcessEnd, ProcessIndex, ProcessInfo, Stage,
+};
 pub use self::samples::{HeapInfo, HeapSample, MemorySample};
 pub use self::session::{Drainer, ExitStatus, RealTimeRules, SessionEnd, SessionInfo};
 pub use self::sums::ChunkSums;

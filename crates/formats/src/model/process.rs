@@ -1,6 +1,7 @@
 //! Process images: exec'd programs and forked children, how each began and how it ended.
 
 use heapscribe_wire::head::{ClockKind, DROP_COUNTERS, MONOTONIC_SHIFT};
+use heapscribe_wire::mode::Mode;
 use heapscribe_wire::rule_violation::RuleViolation;
 
 use super::evicted::Evicted;
@@ -93,6 +94,15 @@ pub struct OwnPeak {
     pub ticks: u64,
 }
 
+/// What is recorded of a process from a moment on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ModeChange {
+    /// When, CLOCK_MONOTONIC ns.
+    pub mono_ns: u64,
+    /// What is recorded.
+    pub mode: Mode,
+}
+
 /// What is known of a process image when it has ended.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProcessEnd {
@@ -116,8 +126,20 @@ pub struct ProcessEnd {
     pub peak: Option<OwnPeak>,
     /// The call that broke a rule of real time and stopped the process.
     pub broke: Option<RuleViolation>,
+    /// What was recorded of it, from its beginning on; empty unless recording was off for a time. Then there is
+    /// no `peak`.
+    pub modes: Vec<ModeChange>,
     /// What `record` could not save of it, in words; empty when it saved all.
     pub lost_note: String,
+}
+
+impl ProcessEnd {
+    /// When nothing was recorded: from and to, CLOCK_MONOTONIC ns.
+    pub fn off_periods(&self) -> impl Iterator<Item = (u64, u64)> {
+        let next = self.modes.iter().skip(1).map(|change| change.mono_ns).chain([self.ended_mono_ns]);
+        let off = self.modes.iter().zip(next).filter(|(change, _)| change.mode == Mode::Off);
+        off.map(|(change, to)| (change.mono_ns, to)).filter(|(from, to)| from < to)
+    }
 }
 
 /// All that a trace has of a process image, but for its events.

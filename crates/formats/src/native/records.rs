@@ -3,6 +3,7 @@
 
 use heapscribe_wire::head::ClockKind;
 use heapscribe_wire::ids::{NameId, StackId, ThreadId};
+use heapscribe_wire::mode::Mode;
 use heapscribe_wire::record::Call;
 use heapscribe_wire::rule_violation::{RuleViolation, Why};
 use heapscribe_wire::varint::zigzag;
@@ -10,8 +11,8 @@ use heapscribe_wire::varint::zigzag;
 use super::fields::{Fields, put, put_from, put_list, put_text};
 use super::unrecorded;
 use crate::model::{
-    Drainer, ExitStatus, HowEnded, MemorySample, OwnPeak, ProcessEnd, ProcessInfo, RealTimeRules, SessionEnd,
-    SessionInfo, Stage, Unrecorded,
+    Drainer, ExitStatus, HowEnded, MemorySample, ModeChange, OwnPeak, ProcessEnd, ProcessInfo, RealTimeRules,
+    SessionEnd, SessionInfo, Stage, Unrecorded,
 };
 
 pub(super) fn put_session(out: &mut Vec<u8>, s: &SessionInfo) {
@@ -130,11 +131,20 @@ pub(super) fn put_process_end(out: &mut Vec<u8>, end: &ProcessEnd) {
     put(out, end.stacks_verified);
     put(out, end.stacks_different);
     put_broke(out, end.broke.as_ref());
-    if let Some(peak) = end.peak {
-        put(out, peak.bytes);
-        put(out, peak.ticks);
+    if end.modes.is_empty() {
+        let peak = end.peak.iter().flat_map(|peak| [peak.bytes, peak.ticks]);
+        return peak.for_each(|n| put(out, n));
+    }
+    // In the place of a peak, which nobody knows who has not seen all blocks.
+    NO_PEAK.iter().for_each(|n| put(out, *n));
+    put(out, end.modes.len() as u64);
+    for change in &end.modes {
+        put(out, change.mono_ns);
+        put(out, change.mode.to_word());
     }
 }
+
+const NO_PEAK: [u64; 2] = [0, 0];
 
 fn put_broke(out: &mut Vec<u8>, broke: Option<&RuleViolation>) {
     let Some(broke) = broke else { return put(out, 0) };
@@ -190,6 +200,13 @@ pub(super) fn get_process_end(payload: &[u8]) -> Option<ProcessEnd> {
     }
     if !f.is_empty() {
         end.peak = Some(OwnPeak { bytes: f.number()?, ticks: f.number()? });
+    }
+    if !f.is_empty() {
+        end.peak = None;
+        for _ in 0..f.number()? {
+            let (mono_ns, word) = (f.number()?, f.number()?);
+            end.modes.push(ModeChange { mono_ns, mode: Mode::from_word(word) });
+        }
     }
     Some(end)
 }

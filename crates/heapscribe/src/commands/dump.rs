@@ -207,6 +207,9 @@ impl<S: Source> Dump<'_, S> {
         })?;
         self.problems.extend(skipped.iter().map(ToString::to_string));
         until.result?;
+        for change in process.end.iter().flat_map(|end| &end.modes) {
+            self.printer.mode(index.0, change.mono_ns.saturating_sub(start), change.mode)?;
+        }
         Ok(self.printer.process_end(process)?)
     }
 }

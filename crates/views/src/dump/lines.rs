@@ -10,6 +10,7 @@ use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::StackId;
+use heapscribe_wire::mode::Mode;
 use heapscribe_wire::record::{Block, Call, Event, Note};
 
 use super::printer::{Moment, Printer, Rates, Standing};
@@ -164,6 +165,16 @@ impl<W: Write> Printer for Lines<W> {
         let (pool, used, peak, largest) = (c.pool_bytes, c.used_bytes, c.peak_bytes, c.largest_free_bytes);
         write!(self.out, " pool={pool} used={used} peak={peak} free={} largest={largest}", c.free_bytes)?;
         writeln!(self.out, " blocks={} growths={} failures={}", c.blocks, c.growths, c.failures)
+    }
+
+    fn mode(&mut self, process: u32, time_ns: u64, mode: Mode) -> io::Result<()> {
+        match mode {
+            Mode::Off => writeln!(self.out, "# P{process} mode time={time_ns} off"),
+            Mode::Full => writeln!(self.out, "# P{process} mode time={time_ns} full"),
+            Mode::Sampled { mean_bytes } => {
+                writeln!(self.out, "# P{process} mode time={time_ns} sampled mean_bytes={mean_bytes}")
+            }
+        }
     }
 
     fn process_end(&mut self, process: &Process) -> io::Result<()> {

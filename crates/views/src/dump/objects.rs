@@ -9,6 +9,7 @@ use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{NameId, StackId};
+use heapscribe_wire::mode::Mode;
 use heapscribe_wire::record::{Block, Call, Event, Note};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -118,6 +119,17 @@ impl<W: Write> Printer for Objects<W> {
         let counts = crate::json::heap::Counts::from(counts);
         self.line(&json!({
             "type": "heap", "process": process, "time": time_ns, "name": info.name, "counts": counts,
+        }))
+    }
+
+    fn mode(&mut self, process: u32, time_ns: u64, mode: Mode) -> io::Result<()> {
+        let (name, mean_bytes) = match mode {
+            Mode::Off => ("off", None),
+            Mode::Full => ("full", None),
+            Mode::Sampled { mean_bytes } => ("sampled", Some(mean_bytes)),
+        };
+        self.line(&json!({
+            "type": "mode", "process": process, "time": time_ns, "mode": name, "mean_bytes": mean_bytes,
         }))
     }
 

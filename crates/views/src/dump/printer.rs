@@ -7,6 +7,7 @@ use heapscribe_formats::{HeapInfo, LiveBlock, LiveTable, MemorySample, Process, 
 use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::{RateId, StackId};
+use heapscribe_wire::mode::Mode;
 use heapscribe_wire::record::Event;
 
 /// An event with its process, thread and time.
@@ -75,6 +76,8 @@ pub trait Printer {
     fn memory(&mut self, process: u32, time_ns: u64, sample: &MemorySample) -> io::Result<()>;
     /// Statistics of the heap under a process, at ns since the trace's start.
     fn heap(&mut self, process: u32, time_ns: u64, info: &HeapInfo, counts: &HeapCounts) -> io::Result<()>;
+    /// What was recorded of a process from a moment on, at ns since the trace's start.
+    fn mode(&mut self, process: u32, time_ns: u64, mode: Mode) -> io::Result<()>;
     /// How a process ended.
     fn process_end(&mut self, process: &Process) -> io::Result<()>;
     /// How the recording ended.

@@ -14,7 +14,7 @@ use super::parts::{
 };
 use super::sampling::{SamplingJson, StackSamplingJson};
 use super::timeline::{TimelineJson, timeline};
-use super::unrecorded::UnrecordedJson;
+use super::unrecorded::{PeriodJson, UnrecordedJson};
 use crate::check::calls::RuleOutcome;
 use heapscribe_symbols::{NamedStacks, lossy};
 
@@ -169,6 +169,8 @@ struct ProcessJson {
     rss_peak_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     heap: Option<HeapJson>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    off: Vec<PeriodJson>,
     recorder_bytes: u64,
     dropped: DroppedJson,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -322,6 +324,7 @@ fn process(p: &Process, begin_mono_ns: u64) -> ProcessJson {
         temporary: p.temporary.into(),
         rss_peak_bytes: p.rss_peak_bytes,
         heap: p.heap.as_ref().map(HeapJson::from),
+        off: p.off.iter().map(Into::into).collect(),
         recorder_bytes: p.recorder_bytes,
         dropped: DroppedJson::new(&p.dropped, p.totals.lost_events),
         bounds: p.bounds.as_ref().map(Into::into),

@@ -1,4 +1,4 @@
-//! Programs that are in no figure, as objects.
+//! Programs, and times of a process, that are in no figure, as objects.
 
 use heapscribe_formats::{Unrecorded, UnrecordedProgram, UnrecordedReason};
 use heapscribe_symbols::lossy;
@@ -46,5 +46,18 @@ impl From<&Unrecorded> for UnrecordedJson {
             programs: unrecorded.programs.iter().map(program).collect(),
             others: unrecorded.others.iter().map(others).collect(),
         }
+    }
+}
+
+/// A time in which nothing was recorded.
+#[derive(serde::Serialize)]
+pub struct PeriodJson {
+    from_ns: u64,
+    to_ns: u64,
+}
+
+impl From<&(u64, u64)> for PeriodJson {
+    fn from(&(from_ns, to_ns): &(u64, u64)) -> Self {
+        PeriodJson { from_ns, to_ns }
     }
 }

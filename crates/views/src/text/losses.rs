@@ -8,7 +8,7 @@ use heapscribe_wire::head::LossReason;
 
 use super::{Out, estimate, heading};
 use crate::losses::lost_events;
-use crate::unrecorded;
+use crate::{off, unrecorded};
 use heapscribe_symbols::LookupFailure;
 use heapscribe_symbols::Unnamed;
 use heapscribe_units::{count, counted, short_bytes};
@@ -17,6 +17,9 @@ use heapscribe_units::{count, counted, short_bytes};
 pub fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result<()> {
     heading(out, "What is missing")?;
     writeln!(out, "  Events lost: {}.", count(lost_events(answer)))?;
+    for line in off::lines(answer) {
+        writeln!(out, "  {line}")?;
+    }
     for line in unrecorded::lines(&answer.unrecorded, None) {
         writeln!(out, "  Not recorded, so in no figure here: {line}.")?;
     }

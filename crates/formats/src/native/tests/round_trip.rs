@@ -1,5 +1,6 @@
 //! What is written is read, whatever it is.
 
+use heapscribe_wire::mode::Mode;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -88,8 +89,17 @@ fn process_end() -> impl Strategy<Value = ProcessEnd> {
         Just(HowEnded::Abandoned),
         Just(HowEnded::Unknown)
     ];
-    (any::<[u64; 5]>(), how, any::<[u64; DROP_COUNTERS]>(), any::<u32>(), ".{0,20}", broke(), own_peak())
-        .prop_map(|(w, how, drops, threads, lost_note, broke, peak)| ProcessEnd {
+    (
+        any::<[u64; 5]>(),
+        how,
+        any::<[u64; DROP_COUNTERS]>(),
+        any::<u32>(),
+        ".{0,20}",
+        broke(),
+        own_peak(),
+        modes(),
+    )
+        .prop_map(|(w, how, drops, threads, lost_note, broke, peak, modes)| ProcessEnd {
             ended_mono_ns: w[0],
             own_bytes: w[1],
             spilled_bytes: w[2],
@@ -100,8 +110,14 @@ fn process_end() -> impl Strategy<Value = ProcessEnd> {
             threads,
             lost_note,
             broke,
-            peak,
+            peak: peak.filter(|_| modes.is_empty()),
+            modes,
         })
+}
+
+fn modes() -> impl Strategy<Value = Vec<ModeChange>> {
+    let change = |(mono_ns, word)| ModeChange { mono_ns, mode: Mode::from_word(word) };
+    vec(any::<(u64, u64)>().prop_map(change), 0..3)
 }
 
 fn own_peak() -> impl Strategy<Value = Option<OwnPeak>> {
