@@ -27,7 +27,7 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
     } else {
         recorded(s, &processes)
     };
-    lines.push(format!("dropped: {}{}", units::counted(s.lost_events(), "event"), reasons(s)));
+    lines.push(dropped(s));
     let unrecorded = unrecorded::lines(&s.unrecorded, Some(s.programs));
     lines.extend(unrecorded.into_iter().map(|line| format!("not recorded: {line}")));
     lines.extend(off(s));
@@ -61,6 +61,11 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
         lines.push(format!("next: heapscribe report {}", trace.display()));
     }
     lines.join("\n")
+}
+
+/// How many events are missing, and why.
+pub(crate) fn dropped(s: &Summary) -> String {
+    format!("dropped: {}{}", units::counted(s.lost_events(), "event"), reasons(s))
 }
 
 /// Behind by so much, a drainer is worth a line.

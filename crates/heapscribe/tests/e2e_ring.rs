@@ -185,17 +185,17 @@ fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
     assert!(bytes_in(&ring) <= RING_BYTES, "{} bytes", bytes_in(&ring));
     let in_place = Report::of(&ring);
     assert_eq!(in_place.dropped("total"), 0);
-    let collect = |from: &Path, to: &str| {
+    let collect = |from: &Path, to: &str, flags: &[&str]| {
         let to = place.path(to);
-        let output = heapscribe().arg("recover").arg(from).arg("-o").arg(&to).output().unwrap();
+        let output = heapscribe().arg("recover").arg(from).arg("-o").arg(&to).args(flags).output().unwrap();
         assert!(output.status.code() != Some(1), "{}", String::from_utf8_lossy(&output.stderr));
         Report::of(&to)
     };
-    let collected = collect(&ring, "ring.hst");
+    let collected = collect(&ring, "ring.hst", &[]);
     assert!(!ring.exists());
     assert_eq!(collected.calls(), in_place.calls());
     let left = fs::read_dir(&dir).unwrap().next().expect("a session directory is left").unwrap().path();
-    let rest = collect(&left, "rest.hst");
+    let rest = collect(&left, "rest.hst", &["--rest-only"]);
     (collected.calls().all() + evicted(&collected, "calls"), rest.calls().all(), counted().calls.all())
 }
 

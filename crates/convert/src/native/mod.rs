@@ -1,5 +1,6 @@
 //! Our own traces, written and rewritten: what every conversion to them ends in, thinning, and redaction.
 
+pub mod join;
 pub mod redact;
 pub mod rewrite;
 pub mod thin;

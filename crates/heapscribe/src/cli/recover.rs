@@ -21,9 +21,20 @@ pub(crate) struct RecoverArgs {
     /// Where to write the trace
     #[arg(short, long, value_name = "TRACE")]
     pub(crate) output: PathBuf,
+
+    /// The trace that `record` had begun, when it was moved
+    #[arg(long, value_name = "TRACE", conflicts_with = "rest_only")]
+    pub(crate) join: Option<PathBuf>,
+
+    /// Write only what `record` had not written, without the trace that it had begun
+    #[arg(long)]
+    pub(crate) rest_only: bool,
 }
 
 const RECOVER_NOTES: &str = "\
 Notes:
+  The trace has the whole recording: what `record` had written before it was killed, and what is
+  in DIR. The trace that `record` had begun stays as it is, unless it has the same name.
+
   Once the trace is written, DIR is removed with all that was in it. While processes of the
   recording are still running, DIR stays, with their sessions.";

@@ -125,8 +125,9 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
             base.path().display()
         ));
         message::hint(&format!(
-            "write their trace later: heapscribe recover {} -o REST.hst",
-            base.path().display()
+            "write their trace later: heapscribe recover {} -o {}",
+            base.path().display(),
+            if args.retention.limits().is_some() { "REST.hst".into() } else { output.to_string_lossy() }
         ));
     }
     Ok(status.map_or(ExitCode::SUCCESS, child::exit_code))

@@ -1,17 +1,20 @@
-//! `heapscribe recover`: writes the trace of sessions that a killed `record` left behind, or processes that
-//! outlived it.
+//! `heapscribe recover`: writes the trace of a recording whose `record` was killed, or of processes that outlived it:
+//! what `record` had written, if anything, and what is in the sessions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use heapscribe_formats::model::SessionInfo;
+use heapscribe_formats::{Source, Trace};
 use heapscribe_wire::mode::Mode;
 
 use crate::cli::RecoverArgs;
 use crate::message;
 use crate::record_summary;
-use heapscribe_collect::{Drain, Origin};
+use heapscribe_collect::{Drain, Origin, Summary};
+use heapscribe_convert::file_source::{FileSource, source};
+use heapscribe_convert::native::join;
 use heapscribe_convert::ring;
 use heapscribe_diagnostics::Problem;
 use heapscribe_session::control;
@@ -28,32 +31,41 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         let what = format!("there is no session in {}", args.dir.display());
         return Err(Problem::new(what, "it may have been recovered already").into());
     }
-    let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
     // One that was left by an older version says nothing of itself.
     let origin = Origin::of(&args.dir).unwrap_or_else(|| Origin {
         info: SessionInfo { rules: real_time_rules::of_base(&args.dir), ..SessionInfo::default() },
         trace: None,
     });
+    let first = first_part(args, &origin)?;
+    if first.is_none() && origin.trace.as_ref().is_some_and(|trace| is_same(trace, &args.output)) {
+        let what = format!("{} is what `record` had written, and would be replaced", args.output.display());
+        return Err(Problem::new(what, "choose another name with -o").into());
+    }
+    let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
     let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..origin.info };
-    let mut drain = Drain::new(
-        &args.dir,
-        &args.output,
-        heapscribe_formats::native::write::DEFAULT_LEVEL,
-        None,
-        &info,
-        None,
-    )?;
+    let rest = if first.is_some() { beside(&args.output, "rest") } else { args.output.clone() };
+    let level = heapscribe_formats::native::write::DEFAULT_LEVEL;
+    let mut drain = Drain::new(&args.dir, &rest, level, None, &info, None)?;
     drain.pass();
     let living = drain.living();
     let (summary, failure) = drain.finish(None);
-    message::block(&record_summary::summary(&summary, &args.output, failure.is_some(), is_full, true));
-    if let Some(first) = origin.trace.filter(|first| first.exists() && !is_same(first, &args.output)) {
+    let mut is_whole = failure.is_none();
+    match &first {
+        Some(first) => is_whole &= joined(args, first, &rest, &summary)?,
+        None => {
+            message::block(&record_summary::summary(&summary, &rest, failure.is_some(), is_full, true));
+        }
+    }
+    if let Some(before) = origin.trace.filter(|before| first.is_none() && !is_same(before, &args.output)) {
+        is_whole = false;
         message::note(&format!(
             "these are the events that `record` had not written yet; those before, and their marks, are in {}",
-            first.display()
+            before.display()
         ));
     }
     if living > 0 {
+        // Who recovers the rest later joins it with this trace.
+        Origin::leave(&args.dir, &args.output, &info);
         let living = units::counted(living as u64, "process");
         message::note(&format!("still running: {living}; what was recorded stays in {}", args.dir.display()));
     } else {
@@ -61,11 +73,85 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         let (dir, trace) = (args.dir.display(), args.output.display());
         message::note(&format!("{dir} is removed: what it held is in {trace}"));
     }
-    Ok(if failure.is_some() { crate::exit::partial() } else { ExitCode::SUCCESS })
+    Ok(if is_whole { ExitCode::SUCCESS } else { crate::exit::partial() })
+}
+
+/// The trace that `record` had begun; none when only the rest is wanted, or can be had.
+fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
+    if args.rest_only {
+        return Ok(None);
+    }
+    let Some(path) = args.join.as_ref().or(origin.trace.as_ref()) else { return Ok(None) };
+    let shown = path.display();
+    if ring::directory_of(path).exists() {
+        return Ok(None);
+    }
+    let hint = "pass it with --join TRACE if it was moved, or write the rest alone with --rest-only";
+    if !path.exists() {
+        let what = format!("the trace that `record` had begun, {shown}, is not there");
+        return Err(Problem::new(what, hint).into());
+    }
+    let is_of = |first: &SessionInfo| {
+        let of = |info: &SessionInfo| (info.started_mono_ns, info.host.clone(), info.command.clone());
+        of(first) == of(&origin.info)
+    };
+    match source(path).map(Trace::open) {
+        // What a ring evicted is not known of the two together.
+        Ok(Ok(first)) if is_ring(&first) => Ok(None),
+        Ok(Ok(first)) if first.session().is_some_and(is_of) => Ok(Some(path.clone())),
+        Ok(Ok(_)) => {
+            let what = format!("{shown} is a trace of another recording than {}", args.dir.display());
+            Err(Problem::new(what, hint).into())
+        }
+        // Files of memtrace are whole by themselves.
+        _ => Ok(None),
+    }
+}
+
+fn is_ring<S: Source>(trace: &Trace<S>) -> bool {
+    !trace.evicted().is_empty() || trace.processes().iter().any(|process| !process.evicted.is_empty())
+}
+
+/// Joins what `record` had written with the rest; whether all of both could be read.
+fn joined(args: &RecoverArgs, first: &Path, rest: &Path, summary: &Summary) -> Result<bool> {
+    let new = beside(&args.output, "joined");
+    let stays = || format!("what `record` had not written stays in {}", rest.display());
+    let (first_source, rest_source) = (source(first)?, source(rest)?);
+    let before = calls(&first_source)?;
+    let out = std::fs::File::create(&new).with_context(stays)?;
+    let joined = join::join(&first_source, &rest_source, out).with_context(stays)?;
+    std::fs::rename(&new, &args.output).with_context(stays)?;
+    let _ = std::fs::remove_file(rest);
+    joined.problems.iter().for_each(|problem| message::warning(problem));
+    let (all, trace) = (calls(&source(&args.output)?)?, args.output.display());
+    message::block(&format!(
+        "{}: {} that `record` had written to {}, {} more from the sessions\n{}\ntrace: {trace}, {}\nnext: heapscribe report {trace}",
+        units::counted(all, "call"),
+        units::count(before),
+        first.display(),
+        units::count(all.saturating_sub(before)),
+        record_summary::dropped(summary),
+        units::bytes(joined.bytes),
+    ));
+    Ok(joined.problems.is_empty())
+}
+
+/// Calls that a trace has.
+fn calls(trace: &FileSource) -> Result<u64> {
+    let trace = Trace::open(trace)?;
+    Ok(trace.chunks().iter().flat_map(|chunk| chunk.sums.calls).map(u64::from).sum())
+}
+
+/// A file beside another that is to be there at the end.
+fn beside(path: &Path, what: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{what}"));
+    PathBuf::from(name)
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
-    std::fs::canonicalize(one).ok() == std::fs::canonicalize(other).ok()
+    let whole = |path| std::fs::canonicalize(path).ok();
+    whole(one).is_some_and(|one| whole(other) == Some(one))
 }
 
 /// Writes the trace that a killed `record --ring` did not write.
