@@ -66,5 +66,8 @@ fn a_program_without_libc_starts() {
     for options in [&[][..], &["--latency"], &["--heap", "tlsf"]] {
         let ended = run.clone().options(options).recorded();
         assert_eq!(ended.code, 7, "{options:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains("uses no C library"), "{options:?}: {}", ended.stderr);
     }
+    let quiet = run.clone().options(["--quiet"]).recorded();
+    assert!(!quiet.stderr.contains("the program has exited"), "{}", quiet.stderr);
 }

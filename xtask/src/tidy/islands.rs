@@ -132,6 +132,7 @@ const ISLANDS: &[&str] = &[
     "recorder/src/modules.rs",
     "recorder/src/platform/clock.rs",
     "recorder/src/platform/inherited_head.rs",
+    "recorder/src/platform/map_count.rs",
     "recorder/src/platform/mapped_file.rs",
     "recorder/src/platform/memory.rs",
     "recorder/src/platform/session_path.rs",

@@ -242,7 +242,7 @@ fn follow(
         if status.is_some() && (args.no_wait || drain.is_over()) {
             return Ok(status);
         }
-        if has_just_ended {
+        if has_just_ended && !args.quiet {
             message::note("the program has exited; still recording the processes that it started");
             message::hint("press Ctrl-C to stop waiting, or use --no-wait next time");
         }

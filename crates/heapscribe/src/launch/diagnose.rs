@@ -8,7 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use heapscribe_formats::{Unrecorded, UnrecordedProgram, UnrecordedReason};
-use object::{Object as _, ObjectSymbol as _, ReadCache, ReadRef};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache, ReadRef};
 
 use crate::message;
 
@@ -34,7 +34,7 @@ impl Unseen {
             Why::Privileged => UnrecordedReason::Privileged,
             Why::OwnHeap(_) => UnrecordedReason::OwnHeap,
             Why::Sanitizer(_) => UnrecordedReason::Sanitizer,
-            Why::Script | Why::Unknown => return None,
+            Why::NoLibc | Why::Script | Why::Unknown => return None,
         };
         Some(UnrecordedProgram { pid: self.pid, mono_ns, reason, name: self.program.as_bytes().to_vec() })
     }
@@ -80,6 +80,7 @@ enum Why {
     Privileged,
     OwnHeap(String),
     Sanitizer(&'static str),
+    NoLibc,
     Script,
     Unknown,
 }
@@ -107,6 +108,11 @@ impl Why {
                     "is built with {name}, whose heap looks after every access to memory and is not recorded"
                 ),
                 "build it without -fsanitize to record it",
+            ),
+            Why::NoLibc => (
+                "uses no C library, as programs in Go do, so it makes no calls that could be recorded"
+                    .to_owned(),
+                "use the tools of its language; heapscribe reads the traces and heap profiles that Go writes",
             ),
             Why::Script => (
                 "is a script, and its interpreter was not recorded".to_owned(),
@@ -144,7 +150,21 @@ fn why(path: &Path) -> Why {
     if let Some(symbol) = own_heap(&file) {
         return Why::OwnHeap(symbol);
     }
-    if file.section_by_name(".interp").is_none() { Why::Static } else { Why::Unknown }
+    match file.section_by_name(".interp") {
+        None => Why::Static,
+        Some(_) if !needs_libraries(&file) => Why::NoLibc,
+        Some(_) => Why::Unknown,
+    }
+}
+
+/// Whether a program that the loader starts needs any library.
+fn needs_libraries(file: &object::File<'_>) -> bool {
+    const ENTRY_BYTES: usize = 16;
+    const NEEDED: u64 = 1;
+    let dynamic =
+        file.section_by_name(".dynamic").and_then(|section| section.data().ok()).unwrap_or_default();
+    let mut tags = dynamic.chunks_exact(ENTRY_BYTES).filter_map(|entry| entry.first_chunk());
+    tags.any(|tag| u64::from_le_bytes(*tag) == NEEDED)
 }
 
 /// The sanitizer that a program is built with: its runtime is a library that it needs, or is linked into it.

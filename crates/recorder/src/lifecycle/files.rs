@@ -23,6 +23,8 @@ use crate::platform::{memory, session_path};
 use crate::state::{Session, Threads};
 
 const PAGE_BYTES: usize = 4096;
+/// Below this limit of the address space half as much is taken.
+const SMALL_SPACE_BYTES: u64 = 1 << 30;
 
 /// How large each file may become: less where the program's address space or the size of its files is
 /// limited.
@@ -41,11 +43,13 @@ impl Sizes {
             let cap = if space == u64::MAX { u64::MAX } else { space / part };
             (full as u64).min(cap).min(file) as usize / step * step
         };
+        // A program that has little uses most of it.
+        let live_part = if space < SMALL_SPACE_BYTES { 32 } else { 16 };
         Sizes {
-            defs: share(DEFS_BYTES_MAX, 64, 64 << 10),
-            live: share(LIVE_FILE_BYTES, 16, LIVE_UNIT_BYTES),
+            defs: share(DEFS_BYTES_MAX, 128, 64 << 10),
+            live: share(LIVE_FILE_BYTES, live_part, LIVE_UNIT_BYTES),
             log: share(LOG_FILE_BYTES, 64, CHUNK_PAYLOAD_BYTES),
-            threads: share(THREADS_FILE_BYTES, 256, PAGE_BYTES),
+            threads: share(THREADS_FILE_BYTES, 512, PAGE_BYTES),
         }
     }
 }

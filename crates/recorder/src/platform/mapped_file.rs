@@ -23,7 +23,7 @@ use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use heapscribe_nolibc::sys::{self, Advice, Errno, File, Open};
 
-use super::session_path;
+use super::{map_count, session_path};
 
 const PAGE_BYTES: usize = 4096;
 /// Bytes of file that a window shows.
@@ -124,6 +124,9 @@ impl SharedFile {
         }
         let before =
             number.checked_sub(1).and_then(|before| self.windows.get(before)).ok_or(Errno::ENOMEM)?;
+        if !map_count::is_spare() {
+            return Err(Errno::ENOMEM);
+        }
         let page = (before.load(Ordering::Relaxed) + WINDOW_BYTES) as *mut u8;
         let len_bytes = mapped_bytes(self.file_bytes, number);
         // SAFETY: the page behind the window before is mapped with it, shared, as there is file behind it.

@@ -5,6 +5,7 @@ pub(crate) mod c_path;
 pub(crate) mod clock;
 pub(crate) mod inherited_head;
 pub(crate) mod lock;
+pub(crate) mod map_count;
 pub(crate) mod mapped_file;
 pub(crate) mod memory;
 pub(crate) mod room;
