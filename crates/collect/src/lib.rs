@@ -16,6 +16,7 @@ mod log;
 mod marks;
 mod memory_schedule;
 mod memtrace;
+mod named_snapshots;
 mod origin;
 mod other_programs;
 mod output;

@@ -16,6 +16,7 @@ use crate::heap_samples::HeapSamples;
 use crate::killed;
 use crate::log::{Log, chunk_info};
 use crate::marks::{MarkContext, Marks};
+use crate::named_snapshots;
 use crate::other_programs;
 use crate::output::Output;
 use crate::session_head::SessionHead;
@@ -365,6 +366,8 @@ impl SessionDrain {
         self.heap.write(process, output);
         let mut end = read_head(self.head.file(), process_end).unwrap_or_default();
         end.modes = self.modes();
+        let problems = named_snapshots::write(&self.directory, process, output);
+        problems.into_iter().for_each(|problem| self.note(problem));
         let is_needed = output.is_ring() || losses(&end).touches_leaks();
         let table = if is_needed { self.write_live(process, how, output) } else { None };
         let left = |head: &Head<'_>| head.leaving.map_or(u64::MAX, |_| head.leaving_mono_ns);

@@ -233,6 +233,31 @@ fn downloads(place: &Place, sessions: &std::path::Path, exact: [bool; 2]) {
     }
 }
 
+/// The process has ended, and its trace has its snapshots: `fetched.hst` is the last that was fetched of the session.
+fn in_trace(place: &Place, trace: &std::path::Path) {
+    let output = |args: &[&str]| {
+        let output = heapscribe().current_dir(place.path("")).args(args).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let trace = trace.to_str().unwrap();
+    let listed: Value = serde_json::from_str(&output(&["list", trace, "--json"])).unwrap();
+    let names: Vec<_> = listed.as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["one", "two", "from outside"]);
+    output(&["snapshot", trace, "--download", "from outside", "-o", "of_trace.hst"]);
+    let [of_session, of_trace] =
+        ["fetched.hst", "of_trace.hst"].map(|name| Report::of(&place.path(name)).json);
+    for key in
+        ["kind", "pid", "name", "taken_mono_ns", "live", "pools", "allocated", "freed", "threads", "stacks"]
+    {
+        assert_eq!(of_session[key], of_trace[key], "{key}");
+    }
+    assert!(of_trace["live"]["blocks"].as_u64() > Some(0));
+    let text = output(&["report", trace]);
+    assert!(text.contains("live at the snapshot \"one\""), "{text}");
+    output(&["flame", trace, "-o", "calls.folded", "--metric", "count"]);
+}
+
 #[test]
 fn a_program_keeps_snapshots_of_itself() {
     // They need not be where a processor has so much to do that a thread stands still within an operation.
@@ -268,6 +293,7 @@ fn keeps_snapshots() -> [bool; 2] {
     downloads(&place, &sessions, exact);
     std::fs::write(place.path("go"), "").unwrap();
     assert_eq!(started.wait().code, 0);
+    in_trace(&place, &run.trace());
     let report = Report::of(&run.trace());
     assert_eq!(report.dropped("snapshot"), 2, "a long name and bytes that are no text");
     assert_eq!(report.dropped("held"), 0);

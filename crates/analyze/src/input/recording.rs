@@ -89,7 +89,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
         let is_abandoned = process.end.as_ref().is_some_and(|end| end.how == HowEnded::Abandoned);
         let is_of_end = |table: &&LiveTable| match table.role {
             LiveRole::After => true,
-            LiveRole::Snapshot => is_abandoned,
+            LiveRole::Snapshot => is_abandoned && table.name.is_empty(),
             LiveRole::Before => false,
         };
         // One that is of no instant agrees with no events.

@@ -1,6 +1,6 @@
 //! What is live in a process, by stack, thread, size and age.
 
-use heapscribe_formats::{HowEnded, LiveRole, LiveTable, Process};
+use heapscribe_formats::{HowEnded, LiveTable, Process};
 use heapscribe_wire::ids::StackId;
 
 use crate::answer::estimate::{self, Estimate, StackEstimates};
@@ -111,10 +111,5 @@ impl Snapshot {
     /// Whether the process had ended when it was looked at.
     pub fn has_ended(&self) -> bool {
         self.process.end.as_ref().is_some_and(|end| end.how == HowEnded::Exited)
-    }
-
-    /// Whether this table is what its trace is there for.
-    pub fn is_for_itself(&self) -> bool {
-        self.table.role == LiveRole::Snapshot
     }
 }

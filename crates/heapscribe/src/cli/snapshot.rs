@@ -16,10 +16,11 @@ Examples:
   heapscribe report heapscribe.server.4711.hst   explain what is live, and since when
   heapscribe snapshot server -o live.pb.gz       for `go tool pprof` and other pprof viewers
   heapscribe snapshot /dev/shm/heapscribe.1000.4700.0/4711.81200 -o dead.hst
+  heapscribe snapshot run.hst --download after-load -o after-load.hst
 ", after_long_help = format!("{SNAPSHOT_NOTES}\n\n{}", exit::HELP))]
 pub(crate) struct SnapshotArgs {
-    /// The process: its PID, the name of its program, or its session directory
-    #[arg(value_name = "PID|NAME")]
+    /// The process: its PID, the name of its program, or its session directory; or a trace, with --download
+    #[arg(value_name = "PID|NAME|TRACE")]
     pub(crate) process: String,
 
     /// Where to write the snapshot [default: heapscribe.PROGRAM.PID.hst, then heapscribe.PROGRAM.PID.2.hst, ...]
@@ -76,11 +77,12 @@ Notes:
 Examples:
   heapscribe list
   heapscribe list server
+  heapscribe list run.hst
   heapscribe snapshot server --download after-load -o after-load.hst
 ")]
 pub(crate) struct ListArgs {
-    /// The process: its PID, the name of its program, or its session directory [default: all]
-    #[arg(value_name = "PID|NAME")]
+    /// The process: its PID, the name of its program, or its session directory; or a trace [default: all processes]
+    #[arg(value_name = "PID|NAME|TRACE")]
     pub(crate) process: Option<String>,
 
     /// Print JSON; its keys are stable across versions

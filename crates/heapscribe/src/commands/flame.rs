@@ -35,7 +35,8 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     }
     let trace = input.into_trace(args.salvage.into())?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
-    if let Some(snapshot) = snapshot::analyze(&*trace).into_iter().next().filter(|s| s.is_for_itself()) {
+    let is_snapshot = snapshot::is_one(&*trace);
+    if let Some(snapshot) = is_snapshot.then(|| snapshot::analyze(&*trace)).into_iter().flatten().next() {
         args.choice.reject(&args.trace, "a snapshot")?;
         let is_count = args.metric == Metric::Count;
         let width = |live: Amount| if is_count { live.blocks } else { live.bytes };

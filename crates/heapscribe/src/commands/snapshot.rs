@@ -9,14 +9,17 @@ use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::output;
+use super::{output, partial};
 use crate::cli::{SnapshotArgs, SnapshotFormat};
 use crate::exit;
 use crate::live_estimate;
 use crate::message;
 use heapscribe_convert::Opened;
+use heapscribe_convert::file_source::source;
+use heapscribe_convert::native::named_table;
 use heapscribe_convert::pprof;
 use heapscribe_diagnostics::Problem;
+use heapscribe_formats::{LiveTable, Process, Trace};
 use heapscribe_session::inspect::{self, Contents, Exactness, Saved, SessionReader, Snapshot};
 use heapscribe_units::{counted, duration};
 use heapscribe_views::text::estimate;
@@ -25,6 +28,9 @@ use heapscribe_views::text::estimate;
 pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     if let Some(output) = &args.output {
         output::reject_existing(output, args.force)?;
+    }
+    if named_table::is_trace(&args.process) {
+        return of_trace(args);
     }
     let place = inspect::places(args.session_dir.as_deref());
     let session = inspect::one(&args.process, &place)?.open()?;
@@ -93,6 +99,38 @@ fn named(session: &SessionReader, wanted: &str) -> Result<Snapshot> {
             Err(Problem::new(what, "list the snapshots with `heapscribe list`").into())
         }
     }
+}
+
+/// Writes a snapshot that a program took of itself, out of its trace.
+fn of_trace(args: &SnapshotArgs) -> Result<ExitCode> {
+    let path = Path::new(&args.process);
+    let shown = path.display();
+    let source = source(path)?;
+    let trace = Trace::open(&source).with_context(|| format!("cannot read {shown}"))?;
+    let hint = format!("list the snapshots with `heapscribe list {shown}`");
+    let Some(wanted) = &args.download else {
+        let what = format!("{shown} is a trace; choose one of its snapshots with --download NAME");
+        return Err(Problem::new(what, hint).into());
+    };
+    let id = wanted.parse().ok();
+    let all: Vec<_> = named_table::named(&trace).collect();
+    let is_it = |(_, table): &&(&Process, &LiveTable)| Some(table.number) == id || table.name == *wanted;
+    let found = all.iter().rev().find(is_it);
+    let found =
+        found.ok_or_else(|| Problem::new(format!("there is no snapshot {wanted} in {shown}"), hint))?;
+    let info = found.0.info.clone().unwrap_or_default();
+    let program = info.exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let default = format!("heapscribe.{}.{}", String::from_utf8_lossy(program), info.pid);
+    let output = args.output.clone().unwrap_or_else(|| output::free_name(&default));
+    if output.to_string_lossy().contains(".pb") || args.format == Some(SnapshotFormat::Pprof) {
+        let what = "a snapshot of a trace cannot be written as a profile";
+        return Err(Problem::new(what, "write it as FILE.hst, for `report`, `flame` and `diff`").into());
+    }
+    let out = File::create(&output).with_context(|| format!("cannot write {}", output.display()))?;
+    let problems = named_table::write(&source, &trace, *found, out)?;
+    let blocks = counted(found.1.blocks, "block");
+    message::note(&format!("process {}: {blocks} live, written to {}", info.pid, output.display()));
+    Ok(partial::exit_code(path, &problems, true))
 }
 
 fn default_path(snapshot: &Snapshot) -> PathBuf {

@@ -172,9 +172,10 @@ pub fn summary(out: Out<'_>, snapshot: &Snapshot) -> io::Result<()> {
     let t = &snapshot.table;
     let pid = snapshot.process.info.as_ref().map_or(0, |info| info.pid);
     let what = match t.role {
-        LiveRole::Snapshot => "live at a snapshot",
-        LiveRole::Before => "live before the first event in the trace",
-        LiveRole::After => "live after the last event in the trace",
+        LiveRole::Snapshot if t.name.is_empty() => "live at a snapshot".to_owned(),
+        LiveRole::Snapshot => format!("live at the snapshot {:?}", t.name),
+        LiveRole::Before => "live before the first event in the trace".to_owned(),
+        LiveRole::After => "live after the last event in the trace".to_owned(),
     };
     let (bytes, blocks) = (bytes(snapshot.live.bytes), counted(snapshot.live.blocks, "block"));
     writeln!(out, "  Process {pid}, {what}, on {}: {bytes} in {blocks}.", date(t.real_ns))
