@@ -69,6 +69,7 @@ pub mod calls;
 mod counters;
 pub mod diff;
 pub mod events;
+pub mod findings;
 pub mod go;
 pub mod input;
 mod latency;

@@ -64,12 +64,12 @@ pub(crate) struct PoolSums {
 impl PoolSums {
     /// A block is allocated.
     pub(crate) fn alloc(&mut self, stack: StackId, size_bytes: u64, weight: Weight) {
-        self.stacks.row(stack).alloc(size_bytes, weight);
+        self.stacks.row(stack).alloc(size_bytes, weight, 0);
     }
 
     /// A block is freed.
     pub(crate) fn free(&mut self, block: &Block, weight: Weight) {
-        self.stacks.row(block.stack).free(block, weight, false);
+        self.stacks.row(block.stack).free(block, weight, false, 0);
     }
 }
 

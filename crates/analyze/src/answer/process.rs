@@ -5,6 +5,7 @@ use heapscribe_formats::Evicted;
 use super::amounts::{Amount, Holder, Peak, WholePeak};
 use super::bounds::FigureBounds;
 use super::heap::Heap;
+use super::patterns::Growth;
 use super::totals::{Dropped, Totals};
 
 /// One process: a program's image, or a forked child.
@@ -36,6 +37,10 @@ pub struct Process {
     pub leaked: Amount,
     /// Who holds `leaked`, in the order of the nodes.
     pub leaked_stacks: Vec<Holder>,
+    /// Who of them holds more at the end of its life than at half of it.
+    pub growth: Vec<Growth>,
+    /// Half of its life, ns: what [`Growth`] is over.
+    pub half_life_ns: u64,
     /// Blocks freed by their own thread before it allocated again.
     pub temporary: Amount,
     /// Highest resident set, bytes; 0 when none was sampled.

@@ -1,6 +1,7 @@
 //! What the calls from one stack did.
 
 use super::amounts::Amount;
+use super::patterns::Patterns;
 use super::tree::NodeId;
 
 /// What the calls from exactly one stack did; inclusive figures are sums over a subtree.
@@ -14,6 +15,8 @@ pub struct Stack {
     pub freed: Amount,
     /// Live at the peak of the whole trace.
     pub at_peak: Amount,
+    /// Live shortly before it, where the heap rose steeply, see [`super::Answer::ascent`].
+    pub before_peak: Amount,
     /// Live at the end.
     pub leaked: Amount,
     /// How old these blocks were then, where the recording has a table of them.
@@ -30,6 +33,8 @@ pub struct Stack {
     pub size_min_bytes: u64,
     /// Largest request in bytes.
     pub size_max_bytes: u64,
+    /// What its calls cost more than their bytes.
+    pub patterns: Patterns,
 }
 
 /// Ages of blocks that are live.

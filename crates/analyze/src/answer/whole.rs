@@ -7,6 +7,7 @@ use super::annotations::{Mark, Pools, Section};
 use super::bounds::FigureBounds;
 use super::estimate::Sampling;
 use super::latency::{BrokenRule, CallLatency};
+use super::patterns::{Ascent, Resident};
 use super::process::{Exit, Process, StackCheck, Thread};
 use super::stack::Stack;
 use super::timeline::Timeline;
@@ -59,6 +60,10 @@ pub struct Answer {
     pub totals: Totals,
     /// The moment when all processes together held the most bytes.
     pub peak: Peak,
+    /// Where the heap rose steeply to its peak, and fell again: when that began.
+    pub ascent: Option<Ascent>,
+    /// When resident memory was most above the heap for a while; none where it never was, or was not sampled.
+    pub resident: Option<Resident>,
     /// Of a ring, where it was higher before the window, and that is known.
     pub whole_peak: Option<WholePeak>,
     /// What was never freed.

@@ -2,6 +2,7 @@
 
 use heapscribe_wire::record::{Block, Call};
 
+use super::patterns::{PatternSums, heap_bytes};
 use crate::sampling::Weight;
 
 /// What the calls from one stack did.
@@ -20,6 +21,7 @@ pub(crate) struct StackRow {
     pub(crate) age_max: u64,
     pub(crate) size_min: u64,
     pub(crate) size_max: u64,
+    pub(crate) patterns: PatternSums,
 }
 
 impl Default for StackRow {
@@ -38,6 +40,7 @@ impl Default for StackRow {
             age_max: 0,
             size_min: u64::MAX,
             size_max: 0,
+            patterns: PatternSums::default(),
         }
     }
 }
@@ -58,11 +61,16 @@ impl StackRow {
         self.age_max = self.age_max.max(other.age_max);
         self.size_min = self.size_min.min(other.size_min);
         self.size_max = self.size_max.max(other.size_max);
+        self.patterns.merge(&other.patterns);
     }
 
     /// A block is allocated.
     #[inline(always)]
-    pub(crate) fn alloc(&mut self, size_bytes: u64, weight: Weight) {
+    pub(crate) fn alloc(&mut self, size_bytes: u64, weight: Weight, step: usize) {
+        let patterns = &mut self.patterns;
+        patterns.net_bytes[step] = patterns.net_bytes[step].wrapping_add(weight.bytes as i64);
+        let heap_bytes = heap_bytes(size_bytes).wrapping_mul(weight.blocks);
+        patterns.heap_bytes = patterns.heap_bytes.wrapping_add(heap_bytes);
         self.allocations += weight.blocks;
         self.allocated_bytes = self.allocated_bytes.wrapping_add(weight.bytes);
         self.size_min = self.size_min.min(size_bytes);
@@ -71,7 +79,9 @@ impl StackRow {
 
     /// A block is freed.
     #[inline(always)]
-    pub(crate) fn free(&mut self, block: &Block, weight: Weight, temporary: bool) {
+    pub(crate) fn free(&mut self, block: &Block, weight: Weight, temporary: bool, step: usize) {
+        let net_bytes = &mut self.patterns.net_bytes[step];
+        *net_bytes = net_bytes.wrapping_sub(weight.bytes as i64);
         self.frees += weight.blocks;
         self.freed_bytes = self.freed_bytes.wrapping_add(weight.bytes);
         self.by_others += if block.birth_thread.is_some() { weight.blocks } else { 0 };

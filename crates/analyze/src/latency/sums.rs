@@ -7,6 +7,7 @@ use heapscribe_wire::record::Event;
 
 use super::times::{SlowCall, Times};
 use crate::answer::CallKind;
+use crate::stacks::StackTable;
 
 /// What calls took within a step of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,6 +39,8 @@ pub(crate) struct TimedCall {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Latency {
     pub(crate) kinds: BTreeMap<CallKind, Times>,
+    /// By stack; frees by who had asked for the block.
+    pub(crate) stacks: StackTable<StepTimes>,
     /// By step of the grid.
     pub(crate) steps: BTreeMap<u32, StepTimes>,
 }
@@ -58,8 +61,10 @@ impl Latency {
         };
         let Some(kind) = CallKind::of(call) else { return };
         self.kinds.entry(kind).or_default().add(SlowCall { ns, ticks, thread, call, size_bytes, stack });
+        let times = StepTimes { count: 1, sum_ns: ns, max_ns: ns };
+        self.stacks.row(stack).merge(&times);
         if let Some(step) = step {
-            self.steps.entry(step).or_default().merge(&StepTimes { count: 1, sum_ns: ns, max_ns: ns });
+            self.steps.entry(step).or_default().merge(&times);
         }
     }
 
@@ -68,6 +73,7 @@ impl Latency {
         for (kind, times) in other.kinds {
             self.kinds.entry(kind).or_default().merge(times);
         }
+        self.stacks.merge(other.stacks, StepTimes::merge);
         for (step, times) in &other.steps {
             self.steps.entry(*step).or_default().merge(times);
         }

@@ -1,5 +1,6 @@
 //! The passes over the events of a recording, and what they find out.
 
+mod ascent;
 mod ends;
 mod grid;
 mod highest;

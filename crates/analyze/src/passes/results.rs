@@ -12,6 +12,8 @@ pub(crate) struct PassResults {
     /// Steps of the grid in one of the timeline.
     pub(crate) finer: u32,
     pub(crate) peak: Height,
+    /// When it rose steeply to its peak.
+    pub(crate) ascent: Option<Height>,
     /// What was live at the begin of the grid.
     pub(crate) before_bytes: i64,
     pub(crate) steps: Vec<StepLevel>,
@@ -27,6 +29,10 @@ pub(crate) struct ProcessResults {
     pub(crate) held: Holding,
     /// Who held what at the peak of all, nobody when it had ended by then; none where that is the same.
     pub(crate) held_at_common: Option<Holding>,
+    /// Who held what when the heap of all began to rise to its peak.
+    pub(crate) held_at_ascent: Option<Holding>,
+    /// Half of its life, ns.
+    pub(crate) half_life_ns: u64,
     /// The highest moment of its pools.
     pub(crate) pools_peak: Height,
     /// The heap's size at the moments of its marks.

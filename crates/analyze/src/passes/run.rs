@@ -8,9 +8,11 @@
 
 use rayon::prelude::*;
 
+use super::ascent::ascent;
 use super::ends;
 use super::grid::{choose_grid, span};
 use super::results::{PassResults, ProcessResults};
+use crate::counters::Life;
 use crate::events::Blocks;
 use crate::input::{ChunkFacts, Clock, History, NumberedChunk, ProcessFacts, SessionFacts};
 use crate::options::Options;
@@ -39,13 +41,15 @@ pub(crate) fn run<H: History>(
 
     let ends: Vec<_> = (0..processes.len()).map(|process| LiveEnd::read(history, process, rates)).collect();
     let before = starts(processes, &by_process, &ends, &reader, &grid);
+    let lives: Vec<Life> =
+        processes.iter().zip(&by_process).map(|(facts, chunks)| life(facts, chunks, &grid)).collect();
     let mut summed: Vec<ProcessSummed> = by_process
         .par_iter()
-        .zip(&clocks)
+        .zip(clocks.par_iter().zip(&lives))
         .zip(&before)
-        .map(|((of_process, clock), before)| {
+        .map(|((of_process, (clock, life)), before)| {
             let len = ChunkGroup::len_for(of_process.len(), chunks.len());
-            let summed = sum(&reader, of_process, len, clock, &grid);
+            let summed = sum(&reader, of_process, len, (clock, life), &grid);
             of_own(summed, &search, clock, &grid, before)
         })
         .collect();
@@ -62,6 +66,9 @@ pub(crate) fn run<H: History>(
         summed.segments.extend(end);
     }
     let (segments, steps, peak) = together(&search, &grid, &mut summed, before_bytes);
+    let highest = summed.iter().max_by_key(|of| of.peak.bytes);
+    let life_ns = highest.map_or(0, ProcessSummed::life_ns);
+    let ascent = ascent(&grid, &steps, peak, life_ns);
 
     let of_each = clocks.par_iter().zip(before).zip(ends).enumerate();
     let results = summed.into_par_iter().zip(of_each).map(|(summed, (number, ((clock, before), end)))| {
@@ -72,11 +79,17 @@ pub(crate) fn run<H: History>(
         };
         let has_ended = summed.end_ns.is_some_and(|end_ns| end_ns <= peak.ns);
         let at_common = || if has_ended { Holding::default() } else { at(peak.ns) };
+        let at_ascent = |ascent: Height| {
+            let has_ended = summed.end_ns.is_some_and(|end_ns| end_ns <= ascent.ns);
+            if has_ended { Holding::default() } else { at(ascent.ns) }
+        };
         let (live_end, unread) = end;
         let mut sums = summed.sums;
         sums.problems.extend(unread);
         ProcessResults {
             held: at(summed.peak.ns),
+            held_at_ascent: ascent.map(at_ascent),
+            half_life_ns: clock.ns(lives[number].half_ticks),
             held_at_common: (summed.peak.ns != peak.ns).then(at_common),
             peak: summed.peak,
             span: summed.span,
@@ -88,7 +101,7 @@ pub(crate) fn run<H: History>(
         }
     });
     let processes = results.collect();
-    PassResults { begin_ns, grid, finer, peak, before_bytes, steps, segments, processes }
+    PassResults { begin_ns, grid, finer, peak, ascent, before_bytes, steps, segments, processes }
 }
 
 /// What was live in each process before its events.
@@ -113,6 +126,15 @@ fn starts<H: History>(
         start.live()
     };
     of_each.map(start).collect()
+}
+
+/// The life of a process, or what of it is in the window of a ring.
+fn life(facts: &ProcessFacts, chunks: &[NumberedChunk], grid: &Grid) -> Life {
+    let Some((first_ns, last_ns)) = span(chunks, &facts.clock) else { return Life::new(0, 0) };
+    let begin_ns = if facts.begin_mono_ns == 0 { first_ns } else { facts.begin_mono_ns.min(first_ns) };
+    let begin_ns = if grid.is_window { begin_ns.max(grid.begin_ns) } else { begin_ns };
+    let end_ns = facts.end_mono_ns.max(last_ns);
+    Life::new(facts.clock.first_tick_at(begin_ns), facts.clock.first_tick_at(end_ns))
 }
 
 /// The chunks of each of so many processes.
@@ -153,6 +175,14 @@ struct ProcessSummed {
     peak: Height,
     pools_peak: Height,
     at_marks: Vec<i64>,
+}
+
+impl ProcessSummed {
+    /// How long it lived, ns.
+    fn life_ns(&self) -> u64 {
+        let (first_ns, last_ns) = self.span.unwrap_or_default();
+        self.end_ns.unwrap_or(last_ns).max(last_ns).saturating_sub(first_ns)
+    }
 }
 
 /// The moments of a process: its peak, that of its pools, its marks.
@@ -208,7 +238,7 @@ fn sum<H: History>(
     reader: &ChangeReader<'_, H>,
     chunks: &[NumberedChunk],
     group_len: usize,
-    clock: &Clock,
+    clock: (&Clock, &Life),
     grid: &Grid,
 ) -> GroupedSums {
     let mut by_time = chunks.to_vec();
@@ -226,7 +256,7 @@ fn sum<H: History>(
 fn sum_group<H: History>(
     reader: &ChangeReader<'_, H>,
     chunks: &[NumberedChunk],
-    clock: &Clock,
+    clock: (&Clock, &Life),
     grid: &Grid,
 ) -> ProcessSums {
     chunks

@@ -6,8 +6,10 @@ use heapscribe_wire::record::{BadEvent, Block, Call, Event};
 
 use super::process::ProcessSums;
 use crate::annotations::{AnnotationPass, PoolSums};
-use crate::counters::{Histogram, StackRow, ThreadSums};
+use crate::answer::Amount;
+use crate::counters::{Histogram, Life, LifeStep, StackRow, ThreadSums, is_small_step, over_alignment};
 use crate::events::{HeapCall, Scale};
+use crate::findings::limits::LATE_FREE_BLOCK_BYTES;
 use crate::input::{Clock, EventsInOrder, NumberedChunk};
 use crate::latency::{Latency, TimedCall};
 use crate::sampling::{SampledLives, Samples, Weight};
@@ -18,7 +20,7 @@ use crate::timeline::{Cutter, Grid};
 pub(crate) fn add_chunk(
     sums: &mut ProcessSums,
     chunk: &NumberedChunk,
-    clock: &Clock,
+    (clock, life): (&Clock, &Life),
     grid: &Grid,
     mean_of: &dyn Fn(RateId) -> u64,
     events: impl EventsInOrder,
@@ -36,6 +38,8 @@ pub(crate) fn add_chunk(
         annotations: AnnotationPass::new(&mut sums.annotations.marks, &mut sums.annotations.sections),
         cutter: Cutter::new(chunk, clock, grid, &mut sums.segments),
         clock,
+        life,
+        life_step: LifeStep::default(),
         latency: &mut sums.latency,
         last: None,
         thread: ThreadSums::default(),
@@ -63,6 +67,8 @@ struct ChunkPass<'a> {
     pool_cutter: Cutter<'a>,
     annotations: AnnotationPass<'a>,
     clock: &'a Clock,
+    life: &'a Life,
+    life_step: LifeStep,
     latency: &'a mut Latency,
     /// The event before, of which the next one may say how long it took.
     last: Option<Event>,
@@ -173,12 +179,16 @@ impl ChunkPass<'_> {
             return self.pool::<RATES>(event);
         }
         self.cutter.at(self.ticks);
+        self.life_step.at(self.life, self.ticks);
         if self.annotations.is_in_section() {
             self.in_section(event);
         }
         match *event {
-            Event::Alloc { call, size_bytes, stack, .. } => {
+            Event::Alloc { call, size_bytes, stack, align_log2 } => {
                 let weight = self.of_new::<RATES>(size_bytes);
+                if align_log2 > 4 {
+                    self.aligned(stack, size_bytes, align_log2, weight);
+                }
                 self.thread.calls[call as usize] += weight.blocks;
                 self.alloc(stack, size_bytes, weight, self.is_sampled::<RATES>());
             }
@@ -188,6 +198,9 @@ impl ChunkPass<'_> {
                 // blocks that were allocated.
                 let half = self.is_sampled::<RATES>() && matches!(call, Call::Realloc | Call::Reallocarray);
                 self.thread.calls[call as usize] += if half { 0 } else { weight.blocks };
+                if block.size_bytes >= LATE_FREE_BLOCK_BYTES {
+                    self.freed_large(&block, weight);
+                }
                 self.free(&block, weight, self.is_sampled::<RATES>());
             }
             Event::Realloc { call, old, size_bytes, stack } => {
@@ -196,6 +209,10 @@ impl ChunkPass<'_> {
                 // Both blocks were sampled, each by itself.
                 let calls = weight.blocks.saturating_mul(new.blocks);
                 self.thread.count_resize(old.size_bytes, size_bytes, calls);
+                if is_small_step(old.size_bytes, size_bytes) && !self.is_sampled::<RATES>() {
+                    let step = Amount { blocks: 1, bytes: old.size_bytes };
+                    self.stacks.row(stack).patterns.small_steps.add(&step);
+                }
                 self.free(&old, weight, self.is_sampled::<RATES>());
                 self.alloc(stack, size_bytes, new, self.is_sampled::<RATES>());
             }
@@ -214,6 +231,24 @@ impl ChunkPass<'_> {
                 self.alloc(stack, size_bytes, Weight::one(size_bytes), false);
             }
             Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => {}
+        }
+    }
+
+    /// A block that asked for an alignment.
+    #[cold]
+    fn aligned(&mut self, stack: StackId, size_bytes: u64, align_log2: u8, weight: Weight) {
+        if let Some(over) = over_alignment(size_bytes, align_log2) {
+            let amount = Amount { blocks: weight.blocks, bytes: over.saturating_mul(weight.blocks) };
+            self.stacks.row(stack).patterns.over_aligned.add(&amount);
+        }
+    }
+
+    /// A large block is freed.
+    #[cold]
+    fn freed_large(&mut self, block: &Block, weight: Weight) {
+        if self.life.is_late(block.age_ticks, self.ticks) {
+            let amount = Amount { blocks: weight.blocks, bytes: weight.bytes };
+            self.stacks.row(block.stack).patterns.freed_late.add(&amount);
         }
     }
 
@@ -262,7 +297,7 @@ impl ChunkPass<'_> {
         self.last_alloc = self.ticks;
         self.thread.allocations += weight.blocks;
         self.thread.allocated_bytes = self.thread.allocated_bytes.wrapping_add(weight.bytes);
-        self.stacks.row(stack).alloc(size_bytes, weight);
+        self.stacks.row(stack).alloc(size_bytes, weight, self.life_step.number);
         self.sizes.add(size_bytes, weight);
         self.cutter.alloc(weight);
         if sampled {
@@ -283,7 +318,7 @@ impl ChunkPass<'_> {
             self.thread.temporary += weight.blocks;
             self.thread.temporary_bytes = self.thread.temporary_bytes.wrapping_add(weight.bytes);
         }
-        self.stacks.row(block.stack).free(block, weight, temporary);
+        self.stacks.row(block.stack).free(block, weight, temporary, self.life_step.number);
         self.lifetimes.add(self.clock.span_ns(block.age_ticks), weight);
         self.cutter.free(weight);
         if sampled {

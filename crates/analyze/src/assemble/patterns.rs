@@ -1,0 +1,43 @@
+//! Patterns of stacks on their way into the answer.
+
+use super::at_end::AtEnd;
+use crate::answer::{GROWTH_STEPS, Growth, NodeId, Patterns};
+use crate::counters::StackRow;
+use crate::latency::StepTimes;
+use heapscribe_wire::ids::StackId;
+use std::collections::BTreeMap;
+
+/// The patterns of a row, and how long its calls took.
+pub(super) fn patterns(row: &StackRow, timed: Option<&StepTimes>) -> Patterns {
+    let sums = &row.patterns;
+    Patterns {
+        heap_bytes: sums.heap_bytes,
+        over_aligned: sums.over_aligned,
+        small_steps: sums.small_steps,
+        freed_late: sums.freed_late,
+        timed_calls: timed.map_or(0, |times| times.count),
+        took_ns: timed.map_or(0, |times| times.sum_ns),
+    }
+}
+
+/// What the stacks of a process held in the second half of its life, of those that hold more at its end than at half
+/// of it.
+pub(super) fn growth<'a>(
+    rows: impl Iterator<Item = (&'a (StackId, StackRow), &'a NodeId)>,
+    at_end: &AtEnd,
+) -> Vec<Growth> {
+    let mut by_node: BTreeMap<NodeId, [i64; GROWTH_STEPS + 1]> = BTreeMap::new();
+    for ((_, row), node) in rows {
+        let more: i64 = row.patterns.net_bytes[1..].iter().copied().fold(0, i64::wrapping_add);
+        if more <= 0 || at_end.held.get(node).is_none_or(|held| held.bytes <= 0) {
+            continue;
+        }
+        let levels = by_node.entry(*node).or_default();
+        let mut level = 0i64;
+        for (of_step, net) in levels.iter_mut().zip(&row.patterns.net_bytes) {
+            level = level.wrapping_add(*net);
+            *of_step = of_step.wrapping_add(level);
+        }
+    }
+    by_node.into_iter().map(|(node, bytes)| Growth { node, bytes }).collect()
+}

@@ -1,0 +1,175 @@
+//! What a finding is: its kind, how bad it is, how sure, its figures and the stacks that it is about.
+
+use crate::answer::{Amount, NodeId};
+
+/// A kind of finding. The order is that of findings of one severity.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// Sampling was too coarse for the figures.
+    Sampling,
+    /// Never freed, and rising through the second half of a process's life.
+    Growth,
+    /// Left at exit.
+    Leak,
+    /// The heap rose steeply to its peak and fell again.
+    Burst,
+    /// Resident memory far above the heap.
+    ResidentExcess,
+    /// Memory held by what one section allocated.
+    Section,
+    /// Large blocks that were freed only at the end.
+    LateFree,
+    /// Waste by rounding or alignment.
+    Rounding,
+    /// Blocks that were freed before their thread allocated again.
+    Temporary,
+    /// Reallocs by small steps.
+    ReallocGrowth,
+    /// Blocks freed by other threads.
+    ForeignFree,
+}
+
+impl Kind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Sampling => "sampling",
+            Kind::Growth => "growth",
+            Kind::Leak => "leak",
+            Kind::Burst => "burst",
+            Kind::ResidentExcess => "resident-excess",
+            Kind::Section => "section",
+            Kind::LateFree => "late-free",
+            Kind::Rounding => "rounding",
+            Kind::Temporary => "temporary",
+            Kind::ReallocGrowth => "realloc-growth",
+            Kind::ForeignFree => "foreign-free",
+        }
+    }
+}
+
+/// How much a finding matters, or how sure it is; the most first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[allow(missing_docs, reason = "each is what its name says")]
+pub enum Level {
+    High,
+    Medium,
+    Low,
+}
+
+impl Level {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::High => "high",
+            Level::Medium => "medium",
+            Level::Low => "low",
+        }
+    }
+
+    /// One level less.
+    pub(super) fn less(self) -> Level {
+        if self == Level::High { Level::Medium } else { Level::Low }
+    }
+}
+
+/// The figures of a finding.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(missing_docs, reason = "the fields are named for what they count, with their units")]
+pub enum Evidence {
+    Sampling {
+        samples: u64,
+        peak_bytes: u64,
+        low_bytes: u64,
+        high_bytes: u64,
+        wanted_mean_bytes: u64,
+    },
+    /// The rate is a straight line's through what was held at the steps of the second half.
+    Growth {
+        process: usize,
+        from_bytes: u64,
+        to_bytes: u64,
+        over_ns: u64,
+        bytes_per_second: f64,
+        error: f64,
+        rising_steps: u64,
+    },
+    /// Live when its process ended.
+    Leak {
+        left: Amount,
+        owners: u64,
+        oldest_ns: Option<u64>,
+    },
+    /// From a moment on to the peak; what was held then is among `there_bytes`.
+    Burst {
+        rose_bytes: u64,
+        within_ns: u64,
+        peak_bytes: u64,
+        there_bytes: u64,
+        there: Option<NodeId>,
+    },
+    ResidentExcess {
+        anonymous_bytes: u64,
+        heap_bytes: u64,
+        time_ns: u64,
+    },
+    /// Blocks of stacks that allocate nowhere else.
+    Section {
+        section: usize,
+        at_peak: Amount,
+        left: Amount,
+    },
+    LateFree {
+        freed: Amount,
+        largest_bytes: u64,
+    },
+    Rounding {
+        at_peak: Amount,
+        heap_bytes: u64,
+        wasted_bytes: u64,
+        over_aligned: bool,
+    },
+    Temporary {
+        temporary: Amount,
+        allocations: u64,
+        timed_calls: u64,
+        took_ns: u64,
+    },
+    ReallocGrowth {
+        steps: u64,
+        copied_bytes_max: u64,
+        largest_bytes: u64,
+    },
+    ForeignFree {
+        freed: u64,
+        by_others: u64,
+    },
+}
+
+/// Stacks of one owner that a finding is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Culprit {
+    /// The stack with most of it.
+    pub node: NodeId,
+    /// How many stacks of this owner there are.
+    pub stacks: u64,
+    /// What the finding is about, of all of them.
+    pub amount: Amount,
+}
+
+/// A finding.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// Which kind.
+    pub kind: Kind,
+    /// How much it matters.
+    pub severity: Level,
+    /// How sure it is.
+    pub confidence: Level,
+    /// Its figures.
+    pub evidence: Evidence,
+    /// Whom it is about, the worst first.
+    pub culprits: Vec<Culprit>,
+    /// How many owners more it is about.
+    pub more: u64,
+}

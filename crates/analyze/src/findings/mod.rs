@@ -1,0 +1,25 @@
+//! What is worth changing, from an answer: who grows, what was left, what made the peak, what costs calls.
+//!
+//! Every kind is a file with one pure function over an answer, and a row of thresholds in [`limits`]. Figures are those
+//! of the answer; what losses and samples leave of them, and all words, are the business of whoever prints them.
+
+mod burst;
+mod find;
+mod finding;
+mod foreign_free;
+mod growth;
+mod judge;
+mod late_free;
+mod leak;
+pub mod limits;
+mod owners;
+mod realloc_growth;
+mod resident_excess;
+mod rounding;
+mod sampling;
+mod section;
+mod temporary;
+
+pub use self::find::find;
+pub use self::finding::{Culprit, Evidence, Finding, Kind, Level};
+pub use self::owners::Owners;

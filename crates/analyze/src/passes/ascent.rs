@@ -1,0 +1,72 @@
+//! The moment after which the heap rose steeply to its peak, where it fell again soon: what rose from there on made the
+//! peak, and what was live already was merely there.
+
+use crate::findings::limits::{
+    BURST_FALL_PERCENT, BURST_FOOT_PERCENT, BURST_RISE_BYTES, BURST_RISE_PERCENT, BURST_TIME_PERCENT,
+};
+use crate::peak::Height;
+use crate::timeline::{Grid, StepLevel};
+
+/// The foot of a peak that is steep on both of its sides; steep is measured by the life of the process with most.
+pub(super) fn ascent(grid: &Grid, steps: &[StepLevel], peak: Height, life_ns: u64) -> Option<Height> {
+    let reach_ns = (u128::from(life_ns) * u128::from(BURST_TIME_PERCENT) / 100) as u64;
+    let of_peak = grid.step_of(peak.ns);
+    let from = grid.step_of(peak.ns.saturating_sub(reach_ns));
+    let to = grid.step_of(peak.ns.saturating_add(reach_ns));
+    let at_end =
+        |step: &StepLevel| Height { bytes: step.after_bytes, ns: grid.begin_of(step.number + 1) - 1 };
+    // A step without events has the level of the one before it.
+    let level_at_from = steps.iter().rev().find(|step| step.number < from).map(at_end);
+    let level_at_from =
+        level_at_from.unwrap_or(Height { bytes: steps.first()?.before_bytes, ns: grid.begin_ns });
+    let first_ns = if grid.is_window { grid.begin_ns } else { 0 };
+    let begin = Height { ns: grid.begin_of(from).saturating_sub(1).max(first_ns), ..level_at_from };
+    let before =
+        || steps.iter().filter(|step| (from..of_peak).contains(&step.number)).map(at_end).chain([begin]);
+    let lowest = before().map(|height| height.bytes).min()?;
+    let low_enough =
+        lowest.saturating_add(peak.bytes.saturating_sub(lowest) / 100 * BURST_FOOT_PERCENT as i64);
+    let foot = before().filter(|height| height.bytes <= low_enough).max_by_key(|height| height.ns)?;
+    let rise = peak.bytes.saturating_sub(foot.bytes);
+    let after =
+        steps.iter().filter(|step| (of_peak..=to).contains(&step.number)).map(|step| step.after_bytes);
+    let fall = peak.bytes.saturating_sub(after.min().unwrap_or(peak.bytes));
+    let part = |bytes: i64, percent: u64| i128::from(bytes) * i128::from(percent) / 100;
+    let is_steep = rise >= BURST_RISE_BYTES as i64
+        && i128::from(rise) >= part(peak.bytes, BURST_RISE_PERCENT)
+        && i128::from(fall) >= part(rise, BURST_FALL_PERCENT);
+    (is_steep && foot.ns < peak.ns).then_some(foot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Levels at the ends of steps of 1,000 ns, the peak at the end of one, and where its foot is.
+    fn check(levels: [i64; 20], of_peak: u32, expected: Option<u32>) {
+        let step = |(number, bytes): (u32, i64)| StepLevel {
+            number,
+            before_bytes: 0,
+            after_bytes: bytes << 20,
+            bound_bytes: bytes << 20,
+            reached_ns: None,
+            last_ns: 0,
+            events: 1,
+            segments: 0..0,
+        };
+        let steps: Vec<StepLevel> = (0..).zip(levels).map(step).collect();
+        let grid = Grid::new(0, 20_000, 20);
+        let peak = Height { bytes: steps[of_peak as usize].after_bytes, ns: grid.begin_of(of_peak) + 999 };
+        let foot = ascent(&grid, &steps, peak, 20_000);
+        assert_eq!(foot.map(|foot| grid.step_of(foot.ns)), expected, "{levels:?}");
+    }
+
+    #[test]
+    fn a_peak_is_a_burst_when_it_is_steep_on_both_sides() {
+        check([4, 4, 4, 4, 4, 4, 4, 4, 9, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], 8, Some(7));
+        check([10, 11, 12, 13, 14, 15, 16, 17, 18, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], 8, None);
+        check([4, 4, 4, 4, 4, 4, 4, 4, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9], 8, None);
+        check([4, 4, 4, 4, 4, 4, 4, 4, 5, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], 8, None);
+        check([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 8, None);
+    }
+}
