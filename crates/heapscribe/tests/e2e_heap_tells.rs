@@ -174,7 +174,7 @@ fn a_trace_has_the_pool_over_time() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
-    let text = said(&["report"]);
+    let text = said(&["report", "--full"]);
     assert!(text.contains("Custom heap") && text.contains("1 request failed"), "{text}");
     assert!(said(&["dump"]).contains(" heap time="));
     let picture = place.path("pool.svg");

@@ -153,7 +153,7 @@ fn times_are_dumped_thinned_and_missed() {
     let (lines, _) = run(&["dump", "run.hst"]);
     let events: Vec<_> = lines.lines().filter(|line| !line.starts_with('#')).collect();
     assert!(!events.is_empty() && events.iter().all(|line| line.contains(" took=")), "{events:#?}");
-    assert!(run(&["report", "run.hst"]).0.contains("\nLatency of allocation calls\n"));
+    assert!(run(&["report", "--full", "run.hst"]).0.contains("\nLatency of allocation calls\n"));
     run(&["plot", "run.hst", "-o", "out.svg"]);
     let picture = std::fs::read_to_string(place.path("out.svg")).unwrap();
     for text in ["Latency of calls", "longest", "mean"] {

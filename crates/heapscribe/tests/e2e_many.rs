@@ -72,7 +72,7 @@ fn in_text(trace: &Path, ended: &Ended, report: &Report, peak: u64) {
     let line = ended.stderr.lines().find(|line| line.contains("peak: ")).unwrap_or_default();
     assert!(line.contains(&format!("peak: {shown}")), "{shown}: {line}");
     assert!(line.contains(&format!(", {when} after the start")), "{when}: {line}");
-    let text = output(0, &["report", trace.to_str().unwrap()]);
+    let text = output(0, &["report", "--full", trace.to_str().unwrap()]);
     let line = text.lines().find(|line| line.contains("The heap was largest")).unwrap_or_default();
     assert!(line.contains(&format!("largest {when} after the start: {shown}")), "{shown}, {when}: {line}");
 }

@@ -9,7 +9,7 @@ use support::{Place, Report, Run, heapscribe};
 
 /// The lines of what `report` prints that contain this.
 fn lines(trace: &Path, what: &str) -> String {
-    let output = heapscribe().arg("report").arg(trace).output().unwrap();
+    let output = heapscribe().args(["report", "--full"]).arg(trace).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     text.lines().filter(|line| line.contains(what)).collect::<Vec<_>>().join("\n")
 }

@@ -91,7 +91,7 @@ fn a_short_time_of_samples_estimates_nothing_else() {
     let report = Report::of(&run.trace());
     assert_eq!(of(&report, "phase_2"), (1100, 0));
     assert_eq!(report.json["sampling"]["samples"], 0);
-    let text = heapscribe().arg("report").arg(run.trace()).output().unwrap().stdout;
+    let text = heapscribe().args(["report", "--full"]).arg(run.trace()).output().unwrap().stdout;
     let text = String::from_utf8(text).unwrap();
     assert!(!text.contains("estimated") && !text.contains('≈'), "{text}");
     assert!(text.contains("For part of the time every block was recorded, 4,4"), "{text}");

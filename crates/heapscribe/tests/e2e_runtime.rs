@@ -33,7 +33,7 @@ fn check(purpose: &str, build: impl Fn(&Place) -> PathBuf) {
     assert!(code == Some(0) && text.contains(purpose), "{text}");
     let (code, text) = output_of(&["check", "--max-leaked", "0", "--count-runtime"], &trace);
     assert!(code == Some(4) && !text.contains(purpose), "{text}");
-    let (_, text) = output_of(&["report"], &trace);
+    let (_, text) = output_of(&["report", "--full"], &trace);
     let leaked = text.split("\nLeaked\n").nth(1).unwrap().split("\n\n").next().unwrap();
     assert!(leaked.contains("runtime libraries keep") && leaked.contains(purpose), "{leaked}");
     assert!(!leaked.contains("   1. "), "the list is empty: {leaked}");

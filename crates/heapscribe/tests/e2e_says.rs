@@ -114,7 +114,7 @@ fn assert_unseen(place: &Place, ended: &Ended, why: &str) {
     assert!(ended.stderr.contains(why), "{}", ended.stderr);
     assert!(ended.stderr.contains("hint:"), "{}", ended.stderr);
     assert_eq!(Report::of(&place.path("run.hst")).calls().all(), 0);
-    let report = heapscribe().arg("report").arg(place.path("run.hst")).output().unwrap().stdout;
+    let report = heapscribe().args(["report", "--full"]).arg(place.path("run.hst")).output().unwrap().stdout;
     let report = String::from_utf8(report).unwrap();
     assert!(report.contains("Nothing was recorded\n"), "{report}");
     assert!(!report.contains("every block was freed"), "{report}");

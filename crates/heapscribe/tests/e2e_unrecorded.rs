@@ -39,7 +39,7 @@ fn check(place: &Place, command: &[&str], expected: &[(&str, &str)], why: &str) 
     let of_these: Vec<_> = found.iter().map(|(_, name, reason)| (name.as_str(), reason.as_str())).collect();
     assert_eq!(of_these, expected, "{}", ended.stderr);
     assert!(found.iter().all(|(pid, ..)| *pid > 1), "{found:?}");
-    let (code, report) = output(place, &["report"]);
+    let (code, report) = output(place, &["report", "--full"]);
     assert_eq!(code, 0);
     assert!(report.contains("Not recorded") && report.contains(why), "{report}");
     let (code, verdicts) = output(place, &["check", "--max-leaked", "1GiB"]);

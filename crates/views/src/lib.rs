@@ -14,7 +14,7 @@ pub mod junit;
 pub mod losses;
 pub mod messages;
 pub mod off;
-mod own;
+pub mod own;
 pub mod pictures;
 mod runtime;
 pub mod text;

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 
 use heapscribe_analyze::answer::{Frame, NodeId};
 use heapscribe_symbols::{NamedFrame, NamedStacks, short};
+use heapscribe_wire::real_time_rules::fits;
 
 /// What functions of the standard libraries begin with, their short names.
 const NAMES: [&str; 12] = [
@@ -39,6 +40,32 @@ const LIBRARY_DIRECTORIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib6
 /// What the names of functions have in them that pass a request on.
 const WRAPPERS: [&str; 3] = ["alloc", "strdup", "memdup"];
 
+/// Functions of interpreters that only ask for memory for an object, of whatever kind.
+const HELPERS: [&str; 8] = [
+    "_PyObject_New",
+    "_PyObject_NewVar",
+    "_PyObject_GC_New",
+    "_PyObject_GC_NewVar",
+    "Perl_more_bodies",
+    "Perl_sv_grow",
+    "Perl_sv_grow_fresh",
+    "S_new_body",
+];
+
+/// Functions that are stepped over besides the built-in ones: their short names, with * and ?.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Folded(pub Vec<String>);
+
+impl Folded {
+    fn has(&self, frame: &NamedFrame) -> bool {
+        let name = || frame.function.as_deref().map(short).unwrap_or_default();
+        !self.0.is_empty() && {
+            let name = name();
+            self.0.iter().any(|pattern| fits(pattern.as_bytes(), name.as_bytes()))
+        }
+    }
+}
+
 /// Whether a frame is a library's.
 pub(crate) fn is_library(frame: &NamedFrame) -> bool {
     let by_name = frame.function.as_deref().is_some_and(|function| {
@@ -62,11 +89,16 @@ fn is_system_library(path: &str) -> bool {
 /// Whether a function only passes a request on to malloc, by its name.
 pub(crate) fn is_wrapper(frame: &NamedFrame) -> bool {
     let name = frame.function.as_deref().map(|function| short(function).to_ascii_lowercase());
-    name.is_some_and(|name| WRAPPERS.iter().any(|part| name.contains(part)))
+    let is_helper = || frame.function.as_deref().is_some_and(|name| HELPERS.contains(&name));
+    name.is_some_and(|name| WRAPPERS.iter().any(|part| name.contains(part))) || is_helper()
 }
 
-fn is_own(frame: &NamedFrame) -> bool {
-    frame.cut.is_none() && !frame.is_recorders() && !is_library(frame) && !is_wrapper(frame)
+fn is_own(frame: &NamedFrame, folded: &Folded) -> bool {
+    !folded.has(frame)
+        && frame.cut.is_none()
+        && !frame.is_recorders()
+        && !is_library(frame)
+        && !is_wrapper(frame)
 }
 
 /// A stack's own caller: the first of its frames that is no library's and no wrapper.
@@ -93,6 +125,7 @@ fn identity(frame: &NamedFrame) -> String {
 /// The own callers of stacks. Each frame is looked at once, however many nodes are of it, and each stack.
 pub(crate) struct OwnCallers<'a> {
     names: &'a NamedStacks<'a>,
+    folded: Folded,
     stacks: HashMap<NodeId, OwnCaller>,
     /// Which of its lines is the program's own, and the number of that function.
     frames: HashMap<Frame, Option<(usize, u32)>>,
@@ -100,9 +133,10 @@ pub(crate) struct OwnCallers<'a> {
 }
 
 impl<'a> OwnCallers<'a> {
-    pub(crate) fn new(names: &'a NamedStacks<'a>) -> Self {
+    /// Stepping over more functions than the built-in ones.
+    pub(crate) fn folding(names: &'a NamedStacks<'a>, folded: &Folded) -> Self {
         let (stacks, frames) = (HashMap::new(), HashMap::new());
-        OwnCallers { names, stacks, frames, functions: HashMap::new() }
+        OwnCallers { names, folded: folded.clone(), stacks, frames, functions: HashMap::new() }
     }
 
     /// The own caller of a stack; of one that is all libraries' the first that is not a wrapper, else the
@@ -133,7 +167,8 @@ impl<'a> OwnCallers<'a> {
         let own = match self.frames.get(frame) {
             Some(known) => *known,
             None => {
-                let own = self.line(&self.names.lines_of(frame), is_own);
+                let folded = self.folded.clone();
+                let own = self.line(&self.names.lines_of(frame), |line| is_own(line, &folded));
                 self.frames.insert(*frame, own);
                 own
             }
@@ -254,7 +289,7 @@ pub(crate) mod tests {
     fn function_of(stack: &[&str]) -> String {
         let (tree, stacks) = tree(&[stack]);
         let names = NamedStacks::look_up(&tree, stacks.iter().copied(), &Resolver::new("/nowhere"));
-        let own = OwnCallers::new(&names).of(stacks[0]);
+        let own = OwnCallers::folding(&names, &Folded::default()).of(stacks[0]);
         let frame = tree.frames(own.node).next().map(|(_, frame)| names.lines_of(frame)[own.line].name());
         frame.unwrap_or_default()
     }
@@ -263,7 +298,7 @@ pub(crate) mod tests {
     fn the_own_caller_is_above_libraries_and_wrappers() {
         for (stack, expected) in [
             (&["operator new", "std::vector::push_back", "load", "main"][..], "load"),
-            (&["Perl_safesysmalloc", "Perl_more_bodies", "main"], "Perl_more_bodies"),
+            (&["Perl_safesysmalloc", "Perl_more_bodies", "Perl_newSVsv", "main"], "Perl_newSVsv"),
             (&["load", "xmalloc", "main"], "load"),
             (&["xmalloc", "std::call", "_start"], "std::call"),
             (&["xmalloc"], "xmalloc"),
@@ -279,7 +314,8 @@ pub(crate) mod tests {
             [&["std::push", "load", "main"], &["store", "main"], &["std::insert", "load", "other", "main"]];
         let (tree, stacks) = tree(&load);
         let names = NamedStacks::look_up(&tree, stacks.iter().copied(), &Resolver::new("/nowhere"));
-        let merged = OwnCallers::new(&names).merge(stacks.iter().copied().zip([10, 25, 20]));
+        let merged =
+            OwnCallers::folding(&names, &Folded::default()).merge(stacks.iter().copied().zip([10, 25, 20]));
         let expected = [(30, vec![(stacks[2], 20), (stacks[0], 10)]), (25, vec![(stacks[1], 25)])];
         assert_eq!(merged, expected.map(|(figure, parts)| Merged { figure, parts }));
     }

@@ -36,6 +36,15 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
 
+    /// Print everything: all lists, tables and sections, not only the first screen
+    #[arg(long)]
+    pub(crate) full: bool,
+
+    /// Step over functions with this name (with * and ?), too, where the program's own code is looked for; can be given
+    /// several times
+    #[arg(long, value_name = "FUNCTION")]
+    pub(crate) fold: Vec<String>,
+
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
 

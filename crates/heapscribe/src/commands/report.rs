@@ -24,6 +24,9 @@ use heapscribe_symbols::Resolver;
 use heapscribe_units::duration;
 use heapscribe_views::check::calls::{RuleOutcome, of_recording};
 use heapscribe_views::messages::correlation::{self, Asked, MessageCorrelation};
+use heapscribe_views::own::Folded;
+use heapscribe_views::text::brief::{self, Brief};
+use heapscribe_views::text::findings::describe;
 use heapscribe_views::text::heading;
 use heapscribe_views::text::live::{self, LiveReport};
 use heapscribe_views::text::report::Report;
@@ -72,28 +75,36 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     };
     let beside = beside(args, &trace)?;
     let messages = beside.as_ref().map(|(beside, _)| beside);
+    let shown = args.trace.to_string_lossy();
+    let folded = Folded(args.fold.clone());
     if args.json {
-        let parts = Parts { answer: &answer, kept: &kept, trace: &trace, messages };
+        let parts =
+            Parts { answer: &answer, kept: &kept, trace: &trace, messages, shown: &shown, folded: &folded };
         print_json(&mut out, &parts, args.top.unwrap_or(TOP_JSON), &resolver)?;
     } else {
-        let shown = args.trace.to_string_lossy();
         let part = args.choice.in_words();
+        // What was asked for besides is printed in whole.
+        let is_full = args.full || messages.is_some();
         let report = Report {
             answer: &answer,
             outcomes: &kept,
-            top: args.top.unwrap_or(TOP),
+            top: args.top.unwrap_or(if is_full { TOP } else { brief::TOP }),
             trace: &shown,
             part: &part,
             width: terminal::columns(),
         };
         let names = NamedStacks::look_up(&answer.tree, report.wanted(), &resolver);
-        report.print(&mut out, &names)?;
-        tables_beside(&mut out, &snapshot::analyze(&*trace))?;
-        if let Some(tally) = &trace.memtrace {
-            text::tally::memtrace(&mut out, tally)?;
-        }
-        if let Some(tally) = &trace.heaplog {
-            text::tally::heaplog(&mut out, tally)?;
+        let findings = describe(&answer, &names, &shown, &folded);
+        if is_full {
+            report.print(&mut out, &names, &findings, &folded)?;
+            tables_beside(&mut out, &snapshot::analyze(&*trace))?;
+            tallies(&mut out, &trace)?;
+        } else {
+            let mut beside = Vec::new();
+            tallies(&mut beside, &trace)?;
+            let beside = String::from_utf8_lossy(&beside);
+            let brief = Brief { report: &report, findings: &findings, folded: &folded, beside: &beside };
+            brief.print(&mut out, &names)?;
         }
         if let Some(messages) = messages {
             text::correlation::print(&mut out, messages, args.top.unwrap_or(TOP))?;
@@ -136,6 +147,17 @@ fn report_live(
     }
     out.flush()?;
     Ok(snapshots.iter().flat_map(|snapshot| &snapshot.problems).cloned().collect())
+}
+
+/// What only a file of another format has.
+fn tallies(out: &mut dyn Write, trace: &Opened) -> Result<()> {
+    if let Some(tally) = &trace.memtrace {
+        text::tally::memtrace(out, tally)?;
+    }
+    if let Some(tally) = &trace.heaplog {
+        text::tally::heaplog(out, tally)?;
+    }
+    Ok(())
 }
 
 /// Live tables of a recording of events.
@@ -188,15 +210,19 @@ struct Parts<'a> {
     kept: &'a [RuleOutcome],
     trace: &'a Opened,
     messages: Option<&'a MessageCorrelation>,
+    /// The trace's path, for the commands to type next.
+    shown: &'a str,
+    folded: &'a Folded,
 }
 
 fn print_json(out: &mut dyn Write, parts: &Parts<'_>, top: usize, resolver: &Resolver) -> Result<()> {
-    let Parts { answer, kept, trace, messages } = *parts;
+    let Parts { answer, kept, trace, messages, shown, folded } = *parts;
     let stacks = json::report::chosen(answer, Some(top));
     let of_calls = json::annotations::wanted(answer).chain(json::latency::wanted(answer));
-    let nodes = stacks.iter().map(|s| s.node).chain(of_calls);
+    let nodes = json::findings::wanted(answer).chain(of_calls);
     let names = NamedStacks::look_up(&answer.tree, nodes, resolver);
-    let report = json::report::Report::new(answer, kept, &stacks, &names);
+    let findings = json::findings::findings(answer, &names, shown, folded);
+    let report = json::report::Report::new(answer, (kept, findings), &stacks, &names);
     let (memtrace, heaphook) = (trace.memtrace.as_ref(), trace.heaplog.as_ref());
     serde_json::to_writer(&mut *out, &WithTally { report, memtrace, heaphook, messages })?;
     writeln!(out)?;

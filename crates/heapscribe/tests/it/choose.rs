@@ -18,7 +18,7 @@ fn a_part_of_the_trace() {
     for choice in ["", "--pid 101", "--process a?p --pid 100", "--thread work*", "--thread 100 --pid 101"] {
         let report = lines(
             &place,
-            &format!("report run.hst {choice}"),
+            &format!("report run.hst --full {choice}"),
             None,
             &["a part of", "largest", "Never", "(thread", "calls,"],
         );

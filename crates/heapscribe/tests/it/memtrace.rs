@@ -132,7 +132,7 @@ fn a_trace_of_ours_becomes_objects_with_matched_ends() {
 fn reports_give_samples_the_bytes_that_they_stand_for() {
     let work = Work::new();
     work.take("n413_long_1e-2.ctf");
-    let text = work.run("report n413_long_1e-2.ctf");
+    let text = work.run("report n413_long_1e-2.ctf --full");
     assert!(text.contains("with a rate of 0.01 per word"), "{text}");
     let report: serde_json::Value =
         serde_json::from_str(&work.run("report --json n413_long_1e-2.ctf")).unwrap();

@@ -26,8 +26,9 @@ fn trace_of(program: &Path) -> Vec<u8> {
 fn text_json_and_pictures_have_them() {
     let dir = tempfile::tempdir().unwrap();
     let place = Place::with_trace(&trace_of(&dir.path().join("tool")));
-    let text = place.stdout("report run.hst");
-    let line = text.lines().find(|line| line.trim_start().starts_with("main")).unwrap();
+    let text = place.stdout("report run.hst --full");
+    let line =
+        text.lines().find(|line| line.trim_start().starts_with("main ") && line.contains("/tool.c")).unwrap();
     assert!(line.ends_with("/tool.c:2"), "{line}");
     let json: serde_json::Value = serde_json::from_str(&place.stdout("report run.hst --json")).unwrap();
     let frame = &json["stacks"][0]["frames"][0];
@@ -42,7 +43,7 @@ fn a_program_that_was_built_again_gives_no_names() {
     let program = dir.path().join("tool");
     let place = Place::with_trace(&trace_of(&program));
     std::fs::copy("/bin/true", &program).unwrap();
-    let text = place.stdout("report run.hst");
+    let text = place.stdout("report run.hst --full");
     assert!(text.contains("/tool has changed since the recording."), "{text}");
     assert!(text.contains("      tool+0x"), "{text}");
 }

@@ -5,7 +5,7 @@ use crate::see::Place;
 
 #[test]
 fn text() {
-    let (code, out, err) = Place::with_trace(&sample::trace()).all("report run.hst");
+    let (code, out, err) = Place::with_trace(&sample::trace()).all("report run.hst --full");
     insta::assert_snapshot!(format!("{out}\n--- stderr ---\n{err}--- exit {code:?}"));
 }
 
@@ -22,15 +22,15 @@ fn json() {
 #[test]
 fn the_same_bytes_give_the_same_text() {
     let place = Place::with_trace(&sample::trace());
-    assert_eq!(place.all("report run.hst"), place.all("report run.hst"));
+    assert_eq!(place.all("report run.hst --full"), place.all("report run.hst --full"));
     assert_eq!(place.all("report run.hst --json"), place.all("report run.hst --json"));
 }
 
 #[test]
 fn top_shortens_every_list() {
     let place = Place::with_trace(&sample::trace());
-    assert!(place.all("report run.hst").1.contains("   2. "));
-    assert!(!place.all("report run.hst --top 1").1.contains("   2. "));
+    assert!(place.all("report run.hst --full").1.contains("   2. "));
+    assert!(!place.all("report run.hst --full --top 1").1.contains("   2. "));
     let json: serde_json::Value =
         serde_json::from_str(&place.all("report run.hst --json --top 1").1).unwrap();
     assert_eq!(json["stacks"].as_array().unwrap().len(), 1);
@@ -38,14 +38,14 @@ fn top_shortens_every_list() {
 
 #[test]
 fn a_run_with_nothing_wrong_says_so() {
-    let text = Place::with_trace(&sample::tiny()).stdout("report run.hst");
+    let text = Place::with_trace(&sample::tiny()).stdout("report run.hst --full");
     assert!(text.contains("Nothing: every block was freed."), "{text}");
     assert!(text.contains("Events lost: 0."), "{text}");
 }
 
 #[test]
 fn estimates_of_samples_as_text() {
-    insta::assert_snapshot!(Place::with_trace(&sample::sampled()).stdout("report run.hst"));
+    insta::assert_snapshot!(Place::with_trace(&sample::sampled()).stdout("report run.hst --full"));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn signs_are_ascii_where_the_locale_is() {
     for (locale, is_ascii) in
         [("C", true), ("de_DE.ISO-8859-1", true), ("C.UTF-8", false), ("en_US.utf8", false)]
     {
-        let text = place.stdout_in(locale, "report run.hst");
+        let text = place.stdout_in(locale, "report run.hst --full");
         assert_eq!(text.is_ascii(), is_ascii, "{locale}: {text}");
         assert!(text.contains(if is_ascii { "~ 261 calls" } else { "≈ 261 calls" }), "{locale}: {text}");
     }
@@ -74,5 +74,33 @@ fn signs_are_ascii_where_the_locale_is() {
 fn what_is_exact_has_no_estimates() {
     let place = Place::with_trace(&sample::trace());
     assert!(!place.all("report run.hst --json").1.contains("sampling"));
-    assert!(!place.all("report run.hst").1.contains('≈'));
+    assert!(!place.all("report run.hst --full").1.contains('≈'));
+}
+
+#[test]
+fn the_first_screen() {
+    let (code, out, err) = Place::with_trace(&sample::trace()).all("report run.hst");
+    insta::assert_snapshot!(format!("{out}\n--- stderr ---\n{err}--- exit {code:?}"));
+    insta::assert_snapshot!(Place::with_trace(&sample::sampled()).stdout("report run.hst"));
+}
+
+#[test]
+fn the_first_screen_is_no_longer_than_a_screen() {
+    for trace in [sample::trace(), sample::sampled(), sample::tiny()] {
+        let text = Place::with_trace(&trace).all("report run.hst").1;
+        assert!(text.lines().count() <= 50, "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    }
+}
+
+/// The guide lists every threshold with its value.
+#[test]
+fn thresholds_are_documented() {
+    let guide = include_str!("../../../../docs/guide/findings.md");
+    for threshold in heapscribe_analyze::findings::limits::THRESHOLDS {
+        let row = format!("| `{}` | {} | ", threshold.name, threshold.value);
+        assert!(guide.contains(&row), "{row}");
+    }
+    let rows = guide.lines().filter(|line| line.starts_with("| `") && line.contains("_")).count();
+    assert_eq!(rows, heapscribe_analyze::findings::limits::THRESHOLDS.len());
 }

@@ -3,6 +3,7 @@
 pub mod annotations;
 pub mod check;
 pub mod diff;
+pub mod findings;
 pub mod go;
 pub mod heap;
 pub mod latency;

@@ -6,6 +6,7 @@ use heapscribe_analyze::answer::{Answer, Ended, Exit, Process, Stack};
 use serde::Serialize;
 
 use super::annotations::{self, MarkJson, PoolsJson, SectionJson};
+use super::findings::FindingJson;
 use super::heap::HeapJson;
 use super::latency::{self, LatencyJson, RealTimeJson};
 use super::parts::{
@@ -49,6 +50,7 @@ pub struct Report<'a> {
     dropped: DroppedJson,
     #[serde(skip_serializing_if = "Option::is_none")]
     bounds: Option<BoundsJson>,
+    findings: Vec<FindingJson>,
     unresolved: Unresolved,
     stack_check: StackCheckJson,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -209,7 +211,7 @@ impl<'a> Report<'a> {
     /// The answer with these of its stacks.
     pub fn new(
         a: &'a Answer,
-        outcomes: &[RuleOutcome],
+        (outcomes, findings): (&[RuleOutcome], Vec<FindingJson>),
         stacks: &'a [&'a Stack],
         names: &'a NamedStacks<'a>,
     ) -> Self {
@@ -233,6 +235,7 @@ impl<'a> Report<'a> {
             temporary: a.temporary.into(),
             dropped: DroppedJson::new(&a.dropped, a.totals.lost_events),
             bounds: a.bounds.as_ref().map(Into::into),
+            findings,
             unresolved: unresolved(a, names),
             stack_check: StackCheckJson {
                 verified: a.stack_check.verified,

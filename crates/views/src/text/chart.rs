@@ -10,7 +10,8 @@ use heapscribe_units as units;
 use super::{Out, tables};
 
 const COLUMNS: usize = 66;
-const ROWS: usize = 10;
+/// Rows where there is room.
+pub const ROWS: usize = 10;
 
 /// One column, or a step of the time that is put into one: the most bytes in it.
 #[derive(Clone, Copy, Default)]
@@ -23,6 +24,11 @@ pub struct Column {
 
 /// Draws the chart; nothing when there is no time to show.
 pub fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
+    draw_rows(out, answer, ROWS)
+}
+
+/// The same with so many rows.
+pub fn draw_rows(out: Out<'_>, answer: &Answer, rows: usize) -> io::Result<()> {
     let timeline = &answer.timeline;
     let steps = timeline.steps.iter().map(|step| Column { area: step.heap_max_bytes, line: step.rss_bytes });
     let title = tables::estimated(answer, "Heap (#) and resident memory (o) over time");
@@ -33,7 +39,7 @@ pub fn draw(out: Out<'_>, answer: &Answer) -> io::Result<()> {
         (false, 0) => "0 s".to_owned(),
         (counts_calls, ns) => units::time(ns, counts_calls),
     };
-    if !picture(out, &title, steps, [&begin, &end])? {
+    if !picture(out, &title, steps, [&begin, &end], rows)? {
         return Ok(());
     }
     match timeline.steps.iter().map(|step| step.rss_bytes).max() {
@@ -48,6 +54,7 @@ pub fn picture(
     title: &str,
     steps: impl ExactSizeIterator<Item = Column>,
     [begin, end]: [&str; 2],
+    rows: usize,
 ) -> io::Result<bool> {
     let columns = columns(steps);
     let top = columns.iter().map(|c| c.area.max(c.line)).max().unwrap_or(0);
@@ -55,9 +62,9 @@ pub fn picture(
         return Ok(false);
     }
     super::heading(out, title)?;
-    for row in (0..ROWS).rev() {
-        let label = if row + 1 == ROWS { units::short_bytes(top) } else { String::new() };
-        let line: String = columns.iter().map(|c| cell(c, row, top)).collect();
+    for row in (0..rows).rev() {
+        let label = if row + 1 == rows { units::short_bytes(top) } else { String::new() };
+        let line: String = columns.iter().map(|c| cell(c, row, rows, top)).collect();
         writeln!(out, "{label:>11} |{}", line.trim_end())?;
     }
     writeln!(out, "{:>11} +{}", "0", "-".repeat(columns.len()))?;
@@ -79,8 +86,8 @@ fn columns(steps: impl ExactSizeIterator<Item = Column>) -> Vec<Column> {
 }
 
 /// A cell shows the area when that reaches into it; the line stands above.
-fn cell(column: &Column, row: usize, top: u64) -> char {
-    let height = |bytes: u64| (u128::from(bytes) * ROWS as u128).div_ceil(u128::from(top)) as usize;
+fn cell(column: &Column, row: usize, rows: usize, top: u64) -> char {
+    let height = |bytes: u64| (u128::from(bytes) * rows as u128).div_ceil(u128::from(top)) as usize;
     if row < height(column.area) {
         '#'
     } else if row + 1 == height(column.line) {

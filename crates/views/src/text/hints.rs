@@ -61,14 +61,23 @@ pub(super) fn section(out: Out<'_>, answer: &Answer, trace: &str) -> io::Result<
     hints.iter().try_for_each(|hint| writeln!(out, "  {hint}"))
 }
 
+/// What there is to say of the runtime that a program runs on, if it has a heap of its own.
+pub(super) fn runtime(answer: &Answer) -> Option<String> {
+    runtimes(answer).into_iter().next().map(|hint| hint.replace("\n  ", " "))
+}
+
 fn hints(answer: &Answer, trace: &str) -> Vec<String> {
+    runtimes(answer).into_iter().map(str::to_owned).chain(unexplained(answer, trace)).collect()
+}
+
+/// The runtimes with heaps of their own that a program has loaded.
+fn runtimes(answer: &Answer) -> Vec<&'static str> {
     let files: Vec<String> = answer.tree.modules.iter().map(|module| lossy(&module.path)).collect();
     let has = |runtime: &&Runtime| {
         let mut names = files.iter().map(|path| path.rsplit('/').next().unwrap_or(path));
         names.any(|name| runtime.files.iter().any(|file| is_named(name, file)))
     };
-    let runtimes = RUNTIMES.iter().filter(has).map(|runtime| runtime.hint.to_owned());
-    runtimes.chain(unexplained(answer, trace)).collect()
+    RUNTIMES.iter().filter(has).map(|runtime| runtime.hint).collect()
 }
 
 /// `python3.11` is a `python3`, and `php8.2` a `php`; `nodejs` and `phpize` are not meant by chance.

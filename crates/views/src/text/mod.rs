@@ -3,11 +3,13 @@
 
 pub mod annotations;
 pub mod bounds;
+pub mod brief;
 pub mod chart;
 pub mod check;
 pub mod correlation;
 pub mod diff;
 pub mod estimate;
+pub mod findings;
 mod functions;
 pub mod go;
 pub mod heap;

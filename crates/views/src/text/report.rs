@@ -8,12 +8,13 @@ use heapscribe_analyze::estimate::{Estimate, Sampling};
 use heapscribe_analyze::measure::Measure;
 
 use super::bounds::{self, Shown};
+use super::findings::{Described, blocks};
 use super::stack_list::{StackPrinter, is_worth_showing, share};
 use super::{
     Out, annotations, chart, estimate, heading, heap, hints, latency, losses, real_time, ring, tables,
 };
 use crate::check::calls::RuleOutcome;
-use crate::own::Merged;
+use crate::own::{Folded, Merged};
 use crate::runtime;
 use heapscribe_symbols::{NamedStacks, lossy};
 use heapscribe_units::{count, counted, date, percent, short_bytes, time};
@@ -44,8 +45,14 @@ impl Report<'_> {
     }
 
     /// Prints all of it.
-    pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
-        let mut stacks = StackPrinter::new(names, self.width);
+    pub fn print(
+        &self,
+        out: Out<'_>,
+        names: &NamedStacks<'_>,
+        findings: &[Described],
+        folded: &Folded,
+    ) -> io::Result<()> {
+        let mut stacks = StackPrinter::folding(names, self.width, folded);
         self.header(out)?;
         if let Some(why) = losses::nothing(self.answer) {
             heading(out, "Nothing was recorded")?;
@@ -54,6 +61,7 @@ impl Report<'_> {
             chart::draw(out, self.answer)?;
             return losses::section(out, self.answer, &names.unnamed());
         }
+        self.findings(out, findings)?;
         self.totals(out)?;
         self.peak(out, &mut stacks)?;
         self.leaked(out, &mut stacks)?;
@@ -76,7 +84,7 @@ impl Report<'_> {
         self.next(out)
     }
 
-    fn header(&self, out: Out<'_>) -> io::Result<()> {
+    pub(super) fn header(&self, out: Out<'_>) -> io::Result<()> {
         let a = self.answer;
         let command: Vec<_> = a.command.iter().map(|part| lossy(part)).collect();
         writeln!(out, "Heap of: {}", command.join(" "))?;
@@ -91,8 +99,16 @@ impl Report<'_> {
         a.sampling.as_ref().map_or(Ok(()), |sampling| estimate::legend(out, sampling))
     }
 
-    fn time(&self, ns: u64) -> String {
+    pub(super) fn time(&self, ns: u64) -> String {
         time(ns, self.answer.counts_calls)
+    }
+
+    fn findings(&self, out: Out<'_>, findings: &[Described]) -> io::Result<()> {
+        if findings.is_empty() {
+            return Ok(());
+        }
+        heading(out, "Findings")?;
+        blocks(findings, self.width).iter().flatten().try_for_each(|line| writeln!(out, "{line}"))
     }
 
     /// `, 12 a second`, where there are times.
@@ -106,7 +122,7 @@ impl Report<'_> {
     }
 
     /// A figure, how sure it is and between what it lies.
-    fn shown<'b>(
+    pub(super) fn shown<'b>(
         &'b self,
         seen: Amount,
         estimate: fn(&Sampling) -> &Estimate,
@@ -116,14 +132,14 @@ impl Report<'_> {
     }
 
     /// How sure a stack's figure is, when blocks were sampled.
-    fn sureness_of(&self, by: Measure, stack: &Stack) -> Option<&Estimate> {
+    pub(super) fn sureness_of(&self, by: Measure, stack: &Stack) -> Option<&Estimate> {
         let sampling = self.answer.sampling.as_ref()?;
         let at = self.answer.stacks.binary_search_by_key(&stack.node, |s| s.node).ok()?;
         sampling.stacks.get(at).map(|of| by.estimate(of))
     }
 
     /// What stands before figures without a range of their own.
-    fn about(&self) -> String {
+    pub(super) fn about(&self) -> String {
         if self.is_estimated() { format!("{} ", heapscribe_units::about()) } else { String::new() }
     }
 
@@ -330,7 +346,7 @@ impl Report<'_> {
     }
 
     /// The stacks of an entry.
-    fn stacks(&self, of: &Merged) -> Vec<&Stack> {
+    pub(super) fn stacks(&self, of: &Merged) -> Vec<&Stack> {
         of.parts.iter().filter_map(|(node, _)| self.stack(*node)).collect()
     }
 

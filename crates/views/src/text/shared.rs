@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
     use crate::own::tests::tree;
-    use crate::own::{Merged, OwnCallers};
+    use crate::own::{Folded, Merged, OwnCallers};
 
     /// The functions of a stack from its own caller outwards, each recursion once.
     fn outwards(own: At, functions: &mut Functions<'_>) -> Vec<String> {
@@ -257,7 +257,7 @@ mod tests {
             let lists: Vec<&[&str]> = named.iter().map(Vec::as_slice).collect();
             let (tree, leaves) = tree(&lists);
             let names = NamedStacks::look_up(&tree, leaves.iter().copied(), &Resolver::new("/nowhere"));
-            let (mut own, mut functions) = (OwnCallers::new(&names), Functions::new(&names));
+            let (mut own, mut functions) = (OwnCallers::folding(&names, &Folded::default()), Functions::new(&names));
             let figures = leaves.iter().copied().zip(stacks.iter().map(|(_, figure)| *figure));
             let entries = own.merge(figures);
             let whole: u64 = stacks.iter().map(|(_, figure)| figure).sum();

@@ -11,7 +11,7 @@ use super::functions::{At, Functions};
 use super::layout::{Line, folded};
 use super::out::{Out, heading};
 use super::shared::{Caller, Part, Places, Shared, shared};
-use crate::own::{Merged, OwnCaller, OwnCallers};
+use crate::own::{Folded, Merged, OwnCaller, OwnCallers};
 use heapscribe_symbols::{NamedFrame, NamedStacks, short};
 use heapscribe_units::{counted, percent};
 
@@ -46,7 +46,12 @@ pub struct StackPrinter<'a> {
 impl<'a> StackPrinter<'a> {
     /// Nothing printed yet, on lines of so many columns.
     pub fn new(names: &'a NamedStacks<'a>, width: usize) -> Self {
-        let (own, functions) = (OwnCallers::new(names), Functions::new(names));
+        StackPrinter::folding(names, width, &Folded::default())
+    }
+
+    /// The same, stepping over more functions.
+    pub fn folding(names: &'a NamedStacks<'a>, width: usize, folded: &Folded) -> Self {
+        let (own, functions) = (OwnCallers::folding(names, folded), Functions::new(names));
         StackPrinter { names, own, functions, width, list: String::new(), printed: HashMap::new() }
     }
 

@@ -84,8 +84,14 @@ impl GoReport<'_> {
             line: step.goal_bytes,
         };
         let end = self.time(self.answer.duration_ns);
-        chart::picture(out, "Live bytes (#) and goal (o) over time", steps.map(column), ["0 s", &end])
-            .map(drop)
+        chart::picture(
+            out,
+            "Live bytes (#) and goal (o) over time",
+            steps.map(column),
+            ["0 s", &end],
+            chart::ROWS,
+        )
+        .map(drop)
     }
 
     fn collections(&self, out: Out<'_>) -> io::Result<()> {

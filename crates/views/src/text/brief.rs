@@ -1,0 +1,234 @@
+//! The first screen of a report, for whatever trace no longer than a screen: what the program was, the curve of its heap,
+//! what is worth changing, who held most at the peak, what is missing, and what to type next.
+
+use std::io;
+
+use heapscribe_analyze::answer::{Amount, Range, Stack};
+use heapscribe_analyze::estimate::Estimate;
+use heapscribe_analyze::measure::Measure;
+use heapscribe_symbols::NamedStacks;
+use heapscribe_units::{about, count, counted, percent, short_bytes};
+
+use super::findings::{Described, Who, blocks, wrapped};
+use super::report::Report;
+use super::{Out, bounds, chart, estimate, heading, losses, tables};
+use crate::own::{Folded, Merged, OwnCallers};
+
+/// Lines of a screen.
+pub const LINES: usize = 50;
+/// Rows of the chart.
+const ROWS: usize = 5;
+/// Lines on what is missing, at most.
+const MISSING: usize = 5;
+/// Lines that only traces of other formats have, at most.
+const BESIDE: usize = 6;
+
+/// What is to be printed.
+pub struct Brief<'a> {
+    /// The report that it is the first screen of.
+    pub report: &'a Report<'a>,
+    /// What is worth changing.
+    pub findings: &'a [Described],
+    /// Functions that are stepped over.
+    pub folded: &'a Folded,
+    /// What is to be said of the file besides.
+    pub beside: &'a str,
+}
+
+impl Brief<'_> {
+    /// Prints it.
+    pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
+        let head = lines(|out| self.head(out))?;
+        let mut rest = Vec::new();
+        if losses::nothing(self.report.answer).is_none() {
+            rest.extend(lines(|out| self.top(out, names))?);
+        }
+        rest.extend(self.beside.lines().take(BESIDE).map(str::to_owned));
+        rest.extend(self.missing(names)?);
+        rest.extend(lines(|out| self.next(out))?);
+        let findings = self.findings(LINES.saturating_sub(head.len() + rest.len()))?;
+        let all = head.iter().chain(&findings).chain(&rest);
+        let limit = if self.report.top > TOP { usize::MAX } else { LINES };
+        all.take(limit).try_for_each(|line| writeln!(out, "{line}"))
+    }
+
+    fn head(&self, out: Out<'_>) -> io::Result<()> {
+        let header = lines(|out| self.report.header(out))?;
+        for line in &header {
+            let is_long = line.chars().count() > self.report.width && line.starts_with("Heap of: ");
+            let shown: String = line.chars().take(self.report.width - 3).collect();
+            writeln!(out, "{}", if is_long { shown + "..." } else { line.clone() })?;
+        }
+        match losses::nothing(self.report.answer) {
+            Some(why) => {
+                heading(out, "Nothing was recorded")?;
+                writeln!(out, "  {why}.")?;
+            }
+            None => self.overview(out)?,
+        }
+        chart::draw_rows(out, self.report.answer, ROWS)
+    }
+
+    /// The main figures.
+    fn overview(&self, out: Out<'_>) -> io::Result<()> {
+        let answer = self.report.answer;
+        let is_ring = !answer.evicted.is_empty();
+        let of_peak = bounds::of(answer, |bounds| &bounds.peak).filter(|_| !is_ring);
+        let peak = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };
+        let peak = self.report.shown(peak, |s| &s.peak, of_peak);
+        let left =
+            self.report.shown(answer.leaked, |s| &s.leaked, bounds::of(answer, |bounds| &bounds.leaked));
+        let (where_, time) =
+            (if is_ring { "Peak in the ring" } else { "Peak" }, self.report.time(answer.peak.time_ns));
+        let mut text = vec![format!("{where_}: {}, {time} after the start.", peak.amount())];
+        text.push(format!("Live at the end: {}.", left.amount()));
+        let temporary = percent(answer.temporary.blocks, answer.totals.allocations);
+        let about = self.report.about();
+        let is_part = answer.bounds.as_ref().is_some_and(|bounds| !bounds.allocated.is_exact());
+        let what = if is_part { "Allocated, of what was recorded" } else { "Allocated" };
+        text.push(format!(
+            "{what}: {about}{} of {}, {temporary} of them temporary.",
+            counted(answer.totals.allocations, "block"),
+            short_bytes(answer.totals.allocated_bytes),
+        ));
+        if answer.processes.len() > 1 {
+            let highest = answer.processes.iter().rev().max_by_key(|process| process.peak.bytes);
+            let highest = highest.map_or_else(String::new, |process| {
+                let (bytes, name) = (short_bytes(process.peak.bytes), tables::program(process));
+                format!("; the largest peak of one was {about}{bytes}, of {name} ({})", process.pid)
+            });
+            text.push(format!("{} processes{highest}.", count(answer.processes.len() as u64)));
+        }
+        let is_open = [peak.bounds, left.bounds].into_iter().flatten().any(|bounds| !bounds.is_exact());
+        if is_open && !crate::losses::causes(answer).is_empty() {
+            text.push(format!("Not known exactly: {}.", crate::losses::causes(answer).join("; ")));
+        }
+        wrapped(&text.join(" "), self.report.width, 0).iter().try_for_each(|line| writeln!(out, "{line}"))
+    }
+
+    /// As many findings as there is room for, the worst first, and the kinds of the others.
+    fn findings(&self, room: usize) -> io::Result<Vec<String>> {
+        if losses::nothing(self.report.answer).is_some() {
+            return Ok(Vec::new());
+        }
+        let mut found = lines(|out| heading(out, "Findings"))?;
+        if self.findings.is_empty() {
+            found.push("  None: nothing of what is looked for exceeds its threshold.".to_owned());
+            return Ok(found);
+        }
+        let blocks = blocks(self.findings, self.report.width);
+        let mut shown = 0;
+        for block in &blocks {
+            let is_last = shown + 1 == blocks.len();
+            if found.len() + block.len() + usize::from(!is_last) > room {
+                break;
+            }
+            found.extend(block.iter().cloned());
+            shown += 1;
+        }
+        let more: Vec<&str> = self.findings[shown..].iter().map(|of| of.finding.kind.name()).collect();
+        if !more.is_empty() {
+            let text = format!("  ... {} more (see --full): {}", count(more.len() as u64), more.join(", "));
+            found.push(text.chars().take(self.report.width).collect());
+        }
+        Ok(found)
+    }
+
+    /// Who held most at the peak, a line each.
+    fn top(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
+        let answer = self.report.answer;
+        let (by, title) = match answer.peak.bytes {
+            0 => (Measure::Allocated, "Who allocated most"),
+            _ => (Measure::Peak, "Who held most at the peak"),
+        };
+        let mut own = OwnCallers::folding(names, self.folded);
+        let with_any = || answer.stacks.iter().filter(|stack| by.of(stack) > 0);
+        let whole = with_any().map(|stack| by.of(stack)).fold(0, u64::saturating_add);
+        let merged = own.merge(with_any().map(|stack| (stack.node, by.of(stack))));
+        if merged.is_empty() {
+            return Ok(());
+        }
+        let part = if answer.bounds.is_some() { " (of what was recorded)" } else { "" };
+        heading(out, &format!("{title}{part}, by the first function of the program's own code"))?;
+        for (rank, of) in (1..).zip(merged.iter().take(self.report.top)) {
+            let share = percent(of.figure, whole);
+            let begin = format!("{rank:>4}. {share:>7} {}: ", self.amount(by, of));
+            let columns = self.report.width.saturating_sub(begin.chars().count()).max(20);
+            let who = match of.parts.first() {
+                Some((node, _)) if names.is_evicted(*node) => "not known, evicted from the ring".to_owned(),
+                Some((node, _)) => Who::of(*node, &mut own, names).line(columns),
+                None => String::new(),
+            };
+            writeln!(out, "{begin}{who}")?;
+        }
+        Ok(())
+    }
+
+    /// Bytes and blocks of an entry, short: beside losses between what they lie.
+    fn amount(&self, by: Measure, of: &Merged) -> String {
+        let answer = self.report.answer;
+        let stacks: Vec<&Stack> = self.report.stacks(of);
+        let mut amount = Amount::default();
+        stacks.iter().for_each(|stack| amount.add(&by.amount(stack)));
+        if let Some(bounds) = bounds::of_stacks(answer, by, &stacks) {
+            return range(&bounds.bytes);
+        }
+        let estimates: Vec<&Estimate> =
+            stacks.iter().filter_map(|stack| self.report.sureness_of(by, stack)).collect();
+        let figure = (!estimates.is_empty()).then(|| estimate::sum(amount, &estimates).bytes);
+        match figure.filter(|figure| figure.variance > 0.0) {
+            Some(figure) => {
+                let [value, low, high] =
+                    [figure.value, figure.low, figure.high].map(|n| short_bytes(n as u64));
+                format!("{} {value} ({low} to {high})", about())
+            }
+            None => format!("{} in {}", short_bytes(amount.bytes), counted(amount.blocks, "block")),
+        }
+    }
+
+    /// What is missing, without what every program lacks.
+    fn missing(&self, names: &NamedStacks<'_>) -> io::Result<Vec<String>> {
+        let answer = self.report.answer;
+        let mut all = lines(|out| losses::section(out, answer, &names.unnamed()))?;
+        all.retain(|line| !line.starts_with("  No debug information:"));
+        let mut all: Vec<String> = all.iter().flat_map(|line| wrapped(line, self.report.width, 4)).collect();
+        let room = MISSING + 2;
+        if all.len() > room {
+            let more = all.len() - room + 1;
+            all.truncate(room - 1);
+            all.push(format!("  ... {} (see --full)", counted(more as u64, "more line")));
+        }
+        Ok(all)
+    }
+
+    fn next(&self, out: Out<'_>) -> io::Result<()> {
+        let trace = self.report.trace;
+        heading(out, "Next")?;
+        if !self.report.answer.counts_calls {
+            writeln!(out, "  heapscribe flame {trace} -o peak.svg")?;
+        }
+        writeln!(out, "  heapscribe report {trace} --full")?;
+        writeln!(out, "  heapscribe report {trace} --json")
+    }
+}
+
+/// Entries of the list where nobody says how many.
+pub const TOP: usize = 5;
+
+/// Between what a number of bytes lies, short.
+fn range(range: &Range) -> String {
+    match (range.low, range.high) {
+        (low, Some(high)) if low == high => short_bytes(low),
+        (0, Some(high)) => format!("at most {}", short_bytes(high)),
+        (low, Some(high)) => format!("{} to {}", short_bytes(low), short_bytes(high)),
+        (0, None) => "unknown".to_owned(),
+        (low, None) => format!("at least {}", short_bytes(low)),
+    }
+}
+
+/// What is printed, as lines.
+fn lines(print: impl FnOnce(Out<'_>) -> io::Result<()>) -> io::Result<Vec<String>> {
+    let mut text = Vec::new();
+    print(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
+}

@@ -1,0 +1,78 @@
+//! All findings of an answer, described.
+
+use std::collections::BTreeSet;
+
+use heapscribe_analyze::answer::{Answer, NodeId};
+use heapscribe_analyze::findings::{Culprit, Finding, Owners, find};
+use heapscribe_symbols::NamedStacks;
+
+use super::remedy::remedy;
+use super::summary::{Facts, summary};
+use super::who::Who;
+use crate::own::{Folded, OwnCallers};
+use crate::runtime;
+
+/// Frames that are enough to know which library a block is of.
+const INNERMOST: usize = 64;
+
+/// A finding in words.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Described {
+    /// The finding itself.
+    pub finding: Finding,
+    /// One sentence with its figures.
+    pub summary: String,
+    /// Whom it is about, the worst first.
+    pub culprits: Vec<(Culprit, Who)>,
+    /// What to do next.
+    pub remedy: String,
+}
+
+/// Looks for all findings of an answer, of which all stacks have names.
+pub fn describe(answer: &Answer, names: &NamedStacks<'_>, trace: &str, folded: &Folded) -> Vec<Described> {
+    let mut own = OwnCallers::folding(names, folded);
+    let owners = owners(answer, names, &mut own);
+    let findings = find(answer, &owners);
+    findings.into_iter().map(|finding| described(finding, answer, names, trace, &mut own)).collect()
+}
+
+fn described(
+    finding: Finding,
+    answer: &Answer,
+    names: &NamedStacks<'_>,
+    trace: &str,
+    own: &mut OwnCallers<'_>,
+) -> Described {
+    let culprits: Vec<(Culprit, Who)> =
+        finding.culprits.iter().map(|culprit| (*culprit, Who::of(culprit.node, own, names))).collect();
+    let first = culprits.first().map_or_else(|| "the program".to_owned(), |(_, who)| who.name.clone());
+    let other = |node: NodeId, own: &mut OwnCallers<'_>| Who::of(node, own, names).name;
+    let facts = Facts { answer, who: &first };
+    let sentence = summary(&finding, &facts, |node| other(node, own));
+    let remedy = remedy(&finding, &facts, trace);
+    Described { summary: format!("{sentence}{}.", losses(answer)), remedy, culprits, finding }
+}
+
+/// Which stacks have the same own caller, and which are of blocks that runtime libraries keep.
+fn owners(answer: &Answer, names: &NamedStacks<'_>, own: &mut OwnCallers<'_>) -> Owners {
+    let mut owners = Owners::default();
+    let all = answer.stacks.iter().map(|stack| (stack.node, stack.allocated.bytes));
+    for (number, merged) in (0..).zip(own.merge(all)) {
+        owners.of.extend(merged.parts.iter().map(|(node, _)| (*node, number)));
+    }
+    let left = answer.stacks.iter().filter(|stack| stack.leaked.blocks > 0);
+    let is_runtimes = |node: &NodeId| runtime::purpose(&names.innermost(*node, INNERMOST)).is_some();
+    owners.of_runtime = left.map(|stack| stack.node).filter(is_runtimes).collect::<BTreeSet<_>>();
+    owners
+}
+
+/// What is to be said beside every figure when events are missing.
+fn losses(answer: &Answer) -> String {
+    let causes = crate::losses::causes(answer);
+    let is_ring = !answer.evicted.is_empty();
+    match (causes.is_empty(), is_ring) {
+        (true, false) => String::new(),
+        (true, true) => "; this is of what the ring still has".to_owned(),
+        (false, _) => format!("; {}, so this is of what was recorded", causes.join(", ")),
+    }
+}

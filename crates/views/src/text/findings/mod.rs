@@ -1,0 +1,11 @@
+//! Findings in words: a sentence with its figures, whom it is about, and what to try.
+
+mod blocks;
+mod describe;
+mod remedy;
+mod summary;
+mod who;
+
+pub use blocks::{blocks, wrapped};
+pub use describe::{Described, describe};
+pub use who::Who;

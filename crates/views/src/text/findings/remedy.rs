@@ -1,0 +1,69 @@
+//! What to try about a finding: a change of the program, or the command that shows more.
+
+use heapscribe_analyze::findings::{Evidence, Finding};
+use heapscribe_symbols::lossy;
+use heapscribe_units::short_bytes;
+
+use super::super::hints;
+use super::summary::Facts;
+
+/// In one or two sentences.
+pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> String {
+    let who = facts.who;
+    let flame = |file: &str, metric: &str| format!("`heapscribe flame {trace} -o {file} --metric {metric}`");
+    match &finding.evidence {
+        Evidence::Growth { .. } => {
+            format!(
+                "Free or bound what {who} adds to. {} shows who calls it.",
+                flame("growth.html", "leaked")
+            )
+        }
+        Evidence::Leak { .. } => format!(
+            "{} shows all of it; `heapscribe check {trace} --max-leaked 0` fails until it is freed.",
+            flame("leaked.html", "leaked")
+        ),
+        Evidence::Burst { .. } => format!(
+            "Let {who} work in smaller pieces, or free what it no longer needs earlier. {} shows the peak.",
+            flame("peak.html", "peak")
+        ),
+        Evidence::Temporary { timed_calls, .. } => {
+            let more = match timed_calls {
+                0 => "`heapscribe record --latency` measures what the calls cost.".to_owned(),
+                _ => format!("{} shows the callers.", flame("temporary.html", "temporary")),
+            };
+            format!("Reuse one buffer around the loop in {who}. {more}")
+        }
+        Evidence::ReallocGrowth { largest_bytes, .. } => format!(
+            "Reserve the size at once, or double it when it is used up; the largest block was {}.",
+            short_bytes(*largest_bytes)
+        ),
+        Evidence::LateFree { .. } => {
+            format!("If {who} does not need them to the end, free them after their last use.")
+        }
+        Evidence::ForeignFree { .. } => format!(
+            "Free them where they were allocated, or hand back many at a time; `heapscribe replay {trace}` compares \
+             heaps for this load."
+        ),
+        Evidence::ResidentExcess { .. } => match hints::runtime(facts.answer) {
+            Some(hint) => hint,
+            None => format!(
+                "`heapscribe plot {trace} -o heap.svg` shows both over time, `heapscribe replay {trace}` what another \
+                 heap would need; malloc_trim(0) returns what glibc can return."
+            ),
+        },
+        Evidence::Rounding { over_aligned: true, .. } => {
+            "Ask for the alignment that is needed, or put several objects into one aligned block.".to_owned()
+        }
+        Evidence::Rounding { .. } => {
+            format!("Allocate many of these objects at once in {who}: an array, an arena or a pool.")
+        }
+        Evidence::Sampling { wanted_mean_bytes, .. } => {
+            let command: Vec<_> = facts.answer.command.iter().map(|part| lossy(part)).collect();
+            let (kib, command) = (wanted_mean_bytes >> 10, command.join(" "));
+            format!("Record finer samples: `heapscribe record --sample {kib}KiB -- {command}`.")
+        }
+        Evidence::Section { .. } => {
+            format!("`heapscribe report {trace} --full` lists what the section allocates, by stack.")
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The sentence of a finding, without the full stop: what was seen, whose it is, and the figures.
+
+use heapscribe_analyze::answer::{Amount, Answer, NodeId};
+use heapscribe_analyze::estimate::Sampling;
+use heapscribe_analyze::findings::{Evidence, Finding};
+use heapscribe_symbols::lossy;
+use heapscribe_units::{about, count, counted, duration, percent, plus_minus, short_bytes};
+
+use super::super::{bounds, tables};
+
+/// What a sentence is made of besides the figures.
+pub(super) struct Facts<'a> {
+    pub(super) answer: &'a Answer,
+    /// The own caller that it is about.
+    pub(super) who: &'a str,
+}
+
+impl Facts<'_> {
+    fn is_estimated(&self) -> bool {
+        self.answer.sampling.as_ref().is_some_and(Sampling::has_estimates)
+    }
+
+    /// Bytes, as what they are or about.
+    fn bytes(&self, bytes: u64) -> String {
+        let exact = short_bytes(bytes);
+        if self.is_estimated() { format!("{} {exact}", about()) } else { exact }
+    }
+
+    fn blocks(&self, blocks: u64, singular: &str) -> String {
+        let exact = counted(blocks, singular);
+        if self.is_estimated() { format!("{} {exact}", about()) } else { exact }
+    }
+
+    fn amount(&self, amount: Amount) -> String {
+        format!("{} in {}", self.bytes(amount.bytes), self.blocks(amount.blocks, "block"))
+    }
+
+    /// ` in gcc (4711)`, where there are several processes.
+    fn of_process(&self, number: usize) -> String {
+        let process = self.answer.processes.get(number).filter(|_| self.answer.processes.len() > 1);
+        process
+            .map_or_else(String::new, |process| format!(" in {} ({})", tables::program(process), process.pid))
+    }
+}
+
+/// The sentence; `name` names the own caller of a stack.
+pub(super) fn summary(finding: &Finding, facts: &Facts<'_>, name: impl FnOnce(NodeId) -> String) -> String {
+    let who = facts.who;
+    match &finding.evidence {
+        Evidence::Growth { .. } => growth(&finding.evidence, facts),
+        Evidence::Leak { left, .. } => leak(finding, *left, facts),
+        Evidence::Burst { rose_bytes, within_ns, peak_bytes, there, .. } => {
+            let (rose, peak) = (facts.bytes(*rose_bytes), facts.bytes(*peak_bytes));
+            let by = finding.culprits.first().map_or(0, |culprit| culprit.amount.bytes);
+            let there = there.map(name).filter(|other| other != who);
+            let there = there.map_or_else(String::new, |other| format!("; {other} was merely there"));
+            format!(
+                "The heap rose by {rose} to its peak of {peak} within {} and fell again: {who} holds {} of that{there}",
+                duration(*within_ns),
+                facts.bytes(by)
+            )
+        }
+        Evidence::Temporary { .. } => temporary(&finding.evidence, facts),
+        Evidence::ReallocGrowth { steps, copied_bytes_max, .. } => format!(
+            "{who} made blocks larger by less than a tenth {}, which may have copied up to {}",
+            times(*steps),
+            short_bytes(*copied_bytes_max)
+        ),
+        Evidence::LateFree { freed, .. } => format!(
+            "{who} held {} of large blocks for more than half of the run and freed them only at its end",
+            facts.amount(*freed)
+        ),
+        Evidence::ForeignFree { freed, by_others } => format!(
+            "Other threads free {} of the {} that {who} allocates and that are freed",
+            percent(*by_others, *freed),
+            facts.blocks(*freed, "block")
+        ),
+        Evidence::ResidentExcess { anonymous_bytes, heap_bytes, time_ns } => format!(
+            "{} of resident memory without files stand beside at most {} of live blocks, {} after the start",
+            short_bytes(*anonymous_bytes),
+            facts.bytes(*heap_bytes),
+            duration(*time_ns)
+        ),
+        Evidence::Rounding { at_peak, heap_bytes, wasted_bytes, over_aligned } => {
+            let wasted = facts.bytes(*wasted_bytes);
+            if *over_aligned {
+                let why = "because their alignment far exceeds their size";
+                return format!(
+                    "{} of {who} leave up to {wasted} unused between them, {why}",
+                    facts.amount(*at_peak)
+                );
+            }
+            format!(
+                "{who} asked for {}, for which a heap like glibc's takes {}: {wasted} are rounding and headers",
+                facts.amount(*at_peak),
+                facts.bytes(*heap_bytes)
+            )
+        }
+        Evidence::Sampling { samples, low_bytes, high_bytes, .. } => format!(
+            "Samples are too few to judge: the peak rests on {} and lies between {} and {} (95 %)",
+            counted(*samples, "sample"),
+            short_bytes(*low_bytes),
+            short_bytes(*high_bytes)
+        ),
+        Evidence::Section { section, at_peak, left } => {
+            let name = facts.answer.sections.get(*section).map_or_else(String::new, |of| lossy(&of.name));
+            format!(
+                "Blocks allocated only in section {name} are {} at the peak, and {} at the end",
+                facts.amount(*at_peak),
+                facts.amount(*left)
+            )
+        }
+    }
+}
+
+fn times(n: u64) -> String {
+    if n == 1 { "once".to_owned() } else { format!("{} times", count(n)) }
+}
+
+fn growth(evidence: &Evidence, facts: &Facts<'_>) -> String {
+    let Evidence::Growth { process, from_bytes, to_bytes, over_ns, bytes_per_second, error, .. } = evidence
+    else {
+        return String::new();
+    };
+    let [rate, error] = [*bytes_per_second, *error].map(|bytes| short_bytes(bytes.max(0.0) as u64));
+    format!(
+        "What {} holds{} keeps growing and is never freed: from {} to {} over the last {}, {rate} {} {error} a second",
+        facts.who,
+        facts.of_process(*process),
+        facts.bytes(*from_bytes),
+        facts.bytes(*to_bytes),
+        duration(*over_ns),
+        plus_minus()
+    )
+}
+
+/// Beside a loss the bounds take the place of the figure.
+fn leak(finding: &Finding, left: Amount, facts: &Facts<'_>) -> String {
+    let answer = facts.answer;
+    let seen = match answer.bounds.as_ref().map(|bounds| &bounds.leaked).filter(|leaked| !leaked.is_exact()) {
+        Some(leaked) => {
+            format!(
+                "Never freed, runtime libraries' own blocks included: {}",
+                bounds::Shown { seen: answer.leaked, estimate: None, bounds: Some(leaked) }.amount()
+            )
+        }
+        None => format!("Never freed: {}", facts.amount(left)),
+    };
+    let by = finding.culprits.first().map_or(0, |culprit| culprit.amount.bytes);
+    match finding.culprits.len() {
+        1 if answer.bounds.is_some() => format!("{seen}, what was recorded of it asked for by {}", facts.who),
+        1 => format!("{seen}, all of it asked for by {}", facts.who),
+        _ => format!("{seen}, {} of what was seen asked for by {}", percent(by, left.bytes), facts.who),
+    }
+}
+
+fn temporary(evidence: &Evidence, facts: &Facts<'_>) -> String {
+    let Evidence::Temporary { temporary, allocations, timed_calls, took_ns } = evidence else {
+        return String::new();
+    };
+    let cost = match took_ns.checked_div(*timed_calls) {
+        Some(each_ns) => {
+            format!("; its calls took {} in all, {} each", duration(*took_ns), duration(each_ns))
+        }
+        None => String::new(),
+    };
+    format!(
+        "{} of {} are freed before their thread allocates again: {}{cost}",
+        facts.blocks(temporary.blocks, "block"),
+        facts.who,
+        match percent(temporary.blocks, *allocations).as_str() {
+            "100.0 %" => "all that it allocates".to_owned(),
+            part => format!("{part} of what it allocates"),
+        }
+    )
+}
