@@ -14,19 +14,18 @@ use super::bounds::BoundsAssembly;
 use super::context::ProcessContext;
 use super::evicted;
 use super::latency::LatencyAssembly;
-use super::patterns::{growth, patterns};
+use super::patterns::{PatternAssembly, ascent, growth};
 use super::process::known;
 use super::resident::resident;
 use super::sampling::SampleAssembly;
 use super::timeline::timeline;
 use super::totals;
 use crate::answer::{
-    self, AgeRange, Amount, Answer, Ascent, Dropped, Holder, NodeId, Peak, Process, Range, Stack, Thread,
-    Totals, WholePeak,
+    self, AgeRange, Amount, Answer, Dropped, Holder, NodeId, Peak, Process, Range, Stack, Thread, Totals,
+    WholePeak,
 };
 use crate::counters::{Histogram, StackRow, ThreadSums};
 use crate::input::{History, ProcessFacts, SessionFacts};
-use crate::latency::StepTimes;
 use crate::losses::Losses;
 use crate::options::Options;
 use crate::passes::{PassResults, ProcessResults};
@@ -39,8 +38,7 @@ struct Assembly {
     tree: TreeBuilder,
     rows: BTreeMap<NodeId, StackRow>,
     at_peak: ByNode,
-    before_peak: ByNode,
-    timed: BTreeMap<NodeId, StepTimes>,
+    patterns: PatternAssembly,
     leaked: BTreeMap<NodeId, Amount>,
     leaked_ages: BTreeMap<NodeId, AgeRange>,
     bounds: BoundsAssembly,
@@ -79,10 +77,7 @@ pub(crate) fn assemble<H: History>(
     assembly.answer.problems = history.problems();
     let mut over_time = timeline(&results, processes);
     assembly.answer.resident = resident(&over_time, processes, results.begin_ns);
-    assembly.answer.ascent = results.ascent.map(|ascent| Ascent {
-        time_ns: ascent.ns.saturating_sub(results.begin_ns),
-        bytes: at_least_0(ascent.bytes),
-    });
+    assembly.answer.ascent = ascent(&results);
     let finer = results.finer;
     assembly.answer.window = evicted::window(&results, processes);
     assembly.answer.counts_calls = processes.iter().any(|process| process.counts_calls);
@@ -147,12 +142,8 @@ impl Assembly {
         let common = results.held_at_common.as_ref().unwrap_or(&results.held);
         self.rest_blocks = self.rest_blocks.saturating_add(common.rest.blocks);
         common.held.iter().for_each(|(stack, held)| add(&mut self.at_peak, node_of(stack), *held));
-        let before_peak = results.held_at_ascent.iter().flat_map(|holding| &holding.held);
-        before_peak.for_each(|(stack, held)| add(&mut self.before_peak, node_of(stack), *held));
+        self.patterns.take(&results, node_of);
         let growth = growth(rows.iter().zip(&nodes), &at_end);
-        for (stack, times) in results.sums.latency.stacks.rows() {
-            self.timed.entry(node_of(stack)).or_default().merge(times);
-        }
         let note = self.samples.rates(facts.pid, results.sums.rates, &definitions.means);
         self.answer.problems.extend(note);
         self.samples.at_peak(&common.sampled, node_of);
@@ -368,7 +359,6 @@ impl Assembly {
             allocated: Amount { blocks: row.allocations, bytes: row.allocated_bytes },
             freed: Amount { blocks: row.frees, bytes: row.freed_bytes },
             at_peak: self.at_peak.get(&node).map_or(Amount::default(), amount),
-            before_peak: self.before_peak.get(&node).map_or(Amount::default(), amount),
             leaked: self.leaked.get(&node).copied().unwrap_or_default(),
             leaked_age: self.leaked_ages.get(&node).copied(),
             temporary: Amount { blocks: row.temporary, bytes: row.temporary_bytes },
@@ -377,9 +367,9 @@ impl Assembly {
             lifetime: lifetime(row),
             size_min_bytes: if row.allocations == 0 { 0 } else { row.size_min },
             size_max_bytes: row.size_max,
-            patterns: patterns(row, self.timed.get(&node)),
+            ..Stack::default()
         };
-        self.rows.iter().map(stack).collect()
+        self.rows.iter().map(|row| self.patterns.with(row.1, stack(row))).collect()
     }
 
     /// What a reader has to know to trust the figures as far as they go and no further.

@@ -1,14 +1,53 @@
 //! Patterns of stacks on their way into the answer.
 
-use super::at_end::AtEnd;
-use crate::answer::{GROWTH_STEPS, Growth, NodeId, Patterns};
-use crate::counters::StackRow;
-use crate::latency::StepTimes;
-use heapscribe_wire::ids::StackId;
 use std::collections::BTreeMap;
 
+use heapscribe_wire::ids::StackId;
+
+use super::amounts::{ByNode, add, amount, at_least_0};
+use super::at_end::AtEnd;
+use crate::answer::{Amount, Ascent, GROWTH_STEPS, Growth, NodeId, Patterns, Stack};
+use crate::counters::StackRow;
+use crate::latency::StepTimes;
+use crate::passes::{PassResults, ProcessResults};
+
+/// What is known of patterns besides the rows, over all processes.
+#[derive(Default)]
+pub(super) struct PatternAssembly {
+    before_peak: ByNode,
+    timed: BTreeMap<NodeId, StepTimes>,
+}
+
+impl PatternAssembly {
+    /// Takes a process's.
+    pub(super) fn take(&mut self, results: &ProcessResults, node_of: impl Fn(&StackId) -> NodeId) {
+        let before_peak = results.held_at_ascent.iter().flat_map(|holding| &holding.held);
+        before_peak.for_each(|(stack, held)| add(&mut self.before_peak, node_of(stack), *held));
+        for (stack, times) in results.sums.latency.stacks.rows() {
+            self.timed.entry(node_of(stack)).or_default().merge(times);
+        }
+    }
+
+    /// A stack with its patterns.
+    pub(super) fn with(&self, row: &StackRow, stack: Stack) -> Stack {
+        Stack {
+            before_peak: self.before_peak.get(&stack.node).map_or(Amount::default(), amount),
+            patterns: patterns(row, self.timed.get(&stack.node)),
+            ..stack
+        }
+    }
+}
+
+/// The foot of the peak.
+pub(super) fn ascent(results: &PassResults) -> Option<Ascent> {
+    results.ascent.map(|ascent| Ascent {
+        time_ns: ascent.ns.saturating_sub(results.begin_ns),
+        bytes: at_least_0(ascent.bytes),
+    })
+}
+
 /// The patterns of a row, and how long its calls took.
-pub(super) fn patterns(row: &StackRow, timed: Option<&StepTimes>) -> Patterns {
+fn patterns(row: &StackRow, timed: Option<&StepTimes>) -> Patterns {
     let sums = &row.patterns;
     Patterns {
         heap_bytes: sums.heap_bytes,

@@ -53,18 +53,7 @@ pub(crate) fn run<H: History>(
             of_own(summed, &search, clock, &grid, before)
         })
         .collect();
-    let mut before_bytes = 0i64;
-    for (number, summed) in summed.iter_mut().enumerate() {
-        summed.span = span(&by_process[number], &clocks[number]);
-        summed.end_ns = ends::end_ns(&processes[number], summed.span);
-        if summed.end_ns.is_some_and(|ns| grid.is_before(ns)) {
-            continue; // gone when the window of the ring began
-        }
-        before_bytes = before_bytes.saturating_add(before[number].bytes);
-        let end = |ns| ends::segment(number, ns, &summed.segments, before[number].bytes, &grid);
-        let end = summed.end_ns.and_then(end);
-        summed.segments.extend(end);
-    }
+    let before_bytes = add_ends(&mut summed, processes, &by_process, &before, &grid);
     let (segments, steps, peak) = together(&search, &grid, &mut summed, before_bytes);
     let highest = summed.iter().max_by_key(|of| of.peak.bytes);
     let life_ns = highest.map_or(0, ProcessSummed::life_ns);
@@ -102,6 +91,29 @@ pub(crate) fn run<H: History>(
     });
     let processes = results.collect();
     PassResults { begin_ns, grid, finer, peak, ascent, before_bytes, steps, segments, processes }
+}
+
+/// Adds the ends of processes to their segments; what all of them held when the grid began.
+fn add_ends(
+    summed: &mut [ProcessSummed],
+    processes: &[ProcessFacts],
+    by_process: &[Vec<NumberedChunk>],
+    before: &[LiveAtStart],
+    grid: &Grid,
+) -> i64 {
+    let mut before_bytes = 0i64;
+    for (number, summed) in summed.iter_mut().enumerate() {
+        summed.span = span(&by_process[number], &processes[number].clock);
+        summed.end_ns = ends::end_ns(&processes[number], summed.span);
+        if summed.end_ns.is_some_and(|ns| grid.is_before(ns)) {
+            continue; // gone when the window of the ring began
+        }
+        before_bytes = before_bytes.saturating_add(before[number].bytes);
+        let end = |ns| ends::segment(number, ns, &summed.segments, before[number].bytes, grid);
+        let end = summed.end_ns.and_then(end);
+        summed.segments.extend(end);
+    }
+    before_bytes
 }
 
 /// What was live in each process before its events.

@@ -82,33 +82,9 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
             Parts { answer: &answer, kept: &kept, trace: &trace, messages, shown: &shown, folded: &folded };
         print_json(&mut out, &parts, args.top.unwrap_or(TOP_JSON), &resolver)?;
     } else {
-        let part = args.choice.in_words();
-        // What was asked for besides is printed in whole.
-        let is_full = args.full || messages.is_some();
-        let report = Report {
-            answer: &answer,
-            outcomes: &kept,
-            top: args.top.unwrap_or(if is_full { TOP } else { brief::TOP }),
-            trace: &shown,
-            part: &part,
-            width: terminal::columns(),
-        };
-        let names = NamedStacks::look_up(&answer.tree, report.wanted(), &resolver);
-        let findings = describe(&answer, &names, &shown, &folded);
-        if is_full {
-            report.print(&mut out, &names, &findings, &folded)?;
-            tables_beside(&mut out, &snapshot::analyze(&*trace))?;
-            tallies(&mut out, &trace)?;
-        } else {
-            let mut beside = Vec::new();
-            tallies(&mut beside, &trace)?;
-            let beside = String::from_utf8_lossy(&beside);
-            let brief = Brief { report: &report, findings: &findings, folded: &folded, beside: &beside };
-            brief.print(&mut out, &names)?;
-        }
-        if let Some(messages) = messages {
-            text::correlation::print(&mut out, messages, args.top.unwrap_or(TOP))?;
-        }
+        let parts =
+            Parts { answer: &answer, kept: &kept, trace: &trace, messages, shown: &shown, folded: &folded };
+        print_text(&mut out, args, &parts, &resolver)?;
     }
     out.flush()?;
     if let Some((beside, problems)) = &beside {
@@ -119,6 +95,39 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
         }
     }
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
+}
+
+/// Prints the first screen, or all.
+fn print_text(out: &mut dyn Write, args: &ReportArgs, parts: &Parts<'_>, resolver: &Resolver) -> Result<()> {
+    let Parts { answer, kept, trace, messages, shown, folded } = *parts;
+    let part = args.choice.in_words();
+    // What was asked for besides is printed in whole.
+    let is_full = args.full || messages.is_some();
+    let report = Report {
+        answer,
+        outcomes: kept,
+        top: args.top.unwrap_or(if is_full { TOP } else { brief::TOP }),
+        trace: shown,
+        part: &part,
+        width: terminal::columns(),
+    };
+    let names = NamedStacks::look_up(&answer.tree, report.wanted(), resolver);
+    let findings = describe(answer, &names, shown, folded);
+    if is_full {
+        report.print(out, &names, &findings, folded)?;
+        tables_beside(out, &snapshot::analyze(&**trace))?;
+        tallies(out, trace)?;
+    } else {
+        let mut beside = Vec::new();
+        tallies(&mut beside, trace)?;
+        let beside = String::from_utf8_lossy(&beside);
+        let brief = Brief { report: &report, findings: &findings, folded, beside: &beside };
+        brief.print(out, &names)?;
+    }
+    if let Some(messages) = messages {
+        text::correlation::print(out, messages, args.top.unwrap_or(TOP))?;
+    }
+    Ok(())
 }
 
 /// Explains snapshots; returns their problems.
