@@ -87,6 +87,14 @@ pub struct StackCheck {
     pub different: u64,
 }
 
+impl StackCheck {
+    /// Adds those of another process.
+    pub(crate) fn add(&mut self, other: &StackCheck) {
+        self.verified = self.verified.saturating_add(other.verified);
+        self.different = self.different.saturating_add(other.different);
+    }
+}
+
 /// How a process ended, as far as the recording knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ended {

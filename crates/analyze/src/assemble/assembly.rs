@@ -143,7 +143,6 @@ impl Assembly {
         self.rest_blocks = self.rest_blocks.saturating_add(common.rest.blocks);
         common.held.iter().for_each(|(stack, held)| add(&mut self.at_peak, node_of(stack), *held));
         self.patterns.take(&results, node_of);
-        let growth = growth(rows.iter().zip(&nodes), &at_end);
         let note = self.samples.rates(facts.pid, results.sums.rates, &definitions.means);
         self.answer.problems.extend(note);
         self.samples.at_peak(&common.sampled, node_of);
@@ -161,9 +160,7 @@ impl Assembly {
         let mut peak = own_peak(&results, node_of, begin_ns);
         self.complete(Amount { blocks: peak.blocks, bytes: peak.bytes }, &mut peak.stacks);
         self.evicted.merge(&facts.evicted);
-        let check = &mut self.answer.stack_check;
-        check.verified = check.verified.saturating_add(facts.stack_check.verified);
-        check.different = check.different.saturating_add(facts.stack_check.different);
+        self.answer.stack_check.add(&facts.stack_check);
         let all = self.threads(number, &results, definitions);
         let (leaked, leaked_stacks) = self.leaked(&at_end, !facts.evicted.is_empty());
         let (totals, dropped, counters) = self.totals(&all, facts, &results);
@@ -187,7 +184,7 @@ impl Assembly {
             whole_peak,
             leaked,
             leaked_stacks,
-            growth,
+            growth: growth(rows.iter().zip(&nodes), &at_end),
             half_life_ns: results.half_life_ns.saturating_sub(begin_ns),
             bounds: bounds.filter(|_| !definitions.means.has_any()),
             temporary: totals::temporary(&all),
