@@ -154,8 +154,7 @@ impl Assembly {
         self.annotations.take(&context, &mut results, pools, &mut self.tree);
         self.latency.take(&context, std::mem::take(&mut results.sums.latency), &mut self.tree);
         if let Some(broke) = &facts.broke {
-            let after_mark = self.after_mark.as_deref();
-            self.latency.broke(&context, broke, after_mark, &mut self.tree);
+            self.latency.broke(&context, broke, self.after_mark.as_deref(), &mut self.tree);
         }
         let mut peak = own_peak(&results, node_of, begin_ns);
         self.complete(Amount { blocks: peak.blocks, bytes: peak.bytes }, &mut peak.stacks);
