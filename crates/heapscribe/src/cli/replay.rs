@@ -90,11 +90,15 @@ pub(crate) struct PoolSizeArgs {
 }
 
 /// Whose calls.
-#[derive(Clone, Copy, Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ProcessArgs {
     /// Process to use, if the trace has several [default: the one with the highest peak]
     #[arg(long, value_name = "PID", visible_alias = "heap-of")]
     pub(crate) pid: Option<u32>,
+
+    /// The same by the name of its program (with * and ?); of several the one with the highest peak
+    #[arg(long = "process", value_name = "NAME")]
+    pub(crate) program: Option<String>,
 }
 
 /// What is written to of a block.

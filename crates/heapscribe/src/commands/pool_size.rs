@@ -15,7 +15,7 @@ use heapscribe_convert::{Input, Salvage};
 /// Runs the command.
 pub(crate) fn run(args: &PoolSizeArgs) -> Result<ExitCode> {
     let trace = Input::open(&args.trace)?.into_trace(Salvage::default())?;
-    let chosen = Chosen::of(&trace, args.process.pid)?;
+    let chosen = Chosen::of(&trace, args.process.pid, args.process.program.as_deref())?;
     let options = SizingOptions { margin_percent: args.margin, trials: args.trials, window_ns: args.window };
     let found = find(&trace, chosen, options)?;
     let mut out = output::stdout(args.json);

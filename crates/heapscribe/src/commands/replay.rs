@@ -19,7 +19,7 @@ use heapscribe_views::pictures::{self, Form};
 pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     let form = args.output.as_deref().map(Form::of).transpose()?;
     let trace = Input::open(&args.trace)?.into_trace(Salvage::default())?;
-    let mut chosen = Chosen::of(&trace, args.process.pid)?;
+    let mut chosen = Chosen::of(&trace, args.process.pid, args.process.program.as_deref())?;
     let prepared = prepare::prepare(&trace, chosen.process(&trace), None)?;
     chosen.estimate.extend_from_slice(&prepared.doubts);
     let comparison = compare(&plan(args), chosen, &prepared);

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use heapscribe_analyze::Recording;
-use heapscribe_analyze::input::History as _;
+use heapscribe_analyze::input::{self, Choice, History as _};
 use heapscribe_formats::{Process, Stage};
 use heapscribe_wire::head::LossReason;
 use serde::Serialize;
@@ -31,8 +31,8 @@ pub(crate) struct Chosen {
 }
 
 impl Chosen {
-    /// The process of this pid, or the one whose heap was the largest.
-    pub(crate) fn of(trace: &Opened, pid: Option<u32>) -> Result<Chosen> {
+    /// The process of this pid or program, or the one whose heap was the largest.
+    pub(crate) fn of(trace: &Opened, pid: Option<u32>, program: Option<&str>) -> Result<Chosen> {
         if trace.memtrace.is_some() {
             return Err(of_samples("a memtrace file contains only samples").into());
         }
@@ -41,10 +41,16 @@ impl Chosen {
             chunks.any(|chunk| chunk.process == process.index).then_some(*at)
         };
         let all: Vec<usize> = trace.processes().iter().enumerate().filter_map(|p| with_events(&p)).collect();
-        let is_meant = |at: &&usize| pid.is_none_or(|pid| pid_of(&trace.processes()[**at]) == pid);
+        let programs = program.map(str::to_owned).into_iter().collect();
+        let choice = Choice { pids: pid.into_iter().collect(), programs, ..Choice::default() };
+        let wanted = input::Chosen::of(&Recording::new(trace), &choice).processes;
+        let is_meant = |at: &&usize| wanted.iter().any(|(number, _)| number == *at);
         let meant: Vec<usize> = all.iter().filter(is_meant).copied().collect();
         let index = match meant[..] {
-            [] => return Err(nobody(trace, &all, pid).into()),
+            [] => {
+                let pid = pid.map(|pid| pid.to_string());
+                return Err(nobody(trace, &all, program.or(pid.as_deref())).into());
+            }
             [one] => one,
             _ => largest(trace, &meant),
         };
@@ -89,12 +95,12 @@ fn largest(trace: &Opened, meant: &[usize]) -> usize {
     meant.iter().rev().copied().max_by_key(|at| peak(at)).unwrap_or_default()
 }
 
-fn nobody(trace: &Opened, all: &[usize], pid: Option<u32>) -> Problem {
-    match pid {
-        Some(pid) => {
+fn nobody(trace: &Opened, all: &[usize], wanted: Option<&str>) -> Problem {
+    match wanted {
+        Some(wanted) => {
             let pids: Vec<_> =
                 all.iter().take(20).map(|at| pid_of(&trace.processes()[*at]).to_string()).collect();
-            let what = format!("process {pid} is not in the trace, or made no calls");
+            let what = format!("process {wanted} is not in the trace, or made no calls");
             Problem::new(what, format!("choose one of: {}", pids.join(", ")))
         }
         None => match [Recording::new(trace).problems(), trace.problems.clone()].concat().first() {

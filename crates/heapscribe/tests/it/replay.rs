@@ -20,6 +20,11 @@ fn a_pool_size_as_json() {
 fn live_bytes_over_time_are_those_of_the_trace() {
     let place = Place::with_trace(&sample::trace());
     let (code, stdout, _) = place.all("replay run.hst --heap tlsf --rounds 0 --touch none --json --pid 100");
+    let by_name = place.all("replay run.hst --heap tlsf --rounds 0 --touch none --json --process ap?").1;
+    let process = |json: &str| serde_json::from_str::<serde_json::Value>(json).unwrap()["process"].clone();
+    assert_eq!(process(&by_name), process(&stdout));
+    let (_, _, told) = place.all("replay run.hst --process other");
+    assert!(told.contains("process other is not in the trace"), "{told}");
     assert_eq!(code, Some(3), "events of it were lost");
     let found: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     let moments = found["heaps"][0]["footprint"]["moments"].as_array().unwrap().iter();
