@@ -189,3 +189,18 @@ fn a_time_that_was_not_recorded_is_named() {
     let (code, verdicts) = output(&["check", "--max-allocations", "10"]);
     assert_eq!(code, 4, "{verdicts}");
 }
+
+/// A process has numbers for three rates: of a fourth the nearest is taken, so that the trace has the rate that was used.
+#[test]
+fn of_a_fourth_rate_the_nearest_is_taken() {
+    let place = Place::new();
+    let modes = ["sampled:100", "sampled:1000", "sampled:200", "sampled:110", "full"].map(Some);
+    let (run, Ended { code, stderr, .. }) = run_phases(&place, &["--mode", "off"], modes);
+    assert_eq!(code, 0, "{stderr}");
+    let report = Report::of(&run.trace());
+    assert_eq!(report.dropped("rate_table"), 0);
+    assert_eq!(report.json["sampling"]["mean_bytes"], serde_json::json!([100, 200, 1000]));
+    // Of 1,100 blocks of 100 bytes 699 are hit at one sample per 100 bytes and 437 at one per 200, give or take 16.
+    let hit = samples_of(&report, "phase_4");
+    assert!((600..800).contains(&hit), "{hit}");
+}

@@ -8,14 +8,16 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use heapscribe_formats::model::ModeChange;
+use heapscribe_wire::definitions::{Definition, Definitions, Position};
 use heapscribe_wire::head::{HEAD_FILE_BYTES, Head, MODE_OFFSET, PAST_MARK_OFFSET};
+use heapscribe_wire::limits::{DEFS_BYTES_MAX, RATES_MAX};
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
 
 use crate::base_directory::{bases, check_owner, session_path, sessions};
 use crate::clock::monotonic_ns;
 use crate::key::SessionKey;
-use crate::{mark_request, mode_changes, real_time_rules};
+use crate::{mark_request, mode_changes, open_file, read_head, read_up_to, real_time_rules};
 use heapscribe_diagnostics::Problem;
 
 /// A running collector writes a mark in its next pass.
@@ -89,6 +91,36 @@ impl Controlled {
             std::thread::sleep(POLL_INTERVAL);
         }
         Ok(())
+    }
+
+    /// The mode that the process can take up for this one: it has numbers for a few sampling rates, and when others
+    /// have these, the nearest of them is taken.
+    pub fn nearest(&self, mode: Mode) -> Mode {
+        let Mode::Sampled { mean_bytes } = mode else { return mode };
+        let rates = self.rates();
+        if rates.len() < RATES_MAX || rates.contains(&mean_bytes) {
+            return mode;
+        }
+        let ratio = |rate: u64| rate.max(mean_bytes) as f64 / rate.min(mean_bytes).max(1) as f64;
+        let nearest = rates.into_iter().min_by(|a, b| ratio(*a).total_cmp(&ratio(*b)));
+        nearest.map_or(mode, |mean_bytes| Mode::Sampled { mean_bytes })
+    }
+
+    /// The rates at which it has sampled.
+    fn rates(&self) -> Vec<u64> {
+        let (Some(head), Some(defs)) =
+            (open_file(&self.head, false), open_file(&self.head.with_file_name("defs"), false))
+        else {
+            return Vec::new();
+        };
+        let committed = read_head(&head, |head| head.defs_committed).unwrap_or(0).min(DEFS_BYTES_MAX as u64);
+        let mut bytes = vec![0; committed as usize];
+        let n = read_up_to(&defs, &mut bytes, 0);
+        let rate = |(_, definition)| match definition {
+            Definition::Rate { mean_bytes, .. } => Some(mean_bytes),
+            _ => None,
+        };
+        Definitions::new(&bytes[..n], Position::default()).flatten().filter_map(rate).collect()
     }
 
     /// Sets what is recorded from now on, and notes for the drainer when that was.

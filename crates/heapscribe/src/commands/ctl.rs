@@ -20,7 +20,7 @@ pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
     };
     let process = Controlled::find(pid, places.directories())?;
     let who = format!("process {pid} ({})", process.exe);
-    let mode = match &args.verb {
+    let wanted = match &args.verb {
         CtlVerb::Mode { mode } => *mode,
         CtlVerb::Start => process.first_mode()?,
         CtlVerb::Stop => Mode::Off,
@@ -31,6 +31,13 @@ pub(crate) fn run(args: &CtlArgs) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
     };
+    let mode = process.nearest(wanted);
+    if mode != wanted {
+        let (wanted, nearest) = (describe(wanted), describe(mode));
+        message::note(&format!(
+            "{who} has used as many rates as a process can: instead of {wanted} it gets the nearest, {nearest}"
+        ));
+    }
     if mode == process.mode {
         message::note(&format!("{who} already records {}", describe(mode)));
     } else {
