@@ -139,3 +139,12 @@ fn linked_statically() {
     let program = build("-C target-feature=+crt-static", Some("stack_truth"));
     check(&program, &[], &place, &[], 1_000);
 }
+
+/// Stacks that are unmapped and others mapped in their place, in one mapping and in many, and functions called on other
+/// stacks in any order of addresses.
+#[test]
+fn on_fibers() {
+    let place = Place::new();
+    let program = place.compile_with("cc", "fiber_truth.c", "truth", &["-O2"]);
+    check(&program, &[], &place, &["stack_no_info"], 10_000);
+}

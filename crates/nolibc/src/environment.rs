@@ -16,6 +16,12 @@ pub fn is_privileged() -> bool {
     getauxval(AT_SECURE) != 0
 }
 
+/// An address in the stack that the kernel made for the first thread: of the random bytes that it left there.
+pub fn initial_stack() -> Option<usize> {
+    const AT_RANDOM: c_ulong = 25;
+    Some(getauxval(AT_RANDOM) as usize).filter(|address| *address != 0)
+}
+
 /// The value that libc has of a variable: `None` when it is not set, or libc has not started.
 pub fn known(name: &CStr) -> Option<&'static [u8]> {
     // SAFETY: getenv takes a C string, and gives one or null. A program that changes the variable at this

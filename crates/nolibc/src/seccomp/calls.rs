@@ -19,6 +19,7 @@ const WITH_ARGUMENTS: &[(usize, [u64; 6])] = &[
     (10, [SOME, SOME, 0, 0, 0, 0]),
     (14, [2, SOME, SOME, 8, 0, 0]), // rt_sigprocmask
     (25, [SOME, 0, SOME, 1, 0, 0]), // mremap
+    (25, [SOME, SOME, 2 * SOME, 0, 0, 0]),
     (28, [SOME, SOME, 4, 0, 0, 0]), // madvise
     (28, [SOME, SOME, 10, 0, 0, 0]),
     (28, [SOME, SOME, 16, 0, 0, 0]),

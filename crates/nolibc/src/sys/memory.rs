@@ -1,10 +1,7 @@
 //! Memory: mappings of our own, their protection, and advice to the kernel about them.
 #![allow(unsafe_code)]
 
-use core::ops::Range;
-
-use super::errno::{Errno, Result};
-use super::process::is_readable;
+use super::errno::Result;
 use super::syscall::{call, number};
 
 pub(super) const PROT_NONE: usize = 0;
@@ -103,24 +100,4 @@ pub enum Advice {
 pub unsafe fn advise(at: *mut u8, len_bytes: usize, advice: Advice) -> Result<()> {
     // SAFETY: ours.
     unsafe { call(number::MADVISE, [at as usize, len_bytes, advice as usize, 0, 0, 0]) }.map(drop)
-}
-
-const PAGE_BYTES: usize = 4096;
-
-/// Up to so many pages one call each takes less time than one for all (120 ns each, 600 ns).
-const PAGES_EACH: usize = 4;
-
-/// Whether all of these pages can be read. Of many one call asks (Linux 5.14).
-pub fn are_readable(pages: &Range<usize>) -> bool {
-    const MADV_POPULATE_READ: usize = 22;
-    let each = || pages.clone().step_by(PAGE_BYTES).all(is_readable);
-    if pages.len() <= PAGES_EACH * PAGE_BYTES {
-        return each();
-    }
-    // SAFETY: pages are looked at as by a load of the program's own; where there are none, or no access, the call fails.
-    match unsafe { call(number::MADVISE, [pages.start, pages.len(), MADV_POPULATE_READ, 0, 0, 0]) } {
-        Ok(_) => true,
-        Err(Errno::EINVAL | Errno::EPERM) => each(),
-        Err(_) => false,
-    }
 }

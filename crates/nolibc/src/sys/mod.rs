@@ -11,6 +11,7 @@ mod forbidden;
 mod memory;
 mod path;
 mod process;
+mod readable;
 mod rights;
 mod syscall;
 
@@ -18,8 +19,8 @@ pub use errno::{Errno, Result};
 pub use file::{File, Open, Room, Stat, rename_new, room, standard_error, write_stderr};
 pub use forbidden::{CallSet, forbid, permit};
 pub use memory::{
-    Advice, advise, are_readable, map_again, map_private, map_private_over, protect_none, protect_read,
-    protect_read_write, unmap,
+    Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read, protect_read_write,
+    unmap,
 };
 pub use path::{has_attribute, stat_path, symlink, unlink};
 pub use process::{
@@ -28,4 +29,5 @@ pub use process::{
     register_for_barriers, shares_memory_with_parent, sleep_ns, thread_exists, thread_name, tid,
     working_directory,
 };
+pub use readable::are_readable;
 pub use rights::{euid, gains_no_rights, gid, has_other_rights, uid};

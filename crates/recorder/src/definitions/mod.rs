@@ -10,6 +10,6 @@ mod writer;
 pub(crate) use interner::Interner;
 pub(crate) use names::Names;
 pub use names::bytes_of;
-pub(crate) use path::{CachedStackPath, Path, UncachedPath};
+pub(crate) use path::{CachedStackPath, Path, PathNode, UncachedPath};
 pub(crate) use rates::{Rate, Rates};
 pub(crate) use writer::DefinitionWriter;

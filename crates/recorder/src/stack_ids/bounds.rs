@@ -2,11 +2,11 @@
 //!
 //! The thread's own is asked for once and stays as long as the thread. It ends at the thread pointer: above there may be
 //! another stack, in the same mapping. Others - a signal's, a fiber's - may be unmapped and a shorter one mapped in
-//! their place: so before a walk over one that is known, its pages as far out as the cached stack goes are tried by
-//! one system call, where asking for the mapping opens a file.
+//! their place: so before a walk over one that is known, its pages as far out as the cached stack goes are tried, which
+//! takes a system call or a few (`sys::are_readable`), where asking for the mapping opens a file.
 #![allow(unsafe_code)]
 
-use heapscribe_nolibc::sys;
+use heapscribe_nolibc::{environment, sys};
 
 use super::capture::Capture;
 use crate::state::{Index, OtherStacks, Session, Thread, words};
@@ -48,56 +48,74 @@ pub(super) fn find(capture: &Capture<'_>) -> Option<CallersStack> {
             thread.stack.set(Some(grown));
             Some(CallersStack::own(grown))
         }
-        _ => find_other(capture),
+        _ => {
+            // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
+            let others = unsafe { &mut (*thread.stacks.get()).others };
+            find_other(capture, sp, others, true, &[])
+        }
     }
 }
 
-fn find_other(capture: &Capture<'_>) -> Option<CallersStack> {
-    let sp = capture.registers.sp;
-    // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
-    let others = unsafe { &mut (*capture.thread.stacks.get()).others };
-    let known = others.find(sp);
-    if let Some(index) = known
-        && let Some((range, readable)) = readable_part(others, index, sp)
+/// The stack that a walk goes on to, which is none of those `before`. `believes`: what is known of others, or the kernel
+/// is asked.
+pub(super) fn find_outer(
+    capture: &Capture<'_>,
+    sp: usize,
+    others: &mut OtherStacks,
+    believes: bool,
+    before: &[Index],
+) -> Option<CallersStack> {
+    match capture.thread.stack.get() {
+        Some(own) if own.contains(sp) => Some(CallersStack::own(own)),
+        _ => find_other(capture, sp, others, believes, before),
+    }
+}
+
+fn find_other(
+    capture: &Capture<'_>,
+    sp: usize,
+    others: &mut OtherStacks,
+    believes: bool,
+    before: &[Index],
+) -> Option<CallersStack> {
+    let Capture { thread, session, .. } = *capture;
+    let known = others.find(sp, |index| !before.contains(&Index::Other(index)));
+    let is_callers = sp == capture.registers.sp;
+    if let Some(index) = known.filter(|_| believes)
+        && let Some((range, readable)) = readable_part(others, index, sp, is_callers)
     {
         return Some(CallersStack { range, readable, is_certain: false, index: Some(Index::Other(index)) });
     }
-    let stack = ask(capture)?;
-    if capture.thread.stack.get().is_some_and(|own| own.contains(sp)) {
+    let stack = ask_for(sp, thread, session)?;
+    if thread.stack.get().is_some_and(|own| own.contains(sp)) {
         return Some(CallersStack::own(stack));
     }
-    let index = match known.and_then(|index| Some((index, others.get(index)?))) {
-        Some((index, other)) => {
-            if other.range != stack {
-                other.stack.forget();
-                other.range = stack;
-            }
+    let is_in = |index: &usize| others.top(*index).is_some_and(|top| stack.hi.saturating_sub(8) >= top);
+    let index = match known.filter(is_in) {
+        Some(index) => {
+            others.get_mut(index)?.range = stack;
             Some(index)
         }
-        None => others.add(stack, &capture.session.lock),
+        None => others.add(stack, &session.lock),
     };
     Some(CallersStack { range: stack, readable: stack.hi, is_certain: true, index: index.map(Index::Other) })
 }
 
-/// Further than this the kernel is asked where a stack is: the pieces of a split one lie in one mapping, and trying
-/// all pages of them would make those that were never used.
-const TRIED_BYTES_MAX: usize = 256 << 10;
-
-/// A known stack, and how far it can be read from `sp` on: as far as it is known to be used.
-pub(super) fn readable_part(
-    others: &mut OtherStacks,
+/// A known stack, and how far it can be read from `sp` on: as far as it is known to be used. What is below the stack
+/// pointer of the hook's caller was just written, and so needs not to be tried.
+fn readable_part(
+    others: &OtherStacks,
     index: usize,
     sp: usize,
+    is_callers: bool,
 ) -> Option<(StackRange, usize)> {
-    let top = others.top(index).filter(|top| top.saturating_sub(sp) < TRIED_BYTES_MAX)?;
+    let top = others.top(index)?;
     let range = others.get(index)?.range;
-    Some((range, readable_to(sp, top, range)?))
-}
-
-/// The end of the page of `top`, when all pages from `sp` to there can be read.
-fn readable_to(sp: usize, top: usize, range: StackRange) -> Option<usize> {
-    let pages = sp & !(PAGE_BYTES - 1)..(top & !(PAGE_BYTES - 1)) + PAGE_BYTES;
-    (pages.end <= range.hi && !pages.is_empty() && sys::are_readable(&pages)).then_some(pages.end)
+    let start = if is_callers { sp.wrapping_sub(8) & !(PAGE_BYTES - 1) } else { sp & !(PAGE_BYTES - 1) };
+    let end = (top & !(PAGE_BYTES - 1)) + PAGE_BYTES;
+    let pages = start + if is_callers { PAGE_BYTES } else { 0 }..end;
+    let is_within = range.contains(sp) && start < end && end <= range.hi;
+    (is_within && (pages.is_empty() || sys::are_readable(&pages))).then_some((range, end))
 }
 
 /// What a walk with all registers may take of the program's stack, and then some.
@@ -148,12 +166,17 @@ fn ask_for(sp: usize, thread: &Thread, session: &Session) -> Option<StackRange> 
 fn own_stack(mapping: StackRange, thread: &Thread, session: &Session) -> Option<StackRange> {
     let known = thread.stack.get();
     let top = words::thread_pointer();
+    let is_first = is_first_thread(thread, session);
+    if let (true, None, Some(address)) = (is_first, known, environment::initial_stack()) {
+        // It may run on another stack, a fiber's, when it makes its first block, even in one mapping with its control block.
+        return mapping.contains(address).then_some(mapping);
+    }
     if mapping.contains(top) {
         // Where it once began it stays: what is below it in the same mapping later is another stack.
         return known.is_none().then_some(StackRange { lo: mapping.lo, hi: top & !7 });
     }
     let is_same = known.is_none_or(|known| known.hi == mapping.hi);
-    (is_same && is_first_thread(thread, session)).then_some(mapping)
+    (is_same && is_first).then_some(mapping)
 }
 
 /// Whether the thread's own stack is the one that the kernel made, which grows downwards as it is used.

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //!   on the thread's own stack    walk incrementally, number of the leaf's path      almost always
-//!   on another one               the same, after a look that it is there            fibers, signals
+//!   on another one               the same, after a look that it is there            fibers
+//!   on one after another         the same for each of them                          split stacks
 //!   unusual, or a dlclose runs   walk from the beginning, cache nothing
 //! ```
 
 mod bounds;
 mod capture;
+mod chain;
 mod define;
 mod fast;
 mod slow;

@@ -8,13 +8,14 @@ use heapscribe_wire::limits::{DEPTH_MAX, WALK_DEPTH_MAX};
 
 use super::bounds::CallersStack;
 use super::capture::{Capture, Silent, cut};
+use super::chain::{self, Leaf, walk_one};
 use super::define::number_of;
 use super::stacks_met::StacksMet;
 use super::{bounds, verify};
 use crate::definitions::{CachedStackPath, UncachedPath};
 use crate::modules;
 use crate::state::{CachedStacks, Index, Session};
-use crate::unwind::incremental::{Incremental, Start, walk_incremental};
+use crate::unwind::incremental::Incremental;
 use crate::unwind::{Context, End, Frame, StackRange, Unwinder, Walk, full_walk};
 
 /// Walks for one stack, each ended by a module that was unloaded meanwhile.
@@ -78,48 +79,34 @@ pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> StackId {
 /// * That is readable from the stack pointer as far as was found, which is beyond all that is cached of it at `index`.
 unsafe fn walk_cached(capture: &Capture<'_>, found: CallersStack, index: Index) -> Option<StackId> {
     let CallersStack { range: stack, readable, .. } = found;
-    let Capture { registers, thread, session, ref unwinder, epoch } = *capture;
+    let Capture { registers, thread, .. } = *capture;
     // SAFETY: the cached stacks are the thread's own, and one hook at a time uses them.
     let stacks = unsafe { &mut *thread.stacks.get() };
-    let walk = match index {
-        Index::Own => &mut stacks.own,
-        Index::Other(index) => match stacks.others.get(index)? {
-            // SAFETY: the registers are the caller's, on the stack that was found.
-            other if other.is_left => return unsafe { walk_uncached(capture, found, WALK_DEPTH_MAX) },
-            other => &mut other.stack,
-        },
-    };
-    let number = epoch.number();
-    if walk.epoch() != number {
-        walk.forget();
-    }
-    // SAFETY: the registers are those of an active frame on `stack`, which is readable to `readable`, beyond all
-    // that `walk` has; `walk` is of this stack, and `unchanged` is what it gives for this stack pointer.
-    let walked = unsafe {
-        let unchanged = walk.unchanged_deep(registers.sp);
-        let start = Start { registers, stack, readable, unchanged, epoch: number };
-        walk_incremental::<_, true>(walk, stacks.new, unwinder, &mut Silent, start)
-    };
-    match walked {
-        Incremental::Walked { .. } => {
+    // SAFETY: the registers are the caller's, on the stack that was found, readable as far.
+    let walked = unsafe { walk_one(capture, stacks, Leaf { registers, stack, readable, index })? };
+    let id = match (walked, stacks.get(index)?.onward()) {
+        (Incremental::Walked { .. }, None) => {
+            let (walk, hashes) = stacks.stack_and_hashes(index)?;
             let hash = walk.leaf()?.hash;
-            let id = number_of(&mut CachedStackPath::new(walk, stacks.hashes), hash, capture)?;
-            if let Index::Other(index) = index {
-                stacks.others.walked(index);
-            }
-            // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
-            match unsafe { verify::confirmed(capture, stack, stacks, id) } {
-                Some(id) => Some(id),
-                // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
-                None => unsafe { walk_uncached(capture, found, WALK_DEPTH_MAX) },
-            }
+            Ok(number_of(&mut CachedStackPath::new(walk, hashes), hash, capture)?)
         }
-        Incremental::NoRoom if stacks.grow(index, &session.lock) => None,
-        // SAFETY: the registers are the caller's, on the stack that was found.
-        _ => unsafe {
-            let frames_max = if walked == Incremental::NoRoom { DEPTH_MAX } else { WALK_DEPTH_MAX };
-            walk_uncached(capture, found, frames_max)
+        // SAFETY: the frame before is one of the caller's stack.
+        (Incremental::Walked { .. }, Some(onward)) => unsafe {
+            chain::stack_id(capture, stacks, index, onward).map_err(|_| WALK_DEPTH_MAX).transpose()?
         },
+        (Incremental::NoRoom, _) => Err(DEPTH_MAX),
+        (Incremental::Unusual, _) => Err(WALK_DEPTH_MAX),
+    };
+    let id = match id {
+        Ok(id) => id,
+        // SAFETY: the registers are the caller's, on the stack that was found.
+        Err(frames_max) => return unsafe { walk_uncached(capture, found, frames_max) },
+    };
+    // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
+    match unsafe { verify::confirmed(capture, stack, stacks, id) } {
+        Some(id) => Some(id),
+        // SAFETY: the registers are the caller's, on `stack`, which is readable as far as the walk read.
+        None => unsafe { walk_uncached(capture, found, WALK_DEPTH_MAX) },
     }
 }
 
@@ -164,30 +151,44 @@ unsafe fn walk_stacks(
     stacks: &mut CachedStacks,
     frames_max: usize,
 ) -> (Walk, bool) {
-    let Capture { thread, session, unwinder, epoch, .. } = *capture;
+    let Capture { unwinder, epoch, .. } = *capture;
     let current = match found.index {
         Some(Index::Other(index)) => Some(index),
         _ => None,
     };
     let within = stacks.frames.len().min(frames_max);
     let room = stacks.frames.get_mut(..within).unwrap_or_default();
-    let (own, others, lock) = (thread.stack.get(), &mut stacks.others, &session.lock);
+    let others = &mut stacks.others;
     let has_believed = !found.is_certain;
     let stack = StackRange { lo: found.range.lo, hi: found.readable };
+    let met = StacksMet { code: Silent, capture, others, current, believes, has_believed, count: 0 };
     // SAFETY: the registers are the caller's, on `stack`, which is readable to its end.
     unsafe {
-        if epoch.is_quiet() {
-            let mut met =
-                StacksMet { code: Silent, own, others, current, believes, has_believed, count: 0, lock };
-            (walk_all(&unwinder, &mut met, capture, stack, room), met.has_believed)
-        } else {
-            // What is found now must not be cached, and what was cached must not be used.
-            let unwinder = Unwinder { cache: None, known: unwinder.cache, ..unwinder };
-            let code = Announcing { loader: unwinder.loader, session, last: None };
-            let mut met = StacksMet { code, own, others, current, believes, has_believed, count: 0, lock };
-            (walk_all(&unwinder, &mut met, capture, stack, room), met.has_believed)
+        match epoch.is_quiet() {
+            true => walk_all(&unwinder, met, stack, room),
+            false => walk_and_announce(met, stack, room),
         }
     }
+}
+
+/// While a module is being closed: what is found now must not be cached, and what was cached must not be used.
+///
+/// # Safety
+/// * As of [`walk_all`].
+#[cold]
+#[inline(never)] // its frame is not on the stack of other walks
+unsafe fn walk_and_announce(
+    met: StacksMet<'_, Silent>,
+    stack: StackRange,
+    frames: &mut [Frame],
+) -> (Walk, bool) {
+    let StacksMet { capture, others, current, believes, has_believed, count, .. } = met;
+    let Capture { session, unwinder, .. } = *capture;
+    let unwinder = Unwinder { cache: None, known: unwinder.cache, ..unwinder };
+    let code = Announcing { loader: unwinder.loader, session, last: None };
+    let met = StacksMet { code, capture, others, current, believes, has_believed, count };
+    // SAFETY: the registers are the caller's, on `stack`, which is readable to its end.
+    unsafe { walk_all(&unwinder, met, stack, frames) }
 }
 
 /// Walks by packed rules, and where these do not suffice with all registers.
@@ -197,19 +198,21 @@ unsafe fn walk_stacks(
 /// * `stack` is readable from the stack pointer to its end.
 unsafe fn walk_all<C: Context>(
     unwinder: &Unwinder<'_>,
-    context: &mut C,
-    capture: &Capture<'_>,
+    mut met: StacksMet<'_, C>,
     stack: StackRange,
     frames: &mut [Frame],
-) -> Walk {
+) -> (Walk, bool) {
+    let (capture, context) = (met.capture, &mut met);
     let registers = capture.registers;
     // SAFETY: the registers are those of an active frame on `stack`, which is readable to its end; this thread is
     // inside the call of the hook, on the same stack.
-    unsafe {
+    let walk = unsafe {
         let walk = unwinder.walk(context, registers, stack, frames);
         if walk.end == End::OtherRule && bounds::has_room(capture, stack) {
-            return full_walk(unwinder, context, registers, stack, frames);
+            full_walk(unwinder, context, registers, stack, frames)
+        } else {
+            walk
         }
-        walk
-    }
+    };
+    (walk, met.has_believed)
 }

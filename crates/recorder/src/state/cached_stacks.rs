@@ -120,10 +120,27 @@ impl CachedStacks {
     }
 
     /// One of the stacks.
+    pub(crate) fn get(&self, index: Index) -> Option<&CachedStack> {
+        match index {
+            Index::Own => Some(&self.own),
+            Index::Other(index) => Some(&self.others.get(index)?.stack),
+        }
+    }
+
+    /// One of the stacks, and the room for hashes of its path.
+    pub(crate) fn stack_and_hashes(&mut self, index: Index) -> Option<(&mut CachedStack, &mut [PathHash])> {
+        let stack = match index {
+            Index::Own => &mut self.own,
+            Index::Other(index) => &mut self.others.get_mut(index)?.stack,
+        };
+        Some((stack, self.hashes))
+    }
+
+    /// One of the stacks, to be changed.
     pub(crate) fn stack(&mut self, index: Index) -> Option<&mut CachedStack> {
         match index {
             Index::Own => Some(&mut self.own),
-            Index::Other(index) => Some(&mut self.others.get(index)?.stack),
+            Index::Other(index) => Some(&mut self.others.get_mut(index)?.stack),
         }
     }
 }

@@ -1,9 +1,11 @@
-//! The stacks that a thread runs on besides its own: fibers, coroutines, a signal's. Programs have hundreds of them, in
-//! mappings of their own or side by side in one, and a thread goes from one to the next at each call.
+//! The stacks that a thread runs on besides its own: fibers, coroutines, pieces of a split one, a signal's. Programs have
+//! hundreds of them, in mappings of their own or side by side in one, and a thread goes from one to the next at each call.
 //!
 //! A stack is known by its *top*, the slot of its outermost frame, which stays as long as the stack is used: the one around
 //! a stack pointer is that with the lowest top above it.
 #![allow(unsafe_code)]
+
+use core::mem::MaybeUninit;
 
 use crate::platform::lock::Lock;
 use crate::platform::memory;
@@ -11,7 +13,7 @@ use crate::unwind::StackRange;
 use crate::unwind::cached::CachedStack;
 
 /// Stacks that are cached. A newer one takes the place of the oldest.
-const STACKS_MAX: usize = 256;
+const STACKS_MAX: usize = 1024;
 /// Frames that one has room for at first.
 const FRAMES_AT_FIRST: usize = 64;
 /// The top of a stack of which nothing is known.
@@ -24,14 +26,78 @@ pub(crate) struct OtherStack {
     pub range: StackRange,
     /// Its last walk.
     pub stack: CachedStack,
-    /// Whether walks leave it for another stack; those are not cached.
-    pub is_left: bool,
+    top: usize,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
+struct Top {
+    address: usize,
+    index: usize,
+}
+
+/// What is behind `used` and `known` was never written.
 struct Memory {
-    tops: [usize; STACKS_MAX],
-    stacks: [Option<OtherStack>; STACKS_MAX],
+    used: usize,
+    known: usize,
+    /// Those of stacks of which something is known, the lowest first.
+    tops: [Top; STACKS_MAX],
+    stacks: [MaybeUninit<OtherStack>; STACKS_MAX],
+}
+
+impl core::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Memory").field("used", &self.used).finish_non_exhaustive()
+    }
+}
+
+impl Memory {
+    fn tops(&self) -> &[Top] {
+        self.tops.get(..self.known).unwrap_or_default()
+    }
+
+    /// Where the lowest top at or above an address is, or would be.
+    fn place(&self, address: usize) -> usize {
+        self.tops().partition_point(|top| top.address < address)
+    }
+
+    fn get(&self, index: usize) -> Option<&OtherStack> {
+        let stack = self.stacks.get(..self.used)?.get(index)?;
+        // SAFETY: those before `used` were written.
+        Some(unsafe { stack.assume_init_ref() })
+    }
+
+    fn get_mut(&mut self, index: usize) -> Option<&mut OtherStack> {
+        let stack = self.stacks.get_mut(..self.used)?.get_mut(index)?;
+        // SAFETY: those before `used` were written.
+        Some(unsafe { stack.assume_init_mut() })
+    }
+
+    /// Notes the top of a stack; of two with the same one it is the newer that is there.
+    fn set_top(&mut self, index: usize, address: usize) {
+        let Some(other) = self.get_mut(index).filter(|other| other.top != address) else { return };
+        let before = core::mem::replace(&mut other.top, address);
+        self.remove_top(before);
+        if address == NO_TOP {
+            return;
+        }
+        if let Some(replaced) = self.remove_top(address).and_then(|index| self.get_mut(index)) {
+            replaced.top = NO_TOP;
+        }
+        let place = self.place(address);
+        self.tops.copy_within(place..self.known, place + 1);
+        self.known += 1;
+        if let Some(top) = self.tops.get_mut(place) {
+            *top = Top { address, index };
+        }
+    }
+
+    fn remove_top(&mut self, address: usize) -> Option<usize> {
+        let place = self.place(address);
+        let top = *self.tops().get(place).filter(|top| top.address == address)?;
+        self.tops.copy_within(place + 1..self.known, place);
+        self.known -= 1;
+        Some(top.index)
+    }
 }
 
 /// The stacks; they take memory when there is one.
@@ -45,47 +111,51 @@ pub(crate) struct OtherStacks {
 impl OtherStacks {
     /// Forgets all: for a thread that begins.
     pub(crate) fn forget(&mut self) {
-        if let Some(memory) = &mut self.memory {
-            memory.tops = [NO_TOP; STACKS_MAX];
-            memory.stacks.iter_mut().flatten().for_each(|other| other.stack.forget());
+        let Some(memory) = &mut self.memory else { return };
+        memory.known = 0;
+        for index in 0..memory.used {
+            if let Some(other) = memory.get_mut(index) {
+                other.stack.forget();
+                other.top = NO_TOP;
+            }
         }
     }
 
-    /// The stack around `sp` when it is known.
-    pub(crate) fn find(&self, sp: usize) -> Option<usize> {
+    /// The stack around `sp` when it is known, and may be used.
+    pub(crate) fn find(&self, sp: usize, may_be_used: impl Fn(usize) -> bool) -> Option<usize> {
         let memory = self.memory.as_ref()?;
-        let tops = memory.tops.iter().enumerate().filter(|(_, top)| **top >= sp.wrapping_sub(8));
-        let (index, _) = tops.min_by_key(|(_, top)| **top)?;
-        memory.stacks.get(index)?.as_ref().filter(|other| other.range.contains(sp))?;
-        Some(index)
+        let mut above = memory.tops().get(memory.place(sp.wrapping_sub(8))..)?.iter();
+        above.find(|top| may_be_used(top.index)).map(|top| top.index)
     }
 
     /// A stack.
-    pub(crate) fn get(&mut self, index: usize) -> Option<&mut OtherStack> {
-        self.memory.as_mut()?.stacks.get_mut(index)?.as_mut()
+    pub(crate) fn get(&self, index: usize) -> Option<&OtherStack> {
+        self.memory.as_ref()?.get(index)
+    }
+
+    /// A stack, to be changed.
+    pub(crate) fn get_mut(&mut self, index: usize) -> Option<&mut OtherStack> {
+        self.memory.as_mut()?.get_mut(index)
     }
 
     /// The outermost place of a stack that is known to be used.
-    pub(crate) fn top(&mut self, index: usize) -> Option<usize> {
-        let noted = *self.memory.as_ref()?.tops.get(index)?;
-        let cached = self.get(index)?.stack.slot(0).unwrap_or(NO_TOP);
-        Some(noted.max(cached)).filter(|top| *top != NO_TOP)
+    pub(crate) fn top(&self, index: usize) -> Option<usize> {
+        let other = self.get(index)?;
+        let cached = other.stack.slot(0).unwrap_or(NO_TOP);
+        Some(other.top.max(cached)).filter(|top| *top != NO_TOP)
     }
 
-    /// A walk left a stack for another, which is not cached: notes its top.
+    /// A walk left a stack for another: notes its top.
     pub(crate) fn left_at(&mut self, index: usize, top: usize) {
-        let Some(memory) = &mut self.memory else { return };
-        if let (Some(place), Some(Some(other))) = (memory.tops.get_mut(index), memory.stacks.get_mut(index)) {
-            (*place, other.is_left) = (top, true);
+        if let Some(memory) = &mut self.memory {
+            memory.set_top(index, top);
         }
     }
 
     /// A stack was walked: notes its top.
     pub(crate) fn walked(&mut self, index: usize) {
         let top = self.get(index).and_then(|other| other.stack.slot(0)).unwrap_or(NO_TOP);
-        if let Some(place) = self.memory.as_mut().and_then(|memory| memory.tops.get_mut(index)) {
-            *place = top;
-        }
+        self.left_at(index, top);
     }
 
     /// Room for another stack, in place of the oldest. `None` when there is no memory.
@@ -96,17 +166,18 @@ impl OtherStacks {
             Some(memory) => memory,
             none => none.insert(new_memory(lock)?),
         };
-        match memory.stacks.get_mut(index)? {
+        memory.set_top(index, NO_TOP);
+        match memory.get_mut(index) {
             Some(other) => {
                 other.stack.forget();
-                (other.range, other.is_left) = (range, false);
+                other.range = range;
             }
-            place => {
+            None => {
                 let stack = CachedStack::new(FRAMES_AT_FIRST, &lock.hold()?)?;
-                *place = Some(OtherStack { range, stack, is_left: false })
+                memory.stacks.get_mut(index)?.write(OtherStack { range, stack, top: NO_TOP });
+                memory.used = index + 1;
             }
         }
-        *memory.tops.get_mut(index)? = NO_TOP;
         self.oldest = (index + 1) % STACKS_MAX;
         Some(index)
     }
@@ -114,13 +185,7 @@ impl OtherStacks {
 
 fn new_memory(lock: &Lock) -> Option<&'static mut Memory> {
     let place = memory::alloc(size_of::<Memory>(), &lock.hold()?)?.cast::<Memory>();
-    // SAFETY: new memory of that size, aligned to 64, which stays and is used by nobody else; each of its parts is
-    // written before it is used as one.
-    unsafe {
-        let memory = place.as_ptr();
-        (&raw mut (*memory).tops).write([NO_TOP; STACKS_MAX]);
-        let stacks = (&raw mut (*memory).stacks).cast::<Option<OtherStack>>();
-        (0..STACKS_MAX).for_each(|index| stacks.add(index).write(None));
-        Some(&mut *memory)
-    }
+    // SAFETY: new, zeroed memory of that size, aligned to 64, which stays and is used by nobody else; zero is valid for all
+    // of it, because no stack is used.
+    Some(unsafe { &mut *place.as_ptr() })
 }

@@ -20,6 +20,7 @@ use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::limits::DEPTH_MAX;
 
+use super::beyond::{Beyond, Onward};
 use super::frame::{Frame, Registers};
 use super::new_frame::{FrameSlot, NewFrame};
 use super::path_hash::PathHash;
@@ -70,10 +71,12 @@ pub(crate) struct CachedStack {
     leaf: usize,
     /// What was loaded when it was walked; 0: nothing is cached.
     epoch: u64,
-    /// The same, but 0 too when it is deep.
+    /// The same, but 0 too when it is deep, or leads to another stack.
     shallow_epoch: u64,
-    /// Why it does not begin at an outermost frame.
-    cut: Option<LossReason>,
+    /// What its outermost frame leads to.
+    beyond: Beyond,
+    /// The hash of the path before its outermost frame.
+    base: PathHash,
 }
 
 impl CachedStack {
@@ -106,7 +109,19 @@ impl CachedStack {
             (slots, cached, core::slice::from_raw_parts_mut(checks, frames))
         };
         let (len, checks_len, leaf, epoch, shallow_epoch) = (0, 0, 0, 0, 0);
-        CachedStack { slots, frames: cached, checks, len, checks_len, leaf, epoch, shallow_epoch, cut: None }
+        let (beyond, base) = (Beyond::Nothing(None), PathHash::default());
+        CachedStack {
+            slots,
+            frames: cached,
+            checks,
+            len,
+            checks_len,
+            leaf,
+            epoch,
+            shallow_epoch,
+            beyond,
+            base,
+        }
     }
 
     /// How many frames it has room for.
@@ -120,8 +135,8 @@ impl CachedStack {
         self.epoch
     }
 
-    /// What was loaded when it was walked, of a stack with up to [`DEPTH_MAX`] frames; 0 of a deeper one, which is
-    /// not for the fast path.
+    /// What was loaded when it was walked, of a stack with up to [`DEPTH_MAX`] frames that leads to no other; 0 of
+    /// those that are not for the fast path.
     #[inline(always)]
     pub(crate) fn shallow_epoch(&self) -> u64 {
         self.shallow_epoch
@@ -137,12 +152,28 @@ impl CachedStack {
     /// Why the path does not begin at an outermost frame.
     #[inline(always)]
     pub(crate) fn cut(&self) -> Option<LossReason> {
-        self.cut
+        match self.beyond {
+            Beyond::Nothing(cut) => cut,
+            Beyond::Stack(_) => None,
+        }
+    }
+
+    /// The caller of its outermost frame, when that is on another stack.
+    pub(crate) fn onward(&self) -> Option<Onward> {
+        match self.beyond {
+            Beyond::Nothing(_) => None,
+            Beyond::Stack(onward) => Some(onward),
+        }
     }
 
     /// The frames of the last walk, the outermost first. The first may be the word that ends the stack.
     pub(crate) fn path(&mut self) -> &mut [CachedFrame] {
         self.frames.get_mut(..=self.leaf).unwrap_or_default()
+    }
+
+    /// The same, to be read.
+    pub(crate) fn walked(&self) -> &[CachedFrame] {
+        self.frames.get(..=self.leaf).unwrap_or_default()
     }
 
     /// The frame that the last walk began at.
@@ -298,7 +329,8 @@ impl CachedStack {
         self.leaf = self.len.wrapping_sub(1);
         compiler_fence(Ordering::SeqCst);
         self.epoch = epoch;
-        self.shallow_epoch = if self.len > DEPTH_MAX { 0 } else { epoch };
+        let is_alone = matches!(self.beyond, Beyond::Nothing(_));
+        self.shallow_epoch = if self.len > DEPTH_MAX || !is_alone { 0 } else { epoch };
     }
 
     /// A walk began at a frame that is cached.
@@ -312,9 +344,34 @@ impl CachedStack {
         self.len
     }
 
-    /// Sets why the path does not begin at an outermost frame, while nothing of it is cached.
+    /// Sets what its outermost frame leads to, while nothing of it is cached.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, cut: Option<LossReason>) {
-        self.cut = cut;
+    pub(crate) fn begin(&mut self, beyond: Beyond) {
+        self.beyond = beyond;
+        self.base = PathHash::seed(self.cut());
+    }
+
+    /// The hash of the path before its outermost frame.
+    #[inline(always)]
+    pub(crate) fn base(&self) -> PathHash {
+        self.base
+    }
+
+    /// The path to its outermost frame has this hash now. It is not deep.
+    pub(crate) fn rebase(&mut self, base: PathHash) {
+        if self.base == base {
+            return;
+        }
+        let epoch = self.epoch;
+        (self.epoch, self.shallow_epoch) = (0, 0);
+        compiler_fence(Ordering::SeqCst);
+        self.base = base;
+        let mut hash = base;
+        for cached in self.frames.get_mut(..self.len).unwrap_or_default() {
+            hash = hash.roll(cached.frame);
+            (cached.hash, cached.id) = (hash, StackId::UNKNOWN);
+        }
+        compiler_fence(Ordering::SeqCst);
+        self.epoch = epoch;
     }
 }

@@ -13,6 +13,7 @@ use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::limits::DEPTH_MAX;
 
+use super::beyond::{Beyond, Onward};
 use super::bounds::StackRange;
 use super::cached::{CachedFrame, CachedStack, NOT_USED};
 use super::frame::{Context, Frame, Place, Registers};
@@ -57,8 +58,10 @@ pub(crate) enum Incremental {
 enum Met {
     /// At the cached frame of this index.
     Known(usize),
-    /// At the end of the stack, for this reason if it is not an outermost frame.
+    /// At the end of the stack, for this reason if it is not outermost.
     End(Option<LossReason>),
+    /// At the frame before [`Walking::onward`].
+    Elsewhere,
     NoRoom,
     Unusual,
 }
@@ -99,9 +102,10 @@ pub(crate) unsafe fn walk_incremental<C: Context, const DEEP: bool>(
     // SAFETY: the registers are of an active frame on `stack`, which is readable to `readable`, beyond all that is cached;
     // `unchanged` is what `walk` gives for its stack pointer.
     let met = unsafe { walking.outwards(walk, unchanged, context, registers) };
-    let (outer, cut) = match met {
-        Met::Known(index) => (index + 1, walk.cut()),
-        Met::End(cut) => (0, cut),
+    let (outer, beyond) = match met {
+        Met::Known(index) => (index + 1, None),
+        Met::End(cut) => (0, Some(Beyond::Nothing(cut))),
+        Met::Elsewhere => (0, walking.onward().map(Beyond::Stack)),
         Met::NoRoom => return Incremental::NoRoom,
         Met::Unusual => return Incremental::Unusual,
     };
@@ -121,10 +125,11 @@ pub(crate) unsafe fn walk_incremental<C: Context, const DEEP: bool>(
         walk.begins_at(outer - 1); // what is cached further in may be met again
         return Incremental::Walked { outer, new: 0 };
     }
-    let seed = PathHash::seed(cut);
     walk.open(outer);
-    walk.begin(cut);
-    if walking.store::<DEEP>(walk, seed) {
+    if let Some(beyond) = beyond {
+        walk.begin(beyond);
+    }
+    if walking.store::<DEEP>(walk) {
         walk.close(epoch);
         return Incremental::Walked { outer, new: walking.len };
     }
@@ -190,7 +195,7 @@ impl Walking<'_> {
         let cfa = base.wrapping_add(rule.offset() as usize);
         let saved_slot = cfa.wrapping_sub(rule.saved_below());
         if !self.is_frame(here, cfa) || saved_slot < here.sp || saved_slot > cfa {
-            return Err(Met::Unusual);
+            return Err(self.leaves(here, cfa, rule));
         }
         // SAFETY: both slots are whole words of the stack at or above its pointer; that of rbp is the CFA
         // itself - and not read - when rbp was not saved.
@@ -199,6 +204,29 @@ impl Walking<'_> {
             self.note(here, loaded | by)?;
             self.caller(cfa, bp)
         }
+    }
+
+    /// What a CFA means that is not above the stack pointer, in the stack: the end of this stack's frames, if it was found
+    /// by rbp and lies elsewhere.
+    #[cold]
+    fn leaves(&mut self, here: Registers, cfa: usize, rule: Rule) -> Met {
+        let onward = Onward { cfa, saved_below: rule.saved_below(), bp: here.bp };
+        let is_here = (here.sp..self.place.stack.hi).contains(&onward.lowest());
+        if !matches!(rule.kind(), Kind::Frame) || is_here || !(cfa | here.sp).is_multiple_of(8) {
+            return Met::Unusual;
+        }
+        if let Err(met) = self.note(here, BY_BP) {
+            return met;
+        }
+        // Where the caller would be noted: what each step gives is to stay small.
+        let Some(place) = self.new.get_mut(self.len) else { return Met::NoRoom };
+        *place = NewFrame { slot: cfa, pc: onward.saved_below, bp: onward.bp, loaded: 0 };
+        Met::Elsewhere
+    }
+
+    #[cold]
+    fn onward(&self) -> Option<Onward> {
+        self.new.get(self.len).map(|at| Onward { cfa: at.slot, saved_below: at.pc, bp: at.bp })
     }
 
     /// Whether a CFA is above the stack pointer, aligned, and in the stack.
@@ -272,8 +300,9 @@ impl Walking<'_> {
         }
         // SAFETY: words of the stack.
         let (cfa, bp) = unsafe { (word(cfa_slot), saved.map_or(here.bp, |slot| word(slot))) };
-        if !self.is_frame(here, cfa) {
-            return Err(Met::Unusual);
+        let is_within = cfa_slot < cfa && saved.is_none_or(|slot| slot < cfa);
+        if !self.is_frame(here, cfa) || !is_within {
+            return Err(Met::Unusual); // a word further out would be compared, which may not be readable then
         }
         self.note(Registers { pc: cfa, sp: cfa_slot.wrapping_add(8), bp: here.bp }, BY_CFA)?;
         self.note(here, saved.unwrap_or(0) | BY_BP)?;
@@ -314,9 +343,9 @@ impl Walking<'_> {
 
     /// Caches the new frames, the outermost first. False when there is no room.
     #[inline(always)]
-    fn store<const DEEP: bool>(&self, walk: &mut CachedStack, seed: PathHash) -> bool {
+    fn store<const DEEP: bool>(&self, walk: &mut CachedStack) -> bool {
         let outer = walk.innermost().copied();
-        let hash = outer.map_or(seed, |cached| cached.hash);
+        let hash = outer.map_or(walk.base(), |cached| cached.hash);
         let is_deep = DEEP && walk.len() + self.len > DEPTH_MAX;
         if !is_deep && self.flags == 0 && outer.is_none_or(|cached| cached.bp == NOT_USED) {
             walk.extend(self.new.get(..self.len).unwrap_or_default(), hash);

@@ -13,6 +13,7 @@
 //! was given ([`bounds`]), and to guess silently: frames found by a frame pointer alone are marked.
 
 pub mod all_registers;
+pub(crate) mod beyond;
 pub mod bounds;
 pub(crate) mod cached;
 pub(crate) mod cached_path;

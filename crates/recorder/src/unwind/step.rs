@@ -100,7 +100,9 @@ pub(super) unsafe fn elsewhere<C: Context>(
 ) -> Option<(Registers, Place)> {
     let cfa = state.here.bp.wrapping_add(rule.offset() as usize);
     let sp = cfa.wrapping_sub(rule.saved_below().max(8));
-    if state.place.is_exact || state.place.stack.contains(sp) || !sp.is_multiple_of(8) {
+    // Further in there may be another piece of the same mapping.
+    let is_here = (state.here.sp..state.place.stack.hi).contains(&sp);
+    if state.place.is_exact || is_here || !(sp | state.here.sp).is_multiple_of(8) {
         return None;
     }
     let stack = context.stack_around(sp, state.here.sp)?;

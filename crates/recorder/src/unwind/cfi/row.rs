@@ -46,7 +46,8 @@ pub(super) trait Row: Copy {
     fn restore(&mut self, column: u64, initial: &Self);
 }
 
-/// Where the caller's value of a register is, as far as a packed rule can express it.
+/// Where the caller's value of a register is, as far as a packed rule can express it. Small: of some programs six rows are
+/// on the stack of whoever allocates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     /// No instruction was about it.
@@ -56,9 +57,9 @@ enum Place {
     /// Nowhere.
     Undefined,
     /// At CFA + offset.
-    AtCfa(i64),
+    AtCfa(i32),
     /// At rbp + offset.
-    AtBp(i64),
+    AtBp(i32),
     /// It is the CFA.
     IsCfa,
     /// Anything else.
@@ -71,9 +72,12 @@ impl Place {
         match saved {
             Saved::Same => Place::Same,
             Saved::Undefined => Place::Undefined,
-            Saved::AtCfa(offset) => Place::AtCfa(offset),
+            Saved::AtCfa(offset) => i32::try_from(offset).map_or(Place::Other, Place::AtCfa),
             Saved::IsCfa(0) => Place::IsCfa,
-            Saved::At(block) => expression::offset_from_bp(block.reader).map_or(Place::Other, Place::AtBp),
+            Saved::At(block) => {
+                let offset = expression::offset_from_bp(block.reader);
+                offset.and_then(|offset| offset.try_into().ok()).map_or(Place::Other, Place::AtBp)
+            }
             Saved::IsCfa(_) | Saved::Register(_) | Saved::Is(_) => Place::Other,
         }
     }
@@ -161,10 +165,10 @@ impl RuleRow {
             return Rule::OTHER;
         }
         match (self.cfa, self.bp) {
-            (Cfa::Sp(offset), Place::AtCfa(bp)) => Rule::stack(offset, Some(bp.wrapping_neg())),
-            (Cfa::Bp(offset), Place::AtCfa(bp)) => Rule::frame(offset, Some(bp.wrapping_neg())),
-            (Cfa::Bp(offset), Place::AtBp(bp)) => Rule::frame(offset, Some(offset.wrapping_sub(bp))),
-            (Cfa::SavedAtBp(offset), Place::AtBp(bp)) => Rule::deref(offset, Some(bp)),
+            (Cfa::Sp(offset), Place::AtCfa(bp)) => Rule::stack(offset, Some(-i64::from(bp))),
+            (Cfa::Bp(offset), Place::AtCfa(bp)) => Rule::frame(offset, Some(-i64::from(bp))),
+            (Cfa::Bp(offset), Place::AtBp(bp)) => Rule::frame(offset, Some(offset.wrapping_sub(bp.into()))),
+            (Cfa::SavedAtBp(offset), Place::AtBp(bp)) => Rule::deref(offset, Some(bp.into())),
             (Cfa::Sp(offset), bp) if bp.is_unchanged() => Rule::stack(offset, None),
             (Cfa::Bp(offset), bp) if bp.is_unchanged() => Rule::frame(offset, None),
             (Cfa::SavedAtBp(offset), bp) if bp.is_unchanged() => Rule::deref(offset, None),
