@@ -84,9 +84,10 @@ mod sums;
 mod timeline;
 
 pub use analyze::analyze;
+pub use annotations::moments;
 pub use answer::{Answer, estimate, measure};
 pub use input::{History, Recording, selection};
 pub use options::Options;
-pub use passes::{Highest, highest};
-pub use stacks::gathered;
+pub use passes::{Extent, Highest, extent, highest};
+pub use stacks::{gathered, placed};
 pub use timeline::{busiest, intervals};

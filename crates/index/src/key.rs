@@ -29,9 +29,15 @@ impl SizeClass {
         SizeClass((u64::BITS - size_bytes.leading_zeros()) as u8)
     }
 
+    /// Any size: where memory did not suffice to keep sizes apart.
+    pub const ANY: SizeClass = SizeClass(u8::MAX);
+
     /// Its smallest size, bytes.
     pub const fn min_bytes(self) -> u64 {
-        if self.0 == 0 { 0 } else { 1 << (self.0 - 1) }
+        match self.0 {
+            1..=64 => 1 << (self.0 - 1),
+            _ => 0,
+        }
     }
 }
 
@@ -39,24 +45,68 @@ impl SizeClass {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct KeyId(pub u32);
 
-/// Numbers of keys, in the order in which they were first met.
-#[derive(Clone, Debug, Default)]
-pub struct Keys {
+impl Key {
+    /// Any thread: where memory did not suffice to keep threads apart.
+    pub const ANY_THREAD: u32 = u32::MAX;
+
+    /// The key, and what it is counted under where there are too many keys, coarser and coarser: of any size, of any
+    /// thread, of an unknown stack.
+    fn coarser(self) -> [Key; 4] {
+        let any_size = Key { size: SizeClass::ANY, ..self };
+        let any_thread = Key { thread: Key::ANY_THREAD, ..any_size };
+        [self, any_size, any_thread, Key { stack: StackId::UNKNOWN, ..any_thread }]
+    }
+}
+
+/// Numbers of keys, in the order in which they were first met. From a limit on, new ones are counted under coarser
+/// ones; those that are known stay as they are, so that all blocks of a key are in one place.
+#[derive(Clone, Debug)]
+pub(crate) struct Keys {
     keys: Vec<Key>,
     numbers: HashMap<Key, KeyId>,
+    max: usize,
 }
 
 impl Keys {
-    /// The number of a key; a new one if it has none yet.
+    /// None yet; and about so many at most.
+    pub(crate) fn new(max: usize) -> Keys {
+        Keys { keys: Vec::new(), numbers: HashMap::new(), max }
+    }
+
+    /// Those of an index, by number.
+    pub(crate) fn of(keys: Vec<Key>) -> Keys {
+        let numbers = keys.iter().enumerate().map(|(n, key)| (*key, KeyId(n as u32))).collect();
+        Keys { keys, numbers, max: usize::MAX }
+    }
+
+    /// The number of a key, or of the one that it is counted under; a new one if it has none yet.
     pub(crate) fn number(&mut self, key: Key) -> KeyId {
-        *self.numbers.entry(key).or_insert_with(|| {
-            self.keys.push(key);
-            KeyId(self.keys.len() as u32 - 1)
-        })
+        for (level, key) in key.coarser().into_iter().enumerate() {
+            if let Some(number) = self.numbers.get(&key) {
+                return *number;
+            }
+            // Each level has a quarter more room; the last one takes all that is left.
+            if level == 3 || self.keys.len() < self.max.saturating_add(self.max / 4 * level) {
+                return self.insert(key);
+            }
+        }
+        self.insert(key)
+    }
+
+    fn insert(&mut self, key: Key) -> KeyId {
+        let number = KeyId(self.keys.len() as u32);
+        self.keys.push(key);
+        self.numbers.insert(key, number);
+        number
+    }
+
+    /// The number of a key, or of the one that it is counted under.
+    pub(crate) fn find(&self, key: Key) -> Option<KeyId> {
+        key.coarser().iter().find_map(|key| self.numbers.get(key)).copied()
     }
 
     /// All keys, by number.
-    pub fn all(&self) -> &[Key] {
+    pub(crate) fn all(&self) -> &[Key] {
         &self.keys
     }
 }
@@ -71,6 +121,28 @@ mod tests {
             [(0, 0, 0), (1, 1, 1), (2, 2, 2), (3, 2, 2), (4096, 13, 4096), (u64::MAX, 64, 1 << 63)]
         {
             assert_eq!((SizeClass::of(size).0, SizeClass::of(size).min_bytes()), (class, min), "{size}");
+        }
+    }
+
+    #[test]
+    fn keys_that_are_too_many_are_counted_under_coarser_ones() {
+        let mut keys = Keys::new(4);
+        let key = |n: u32| Key {
+            process: 0,
+            stack: StackId(1 + n / 8),
+            thread: n / 4 % 2,
+            size: SizeClass(1 + n as u8 % 4),
+        };
+        let numbers: Vec<u32> = (0..64).map(|n| keys.number(key(n)).0).collect();
+        assert_eq!(numbers[..6], [0, 1, 2, 3, 4, 4]); // the second thread's sizes are one
+        assert_eq!(keys.all()[4], Key { size: SizeClass::ANY, ..key(4) });
+        assert_eq!(*numbers.last().unwrap(), keys.all().len() as u32 - 1);
+        assert!(keys.all().len() <= 8, "{:?}", keys.all());
+        for n in 0..64 {
+            assert_eq!(
+                (keys.number(key(n)).0, keys.find(key(n)).unwrap().0),
+                (numbers[n as usize], numbers[n as usize])
+            );
         }
     }
 }

@@ -29,7 +29,7 @@ pub use amount::Amount;
 pub use ask::{Events, Sums};
 pub use build::{BuildOptions, Built, build};
 pub use file::IndexError;
-pub use key::{Key, KeyId, Keys, SizeClass};
+pub use key::{Key, KeyId, SizeClass};
 pub use open::{Index, LeafTotals};
 pub use question::{Death, Question, Span};
 pub use trace_id::TraceId;

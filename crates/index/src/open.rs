@@ -1,15 +1,13 @@
 //! An index that was opened: what all questions need is in memory, sections of leaves are read when they are asked
 //! for.
 
-use std::collections::HashMap;
-
 use heapscribe_formats::Source;
 use heapscribe_wire::ids::StackId;
 
 use crate::amount::Amount;
 use crate::axis::{Axis, LEAVES_MAX};
 use crate::file::{IndexError, Kind, SectionReader};
-use crate::key::{Key, KeyId, SizeClass};
+use crate::key::{Key, Keys, SizeClass};
 use crate::trace_id::TraceId;
 
 /// An index.
@@ -17,8 +15,7 @@ use crate::trace_id::TraceId;
 pub struct Index<S> {
     pub(crate) sections: SectionReader<S>,
     axis: Axis,
-    keys: Vec<Key>,
-    pub(crate) numbers: HashMap<Key, KeyId>,
+    pub(crate) keys: Keys,
     /// When each process ended, ns; 0 when that is not known.
     process_ends_ns: Vec<u64>,
     totals: Vec<LeafTotals>,
@@ -47,7 +44,6 @@ impl<S: Source> Index<S> {
         let keys =
             sections.rows::<4>(Kind::Keys, 0)?.iter().map(|row| key(&row)).collect::<Option<Vec<Key>>>();
         let keys = keys.ok_or(IndexError::Damaged(0))?;
-        let numbers = keys.iter().enumerate().map(|(n, key)| (*key, KeyId(n as u32))).collect();
         let process_ends_ns = sections.rows::<1>(Kind::Processes, 0)?.iter().map(|[ns]| ns).collect();
         let amount = |blocks: u64, bytes: u64| Amount { blocks: blocks as i64, bytes: bytes as i64 };
         let totals = |[born, born_bytes, died, died_bytes]: [u64; 4]| LeafTotals {
@@ -59,7 +55,7 @@ impl<S: Source> Index<S> {
         if axis.leaves() > LEAVES_MAX || totals.len() != axis.leaves() as usize {
             return Err(IndexError::Damaged(0));
         }
-        Ok(Index { sections, axis, keys, numbers, process_ends_ns, totals })
+        Ok(Index { sections, axis, keys: Keys::of(keys), process_ends_ns, totals })
     }
 
     /// Its leaves.
@@ -69,7 +65,12 @@ impl<S: Source> Index<S> {
 
     /// The keys of its figures, by number.
     pub fn keys(&self) -> &[Key] {
-        &self.keys
+        self.keys.all()
+    }
+
+    /// Whether memory did not suffice to keep all keys apart: some are of any size, any thread or an unknown stack.
+    pub fn is_coarse(&self) -> bool {
+        self.keys().iter().any(|key| key.size == SizeClass::ANY)
     }
 
     /// What each leaf allocated and freed.

@@ -6,7 +6,8 @@
 //! | allocated from `a` to `b` | from `a` to `b` | any |
 //! | freed from `a` to `b` | any | from `a` to `b` |
 //! | a generation: born from `a` to `b`, still live at `c` | from `a` to `b` | after `c` |
-//! | came and went from `a` to `b` | from `a` to `b` | from `a` to `b` |
+//! | never freed, of those born from `a` to `b` | from `a` to `b` | not until the end |
+//! | allocated and freed from `a` to `b` | from `a` to `b` | from `a` to `b` |
 
 /// A stretch of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,6 +54,8 @@ pub enum Death {
     In(Span),
     /// After this moment, or never; its process lives at that moment.
     After(u64),
+    /// The same, whether or not its process has ended by then: what is leaked counts.
+    NotUntil(u64),
 }
 
 /// A question.
@@ -73,6 +76,11 @@ impl Question {
     /// Blocks that are allocated in this time.
     pub const fn allocated(in_time: Span) -> Question {
         Question { born: in_time, death: Death::Any }
+    }
+
+    /// Blocks that are born in this time and never freed.
+    pub const fn never_freed(born: Span) -> Question {
+        Question { born, death: Death::NotUntil(u64::MAX) }
     }
 
     /// Blocks that are freed in this time.

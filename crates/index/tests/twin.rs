@@ -37,12 +37,13 @@ fn question(moments: [u32; 4], kind: u8, last_ns: u64, begins: &[u64]) -> Questi
     };
     let span = |a: u32, b: u32| Span { from_ns: at(a).min(at(b)), to_ns: at(a).max(at(b)) };
     let born = span(moments[0], moments[1]);
-    match kind % 6 {
+    match kind % 7 {
         0 => Question::live_at(at(moments[0]).min(u64::MAX - 1)),
         1 => Question::allocated(born),
         2 => Question::freed(born),
         3 => Question { born, death: Death::In(span(moments[2], moments[3])) },
         4 => Question { born: Span::ALL, death: Death::Any },
+        5 => Question { born, death: Death::NotUntil(at(moments[2])) },
         _ => Question { born, death: Death::After(at(moments[2]).min(u64::MAX - 1)) },
     }
 }
@@ -55,10 +56,12 @@ proptest! {
         end_ns in 0..9_000u64,
         events_per_leaf in 1..40u64,
         survivors_bytes_max in prop_oneof![Just(1usize), Just(2_000), Just(1 << 20)],
+        keys_max in prop_oneof![Just(usize::MAX), 1..20usize],
+        chunks_at_once in 1..9usize,
         questions in prop::collection::vec((any::<[u32; 4]>(), any::<u8>()), 60),
     ) {
         let random = Random::new(&steps, end_ns);
-        let options = BuildOptions { events_per_leaf, survivors_bytes_max };
+        let options = BuildOptions { events_per_leaf, survivors_bytes_max, keys_max, chunks_at_once };
         let (trace, mut file) = (TraceId { bytes: 7, checksum: 8 }, Vec::new());
         let built = build(&random, &trace, &options, &mut file, &mut |_, _| {}).unwrap();
         prop_assert_eq!(built.bytes, file.len() as u64);
@@ -68,10 +71,17 @@ proptest! {
         for (moments, kind) in questions {
             let moments = moments.map(|part| part % 1_000_000);
             let question = question(moments, kind, random.last_ns(), index.axis().begins_ns());
-            let sums = index.ask(&question, &events).unwrap();
-            let found: BTreeMap<Key, Amount> =
-                sums.iter().map(|(key, amount)| (index.keys()[key.0 as usize], amount)).collect();
-            prop_assert_eq!(&found, &random.answer(&question), "{:?} {:?}", question, index.axis());
+            let (sums, expected) = (index.ask(&question, &events).unwrap(), random.answer(&question));
+            let by_pass: BTreeMap<Key, Amount> = events.ask(&question).into_iter().collect();
+            prop_assert_eq!(&by_pass, &expected, "{:?} without the index", question);
+            let mut whole = Amount::default();
+            expected.values().for_each(|amount| whole.add(*amount));
+            prop_assert_eq!(sums.total(), whole, "{:?} {:?}", question, index.axis());
+            if !index.is_coarse() {
+                let found: BTreeMap<Key, Amount> =
+                    sums.iter().map(|(key, amount)| (index.keys()[key.0 as usize], amount)).collect();
+                prop_assert_eq!(&found, &expected, "{:?} {:?}", question, index.axis());
+            }
         }
     }
 }

@@ -86,6 +86,12 @@ pub struct ProcessFacts {
 }
 
 impl ProcessFacts {
+    /// When it ended, ns: after its last event. None of one that was not seen to its end, or whose end has no time.
+    pub fn end_ns(&self, last_event_ns: Option<u64>) -> Option<u64> {
+        let after_events = last_event_ns.map_or(0, |last| last.saturating_add(1));
+        (self.ended.is_end() && self.end_mono_ns != 0).then_some(self.end_mono_ns.max(after_events))
+    }
+
     /// Whether its program has a name like this (`*` is any run of characters and `?` any one): that of its file, or
     /// the one that was typed, which may be a link's (`awk` of `gawk`).
     pub fn is_program(&self, pattern: &str) -> bool {

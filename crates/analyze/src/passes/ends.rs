@@ -1,15 +1,7 @@
 //! The ends of processes. What is live in a process ends with it, or with its exec: it is leaked, and it is
 //! not live beside what other processes hold later.
 
-use crate::input::ProcessFacts;
 use crate::timeline::{Grid, Segment};
-
-/// When a process ended, ns: after its last event. None of one that was not seen to its end, or whose end has
-/// no time.
-pub(super) fn end_ns(facts: &ProcessFacts, span: Option<(u64, u64)>) -> Option<u64> {
-    let after_events = span.map_or(0, |(_, last)| last.saturating_add(1));
-    (facts.ended.is_end() && facts.end_mono_ns != 0).then_some(facts.end_mono_ns.max(after_events))
-}
 
 /// The end of a process as a segment beside its own, which begin at so many bytes; none where nothing was live.
 pub(super) fn segment(

@@ -33,7 +33,7 @@ pub fn highest<H: History>(history: &H, options: &Options) -> Highest {
     for (number, (of_process, facts)) in by_process.iter().zip(&processes).enumerate() {
         let numbers: Vec<u32> = of_process.iter().map(|chunk| chunk.number as u32).collect();
         let own = search.cut(&grid, &numbers);
-        let end = ends::end_ns(facts, span(of_process, &facts.clock));
+        let end = facts.end_ns(span(of_process, &facts.clock).map(|span| span.1));
         segments.extend(end.and_then(|ns| ends::segment(number, ns, &own, 0, &grid)));
         segments.extend(own);
     }

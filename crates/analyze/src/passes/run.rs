@@ -104,7 +104,7 @@ fn add_ends(
     let mut before_bytes = 0i64;
     for (number, summed) in summed.iter_mut().enumerate() {
         summed.span = span(&by_process[number], &processes[number].clock);
-        summed.end_ns = ends::end_ns(&processes[number], summed.span);
+        summed.end_ns = processes[number].end_ns(summed.span.map(|span| span.1));
         if summed.end_ns.is_some_and(|ns| grid.is_before(ns)) {
             continue; // gone when the window of the ring began
         }

@@ -4,6 +4,7 @@ mod builder;
 mod definitions;
 pub mod gathered;
 mod mapped;
+pub mod placed;
 mod rates;
 mod table;
 

@@ -1,5 +1,6 @@
-//! The leaves in which a question begins or ends: the events of the chunks that reach into them.
+//! Sums over events: of the leaves in which a question begins or ends, and of all where there is no index.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use heapscribe_analyze::events::{BlockChange, Changes, Rates, Scale};
@@ -7,11 +8,11 @@ use heapscribe_analyze::input::{ChunkFacts, Clock, History};
 use heapscribe_wire::record::{Block, Event};
 use rayon::prelude::*;
 
-use super::plan::Edge;
+use super::plan::{Edge, Sign, edges};
 use crate::amount::Amount;
 use crate::axis::Axis;
 use crate::key::{Key, SizeClass};
-use crate::question::Span;
+use crate::question::{Death, Question, Span};
 use crate::slots::{LocalKey, Slots};
 
 /// The events of the recording that an index is of.
@@ -43,22 +44,54 @@ impl<'h, H: History> Events<'h, H> {
         Events { history, rates: Rates::new(history, clocks.len()), clocks, chunks }
     }
 
+    /// The answer in a pass over all events, without an index.
+    pub fn ask(&self, question: &Question) -> HashMap<Key, Amount> {
+        let processes = self.history.processes();
+        let mut last_ns = vec![None; processes.len()];
+        for chunk in &self.chunks {
+            last_ns[chunk.facts.process] = last_ns[chunk.facts.process].max(Some(chunk.last_ns));
+        }
+        let had_ended = |process: usize, ns: u64| {
+            processes[process].end_ns(last_ns[process]).is_some_and(|end_ns| end_ns <= ns)
+        };
+        let mut sums = HashMap::<Key, Amount>::new();
+        for (key, amount) in self.sum(self.chunks.iter().collect(), &Span::ALL, &edges(question)) {
+            sums.entry(key).or_default().add(amount);
+        }
+        sums.retain(|key, amount| {
+            let is_left = !matches!(question.death, Death::After(ns) if had_ended(key.process as usize, ns));
+            is_left && !amount.is_zero()
+        });
+        sums
+    }
+
     /// Those of the events of a leaf, by key; a key may be there several times.
     pub(super) fn of_leaf(&self, axis: &Axis, leaf: u32, edge: &Edge) -> Vec<(Key, Amount)> {
         let in_leaf = Span { from_ns: axis.begin_ns(leaf), to_ns: axis.end_ns(leaf).unwrap_or(u64::MAX) };
         let reaches_in =
             |chunk: &&TimedChunk| chunk.begin_ns < in_leaf.to_ns && chunk.last_ns >= in_leaf.from_ns;
-        let chunks: Vec<_> = self.chunks.iter().filter(reaches_in).collect();
+        let chunks = self.chunks.iter().filter(reaches_in).collect();
+        self.sum(chunks, &in_leaf, &[(Sign::Plus, *edge)])
+    }
+
+    fn sum(&self, chunks: Vec<&TimedChunk>, time: &Span, edges: &[(Sign, Edge)]) -> Vec<(Key, Amount)> {
         let sums = chunks.par_iter().map_init(H::Scratch::default, |scratch, chunk| {
-            let wanted = Wanted::new(edge, &in_leaf, &self.clocks[chunk.facts.process]);
-            self.chunk(chunk, &wanted, scratch)
+            let clock = &self.clocks[chunk.facts.process];
+            let wanted = edges.iter().map(|(sign, edge)| (*sign, Wanted::new(edge, time, clock)));
+            self.chunk(chunk, &wanted.collect::<Vec<_>>(), scratch)
         });
         sums.flatten_iter().collect()
     }
 
-    fn chunk(&self, chunk: &TimedChunk, wanted: &Wanted, scratch: &mut H::Scratch) -> Vec<(Key, Amount)> {
+    fn chunk(
+        &self,
+        chunk: &TimedChunk,
+        wanted: &[(Sign, Wanted)],
+        scratch: &mut H::Scratch,
+    ) -> Vec<(Key, Amount)> {
         let facts = &chunk.facts;
         let mut sums = ChunkSums::default();
+        let end = wanted.iter().map(|(_, wanted)| wanted.end()).max().unwrap_or(0);
         // What cannot be read is not in the index either, and was reported when it was built.
         let Ok(events) = self.history.events(chunk.number, scratch) else { return Vec::new() };
         let (mut ticks, mut scale) = (facts.begin_ticks, Scale::new(facts.thread));
@@ -69,11 +102,13 @@ impl<'h, H: History> Events<'h, H> {
                 continue;
             }
             ticks = ticks.wrapping_add(dt);
-            if ticks >= wanted.end() {
+            if ticks >= end {
                 break;
             }
-            if let Some((block, thread)) = wanted.block(&event, &scale, ticks) {
-                sums.add(&block, thread.unwrap_or(facts.thread));
+            for (sign, wanted) in wanted {
+                if let Some((block, thread)) = wanted.block(&event, &scale, ticks) {
+                    sums.add(&block, thread.unwrap_or(facts.thread), *sign);
+                }
             }
         }
         sums.by_key(facts.process as u32)
@@ -88,11 +123,11 @@ struct ChunkSums {
 }
 
 impl ChunkSums {
-    fn add(&mut self, block: &BlockChange, thread: u32) {
+    fn add(&mut self, block: &BlockChange, thread: u32, sign: Sign) {
         let key = LocalKey { stack: block.stack, thread, size: SizeClass::of(block.size_bytes) };
         let slot = self.slots.number(key);
         self.amounts.resize(self.slots.keys().len(), Amount::default());
-        self.amounts[slot].add(Amount::new(block.weight.blocks, block.weight.bytes));
+        self.amounts[slot].add(sign.of(Amount::new(block.weight.blocks, block.weight.bytes)));
     }
 
     fn by_key(self, process: u32) -> Vec<(Key, Amount)> {

@@ -15,6 +15,7 @@
 use std::ops::Range;
 
 use super::leaves::{Leaves, in_leaves};
+use crate::amount::Amount;
 use crate::axis::Axis;
 use crate::file::Kind;
 use crate::question::{Death, Question, Span};
@@ -48,6 +49,29 @@ pub(super) enum Sign {
     Minus,
 }
 
+/// An answer from events alone.
+pub(super) fn edges(question: &Question) -> Vec<(Sign, Edge)> {
+    let Question { born, death } = *question;
+    match death {
+        Death::Any => vec![(Sign::Plus, Edge::Born(born))],
+        Death::In(died) => vec![(Sign::Plus, Edge::Died { born, died })],
+        Death::After(ns) | Death::NotUntil(ns) => {
+            let died = Edge::Died { born, died: Span::until(ns) };
+            vec![(Sign::Plus, Edge::Born(born)), (Sign::Minus, died)]
+        }
+    }
+}
+
+impl Sign {
+    /// An amount with this sign.
+    pub(super) fn of(self, amount: Amount) -> Amount {
+        match self {
+            Sign::Plus => amount,
+            Sign::Minus => -amount,
+        }
+    }
+}
+
 /// The parts of an answer.
 pub(super) fn plan(question: &Question, axis: &Axis) -> Vec<(Sign, Part)> {
     let Question { born, death } = question;
@@ -55,7 +79,7 @@ pub(super) fn plan(question: &Question, axis: &Axis) -> Vec<(Sign, Part)> {
     match *death {
         Death::Any => signed(Sign::Plus, allocated(born, axis)).collect(),
         Death::In(died) => signed(Sign::Plus, freed(born, &died, axis)).collect(),
-        Death::After(ns) => {
+        Death::After(ns) | Death::NotUntil(ns) => {
             let until = freed(born, &Span::until(ns), axis);
             signed(Sign::Plus, allocated(born, axis)).chain(signed(Sign::Minus, until)).collect()
         }

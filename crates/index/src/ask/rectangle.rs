@@ -22,10 +22,7 @@ impl<S: Source + Sync> Index<S> {
     pub fn ask<H: History>(&self, question: &Question, events: &Events<'_, H>) -> Result<Sums, IndexError> {
         let none = || Sums::new(self.keys().len());
         let add = |mut sums: Sums, (sign, part): &(Sign, Part)| {
-            self.add(part, events, &mut |key, amount| match sign {
-                Sign::Plus => sums.add(key, amount),
-                Sign::Minus => sums.add(key, -amount),
-            })?;
+            self.add(part, events, &mut |key, amount| sums.add(key, sign.of(amount)))?;
             Ok::<_, IndexError>(sums)
         };
         let parts = plan(question, self.axis());
@@ -49,7 +46,7 @@ impl<S: Source + Sync> Index<S> {
             Part::Survivors { leaf, born, deaths } => self.add_survivors(*leaf, born, deaths, add),
             Part::Events { leaf, edge } => {
                 for (key, amount) in events.of_leaf(self.axis(), *leaf, edge) {
-                    if let Some(number) = self.numbers.get(&key) {
+                    if let Some(number) = self.keys.find(key) {
                         add(u64::from(number.0), amount);
                     }
                 }

@@ -19,8 +19,8 @@ use crate::key::{Key, KeyId, Keys};
 use crate::ticks::LeafTicks;
 use crate::trace_id::TraceId;
 
-/// Chunks that are summed before leaves are written: enough for all cores.
-const BATCH: usize = 512;
+/// Chunks that are summed at most before leaves are written: enough for all cores.
+const CHUNKS_AT_ONCE: usize = 512;
 
 /// How to build.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +29,33 @@ pub struct BuildOptions {
     pub events_per_leaf: u64,
     /// Memory for blocks that wait to be written by their leaf of birth, bytes.
     pub survivors_bytes_max: usize,
+    /// Keys that are kept apart, about; more of them are counted under coarser ones.
+    pub keys_max: usize,
+    /// Chunks that are summed before leaves are written.
+    pub chunks_at_once: usize,
 }
+
+/// What a key costs, in tables and in the sums of leaves that are not written yet, bytes.
+const KEY_BYTES: usize = 256;
+/// The same of a chunk: 10,000 events of as many keys.
+const CHUNK_BYTES: usize = 10_000 * 64;
 
 impl Default for BuildOptions {
     fn default() -> Self {
-        BuildOptions { events_per_leaf: EVENTS_PER_LEAF, survivors_bytes_max: 256 << 20 }
+        BuildOptions::within(1 << 30)
+    }
+}
+
+impl BuildOptions {
+    /// As fine as so many bytes of memory allow.
+    pub fn within(memory_bytes: u64) -> BuildOptions {
+        let part = usize::try_from(memory_bytes).unwrap_or(usize::MAX) / 4;
+        BuildOptions {
+            events_per_leaf: EVENTS_PER_LEAF,
+            survivors_bytes_max: part,
+            keys_max: part / KEY_BYTES,
+            chunks_at_once: (part / CHUNK_BYTES).clamp(8, CHUNKS_AT_ONCE),
+        }
     }
 }
 
@@ -73,7 +95,7 @@ pub fn build<H: History, W: Write>(
         axis: &axis,
         clocks: processes.iter().map(|process| process.clock).collect(),
         ticks: (0..processes.len()).map(|_| OnceLock::new()).collect(),
-        shared: Mutex::new(Shared::new(options.survivors_bytes_max)),
+        shared: Mutex::new(Shared::new(options)),
     };
     let mut out = SectionWriter::new(out)?;
     let mut writer = LeafWriter {
@@ -82,7 +104,7 @@ pub fn build<H: History, W: Write>(
         step: StepSums::default(),
     };
     let mut done = 0;
-    for batch in chunks.chunks(BATCH) {
+    for batch in chunks.chunks(options.chunks_at_once.max(1)) {
         batch.par_iter().for_each_init(Default::default, |scratch, chunk| pass.chunk(chunk, scratch));
         // Chunks that follow begin later, and add to no leaf before this one.
         let complete = axis.leaf(batch.last().map_or(0, |(_, facts)| begin_ns(facts)));
@@ -94,7 +116,7 @@ pub fn build<H: History, W: Write>(
     let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     writer.write_until(axis.leaves(), &axis, &mut shared, &mut out)?;
     shared.survivors.write(&mut out)?;
-    write_tables(trace, &axis, &processes, &shared.keys, &writer.totals, &mut out)?;
+    write_tables(trace, &axis, &ends_ns(&chunks, &processes), &shared.keys, &writer.totals, &mut out)?;
     let (_, bytes) = out.finish()?;
     Ok(Built { bytes, events, problems: shared.problems })
 }
@@ -112,6 +134,16 @@ fn axis(chunks: &[(usize, ChunkFacts)], processes: &[ProcessFacts], events: u64,
     let extents: Vec<_> = chunks.iter().map(extent).collect();
     let leaves = events.div_ceil(per_leaf.max(1)).clamp(1, u64::from(LEAVES_MAX));
     Axis::by_events(&extents, leaves as u32)
+}
+
+/// When each process ended, ns; 0 when that is not known.
+fn ends_ns(chunks: &[(usize, ChunkFacts)], processes: &[ProcessFacts]) -> Vec<u64> {
+    let mut last_ns = vec![None; processes.len()];
+    for (_, facts) in chunks {
+        let ns = processes[facts.process].clock.ns(facts.last_ticks);
+        last_ns[facts.process] = last_ns[facts.process].max(Some(ns));
+    }
+    processes.iter().zip(last_ns).map(|(process, last_ns)| process.end_ns(last_ns).unwrap_or(0)).collect()
 }
 
 /// What chunks are summed with.
@@ -133,9 +165,9 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(survivors_bytes_max: usize) -> Shared {
-        let survivors = Survivors::new(survivors_bytes_max);
-        Shared { keys: Keys::default(), leaves: BTreeMap::new(), survivors, problems: Vec::new() }
+    fn new(options: &BuildOptions) -> Shared {
+        let survivors = Survivors::new(options.survivors_bytes_max);
+        Shared { keys: Keys::new(options.keys_max), leaves: BTreeMap::new(), survivors, problems: Vec::new() }
     }
 
     /// Adds what a chunk has in a leaf.
@@ -217,7 +249,7 @@ impl LeafWriter {
 fn write_tables<W: Write>(
     trace: &TraceId,
     axis: &Axis,
-    processes: &[ProcessFacts],
+    ends_ns: &[u64],
     keys: &Keys,
     totals: &[Totals],
     out: &mut SectionWriter<W>,
@@ -231,11 +263,7 @@ fn write_tables<W: Write>(
     };
     out.section(Kind::Trace, 0, &[trace.row()])?;
     out.section(Kind::Axis, 0, &axis.begins_ns().iter().map(|ns| [*ns]).collect::<Vec<_>>())?;
-    out.section(
-        Kind::Processes,
-        0,
-        &processes.iter().map(|process| [process.end_mono_ns]).collect::<Vec<_>>(),
-    )?;
+    out.section(Kind::Processes, 0, &ends_ns.iter().map(|ns| [*ns]).collect::<Vec<_>>())?;
     out.section(Kind::Keys, 0, &keys.all().iter().map(of_key).collect::<Vec<_>>())?;
     out.section(Kind::Totals, 0, &totals.iter().map(of_leaf).collect::<Vec<_>>())
 }

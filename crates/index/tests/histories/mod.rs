@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use heapscribe_analyze::History;
+use heapscribe_analyze::answer::Ended;
 use heapscribe_analyze::input::{ChunkFacts, Clock, EventsInOrder, ProcessFacts, SessionFacts};
 use heapscribe_index::{Amount, Death, Key, Question, SizeClass};
 use heapscribe_wire::definitions::Definition;
@@ -76,6 +77,7 @@ impl Random {
             random.processes.push(ProcessFacts {
                 clock: clock(process),
                 end_mono_ns,
+                ended: Ended::Exited,
                 ..ProcessFacts::default()
             });
         }
@@ -157,9 +159,12 @@ impl Random {
                 Death::Any => true,
                 Death::In(span) => dies(&|ns| span.contains(ns)),
                 Death::After(ns) => {
-                    let has_ended = process.end_mono_ns != 0 && process.end_mono_ns <= ns;
+                    let last_ns = self.last_ns_of(life.key.process as usize);
+                    let end_ns = process.end_mono_ns.max(last_ns + 1);
+                    let has_ended = process.end_mono_ns != 0 && end_ns <= ns;
                     !has_ended && !dies(&|death| death <= ns)
                 }
+                Death::NotUntil(ns) => !dies(&|death| death <= ns),
             };
             if is_in && question.born.contains(process.clock.ns(life.born)) {
                 sums.entry(life.key).or_default().add(Amount::new(1, life.size));
@@ -169,11 +174,12 @@ impl Random {
     }
 
     pub(crate) fn last_ns(&self) -> u64 {
-        self.chunks
-            .iter()
-            .map(|c| self.processes[c.facts.process].clock.ns(c.facts.last_ticks))
-            .max()
-            .unwrap_or(0)
+        (0..2).map(|process| self.last_ns_of(process)).max().unwrap_or(0)
+    }
+
+    fn last_ns_of(&self, process: usize) -> u64 {
+        let of_process = self.chunks.iter().filter(|chunk| chunk.facts.process == process);
+        of_process.map(|chunk| clock(process).ns(chunk.facts.last_ticks)).max().unwrap_or(0)
     }
 }
 

@@ -1,0 +1,32 @@
+//! Stacks by their numbers in processes, as nodes of one tree: for sums that were made elsewhere.
+
+use super::builder::TreeBuilder;
+use super::definitions::Definitions;
+use crate::answer::{CallTree, NodeId};
+use crate::input::History;
+use heapscribe_wire::ids::StackId;
+
+/// The nodes of some stacks.
+#[derive(Debug, Default)]
+pub struct Placed {
+    /// The calls that lead to them.
+    pub tree: CallTree,
+    /// The node of each, in the order in which they were asked for.
+    pub nodes: Vec<NodeId>,
+    /// Definitions that could not be read, in words.
+    pub problems: Vec<String>,
+}
+
+/// The nodes of these stacks, which ascend by process and number.
+pub fn place<H: History>(history: &H, stacks: &[(usize, StackId)]) -> Placed {
+    let (mut tree, mut placed) = (TreeBuilder::default(), Placed::default());
+    for of_process in stacks.chunk_by(|a, b| a.0 == b.0) {
+        let mut definitions = Definitions::default();
+        let read = history.definitions(of_process[0].0, &mut |id, definition| {
+            definitions.take(id, definition, &mut tree);
+        });
+        placed.problems.extend(read.err());
+        placed.nodes.extend(definitions.nodes(&mut tree, of_process.iter().map(|(_, stack)| *stack)));
+    }
+    Placed { tree: tree.into_tree(), ..placed }
+}
