@@ -19,6 +19,7 @@ pub mod native;
 pub mod one_process;
 pub mod opened_trace;
 pub mod pprof;
+pub mod ranges;
 pub mod ring;
 pub mod stacks;
 

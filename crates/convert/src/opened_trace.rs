@@ -97,6 +97,11 @@ impl Opened {
         Ok(answer)
     }
 
+    /// As a recording to be analyzed.
+    pub fn recording(&self) -> Recording<'_, FileSource> {
+        Recording::new(&self.trace)
+    }
+
     /// The processes and threads that are chosen.
     ///
     /// # Errors

@@ -22,6 +22,38 @@ pub(crate) fn resolver(debug_dir: &Path) -> Resolver {
     Resolver::new(debug_dir).with_progress(NamesBar::new())
 }
 
+/// A bar while the index of a trace is made; hidden until that has taken a second.
+pub(crate) struct IndexBar {
+    bar: ProgressBar,
+    started: Instant,
+    on_terminal: bool,
+}
+
+impl IndexBar {
+    /// Nothing is drawn yet.
+    pub(crate) fn new() -> IndexBar {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("making the index {bar:30} {percent}% {eta}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        let on_terminal = std::io::stderr().is_terminal() && !IS_HIDDEN.load(Ordering::Relaxed);
+        IndexBar { bar, started: Instant::now(), on_terminal }
+    }
+
+    /// So many of so many events are done.
+    pub(crate) fn set(&self, done: u64, of: u64) {
+        self.bar.set_length(of);
+        self.bar.set_position(done);
+        if self.on_terminal && self.bar.is_hidden() && self.started.elapsed() >= Duration::from_secs(1) {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+
+    /// Removes it.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// Hidden until the work has taken a second.
 struct NamesBar {
     bar: ProgressBar,

@@ -52,7 +52,8 @@ pub enum Death {
     Any,
     /// In this time.
     In(Span),
-    /// After this moment, or never; its process lives at that moment.
+    /// After this moment, or never; its process lives at that moment. That it is born by then is for
+    /// [`Question::born`] to say.
     After(u64),
     /// The same, whether or not its process has ended by then: what is leaked counts.
     NotUntil(u64),
@@ -71,6 +72,11 @@ impl Question {
     /// Blocks that are live at a moment, after all that happens in it.
     pub const fn live_at(ns: u64) -> Question {
         Question { born: Span::until(ns), death: Death::After(ns) }
+    }
+
+    /// A generation: blocks that are born in this time and live at a moment.
+    pub fn generation(born: Span, ns: u64) -> Question {
+        Question { born: born.and(&Span::until(ns)), death: Death::After(ns) }
     }
 
     /// Blocks that are allocated in this time.

@@ -16,6 +16,7 @@ pub mod messages;
 pub mod off;
 pub mod own;
 pub mod pictures;
+pub mod range;
 mod runtime;
 pub mod text;
 pub mod unrecorded;

@@ -17,10 +17,12 @@ pub struct Placed {
     pub problems: Vec<String>,
 }
 
-/// The nodes of these stacks, which ascend by process and number.
-pub fn place<H: History>(history: &H, stacks: &[(usize, StackId)]) -> Placed {
+/// The nodes of these stacks, which ascend by process and number; below a node for each process, if these are to be
+/// kept apart.
+pub fn place<H: History>(history: &H, stacks: &[(usize, StackId)], splits_processes: bool) -> Placed {
     let (mut tree, mut placed) = (TreeBuilder::default(), Placed::default());
     for of_process in stacks.chunk_by(|a, b| a.0 == b.0) {
+        tree.put_under(splits_processes.then_some(of_process[0].0));
         let mut definitions = Definitions::default();
         let read = history.definitions(of_process[0].0, &mut |id, definition| {
             definitions.take(id, definition, &mut tree);

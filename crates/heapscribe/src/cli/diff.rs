@@ -7,6 +7,7 @@ use clap::Args;
 use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::metric::Metric;
+use super::range::RangeArgs;
 use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
@@ -29,7 +30,7 @@ pub(crate) struct DiffArgs {
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
 
-    /// What to compare [default: peak; for snapshots: leaked, which is what is live]
+    /// What to compare [default: peak; for snapshots: leaked, which is what is live; for ranges: allocated]
     #[arg(long, alias = "by", value_enum)]
     pub(crate) metric: Option<Metric>,
 
@@ -43,6 +44,9 @@ pub(crate) struct DiffArgs {
 
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
+
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,

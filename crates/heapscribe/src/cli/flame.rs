@@ -7,6 +7,7 @@ use clap::Args;
 use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::metric::Metric;
+use super::range::RangeArgs;
 use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
@@ -18,6 +19,8 @@ Examples:
   heapscribe flame run.hst -o peak.svg                       who holds the bytes at the peak
   heapscribe flame run.hst -o leaks.html --metric leaked     a page that works offline
   heapscribe flame run.hst -o calls.folded --metric count    folded stacks for other tools
+  heapscribe flame run.hst -o burst.svg --from 2s --to 5s    what was allocated in three seconds
+  heapscribe flame run.hst -o live.svg --live-at mark:idle   what was live at a mark
 ")]
 pub(crate) struct FlameArgs {
     /// The trace
@@ -28,9 +31,9 @@ pub(crate) struct FlameArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// What the width of a frame shows
-    #[arg(long, alias = "of", value_enum, default_value_t = Metric::Peak)]
-    pub(crate) metric: Metric,
+    /// What the width of a frame shows [default: peak; of a range: allocated]
+    #[arg(long, alias = "of", value_enum)]
+    metric: Option<Metric>,
 
     /// Draw functions that call themselves, or each other in turn, once instead of once for each call
     #[arg(long)]
@@ -44,8 +47,18 @@ pub(crate) struct FlameArgs {
     pub(crate) choice: ChoiceArgs,
 
     #[command(flatten)]
+    pub(crate) range: RangeArgs,
+
+    #[command(flatten)]
     pub(crate) salvage: SalvageArgs,
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
+}
+
+impl FlameArgs {
+    /// What the width of a frame shows.
+    pub(crate) fn metric(&self) -> Metric {
+        self.metric.unwrap_or_else(|| self.range.default_metric())
+    }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::metric::Metric;
+use super::range::RangeArgs;
 use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
@@ -33,6 +34,9 @@ pub(crate) struct HotspotsArgs {
 
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
+
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,

@@ -7,6 +7,7 @@ use clap::Args;
 use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
 use super::messages::ReportMessagesArgs;
+use super::range::RangeArgs;
 use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
@@ -18,6 +19,8 @@ Examples:
   heapscribe report run.hst
   heapscribe report run.hst --top 3
   heapscribe report run.hst --json | jq .peak.bytes
+  heapscribe report run.hst --from 2s --to 5s            what happened in three seconds
+  heapscribe report run.hst --live-at peak --born-in mark:loaded..mark:done
   heapscribe report ocaml.ctf                            a trace of OCaml's memtrace
   heapscribe report heaplog_4711.log                     a log of heaphook
   heapscribe report run.hst --messages data.part0.bfbs   allocations per handled message
@@ -47,6 +50,9 @@ pub(crate) struct ReportArgs {
 
     #[command(flatten)]
     pub(crate) choice: ChoiceArgs,
+
+    #[command(flatten)]
+    pub(crate) range: RangeArgs,
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,

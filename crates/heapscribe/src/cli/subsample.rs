@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::help::TEMPLATE;
+use super::moment::{Moment, parse_moment};
 use super::salvage::SalvageArgs;
 use crate::exit;
-use heapscribe_units::{parse_duration, parse_rate};
+use heapscribe_units::parse_rate;
 
 /// Write a smaller trace: a sample of the blocks, or a time span
 #[derive(Clone, Debug, Args)]
@@ -15,6 +16,7 @@ use heapscribe_units::{parse_duration, parse_rate};
 Examples:
   heapscribe subsample run.hst --rate 1e-4 -o small.hst      sample one of 10,000 8-byte words
   heapscribe subsample run.hst --from 10s --to 12.5s -o part.hst
+  heapscribe subsample run.hst --from mark:loaded -o part.hst
 ")]
 pub(crate) struct SubsampleArgs {
     /// The trace, in heapscribe's format or memtrace's
@@ -29,13 +31,13 @@ pub(crate) struct SubsampleArgs {
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
 
-    /// Leave out what happened before this time since the start of the trace
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub(crate) from: Option<u64>,
+    /// Leave out what happened before this moment, such as 1.5s, 30%, mark:NAME, section:NAME or peak
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment)]
+    pub(crate) from: Option<Moment>,
 
-    /// Leave out what happened at this time or later
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub(crate) to: Option<u64>,
+    /// Leave out what happened at this moment or later
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment)]
+    pub(crate) to: Option<Moment>,
 
     /// Seed for sampling; the same seed picks the same blocks
     #[arg(long, value_name = "N", default_value_t = 1)]

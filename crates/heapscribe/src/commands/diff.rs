@@ -15,7 +15,7 @@ use heapscribe_analyze::measure::Measure;
 use heapscribe_analyze::snapshot::{self, Snapshot};
 
 use super::limits::{TOP, TOP_JSON};
-use super::{output, partial};
+use super::{output, partial, range};
 use crate::cli::{DiffArgs, Metric};
 use heapscribe_convert::{Input, Opened};
 use heapscribe_diagnostics::Problem;
@@ -29,8 +29,9 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
     let files = [&args.before, &args.after];
     let open = |file| Input::open(file)?.into_trace(args.salvage.into());
     let traces = [open(files[0])?, open(files[1])?];
-    let answers = [answer(args, files[0], &traces[0])?, answer(args, files[1], &traces[1])?];
     let measure = measure(args, &traces)?;
+    let answer = |n: usize| answer(args, files[n], &traces[n], measure);
+    let answers = [answer(0)?, answer(1)?];
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let names = answers.each_ref().map(|answer| names(answer, measure, &resolver));
     let diff = compare(&answers, &names, measure);
@@ -58,13 +59,14 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
 }
 
 /// The answer of a trace; a snapshot counts as a recording that ended with it.
-fn answer(args: &DiffArgs, file: &Path, trace: &Opened) -> Result<Answer, Problem> {
+fn answer(args: &DiffArgs, file: &Path, trace: &Opened, measure: Measure) -> Result<Answer> {
     let snapshots = if snapshot::is_one(trace) { snapshot::analyze(trace) } else { Vec::new() };
     if let Some(snapshot) = snapshots.first() {
         args.choice.reject(file, "a snapshot")?;
+        args.range.reject(file, "a snapshot")?;
         return Ok(Snapshot::to_answer(snapshot));
     }
-    trace.analyze_of(&args.choice.choice())
+    range::analyze_of(trace, file, &args.choice.choice(), &args.range, measure)
 }
 
 /// The measure to compare: a snapshot has live blocks only.
@@ -72,7 +74,7 @@ fn measure(args: &DiffArgs, traces: &[Opened; 2]) -> Result<Measure> {
     let snapshot = traces.iter().zip([&args.before, &args.after]).find(|(trace, _)| snapshot::is_one(trace));
     match (args.metric, snapshot) {
         (None | Some(Metric::Leaked), Some(_)) => Ok(Measure::Leaked),
-        (by, None) => Ok(by.unwrap_or(Metric::Peak).measure()),
+        (by, None) => Ok(by.unwrap_or_else(|| args.range.default_metric()).measure()),
         (Some(_), Some((_, path))) => {
             let what = format!("{} is a snapshot, which contains only live blocks", path.display());
             Err(Problem::new(what, "use --metric leaked, or remove --metric").into())

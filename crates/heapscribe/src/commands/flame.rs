@@ -11,7 +11,7 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use super::flame_graph::{Call, FlameGraph, without_recursion};
 use super::flame_narrow::narrowed;
 use super::flame_picture::{Caption, draw, form, unit};
-use super::{flame_go, flame_processes, partial};
+use super::{flame_go, flame_processes, partial, range};
 use crate::cli::{FlameArgs, Metric};
 use crate::message;
 use heapscribe_convert::{Input, Kind};
@@ -28,6 +28,7 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     match input.kind() {
         Kind::File(Format::Go) => {
             args.choice.reject(&args.trace, "a Go trace")?;
+            args.range.reject(&args.trace, "a Go trace")?;
             return flame_go::run(args, input, form);
         }
         Kind::File(Format::Heaplog) => return Err(no_stacks(args).into()),
@@ -38,21 +39,21 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let is_snapshot = snapshot::is_one(&*trace);
     if let Some(snapshot) = is_snapshot.then(|| snapshot::analyze(&*trace)).into_iter().flatten().next() {
         args.choice.reject(&args.trace, "a snapshot")?;
-        let is_count = args.metric == Metric::Count;
+        args.range.reject(&args.trace, "a snapshot")?;
+        let is_count = args.metric() == Metric::Count;
         let width = |live: Amount| if is_count { live.blocks } else { live.bytes };
         let stacks = snapshot.stacks.iter().map(|stack| (stack.node, width(stack.live)));
         let graph = graph(&snapshot.tree, &[], stacks, &resolver, args.fold_recursion);
-        draw(args, form, &graph, &live_caption(&snapshot, args.metric))?;
+        draw(args, form, &graph, &live_caption(&snapshot, args.metric()))?;
         return Ok(partial::exit_code(&args.trace, &snapshot.problems, trace.is_complete()));
     }
+    let measure = args.metric().measure();
     let options = Options { splits_processes: !args.merge_processes, ..Options::default() };
-    let answer = trace.analyze_with(&args.choice.choice(), &options)?;
-    let caption = Caption {
-        title: title(&answer, args.metric),
-        command: command(&answer.command),
-        unit: unit(args.metric),
-    };
-    let stacks = answer.stacks.iter().map(|stack| (stack.node, args.metric.measure().of(stack)));
+    let answer =
+        range::analyze_with(&trace, &args.trace, &args.choice.choice(), &args.range, measure, &options)?;
+    let caption =
+        Caption { title: title(&answer, args), command: command(&answer.command), unit: unit(args.metric()) };
+    let stacks = answer.stacks.iter().map(|stack| (stack.node, args.metric().measure().of(stack)));
     let graph = graph(&answer.tree, &answer.processes, stacks, &resolver, args.fold_recursion);
     draw(args, form, &graph, &caption)?;
     Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
@@ -66,15 +67,18 @@ fn no_stacks(args: &FlameArgs) -> Problem {
     )
 }
 
-fn title(answer: &Answer, of: Metric) -> String {
-    let title = match of {
+fn title(answer: &Answer, args: &FlameArgs) -> String {
+    let title = match args.metric() {
+        Metric::Count if args.range.live_at.is_some() => "Blocks live",
+        _ if args.range.live_at.is_some() => "Bytes live",
         Metric::Peak => "Bytes live at the peak of the heap",
         Metric::Leaked => "Bytes never freed",
         Metric::Allocated => "Bytes allocated",
         Metric::Count => "Number of allocations",
         Metric::Temporary => "Blocks freed before the next allocation",
     };
-    tables::estimated(answer, title)
+    let title = tables::estimated(answer, title);
+    if args.range.is_any() { format!("{title}: {}", args.range.in_words()) } else { title }
 }
 
 fn graph(

@@ -24,16 +24,19 @@ pub(super) fn run(args: &FlameArgs, input: Input, form: Form) -> Result<ExitCode
     let answer =
         go::analyze(&trace, &Options::default()).with_context(|| format!("cannot read {}", shown))?;
     let Some(objects) = &answer.objects else { return Err(no_objects(args).into()) };
-    if args.metric == Metric::Temporary {
+    if args.metric() == Metric::Temporary {
         return Err(Problem::new(
             format!("a Go trace does not show which objects were temporary ({shown})"),
             "use --metric allocated, count, peak or leaked",
         )
         .into());
     }
-    let caption =
-        Caption { title: title(args.metric).to_owned(), command: shown.to_string(), unit: unit(args.metric) };
-    draw(args, form, &graph(objects, args.metric), &caption)?;
+    let caption = Caption {
+        title: title(args.metric()).to_owned(),
+        command: shown.to_string(),
+        unit: unit(args.metric()),
+    };
+    draw(args, form, &graph(objects, args.metric()), &caption)?;
     Ok(partial::exit_code(&args.trace, &go_problems(&trace), true))
 }
 

@@ -53,7 +53,7 @@ pub(super) fn form(path: &Path) -> Result<Form, Problem> {
 }
 
 fn nothing_to_draw(args: &FlameArgs) -> Problem {
-    let what = match args.metric {
+    let what = match args.metric() {
         Metric::Peak | Metric::Allocated | Metric::Count => "no allocations",
         Metric::Leaked => "no leaked blocks",
         Metric::Temporary => "no temporary blocks",

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use super::partial;
+use super::{partial, range};
 use crate::cli::{HotspotsArgs, Metric};
 use heapscribe_convert::Input;
 use heapscribe_symbols::NamedStacks;
@@ -18,7 +18,8 @@ use heapscribe_views::{hotspots, text};
 /// Runs the command.
 pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
     let trace = Input::open(&args.trace)?.into_trace(args.salvage.into())?;
-    let answer = trace.analyze_of(&args.choice.choice())?;
+    let measure = args.metric.measure();
+    let answer = range::analyze_of(&trace, &args.trace, &args.choice.choice(), &args.range, measure)?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let stacks = answer.stacks.iter().map(|s| (s.node, args.metric.measure().of(s)));
     let stacks: Vec<_> = stacks.filter(|(_, weight)| *weight > 0).collect();

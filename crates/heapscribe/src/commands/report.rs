@@ -11,7 +11,7 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use serde::Serialize;
 
 use super::limits::{TOP, TOP_JSON};
-use super::{output, partial, report_go, report_messages, terminal};
+use super::{output, partial, report_go, report_messages, report_range, terminal};
 use crate::cli::{ReportArgs, ReportMessagesArgs, reject_parts};
 use crate::message;
 use heapscribe_convert::heaplog::LogTally;
@@ -57,6 +57,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     reject_parts(&args.trace, &args.messages.more)?;
     if input.kind() == Kind::File(Format::Go) {
         args.choice.reject(&args.trace, "a Go trace")?;
+        args.range.reject(&args.trace, "a Go trace")?;
         return report_go::run(args, input);
     }
     let trace = input.into_trace(args.salvage.into())?;
@@ -65,8 +66,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     if snapshot::is_one(&*trace) {
         reject_messages(args)?;
         args.choice.reject(&args.trace, "a snapshot")?;
+        args.range.reject(&args.trace, "a snapshot")?;
         let problems = report_live(args, &snapshot::analyze(&*trace), &resolver, &mut out)?;
         return Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()));
+    }
+    if args.range.is_any() {
+        return report_range::run(args, &trace, &resolver, &mut out);
     }
     let answer = trace.analyze_of(&args.choice.choice())?;
     let kept = match answer.rules.is_empty() {

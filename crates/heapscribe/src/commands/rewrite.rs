@@ -11,7 +11,7 @@ use heapscribe_formats::{Scratch, Source, Trace};
 use heapscribe_wire::definitions::Definition;
 
 use super::output::create;
-use super::partial;
+use super::{partial, range};
 use crate::cli::{RedactArgs, SubsampleArgs};
 use heapscribe_convert::native::redact::Redactor;
 use heapscribe_convert::native::rewrite::{Changes, rewrite};
@@ -22,13 +22,9 @@ use heapscribe_formats::detect::Format;
 
 /// Runs `subsample`.
 pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
-    if args.from.zip(args.to).is_some_and(|(from, to)| from >= to) {
-        let what = "--from is not before --to, so nothing would be left";
-        return Err(Problem::new(what, "swap the two times").into());
-    }
-    let time_ns = args.from.unwrap_or(0)..args.to.unwrap_or(u64::MAX);
     let input = Input::open(&args.trace)?;
     let problems = if input.kind() == Kind::File(Format::Memtrace) {
+        let time_ns = range::time_of(&args.from, &args.to, None)?;
         let mut reader = input.into_memtrace(args.salvage.options(true))?;
         let info = reader.info().clone();
         let rate = args.rate.unwrap_or(info.sample_rate);
@@ -50,6 +46,7 @@ pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
         copied(&mut reader, create(&args.output)?, &mut changes)?
     } else {
         let trace = input.into_trace(args.salvage.into())?;
+        let time_ns = range::time_of(&args.from, &args.to, Some((&trace, &args.trace)))?;
         let means = means(&trace)?;
         let finest = means.values().copied().max().unwrap_or(0);
         let thin = Thin::new(args.rate, time_ns, args.seed, means);

@@ -14,6 +14,7 @@ mod memtrace;
 mod messages;
 mod names;
 mod plot;
+mod range;
 mod replay;
 mod report;
 mod sample;

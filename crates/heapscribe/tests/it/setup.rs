@@ -61,7 +61,7 @@ fn the_reference_is_markdown() {
         "\n## Explain a trace\n",
         "\n### `heapscribe flame`\n\nDraw a flame graph.\n",
         "\n- `-o, --output <FILE>`: Where to write the flame graph",
-        "\n- `--metric <METRIC>`: What the width of a frame shows. Default: `peak`\n  - `peak`: Bytes live at the peak",
+        "\n- `--metric <METRIC>`: What the width of a frame shows \\[default: peak; of a range: allocated\\]\n  - `peak`: Bytes live at the peak",
         "\n#### `heapscribe ctl mark`\n",
         "\n## Exit codes\n",
         "  4    a rule is broken",

@@ -10,6 +10,7 @@ pub mod latency;
 pub mod live;
 pub mod messages;
 pub mod parts;
+pub mod range;
 pub mod report;
 pub mod sampling;
 mod timeline;

@@ -21,6 +21,7 @@ pub mod live;
 pub mod losses;
 pub mod messages;
 mod out;
+pub mod range;
 pub mod real_time;
 pub mod report;
 mod ring;

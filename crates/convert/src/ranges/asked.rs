@@ -1,0 +1,112 @@
+//! Questions about a trace: by its index if there is one, else in a pass over its events. The answers are the same.
+
+use std::path::Path;
+
+use heapscribe_analyze::input::{Chosen, History};
+use heapscribe_analyze::{Extent, extent};
+use heapscribe_diagnostics::Problem;
+use heapscribe_index::{Amount, Events, Index, Key, Question, Span};
+
+use super::index_file::{IndexOptions, open_or_make};
+use crate::file_source::FileSource;
+
+/// A trace that is asked for ranges.
+pub struct Ranges<'h, H> {
+    history: &'h H,
+    events: Events<'h, H>,
+    index: Option<Index<FileSource>>,
+    extent: Extent,
+}
+
+impl<'h, H: History> Ranges<'h, H> {
+    /// Opens the index of a trace at `path`, and makes it if there is none; where there is no place for it, or none is
+    /// wanted, each question is a pass over all events. `progress` is told how many of how many events are done.
+    ///
+    /// # Errors
+    /// Of a ring: what it has lost is in no range.
+    pub fn open(
+        history: &'h H,
+        path: &Path,
+        options: &IndexOptions,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<Ranges<'h, H>, Problem> {
+        let extent = extent(history);
+        if history.session().window_mono_ns > extent.begin_ns {
+            let what =
+                format!("{} is a ring that has lost its first events: it has no ranges", path.display());
+            return Err(Problem::new(
+                what,
+                "look at all of it: remove --from, --to, --live-at and --born-in",
+            ));
+        }
+        let index = match options.is_wanted {
+            // That it cannot be written is no reason not to answer.
+            true => open_or_make(history, path, options, progress).ok().flatten(),
+            false => None,
+        };
+        Ok(Ranges { history, events: Events::new(history), index, extent })
+    }
+
+    /// When the recording begins, and how long it is.
+    pub fn extent(&self) -> Extent {
+        self.extent
+    }
+
+    /// The recording.
+    pub fn history(&self) -> &'h H {
+        self.history
+    }
+
+    /// Its index, if it has one.
+    pub fn index(&self) -> Option<&Index<FileSource>> {
+        self.index.as_ref()
+    }
+
+    /// The answer, by key.
+    pub fn ask(&self, question: &Question) -> ByKey {
+        let by_index = self.index.as_ref().and_then(|index| {
+            let sums = index.ask(question, &self.events).ok()?;
+            let key = |number: heapscribe_index::KeyId| index.keys()[number.0 as usize];
+            Some(ByKey { sums: sums.iter().map(|(number, amount)| (key(number), amount)).collect() })
+        });
+        by_index.unwrap_or_else(|| self.pass(question))
+    }
+
+    /// The answer for these processes and threads; threads are those that allocated.
+    pub fn ask_of(&self, question: &Question, chosen: &Chosen) -> ByKey {
+        let by_thread = chosen.processes.iter().any(|(_, threads)| threads.is_some());
+        let is_coarse = self.index.as_ref().is_some_and(Index::is_coarse);
+        let mut answer = if by_thread && is_coarse { self.pass(question) } else { self.ask(question) };
+        answer.sums.retain(|(key, _)| match key.thread {
+            Key::ANY_THREAD => chosen.processes.iter().any(|(process, _)| *process == key.process as usize),
+            thread => chosen.has(key.process as usize, thread),
+        });
+        answer
+    }
+
+    fn pass(&self, question: &Question) -> ByKey {
+        ByKey { sums: self.events.ask(question).into_iter().collect() }
+    }
+
+    /// Moments of the recording as CLOCK_MONOTONIC ns.
+    pub fn span(&self, from_ns: Option<u64>, to_ns: Option<u64>) -> Span {
+        let at = |ns: u64| self.extent.begin_ns.saturating_add(ns);
+        Span { from_ns: from_ns.map_or(0, at), to_ns: to_ns.map_or(u64::MAX, at) }
+    }
+}
+
+/// An answer.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ByKey {
+    /// Blocks and bytes, by process, stack, thread and class of size; each key once.
+    pub sums: Vec<(Key, Amount)>,
+}
+
+impl ByKey {
+    /// All of it.
+    pub fn total(&self) -> Amount {
+        let mut total = Amount::default();
+        self.sums.iter().for_each(|(_, amount)| total.add(*amount));
+        total
+    }
+}

@@ -1,0 +1,76 @@
+//! Flags that choose a range of time, the same on every command that explains a trace.
+
+use std::path::Path;
+
+use clap::Args;
+use heapscribe_convert::ranges::IndexOptions;
+use heapscribe_diagnostics::Problem;
+use heapscribe_units::parse_bytes;
+
+use super::metric::Metric;
+use super::moment::{Moment, parse_moment, parse_moments};
+
+const HEADING: &str = "Ranges of time";
+
+/// Which blocks are looked at, by the time of their birth and death.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RangeArgs {
+    /// Only what happened from this moment on, such as 1.5s, 30%, mark:NAME, section:NAME or peak
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment, help_heading = HEADING)]
+    pub(crate) from: Option<Moment>,
+
+    /// Only what happened before this moment
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment, help_heading = HEADING)]
+    pub(crate) to: Option<Moment>,
+
+    /// Only blocks that are live at this moment
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment, help_heading = HEADING)]
+    pub(crate) live_at: Option<Moment>,
+
+    /// Only blocks that were allocated between these moments, such as mark:A..mark:B or section:NAME
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_moments, help_heading = HEADING)]
+    pub(crate) born_in: Option<(Moment, Moment)>,
+
+    /// Memory for making the index TRACE.idx, which answers questions about ranges fast
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes, help_heading = HEADING)]
+    memory: u64,
+
+    /// Neither use nor write an index: read all events
+    #[arg(long, help_heading = HEADING)]
+    no_index: bool,
+}
+
+impl RangeArgs {
+    /// Whether a range is asked for.
+    pub(crate) fn is_any(&self) -> bool {
+        self.from.is_some() || self.to.is_some() || self.live_at.is_some() || self.born_in.is_some()
+    }
+
+    /// What is looked at of stacks unless something else is asked for: of all the time what the peak consists of.
+    pub(crate) fn default_metric(&self) -> Metric {
+        if self.is_any() && self.live_at.is_none() { Metric::Allocated } else { Metric::Peak }
+    }
+
+    /// The range, in words; nothing for all.
+    pub(crate) fn in_words(&self) -> String {
+        let moment = |before: &str, moment: &Option<Moment>| Some(format!("{before} {}", moment.as_ref()?));
+        let born = self.born_in.as_ref().map(|(from, to)| format!("allocated in {from}..{to}"));
+        let parts =
+            [moment("from", &self.from), moment("to", &self.to), born, moment("live at", &self.live_at)];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// How to make an index.
+    pub(crate) fn index(&self) -> IndexOptions {
+        IndexOptions { memory_bytes: self.memory, is_wanted: !self.no_index }
+    }
+
+    /// Refuses a range of what has no time, such as a snapshot.
+    pub(crate) fn reject(&self, trace: &Path, what: &str) -> Result<(), Problem> {
+        if !self.is_any() {
+            return Ok(());
+        }
+        let what = format!("{} is {what}, of which no range can be chosen", trace.display());
+        Err(Problem::new(what, "remove --from, --to, --live-at and --born-in"))
+    }
+}

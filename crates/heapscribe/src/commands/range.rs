@@ -1,0 +1,337 @@
+//! Ranges of a trace: which moments its flags mean, and the figures of stacks in them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use heapscribe_analyze::answer::{Answer, Dropped, Process, Stack};
+use heapscribe_analyze::estimate::Sampling;
+use heapscribe_analyze::events::Rates;
+use heapscribe_analyze::input::{Choice, History, ProcessFacts, Recording};
+use heapscribe_analyze::measure::Measure;
+use heapscribe_analyze::moments::{NoteKind, NoteMoment, of_name};
+use heapscribe_analyze::{Options, highest};
+use heapscribe_convert::Opened;
+use heapscribe_convert::file_source::FileSource;
+use heapscribe_convert::ranges::{ByKey, IndexOptions, RangeStacks, Ranges};
+use heapscribe_diagnostics::Problem;
+use heapscribe_index::{Death, Question, Span};
+use heapscribe_views::losses::lost_events;
+use heapscribe_views::range::{FIGURES, RangeTimes};
+
+use crate::cli::{Moment, RangeArgs};
+use crate::progress::IndexBar;
+
+type Of<'r> = Ranges<'r, Recording<'r, FileSource>>;
+
+/// The range that was asked for.
+struct Range {
+    /// In which time something happens.
+    time: Span,
+    /// When blocks are born.
+    born: Span,
+    live_at_ns: Option<u64>,
+}
+
+/// Which end of a range a moment is: a section has two.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Begin,
+    End,
+}
+
+impl Range {
+    fn of(args: &RangeArgs, ranges: &Of<'_>) -> Result<Range, Problem> {
+        let at = |moment: &Option<Moment>, end| {
+            moment.as_ref().map(|moment| moment_ns(moment, end, ranges)).transpose()
+        };
+        let span = |from: Option<u64>, to: Option<u64>, what: &str| {
+            let span = Span { from_ns: from.unwrap_or(0), to_ns: to.unwrap_or(u64::MAX) };
+            if span.is_empty() {
+                let what = format!("{what} ends where it begins, or earlier, so nothing is in it");
+                return Err(Problem::new(what, "swap the two moments"));
+            }
+            Ok(span)
+        };
+        let (from, to) = args.born_in.clone().map_or((None, None), |(from, to)| (Some(from), Some(to)));
+        Ok(Range {
+            time: span(
+                at(&args.from, End::Begin)?,
+                at(&args.to, End::End)?,
+                "the range from --from to --to",
+            )?,
+            born: span(at(&from, End::Begin)?, at(&to, End::End)?, "the range of --born-in")?,
+            live_at_ns: at(&args.live_at, End::Begin)?,
+        })
+    }
+
+    /// Blocks that were born in both times.
+    fn born_in_time(&self) -> Span {
+        self.born.and(&self.time)
+    }
+
+    /// Those of its blocks that a measure is of.
+    fn question(&self, measure: Measure) -> Result<Question, Problem> {
+        let born = self.born_in_time();
+        match (measure, self.live_at_ns) {
+            (Measure::Temporary, _) => {
+                let what = "temporary blocks are not counted by ranges";
+                Err(Problem::new(what, "choose another --metric, or remove the range"))
+            }
+            (_, Some(ns)) => Ok(Question::generation(born, ns)),
+            (Measure::Peak, None) => {
+                let what = "the peak is a moment, and not one of each range";
+                Err(Problem::new(what, "use --live-at peak, or --metric allocated or leaked"))
+            }
+            (Measure::Leaked, None) => Ok(Question { born, death: Death::NotUntil(last_ns(&self.time)) }),
+            (Measure::Allocated | Measure::Count, None) => Ok(Question::allocated(born)),
+        }
+    }
+}
+
+/// The last moment of a time, or that of all times.
+const fn last_ns(time: &Span) -> u64 {
+    if time.to_ns == u64::MAX { u64::MAX } else { time.to_ns.saturating_sub(1) }
+}
+
+/// A moment as CLOCK_MONOTONIC ns.
+fn moment_ns(moment: &Moment, end: End, ranges: &Of<'_>) -> Result<u64, Problem> {
+    let extent = ranges.extent();
+    let after = |ns: u64| extent.begin_ns.saturating_add(ns);
+    match moment {
+        Moment::Time(ns) => Ok(after(*ns)),
+        // The end of a range is not in it, but the end of the trace is.
+        Moment::Part(part) if *part >= 1.0 && end == End::End => Ok(u64::MAX),
+        Moment::Part(part) => Ok(after((extent.duration_ns as f64 * part) as u64)),
+        Moment::Peak => Ok(after(highest(ranges.history(), &Options::default()).time_ns)),
+        Moment::Mark(name, number) => {
+            let all = of_name(ranges.history(), name.as_bytes());
+            let mut marks = all.iter().filter(|note| note.kind == NoteKind::Mark);
+            marks.nth(number - 1).map(|mark| mark.ns).ok_or_else(|| no_such("mark", name, *number))
+        }
+        Moment::Section(name, number) => {
+            let notes = of_name(ranges.history(), name.as_bytes());
+            section(&notes, *number, end).ok_or_else(|| no_such("section", name, *number))
+        }
+    }
+}
+
+/// The time between two moments, ns after the start. What is not a trace of ours has no names and no peak.
+pub(super) fn time_of(
+    from: &Option<Moment>,
+    to: &Option<Moment>,
+    trace: Option<(&Opened, &Path)>,
+) -> Result<std::ops::Range<u64>, Problem> {
+    let is_plain = |moment: &Option<Moment>| matches!(moment, None | Some(Moment::Time(_)));
+    let plain = |moment: &Option<Moment>| match moment {
+        Some(Moment::Time(ns)) => Some(*ns),
+        _ => None,
+    };
+    let time = match trace {
+        _ if is_plain(from) && is_plain(to) => plain(from).unwrap_or(0)..plain(to).unwrap_or(u64::MAX),
+        Some((trace, path)) => {
+            let recording = trace.recording();
+            let index = IndexOptions { is_wanted: false, ..IndexOptions::default() };
+            let ranges = Ranges::open(&recording, path, &index, &mut |_, _| {})?;
+            let since = |moment: &Option<Moment>, end| {
+                let ns = moment.as_ref().map(|moment| moment_ns(moment, end, &ranges)).transpose()?;
+                let since =
+                    |ns: u64| if ns == u64::MAX { ns } else { ns.saturating_sub(ranges.extent().begin_ns) };
+                Ok::<_, Problem>(ns.map(since))
+            };
+            since(from, End::Begin)?.unwrap_or(0)..since(to, End::End)?.unwrap_or(u64::MAX)
+        }
+        None => {
+            let what = "a memtrace file has no marks, no sections, and is not searched for its peak";
+            return Err(Problem::new(what, "give times, such as --from 1.5s"));
+        }
+    };
+    if time.is_empty() {
+        let what = "--from is not before --to, so nothing would be left";
+        return Err(Problem::new(what, "swap the two times"));
+    }
+    Ok(time)
+}
+
+/// The begin or end of a section: it ends on the thread on which it began. One that never ended lasts until the end.
+fn section(notes: &[NoteMoment], number: usize, end: End) -> Option<u64> {
+    let begin = notes.iter().filter(|note| note.kind == NoteKind::Begin).nth(number - 1)?;
+    if end == End::Begin {
+        return Some(begin.ns);
+    }
+    let mut depth = 0;
+    let on_thread = |note: &&NoteMoment| {
+        (note.process, note.thread) == (begin.process, begin.thread) && note.ns >= begin.ns
+    };
+    for note in notes.iter().filter(on_thread) {
+        match note.kind {
+            NoteKind::Begin => depth += 1,
+            NoteKind::End => depth -= 1,
+            NoteKind::Mark => continue,
+        }
+        if depth == 0 {
+            return Some(note.ns.saturating_add(1));
+        }
+    }
+    Some(u64::MAX)
+}
+
+fn no_such(what: &str, name: &str, number: usize) -> Problem {
+    let nth = if number > 1 { format!(" number {number}") } else { String::new() };
+    let hint = format!("list the {what}s of the trace with `heapscribe report TRACE`");
+    Problem::new(format!("the trace has no {what} `{name}`{nth}"), hint)
+}
+
+fn open<'r>(
+    args: &RangeArgs,
+    path: &Path,
+    recording: &'r Recording<'r, FileSource>,
+) -> Result<Of<'r>, Problem> {
+    let bar = IndexBar::new();
+    let ranges = Ranges::open(recording, path, &args.index(), &mut |done, of| bar.set(done, of))?;
+    bar.finish();
+    if ranges.index().is_some_and(heapscribe_index::Index::is_coarse) {
+        crate::message::note(
+            "the index is coarse, as memory did not suffice: some stacks are counted as unknown; use more --memory",
+        );
+    }
+    Ok(ranges)
+}
+
+/// What commands that look at one figure of each stack see of a trace: that figure in the range, or all of it.
+pub(super) fn analyze_of(
+    trace: &Opened,
+    path: &Path,
+    choice: &Choice,
+    args: &RangeArgs,
+    measure: Measure,
+) -> Result<Answer> {
+    analyze_with(trace, path, choice, args, measure, &Options::default())
+}
+
+/// The same, answered as the options say.
+pub(super) fn analyze_with(
+    trace: &Opened,
+    path: &Path,
+    choice: &Choice,
+    args: &RangeArgs,
+    measure: Measure,
+    options: &Options,
+) -> Result<Answer> {
+    if !args.is_any() {
+        return Ok(trace.analyze_with(choice, options)?);
+    }
+    let recording = trace.recording();
+    let ranges = open(args, path, &recording)?;
+    let chosen = trace.chosen(choice)?;
+    let question = Range::of(args, &ranges)?.question(measure)?;
+    let figures =
+        RangeStacks::new(&recording, [&ranges.ask_of(&question, &chosen)], options.splits_processes);
+    let session = recording.session();
+    let stack = |(node, [amount]): &(_, [_; 1])| {
+        let mut stack = Stack { node: *node, ..Stack::default() };
+        match measure {
+            Measure::Peak => stack.at_peak = *amount,
+            Measure::Leaked => stack.leaked = *amount,
+            Measure::Allocated | Measure::Count => stack.allocated = *amount,
+            Measure::Temporary => stack.temporary = *amount,
+        }
+        stack
+    };
+    let mut problems = recording.problems();
+    problems.extend(figures.problems);
+    Ok(Answer {
+        command: session.command,
+        host: session.host,
+        begin_mono_ns: ranges.extent().begin_ns,
+        begin_real_ns: session.begin_real_ns,
+        duration_ns: ranges.extent().duration_ns,
+        complete: true,
+        processes: recording.processes().into_iter().map(process).collect(),
+        stacks: figures.stacks.iter().map(stack).collect(),
+        tree: figures.tree,
+        dropped: dropped(&recording),
+        sampling: is_sampled(&recording).then(Sampling::default),
+        problems,
+        ..Answer::default()
+    })
+}
+
+/// What a process is called by.
+fn process(facts: ProcessFacts) -> Process {
+    Process { pid: facts.pid, exe: facts.exe, command: facts.command, ..Process::default() }
+}
+
+/// All figures of a range, for the report.
+pub(super) struct Reported {
+    pub(super) figures: RangeStacks<FIGURES>,
+    pub(super) times: RangeTimes,
+    pub(super) duration_ns: u64,
+    pub(super) is_estimated: bool,
+    pub(super) has_losses: bool,
+    pub(super) problems: Vec<String>,
+}
+
+/// Asks for them.
+pub(super) fn report_of(trace: &Opened, path: &Path, choice: &Choice, args: &RangeArgs) -> Result<Reported> {
+    let recording = trace.recording();
+    let ranges = open(args, path, &recording)?;
+    let chosen = trace.chosen(choice)?;
+    let range = Range::of(args, &ranges)?;
+    let ask = |born, death| ranges.ask_of(&Question { born, death }, &chosen);
+    let live = |born, ns| ranges.ask_of(&Question::generation(born, ns), &chosen);
+    let born_in_time = range.born_in_time();
+    let live_at_end = match range.live_at_ns {
+        Some(ns) => live(born_in_time, ns),
+        None => live(range.born, last_ns(&range.time)),
+    };
+    let live_at_begin = match range.time.from_ns.checked_sub(1) {
+        Some(ns) => live(range.born, ns),
+        None => ByKey::default(),
+    };
+    let answers = [
+        &ask(born_in_time, Death::Any),
+        &ask(range.born, Death::In(range.time)),
+        &ask(born_in_time, Death::NotUntil(last_ns(&range.time))),
+        &live_at_begin,
+        &live_at_end,
+    ];
+    let figures = RangeStacks::new(&recording, answers, false);
+    let begin_ns = ranges.extent().begin_ns;
+    let since = |ns: u64| (ns != 0 && ns != u64::MAX).then(|| ns.saturating_sub(begin_ns));
+    let mut problems = recording.problems();
+    problems.extend_from_slice(&figures.problems);
+    problems.extend_from_slice(&trace.problems);
+    Ok(Reported {
+        times: RangeTimes {
+            from_ns: since(range.time.from_ns),
+            to_ns: since(range.time.to_ns),
+            born_from_ns: since(range.born.from_ns),
+            born_to_ns: since(range.born.to_ns),
+            live_at_ns: range.live_at_ns.map(|ns| ns.saturating_sub(begin_ns)),
+        },
+        duration_ns: ranges.extent().duration_ns,
+        is_estimated: is_sampled(&recording),
+        has_losses: lost_events(&Answer { dropped: dropped(&recording), ..Answer::default() }) > 0,
+        figures,
+        problems,
+    })
+}
+
+/// Whether blocks were sampled in any process.
+fn is_sampled<H: History>(history: &H) -> bool {
+    let processes = history.processes().len();
+    let rates = Rates::new(history, processes);
+    (0..processes).any(|process| rates.has_any(process))
+}
+
+/// What is missing, by reason.
+fn dropped<H: History>(history: &H) -> Vec<Dropped> {
+    let mut counts = BTreeMap::<u8, u64>::new();
+    for process in history.processes() {
+        for (reason, count) in process.drops.iter().enumerate().filter(|(_, count)| **count != 0) {
+            *counts.entry(reason as u8).or_default() += count;
+        }
+    }
+    counts.into_iter().map(|(reason, count)| Dropped { reason, count }).collect()
+}
