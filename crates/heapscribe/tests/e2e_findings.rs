@@ -146,3 +146,25 @@ fn the_first_screen_has_fifty_lines_at_most() {
         assert!(text.contains(&format!("{which} (")), "{text}");
     }
 }
+
+/// What a trace's first screen has, and how many lines.
+fn first_screen(place: &Place) -> (usize, String) {
+    let output = heapscribe().arg("report").arg(place.path("run.hst")).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    (text.lines().count(), text)
+}
+
+#[test]
+fn any_trace_keeps_to_a_screen() {
+    let place = Place::new();
+    let script = "for i in $(seq 30); do ls / > /dev/null; cat /dev/null; done; env -i /bin/true";
+    for options in [&[][..], &["--last", "50ms"], &["--sample", "16KiB"], &["--latency"]] {
+        let run = Run::new(&place, "bash").args(["-c", script]).options(options);
+        assert_eq!(run.recorded().code, 0);
+        let (lines, text) = first_screen(&place);
+        assert!(lines <= 50, "{options:?}: {lines} lines\n{text}");
+        for part in ["What is missing", "Not recorded", "Next"] {
+            assert!(text.contains(part), "{options:?}: {part} in {text}");
+        }
+    }
+}

@@ -41,12 +41,30 @@ const LIBRARY_DIRECTORIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib6
 const WRAPPERS: [&str; 3] = ["alloc", "strdup", "memdup"];
 
 /// Functions of interpreters that only ask for memory for an object, of whatever kind.
-const HELPERS: [&str; 8] = [
+const HELPERS: [&str; 26] = [
+    "PyBytes_FromStringAndSize",
+    "PyList_New",
+    "PyTuple_New",
+    "PyUnicode_New",
+    "_PyBytes_FromSize",
+    "_PyBytes_Resize",
+    "arena_map_get",
+    "dictresize",
+    "list_resize",
+    "new_arena",
+    "new_keys_object",
+    "resize_compact",
+    "tuple_alloc",
+    "unicode_resize",
     "_PyObject_New",
     "_PyObject_NewVar",
     "_PyObject_GC_New",
     "_PyObject_GC_NewVar",
     "Perl_more_bodies",
+    "Perl_more_sv",
+    "Perl_newSV",
+    "Perl_sv_upgrade",
+    "S_new_SV",
     "Perl_sv_grow",
     "Perl_sv_grow_fresh",
     "S_new_body",

@@ -15,7 +15,8 @@ pub(super) fn resident(timeline: &Timeline, processes: &[ProcessFacts], begin_ns
         .filter_map(|pair| {
             let heap_bytes =
                 heap_between(timeline, pair[0].checked_sub(begin_ns)?, pair[1].checked_sub(begin_ns)?)?;
-            let anonymous_bytes = processes.iter().map(|process| anonymous(process, pair[1])).sum();
+            let anonymous_bytes =
+                processes.iter().map(|process| anonymous(process, pair[1])).fold(0, u64::saturating_add);
             Some(Resident { time_ns: pair[1] - begin_ns, anonymous_bytes, heap_bytes })
         })
         .collect();

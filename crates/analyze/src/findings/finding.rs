@@ -77,6 +77,7 @@ impl Level {
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs, reason = "the fields are named for what they count, with their units")]
 pub enum Evidence {
+    /// The mean to sample with instead is 0 where only a recording of every block is finer.
     Sampling {
         samples: u64,
         peak_bytes: u64,

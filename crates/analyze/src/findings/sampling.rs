@@ -25,7 +25,7 @@ fn finding(answer: &Answer, sampling: &Sampling) -> Option<Finding> {
     let are_few = sampling.peak.samples < SAMPLING_SAMPLES && bytes.variance > 0.0;
     let mean = sampling.mean_bytes.iter().copied().max()?;
     // So that what was live at the peak would have been hit so often.
-    let wanted = (answer.peak.bytes / SAMPLES_WANTED).next_power_of_two().clamp(MEAN_MIN_BYTES, mean);
+    let wanted = (answer.peak.bytes / SAMPLES_WANTED).next_power_of_two().max(MEAN_MIN_BYTES);
     (is_wide || are_few).then_some(Finding {
         kind: Kind::Sampling,
         severity: Level::Medium,
@@ -35,7 +35,7 @@ fn finding(answer: &Answer, sampling: &Sampling) -> Option<Finding> {
             peak_bytes: answer.peak.bytes,
             low_bytes: bytes.low as u64,
             high_bytes: bytes.high as u64,
-            wanted_mean_bytes: wanted,
+            wanted_mean_bytes: if wanted < mean { wanted } else { 0 },
         },
         culprits: Vec::new(),
         more: 0,

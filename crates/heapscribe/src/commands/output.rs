@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use heapscribe_diagnostics::Problem;
+use heapscribe_views::text::screen::screen;
 
 /// Refuses to replace what a file holds, unless that is wanted. An empty file, a pipe and a device can be written.
 pub(super) fn reject_existing(path: &Path, force: bool) -> Result<(), Problem> {
@@ -40,6 +41,16 @@ pub(super) fn stdout(json: bool) -> BufWriter<Box<dyn Write>> {
         true => BufWriter::with_capacity(1 << 16, Box::new(io::stdout().lock())),
         false => BufWriter::new(Box::new(anstream::stdout().lock())),
     }
+}
+
+/// Prints a text, all of it or a screen.
+pub(super) fn first_screen(out: &mut dyn Write, text: &[u8], is_full: bool) -> Result<()> {
+    if is_full {
+        return Ok(out.write_all(text)?);
+    }
+    let lines = screen(&String::from_utf8_lossy(text));
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    Ok(())
 }
 
 #[cfg(test)]

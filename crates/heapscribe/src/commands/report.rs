@@ -142,6 +142,7 @@ fn report_live(
     resolver: &Resolver,
     out: &mut dyn Write,
 ) -> Result<Vec<String>> {
+    let mut texts = Vec::new();
     for snapshot in snapshots {
         if args.json {
             let stacks = json::live::chosen(snapshot, args.top.unwrap_or(TOP_JSON));
@@ -156,9 +157,10 @@ fn report_live(
                 path: &path,
                 width: terminal::columns(),
             };
-            report.print(out, &NamedStacks::look_up(&snapshot.tree, report.wanted(), resolver))?;
+            report.print(&mut texts, &NamedStacks::look_up(&snapshot.tree, report.wanted(), resolver))?;
         }
     }
+    output::first_screen(out, &texts, args.full || args.top.is_some())?;
     out.flush()?;
     Ok(snapshots.iter().flat_map(|snapshot| &snapshot.problems).cloned().collect())
 }

@@ -37,7 +37,9 @@ pub(super) fn run(args: &ReportArgs, input: Input) -> Result<ExitCode> {
     } else {
         let report =
             GoReport { answer: &answer, top: args.top.unwrap_or(TOP), trace: &shown, problems: &problems };
-        report.print(&mut out)?;
+        let mut text = Vec::new();
+        report.print(&mut text)?;
+        output::first_screen(&mut out, &text, args.full)?;
     }
     out.flush()?;
     Ok(partial::exit_code(&args.trace, &problems, true))

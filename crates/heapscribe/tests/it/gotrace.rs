@@ -130,7 +130,7 @@ fn with_objects() -> Vec<u8> {
 
 #[test]
 fn objects_are_told_by_type_and_goroutine() {
-    insta::assert_snapshot!(all(&with_objects(), "report run.hst"));
+    insta::assert_snapshot!(all(&with_objects(), "report run.hst --full"));
     let folded = |of: &str| {
         let place = Place::with_trace(&with_objects());
         assert_eq!(place.all(&format!("flame run.hst -o x.folded --metric {of}")).0, Some(0));

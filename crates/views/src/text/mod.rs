@@ -25,6 +25,7 @@ pub mod range;
 pub mod real_time;
 pub mod report;
 mod ring;
+pub mod screen;
 mod shared;
 pub mod stack_list;
 pub mod tables;

@@ -60,7 +60,10 @@ pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> Strin
         Evidence::Sampling { wanted_mean_bytes, .. } => {
             let command: Vec<_> = facts.answer.command.iter().map(|part| lossy(part)).collect();
             let (kib, command) = (wanted_mean_bytes >> 10, command.join(" "));
-            format!("Record finer samples: `heapscribe record --sample {kib}KiB -- {command}`.")
+            match kib {
+                0 => format!("Record every block: `heapscribe record -- {command}`."),
+                _ => format!("Record finer samples: `heapscribe record --sample {kib}KiB -- {command}`."),
+            }
         }
         Evidence::Section { .. } => {
             format!("`heapscribe report {trace} --full` lists what the section allocates, by stack.")

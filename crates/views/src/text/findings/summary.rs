@@ -67,8 +67,10 @@ pub(super) fn summary(finding: &Finding, facts: &Facts<'_>, name: impl FnOnce(No
             short_bytes(*copied_bytes_max)
         ),
         Evidence::LateFree { freed, .. } => format!(
-            "{who} held {} of large blocks for more than half of the run and freed them only at its end",
-            facts.amount(*freed)
+            "{who} held {} in {} for more than half of the run and freed {} only at its end",
+            facts.bytes(freed.bytes),
+            facts.blocks(freed.blocks, "large block"),
+            if freed.blocks == 1 { "it" } else { "them" }
         ),
         Evidence::ForeignFree { freed, by_others } => format!(
             "Other threads free {} of the {} that {who} allocates and that are freed",
@@ -76,7 +78,7 @@ pub(super) fn summary(finding: &Finding, facts: &Facts<'_>, name: impl FnOnce(No
             facts.blocks(*freed, "block")
         ),
         Evidence::ResidentExcess { anonymous_bytes, heap_bytes, time_ns } => format!(
-            "{} of resident memory without files stand beside at most {} of live blocks, {} after the start",
+            "{} of resident memory belonged to no file while at most {} of blocks were live, {} after the start",
             short_bytes(*anonymous_bytes),
             facts.bytes(*heap_bytes),
             duration(*time_ns)
@@ -148,9 +150,12 @@ fn leak(finding: &Finding, left: Amount, facts: &Facts<'_>) -> String {
     };
     let by = finding.culprits.first().map_or(0, |culprit| culprit.amount.bytes);
     match finding.culprits.len() {
-        1 if answer.bounds.is_some() => format!("{seen}, what was recorded of it asked for by {}", facts.who),
+        1 if answer.bounds.is_some() => format!("{seen}, what was recorded of it by {}", facts.who),
         1 => format!("{seen}, all of it asked for by {}", facts.who),
-        _ => format!("{seen}, {} of what was seen asked for by {}", percent(by, left.bytes), facts.who),
+        _ if answer.bounds.is_some() => {
+            format!("{seen}, {} of what was recorded of it by {}", percent(by, left.bytes), facts.who)
+        }
+        _ => format!("{seen}, {} of it asked for by {}", percent(by, left.bytes), facts.who),
     }
 }
 

@@ -1,0 +1,41 @@
+//! A text cut to a screen: what is missing and what to type next stay, and what does not fit is counted.
+
+use super::brief::LINES;
+use heapscribe_units::counted;
+
+/// Lines at the end that stay, at most.
+const TAIL: usize = 15;
+
+/// The lines of a text, no more than a screen.
+pub fn screen(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    if lines.len() <= LINES {
+        return lines.into_iter().map(str::to_owned).collect();
+    }
+    let tail = lines.iter().rposition(|line| line.contains("What is missing")).unwrap_or(lines.len());
+    // The empty line before the heading.
+    let tail = tail.saturating_sub(1).max(lines.len() - TAIL);
+    let head = LINES - (lines.len() - tail) - 1;
+    let more = format!("  ... {} (see --full)", counted((tail - head) as u64, "more line"));
+    let all = lines[..head].iter().copied().chain([more.as_str()]).chain(lines[tail..].iter().copied());
+    all.map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_stays() {
+        let of = |n: usize| (1..=n).map(|n| format!("line {n}\n")).collect::<String>();
+        assert_eq!(screen(&of(50)).len(), 50);
+        let text = of(80) + "\nWhat is missing\n  Nothing.\n\nNext\n  type this\n";
+        let lines = screen(&text);
+        assert_eq!(lines.len(), 50);
+        assert_eq!(
+            lines[42..].join("|"),
+            "line 43|  ... 37 more lines (see --full)||What is missing|  Nothing.||Next|  type this"
+        );
+        assert_eq!(screen(&of(500)).len(), 50);
+    }
+}
