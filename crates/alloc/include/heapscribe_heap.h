@@ -20,8 +20,13 @@
 #ifndef HEAPSCRIBE_HEAP_H
 #define HEAPSCRIBE_HEAP_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -71,6 +76,51 @@ struct heapscribe_heap {
  * NULL, and the program keeps the heap that it has. What it asks of malloc itself is served by that heap, too;
  * a heap that does so must have `owns`, which then says 0 for such a block. */
 const struct heapscribe_heap *heapscribe_get_heap(void);
+
+/* A library that includes this has no malloc of its own. When it is preloaded and no library with one stands in front
+ * of it, the program keeps the heap that it has: it is better to hear of that than to wonder. What is below is only in
+ * libraries and runs when one is loaded; define HEAPSCRIBE_HEAP_SILENT to leave it out. */
+#if defined(__GNUC__) && defined(__PIC__) && !defined(__PIE__) && !defined(HEAPSCRIBE_HEAP_SILENT)
+
+/* Exported by every library of heapscribe's that has malloc, and by one that libheapscribe_table.a is linked into. */
+extern const unsigned char heapscribe_heap_shell __attribute__((weak, visibility("default")));
+
+/* dladdr and its result, under other names: its declaration depends on macros that come before the first header. */
+struct heapscribe_heap_place {
+    const char *file;
+    void *others[3];
+};
+extern int heapscribe_heap_dladdr(const void *address, struct heapscribe_heap_place *place) __asm__("dladdr")
+    __attribute__((weak));
+
+/* One for all files of a library. */
+__attribute__((weak, visibility("hidden"))) int heapscribe_heap_is_checked = 0;
+
+__attribute__((constructor)) static void heapscribe_heap_check(void) {
+    const char *preloaded = getenv("LD_PRELOAD"), *name;
+    struct heapscribe_heap_place place = {0, {0, 0, 0}};
+    char line[512];
+    int bytes, saved = errno;
+
+    if (heapscribe_heap_is_checked || &heapscribe_heap_shell || !preloaded || !heapscribe_heap_dladdr)
+        return;
+    heapscribe_heap_is_checked = 1;
+    if (!heapscribe_heap_dladdr(&heapscribe_heap_is_checked, &place) || !place.file)
+        return;
+    name = strrchr(place.file, '/') ? strrchr(place.file, '/') + 1 : place.file;
+    /* Not one that the program itself opened. */
+    if (!strstr(preloaded, name))
+        return;
+    bytes = snprintf(line, sizeof line,
+                     "%.99s: this heap has no malloc, so preloading it alone has no effect: use `heapscribe run --heap`, "
+                     "or link libheapscribe_table.a into it\n",
+                     name);
+    if (bytes > 0 && write(STDERR_FILENO, line, (size_t)bytes) < 0)
+        bytes = 0; /* nobody listens */
+    errno = saved;
+}
+
+#endif
 
 #ifdef __cplusplus
 }

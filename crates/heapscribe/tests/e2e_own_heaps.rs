@@ -135,6 +135,22 @@ fn a_table_is_preloaded_behind_ours() {
     assert!(preloaded.code == 0 && preloaded.stderr.starts_with("heapscribe: "), "{}", preloaded.stderr);
 }
 
+/// As heaphook's README preloads a library. It did nothing, and said nothing.
+#[test]
+fn a_table_that_is_preloaded_alone_says_so() {
+    let place = Place::new();
+    let run = Run::new(&place, "ls").args(["-l", "/usr/include"]);
+    for heap in [heaps::in_c(&place), heaps::for_heaphook(&place)] {
+        let alone = run.clone().env("LD_PRELOAD", &heap).plain();
+        let name = heap.file_name().unwrap().to_str().unwrap();
+        let expected = format!(
+            "{name}: this heap has no malloc, so preloading it alone has no effect: use `heapscribe run --heap`, \
+             or link libheapscribe_table.a into it\n"
+        );
+        assert_eq!((alone.code, alone.stdout, alone.stderr), (0, run.plain().stdout, expected));
+    }
+}
+
 /// The library is all that it takes.
 #[test]
 fn rust_is_preloaded_as_it_is() {
