@@ -47,6 +47,8 @@ thresholds! {
     BURST_RISE_BYTES = 64 << 10;
     /// ... of which such a part is freed again.
     BURST_FALL_PERCENT = 50;
+    /// A process that lived less than this has no bursts.
+    BURST_LIFE_MS = 20;
     /// It begins at the last moment that is no more than such a part of the rise above the lowest one.
     BURST_FOOT_PERCENT = 10;
 

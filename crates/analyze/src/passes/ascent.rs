@@ -2,13 +2,22 @@
 //! peak, and what was live already was merely there.
 
 use crate::findings::limits::{
-    BURST_FALL_PERCENT, BURST_FOOT_PERCENT, BURST_RISE_BYTES, BURST_RISE_PERCENT, BURST_TIME_PERCENT,
+    BURST_FALL_PERCENT, BURST_FOOT_PERCENT, BURST_LIFE_MS, BURST_RISE_BYTES, BURST_RISE_PERCENT,
+    BURST_TIME_PERCENT,
 };
 use crate::peak::Height;
-use crate::timeline::{Grid, StepLevel};
+use crate::timeline::{Grid, Segment, StepLevel};
 
 /// The foot of a peak that is steep on both of its sides; steep is measured by the life of the process with most.
-pub(super) fn ascent(grid: &Grid, steps: &[StepLevel], peak: Height, life_ns: u64) -> Option<Height> {
+pub(super) fn ascent(
+    grid: &Grid,
+    (steps, segments): (&[StepLevel], &[Segment]),
+    peak: Height,
+    life_ns: u64,
+) -> Option<Height> {
+    if life_ns < BURST_LIFE_MS * 1_000_000 {
+        return None;
+    }
     let reach_ns = (u128::from(life_ns) * u128::from(BURST_TIME_PERCENT) / 100) as u64;
     let of_peak = grid.step_of(peak.ns);
     let from = grid.step_of(peak.ns.saturating_sub(reach_ns));
@@ -28,8 +37,13 @@ pub(super) fn ascent(grid: &Grid, steps: &[StepLevel], peak: Height, life_ns: u6
         lowest.saturating_add(peak.bytes.saturating_sub(lowest) / 100 * BURST_FOOT_PERCENT as i64);
     let foot = before().filter(|height| height.bytes <= low_enough).max_by_key(|height| height.ns)?;
     let rise = peak.bytes.saturating_sub(foot.bytes);
-    let after =
-        steps.iter().filter(|step| (of_peak..=to).contains(&step.number)).map(|step| step.after_bytes);
+    // What ends with a process was not freed.
+    let mut ended_bytes = 0i64;
+    let after = steps.iter().filter(|step| (of_peak..=to).contains(&step.number)).map(|step| {
+        let ends = segments[step.segments.clone()].iter().filter(|segment| segment.is_end());
+        ended_bytes = ends.fold(ended_bytes, |sum, end| sum.saturating_sub(end.net_bytes));
+        step.after_bytes.saturating_add(ended_bytes)
+    });
     let fall = peak.bytes.saturating_sub(after.min().unwrap_or(peak.bytes));
     let part = |bytes: i64, percent: u64| i128::from(bytes) * i128::from(percent) / 100;
     let is_steep = rise >= BURST_RISE_BYTES as i64
@@ -42,8 +56,11 @@ pub(super) fn ascent(grid: &Grid, steps: &[StepLevel], peak: Height, life_ns: u6
 mod tests {
     use super::*;
 
-    /// Levels at the ends of steps of 1,000 ns, the peak at the end of one, and where its foot is.
-    fn check(levels: [i64; 20], of_peak: u32, expected: Option<u32>) {
+    const MS: u64 = 1_000_000;
+
+    /// Levels at the ends of steps of 10 ms, the peak at the end of one, the step in which the process ends, and where
+    /// the foot of the peak is.
+    fn check(levels: [i64; 20], of_peak: u32, ends_at: Option<u32>, expected: Option<u32>) {
         let step = |(number, bytes): (u32, i64)| StepLevel {
             number,
             before_bytes: 0,
@@ -52,21 +69,23 @@ mod tests {
             reached_ns: None,
             last_ns: 0,
             events: 1,
-            segments: 0..0,
+            segments: if Some(number) == ends_at { 0..1 } else { 0..0 },
         };
         let steps: Vec<StepLevel> = (0..).zip(levels).map(step).collect();
-        let grid = Grid::new(0, 20_000, 20);
-        let peak = Height { bytes: steps[of_peak as usize].after_bytes, ns: grid.begin_of(of_peak) + 999 };
-        let foot = ascent(&grid, &steps, peak, 20_000);
+        let grid = Grid::new(0, 200 * MS, 20);
+        let end = Segment::end_of_process(0, 0, 9 << 20, &grid);
+        let peak = Height { bytes: steps[of_peak as usize].after_bytes, ns: grid.begin_of(of_peak + 1) - 1 };
+        let foot = ascent(&grid, (&steps, &[end]), peak, 200 * MS);
         assert_eq!(foot.map(|foot| grid.step_of(foot.ns)), expected, "{levels:?}");
     }
 
     #[test]
     fn a_peak_is_a_burst_when_it_is_steep_on_both_sides() {
-        check([4, 4, 4, 4, 4, 4, 4, 4, 9, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], 8, Some(7));
-        check([10, 11, 12, 13, 14, 15, 16, 17, 18, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], 8, None);
-        check([4, 4, 4, 4, 4, 4, 4, 4, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9], 8, None);
-        check([4, 4, 4, 4, 4, 4, 4, 4, 5, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], 8, None);
-        check([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 8, None);
+        check([4, 4, 4, 4, 4, 4, 4, 4, 9, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], 8, None, Some(7));
+        check([10, 11, 12, 13, 14, 15, 16, 17, 18, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], 8, None, None);
+        check([4, 4, 4, 4, 4, 4, 4, 4, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9], 8, None, None);
+        check([4, 4, 4, 4, 4, 4, 4, 4, 5, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], 8, None, None);
+        check([4, 4, 4, 4, 4, 4, 4, 4, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 8, Some(9), None);
+        check([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 8, None, None);
     }
 }

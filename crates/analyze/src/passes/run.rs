@@ -57,7 +57,7 @@ pub(crate) fn run<H: History>(
     let (segments, steps, peak) = together(&search, &grid, &mut summed, before_bytes);
     let highest = summed.iter().max_by_key(|of| of.peak.bytes);
     let life_ns = highest.map_or(0, ProcessSummed::life_ns);
-    let ascent = ascent(&grid, &steps, peak, life_ns);
+    let ascent = ascent(&grid, (&steps, &segments), peak, life_ns);
 
     let of_each = clocks.par_iter().zip(before).zip(ends).enumerate();
     let results = summed.into_par_iter().zip(of_each).map(|(summed, (number, ((clock, before), end)))| {
