@@ -133,10 +133,10 @@ int heapscribe_messages_set_start(heapscribe_messages_writer *writer, int64_t mo
 /* Lets the next message begin a part. */
 int heapscribe_messages_rotate(heapscribe_messages_writer *writer);
 
-/* Writes out what waits, if it is time to: for when no message comes for a while. */
+/* Writes what was not written yet, if it is time to: for when no message comes for a while. */
 int heapscribe_messages_flush_if_due(heapscribe_messages_writer *writer, int64_t now_ns);
 
-/* Writes out what is ready. A codec may keep more until its part ends. */
+/* Writes everything, what a codec still holds as well; the file becomes a little larger. */
 int heapscribe_messages_flush(heapscribe_messages_writer *writer);
 
 typedef struct {

@@ -43,6 +43,10 @@ fn write_parts(encoder: &mut dyn Encoder, data: &[u8], written: &mut u64) {
                 encoder.clear();
                 at += encoder.encode(&mut record, at).expect("encoded");
             }
+            while i % 100 == 0 && !encoder.flush().expect("flushed") {
+                *written += encoder.queue().len() as u64;
+                encoder.clear();
+            }
         }
         while !encoder.finish().expect("finished") {
             *written += encoder.queue().len() as u64;

@@ -234,8 +234,12 @@ proptest! {
                 let data = if i % 2 == 0 { noise(*bytes, i as u64) } else { data(*bytes) };
                 encode(&mut *encoder, &mut message(&data), &mut file);
                 expected.extend(whole(&mut message(&data)));
+                while *writes_out && !encoder.flush().expect("flushed") {
+                    drain(&mut *encoder, &mut file);
+                }
                 if *writes_out {
                     drain(&mut *encoder, &mut file);
+                    prop_assert_eq!(encoder.held_bytes(), 0);
                 }
             }
             let file = finish(&mut *encoder, file);

@@ -85,6 +85,9 @@ impl Input {
         let mut first = [0; FIRST_BYTES];
         let read = file.file.read_at(&mut first, 0);
         let n = read.with_context(|| format!("cannot read {}", path.display()))?;
+        if n == 0 && is_named_as_part(path) {
+            return Err(empty_part(path).into());
+        }
         Ok(Input { path: path.to_owned(), kind: kind_of(&first[..n]), file: Some(file) })
     }
 
@@ -233,6 +236,20 @@ fn part_has_no_blocks(path: &Path) -> Problem {
     Problem::new(what, "`report`, `dump` and `convert --to aos` read message logs")
 }
 
+/// An empty file has no first bytes: its name is all that there is.
+fn is_named_as_part(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    [".bfbs", ".bfbs.sz", ".bfbs.xz", ".bfbs.zst"].iter().any(|extension| name.ends_with(extension))
+}
+
+fn empty_part(path: &Path) -> Problem {
+    let what = format!("{} is an empty part of a message log", path.display());
+    Problem::new(
+        what,
+        "the program that wrote it has only begun, or was killed before it wrote the first messages",
+    )
+}
+
 fn unreadable(path: &Path, e: TraceError) -> Problem {
     let hint = match &e {
         TraceError::Version { .. } => "it was written by a newer version of heapscribe; install that version",
@@ -268,6 +285,15 @@ mod tests {
         check("x", b"malloc 0x55d0 24 0\n", Kind::File(Format::Heaplog));
         check("x.json", b"\n {\"channel\":1}", Kind::Json);
         check("empty", b"", Kind::File(Format::Unknown));
+    }
+
+    #[test]
+    fn an_empty_part_of_a_message_log_is_named() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("robot.part0.bfbs.xz");
+        std::fs::write(&path, b"").unwrap();
+        let error = Input::open(&path).err().unwrap().to_string();
+        assert!(error.contains("is an empty part of a message log"), "{error}");
     }
 
     #[test]

@@ -41,6 +41,13 @@ pub trait Encoder: Send {
     /// Forgets what was ready to be written.
     fn clear(&mut self);
 
+    /// Bytes of records that were taken and that a reader of the queue would not find yet.
+    fn held_bytes(&self) -> usize;
+
+    /// Puts what is held into the queue. Returns whether all of it is there; if not, write the queue out, clear it, and
+    /// call again, before anything else is encoded.
+    fn flush(&mut self) -> Result<bool, EncodeError>;
+
     /// Ends the file. Returns whether all of it is in the queue; if not, write the queue out, clear it, and call
     /// again. Nothing may be encoded after it until [`restart`](Self::restart).
     fn finish(&mut self) -> Result<bool, EncodeError>;

@@ -8,12 +8,12 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 
 use liblzma_sys::{
-    LZMA_CHECK_CRC64, LZMA_FINISH, LZMA_OK, LZMA_RUN, LZMA_STREAM_END, lzma_allocator, lzma_code,
-    lzma_easy_encoder, lzma_end, lzma_stream,
+    LZMA_CHECK_CRC64, LZMA_FINISH, LZMA_OK, LZMA_RUN, LZMA_STREAM_END, LZMA_SYNC_FLUSH, lzma_allocator,
+    lzma_code, lzma_easy_encoder, lzma_end, lzma_stream,
 };
 
 use super::encoder::{EncodeError, Encoder};
-use super::stream::{Codec, Step, Stream};
+use super::stream::{Codec, Step, Stream, Until};
 use crate::pack::Record;
 
 /// liblzma holds some twenty pieces of memory at a time.
@@ -155,14 +155,19 @@ impl Drop for Lzma {
 }
 
 impl Codec for Lzma {
-    fn step(&mut self, input: &[u8], output: &mut [u8], is_last: bool) -> Result<Step, EncodeError> {
+    fn step(&mut self, input: &[u8], output: &mut [u8], until: Until) -> Result<Step, EncodeError> {
+        let action = match until {
+            Until::Consumed => LZMA_RUN,
+            Until::Flushed => LZMA_SYNC_FLUSH,
+            Until::Ended => LZMA_FINISH,
+        };
         // SAFETY: the stream is ours alone, and was initialized by `restart`. Input and output are borrowed for
         // the call, and their pointers are not used after it: the next call sets them anew.
         let (code, stream) = unsafe {
             let stream = &mut *self.stream;
             (stream.next_in, stream.avail_in) = (input.as_ptr(), input.len());
             (stream.next_out, stream.avail_out) = (output.as_mut_ptr(), output.len());
-            (lzma_code(self.stream, if is_last { LZMA_FINISH } else { LZMA_RUN }), &*self.stream)
+            (lzma_code(self.stream, action), &*self.stream)
         };
         if code != LZMA_OK && code != LZMA_STREAM_END {
             return Err(EncodeError { codec: "xz", code: code.into() });
@@ -170,7 +175,7 @@ impl Codec for Lzma {
         Ok(Step {
             taken: input.len() - stream.avail_in,
             given: output.len() - stream.avail_out,
-            is_at_end: code == LZMA_STREAM_END,
+            is_done: code == LZMA_STREAM_END,
         })
     }
 
@@ -196,6 +201,14 @@ impl Encoder for Xz {
 
     fn clear(&mut self) {
         self.stream.output.clear();
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.stream.held_bytes
+    }
+
+    fn flush(&mut self) -> Result<bool, EncodeError> {
+        self.stream.flush()
     }
 
     fn finish(&mut self) -> Result<bool, EncodeError> {

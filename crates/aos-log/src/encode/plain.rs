@@ -42,6 +42,14 @@ impl Encoder for Plain {
         self.buffer.clear();
     }
 
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
+    fn flush(&mut self) -> Result<bool, EncodeError> {
+        Ok(true)
+    }
+
     fn finish(&mut self) -> Result<bool, EncodeError> {
         Ok(true)
     }

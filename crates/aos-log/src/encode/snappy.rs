@@ -13,7 +13,7 @@
 use snap::raw::{Encoder as Block, max_compress_len};
 
 use super::buffer::Buffer;
-use super::encoder::{EncodeError, Encoder};
+use super::encoder::{EncodeError, Encoder, FLUSH_BYTES};
 use crate::checksum::{crc32c, jamcrc, masked};
 use crate::pack::Record;
 
@@ -44,6 +44,8 @@ pub struct Snappy {
     framing: Framing,
     input: Buffer,
     output: Buffer,
+    /// Bytes of records in the output.
+    ready_bytes: usize,
 }
 
 impl std::fmt::Debug for Snappy {
@@ -70,7 +72,8 @@ impl Snappy {
         };
         let bound = CHUNK_HEAD + max_compress_len(capacity);
         let output = Buffer::new(IDENTIFIER.len() + bound);
-        let mut encoder = Self { block: Block::new(), framing, input: Buffer::new(capacity), output };
+        let mut encoder =
+            Self { block: Block::new(), framing, input: Buffer::new(capacity), output, ready_bytes: 0 };
         encoder.rehearse()?;
         encoder.output.push(IDENTIFIER);
         Ok(encoder)
@@ -120,6 +123,7 @@ impl Snappy {
         chunk[..4].copy_from_slice(&(((length + 4) << 8) as u32).to_le_bytes());
         chunk[4..CHUNK_HEAD].copy_from_slice(&masked(checksum).to_le_bytes());
         self.output.fill(CHUNK_HEAD + length);
+        self.ready_bytes += self.input.filled;
         self.input.clear();
         Ok(())
     }
@@ -127,7 +131,9 @@ impl Snappy {
 
 impl Encoder for Snappy {
     fn has_space(&self, bytes: usize) -> bool {
-        self.input.filled < self.chunk_bytes() && bytes <= self.input_end() - self.input.filled
+        // What compresses well would fill the output with megabytes of records, and a killed program would lose them.
+        let is_write_due = self.input.filled >= self.chunk_bytes() || self.ready_bytes >= FLUSH_BYTES;
+        !is_write_due && bytes <= self.input_end() - self.input.filled
     }
 
     fn encode(&mut self, record: &mut dyn Record, start: usize) -> Result<usize, EncodeError> {
@@ -151,15 +157,25 @@ impl Encoder for Snappy {
     }
 
     fn clear(&mut self) {
+        self.ready_bytes = 0;
         self.output.clear();
     }
 
-    fn finish(&mut self) -> Result<bool, EncodeError> {
+    fn held_bytes(&self) -> usize {
+        self.input.filled
+    }
+
+    fn flush(&mut self) -> Result<bool, EncodeError> {
         self.compress(1)?;
         Ok(self.input.filled == 0)
     }
 
+    fn finish(&mut self) -> Result<bool, EncodeError> {
+        self.flush()
+    }
+
     fn restart(&mut self) -> Result<(), EncodeError> {
+        self.ready_bytes = 0;
         self.input.restart();
         self.output.restart();
         self.output.push(IDENTIFIER);

@@ -1,5 +1,8 @@
 //! What codecs of streams have in common: a record is written to a stage, the codec takes it from there, and
 //! what it gives goes to the output. When the output is full the rest waits on the stage.
+//!
+//! A codec keeps what it has taken for as long as it likes, megabytes of it: a program that was killed left files of
+//! 0 bytes. So there is no space after [`FLUSH_BYTES`] until the codec was flushed.
 
 use super::buffer::Buffer;
 use super::encoder::{EncodeError, FLUSH_BYTES};
@@ -16,14 +19,25 @@ pub(super) struct Step {
     pub(super) taken: usize,
     /// Bytes that it gave.
     pub(super) given: usize,
-    /// Whether the end has been written.
-    pub(super) is_at_end: bool,
+    /// Whether a flush or the end is complete.
+    pub(super) is_done: bool,
+}
+
+/// How far a codec goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Until {
+    /// The input is consumed.
+    Consumed,
+    /// Also, all that was taken is in the output.
+    Flushed,
+    /// Also, the stream has ended.
+    Ended,
 }
 
 /// A codec of a stream, in memory of its own.
 pub(super) trait Codec {
-    /// Goes on as far as input and output allow; with `is_last`, to the end of the stream.
-    fn step(&mut self, input: &[u8], output: &mut [u8], is_last: bool) -> Result<Step, EncodeError>;
+    /// Goes on as far as input and output allow.
+    fn step(&mut self, input: &[u8], output: &mut [u8], until: Until) -> Result<Step, EncodeError>;
 
     /// Begins another stream.
     fn restart(&mut self) -> Result<(), EncodeError>;
@@ -35,12 +49,20 @@ pub(super) struct Stream<C> {
     pub(super) codec: C,
     stage: Buffer,
     taken: usize,
+    /// Bytes of records since the codec was flushed.
+    pub(super) held_bytes: usize,
     pub(super) output: Buffer,
 }
 
 impl<C: Codec> Stream<C> {
     pub(super) fn new(codec: C) -> Self {
-        Self { codec, stage: Buffer::new(STAGE_BYTES), taken: 0, output: Buffer::new(FLUSH_BYTES) }
+        Self {
+            codec,
+            stage: Buffer::new(STAGE_BYTES),
+            taken: 0,
+            held_bytes: 0,
+            output: Buffer::new(FLUSH_BYTES),
+        }
     }
 
     /// Lets the codec take all memory that it will take: a whole stream, more of it than the output holds
@@ -54,17 +76,19 @@ impl<C: Codec> Stream<C> {
                 }
                 let mut rest = &input[..];
                 while !rest.is_empty() {
-                    rest = &rest[self.codec.step(rest, self.output.free(), false)?.taken..];
+                    rest = &rest[self.codec.step(rest, self.output.free(), Until::Consumed)?.taken..];
                 }
             }
-            while !self.codec.step(&[], self.output.free(), true)?.is_at_end {}
+            for until in [Until::Flushed, Until::Ended] {
+                while !self.codec.step(&[], self.output.free(), until)?.is_done {}
+            }
             self.codec.restart()?;
         }
         Ok(())
     }
 
     pub(super) fn has_space(&self, bytes: usize) -> bool {
-        self.stage.filled == 0 && bytes <= STAGE_BYTES
+        self.stage.filled == 0 && self.held_bytes < FLUSH_BYTES && bytes <= STAGE_BYTES
     }
 
     pub(super) fn encode(&mut self, record: &mut dyn Record, start: usize) -> Result<usize, EncodeError> {
@@ -74,6 +98,7 @@ impl<C: Codec> Stream<C> {
             debug_assert!(bytes.is_multiple_of(ALIGNMENT));
             record.write(&mut self.stage.free()[..bytes], at);
             self.stage.fill(bytes);
+            self.held_bytes += bytes;
             at += bytes;
         }
         self.drain_stage()?;
@@ -86,7 +111,8 @@ impl<C: Codec> Stream<C> {
             if self.output.free_bytes() == 0 {
                 return Ok(false);
             }
-            let step = self.codec.step(&self.stage.filled()[self.taken..], self.output.free(), false)?;
+            let step =
+                self.codec.step(&self.stage.filled()[self.taken..], self.output.free(), Until::Consumed)?;
             self.taken += step.taken;
             self.output.fill(step.given);
         }
@@ -95,11 +121,24 @@ impl<C: Codec> Stream<C> {
         Ok(true)
     }
 
+    pub(super) fn flush(&mut self) -> Result<bool, EncodeError> {
+        let is_done = self.held_bytes == 0 || self.step_until(Until::Flushed)?;
+        if is_done {
+            self.held_bytes = 0;
+        }
+        Ok(is_done)
+    }
+
     pub(super) fn finish(&mut self) -> Result<bool, EncodeError> {
+        self.step_until(Until::Ended)
+    }
+
+    /// Goes on without further input; false when the output is full before it is done.
+    fn step_until(&mut self, until: Until) -> Result<bool, EncodeError> {
         while self.drain_stage()? && self.output.free_bytes() > 0 {
-            let step = self.codec.step(&[], self.output.free(), true)?;
+            let step = self.codec.step(&[], self.output.free(), until)?;
             self.output.fill(step.given);
-            if step.is_at_end {
+            if step.is_done {
                 return Ok(true);
             }
         }
@@ -108,7 +147,7 @@ impl<C: Codec> Stream<C> {
 
     pub(super) fn restart(&mut self) -> Result<(), EncodeError> {
         self.stage.restart();
-        self.taken = 0;
+        (self.taken, self.held_bytes) = (0, 0);
         self.output.restart();
         self.codec.restart()
     }

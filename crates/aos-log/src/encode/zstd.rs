@@ -5,7 +5,7 @@ use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective as Directive;
 use zstd::zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer, ResetDirective};
 
 use super::encoder::{EncodeError, Encoder};
-use super::stream::{Codec, Step, Stream};
+use super::stream::{Codec, Step, Stream, Until};
 use crate::pack::Record;
 
 /// With what our `.zst` files begin: a skippable frame with a text.
@@ -42,12 +42,20 @@ fn refused(code: usize) -> EncodeError {
 struct Context(CCtx<'static>);
 
 impl Codec for Context {
-    fn step(&mut self, input: &[u8], output: &mut [u8], is_last: bool) -> Result<Step, EncodeError> {
+    fn step(&mut self, input: &[u8], output: &mut [u8], until: Until) -> Result<Step, EncodeError> {
         let mut source = InBuffer::around(input);
         let mut destination = OutBuffer::around(output);
-        let directive = if is_last { Directive::ZSTD_e_end } else { Directive::ZSTD_e_continue };
+        let directive = match until {
+            Until::Consumed => Directive::ZSTD_e_continue,
+            Until::Flushed => Directive::ZSTD_e_flush,
+            Until::Ended => Directive::ZSTD_e_end,
+        };
         let left = self.0.compress_stream2(&mut destination, &mut source, directive).map_err(refused)?;
-        Ok(Step { taken: source.pos(), given: destination.pos(), is_at_end: is_last && left == 0 })
+        Ok(Step {
+            taken: source.pos(),
+            given: destination.pos(),
+            is_done: until != Until::Consumed && left == 0,
+        })
     }
 
     fn restart(&mut self) -> Result<(), EncodeError> {
@@ -70,6 +78,14 @@ impl Encoder for Zstd {
 
     fn clear(&mut self) {
         self.stream.output.clear();
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.stream.held_bytes
+    }
+
+    fn flush(&mut self) -> Result<bool, EncodeError> {
+        self.stream.flush()
     }
 
     fn finish(&mut self) -> Result<bool, EncodeError> {

@@ -9,14 +9,18 @@ use super::error::WriteError;
 use super::sink::{Sink, is_out_of_space};
 use super::statistics::WriterStatistics;
 use crate::encode::{EncodeError, Encoder};
+use crate::layout::ALIGNMENT;
 use crate::pack::Record;
 
-/// When what is ready is written.
+/// When records are written. An encoder adds a rule of its own: those of a stream are written after [`FLUSH_BYTES`] of
+/// records at the latest, those of snappy at the end of a chunk. This bounds what is lost when the program is killed.
+///
+/// [`FLUSH_BYTES`]: crate::encode::FLUSH_BYTES
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FlushRules {
-    /// As soon as more than so many bytes are ready.
+    /// As soon as more than so many encoded bytes are ready.
     pub bytes: usize,
-    /// When something is ready and so many nanoseconds have passed since the last flush.
+    /// When something was not written and so many nanoseconds have passed since the last flush. A codec is flushed, too.
     pub period_ns: i64,
 }
 
@@ -132,28 +136,54 @@ impl<C: Clock> Output<C> {
                 let stuck = EncodeError { codec: "an encoder that neither takes nor gives", code: 0 };
                 return self.record_encode_error(Err(stuck));
             }
-            self.flush()?;
+            self.write_queue()?;
             from = self.clock.monotonic_ns();
         }
-        self.statistics.record_bytes += size as u64;
         Ok(took)
     }
 
-    /// Writes out what is ready if it is time to.
+    /// Writes what was not written if it is time to.
     pub(super) fn flush_if_due(&mut self, now: i64) -> Result<(), WriteError> {
         self.check()?;
         let queued = self.encoder.queue().len();
         let last = *self.last_flush.get_or_insert(now);
-        let is_late = queued > 0 && now > last.saturating_add(self.rules.period_ns);
-        if queued > self.rules.bytes || is_late || !self.encoder.has_space(8) {
+        let is_late = now > last.saturating_add(self.rules.period_ns);
+        let is_something_due = is_late && queued + self.encoder.held_bytes() > 0;
+        if is_something_due || !self.encoder.has_space(ALIGNMENT) {
             self.last_flush = Some(now);
             self.flush()?;
+        } else if queued > self.rules.bytes {
+            self.last_flush = Some(now);
+            self.write_queue()?;
         }
         Ok(())
     }
 
-    /// Writes out what is ready.
+    /// Writes everything that was encoded.
     pub(super) fn flush(&mut self) -> Result<(), WriteError> {
+        self.drain(|encoder| encoder.flush())
+    }
+
+    /// Writes what the encoder gives, until it has no more.
+    fn drain(
+        &mut self,
+        give: impl Fn(&mut dyn Encoder) -> Result<bool, EncodeError>,
+    ) -> Result<(), WriteError> {
+        let mut is_done = false;
+        while !is_done {
+            self.check()?;
+            let before = self.clock.monotonic_ns();
+            let given = give(&mut *self.encoder);
+            is_done = self.record_encode_error(given)?;
+            let took = self.clock.monotonic_ns() - before;
+            self.statistics.encode.add(took, 0, 0);
+            self.write_queue()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is ready.
+    fn write_queue(&mut self) -> Result<(), WriteError> {
         self.check()?;
         let bytes = self.encoder.queue();
         if bytes.is_empty() {
@@ -178,24 +208,10 @@ impl<C: Clock> Output<C> {
             return self.check();
         }
         self.is_open = false;
-        let finished = self.finish();
+        let finished = self.drain(|encoder| encoder.finish());
         let closed = self.sink.close();
         finished?;
         self.record_error(closed)
-    }
-
-    fn finish(&mut self) -> Result<(), WriteError> {
-        let mut is_done = false;
-        while !is_done {
-            self.check()?;
-            let before = self.clock.monotonic_ns();
-            let finished = self.encoder.finish();
-            is_done = self.record_encode_error(finished)?;
-            let took = self.clock.monotonic_ns() - before;
-            self.statistics.encode.add(took, 0, 0);
-            self.flush()?;
-        }
-        Ok(())
     }
 
     fn check(&self) -> Result<(), WriteError> {

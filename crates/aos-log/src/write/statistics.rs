@@ -49,9 +49,9 @@ pub struct ChannelStatistics {
 /// What a writer did for all channels, and to its files.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct WriterStatistics {
-    /// Records that were taken.
+    /// Records that were taken. When an error stops the writer, those since the last flush are not in the file.
     pub messages: u64,
-    /// Records that were dropped because there was no more space.
+    /// Records that were refused: too large, or because of an error, such as a full disk. None of `messages` is one of them.
     pub dropped_messages: u64,
     /// Bytes of records that were taken, before compression; headers too.
     pub record_bytes: u64,

@@ -135,8 +135,10 @@ impl<C: Clock> Writer<C> {
         self.begin_part_if_due(start_ns)?;
         // The time to begin a part is no part of the message's encoding.
         let took = self.output.put(record, start_ns)?;
+        // One that meets a full disk here is dropped, and not a message that was taken as well.
+        self.output.flush_if_due(start_ns)?;
         self.count(info, size as u64, start_ns, took);
-        self.output.flush_if_due(start_ns)
+        Ok(())
     }
 
     /// A message of another boot: the times of other nodes were measured in the boot before, and are reset.
@@ -196,6 +198,7 @@ impl<C: Clock> Writer<C> {
         if let Some(mut record) = Bytes::new(&self.scratch[..size]) {
             let now = self.output.clock.monotonic_ns();
             self.output.put(&mut record, now)?;
+            self.output.statistics.record_bytes += size as u64;
         }
         Ok(())
     }
@@ -205,6 +208,7 @@ impl<C: Clock> Writer<C> {
         let delay = copied.saturating_sub(info.monotonic_event_time).max(0).unsigned_abs();
         let all = &mut self.output.statistics;
         all.messages += 1;
+        all.record_bytes += bytes;
         all.copy.add(copied - start_ns, bytes, info.channel_index);
         all.encode.add(encode_ns, bytes, info.channel_index);
         if delay > all.delay_max_ns {
@@ -219,12 +223,12 @@ impl<C: Clock> Writer<C> {
         }
     }
 
-    /// Writes out what waits if it is due: to be called when there is no message for a while.
+    /// Writes what was not written if that is due: to be called when there is no message for a while.
     pub fn flush_if_due(&mut self, now: i64) -> Result<(), WriteError> {
         self.output.flush_if_due(now)
     }
 
-    /// Writes out what is ready. A codec may keep more until its part ends.
+    /// Writes everything that was taken. A codec is flushed, which makes its file a little larger.
     pub fn flush(&mut self) -> Result<(), WriteError> {
         self.output.flush()
     }
