@@ -76,7 +76,7 @@ pub struct Folded(pub Vec<String>);
 
 impl Folded {
     fn has(&self, frame: &NamedFrame) -> bool {
-        let name = || frame.function.as_deref().map(short).unwrap_or_default();
+        let name = || frame.function.as_deref().map_or_else(|| frame.name(), short);
         !self.0.is_empty() && {
             let name = name();
             self.0.iter().any(|pattern| fits(pattern.as_bytes(), name.as_bytes()))

@@ -124,11 +124,13 @@ pub enum Evidence {
         freed: Amount,
         largest_bytes: u64,
     },
+    /// Exact where all blocks of the stacks are of one size, or all that they allocated was live.
     Rounding {
         at_peak: Amount,
         heap_bytes: u64,
         wasted_bytes: u64,
         over_aligned: bool,
+        is_exact: bool,
     },
     Temporary {
         temporary: Amount,

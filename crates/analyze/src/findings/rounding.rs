@@ -50,12 +50,15 @@ fn finding(answer: &Answer, owned: &Owned<'_>, over_aligned: bool) -> Option<Fin
     }
     let mut at_peak = Amount::default();
     owned.stacks.iter().for_each(|(stack, _)| at_peak.add(&stack.at_peak));
-    let of_one_size = owned.stacks.iter().all(|(stack, _)| stack.size_min_bytes == stack.size_max_bytes);
+    let is_known = |stack: &Stack| {
+        stack.size_min_bytes == stack.size_max_bytes || stack.at_peak.blocks == stack.allocated.blocks
+    };
+    let is_exact = !over_aligned && owned.stacks.iter().all(|(stack, _)| is_known(stack));
     Some(Finding {
         kind: Kind::Rounding,
         severity: judge::of_bytes(wasted_bytes, answer).less(),
-        confidence: if of_one_size && !over_aligned { judge::confidence(answer) } else { Level::Medium },
-        evidence: Evidence::Rounding { at_peak, heap_bytes, wasted_bytes, over_aligned },
+        confidence: if is_exact { judge::confidence(answer) } else { Level::Medium },
+        evidence: Evidence::Rounding { at_peak, heap_bytes, wasted_bytes, over_aligned, is_exact },
         culprits: vec![owned.culprit()],
         more: 0,
     })

@@ -113,9 +113,9 @@ fn evidence(evidence: &Evidence) -> Map<String, Value> {
         Evidence::LateFree { freed, largest_bytes } => json!({
             "bytes": freed.bytes, "blocks": freed.blocks, "largest_bytes": largest_bytes,
         }),
-        Evidence::Rounding { at_peak, heap_bytes, wasted_bytes, over_aligned } => json!({
+        Evidence::Rounding { at_peak, heap_bytes, wasted_bytes, over_aligned, is_exact } => json!({
             "bytes": at_peak.bytes, "blocks": at_peak.blocks, "heap_bytes": heap_bytes, "wasted_bytes": wasted_bytes,
-            "over_aligned": over_aligned,
+            "over_aligned": over_aligned, "exact": is_exact,
         }),
         Evidence::Temporary { temporary, allocations, timed_calls, took_ns } => json!({
             "blocks": temporary.blocks, "bytes": temporary.bytes, "allocations": allocations,

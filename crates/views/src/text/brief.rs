@@ -81,7 +81,7 @@ impl Brief<'_> {
         let (where_, time) =
             (if is_ring { "Peak in the ring" } else { "Peak" }, self.report.time(answer.peak.time_ns));
         let mut text = vec![format!("{where_}: {}, {time} after the start.", peak.amount())];
-        text.push(format!("Live at the end: {}.", left.amount()));
+        text.push(format!("Never freed: {}.", left.amount()));
         let temporary = percent(answer.temporary.blocks, answer.totals.allocations);
         let about = self.report.about();
         let is_part = answer.bounds.as_ref().is_some_and(|bounds| !bounds.allocated.is_exact());

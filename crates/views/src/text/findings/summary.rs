@@ -22,8 +22,13 @@ impl Facts<'_> {
 
     /// Bytes, as what they are or about.
     fn bytes(&self, bytes: u64) -> String {
+        self.bytes_about(bytes, false)
+    }
+
+    /// The same of a figure that may be an estimate by itself.
+    fn bytes_about(&self, bytes: u64, is_estimate: bool) -> String {
         let exact = short_bytes(bytes);
-        if self.is_estimated() { format!("{} {exact}", about()) } else { exact }
+        if is_estimate || self.is_estimated() { format!("{} {exact}", about()) } else { exact }
     }
 
     fn blocks(&self, blocks: u64, singular: &str) -> String {
@@ -83,8 +88,9 @@ pub(super) fn summary(finding: &Finding, facts: &Facts<'_>, name: impl FnOnce(No
             facts.bytes(*heap_bytes),
             duration(*time_ns)
         ),
-        Evidence::Rounding { at_peak, heap_bytes, wasted_bytes, over_aligned } => {
-            let wasted = facts.bytes(*wasted_bytes);
+        Evidence::Rounding { at_peak, heap_bytes, wasted_bytes, over_aligned, is_exact } => {
+            let bytes = |n: u64| facts.bytes_about(n, !*is_exact && !*over_aligned);
+            let wasted = bytes(*wasted_bytes);
             if *over_aligned {
                 let why = "because their alignment far exceeds their size";
                 return format!(
@@ -95,7 +101,7 @@ pub(super) fn summary(finding: &Finding, facts: &Facts<'_>, name: impl FnOnce(No
             format!(
                 "{who} asked for {}, for which a heap like glibc's takes {}: {wasted} are rounding and headers",
                 facts.amount(*at_peak),
-                facts.bytes(*heap_bytes)
+                bytes(*heap_bytes)
             )
         }
         Evidence::Sampling { samples, low_bytes, high_bytes, .. } => format!(
@@ -124,7 +130,7 @@ fn growth(evidence: &Evidence, facts: &Facts<'_>) -> String {
     else {
         return String::new();
     };
-    let [rate, error] = [*bytes_per_second, *error].map(|bytes| short_bytes(bytes.max(0.0) as u64));
+    let (rate, error) = (facts.bytes(bytes_per_second.max(0.0) as u64), short_bytes(error.max(0.0) as u64));
     format!(
         "What {} holds{} keeps growing and is never freed: from {} to {} over the last {}, {rate} {} {error} a second",
         facts.who,
