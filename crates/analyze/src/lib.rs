@@ -56,6 +56,7 @@
 //! | [`snapshot`] | what is live, of a table of blocks without events |
 //! | [`calls`] | every call in sections, after marks, at a time, by threads of a name |
 //! | [`busiest`], [`intervals`] | the second with most allocations; the heap between moments of another log |
+//! | [`findings`] | what is worth changing: who grows, what was left, what made the peak |
 //! | [`losses`] | between what the figures lie that losses have touched |
 //! | [`diff`] | which stacks grew from one answer to another |
 //! | [`go`] | traces of Go's execution tracer |

@@ -88,22 +88,7 @@ pub(super) fn summary(finding: &Finding, facts: &Facts<'_>, name: impl FnOnce(No
             facts.bytes(*heap_bytes),
             duration(*time_ns)
         ),
-        Evidence::Rounding { at_peak, heap_bytes, wasted_bytes, over_aligned, is_exact } => {
-            let bytes = |n: u64| facts.bytes_about(n, !*is_exact && !*over_aligned);
-            let wasted = bytes(*wasted_bytes);
-            if *over_aligned {
-                let why = "because their alignment far exceeds their size";
-                return format!(
-                    "{} of {who} leave up to {wasted} unused between them, {why}",
-                    facts.amount(*at_peak)
-                );
-            }
-            format!(
-                "{who} asked for {}, for which a heap like glibc's takes {}: {wasted} are rounding and headers",
-                facts.amount(*at_peak),
-                bytes(*heap_bytes)
-            )
-        }
+        Evidence::Rounding { .. } => rounding(&finding.evidence, facts),
         Evidence::Sampling { samples, low_bytes, high_bytes, .. } => format!(
             "Samples are too few to judge: the peak rests on {} and lies between {} and {} (95 %)",
             counted(*samples, "sample"),
@@ -139,6 +124,22 @@ fn growth(evidence: &Evidence, facts: &Facts<'_>) -> String {
         facts.bytes(*to_bytes),
         duration(*over_ns),
         plus_minus()
+    )
+}
+
+fn rounding(evidence: &Evidence, facts: &Facts<'_>) -> String {
+    let Evidence::Rounding { at_peak, heap_bytes, wasted_bytes, over_aligned, is_exact } = evidence else {
+        return String::new();
+    };
+    let (who, asked) = (facts.who, facts.amount(*at_peak));
+    let bytes = |n: u64| facts.bytes_about(n, !*is_exact && !*over_aligned);
+    let [taken, wasted] = [*heap_bytes, *wasted_bytes].map(bytes);
+    if *over_aligned {
+        let why = "because their alignment far exceeds their size";
+        return format!("{asked} of {who} leave up to {wasted} unused between them, {why}");
+    }
+    format!(
+        "{who} asked for {asked}, for which a heap like glibc's takes {taken}: {wasted} are rounding and headers"
     )
 }
 
