@@ -38,8 +38,34 @@ pub(crate) enum Command {
     HeapWork(HeapWorkArgs),
     /// Very many operations on our heap with shifting sizes, in a pool that may not grow
     HeapSoak(HeapSoakArgs),
+    /// Making the index of a large trace, and questions about its ranges
+    Ranges(RangesArgs),
     /// All of what recording costs, as one page of Markdown
     Results(ResultsArgs),
+}
+
+/// Arguments of `ranges`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RangesArgs {
+    /// A recorded trace, whose events are repeated
+    #[arg(value_name = "TRACE")]
+    pub(crate) from: PathBuf,
+
+    /// The large trace; made if there is none
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: PathBuf,
+
+    /// Events of the large trace
+    #[arg(long, value_name = "NUMBER", default_value_t = 100_000_000)]
+    pub(crate) events: u64,
+
+    /// Random questions
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_000)]
+    pub(crate) questions: usize,
+
+    /// Memory for making the index, in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024)]
+    pub(crate) memory_mib: u64,
 }
 
 /// Arguments of `heaps`.
@@ -259,7 +285,9 @@ impl Command {
             Command::Micro(args) => &args.rounds.tools,
             Command::Results(args) => &args.rounds.tools,
             Command::Instructions(_) => return true,
-            Command::Heaps(_) | Command::HeapWork(_) | Command::HeapSoak(_) => return false,
+            Command::Heaps(_) | Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) => {
+                return false;
+            }
         };
         named.is_empty() || named.iter().any(|tool| tool.needs_heapscribe())
     }
@@ -272,7 +300,7 @@ impl Command {
             Command::Micro(args) => args.form,
             Command::Instructions(args) => args.form,
             Command::Heaps(args) => args.form,
-            Command::HeapWork(_) | Command::HeapSoak(_) => Form::default(),
+            Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) => Form::default(),
             Command::Results(args) => {
                 let form = Form { json: false, markdown: true };
                 return Output { form, is_page: true, path: args.output.clone() };

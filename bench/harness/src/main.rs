@@ -15,6 +15,7 @@ mod machine;
 mod manifest;
 mod micro;
 mod places;
+mod ranges;
 mod report;
 mod rounds;
 mod run;
@@ -49,6 +50,10 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             println!("{}", heaps::work::run(args)?);
             return Ok(ExitCode::SUCCESS);
         }
+        Command::Ranges(args) => {
+            ranges::run(args)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Command::HeapSoak(args) => {
             heaps::soak::soak(args)?;
             return Ok(ExitCode::SUCCESS);
@@ -69,7 +74,7 @@ fn run(cli: &Cli) -> Result<ExitCode> {
             has_grown = outcome.has_grown;
         }
         Command::Heaps(args) => parts.extend(heaps::compare::measure(args)?),
-        Command::HeapWork(_) | Command::HeapSoak(_) => {}
+        Command::HeapWork(_) | Command::HeapSoak(_) | Command::Ranges(_) => {}
         Command::Results(args) => {
             parts.extend(corpus::measure(&args.corpus(), &places)?);
             parts.push(threads::measure(&args.threads(), &places)?);

@@ -1,7 +1,7 @@
 //! What figures are kept apart by: process, stack, thread of birth and class of size. A question that asks for one of
 //! them takes the keys that have it.
 
-use std::collections::HashMap;
+use crate::hash::Table;
 
 use heapscribe_wire::ids::StackId;
 
@@ -63,19 +63,20 @@ impl Key {
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
     keys: Vec<Key>,
-    numbers: HashMap<Key, KeyId>,
+    numbers: Table<Key, KeyId>,
     max: usize,
 }
 
 impl Keys {
     /// None yet; and about so many at most.
     pub(crate) fn new(max: usize) -> Keys {
-        Keys { keys: Vec::new(), numbers: HashMap::new(), max }
+        Keys { keys: Vec::new(), numbers: Table::default(), max }
     }
 
     /// Those of an index, by number.
     pub(crate) fn of(keys: Vec<Key>) -> Keys {
-        let numbers = keys.iter().enumerate().map(|(n, key)| (*key, KeyId(n as u32))).collect();
+        let numbers: Table<Key, KeyId> =
+            keys.iter().enumerate().map(|(n, key)| (*key, KeyId(n as u32))).collect();
         Keys { keys, numbers, max: usize::MAX }
     }
 

@@ -18,6 +18,7 @@ mod ask;
 pub mod axis;
 mod build;
 mod file;
+mod hash;
 mod key;
 mod open;
 mod question;

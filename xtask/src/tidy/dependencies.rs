@@ -93,7 +93,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("xtask", &["heapscribe-formats", "heapscribe-wire"]),
     (
         "heapscribe-bench",
-        &["heapscribe-alloc", "heapscribe-conformance", "heapscribe-replay", "heapscribe-wire"],
+        &[
+            "heapscribe-alloc",
+            "heapscribe-analyze",
+            "heapscribe-conformance",
+            "heapscribe-formats",
+            "heapscribe-index",
+            "heapscribe-replay",
+            "heapscribe-wire",
+        ],
     ),
     ("static-program", &["heapscribe-recorder"]),
     ("bump-heap", &["heapscribe-interpose"]),

@@ -1,6 +1,6 @@
 //! Sums of a leaf over all chunks, until it is written.
 
-use std::collections::HashMap;
+use crate::hash::Table;
 use std::io::{self, Write};
 
 use super::local_sums::{LocalSums, Totals};
@@ -13,10 +13,10 @@ use crate::key::KeyId;
 /// The sums of a leaf.
 #[derive(Debug, Default)]
 pub(super) struct LeafSums {
-    born: HashMap<KeyId, Amount>,
-    temporary: HashMap<KeyId, Amount>,
+    born: Table<KeyId, Amount>,
+    temporary: Table<KeyId, Amount>,
     /// By leaf of birth.
-    died: HashMap<(u32, KeyId), Amount>,
+    died: Table<(u32, KeyId), Amount>,
     totals: Totals,
 }
 
@@ -50,7 +50,7 @@ impl LeafSums {
     }
 }
 
-fn add<K: Eq + std::hash::Hash>(sums: &mut HashMap<K, Amount>, key: K, amount: Amount) {
+fn add<K: Eq + std::hash::Hash>(sums: &mut Table<K, Amount>, key: K, amount: Amount) {
     if !amount.is_zero() {
         sums.entry(key).or_default().add(amount);
     }

@@ -1,6 +1,6 @@
 //! Sums over the events of one chunk in one leaf.
 
-use std::collections::HashMap;
+use crate::hash::Table;
 
 use crate::amount::Amount;
 use crate::slots::{LocalKey, Slots};
@@ -97,8 +97,8 @@ impl LocalSums {
     }
 
     /// The same, summed by leaf of birth and slot.
-    pub(super) fn by_birth(&self) -> HashMap<(u32, u32), Amount> {
-        let mut sums = HashMap::<_, Amount>::new();
+    pub(super) fn by_birth(&self) -> Table<(u32, u32), Amount> {
+        let mut sums = Table::<_, Amount>::default();
         for survivor in &self.survivors {
             sums.entry((survivor.birth_leaf, survivor.slot)).or_default().add(survivor.amount);
         }

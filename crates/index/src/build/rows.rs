@@ -1,12 +1,12 @@
 //! Sums as rows of a section: sorted, so that they can be looked up, and in differences, so that they are small.
 
-use std::collections::HashMap;
+use crate::hash::Table;
 
 use crate::amount::Amount;
 use crate::key::KeyId;
 
 /// Rows of key, blocks, bytes; keys as differences.
-pub(super) fn rows_by_key(sums: HashMap<KeyId, Amount>) -> Vec<[u64; 3]> {
+pub(super) fn rows_by_key(sums: Table<KeyId, Amount>) -> Vec<[u64; 3]> {
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_unstable_by_key(|(key, _)| *key);
     let mut before = 0;
@@ -20,7 +20,7 @@ pub(super) fn rows_by_key(sums: HashMap<KeyId, Amount>) -> Vec<[u64; 3]> {
 }
 
 /// Rows of leaf or step of birth, key, blocks, bytes; keys of one birth as differences.
-pub(super) fn rows_by_birth(sums: HashMap<(u32, KeyId), Amount>) -> Vec<[u64; 4]> {
+pub(super) fn rows_by_birth(sums: Table<(u32, KeyId), Amount>) -> Vec<[u64; 4]> {
     let mut sums: Vec<_> = sums.into_iter().collect();
     sums.sort_unstable_by_key(|(place, _)| *place);
     let mut before = (0, 0);

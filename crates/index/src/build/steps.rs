@@ -1,6 +1,6 @@
 //! Sums of a step, which is a run of leaves: a question over a long time takes whole steps.
 
-use std::collections::HashMap;
+use crate::hash::Table;
 use std::io::{self, Write};
 
 use super::rows::{rows_by_birth, rows_by_key};
@@ -12,14 +12,14 @@ use crate::key::KeyId;
 /// The sums of a step.
 #[derive(Debug, Default)]
 pub(super) struct StepSums {
-    born: HashMap<KeyId, Amount>,
+    born: Table<KeyId, Amount>,
     /// By step of birth.
-    died: HashMap<(u32, KeyId), Amount>,
+    died: Table<(u32, KeyId), Amount>,
 }
 
 impl StepSums {
     /// Adds a leaf.
-    pub(super) fn add(&mut self, born: &HashMap<KeyId, Amount>, died: &HashMap<(u32, KeyId), Amount>) {
+    pub(super) fn add(&mut self, born: &Table<KeyId, Amount>, died: &Table<(u32, KeyId), Amount>) {
         for (key, amount) in born {
             self.born.entry(*key).or_default().add(*amount);
         }

@@ -1,5 +1,6 @@
 //! Reads sections, and trusts none of their lengths.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -50,6 +51,18 @@ pub(crate) struct SectionReader<S> {
     directory: BTreeMap<(Kind, u32), Vec<Entry>>,
 }
 
+thread_local! {
+    /// Making one takes longer than unpacking a small section.
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn decompress(stored: &[u8], raw_bytes: usize) -> io::Result<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|kept| match kept {
+        Some(decompressor) => decompressor.decompress(stored, raw_bytes),
+        None => kept.insert(Decompressor::new()?).decompress(stored, raw_bytes),
+    })
+}
+
 impl<S: Source> SectionReader<S> {
     /// Reads the directory.
     pub(crate) fn open(source: S) -> Result<Self, IndexError> {
@@ -94,7 +107,7 @@ fn rows<S: Source, const N: usize>(source: &S, entry: &Entry) -> Result<Rows<N>,
         return Err(damaged());
     }
     let stored = bytes(source, entry.offset, entry.stored_bytes)?;
-    let raw = Decompressor::new()?.decompress(&stored, entry.raw_bytes as usize).map_err(|_| damaged())?;
+    let raw = decompress(&stored, entry.raw_bytes as usize).map_err(|_| damaged())?;
     Rows::decode(raw).map_err(|_| damaged())
 }
 
