@@ -9,6 +9,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     detect(bytes);
     for policy in [Policy::Skip, Policy::Stop, Policy::Fail] {
         let Ok(mut part) = PartReader::open(bytes, policy) else { continue };
+        let configuration = part.header().map(|header| header.configuration());
+        let names = configuration.iter().flat_map(|c| &c.channels).map(|c| c.name.len() + c.type_name.len());
+        assert!(names.sum::<usize>() <= part.header_record().map_or(0, <[u8]>::len));
         let mut data = 0;
         while let Ok(Some(record)) = part.next_message() {
             assert!(record.bytes.len() >= record.message.data_bytes());

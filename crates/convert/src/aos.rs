@@ -18,6 +18,7 @@ use heapscribe_aos_log::pack::{Bytes, Fields, Header, MessageRecord, Record};
 use heapscribe_aos_log::read::{Message, PartReader, Policy, limits};
 use heapscribe_aos_log::write::HeaderTexts;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use heapscribe_diagnostics::Problem;
 
@@ -231,6 +232,11 @@ struct Line {
     monotonic_timestamp_time: i64,
     #[serde(default = "no_time")]
     monotonic_remote_transmit_time: i64,
+    /// What `dump` adds for its readers; the index says it all.
+    #[serde(default, rename = "channel_name")]
+    _channel_name: IgnoredAny,
+    #[serde(default, rename = "channel_type")]
+    _channel_type: IgnoredAny,
 }
 
 fn no_time() -> i64 {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use heapscribe_aos_log::layout::Layout;
 use heapscribe_aos_log::read::{
-    Order, OwnedMessage, PartHeader, PartReader, Parts, Policy, Problem, ReadError,
+    Configuration, Order, OwnedMessage, PartHeader, PartReader, Parts, Policy, Problem, ReadError,
 };
 
 use crate::file_source::source;
@@ -59,6 +59,17 @@ impl<'a> Log<'a> {
         let header =
             self.parts.opened().iter().find(|opened| opened.file == file).and_then(|o| o.header.as_ref());
         header.is_some_and(PartHeader::is_remote)
+    }
+
+    /// The configurations of the files, by file.
+    pub fn configurations(&self) -> Vec<Configuration> {
+        let mut all = vec![Configuration::default(); self.paths.len()];
+        for opened in self.parts.opened() {
+            if let Some(header) = &opened.header {
+                all[opened.file].clone_from(header.configuration());
+            }
+        }
+        all
     }
 
     /// The next message.

@@ -8,10 +8,10 @@
 /// The type of each channel.
 const TYPE: &str = "heapscribe.Unknown";
 /// Fields of `aos.Configuration`, of its channels and of its nodes, by the schema's numbers.
-const CHANNELS: usize = 0;
+pub(crate) const CHANNELS: usize = 0;
 const NODES: usize = 2;
-const NAME: usize = 0;
-const TYPE_OF_CHANNEL: usize = 1;
+pub(crate) const NAME: usize = 0;
+pub(crate) const TYPE_OF_CHANNEL: usize = 1;
 const MAX_SIZE: usize = 3;
 const SOURCE_NODE: usize = 6;
 

@@ -10,6 +10,7 @@ mod message;
 mod record;
 
 pub use configuration::configuration;
+pub(crate) use configuration::{CHANNELS, NAME, TYPE_OF_CHANNEL};
 pub use header::{Header, HeaderTooLarge, NodeTimes};
 pub use message::{Fields, MessageRecord, PackError};
 pub use record::{Bytes, Record};

@@ -174,6 +174,18 @@ impl<'a> Table<'a> {
         Ok(Some(strings))
     }
 
+    /// Bytes of the record that the table is in.
+    pub(crate) fn record_bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Tables, one by one: many entries may lead to the same one.
+    pub(crate) fn tables(&self, field: usize) -> Checked<impl Iterator<Item = Checked<Table<'a>>> + use<'a>> {
+        let (bytes, (at, found)) = (self.bytes, self.vector(field, 4)?.unwrap_or_default());
+        let places = (at..at + found.len()).step_by(4);
+        Ok(places.map(move |place| Table::at(bytes, follow(bytes, place)?)))
+    }
+
     pub(crate) fn table(&self, field: usize) -> Checked<Option<Table<'a>>> {
         self.target(field)?.map(|at| Table::at(self.bytes, at)).transpose()
     }

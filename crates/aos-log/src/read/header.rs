@@ -1,5 +1,6 @@
 //! The record with which a part begins: whose messages these are, and how far they may be out of order.
 
+use super::configuration::Configuration;
 use super::flatbuffer::{Flaw, Table};
 use crate::header_fields::{FieldType, HeaderField};
 
@@ -14,7 +15,7 @@ pub enum Value {
     Texts(Vec<String>),
     /// Times, or bytes.
     Numbers(Vec<i64>),
-    /// A table whose content is not read.
+    /// A table, see [`PartHeader::configuration`].
     Table,
 }
 
@@ -22,6 +23,7 @@ pub enum Value {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PartHeader {
     fields: Vec<(HeaderField, Value)>,
+    configuration: Configuration,
 }
 
 impl PartHeader {
@@ -34,7 +36,14 @@ impl PartHeader {
                 fields.push((field, value));
             }
         }
-        Ok(PartHeader { fields })
+        let configuration = table.table(HeaderField::Configuration as usize)?;
+        let configuration = configuration.map(|table| Configuration::parse(&table)).unwrap_or_default();
+        Ok(PartHeader { fields, configuration })
+    }
+
+    /// The configuration in the part; without channels if there is none.
+    pub fn configuration(&self) -> &Configuration {
+        &self.configuration
     }
 
     /// The fields that are there, by number.

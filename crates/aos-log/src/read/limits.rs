@@ -15,6 +15,9 @@ pub(crate) const XZ_MEMORY_BYTES_MAX: u64 = 128 << 20;
 /// Window of a zstd stream: 2 to this power bytes.
 pub(crate) const ZSTD_WINDOW_LOG_MAX: u32 = 27;
 
+/// Channels of a configuration. Logs have a few hundred.
+pub(crate) const CHANNELS_MAX: usize = 1 << 16;
+
 /// Messages that wait to be brought into order take at most this many bytes.
 pub const SORT_BYTES_MAX: usize = 256 << 20;
 

@@ -12,6 +12,7 @@
 //! file no longer fills (a file that ends after 1 to 3 bytes of it), and end the program.
 
 pub mod channels;
+mod configuration;
 mod decode;
 mod detect;
 mod error;
@@ -23,6 +24,7 @@ mod part;
 mod parts;
 mod sort;
 
+pub use configuration::{Channel, Configuration};
 pub use decode::{PACKING_BYTES, Packing};
 pub use detect::{DETECT_BYTES, detect};
 pub use error::{Damage, Policy, ReadError};

@@ -39,4 +39,5 @@ Lines of an AOS message log:
            it arrived at another node)
   size     bytes of data, or - if only times were logged
   Then, if known: `sent` with the time at which the other node forwarded it, `told` with the time at
-  which the timestamp came back.";
+  which the timestamp came back, `on` with the channel's name and type (if the configuration is in
+  the part).";

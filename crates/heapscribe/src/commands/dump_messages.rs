@@ -38,8 +38,11 @@ fn print_objects(out: &mut dyn Write, log: &mut Log<'_>, args: &DumpArgs, paths:
     for path in paths {
         layouts.push(args.messages.layout.map_or_else(|| layout_of(path), |year| Ok(year.into()))?);
     }
+    let configurations = log.configurations();
     while let Some(owned) = log.next_message()? {
-        objects::print(out, &owned.message(), layouts[owned.file])?;
+        let message = owned.message();
+        let channel = configurations[owned.file].channel(message.channel_index);
+        objects::print(out, &message, layouts[owned.file], channel)?;
     }
     Ok(())
 }
@@ -48,8 +51,10 @@ fn print_lines(out: &mut dyn Write, log: &mut Log<'_>) -> Result<()> {
     for opened in log.parts().opened() {
         lines::print_header(out, log.path(opened.file), opened.header.as_ref())?;
     }
+    let configurations = log.configurations();
     while let Some(owned) = log.next_message()? {
-        lines::print(out, &owned.message())?;
+        let message = owned.message();
+        lines::print(out, &message, configurations[owned.file].channel(message.channel_index))?;
     }
     Ok(())
 }

@@ -121,6 +121,41 @@ fn conversions_lead_back_to_the_real_bytes() {
     assert_eq!(place.all("dump e.bfbs --by-time --on-damage fail").0, Some(0));
 }
 
+/// The configuration in the header has them, here one that `convert` has made.
+#[test]
+fn channels_have_their_names_and_types() {
+    let place = place(&part());
+    let lines = "{\"channel_index\":1,\"data\":[7]}\n{\"channel_index\":0,\"queue_index\":1}\n";
+    std::fs::write(place.path("lines.jsonl"), lines).unwrap();
+    place.stdout("convert lines.jsonl --to aos -o made.bfbs");
+    let text = place.stdout("dump made.bfbs");
+    let messages: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(messages.len(), 2, "{text}");
+    assert!(messages[0].ends_with(" on /channel1 heapscribe.Unknown"), "{text}");
+    assert!(messages[1].ends_with(" on /channel0 heapscribe.Unknown"), "{text}");
+    let json = place.stdout("dump --json made.bfbs");
+    let first: Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    let channel = (first["channel_name"].as_str(), first["channel_type"].as_str());
+    assert_eq!(channel, (Some("/channel1"), Some("heapscribe.Unknown")));
+    std::fs::write(place.path("dumped.jsonl"), &json).unwrap();
+    place.stdout("convert dumped.jsonl --to aos -o again.bfbs");
+    assert_eq!(place.stdout("dump --json again.bfbs"), json);
+}
+
+#[test]
+fn a_damaged_configuration_gives_no_names() {
+    let configuration = heapscribe_aos_log::pack::configuration(2, 100, None);
+    let header = Header { configuration: Some(&configuration), ..Header::default() };
+    let mut part = vec![0; header.size(Layout::V2024)];
+    header.pack(Layout::V2024, &mut part).unwrap();
+    let name = part.windows(9).position(|bytes| bytes == b"/channel1").unwrap();
+    part[name - 4] = 200;
+    part.extend(bytes("flatc/2022/kLogMessage.typical.00000.bin"));
+    let text = place(&part).stdout("dump data.part0.bfbs");
+    let expected = "#   configuration is in the part, but is damaged: a ";
+    assert!(text.contains(expected) && !text.contains(" on /channel"), "{text}");
+}
+
 #[test]
 fn what_a_layout_has_no_room_for_is_told() {
     let place = place(&part());

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use heapscribe_aos_log::header_fields::{FieldType, HeaderField};
 use heapscribe_aos_log::layout::{Kind, NO_QUEUE_INDEX, NO_TIME};
-use heapscribe_aos_log::read::{Message, PartHeader, Value};
+use heapscribe_aos_log::read::{Channel, Message, PartHeader, Value};
 
 /// What a kind of record is called.
 pub fn kind(kind: Kind) -> &'static str {
@@ -28,7 +28,13 @@ pub fn print_header(out: &mut dyn Write, path: &Path, header: Option<&PartHeader
     let Some(header) = header else { return writeln!(out, "# part {shown} has no header") };
     writeln!(out, "# part {shown}")?;
     for (field, value) in header.fields() {
-        writeln!(out, "#   {} {}", field.name(), header_value(*field, value))?;
+        let value = match header.configuration().damage {
+            Some(what) if *field == HeaderField::Configuration => {
+                format!("is in the part, but is damaged: {what}")
+            }
+            _ => header_value(*field, value),
+        };
+        writeln!(out, "#   {} {value}", field.name())?;
     }
     Ok(())
 }
@@ -52,8 +58,8 @@ fn time(ns: i64) -> String {
     if ns == NO_TIME || ns == i64::MAX { "-".to_owned() } else { ns.to_string() }
 }
 
-/// Prints a message.
-pub fn print(out: &mut dyn Write, m: &Message<'_>) -> io::Result<()> {
+/// Prints a message, with its channel if that is known.
+pub fn print(out: &mut dyn Write, m: &Message<'_>, channel: Option<&Channel>) -> io::Result<()> {
     write!(out, "{} C{} Q{} {}", time(m.monotonic_sent_time), m.channel_index, m.queue_index, kind(m.kind))?;
     match m.data {
         Some(data) => write!(out, " {}", data.len())?,
@@ -68,6 +74,9 @@ pub fn print(out: &mut dyn Write, m: &Message<'_>) -> io::Result<()> {
         if ns != NO_TIME {
             write!(out, " {word} {ns}")?;
         }
+    }
+    if let Some(channel) = channel {
+        write!(out, " on {} {}", channel.name.escape_debug(), channel.type_name.escape_debug())?;
     }
     writeln!(out)
 }

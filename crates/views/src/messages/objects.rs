@@ -1,13 +1,19 @@
 //! A message as a JSON object: the names of the schema's fields and the values that `flatc --defaults-json`
-//! prints, on one line.
+//! prints, on one line, and behind them name and type of the channel if they are known.
 
 use std::io::{self, Write};
 
 use heapscribe_aos_log::layout::{Field, Layout};
-use heapscribe_aos_log::read::Message;
+use heapscribe_aos_log::read::{Channel, Message};
+use serde_json::Value;
 
-/// Prints a message with the fields of a layout.
-pub fn print(out: &mut dyn Write, message: &Message<'_>, layout: Layout) -> io::Result<()> {
+/// Prints a message with the fields of a layout, and its channel if that is known.
+pub fn print(
+    out: &mut dyn Write,
+    message: &Message<'_>,
+    layout: Layout,
+    channel: Option<&Channel>,
+) -> io::Result<()> {
     let fields = match layout {
         Layout::V2022 => &Field::ALL[..Field::MonotonicRemoteTransmitTime as usize],
         Layout::V2024 => &Field::ALL[..],
@@ -24,6 +30,10 @@ pub fn print(out: &mut dyn Write, message: &Message<'_>, layout: Layout) -> io::
             write!(out, "{before}\"{}\":{}", field.name(), number(message, *field))?;
         }
         before = ',';
+    }
+    if let Some(channel) = channel {
+        let [name, type_name] = [&channel.name, &channel.type_name].map(|text| Value::from(text.as_str()));
+        write!(out, ",\"channel_name\":{name},\"channel_type\":{type_name}")?;
     }
     writeln!(out, "}}")
 }
