@@ -15,7 +15,6 @@ use heapscribe_formats::native::splice::Pieces;
 use heapscribe_formats::{ChunkInfo, ProcessIndex, Scratch, SessionEnd, SessionInfo, Source, Trace, Writer};
 use heapscribe_index::{BuildOptions, Death, Events, Index, Question, Span, TraceId, build};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
-use heapscribe_wire::record::Event;
 
 use crate::cli::RangesArgs;
 
@@ -181,17 +180,14 @@ fn payloads(base: &Trace<OnDisk>) -> Result<Vec<Payload>> {
     let mut chunks = Vec::new();
     for entry in base.chunks() {
         let chunk = base.load_chunk(entry, &mut scratch)?;
-        let (info, mut payload, mut ticks) = (chunk.info, Vec::new(), chunk.info.begin_ticks);
-        chunk.for_each(|dt, event| {
+        let (info, mut payload, mut last) = (chunk.info, Vec::new(), chunk.info.begin_ticks);
+        chunk.for_each(|ticks, event| {
             let mut at = [0; EVENT_BYTES_MAX];
-            let n = event.encode(dt, &mut at);
+            let n = event.encode(ticks.wrapping_sub(last), &mut at);
             payload.extend_from_slice(&at[..n]);
-            // These two have no time of their own.
-            if !matches!(event, Event::Took { .. } | Event::Rate { .. }) {
-                ticks += dt;
-            }
+            last = ticks;
         })?;
-        chunks.push((entry.process, info, payload, ticks));
+        chunks.push((entry.process, info, payload, last));
     }
     Ok(chunks)
 }
