@@ -72,32 +72,7 @@ fn program(words: &[String]) -> Result<Option<Program>> {
 
 /// The words of a line.
 fn words(line: &str) -> Result<Vec<String>> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '#' if word.is_none() => break,
-            c if c.is_whitespace() => words.extend(word.take()),
-            '\'' | '"' => quoted(c, &mut chars, word.get_or_insert_default())?,
-            '\\' => word.get_or_insert_default().push(chars.next().context("`\\` ends the line")?),
-            c => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    Ok(words)
-}
-
-/// Takes what stands before the closing quote.
-fn quoted(quote: char, chars: &mut std::str::Chars<'_>, word: &mut String) -> Result<()> {
-    loop {
-        match chars.next() {
-            Some(c) if c == quote => return Ok(()),
-            Some('\\') if quote == '"' => word.push(chars.next().context("`\\` ends the line")?),
-            Some(c) => word.push(c),
-            None => bail!("{quote} is not closed"),
-        }
-    }
+    shlex::split(line).context("a quote is not closed, or a `\\` is last")
 }
 
 /// Puts values in for `{name}`.
@@ -151,7 +126,7 @@ mod tests {
             ("\nls --", "line 2: there is no command behind `--`"),
             ("ls cpu=2 -- ls", "line 1: `cpu=2` is none of calls=, dir=, env=, output="),
             ("ls calls=x -- ls", "line 1: calls=x: invalid digit found in string"),
-            ("ls -- 'ls", "line 1: ' is not closed"),
+            ("ls -- 'ls", "line 1: a quote is not closed, or a `\\` is last"),
             ("ls -- ls\nls -- ls", "line 2: ls is there twice"),
         ] {
             assert_eq!(format!("{:#}", parse(text).unwrap_err()), expected);

@@ -102,32 +102,7 @@ fn program(words: &[String]) -> Result<Option<Program>, String> {
 
 /// The words of a line.
 fn words(line: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '#' if word.is_none() => break,
-            c if c.is_whitespace() => words.extend(word.take()),
-            '\'' | '"' => quoted(c, &mut chars, word.get_or_insert_default())?,
-            '\\' => word.get_or_insert_default().push(chars.next().ok_or("`\\` ends the line")?),
-            c => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    Ok(words)
-}
-
-/// Takes what stands before the closing quote.
-fn quoted(quote: char, chars: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), String> {
-    loop {
-        match chars.next() {
-            Some(c) if c == quote => return Ok(()),
-            Some('\\') if quote == '"' => word.push(chars.next().ok_or("`\\` ends the line")?),
-            Some(c) => word.push(c),
-            None => return Err(format!("{quote} is not closed")),
-        }
-    }
+    shlex::split(line).ok_or_else(|| "a quote is not closed, or a `\\` is last".to_owned())
 }
 
 #[cfg(test)]
@@ -157,7 +132,7 @@ mod tests {
             ("ls fast -- ls", "line 1: `fast` is neither KEY=VALUE nor quick nor counted"),
             ("ls env=A -- ls", "line 1: env= wants a `=`"),
             ("ls code=x -- ls", "line 1: code=x: invalid digit found in string"),
-            ("ls -- 'ls", "line 1: ' is not closed"),
+            ("ls -- 'ls", "line 1: a quote is not closed, or a `\\` is last"),
         ] {
             assert_eq!(parse(text).unwrap_err(), expected);
         }
