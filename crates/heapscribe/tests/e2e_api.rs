@@ -253,7 +253,7 @@ fn in_trace(place: &Place, trace: &std::path::Path) {
         assert_eq!(of_session[key], of_trace[key], "{key}");
     }
     assert!(of_trace["live"]["blocks"].as_u64() > Some(0));
-    let text = output(&["report", trace]);
+    let text = output(&["report", "--full", trace]);
     assert!(text.contains("live at the snapshot \"one\""), "{text}");
     output(&["flame", trace, "-o", "calls.folded", "--metric", "count"]);
 }
