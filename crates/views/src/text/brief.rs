@@ -3,7 +3,7 @@
 
 use std::io;
 
-use heapscribe_analyze::answer::{Amount, Range, Stack};
+use heapscribe_analyze::answer::{Amount, Answer, Range, Stack};
 use heapscribe_analyze::estimate::Estimate;
 use heapscribe_analyze::measure::Measure;
 use heapscribe_symbols::NamedStacks;
@@ -113,7 +113,7 @@ impl Brief<'_> {
         }
         let mut found = lines(|out| heading(out, "Findings"))?;
         if self.findings.is_empty() {
-            found.push("  None: nothing of what is looked for exceeds its threshold.".to_owned());
+            found.extend(wrapped(&none(self.report.answer), self.report.width, 2));
             return Ok(found);
         }
         let blocks = blocks(self.findings, self.report.width);
@@ -212,6 +212,20 @@ impl Brief<'_> {
     }
 }
 
+/// What there is to say without a finding: of what is missing nothing.
+fn none(answer: &Answer) -> String {
+    let causes = crate::losses::causes(answer);
+    let is_open = !causes.is_empty() && answer.bounds.is_some();
+    match (is_open, answer.evicted.is_empty()) {
+        (true, _) => {
+            let causes = causes.join("; ");
+            format!("  None in what was recorded, and nothing can be told of the rest: {causes}.")
+        }
+        (false, false) => "  None: nothing exceeds its threshold in what the ring still has.".to_owned(),
+        (false, true) => "  None: nothing of what is looked for exceeds its threshold.".to_owned(),
+    }
+}
+
 /// Entries of the list where nobody says how many.
 pub const TOP: usize = 5;
 
@@ -231,4 +245,20 @@ fn lines(print: impl FnOnce(Out<'_>) -> io::Result<()>) -> io::Result<Vec<String
     let mut text = Vec::new();
     print(&mut text)?;
     Ok(String::from_utf8_lossy(&text).lines().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_analyze::answer::{Dropped, FigureBounds};
+
+    use super::*;
+
+    #[test]
+    fn beside_a_loss_no_finding_tells_nothing() {
+        let mut answer = Answer::default();
+        assert!(none(&answer).contains("nothing of what is looked for exceeds"), "{}", none(&answer));
+        answer.dropped = vec![Dropped { reason: 1, count: 7 }];
+        answer.bounds = Some(FigureBounds::default());
+        assert!(none(&answer).contains("nothing can be told of the rest: 7 "), "{}", none(&answer));
+    }
 }
