@@ -64,8 +64,39 @@ fn burst() {
     let finding = check("burst", "burst", Some("make_block"), &[]);
     assert_eq!(finding["evidence"]["peak_bytes"], 4_000_000);
     assert_eq!(finding["stacks"][0]["bytes"], finding["evidence"]["rose_bytes"]);
-    // All of the 3,000,000 but for at most the tenth that belongs to the foot.
-    assert!((2_700_000..=3_000_000).contains(&finding["stacks"][0]["bytes"].as_u64().unwrap()), "{finding}");
+    // Shortly before nothing else rises.
+    assert_eq!(finding["stacks"][0]["bytes"], 3_000_000, "{finding}");
+    assert_eq!(finding["evidence"]["there_bytes"], 1_000_000, "{finding}");
+    let summary = finding["summary"].as_str().unwrap();
+    assert!(summary.contains("rose by 2.86 MiB") && summary.contains("all of it asked for"), "{summary}");
+}
+
+#[test]
+fn a_heap_that_never_falls_has_no_burst() {
+    let finding = check("rise", "burst", Some("make_block"), &[]);
+    assert_eq!(finding["evidence"]["rose_bytes"], 2_000_000, "{finding}");
+}
+
+#[test]
+fn what_a_signal_killed_has_no_leak() {
+    let place = Place::new();
+    let program = programs(&place);
+    let run = Run::new(&place, &program).args(["killed", "bad"]);
+    run.recorded();
+    let report = Report::of(&run.trace());
+    let all = report.json["findings"].as_array().unwrap();
+    let [leak] = &all.iter().filter(|of| of["kind"] == "leak").collect::<Vec<_>>()[..] else {
+        panic!("{all:?}")
+    };
+    assert_eq!(leak["evidence"]["bytes"], 100_000);
+    assert_eq!((&leak["evidence"]["killed_by"], &leak["severity"]), (&9.into(), &"low".into()));
+    assert_eq!(
+        leak["summary"],
+        "Live when signal 9 killed the program: 97.7 KiB in 50 blocks, all of it asked for by make_block; \
+         whether any of it leaks is not known."
+    );
+    let good = findings(&place, &program, ["killed", "good"], &[], "leak");
+    assert_eq!(good[0]["summary"], "Never freed: 97.7 KiB in 50 blocks, all of it asked for by make_block.");
 }
 
 #[test]

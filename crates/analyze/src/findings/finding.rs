@@ -95,13 +95,14 @@ pub enum Evidence {
         error: f64,
         rising_steps: u64,
     },
-    /// Live when its process ended.
+    /// Live when its process ended, or when this signal killed it.
     Leak {
         left: Amount,
         owners: u64,
         oldest_ns: Option<u64>,
+        killed_by: Option<i32>,
     },
-    /// From a moment on to the peak; what was held then is among `there_bytes`.
+    /// From a moment on to the peak; what was live at that moment is `there_bytes`, and who held most of it `there`.
     Burst {
         rose_bytes: u64,
         within_ns: u64,
@@ -109,10 +110,12 @@ pub enum Evidence {
         there_bytes: u64,
         there: Option<NodeId>,
     },
+    /// The heap cannot have kept more memory of freed blocks than `freed_bytes_max`.
     ResidentExcess {
         anonymous_bytes: u64,
         heap_bytes: u64,
         time_ns: u64,
+        freed_bytes_max: u64,
     },
     /// Blocks of stacks that allocate nowhere else.
     Section {

@@ -49,8 +49,8 @@ thresholds! {
     BURST_FALL_PERCENT = 50;
     /// A process that lived less than this has no bursts.
     BURST_LIFE_MS = 20;
-    /// It begins at the last moment that is no more than such a part of the rise above the lowest one.
-    BURST_FOOT_PERCENT = 10;
+    /// What was live before the rise was merely there when it is such a part of the peak.
+    BURST_THERE_PERCENT = 10;
 
     /// So many blocks of one caller that were freed before its thread allocated again are temporaries in a loop, ...
     TEMPORARY_BLOCKS = 10_000;
@@ -59,8 +59,10 @@ thresholds! {
 
     /// A realloc grows by a small step when it adds less than such a part of the size; ...
     SMALL_STEP_PERCENT = 10;
-    /// ... so many of one caller are worth reserving.
+    /// ... so many of one caller are worth reserving, ...
     SMALL_STEPS = 250;
+    /// ... if they may have copied so many bytes.
+    SMALL_STEPS_COPIED_BYTES = 1 << 20;
 
     /// A block of this size is large; ...
     LATE_FREE_BLOCK_BYTES = 64 << 10;

@@ -23,7 +23,7 @@ fn part_at_peak(stack: &Stack, bytes: u64) -> u64 {
 }
 
 /// What the heap took at the peak for a stack's blocks.
-fn heap_bytes(stack: &Stack) -> u64 {
+pub(super) fn heap_bytes(stack: &Stack) -> u64 {
     part_at_peak(stack, stack.patterns.heap_bytes)
 }
 

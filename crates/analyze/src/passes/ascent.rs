@@ -1,9 +1,11 @@
 //! The moment after which the heap rose steeply to its peak, where it fell again soon: what rose from there on made the
-//! peak, and what was live already was merely there.
+//! peak, and what was live already was merely there. It is the last moment of the lowest level shortly before the peak,
+//! so that nothing of the rise is left out.
+
+use std::cmp::Reverse;
 
 use crate::findings::limits::{
-    BURST_FALL_PERCENT, BURST_FOOT_PERCENT, BURST_LIFE_MS, BURST_RISE_BYTES, BURST_RISE_PERCENT,
-    BURST_TIME_PERCENT,
+    BURST_FALL_PERCENT, BURST_LIFE_MS, BURST_RISE_BYTES, BURST_RISE_PERCENT, BURST_TIME_PERCENT,
 };
 use crate::peak::Height;
 use crate::timeline::{Grid, Segment, StepLevel};
@@ -22,20 +24,16 @@ pub(super) fn ascent(
     let of_peak = grid.step_of(peak.ns);
     let from = grid.step_of(peak.ns.saturating_sub(reach_ns));
     let to = grid.step_of(peak.ns.saturating_add(reach_ns));
-    let at_end =
-        |step: &StepLevel| Height { bytes: step.after_bytes, ns: grid.begin_of(step.number + 1) - 1 };
     // A step without events has the level of the one before it.
-    let level_at_from = steps.iter().rev().find(|step| step.number < from).map(at_end);
-    let level_at_from =
-        level_at_from.unwrap_or(Height { bytes: steps.first()?.before_bytes, ns: grid.begin_ns });
+    let level_at_from = steps.iter().rev().find(|step| step.number < from).map(|step| step.after_bytes);
+    let level_at_from = level_at_from.unwrap_or(steps.first()?.before_bytes);
     let first_ns = if grid.is_window { grid.begin_ns } else { 0 };
-    let begin = Height { ns: grid.begin_of(from).saturating_sub(1).max(first_ns), ..level_at_from };
-    let before =
-        || steps.iter().filter(|step| (from..of_peak).contains(&step.number)).map(at_end).chain([begin]);
-    let lowest = before().map(|height| height.bytes).min()?;
-    let low_enough =
-        lowest.saturating_add(peak.bytes.saturating_sub(lowest) / 100 * BURST_FOOT_PERCENT as i64);
-    let foot = before().filter(|height| height.bytes <= low_enough).max_by_key(|height| height.ns)?;
+    let before_step =
+        |number: u32, bytes: i64| Height { bytes, ns: grid.begin_of(number).saturating_sub(1).max(first_ns) };
+    let later = steps.iter().filter(|step| (from..=of_peak).contains(&step.number));
+    let later = later.map(|step| before_step(step.number, step.before_bytes));
+    let before = [before_step(from, level_at_from)].into_iter().chain(later);
+    let foot = before.min_by_key(|height| (height.bytes, Reverse(height.ns)))?;
     let rise = peak.bytes.saturating_sub(foot.bytes);
     // What ends with a process was not freed.
     let mut ended_bytes = 0i64;
@@ -63,7 +61,7 @@ mod tests {
     fn check(levels: [i64; 20], of_peak: u32, ends_at: Option<u32>, expected: Option<u32>) {
         let step = |(number, bytes): (u32, i64)| StepLevel {
             number,
-            before_bytes: 0,
+            before_bytes: number.checked_sub(1).map_or(0, |before| levels[before as usize] << 20),
             after_bytes: bytes << 20,
             bound_bytes: bytes << 20,
             reached_ns: None,
@@ -77,6 +75,12 @@ mod tests {
         let peak = Height { bytes: steps[of_peak as usize].after_bytes, ns: grid.begin_of(of_peak + 1) - 1 };
         let foot = ascent(&grid, (&steps, &[end]), peak, 200 * MS);
         assert_eq!(foot.map(|foot| grid.step_of(foot.ns)), expected, "{levels:?}");
+    }
+
+    #[test]
+    fn a_rise_begins_at_the_last_moment_of_its_lowest_level() {
+        check([40, 40, 40, 40, 40, 40, 40, 42, 90, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], 8, None, Some(6));
+        check([40, 40, 40, 40, 40, 60, 44, 40, 90, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4], 8, None, Some(7));
     }
 
     #[test]

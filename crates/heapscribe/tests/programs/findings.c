@@ -2,6 +2,7 @@
 #include "heapscribe.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,11 +57,29 @@ static void burst(int is_bad) {
         wait_ms(4);
     }
     if (is_bad) {
+        wait_ms(150);
         for (int i = 100; i < 200; i++) blocks[i] = make_block(30000);
         free_blocks(100, 200);
     }
     wait_ms(200);
     free_blocks(0, 50);
+}
+
+// Twice as much for a moment; the twin ends with all of it, and frees nothing.
+static void rise(int is_bad) {
+    wait_ms(100);
+    for (int i = 0; i < 2000; i++) blocks[i] = make_block(1000);
+    wait_ms(100);
+    for (int i = 2000; i < 4000; i++) blocks[i] = make_block(1000);
+    if (!is_bad) return;
+    free_blocks(2000, 4000);
+    wait_ms(100);
+}
+
+// Blocks that are live when a signal kills the program; the twin ends by itself.
+static void killed(int is_bad) {
+    for (int i = 0; i < 50; i++) blocks[i] = make_block(2000);
+    if (is_bad) raise(SIGKILL);
 }
 
 // A buffer for each line of a loop; the twin has one for all.
@@ -171,6 +190,8 @@ static const struct {
     {"growth", growth},
     {"leak", leak},
     {"burst", burst},
+    {"rise", rise},
+    {"killed", killed},
     {"temporary", temporary},
     {"realloc-growth", grow_list},
     {"late-free", late_free},

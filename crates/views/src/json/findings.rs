@@ -96,15 +96,17 @@ fn evidence(evidence: &Evidence) -> Map<String, Value> {
             "process": process, "from_bytes": from_bytes, "to_bytes": to_bytes, "over_ns": over_ns,
             "bytes_per_second": tenth(bytes_per_second), "standard_error": tenth(error), "rising_steps": rising_steps,
         }),
-        Evidence::Leak { left, owners, oldest_ns } => json!({
+        Evidence::Leak { left, owners, oldest_ns, killed_by } => json!({
             "bytes": left.bytes, "blocks": left.blocks, "callers": owners, "oldest_ns": oldest_ns,
+            "killed_by": killed_by,
         }),
         Evidence::Burst { rose_bytes, within_ns, peak_bytes, there_bytes, there } => json!({
             "rose_bytes": rose_bytes, "within_ns": within_ns, "peak_bytes": peak_bytes, "there_bytes": there_bytes,
             "there_stack": there.map(|node| node.0),
         }),
-        Evidence::ResidentExcess { anonymous_bytes, heap_bytes, time_ns } => json!({
+        Evidence::ResidentExcess { anonymous_bytes, heap_bytes, time_ns, freed_bytes_max } => json!({
             "anonymous_bytes": anonymous_bytes, "heap_bytes": heap_bytes, "time_ns": time_ns,
+            "freed_bytes_max": freed_bytes_max,
         }),
         Evidence::Section { section, at_peak, left } => json!({
             "section": section, "peak_bytes": at_peak.bytes, "peak_blocks": at_peak.blocks,

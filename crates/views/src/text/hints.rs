@@ -72,12 +72,23 @@ fn hints(answer: &Answer, trace: &str) -> Vec<String> {
 
 /// The runtimes with heaps of their own that a program has loaded.
 fn runtimes(answer: &Answer) -> Vec<&'static str> {
-    let files: Vec<String> = answer.tree.modules.iter().map(|module| lossy(&module.path)).collect();
-    let has = |runtime: &&Runtime| {
-        let mut names = files.iter().map(|path| path.rsplit('/').next().unwrap_or(path));
-        names.any(|name| runtime.files.iter().any(|file| is_named(name, file)))
-    };
-    RUNTIMES.iter().filter(has).map(|runtime| runtime.hint).collect()
+    RUNTIMES.iter().filter(|runtime| has_file(answer, runtime.files)).map(|runtime| runtime.hint).collect()
+}
+
+/// Libraries with a heap in the place of libc's.
+const OTHER_HEAPS: [&str; 5] =
+    ["libjemalloc", "libtcmalloc", "libtcmalloc_minimal", "libmimalloc", "libsnmalloc"];
+
+/// Whether the heap under the program is another than libc's.
+pub(super) fn has_other_heap(answer: &Answer) -> bool {
+    answer.processes.iter().any(|process| process.heap.is_some()) || has_file(answer, &OTHER_HEAPS)
+}
+
+/// Whether a program has loaded a file of such a name.
+fn has_file(answer: &Answer, files: &[&str]) -> bool {
+    let paths = answer.tree.modules.iter().map(|module| lossy(&module.path));
+    let mut names = paths.map(|path| path.rsplit('/').next().unwrap_or(&path).to_owned());
+    names.any(|name| files.iter().any(|file| is_named(&name, file)))
 }
 
 /// `python3.11` is a `python3`, and `php8.2` a `php`; `nodejs` and `phpize` are not meant by chance.

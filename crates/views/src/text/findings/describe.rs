@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use heapscribe_analyze::answer::{Answer, NodeId};
-use heapscribe_analyze::findings::{Culprit, Finding, Owners, find};
+use heapscribe_analyze::findings::{Culprit, Finding, Kind, Owners, find};
 use heapscribe_symbols::NamedStacks;
 
 use super::remedy::remedy;
-use super::summary::{Facts, summary};
+use super::summary::{Facts, leak_bounds, summary};
 use super::who::Who;
 use crate::own::{Folded, OwnCallers};
 use crate::runtime;
@@ -50,7 +50,7 @@ fn described(
     let facts = Facts { answer, who: &first };
     let sentence = summary(&finding, &facts, |node| other(node, own));
     let remedy = remedy(&finding, &facts, trace);
-    Described { summary: format!("{sentence}{}.", losses(answer)), remedy, culprits, finding }
+    Described { summary: format!("{sentence}{}.", losses(&finding, answer)), remedy, culprits, finding }
 }
 
 /// Which stacks have the same own caller, and which are of blocks that runtime libraries keep.
@@ -66,13 +66,15 @@ fn owners(answer: &Answer, names: &NamedStacks<'_>, own: &mut OwnCallers<'_>) ->
     owners
 }
 
-/// What is to be said beside every figure when events are missing.
-fn losses(answer: &Answer) -> String {
+/// What is to be said beside every figure when events are missing. Bounds need only the reason.
+fn losses(finding: &Finding, answer: &Answer) -> String {
     let causes = crate::losses::causes(answer);
     let is_ring = !answer.evicted.is_empty();
+    let has_bounds = finding.kind == Kind::Leak && leak_bounds(answer).is_some();
     match (causes.is_empty(), is_ring) {
         (true, false) => String::new(),
         (true, true) => "; this is of what the ring still has".to_owned(),
+        (false, _) if has_bounds => format!("; {}", causes.join(", ")),
         (false, _) => format!("; {}, so this is of what was recorded", causes.join(", ")),
     }
 }

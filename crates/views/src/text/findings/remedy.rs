@@ -18,6 +18,12 @@ pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> Strin
                 flame("growth.html", "leaked")
             )
         }
+        Evidence::Leak { killed_by: Some(_), .. } => {
+            format!(
+                "Let the program end by itself to see what it leaks. {} shows who held it.",
+                flame("leaked.html", "leaked")
+            )
+        }
         Evidence::Leak { .. } => format!(
             "{} shows all of it; `heapscribe check {trace} --max-leaked 0` fails until it is freed.",
             flame("leaked.html", "leaked")
@@ -44,13 +50,7 @@ pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> Strin
             "Free them where they were allocated, or hand back many at a time; `heapscribe replay {trace}` compares \
              heaps for this load."
         ),
-        Evidence::ResidentExcess { .. } => match hints::runtime(facts.answer) {
-            Some(hint) => hint,
-            None => format!(
-                "`heapscribe plot {trace} -o heap.svg` shows both over time, `heapscribe replay {trace}` what another \
-                 heap would need; malloc_trim(0) returns what glibc can return."
-            ),
-        },
+        Evidence::ResidentExcess { .. } => resident_excess(finding, facts, trace),
         Evidence::Rounding { over_aligned: true, .. } => {
             "Ask for the alignment that is needed, or put several objects into one aligned block.".to_owned()
         }
@@ -69,4 +69,25 @@ pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> Strin
             format!("`heapscribe report {trace} --full` lists what the section allocates, by stack.")
         }
     }
+}
+
+/// Only memory of freed blocks can be returned, and only libc's heap has a call for that.
+fn resident_excess(finding: &Finding, facts: &Facts<'_>, trace: &str) -> String {
+    let Evidence::ResidentExcess { anonymous_bytes, heap_bytes, freed_bytes_max, .. } = finding.evidence
+    else {
+        return String::new();
+    };
+    if let Some(hint) = hints::runtime(facts.answer) {
+        return hint;
+    }
+    let plot = format!("`heapscribe plot {trace} -o heap.svg` shows both over time");
+    if freed_bytes_max < anonymous_bytes.saturating_sub(heap_bytes) / 2 {
+        return format!(
+            "Most of it is not malloc's, whose blocks were never so many: look for mmap, thread stacks, or a heap of \
+             the program's own. {plot}."
+        );
+    }
+    let trim = "malloc_trim(0) returns what glibc can return";
+    let trim = if hints::has_other_heap(facts.answer) { String::new() } else { format!("; {trim}") };
+    format!("{plot}, `heapscribe replay {trace}` what another heap would need{trim}.")
 }

@@ -1,6 +1,8 @@
 //! The sentence of a finding, without the full stop: what was seen, whose it is, and the figures.
 
-use heapscribe_analyze::answer::{Amount, Answer, NodeId};
+use std::cmp::Ordering;
+
+use heapscribe_analyze::answer::{Amount, Answer, Bounds, Exit, NodeId};
 use heapscribe_analyze::estimate::Sampling;
 use heapscribe_analyze::findings::{Evidence, Finding};
 use heapscribe_symbols::lossy;
@@ -53,18 +55,8 @@ pub(super) fn summary(finding: &Finding, facts: &Facts<'_>, name: impl FnOnce(No
     let who = facts.who;
     match &finding.evidence {
         Evidence::Growth { .. } => growth(&finding.evidence, facts),
-        Evidence::Leak { left, .. } => leak(finding, *left, facts),
-        Evidence::Burst { rose_bytes, within_ns, peak_bytes, there, .. } => {
-            let (rose, peak) = (facts.bytes(*rose_bytes), facts.bytes(*peak_bytes));
-            let by = finding.culprits.first().map_or(0, |culprit| culprit.amount.bytes);
-            let there = there.map(name).filter(|other| other != who);
-            let there = there.map_or_else(String::new, |other| format!("; {other} was merely there"));
-            format!(
-                "The heap rose by {rose} to its peak of {peak} within {} and fell again: {who} holds {} of that{there}",
-                duration(*within_ns),
-                facts.bytes(by)
-            )
-        }
+        Evidence::Leak { left, killed_by, .. } => leak(finding, *left, *killed_by, facts),
+        Evidence::Burst { there, .. } => burst(finding, facts, there.map(name).filter(|other| other != who)),
         Evidence::Temporary { .. } => temporary(&finding.evidence, facts),
         Evidence::ReallocGrowth { steps, copied_bytes_max, .. } => format!(
             "{who} made blocks larger by less than a tenth {}, which may have copied up to {}",
@@ -82,7 +74,7 @@ pub(super) fn summary(finding: &Finding, facts: &Facts<'_>, name: impl FnOnce(No
             percent(*by_others, *freed),
             facts.blocks(*freed, "block")
         ),
-        Evidence::ResidentExcess { anonymous_bytes, heap_bytes, time_ns } => format!(
+        Evidence::ResidentExcess { anonymous_bytes, heap_bytes, time_ns, .. } => format!(
             "{} of resident memory belonged to no file while at most {} of blocks were live, {} after the start",
             short_bytes(*anonymous_bytes),
             facts.bytes(*heap_bytes),
@@ -143,27 +135,53 @@ fn rounding(evidence: &Evidence, facts: &Facts<'_>) -> String {
     )
 }
 
-/// Beside a loss the bounds take the place of the figure.
-fn leak(finding: &Finding, left: Amount, facts: &Facts<'_>) -> String {
-    let answer = facts.answer;
-    let seen = match answer.bounds.as_ref().map(|bounds| &bounds.leaked).filter(|leaked| !leaked.is_exact()) {
-        Some(leaked) => {
-            format!(
-                "Never freed, runtime libraries' own blocks included: {}",
-                bounds::Shown { seen: answer.leaked, estimate: None, bounds: Some(leaked) }.amount()
-            )
-        }
-        None => format!("Never freed: {}", facts.amount(left)),
+/// Whoever rose by more than the heap did so while others fell.
+fn burst(finding: &Finding, facts: &Facts<'_>, there: Option<String>) -> String {
+    let Evidence::Burst { rose_bytes, within_ns, peak_bytes, .. } = finding.evidence else {
+        return String::new();
     };
     let by = finding.culprits.first().map_or(0, |culprit| culprit.amount.bytes);
-    match finding.culprits.len() {
-        1 if answer.bounds.is_some() => format!("{seen}, what was recorded of it by {}", facts.who),
-        1 => format!("{seen}, all of it asked for by {}", facts.who),
-        _ if answer.bounds.is_some() => {
-            format!("{seen}, {} of what was recorded of it by {}", percent(by, left.bytes), facts.who)
+    let (who, bytes) = (facts.who, facts.bytes(by));
+    let share = match by.cmp(&rose_bytes) {
+        Ordering::Less => format!("what {who} holds rose by {bytes}"),
+        Ordering::Equal => format!("all of it asked for by {who}"),
+        Ordering::Greater => format!("what {who} holds rose by {bytes}, while others held less"),
+    };
+    let there = there.map_or_else(String::new, |other| format!("; {other} was merely there"));
+    let (rose, peak, within) = (facts.bytes(rose_bytes), facts.bytes(peak_bytes), duration(within_ns));
+    format!("The heap rose by {rose} to its peak of {peak} within {within} and fell again: {share}{there}")
+}
+
+/// Between what lies what was never freed, where that is open. Of a program that was killed it is no leak alone.
+pub(super) fn leak_bounds(answer: &Answer) -> Option<&Bounds> {
+    let is_killed = matches!(answer.exit, Some(Exit::Signal(_)));
+    let leaked = answer.bounds.as_ref().map(|bounds| &bounds.leaked);
+    leaked.filter(|leaked| !leaked.is_exact() && !is_killed)
+}
+
+/// Beside a loss the bounds take the place of the figure.
+fn leak(finding: &Finding, left: Amount, killed_by: Option<i32>, facts: &Facts<'_>) -> String {
+    let (answer, who) = (facts.answer, facts.who);
+    let by = finding.culprits.first().map_or(0, |culprit| culprit.amount.bytes);
+    let share = if by == left.bytes { "all".to_owned() } else { percent(by, left.bytes) };
+    let seen = match (killed_by, leak_bounds(answer)) {
+        (Some(signal), _) => format!("Live when signal {signal} killed the program: {}", facts.amount(left)),
+        (None, Some(bounds)) => {
+            let amount = bounds::Shown { seen: answer.leaked, estimate: None, bounds: Some(bounds) }.amount();
+            let recorded = facts.amount(left);
+            return format!(
+                "Never freed: {amount}, including what runtime libraries keep; {who} asked for {share} of the \
+                 {recorded} of which no free was recorded"
+            );
         }
-        _ => format!("{seen}, {} of it asked for by {}", percent(by, left.bytes), facts.who),
-    }
+        (None, None) => format!("Never freed: {}", facts.amount(left)),
+    };
+    let end = match (killed_by, answer.exit) {
+        (Some(_), _) => "; whether any of it leaks is not known",
+        (None, None) => "; how the program ended is not known, and what was killed did not have to free it",
+        (None, Some(_)) => "",
+    };
+    format!("{seen}, {share} of it asked for by {who}{end}")
 }
 
 fn temporary(evidence: &Evidence, facts: &Facts<'_>) -> String {
