@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use addr2line::Loader;
-use object::{Object, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
 use crate::debug_file::DebugFile;
 use crate::demangle::demangle;
@@ -116,22 +116,35 @@ struct SymbolTable {
 
 struct Symbol {
     start: u64,
-    size: u64,
+    end: u64,
+    /// Whether the symbol itself says where it ends.
+    has_size: bool,
     name: String,
+}
+
+impl Symbol {
+    /// A function that the file contains. What is only called there is none, although its symbol may have the
+    /// address of the stub for the call: gcc's `strcmp`, whose address the program takes.
+    fn function<'o>(object: &impl Object<'o>, symbol: &impl ObjectSymbol<'o>) -> Option<Symbol> {
+        let is_function = symbol.kind() == SymbolKind::Text && symbol.is_definition();
+        let name = symbol.name().ok().filter(|name| is_function && !name.is_empty())?;
+        let (start, size) = (symbol.address(), symbol.size());
+        // Hand-written assembly has symbols without a size: they reach up to the next one in their section.
+        let end_of_section = || {
+            let section = symbol.section_index().and_then(|index| object.section_by_index(index).ok());
+            section.map_or(start, |section| section.address().saturating_add(section.size()))
+        };
+        let end = if size > 0 { start.saturating_add(size) } else { end_of_section() };
+        Some(Symbol { start, end, has_size: size > 0, name: name.to_owned() })
+    }
 }
 
 impl SymbolTable {
     /// Adds what one file has in its two tables; a file without them adds nothing.
     fn read(&mut self, path: &Path) {
         let _ = elf::with_object(path, |object| {
-            for symbol in object.symbols().chain(object.dynamic_symbols()) {
-                let is_code = matches!(symbol.kind(), SymbolKind::Text);
-                let Some(name) = symbol.name().ok().filter(|n| is_code && !n.is_empty()) else { continue };
-                if symbol.is_definition() || symbol.address() > 0 {
-                    let (start, size) = (symbol.address(), symbol.size());
-                    self.symbols.push(Symbol { start, size, name: name.to_owned() });
-                }
-            }
+            let symbols = object.symbols().chain(object.dynamic_symbols());
+            self.symbols.extend(symbols.filter_map(|symbol| Symbol::function(object, &symbol)));
         });
     }
 
@@ -139,15 +152,14 @@ impl SymbolTable {
     fn sort(&mut self) {
         self.symbols.retain(|s| s.start > 0);
         self.symbols.sort_by(|a, b| {
-            (a.start, a.size, b.name.len(), &b.name).cmp(&(b.start, b.size, a.name.len(), &a.name))
+            let key = |s: &Symbol| (s.start, s.has_size, s.end);
+            key(a).cmp(&key(b)).then_with(|| (b.name.len(), &b.name).cmp(&(a.name.len(), &a.name)))
         });
     }
 
     fn function_at(&self, address: u64) -> Option<&str> {
         let after = self.symbols.partition_point(|s| s.start <= address);
         let symbol = self.symbols[..after].last()?;
-        // Hand-written assembly has symbols without a size: they reach up to the next one.
-        let inside = symbol.size == 0 || address - symbol.start < symbol.size;
-        inside.then_some(symbol.name.as_str())
+        (address < symbol.end).then_some(symbol.name.as_str())
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use object::{Object, ObjectSymbol};
+use object::{Object, ObjectSection, ObjectSymbol};
 
 use crate::{LookupFailure, Module, Names, Resolver, SourceFrame};
 
@@ -181,6 +181,52 @@ fn without_debug_information_functions_are_known() {
     program.objcopy(&["--strip-all", "program"]);
     let names = program.names(program.module(), &all(range));
     assert_eq!(names.frames.len(), 0, "a symbol of another place is no name for this one");
+}
+
+/// The symbol of a function whose address a program takes has the address of its stub, when the program is linked
+/// to a fixed address: gcc's own `strcmp`, which all of gcc's functions were once called.
+#[test]
+fn a_function_of_another_file_has_no_code_in_this_one() {
+    let source = "\
+#include <string.h>
+int (*const compare[])(const char *, const char *) = {strcmp};
+int called(int n, char **words) { return compare[n - 1](words[0], words[n - 1]); }
+int main(int n, char **words) { return called(n, words); }
+";
+    let flags = ["-O1", "-fno-pic", "-no-pie", "-Wl,--build-id"];
+    let program = Program::compile(source, "program.c", "cc", &flags);
+    let (start, bytes) = program.function("called");
+    program.objcopy(&["--strip-all", "program"]);
+    let stub = crate::elf::with_object(&program.path, |object| {
+        let symbol = object.dynamic_symbols().find(|s| s.name() == Ok("strcmp")).unwrap();
+        (symbol.is_undefined(), symbol.address())
+    });
+    let (is_undefined, stub) = stub.unwrap();
+    assert!(is_undefined && stub > 0 && stub < start, "{stub:#x}");
+    let names = program.names(program.module(), &all((stub, start + bytes - stub)));
+    assert_eq!(names.frames.len(), 0, "{:?}", names.frames.values().next());
+}
+
+#[test]
+fn a_function_without_a_size_ends_with_its_section() {
+    let source = "\
+    .globl _start, unsized
+    .type unsized, @function
+_start: nop
+unsized: nop
+    nop
+    .section rest, \"ax\"
+    nop
+";
+    let program = Program::compile(source, "program.s", "cc", &["-nostdlib", "-static"]);
+    let (start, _) = program.function("unsized");
+    let rest = crate::elf::with_object(&program.path, |object| {
+        object.section_by_name("rest").map(|section| section.address())
+    });
+    let rest = rest.unwrap().unwrap();
+    let names = program.names(program.module(), &[start - 1, start, start + 1, rest]);
+    let known = [start - 1, start, start + 1, rest].map(|address| names.at(address).len());
+    assert_eq!(known, [0, 1, 1, 0], "only its own two bytes are known");
 }
 
 #[test]
