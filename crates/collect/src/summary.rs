@@ -51,6 +51,8 @@ pub struct Summary {
     pub off: (u64, u64),
     /// Drops by reason.
     pub drops: [u64; DROP_COUNTERS],
+    /// Events that the events themselves say are missing.
+    lost_by_events: u64,
     /// Bytes of logs that were no events.
     pub damaged_bytes: u64,
     /// Bytes of the trace.
@@ -92,6 +94,7 @@ impl Summary {
     pub fn add(&mut self, process: ProcessIndex, info: &ChunkInfo, sums: &ChunkSums) {
         self.level.add(process, info, sums);
         self.events += u64::from(sums.events);
+        self.lost_by_events = self.lost_by_events.saturating_add(sums.lost_events);
         self.calls += sums.calls.iter().map(|&n| u64::from(n)).sum::<u64>();
         self.allocations +=
             u64::from(sums.allocs) + u64::from(sums.reallocs) + u64::from(sums.unknown_reallocs);
@@ -165,9 +168,14 @@ impl Summary {
         })
     }
 
-    /// Events that are missing.
+    /// Events that are missing, as far as that is known without the trace.
     pub fn lost_events(&self) -> u64 {
-        lost_events(&self.drops)
+        lost_events(&self.drops).max(self.lost_by_events)
+    }
+
+    /// Whether losses have touched figures, so that a report has bounds for them.
+    pub fn has_losses(&self) -> bool {
+        self.peak_is_touched || self.lost_events() > 0
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! While chunks pass by, the level is known exactly when all of them are of one thread; those of several come
 //! in the order of being full. Then the trace is read once more, unless it is so long that the program would
-//! seem to hang at its end. Of a ring that has evicted events it is always read: what its report knows of the peak
-//! depends on what it still has.
+//! seem to hang at its end. Where something is missing - a ring has evicted events, some were lost, recording was off -
+//! a report is made of it, so that its bounds are printed and no others.
 
 use std::path::Path;
 
@@ -13,6 +13,9 @@ use heapscribe_analyze::input::History as _;
 use heapscribe_analyze::{Highest, Options, Recording, analyze, highest};
 use heapscribe_collect::Summary;
 use heapscribe_convert::{Input, Salvage};
+use heapscribe_views::losses::lost_events;
+use heapscribe_views::text::bounds;
+use heapscribe_wire::head::DROP_COUNTERS;
 
 /// Longer recordings of several threads are not read once more. A whole report of 10 million events of two threads
 /// took 0.28 s of CPU on 2026-11-22, on 2 cores of a Xeon guest, and this is a part of it.
@@ -23,6 +26,8 @@ const EVENTS_MAX: u64 = 20_000_000;
 pub(crate) struct ShownPeak {
     /// Live bytes of all processes together: between these.
     pub(crate) bytes: Range,
+    /// What was recorded of them.
+    pub(crate) seen_bytes: u64,
     /// When, ns after the first process began; `None` where that is not known.
     pub(crate) time_ns: Option<u64>,
     /// Whether it is what a report shows.
@@ -31,18 +36,36 @@ pub(crate) struct ShownPeak {
 
 impl ShownPeak {
     fn new(highest: Highest, is_exact: bool) -> ShownPeak {
-        ShownPeak { bytes: Range::exact(highest.bytes), time_ns: Some(highest.time_ns), is_exact }
+        let Highest { bytes, time_ns } = highest;
+        ShownPeak { bytes: Range::exact(bytes), seen_bytes: bytes, time_ns: Some(time_ns), is_exact }
     }
 }
 
-/// The peak of a recording whose trace is at `path`, whole if it is a trace of ours; `None` where it takes a report
-/// to know it.
-pub(crate) fn of(summary: &Summary, path: &Path, is_whole: bool) -> Option<ShownPeak> {
+/// What a report says of a recording from which something is missing.
+#[derive(Clone, Debug)]
+pub(crate) struct Reported {
+    pub(crate) peak: ShownPeak,
+    /// Blocks that were never freed, in its words.
+    pub(crate) unfreed: String,
+    pub(crate) lost_events: u64,
+    /// What was lost, by reason.
+    pub(crate) drops: [u64; DROP_COUNTERS],
+}
+
+/// The report of a recording whose trace is at `path`, whole if it is a trace of ours; `None` where nothing is missing
+/// from it, or where it is too long.
+pub(crate) fn reported(summary: &Summary, path: &Path, is_whole: bool) -> Option<Reported> {
     let evicted = summary.evicted.unwrap_or_default();
-    if !evicted.is_empty() {
-        let is_short = summary.events.saturating_sub(evicted.events) <= EVENTS_MAX;
-        // A trace that cannot be opened has been reported.
-        return (is_whole && is_short).then(|| in_ring(path).ok()).flatten();
+    let is_short = summary.events.saturating_sub(evicted.events) <= EVENTS_MAX;
+    let is_any = !evicted.is_empty() || summary.has_losses();
+    // A trace that cannot be opened has been reported.
+    (is_any && is_whole && is_short).then(|| read(path).ok()).flatten()
+}
+
+/// The peak where no report was made; `None` where it takes one to know it.
+pub(crate) fn of(summary: &Summary, path: &Path, is_whole: bool) -> Option<ShownPeak> {
+    if !summary.evicted.unwrap_or_default().is_empty() {
+        return None;
     }
     let peak = summary.level.peak();
     let seen = Highest {
@@ -59,13 +82,26 @@ pub(crate) fn of(summary: &Summary, path: &Path, is_whole: bool) -> Option<Shown
     })
 }
 
-/// What the report of a ring has: the peak of the whole run, or between what it lies.
-fn in_ring(path: &Path) -> Result<ShownPeak> {
+fn read(path: &Path) -> Result<Reported> {
     let trace = Input::open(path)?.into_trace(Salvage::default())?;
-    let Answer { peak, whole_peak, bounds, .. } = analyze(&Recording::new(&*trace), &Options::default());
-    let bytes = bounds.map_or(Range { low: peak.bytes, high: None }, |bounds| bounds.peak.bytes);
-    let in_window = (bytes.low == peak.bytes).then_some(peak.time_ns);
-    Ok(ShownPeak { bytes, time_ns: whole_peak.map(|whole| whole.time_ns).or(in_window), is_exact: true })
+    let answer = analyze(&Recording::new(&*trace), &Options::default());
+    let mut drops = [0; DROP_COUNTERS];
+    for dropped in &answer.dropped {
+        drops.get_mut(usize::from(dropped.reason)).into_iter().for_each(|count| *count = dropped.count);
+    }
+    let bounds = bounds::of(&answer, |bounds| &bounds.leaked);
+    let unfreed = bounds::Shown { seen: answer.leaked, estimate: None, bounds }.amount();
+    Ok(Reported { peak: peak(&answer), unfreed, lost_events: lost_events(&answer), drops })
+}
+
+/// The peak of the whole run, or between what it lies.
+fn peak(answer: &Answer) -> ShownPeak {
+    let Answer { peak, whole_peak, bounds, evicted, .. } = answer;
+    let seen = Range { low: peak.bytes, high: evicted.is_empty().then_some(peak.bytes) };
+    let bytes = bounds.as_ref().map_or(seen, |bounds| bounds.peak.bytes);
+    let in_window = (evicted.is_empty() || bytes.low == peak.bytes).then_some(peak.time_ns);
+    let time_ns = whole_peak.map(|whole| whole.time_ns).or(in_window);
+    ShownPeak { bytes, seen_bytes: peak.bytes, time_ns, is_exact: true }
 }
 
 fn in_trace(summary: &Summary, path: &Path) -> Result<Highest> {

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use heapscribe_analyze::answer::Range;
 use heapscribe_formats::{Drainer, Evicted};
-use heapscribe_wire::head::LossReason;
+use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
-use crate::record_peak::{self, ShownPeak};
+use crate::record_peak::{self, Reported, ShownPeak};
 use heapscribe_collect::{Summary, Written};
 use heapscribe_units as units;
+use heapscribe_views::losses::unseen_allocations;
 use heapscribe_views::text::{bounds, heap};
 use heapscribe_views::unrecorded;
 
@@ -22,12 +23,17 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
     if s.ignored > 0 {
         processes.push_str(&format!(" ({} of other programs ignored)", units::count(s.ignored)));
     }
+    let reported = record_peak::reported(s, trace, is_whole);
     let mut lines = if is_full && !s.is_sampled {
-        exact(s, &processes, record_peak::of(s, trace, is_whole))
+        let peak = reported.as_ref().map(|of| of.peak).or_else(|| record_peak::of(s, trace, is_whole));
+        exact(s, &processes, peak, reported.as_ref())
     } else {
         recorded(s, &processes)
     };
-    lines.push(dropped(s));
+    lines.push(match &reported {
+        Some(of) => lost(of.lost_events, &of.drops),
+        None => dropped(s),
+    });
     let unrecorded = unrecorded::lines(&s.unrecorded, Some(s.programs));
     lines.extend(unrecorded.into_iter().map(|line| format!("not recorded: {line}")));
     lines.extend(off(s));
@@ -65,7 +71,11 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
 
 /// How many events are missing, and why.
 pub(crate) fn dropped(s: &Summary) -> String {
-    format!("dropped: {}{}", units::counted(s.lost_events(), "event"), reasons(s))
+    lost(s.lost_events(), &s.drops)
+}
+
+fn lost(events: u64, drops: &[u64; DROP_COUNTERS]) -> String {
+    format!("dropped: {}{}", units::counted(events, "event"), reasons(drops))
 }
 
 /// Behind by so much, a drainer is worth a line.
@@ -95,22 +105,28 @@ fn further(written: &[Written]) -> Vec<String> {
     shown.chain(more).chain(problems.take(FILES_SHOWN)).collect()
 }
 
-/// What happened.
-fn exact(s: &Summary, processes: &str, peak: Option<ShownPeak>) -> Vec<String> {
+/// What happened; between what figures lie that something has touched, as a report says it or as it is known without.
+fn exact(s: &Summary, processes: &str, peak: Option<ShownPeak>, reported: Option<&Reported>) -> Vec<String> {
+    let is_part = s.lost_events() > 0 || s.off.0 > 0;
     let mut lines = vec![format!(
-        "{processes}, {}, {} of {} in total",
+        "{processes}, {}, {} of {} {}",
         units::counted(s.calls, "call"),
         units::counted(s.allocations, "allocation"),
-        units::bytes(s.allocated_bytes)
+        units::bytes(s.allocated_bytes),
+        if is_part { "recorded" } else { "in total" }
     )];
-    let not_freed = format!("not freed: {}", bounds::amount(&s.unfreed));
+    let unfreed = reported.map_or_else(|| bounds::amount(&s.unfreed), |of| of.unfreed.clone());
+    let not_freed = format!("not freed: {unfreed}");
     let Some(peak) = peak.filter(|peak| peak.bytes != Range::exact(0)) else {
         lines.push(not_freed);
         return lines;
     };
     let about = if peak.is_exact { "" } else { "about " };
     let of = if s.processes > 1 { " (of all processes together)" } else { "" };
-    let bytes = match s.peak_bounds(peak.bytes.low).filter(|_| peak.bytes.is_exact()) {
+    let bytes = match s.peak_bounds(peak.bytes.low).filter(|_| reported.is_none()) {
+        None if peak.bytes == (Range { low: 0, high: None }) => {
+            format!("unknown; recorded were {}", units::bytes(peak.seen_bytes))
+        }
         None => format!("{about}{}", bounds::bytes(&peak.bytes)),
         Some(Range { low: 0, high: None }) => format!("about {}", units::bytes(peak.bytes.low)),
         Some(range) => bounds::bytes(&range),
@@ -178,20 +194,18 @@ pub(crate) fn drainer(d: &Drainer) -> String {
 fn unknown(s: &Summary) -> Option<String> {
     let blocks = s.drops[LossReason::UnknownBlock as usize];
     (blocks > 0).then(|| {
-        format!(
-            "unknown: {} freed whose allocation was not seen: before the recording, in a parent before it forked, \
-             or in another heap",
-            units::counted(blocks, "block")
-        )
+        let was_full = s.drops[LossReason::LiveTable as usize] > 0;
+        let (blocks, unseen) = (units::counted(blocks, "block"), unseen_allocations(s.off.0 > 0, was_full));
+        format!("unknown: {blocks} freed whose allocation was not seen: {unseen}")
     })
 }
 
 /// The reasons for which anything is missing or cut, with their counts.
-fn reasons(s: &Summary) -> String {
+fn reasons(drops: &[u64; DROP_COUNTERS]) -> String {
     let reasons: Vec<_> = LossReason::ALL
         .iter()
-        .filter(|&&reason| s.drops[reason as usize] > 0 && reason != LossReason::UnknownBlock)
-        .map(|&reason| format!("{} {}", units::count(s.drops[reason as usize]), reason.name()))
+        .filter(|&&reason| drops[reason as usize] > 0 && reason != LossReason::UnknownBlock)
+        .map(|&reason| format!("{} {}", units::count(drops[reason as usize]), reason.name()))
         .collect();
     if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
 }

@@ -232,3 +232,24 @@ fn a_program_for_another_machine_is_named() {
         assert!(said.contains("hint: it is a program for aarch64, and this machine is x86_64"), "{said}");
     }
 }
+
+/// What `record` says at the end is what its report says, also where neither knows it exactly.
+#[test]
+fn the_summary_has_the_figures_of_the_report() {
+    for what_is_lost in ["strict", "files_1m"] {
+        let place = Place::new();
+        let run = Run::new(&place, place.compile("life_limits.c")).args([what_is_lost]);
+        let said = run.recorded().stderr;
+        let after = |what: &str| said.split_once(what).and_then(|(_, rest)| rest.lines().next());
+        let (peak, rest) =
+            after("peak: ").and_then(|line| line.split_once(" after the start; ")).expect(&said);
+        let peak = peak.rsplit_once(", ").unwrap().0.replace(" (of all processes together)", "");
+        let report = lines(&run.trace(), "");
+        let unfreed = rest.trim_start_matches("not freed: ");
+        for words in [format!("after the start: {peak}"), format!("Never freed: {unfreed}.")] {
+            assert!(report.contains(&words), "{words} not in {report}\n{said}");
+        }
+        let lost = after("dropped: ").and_then(|line| line.split(' ').next()).unwrap();
+        assert!(report.contains(&format!("Events lost: {lost}.")), "{lost} {report}");
+    }
+}

@@ -204,3 +204,45 @@ fn of_a_fourth_rate_the_nearest_is_taken() {
     let hit = samples_of(&report, "phase_4");
     assert!((600..800).contains(&hit), "{hit}");
 }
+
+/// Each command says that recording was off, and none takes its figure for the whole.
+#[test]
+fn no_command_passes_over_a_time_that_was_not_recorded() {
+    let place = Place::new();
+    let modes = [None, None, Some("off"), Some("full"), None];
+    let (run, Ended { code, stderr, .. }) = run_phases(&place, &[], modes);
+    assert_eq!(code, 0, "{stderr}");
+    assert!(stderr.contains("in a parent before it forked, while recording was off, or in"), "{stderr}");
+    let said = |line: &str| {
+        let file = |word: &str| match word {
+            "TRACE" => run.trace(),
+            word if word.starts_with("out.") => place.path(word),
+            word => word.into(),
+        };
+        let output = heapscribe().args(line.split(' ').map(file)).output().unwrap();
+        let text = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+        (output.status.code().unwrap(), text.concat())
+    };
+    for (line, expected, words) in [
+        ("flame TRACE -o out.svg", 0, "warning:"),
+        ("flame TRACE --from 10% -o out.svg", 0, "warning:"),
+        ("hotspots TRACE", 0, "warning:"),
+        ("diff TRACE TRACE", 0, "warning:"),
+        ("plot TRACE -o out.pdf", 0, "warning:"),
+        ("convert TRACE --to heaphook -o out.log", 0, "warning:"),
+        ("replay TRACE --heap tlsf --rounds 0", 3, "peak at least "),
+        ("pool-size TRACE", 3, "Recommended: at least "),
+        ("check TRACE --max-failed 0", 3, "UNDECIDED"),
+        ("check TRACE --max-alloc-rate 1000000", 3, "UNDECIDED"),
+        ("check TRACE --max-peak 1GiB", 3, "whether it exceeds the limit is not known"),
+    ] {
+        let (code, text) = said(line);
+        let is_said = text.contains("recording was off for ") && text.contains(words);
+        assert!(code == expected && is_said, "{line}: {code} {text}");
+        assert!(!text.contains("Verified"), "{text}");
+    }
+    assert_eq!(said("check TRACE --max-alloc-rate 1").0, 4, "too many as it is");
+    assert_eq!(said("check TRACE --max-rss 1GiB").0, 0, "resident memory is sampled all the same");
+    let (_, text) = said("report TRACE --full");
+    assert!(text.contains("forked, while recording was off, or in another heap: 1,000 (unknown"), "{text}");
+}

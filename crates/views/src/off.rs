@@ -8,18 +8,21 @@ const PERIODS_SHOWN: usize = 3;
 /// Processes that have a line.
 const PROCESSES_SHOWN: usize = 5;
 
-/// How long nothing was recorded of a process, ns.
-fn total_ns(process: &Process) -> u64 {
-    process.off.iter().map(|(from, to)| to.saturating_sub(*from)).fold(0, u64::saturating_add)
+/// How long these times of a process are together, ns; `None` where there are none.
+pub(crate) fn total_ns(off: &[(u64, u64)]) -> Option<u64> {
+    let all = off.iter().map(|(from, to)| to.saturating_sub(*from));
+    (!off.is_empty()).then(|| all.fold(0, u64::saturating_add))
 }
 
-/// Why figures are open, when they are: `recording was off for 300 ms`.
-pub fn cause(answer: &Answer) -> Option<String> {
-    let off: Vec<_> = answer.processes.iter().filter(|process| !process.off.is_empty()).collect();
-    match off[..] {
+/// Why figures are open, by how long each process that was not always recorded was not, ns: `recording was off for
+/// 300 ms`.
+pub(crate) fn cause(off_ns: &[u64]) -> Option<String> {
+    match off_ns {
         [] => None,
-        [one] => Some(format!("recording was off for {}", duration(total_ns(one)))),
-        _ => Some(format!("recording was off in {} processes, each for some time", count(off.len() as u64))),
+        [one] => Some(format!("recording was off for {}", duration(*one))),
+        all => {
+            Some(format!("recording was off in {} processes, each for some time", count(all.len() as u64)))
+        }
     }
 }
 
@@ -39,7 +42,7 @@ fn line(process: &Process) -> String {
     let shown: Vec<String> = process.off.iter().take(PERIODS_SHOWN).map(period).collect();
     let more = process.off.len().saturating_sub(PERIODS_SHOWN);
     let more = if more > 0 { format!(" and {} more times", count(more as u64)) } else { String::new() };
-    let (total, pid) = (duration(total_ns(process)), process.pid);
+    let (total, pid) = (duration(total_ns(&process.off).unwrap_or(0)), process.pid);
     format!(
         "Recording was off for {total} of process {pid}: from {}{more} after the start.",
         shown.join(", ")
@@ -49,6 +52,7 @@ fn line(process: &Process) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::losses;
 
     #[test]
     fn times_are_summed_and_the_first_are_named() {
@@ -60,6 +64,7 @@ mod tests {
         };
         let mut answer =
             Answer { processes: vec![process(7, &[(1200, 1500)]), process(8, &[])], ..Answer::default() };
+        let cause = |answer: &Answer| losses::causes(answer).pop();
         assert_eq!(cause(&answer).as_deref(), Some("recording was off for 300 ms"));
         let one = "Recording was off for 300 ms of process 7: from 1.20 s to 1.50 s after the start.";
         assert_eq!(lines(&answer), [one]);

@@ -19,6 +19,7 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_formats::Process;
 use heapscribe_formats::detect::Format;
 use heapscribe_formats::memtrace::Changes;
+use heapscribe_views::losses::Missing;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
@@ -68,13 +69,14 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     Ok(partial::exit_code(&args.trace, &problems, true))
 }
 
-/// The process that is converted, for formats that hold one; says which ones are not.
+/// The process that is converted, for formats that hold one; says which ones are not, and what is missing of it.
 fn one<'t>(args: &ConvertArgs, trace: &'t Opened) -> Result<&'t Process, Problem> {
     let asked = OneProcess { pid: args.pid, program: args.process.as_deref() };
     let (process, left_out) = one_process::choose(trace, asked)?;
     if let Some(left_out) = left_out {
         message::note(&left_out);
     }
+    partial::warn(&args.trace, Missing::of_process(process).causes());
     Ok(process)
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
         text::diff::print(&mut out, &diff, &sides, top, super::terminal::columns())?;
     }
     out.flush()?;
-    let codes = [0, 1].map(|n| partial::exit_code(files[n], &answers[n].problems, traces[n].is_complete()));
+    let codes = [0, 1].map(|n| partial::exit_code_of(files[n], &answers[n], traces[n].is_complete()));
     Ok(if codes[0] == ExitCode::SUCCESS { codes[1] } else { codes[0] })
 }
 

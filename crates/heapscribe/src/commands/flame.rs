@@ -56,7 +56,7 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let stacks = answer.stacks.iter().map(|stack| (stack.node, args.metric().measure().of(stack)));
     let graph = graph(&answer.tree, &answer.processes, stacks, &resolver, args.fold_recursion);
     draw(args, form, &graph, &caption)?;
-    Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
+    Ok(partial::exit_code_of(&args.trace, &answer, trace.is_complete()))
 }
 
 fn no_stacks(args: &FlameArgs) -> Problem {

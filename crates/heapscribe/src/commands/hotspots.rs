@@ -31,5 +31,5 @@ pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
     let mut out = BufWriter::new(anstream::stdout().lock());
     text::hotspots::write(&mut out, &hotspots::find(&names, &stacks), args.top, &amount)?;
     out.flush()?;
-    Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
+    Ok(partial::exit_code_of(&args.trace, &answer, trace.is_complete()))
 }

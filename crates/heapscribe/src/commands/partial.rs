@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use heapscribe_analyze::answer::Answer;
+use heapscribe_views::losses::Missing;
+
 use crate::{exit, message};
 
 /// Problems that are printed one by one.
@@ -20,6 +23,21 @@ pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) ->
     }
     message::hint(HINT);
     exit::partial()
+}
+
+/// The same of an answer whose figures leave out what the program did while recording was off, of which nothing else is
+/// said there.
+pub(super) fn exit_code_of(trace: &Path, answer: &Answer, is_complete: bool) -> ExitCode {
+    warn(trace, Missing::of(answer).off());
+    exit_code(trace, &answer.problems, is_complete)
+}
+
+/// Says why figures are not exact, in the words of a report.
+pub(super) fn warn(trace: &Path, causes: impl IntoIterator<Item = String>) {
+    let causes: Vec<String> = causes.into_iter().collect();
+    if !causes.is_empty() {
+        message::warning(&format!("{}: not known exactly: {}", trace.display(), causes.join("; ")));
+    }
 }
 
 /// The same for several files, each with its problems.

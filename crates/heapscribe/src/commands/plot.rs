@@ -28,7 +28,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<ExitCode> {
     }
     let bytes = form.bytes(pictures::svg(&pictures::picture(&answer))?)?;
     std::fs::write(&args.output, bytes).with_context(|| format!("cannot write {}", args.output.display()))?;
-    Ok(partial::exit_code(&args.trace, &answer.problems, trace.is_complete()))
+    Ok(partial::exit_code_of(&args.trace, &answer, trace.is_complete()))
 }
 
 fn nothing_to_draw(args: &PlotArgs) -> Problem {

@@ -27,6 +27,7 @@ pub(crate) fn run(args: &PoolSizeArgs) -> Result<ExitCode> {
     }
     out.flush()?;
     let mut problems = found.process.estimate.clone();
-    problems.extend(found.not_verified.map(|why| format!("not verified with the pool heap itself: {why}")));
+    let not_verified = found.not_verified.filter(|_| problems.is_empty());
+    problems.extend(not_verified.map(|why| format!("not verified: {why}")));
     Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }

@@ -238,16 +238,17 @@ pub(super) fn analyze_with(
         }
         stack
     };
+    let begin_ns = ranges.extent().begin_ns;
     let mut problems = recording.problems();
     problems.extend(figures.problems);
     Ok(Answer {
         command: session.command,
         host: session.host,
-        begin_mono_ns: ranges.extent().begin_ns,
+        begin_mono_ns: begin_ns,
         begin_real_ns: session.begin_real_ns,
         duration_ns: ranges.extent().duration_ns,
         complete: true,
-        processes: recording.processes().into_iter().map(process).collect(),
+        processes: recording.processes().into_iter().map(|facts| process(facts, begin_ns)).collect(),
         stacks: figures.stacks.iter().map(stack).collect(),
         tree: figures.tree,
         dropped: dropped(&recording),
@@ -257,9 +258,11 @@ pub(super) fn analyze_with(
     })
 }
 
-/// What a process is called by.
-fn process(facts: ProcessFacts) -> Process {
-    Process { pid: facts.pid, exe: facts.exe, command: facts.command, ..Process::default() }
+/// What a process is called by, and when nothing was recorded of it.
+fn process(facts: ProcessFacts, begin_ns: u64) -> Process {
+    let since = |ns: u64| ns.saturating_sub(begin_ns);
+    let off = facts.off.iter().map(|(from, to)| (since(*from), since(*to))).collect();
+    Process { pid: facts.pid, exe: facts.exe, command: facts.command, off, ..Process::default() }
 }
 
 /// All figures of a range, for the report.
@@ -312,7 +315,8 @@ pub(super) fn report_of(trace: &Opened, path: &Path, choice: &Choice, args: &Ran
         },
         duration_ns: ranges.extent().duration_ns,
         is_estimated: is_sampled(&recording),
-        has_losses: lost_events(&Answer { dropped: dropped(&recording), ..Answer::default() }) > 0,
+        has_losses: lost_events(&Answer { dropped: dropped(&recording), ..Answer::default() }) > 0
+            || recording.processes().iter().any(|facts| !facts.off.is_empty()),
         figures,
         problems,
     })

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     let trace = Input::open(&args.trace)?.into_trace(Salvage::default())?;
     let mut chosen = Chosen::of(&trace, args.process.pid, args.process.program.as_deref())?;
     let prepared = prepare::prepare(&trace, chosen.process(&trace), None)?;
-    chosen.estimate.extend_from_slice(&prepared.doubts);
+    chosen.doubt(&prepared.doubts, prepared.may_lack_frees);
     let comparison = compare(&plan(args), chosen, &prepared);
     if let (Some(form), Some(path)) = (form, &args.output) {
         let bytes = form.bytes(pictures::svg(&replay::picture(&comparison))?)?;

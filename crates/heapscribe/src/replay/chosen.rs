@@ -4,13 +4,13 @@ use anyhow::Result;
 use heapscribe_analyze::Recording;
 use heapscribe_analyze::input::{self, Choice, History as _};
 use heapscribe_formats::{Process, Stage};
-use heapscribe_wire::head::LossReason;
 use serde::Serialize;
 
 use heapscribe_convert::Opened;
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::lossy;
 use heapscribe_units as units;
+use heapscribe_views::losses::Missing;
 
 /// Longest command line that is shown.
 const NAME_CHARS: usize = 60;
@@ -26,6 +26,9 @@ pub(crate) struct Chosen {
     pub(crate) others: usize,
     /// Why results are estimates; empty when they are exact.
     pub(crate) estimate: Vec<String>,
+    /// Whether frees may be missing: the process may have needed less than what is replayed, else only more.
+    #[serde(skip)]
+    pub(crate) may_lack_frees: bool,
     #[serde(skip)]
     index: usize,
 }
@@ -57,8 +60,24 @@ impl Chosen {
         let process = &trace.processes()[index];
         let info = process.info.clone().unwrap_or_default();
         let words: Vec<_> = info.command.iter().map(|word| lossy(word)).collect();
-        let estimate = doubts(trace, process);
-        Ok(Chosen { pid: info.pid, command: words.join(" "), others: all.len() - 1, estimate, index })
+        let (estimate, may_lack_frees) = (doubts(trace, process), may_lack_frees(trace, process));
+        let (command, others) = (words.join(" "), all.len() - 1);
+        Ok(Chosen { pid: info.pid, command, others, estimate, may_lack_frees, index })
+    }
+
+    /// The same with what turned out when its events were read.
+    pub(crate) fn doubt(&mut self, doubts: &[String], may_lack_frees: bool) {
+        self.estimate.extend_from_slice(doubts);
+        self.may_lack_frees |= may_lack_frees;
+    }
+
+    /// A figure of what its heap needs, with `at least` or `about` where the trace does not have everything.
+    pub(crate) fn at_least(&self, figure: &str) -> String {
+        match (self.estimate.is_empty(), self.may_lack_frees) {
+            (true, _) => figure.to_owned(),
+            (false, false) => format!("at least {figure}"),
+            (false, true) => format!("about {figure}"),
+        }
     }
 
     /// As it stands in the trace.
@@ -136,35 +155,48 @@ fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
     }
     match &process.end {
         None => doubts.push("the recording is incomplete".to_owned()),
-        Some(end) => {
-            let lost: u64 = LossReason::ALL
-                .iter()
-                .filter(|d| d.loses_events())
-                .map(|d| end.drops[*d as usize])
-                .fold(0, u64::saturating_add);
-            if lost > 0 {
-                doubts.push(format!("{} lost", units::counted(lost, "event")));
-            }
-            let unseen = end.drops[LossReason::LiveTable as usize]
-                .saturating_add(end.drops[LossReason::ReplacedBlock as usize]);
-            if unseen > 0 {
-                doubts.push(format!("the free of {} was not recorded", units::counted(unseen, "block")));
-            }
-        }
+        Some(_) => doubts.extend(Missing::of_process(process).causes()),
     }
     doubts
+}
+
+/// Whether frees of a process may be missing.
+fn may_lack_frees(trace: &Opened, process: &Process) -> bool {
+    let is_damaged = !trace.problems().is_empty() || !trace.problems.is_empty() || process.end.is_none();
+    is_damaged || Missing::of_process(process).may_lack_frees()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn chosen(command: &str) -> Chosen {
+        Chosen {
+            pid: 5,
+            command: command.to_owned(),
+            others: 0,
+            estimate: Vec::new(),
+            may_lack_frees: false,
+            index: 0,
+        }
+    }
+
+    #[test]
+    fn what_is_missing_leaves_figures_open() {
+        let check = |estimate: &[&str], may_lack_frees, expected: &str| {
+            let estimate = estimate.iter().map(|why| (*why).to_owned()).collect();
+            let chosen = Chosen { estimate, may_lack_frees, ..chosen("ls") };
+            assert_eq!(chosen.at_least("5 bytes"), expected);
+        };
+        check(&[], false, "5 bytes");
+        check(&["recording was off for 5 s"], false, "at least 5 bytes");
+        check(&["2 events are missing"], true, "about 5 bytes");
+    }
+
     #[test]
     fn long_commands_are_cut() {
         let check = |command: &str, expected: &str| {
-            let chosen =
-                Chosen { pid: 5, command: command.to_owned(), others: 0, estimate: Vec::new(), index: 0 };
-            assert_eq!(chosen.name(), expected);
+            assert_eq!(chosen(command).name(), expected);
         };
         check("ls -l", "ls -l (pid 5)");
         check("sh -c a\n  b", "sh -c a b (pid 5)");

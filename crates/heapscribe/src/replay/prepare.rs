@@ -14,6 +14,7 @@ use super::chosen::of_samples;
 use heapscribe_convert::file_source::nameless_file;
 use heapscribe_convert::in_order::{At, InOrder, Shuffle};
 use heapscribe_units as units;
+use heapscribe_views::losses::Missing;
 
 /// Points of a curve over time.
 const STEPS: u64 = 400;
@@ -30,6 +31,8 @@ pub(crate) struct Prepared {
     pub(crate) threads: usize,
     /// What differs from the recording.
     pub(crate) doubts: Vec<String>,
+    /// Whether frees may be among that.
+    pub(crate) may_lack_frees: bool,
 }
 
 /// Compiles the events of a process, in time order or in another possible order.
@@ -47,6 +50,7 @@ pub(crate) fn prepare<S: Source>(
         feed.event(at, &event)?;
     }
     doubts.extend_from_slice(&order.problems);
+    let may_lack_frees = !doubts.is_empty() || feed.lost > 0;
     // The process's own count is better, if its end was recorded.
     if feed.lost > 0 && process.end.is_none() {
         doubts.push(format!("{} missing from the trace", units::counted(feed.lost, "event")));
@@ -55,9 +59,10 @@ pub(crate) fn prepare<S: Source>(
     let file = out.into_inner().map_err(|e| e.into_error()).context(NO_ROOM)?;
     if compiled.unknown > 0 {
         let blocks = units::counted(compiled.unknown, "block");
-        doubts.push(format!("{blocks} freed without an allocation in the trace (ignored)"));
+        let unseen = Missing::of_process(process).unseen_allocations();
+        doubts.push(format!("{blocks} freed (ignored) whose allocation was not seen: {unseen}"));
     }
-    Ok(Prepared { compiled, threads: order.threads(), doubts, file })
+    Ok(Prepared { compiled, threads: order.threads(), doubts, may_lack_frees, file })
 }
 
 const NO_ROOM: &str = "cannot write a temporary file (in TMPDIR, 16 bytes per call)";

@@ -51,14 +51,15 @@ pub(crate) struct PoolSize {
     pub(crate) needed_bytes: u64,
     pub(crate) margin_percent: u64,
     pub(crate) recommended_bytes: u64,
-    /// Why the pool heap itself did not serve the recording in a pool of that size; none when it did.
+    /// Why the pool heap itself did not serve the recording in a pool of that size, or why that says little; none when
+    /// it did.
     pub(crate) not_verified: Option<String>,
 }
 
 /// Finds the size.
 pub(crate) fn find(trace: &Opened, mut chosen: Chosen, options: SizingOptions) -> Result<PoolSize> {
     let recorded = prepare(trace, chosen.process(trace), None)?;
-    chosen.estimate.extend_from_slice(&recorded.doubts);
+    chosen.doubt(&recorded.doubts, recorded.may_lack_frees);
     let compiled = recorded.compiled;
     if compiled.allocs == 0 {
         return Err(Problem::new("the process allocated nothing", "any pool size works").into());
@@ -87,7 +88,11 @@ pub(crate) fn find(trace: &Opened, mut chosen: Chosen, options: SizingOptions) -
         needed_bytes,
         margin_percent: options.margin_percent,
         recommended_bytes,
-        not_verified: verify(recommended_bytes, &recorded).err().map(|e| format!("{e:#}")),
+        not_verified: match verify(recommended_bytes, &recorded) {
+            Err(e) => Some(format!("the pool heap itself does not serve the recording: {e:#}")),
+            Ok(()) if chosen.estimate.is_empty() => None,
+            Ok(()) => Some("not everything that the program did was recorded".to_owned()),
+        },
         process: chosen,
     })
 }

@@ -24,28 +24,34 @@ pub(crate) fn print(out: Out<'_>, found: &PoolSize) -> io::Result<()> {
     }
     heading(out, "What the heap held")?;
     let blocks = counted(f.peak_live_blocks, "block");
-    line(out, "peak live", &format!("{} in {blocks}", bytes(f.peak_live_bytes)))?;
+    let at_least = |n: u64| f.process.at_least(&bytes(n));
+    line(out, "peak live", &format!("{} in {blocks}", at_least(f.peak_live_bytes)))?;
     let overhead = percent(f.peak_used_bytes.saturating_sub(f.peak_live_bytes), f.peak_live_bytes);
     line(
         out,
         "peak used in pool",
-        &format!("{}: {overhead} more, for headers and rounding", bytes(f.peak_used_bytes)),
+        &format!("{}: {overhead} more, for headers and rounding", at_least(f.peak_used_bytes)),
     )?;
     heading(out, "What it needs")?;
     let requests = counted(f.requests, "request");
-    line(out, "smallest pool", &format!("{} serves all {requests}", bytes(f.smallest_bytes)))?;
+    let recorded = if f.process.estimate.is_empty() { "" } else { " that were recorded" };
+    line(out, "smallest pool", &format!("{} serves all {requests}{recorded}", bytes(f.smallest_bytes)))?;
     line(out, "", &format!("{} does not", bytes(f.fails_bytes)))?;
     let Tightest { used_bytes, free_bytes, largest_free_bytes } = f.tightest;
     let [used, free, largest] = [used_bytes, free_bytes, largest_free_bytes].map(short_bytes);
     line(out, "at its fullest", &format!("{used} in blocks, {free} free, largest free block {largest}"))?;
     let trials = counted(f.trials, "variation");
-    line(out, "largest size needed", &format!("{}, by the recording and {trials}:", bytes(f.needed_bytes)))?;
+    line(
+        out,
+        "largest size needed",
+        &format!("{}, by the recording and {trials}:", at_least(f.needed_bytes)),
+    )?;
     line(out, "", &others(f))?;
     line(out, "margin", &format!("{} %", f.margin_percent))?;
-    heading(out, &format!("Recommended: {}", bytes(f.recommended_bytes)))?;
+    heading(out, &format!("Recommended: {}", at_least(f.recommended_bytes)))?;
     match &f.not_verified {
         None => writeln!(out, "  Verified: the pool heap serves the recording in one pool of this size.")?,
-        Some(why) => writeln!(out, "  Not verified with the pool heap itself: {why}.")?,
+        Some(why) => writeln!(out, "  Not verified: {why}.")?,
     }
     writeln!(out, "\n  heapscribe run --heap tlsf --pool {} -- CMD", unit(f.recommended_bytes))?;
     writeln!(out, "  INITIAL_MEMPOOL_SIZE={}", f.recommended_bytes)

@@ -17,7 +17,7 @@ const COLUMN: usize = 14;
 pub(crate) fn print(out: Out<'_>, comparison: &Comparison) -> io::Result<()> {
     let c = comparison;
     writeln!(out, "{}", c.process.name())?;
-    let (calls, peak) = (counted(c.calls, "call"), short_bytes(c.peak_live_bytes));
+    let (calls, peak) = (counted(c.calls, "call"), c.process.at_least(&short_bytes(c.peak_live_bytes)));
     let blocks = counted(c.peak_live_blocks, "block");
     writeln!(out, "  {calls}; peak {peak} in {blocks}, at {}.", duration(c.peak_ns))?;
     if c.threads > 1 {

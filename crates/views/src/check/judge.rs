@@ -97,7 +97,7 @@ impl Doubt<'_> {
     fn undecided(&self) -> String {
         match self {
             Doubt::Samples => "the limit is within this range; decrease --sample to decide".to_owned(),
-            Doubt::Losses(_) => "the limit is within this range".to_owned(),
+            Doubt::Losses(_) => "whether it exceeds the limit is not known".to_owned(),
         }
     }
 }

@@ -14,7 +14,7 @@ use heapscribe_wire::head::LossReason;
 
 use super::rule::Limited;
 use super::verdict::{Culprit, Evidence};
-use crate::losses;
+use crate::losses::{self, Missing};
 use heapscribe_units::counted;
 
 /// Blocks of a stack that were never freed.
@@ -92,6 +92,8 @@ pub struct Subject {
     pub evicted: Option<String>,
     /// How many events are missing.
     pub lost: Option<String>,
+    /// For how long nothing was recorded.
+    pub off: Option<String>,
     /// What else may be wrong.
     pub problems: Vec<String>,
     /// Why what was never freed is not known.
@@ -216,11 +218,13 @@ impl Subject {
 
     /// The same with what is missing of an answer, of which a ring evicted so many events.
     fn missing(self, answer: &Answer, evicted: u64) -> Subject {
-        let (lost, causes) = (losses::lost_events(answer), losses::causes(answer));
+        let (lost, missing) = (losses::lost_events(answer), Missing::of(answer));
+        let causes = missing.causes();
         let evicted = (evicted > 0).then(|| format!("{} evicted from the ring", counted(evicted, "event")));
         Subject {
             causes: causes.iter().chain(&evicted).cloned().collect(),
             lost: (lost > 0).then(|| format!("{} missing", are(lost))),
+            off: missing.off(),
             evicted,
             // That events are missing is said already, and what a figure is made of them, too.
             problems: if causes.is_empty() { answer.problems.clone() } else { Vec::new() },
@@ -230,7 +234,8 @@ impl Subject {
 
     /// Why figures that losses have touched, and that have no range, may be wrong.
     pub fn gaps(&self) -> Vec<String> {
-        self.lost.iter().chain(&self.evicted).chain(&self.problems).cloned().collect()
+        let lost = self.lost.iter().chain(&self.off).chain(&self.evicted);
+        lost.chain(&self.problems).cloned().collect()
     }
 
     /// The same of a figure with a limit.
@@ -244,6 +249,8 @@ impl Subject {
             }
             Limited::Peak | Limited::Temporary | Limited::TemporaryPart => with(&self.causes),
             _ if limited.is_of_leaks() => with(&self.causes),
+            // Resident memory is sampled in every mode.
+            Limited::Rss => self.lost.iter().chain(&self.evicted).chain(&self.problems).cloned().collect(),
             _ => self.gaps(),
         }
     }

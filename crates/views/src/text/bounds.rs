@@ -3,7 +3,7 @@
 
 use std::io;
 
-use heapscribe_analyze::answer::{Amount, Answer, Bounds, FigureBounds, Range, Stack};
+use heapscribe_analyze::answer::{Amount, Answer, Bounds, FigureBounds, Process, Range, Stack};
 use heapscribe_analyze::estimate::Estimate;
 use heapscribe_analyze::measure::Measure;
 
@@ -89,6 +89,12 @@ impl Shown<'_> {
 /// The bounds of a figure of an answer, when losses have touched any.
 pub fn of(answer: &Answer, figure: fn(&FigureBounds) -> &Bounds) -> Option<&Bounds> {
     answer.bounds.as_ref().map(figure)
+}
+
+/// Words beside the peak of a process that something missing has touched; a ring's own peak is what it is.
+pub fn of_recorded(answer: &Answer, process: &Process) -> &'static str {
+    let bounds = process.bounds.as_ref().filter(|_| answer.evicted.is_empty());
+    if bounds.is_some_and(|bounds| !bounds.peak.is_exact()) { ", of what was recorded," } else { "" }
 }
 
 /// Between what a figure of stacks lies, when that is known and no number.

@@ -95,7 +95,8 @@ impl Brief<'_> {
             let highest = answer.processes.iter().rev().max_by_key(|process| process.peak.bytes);
             let highest = highest.map_or_else(String::new, |process| {
                 let (bytes, name) = (short_bytes(process.peak.bytes), tables::program(process));
-                format!("; the largest peak of one was {about}{bytes}, of {name} ({})", process.pid)
+                let part = bounds::of_recorded(answer, process);
+                format!("; the largest peak of one{part} was {about}{bytes}, of {name} ({})", process.pid)
             });
             text.push(format!("{} processes{highest}.", count(answer.processes.len() as u64)));
         }

@@ -158,7 +158,7 @@ impl LiveReport<'_> {
 
     fn missing(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
         heading(out, "What is missing")?;
-        losses::dropped(out, &self.snapshot.dropped)?;
+        losses::dropped_before(out, &self.snapshot.dropped)?;
         losses::names(out, &names.unnamed())?;
         for problem in &self.snapshot.problems {
             writeln!(out, "  {problem}.")?;

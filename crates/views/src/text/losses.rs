@@ -7,7 +7,7 @@ use heapscribe_analyze::answer::{Answer, Dropped};
 use heapscribe_wire::head::LossReason;
 
 use super::{Out, estimate, heading};
-use crate::losses::lost_events;
+use crate::losses::{Missing, lost_events, unseen_allocations};
 use crate::{off, unrecorded};
 use heapscribe_symbols::LookupFailure;
 use heapscribe_symbols::Unnamed;
@@ -23,7 +23,7 @@ pub fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result
     for line in unrecorded::lines(&answer.unrecorded, None) {
         writeln!(out, "  Not recorded, so in no figure here: {line}.")?;
     }
-    dropped(out, &answer.dropped)?;
+    dropped(out, &answer.dropped, &Missing::of(answer).unseen_allocations())?;
     if let Some(sampling) = &answer.sampling {
         estimate::unseen(out, sampling)?;
     }
@@ -69,10 +69,20 @@ pub fn nothing(a: &Answer) -> Option<String> {
     })
 }
 
-/// What recorders left out, and why.
-pub fn dropped(out: Out<'_>, dropped: &[Dropped]) -> io::Result<()> {
+/// What the recorder of a snapshot left out, and why.
+pub fn dropped_before(out: Out<'_>, all: &[Dropped]) -> io::Result<()> {
+    let was_full = all.iter().any(|d| d.reason == LossReason::LiveTable as u8 && d.count > 0);
+    dropped(out, all, &unseen_allocations(false, was_full))
+}
+
+/// What recorders left out, and why, and where blocks were allocated whose frees alone were seen.
+fn dropped(out: Out<'_>, dropped: &[Dropped], unseen: &str) -> io::Result<()> {
     for dropped in dropped.iter().filter(|d| d.count > 0) {
         match LossReason::from_number(dropped.reason) {
+            Some(reason @ LossReason::UnknownBlock) => {
+                let frees = count(dropped.count);
+                writeln!(out, "  {} {unseen}: {frees} ({}).", meaning(reason), reason.name())?;
+            }
             Some(reason) => {
                 writeln!(out, "  {}: {} ({}).", meaning(reason), count(dropped.count), reason.name())?;
             }
@@ -105,10 +115,7 @@ fn meaning(reason: LossReason) -> &'static str {
         LossReason::StackNoInfo => "Stacks truncated at code without unwinding information",
         LossReason::StackBounds => "Stacks truncated at a frame outside of the stack",
         LossReason::ModuleTable => "Modules not recorded",
-        LossReason::UnknownBlock => {
-            "Frees of blocks whose allocation was not seen: before the recording, in a parent before it forked, or \
-             in another heap"
-        }
+        LossReason::UnknownBlock => "Frees of blocks whose allocation was not seen:",
         LossReason::ReplacedBlock => {
             "Blocks whose free was missed, noticed when their address was used again"
         }

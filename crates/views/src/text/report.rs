@@ -235,9 +235,10 @@ impl Report<'_> {
         let highest = processes.iter().rev().max_by_key(|process| process.peak.bytes);
         let Some(highest) = highest.filter(|_| processes.len() > 1) else { return Ok(()) };
         let (about, name) = (self.about(), tables::program(highest));
+        let part = bounds::of_recorded(self.answer, highest);
         writeln!(
             out,
-            "  That is all processes together. The largest peak of one was {about}{}, of {name} ({}).",
+            "  That is all processes together. The largest peak of one{part} was {about}{}, of {name} ({}).",
             heapscribe_units::bytes(highest.peak.bytes),
             highest.pid
         )
