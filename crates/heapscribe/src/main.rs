@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Run(args) => commands::run::run(args),
         Command::InstallLibs(args) => commands::install_libs::run(args),
         Command::Report(args) => commands::report::run(args),
+        Command::View(args) => commands::view::run(args),
         Command::Dump(args) => commands::dump::run(args),
         Command::Flame(args) => commands::flame::run(args),
         Command::Plot(args) => commands::plot::run(args),

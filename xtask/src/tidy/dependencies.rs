@@ -72,6 +72,19 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "heapscribe-viewer",
+        &[
+            "heapscribe-analyze",
+            "heapscribe-convert",
+            "heapscribe-diagnostics",
+            "heapscribe-formats",
+            "heapscribe-index",
+            "heapscribe-symbols",
+            "heapscribe-views",
+            "heapscribe-wire",
+        ],
+    ),
+    (
         "heapscribe",
         &[
             "heapscribe-analyze",
@@ -86,6 +99,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "heapscribe-spawn",
             "heapscribe-symbols",
             "heapscribe-units",
+            "heapscribe-viewer",
             "heapscribe-views",
             "heapscribe-wire",
         ],

@@ -23,6 +23,7 @@ use super::setup::{CompletionsArgs, ManArgs, ReferenceArgs};
 use super::snapshot::{ListArgs, SnapshotArgs};
 use super::subsample::{RedactArgs, SubsampleArgs};
 use super::top::TopArgs;
+use super::view::ViewArgs;
 use crate::exit;
 
 /// A flight recorder for the heap of Linux programs
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     #[command(alias = "libs")]
     InstallLibs(InstallLibsArgs),
     Report(ReportArgs),
+    View(ViewArgs),
     Dump(DumpArgs),
     Flame(FlameArgs),
     Plot(PlotArgs),

@@ -15,7 +15,7 @@ pub(crate) const GROUPS: [Group; 6] = [
     Group { title: "Record", commands: &["record", "recover"] },
     Group {
         title: "Explain a trace",
-        commands: &["report", "flame", "plot", "hotspots", "diff", "check", "dump"],
+        commands: &["report", "view", "flame", "plot", "hotspots", "diff", "check", "dump"],
     },
     Group { title: "Running processes", commands: &["ps", "top", "snapshot", "list", "ctl"] },
     Group { title: "Heaps", commands: &["run", "replay", "pool-size", "install-libs"] },

@@ -37,6 +37,7 @@ mod snapshot;
 mod subsample;
 mod symbols;
 mod top;
+mod view;
 
 pub(crate) use self::check::{CheckArgs, CountOrPart};
 pub(crate) use self::command::{Command, NAME, command, parse};
@@ -68,3 +69,4 @@ pub(crate) use self::snapshot::{ListArgs, SnapshotArgs, SnapshotFormat};
 pub(crate) use self::subsample::{RedactArgs, SubsampleArgs};
 pub(crate) use self::symbols::DEBUG_DIR;
 pub(crate) use self::top::TopArgs;
+pub(crate) use self::view::ViewArgs;

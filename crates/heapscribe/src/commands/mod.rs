@@ -42,3 +42,4 @@ pub(crate) mod run;
 pub(crate) mod snapshot;
 mod terminal;
 pub(crate) mod top;
+pub(crate) mod view;

@@ -1,0 +1,54 @@
+//! The command line of `view`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use heapscribe_convert::ranges::IndexOptions;
+use heapscribe_units::parse_bytes;
+
+use super::help::TEMPLATE;
+use super::salvage::SalvageArgs;
+use super::symbols::SymbolArgs;
+use crate::exit;
+
+/// Look at a trace in the browser: any range of time, as flame graph and tables
+#[derive(Clone, Debug, Args)]
+#[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
+Examples:
+  heapscribe view run.hst
+  heapscribe view run.hst --no-open --port 8000     print the address only
+")]
+pub(crate) struct ViewArgs {
+    /// The trace or snapshot
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+
+    /// Do not open the browser: print the address, which only works from this machine
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    /// Listen on this port of 127.0.0.1; 0 is any that is free
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(crate) port: u16,
+
+    /// Memory for making the index TRACE.idx, which answers questions about ranges fast
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes)]
+    memory: u64,
+
+    /// Neither use nor write an index: read all events for each question
+    #[arg(long)]
+    no_index: bool,
+
+    #[command(flatten)]
+    pub(crate) salvage: SalvageArgs,
+
+    #[command(flatten)]
+    pub(crate) symbols: SymbolArgs,
+}
+
+impl ViewArgs {
+    /// How to make an index.
+    pub(crate) fn index(&self) -> IndexOptions {
+        IndexOptions { memory_bytes: self.memory, is_wanted: !self.no_index }
+    }
+}

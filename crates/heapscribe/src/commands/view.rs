@@ -1,0 +1,67 @@
+//! `heapscribe view`: serves a page to the browser on this machine, until it is interrupted.
+
+use std::io::{self, Write};
+use std::process::{Command, ExitCode, Stdio};
+use std::thread;
+
+use anyhow::{Context, Result};
+use heapscribe_convert::Input;
+use heapscribe_viewer::{Server, Token, Viewer};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::cli::ViewArgs;
+use crate::message;
+use crate::progress::IndexBar;
+
+/// Runs the command.
+pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
+    let trace = Input::open(&args.trace)?.into_trace(args.salvage.into())?;
+    let recording = trace.recording();
+    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    let bar = IndexBar::new();
+    let viewer = Viewer::open(&trace, &recording, &args.trace, resolver, &args.index(), &mut |done, of| {
+        bar.set(done, of);
+    });
+    bar.finish();
+    end_when_interrupted()?;
+    let token = Token::random().context("cannot make a token")?;
+    let server = Server::listen(args.port, token)
+        .with_context(|| format!("cannot listen on port {} of 127.0.0.1", args.port))?;
+    print_address(server.address())?;
+    if !args.no_open {
+        open_browser(server.address());
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| viewer.analyze());
+        server.serve(&|asked| viewer.answer(asked));
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A signal ends the process at once: what is being computed is for a page that is not looked at any more.
+fn end_when_interrupted() -> Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot wait for signals")?;
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            std::process::exit(0);
+        }
+    });
+    Ok(())
+}
+
+/// The only line on standard output, for programs that wait for it.
+fn print_address(address: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{address}")?;
+    out.flush()
+}
+
+/// Without a browser the address is enough.
+fn open_browser(address: &str) {
+    let quiet = || Stdio::null();
+    let opened = Command::new("xdg-open").arg(address).stdin(quiet()).stdout(quiet()).stderr(quiet()).spawn();
+    if opened.is_err() {
+        message::hint("open this address in a browser on this machine; Ctrl-C ends the server");
+    }
+}

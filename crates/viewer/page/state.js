@@ -1,0 +1,122 @@
+/**
+ * What is looked at, as it stands in the address behind `#`: reloading, going back and bookmarks all lead to it.
+ */
+
+/**
+ * @typedef {object} State
+ * @property {string} show which blocks: live, allocated, freed, retained, within, left
+ * @property {string} at the moment of live blocks: ns from the start, or peak
+ * @property {string} from begin of the range, ns; "" for that of the recording
+ * @property {string} to end of the range, ns
+ * @property {string} process index of a process; "" for all
+ * @property {string} with part of the name of a function
+ * @property {string} without
+ * @property {string} unit bytes or blocks
+ * @property {string} tree callees or callers
+ * @property {string} focus number of a function
+ * @property {string} path numbers of functions, with dots between
+ * @property {string} order own or total: of the table of functions
+ * @property {string} view flame, functions, stacks, sizes
+ * @property {string} search part of the names that are marked
+ * @property {string} zoom what the timeline shows: two moments, with a - between; "" for all
+ */
+
+/** @type {State} */
+export const DEFAULTS = Object.freeze({
+  show: "live",
+  at: "peak",
+  from: "",
+  to: "",
+  process: "",
+  with: "",
+  without: "",
+  unit: "bytes",
+  tree: "callees",
+  focus: "",
+  path: "",
+  order: "own",
+  view: "flame",
+  search: "",
+  zoom: "",
+});
+
+/** What figures depend on. */
+const FIGURES = /** @type {const} */ (["show", "at", "from", "to", "process", "with", "without", "unit"]);
+/** What else each view depends on. */
+const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
+  flame: ["tree", "focus", "path"],
+  functions: ["order"],
+  stacks: [],
+  sizes: [],
+});
+
+/**
+ * Reads the part of an address behind `#`. What is unknown is left out.
+ * @param {string} hash
+ * @returns {State}
+ */
+export function parse(hash) {
+  const state = { ...DEFAULTS };
+  for (const [name, value] of new URLSearchParams(hash.replace(/^#/, ""))) {
+    if (Object.hasOwn(state, name)) state[/** @type {keyof State} */ (name)] = value;
+  }
+  return state;
+}
+
+/**
+ * Writes it, without what is as it always is.
+ * @param {State} state
+ */
+export function format(state) {
+  const names = /** @type {(keyof State)[]} */ (Object.keys(DEFAULTS));
+  const changed = names.filter((name) => state[name] !== DEFAULTS[name]);
+  return new URLSearchParams(changed.map((name) => [name, state[name]])).toString();
+}
+
+/**
+ * The question of a view, for the server.
+ * @param {State} state
+ * @param {string} view
+ */
+export function question(state, view) {
+  const names = [...FIGURES, ...OF_VIEW[view]].filter((name) => state[name] !== "");
+  return new URLSearchParams(names.map((name) => [name, state[name]])).toString();
+}
+
+/** The state, and who wants to know of its changes. */
+export class Store {
+  /** @type {((state: State) => void)[]} */
+  #listeners = [];
+
+  constructor() {
+    this.state = parse(location.hash);
+    addEventListener("popstate", () => {
+      this.state = parse(location.hash);
+      this.#tell();
+    });
+  }
+
+  /** @param {(state: State) => void} listener */
+  listen(listener) {
+    this.#listeners.push(listener);
+  }
+
+  /**
+   * Changes some of it. A step that "back" is to undo gets an address of its own; one of many small ones does not.
+   * @param {Partial<State>} change
+   * @param {{ isSmall?: boolean }} [how]
+   */
+  set(change, { isSmall = false } = {}) {
+    const next = { ...this.state, ...change };
+    if (format(next) === format(this.state)) return;
+    this.state = next;
+    const address = `#${format(next)}`;
+    if (isSmall) history.replaceState(null, "", address);
+    else history.pushState(null, "", address);
+    this.#tell();
+  }
+
+  #tell() {
+    for (const listener of this.#listeners) listener(this.state);
+  }
+}

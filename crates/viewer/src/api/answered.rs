@@ -1,0 +1,120 @@
+//! The figures of a question, on the calls of the recording.
+
+use heapscribe_analyze::answer::{Amount, Answer, Stack};
+use heapscribe_analyze::input::History;
+use heapscribe_convert::ranges::Ranges;
+use heapscribe_index::{Death, Question, SizeClass, Span};
+
+use super::analysis::Analysis;
+use super::ask::{At, Blocks, Show};
+use super::viewer::Stacks;
+use crate::model::{Calls, Own, SizeRows, plain, sizes};
+
+/// The figures.
+pub(super) struct Answered {
+    pub(super) own: Own,
+    /// By size, of all functions; none where sizes are not kept apart by question, and where only some are asked for.
+    pub(super) sizes: Option<SizeRows>,
+    /// The moment of live blocks, ns from the start.
+    pub(super) at_ns: Option<u64>,
+}
+
+/// Why there are none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum NoAnswer {
+    /// All events have to be read first.
+    NotYet,
+    /// The question makes no sense here; why, in words.
+    Refused(String),
+}
+
+/// Those of a question about a range.
+pub(super) fn by_question<H: History>(
+    ranges: &Ranges<'_, H>,
+    whole: Option<&Answer>,
+    stacks: &Stacks,
+    blocks: &Blocks,
+) -> Result<Answered, NoAnswer> {
+    let at_ns = match (blocks.show, blocks.at) {
+        (Show::Live, At::Ns(ns)) => Some(ns),
+        (Show::Live, At::Peak) => Some(whole.ok_or(NoAnswer::NotYet)?.peak.time_ns),
+        _ => None,
+    };
+    let mut answer = ranges.ask(&question(ranges, blocks, at_ns));
+    if let Some(process) = blocks.process {
+        answer.sums.retain(|(key, _)| key.process == process);
+    }
+    let tip = |process: u32, stack| {
+        let at = stacks.wanted.binary_search(&(process as usize, stack));
+        at.map_or(stacks.calls.unknown(), |at| stacks.calls.tips()[at])
+    };
+    let amounts = answer.sums.iter().map(|(key, amount)| (tip(key.process, key.stack), plain(*amount)));
+    let own = named(Own::new(&stacks.calls, amounts), &stacks.calls, blocks);
+    let by_size = || answer.sums.iter().map(|(key, amount)| (key.size, plain(*amount)));
+    let sizes = (blocks.with.is_empty() && blocks.without.is_empty()).then(|| sizes(by_size()));
+    Ok(Answered { own, sizes, at_ns })
+}
+
+/// The question, with moments as the recording's clock has them.
+fn question<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks, at_ns: Option<u64>) -> Question {
+    // The end of a range is not in it, but the end of the recording is.
+    let to_ns = blocks.to_ns.filter(|ns| *ns < ranges.extent().duration_ns);
+    let range = ranges.span(blocks.from_ns.filter(|ns| *ns != 0), to_ns);
+    let last_ns = if range.to_ns == u64::MAX { u64::MAX } else { range.to_ns - 1 };
+    match blocks.show {
+        Show::Live => {
+            let ns = ranges.extent().begin_ns.saturating_add(at_ns.unwrap_or(0));
+            Question::generation(range, ns)
+        }
+        Show::Allocated => Question::allocated(range),
+        Show::Freed => Question { born: Span::ALL, death: Death::In(range) },
+        Show::Retained => Question { born: range, death: Death::NotUntil(last_ns) },
+        Show::Within => Question { born: range, death: Death::In(range) },
+        Show::Left => Question::never_freed(range),
+    }
+}
+
+/// Those of a whole recording, where nothing is known of ranges.
+pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) -> Result<Answered, NoAnswer> {
+    let refused = |what: &str| Err(NoAnswer::Refused(what.to_owned()));
+    if blocks.from_ns.is_some() || blocks.to_ns.is_some() || blocks.at != At::Peak {
+        return refused("a snapshot, or a ring that has lost its first events, has no ranges");
+    }
+    if blocks.process.is_some() {
+        return refused("processes are not kept apart here");
+    }
+    let amount: fn(&Stack) -> Amount = match (blocks.show, analysis.is_snapshot) {
+        (Show::Live, true) => |stack| stack.leaked,
+        (Show::Live, false) => |stack| stack.at_peak,
+        (Show::Left, false) => |stack| stack.leaked,
+        (Show::Allocated, false) => |stack| stack.allocated,
+        (Show::Freed, false) => |stack| stack.freed,
+        _ => return refused("it has only what is live"),
+    };
+    let figures = analysis.answer.stacks.iter().map(amount);
+    let own = Own::new(&stacks.calls, stacks.calls.tips().iter().copied().zip(figures));
+    let is_all = blocks.with.is_empty() && blocks.without.is_empty();
+    let of_sizes = |class: &heapscribe_analyze::answer::SizeClass| {
+        (SizeClass::of(class.from_bytes), Amount { blocks: class.count, bytes: class.bytes })
+    };
+    let is_of_sizes = is_all && (analysis.is_snapshot || blocks.show == Show::Allocated);
+    Ok(Answered {
+        own: named(own, &stacks.calls, blocks),
+        sizes: is_of_sizes.then(|| sizes(analysis.sizes.iter().map(of_sizes))),
+        at_ns: (blocks.show == Show::Live).then_some(analysis.answer.peak.time_ns),
+    })
+}
+
+/// Only stacks that have functions with these names.
+fn named(own: Own, calls: &Calls, blocks: &Blocks) -> Own {
+    if blocks.with.is_empty() && blocks.without.is_empty() {
+        return own;
+    }
+    let having = |part: &str| -> Vec<bool> {
+        if part.is_empty() {
+            return Vec::new();
+        }
+        calls.functions().iter().map(|function| function.name.to_lowercase().contains(part)).collect()
+    };
+    own.filtered(calls, &having(&blocks.with), &having(&blocks.without))
+}

@@ -1,0 +1,186 @@
+//! Questions as the page writes them into addresses.
+//!
+//! | name | value |
+//! |---|---|
+//! | `show` | `live`, `allocated`, `freed`, `retained`, `within`, `left`, see [`Show`] |
+//! | `at` | the moment of `live`: ns from the start, or `peak`, which it is unless something else is said |
+//! | `from`, `to` | a range: ns from the start; `to` is not in it, but the end of the recording is |
+//! | `process` | its index in the summary |
+//! | `with`, `without` | a part of the name of a function: only stacks that have it, or have it not |
+//! | `unit` | `bytes` or `blocks` |
+//! | `tree` | `callees` or `callers` |
+//! | `focus` | the number of a function |
+//! | `path` | numbers of functions with dots between: the box that is drawn in full width |
+//! | `rows` | how many rows of a table |
+
+use std::str::FromStr;
+
+use crate::http::Query;
+use crate::model::{Direction, FunctionId, Look, ROWS_MAX, Unit};
+
+/// Which blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) enum Show {
+    /// Live at a moment; with a range those that were allocated in it: a generation.
+    #[default]
+    Live,
+    /// Allocated in the range.
+    Allocated,
+    /// Freed in the range.
+    Freed,
+    /// Allocated in the range and not freed by its end.
+    Retained,
+    /// Allocated and freed in the range.
+    Within,
+    /// Allocated in the range and never freed.
+    Left,
+}
+
+impl Show {
+    const ALL: [(&'static str, Show); 6] = [
+        ("live", Show::Live),
+        ("allocated", Show::Allocated),
+        ("freed", Show::Freed),
+        ("retained", Show::Retained),
+        ("within", Show::Within),
+        ("left", Show::Left),
+    ];
+}
+
+/// A moment.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) enum At {
+    /// That with most live bytes.
+    #[default]
+    Peak,
+    /// So many ns from the start.
+    Ns(u64),
+}
+
+/// Which blocks are asked for: what the figures depend on, whatever is made of them.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) struct Blocks {
+    pub(crate) show: Show,
+    pub(crate) at: At,
+    pub(crate) from_ns: Option<u64>,
+    pub(crate) to_ns: Option<u64>,
+    pub(crate) process: Option<u32>,
+    pub(crate) with: String,
+    pub(crate) without: String,
+}
+
+/// A question.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Ask {
+    pub(crate) blocks: Blocks,
+    pub(crate) look: Look,
+    pub(crate) rows: usize,
+}
+
+/// Rows of a table, unless something else is asked for.
+const ROWS: usize = 200;
+
+impl Ask {
+    /// Reads it; what is wrong with it, in words.
+    pub(crate) fn parse(query: &Query) -> Result<Ask, String> {
+        let known = |name: &str| {
+            [
+                "show", "at", "from", "to", "process", "with", "without", "unit", "tree", "focus", "path",
+                "rows",
+            ]
+            .contains(&name)
+        };
+        if let Some(unknown) = query.names().find(|name| !known(name)) {
+            return Err(format!("there is no `{unknown}`"));
+        }
+        let at = match query.get("at") {
+            None | Some("peak") => At::Peak,
+            Some(_) => number(query, "at")?.map_or(At::Peak, At::Ns),
+        };
+        let blocks = Blocks {
+            show: one_of(query, "show", &Show::ALL)?,
+            at,
+            from_ns: number(query, "from")?,
+            to_ns: number(query, "to")?,
+            process: number(query, "process")?,
+            with: query.get("with").unwrap_or_default().to_lowercase(),
+            without: query.get("without").unwrap_or_default().to_lowercase(),
+        };
+        if blocks.from_ns.unwrap_or(0) >= blocks.to_ns.unwrap_or(u64::MAX) {
+            return Err("the range ends where it begins, or earlier".to_owned());
+        }
+        let look = Look {
+            unit: one_of(query, "unit", &[("bytes", Unit::Bytes), ("blocks", Unit::Blocks)])?,
+            direction: one_of(
+                query,
+                "tree",
+                &[("callees", Direction::Callees), ("callers", Direction::Callers)],
+            )?,
+            focus: number(query, "focus")?.map(FunctionId),
+            path: path(query.get("path").unwrap_or_default())?,
+        };
+        Ok(Ask { blocks, look, rows: number(query, "rows")?.unwrap_or(ROWS).min(ROWS_MAX) })
+    }
+}
+
+fn one_of<T: Copy + Default>(query: &Query, name: &str, all: &[(&str, T)]) -> Result<T, String> {
+    let Some(value) = query.get(name) else { return Ok(T::default()) };
+    let found = all.iter().find(|(of, _)| *of == value);
+    found.map(|(_, is)| *is).ok_or_else(|| format!("`{name}` cannot be `{value}`"))
+}
+
+fn number<T: FromStr>(query: &Query, name: &str) -> Result<Option<T>, String> {
+    let read = |value: &str| value.parse().map_err(|_| format!("`{name}` is not the number `{value}`"));
+    query.get(name).map(read).transpose()
+}
+
+fn path(text: &str) -> Result<Vec<FunctionId>, String> {
+    let step = |number: &str| number.parse().map(FunctionId).map_err(|_| format!("`path` is not `{text}`"));
+    text.split('.').filter(|number| !number.is_empty()).map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(query: &str, expected: Result<Ask, &str>) {
+        assert_eq!(Ask::parse(&Query::parse(query)), expected.map_err(str::to_owned), "{query}");
+    }
+
+    #[test]
+    fn a_question_is_read_from_an_address() {
+        let plain = Ask { rows: ROWS, ..Ask::default() };
+        check("", Ok(plain.clone()));
+        let blocks = Blocks {
+            show: Show::Retained,
+            at: At::Ns(7),
+            from_ns: Some(1),
+            to_ns: Some(2),
+            process: Some(3),
+            with: "operator new".into(),
+            without: "main".into(),
+        };
+        let look = Look {
+            unit: Unit::Blocks,
+            direction: Direction::Callers,
+            focus: Some(FunctionId(4)),
+            path: vec![FunctionId(5), FunctionId(6)],
+        };
+        check(
+            "show=retained&at=7&from=1&to=2&process=3&with=Operator+new&without=main&unit=blocks&tree=callers\
+             &focus=4&path=5.6&rows=9",
+            Ok(Ask { blocks, look, rows: 9 }),
+        );
+        check("at=peak&rows=4000000000", Ok(Ask { rows: ROWS_MAX, ..plain }));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        check("show=all", Err("`show` cannot be `all`"));
+        check("from=1s", Err("`from` is not the number `1s`"));
+        check("from=2&to=2", Err("the range ends where it begins, or earlier"));
+        check("process=-1", Err("`process` is not the number `-1`"));
+        check("path=1.x", Err("`path` is not `1.x`"));
+        check("callback=x", Err("there is no `callback`"));
+    }
+}

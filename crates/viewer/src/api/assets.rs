@@ -1,0 +1,66 @@
+//! The files of the page. They are in the program: there is nothing to install, and nothing is read from the disk.
+
+use crate::http::Response;
+
+const HTML: &str = "text/html; charset=utf-8";
+const CSS: &str = "text/css; charset=utf-8";
+const JS: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+
+/// A file of the page, by its name.
+macro_rules! files {
+    ($($name:literal $content_type:ident,)*) => {
+        &[$(($name, $content_type, include_bytes!(concat!("../../page/", $name)))),*]
+    };
+}
+
+/// All files: name, kind, content.
+const FILES: &[(&str, &str, &[u8])] = files![
+    "index.html" HTML,
+    "style.css" CSS,
+    "icon.svg" SVG,
+    "main.js" JS,
+];
+
+/// The answer to a request for one; the page itself has no name.
+pub(super) fn asset(path: &str) -> Option<Response> {
+    let name = if path.is_empty() { "index.html" } else { path };
+    let (_, content_type, content) = FILES.iter().find(|(of, ..)| *of == name)?;
+    Some(Response::file(content_type, content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_small_complete_and_runs_nothing_that_is_not_a_file() {
+        let total: usize = FILES.iter().map(|(.., content)| content.len()).sum();
+        assert!(total <= 300 << 10, "{total} bytes");
+        let of_folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/page")).unwrap();
+        let mut there: Vec<_> =
+            of_folder.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+        let mut known: Vec<_> = FILES.iter().map(|(name, ..)| (*name).to_owned()).collect();
+        (there.sort(), known.sort());
+        assert_eq!(there, known);
+        for (name, _, content) in FILES {
+            let text = std::str::from_utf8(content).unwrap();
+            // Names of functions are text: no file puts any text into markup, and the policy has no inline code.
+            for never in [
+                "innerHTML",
+                "outerHTML",
+                "insertAdjacentHTML",
+                "document.write",
+                "eval(",
+                "http://",
+                "https://",
+            ] {
+                let is_namespace = never == "http://" && *name == "icon.svg";
+                assert!(is_namespace || !text.contains(never), "{name}: {never}");
+            }
+            if *name == "index.html" {
+                assert!(!text.contains("style=") && !text.contains(" on"), "{name}");
+            }
+        }
+    }
+}

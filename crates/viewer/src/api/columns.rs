@@ -1,0 +1,88 @@
+//! The heap over time, and what programs said of themselves, as columns.
+
+use heapscribe_analyze::answer::{Answer, Mark, Timeline};
+use serde::Serialize;
+
+/// Equal steps; what is 0 in all of them is not there.
+#[derive(Serialize, PartialEq, Eq, Debug, Default)]
+pub(super) struct TimelineColumns {
+    begin_ns: u64,
+    step_ns: u64,
+    heap_max_bytes: Vec<u64>,
+    heap_end_bytes: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rss_bytes: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    anonymous_bytes: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pool_bytes: Vec<u64>,
+    allocations: Vec<u64>,
+    allocated_bytes: Vec<u64>,
+}
+
+impl TimelineColumns {
+    pub(super) fn of(timeline: &Timeline) -> TimelineColumns {
+        let column =
+            |of: fn(&heapscribe_analyze::answer::Step) -> u64| timeline.steps.iter().map(of).collect();
+        let measured =
+            |of| Some(column(of)).filter(|all: &Vec<u64>| all.iter().any(|n| *n != 0)).unwrap_or_default();
+        TimelineColumns {
+            begin_ns: timeline.begin_ns,
+            step_ns: timeline.step_ns,
+            heap_max_bytes: column(|step| step.heap_max_bytes),
+            heap_end_bytes: column(|step| step.heap_end_bytes),
+            rss_bytes: measured(|step| step.rss_bytes),
+            anonymous_bytes: measured(|step| step.anonymous_bytes),
+            pool_bytes: measured(|step| step.pool_bytes),
+            allocations: column(|step| step.allocations),
+            allocated_bytes: column(|step| step.allocated_bytes),
+        }
+    }
+}
+
+/// Marks, by name and process.
+#[derive(Serialize, PartialEq, Eq, Debug, Default)]
+pub(super) struct MarkColumns {
+    name: Vec<String>,
+    process: Vec<usize>,
+    count: Vec<u64>,
+    first_ns: Vec<u64>,
+    last_ns: Vec<u64>,
+}
+
+impl MarkColumns {
+    pub(super) fn of(marks: &[Mark]) -> MarkColumns {
+        MarkColumns {
+            name: marks.iter().map(|mark| String::from_utf8_lossy(&mark.name).into_owned()).collect(),
+            process: marks.iter().map(|mark| mark.process).collect(),
+            count: marks.iter().map(|mark| mark.count).collect(),
+            first_ns: marks.iter().map(|mark| mark.first_ns).collect(),
+            last_ns: marks.iter().map(|mark| mark.last_ns).collect(),
+        }
+    }
+}
+
+/// Processes, by their index.
+#[derive(Serialize, PartialEq, Eq, Debug, Default)]
+pub(super) struct ProcessColumns {
+    pid: Vec<u32>,
+    name: Vec<String>,
+    begin_ns: Vec<u64>,
+    end_ns: Vec<u64>,
+    peak_bytes: Vec<u64>,
+    left_bytes: Vec<u64>,
+}
+
+impl ProcessColumns {
+    pub(super) fn of(answer: &Answer) -> ProcessColumns {
+        let all = &answer.processes;
+        ProcessColumns {
+            pid: all.iter().map(|process| process.pid).collect(),
+            name: all.iter().map(heapscribe_views::text::tables::program).collect(),
+            begin_ns: all.iter().map(|process| process.begin_ns).collect(),
+            end_ns: all.iter().map(|process| process.end_ns).collect(),
+            peak_bytes: all.iter().map(|process| process.peak.bytes).collect(),
+            left_bytes: all.iter().map(|process| process.leaked.bytes).collect(),
+        }
+    }
+}

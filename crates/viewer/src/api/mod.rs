@@ -1,0 +1,12 @@
+//! What the page asks for, and the answers: columns of numbers, and names, pruned to what can be seen.
+
+mod analysis;
+mod answered;
+mod ask;
+mod assets;
+mod columns;
+mod route;
+mod summary;
+mod viewer;
+
+pub use viewer::Viewer;

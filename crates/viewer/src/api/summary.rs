@@ -1,0 +1,92 @@
+//! What the page begins with: the program, and what can be asked of it.
+
+use heapscribe_analyze::input::History as _;
+use heapscribe_symbols::lossy;
+use heapscribe_views::json::parts::{BlocksJson, PeakJson};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::analysis::Analysis;
+use super::columns::{MarkColumns, ProcessColumns, TimelineColumns};
+use super::viewer::Viewer;
+
+/// What is known before any event is read.
+#[derive(Serialize)]
+pub(super) struct Summary {
+    /// Path of the trace.
+    trace: String,
+    command: Vec<String>,
+    host: String,
+    /// When it began, ns since 1970; 0 when that is not known.
+    begin_real_ns: u64,
+    /// None of what has no times.
+    duration_ns: Option<u64>,
+    /// Whether any range is answered by the index; else each question reads all events.
+    has_index: bool,
+    /// What can be shown.
+    shows: &'static [&'static str],
+    processes: usize,
+}
+
+/// What can be shown of a recording, of a ring without its first events, and of a snapshot.
+const OF_RANGES: &[&str] = &["live", "allocated", "freed", "retained", "within", "left"];
+const OF_RING: &[&str] = &["live", "allocated", "freed", "left"];
+const OF_SNAPSHOT: &[&str] = &["live"];
+
+impl Summary {
+    pub(super) fn of(viewer: &Viewer<'_>) -> Summary {
+        let session = viewer.recording.session();
+        let is_snapshot = heapscribe_analyze::snapshot::is_one(&**viewer.trace);
+        Summary {
+            trace: viewer.shown.clone(),
+            command: session.command.iter().map(|part| lossy(part)).collect(),
+            host: session.host,
+            begin_real_ns: session.begin_real_ns,
+            duration_ns: viewer.ranges.as_ref().map(|ranges| ranges.extent().duration_ns),
+            has_index: viewer.ranges.as_ref().is_some_and(|ranges| ranges.index().is_some()),
+            shows: match (&viewer.ranges, is_snapshot) {
+                (Some(_), _) => OF_RANGES,
+                (None, true) => OF_SNAPSHOT,
+                (None, false) => OF_RING,
+            },
+            processes: viewer.processes.len(),
+        }
+    }
+}
+
+/// What is known when all events were read.
+#[derive(Serialize)]
+pub(super) struct Whole<'a> {
+    peak: PeakJson,
+    left: BlocksJson,
+    allocations: u64,
+    allocated_bytes: u64,
+    frees: u64,
+    is_estimated: bool,
+    duration_ns: u64,
+    caveats: &'a [String],
+    findings: &'a [Value],
+    marks: MarkColumns,
+    processes: ProcessColumns,
+    timeline: TimelineColumns,
+}
+
+impl<'a> Whole<'a> {
+    pub(super) fn of(analysis: &'a Analysis) -> Whole<'a> {
+        let answer = &analysis.answer;
+        Whole {
+            peak: (&answer.peak).into(),
+            left: answer.leaked.into(),
+            allocations: answer.totals.allocations,
+            allocated_bytes: answer.totals.allocated_bytes,
+            frees: answer.totals.frees,
+            is_estimated: answer.sampling.is_some(),
+            duration_ns: answer.duration_ns,
+            caveats: &analysis.caveats,
+            findings: &analysis.findings,
+            marks: MarkColumns::of(&answer.marks),
+            processes: ProcessColumns::of(answer),
+            timeline: TimelineColumns::of(&answer.timeline),
+        }
+    }
+}

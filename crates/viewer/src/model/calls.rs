@@ -1,0 +1,211 @@
+//! The calls of a recording by function: what each question is added up in. It is made once, with all names; a question
+//! then only adds numbers.
+//!
+//! A node is a function and who called it. Several places in a function, and a function at several addresses, are one
+//! node; an inlined function is a node below the one that it was inlined into.
+
+use std::collections::HashMap;
+
+use heapscribe_analyze::answer::{CallTree, Frame, NodeId};
+use heapscribe_symbols::{NamedFrame, NamedStacks, Resolver};
+
+/// A function: an index into [`Calls::functions`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub(crate) struct FunctionId(pub(crate) u32);
+
+/// A node: an index into [`Calls::nodes`]; 0 is the root, which is no call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub(crate) struct CallId(pub(crate) u32);
+
+/// A function.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    /// Its source file, or the file that its code lies in.
+    pub(crate) file: Option<String>,
+}
+
+/// A function and who called it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Call {
+    /// Always a smaller number, but for the root itself.
+    pub(crate) caller: CallId,
+    pub(crate) function: FunctionId,
+    /// Whether the function is in none of the callers: figures of functions count these only.
+    pub(crate) is_outermost: bool,
+}
+
+/// All calls.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    functions: Vec<Function>,
+    nodes: Vec<Call>,
+    /// The calls of each node: `callees[first_callee[n]..first_callee[n + 1]]`.
+    first_callee: Vec<u32>,
+    callees: Vec<CallId>,
+    /// Where each of the stacks ends that it was made of, in their order.
+    tips: Vec<CallId>,
+    /// Where stacks end that are not among them.
+    unknown: CallId,
+}
+
+impl Calls {
+    /// Of these stacks of a tree; processes are called by their labels.
+    pub(crate) fn new(
+        tree: &CallTree,
+        stacks: &[NodeId],
+        resolver: &Resolver,
+        labels: &HashMap<usize, String>,
+    ) -> Calls {
+        let names = NamedStacks::look_up(tree, stacks.iter().copied(), resolver);
+        let mut build = Build::default();
+        let nothing = build.function("all".to_owned(), None, false);
+        build.calls.nodes.push(Call { function: nothing, ..Call::default() });
+        let mut ends = vec![CallId::default()];
+        for node in tree.nodes.iter().skip(1) {
+            let caller = ends[node.parent.0 as usize];
+            ends.push(build.frame(caller, &node.frame, labels, &names));
+        }
+        for stack in stacks {
+            let end = ends[stack.0 as usize];
+            let tip = if tree.is_unknown(*stack) { build.unknown(end) } else { build.tip(end) };
+            build.calls.tips.push(tip);
+        }
+        build.calls.unknown = build.unknown(CallId(0));
+        build.calls.link();
+        build.calls
+    }
+
+    pub(crate) fn functions(&self) -> &[Function] {
+        &self.functions
+    }
+
+    pub(crate) fn function(&self, id: FunctionId) -> &Function {
+        &self.functions[id.0 as usize]
+    }
+
+    pub(crate) fn nodes(&self) -> &[Call] {
+        &self.nodes
+    }
+
+    pub(crate) fn node(&self, id: CallId) -> &Call {
+        &self.nodes[id.0 as usize]
+    }
+
+    pub(crate) fn tips(&self) -> &[CallId] {
+        &self.tips
+    }
+
+    pub(crate) fn unknown(&self) -> CallId {
+        self.unknown
+    }
+
+    /// What a node calls.
+    pub(crate) fn callees(&self, id: CallId) -> &[CallId] {
+        let at = |n: u32| self.first_callee[n as usize] as usize;
+        &self.callees[at(id.0)..at(id.0 + 1)]
+    }
+
+    /// The node and its callers, the innermost first, without the root.
+    pub(crate) fn callers(&self, id: CallId) -> impl Iterator<Item = CallId> {
+        std::iter::successors(Some(id), |at| Some(self.node(*at).caller)).take_while(|at| at.0 != 0)
+    }
+
+    fn link(&mut self) {
+        let mut first = vec![0; self.nodes.len() + 1];
+        for node in self.nodes.iter().skip(1) {
+            first[node.caller.0 as usize + 1] += 1;
+        }
+        for n in 1..first.len() {
+            first[n] += first[n - 1];
+        }
+        let mut next = first.clone();
+        self.callees = vec![CallId::default(); self.nodes.len().saturating_sub(1)];
+        for (n, node) in (0..).zip(&self.nodes).skip(1) {
+            let at = &mut next[node.caller.0 as usize];
+            self.callees[*at as usize] = CallId(n);
+            *at += 1;
+        }
+        self.first_callee = first;
+    }
+}
+
+/// Calls that are being made.
+#[derive(Default)]
+struct Build {
+    calls: Calls,
+    functions: HashMap<Function, FunctionId>,
+    /// Whether a function is the recorder's own, where that is a part of the program.
+    is_recorders: Vec<bool>,
+    nodes: HashMap<(CallId, FunctionId), CallId>,
+    /// The functions of a frame, the outermost first: frames are few, nodes of a tree are many.
+    frames: HashMap<Frame, Vec<FunctionId>>,
+}
+
+impl Build {
+    fn function(&mut self, name: String, file: Option<String>, is_recorders: bool) -> FunctionId {
+        let (calls, flags) = (&mut self.calls, &mut self.is_recorders);
+        *self.functions.entry(Function { name, file }).or_insert_with_key(|function| {
+            calls.functions.push(function.clone());
+            flags.push(is_recorders);
+            FunctionId(calls.functions.len() as u32 - 1)
+        })
+    }
+
+    /// The innermost node of a frame.
+    fn frame(
+        &mut self,
+        caller: CallId,
+        frame: &Frame,
+        labels: &HashMap<usize, String>,
+        names: &NamedStacks<'_>,
+    ) -> CallId {
+        if let Some(process) = frame.process() {
+            let Some(label) = labels.get(&process) else { return caller };
+            let function = self.function(label.clone(), None, false);
+            return self.call(caller, function);
+        }
+        let functions = match self.frames.get(frame) {
+            Some(known) => known.clone(),
+            None => {
+                let lines = names.lines_of(frame);
+                let functions: Vec<_> = lines.into_iter().rev().map(|line| self.line(line)).collect();
+                self.frames.insert(*frame, functions.clone());
+                functions
+            }
+        };
+        functions.into_iter().fold(caller, |caller, function| self.call(caller, function))
+    }
+
+    fn line(&mut self, line: NamedFrame) -> FunctionId {
+        let (name, is_recorders) = (line.name(), line.is_recorders());
+        self.function(name, line.file.or(line.module), is_recorders)
+    }
+
+    fn call(&mut self, caller: CallId, function: FunctionId) -> CallId {
+        let nodes = &mut self.calls.nodes;
+        *self.nodes.entry((caller, function)).or_insert_with(|| {
+            let mut callers = std::iter::successors(Some(caller), |at| Some(nodes[at.0 as usize].caller));
+            let is_outermost = callers
+                .by_ref()
+                .take_while(|at| at.0 != 0)
+                .all(|at| nodes[at.0 as usize].function != function);
+            nodes.push(Call { caller, function, is_outermost });
+            CallId(nodes.len() as u32 - 1)
+        })
+    }
+
+    fn unknown(&mut self, caller: CallId) -> CallId {
+        let function = self.function("[unknown stack]".to_owned(), None, false);
+        self.call(caller, function)
+    }
+
+    /// Nobody asks who called the allocator to learn that it was called.
+    fn tip(&self, end: CallId) -> CallId {
+        let is_shown = |at: &CallId| {
+            let function = self.calls.node(*at).function;
+            !self.is_recorders[function.0 as usize]
+        };
+        self.calls.callers(end).find(is_shown).unwrap_or(end)
+    }
+}

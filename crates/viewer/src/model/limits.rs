@@ -1,0 +1,10 @@
+//! How much a page is sent: no more than can be seen.
+
+/// Boxes of a flame graph.
+pub(super) const NODES_MAX: usize = 20_000;
+/// A box narrower than this part of the graph is less than a pixel of a screen 4,000 pixels wide.
+pub(super) const PARTS: u64 = 4_000;
+/// Rows of a table.
+pub(crate) const ROWS_MAX: usize = 1_000;
+/// Processes that have a box each; where there are more, those of one program share a box.
+pub(super) const SINGLE_PROCESSES_MAX: usize = 12;

@@ -1,0 +1,21 @@
+//! From answers to what a page draws: pure functions over numbers and names, without HTTP and without files.
+
+mod calls;
+mod flame;
+mod functions;
+mod limits;
+mod own;
+mod processes;
+mod prune;
+mod sizes;
+mod stacks;
+mod trees;
+
+pub(crate) use calls::{Calls, FunctionId};
+pub(crate) use flame::{Direction, Look, flame};
+pub(crate) use functions::functions;
+pub(crate) use limits::ROWS_MAX;
+pub(crate) use own::{Own, Unit, plain};
+pub(crate) use processes::labels;
+pub(crate) use sizes::{SizeRows, sizes};
+pub(crate) use stacks::stacks;

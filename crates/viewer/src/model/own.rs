@@ -1,0 +1,95 @@
+//! The figures of a question, on the calls that allocated: what all views of it are made of.
+
+use heapscribe_analyze::answer::Amount;
+
+use super::calls::{CallId, Calls, FunctionId};
+
+/// What the width of a box and the order of a table are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Unit {
+    /// Bytes.
+    #[default]
+    Bytes,
+    /// Blocks.
+    Blocks,
+}
+
+impl Unit {
+    pub(crate) fn of(self, amount: Amount) -> u64 {
+        match self {
+            Unit::Bytes => amount.bytes,
+            Unit::Blocks => amount.blocks,
+        }
+    }
+}
+
+/// What each node allocated itself, and with all that it calls.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Own {
+    own: Vec<Amount>,
+    inclusive: Vec<Amount>,
+}
+
+impl Own {
+    /// Adds up amounts of stacks by the nodes in which these end.
+    pub(crate) fn new(calls: &Calls, amounts: impl Iterator<Item = (CallId, Amount)>) -> Own {
+        let mut own = vec![Amount::default(); calls.nodes().len()];
+        for (tip, amount) in amounts {
+            own[tip.0 as usize].add(&amount);
+        }
+        Own { inclusive: inclusive(calls, &own), own }
+    }
+
+    /// Only what was allocated below functions with one of these names, and not below one of those.
+    pub(crate) fn filtered(self, calls: &Calls, with: &[bool], without: &[bool]) -> Own {
+        let mut is_below = vec![(with.is_empty(), false); calls.nodes().len()];
+        let mut own = self.own;
+        let has = |functions: &[bool], function: FunctionId| {
+            functions.get(function.0 as usize).copied().unwrap_or(false)
+        };
+        for (n, node) in calls.nodes().iter().enumerate() {
+            let (wanted, unwanted) = is_below[node.caller.0 as usize];
+            is_below[n] = (wanted || has(with, node.function), unwanted || has(without, node.function));
+            if !is_below[n].0 || is_below[n].1 {
+                own[n] = Amount::default();
+            }
+        }
+        Own { inclusive: inclusive(calls, &own), own }
+    }
+
+    /// What a node allocated itself.
+    pub(crate) fn own(&self, id: CallId) -> Amount {
+        self.own[id.0 as usize]
+    }
+
+    /// What it allocated with all that it calls.
+    pub(crate) fn inclusive(&self, id: CallId) -> Amount {
+        self.inclusive[id.0 as usize]
+    }
+
+    /// All together.
+    pub(crate) fn total(&self) -> Amount {
+        self.inclusive.first().copied().unwrap_or_default()
+    }
+
+    /// The nodes that allocated anything themselves.
+    pub(crate) fn allocating(&self) -> impl Iterator<Item = (CallId, Amount)> {
+        let all = (0..).map(CallId).zip(self.own.iter().copied());
+        all.filter(|(_, amount)| *amount != Amount::default())
+    }
+}
+
+fn inclusive(calls: &Calls, own: &[Amount]) -> Vec<Amount> {
+    let mut sums = own.to_vec();
+    for n in (1..sums.len()).rev() {
+        let sum = sums[n];
+        sums[calls.nodes()[n].caller.0 as usize].add(&sum);
+    }
+    sums
+}
+
+/// Sums of a recording that is not damaged are never below 0.
+pub(crate) fn plain(amount: heapscribe_index::Amount) -> Amount {
+    let number = |n: i64| u64::try_from(n).unwrap_or(0);
+    Amount { blocks: number(amount.blocks), bytes: number(amount.bytes) }
+}

@@ -1,0 +1,78 @@
+//! A server on a small recording, and a client that sends bytes as they are.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::thread;
+
+use heapscribe_convert::ranges::IndexOptions;
+use heapscribe_convert::{Input, Salvage};
+use heapscribe_symbols::Resolver;
+use heapscribe_viewer::{Server, Token, Viewer};
+use serde_json::Value;
+
+use crate::recording;
+
+/// Where a server is.
+pub(crate) struct Place {
+    pub(crate) host: String,
+    pub(crate) token: String,
+}
+
+/// An answer: its status, its headers in small letters, its body.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+/// Serves the recording while `client` asks.
+pub(crate) fn serve(client: impl FnOnce(&Place)) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.hst");
+    std::fs::write(&path, recording::trace()).unwrap();
+    let trace = Input::open(&path).unwrap().into_trace(Salvage::default()).unwrap();
+    let recording = trace.recording();
+    let resolver = Resolver::new("/nonexistent");
+    let viewer = Viewer::open(&trace, &recording, &path, resolver, &IndexOptions::default(), &mut |_, _| {});
+    viewer.analyze();
+    let server = Server::listen(0, Token::random().unwrap()).unwrap();
+    let (host, token) = server.address().trim_start_matches("http://").split_once('/').unwrap();
+    let place = Place { host: host.to_owned(), token: token.trim_end_matches('/').to_owned() };
+    let stop = server.stopper();
+    thread::scope(|scope| {
+        scope.spawn(|| server.serve(&|asked| viewer.answer(asked)));
+        // A test that fails must not wait for a server that nobody ends.
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| client(&place)));
+        stop.stop();
+        if let Err(panic) = outcome {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
+
+impl Place {
+    /// Sends a request as it is.
+    pub(crate) fn send(&self, request: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
+    /// Asks as the browser does that has the address.
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        let Place { host, token } = self;
+        self.send(&format!("GET /{token}/{path} HTTP/1.1\r\nHost: {host}\r\n\r\n"))
+    }
+
+    /// An answer as an object.
+    pub(crate) fn json(&self, path: &str) -> Value {
+        let answer = self.get(path);
+        assert_eq!(answer.status, 200, "{path}: {answer:?}");
+        serde_json::from_str(&answer.body).unwrap()
+    }
+}

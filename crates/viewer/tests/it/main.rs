@@ -1,0 +1,6 @@
+//! The server from outside: who is answered, and with which figures.
+
+mod answers;
+mod client;
+mod recording;
+mod security;

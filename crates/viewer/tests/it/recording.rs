@@ -1,0 +1,146 @@
+//! A small recording with known figures, and a name that is markup.
+//!
+//! ```text
+//!   ms   app (pid 100)                          child (pid 101)
+//!    1   main > load     allocates 1,000
+//!    2   main > parse    allocates 3,000         main > load allocates 10,000
+//!    3   frees the 1,000
+//!    4   main > load     allocates   500
+//!    5   frees the 3,000
+//!    6   main > <script> allocates    64
+//!    8                                           frees the 10,000
+//! ```
+
+use heapscribe_formats::{
+    ChunkInfo, ExitStatus, HowEnded, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo, Stage,
+    Writer,
+};
+use heapscribe_symbols::places::{Place, path_of};
+use heapscribe_wire::definitions::{Definition, Module, Node, Position};
+use heapscribe_wire::ids::{CodeAddress, StackId, ThreadId};
+use heapscribe_wire::limits::EVENT_BYTES_MAX;
+use heapscribe_wire::record::{Block, Call, Event};
+
+/// A function's name as a hostile program has it.
+pub(crate) const HOSTILE: &str = "<script>alert(1)</script>";
+
+/// CLOCK_MONOTONIC at the start; a tick is 16 ns.
+const START_NS: u64 = 1_600_000_000;
+const MS: u64 = 62_500;
+
+const LOAD: StackId = StackId(2);
+const PARSE: StackId = StackId(3);
+const SCRIPT: StackId = StackId(4);
+
+/// The whole trace.
+pub(crate) fn trace() -> Vec<u8> {
+    let mut t = Recording { writer: Writer::new(), out: Vec::new() };
+    let info = SessionInfo {
+        command: vec![b"./app".to_vec(), HOSTILE.as_bytes().to_vec()],
+        host: "box".to_owned(),
+        started_mono_ns: START_NS,
+        ..SessionInfo::default()
+    };
+    t.writer.start(&info, &mut t.out);
+    let app = t.process(100, 1, Stage::Execed);
+    let events = [
+        (0, alloc(1_000, LOAD)),
+        (MS, alloc(3_000, PARSE)),
+        (MS, free(1_000, LOAD, 2 * MS)),
+        (MS, alloc(500, LOAD)),
+        (MS, free(3_000, PARSE, 3 * MS)),
+        (MS, alloc(64, SCRIPT)),
+    ];
+    t.chunk(app, 1, &events);
+    let child = t.process(101, 100, Stage::Forked);
+    t.chunk(child, 2, &[(0, alloc(10_000, LOAD)), (6 * MS, free(10_000, LOAD, 6 * MS))]);
+    t.end(child, 9);
+    t.end(app, 10);
+    let end = SessionEnd { ended_mono_ns: ns(10), exit: Some(ExitStatus::Code(0)), ..SessionEnd::default() };
+    t.writer.session_end(&end, &mut t.out);
+    t.writer.finish(&mut t.out);
+    t.out
+}
+
+fn alloc(size_bytes: u64, stack: StackId) -> Event {
+    Event::Alloc { call: Call::Malloc, size_bytes, stack, align_log2: 0 }
+}
+
+fn free(size_bytes: u64, stack: StackId, age_ticks: u64) -> Event {
+    Event::Free { call: Call::Free, block: Block { size_bytes, stack, age_ticks, birth_thread: None } }
+}
+
+struct Recording {
+    writer: Writer,
+    out: Vec<u8>,
+}
+
+impl Recording {
+    fn process(&mut self, pid: u32, parent_pid: u32, stage: Stage) -> ProcessIndex {
+        let info = ProcessInfo {
+            pid,
+            parent_pid,
+            stage,
+            created_mono_ns: START_NS,
+            created_ticks: START_NS / 16,
+            exe: b"/nonexistent/app".to_vec(),
+            ..ProcessInfo::default()
+        };
+        let process = self.writer.process(&info, &mut self.out);
+        self.define(process);
+        process
+    }
+
+    /// A module of one place for each function, and a node for each stack.
+    fn define(&mut self, process: ProcessIndex) {
+        let place = |function: &str| {
+            let (function, file) = (function.to_owned(), "app.c".to_owned());
+            path_of(&[Place { function, file, line: 7, start_char: 0, end_char: 0 }])
+        };
+        let paths: Vec<String> = ["main", "load", "parse", HOSTILE].map(place).to_vec();
+        let module = |(n, path): (u64, &'static [u8])| {
+            let start = (n + 1) << 12;
+            Definition::Module(Module { start, end: start + 0x1000, bias: 0, name: path, build_id: &[] })
+        };
+        let leaked = paths.into_iter().map(|path| &*Vec::leak(path.into_bytes()));
+        let mut all: Vec<_> = (0..).zip(leaked).map(module).collect();
+        all.push(Definition::Thread { id: ThreadId(1), tid: 100, born_ticks: 0, name: b"<b>" });
+        let node = |(n, parent): (u64, u32)| {
+            let pc = CodeAddress((n << 12) + 0x10);
+            Definition::Node(Node { parent: StackId(parent), pc, guesses: false, exact: false })
+        };
+        all.extend([(1, 0), (2, 1), (3, 1), (4, 1)].map(node));
+        let (mut bytes, mut position, mut used) = (vec![0; 1 << 12], Position::default(), 0);
+        for definition in &all {
+            used += definition.encode(&mut position, &mut bytes[used..]).unwrap();
+        }
+        let taken = self.writer.definitions(process, Position::default(), &bytes[..used], &mut self.out);
+        assert_eq!((taken.bytes, taken.bad), (used, None));
+    }
+
+    fn chunk(&mut self, process: ProcessIndex, at_ms: u64, events: &[(u64, Event)]) {
+        let mut payload = Vec::new();
+        for (dt, event) in events {
+            let mut at = [0; EVENT_BYTES_MAX];
+            let n = event.encode(*dt, &mut at);
+            payload.extend_from_slice(&at[..n]);
+        }
+        let (begin_ticks, begin_mono_ns) = (ns(at_ms) / 16, ns(at_ms));
+        let info = ChunkInfo { thread: 1, begin_ticks, begin_mono_ns, ..ChunkInfo::default() };
+        self.writer.events(process, &info, &payload, &mut self.out);
+    }
+
+    fn end(&mut self, process: ProcessIndex, at_ms: u64) {
+        let end = ProcessEnd {
+            ended_mono_ns: ns(at_ms),
+            how: HowEnded::Exited,
+            threads: 1,
+            ..ProcessEnd::default()
+        };
+        self.writer.process_end(process, &end, &mut self.out);
+    }
+}
+
+fn ns(at_ms: u64) -> u64 {
+    START_NS + at_ms * 1_000_000
+}
