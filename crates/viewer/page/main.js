@@ -1,0 +1,58 @@
+/** The page: what is known at once is shown at once, the rest when the server has read all events. */
+
+import { get } from "./api.js";
+import { Controls } from "./controls.js";
+import { byId, element } from "./dom.js";
+import { showFindings } from "./findings.js";
+import { blocks, bytes, count, duration } from "./numbers.js";
+import { Store } from "./state.js";
+import { TimelineView } from "./timeline_view.js";
+import { Views } from "./views.js";
+
+async function start() {
+  const store = new Store();
+  const summary = await get("summary");
+  showProgram(summary);
+  const controls = new Controls(store, summary);
+  new Views(store);
+  const whole = await get("whole");
+  showFindings(whole, store);
+  showFacts(summary, whole);
+  controls.setProcesses(whole.processes);
+  // A snapshot has no time.
+  if (whole.duration_ns > 0 && whole.timeline.heap_max_bytes.length > 0) new TimelineView(store, whole);
+  else byId("timeline-title").closest("section")?.remove();
+}
+
+/** @param {any} summary */
+function showProgram(summary) {
+  const command = summary.command.join(" ") || summary.trace;
+  byId("program").textContent = command;
+  document.title = `${command} - heapscribe`;
+  showFacts(summary, undefined);
+}
+
+/**
+ * @param {any} summary
+ * @param {any} whole
+ */
+function showFacts(summary, whole) {
+  const begun = summary.begin_real_ns > 0 ? new Date(summary.begin_real_ns / 1e6).toLocaleString() : "";
+  const facts = [
+    summary.trace,
+    summary.host && `on ${summary.host}`,
+    begun,
+    summary.duration_ns && duration(summary.duration_ns),
+    summary.processes > 1 && `${count(summary.processes)} processes`,
+    whole && `peak ${bytes(whole.peak.bytes)} in ${blocks(whole.peak.blocks)}`,
+    whole && `never freed ${bytes(whole.left.bytes)} in ${blocks(whole.left.blocks)}`,
+    whole && `${count(whole.allocations)} allocations of ${bytes(whole.allocated_bytes)}`,
+    whole?.is_estimated && "estimated from samples",
+  ];
+  byId("facts").textContent = facts.filter(Boolean).join(" · ");
+}
+
+start().catch((e) => {
+  const why = `The page cannot be shown: ${e.message}. Is the server still there?`;
+  byId("findings").replaceChildren(element("p", { class: "error" }, why));
+});

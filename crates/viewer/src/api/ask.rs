@@ -11,12 +11,13 @@
 //! | `tree` | `callees` or `callers` |
 //! | `focus` | the number of a function |
 //! | `path` | numbers of functions with dots between: the box that is drawn in full width |
+//! | `order` | `own` or `total`: of the table of functions |
 //! | `rows` | how many rows of a table |
 
 use std::str::FromStr;
 
 use crate::http::Query;
-use crate::model::{Direction, FunctionId, Look, ROWS_MAX, Unit};
+use crate::model::{Direction, FunctionId, Look, Order, ROWS_MAX, Unit};
 
 /// Which blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -74,6 +75,7 @@ pub(crate) struct Blocks {
 pub(crate) struct Ask {
     pub(crate) blocks: Blocks,
     pub(crate) look: Look,
+    pub(crate) order: Order,
     pub(crate) rows: usize,
 }
 
@@ -85,7 +87,7 @@ impl Ask {
     pub(crate) fn parse(query: &Query) -> Result<Ask, String> {
         let known = |name: &str| {
             [
-                "show", "at", "from", "to", "process", "with", "without", "unit", "tree", "focus", "path",
+                "show", "at", "from", "to", "process", "with", "without", "unit", "tree", "focus", "path", "order",
                 "rows",
             ]
             .contains(&name)
@@ -119,7 +121,8 @@ impl Ask {
             focus: number(query, "focus")?.map(FunctionId),
             path: path(query.get("path").unwrap_or_default())?,
         };
-        Ok(Ask { blocks, look, rows: number(query, "rows")?.unwrap_or(ROWS).min(ROWS_MAX) })
+        let order = one_of(query, "order", &[("own", Order::Own), ("total", Order::Total)])?;
+        Ok(Ask { blocks, look, order, rows: number(query, "rows")?.unwrap_or(ROWS).min(ROWS_MAX) })
     }
 }
 
@@ -168,8 +171,8 @@ mod tests {
         };
         check(
             "show=retained&at=7&from=1&to=2&process=3&with=Operator+new&without=main&unit=blocks&tree=callers\
-             &focus=4&path=5.6&rows=9",
-            Ok(Ask { blocks, look, rows: 9 }),
+             &focus=4&path=5.6&order=total&rows=9",
+        Ok(Ask { blocks, look, order: Order::Total, rows: 9 }),
         );
         check("at=peak&rows=4000000000", Ok(Ask { rows: ROWS_MAX, ..plain }));
     }

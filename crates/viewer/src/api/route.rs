@@ -51,7 +51,7 @@ impl Viewer<'_> {
             let (own, unit) = (&answered.own, ask.look.unit);
             Ok(match view {
                 "flame" => envelope(&answered, flame(calls, own, &ask.look)),
-                "functions" => envelope(&answered, functions(calls, own, unit, ask.rows)),
+                "functions" => envelope(&answered, functions(calls, own, unit, ask.order, ask.rows)),
                 "stacks" => envelope(&answered, stacks(calls, own, unit, ask.rows)),
                 _ => match &answered.sizes {
                     Some(sizes) => envelope(&answered, sizes),

@@ -23,8 +23,18 @@ pub(crate) struct FunctionRows {
     blocks: Vec<u64>,
 }
 
+/// What a table is sorted by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Order {
+    /// What functions allocated themselves.
+    #[default]
+    Own,
+    /// With all that they call.
+    Total,
+}
+
 /// Adds them up.
-pub(crate) fn functions(calls: &Calls, own: &Own, unit: Unit, rows_max: usize) -> FunctionRows {
+pub(crate) fn functions(calls: &Calls, own: &Own, unit: Unit, order: Order, rows_max: usize) -> FunctionRows {
     let mut sums = vec![(Amount::default(), Amount::default()); calls.functions().len()];
     for (id, node) in (0..).map(CallId).zip(calls.nodes()).skip(1) {
         let (of_own, inclusive) = &mut sums[node.function.0 as usize];
@@ -36,7 +46,10 @@ pub(crate) fn functions(calls: &Calls, own: &Own, unit: Unit, rows_max: usize) -
     let mut rows: Vec<(usize, &(Amount, Amount))> =
         sums.iter().enumerate().filter(|(_, (_, inclusive))| *inclusive != Amount::default()).collect();
     let all = rows.len();
-    rows.sort_by_key(|(_, (own, inclusive))| Reverse((unit.of(*own), unit.of(*inclusive))));
+    rows.sort_by_key(|(_, (own, inclusive))| {
+        let (own, inclusive) = (unit.of(*own), unit.of(*inclusive));
+        Reverse(if order == Order::Own { (own, inclusive) } else { (inclusive, own) })
+    });
     rows.truncate(rows_max);
     let mut table = FunctionRows { all, ..FunctionRows::default() };
     for (number, (own, inclusive)) in rows {

@@ -13,7 +13,7 @@ mod trees;
 
 pub(crate) use calls::{Calls, FunctionId};
 pub(crate) use flame::{Direction, Look, flame};
-pub(crate) use functions::functions;
+pub(crate) use functions::{Order, functions};
 pub(crate) use limits::ROWS_MAX;
 pub(crate) use own::{Own, Unit, plain};
 pub(crate) use processes::labels;

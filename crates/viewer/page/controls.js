@@ -1,0 +1,106 @@
+/** The question, as fields: which blocks, of whom, counted how. */
+
+import { command } from "./command.js";
+import { byId, element } from "./dom.js";
+
+/** What can be shown, in words. */
+const SHOWS = /** @type {Record<string, string>} */ ({
+  live: "live at the cursor",
+  allocated: "allocated in the range",
+  freed: "freed in the range",
+  retained: "allocated in the range, live at its end",
+  within: "allocated and freed in the range",
+  left: "allocated in the range, never freed",
+});
+
+/** The fields. */
+export class Controls {
+  /** @type {{ name: string, field: HTMLSelectElement | HTMLInputElement }[]} */
+  #fields = [];
+  /** @type {number[]} */
+  #pids = [];
+
+  /**
+   * @param {import("./state.js").Store} store
+   * @param {any} summary
+   */
+  constructor(store, summary) {
+    this.store = store;
+    this.summary = summary;
+    const shows = summary.shows.map((/** @type {string} */ show) => [show, SHOWS[show]]);
+    this.form = byId("question");
+    this.processes = this.#select("process", "Process", [["", "all"]]);
+    this.copy = element("button", { type: "button", click: () => this.#copy() }, "Copy as command");
+    this.form.append(
+      this.#select("show", "Show blocks", shows),
+      this.#select("unit", "by", [["bytes", "bytes"], ["blocks", "blocks"]]),
+      this.processes,
+      this.#select("tree", "Tree of", [["callees", "callees"], ["callers", "callers"]]),
+      this.#text("with", "Only stacks with", "part of a function's name"),
+      this.#text("without", "Only stacks without", "part of a function's name"),
+      this.#text("search", "Search", "mark boxes", true),
+      element("button", { type: "button", click: () => store.set({ focus: "", path: "", with: "", without: "", process: "", search: "" }) }, "Reset"),
+      this.copy,
+    );
+    this.form.addEventListener("submit", (event) => event.preventDefault());
+    store.listen(() => this.show());
+    this.show();
+  }
+
+  /**
+   * The processes are known once all events were read.
+   * @param {any} processes
+   */
+  setProcesses(processes) {
+    this.#pids = processes.pid;
+    const option = (/** @type {number} */ pid, /** @type {number} */ n) =>
+      element("option", { value: String(n) }, `${processes.name[n]} (pid ${pid})`);
+    const field = this.processes.querySelector("select");
+    field?.append(...processes.pid.map(option));
+    this.processes.hidden = processes.pid.length < 2;
+    this.show();
+  }
+
+  /** Shows the state. */
+  show() {
+    for (const { name, field } of this.#fields) {
+      const value = this.store.state[/** @type {keyof import("./state.js").State} */ (name)];
+      // What is being typed is not put back.
+      if (field.value !== value && document.activeElement !== field) field.value = value;
+    }
+    const line = command(this.store.state, this.summary.trace, this.#pids);
+    this.copy.disabled = line === "";
+    this.copy.title = line || "No command prints exactly this";
+  }
+
+  async #copy() {
+    const line = command(this.store.state, this.summary.trace, this.#pids);
+    await navigator.clipboard.writeText(line);
+    byId("total").textContent = `Copied: ${line}`;
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} label
+   * @param {string[][]} options
+   */
+  #select(name, label, options) {
+    const change = () => this.store.set({ [name]: field.value, path: "" });
+    const field = element("select", { name, change }, ...options.map(([value, text]) => element("option", { value }, text)));
+    this.#fields.push({ name, field });
+    return element("label", {}, label, field);
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} label
+   * @param {string} placeholder
+   * @param {boolean} [isSmall] whether each letter counts at once, and is no step to go back over
+   */
+  #text(name, label, placeholder, isSmall = false) {
+    const change = () => this.store.set(isSmall ? { [name]: field.value } : { [name]: field.value, path: "" }, { isSmall });
+    const field = element("input", { name, placeholder, type: "search", size: "16", [isSmall ? "input" : "change"]: change });
+    this.#fields.push({ name, field });
+    return element("label", {}, label, field);
+  }
+}

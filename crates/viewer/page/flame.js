@@ -1,0 +1,153 @@
+/** The view of a flame graph: boxes that are zoomed into, searched, focused on, by pointer and by keys. */
+
+import { atNextFrame, byId, element } from "./dom.js";
+import { boxAt, layout, matches, neighbor, pathTo } from "./flame_layout.js";
+import { LEVEL, drawFlame } from "./flame_draw.js";
+import { blocks, bytes, percent } from "./numbers.js";
+
+/** @typedef {import("./flame_layout.js").Flame} Flame */
+
+/** The view. */
+export class FlameView {
+  /** @type {(Flame & { total: { bytes: number, blocks: number } }) | undefined} */
+  #flame;
+  #layout = layout({ names: [], files: [], functions: [], path: [], depth: [], name: [], bytes: [], blocks: [], own_bytes: [], own_blocks: [], left_out: [] }, "bytes");
+  #marks = { selected: 0, hovered: -1, found: /** @type {boolean[]} */ ([]) };
+  #draw = atNextFrame(() => this.#drawNow());
+
+  /** @param {import("./state.js").Store} store */
+  constructor(store) {
+    this.store = store;
+    this.crumbs = element("nav", { class: "bar", "aria-label": "Path to the box that is drawn in full width" });
+    this.status = element("p", { class: "status", "aria-live": "polite", id: "flame-status" });
+    this.canvas = element("canvas", { id: "flame", tabindex: "0", role: "img", "aria-describedby": "flame-status flame-keys" });
+    this.canvas.setAttribute("aria-label", "Flame graph");
+    const keys = "Click a box to draw it in full width. Keys: arrows choose a box, Enter draws it in full width, Backspace goes back out, F focuses on its function, C shows its callers.";
+    this.root = element("div", {}, this.crumbs, this.canvas, this.status, element("p", { class: "hint", id: "flame-keys" }, keys));
+    this.#listen();
+    new ResizeObserver(this.#draw).observe(this.canvas);
+    addEventListener("colors", this.#draw);
+  }
+
+  get #unit() {
+    return this.store.state.unit === "blocks" ? "blocks" : "bytes";
+  }
+
+  /**
+   * Shows an answer.
+   * @param {any} answer
+   */
+  show(answer) {
+    this.#flame = answer;
+    this.#layout = layout(answer, this.#unit);
+    this.#marks.selected = 0;
+    this.#marks.hovered = -1;
+    this.canvas.style.height = `${Math.max(2, this.#layout.levels) * LEVEL + 2}px`;
+    this.#showCrumbs(answer);
+    this.search();
+  }
+
+  /** Marks the boxes that the search finds. */
+  search() {
+    if (!this.#flame) return;
+    const { names, sum } = matches(this.#flame, this.#unit, this.store.state.search);
+    this.#marks.found = names;
+    const amount = this.#unit === "bytes" ? bytes(sum) : blocks(sum);
+    const found = `The search finds ${amount}, ${percent(sum, this.#layout.whole)}.`;
+    this.status.textContent = this.store.state.search === "" ? "" : found;
+    this.#draw();
+  }
+
+  /** @param {Flame} flame */
+  #showCrumbs(flame) {
+    const path = this.store.state.path.split(".");
+    const crumbs = flame.path.map((name, level) =>
+      element("button", { type: "button", class: "plain name", click: () => this.store.set({ path: path.slice(0, level).join(".") }) }, `${flame.names[name]} ›`),
+    );
+    this.crumbs.replaceChildren(...crumbs);
+  }
+
+  #drawNow() {
+    if (this.#flame) drawFlame(this.canvas, this.#flame, this.#layout, this.#unit, this.#marks);
+  }
+
+  #listen() {
+    const at = (/** @type {MouseEvent} */ event) => {
+      if (!this.#flame) return -1;
+      const level = Math.floor(event.offsetY / LEVEL);
+      return boxAt(this.#flame, this.#layout, this.#unit, event.offsetX / this.canvas.clientWidth, level);
+    };
+    this.canvas.addEventListener("pointermove", (event) => this.#hover(at(event), event));
+    this.canvas.addEventListener("pointerleave", (event) => this.#hover(-1, event));
+    this.canvas.addEventListener("click", (event) => {
+      const row = at(event);
+      if (row >= 0) this.#zoom(row);
+    });
+    this.canvas.addEventListener("keydown", (event) => {
+      if (!event.ctrlKey && !event.metaKey && !event.altKey && this.#key(event.key)) event.preventDefault();
+    });
+  }
+
+  /** @param {number} row */
+  #zoom(row) {
+    const flame = this.#flame;
+    if (!flame) return;
+    // A path of which the server found only a part is continued where it ends.
+    const before = this.store.state.path.split(".").filter(Boolean).slice(0, flame.path.length);
+    const more = pathTo(this.#layout, row).map((at) => String(flame.functions[flame.name[at]]));
+    this.store.set({ path: [...before, ...more].join(".") });
+  }
+
+  /** @param {string} key */
+  #key(key) {
+    const flame = this.#flame;
+    if (!flame || flame.depth.length === 0) return false;
+    const selected = this.#marks.selected;
+    const focus = String(flame.functions[flame.name[selected]]);
+    if (key.startsWith("Arrow")) {
+      this.#marks.selected = neighbor(flame, this.#layout, selected, key);
+      this.status.textContent = this.#describe(this.#marks.selected);
+      this.#draw();
+    } else if (key === "Enter") this.#zoom(selected);
+    else if (key === "Backspace") this.store.set({ path: this.store.state.path.split(".").slice(0, -1).join(".") });
+    else if (key === "f" || key === "F") this.store.set({ focus, path: "" });
+    else if (key === "c" || key === "C") this.store.set({ focus, path: "", tree: "callers" });
+    else return false;
+    return true;
+  }
+
+  /**
+   * @param {number} row
+   * @param {PointerEvent} event
+   */
+  #hover(row, event) {
+    const tooltip = byId("tooltip");
+    tooltip.hidden = row < 0;
+    if (row >= 0) {
+      tooltip.textContent = this.#describe(row);
+      const { width, height } = tooltip.getBoundingClientRect();
+      tooltip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - width - 4))}px`;
+      tooltip.style.top = `${Math.max(4, Math.min(event.clientY + 16, innerHeight - height - 4))}px`;
+    }
+    if (row !== this.#marks.hovered) {
+      this.#marks.hovered = row;
+      this.#draw();
+    }
+  }
+
+  /**
+   * A box in words.
+   * @param {number} row
+   */
+  #describe(row) {
+    const flame = this.#flame;
+    if (!flame) return "";
+    const part = percent(flame[this.#unit][row], flame.total[this.#unit]);
+    const own = this.#unit === "bytes" ? bytes(flame.own_bytes[row]) : blocks(flame.own_blocks[row]);
+    const file = flame.files[flame.name[row]];
+    const place = file === "" ? "" : ` in ${file}`;
+    const more = flame.left_out[row] === 0 ? "" : `; ${flame.left_out[row]} more on it are too narrow to draw`;
+    const sums = `${bytes(flame.bytes[row])} in ${blocks(flame.blocks[row])}, ${part}`;
+    return `${flame.names[flame.name[row]]}${place}: ${sums}; ${own} of its own${more}`;
+  }
+}

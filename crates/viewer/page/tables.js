@@ -1,0 +1,122 @@
+/** The views that are tables: functions, stacks, sizes. */
+
+import { element } from "./dom.js";
+import { blocks, bytes, count, percent } from "./numbers.js";
+
+/**
+ * A table with a row of headings; those that begin with # are of numbers.
+ * @param {string} caption
+ * @param {(string | Node)[]} headings
+ * @param {(string | Node)[][]} rows
+ * @param {boolean[]} isNumber by column
+ */
+function table(caption, headings, rows, isNumber) {
+  const heading = (/** @type {string | Node} */ text, /** @type {number} */ n) =>
+    element("th", { scope: "col", class: isNumber[n] ? "number" : "" }, text);
+  const cell = (/** @type {string | Node} */ text, /** @type {number} */ n) =>
+    element("td", { class: isNumber[n] ? "number" : "" }, text);
+  return element(
+    "table",
+    { "aria-label": caption },
+    element("thead", {}, element("tr", {}, ...headings.map(heading))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map(cell)))),
+  );
+}
+
+/**
+ * @param {number} all
+ * @param {number} shown
+ * @param {string} what
+ */
+function more(all, shown, what) {
+  const text = all > shown ? `${count(all - shown)} more ${what} are not shown.` : "";
+  return element("p", { class: "hint" }, text);
+}
+
+/**
+ * Functions; a press leads to what one calls, or to its callers.
+ * @param {any} answer
+ * @param {import("./state.js").Store} store
+ */
+export function functionTable(answer, store) {
+  const { unit, order } = store.state;
+  const whole = answer.total[unit];
+  const show = (/** @type {number} */ n) => (unit === "bytes" ? bytes(n) : blocks(n));
+  const [own, all] = [answer[`own_${unit}`], answer[unit]];
+  const sorted = (/** @type {string} */ by, /** @type {string} */ title) =>
+    element("button", { type: "button", "aria-pressed": String(order === by), click: () => store.set({ order: by }) }, title);
+  const lead = (/** @type {number} */ n, /** @type {string} */ tree, /** @type {string} */ title) => {
+    const focus = String(answer.function[n]);
+    return element("button", { type: "button", class: "plain", click: () => store.set({ view: "flame", focus, path: "", tree }) }, title);
+  };
+  const rows = answer.name.map((/** @type {string} */ name, /** @type {number} */ n) => [
+    show(own[n]),
+    percent(own[n], whole),
+    show(all[n]),
+    percent(all[n], whole),
+    element("span", { class: "name" }, name),
+    element("span", { class: "name" }, answer.file[n]),
+    element("span", { class: "bar" }, lead(n, "callees", "callees"), lead(n, "callers", "callers")),
+  ]);
+  const headings = [sorted("own", "Own"), "", sorted("total", "With callees"), "", "Function", "File", "Flame graph of"];
+  const isNumber = [true, true, true, true, false, false, false];
+  return element("div", {}, table("Functions", headings, rows, isNumber), more(answer.all, rows.length, "functions"));
+}
+
+/**
+ * Stacks, the innermost function first.
+ * @param {any} answer
+ * @param {import("./state.js").Store} store
+ */
+export function stackTable(answer, store) {
+  const unit = store.state.unit;
+  const whole = answer.total[unit];
+  const rows = answer.functions.map((/** @type {number[]} */ functions, /** @type {number} */ n) => [
+    bytes(answer.bytes[n]),
+    blocks(answer.blocks[n]),
+    percent(answer[unit][n], whole),
+    stack(functions.map((name) => answer.names[name])),
+  ]);
+  const headings = ["Bytes", "Blocks", "Part", "Stack"];
+  return element("div", {}, table("Stacks", headings, rows, [true, true, true, false]), more(answer.all, rows.length, "stacks"));
+}
+
+/** @param {string[]} names */
+function stack(names) {
+  const line = (/** @type {string} */ name) => element("li", { class: "name" }, name);
+  return element(
+    "details",
+    {},
+    element("summary", { class: "name" }, names.slice(0, 3).join(" ← ")),
+    element("ol", {}, ...names.map(line)),
+  );
+}
+
+/**
+ * Sizes, each with a bar.
+ * @param {any} answer
+ * @param {import("./state.js").Store} store
+ */
+export function sizeTable(answer, store) {
+  const unit = store.state.unit;
+  const longest = Math.max(1, ...answer[unit]);
+  const bar = (/** @type {number} */ n) => {
+    const meter = element("span", { class: "meter", "aria-hidden": "true" });
+    meter.style.width = `${(20 * n) / longest}rem`;
+    return meter;
+  };
+  const rows = answer.from_bytes.map((/** @type {number} */ from, /** @type {number} */ n) => [
+    from === answer.to_bytes[n] ? count(from) : `${count(from)} to ${count(answer.to_bytes[n])}`,
+    blocks(answer.blocks[n]),
+    bytes(answer.bytes[n]),
+    percent(answer[unit][n], answer.total[unit]),
+    bar(answer[unit][n]),
+  ]);
+  const unknown = `Of ${blocks(answer.unknown_blocks)} the size is not known: the index was made with too little memory.`;
+  return element(
+    "div",
+    {},
+    table("Sizes of blocks", ["Size in bytes", "Blocks", "Bytes", "Part", ""], rows, [true, true, true, true, false]),
+    element("p", { class: "hint" }, answer.unknown_blocks > 0 ? unknown : ""),
+  );
+}

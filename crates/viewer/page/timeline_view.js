@@ -1,0 +1,112 @@
+/** The timeline and the state: which range and cursor the address says, and the other way round. */
+
+import { atNextFrame, byId } from "./dom.js";
+import { bytes, duration, moment } from "./numbers.js";
+import { drawTimeline } from "./timeline.js";
+import { listenToTimeline } from "./timeline_input.js";
+
+/** @typedef {{ from: number, to: number }} Range */
+
+/** The timeline. */
+export class TimelineView {
+  /** A range that is being dragged.
+   * @type {Range | undefined} */
+  #dragged;
+  #canvas = /** @type {HTMLCanvasElement} */ (byId("timeline"));
+  #draw = atNextFrame(() => drawTimeline(this.#canvas, { whole: this.whole, ...this.#now(), range: this.#dragged ?? this.#range() }));
+
+  /**
+   * @param {import("./state.js").Store} store
+   * @param {any} whole
+   */
+  constructor(store, whole) {
+    this.store = store;
+    this.whole = whole;
+    listenToTimeline(this.#canvas, {
+      now: () => ({ ...this.#now(), whole: this.#length, range: this.#range() }),
+      setCursor: (ns) => store.set({ at: String(ns), show: "live", path: "" }),
+      setRange: (range, isDone) => this.#setRange(range, isDone),
+      setShown: (shown) => this.#setShown(shown),
+    });
+    this.#buttons();
+    store.listen(() => this.show());
+    new ResizeObserver(this.#draw).observe(this.#canvas);
+    addEventListener("colors", this.#draw);
+    this.show();
+  }
+
+  get #length() {
+    return Math.max(1, this.whole.duration_ns);
+  }
+
+  /** What the state says is shown, and where the cursor is. */
+  #now() {
+    const { zoom, at, show } = this.store.state;
+    const [from, to] = zoom.split("-").map(Number);
+    const isZoomed = zoom !== "" && from < to;
+    const cursor = at === "peak" ? this.whole.peak.time_ns : Number(at);
+    return {
+      shown: isZoomed ? { from, to } : { from: 0, to: this.#length },
+      cursor: show === "live" && Number.isFinite(cursor) ? cursor : undefined,
+    };
+  }
+
+  /** @returns {Range | undefined} */
+  #range() {
+    const { from, to } = this.store.state;
+    if (from === "" && to === "") return undefined;
+    return { from: Number(from || 0), to: Number(to || this.#length) };
+  }
+
+  /**
+   * @param {Range | undefined} range
+   * @param {boolean} isDone
+   */
+  #setRange(range, isDone) {
+    this.#dragged = isDone ? undefined : range;
+    if (!isDone) {
+      this.show();
+      return;
+    }
+    const { show } = this.store.state;
+    const [from, to] = range ? [String(range.from), String(range.to)] : ["", ""];
+    // A range of blocks that are live at a moment is a generation; who drags one first wants to know what it did.
+    const of = range && show === "live" && !this.#range() ? { show: "allocated" } : {};
+    this.store.set({ from, to, path: "", ...of });
+    this.show();
+  }
+
+  /** @param {Range} shown */
+  #setShown({ from, to }) {
+    const isAll = from <= 0 && to >= this.#length;
+    this.store.set({ zoom: isAll ? "" : `${from}-${to}` }, { isSmall: true });
+  }
+
+  #buttons() {
+    const press = (/** @type {string} */ id, /** @type {() => void} */ act) => byId(id).addEventListener("click", act);
+    press("zoom-range", () => this.#setShown(this.#range() ?? { from: 0, to: this.#length }));
+    press("zoom-all", () => this.#setShown({ from: 0, to: this.#length }));
+    press("clear-range", () => this.#setRange(undefined, true));
+    press("to-peak", () => this.store.set({ at: "peak", show: "live", path: "" }));
+  }
+
+  /** Shows the state. */
+  show() {
+    const { shown, cursor } = this.#now();
+    const range = this.#dragged ?? this.#range();
+    const step = (shown.to - shown.from) / 1000;
+    const chosen = range && `Range: ${moment(range.from, step)} to ${moment(range.to, step)}, ${duration(range.to - range.from)}`;
+    byId("range").textContent = chosen ?? `Range: all of ${duration(this.#length)}`;
+    const at = cursor === undefined ? "" : `Cursor at ${moment(cursor, step)}: ${this.#heapAt(cursor)}`;
+    byId("timeline-status").textContent = at;
+    this.#canvas.setAttribute("aria-label", `Heap over time, ${duration(shown.from)} to ${duration(shown.to)}. Peak ${bytes(this.whole.peak.bytes)} at ${duration(this.whole.peak.time_ns)}.`);
+    this.#draw();
+  }
+
+  /** @param {number} ns */
+  #heapAt(ns) {
+    const { begin_ns: begin, step_ns: step, heap_max_bytes: heap } = this.whole.timeline;
+    const n = Math.min(heap.length - 1, Math.max(0, Math.floor((ns - begin) / step)));
+    return `up to ${bytes(heap[n] ?? 0)} live in this step of ${duration(step)}`;
+  }
+}
