@@ -87,8 +87,8 @@ impl Ask {
     pub(crate) fn parse(query: &Query) -> Result<Ask, String> {
         let known = |name: &str| {
             [
-                "show", "at", "from", "to", "process", "with", "without", "unit", "tree", "focus", "path", "order",
-                "rows",
+                "show", "at", "from", "to", "process", "with", "without", "unit", "tree", "focus", "path",
+                "order", "rows",
             ]
             .contains(&name)
         };
@@ -172,7 +172,7 @@ mod tests {
         check(
             "show=retained&at=7&from=1&to=2&process=3&with=Operator+new&without=main&unit=blocks&tree=callers\
              &focus=4&path=5.6&order=total&rows=9",
-        Ok(Ask { blocks, look, order: Order::Total, rows: 9 }),
+            Ok(Ask { blocks, look, order: Order::Total, rows: 9 }),
         );
         check("at=peak&rows=4000000000", Ok(Ask { rows: ROWS_MAX, ..plain }));
     }

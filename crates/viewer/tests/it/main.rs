@@ -1,6 +1,7 @@
 //! The server from outside: who is answered, and with which figures.
 
 mod answers;
+mod browser;
 mod client;
 mod recording;
 mod security;

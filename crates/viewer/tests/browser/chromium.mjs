@@ -1,0 +1,78 @@
+// A browser without a window, driven by its own protocol over a pipe: nothing has to be installed beside chromium.
+import { spawn } from "node:child_process";
+
+export async function chromium(binary, profile) {
+  const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe"];
+  const stdio = ["ignore", "ignore", "ignore", "pipe", "pipe"];
+  const child = spawn(binary, [...flags, `--user-data-dir=${profile}`, "about:blank"], { stdio });
+  const { send, events } = protocol(child.stdio[3], child.stdio[4]);
+  const { targetId } = await send("Target.createTarget", { url: "about:blank" });
+  const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
+  const page = (method, parameters = {}) => send(method, parameters, sessionId);
+  for (const domain of ["Page", "Runtime", "Network", "Log", "Accessibility"]) await page(`${domain}.enable`);
+  const size = { width: 1280, height: 720, deviceScaleFactor: 1, mobile: false };
+  await page("Emulation.setDeviceMetricsOverride", size);
+  const end = async () => {
+    const ended = new Promise((resolve) => child.on("exit", resolve));
+    await send("Browser.close");
+    await ended;
+  };
+  return { ...hands(page), page, events, end };
+}
+
+/** Messages with a zero byte after each. */
+function protocol(into, from) {
+  const [waiting, events] = [new Map(), []];
+  let [number, rest] = [0, ""];
+  from.setEncoding("utf8");
+  from.on("data", (text) => {
+    const messages = (rest + text).split("\0");
+    rest = messages.pop();
+    for (const message of messages.map(JSON.parse)) {
+      const { resolve, reject } = waiting.get(message.id) ?? {};
+      if (!resolve) events.push(message);
+      else if (message.error) reject(new Error(JSON.stringify(message.error)));
+      else resolve(message.result);
+    }
+  });
+  const send = (method, params, sessionId) =>
+    new Promise((resolve, reject) => {
+      number += 1;
+      waiting.set(number, { resolve, reject });
+      into.write(`${JSON.stringify({ id: number, method, params, sessionId })}\0`);
+    });
+  return { send, events };
+}
+
+/** What a person does with a page. */
+function hands(page) {
+  const run = async (expression) => {
+    const { result, exceptionDetails: e } = await page("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
+    if (e) throw new Error(e.exception?.description ?? e.text);
+    return result.value;
+  };
+  /** Waits for a condition; who waits for a whole minute waits for nothing. */
+  const until = async (expression) => {
+    for (const end = Date.now() + 60_000; Date.now() < end; await run("new Promise(requestAnimationFrame)")) {
+      if (await run(expression)) return;
+    }
+    throw new Error(`never true: ${expression}; the page: ${await run("document.body.innerText")}`);
+  };
+  const mouse = (type, x, y, more = {}) => page("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1, ...more });
+  const click = async (x, y) => {
+    await mouse("mousePressed", x, y);
+    await mouse("mouseReleased", x, y);
+  };
+  const drag = async (from, to, y) => {
+    await mouse("mousePressed", from, y);
+    await mouse("mouseMoved", (from + to) / 2, y, { buttons: 1 });
+    await mouse("mouseMoved", to, y, { buttons: 1 });
+    await mouse("mouseReleased", to, y);
+  };
+  const press = async (key, modifiers = 0) => {
+    const text = key.length === 1 ? { text: key } : {};
+    await page("Input.dispatchKeyEvent", { type: "keyDown", key, modifiers, ...text });
+    await page("Input.dispatchKeyEvent", { type: "keyUp", key, modifiers });
+  };
+  return { run, until, click, drag, press };
+}

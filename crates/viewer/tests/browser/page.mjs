@@ -1,0 +1,115 @@
+// The page in a real browser, on the recording of `tests/it/recording.rs`: each view, dragging, filters, the back button,
+// a name that is markup, roles, no message on the console, no request to anybody else.
+import assert from "node:assert/strict";
+import { chromium } from "./chromium.mjs";
+
+const [binary, profile, address] = process.argv.slice(2);
+const browser = await chromium(binary, profile);
+const { page, run, until, click, drag, press, events } = browser;
+const total = () => run(`document.getElementById("total").textContent`);
+const hash = () => run("location.hash");
+const box = (id) => run(`(({ x, y, width, height }) => ({ x, y, width, height }))(document.getElementById("${id}").getBoundingClientRect())`);
+const isTotal = (text) => until(`document.getElementById("total").textContent.startsWith(${JSON.stringify(text)})`);
+const button = (text) => run(`[...document.querySelectorAll("button")].find((b) => b.textContent === ${JSON.stringify(text)}).click()`);
+const choose = (name, value) =>
+  run(`{ const f = document.querySelector('[name="${name}"]'); f.value = ${JSON.stringify(value)}; f.dispatchEvent(new Event("change")); }`);
+
+try {
+  await page("Page.navigate", { url: address });
+  await isTotal("13.7 KiB in 3 blocks live at 2.00 ms");
+  await until(`!document.getElementById("findings").textContent.includes("Reading")`);
+  assert.equal(await run(`document.getElementById("program").textContent`), "./app <script>alert(1)</script>");
+
+  // A range is dragged: half of the timeline, from 2.5 to 7.5 ms.
+  const timeline = await box("timeline");
+  const at = (ms) => timeline.x + (timeline.width * ms) / 10;
+  await drag(at(2.5), at(7.5), timeline.y + 40);
+  await isTotal("564 B in 2 blocks");
+  const dragged = await hash();
+  assert.match(dragged, /show=allocated/);
+  const state = new URLSearchParams(dragged.slice(1));
+  assert.ok(Math.abs(state.get("from") - 2.5e6) < 3e4 && Math.abs(state.get("to") - 7.5e6) < 3e4, dragged);
+
+  // The same range, another question; and back to the one before, twice.
+  await choose("show", "freed");
+  await isTotal("3.91 KiB in 2 blocks");
+  await run("history.back()");
+  await isTotal("564 B in 2 blocks");
+  await run("history.back()");
+  await isTotal("13.7 KiB in 3 blocks");
+  await run("history.forward()");
+  await isTotal("564 B in 2 blocks");
+
+  // An address is all that there is to a state.
+  await page("Page.reload");
+  await isTotal("564 B in 2 blocks");
+  assert.equal(await hash(), dragged);
+
+  // Keys on the timeline: the range goes, the cursor comes.
+  await until(`document.getElementById("timeline").getAttribute("aria-label") !== null`);
+  await run(`document.getElementById("timeline").focus()`);
+  await press("Escape");
+  await isTotal("14.2 KiB in 5 blocks");
+  await click(at(4.5), timeline.y + 40);
+  await isTotal("13.2 KiB in 3 blocks live at 4.5");
+  await press("+");
+  await until(`location.hash.includes("zoom=")`);
+  await press("0");
+  await until(`!location.hash.includes("zoom=")`);
+
+  // Of a process, by a part of a name, in the table; a function in focus.
+  await choose("show", "allocated");
+  await choose("process", "0");
+  await isTotal("4.46 KiB in 4 blocks");
+  await choose("with", "SCRIPT");
+  await isTotal("64 B in 1 block");
+  await button("Functions");
+  await until(`document.querySelector("#view table td .name")?.textContent === "<script>alert(1)</script>"`);
+  await button("Stacks");
+  await until(`document.querySelector("#view summary")?.textContent.startsWith("<script>alert(1)</script> ← main")`);
+  await choose("with", "");
+  await button("Sizes");
+  await until(`document.querySelectorAll("#view tbody tr").length === 4`);
+  await button("Functions");
+  await until(`document.querySelectorAll("#view tbody tr").length === 5`);
+  await button("callers");
+  await until(`location.hash.includes("tree=callers") && location.hash.includes("focus=")`);
+  await button("Reset");
+
+  // Boxes: a click draws one in full width, Backspace goes out again, the tooltip has the name as text.
+  await choose("tree", "callees");
+  await isTotal("14.2 KiB in 5 blocks");
+  await until(`document.getElementById("flame") !== null`);
+  await run(`document.getElementById("flame").scrollIntoView()`);
+  const flame = await box("flame");
+  await page("Input.dispatchMouseEvent", { type: "mouseMoved", x: flame.x + flame.width - 3, y: flame.y + 3.5 * 19 });
+  await until(`!document.getElementById("tooltip").hidden`);
+  await click(flame.x + 5, flame.y + 1.5 * 19);
+  await until(`location.hash.includes("path=")`);
+  await until(`document.querySelector("nav button")?.textContent === "all ›"`);
+  await run(`document.getElementById("flame").focus()`);
+  await press("ArrowDown");
+  await until(`document.getElementById("flame-status").textContent.startsWith("main in app.c: 9.77 KiB in 1 block")`);
+  await press("Backspace");
+  await until(`!location.hash.includes("path=")`);
+
+  // What a screen reader is told.
+  const { nodes } = await page("Accessibility.getFullAXTree");
+  const roles = new Set(nodes.map((node) => node.role?.value));
+  for (const role of ["main", "heading", "tablist", "tab", "tabpanel", "image", "combobox", "searchbox"]) {
+    assert.ok(roles.has(role), `no ${role} in ${[...roles]}`);
+  }
+
+  // Nothing was run that is no file of the page, nothing was said, nobody else was asked.
+  assert.equal(await run(`document.querySelectorAll("script").length`), 1);
+  const messages = events.filter(({ method }) => ["Log.entryAdded", "Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Page.javascriptDialogOpening"].includes(method));
+  assert.deepEqual(messages.map(({ params }) => params), []);
+  const asked = events.filter(({ method }) => method === "Network.requestWillBeSent").map(({ params }) => params.request.url);
+  assert.deepEqual(asked.filter((url) => !url.startsWith(address)), []);
+  assert.ok(asked.length > 10);
+} catch (e) {
+  console.error(await total().catch(() => ""), await hash().catch(() => ""));
+  throw e;
+} finally {
+  await browser.end();
+}

@@ -1,0 +1,46 @@
+//! The page in a real browser, where there is one: chromium and node.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use crate::client::serve;
+
+/// The first of these programs that is there.
+fn installed(names: &[&str]) -> Option<String> {
+    let path = std::env::var_os("PATH")?;
+    let is_there = |name: &&&str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
+    names.iter().find(is_there).map(|name| (*name).to_owned())
+}
+
+#[test]
+fn each_view_works_in_a_browser() {
+    let (Some(chromium), Some(node)) = (installed(&["chromium", "chromium-browser"]), installed(&["node"]))
+    else {
+        skipped("chromium and node are not installed");
+        return;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/page.mjs");
+    let profile = tempfile::tempdir().unwrap();
+    serve(|place| {
+        let address = format!("http://{}/{}/", place.host, place.token);
+        let run = Command::new(&node)
+            .arg(&script)
+            .arg(&chromium)
+            .arg(profile.path())
+            .arg(&address)
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    });
+}
+
+/// Says that a test did nothing, where it is listed.
+fn skipped(why: &str) {
+    eprintln!("skipped: {why}");
+    if let Some(log) = std::env::var_os("HEAPSCRIBE_SKIPPED_LOG") {
+        let mut log = File::options().append(true).create(true).open(log).unwrap();
+        writeln!(log, "each_view_works_in_a_browser: {why}").unwrap();
+    }
+}
