@@ -7,9 +7,20 @@ use crate::sources::{File, Tree, code_only};
 /// Crates that run in the target, by their folders: they say that they have no standard library, and use none.
 const IN_TARGET: &[&str] =
     &["alloc", "api", "heap-libs", "interpose", "nolibc", "preload", "recorder", "wire"];
-/// Crates of the user's side that open files, start processes or replay in threads.
-const DO_IO: &[&str] =
-    &["aos-log", "collect", "conformance", "convert", "heapscribe", "replay", "session", "spawn", "symbols"];
+/// Crates of the user's side that open files or sockets, start processes or replay in threads.
+const DO_IO: &[&str] = &[
+    "aos-log",
+    "collect",
+    "conformance",
+    "convert",
+    "heapscribe",
+    "replay",
+    "session",
+    "spawn",
+    "symbols",
+    // It listens on 127.0.0.1, and reads a token from the kernel.
+    "viewer",
+];
 
 const IO: &[&str] = &["std::fs", "std::net", "std::process"];
 const STANDARD: &[&str] = &["extern crate alloc", "extern crate std", "thread_local!", "std::"];

@@ -1,12 +1,14 @@
 //! What only all events together say: the peak, the heap over time, findings.
 
 use heapscribe_analyze::answer::{Answer, SizeClass};
-use heapscribe_analyze::{Options, snapshot};
+use heapscribe_analyze::Options;
+use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_convert::Opened;
 use heapscribe_symbols::{NamedStacks, Resolver, Unnamed};
 use heapscribe_views::json::findings;
-use heapscribe_views::losses;
+use heapscribe_views::losses::causes;
 use heapscribe_views::own::Folded;
+use heapscribe_views::text::losses;
 use serde_json::Value;
 
 /// The whole recording, explained.
@@ -18,38 +20,55 @@ pub(super) struct Analysis {
     pub(super) findings: Vec<Value>,
     /// What has to be known to read the figures, in sentences.
     pub(super) caveats: Vec<String>,
+    /// Which files have no names, in sentences.
+    pub(super) notes: Vec<String>,
 }
 
 impl Analysis {
     /// Reads all events.
     pub(super) fn of(trace: &Opened, shown: &str, resolver: &Resolver) -> Analysis {
-        let first =
-            snapshot::is_one(&**trace).then(|| snapshot::analyze(&**trace)).into_iter().flatten().next();
-        if let Some(snapshot) = first {
-            let answer = snapshot.to_answer();
-            let caveats = caveats(&answer, &[]);
-            return Analysis {
-                answer,
-                is_snapshot: true,
-                sizes: snapshot.sizes,
-                findings: Vec::new(),
-                caveats,
-            };
+        let first = || snapshot::analyze(&**trace).into_iter().next();
+        match snapshot::is_one(&**trace).then(first).flatten() {
+            Some(snapshot) => Analysis::of_snapshot(&snapshot),
+            None => Analysis::of_events(trace, shown, resolver),
         }
-        let options = Options { splits_processes: false, ..Options::default() };
-        let mut answer = heapscribe_analyze::analyze(&trace.recording(), &options);
+    }
+
+    fn of_snapshot(snapshot: &Snapshot) -> Analysis {
+        let answer = snapshot.to_answer();
+        Analysis {
+            is_snapshot: true,
+            sizes: snapshot.sizes.clone(),
+            findings: Vec::new(),
+            caveats: caveats(&answer),
+            notes: Vec::new(),
+            answer,
+        }
+    }
+
+    fn of_events(trace: &Opened, shown: &str, resolver: &Resolver) -> Analysis {
+        let mut answer = heapscribe_analyze::analyze(&trace.recording(), &Options::default());
         answer.problems.extend_from_slice(&trace.problems);
         let names = NamedStacks::look_up(&answer.tree, findings::wanted(&answer), resolver);
-        let found = findings::findings(&answer, &names, shown, &Folded::default());
-        let findings = found.iter().filter_map(|finding| serde_json::to_value(finding).ok()).collect();
-        let caveats = caveats(&answer, &names.unnamed());
-        Analysis { is_snapshot: false, sizes: answer.sizes.clone(), findings, caveats, answer }
+        let all = findings::findings(&answer, &names, shown, &Folded::default());
+        let findings = all.iter().filter_map(|finding| serde_json::to_value(finding).ok()).collect();
+        let notes = notes(&names.unnamed());
+        let nothing = losses::nothing(&answer).map(|why| format!("{}.", one_line(&why)));
+        Analysis {
+            is_snapshot: false,
+            sizes: answer.sizes.clone(),
+            findings,
+            caveats: nothing.into_iter().chain(caveats(&answer)).collect(),
+            notes,
+            answer,
+        }
     }
 }
 
-fn caveats(answer: &Answer, unnamed: &[Unnamed]) -> Vec<String> {
-    let mut caveats = answer.problems.clone();
-    let causes = losses::causes(answer);
+/// What may make figures wrong.
+fn caveats(answer: &Answer) -> Vec<String> {
+    let mut caveats: Vec<String> = answer.problems.iter().map(|problem| format!("{problem}.")).collect();
+    let causes = causes(answer);
     if !causes.is_empty() {
         caveats.push(format!("Figures may be too low or too high: {}.", causes.join("; ")));
     }
@@ -57,17 +76,23 @@ fn caveats(answer: &Answer, unnamed: &[Unnamed]) -> Vec<String> {
         caveats.push("Blocks were sampled: all figures are estimates.".to_owned());
     }
     if !answer.complete {
-        caveats.push(
-            "Not every process was seen to its end: what was never freed may have been freed later."
-                .to_owned(),
-        );
+        let why = "Not every process was seen to its end: what was never freed here may have been freed later.";
+        caveats.push(why.to_owned());
     }
     if answer.counts_calls {
         caveats.push("Nothing is known of times: a nanosecond stands for a call.".to_owned());
     }
-    let modules: Vec<&str> = unnamed.iter().map(|unnamed| unnamed.module.as_str()).collect();
-    if !modules.is_empty() {
-        caveats.push(format!("Functions without names lie in {}.", modules.join(", ")));
-    }
     caveats
+}
+
+/// Where names are missing.
+fn notes(unnamed: &[Unnamed]) -> Vec<String> {
+    let mut text = Vec::new();
+    let _ = losses::names(&mut text, unnamed); // a Vec takes all
+    String::from_utf8_lossy(&text).lines().map(one_line).collect()
+}
+
+/// Without the line breaks and the indent of a report.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,13 +1,13 @@
 //! The figures of a question, on the calls of the recording.
 
-use heapscribe_analyze::answer::{Amount, Answer, Stack};
+use heapscribe_analyze::answer::{Amount, Stack};
 use heapscribe_analyze::input::History;
 use heapscribe_convert::ranges::Ranges;
 use heapscribe_index::{Death, Question, SizeClass, Span};
 
 use super::analysis::Analysis;
 use super::ask::{At, Blocks, Show};
-use super::viewer::Stacks;
+use super::stacks::Stacks;
 use crate::model::{Calls, Own, SizeRows, plain, sizes};
 
 /// The figures.
@@ -31,24 +31,20 @@ pub(super) enum NoAnswer {
 /// Those of a question about a range.
 pub(super) fn by_question<H: History>(
     ranges: &Ranges<'_, H>,
-    whole: Option<&Answer>,
+    whole: Option<&Analysis>,
     stacks: &Stacks,
     blocks: &Blocks,
 ) -> Result<Answered, NoAnswer> {
     let at_ns = match (blocks.show, blocks.at) {
         (Show::Live, At::Ns(ns)) => Some(ns),
-        (Show::Live, At::Peak) => Some(whole.ok_or(NoAnswer::NotYet)?.peak.time_ns),
+        (Show::Live, At::Peak) => Some(whole.ok_or(NoAnswer::NotYet)?.answer.peak.time_ns),
         _ => None,
     };
     let mut answer = ranges.ask(&question(ranges, blocks, at_ns));
     if let Some(process) = blocks.process {
         answer.sums.retain(|(key, _)| key.process == process);
     }
-    let tip = |process: u32, stack| {
-        let at = stacks.wanted.binary_search(&(process as usize, stack));
-        at.map_or(stacks.calls.unknown(), |at| stacks.calls.tips()[at])
-    };
-    let amounts = answer.sums.iter().map(|(key, amount)| (tip(key.process, key.stack), plain(*amount)));
+    let amounts = answer.sums.iter().map(|(key, amount)| (stacks.tip(key), plain(*amount)));
     let own = named(Own::new(&stacks.calls, amounts), &stacks.calls, blocks);
     let by_size = || answer.sums.iter().map(|(key, amount)| (key.size, plain(*amount)));
     let sizes = (blocks.with.is_empty() && blocks.without.is_empty()).then(|| sizes(by_size()));

@@ -58,7 +58,8 @@ mod tests {
         let mut there: Vec<_> =
             of_folder.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
         let mut known: Vec<_> = FILES.iter().map(|(name, ..)| (*name).to_owned()).collect();
-        (there.sort(), known.sort());
+        there.sort();
+        known.sort();
         assert_eq!(there, known);
         for (name, _, content) in FILES {
             let text = std::str::from_utf8(content).unwrap();

@@ -6,6 +6,7 @@ mod ask;
 mod assets;
 mod columns;
 mod route;
+mod stacks;
 mod summary;
 mod viewer;
 

@@ -26,7 +26,7 @@ impl Viewer<'_> {
     /// Answers a request.
     pub fn answer(&self, asked: &Asked) -> Response {
         match asked.path.strip_prefix("api/") {
-            None => asset(&asked.path).unwrap_or_else(|| Response::empty(Status::NotFound)),
+            None => asset(&asked.path).unwrap_or_else(|| Response::empty(Status::NoSuchPath)),
             Some("summary") => Response::json(Status::Ok, &Summary::of(self)),
             Some("whole") => match self.analysis() {
                 Some(analysis) => Response::json(Status::Ok, &Whole::of(analysis)),
@@ -38,7 +38,7 @@ impl Viewer<'_> {
 
     fn view(&self, view: &str, asked: &Asked) -> Response {
         if !["flame", "functions", "stacks", "sizes"].contains(&view) {
-            return Response::empty(Status::NotFound);
+            return Response::empty(Status::NoSuchPath);
         }
         let of = || -> Result<Response, NoAnswer> {
             let ask = Ask::parse(&asked.query).map_err(NoAnswer::Refused)?;

@@ -1,23 +1,19 @@
 //! A recording that is looked at: opened once, asked often, by several requests at a time.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use heapscribe_analyze::answer::NodeId;
 use heapscribe_analyze::input::{History as _, ProcessFacts, Recording};
-use heapscribe_analyze::{placed, snapshot};
+use heapscribe_analyze::snapshot;
 use heapscribe_convert::Opened;
 use heapscribe_convert::file_source::FileSource;
 use heapscribe_convert::ranges::{IndexOptions, Ranges};
-use heapscribe_index::{Question, Span};
 use heapscribe_symbols::Resolver;
-use heapscribe_wire::ids::StackId;
 
 use super::analysis::Analysis;
 use super::answered::{Answered, NoAnswer, by_question, of_whole};
 use super::ask::Blocks;
-use crate::model::{Calls, labels};
+use super::stacks::Stacks;
 
 /// Questions whose figures are kept: a page asks for several views of one, and goes back to the one before.
 const KEPT_MAX: usize = 8;
@@ -35,13 +31,6 @@ pub struct Viewer<'r> {
     analysis: OnceLock<Analysis>,
     stacks: OnceLock<Stacks>,
     kept: Mutex<Vec<(Blocks, Arc<Answered>)>>,
-}
-
-/// The stacks of a recording and where they end in its calls.
-pub(super) struct Stacks {
-    pub(super) calls: Calls,
-    /// By process and number; those of the whole answer are in its order instead, and this is empty.
-    pub(super) wanted: Vec<(usize, StackId)>,
 }
 
 impl<'r> Viewer<'r> {
@@ -83,25 +72,14 @@ impl<'r> Viewer<'r> {
 
     /// The calls of all stacks, with their names.
     pub(super) fn stacks(&self) -> Result<&Stacks, NoAnswer> {
-        let Some(ranges) = &self.ranges else {
-            let analysis = self.analysis().ok_or(NoAnswer::NotYet)?;
-            return Ok(self.stacks.get_or_init(|| {
-                let nodes: Vec<NodeId> = analysis.answer.stacks.iter().map(|stack| stack.node).collect();
-                let labels = labels(&self.processes);
-                let calls = Calls::new(&analysis.answer.tree, &nodes, &self.resolver, &labels);
-                Stacks { calls, wanted: Vec::new() }
-            }));
-        };
-        Ok(self.stacks.get_or_init(|| {
-            let all = ranges.ask(&Question::allocated(Span::ALL));
-            let wanted: BTreeSet<_> =
-                all.sums.iter().map(|(key, _)| (key.process as usize, key.stack)).collect();
-            let wanted: Vec<_> = wanted.into_iter().collect();
-            let placed = placed::place(self.recording, &wanted, self.processes.len() > 1);
-            let labels = labels(&self.processes);
-            let calls = Calls::new(&placed.tree, &placed.nodes, &self.resolver, &labels);
-            Stacks { calls, wanted }
-        }))
+        let processes = &self.processes;
+        match &self.ranges {
+            Some(ranges) => Ok(self.stacks.get_or_init(|| Stacks::of_ranges(ranges, processes, &self.resolver))),
+            None => {
+                let answer = &self.analysis().ok_or(NoAnswer::NotYet)?.answer;
+                Ok(self.stacks.get_or_init(|| Stacks::of_whole(answer, &self.resolver)))
+            }
+        }
     }
 
     /// The figures of a question.
@@ -115,7 +93,7 @@ impl<'r> Viewer<'r> {
         let stacks = self.stacks()?;
         let answered = match &self.ranges {
             Some(ranges) => {
-                by_question(ranges, self.analysis().map(|analysis| &analysis.answer), stacks, blocks)?
+                by_question(ranges, self.analysis(), stacks, blocks)?
             }
             None => of_whole(self.analysis().ok_or(NoAnswer::NotYet)?, stacks, blocks)?,
         };

@@ -29,9 +29,9 @@ impl Guard {
         }
         let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
         let (token, path) =
-            path.strip_prefix('/').and_then(|path| path.split_once('/')).ok_or(Status::NotFound)?;
+            path.strip_prefix('/').and_then(|path| path.split_once('/')).ok_or(Status::NoSuchPath)?;
         if !self.token.is(token) {
-            return Err(Status::NotFound);
+            return Err(Status::NoSuchPath);
         }
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
             return Err(Status::MethodNotAllowed);
@@ -85,8 +85,8 @@ mod tests {
             check("GET", &page, &[us], &[origin], Err(Status::Forbidden));
         }
         for target in ["/", "//", "*", "", "/api/flame", &page[..20], &format!("/{token}"), "http://x/"] {
-            check("GET", target, &[us], &[], Err(Status::NotFound));
-            check("POST", target, &[us], &[], Err(Status::NotFound));
+            check("GET", target, &[us], &[], Err(Status::NoSuchPath));
+            check("POST", target, &[us], &[], Err(Status::NoSuchPath));
         }
         let with_body = Request { has_body: true, ..request("GET", page, &[us], &[]) };
         assert_eq!(guard.admit(&with_body), Err(Status::BadRequest));

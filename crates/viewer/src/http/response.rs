@@ -19,7 +19,7 @@ pub enum Status {
     /// From a page of someone else's, or by another name of this machine.
     Forbidden,
     /// There is no such thing, or the token is wrong.
-    NotFound,
+    NoSuchPath,
     /// Something else than GET and HEAD.
     MethodNotAllowed,
     /// The head is too long.
@@ -35,7 +35,7 @@ impl Status {
             Status::Accepted => "202 Accepted",
             Status::BadRequest => "400 Bad Request",
             Status::Forbidden => "403 Forbidden",
-            Status::NotFound => "404 Not Found",
+            Status::NoSuchPath => "404 Not Found",
             Status::MethodNotAllowed => "405 Method Not Allowed",
             Status::TooLarge => "431 Request Header Fields Too Large",
             Status::ServerError => "500 Internal Server Error",

@@ -6,7 +6,7 @@ use heapscribe_analyze::answer::Amount;
 use serde::Serialize;
 
 use super::calls::{Calls, FunctionId};
-use super::limits::{NODES_MAX, PARTS};
+use super::limits::{LEVELS_MAX, NODES_MAX, PARTS};
 use super::own::{Own, Unit};
 use super::prune::{Cut, FlameBox, prune};
 use super::trees::{Callees, Callers, Child, Tree};
@@ -50,7 +50,7 @@ pub(crate) struct Flame {
     blocks: Vec<u64>,
     own_bytes: Vec<u64>,
     own_blocks: Vec<u64>,
-    /// How many boxes directly below this one are too narrow.
+    /// How many boxes directly below this one are too narrow, or too deep.
     left_out: Vec<u32>,
 }
 
@@ -71,7 +71,7 @@ fn of<T: Tree>(calls: &Calls, tree: &T, look: &Look) -> Flame {
         path.push(at.function);
         at = next;
     }
-    let cut = Cut { unit: look.unit, parts: PARTS, boxes_max: NODES_MAX };
+    let cut = Cut { unit: look.unit, parts: PARTS, boxes_max: NODES_MAX, levels_max: LEVELS_MAX };
     let (boxes, least) = prune(tree, &at, cut);
     let mut flame = Flame { least, ..Flame::default() };
     let mut numbers = HashMap::new();

@@ -4,6 +4,8 @@
 pub(super) const NODES_MAX: usize = 20_000;
 /// A box narrower than this part of the graph is less than a pixel of a screen 4,000 pixels wide.
 pub(super) const PARTS: u64 = 4_000;
+/// Levels of a flame graph: browsers draw nothing on a canvas that is higher than some 16,000 pixels.
+pub(super) const LEVELS_MAX: u32 = 400;
 /// Rows of a table.
 pub(crate) const ROWS_MAX: usize = 1_000;
 /// Processes that have a box each; where there are more, those of one program share a box.

@@ -11,7 +11,7 @@ mod sizes;
 mod stacks;
 mod trees;
 
-pub(crate) use calls::{Calls, FunctionId};
+pub(crate) use calls::{CallId, Calls, FunctionId};
 pub(crate) use flame::{Direction, Look, flame};
 pub(crate) use functions::{Order, functions};
 pub(crate) use limits::ROWS_MAX;

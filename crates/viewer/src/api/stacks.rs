@@ -1,0 +1,48 @@
+//! The stacks of a recording, with their names: looked up once, as every question is about some of them.
+
+use std::collections::{BTreeSet, HashMap};
+
+use heapscribe_analyze::answer::{Answer, NodeId};
+use heapscribe_analyze::input::{History, ProcessFacts};
+use heapscribe_analyze::placed::place;
+use heapscribe_convert::ranges::Ranges;
+use heapscribe_index::{Key, Question, Span};
+use heapscribe_symbols::Resolver;
+use heapscribe_wire::ids::StackId;
+
+use crate::model::{CallId, Calls, labels};
+
+/// The stacks, and where they end in the calls.
+pub(super) struct Stacks {
+    pub(super) calls: Calls,
+    /// By process and number, in the order of the tips; nothing where they are those of an answer.
+    wanted: Vec<(usize, StackId)>,
+}
+
+impl Stacks {
+    /// Of all blocks that were ever allocated; those of several processes are kept apart.
+    pub(super) fn of_ranges<H: History>(
+        ranges: &Ranges<'_, H>,
+        processes: &[ProcessFacts],
+        resolver: &Resolver,
+    ) -> Stacks {
+        let all = ranges.ask(&Question::allocated(Span::ALL));
+        let wanted: BTreeSet<_> =
+            all.sums.iter().map(|(key, _)| (key.process as usize, key.stack)).collect();
+        let wanted: Vec<_> = wanted.into_iter().collect();
+        let placed = place(ranges.history(), &wanted, processes.len() > 1);
+        Stacks { calls: Calls::new(&placed.tree, &placed.nodes, resolver, &labels(processes)), wanted }
+    }
+
+    /// Of an answer, in its order; those of several processes are one, as it has them.
+    pub(super) fn of_whole(answer: &Answer, resolver: &Resolver) -> Stacks {
+        let nodes: Vec<NodeId> = answer.stacks.iter().map(|stack| stack.node).collect();
+        Stacks { calls: Calls::new(&answer.tree, &nodes, resolver, &HashMap::new()), wanted: Vec::new() }
+    }
+
+    /// Where a stack of a process ends.
+    pub(super) fn tip(&self, key: &Key) -> CallId {
+        let at = self.wanted.binary_search(&(key.process as usize, key.stack));
+        at.map_or(self.calls.unknown(), |at| self.calls.tips()[at])
+    }
+}
