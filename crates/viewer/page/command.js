@@ -3,6 +3,14 @@
 /** @typedef {import("./state.js").State} State */
 
 /**
+ * What a command has to know of the recording.
+ * @typedef {object} Recording
+ * @property {string} trace its path
+ * @property {number | null} duration_ns none of what has no times
+ * @property {number[]} pids by index of a process
+ */
+
+/**
  * A word as a shell takes it.
  * @param {string} word
  */
@@ -11,22 +19,39 @@ export function quoted(word) {
 }
 
 /**
- * The command; "" where there is none that prints the same.
+ * The command; "" where there is none that draws exactly the same.
  * @param {State} state
- * @param {string} trace
- * @param {number[]} pids by index of a process
+ * @param {Recording} recording
  */
-export function command(state, trace, pids) {
-  const isFiltered = state.with !== "" || state.without !== "" || state.focus !== "" || state.path !== "";
-  if (isFiltered || state.tree === "callers") return "";
-  const range = [
-    ...(state.from === "" ? [] : ["--from", `${state.from}ns`]),
-    ...(state.to === "" ? [] : ["--to", `${state.to}ns`]),
-  ];
-  const metric = { allocated: state.unit === "blocks" ? "count" : "allocated", retained: "leaked" }[state.show];
-  const isLive = state.show === "live" && state.unit === "bytes";
-  const what = isLive ? ["--live-at", state.at === "peak" ? "peak" : `${state.at}ns`] : metric ? ["--metric", metric] : undefined;
-  if (!what || (metric === "leaked" && state.unit === "blocks")) return "";
-  const pid = state.process === "" ? [] : ["--pid", String(pids[Number(state.process)])];
-  return ["heapscribe", "flame", trace, ...what, ...range, ...pid, "-o", "flame.svg"].map(quoted).join(" ");
+export function command(state, recording) {
+  const isPart = state.with !== "" || state.without !== "" || state.focus !== "" || state.path !== "";
+  const blocks = isPart || state.tree === "callers" ? undefined : flags(state, recording);
+  if (!blocks) return "";
+  const pid = state.process === "" ? [] : ["--pid", String(recording.pids[Number(state.process)])];
+  return ["heapscribe", "flame", recording.trace, ...blocks, ...pid, "-o", "flame.svg"].map(quoted).join(" ");
+}
+
+/**
+ * The flags that choose these blocks, if there are any.
+ * @param {State} state
+ * @param {Recording} recording
+ */
+function flags(state, { duration_ns: duration }) {
+  // The end of the recording is a part of it, and not the first moment that is none.
+  const to = state.to !== "" && Number(state.to) >= (duration ?? 0) ? "" : state.to;
+  const range = [...(state.from === "" ? [] : ["--from", `${state.from}ns`]), ...(to === "" ? [] : ["--to", `${to}ns`])];
+  const isBlocks = state.unit === "blocks";
+  switch (state.show) {
+    case "live":
+      if (isBlocks) return undefined;
+      return state.at === "peak" && range.length === 0 ? [] : ["--live-at", state.at === "peak" ? "peak" : `${state.at}ns`, ...range];
+    case "allocated":
+      return ["--metric", isBlocks ? "count" : "allocated", ...range];
+    case "retained":
+      return isBlocks ? undefined : ["--metric", "leaked", ...range];
+    case "left":
+      return isBlocks || range.length > 0 ? undefined : ["--metric", "leaked"];
+    default:
+      return undefined;
+  }
 }

@@ -68,13 +68,13 @@ export class Controls {
       // What is being typed is not put back.
       if (field.value !== value && document.activeElement !== field) field.value = value;
     }
-    const line = command(this.store.state, this.summary.trace, this.#pids);
+    const line = command(this.store.state, { ...this.summary, pids: this.#pids });
     this.copy.disabled = line === "";
     this.copy.title = line || "No command prints exactly this";
   }
 
   async #copy() {
-    const line = command(this.store.state, this.summary.trace, this.#pids);
+    const line = command(this.store.state, { ...this.summary, pids: this.#pids });
     await navigator.clipboard.writeText(line);
     byId("total").textContent = `Copied: ${line}`;
   }

@@ -2,17 +2,25 @@
 
 import { byId, element } from "./dom.js";
 
+/** So many are shown at once; the others are worth less. */
+const FIRST = 3;
+
 /**
  * Shows them.
  * @param {any} whole
  * @param {import("./state.js").Store} store
  */
 export function showFindings(whole, store) {
-  const found = whole.findings.map((/** @type {any} */ finding) => one(finding, store));
+  const all = whole.findings.map((/** @type {any} */ finding) => one(finding, store));
   const nothing = element("p", {}, "Nothing here looks worth changing.");
-  byId("findings").replaceChildren(found.length > 0 ? element("ol", {}, ...found) : nothing);
-  const caveats = whole.caveats.map((/** @type {string} */ caveat) => element("li", {}, caveat));
-  byId("caveats").replaceChildren(...caveats);
+  const first = element("ol", {}, ...all.slice(0, FIRST));
+  const others = element("details", {}, element("summary", {}, `${all.length - FIRST} more`), element("ol", { start: String(FIRST + 1) }, ...all.slice(FIRST)));
+  const shown = all.length === 0 ? [nothing] : all.length > FIRST ? [first, others] : [first];
+  byId("findings").replaceChildren(...shown);
+  const item = (/** @type {string} */ text) => element("li", {}, text);
+  byId("caveats").replaceChildren(...whole.caveats.map(item));
+  byId("notes").replaceChildren(...whole.notes.map(item));
+  byId("missing").hidden = whole.notes.length === 0;
 }
 
 /**
@@ -21,21 +29,19 @@ export function showFindings(whole, store) {
  */
 function one(finding, store) {
   const severity = element("span", { class: `severity ${finding.severity}` }, `${finding.severity}: `);
-  const attempt = element("div", {}, "Try: ", finding.try);
+  const attempt = element("div", { class: "hint" }, "Try: ", finding.try);
   const stacks = finding.stacks.map((/** @type {any} */ stack) => culprit(stack, finding.kind, store));
-  return element("li", {}, severity, finding.summary, attempt, ...stacks);
+  return element("li", {}, severity, finding.summary, attempt, element("div", { class: "bar" }, ...stacks));
 }
 
 /** Which blocks a kind of finding is about. */
 const SHOWS = /** @type {Record<string, string>} */ ({
   growth: "left",
   leak: "left",
-  burst: "live",
   "late-free": "allocated",
   temporary: "allocated",
   "realloc-growth": "allocated",
   "foreign-free": "freed",
-  rounding: "live",
 });
 
 /**
@@ -46,10 +52,10 @@ const SHOWS = /** @type {Record<string, string>} */ ({
  */
 function culprit(stack, kind, store) {
   const place = stack.file ? ` (${stack.file}${stack.line ? `:${stack.line}` : ""})` : "";
-  const show = SHOWS[kind] ?? "live";
+  const question = { show: SHOWS[kind] ?? "live", at: "peak", from: "", to: "", process: "", with: stack.function, without: "" };
   const look = () => {
-    store.set({ show, at: "peak", from: "", to: "", with: stack.function, without: "", focus: "", path: "", view: "flame" });
-    byId("question-title").scrollIntoView({ behavior: "smooth" });
+    store.set({ ...question, focus: "", path: "", view: "flame" });
+    byId("question-title").scrollIntoView();
   };
-  return element("div", {}, element("button", { type: "button", class: "plain name", click: look }, `${stack.function}${place}`));
+  return element("button", { type: "button", class: "plain name", click: look }, `${stack.function}${place}`);
 }

@@ -146,7 +146,7 @@ export class FlameView {
     const own = this.#unit === "bytes" ? bytes(flame.own_bytes[row]) : blocks(flame.own_blocks[row]);
     const file = flame.files[flame.name[row]];
     const place = file === "" ? "" : ` in ${file}`;
-    const more = flame.left_out[row] === 0 ? "" : `; ${flame.left_out[row]} more on it are too narrow to draw`;
+    const more = flame.left_out[row] === 0 ? "" : `; ${flame.left_out[row]} more on it are not drawn`;
     const sums = `${bytes(flame.bytes[row])} in ${blocks(flame.blocks[row])}, ${part}`;
     return `${flame.names[flame.name[row]]}${place}: ${sums}; ${own} of its own${more}`;
   }

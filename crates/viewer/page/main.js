@@ -14,11 +14,12 @@ async function start() {
   const summary = await get("summary");
   showProgram(summary);
   const controls = new Controls(store, summary);
-  new Views(store);
+  const views = new Views(store, summary.duration_ns !== null);
   const whole = await get("whole");
   showFindings(whole, store);
   showFacts(summary, whole);
   controls.setProcesses(whole.processes);
+  views.setWhole(whole);
   // A snapshot has no time.
   if (whole.duration_ns > 0 && whole.timeline.heap_max_bytes.length > 0) new TimelineView(store, whole);
   else byId("timeline-title").closest("section")?.remove();

@@ -16,8 +16,9 @@
  * @property {string} focus number of a function
  * @property {string} path numbers of functions, with dots between
  * @property {string} order own or total: of the table of functions
- * @property {string} view flame, functions, stacks, sizes
+ * @property {string} view flame, functions, stacks, sizes, generations
  * @property {string} search part of the names that are marked
+ * @property {string} lines "heap" for the heap alone in the timeline, "" for resident memory, too
  * @property {string} zoom what the timeline shows: two moments, with a - between; "" for all
  */
 
@@ -37,6 +38,7 @@ export const DEFAULTS = Object.freeze({
   order: "own",
   view: "flame",
   search: "",
+  lines: "",
   zoom: "",
 });
 
@@ -48,6 +50,7 @@ const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
   functions: ["order"],
   stacks: [],
   sizes: [],
+  generations: [],
 });
 
 /**

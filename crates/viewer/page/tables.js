@@ -4,13 +4,13 @@ import { element } from "./dom.js";
 import { blocks, bytes, count, percent } from "./numbers.js";
 
 /**
- * A table with a row of headings; those that begin with # are of numbers.
+ * A table with a row of headings.
  * @param {string} caption
  * @param {(string | Node)[]} headings
  * @param {(string | Node)[][]} rows
  * @param {boolean[]} isNumber by column
  */
-function table(caption, headings, rows, isNumber) {
+export function table(caption, headings, rows, isNumber) {
   const heading = (/** @type {string | Node} */ text, /** @type {number} */ n) =>
     element("th", { scope: "col", class: isNumber[n] ? "number" : "" }, text);
   const cell = (/** @type {string | Node} */ text, /** @type {number} */ n) =>

@@ -11,12 +11,20 @@ const RATES = 26;
 const MARKS = 12;
 const BANDS = 24;
 
+/** The lines, told apart by their dashes as well. */
+const LINES = [
+  { name: "┅ resident", color: "resident", column: "rss_bytes", dash: [6, 3] },
+  { name: "┈ anonymous", color: "anonymous", column: "anonymous_bytes", dash: [2, 2] },
+  { name: "─ live heap", color: "heap", column: "heap_max_bytes", dash: [] },
+];
+
 /**
  * @typedef {object} Drawn
  * @property {any} whole what the server says of the whole recording
  * @property {{ from: number, to: number }} shown
  * @property {{ from: number, to: number } | undefined} range
  * @property {number | undefined} cursor
+ * @property {boolean} isHeapAlone without resident memory
  */
 
 /**
@@ -24,14 +32,14 @@ const BANDS = 24;
  * @param {HTMLCanvasElement} canvas
  * @param {Drawn} drawn
  */
-export function drawTimeline(canvas, { whole, shown, range, cursor }) {
+export function drawTimeline(canvas, { whole, shown, range, cursor, isHeapAlone }) {
   const { context, width, height } = prepared(canvas);
   const scale = { ...shown, width };
   const bottom = height - AXIS - RATES - BANDS;
   drawTimes(context, scale, height);
   drawRates(context, scale, whole.timeline, bottom + RATES);
   drawProcesses(context, scale, whole.processes, bottom + RATES + 2);
-  drawHeap(context, scale, whole.timeline, bottom);
+  drawHeap(context, scale, whole.timeline, bottom, isHeapAlone);
   drawMarks(context, scale, whole.marks, bottom);
   if (range) {
     context.fillStyle = color("range");
@@ -71,14 +79,13 @@ function most(column, { first, last }) {
  * @param {import("./scale.js").Scale} scale
  * @param {any} timeline
  * @param {number} bottom
+ * @param {boolean} isHeapAlone
  */
-function drawHeap(context, scale, timeline, bottom) {
+function drawHeap(context, scale, timeline, bottom, isHeapAlone) {
   const steps = visible(timeline, scale);
-  const lines = [
-    { name: "resident", column: timeline.rss_bytes },
-    { name: "anonymous", column: timeline.anonymous_bytes },
-    { name: "live heap", column: timeline.heap_max_bytes },
-  ].filter((line) => line.column);
+  const lines = LINES.map((line) => ({ ...line, column: timeline[line.column] })).filter(
+    (line) => line.column && (!isHeapAlone || line.color === "heap"),
+  );
   const top = Math.max(1, ...lines.map((line) => most(line.column, steps)));
   const y = (/** @type {number} */ n) => bottom - (n / top) * (bottom - MARKS - 4);
   context.textBaseline = "bottom";
@@ -88,21 +95,33 @@ function drawHeap(context, scale, timeline, bottom) {
     context.fillStyle = color("quiet");
     context.fillText(bytes(tick), 2, y(tick));
   }
-  const colors = { resident: "resident", anonymous: "anonymous", "live heap": "heap" };
-  let legend = scale.width - 4;
   for (const line of lines) {
-    const name = color(colors[/** @type {keyof typeof colors} */ (line.name)]);
     trace(context, scale, timeline, steps, line.column, y);
-    context.strokeStyle = name;
+    context.strokeStyle = color(line.color);
     context.lineWidth = 1.5;
-    context.setLineDash(line.name === "resident" ? [6, 3] : line.name === "anonymous" ? [2, 2] : []);
+    context.setLineDash(line.dash);
     context.stroke();
     context.setLineDash([]);
-    context.fillStyle = name;
-    context.textAlign = "right";
-    context.fillText(line.name, legend, bottom - 2);
-    legend -= context.measureText(line.name).width + 12;
-    context.textAlign = "left";
+  }
+  drawLegend(context, scale.width, lines);
+}
+
+/**
+ * The names of the lines, beside each other at the right.
+ * @param {CanvasRenderingContext2D} context
+ * @param {number} width
+ * @param {{ name: string, color: string }[]} lines
+ */
+function drawLegend(context, width, lines) {
+  let right = width - 4;
+  context.textBaseline = "top";
+  for (const line of lines) {
+    const left = right - context.measureText(line.name).width;
+    context.fillStyle = color("page");
+    context.fillRect(left - 3, MARKS, right - left + 6, 14);
+    context.fillStyle = color(line.color);
+    context.fillText(line.name, left, MARKS + 1);
+    right = left - 12;
   }
 }
 

@@ -28,9 +28,11 @@ export function listenToTimeline(canvas, hands) {
   canvas.addEventListener(
     "wheel",
     (event) => {
+      const isPan = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+      // Else the wheel scrolls the page.
+      if (!isPan && !event.ctrlKey) return;
       event.preventDefault();
       const { shown, whole } = hands.now();
-      const isPan = Math.abs(event.deltaX) > Math.abs(event.deltaY);
       const perPixel = (shown.to - shown.from) / canvas.clientWidth;
       if (isPan) hands.setShown(panned(shown, event.deltaX * perPixel, whole));
       else hands.setShown(zoomed(shown, nsAt(event.offsetX), Math.exp(event.deltaY / 300), whole));

@@ -48,6 +48,7 @@ export class TimelineView {
     return {
       shown: isZoomed ? { from, to } : { from: 0, to: this.#length },
       cursor: show === "live" && Number.isFinite(cursor) ? cursor : undefined,
+      isHeapAlone: this.store.state.lines === "heap",
     };
   }
 
@@ -87,6 +88,8 @@ export class TimelineView {
     press("zoom-range", () => this.#setShown(this.#range() ?? { from: 0, to: this.#length }));
     press("zoom-all", () => this.#setShown({ from: 0, to: this.#length }));
     press("clear-range", () => this.#setRange(undefined, true));
+    press("resident", () => this.store.set({ lines: this.store.state.lines === "heap" ? "" : "heap" }, { isSmall: true }));
+    byId("resident").hidden = !this.whole.timeline.rss_bytes;
     press("to-peak", () => this.store.set({ at: "peak", show: "live", path: "" }));
   }
 
@@ -96,6 +99,8 @@ export class TimelineView {
     const range = this.#dragged ?? this.#range();
     const step = (shown.to - shown.from) / 1000;
     const chosen = range && `Range: ${moment(range.from, step)} to ${moment(range.to, step)}, ${duration(range.to - range.from)}`;
+    byId("resident").setAttribute("aria-pressed", String(this.store.state.lines !== "heap"));
+    for (const id of ["zoom-range", "clear-range"]) byId(id).toggleAttribute("disabled", !range);
     byId("range").textContent = chosen ?? `Range: all of ${duration(this.#length)}`;
     const at = cursor === undefined ? "" : `Cursor at ${moment(cursor, step)}: ${this.#heapAt(cursor)}`;
     byId("timeline-status").textContent = at;

@@ -3,27 +3,36 @@
 import { Latest } from "./api.js";
 import { byId, element } from "./dom.js";
 import { FlameView } from "./flame.js";
+import { cuts, generationTable } from "./generations.js";
 import { blocks, bytes, duration } from "./numbers.js";
 import { question } from "./state.js";
 import { functionTable, sizeTable, stackTable } from "./tables.js";
 
-const VIEWS = { flame: "Flame graph", functions: "Functions", stacks: "Stacks", sizes: "Sizes" };
-const TABLES = /** @type {Record<string, (answer: any, store: import("./state.js").Store) => HTMLElement>} */ ({
+const VIEWS = { flame: "Flame graph", functions: "Functions", stacks: "Stacks", sizes: "Sizes", generations: "Generations" };
+const TABLES = /** @type {Record<string, (answer: any, store: import("./state.js").Store, whole: any) => HTMLElement>} */ ({
   functions: functionTable,
   stacks: stackTable,
   sizes: sizeTable,
+  generations: generationTable,
 });
 
 /** The views. */
 export class Views {
   #latest = new Latest();
   #shown = "";
+  /** What the server says of the whole recording, once it has read it.
+   * @type {any} */
+  #whole;
 
-  /** @param {import("./state.js").Store} store */
-  constructor(store) {
+  /**
+   * @param {import("./state.js").Store} store
+   * @param {boolean} hasTime whether there are ranges
+   */
+  constructor(store, hasTime) {
     this.store = store;
     this.flame = new FlameView(store);
-    this.tabs = Object.entries(VIEWS).map(([view, title]) =>
+    const views = Object.entries(VIEWS).filter(([view]) => hasTime || view !== "generations");
+    this.tabs = views.map(([view, title]) =>
       element("button", { type: "button", role: "tab", id: `tab-${view}`, "aria-controls": "view", click: () => store.set({ view }) }, title),
     );
     byId("views").append(...this.tabs);
@@ -34,7 +43,14 @@ export class Views {
 
   /** The view that is chosen; an address may name one that there is not. */
   get #view() {
-    return Object.hasOwn(VIEWS, this.store.state.view) ? this.store.state.view : "flame";
+    const view = this.store.state.view;
+    return this.tabs.some((tab) => tab.id === `tab-${view}`) ? view : "flame";
+  }
+
+  /** @param {any} whole */
+  setWhole(whole) {
+    this.#whole = whole;
+    this.show();
   }
 
   /** Shows what the state says. */
@@ -46,21 +62,41 @@ export class Views {
       tab.tabIndex = isChosen ? 0 : -1;
     }
     byId("view").setAttribute("aria-labelledby", `tab-${view}`);
-    const path = `${view}?${question(this.store.state, view)}`;
+    const path = this.#path(view);
     if (path === this.#shown) {
       if (view === "flame") this.flame.search();
       return;
     }
     this.#shown = path;
+    if (path === "") byId("view").replaceChildren(element("p", { class: "status" }, "Reading all events…"));
+    else await this.#ask(view, path);
+  }
+
+  /**
+   * What is asked for a view; nothing while it is not known where generations begin.
+   * @param {string} view
+   */
+  #path(view) {
+    const path = `${view}?${question(this.store.state, view)}`;
+    if (view !== "generations") return path;
+    return this.#whole ? `${path}&cuts=${cuts(this.store.state, this.#whole).join(".")}` : "";
+  }
+
+  /**
+   * @param {string} view
+   * @param {string} path
+   */
+  async #ask(view, path) {
     byId("view").setAttribute("aria-busy", "true");
     try {
       const answer = await this.#latest.get(path);
-      if (answer) this.#place(view, answer);
+      if (!answer) return; // something else was asked meanwhile
+      this.#place(view, answer);
     } catch (e) {
       byId("view").replaceChildren(element("p", { class: "error" }, `This cannot be shown: ${/** @type {Error} */ (e).message}.`));
       byId("total").textContent = "";
-      byId("view").removeAttribute("aria-busy");
     }
+    byId("view").removeAttribute("aria-busy");
   }
 
   /**
@@ -68,12 +104,18 @@ export class Views {
    * @param {any} answer
    */
   #place(view, answer) {
-    const of = answer.at_ns === null ? "" : ` live at ${duration(answer.at_ns)}`;
-    byId("total").textContent = `${bytes(answer.total.bytes)} in ${blocks(answer.total.blocks)}${of}`;
-    const root = view === "flame" ? this.flame.root : TABLES[view](answer, this.store);
+    byId("total").textContent = answer.total ? this.#inWords(answer) : "";
+    const root = view === "flame" ? this.flame.root : TABLES[view](answer, this.store, this.#whole);
     byId("view").replaceChildren(root);
     if (view === "flame") this.flame.show(answer);
-    byId("view").removeAttribute("aria-busy");
+  }
+
+  /** @param {any} answer */
+  #inWords({ total, at_ns: at }) {
+    const { show, from, to } = this.store.state;
+    const when = at === null ? "" : ` live at ${duration(at)}`;
+    const born = show === "live" && (from !== "" || to !== "") ? ", of what was allocated in the range" : "";
+    return `${bytes(total.bytes)} in ${blocks(total.blocks)}${when}${born}`;
   }
 
   /** @param {KeyboardEvent} event */

@@ -6,6 +6,7 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use heapscribe_convert::Input;
+use heapscribe_diagnostics::Problem;
 use heapscribe_viewer::{Server, Token, Viewer};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -26,8 +27,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     bar.finish();
     end_when_interrupted()?;
     let token = Token::random().context("cannot make a token")?;
-    let server = Server::listen(args.port, token)
-        .with_context(|| format!("cannot listen on port {} of 127.0.0.1", args.port))?;
+    let server = Server::listen(args.port, token).map_err(|e| cannot_listen(args.port, &e))?;
     print_address(server.address())?;
     if !args.no_open {
         open_browser(server.address());
@@ -37,6 +37,11 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
         server.serve(&|asked| viewer.answer(asked));
     });
     Ok(ExitCode::SUCCESS)
+}
+
+fn cannot_listen(port: u16, e: &io::Error) -> Problem {
+    let what = format!("cannot listen on port {port} of 127.0.0.1: {e}");
+    Problem::new(what, "choose another --port, or 0 for any that is free")
 }
 
 /// A signal ends the process at once: what is being computed is for a page that is not looked at any more.

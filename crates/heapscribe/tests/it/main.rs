@@ -22,3 +22,4 @@ mod see;
 mod setup;
 #[path = "../support/skip.rs"]
 mod skip;
+mod view;

@@ -13,11 +13,12 @@
 //! | `path` | numbers of functions with dots between: the box that is drawn in full width |
 //! | `order` | `own` or `total`: of the table of functions |
 //! | `rows` | how many rows of a table |
+//! | `cuts` | moments with dots between: where generations begin, and the last one ends |
 
 use std::str::FromStr;
 
 use crate::http::Query;
-use crate::model::{Direction, FunctionId, Look, Order, ROWS_MAX, Unit};
+use crate::model::{Direction, FunctionId, GENERATIONS_MAX, Look, Order, ROWS_MAX, Unit};
 
 /// Which blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -77,6 +78,8 @@ pub(crate) struct Ask {
     pub(crate) look: Look,
     pub(crate) order: Order,
     pub(crate) rows: usize,
+    /// Where generations begin, and the last one ends: ns from the start, ascending.
+    pub(crate) cuts_ns: Vec<u64>,
 }
 
 /// Rows of a table, unless something else is asked for.
@@ -88,7 +91,7 @@ impl Ask {
         let known = |name: &str| {
             [
                 "show", "at", "from", "to", "process", "with", "without", "unit", "tree", "focus", "path",
-                "order", "rows",
+                "order", "rows", "cuts",
             ]
             .contains(&name)
         };
@@ -119,10 +122,11 @@ impl Ask {
                 &[("callees", Direction::Callees), ("callers", Direction::Callers)],
             )?,
             focus: number(query, "focus")?.map(FunctionId),
-            path: path(query.get("path").unwrap_or_default())?,
+            path: dotted(query, "path")?.into_iter().map(FunctionId).collect(),
         };
         let order = one_of(query, "order", &[("own", Order::Own), ("total", Order::Total)])?;
-        Ok(Ask { blocks, look, order, rows: number(query, "rows")?.unwrap_or(ROWS).min(ROWS_MAX) })
+        let rows = number(query, "rows")?.unwrap_or(ROWS).min(ROWS_MAX);
+        Ok(Ask { blocks, look, order, rows, cuts_ns: cuts(query)? })
     }
 }
 
@@ -137,9 +141,20 @@ fn number<T: FromStr>(query: &Query, name: &str) -> Result<Option<T>, String> {
     query.get(name).map(read).transpose()
 }
 
-fn path(text: &str) -> Result<Vec<FunctionId>, String> {
-    let step = |number: &str| number.parse().map(FunctionId).map_err(|_| format!("`path` is not `{text}`"));
-    text.split('.').filter(|number| !number.is_empty()).map(step).collect()
+/// Numbers with dots between.
+fn dotted<T: FromStr>(query: &Query, name: &str) -> Result<Vec<T>, String> {
+    let text = query.get(name).unwrap_or_default();
+    let read = |number: &str| number.parse().map_err(|_| format!("`{name}` is not `{text}`"));
+    text.split('.').filter(|number| !number.is_empty()).map(read).collect()
+}
+
+/// Where generations begin and end.
+fn cuts(query: &Query) -> Result<Vec<u64>, String> {
+    let cuts = dotted(query, "cuts")?;
+    match cuts.is_sorted_by(|a, b| a < b) && cuts.len() <= GENERATIONS_MAX + 1 {
+        true => Ok(cuts),
+        false => Err(format!("`cuts` has to be up to {} ascending moments", GENERATIONS_MAX + 1)),
+    }
 }
 
 #[cfg(test)]
@@ -171,8 +186,8 @@ mod tests {
         };
         check(
             "show=retained&at=7&from=1&to=2&process=3&with=Operator+new&without=main&unit=blocks&tree=callers\
-             &focus=4&path=5.6&order=total&rows=9",
-            Ok(Ask { blocks, look, order: Order::Total, rows: 9 }),
+             &focus=4&path=5.6&order=total&rows=9&cuts=0.10.20",
+            Ok(Ask { blocks, look, order: Order::Total, rows: 9, cuts_ns: vec![0, 10, 20] }),
         );
         check("at=peak&rows=4000000000", Ok(Ask { rows: ROWS_MAX, ..plain }));
     }
@@ -184,6 +199,7 @@ mod tests {
         check("from=2&to=2", Err("the range ends where it begins, or earlier"));
         check("process=-1", Err("`process` is not the number `-1`"));
         check("path=1.x", Err("`path` is not `1.x`"));
+        check("cuts=1.1", Err("`cuts` has to be up to 65 ascending moments"));
         check("callback=x", Err("there is no `callback`"));
     }
 }

@@ -28,6 +28,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     "flame.js" JS,
     "flame_draw.js" JS,
     "flame_layout.js" JS,
+    "generations.js" JS,
     "main.js" JS,
     "numbers.js" JS,
     "scale.js" JS,

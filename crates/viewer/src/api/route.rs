@@ -7,6 +7,7 @@ use serde_json::json;
 use super::answered::{Answered, NoAnswer};
 use super::ask::Ask;
 use super::assets::asset;
+use super::generations::generations;
 use super::summary::{Summary, Whole};
 use super::viewer::Viewer;
 use crate::http::{Asked, Response, Status};
@@ -37,11 +38,14 @@ impl Viewer<'_> {
     }
 
     fn view(&self, view: &str, asked: &Asked) -> Response {
-        if !["flame", "functions", "stacks", "sizes"].contains(&view) {
+        if !["flame", "functions", "stacks", "sizes", "generations"].contains(&view) {
             return Response::empty(Status::NoSuchPath);
         }
         let of = || -> Result<Response, NoAnswer> {
             let ask = Ask::parse(&asked.query).map_err(NoAnswer::Refused)?;
+            if view == "generations" {
+                return Ok(Response::json(Status::Ok, &generations(self, &ask)?));
+            }
             let calls = &self.stacks()?.calls;
             let known = |id: &crate::model::FunctionId| (id.0 as usize) < calls.functions().len();
             if !ask.look.focus.iter().all(known) {

@@ -90,13 +90,7 @@ impl<'r> Viewer<'r> {
             return Ok(kept[kept.len() - 1].1.clone());
         }
         drop(kept);
-        let stacks = self.stacks()?;
-        let answered = match &self.ranges {
-            Some(ranges) => {
-                by_question(ranges, self.analysis(), stacks, blocks)?
-            }
-            None => of_whole(self.analysis().ok_or(NoAnswer::NotYet)?, stacks, blocks)?,
-        };
+        let answered = self.computed(blocks)?;
         let answered = Arc::new(answered);
         kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() == KEPT_MAX {
@@ -104,5 +98,14 @@ impl<'r> Viewer<'r> {
         }
         kept.push((blocks.clone(), answered.clone()));
         Ok(answered)
+    }
+
+    /// The same, not kept.
+    pub(super) fn computed(&self, blocks: &Blocks) -> Result<Answered, NoAnswer> {
+        let stacks = self.stacks()?;
+        match &self.ranges {
+            Some(ranges) => by_question(ranges, self.analysis(), stacks, blocks),
+            None => of_whole(self.analysis().ok_or(NoAnswer::NotYet)?, stacks, blocks),
+        }
     }
 }

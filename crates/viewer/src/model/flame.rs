@@ -109,3 +109,49 @@ impl Flame {
         self.left_out.push(each.left_out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::sample;
+    use super::*;
+
+    /// Boxes as lines: two spaces a level, name, bytes, bytes of its own.
+    fn drawn(flame: &Flame) -> Vec<String> {
+        let line = |row: usize| {
+            let indent = "  ".repeat(flame.depth[row] as usize);
+            let name = &flame.names[flame.name[row] as usize];
+            format!("{indent}{name} {} {}", flame.bytes[row], flame.own_bytes[row])
+        };
+        (0..flame.depth.len()).map(line).collect()
+    }
+
+    #[test]
+    fn recursion_is_drawn_as_it_is_and_counted_once() {
+        let (calls, own) =
+            sample(&[(&["main", "a", "b", "a"], 1, 10), (&["main", "a"], 1, 5), (&["main", "b"], 1, 1)]);
+        let number = |name: &str| {
+            let at = calls.functions().iter().position(|function| function.name == name);
+            FunctionId(at.unwrap() as u32)
+        };
+        let check = |direction, focus: Option<&str>, path: &[&str], expected: &[&str]| {
+            let (focus, path) = (focus.map(number), path.iter().map(|name| number(name)).collect());
+            let look = Look { unit: Unit::Bytes, direction, focus, path };
+            assert_eq!(drawn(&flame(&calls, &own, &look)), expected, "{look:?}");
+        };
+        let (callees, callers) = (Direction::Callees, Direction::Callers);
+        let whole = ["all 16 0", "  main 16 0", "    a 15 5", "      b 10 0", "        a 10 10", "    b 1 1"];
+        check(callees, None, &[], &whole);
+        check(callees, Some("a"), &[], &["a 15 5", "  b 10 0", "    a 10 10"]);
+        check(callees, Some("b"), &[], &["b 11 1", "  a 10 10"]);
+        check(callees, None, &["main", "a"], &["a 15 5", "  b 10 0", "    a 10 10"]);
+        // What is not there is where a path ends: `main` does not call `all`.
+        let of_main = ["main 16 0", "  a 15 5", "    b 10 0", "      a 10 10", "  b 1 1"];
+        check(callees, None, &["main", "all", "a"], &of_main);
+        let up = ["all 16 0", "  a 15 0", "    b 10 0", "      a 10 0", "        main 10 10", "    main 5 5"];
+        let up = [&up[..], &["  b 1 0", "    main 1 1"]].concat();
+        check(callers, None, &[], &up);
+        check(callers, Some("a"), &[], &["a 15 0", "  main 15 15"]);
+        check(callers, Some("b"), &[], &["b 11 0", "  a 10 0", "    main 10 10", "  main 1 1"]);
+        check(callers, None, &["a", "b"], &["b 10 0", "  a 10 0", "    main 10 10"]);
+    }
+}

@@ -64,3 +64,29 @@ pub(crate) fn functions(calls: &Calls, own: &Own, unit: Unit, order: Order, rows
     }
     table
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::sample;
+    use super::*;
+
+    /// Rows as name, own bytes, all bytes.
+    fn rows(table: &FunctionRows) -> Vec<(&str, u64, u64)> {
+        let all = table.name.iter().enumerate();
+        all.map(|(n, name)| (name.as_str(), table.own_bytes[n], table.bytes[n])).collect()
+    }
+
+    #[test]
+    fn a_function_that_calls_itself_counts_once() {
+        let (calls, own) =
+            sample(&[(&["main", "a", "b", "a"], 1, 10), (&["main", "a"], 1, 5), (&["main", "b"], 9, 1), (&[], 2, 3)]);
+        let table = functions(&calls, &own, Unit::Bytes, Order::Own, 9);
+        assert_eq!(rows(&table), [("a", 15, 15), ("[unknown stack]", 3, 3), ("b", 1, 11), ("main", 0, 16)]);
+        assert_eq!((table.all, table.file[0].as_str(), table.blocks[0]), (4, "a.c", 2));
+        let table = functions(&calls, &own, Unit::Bytes, Order::Total, 2);
+        assert_eq!(rows(&table), [("main", 0, 16), ("a", 15, 15)]);
+        let table = functions(&calls, &own, Unit::Blocks, Order::Own, 1);
+        assert_eq!((table.name[0].as_str(), table.own_blocks[0]), ("b", 9));
+        assert_eq!(table.all, 4);
+    }
+}

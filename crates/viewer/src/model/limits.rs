@@ -8,5 +8,7 @@ pub(super) const PARTS: u64 = 4_000;
 pub(super) const LEVELS_MAX: u32 = 400;
 /// Rows of a table.
 pub(crate) const ROWS_MAX: usize = 1_000;
+/// Generations that are asked for at once: each is three questions.
+pub(crate) const GENERATIONS_MAX: usize = 64;
 /// Processes that have a box each; where there are more, those of one program share a box.
 pub(super) const SINGLE_PROCESSES_MAX: usize = 12;

@@ -7,6 +7,8 @@ mod limits;
 mod own;
 mod processes;
 mod prune;
+#[cfg(test)]
+mod sample;
 mod sizes;
 mod stacks;
 mod trees;
@@ -14,7 +16,7 @@ mod trees;
 pub(crate) use calls::{CallId, Calls, FunctionId};
 pub(crate) use flame::{Direction, Look, flame};
 pub(crate) use functions::{Order, functions};
-pub(crate) use limits::ROWS_MAX;
+pub(crate) use limits::{GENERATIONS_MAX, ROWS_MAX};
 pub(crate) use own::{Own, Unit, plain};
 pub(crate) use processes::labels;
 pub(crate) use sizes::{SizeRows, sizes};

@@ -2,6 +2,7 @@
 // a name that is markup, roles, no message on the console, no request to anybody else.
 import assert from "node:assert/strict";
 import { chromium } from "./chromium.mjs";
+import { checkModules } from "./modules.mjs";
 
 const [binary, profile, address] = process.argv.slice(2);
 const browser = await chromium(binary, profile);
@@ -19,6 +20,8 @@ try {
   await isTotal("13.7 KiB in 3 blocks live at 2.00 ms");
   await until(`!document.getElementById("findings").textContent.includes("Reading")`);
   assert.equal(await run(`document.getElementById("program").textContent`), "./app <script>alert(1)</script>");
+
+  await checkModules(run, address);
 
   // A range is dragged: half of the timeline, from 2.5 to 7.5 ms.
   const timeline = await box("timeline");
@@ -54,6 +57,10 @@ try {
   await isTotal("13.2 KiB in 3 blocks live at 4.5");
   await press("+");
   await until(`location.hash.includes("zoom=")`);
+  const zoom = new URLSearchParams((await hash()).slice(1)).get("zoom");
+  const wheel = { type: "mouseWheel", x: at(4.5), y: timeline.y + 40, deltaX: 0, deltaY: -100 };
+  await page("Input.dispatchMouseEvent", { ...wheel, modifiers: 2 });
+  await until(`!location.hash.includes("zoom=${zoom}")`);
   await press("0");
   await until(`!location.hash.includes("zoom=")`);
 
@@ -70,6 +77,14 @@ try {
   await choose("with", "");
   await button("Sizes");
   await until(`document.querySelectorAll("#view tbody tr").length === 4`);
+  await button("Functions");
+  await until(`document.querySelectorAll("#view tbody tr").length === 5`);
+  await button("Generations");
+  await until(`document.querySelectorAll("#view tbody tr").length === 8`);
+  await button("64 B");
+  await isTotal("64 B in 1 block");
+  await until(`location.hash.includes("from=5000000&to=6250000")`);
+  await run("history.back()");
   await button("Functions");
   await until(`document.querySelectorAll("#view tbody tr").length === 5`);
   await button("callers");

@@ -1,0 +1,68 @@
+//! `view`: the address, who is answered, and the end. What is answered is tested in the crate of the viewer.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::sample;
+use crate::see::Place;
+
+fn view(place: &Place, flags: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_heapscribe"));
+    command.args(["view", "run.hst", "--no-open"]).args(flags).current_dir(place.path(""));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// The status of an answer, and its body.
+fn get(host: &str, path: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(host).unwrap();
+    stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+fn check(signal: Signal) {
+    let place = Place::with_trace(&sample::tiny());
+    let mut child = view(&place, &["--port", "0"]);
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut address = String::new();
+    out.read_line(&mut address).unwrap();
+    let rest = address.strip_prefix("http://127.0.0.1:").and_then(|rest| rest.strip_suffix("/\n"));
+    let (port, token) = rest.and_then(|rest| rest.split_once('/')).unwrap_or_else(|| panic!("{address:?}"));
+    assert_ne!(port.parse::<u16>().unwrap(), 0);
+    assert!(token.len() == 32 && token.bytes().all(|byte| byte.is_ascii_hexdigit()), "{token}");
+    let host = format!("127.0.0.1:{port}");
+    assert_eq!(get(&host, "/"), (404, String::new()));
+    let (status, page) = get(&host, &format!("/{token}/"));
+    assert!(status == 200 && page.contains("<noscript>"), "{page}");
+    let (status, summary) = get(&host, &format!("/{token}/api/summary"));
+    assert!(status == 200 && summary.contains("\"command\":[\"./app\",\"--fast\"]"), "{summary}");
+    assert!(place.path("run.hst.idx").exists());
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let mut more = String::new();
+    out.read_to_string(&mut more).unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut more).unwrap();
+    assert_eq!(more, "");
+}
+
+#[test]
+fn it_prints_its_address_and_serves_until_it_is_told_to_end() {
+    check(Signal::TERM);
+    check(Signal::INT);
+}
+
+#[test]
+fn a_port_that_is_taken_is_an_error_with_a_hint() {
+    let place = Place::with_trace(&sample::tiny());
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let text = place.failure(&format!("view run.hst --no-open --no-index --port {port}"));
+    assert!(text.starts_with(&format!("error: cannot listen on port {port} of 127.0.0.1")), "{text}");
+    assert!(text.contains("\nhint: choose another --port, or 0 for any that is free\n"), "{text}");
+    assert!(!place.path("run.hst.idx").exists());
+}

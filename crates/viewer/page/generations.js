@@ -1,0 +1,61 @@
+/** The view of generations: what was allocated between marks, and what of it stayed. */
+
+import { element } from "./dom.js";
+import { blocks, bytes, duration, percent } from "./numbers.js";
+import { table } from "./tables.js";
+
+/** Where there are no marks a range is cut into so many parts; and it never is into more than the server answers. */
+const PARTS = 8;
+const MOST = 64;
+
+/**
+ * The moments between generations, with the begin and the end of the range.
+ * @param {import("./state.js").State} state
+ * @param {any} whole
+ * @returns {number[]}
+ */
+export function cuts(state, whole) {
+  const [from, to] = [Number(state.from || 0), Number(state.to || whole.duration_ns)];
+  const isInside = (/** @type {number} */ ns) => from < ns && ns < to;
+  const marks = [...whole.marks.first_ns, ...whole.marks.last_ns].filter(isInside);
+  const parts = Array.from({ length: PARTS - 1 }, (_, n) => Math.round(from + ((to - from) * (n + 1)) / PARTS));
+  const between = marks.length > 0 ? marks : parts.filter(isInside);
+  const all = [...new Set([from, ...between, to])].sort((a, b) => a - b);
+  return all.length <= MOST + 1 ? all : [...all.slice(0, MOST), to];
+}
+
+/**
+ * The mark that was set at a moment, if one was.
+ * @param {any} marks
+ * @param {number} ns
+ */
+function markAt(marks, ns) {
+  const at = marks.name.findIndex((/** @type {string} */ _, /** @type {number} */ n) => marks.first_ns[n] === ns || marks.last_ns[n] === ns);
+  return at < 0 ? "" : ` (${marks.name[at]})`;
+}
+
+/**
+ * A row for each generation; a press leads to its flame graph.
+ * @param {any} answer
+ * @param {import("./state.js").Store} store
+ * @param {any} whole
+ */
+export function generationTable(answer, store, whole) {
+  const unit = store.state.unit === "blocks" ? "blocks" : "bytes";
+  const show = (/** @type {number} */ n) => (unit === "bytes" ? bytes(n) : blocks(n));
+  const lead = (/** @type {number} */ row, /** @type {string} */ of) => {
+    const [from, to] = [String(answer.from_ns[row]), String(answer.to_ns[row])];
+    const open = () => store.set({ show: of, from, to, path: "", view: "flame" });
+    return element("button", { type: "button", class: "plain", click: open }, show(answer[`${of}_${unit}`][row]));
+  };
+  const rows = answer.from_ns.map((/** @type {number} */ from, /** @type {number} */ row) => [
+    `${duration(from)}${markAt(whole.marks, from)}`,
+    `${duration(answer.to_ns[row])}${markAt(whole.marks, answer.to_ns[row])}`,
+    lead(row, "allocated"),
+    lead(row, "retained"),
+    lead(row, "left"),
+    percent(answer[`left_${unit}`][row], answer[`allocated_${unit}`][row]),
+  ]);
+  const headings = ["From", "To", "Allocated", "Live at its end", "Never freed", "of it"];
+  return element("div", {}, table("Generations", headings, rows, [true, true, true, true, true, true]));
+}

@@ -1,0 +1,108 @@
+// The pure functions of the page, called in the browser that runs them: input and expected answer.
+import assert from "node:assert/strict";
+
+/** Calls a function of a module with values, and gives its value. */
+function caller(run, address) {
+  return (module, name, ...values) =>
+    run(`import(${JSON.stringify(address + module)}).then((m) => m.${name}(...${JSON.stringify(values)}))`);
+}
+
+export async function checkModules(run, address) {
+  const call = caller(run, address);
+  const check = async (module, name, values, expected) =>
+    assert.deepEqual(await call(module, name, ...values), expected, `${module} ${name}(${JSON.stringify(values)})`);
+
+  // As `report` prints them.
+  for (const [n, text] of [[0, "0 B"], [1002, "1,002 B"], [1024, "1.00 KiB"], [2 ** 20 - 1, "1.00 MiB"], [1021 * 1024, "1,021 KiB"], [14000, "13.7 KiB"]]) {
+    await check("numbers.js", "bytes", [n], text);
+  }
+  for (const [ns, text] of [[0, "0 ns"], [1500, "1.50 us"], [12345678, "12.3 ms"], [61e9, "61.0 s"], [1234e9, "1,234 s"]]) {
+    await check("numbers.js", "duration", [ns], text);
+  }
+  await check("numbers.js", "blocks", [1], "1 block");
+  await check("numbers.js", "blocks", [1234567], "1,234,567 blocks");
+  await check("numbers.js", "moment", [2_500_000, 10_000], "2.50 ms");
+
+  await checkState(call, check);
+  await checkCommands(call, check);
+  await checkScale(check);
+  await checkBoxes(call, check);
+  await checkCuts(check);
+}
+
+async function checkState(call, check) {
+  const state = await call("state.js", "parse", "#show=freed&from=1&with=%3Cscript%3E+x&unknown=1&__proto__=1");
+  assert.equal(state.show + state.from + state.with + state.unit, "freed1<script> xbytes");
+  assert.ok(!("unknown" in state));
+  await check("state.js", "format", [state], "show=freed&from=1&with=%3Cscript%3E+x");
+  await check("state.js", "format", [await call("state.js", "parse", "")], "");
+  await check("state.js", "question", [{ ...state, search: "x" }, "sizes"], "show=freed&at=peak&from=1&with=%3Cscript%3E+x&unit=bytes");
+}
+
+async function checkCommands(call, check) {
+  const plain = await call("state.js", "parse", "");
+  const recording = { trace: "a b's.hst", duration_ns: 9, pids: [100, 101] };
+  const trace = `'a b'\\''s.hst'`;
+  for (const [change, flags] of [
+    [{}, ""],
+    [{ at: "5" }, " --live-at 5ns"],
+    [{ from: "2" }, " --live-at peak --from 2ns"],
+    [{ show: "allocated", from: "1", to: "9" }, " --metric allocated --from 1ns"],
+    [{ show: "allocated", to: "8", unit: "blocks" }, " --metric count --to 8ns"],
+    [{ show: "retained", from: "1" }, " --metric leaked --from 1ns"],
+    [{ show: "left", process: "1" }, " --metric leaked --pid 101"],
+  ]) {
+    await check("command.js", "command", [{ ...plain, ...change }, recording], `heapscribe flame ${trace}${flags} -o flame.svg`);
+  }
+  for (const change of [{ show: "freed" }, { show: "within" }, { show: "left", from: "1" }, { with: "x" }, { tree: "callers" }, { unit: "blocks" }]) {
+    await check("command.js", "command", [{ ...plain, ...change }, recording], "");
+  }
+}
+
+async function checkScale(check) {
+  const shown = { from: 0, to: 1000 };
+  await check("scale.js", "zoomed", [shown, 500, 0.5, 1000], { from: 250, to: 750 });
+  await check("scale.js", "zoomed", [shown, 0, 0.5, 1000], { from: 0, to: 500 });
+  await check("scale.js", "zoomed", [{ from: 250, to: 750 }, 300, 8, 1000], shown);
+  await check("scale.js", "zoomed", [{ from: 0, to: 50 }, 10, 0.5, 50], { from: 0, to: 50 });
+  await check("scale.js", "panned", [{ from: 250, to: 750 }, 1000, 1000], { from: 500, to: 1000 });
+  await check("scale.js", "toNs", [{ from: 100, to: 300, width: 50 }, 25], 200);
+  await check("scale.js", "toX", [{ from: 100, to: 300, width: 50 }, 200], 25);
+  await check("scale.js", "ticks", [0, 10, 5], { step: 2, all: [0, 2, 4, 6, 8, 10] });
+  await check("scale.js", "byteTicks", [3000, 4], [1024, 2048]);
+}
+
+async function checkCuts(check) {
+  const state = { from: "", to: "" };
+  const whole = { duration_ns: 80, marks: { first_ns: [10, 30, 200], last_ns: [10, 60, 200] } };
+  const none = { duration_ns: 80, marks: { first_ns: [], last_ns: [] } };
+  await check("generations.js", "cuts", [state, whole], [0, 10, 30, 60, 80]);
+  await check("generations.js", "cuts", [{ from: "20", to: "40" }, whole], [20, 30, 40]);
+  await check("generations.js", "cuts", [state, none], [0, 10, 20, 30, 40, 50, 60, 70, 80]);
+  await check("generations.js", "cuts", [{ from: "3", to: "5" }, none], [3, 4, 5]);
+}
+
+async function checkBoxes(call, check) {
+  // all 10 > a 6 > b 6, and beside it b 3 with nothing on it.
+  const flame = {
+    names: ["all", "a", "b"],
+    depth: [0, 1, 2, 1],
+    name: [0, 1, 2, 2],
+    bytes: [10, 6, 6, 3],
+    blocks: [1, 1, 1, 1],
+  };
+  const layout = await call("flame_layout.js", "layout", flame, "bytes");
+  assert.deepEqual(Object.values(layout.begin), [0, 0, 0, 6]);
+  assert.deepEqual(Object.values(layout.below), [-1, 0, 1, 0]);
+  assert.deepEqual([layout.levels, layout.whole], [3, 10]);
+  for (const [part, level, row] of [[0.1, 0, 0], [0.1, 2, 2], [0.7, 1, 3], [0.95, 1, -1], [0.7, 2, -1], [0.1, 3, -1]]) {
+    await check("flame_layout.js", "boxAt", [flame, layout, "bytes", part, level], row);
+  }
+  await check("flame_layout.js", "pathTo", [layout, 2], [1, 2]);
+  await check("flame_layout.js", "matches", [flame, "bytes", "B"], { names: [false, false, true], sum: 9 });
+  await check("flame_layout.js", "matches", [flame, "bytes", "a"], { names: [true, true, false], sum: 10 });
+  await check("flame_layout.js", "matches", [flame, "bytes", ""], { names: [false, false, false], sum: 0 });
+  for (const [row, key, to] of [[0, "ArrowDown", 1], [2, "ArrowDown", 2], [2, "ArrowUp", 1], [0, "ArrowUp", 0], [1, "ArrowRight", 3], [3, "ArrowLeft", 1], [3, "ArrowRight", 3]]) {
+    await check("flame_layout.js", "neighbor", [flame, layout, row, key], to);
+  }
+}
