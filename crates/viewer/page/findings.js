@@ -9,8 +9,9 @@ const FIRST = 3;
  * Shows them.
  * @param {any} whole
  * @param {import("./state.js").Store} store
+ * @param {string[]} caveats what was known before all events were read
  */
-export function showFindings(whole, store) {
+export function showFindings(whole, store, caveats) {
   const all = whole.findings.map((/** @type {any} */ finding) => one(finding, store));
   const nothing = element("p", {}, "Nothing here looks worth changing.");
   const first = element("ol", {}, ...all.slice(0, FIRST));
@@ -18,7 +19,7 @@ export function showFindings(whole, store) {
   const shown = all.length === 0 ? [nothing] : all.length > FIRST ? [first, others] : [first];
   byId("findings").replaceChildren(...shown);
   const item = (/** @type {string} */ text) => element("li", {}, text);
-  byId("caveats").replaceChildren(...whole.caveats.map(item));
+  byId("caveats").replaceChildren(...[...caveats, ...whole.caveats].map(item));
   byId("notes").replaceChildren(...whole.notes.map(item));
   byId("missing").hidden = whole.notes.length === 0;
 }

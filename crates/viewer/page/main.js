@@ -10,13 +10,15 @@ import { TimelineView } from "./timeline_view.js";
 import { Views } from "./views.js";
 
 async function start() {
+  // Without JavaScript there is only the sentence that says what to do.
+  byId("main").hidden = false;
   const store = new Store();
   const summary = await get("summary");
   showProgram(summary);
   const controls = new Controls(store, summary);
-  const views = new Views(store, summary.duration_ns !== null);
+  const views = new Views(store, summary);
   const whole = await get("whole");
-  showFindings(whole, store);
+  showFindings(whole, store, summary.caveats);
   showFacts(summary, whole);
   controls.setProcesses(whole.processes);
   views.setWhole(whole);

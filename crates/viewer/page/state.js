@@ -16,7 +16,7 @@
  * @property {string} focus number of a function
  * @property {string} path numbers of functions, with dots between
  * @property {string} order own or total: of the table of functions
- * @property {string} view flame, functions, stacks, sizes, generations
+ * @property {string} view flame, functions, stacks, sizes, generations, processes
  * @property {string} search part of the names that are marked
  * @property {string} lines "heap" for the heap alone in the timeline, "" for resident memory, too
  * @property {string} zoom what the timeline shows: two moments, with a - between; "" for all
@@ -51,6 +51,7 @@ const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
   stacks: [],
   sizes: [],
   generations: [],
+  processes: [],
 });
 
 /**

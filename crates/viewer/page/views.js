@@ -6,14 +6,16 @@ import { FlameView } from "./flame.js";
 import { cuts, generationTable } from "./generations.js";
 import { blocks, bytes, duration } from "./numbers.js";
 import { question } from "./state.js";
+import { processTable } from "./processes.js";
 import { functionTable, sizeTable, stackTable } from "./tables.js";
 
-const VIEWS = { flame: "Flame graph", functions: "Functions", stacks: "Stacks", sizes: "Sizes", generations: "Generations" };
+const VIEWS = { flame: "Flame graph", functions: "Functions", stacks: "Stacks", sizes: "Sizes", generations: "Generations", processes: "Processes" };
 const TABLES = /** @type {Record<string, (answer: any, store: import("./state.js").Store, whole: any) => HTMLElement>} */ ({
   functions: functionTable,
   stacks: stackTable,
   sizes: sizeTable,
   generations: generationTable,
+  processes: processTable,
 });
 
 /** The views. */
@@ -26,12 +28,14 @@ export class Views {
 
   /**
    * @param {import("./state.js").Store} store
-   * @param {boolean} hasTime whether there are ranges
+   * @param {any} summary
    */
-  constructor(store, hasTime) {
+  constructor(store, summary) {
     this.store = store;
     this.flame = new FlameView(store);
-    const views = Object.entries(VIEWS).filter(([view]) => hasTime || view !== "generations");
+    const isThere = (/** @type {string} */ view) =>
+      view === "generations" ? summary.duration_ns !== null : view !== "processes" || summary.processes > 1;
+    const views = Object.entries(VIEWS).filter(([view]) => isThere(view));
     this.tabs = views.map(([view, title]) =>
       element("button", { type: "button", role: "tab", id: `tab-${view}`, "aria-controls": "view", click: () => store.set({ view }) }, title),
     );
@@ -69,17 +73,18 @@ export class Views {
     }
     this.#shown = path;
     if (path === "") byId("view").replaceChildren(element("p", { class: "status" }, "Reading all events…"));
+    else if (view === "processes") this.#place(view, this.#whole.processes);
     else await this.#ask(view, path);
   }
 
   /**
-   * What is asked for a view; nothing while it is not known where generations begin.
+   * What is asked for a view; nothing while it is made of what is not known yet.
    * @param {string} view
    */
   #path(view) {
     const path = `${view}?${question(this.store.state, view)}`;
-    if (view !== "generations") return path;
-    return this.#whole ? `${path}&cuts=${cuts(this.store.state, this.#whole).join(".")}` : "";
+    if (!this.#whole && (view === "generations" || view === "processes")) return "";
+    return view === "generations" ? `${path}&cuts=${cuts(this.store.state, this.#whole).join(".")}` : path;
   }
 
   /**

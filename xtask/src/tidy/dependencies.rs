@@ -76,7 +76,6 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &[
             "heapscribe-analyze",
             "heapscribe-convert",
-            "heapscribe-diagnostics",
             "heapscribe-formats",
             "heapscribe-index",
             "heapscribe-symbols",

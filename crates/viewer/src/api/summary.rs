@@ -26,7 +26,13 @@ pub(super) struct Summary {
     /// What can be shown.
     shows: &'static [&'static str],
     processes: usize,
+    /// What has to be known to read the figures, in sentences.
+    caveats: Vec<&'static str>,
 }
+
+const COARSE: &str = "The index is coarse, as memory did not suffice: some stacks are counted as unknown. Delete it and \
+                      use more --memory.";
+const NO_INDEX: &str = "There is no index: each question reads all events.";
 
 /// What can be shown of a recording, of a ring without its first events, and of a snapshot.
 const OF_RANGES: &[&str] = &["live", "allocated", "freed", "retained", "within", "left"];
@@ -37,19 +43,26 @@ impl Summary {
     pub(super) fn of(viewer: &Viewer<'_>) -> Summary {
         let session = viewer.recording.session();
         let is_snapshot = heapscribe_analyze::snapshot::is_one(&**viewer.trace);
+        let index = viewer.ranges.as_ref().map(|ranges| ranges.index());
+        let caveat = match index {
+            Some(None) => Some(NO_INDEX),
+            Some(Some(index)) if index.is_coarse() => Some(COARSE),
+            _ => None,
+        };
         Summary {
             trace: viewer.shown.clone(),
             command: session.command.iter().map(|part| lossy(part)).collect(),
             host: session.host,
             begin_real_ns: session.begin_real_ns,
             duration_ns: viewer.ranges.as_ref().map(|ranges| ranges.extent().duration_ns),
-            has_index: viewer.ranges.as_ref().is_some_and(|ranges| ranges.index().is_some()),
+            has_index: index.flatten().is_some(),
             shows: match (&viewer.ranges, is_snapshot) {
                 (Some(_), _) => OF_RANGES,
                 (None, true) => OF_SNAPSHOT,
                 (None, false) => OF_RING,
             },
             processes: viewer.processes.len(),
+            caveats: caveat.into_iter().collect(),
         }
     }
 }

@@ -85,6 +85,8 @@ try {
   await isTotal("64 B in 1 block");
   await until(`location.hash.includes("from=5000000&to=6250000")`);
   await run("history.back()");
+  await button("Processes");
+  await until(`document.querySelector("#view tbody")?.innerText.replace(/\\s+/g, " ").includes("app 101 0 ns 9.00 ms 9.77 KiB 0 B")`);
   await button("Functions");
   await until(`document.querySelectorAll("#view tbody tr").length === 5`);
   await button("callers");
