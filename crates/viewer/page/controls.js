@@ -13,6 +13,9 @@ const SHOWS = /** @type {Record<string, string>} */ ({
   left: "allocated in the range, never freed",
 });
 
+/** What "Reset" leaves. */
+const NO_FILTERS = { focus: "", path: "", with: "", without: "", process: "", thread: "", size: "", search: "" };
+
 /** The fields. */
 export class Controls {
   /** @type {{ name: string, field: HTMLSelectElement | HTMLInputElement }[]} */
@@ -36,10 +39,10 @@ export class Controls {
       this.#select("unit", "by", [["bytes", "bytes"], ["blocks", "blocks"]]),
       this.processes,
       this.#select("tree", "Tree of", [["callees", "callees"], ["callers", "callers"]]),
-      this.#text("with", "Only stacks with", "part of a function's name"),
-      this.#text("without", "Only stacks without", "part of a function's name"),
+      this.#text("with", "Only stacks with", "function or file"),
+      this.#text("without", "Only stacks without", "function or file"),
       this.#text("search", "Search", "mark boxes", true),
-      element("button", { type: "button", click: () => store.set({ focus: "", path: "", with: "", without: "", process: "", search: "" }) }, "Reset"),
+      element("button", { type: "button", click: () => store.set(NO_FILTERS) }, "Reset"),
       this.copy,
     );
     this.form.addEventListener("submit", (event) => event.preventDefault());
@@ -85,7 +88,8 @@ export class Controls {
    * @param {string[][]} options
    */
   #select(name, label, options) {
-    const change = () => this.store.set({ [name]: field.value, path: "" });
+    // A thread is one of a process.
+    const change = () => this.store.set({ [name]: field.value, path: "", ...(name === "process" ? { thread: "" } : {}) });
     const field = element("select", { name, change }, ...options.map(([value, text]) => element("option", { value }, text)));
     this.#fields.push({ name, field });
     return element("label", {}, label, field);

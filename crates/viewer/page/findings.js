@@ -31,7 +31,7 @@ export function showFindings(whole, store, caveats) {
 function one(finding, store) {
   const severity = element("span", { class: `severity ${finding.severity}` }, `${finding.severity}: `);
   const attempt = element("div", { class: "hint" }, "Try: ", finding.try);
-  const stacks = finding.stacks.map((/** @type {any} */ stack) => culprit(stack, finding.kind, store));
+  const stacks = finding.culprits.map((/** @type {any} */ stack) => culprit(stack, finding.kind, store));
   return element("li", {}, severity, finding.summary, attempt, element("div", { class: "bar" }, ...stacks));
 }
 
@@ -53,7 +53,7 @@ const SHOWS = /** @type {Record<string, string>} */ ({
  */
 function culprit(stack, kind, store) {
   const place = stack.file ? ` (${stack.file}${stack.line ? `:${stack.line}` : ""})` : "";
-  const question = { show: SHOWS[kind] ?? "live", at: "peak", from: "", to: "", process: "", with: stack.function, without: "" };
+  const question = { show: SHOWS[kind] ?? "live", at: "peak", from: "", to: "", process: "", thread: "", size: "", with: `=${stack.name}`, without: "" };
   const look = () => {
     store.set({ ...question, focus: "", path: "", view: "flame" });
     byId("question-title").scrollIntoView();

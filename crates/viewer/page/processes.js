@@ -1,10 +1,10 @@
-/** The view of processes: when they were there, and what each held. */
+/** The views of processes and threads: when they were there, what each held, and what it allocated. */
 
 import { element } from "./dom.js";
 import { bytes, count, duration } from "./numbers.js";
 import { table } from "./tables.js";
 
-/** Rows; a build has thousands of processes. */
+/** Rows of a table; a build has thousands of processes. */
 const MOST = 1000;
 
 /**
@@ -17,7 +17,7 @@ export function processTable(processes, store) {
   const order = processes.pid.map((/** @type {number} */ _, /** @type {number} */ n) => n);
   order.sort((a, b) => processes.peak_bytes[b] - processes.peak_bytes[a] || a - b);
   const choose = (/** @type {number} */ n) => {
-    const attributes = { type: "button", class: "plain name", click: () => store.set({ process: String(n), path: "", view: "flame" }) };
+    const attributes = { type: "button", class: "plain name", click: () => store.set({ process: String(n), thread: "", path: "", view: "flame" }) };
     return element("button", attributes, processes.name[n]);
   };
   const rows = order.slice(0, MOST).map((n) => [
@@ -32,4 +32,30 @@ export function processTable(processes, store) {
   const more = order.length > MOST ? `${count(order.length - MOST)} more processes are not shown.` : "";
   const isNumber = [false, true, true, true, true, true];
   return element("div", {}, table("Processes", headings, rows, isNumber), element("p", { class: "hint" }, more));
+}
+
+/**
+ * The thread that allocated most first; a press chooses it.
+ * @param {any} whole
+ * @param {import("./state.js").Store} store
+ */
+export function threadTable({ threads, processes }, store) {
+  /** @type {number[]} */
+  const order = threads.thread.map((/** @type {number} */ _, /** @type {number} */ n) => n);
+  order.sort((a, b) => threads.allocated_bytes[b] - threads.allocated_bytes[a] || a - b);
+  const choose = (/** @type {number} */ n) => {
+    const thread = { process: String(threads.process[n]), thread: String(threads.thread[n]) };
+    const show = () => store.set({ ...thread, path: "", view: "flame" });
+    return element("button", { type: "button", class: "plain name", click: show }, threads.name[n] || "(no name)");
+  };
+  const rows = order.slice(0, MOST).map((n) => [
+    choose(n),
+    String(threads.tid[n]),
+    `${processes.name[threads.process[n]]} (pid ${processes.pid[threads.process[n]]})`,
+    count(threads.allocations[n]),
+    bytes(threads.allocated_bytes[n]),
+  ]);
+  const headings = ["Thread", "Tid", "Process", "Allocations", "Allocated"];
+  const more = order.length > MOST ? `${count(order.length - MOST)} more threads are not shown.` : "";
+  return element("div", {}, table("Threads", headings, rows, [false, true, false, true, true]), element("p", { class: "hint" }, more));
 }

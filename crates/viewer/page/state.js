@@ -9,6 +9,8 @@
  * @property {string} from begin of the range, ns; "" for that of the recording
  * @property {string} to end of the range, ns
  * @property {string} process index of a process; "" for all
+ * @property {string} thread number of a thread of this process
+ * @property {string} size a size that stands for its class
  * @property {string} with part of the name of a function
  * @property {string} without
  * @property {string} unit bytes or blocks
@@ -16,7 +18,7 @@
  * @property {string} focus number of a function
  * @property {string} path numbers of functions, with dots between
  * @property {string} order own or total: of the table of functions
- * @property {string} view flame, functions, stacks, sizes, generations, processes
+ * @property {string} view flame, functions, stacks, sizes, generations, processes, threads
  * @property {string} search part of the names that are marked
  * @property {string} lines "heap" for the heap alone in the timeline, "" for resident memory, too
  * @property {string} zoom what the timeline shows: two moments, with a - between; "" for all
@@ -29,6 +31,8 @@ export const DEFAULTS = Object.freeze({
   from: "",
   to: "",
   process: "",
+  thread: "",
+  size: "",
   with: "",
   without: "",
   unit: "bytes",
@@ -43,7 +47,7 @@ export const DEFAULTS = Object.freeze({
 });
 
 /** What figures depend on. */
-const FIGURES = /** @type {const} */ (["show", "at", "from", "to", "process", "with", "without", "unit"]);
+const FIGURES = /** @type {const} */ (["show", "at", "from", "to", "process", "thread", "size", "with", "without", "unit"]);
 /** What else each view depends on. */
 const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
   flame: ["tree", "focus", "path"],
@@ -52,6 +56,7 @@ const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
   sizes: [],
   generations: [],
   processes: [],
+  threads: [],
 });
 
 /**

@@ -105,8 +105,12 @@ export function sizeTable(answer, store) {
     meter.style.width = `${(20 * n) / longest}rem`;
     return meter;
   };
+  const choose = (/** @type {number} */ size, /** @type {string} */ title) => {
+    const show = () => store.set({ size: String(size), path: "", view: "flame" });
+    return element("button", { type: "button", class: "plain", click: show }, title);
+  };
   const rows = answer.from_bytes.map((/** @type {number} */ from, /** @type {number} */ n) => [
-    from === answer.to_bytes[n] ? count(from) : `${count(from)} to ${count(answer.to_bytes[n])}`,
+    choose(from, from === answer.to_bytes[n] ? count(from) : `${count(from)} to ${count(answer.to_bytes[n])}`),
     blocks(answer.blocks[n]),
     bytes(answer.bytes[n]),
     percent(answer[unit][n], answer.total[unit]),

@@ -6,16 +6,21 @@ import { FlameView } from "./flame.js";
 import { cuts, generationTable } from "./generations.js";
 import { blocks, bytes, duration } from "./numbers.js";
 import { question } from "./state.js";
-import { processTable } from "./processes.js";
+import { processTable, threadTable } from "./processes.js";
 import { functionTable, sizeTable, stackTable } from "./tables.js";
 
-const VIEWS = { flame: "Flame graph", functions: "Functions", stacks: "Stacks", sizes: "Sizes", generations: "Generations", processes: "Processes" };
+const VIEWS = { flame: "Flame graph", functions: "Functions", stacks: "Stacks", sizes: "Sizes", generations: "Generations", processes: "Processes", threads: "Threads" };
+/** Those that are made of what is known of the whole recording. */
+const OF_WHOLE = ["processes", "threads"];
+/** Those that a snapshot, and a ring without its first events, do not have. */
+const NEEDS_TIME = ["generations", ...OF_WHOLE];
 const TABLES = /** @type {Record<string, (answer: any, store: import("./state.js").Store, whole: any) => HTMLElement>} */ ({
   functions: functionTable,
   stacks: stackTable,
   sizes: sizeTable,
   generations: generationTable,
-  processes: processTable,
+  processes: (_, store, whole) => processTable(whole.processes, store),
+  threads: (_, store, whole) => threadTable(whole, store),
 });
 
 /** The views. */
@@ -34,7 +39,7 @@ export class Views {
     this.store = store;
     this.flame = new FlameView(store);
     const isThere = (/** @type {string} */ view) =>
-      view === "generations" ? summary.duration_ns !== null : view !== "processes" || summary.processes > 1;
+      summary.duration_ns !== null ? view !== "processes" || summary.processes > 1 : !NEEDS_TIME.includes(view);
     const views = Object.entries(VIEWS).filter(([view]) => isThere(view));
     this.tabs = views.map(([view, title]) =>
       element("button", { type: "button", role: "tab", id: `tab-${view}`, "aria-controls": "view", click: () => store.set({ view }) }, title),
@@ -73,7 +78,7 @@ export class Views {
     }
     this.#shown = path;
     if (path === "") byId("view").replaceChildren(element("p", { class: "status" }, "Reading all events…"));
-    else if (view === "processes") this.#place(view, this.#whole.processes);
+    else if (OF_WHOLE.includes(view)) this.#place(view, {});
     else await this.#ask(view, path);
   }
 
@@ -83,7 +88,7 @@ export class Views {
    */
   #path(view) {
     const path = `${view}?${question(this.store.state, view)}`;
-    if (!this.#whole && (view === "generations" || view === "processes")) return "";
+    if (!this.#whole && (view === "generations" || OF_WHOLE.includes(view))) return "";
     return view === "generations" ? `${path}&cuts=${cuts(this.store.state, this.#whole).join(".")}` : path;
   }
 
@@ -95,7 +100,7 @@ export class Views {
     byId("view").setAttribute("aria-busy", "true");
     try {
       const answer = await this.#latest.get(path);
-      if (!answer) return; // something else was asked meanwhile
+      if (!answer || path !== this.#shown) return; // something else was chosen meanwhile
       this.#place(view, answer);
     } catch (e) {
       byId("view").replaceChildren(element("p", { class: "error" }, `This cannot be shown: ${/** @type {Error} */ (e).message}.`));
@@ -117,10 +122,11 @@ export class Views {
 
   /** @param {any} answer */
   #inWords({ total, at_ns: at }) {
-    const { show, from, to } = this.store.state;
+    const { show, from, to, thread, size } = this.store.state;
     const when = at === null ? "" : ` live at ${duration(at)}`;
     const born = show === "live" && (from !== "" || to !== "") ? ", of what was allocated in the range" : "";
-    return `${bytes(total.bytes)} in ${blocks(total.blocks)}${when}${born}`;
+    const part = `${thread === "" ? "" : ", of one thread"}${size === "" ? "" : ", of one class of sizes"}`;
+    return `${bytes(total.bytes)} in ${blocks(total.blocks)}${when}${born}${part}`;
   }
 
   /** @param {KeyboardEvent} event */

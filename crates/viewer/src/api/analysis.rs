@@ -5,19 +5,17 @@ use heapscribe_analyze::Options;
 use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_convert::Opened;
 use heapscribe_symbols::{NamedStacks, Resolver, Unnamed};
-use heapscribe_views::json::findings;
 use heapscribe_views::losses::causes;
-use heapscribe_views::own::Folded;
 use heapscribe_views::text::losses;
-use serde_json::Value;
+
+use super::findings::{FindingRow, findings};
 
 /// The whole recording, explained.
 pub(super) struct Analysis {
     pub(super) answer: Answer,
     pub(super) is_snapshot: bool,
     pub(super) sizes: Vec<SizeClass>,
-    /// As `report --json` has them.
-    pub(super) findings: Vec<Value>,
+    pub(super) findings: Vec<FindingRow>,
     /// What has to be known to read the figures, in sentences.
     pub(super) caveats: Vec<String>,
     /// Which files have no names, in sentences.
@@ -49,9 +47,8 @@ impl Analysis {
     fn of_events(trace: &Opened, shown: &str, resolver: &Resolver) -> Analysis {
         let mut answer = heapscribe_analyze::analyze(&trace.recording(), &Options::default());
         answer.problems.extend_from_slice(&trace.problems);
-        let names = NamedStacks::look_up(&answer.tree, findings::wanted(&answer), resolver);
-        let all = findings::findings(&answer, &names, shown, &Folded::default());
-        let findings = all.iter().filter_map(|finding| serde_json::to_value(finding).ok()).collect();
+        let names = NamedStacks::look_up(&answer.tree, answer.stacks.iter().map(|of| of.node), resolver);
+        let findings = findings(&answer, &names, shown);
         let notes = notes(&names.unnamed());
         let nothing = losses::nothing(&answer).map(|why| format!("{}.", one_line(&why)));
         Analysis {

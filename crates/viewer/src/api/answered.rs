@@ -1,14 +1,16 @@
 //! The figures of a question, on the calls of the recording.
 
+use std::collections::BTreeSet;
+
 use heapscribe_analyze::answer::{Amount, Stack};
-use heapscribe_analyze::input::History;
-use heapscribe_convert::ranges::Ranges;
+use heapscribe_analyze::input::{Chosen, History};
+use heapscribe_convert::ranges::{ByKey, Ranges};
 use heapscribe_index::{Death, Question, SizeClass, Span};
 
 use super::analysis::Analysis;
 use super::ask::{At, Blocks, Show};
 use super::stacks::Stacks;
-use crate::model::{Calls, Own, SizeRows, plain, sizes};
+use crate::model::{Calls, Function, Own, SizeRows, plain, sizes};
 
 /// The figures.
 pub(super) struct Answered {
@@ -40,15 +42,25 @@ pub(super) fn by_question<H: History>(
         (Show::Live, At::Peak) => Some(whole.ok_or(NoAnswer::NotYet)?.answer.peak.time_ns),
         _ => None,
     };
-    let mut answer = ranges.ask(&question(ranges, blocks, at_ns));
-    if let Some(process) = blocks.process {
-        answer.sums.retain(|(key, _)| key.process == process);
+    let mut answer = asked(ranges, &question(ranges, blocks, at_ns), blocks);
+    if let Some(size_bytes) = blocks.size_bytes {
+        if ranges.index().is_some_and(heapscribe_index::Index::is_coarse) {
+            return Err(NoAnswer::Refused("the index does not keep sizes apart; use more --memory".to_owned()));
+        }
+        answer.sums.retain(|(key, _)| key.size == SizeClass::of(size_bytes));
     }
     let amounts = answer.sums.iter().map(|(key, amount)| (stacks.tip(key), plain(*amount)));
     let own = named(Own::new(&stacks.calls, amounts), &stacks.calls, blocks);
     let by_size = || answer.sums.iter().map(|(key, amount)| (key.size, plain(*amount)));
     let sizes = (blocks.with.is_empty() && blocks.without.is_empty()).then(|| sizes(by_size()));
     Ok(Answered { own, sizes, at_ns })
+}
+
+/// The answer for the process and the thread that are asked for.
+fn asked<H: History>(ranges: &Ranges<'_, H>, question: &Question, blocks: &Blocks) -> ByKey {
+    let Some(process) = blocks.process else { return ranges.ask(question) };
+    let threads = blocks.thread.map(|thread| BTreeSet::from([thread]));
+    ranges.ask_of(question, &Chosen { processes: vec![(process as usize, threads)] })
 }
 
 /// The question, with moments as the recording's clock has them.
@@ -76,8 +88,8 @@ pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) ->
     if blocks.from_ns.is_some() || blocks.to_ns.is_some() || blocks.at != At::Peak {
         return refused("a snapshot, or a ring that has lost its first events, has no ranges");
     }
-    if blocks.process.is_some() {
-        return refused("processes are not kept apart here");
+    if blocks.process.is_some() || blocks.size_bytes.is_some() {
+        return refused("processes, threads and sizes are not kept apart here");
     }
     let amount: fn(&Stack) -> Amount = match (blocks.show, analysis.is_snapshot) {
         (Show::Live, true) => |stack| stack.leaked,
@@ -106,11 +118,19 @@ fn named(own: Own, calls: &Calls, blocks: &Blocks) -> Own {
     if blocks.with.is_empty() && blocks.without.is_empty() {
         return own;
     }
-    let having = |part: &str| -> Vec<bool> {
-        if part.is_empty() {
-            return Vec::new();
-        }
-        calls.functions().iter().map(|function| function.name.to_lowercase().contains(part)).collect()
+    let having = |text: &str| -> Vec<bool> {
+        let all: &[Function] = if text.is_empty() { &[] } else { calls.functions() };
+        all.iter().map(|function| is_named(function, text)).collect()
     };
     own.filtered(calls, &having(&blocks.with), &having(&blocks.without))
+}
+
+/// Whether a function has a name, or a file, with this part, in letters of any case; or this whole name behind `=`.
+fn is_named(function: &Function, text: &str) -> bool {
+    if let Some(name) = text.strip_prefix('=') {
+        return function.name == name;
+    }
+    let part = text.to_lowercase();
+    let has = |of: &str| of.to_lowercase().contains(&part);
+    has(&function.name) || function.file.as_deref().is_some_and(has)
 }

@@ -6,7 +6,9 @@
 //! | `at` | the moment of `live`: ns from the start, or `peak`, which it is unless something else is said |
 //! | `from`, `to` | a range: ns from the start; `to` is not in it, but the end of the recording is |
 //! | `process` | its index in the summary |
-//! | `with`, `without` | a part of the name of a function: only stacks that have it, or have it not |
+//! | `thread` | of this process, the number of a thread that allocated |
+//! | `size` | a size in bytes: blocks from one power of two to the next |
+//! | `with`, `without` | a part of the name of a function or of its file, or `=` and the whole name: only stacks that have it, or have it not |
 //! | `unit` | `bytes` or `blocks` |
 //! | `tree` | `callees` or `callers` |
 //! | `focus` | the number of a function |
@@ -67,6 +69,10 @@ pub(crate) struct Blocks {
     pub(crate) from_ns: Option<u64>,
     pub(crate) to_ns: Option<u64>,
     pub(crate) process: Option<u32>,
+    /// Its thread that allocated.
+    pub(crate) thread: Option<u32>,
+    /// A size, which stands for its class.
+    pub(crate) size_bytes: Option<u64>,
     pub(crate) with: String,
     pub(crate) without: String,
 }
@@ -90,7 +96,7 @@ impl Ask {
     pub(crate) fn parse(query: &Query) -> Result<Ask, String> {
         let known = |name: &str| {
             [
-                "show", "at", "from", "to", "process", "with", "without", "unit", "tree", "focus", "path",
+                "show", "at", "from", "to", "process", "thread", "size", "with", "without", "unit", "tree", "focus", "path",
                 "order", "rows", "cuts",
             ]
             .contains(&name)
@@ -108,11 +114,16 @@ impl Ask {
             from_ns: number(query, "from")?,
             to_ns: number(query, "to")?,
             process: number(query, "process")?,
-            with: query.get("with").unwrap_or_default().to_lowercase(),
-            without: query.get("without").unwrap_or_default().to_lowercase(),
+            thread: number(query, "thread")?,
+            size_bytes: number(query, "size")?,
+            with: query.get("with").unwrap_or_default().to_owned(),
+            without: query.get("without").unwrap_or_default().to_owned(),
         };
         if blocks.from_ns.unwrap_or(0) >= blocks.to_ns.unwrap_or(u64::MAX) {
             return Err("the range ends where it begins, or earlier".to_owned());
+        }
+        if blocks.thread.is_some() && blocks.process.is_none() {
+            return Err("`thread` is a number in a `process`".to_owned());
         }
         let look = Look {
             unit: one_of(query, "unit", &[("bytes", Unit::Bytes), ("blocks", Unit::Blocks)])?,
@@ -175,7 +186,9 @@ mod tests {
             from_ns: Some(1),
             to_ns: Some(2),
             process: Some(3),
-            with: "operator new".into(),
+            thread: Some(8),
+            size_bytes: Some(64),
+            with: "Operator new".into(),
             without: "main".into(),
         };
         let look = Look {
@@ -185,7 +198,7 @@ mod tests {
             path: vec![FunctionId(5), FunctionId(6)],
         };
         check(
-            "show=retained&at=7&from=1&to=2&process=3&with=Operator+new&without=main&unit=blocks&tree=callers\
+            "show=retained&at=7&from=1&to=2&process=3&thread=8&size=64&with=Operator+new&without=main&unit=blocks&tree=callers\
              &focus=4&path=5.6&order=total&rows=9&cuts=0.10.20",
             Ok(Ask { blocks, look, order: Order::Total, rows: 9, cuts_ns: vec![0, 10, 20] }),
         );
@@ -198,6 +211,7 @@ mod tests {
         check("from=1s", Err("`from` is not the number `1s`"));
         check("from=2&to=2", Err("the range ends where it begins, or earlier"));
         check("process=-1", Err("`process` is not the number `-1`"));
+        check("thread=1", Err("`thread` is a number in a `process`"));
         check("path=1.x", Err("`path` is not `1.x`"));
         check("cuts=1.1", Err("`cuts` has to be up to 65 ascending moments"));
         check("callback=x", Err("there is no `callback`"));

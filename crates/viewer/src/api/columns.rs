@@ -1,6 +1,6 @@
 //! The heap over time, and what programs said of themselves, as columns.
 
-use heapscribe_analyze::answer::{Answer, Mark, Timeline};
+use heapscribe_analyze::answer::{Answer, Mark, Thread, Timeline};
 use serde::Serialize;
 
 /// Equal steps; what is 0 in all of them is not there.
@@ -71,6 +71,31 @@ pub(super) struct ProcessColumns {
     end_ns: Vec<u64>,
     peak_bytes: Vec<u64>,
     left_bytes: Vec<u64>,
+}
+
+/// Threads, by process.
+#[derive(Serialize, PartialEq, Eq, Debug, Default)]
+pub(super) struct ThreadColumns {
+    process: Vec<usize>,
+    /// Its number in questions.
+    thread: Vec<u32>,
+    tid: Vec<u32>,
+    name: Vec<String>,
+    allocations: Vec<u64>,
+    allocated_bytes: Vec<u64>,
+}
+
+impl ThreadColumns {
+    pub(super) fn of(threads: &[Thread]) -> ThreadColumns {
+        ThreadColumns {
+            process: threads.iter().map(|thread| thread.process).collect(),
+            thread: threads.iter().map(|thread| thread.id).collect(),
+            tid: threads.iter().map(|thread| thread.tid).collect(),
+            name: threads.iter().map(|thread| String::from_utf8_lossy(&thread.name).into_owned()).collect(),
+            allocations: threads.iter().map(|thread| thread.totals.allocations).collect(),
+            allocated_bytes: threads.iter().map(|thread| thread.totals.allocated_bytes).collect(),
+        }
+    }
 }
 
 impl ProcessColumns {

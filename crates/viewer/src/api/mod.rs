@@ -5,6 +5,7 @@ mod answered;
 mod ask;
 mod assets;
 mod columns;
+mod findings;
 mod generations;
 mod route;
 mod stacks;

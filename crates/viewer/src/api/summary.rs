@@ -4,10 +4,10 @@ use heapscribe_analyze::input::History as _;
 use heapscribe_symbols::lossy;
 use heapscribe_views::json::parts::{BlocksJson, PeakJson};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::analysis::Analysis;
-use super::columns::{MarkColumns, ProcessColumns, TimelineColumns};
+use super::columns::{MarkColumns, ProcessColumns, ThreadColumns, TimelineColumns};
+use super::findings::FindingRow;
 use super::viewer::Viewer;
 
 /// What is known before any event is read.
@@ -79,9 +79,10 @@ pub(super) struct Whole<'a> {
     duration_ns: u64,
     caveats: &'a [String],
     notes: &'a [String],
-    findings: &'a [Value],
+    findings: &'a [FindingRow],
     marks: MarkColumns,
     processes: ProcessColumns,
+    threads: ThreadColumns,
     timeline: TimelineColumns,
 }
 
@@ -101,6 +102,7 @@ impl<'a> Whole<'a> {
             findings: &analysis.findings,
             marks: MarkColumns::of(&answer.marks),
             processes: ProcessColumns::of(answer),
+            threads: ThreadColumns::of(&answer.threads),
             timeline: TimelineColumns::of(&answer.timeline),
         }
     }

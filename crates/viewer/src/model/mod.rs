@@ -13,7 +13,7 @@ mod sizes;
 mod stacks;
 mod trees;
 
-pub(crate) use calls::{CallId, Calls, FunctionId};
+pub(crate) use calls::{CallId, Calls, Function, FunctionId};
 pub(crate) use flame::{Direction, Look, flame};
 pub(crate) use functions::{Order, functions};
 pub(crate) use limits::{GENERATIONS_MAX, ROWS_MAX};

@@ -47,7 +47,7 @@ impl Own {
         let has = |functions: &[bool], function: FunctionId| {
             functions.get(function.0 as usize).copied().unwrap_or(false)
         };
-        for (n, node) in calls.nodes().iter().enumerate() {
+        for (n, node) in calls.nodes().iter().enumerate().skip(1) {
             let (wanted, unwanted) = is_below[node.caller.0 as usize];
             is_below[n] = (wanted || has(with, node.function), unwanted || has(without, node.function));
             if !is_below[n].0 || is_below[n].1 {

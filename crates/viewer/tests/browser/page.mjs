@@ -87,6 +87,11 @@ try {
   await run("history.back()");
   await button("Processes");
   await until(`document.querySelector("#view tbody")?.innerText.replace(/\\s+/g, " ").includes("app 101 0 ns 9.00 ms 9.77 KiB 0 B")`);
+  await button("Threads");
+  await until(`document.querySelector("#view tbody button")?.textContent === "<b>"`);
+  await button("<b>");
+  await isTotal("9.77 KiB in 1 block, of one thread");
+  await run("history.back()");
   await button("Functions");
   await until(`document.querySelectorAll("#view tbody tr").length === 5`);
   await button("callers");

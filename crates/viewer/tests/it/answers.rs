@@ -60,11 +60,16 @@ fn a_question_about_a_range_is_answered_by_function() {
             ("show=left".to_owned(), &["load 500 1", "<script>alert(1)</script> 64 1"], "564 2"),
             ("show=left&unit=blocks&without=SCRIPT".to_owned(), &["load 500 1"], "500 1"),
             ("show=allocated&with=pars".to_owned(), &["parse 3000 1"], "3000 1"),
+            ("show=allocated&size=600".to_owned(), &["load 1000 1"], "1000 1"),
+            (format!("show=allocated&thread=1&{}", range(1, 3)), &["parse 3000 1", "load 1000 1"], "4000 2"),
+            ("show=allocated&with=%3Dparse".to_owned(), &["parse 3000 1"], "3000 1"),
+            ("show=left&with=APP.C&without=%3Cscript".to_owned(), &["load 500 1"], "500 1"),
         ] {
             let expected = tree(rows, total);
             check(place, &of_app(query), &expected.iter().map(String::as_str).collect::<Vec<_>>());
         }
         check(place, &format!("show=freed&process=1&{}", range(1, 2)), &["all 0 0"]);
+        check(place, "show=allocated&process=0&thread=2", &["all 0 0"]);
     });
 }
 
@@ -148,6 +153,8 @@ fn the_summary_and_the_whole_are_those_of_the_report() {
         assert_eq!(whole["peak"], json!({ "bytes": 14000, "blocks": 3, "time_ns": 2 * MS }));
         assert_eq!(whole["left"], json!({ "bytes": 564, "blocks": 2 }));
         assert_eq!(whole["processes"]["pid"], json!([100, 101]));
+        assert_eq!(whole["threads"]["name"], json!(["<b>", "<b>"]));
+        assert_eq!(whole["threads"]["allocated_bytes"], json!([4564, 10000]));
         let heap = whole["timeline"]["heap_max_bytes"].as_array().unwrap();
         assert_eq!(heap.iter().filter_map(Value::as_u64).max(), Some(14000));
         // The peak of live blocks is the peak of the whole.
@@ -155,5 +162,16 @@ fn the_summary_and_the_whole_are_those_of_the_report() {
         assert_eq!((&live["total"]["bytes"], &live["at_ns"]), (&json!(14000), &json!(2 * MS)));
         assert_eq!(place.get("api/other").status, 404);
         assert_eq!(place.get("api/flame?show=nothing").status, 400);
+    });
+}
+
+#[test]
+fn a_whole_name_is_no_part_of_another() {
+    serve(|place| {
+        check(place, "show=allocated&with=%3Dpars", &["all 0 0"]);
+        check(place, "show=allocated&with=%3DParse", &["all 0 0"]);
+        check(place, "show=allocated&with=no.c", &["all 0 0"]);
+        // The first box is no function.
+        check(place, "show=allocated&with=ll", &["all 0 0"]);
     });
 }
