@@ -1,9 +1,10 @@
 /** The view of a flame graph: boxes that are zoomed into, searched, focused on, by pointer and by keys. */
 
-import { atNextFrame, byId, element } from "./dom.js";
+import { atNextFrame, element } from "./dom.js";
 import { boxAt, layout, matches, neighbor, pathTo } from "./flame_layout.js";
 import { LEVEL, drawFlame } from "./flame_draw.js";
 import { blocks, bytes, percent } from "./numbers.js";
+import { showTooltip } from "./tooltip.js";
 
 /** @typedef {import("./flame_layout.js").Flame} Flame */
 
@@ -121,14 +122,7 @@ export class FlameView {
    * @param {PointerEvent} event
    */
   #hover(row, event) {
-    const tooltip = byId("tooltip");
-    tooltip.hidden = row < 0;
-    if (row >= 0) {
-      tooltip.textContent = this.#describe(row);
-      const { width, height } = tooltip.getBoundingClientRect();
-      tooltip.style.left = `${Math.max(4, Math.min(event.clientX + 12, innerWidth - width - 4))}px`;
-      tooltip.style.top = `${Math.max(4, Math.min(event.clientY + 16, innerHeight - height - 4))}px`;
-    }
+    showTooltip(row < 0 ? "" : this.#describe(row), event);
     if (row !== this.#marks.hovered) {
       this.#marks.hovered = row;
       this.#draw();

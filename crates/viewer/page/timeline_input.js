@@ -11,6 +11,7 @@ const STILL = 4;
  * @property {(ns: number) => void} setCursor
  * @property {(range: { from: number, to: number } | undefined, isDone: boolean) => void} setRange
  * @property {(shown: { from: number, to: number }) => void} setShown
+ * @property {(ns: number | undefined, event: PointerEvent) => void} hover
  */
 
 /**
@@ -63,7 +64,9 @@ function dragging(canvas, hands, nsAt) {
     const { shown } = hands.now();
     begun = { x: event.offsetX, ns: nsAt(event.offsetX), isPan: event.shiftKey || event.button === 1, shown };
   });
+  canvas.addEventListener("pointerleave", (event) => hands.hover(undefined, event));
   canvas.addEventListener("pointermove", (event) => {
+    hands.hover(begun ? undefined : nsAt(event.offsetX), event);
     if (!begun || isStill(event.offsetX)) return;
     if (begun.isPan) {
       const perPixel = (begun.shown.to - begun.shown.from) / canvas.clientWidth;

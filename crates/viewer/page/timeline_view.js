@@ -1,9 +1,10 @@
 /** The timeline and the state: which range and cursor the address says, and the other way round. */
 
 import { atNextFrame, byId } from "./dom.js";
-import { bytes, duration, moment } from "./numbers.js";
+import { blocks, bytes, duration, moment } from "./numbers.js";
 import { drawTimeline } from "./timeline.js";
 import { listenToTimeline } from "./timeline_input.js";
+import { showTooltip } from "./tooltip.js";
 
 /** @typedef {{ from: number, to: number }} Range */
 
@@ -27,6 +28,7 @@ export class TimelineView {
       setCursor: (ns) => store.set({ at: String(ns), show: "live", path: "" }),
       setRange: (range, isDone) => this.#setRange(range, isDone),
       setShown: (shown) => this.#setShown(shown),
+      hover: (ns, event) => showTooltip(ns === undefined ? "" : this.#stepAt(ns), event),
     });
     this.#buttons();
     store.listen(() => this.show());
@@ -108,10 +110,38 @@ export class TimelineView {
     this.#draw();
   }
 
+  /**
+   * The step of a moment.
+   * @param {number} ns
+   */
+  #step(ns) {
+    const { begin_ns: begin, step_ns: step, heap_max_bytes: heap } = this.whole.timeline;
+    return Math.min(heap.length - 1, Math.max(0, Math.floor((ns - begin) / step)));
+  }
+
   /** @param {number} ns */
   #heapAt(ns) {
-    const { begin_ns: begin, step_ns: step, heap_max_bytes: heap } = this.whole.timeline;
-    const n = Math.min(heap.length - 1, Math.max(0, Math.floor((ns - begin) / step)));
-    return `up to ${bytes(heap[n] ?? 0)} live in this step of ${duration(step)}`;
+    const { step_ns: step, heap_max_bytes: heap } = this.whole.timeline;
+    return `up to ${bytes(heap[this.#step(ns)])} live in this step of ${duration(step)}`;
+  }
+
+  /**
+   * A step in words, and the marks in it.
+   * @param {number} ns
+   */
+  #stepAt(ns) {
+    const { timeline, marks } = this.whole;
+    const [n, step] = [this.#step(ns), timeline.step_ns];
+    const begin = timeline.begin_ns + n * step;
+    const isIn = (/** @type {number} */ at) => begin <= at && at < begin + step;
+    const named = marks.name.filter((/** @type {string} */ _, /** @type {number} */ at) => isIn(marks.first_ns[at]) || isIn(marks.last_ns[at]));
+    const parts = [
+      `${moment(begin, step)}: up to ${bytes(timeline.heap_max_bytes[n])} live`,
+      timeline.rss_bytes && `${bytes(timeline.rss_bytes[n])} resident`,
+      timeline.anonymous_bytes && `${bytes(timeline.anonymous_bytes[n])} anonymous`,
+      `${blocks(timeline.allocations[n])} of ${bytes(timeline.allocated_bytes[n])} allocated`,
+      ...named.map((/** @type {string} */ name) => `mark ${name}`),
+    ];
+    return parts.filter(Boolean).join(", ");
   }
 }

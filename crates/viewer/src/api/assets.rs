@@ -38,6 +38,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     "timeline.js" JS,
     "timeline_input.js" JS,
     "timeline_view.js" JS,
+    "tooltip.js" JS,
     "views.js" JS,
 ];
 

@@ -50,6 +50,13 @@ try {
 
   // Keys on the timeline: the range goes, the cursor comes.
   await until(`document.getElementById("timeline").getAttribute("aria-label") !== null`);
+
+  // What a step was, under the pointer.
+  await page("Input.dispatchMouseEvent", { type: "mouseMoved", x: at(2.05), y: timeline.y + 60 });
+  await until(`/^2\\.0\\d ms: up to 13\\.7 KiB live, .* allocated$/.test(document.getElementById("tooltip").textContent)`);
+  await page("Input.dispatchMouseEvent", { type: "mouseMoved", x: 5, y: 5 });
+  await until(`document.getElementById("tooltip").hidden`);
+
   await run(`document.getElementById("timeline").focus()`);
   await press("Escape");
   await isTotal("14.2 KiB in 5 blocks");
