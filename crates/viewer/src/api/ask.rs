@@ -161,7 +161,7 @@ fn dotted<T: FromStr>(query: &Query, name: &str) -> Result<Vec<T>, String> {
 
 /// Where generations begin and end.
 fn cuts(query: &Query) -> Result<Vec<u64>, String> {
-    let cuts = dotted(query, "cuts")?;
+    let cuts: Vec<u64> = dotted(query, "cuts")?;
     match cuts.is_sorted_by(|a, b| a < b) && cuts.len() <= GENERATIONS_MAX + 1 {
         true => Ok(cuts),
         false => Err(format!("`cuts` has to be up to {} ascending moments", GENERATIONS_MAX + 1)),
