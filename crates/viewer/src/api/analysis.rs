@@ -1,7 +1,7 @@
 //! What only all events together say: the peak, the heap over time, findings.
 
-use heapscribe_analyze::answer::{Answer, SizeClass};
 use heapscribe_analyze::Options;
+use heapscribe_analyze::answer::{Answer, SizeClass};
 use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_convert::Opened;
 use heapscribe_symbols::{NamedStacks, Resolver, Unnamed};
@@ -73,7 +73,8 @@ fn caveats(answer: &Answer) -> Vec<String> {
         caveats.push("Blocks were sampled: all figures are estimates.".to_owned());
     }
     if !answer.complete {
-        let why = "Not every process was seen to its end: what was never freed here may have been freed later.";
+        let why =
+            "Not every process was seen to its end: what was never freed here may have been freed later.";
         caveats.push(why.to_owned());
     }
     if answer.counts_calls {

@@ -45,7 +45,9 @@ pub(super) fn by_question<H: History>(
     let mut answer = asked(ranges, &question(ranges, blocks, at_ns), blocks);
     if let Some(size_bytes) = blocks.size_bytes {
         if ranges.index().is_some_and(heapscribe_index::Index::is_coarse) {
-            return Err(NoAnswer::Refused("the index does not keep sizes apart; use more --memory".to_owned()));
+            return Err(NoAnswer::Refused(
+                "the index does not keep sizes apart; use more --memory".to_owned(),
+            ));
         }
         answer.sums.retain(|(key, _)| key.size == SizeClass::of(size_bytes));
     }

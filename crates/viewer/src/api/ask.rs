@@ -96,8 +96,8 @@ impl Ask {
     pub(crate) fn parse(query: &Query) -> Result<Ask, String> {
         let known = |name: &str| {
             [
-                "show", "at", "from", "to", "process", "thread", "size", "with", "without", "unit", "tree", "focus", "path",
-                "order", "rows", "cuts",
+                "show", "at", "from", "to", "process", "thread", "size", "with", "without", "unit", "tree",
+                "focus", "path", "order", "rows", "cuts",
             ]
             .contains(&name)
         };

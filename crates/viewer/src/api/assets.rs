@@ -79,7 +79,8 @@ mod tests {
                 let is_namespace = never == "http://" && *name == "icon.svg";
                 assert!(is_namespace || !text.contains(never), "{name}: {never}");
             }
-            let is_inline = |word: &str| word.starts_with("style=") || (word.starts_with("on") && word.contains('='));
+            let is_inline =
+                |word: &str| word.starts_with("style=") || (word.starts_with("on") && word.contains('='));
             assert!(*name != "index.html" || !text.split_whitespace().any(is_inline), "{name}");
         }
     }

@@ -31,7 +31,8 @@ pub(super) fn generations(viewer: &Viewer<'_>, ask: &Ask) -> Result<GenerationRo
             let blocks = Blocks { show, from_ns, to_ns, ..ask.blocks.clone() };
             Ok(viewer.computed(&blocks)?.own.total())
         };
-        let (allocated, retained, left) = (total(Show::Allocated)?, total(Show::Retained)?, total(Show::Left)?);
+        let (allocated, retained, left) =
+            (total(Show::Allocated)?, total(Show::Retained)?, total(Show::Left)?);
         rows.from_ns.push(pair[0]);
         rows.to_ns.push(pair[1]);
         rows.allocated_bytes.push(allocated.bytes);

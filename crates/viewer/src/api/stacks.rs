@@ -27,8 +27,7 @@ impl Stacks {
         resolver: &Resolver,
     ) -> Stacks {
         let all = ranges.ask(&Question::allocated(Span::ALL));
-        let wanted: BTreeSet<_> =
-            all.sums.iter().map(|(key, _)| (key.process as usize, key.stack)).collect();
+        let wanted: BTreeSet<_> = all.sums.iter().map(|(key, _)| (key.process as usize, key.stack)).collect();
         let wanted: Vec<_> = wanted.into_iter().collect();
         let placed = place(ranges.history(), &wanted, processes.len() > 1);
         Stacks { calls: Calls::new(&placed.tree, &placed.nodes, resolver, &labels(processes)), wanted }

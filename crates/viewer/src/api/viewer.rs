@@ -74,7 +74,9 @@ impl<'r> Viewer<'r> {
     pub(super) fn stacks(&self) -> Result<&Stacks, NoAnswer> {
         let processes = &self.processes;
         match &self.ranges {
-            Some(ranges) => Ok(self.stacks.get_or_init(|| Stacks::of_ranges(ranges, processes, &self.resolver))),
+            Some(ranges) => {
+                Ok(self.stacks.get_or_init(|| Stacks::of_ranges(ranges, processes, &self.resolver)))
+            }
             None => {
                 let answer = &self.analysis().ok_or(NoAnswer::NotYet)?.answer;
                 Ok(self.stacks.get_or_init(|| Stacks::of_whole(answer, &self.resolver)))

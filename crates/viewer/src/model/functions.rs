@@ -78,8 +78,12 @@ mod tests {
 
     #[test]
     fn a_function_that_calls_itself_counts_once() {
-        let (calls, own) =
-            sample(&[(&["main", "a", "b", "a"], 1, 10), (&["main", "a"], 1, 5), (&["main", "b"], 9, 1), (&[], 2, 3)]);
+        let (calls, own) = sample(&[
+            (&["main", "a", "b", "a"], 1, 10),
+            (&["main", "a"], 1, 5),
+            (&["main", "b"], 9, 1),
+            (&[], 2, 3),
+        ]);
         let table = functions(&calls, &own, Unit::Bytes, Order::Own, 9);
         assert_eq!(rows(&table), [("a", 15, 15), ("[unknown stack]", 3, 3), ("b", 1, 11), ("main", 0, 16)]);
         assert_eq!((table.all, table.file[0].as_str(), table.blocks[0]), (4, "a.c", 2));

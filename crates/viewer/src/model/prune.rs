@@ -95,13 +95,17 @@ mod tests {
 
         fn below(&self, (levels, bytes): &(u32, u64)) -> Vec<Child<(u32, u64)>> {
             let deeper = levels.checked_sub(1);
-            deeper.map_or_else(Vec::new, |levels| vec![third(levels, bytes / 3), third(levels, bytes / 3 + 1)])
+            deeper
+                .map_or_else(Vec::new, |levels| vec![third(levels, bytes / 3), third(levels, bytes / 3 + 1)])
         }
     }
 
     fn check(cut: Cut, boxes: usize, least: u64, left_out: u32) {
         let (all, width) = prune(&Thirds, &Thirds.root(), cut);
-        assert_eq!((all.len(), width, all.iter().map(|each| each.left_out).sum::<u32>()), (boxes, least, left_out));
+        assert_eq!(
+            (all.len(), width, all.iter().map(|each| each.left_out).sum::<u32>()),
+            (boxes, least, left_out)
+        );
         // A box is drawn after the one it is on, and before its narrower neighbor.
         for pair in all.windows(2) {
             assert!(pair[1].depth <= pair[0].depth + 1, "{pair:?}");

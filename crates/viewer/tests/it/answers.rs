@@ -135,8 +135,14 @@ fn generations_say_what_of_them_is_still_there() {
         let rows = place.json(&format!("api/generations?process=0&cuts={cuts}"));
         assert_eq!(rows["from_ns"], json!([MS, 3 * MS, 5 * MS]));
         assert_eq!(rows["to_ns"], json!([3 * MS, 5 * MS, 10 * MS]));
-        assert_eq!((&rows["allocated_bytes"], &rows["allocated_blocks"]), (&json!([4000, 500, 64]), &json!([2, 1, 1])));
-        assert_eq!((&rows["retained_bytes"], &rows["retained_blocks"]), (&json!([4000, 500, 64]), &json!([2, 1, 1])));
+        assert_eq!(
+            (&rows["allocated_bytes"], &rows["allocated_blocks"]),
+            (&json!([4000, 500, 64]), &json!([2, 1, 1]))
+        );
+        assert_eq!(
+            (&rows["retained_bytes"], &rows["retained_blocks"]),
+            (&json!([4000, 500, 64]), &json!([2, 1, 1]))
+        );
         assert_eq!((&rows["left_bytes"], &rows["left_blocks"]), (&json!([0, 500, 64]), &json!([0, 1, 1])));
         assert_eq!(place.get("api/generations?cuts=2.1").status, 400);
     });
