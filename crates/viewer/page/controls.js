@@ -35,12 +35,12 @@ export class Controls {
     this.processes = this.#select("process", "Process", [["", "all"]]);
     this.copy = element("button", { type: "button", click: () => this.#copy() }, "Copy as command");
     this.form.append(
-      this.#select("show", "Show blocks", shows),
+      this.#select("show", "Blocks", shows),
       this.#select("unit", "by", [["bytes", "bytes"], ["blocks", "blocks"]]),
       this.processes,
       this.#select("tree", "Tree of", [["callees", "callees"], ["callers", "callers"]]),
-      this.#text("with", "Only stacks with", "function or file"),
-      this.#text("without", "Only stacks without", "function or file"),
+      this.#text("with", "Stacks with", "function or file"),
+      this.#text("without", "without", "function or file"),
       this.#text("search", "Search", "mark boxes", true),
       element("button", { type: "button", click: () => store.set(NO_FILTERS) }, "Reset"),
       this.copy,
@@ -103,7 +103,7 @@ export class Controls {
    */
   #text(name, label, placeholder, isSmall = false) {
     const change = () => this.store.set(isSmall ? { [name]: field.value } : { [name]: field.value, path: "" }, { isSmall });
-    const field = element("input", { name, placeholder, type: "search", size: "16", [isSmall ? "input" : "change"]: change });
+    const field = element("input", { name, placeholder, type: "search", size: "13", [isSmall ? "input" : "change"]: change });
     this.#fields.push({ name, field });
     return element("label", {}, label, field);
   }

@@ -1,6 +1,7 @@
 /** What is worth changing, in words: the first thing on the page. */
 
 import { byId, element } from "./dom.js";
+import { shortPath } from "./numbers.js";
 
 /** So many are shown at once; the others are worth less. */
 const FIRST = 3;
@@ -30,9 +31,9 @@ export function showFindings(whole, store, caveats) {
  */
 function one(finding, store) {
   const severity = element("span", { class: `severity ${finding.severity}` }, `${finding.severity}: `);
-  const attempt = element("div", { class: "hint" }, "Try: ", finding.try);
   const stacks = finding.culprits.map((/** @type {any} */ stack) => culprit(stack, finding.kind, store));
-  return element("li", {}, severity, finding.summary, attempt, element("div", { class: "bar" }, ...stacks));
+  const more = [element("div", { class: "hint" }, "Try: ", finding.try), element("div", { class: "bar" }, ...stacks)];
+  return element("li", {}, element("details", {}, element("summary", {}, severity, finding.summary), ...more));
 }
 
 /** Which blocks a kind of finding is about. */
@@ -52,11 +53,11 @@ const SHOWS = /** @type {Record<string, string>} */ ({
  * @param {import("./state.js").Store} store
  */
 function culprit(stack, kind, store) {
-  const place = stack.file ? ` (${stack.file}${stack.line ? `:${stack.line}` : ""})` : "";
+  const place = stack.file ? ` (${shortPath(stack.file)}${stack.line ? `:${stack.line}` : ""})` : "";
   const question = { show: SHOWS[kind] ?? "live", at: "peak", from: "", to: "", process: "", thread: "", size: "", with: `=${stack.name}`, without: "" };
   const look = () => {
     store.set({ ...question, focus: "", path: "", view: "flame" });
     byId("question-title").scrollIntoView();
   };
-  return element("button", { type: "button", class: "plain name", click: look }, `${stack.function}${place}`);
+  return element("button", { type: "button", class: "plain name", title: stack.file ?? "", click: look }, `${stack.function}${place}`);
 }

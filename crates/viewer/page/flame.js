@@ -44,6 +44,7 @@ export class FlameView {
     this.#marks.selected = 0;
     this.#marks.hovered = -1;
     this.canvas.style.height = `${Math.max(2, this.#layout.levels) * LEVEL + 2}px`;
+    this.canvas.hidden = this.#layout.whole === 0;
     this.#showCrumbs(answer);
     this.search();
   }
@@ -55,7 +56,8 @@ export class FlameView {
     this.#marks.found = names;
     const amount = this.#unit === "bytes" ? bytes(sum) : blocks(sum);
     const found = `The search finds ${amount}, ${percent(sum, this.#layout.whole)}.`;
-    this.status.textContent = this.store.state.search === "" ? "" : found;
+    const nothing = this.#layout.whole === 0 ? "There are no such blocks." : "";
+    this.status.textContent = this.store.state.search === "" ? nothing : found;
     this.#draw();
   }
 

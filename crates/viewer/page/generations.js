@@ -1,7 +1,7 @@
 /** The view of generations: what was allocated between marks, and what of it stayed. */
 
 import { element } from "./dom.js";
-import { blocks, bytes, duration, percent } from "./numbers.js";
+import { bytes, count, duration, percent } from "./numbers.js";
 import { table } from "./tables.js";
 
 /** Where there are no marks a range is cut into so many parts; and it never is into more than the server answers. */
@@ -42,7 +42,7 @@ function markAt(marks, ns) {
  */
 export function generationTable(answer, store, whole) {
   const unit = store.state.unit === "blocks" ? "blocks" : "bytes";
-  const show = (/** @type {number} */ n) => (unit === "bytes" ? bytes(n) : blocks(n));
+  const show = unit === "bytes" ? bytes : count;
   const lead = (/** @type {number} */ row, /** @type {string} */ of) => {
     const [from, to] = [String(answer.from_ns[row]), String(answer.to_ns[row])];
     const open = () => store.set({ show: of, from, to, path: "", view: "flame" });
@@ -57,5 +57,5 @@ export function generationTable(answer, store, whole) {
     percent(answer[`left_${unit}`][row], answer[`allocated_${unit}`][row]),
   ]);
   const headings = ["From", "To", "Allocated", "Live at its end", "Never freed", "of it"];
-  return element("div", {}, table("Generations", headings, rows, [true, true, true, true, true, true]));
+  return element("div", {}, table("Generations", headings, rows, headings.map(() => "number")));
 }

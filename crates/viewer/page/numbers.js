@@ -1,4 +1,4 @@
-/** Numbers as `heapscribe report` prints them, as far as a browser has them. */
+/** Numbers as `heapscribe report` prints them, as far as a browser has them, and paths as there is room for them. */
 
 const BYTES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
@@ -59,4 +59,13 @@ export function moment(ns, stepNs) {
  */
 export function percent(part, whole) {
   return whole === 0 ? "0 %" : `${((100 * part) / whole).toFixed(1)} %`;
+}
+
+/**
+ * The end of a path, as far as people know files by it.
+ * @param {string} path
+ */
+export function shortPath(path) {
+  const parts = path.split("/");
+  return parts.length <= 3 ? path : `…/${parts.slice(-2).join("/")}`;
 }

@@ -30,8 +30,7 @@ export function processTable(processes, store) {
   ]);
   const headings = ["Program", "Pid", "From", "To", "Peak of its own", "Never freed"];
   const more = order.length > MOST ? `${count(order.length - MOST)} more processes are not shown.` : "";
-  const isNumber = [false, true, true, true, true, true];
-  return element("div", {}, table("Processes", headings, rows, isNumber), element("p", { class: "hint" }, more));
+  return element("div", {}, table("Processes", headings, rows, ["", "number", "number", "number", "number", "number"]), element("p", { class: "hint" }, more));
 }
 
 /**
@@ -57,5 +56,5 @@ export function threadTable({ threads, processes }, store) {
   ]);
   const headings = ["Thread", "Tid", "Process", "Allocations", "Allocated"];
   const more = order.length > MOST ? `${count(order.length - MOST)} more threads are not shown.` : "";
-  return element("div", {}, table("Threads", headings, rows, [false, true, false, true, true]), element("p", { class: "hint" }, more));
+  return element("div", {}, table("Threads", headings, rows, ["", "number", "", "number", "number"]), element("p", { class: "hint" }, more));
 }

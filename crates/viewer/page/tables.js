@@ -1,25 +1,27 @@
 /** The views that are tables: functions, stacks, sizes. */
 
 import { element } from "./dom.js";
-import { blocks, bytes, count, percent } from "./numbers.js";
+import { blocks, bytes, count, percent, shortPath } from "./numbers.js";
+
+/** @typedef {"number" | "" | "wide"} Kind how a column is set: wide is what takes the rest */
 
 /**
  * A table with a row of headings.
  * @param {string} caption
  * @param {(string | Node)[]} headings
  * @param {(string | Node)[][]} rows
- * @param {boolean[]} isNumber by column
+ * @param {Kind[]} kinds by column
  */
-export function table(caption, headings, rows, isNumber) {
+export function table(caption, headings, rows, kinds) {
   const heading = (/** @type {string | Node} */ text, /** @type {number} */ n) =>
-    element("th", { scope: "col", class: isNumber[n] ? "number" : "" }, text);
-  const cell = (/** @type {string | Node} */ text, /** @type {number} */ n) =>
-    element("td", { class: isNumber[n] ? "number" : "" }, text);
+    element("th", { scope: "col", class: kinds[n] }, text);
+  const cell = (/** @type {string | Node} */ text, /** @type {number} */ n) => element("td", { class: kinds[n] }, text);
+  const nothing = element("tr", {}, element("td", { colspan: String(headings.length) }, "There are no such blocks."));
   return element(
     "table",
-    { "aria-label": caption },
+    { "aria-label": caption, class: kinds.includes("wide") ? "wide" : "" },
     element("thead", {}, element("tr", {}, ...headings.map(heading))),
-    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...row.map(cell)))),
+    element("tbody", {}, ...(rows.length > 0 ? rows.map((row) => element("tr", {}, ...row.map(cell))) : [nothing])),
   );
 }
 
@@ -41,7 +43,7 @@ function more(all, shown, what) {
 export function functionTable(answer, store) {
   const { unit, order } = store.state;
   const whole = answer.total[unit];
-  const show = (/** @type {number} */ n) => (unit === "bytes" ? bytes(n) : blocks(n));
+  const show = unit === "bytes" ? bytes : count;
   const [own, all] = [answer[`own_${unit}`], answer[unit]];
   const sorted = (/** @type {string} */ by, /** @type {string} */ title) =>
     element("button", { type: "button", "aria-pressed": String(order === by), click: () => store.set({ order: by }) }, title);
@@ -54,13 +56,12 @@ export function functionTable(answer, store) {
     percent(own[n], whole),
     show(all[n]),
     percent(all[n], whole),
-    element("span", { class: "name" }, name),
-    element("span", { class: "name" }, answer.file[n]),
-    element("span", { class: "bar" }, lead(n, "callees", "callees"), lead(n, "callers", "callers")),
+    element("div", { class: "name line", title: name }, name),
+    element("div", { class: "name line", title: answer.file[n] }, shortPath(answer.file[n])),
+    element("span", { class: "links" }, lead(n, "callees", "callees"), lead(n, "callers", "callers")),
   ]);
   const headings = [sorted("own", "Own"), "", sorted("total", "With callees"), "", "Function", "File", "Flame graph of"];
-  const isNumber = [true, true, true, true, false, false, false];
-  return element("div", {}, table("Functions", headings, rows, isNumber), more(answer.all, rows.length, "functions"));
+  return element("div", {}, table("Functions", headings, rows, ["number", "number", "number", "number", "wide", "", ""]), more(answer.all, rows.length, "functions"));
 }
 
 /**
@@ -73,13 +74,16 @@ export function stackTable(answer, store) {
   const whole = answer.total[unit];
   const rows = answer.functions.map((/** @type {number[]} */ functions, /** @type {number} */ n) => [
     bytes(answer.bytes[n]),
-    blocks(answer.blocks[n]),
+    count(answer.blocks[n]),
     percent(answer[unit][n], whole),
     stack(functions.map((name) => answer.names[name])),
   ]);
   const headings = ["Bytes", "Blocks", "Part", "Stack"];
-  return element("div", {}, table("Stacks", headings, rows, [true, true, true, false]), more(answer.all, rows.length, "stacks"));
+  return element("div", {}, table("Stacks", headings, rows, ["number", "number", "number", "wide"]), more(answer.all, rows.length, "stacks"));
 }
+
+/** As many functions of a stack as a line of any screen may have. */
+const SHOWN = 24;
 
 /** @param {string[]} names */
 function stack(names) {
@@ -87,7 +91,7 @@ function stack(names) {
   return element(
     "details",
     {},
-    element("summary", { class: "name" }, names.slice(0, 3).join(" ← ")),
+    element("summary", { class: "name" }, names.filter((name, n) => name !== names[n - 1]).slice(0, SHOWN).join(" ← ")),
     element("ol", {}, ...names.map(line)),
   );
 }
@@ -111,7 +115,7 @@ export function sizeTable(answer, store) {
   };
   const rows = answer.from_bytes.map((/** @type {number} */ from, /** @type {number} */ n) => [
     choose(from, from === answer.to_bytes[n] ? count(from) : `${count(from)} to ${count(answer.to_bytes[n])}`),
-    blocks(answer.blocks[n]),
+    count(answer.blocks[n]),
     bytes(answer.bytes[n]),
     percent(answer[unit][n], answer.total[unit]),
     bar(answer[unit][n]),
@@ -120,7 +124,7 @@ export function sizeTable(answer, store) {
   return element(
     "div",
     {},
-    table("Sizes of blocks", ["Size in bytes", "Blocks", "Bytes", "Part", ""], rows, [true, true, true, true, false]),
+    table("Sizes of blocks", ["Size in bytes", "Blocks", "Bytes", "Part", ""], rows, ["number", "number", "number", "number", ""]),
     element("p", { class: "hint" }, answer.unknown_blocks > 0 ? unknown : ""),
   );
 }

@@ -12,11 +12,13 @@ const MARKS = 12;
 const BANDS = 24;
 
 /** The lines, told apart by their dashes as well. */
-const LINES = [
+export const LINES = [
   { name: "┅ resident", color: "resident", column: "rss_bytes", dash: [6, 3] },
   { name: "┈ anonymous", color: "anonymous", column: "anonymous_bytes", dash: [2, 2] },
   { name: "─ live heap", color: "heap", column: "heap_max_bytes", dash: [] },
 ];
+/** Between the axis at the left and its labels, pixels. */
+const GAP = 6;
 
 /**
  * @typedef {object} Drawn
@@ -30,16 +32,19 @@ const LINES = [
 /**
  * Draws it.
  * @param {HTMLCanvasElement} canvas
+ * @param {HTMLCanvasElement} axis what stands left of it
  * @param {Drawn} drawn
  */
-export function drawTimeline(canvas, { whole, shown, range, cursor, isHeapAlone }) {
+export function drawTimeline(canvas, axis, { whole, shown, range, cursor, isHeapAlone }) {
   const { context, width, height } = prepared(canvas);
+  const label = labels(axis);
   const scale = { ...shown, width };
   const bottom = height - AXIS - RATES - BANDS;
   drawTimes(context, scale, height);
-  drawRates(context, scale, whole.timeline, bottom + RATES);
+  drawRates(context, scale, whole.timeline, bottom + RATES, label);
   drawProcesses(context, scale, whole.processes, bottom + RATES + 2);
-  drawHeap(context, scale, whole.timeline, bottom, isHeapAlone);
+  if (whole.processes.pid.length > 0) label("processes", bottom + RATES + BANDS / 2, "quiet");
+  drawHeap(context, scale, whole.timeline, bottom, isHeapAlone, label);
   drawMarks(context, scale, whole.marks, bottom);
   if (range) {
     context.fillStyle = color("range");
@@ -50,6 +55,21 @@ export function drawTimeline(canvas, { whole, shown, range, cursor, isHeapAlone 
     context.fillStyle = color("text");
     context.fillRect(Math.round(toX(scale, cursor)), 0, 1, height - AXIS);
   }
+}
+
+/**
+ * Writes labels right of the axis's canvas, at a height.
+ * @param {HTMLCanvasElement} axis
+ */
+function labels(axis) {
+  const { context, width } = prepared(axis);
+  context.font = "11px system-ui, sans-serif";
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  return (/** @type {string} */ text, /** @type {number} */ y, /** @type {string} */ name) => {
+    context.fillStyle = color(name);
+    context.fillText(text, width - GAP, Math.max(7, y));
+  };
 }
 
 /**
@@ -80,21 +100,21 @@ function most(column, { first, last }) {
  * @param {any} timeline
  * @param {number} bottom
  * @param {boolean} isHeapAlone
+ * @param {(text: string, y: number, color: string) => void} label
  */
-function drawHeap(context, scale, timeline, bottom, isHeapAlone) {
+function drawHeap(context, scale, timeline, bottom, isHeapAlone, label) {
   const steps = visible(timeline, scale);
   const lines = LINES.map((line) => ({ ...line, column: timeline[line.column] })).filter(
     (line) => line.column && (!isHeapAlone || line.color === "heap"),
   );
   const top = Math.max(1, ...lines.map((line) => most(line.column, steps)));
   const y = (/** @type {number} */ n) => bottom - (n / top) * (bottom - MARKS - 4);
-  context.textBaseline = "bottom";
   for (const tick of byteTicks(top, 4)) {
     context.fillStyle = color("line");
     context.fillRect(0, Math.round(y(tick)), scale.width, 1);
-    context.fillStyle = color("quiet");
-    context.fillText(bytes(tick), 2, y(tick));
+    label(bytes(tick), y(tick), "quiet");
   }
+  label("0", bottom, "quiet");
   for (const line of lines) {
     trace(context, scale, timeline, steps, line.column, y);
     context.strokeStyle = color(line.color);
@@ -102,26 +122,6 @@ function drawHeap(context, scale, timeline, bottom, isHeapAlone) {
     context.setLineDash(line.dash);
     context.stroke();
     context.setLineDash([]);
-  }
-  drawLegend(context, scale.width, lines);
-}
-
-/**
- * The names of the lines, beside each other at the right.
- * @param {CanvasRenderingContext2D} context
- * @param {number} width
- * @param {{ name: string, color: string }[]} lines
- */
-function drawLegend(context, width, lines) {
-  let right = width - 4;
-  context.textBaseline = "top";
-  for (const line of lines) {
-    const left = right - context.measureText(line.name).width;
-    context.fillStyle = color("page");
-    context.fillRect(left - 3, MARKS, right - left + 6, 14);
-    context.fillStyle = color(line.color);
-    context.fillText(line.name, left, MARKS + 1);
-    right = left - 12;
   }
 }
 
@@ -148,8 +148,9 @@ function trace(context, scale, timeline, steps, column, y) {
  * @param {import("./scale.js").Scale} scale
  * @param {any} timeline
  * @param {number} bottom
+ * @param {(text: string, y: number, color: string) => void} label
  */
-function drawRates(context, scale, timeline, bottom) {
+function drawRates(context, scale, timeline, bottom, label) {
   const steps = visible(timeline, scale);
   const top = Math.max(1, most(timeline.allocated_bytes, steps));
   context.fillStyle = color("rate");
@@ -158,6 +159,8 @@ function drawRates(context, scale, timeline, bottom) {
     const high = (timeline.allocated_bytes[n] / top) * (RATES - 6);
     context.fillRect(toX(scale, timeline.begin_ns + n * timeline.step_ns), bottom - high, width, high);
   }
+  const perSecond = (most(timeline.allocated_bytes, steps) / timeline.step_ns) * 1e9;
+  label(`${bytes(Math.round(perSecond))}/s`, bottom - RATES + 12, "rate");
 }
 
 /**

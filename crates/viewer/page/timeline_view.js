@@ -1,8 +1,8 @@
 /** The timeline and the state: which range and cursor the address says, and the other way round. */
 
-import { atNextFrame, byId } from "./dom.js";
+import { atNextFrame, byId, element } from "./dom.js";
 import { blocks, bytes, duration, moment } from "./numbers.js";
-import { drawTimeline } from "./timeline.js";
+import { LINES, drawTimeline } from "./timeline.js";
 import { listenToTimeline } from "./timeline_input.js";
 import { showTooltip } from "./tooltip.js";
 
@@ -14,7 +14,8 @@ export class TimelineView {
    * @type {Range | undefined} */
   #dragged;
   #canvas = /** @type {HTMLCanvasElement} */ (byId("timeline"));
-  #draw = atNextFrame(() => drawTimeline(this.#canvas, { whole: this.whole, ...this.#now(), range: this.#dragged ?? this.#range() }));
+  #axis = /** @type {HTMLCanvasElement} */ (byId("timeline-axis"));
+  #draw = atNextFrame(() => drawTimeline(this.#canvas, this.#axis, { whole: this.whole, ...this.#now(), range: this.#dragged ?? this.#range() }));
 
   /**
    * @param {import("./state.js").Store} store
@@ -31,6 +32,7 @@ export class TimelineView {
       hover: (ns, event) => showTooltip(ns === undefined ? "" : this.#stepAt(ns), event),
     });
     this.#buttons();
+    this.#legend();
     store.listen(() => this.show());
     new ResizeObserver(this.#draw).observe(this.#canvas);
     addEventListener("colors", this.#draw);
@@ -93,6 +95,11 @@ export class TimelineView {
     press("resident", () => this.store.set({ lines: this.store.state.lines === "heap" ? "" : "heap" }, { isSmall: true }));
     byId("resident").hidden = !this.whole.timeline.rss_bytes;
     press("to-peak", () => this.store.set({ at: "peak", show: "live", path: "" }));
+  }
+
+  #legend() {
+    const lines = [...LINES.filter((line) => this.whole.timeline[line.column]), { name: "▮ allocated", color: "rate" }];
+    byId("legend").replaceChildren(...lines.map((line) => element("span", { class: line.color }, line.name)));
   }
 
   /** Shows the state. */

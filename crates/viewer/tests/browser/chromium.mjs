@@ -53,10 +53,25 @@ function hands(page) {
   };
   /** Waits for a condition; who waits for a whole minute waits for nothing. */
   const until = async (expression) => {
-    for (const end = Date.now() + 60_000; Date.now() < end; await run("new Promise(requestAnimationFrame)")) {
-      if (await run(expression)) return;
+    // While a page is left there is nothing to ask.
+    const isTrue = () => run(expression).catch((e) => ((last = e.message), false));
+    let last = "";
+    for (const end = Date.now() + 60_000; Date.now() < end; await run("new Promise(requestAnimationFrame)").catch(() => {})) {
+      if (await isTrue()) return;
     }
-    throw new Error(`never true: ${expression}; the page: ${await run("document.body.innerText")}`);
+    throw new Error(`never true: ${expression}; ${last}; the page: ${await run("document.body.innerText")}`);
+  };
+  const isThere = `document.readyState === "complete" && document.getElementById("main")?.hidden === false`;
+  /** Opens an address, and waits for the page: an address with another `#` alone loads nothing anew. */
+  const open = async (url) => {
+    await page("Page.navigate", { url: "about:blank" });
+    await page("Page.navigate", { url });
+    await until(isThere);
+  };
+  const reload = async () => {
+    await run("window.isOld = true");
+    await page("Page.reload");
+    await until(`!window.isOld && ${isThere}`);
   };
   const mouse = (type, x, y, more = {}) => page("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1, ...more });
   const click = async (x, y) => {
@@ -74,5 +89,5 @@ function hands(page) {
     await page("Input.dispatchKeyEvent", { type: "keyDown", key, modifiers, ...text });
     await page("Input.dispatchKeyEvent", { type: "keyUp", key, modifiers });
   };
-  return { run, until, click, drag, press };
+  return { run, until, open, reload, click, drag, press };
 }

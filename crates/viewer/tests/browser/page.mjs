@@ -6,7 +6,7 @@ import { checkModules } from "./modules.mjs";
 
 const [binary, profile, address] = process.argv.slice(2);
 const browser = await chromium(binary, profile);
-const { page, run, until, click, drag, press, events } = browser;
+const { page, run, until, open, reload, click, drag, press, events } = browser;
 const total = () => run(`document.getElementById("total").textContent`);
 const hash = () => run("location.hash");
 const box = (id) => run(`(({ x, y, width, height }) => ({ x, y, width, height }))(document.getElementById("${id}").getBoundingClientRect())`);
@@ -16,7 +16,7 @@ const choose = (name, value) =>
   run(`{ const f = document.querySelector('[name="${name}"]'); f.value = ${JSON.stringify(value)}; f.dispatchEvent(new Event("change")); }`);
 
 try {
-  await page("Page.navigate", { url: address });
+  await open(address);
   await isTotal("13.7 KiB in 3 blocks live at 2.00 ms");
   await until(`!document.getElementById("findings").textContent.includes("Reading")`);
   assert.equal(await run(`document.getElementById("program").textContent`), "./app <script>alert(1)</script>");
@@ -44,7 +44,7 @@ try {
   await isTotal("564 B in 2 blocks");
 
   // An address is all that there is to a state.
-  await page("Page.reload");
+  await reload();
   await isTotal("564 B in 2 blocks");
   assert.equal(await hash(), dragged);
 
@@ -81,6 +81,8 @@ try {
   await until(`document.querySelector("#view table td .name")?.textContent === "<script>alert(1)</script>"`);
   await button("Stacks");
   await until(`document.querySelector("#view summary")?.textContent.startsWith("<script>alert(1)</script> ← main")`);
+  await choose("with", "no such function");
+  await until(`document.querySelector("#view td")?.textContent === "There are no such blocks."`);
   await choose("with", "");
   await button("Sizes");
   await until(`document.querySelectorAll("#view tbody tr").length === 4`);
