@@ -16,6 +16,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 /// Opens it and asks for ranges whose edges lie in its leaves and between them.
 fn ask(file: Vec<u8>) {
     let Ok(index) = Index::open(file, &TraceId::default()) else { return };
+    let _ = index.heap();
+    for name in index.note_names().ok().flatten().unwrap_or_default().iter().take(9) {
+        let _ = index.notes(name);
+    }
     let mut empty = Vec::new();
     Writer::new().finish(&mut empty);
     let Ok(trace) = Trace::open(empty) else { return };

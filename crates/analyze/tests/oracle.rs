@@ -9,7 +9,7 @@ use common::twin::{Highest, OfStack, Twin};
 use common::{Act, Op, Recorded, facts};
 use heapscribe_analyze::answer::{Amount, Answer, Ended, Peak};
 use heapscribe_analyze::input::{ChunkFacts, ProcessFacts};
-use heapscribe_analyze::{Options, analyze};
+use heapscribe_analyze::{History as _, Options, add_samples, analyze, over_time};
 use heapscribe_wire::record::Call;
 use proptest::prelude::*;
 
@@ -106,6 +106,21 @@ fn compare(program: &[Byte], lives: &[Life], threads: u8, pace: u64, options: &O
     assert_eq!(steps.iter().map(|step| step.allocations).sum::<u64>(), allocations);
     assert_eq!(steps.iter().map(|step| step.heap_max_bytes).max().unwrap_or(0), answer.peak.bytes);
     assert_eq!(steps.last().map_or(0, |step| step.heap_end_bytes), twin.live_at_end());
+    assert_eq!(steps.iter().map(|step| step.frees).sum::<u64>(), answer.totals.frees);
+    assert_eq!(steps.iter().map(|step| step.freed_bytes).sum::<u64>(), answer.totals.freed_bytes);
+    same_over_time(&recorded, &answer, options);
+}
+
+/// Who asks for the heap over time alone has the same peak and the same timeline.
+fn same_over_time(recorded: &Recorded, answer: &Answer, options: &Options) {
+    let mut heap = over_time(recorded, options);
+    assert_eq!((heap.peak.bytes, heap.peak.time_ns), (answer.peak.bytes, answer.peak.time_ns));
+    add_samples(&mut heap.timeline, &recorded.processes(), answer.begin_mono_ns);
+    assert_eq!(heap.timeline, answer.timeline);
+    let of_last = heap.timeline.steps.last().map_or(0, |step| step.heap_end_bytes);
+    let at_end: BTreeMap<u32, u64> =
+        heap.processes.iter().map(|row| (row.process, row.heap_end_bytes)).collect();
+    assert_eq!(at_end.values().sum::<u64>(), of_last);
 }
 
 fn same_peak(recorded: &Recorded, answer: &Answer, peak: &Peak, expected: &Highest) {
@@ -201,6 +216,8 @@ proptest! {
             let chunk = ChunkFacts { process, thread, begin_ticks, last_ticks, last_alloc_ticks, events, is_made_up: false };
             recorded.raw(chunk, payload);
         }
-        analyze(&recorded, &Options { timeline_steps, ordered_events_max: 3, ..Options::default() });
+        let options = Options { timeline_steps, ordered_events_max: 3, ..Options::default() };
+        analyze(&recorded, &options);
+        over_time(&recorded, &options);
     }
 }

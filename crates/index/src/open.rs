@@ -1,13 +1,16 @@
 //! An index that was opened: what all questions need is in memory, sections of leaves are read when they are asked
 //! for.
 
+use heapscribe_analyze::HeapOverTime;
+use heapscribe_analyze::moments::NoteMoment;
 use heapscribe_formats::Source;
 use heapscribe_wire::ids::StackId;
 
-use crate::amount::Amount;
 use crate::axis::{Axis, LEAVES_MAX};
 use crate::file::{IndexError, Kind, SectionReader};
+use crate::heap;
 use crate::key::{Key, Keys, SizeClass};
+use crate::notes;
 use crate::trace_id::TraceId;
 
 /// An index.
@@ -18,16 +21,6 @@ pub struct Index<S> {
     pub(crate) keys: Keys,
     /// When each process ended, ns; 0 when that is not known.
     process_ends_ns: Vec<u64>,
-    totals: Vec<LeafTotals>,
-}
-
-/// What a leaf allocated and freed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LeafTotals {
-    /// Allocated.
-    pub born: Amount,
-    /// Freed.
-    pub died: Amount,
 }
 
 impl<S: Source> Index<S> {
@@ -45,17 +38,11 @@ impl<S: Source> Index<S> {
             sections.rows::<4>(Kind::Keys, 0)?.iter().map(|row| key(&row)).collect::<Option<Vec<Key>>>();
         let keys = keys.ok_or(IndexError::Damaged(0))?;
         let process_ends_ns = sections.rows::<1>(Kind::Processes, 0)?.iter().map(|[ns]| ns).collect();
-        let amount = |blocks: u64, bytes: u64| Amount { blocks: blocks as i64, bytes: bytes as i64 };
-        let totals = |[born, born_bytes, died, died_bytes]: [u64; 4]| LeafTotals {
-            born: amount(born, born_bytes),
-            died: amount(died, died_bytes),
-        };
-        let totals: Vec<_> = sections.rows::<4>(Kind::Totals, 0)?.iter().map(totals).collect();
         let axis = Axis::new(begins_ns);
-        if axis.leaves() > LEAVES_MAX || totals.len() != axis.leaves() as usize {
+        if axis.leaves() > LEAVES_MAX {
             return Err(IndexError::Damaged(0));
         }
-        Ok(Index { sections, axis, keys: Keys::of(keys), process_ends_ns, totals })
+        Ok(Index { sections, axis, keys: Keys::of(keys), process_ends_ns })
     }
 
     /// Its leaves.
@@ -73,9 +60,28 @@ impl<S: Source> Index<S> {
         self.keys().iter().any(|key| key.size == SizeClass::ANY)
     }
 
-    /// What each leaf allocated and freed.
-    pub fn totals(&self) -> &[LeafTotals] {
-        &self.totals
+    /// The heap over time, and its peak.
+    ///
+    /// # Errors
+    /// When the index is damaged.
+    pub fn heap(&self) -> Result<HeapOverTime, IndexError> {
+        heap::read(&self.sections, self.process_ends_ns.len())
+    }
+
+    /// The names of all marks and sections; nothing where the index had no room for them.
+    ///
+    /// # Errors
+    /// When the index is damaged.
+    pub fn note_names(&self) -> Result<Option<Vec<Vec<u8>>>, IndexError> {
+        notes::names(&self.sections)
+    }
+
+    /// All marks and ends of sections of a name, by time; nothing where the index had no room for them.
+    ///
+    /// # Errors
+    /// When the index is damaged.
+    pub fn notes(&self, name: &[u8]) -> Result<Option<Vec<NoteMoment>>, IndexError> {
+        notes::of_name(&self.sections, name)
     }
 
     /// Whether a process had ended at a moment: what it held went with it.

@@ -4,13 +4,13 @@ mod histories;
 mod resealed;
 
 use heapscribe_index::{BuildOptions, Death, Events, Index, IndexError, Question, Span, TraceId, build};
-use histories::{Random, Step, alloc, free};
+use histories::{Random, Step, alloc, free, mark};
 use resealed::index_of;
 
 const TRACE: TraceId = TraceId { bytes: 0, checksum: 0 };
 
 fn steps() -> Vec<Step> {
-    (0..60).flat_map(|n| [alloc(n, 24 + u64::from(n), 1 + n % 3), free(n, 3)]).collect()
+    (0..60).flat_map(|n| [alloc(n, 24 + u64::from(n), 1 + n % 3), free(n, 3), mark(1 + n % 2)]).collect()
 }
 
 fn index(of: &Random) -> Vec<u8> {
@@ -26,7 +26,13 @@ fn ask_all(file: Vec<u8>, of: &Random) -> Result<Vec<i64>, IndexError> {
     let questions =
         [Question::live_at(200), Question::freed(span), Question { born: span, death: Death::After(300) }];
     let events = Events::new(of);
-    questions.iter().map(|question| Ok(index.ask(question, &events)?.total().bytes)).collect()
+    let heap = index.heap()?;
+    let peak = [heap.peak.bytes, heap.peak.time_ns].map(|n| n as i64);
+    let noted = index.note_names()?.unwrap_or_default().into_iter().map(|name| index.notes(&name));
+    let noted = noted.map(|notes| Ok(notes?.map_or(0, |notes| notes.len()) as i64)).collect::<Vec<_>>();
+    let figures = peak.into_iter().map(Ok).chain(noted);
+    let answers = questions.iter().map(|question| Ok(index.ask(question, &events)?.total().bytes));
+    figures.chain(answers).collect()
 }
 
 #[test]
@@ -54,8 +60,8 @@ fn hostile_sections_are_refused_or_answered() {
     let section = |kind: u8, raw: &[u8]| [&[kind, 0, raw.len() as u8, 0], raw].concat();
     let trace = section(0, &rows(1, &[1, 0], &[0]));
     let axis = section(1, &rows(2, &[1], &[0, 150]));
-    let totals = section(4, &rows(2, &[1, 0, 0, 0], &[9, 9]));
-    let begin = [trace, axis, totals].concat();
+    let peak = section(4, &rows(1, &[1, 0, 0, 0], &[9]));
+    let begin = [trace, axis, peak].concat();
     // Keys that there are not, births after deaths, moments that wrap around, other widths, too many rows.
     let hostile = [
         section(9, &rows(1, &[8, 1, 8], &[0xff; 17])),
@@ -63,6 +69,9 @@ fn hostile_sections_are_refused_or_answered() {
         section(7, &rows(1, &[8, 8, 8, 8, 8], &[0xff; 40])),
         section(5, &rows(u64::MAX, &[1, 0, 0], &[0])),
         section(3, &rows(1, &[8, 8, 8, 8], &[0xff; 32])),
+        section(12, &rows(1, &[4, 4, 8, 8, 8, 8, 8], &[0xff; 48])),
+        section(13, &rows(2, &[8], &[0xff; 16])),
+        section(14, &rows(1, &[8, 8, 8, 8], &[0xff; 32])),
     ];
     for (n, section) in hostile.iter().enumerate() {
         // That a section of a leaf is damaged is seen when it is asked for.

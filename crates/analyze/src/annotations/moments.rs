@@ -1,6 +1,6 @@
 //! When marks were set, and when sections began and ended, one by one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::record::{Event, Note};
@@ -19,6 +19,18 @@ pub enum NoteKind {
     End,
 }
 
+impl NoteKind {
+    /// What a note is; none of one that only repeats what is open.
+    pub const fn of(note: Note) -> Option<NoteKind> {
+        match note {
+            Note::Mark => Some(NoteKind::Mark),
+            Note::Begin => Some(NoteKind::Begin),
+            Note::End => Some(NoteKind::End),
+            Note::GoesOn { .. } => None,
+        }
+    }
+}
+
 /// A mark, or an end of a section.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct NoteMoment {
@@ -32,20 +44,26 @@ pub struct NoteMoment {
     pub kind: NoteKind,
 }
 
+/// The names that the notes of a process have, by number. What cannot be read is reported where definitions are read
+/// for good.
+pub fn names<H: History>(history: &H, process: usize) -> BTreeMap<u32, Vec<u8>> {
+    let mut names = BTreeMap::new();
+    let _ = history.definitions(process, &mut |_, definition| {
+        if let Definition::Name { id, name } = definition {
+            names.insert(id.0, name.to_vec());
+        }
+    });
+    names
+}
+
 /// All of this name, by time, in a pass over the events.
 pub fn of_name<H: History>(history: &H, name: &[u8]) -> Vec<NoteMoment> {
     let processes = history.processes();
     let numbers = |process: usize| {
-        let mut numbers = BTreeMap::new();
-        let _ = history.definitions(process, &mut |_, definition| {
-            if let Definition::Name { id, name: of } = definition {
-                numbers.insert(id.0, *of == name);
-            }
-        });
-        numbers
+        let wanted = names(history, process).into_iter().filter(|(_, of)| of == name);
+        wanted.map(|(number, _)| number).collect()
     };
-    let names: Vec<BTreeMap<u32, bool>> = (0..processes.len()).map(numbers).collect();
-    let is_wanted = |process: usize, id: u32| names[process].get(&id).is_some_and(|is| *is);
+    let wanted: Vec<BTreeSet<u32>> = (0..processes.len()).map(numbers).collect();
     let of_chunk = |scratch: &mut H::Scratch, (number, facts): (usize, ChunkFacts)| {
         let mut found = Vec::new();
         let Some(process) = processes.get(facts.process) else { return found };
@@ -54,14 +72,9 @@ pub fn of_name<H: History>(history: &H, name: &[u8]) -> Vec<NoteMoment> {
         for (dt, event) in events.map_while(Result::ok) {
             ticks = ticks.wrapping_add(dt);
             if let Event::Note { note, name } = event
-                && is_wanted(facts.process, name.0)
+                && let Some(kind) = NoteKind::of(note)
+                && wanted[facts.process].contains(&name.0)
             {
-                let kind = match note {
-                    Note::Mark => NoteKind::Mark,
-                    Note::Begin => NoteKind::Begin,
-                    Note::End => NoteKind::End,
-                    Note::GoesOn { .. } => continue,
-                };
                 let ns = process.clock.ns(ticks);
                 found.push(NoteMoment { ns, process: facts.process, thread: facts.thread, kind });
             }

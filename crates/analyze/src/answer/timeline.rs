@@ -33,6 +33,10 @@ pub struct Step {
     pub allocations: u64,
     /// Their bytes.
     pub allocated_bytes: u64,
+    /// Frees in the step.
+    pub frees: u64,
+    /// Their bytes.
+    pub freed_bytes: u64,
     /// Calls whose time is known.
     pub timed_calls: u64,
     /// All of them together, ns.

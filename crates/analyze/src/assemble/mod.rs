@@ -16,3 +16,4 @@ mod timeline;
 mod totals;
 
 pub(crate) use self::assembly::assemble;
+pub use self::timeline::add_samples;

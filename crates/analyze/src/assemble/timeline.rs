@@ -4,42 +4,34 @@
 use crate::answer::{self, Timeline};
 use crate::input::{HeapSample, ProcessFacts, RssSample};
 use crate::passes::PassResults;
+use crate::timeline::HeapLevels;
 
 /// The timeline of all processes together.
 pub(super) fn timeline(results: &PassResults, processes: &[ProcessFacts]) -> Timeline {
-    let count = results.grid.steps.div_ceil(results.finer) as usize;
-    let mut steps = vec![answer::Step::default(); count];
-    heap(results, &mut steps);
-    let timeline_step = results.grid.step_ns.saturating_mul(u64::from(results.finer));
-    for process in processes {
-        let lived = Lived::of(process, results.grid.begin_ns, timeline_step);
-        lived.add_samples(&process.rss, &mut steps);
-        let samples = process.heap.as_ref().map_or(&[][..], |(_, samples)| samples);
-        lived.add_samples(samples, &mut steps);
-    }
-    let begin_ns = results.grid.begin_ns.saturating_sub(results.begin_ns);
-    Timeline { begin_ns, step_ns: timeline_step, steps }
+    let heap = HeapLevels {
+        grid: &results.grid,
+        finer: results.finer,
+        before_bytes: results.before_bytes,
+        levels: &results.steps,
+        segments: &results.segments,
+    };
+    let mut timeline = Timeline {
+        begin_ns: results.grid.begin_ns.saturating_sub(results.begin_ns),
+        step_ns: results.grid.step_ns.saturating_mul(u64::from(results.finer)),
+        steps: heap.steps(results.peak.ns, results.peak.bytes),
+    };
+    add_samples(&mut timeline, processes, results.begin_ns);
+    timeline
 }
 
-fn heap(results: &PassResults, steps: &mut [answer::Step]) {
-    let clamp = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
-    let (mut level, mut fine) = (results.before_bytes, results.steps.iter().peekable());
-    for (number, step) in steps.iter_mut().enumerate() {
-        let mut most = level;
-        while let Some(part) = fine.next_if(|part| (part.number / results.finer) as usize == number) {
-            most = most.max(part.certain().0).max(part.after_bytes);
-            level = part.after_bytes;
-            for segment in &results.segments[part.segments.clone()] {
-                step.allocations += segment.allocations;
-                step.allocated_bytes = step.allocated_bytes.wrapping_add(segment.allocated_bytes);
-            }
-        }
-        step.heap_max_bytes = clamp(most);
-        step.heap_end_bytes = clamp(level);
-    }
-    let of_peak = results.grid.step_of(results.peak.ns) / results.finer;
-    if let Some(step) = steps.get_mut(of_peak as usize) {
-        step.heap_max_bytes = step.heap_max_bytes.max(clamp(results.peak.bytes));
+/// Adds what was measured of processes while they ran to a timeline of the heap; moment 0 is at `begin_ns`.
+pub fn add_samples(timeline: &mut Timeline, processes: &[ProcessFacts], begin_ns: u64) {
+    let grid_begin_ns = begin_ns.saturating_add(timeline.begin_ns);
+    for process in processes {
+        let lived = Lived::of(process, grid_begin_ns, timeline.step_ns.max(1));
+        lived.add_samples(&process.rss, &mut timeline.steps);
+        let samples = process.heap.as_ref().map_or(&[][..], |(_, samples)| samples);
+        lived.add_samples(samples, &mut timeline.steps);
     }
 }
 

@@ -109,7 +109,8 @@ fn add_ends(
             continue; // gone when the window of the ring began
         }
         before_bytes = before_bytes.saturating_add(before[number].bytes);
-        let end = |ns| ends::segment(number, ns, &summed.segments, before[number].bytes, grid);
+        let live_bytes = ends::live_bytes(&summed.segments, before[number].bytes);
+        let end = |ns| ends::segment(number, ns, live_bytes, grid);
         let end = summed.end_ns.and_then(end);
         summed.segments.extend(end);
     }
@@ -240,8 +241,7 @@ fn together<H: History>(
         summed.iter_mut().flat_map(|of_one| std::mem::take(&mut of_one.segments)).collect();
     sort_segments(&mut segments);
     let steps = step_levels(&segments, before_bytes);
-    let best = Height { bytes: before_bytes.max(0), ns: grid.begin_ns };
-    let peak = search.higher(grid, &segments, &steps, best);
+    let peak = search.highest_of(grid, &segments, &steps, before_bytes);
     (segments, steps, peak)
 }
 

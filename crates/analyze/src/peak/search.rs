@@ -38,18 +38,23 @@ pub(crate) struct Search<'a, H> {
 impl<H: History> Search<'_, H> {
     /// The highest moment of sorted segments on a grid, starting at so many bytes.
     pub(crate) fn highest(&self, grid: &Grid, segments: &[Segment], bytes: i64) -> Height {
-        let best = Height { bytes: bytes.max(0), ns: grid.begin_ns };
-        self.higher(grid, segments, &step_levels(segments, bytes), best)
+        self.highest_of(grid, segments, &step_levels(segments, bytes), bytes)
     }
 
-    /// The same when the steps are known already; `best` is what is to be beaten.
-    pub(crate) fn higher(
+    /// The same when the steps are known already.
+    pub(crate) fn highest_of(
         &self,
         grid: &Grid,
         segments: &[Segment],
         steps: &[StepLevel],
-        mut best: Height,
+        bytes: i64,
     ) -> Height {
+        let best = Height { bytes: bytes.max(0), ns: grid.begin_ns };
+        self.higher(grid, segments, steps, best)
+    }
+
+    /// The highest moment of known steps; `best` is what is to be beaten.
+    fn higher(&self, grid: &Grid, segments: &[Segment], steps: &[StepLevel], mut best: Height) -> Height {
         for step in steps {
             let (bytes, ns) = step.certain();
             best.offer(Height { bytes, ns });

@@ -30,7 +30,7 @@ pub(crate) struct StepLevel {
 
 /// Brings segments into the order that [`step_levels`] wants.
 pub(crate) fn sort_segments(segments: &mut [Segment]) {
-    segments.sort_unstable_by_key(|s| (s.step, s.process, s.thread, s.first_ns, s.chunk));
+    segments.sort_unstable_by_key(Segment::place);
 }
 
 /// Adds up sorted segments, step by step, from a level.

@@ -3,10 +3,15 @@
 
 pub mod busiest;
 mod grid;
+mod heap_steps;
 pub mod intervals;
 mod level;
+mod of_processes;
 mod segment;
 
 pub(crate) use self::grid::Grid;
+pub(crate) use self::heap_steps::HeapLevels;
 pub(crate) use self::level::{StepLevel, sort_segments, step_levels};
-pub(crate) use self::segment::{Cutter, Segment};
+pub use self::of_processes::ProcessStep;
+pub(crate) use self::of_processes::process_steps;
+pub use self::segment::{Cutter, Segment};

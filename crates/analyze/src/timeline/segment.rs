@@ -13,7 +13,7 @@ use crate::sampling::Weight;
 
 /// What one chunk did within one step.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Segment {
+pub struct Segment {
     pub(crate) process: u32,
     pub(crate) thread: u32,
     pub(crate) chunk: u32,
@@ -21,6 +21,7 @@ pub(crate) struct Segment {
     pub(crate) events: u32,
     pub(crate) allocations: u64,
     pub(crate) allocated_bytes: u64,
+    pub(crate) frees: u64,
     /// Bytes allocated less bytes freed.
     pub(crate) net_bytes: i64,
     /// The most that `net_bytes` ever was, at least 0.
@@ -45,6 +46,7 @@ impl Segment {
             events: 0,
             allocations: 0,
             allocated_bytes: 0,
+            frees: 0,
             net_bytes: live_bytes.saturating_neg(),
             // A process whose allocations are missing from the recording is below 0 up to its end.
             rise_bytes: live_bytes.saturating_neg().max(0),
@@ -58,10 +60,20 @@ impl Segment {
     pub(crate) fn is_end(&self) -> bool {
         self.chunk == NO_CHUNK
     }
+
+    /// Its place among others: by step, process and thread.
+    pub(crate) fn place(&self) -> (u32, u32, u32, u64, u32) {
+        (self.step, self.process, self.thread, self.first_ns, self.chunk)
+    }
+
+    /// Bytes that were freed in it; what ends with a process is not.
+    pub(crate) fn freed_bytes(&self) -> u64 {
+        if self.is_end() { 0 } else { self.allocated_bytes.wrapping_sub(self.net_bytes as u64) }
+    }
 }
 
 /// Cuts a chunk into segments while its events pass by.
-pub(crate) struct Cutter<'a> {
+pub struct Cutter<'a> {
     grid: &'a Grid,
     clock: &'a Clock,
     out: &'a mut Vec<Segment>,
@@ -89,6 +101,7 @@ impl<'a> Cutter<'a> {
             events: 0,
             allocations: 0,
             allocated_bytes: 0,
+            frees: 0,
             net_bytes: 0,
             rise_bytes: 0,
             rise_ns: 0,
@@ -100,7 +113,7 @@ impl<'a> Cutter<'a> {
 
     /// An event is next, at this time.
     #[inline(always)]
-    pub(crate) fn at(&mut self, ticks: u64) {
+    pub fn at(&mut self, ticks: u64) {
         if ticks >= self.next_ticks {
             self.cut(ticks);
         }
@@ -115,7 +128,7 @@ impl<'a> Cutter<'a> {
 
     /// A block is allocated.
     #[inline(always)]
-    pub(crate) fn alloc(&mut self, weight: Weight) {
+    pub fn alloc(&mut self, weight: Weight) {
         self.open.allocations += weight.blocks;
         self.open.allocated_bytes = self.open.allocated_bytes.wrapping_add(weight.bytes);
         self.open.net_bytes = self.open.net_bytes.wrapping_add(weight.bytes as i64);
@@ -127,7 +140,8 @@ impl<'a> Cutter<'a> {
 
     /// A block is freed.
     #[inline(always)]
-    pub(crate) fn free(&mut self, weight: Weight) {
+    pub fn free(&mut self, weight: Weight) {
+        self.open.frees += weight.blocks;
         self.open.net_bytes = self.open.net_bytes.wrapping_sub(weight.bytes as i64);
     }
 
@@ -151,6 +165,7 @@ impl<'a> Cutter<'a> {
             events: 0,
             allocations: 0,
             allocated_bytes: 0,
+            frees: 0,
             net_bytes: 0,
             rise_bytes: 0,
             ..self.open
@@ -158,7 +173,7 @@ impl<'a> Cutter<'a> {
     }
 
     /// No more events.
-    pub(crate) fn close(&mut self) {
+    pub fn close(&mut self) {
         if self.open.events != 0 && !self.is_before {
             self.open.rise_ns = self.clock.ns(self.rise_ticks);
             self.open.last_ns = self.clock.ns(self.ticks);

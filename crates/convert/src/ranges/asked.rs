@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use heapscribe_analyze::input::{Chosen, History};
-use heapscribe_analyze::{Extent, extent};
+use heapscribe_analyze::moments::{NoteMoment, of_name};
+use heapscribe_analyze::{Extent, HeapOverTime, Highest, Options, add_samples, extent, highest, over_time};
 use heapscribe_diagnostics::Problem;
 use heapscribe_index::{Amount, Events, Index, Key, Question, Span};
 
@@ -60,6 +61,34 @@ impl<'h, H: History> Ranges<'h, H> {
     /// Its index, if it has one.
     pub fn index(&self) -> Option<&Index<FileSource>> {
         self.index.as_ref()
+    }
+
+    /// The moment when all processes together held most, as `report` has it.
+    pub fn peak(&self) -> Highest {
+        self.heap_of_index().map_or_else(|| highest(self.history, &Options::default()), |heap| heap.peak)
+    }
+
+    /// The heap over time, with what was measured of processes, as `report` has it; without an index in a pass over
+    /// all events.
+    pub fn heap(&self) -> HeapOverTime {
+        let mut heap = self.heap_of_index().unwrap_or_else(|| over_time(self.history, &Options::default()));
+        add_samples(&mut heap.timeline, &self.history.processes(), self.extent.begin_ns);
+        heap
+    }
+
+    fn heap_of_index(&self) -> Option<HeapOverTime> {
+        self.index.as_ref()?.heap().ok()
+    }
+
+    /// All marks and ends of sections of a name, by time; without an index in a pass over all events.
+    pub fn notes(&self, name: &[u8]) -> Vec<NoteMoment> {
+        let noted = self.index.as_ref().and_then(|index| index.notes(name).ok().flatten());
+        noted.unwrap_or_else(|| of_name(self.history, name))
+    }
+
+    /// The names of all marks and sections, if the index has them.
+    pub fn note_names(&self) -> Option<Vec<Vec<u8>>> {
+        self.index.as_ref()?.note_names().ok().flatten()
     }
 
     /// The answer, by key.

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
+use heapscribe_analyze::Options;
 use heapscribe_analyze::answer::{Answer, Dropped, Process, Stack};
 use heapscribe_analyze::estimate::Sampling;
 use heapscribe_analyze::events::Rates;
 use heapscribe_analyze::input::{Choice, History, ProcessFacts, Recording};
 use heapscribe_analyze::measure::Measure;
-use heapscribe_analyze::moments::{NoteKind, NoteMoment, of_name};
-use heapscribe_analyze::{Options, highest};
+use heapscribe_analyze::moments::{NoteKind, NoteMoment};
 use heapscribe_convert::Opened;
 use heapscribe_convert::file_source::FileSource;
 use heapscribe_convert::ranges::{ByKey, IndexOptions, RangeStacks, Ranges};
@@ -103,14 +103,14 @@ fn moment_ns(moment: &Moment, end: End, ranges: &Of<'_>) -> Result<u64, Problem>
         // The end of a range is not in it, but the end of the trace is.
         Moment::Part(part) if *part >= 1.0 && end == End::End => Ok(u64::MAX),
         Moment::Part(part) => Ok(after((extent.duration_ns as f64 * part) as u64)),
-        Moment::Peak => Ok(after(highest(ranges.history(), &Options::default()).time_ns)),
+        Moment::Peak => Ok(after(ranges.peak().time_ns)),
         Moment::Mark(name, number) => {
-            let all = of_name(ranges.history(), name.as_bytes());
+            let all = ranges.notes(name.as_bytes());
             let mut marks = all.iter().filter(|note| note.kind == NoteKind::Mark);
             marks.nth(number - 1).map(|mark| mark.ns).ok_or_else(|| no_such("mark", name, *number))
         }
         Moment::Section(name, number) => {
-            let notes = of_name(ranges.history(), name.as_bytes());
+            let notes = ranges.notes(name.as_bytes());
             section(&notes, *number, end).ok_or_else(|| no_such("section", name, *number))
         }
     }

@@ -132,6 +132,9 @@ fn moments_have_names() {
     let whole: Value = serde_json::from_str(&place.all("report run.hst --json").1).unwrap();
     let mark = whole["marks"][0]["first_ns"].as_u64().unwrap();
     assert_eq!(figures(&place, "--from mark:ready"), figures(&place, &format!("--from {mark}ns")));
+    for named in ["--from mark:ready", "--born-in section:rt#2", "--live-at peak", "--to peak"] {
+        assert_eq!(figures(&place, named), figures(&place, &format!("{named} --no-index")), "{named}");
+    }
     let section = whole["sections"].as_array().unwrap().iter().find(|s| s["name"] == "rt").unwrap();
     let [inside, ..] = figures(&place, "--born-in section:rt#2");
     assert_eq!(inside, figures(&place, "--from section:rt#2 --to section:rt#2")[0]);

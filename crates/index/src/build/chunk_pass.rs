@@ -1,11 +1,14 @@
 //! One chunk: each event is added to the sums of the leaf in which it lies.
 
-use heapscribe_analyze::events::Scale;
+use heapscribe_analyze::Cutter;
+use heapscribe_analyze::events::{Scale, Weight};
 use heapscribe_analyze::input::{ChunkFacts, EventsInOrder};
-use heapscribe_wire::ids::{RateId, StackId};
-use heapscribe_wire::record::{BadEvent, Block, Event};
+use heapscribe_analyze::moments::NoteKind;
+use heapscribe_wire::ids::{NameId, RateId, StackId};
+use heapscribe_wire::record::{BadEvent, Block, Event, Note};
 
 use super::local_sums::LocalSums;
+use super::notes::LocalNote;
 use crate::amount::Amount;
 use crate::key::SizeClass;
 use crate::slots::LocalKey;
@@ -24,11 +27,20 @@ pub(super) struct ChunkPass<'a, F> {
     leaf: u32,
     /// First ticks of that leaf, and first ticks after it.
     leaf_ticks: (u64, u64),
+    /// Takes what is changed of the heap over time.
+    cutter: Cutter<'a>,
+    notes: &'a mut Vec<LocalNote>,
 }
 
 impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
     /// Before the first event.
-    pub(super) fn new(facts: &ChunkFacts, leaves: &'a LeafTicks, sums: &'a mut LocalSums, leave: F) -> Self {
+    pub(super) fn new(
+        facts: &ChunkFacts,
+        leaves: &'a LeafTicks,
+        (sums, notes): (&'a mut LocalSums, &'a mut Vec<LocalNote>),
+        cutter: Cutter<'a>,
+        leave: F,
+    ) -> Self {
         let leaf = leaves.leaf(facts.begin_ticks);
         ChunkPass {
             leaves,
@@ -40,6 +52,8 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
             last_alloc: facts.last_alloc_ticks,
             leaf,
             leaf_ticks: leaves.range(leaf),
+            cutter,
+            notes,
         }
     }
 
@@ -60,6 +74,7 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
             }
         }
         (self.leave)(self.leaf, self.sums);
+        self.cutter.close();
         outcome
     }
 
@@ -82,6 +97,7 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
         if event.is_pool() {
             return; // inside a block of the heap, which is counted
         }
+        self.cutter.at(self.ticks);
         match *event {
             Event::Alloc { size_bytes, stack, .. } => self.alloc(stack, size_bytes),
             Event::Free { ref block, .. } => self.free(block),
@@ -90,10 +106,10 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
                 self.alloc(stack, size_bytes);
             }
             Event::UnknownRealloc { size_bytes, stack, .. } => {
-                self.last_alloc = self.ticks;
-                let key = LocalKey { stack, thread: self.thread, size: SizeClass::of(size_bytes) };
-                self.sums.born(key, Amount::new(1, size_bytes));
+                // A block whose former life is not known was not chosen by chance.
+                self.born(stack, size_bytes, Weight { blocks: 1, bytes: size_bytes });
             }
+            Event::Note { note, name } => self.note(note, name),
             Event::Lost { .. } => self.last_alloc = 0,
             _ => {}
         }
@@ -106,10 +122,21 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
         self.leaf_ticks = self.leaves.range(self.leaf);
     }
 
+    #[cold]
+    fn note(&mut self, note: Note, name: NameId) {
+        let note = NoteKind::of(note).map(|kind| LocalNote { name, ticks: self.ticks, kind });
+        self.notes.extend(note);
+    }
+
     #[inline(always)]
     fn alloc(&mut self, stack: StackId, size_bytes: u64) {
+        self.born(stack, size_bytes, self.scale.of_new(size_bytes, self.ticks));
+    }
+
+    #[inline(always)]
+    fn born(&mut self, stack: StackId, size_bytes: u64, weight: Weight) {
         self.last_alloc = self.ticks;
-        let weight = self.scale.of_new(size_bytes, self.ticks);
+        self.cutter.alloc(weight);
         let key = LocalKey { stack, thread: self.thread, size: SizeClass::of(size_bytes) };
         self.sums.born(key, Amount::new(weight.blocks, weight.bytes));
     }
@@ -117,6 +144,7 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
     #[inline(always)]
     fn free(&mut self, block: &Block) {
         let weight = self.scale.of_old(block, self.ticks);
+        self.cutter.free(weight);
         let born = self.ticks.wrapping_sub(block.age_ticks);
         let is_own = block.birth_thread.is_none();
         let is_temporary = is_own && self.last_alloc != 0 && born == self.last_alloc;

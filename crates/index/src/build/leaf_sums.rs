@@ -3,7 +3,7 @@
 use crate::hash::Table;
 use std::io::{self, Write};
 
-use super::local_sums::{LocalSums, Totals};
+use super::local_sums::LocalSums;
 use super::rows::{rows_by_birth, rows_by_key};
 use super::steps::StepSums;
 use crate::amount::Amount;
@@ -17,7 +17,6 @@ pub(super) struct LeafSums {
     temporary: Table<KeyId, Amount>,
     /// By leaf of birth.
     died: Table<(u32, KeyId), Amount>,
-    totals: Totals,
 }
 
 impl LeafSums {
@@ -31,8 +30,6 @@ impl LeafSums {
         for ((birth_leaf, slot), amount) in sums.by_birth() {
             add(&mut self.died, (birth_leaf, keys[slot as usize]), amount);
         }
-        self.totals.born.add(sums.totals().born);
-        self.totals.died.add(sums.totals().died);
     }
 
     /// Writes its sections, and adds it to its step.
@@ -41,12 +38,11 @@ impl LeafSums {
         leaf: u32,
         step: &mut StepSums,
         out: &mut SectionWriter<W>,
-    ) -> io::Result<Totals> {
+    ) -> io::Result<()> {
         step.add(&self.born, &self.died);
         out.section(Kind::Born, leaf, &rows_by_key(self.born))?;
         out.section(Kind::Temporary, leaf, &rows_by_key(self.temporary))?;
-        out.section(Kind::Died, leaf, &rows_by_birth(self.died))?;
-        Ok(self.totals)
+        out.section(Kind::Died, leaf, &rows_by_birth(self.died))
     }
 }
 

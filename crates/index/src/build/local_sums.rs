@@ -26,14 +26,6 @@ pub(super) struct LocalSums {
     /// another block.
     rows: Vec<[Amount; 3]>,
     survivors: Vec<Survivor>,
-    totals: Totals,
-}
-
-/// What a leaf allocated and freed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Totals {
-    pub(crate) born: Amount,
-    pub(crate) died: Amount,
 }
 
 impl LocalSums {
@@ -50,7 +42,6 @@ impl LocalSums {
     #[inline(always)]
     pub(super) fn born(&mut self, key: LocalKey, amount: Amount) {
         self.row(key).1[0].add(amount);
-        self.totals.born.add(amount);
     }
 
     /// A block was freed in the leaf of its birth.
@@ -61,7 +52,6 @@ impl LocalSums {
         if is_temporary {
             row[2].add(amount);
         }
-        self.totals.died.add(amount);
     }
 
     /// A block was freed that was born in an earlier leaf.
@@ -78,7 +68,6 @@ impl LocalSums {
             row[2].add(amount);
         }
         self.survivors.push(Survivor { birth_leaf, birth_ns, slot, amount });
-        self.totals.died.add(amount);
     }
 
     /// Whether there is nothing in them.
@@ -105,16 +94,10 @@ impl LocalSums {
         sums
     }
 
-    /// All together.
-    pub(super) fn totals(&self) -> Totals {
-        self.totals
-    }
-
     /// Begins anew.
     pub(super) fn clear(&mut self) {
         self.slots.clear();
         self.rows.clear();
         self.survivors.clear();
-        self.totals = Totals::default();
     }
 }

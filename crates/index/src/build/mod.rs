@@ -3,10 +3,14 @@
 
 mod chunk_pass;
 mod leaf_sums;
+mod leaf_writer;
 mod local_sums;
+mod notes;
+mod options;
 mod rows;
 mod run;
 mod steps;
 mod survivors;
 
-pub use run::{BuildOptions, Built, build};
+pub use options::BuildOptions;
+pub use run::{Built, build};

@@ -6,58 +6,23 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use heapscribe_analyze::events::Rates;
 use heapscribe_analyze::input::{ChunkFacts, Clock, History, ProcessFacts};
+use heapscribe_analyze::{HeapCuts, Options, Segment};
 use rayon::prelude::*;
 
 use super::chunk_pass::ChunkPass;
 use super::leaf_sums::LeafSums;
-use super::local_sums::{LocalSums, Totals};
-use super::steps::StepSums;
+use super::leaf_writer::LeafWriter;
+use super::local_sums::LocalSums;
+use super::notes::{LocalNote, Notes};
+use super::options::BuildOptions;
 use super::survivors::Survivors;
-use crate::axis::{Axis, EVENTS_PER_LEAF, Extent, LEAVES_MAX, LEAVES_PER_STEP};
+use crate::axis::{Axis, Extent, LEAVES_MAX};
 use crate::file::{Kind, SectionWriter};
+use crate::heap;
 use crate::key::{Key, KeyId, Keys};
+use crate::notes;
 use crate::ticks::LeafTicks;
 use crate::trace_id::TraceId;
-
-/// Chunks that are summed at most before leaves are written: enough for all cores.
-const CHUNKS_AT_ONCE: usize = 512;
-
-/// How to build.
-#[derive(Clone, Copy, Debug)]
-pub struct BuildOptions {
-    /// Events of a leaf, where there are enough to fill several.
-    pub events_per_leaf: u64,
-    /// Memory for blocks that wait to be written by their leaf of birth, bytes.
-    pub survivors_bytes_max: usize,
-    /// Keys that are kept apart, about; more of them are counted under coarser ones.
-    pub keys_max: usize,
-    /// Chunks that are summed before leaves are written.
-    pub chunks_at_once: usize,
-}
-
-/// What a key costs, in tables and in the sums of leaves that are not written yet, bytes.
-const KEY_BYTES: usize = 256;
-/// The same of a chunk: 10,000 events of as many keys.
-const CHUNK_BYTES: usize = 10_000 * 64;
-
-impl Default for BuildOptions {
-    fn default() -> Self {
-        BuildOptions::within(1 << 30)
-    }
-}
-
-impl BuildOptions {
-    /// As fine as so many bytes of memory allow.
-    pub fn within(memory_bytes: u64) -> BuildOptions {
-        let part = usize::try_from(memory_bytes).unwrap_or(usize::MAX) / 4;
-        BuildOptions {
-            events_per_leaf: EVENTS_PER_LEAF,
-            survivors_bytes_max: part,
-            keys_max: part / KEY_BYTES,
-            chunks_at_once: (part / CHUNK_BYTES).clamp(8, CHUNKS_AT_ONCE),
-        }
-    }
-}
 
 /// What a build gave.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -89,34 +54,39 @@ pub fn build<H: History, W: Write>(
     let events = chunks.iter().map(|(_, facts)| facts.events).sum();
     let axis = axis(&chunks, &processes, events, options.events_per_leaf);
 
+    let rates = Rates::new(history, processes.len());
     let pass = Pass {
         history,
-        rates: Rates::new(history, processes.len()),
+        rates: &rates,
+        heap: HeapCuts::new(history, &rates, &Options::default()),
         axis: &axis,
         clocks: processes.iter().map(|process| process.clock).collect(),
         ticks: (0..processes.len()).map(|_| OnceLock::new()).collect(),
         shared: Mutex::new(Shared::new(options)),
     };
     let mut out = SectionWriter::new(out)?;
-    let mut writer = LeafWriter {
-        totals: vec![Totals::default(); axis.leaves() as usize],
-        next: 0,
-        step: StepSums::default(),
-    };
-    let mut done = 0;
+    let (mut writer, mut done) = (LeafWriter::default(), 0);
     for batch in chunks.chunks(options.chunks_at_once.max(1)) {
         batch.par_iter().for_each_init(Default::default, |scratch, chunk| pass.chunk(chunk, scratch));
         // Chunks that follow begin later, and add to no leaf before this one.
         let complete = axis.leaf(batch.last().map_or(0, |(_, facts)| begin_ns(facts)));
-        writer.write_until(complete, &axis, &mut pass.shared(), &mut out)?;
+        let mut shared = pass.shared();
+        writer.write_until(complete, &axis, &mut shared.leaves, &mut out)?;
+        if shared.survivors.is_full() {
+            shared.survivors.write(&mut out)?;
+        }
         done += batch.iter().map(|(_, facts)| facts.events).sum::<u64>();
         progress(done, events);
     }
-    let Pass { shared, .. } = pass;
+    let Pass { shared, heap, .. } = pass;
     let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    writer.write_until(axis.leaves(), &axis, &mut shared, &mut out)?;
+    writer.write_until(axis.leaves(), &axis, &mut shared.leaves, &mut out)?;
     shared.survivors.write(&mut out)?;
-    write_tables(trace, &axis, &ends_ns(&chunks, &processes), &shared.keys, &writer.totals, &mut out)?;
+    write_tables(trace, &axis, &ends_ns(&chunks, &processes), &shared.keys, &mut out)?;
+    if let Some(by_name) = shared.notes.by_name(history) {
+        notes::write(&by_name, &mut out)?;
+    }
+    heap::write(&heap.finish(shared.segments), &mut out)?;
     let (_, bytes) = out.finish()?;
     Ok(Built { bytes, events, problems: shared.problems })
 }
@@ -149,11 +119,21 @@ fn ends_ns(chunks: &[(usize, ChunkFacts)], processes: &[ProcessFacts]) -> Vec<u6
 /// What chunks are summed with.
 struct Pass<'a, H> {
     history: &'a H,
-    rates: Rates<'a, H>,
+    rates: &'a Rates<'a, H>,
+    heap: HeapCuts<'a, H>,
     axis: &'a Axis,
     clocks: Vec<Clock>,
     ticks: Vec<OnceLock<LeafTicks>>,
     shared: Mutex<Shared>,
+}
+
+/// What a core needs to sum chunks one after the other.
+#[derive(Default)]
+struct ChunkScratch<S> {
+    events: S,
+    sums: LocalSums,
+    segments: Vec<Segment>,
+    notes: Vec<LocalNote>,
 }
 
 /// What all chunks add to.
@@ -161,13 +141,21 @@ struct Shared {
     keys: Keys,
     leaves: BTreeMap<u32, LeafSums>,
     survivors: Survivors,
+    segments: Vec<Segment>,
+    notes: Notes,
     problems: Vec<String>,
 }
 
 impl Shared {
     fn new(options: &BuildOptions) -> Shared {
-        let survivors = Survivors::new(options.survivors_bytes_max);
-        Shared { keys: Keys::new(options.keys_max), leaves: BTreeMap::new(), survivors, problems: Vec::new() }
+        Shared {
+            keys: Keys::new(options.keys_max),
+            leaves: BTreeMap::new(),
+            survivors: Survivors::new(options.survivors_bytes_max),
+            segments: Vec::new(),
+            notes: Notes::new(options.notes_max),
+            problems: Vec::new(),
+        }
     }
 
     /// Adds what a chunk has in a leaf.
@@ -191,57 +179,31 @@ impl<H: History> Pass<'_, H> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn chunk(&self, (number, facts): &(usize, ChunkFacts), (scratch, sums): &mut (H::Scratch, LocalSums)) {
-        let process = facts.process;
-        let ticks = self.ticks[process].get_or_init(|| LeafTicks::new(self.axis, &self.clocks[process]));
+    fn chunk(&self, (number, facts): &(usize, ChunkFacts), scratch: &mut ChunkScratch<H::Scratch>) {
+        let (process, clock) = (facts.process, &self.clocks[facts.process]);
+        let ticks = self.ticks[process].get_or_init(|| LeafTicks::new(self.axis, clock));
+        let ChunkScratch { events, sums, segments, notes } = scratch;
         let leave = |leaf: u32, sums: &mut LocalSums| {
             if !sums.is_empty() {
                 self.shared().add(process, leaf, sums);
                 sums.clear();
             }
         };
-        let problem = match self.history.events(*number, scratch) {
+        let problem = match self.history.events(*number, events) {
             Ok(events) => {
                 let mean_of = |rate| self.rates.mean(process, rate);
-                let outcome = ChunkPass::new(facts, ticks, sums, leave).run(events, &mean_of);
+                let cutter = self.heap.cutter(*number, segments);
+                let pass = ChunkPass::new(facts, ticks, (sums, notes), cutter, leave);
+                let outcome = pass.run(events, &mean_of);
                 outcome.err().map(|bad| format!("chunk {number}: {bad}; the rest of it is left out"))
             }
             Err(why) => Some(why),
         };
-        if let Some(problem) = problem {
-            self.shared().problems.push(problem);
-        }
-    }
-}
-
-/// Writes leaves in their order.
-struct LeafWriter {
-    totals: Vec<Totals>,
-    /// The next leaf to be written.
-    next: u32,
-    /// Its step.
-    step: StepSums,
-}
-
-impl LeafWriter {
-    /// Writes all leaves before this one.
-    fn write_until<W: Write>(
-        &mut self,
-        end: u32,
-        axis: &Axis,
-        shared: &mut Shared,
-        out: &mut SectionWriter<W>,
-    ) -> io::Result<()> {
-        while self.next < end {
-            if let Some(sums) = shared.leaves.remove(&self.next) {
-                self.totals[self.next as usize] = sums.write(self.next, &mut self.step, out)?;
-            }
-            self.next += 1;
-            if self.next.is_multiple_of(LEAVES_PER_STEP) || self.next == axis.leaves() {
-                std::mem::take(&mut self.step).write((self.next - 1) / LEAVES_PER_STEP, out)?;
-            }
-        }
-        if shared.survivors.is_full() { shared.survivors.write(out) } else { Ok(()) }
+        let mut shared = self.shared();
+        shared.problems.extend(problem);
+        shared.segments.append(segments);
+        shared.notes.add(facts, clock, notes);
+        notes.clear();
     }
 }
 
@@ -251,19 +213,13 @@ fn write_tables<W: Write>(
     axis: &Axis,
     ends_ns: &[u64],
     keys: &Keys,
-    totals: &[Totals],
     out: &mut SectionWriter<W>,
 ) -> io::Result<()> {
     let of_key = |key: &Key| {
         [u64::from(key.process), u64::from(key.stack.0), u64::from(key.thread), u64::from(key.size.0)]
     };
-    let of_leaf = |totals: &Totals| {
-        let ([born, born_bytes], [died, died_bytes]) = (totals.born.columns(), totals.died.columns());
-        [born, born_bytes, died, died_bytes]
-    };
     out.section(Kind::Trace, 0, &[trace.row()])?;
     out.section(Kind::Axis, 0, &axis.begins_ns().iter().map(|ns| [*ns]).collect::<Vec<_>>())?;
     out.section(Kind::Processes, 0, &ends_ns.iter().map(|ns| [*ns]).collect::<Vec<_>>())?;
-    out.section(Kind::Keys, 0, &keys.all().iter().map(of_key).collect::<Vec<_>>())?;
-    out.section(Kind::Totals, 0, &totals.iter().map(of_leaf).collect::<Vec<_>>())
+    out.section(Kind::Keys, 0, &keys.all().iter().map(of_key).collect::<Vec<_>>())
 }

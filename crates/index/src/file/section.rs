@@ -12,8 +12,8 @@ pub(crate) enum Kind {
     Processes = 2,
     /// Keys by number.
     Keys = 3,
-    /// Blocks and bytes that each leaf allocated and freed.
-    Totals = 4,
+    /// The peak, and where the timeline begins and how long its steps are.
+    Peak = 4,
     /// By key, what was allocated in a leaf.
     Born = 5,
     /// By leaf of birth and key, what was freed in a leaf.
@@ -26,21 +26,33 @@ pub(crate) enum Kind {
     StepBorn = 9,
     /// By step of birth and key, what was freed in a step.
     StepDied = 10,
+    /// The steps of the timeline.
+    Steps = 11,
+    /// By step of the timeline and process, what that did.
+    ProcessSteps = 12,
+    /// Names of marks and sections.
+    NoteNames = 13,
+    /// Marks and ends of sections of a name.
+    Notes = 14,
 }
 
 impl Kind {
-    const ALL: [Kind; 11] = [
+    const ALL: [Kind; 15] = [
         Kind::Trace,
         Kind::Axis,
         Kind::Processes,
         Kind::Keys,
-        Kind::Totals,
+        Kind::Peak,
         Kind::Born,
         Kind::Died,
         Kind::Survivors,
         Kind::Temporary,
         Kind::StepBorn,
         Kind::StepDied,
+        Kind::Steps,
+        Kind::ProcessSteps,
+        Kind::NoteNames,
+        Kind::Notes,
     ];
 
     /// The kind of this number.

@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use heapscribe_analyze::History;
 use heapscribe_analyze::answer::Ended;
 use heapscribe_analyze::input::{ChunkFacts, Clock, EventsInOrder, ProcessFacts, SessionFacts};
+use heapscribe_analyze::moments::{NoteKind, NoteMoment};
 use heapscribe_index::{Amount, Death, Key, Question, SizeClass};
 use heapscribe_wire::definitions::Definition;
-use heapscribe_wire::ids::{StackId, ThreadId};
-use heapscribe_wire::record::{Block, Call, Event};
+use heapscribe_wire::ids::{NameId, StackId, ThreadId};
+use heapscribe_wire::record::{Block, Call, Event, Note};
 
 /// A step of a history: what one of the threads does after so many ticks.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +27,11 @@ pub(crate) enum Action {
         which: usize,
         size: u64,
         stack: u32,
+    },
+    /// A mark, or an end of a section.
+    Note {
+        name: u32,
+        note: Note,
     },
 }
 
@@ -59,6 +65,15 @@ pub(crate) struct Random {
     processes: Vec<ProcessFacts>,
     chunks: Vec<Chunk>,
     lives: Vec<Life>,
+    notes: BTreeMap<Vec<u8>, Vec<NoteMoment>>,
+}
+
+/// How many names there are; the processes number them differently.
+const NAMES: u32 = 3;
+
+fn name(process: usize, number: u32) -> Vec<u8> {
+    let number = if process == 0 { number } else { NAMES + 1 - number };
+    format!("name {number}").into_bytes()
 }
 
 fn clock(process: usize) -> Clock {
@@ -71,7 +86,8 @@ fn clock(process: usize) -> Clock {
 impl Random {
     pub(crate) fn new(steps: &[Step], end_ns: u64) -> Random {
         let mut open = BTreeMap::<(usize, u32), Chunk>::new();
-        let mut random = Random { processes: Vec::new(), chunks: Vec::new(), lives: Vec::new() };
+        let mut random =
+            Random { processes: Vec::new(), chunks: Vec::new(), lives: Vec::new(), notes: BTreeMap::new() };
         for process in 0..2 {
             let end_mono_ns = if process == 1 { end_ns } else { 0 };
             random.processes.push(ProcessFacts {
@@ -105,6 +121,7 @@ impl Random {
             }
         }
         random.chunks.extend(open.into_values());
+        random.notes.values_mut().for_each(|moments| moments.sort_unstable());
         random
     }
 
@@ -118,6 +135,16 @@ impl Random {
             (size, StackId(stack))
         };
         match step.action {
+            Action::Note { name: number, note } => {
+                let moment = NoteKind::of(note).map(|kind| NoteMoment {
+                    ns: clock(process).ns(ticks),
+                    process,
+                    thread,
+                    kind,
+                });
+                self.notes.entry(name(process, number)).or_default().extend(moment);
+                Some(Event::Note { note, name: NameId(number) })
+            }
             Action::Alloc { size, stack } => {
                 let (size_bytes, stack) = alloc(size, stack, live);
                 Some(Event::Alloc { call: Call::Malloc, size_bytes, stack, align_log2: 0 })
@@ -173,6 +200,45 @@ impl Random {
         sums
     }
 
+    /// All notes, by name and time.
+    pub(crate) fn notes(&self) -> &BTreeMap<Vec<u8>, Vec<NoteMoment>> {
+        &self.notes
+    }
+
+    /// What is live, of one process or of all, after all that happens at each moment at which anything does.
+    pub(crate) fn levels(&self, of: Option<u32>) -> BTreeMap<u64, i64> {
+        let mut changes = BTreeMap::<u64, i64>::new();
+        for life in self.lives.iter().filter(|life| of.is_none_or(|process| life.key.process == process)) {
+            let process = &self.processes[life.key.process as usize];
+            let end_ns = process.end_ns(Some(self.last_ns_of(life.key.process as usize)));
+            let died_ns = life.died.map(|ticks| process.clock.ns(ticks)).or(end_ns);
+            *changes.entry(process.clock.ns(life.born)).or_default() += life.size as i64;
+            *changes.entry(died_ns.unwrap_or(u64::MAX)).or_default() -= life.size as i64;
+        }
+        changes.remove(&u64::MAX);
+        let mut level = 0;
+        let sum = |(ns, change)| {
+            level += change;
+            (ns, level)
+        };
+        changes.into_iter().map(sum).collect()
+    }
+
+    /// Blocks and bytes that a process, or each, allocated and freed from one moment to another.
+    pub(crate) fn traffic(&self, of: Option<u32>, from_ns: u64, to_ns: u64) -> [u64; 4] {
+        let mut sums = [0; 4];
+        for life in self.lives.iter().filter(|life| of.is_none_or(|process| life.key.process == process)) {
+            let clock = clock(life.key.process as usize);
+            for (at, ticks) in [(0, Some(life.born)), (2, life.died)] {
+                if ticks.is_some_and(|ticks| (from_ns..to_ns).contains(&clock.ns(ticks))) {
+                    sums[at] += 1;
+                    sums[at + 1] += life.size;
+                }
+            }
+        }
+        sums
+    }
+
     pub(crate) fn last_ns(&self) -> u64 {
         (0..2).map(|process| self.last_ns_of(process)).max().unwrap_or(0)
     }
@@ -202,7 +268,14 @@ impl History for Random {
         Ok(self.chunks[chunk].events.iter().map(|event| Ok(*event)))
     }
 
-    fn definitions(&self, _: usize, _: &mut dyn FnMut(StackId, &Definition<'_>)) -> Result<(), String> {
+    fn definitions(
+        &self,
+        process: usize,
+        take: &mut dyn FnMut(StackId, &Definition<'_>),
+    ) -> Result<(), String> {
+        for number in 1..=NAMES {
+            take(StackId(0), &Definition::Name { id: NameId(number), name: &name(process, number) });
+        }
         Ok(())
     }
 }
@@ -217,4 +290,10 @@ pub(crate) fn alloc(ticks: u32, size: u64, stack: u32) -> Step {
 pub(crate) fn free(which: u32, thread: u32) -> Step {
     let action = Action::Free { which: which as usize };
     Step { process: 0, thread, ticks: 1, action, seals: which.is_multiple_of(7) }
+}
+
+/// Its first thread sets a mark.
+pub(crate) fn mark(name: u32) -> Step {
+    let action = Action::Note { name, note: Note::Mark };
+    Step { process: 0, thread: 1, ticks: 0, action, seals: false }
 }
