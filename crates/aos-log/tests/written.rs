@@ -5,6 +5,8 @@
 mod log;
 
 use heapscribe_aos_log::encode::{Encoder, FLUSH_BYTES, Framing, Plain, Snappy, Xz, Zstd};
+use heapscribe_aos_log::layout::{Kind, Layout};
+use heapscribe_aos_log::pack::{Fields, MessageRecord, Record};
 use heapscribe_aos_log::read::{PartReader, Policy};
 use heapscribe_aos_log::write::{FlushRules, Settings, Writer};
 use log::{FakeClock, Memory, about, write};
@@ -111,5 +113,45 @@ fn a_message_that_meets_a_full_disk_is_counted_once() {
             seen > 0 && lost <= FLUSH_BYTES + RECORD_BYTES,
             "{name}: {seen} of {attempts} are in the file"
         );
+    }
+}
+
+/// Bytes of a file of some messages; how often its codec was flushed for a killed program.
+fn file_bytes(mut encoder: Box<dyn Encoder>, is_flushed: bool) -> (u64, usize) {
+    let mut flushes = 0;
+    for message in 0..4000 {
+        let data = data(message % 8 == 0, message);
+        let fields = Fields { data: &data, ..Fields::default() };
+        let mut record = MessageRecord::new(Layout::V2024, Kind::Message, &fields).unwrap();
+        let mut at = 0;
+        while at < record.size() {
+            at += encoder.encode(&mut record, at).unwrap();
+            encoder.clear();
+        }
+        if is_flushed && !encoder.has_space(8) {
+            while !encoder.flush().unwrap() {
+                encoder.clear();
+            }
+            flushes += 1;
+        }
+    }
+    while !encoder.finish().unwrap() {
+        encoder.clear();
+    }
+    (encoder.total_bytes(), flushes)
+}
+
+/// A flush that forgot what it knows of the bytes before it would make files larger by far.
+#[test]
+fn flushed_codecs_go_on_where_they_were() {
+    let codecs: [fn() -> Box<dyn Encoder>; 3] = [
+        || Box::new(Xz::new(0).unwrap()),
+        || Box::new(Xz::new(6).unwrap()),
+        || Box::new(Zstd::new(3).unwrap()),
+    ];
+    for codec in codecs {
+        let ((flushed, flushes), (whole, none)) = (file_bytes(codec(), true), file_bytes(codec(), false));
+        assert!(flushes >= 4000 * RECORD_BYTES / (FLUSH_BYTES + RECORD_BYTES) && none == 0, "{flushes}");
+        assert!(flushed <= whole + whole / 100, "{}: {flushed} of {whole}", codec().extension());
     }
 }
