@@ -31,6 +31,18 @@ fn bytes_and_blocks(amount: &Value) -> (u64, u64) {
     (amount["bytes"].as_u64().unwrap(), amount["blocks"].as_u64().unwrap())
 }
 
+/// Without symbols the heading of an entry is its place, which stood below it once more.
+#[test]
+fn a_place_without_symbols_is_printed_once() {
+    let place = Place::new();
+    let program = place.compile_with("cc", "two_callers.c", "two_callers", &["-O0", "-s"]);
+    let run = Run::new(&place, &program);
+    assert_eq!(run.recorded().code, 0);
+    let parts = lines(&run.trace(), " from two_callers+0x");
+    assert!(parts.contains("66.7 % from ") && parts.contains("33.3 % from "), "{parts}");
+    assert_eq!(lines(&run.trace(), " all at "), "");
+}
+
 #[test]
 fn a_ring_says_what_was_never_freed() {
     let place = Place::new();

@@ -117,6 +117,11 @@ impl Line {
         name
     }
 
+    /// Whether it has a place beside its name.
+    pub(super) fn has_place(frame: &NamedFrame) -> bool {
+        place(frame).is_some()
+    }
+
     /// `shop.c:12`, else the place in the module.
     pub(super) fn short_place(frame: &NamedFrame) -> String {
         let place = place(frame).unwrap_or_else(|| frame.name());

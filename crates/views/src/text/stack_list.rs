@@ -103,10 +103,18 @@ impl<'a> StackPrinter<'a> {
         let heading = shared.inner.into_iter().chain(gap).chain(shared.outer).collect();
         self.print(out, rank, &format!("{figures}, {stacks}"), heading)?;
         let places = self.places(of);
-        let places: Vec<_> = places.iter().map(|place| (place.part, place.text())).collect();
-        match &places[..] {
-            [(_, text)] => writeln!(out, "      all {text}")?,
-            _ => print_parts(out, &places, of.figure, "place")?,
+        let texts: Vec<_> = places.iter().map(|place| (place.part, place.text())).collect();
+        let own = self.own.of(of.parts[0].0);
+        let has_place = self.frames_of(own.node).get(own.line).is_some_and(Line::has_place);
+        match (&places[..], &texts[..]) {
+            // Without a symbol the place is the name, which the heading has.
+            ([only], _) if !has_place => {
+                if let Some(callee) = &only.through {
+                    writeln!(out, "      all through {callee}")?;
+                }
+            }
+            (_, [(_, text)]) => writeln!(out, "      all {text}")?,
+            _ => print_parts(out, &texts, of.figure, "place")?,
         }
         print_parts(out, &callers, of.figure, "caller")
     }
