@@ -11,13 +11,13 @@ const MOST = 64;
 /**
  * The moments between generations, with the begin and the end of the range.
  * @param {import("./state.js").State} state
- * @param {any} whole
+ * @param {any} time
  * @returns {number[]}
  */
-export function cuts(state, whole) {
-  const [from, to] = [Number(state.from || 0), Number(state.to || whole.duration_ns)];
+export function cuts(state, { duration_ns: duration, notes }) {
+  const [from, to] = [Number(state.from || 0), Number(state.to || duration)];
   const isInside = (/** @type {number} */ ns) => from < ns && ns < to;
-  const marks = [...whole.marks.first_ns, ...whole.marks.last_ns].filter(isInside);
+  const marks = notes.from_ns.filter((/** @type {number} */ ns, /** @type {number} */ n) => !notes.is_section[n] && isInside(ns));
   const parts = Array.from({ length: PARTS - 1 }, (_, n) => Math.round(from + ((to - from) * (n + 1)) / PARTS));
   const between = marks.length > 0 ? marks : parts.filter(isInside);
   const all = [...new Set([from, ...between, to])].sort((a, b) => a - b);
@@ -26,21 +26,21 @@ export function cuts(state, whole) {
 
 /**
  * The mark that was set at a moment, if one was.
- * @param {any} marks
+ * @param {any} notes
  * @param {number} ns
  */
-function markAt(marks, ns) {
-  const at = marks.name.findIndex((/** @type {string} */ _, /** @type {number} */ n) => marks.first_ns[n] === ns || marks.last_ns[n] === ns);
-  return at < 0 ? "" : ` (${marks.name[at]})`;
+function markAt(notes, ns) {
+  const at = notes.from_ns.findIndex((/** @type {number} */ from, /** @type {number} */ n) => from === ns && !notes.is_section[n]);
+  return at < 0 ? "" : ` (${notes.name[at]})`;
 }
 
 /**
  * A row for each generation; a press leads to its flame graph.
  * @param {any} answer
  * @param {import("./state.js").Store} store
- * @param {any} whole
+ * @param {any} notes
  */
-export function generationTable(answer, store, whole) {
+export function generationTable(answer, store, notes) {
   const unit = store.state.unit === "blocks" ? "blocks" : "bytes";
   const show = unit === "bytes" ? bytes : count;
   const lead = (/** @type {number} */ row, /** @type {string} */ of) => {
@@ -49,8 +49,8 @@ export function generationTable(answer, store, whole) {
     return element("button", { type: "button", class: "plain", click: open }, show(answer[`${of}_${unit}`][row]));
   };
   const rows = answer.from_ns.map((/** @type {number} */ from, /** @type {number} */ row) => [
-    `${duration(from)}${markAt(whole.marks, from)}`,
-    `${duration(answer.to_ns[row])}${markAt(whole.marks, answer.to_ns[row])}`,
+    `${duration(from)}${markAt(notes, from)}`,
+    `${duration(answer.to_ns[row])}${markAt(notes, answer.to_ns[row])}`,
     lead(row, "allocated"),
     lead(row, "retained"),
     lead(row, "left"),

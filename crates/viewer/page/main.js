@@ -17,14 +17,25 @@ async function start() {
   showProgram(summary);
   const controls = new Controls(store, summary);
   const views = new Views(store, summary);
+  // The heap over time is known long before all events were read.
+  showTime(store, views, await get("time"));
   const whole = await get("whole");
   showFindings(whole, store, summary.caveats);
   showFacts(summary, whole);
   controls.setProcesses(whole.processes);
   views.setWhole(whole);
+}
+
+/**
+ * @param {Store} store
+ * @param {Views} views
+ * @param {any} time
+ */
+function showTime(store, views, time) {
   // A snapshot has no time.
-  if (whole.duration_ns > 0 && whole.timeline.heap_max_bytes.length > 0) new TimelineView(store, whole);
+  if (time.duration_ns > 0 && time.timeline.heap_max_bytes.length > 0) new TimelineView(store, time);
   else byId("timeline-title").closest("section")?.remove();
+  views.setTime(time);
 }
 
 /** @param {any} summary */

@@ -1,15 +1,14 @@
-/** The heap over time, drawn: live bytes, resident memory, allocations, processes, marks, the range and the cursor. */
+/** The heap over time, drawn: live bytes, resident memory, allocations and frees, marks, the range and the cursor. */
 
 import { color } from "./colors.js";
 import { prepared } from "./dom.js";
 import { bytes, moment } from "./numbers.js";
 import { byteTicks, ticks, toX } from "./scale.js";
 
-/** Heights, in pixels: the axis of time, the band of allocations, a row of marks, the most that processes have. */
+/** Heights, in pixels: the axis of time, the bands of allocations and of frees, a row of marks. */
 const AXIS = 18;
-const RATES = 26;
+const RATES = 22;
 const MARKS = 12;
-const BANDS = 24;
 
 /** The lines, told apart by their dashes as well. */
 export const LINES = [
@@ -22,7 +21,7 @@ const GAP = 6;
 
 /**
  * @typedef {object} Drawn
- * @property {any} whole what the server says of the whole recording
+ * @property {any} time what the server says of the heap over time
  * @property {{ from: number, to: number }} shown
  * @property {{ from: number, to: number } | undefined} range
  * @property {number | undefined} cursor
@@ -35,17 +34,15 @@ const GAP = 6;
  * @param {HTMLCanvasElement} axis what stands left of it
  * @param {Drawn} drawn
  */
-export function drawTimeline(canvas, axis, { whole, shown, range, cursor, isHeapAlone }) {
+export function drawTimeline(canvas, axis, { time, shown, range, cursor, isHeapAlone }) {
   const { context, width, height } = prepared(canvas);
   const label = labels(axis);
   const scale = { ...shown, width };
-  const bottom = height - AXIS - RATES - BANDS;
+  const bottom = height - AXIS - 2 * RATES;
   drawTimes(context, scale, height);
-  drawRates(context, scale, whole.timeline, bottom + RATES, label);
-  drawProcesses(context, scale, whole.processes, bottom + RATES + 2);
-  if (whole.processes.pid.length > 0) label("processes", bottom + RATES + BANDS / 2, "quiet");
-  drawHeap(context, scale, whole.timeline, bottom, isHeapAlone, label);
-  drawMarks(context, scale, whole.marks, bottom);
+  drawRates(context, scale, time.timeline, bottom + RATES, label);
+  drawHeap(context, scale, time.timeline, bottom, isHeapAlone, label);
+  drawNotes(context, scale, time.notes, bottom);
   if (range) {
     context.fillStyle = color("range");
     const [from, to] = [toX(scale, range.from), toX(scale, range.to)];
@@ -144,63 +141,51 @@ function trace(context, scale, timeline, steps, column, y) {
 }
 
 /**
+ * What was allocated in each step, upward, and what was freed, downward; both with one scale.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./scale.js").Scale} scale
  * @param {any} timeline
- * @param {number} bottom
+ * @param {number} zero the height of nothing
  * @param {(text: string, y: number, color: string) => void} label
  */
-function drawRates(context, scale, timeline, bottom, label) {
+function drawRates(context, scale, timeline, zero, label) {
   const steps = visible(timeline, scale);
-  const top = Math.max(1, most(timeline.allocated_bytes, steps));
-  context.fillStyle = color("rate");
+  const top = Math.max(1, most(timeline.allocated_bytes, steps), most(timeline.freed_bytes, steps));
   const width = Math.max(1, toX(scale, scale.from + timeline.step_ns));
-  for (let n = steps.first; n <= steps.last; n += 1) {
-    const high = (timeline.allocated_bytes[n] / top) * (RATES - 6);
-    context.fillRect(toX(scale, timeline.begin_ns + n * timeline.step_ns), bottom - high, width, high);
+  for (const [column, name, sign] of /** @type {[number[], string, number][]} */ ([[timeline.allocated_bytes, "rate", -1], [timeline.freed_bytes, "freed", 1]])) {
+    context.fillStyle = color(name);
+    for (let n = steps.first; n <= steps.last; n += 1) {
+      const high = (column[n] / top) * (RATES - 5);
+      context.fillRect(toX(scale, timeline.begin_ns + n * timeline.step_ns), zero, width, sign * high);
+    }
   }
-  const perSecond = (most(timeline.allocated_bytes, steps) / timeline.step_ns) * 1e9;
-  label(`${bytes(Math.round(perSecond))}/s`, bottom - RATES + 12, "rate");
+  context.fillStyle = color("line");
+  context.fillRect(0, zero, scale.width, 1);
+  label(`${bytes(Math.round((top / timeline.step_ns) * 1e9))}/s`, zero, "quiet");
 }
 
 /**
- * A band for each process, from its begin to its end.
+ * Marks as lines, sections as bars above the curve, each with its name where there is room.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./scale.js").Scale} scale
- * @param {any} processes
- * @param {number} top
- */
-function drawProcesses(context, scale, processes, top) {
-  const high = Math.max(1, Math.min(8, (BANDS - 4) / Math.max(1, processes.pid.length)));
-  context.fillStyle = color("quiet");
-  for (let n = 0; n < processes.pid.length && (n + 1) * high <= BANDS; n += 1) {
-    const from = toX(scale, processes.begin_ns[n]);
-    const width = Math.max(1, toX(scale, processes.end_ns[n]) - from);
-    context.fillRect(from, top + n * high, width, Math.max(0.5, high - 2));
-  }
-}
-
-/**
- * @param {CanvasRenderingContext2D} context
- * @param {import("./scale.js").Scale} scale
- * @param {any} marks
+ * @param {any} notes
  * @param {number} bottom
  */
-function drawMarks(context, scale, marks, bottom) {
+function drawNotes(context, scale, notes, bottom) {
   context.fillStyle = color("mark");
   context.textBaseline = "top";
   let free = -1;
-  const order = marks.name.map((/** @type {string} */ _, /** @type {number} */ n) => n);
-  order.sort((/** @type {number} */ a, /** @type {number} */ b) => marks.first_ns[a] - marks.first_ns[b]);
+  const order = notes.name.map((/** @type {string} */ _, /** @type {number} */ n) => n);
+  order.sort((/** @type {number} */ a, /** @type {number} */ b) => notes.from_ns[a] - notes.from_ns[b]);
   for (const n of order) {
-    for (const ns of new Set([marks.first_ns[n], marks.last_ns[n]])) {
-      const x = Math.round(toX(scale, ns));
-      if (x < 0 || x > scale.width) continue;
-      context.fillRect(x, 0, 1, bottom);
-      if (x > free) {
-        context.fillText(marks.name[n], x + 3, 0);
-        free = x + 3 + context.measureText(marks.name[n]).width;
-      }
+    const [from, to] = [Math.round(toX(scale, notes.from_ns[n])), Math.round(toX(scale, notes.to_ns[n]))];
+    if (to < 0 || from > scale.width) continue;
+    if (notes.is_section[n]) context.fillRect(from, MARKS, Math.max(1, to - from), 3);
+    else context.fillRect(from, 0, 1, bottom);
+    const at = Math.max(0, from) + 3;
+    if (at > free) {
+      context.fillText(notes.name[n], at, 0);
+      free = at + 4 + context.measureText(notes.name[n]).width;
     }
   }
 }

@@ -2,6 +2,7 @@
 
 import { atNextFrame, byId, element } from "./dom.js";
 import { blocks, bytes, duration, moment } from "./numbers.js";
+import { LanesView } from "./lanes_view.js";
 import { LINES, drawTimeline } from "./timeline.js";
 import { listenToTimeline } from "./timeline_input.js";
 import { showTooltip } from "./tooltip.js";
@@ -15,15 +16,16 @@ export class TimelineView {
   #dragged;
   #canvas = /** @type {HTMLCanvasElement} */ (byId("timeline"));
   #axis = /** @type {HTMLCanvasElement} */ (byId("timeline-axis"));
-  #draw = atNextFrame(() => drawTimeline(this.#canvas, this.#axis, { whole: this.whole, ...this.#now(), range: this.#dragged ?? this.#range() }));
+  #draw = atNextFrame(() => drawTimeline(this.#canvas, this.#axis, { time: this.time, ...this.#seen() }));
 
   /**
    * @param {import("./state.js").Store} store
-   * @param {any} whole
+   * @param {any} time
    */
-  constructor(store, whole) {
+  constructor(store, time) {
     this.store = store;
-    this.whole = whole;
+    this.time = time;
+    this.lanes = new LanesView(store, time, () => this.#seen());
     listenToTimeline(this.#canvas, {
       now: () => ({ ...this.#now(), whole: this.#length, range: this.#range() }),
       setCursor: (ns) => store.set({ at: String(ns), show: "live", path: "" }),
@@ -40,7 +42,7 @@ export class TimelineView {
   }
 
   get #length() {
-    return Math.max(1, this.whole.duration_ns);
+    return Math.max(1, this.time.duration_ns);
   }
 
   /** What the state says is shown, and where the cursor is. */
@@ -48,12 +50,17 @@ export class TimelineView {
     const { zoom, at, show } = this.store.state;
     const [from, to] = zoom.split("-").map(Number);
     const isZoomed = zoom !== "" && from < to;
-    const cursor = at === "peak" ? this.whole.peak.time_ns : Number(at);
+    const cursor = at === "peak" ? this.time.peak.time_ns : Number(at);
     return {
       shown: isZoomed ? { from, to } : { from: 0, to: this.#length },
       cursor: show === "live" && Number.isFinite(cursor) ? cursor : undefined,
       isHeapAlone: this.store.state.lines === "heap",
     };
+  }
+
+  /** What is drawn. */
+  #seen() {
+    return { ...this.#now(), range: this.#dragged ?? this.#range() };
   }
 
   /** @returns {Range | undefined} */
@@ -93,12 +100,12 @@ export class TimelineView {
     press("zoom-all", () => this.#setShown({ from: 0, to: this.#length }));
     press("clear-range", () => this.#setRange(undefined, true));
     press("resident", () => this.store.set({ lines: this.store.state.lines === "heap" ? "" : "heap" }, { isSmall: true }));
-    byId("resident").hidden = !this.whole.timeline.rss_bytes;
+    byId("resident").hidden = !this.time.timeline.rss_bytes;
     press("to-peak", () => this.store.set({ at: "peak", show: "live", path: "" }));
   }
 
   #legend() {
-    const lines = [...LINES.filter((line) => this.whole.timeline[line.column]), { name: "▮ allocated", color: "rate" }];
+    const lines = [...LINES.filter((line) => this.time.timeline[line.column]), { name: "▲ allocated", color: "rate" }, { name: "▼ freed", color: "freed" }];
     byId("legend").replaceChildren(...lines.map((line) => element("span", { class: line.color }, line.name)));
   }
 
@@ -113,8 +120,9 @@ export class TimelineView {
     byId("range").textContent = chosen ?? `Range: all of ${duration(this.#length)}`;
     const at = cursor === undefined ? "" : `Cursor at ${moment(cursor, step)}: ${this.#heapAt(cursor)}`;
     byId("timeline-status").textContent = at;
-    this.#canvas.setAttribute("aria-label", `Heap over time, ${duration(shown.from)} to ${duration(shown.to)}. Peak ${bytes(this.whole.peak.bytes)} at ${duration(this.whole.peak.time_ns)}.`);
+    this.#canvas.setAttribute("aria-label", `Heap over time, ${duration(shown.from)} to ${duration(shown.to)}. Peak ${bytes(this.time.peak.bytes)} at ${duration(this.time.peak.time_ns)}.`);
     this.#draw();
+    this.lanes.draw();
   }
 
   /**
@@ -122,13 +130,13 @@ export class TimelineView {
    * @param {number} ns
    */
   #step(ns) {
-    const { begin_ns: begin, step_ns: step, heap_max_bytes: heap } = this.whole.timeline;
+    const { begin_ns: begin, step_ns: step, heap_max_bytes: heap } = this.time.timeline;
     return Math.min(heap.length - 1, Math.max(0, Math.floor((ns - begin) / step)));
   }
 
   /** @param {number} ns */
   #heapAt(ns) {
-    const { step_ns: step, heap_max_bytes: heap } = this.whole.timeline;
+    const { step_ns: step, heap_max_bytes: heap } = this.time.timeline;
     return `up to ${bytes(heap[this.#step(ns)])} live in this step of ${duration(step)}`;
   }
 
@@ -137,17 +145,18 @@ export class TimelineView {
    * @param {number} ns
    */
   #stepAt(ns) {
-    const { timeline, marks } = this.whole;
+    const { timeline, notes } = this.time;
     const [n, step] = [this.#step(ns), timeline.step_ns];
     const begin = timeline.begin_ns + n * step;
-    const isIn = (/** @type {number} */ at) => begin <= at && at < begin + step;
-    const named = marks.name.filter((/** @type {string} */ _, /** @type {number} */ at) => isIn(marks.first_ns[at]) || isIn(marks.last_ns[at]));
+    const isIn = (/** @type {string} */ _, /** @type {number} */ at) => notes.from_ns[at] < begin + step && begin <= notes.to_ns[at];
+    const named = [...new Set(notes.name.filter(isIn))].slice(0, 5);
     const parts = [
       `${moment(begin, step)}: up to ${bytes(timeline.heap_max_bytes[n])} live`,
       timeline.rss_bytes && `${bytes(timeline.rss_bytes[n])} resident`,
       timeline.anonymous_bytes && `${bytes(timeline.anonymous_bytes[n])} anonymous`,
       `${blocks(timeline.allocations[n])} of ${bytes(timeline.allocated_bytes[n])} allocated`,
-      ...named.map((/** @type {string} */ name) => `mark ${name}`),
+      `${blocks(timeline.frees[n])} of ${bytes(timeline.freed_bytes[n])} freed`,
+      ...named,
     ];
     return parts.filter(Boolean).join(", ");
   }

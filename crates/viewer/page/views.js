@@ -14,11 +14,11 @@ const VIEWS = { flame: "Flame graph", functions: "Functions", stacks: "Stacks", 
 const OF_WHOLE = ["processes", "threads"];
 /** Those that a snapshot, and a ring without its first events, do not have. */
 const NEEDS_TIME = ["generations", ...OF_WHOLE];
-const TABLES = /** @type {Record<string, (answer: any, store: import("./state.js").Store, whole: any) => HTMLElement>} */ ({
+const TABLES = /** @type {Record<string, (answer: any, store: import("./state.js").Store, whole: any, time: any) => HTMLElement>} */ ({
   functions: functionTable,
   stacks: stackTable,
   sizes: sizeTable,
-  generations: generationTable,
+  generations: (answer, store, _, time) => generationTable(answer, store, time.notes),
   processes: (_, store, whole) => processTable(whole.processes, store),
   threads: (_, store, whole) => threadTable(whole, store),
 });
@@ -30,6 +30,9 @@ export class Views {
   /** What the server says of the whole recording, once it has read it.
    * @type {any} */
   #whole;
+  /** The heap over time.
+   * @type {any} */
+  #time;
 
   /**
    * @param {import("./state.js").Store} store
@@ -54,6 +57,12 @@ export class Views {
   get #view() {
     const view = this.store.state.view;
     return this.tabs.some((tab) => tab.id === `tab-${view}`) ? view : "flame";
+  }
+
+  /** @param {any} time */
+  setTime(time) {
+    this.#time = time;
+    this.show();
   }
 
   /** @param {any} whole */
@@ -88,8 +97,8 @@ export class Views {
    */
   #path(view) {
     const path = `${view}?${question(this.store.state, view)}`;
-    if (!this.#whole && (view === "generations" || OF_WHOLE.includes(view))) return "";
-    return view === "generations" ? `${path}&cuts=${cuts(this.store.state, this.#whole).join(".")}` : path;
+    if (view === "generations") return this.#time ? `${path}&cuts=${cuts(this.store.state, this.#time).join(".")}` : "";
+    return this.#whole || !OF_WHOLE.includes(view) ? path : "";
   }
 
   /**
@@ -115,7 +124,7 @@ export class Views {
    */
   #place(view, answer) {
     byId("total").textContent = answer.total ? this.#inWords(answer) : "";
-    const root = view === "flame" ? this.flame.root : TABLES[view](answer, this.store, this.#whole);
+    const root = view === "flame" ? this.flame.root : TABLES[view](answer, this.store, this.#whole, this.#time);
     byId("view").replaceChildren(root);
     if (view === "flame") this.flame.show(answer);
   }

@@ -33,13 +33,13 @@ pub(super) enum NoAnswer {
 /// Those of a question about a range.
 pub(super) fn by_question<H: History>(
     ranges: &Ranges<'_, H>,
-    whole: Option<&Analysis>,
+    peak_ns: impl Fn() -> Result<u64, NoAnswer>,
     stacks: &Stacks,
     blocks: &Blocks,
 ) -> Result<Answered, NoAnswer> {
     let at_ns = match (blocks.show, blocks.at) {
         (Show::Live, At::Ns(ns)) => Some(ns),
-        (Show::Live, At::Peak) => Some(whole.ok_or(NoAnswer::NotYet)?.answer.peak.time_ns),
+        (Show::Live, At::Peak) => Some(peak_ns()?),
         _ => None,
     };
     let mut answer = asked(ranges, &question(ranges, blocks, at_ns), blocks);

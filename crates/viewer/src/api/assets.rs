@@ -29,6 +29,8 @@ const FILES: &[(&str, &str, &[u8])] = files![
     "flame_draw.js" JS,
     "flame_layout.js" JS,
     "generations.js" JS,
+    "lanes.js" JS,
+    "lanes_view.js" JS,
     "main.js" JS,
     "numbers.js" JS,
     "processes.js" JS,

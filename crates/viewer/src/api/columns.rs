@@ -1,6 +1,6 @@
-//! The heap over time, and what programs said of themselves, as columns.
+//! The heap over time, processes and threads, as columns.
 
-use heapscribe_analyze::answer::{Answer, Mark, Thread, Timeline};
+use heapscribe_analyze::answer::{Answer, Thread, Timeline};
 use serde::Serialize;
 
 /// Equal steps; what is 0 in all of them is not there.
@@ -18,6 +18,8 @@ pub(super) struct TimelineColumns {
     pool_bytes: Vec<u64>,
     allocations: Vec<u64>,
     allocated_bytes: Vec<u64>,
+    frees: Vec<u64>,
+    freed_bytes: Vec<u64>,
 }
 
 impl TimelineColumns {
@@ -36,28 +38,8 @@ impl TimelineColumns {
             pool_bytes: measured(|step| step.pool_bytes),
             allocations: column(|step| step.allocations),
             allocated_bytes: column(|step| step.allocated_bytes),
-        }
-    }
-}
-
-/// Marks, by name and process.
-#[derive(Serialize, PartialEq, Eq, Debug, Default)]
-pub(super) struct MarkColumns {
-    name: Vec<String>,
-    process: Vec<usize>,
-    count: Vec<u64>,
-    first_ns: Vec<u64>,
-    last_ns: Vec<u64>,
-}
-
-impl MarkColumns {
-    pub(super) fn of(marks: &[Mark]) -> MarkColumns {
-        MarkColumns {
-            name: marks.iter().map(|mark| String::from_utf8_lossy(&mark.name).into_owned()).collect(),
-            process: marks.iter().map(|mark| mark.process).collect(),
-            count: marks.iter().map(|mark| mark.count).collect(),
-            first_ns: marks.iter().map(|mark| mark.first_ns).collect(),
-            last_ns: marks.iter().map(|mark| mark.last_ns).collect(),
+            frees: column(|step| step.frees),
+            freed_bytes: column(|step| step.freed_bytes),
         }
     }
 }

@@ -7,6 +7,7 @@ mod assets;
 mod columns;
 mod findings;
 mod generations;
+mod over_time;
 mod route;
 mod stacks;
 mod summary;

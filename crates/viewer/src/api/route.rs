@@ -29,6 +29,10 @@ impl Viewer<'_> {
         match asked.path.strip_prefix("api/") {
             None => asset(&asked.path).unwrap_or_else(|| Response::empty(Status::NoSuchPath)),
             Some("summary") => Response::json(Status::Ok, &Summary::of(self)),
+            Some("time") => match self.over_time() {
+                Ok(time) => Response::json(Status::Ok, time),
+                Err(e) => refused(&e),
+            },
             Some("whole") => match self.analysis() {
                 Some(analysis) => Response::json(Status::Ok, &Whole::of(analysis)),
                 None => refused(&NoAnswer::NotYet),

@@ -6,7 +6,7 @@ use heapscribe_views::json::parts::{BlocksJson, PeakJson};
 use serde::Serialize;
 
 use super::analysis::Analysis;
-use super::columns::{MarkColumns, ProcessColumns, ThreadColumns, TimelineColumns};
+use super::columns::{ProcessColumns, ThreadColumns};
 use super::findings::FindingRow;
 use super::viewer::Viewer;
 
@@ -80,10 +80,8 @@ pub(super) struct Whole<'a> {
     caveats: &'a [String],
     notes: &'a [String],
     findings: &'a [FindingRow],
-    marks: MarkColumns,
     processes: ProcessColumns,
     threads: ThreadColumns,
-    timeline: TimelineColumns,
 }
 
 impl<'a> Whole<'a> {
@@ -100,10 +98,8 @@ impl<'a> Whole<'a> {
             caveats: &analysis.caveats,
             notes: &analysis.notes,
             findings: &analysis.findings,
-            marks: MarkColumns::of(&answer.marks),
             processes: ProcessColumns::of(answer),
             threads: ThreadColumns::of(&answer.threads),
-            timeline: TimelineColumns::of(&answer.timeline),
         }
     }
 }

@@ -13,6 +13,7 @@ use heapscribe_symbols::Resolver;
 use super::analysis::Analysis;
 use super::answered::{Answered, NoAnswer, by_question, of_whole};
 use super::ask::Blocks;
+use super::over_time::OverTime;
 use super::stacks::Stacks;
 
 /// Questions whose figures are kept: a page asks for several views of one, and goes back to the one before.
@@ -28,6 +29,7 @@ pub struct Viewer<'r> {
     /// None of what has no times: a snapshot, or a ring that has lost its first events.
     pub(super) ranges: Option<Ranges<'r, Recording<'r, FileSource>>>,
     resolver: Resolver,
+    over_time: OnceLock<OverTime>,
     analysis: OnceLock<Analysis>,
     stacks: OnceLock<Stacks>,
     kept: Mutex<Vec<(Blocks, Arc<Answered>)>>,
@@ -53,16 +55,34 @@ impl<'r> Viewer<'r> {
             shown: path.to_string_lossy().into_owned(),
             processes: recording.processes(),
             resolver,
+            over_time: OnceLock::new(),
             analysis: OnceLock::new(),
             stacks: OnceLock::new(),
             kept: Mutex::default(),
         }
     }
 
-    /// Reads all events: what the peak was, the heap over time, findings. Until then the page shows what the index
-    /// knows. For a thread of its own.
+    /// Reads all events: findings, and where there is no index the heap over time. Until then the page shows what the
+    /// index knows. For a thread of its own.
     pub fn analyze(&self) {
+        if let Some(ranges) = &self.ranges {
+            self.over_time.get_or_init(|| OverTime::of_ranges(ranges, &self.processes));
+        }
         self.analysis.get_or_init(|| Analysis::of(self.trace, &self.shown, &self.resolver));
+    }
+
+    /// The heap over time: at once where there is an index.
+    pub(super) fn over_time(&self) -> Result<&OverTime, NoAnswer> {
+        match &self.ranges {
+            Some(ranges) if ranges.index().is_some() => {
+                Ok(self.over_time.get_or_init(|| OverTime::of_ranges(ranges, &self.processes)))
+            }
+            Some(_) => self.over_time.get().ok_or(NoAnswer::NotYet),
+            None => {
+                let answer = &self.analysis().ok_or(NoAnswer::NotYet)?.answer;
+                Ok(self.over_time.get_or_init(|| OverTime::of_answer(answer)))
+            }
+        }
     }
 
     /// What is known of the whole recording, once it is.
@@ -106,7 +126,10 @@ impl<'r> Viewer<'r> {
     pub(super) fn computed(&self, blocks: &Blocks) -> Result<Answered, NoAnswer> {
         let stacks = self.stacks()?;
         match &self.ranges {
-            Some(ranges) => by_question(ranges, self.analysis(), stacks, blocks),
+            Some(ranges) => {
+                let peak_ns = || Ok(self.over_time()?.peak().time_ns);
+                by_question(ranges, peak_ns, stacks, blocks)
+            }
             None => of_whole(self.analysis().ok_or(NoAnswer::NotYet)?, stacks, blocks),
         }
     }

@@ -10,5 +10,9 @@ pub(super) const LEVELS_MAX: u32 = 400;
 pub(crate) const ROWS_MAX: usize = 1_000;
 /// Generations that are asked for at once: each is three questions.
 pub(crate) const GENERATIONS_MAX: usize = 64;
+/// Processes whose heap is drawn over time, each for itself.
+pub(crate) const LANES_MAX: usize = 12;
+/// Marks and sections: more than can be told apart on a screen.
+pub(crate) const NOTES_MAX: usize = 2_000;
 /// Processes that have a box each; where there are more, those of one program share a box.
 pub(super) const SINGLE_PROCESSES_MAX: usize = 12;

@@ -28,6 +28,8 @@ export async function checkModules(run, address) {
   await checkScale(check);
   await checkBoxes(call, check);
   await checkCuts(check);
+  const lane = { step: [2, 5], heap_end_bytes: [7, 9] };
+  for (const [step, heap] of [[0, 0], [1, 0], [2, 7], [4, 7], [5, 9], [99, 9]]) await check("lanes.js", "heapAt", [lane, step], heap);
 }
 
 async function checkState(call, check) {
@@ -74,8 +76,8 @@ async function checkScale(check) {
 
 async function checkCuts(check) {
   const state = { from: "", to: "" };
-  const whole = { duration_ns: 80, marks: { first_ns: [10, 30, 200], last_ns: [10, 60, 200] } };
-  const none = { duration_ns: 80, marks: { first_ns: [], last_ns: [] } };
+  const whole = { duration_ns: 80, notes: { from_ns: [10, 30, 60, 200, 40], is_section: [false, false, false, false, true] } };
+  const none = { duration_ns: 80, notes: { from_ns: [], is_section: [] } };
   await check("generations.js", "cuts", [state, whole], [0, 10, 30, 60, 80]);
   await check("generations.js", "cuts", [{ from: "20", to: "40" }, whole], [20, 30, 40]);
   await check("generations.js", "cuts", [state, none], [0, 10, 20, 30, 40, 50, 60, 70, 80]);

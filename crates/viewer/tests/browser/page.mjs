@@ -53,7 +53,7 @@ try {
 
   // What a step was, under the pointer.
   await page("Input.dispatchMouseEvent", { type: "mouseMoved", x: at(2.05), y: timeline.y + 60 });
-  await until(`/^2\\.0\\d ms: up to 13\\.7 KiB live, .* allocated$/.test(document.getElementById("tooltip").textContent)`);
+  await until(`/^2\\.0\\d ms: up to 13\\.7 KiB live, .* allocated, 0 blocks of 0 B freed$/.test(document.getElementById("tooltip").textContent)`);
   await page("Input.dispatchMouseEvent", { type: "mouseMoved", x: 5, y: 5 });
   await until(`document.getElementById("tooltip").hidden`);
 
@@ -70,6 +70,13 @@ try {
   await until(`!location.hash.includes("zoom=${zoom}")`);
   await press("0");
   await until(`!location.hash.includes("zoom=")`);
+
+  // A press on the lane of a process chooses it, and another lets it go.
+  const lanes = await box("lanes");
+  await click(lanes.x + 50, lanes.y + 30);
+  await until(`location.hash.includes("process=0")`);
+  await click(lanes.x + 50, lanes.y + 30);
+  await until(`!location.hash.includes("process=")`);
 
   // Of a process, by a part of a name, in the table; a function in focus.
   await choose("show", "allocated");

@@ -161,7 +161,11 @@ fn the_summary_and_the_whole_are_those_of_the_report() {
         assert_eq!(whole["processes"]["pid"], json!([100, 101]));
         assert_eq!(whole["threads"]["name"], json!(["<b>", "<b>"]));
         assert_eq!(whole["threads"]["allocated_bytes"], json!([4564, 10000]));
-        let heap = whole["timeline"]["heap_max_bytes"].as_array().unwrap();
+        let time = place.json("api/time");
+        assert_eq!(time["peak"], json!({ "bytes": 14000, "time_ns": 2 * MS }));
+        assert_eq!((&time["lanes"][0]["pid"], &time["lanes"][0]["max_bytes"]), (&json!(101), &json!(10000)));
+        assert_eq!((&time["lanes"][1]["pid"], &time["lanes"][1]["max_bytes"]), (&json!(100), &json!(4000)));
+        let heap = time["timeline"]["heap_max_bytes"].as_array().unwrap();
         assert_eq!(heap.iter().filter_map(Value::as_u64).max(), Some(14000));
         // The peak of live blocks is the peak of the whole.
         let live = place.json("api/flame");
