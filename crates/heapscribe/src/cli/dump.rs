@@ -35,7 +35,7 @@ pub(crate) struct DumpArgs {
     pub(crate) style: DumpStyle,
 
     /// Do not print stacks
-    #[arg(long, requires = "style")]
+    #[arg(long)]
     pub(crate) no_stacks: bool,
 
     #[command(flatten)]

@@ -9,6 +9,7 @@ use heapscribe_analyze::input::Chosen;
 use heapscribe_formats::heaplog::Style;
 use heapscribe_formats::model::SessionInfo;
 use heapscribe_formats::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
+use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::record::{Event, Note};
 
 use super::{dump_go, dump_memtrace, dump_messages, partial};
@@ -45,9 +46,9 @@ pub(crate) fn run(args: &DumpArgs) -> Result<ExitCode> {
         false => Some(trace.chosen(&choice)?),
     };
     let mut problems = if args.json {
-        print(&*trace, chosen.as_ref(), &mut Objects { out: &mut out, rates: Rates::default() })?
+        print(args, &*trace, chosen.as_ref(), &mut Objects { out: &mut out, rates: Rates::default() })?
     } else {
-        print(&*trace, chosen.as_ref(), &mut Lines { out: &mut out, rates: Rates::default() })?
+        print(args, &*trace, chosen.as_ref(), &mut Lines { out: &mut out, rates: Rates::default() })?
     };
     out.flush()?;
     problems.extend_from_slice(&trace.problems);
@@ -73,6 +74,7 @@ fn dump_log(args: &DumpArgs, input: Input, style: Style) -> Result<ExitCode> {
 
 /// Prints a trace, or the events of some threads and all of their processes; returns what could not be read.
 fn print<S: Source>(
+    args: &DumpArgs,
     trace: &Trace<S>,
     chosen: Option<&Chosen>,
     printer: &mut dyn Printer,
@@ -87,6 +89,7 @@ fn print<S: Source>(
     let mut dump = Dump {
         trace,
         printer,
+        has_stacks: !args.no_stacks,
         scratch: Scratch::default(),
         problems: trace.problems().iter().map(ToString::to_string).collect(),
     };
@@ -113,6 +116,8 @@ fn print<S: Source>(
 struct Dump<'a, S> {
     trace: &'a Trace<S>,
     printer: &'a mut dyn Printer,
+    /// Whether the frames of stacks are printed.
+    has_stacks: bool,
     scratch: Scratch,
     problems: Vec<String>,
 }
@@ -140,7 +145,10 @@ impl<S: Source> Dump<'_, S> {
         let mut until = Until::new();
         let index = process.index;
         let skipped = self.trace.definitions(index, &mut self.scratch, |node, definition| {
-            until.then(|| self.printer.definition(index.0, node, definition));
+            let is_frame = matches!(definition, Definition::Node(_) | Definition::Cut { .. });
+            if self.has_stacks || !is_frame {
+                until.then(|| self.printer.definition(index.0, node, definition));
+            }
         })?;
         self.problems.extend(skipped.iter().map(ToString::to_string));
         Ok(until.result?)

@@ -30,7 +30,9 @@ struct Row {
 pub(crate) fn run(args: &ListArgs) -> Result<ExitCode> {
     let place = inspect::places(args.session_dir.as_deref());
     let rows: Vec<Row> = match &args.process {
-        Some(file) if named_table::is_trace(file) => rows_of_trace(Path::new(file))?,
+        Some(file) if named_table::is_trace(file) || file.ends_with(".hst") => {
+            rows_of_trace(Path::new(file))?
+        }
         Some(wanted) => inspect::matching(wanted, &place)?.iter().flat_map(rows_of).collect(),
         None => inspect::all(&place).iter().flat_map(rows_of).collect(),
     };

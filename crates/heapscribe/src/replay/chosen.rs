@@ -106,6 +106,13 @@ fn pid_of(process: &Process) -> u32 {
     process.info.as_ref().map_or(0, |info| info.pid)
 }
 
+/// What it can be chosen by: `cc1 (17)`.
+fn called(process: &Process) -> String {
+    let exe = process.info.as_ref().map_or(&[][..], |info| &info.exe);
+    let name = exe.rsplit(|byte| *byte == b'/').next().unwrap_or(exe);
+    format!("{} ({})", String::from_utf8_lossy(name), pid_of(process))
+}
+
 /// The one with the highest peak.
 fn largest(trace: &Opened, meant: &[usize]) -> usize {
     let answer = trace.analyze();
@@ -117,10 +124,9 @@ fn largest(trace: &Opened, meant: &[usize]) -> usize {
 fn nobody(trace: &Opened, all: &[usize], wanted: Option<&str>) -> Problem {
     match wanted {
         Some(wanted) => {
-            let pids: Vec<_> =
-                all.iter().take(20).map(|at| pid_of(&trace.processes()[*at]).to_string()).collect();
+            let shown: Vec<_> = all.iter().take(20).map(|at| called(&trace.processes()[*at])).collect();
             let what = format!("process {wanted} is not in the trace, or made no calls");
-            Problem::new(what, format!("choose one of: {}", pids.join(", ")))
+            Problem::new(what, format!("choose one of: {}", shown.join(", ")))
         }
         None => match [Recording::new(trace).problems(), trace.problems.clone()].concat().first() {
             Some(why) => {

@@ -17,6 +17,20 @@ fn objects() {
     insta::assert_snapshot!(out);
 }
 
+/// All but the frames of stacks, in each form of the lines.
+#[test]
+fn stacks_are_left_out_on_request() {
+    let place = Place::with_trace(&sample::trace());
+    let whole = place.stdout("dump run.hst");
+    let is_frame = |line: &&str| line.starts_with("# P") && line.split(' ').nth(2) == Some("stack");
+    let expected: Vec<&str> = whole.lines().filter(|line| !is_frame(line)).collect();
+    assert!(expected.len() < whole.lines().count());
+    for arguments in ["dump run.hst --no-stacks", "dump run.hst --no-stacks --style native"] {
+        assert_eq!(place.stdout(arguments).lines().collect::<Vec<_>>(), expected, "{arguments}");
+    }
+    assert!(!place.stdout("dump run.hst --no-stacks --json").contains("\"type\":\"stack\""));
+}
+
 #[test]
 fn rates_say_what_they_mean() {
     let place = Place::with_trace(&sample::sampled());

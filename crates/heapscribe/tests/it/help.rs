@@ -90,6 +90,7 @@ fn errors_say_what_and_what_next() {
         "snapshot nobody --session-dir .",
         "snapshot ./nothing",
         "list nobody --session-dir .",
+        "list missing.hst --session-dir .",
         "report --by-block run.hst",
         "record",
         "record --sampel 1MB ls -l",

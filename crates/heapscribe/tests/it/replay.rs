@@ -25,6 +25,7 @@ fn live_bytes_over_time_are_those_of_the_trace() {
     assert_eq!(process(&by_name), process(&stdout));
     let (_, _, told) = place.all("replay run.hst --process other");
     assert!(told.contains("process other is not in the trace"), "{told}");
+    assert!(told.contains("choose one of: app (100)"), "{told}");
     assert_eq!(code, Some(3), "events of it were lost");
     let found: serde_json::Value = serde_json::from_str(&stdout).unwrap();
     let moments = found["heaps"][0]["footprint"]["moments"].as_array().unwrap().iter();
