@@ -231,6 +231,20 @@ fn downloads(place: &Place, sessions: &std::path::Path, exact: [bool; 2]) {
         let large = stacks.filter(|s| s["live"]["bytes"].as_u64() >= Some(123_456)).count();
         assert_eq!(large, blocks, "{wanted}");
     }
+    said(place, sessions, &["ctl", &pid, "snapshot", "two"]);
+    is_ambiguous(place, &[&pid, "--session-dir", sessions.to_str().unwrap()]);
+}
+
+/// Two snapshots have the name `two`: neither is taken for the other.
+fn is_ambiguous(place: &Place, of: &[&str]) {
+    let arguments = ["snapshot", "--download", "two", "-o", "two.hst"];
+    let output = heapscribe().current_dir(place.path("")).args(arguments).args(of).output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: snapshot two is ambiguous: "), "{said}");
+    assert!(said.contains("hint: pass its ID to --download: 2 (two, taken "), "{said}");
+    assert!(said.contains(", 4 (two, taken "), "{said}");
+    assert!(!place.path("two.hst").exists());
 }
 
 /// The process has ended, and its trace has its snapshots: `fetched.hst` is the last that was fetched of the session.
@@ -243,7 +257,8 @@ fn in_trace(place: &Place, trace: &std::path::Path) {
     let trace = trace.to_str().unwrap();
     let listed: Value = serde_json::from_str(&output(&["list", trace, "--json"])).unwrap();
     let names: Vec<_> = listed.as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["one", "two", "from outside"]);
+    assert_eq!(names, ["one", "two", "from outside", "two"]);
+    is_ambiguous(place, &[trace]);
     output(&["snapshot", trace, "--download", "from outside", "-o", "of_trace.hst"]);
     let [of_session, of_trace] =
         ["fetched.hst", "of_trace.hst"].map(|name| Report::of(&place.path(name)).json);

@@ -43,7 +43,7 @@ pub(crate) struct SnapshotArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) contents: Option<PathBuf>,
 
-    /// Write a snapshot that the program has already taken itself (see `heapscribe list`)
+    /// Write a snapshot that the program has already taken itself, by its name, ID or PID:ID (see `heapscribe list`)
     #[arg(long, value_name = "NAME|ID", conflicts_with = "contents")]
     pub(crate) download: Option<String>,
 

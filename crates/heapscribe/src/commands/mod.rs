@@ -23,6 +23,7 @@ pub(crate) mod install_libs;
 mod limits;
 pub(crate) mod list;
 pub(crate) mod man;
+mod named_snapshot;
 mod output;
 mod partial;
 pub(crate) mod plot;

@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use super::named_snapshot::{self, Named};
 use super::{output, partial};
 use crate::cli::{SnapshotArgs, SnapshotFormat};
 use crate::exit;
@@ -19,7 +20,7 @@ use heapscribe_convert::file_source::source;
 use heapscribe_convert::native::named_table;
 use heapscribe_convert::pprof;
 use heapscribe_diagnostics::Problem;
-use heapscribe_formats::{LiveTable, Process, Trace};
+use heapscribe_formats::Trace;
 use heapscribe_session::inspect::{self, Contents, Exactness, Saved, SessionReader, Snapshot};
 use heapscribe_units::{counted, duration};
 use heapscribe_views::text::estimate;
@@ -90,15 +91,18 @@ fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Save
 /// The snapshot that the program has taken under this name or number.
 fn named(session: &SessionReader, wanted: &str) -> Result<Snapshot> {
     let all = inspect::list_named(session.directory());
-    let id = wanted.parse().ok();
-    let is_it = |file: &&inspect::NamedFile| Some(file.id) == id || file.name == wanted;
-    match all.iter().rev().find(is_it) {
-        Some(file) => file.read(session),
-        None => {
-            let what = format!("there is no snapshot {wanted} in {}", session.directory().display());
-            Err(Problem::new(what, "list the snapshots with `heapscribe list`").into())
-        }
-    }
+    let pid = session.head()?.get().pid;
+    let candidates = all.iter().map(|file| Named {
+        pid,
+        id: file.id,
+        name: &file.name,
+        taken_real_ns: file.moment.real_ns,
+    });
+    let candidates: Vec<_> = candidates.collect();
+    let place = session.directory().display().to_string();
+    let at =
+        named_snapshot::choose(&candidates, wanted, &place, "list the snapshots with `heapscribe list`")?;
+    all[at].read(session)
 }
 
 /// Writes a snapshot that a program took of itself, out of its trace.
@@ -112,12 +116,15 @@ fn of_trace(args: &SnapshotArgs) -> Result<ExitCode> {
         let what = format!("{shown} is a trace; choose one of its snapshots with --download NAME");
         return Err(Problem::new(what, hint).into());
     };
-    let id = wanted.parse().ok();
     let all: Vec<_> = named_table::named(&trace).collect();
-    let is_it = |(_, table): &&(&Process, &LiveTable)| Some(table.number) == id || table.name == *wanted;
-    let found = all.iter().rev().find(is_it);
-    let found =
-        found.ok_or_else(|| Problem::new(format!("there is no snapshot {wanted} in {shown}"), hint))?;
+    let candidates = all.iter().map(|(process, table)| Named {
+        pid: process.info.as_ref().map_or(0, |info| info.pid),
+        id: table.number,
+        name: &table.name,
+        taken_real_ns: table.real_ns,
+    });
+    let candidates: Vec<_> = candidates.collect();
+    let found = all[named_snapshot::choose(&candidates, wanted, &shown.to_string(), &hint)?];
     let info = found.0.info.clone().unwrap_or_default();
     let program = info.exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
     let default = format!("heapscribe.{}.{}", String::from_utf8_lossy(program), info.pid);
@@ -127,7 +134,7 @@ fn of_trace(args: &SnapshotArgs) -> Result<ExitCode> {
         return Err(Problem::new(what, "write it as FILE.hst, for `report`, `flame` and `diff`").into());
     }
     let out = File::create(&output).with_context(|| format!("cannot write {}", output.display()))?;
-    let problems = named_table::write(&source, &trace, *found, out)?;
+    let problems = named_table::write(&source, &trace, found, out)?;
     let blocks = counted(found.1.blocks, "block");
     message::note(&format!("process {}: {blocks} live, written to {}", info.pid, output.display()));
     Ok(partial::exit_code(path, &problems, true))
