@@ -6,6 +6,7 @@
 //! | slots of the live table (`live_table`) | the frees of these blocks are unknown ones: sums of what is live are too high |
 //! | frees that nobody saw (`replaced_block`) | the same, as far as their addresses were not used again |
 //! | what was allocated while recording was off | sums, leaks and the peak may be larger; what was recorded is followed to its end |
+//! | events before the rest of a recording | sums are larger; what these events left live follows from the table |
 //! | events that a ring evicted | how large the heap was before is not known, but for a process whose events came in their order |
 //!
 //! A block that the process's own table of live blocks has at the end was allocated and, but for frees that
@@ -30,6 +31,8 @@ pub struct Losses {
     unknown_frees: u64,
     /// Whether a ring evicted events.
     is_ring: bool,
+    /// Whether nobody counted the events before the ring: then only what they left live is known.
+    is_uncounted: bool,
     /// Whether nothing was recorded for a time.
     is_off: bool,
     /// Whether the most that was live before its window is known.
@@ -67,6 +70,7 @@ impl Losses {
             replaced: count(LossReason::ReplacedBlock),
             unknown_frees,
             is_ring: false,
+            is_uncounted: false,
             is_off: false,
             knows_peak: false,
         }
@@ -75,6 +79,11 @@ impl Losses {
     /// The same of a process of which a ring evicted events, and whether its peak is known all the same.
     pub fn in_ring(self, is_ring: bool, knows_peak: bool) -> Losses {
         Losses { is_ring, knows_peak, ..self }
+    }
+
+    /// The same of a process whose earlier events nobody counted.
+    pub fn in_rest(self, is_uncounted: bool) -> Losses {
+        Losses { is_uncounted, ..self }
     }
 
     /// The same of a process of which nothing was recorded for a time.
@@ -125,13 +134,19 @@ impl Losses {
         let is_peak_open = self.events > 0 || (self.is_ring && !self.knows_peak);
         let least = seen.peak.bytes.saturating_sub(self.excess(seen).bytes).max(leaked.bytes.low);
         let frees = self.events.saturating_add(self.untracked.min(self.unknown_frees));
-        let bounds = FigureBounds {
+        let mut bounds = FigureBounds {
             allocated: and_others(seen.allocated, self.events),
             freed: and_others(seen.freed, frees),
             peak: Bounds::of_peak(seen.peak, least, is_peak_open),
             leaked,
             stacks: Vec::new(),
         };
+        if self.is_uncounted {
+            [&mut bounds.allocated, &mut bounds.freed].into_iter().for_each(open);
+            if seen.table.is_none() {
+                bounds.leaked = Bounds::between(Amount::default(), None);
+            }
+        }
         if self.is_off { without_ends(bounds) } else { bounds }
     }
 
@@ -154,10 +169,13 @@ impl Losses {
 
 /// The same when nobody knows how much more there was.
 fn without_ends(mut bounds: FigureBounds) -> FigureBounds {
-    for figure in [&mut bounds.allocated, &mut bounds.freed, &mut bounds.peak, &mut bounds.leaked] {
-        (figure.blocks.high, figure.bytes.high) = (None, None);
-    }
+    let FigureBounds { allocated, freed, peak, leaked, .. } = &mut bounds;
+    [allocated, freed, peak, leaked].into_iter().for_each(open);
     bounds
+}
+
+fn open(figure: &mut Bounds) {
+    (figure.blocks.high, figure.bytes.high) = (None, None);
 }
 
 /// What was seen, and up to so many blocks of unknown sizes besides.

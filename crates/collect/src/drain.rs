@@ -42,6 +42,8 @@ pub struct Drain {
     watch: Option<Watch>,
     /// Patterns of the program files that are recorded; none for all.
     only: Vec<String>,
+    /// Whether this is the rest of a recording, whose earlier events are in another trace.
+    is_rest: bool,
 }
 
 impl Drain {
@@ -76,6 +78,7 @@ impl Drain {
             killed_sessions: Vec::new(),
             watch: None,
             only: Vec::new(),
+            is_rest: false,
         }
     }
 
@@ -98,6 +101,11 @@ impl Drain {
     /// they are told to record no more.
     pub fn only(&mut self, programs: Vec<String>) {
         self.only = programs;
+    }
+
+    /// Takes sessions as the rest of what another trace has the beginning of.
+    pub fn begins_late(&mut self) {
+        self.is_rest = true;
     }
 
     /// Retains the sessions of processes that were killed.
@@ -160,6 +168,9 @@ impl Drain {
         for key in new {
             let Some(mut session) = SessionDrain::open(&self.base, key) else { continue };
             session.ignore_unless(&self.only);
+            if self.is_rest {
+                session.begins_late();
+            }
             if let Some(exe) = session.program() {
                 self.forked.escapes().is_recorded(key, &exe);
             }

@@ -95,6 +95,13 @@ impl Level {
         (!live.is_unordered && !live.is_sampled).then_some(live.peak)
     }
 
+    /// What the events of a process that has not ended leave live, in blocks and bytes: below 0 where it freed what
+    /// others allocated. Nothing that is of use where blocks were sampled.
+    pub(crate) fn net(&self, process: ProcessIndex) -> Option<(i64, i64)> {
+        let live = self.live.get(&process).copied().unwrap_or_default();
+        (!live.is_sampled).then_some((live.blocks, live.bytes))
+    }
+
     /// A process has ended, and what was live in it with it, which this gives.
     pub(crate) fn ended(&mut self, process: ProcessIndex) -> Live {
         let own = self.live.remove(&process).unwrap_or_default();

@@ -8,6 +8,7 @@
 
 mod clock_pair;
 mod drain;
+mod first_chunks;
 mod forked;
 mod heap_samples;
 mod killed;

@@ -11,6 +11,7 @@ use heapscribe_formats::{ChunkSums, DefinitionsTaken, EndedImages};
 use heapscribe_wire::definitions::Position;
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 
+use crate::first_chunks::FirstChunks;
 use crate::memtrace::{FilesPlan, Memtrace, Written};
 use crate::pace::Pace;
 use crate::sink::Sink;
@@ -138,12 +139,21 @@ impl Output {
         let summary = &mut self.summary;
         summary.stopped += u64::from(end.broke.is_some());
         summary.watched_has_calls |= has_calls && key.pid == summary.watched_pid;
-        end.peak = summary.level.own_peak(process);
+        end.peak = summary.level.own_peak(process).filter(|_| !summary.is_rest);
         let figures = summary.process(process, table, &end);
         let figures = EndedImages { first_mono_ns: key.created_mono_ns, ..figures };
         match &mut self.to {
             To::Native(sink) => sink.process_end(process, &end, is_killed, &figures),
             To::Memtrace(files) => files.process_end(process),
+        }
+    }
+
+    /// Writes that events of a process are not in this trace, which left live what its table has and its events do not.
+    pub(super) fn begins_late(&mut self, process: ProcessIndex, first: FirstChunks, table: Option<Amount>) {
+        let evicted = first.missing(self.summary.level.net(process), table);
+        self.summary.is_rest = true;
+        if let To::Native(sink) = &mut self.to {
+            sink.write(|writer, out| writer.evicted(Some(process), &evicted, out));
         }
     }
 

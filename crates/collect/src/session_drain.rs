@@ -12,6 +12,7 @@ use heapscribe_wire::definitions::Position;
 use heapscribe_wire::head::{Head, Leaving};
 use heapscribe_wire::mode::Mode;
 
+use crate::first_chunks::FirstChunks;
 use crate::heap_samples::HeapSamples;
 use crate::killed;
 use crate::log::{Log, chunk_info};
@@ -50,6 +51,8 @@ pub(super) struct SessionDrain {
     notes: Vec<String>,
     /// Whether nothing of it goes into the trace.
     is_ignored: bool,
+    /// The first chunks of its threads, where others may have been written to another trace before.
+    first: Option<FirstChunks>,
 }
 
 impl SessionDrain {
@@ -98,6 +101,7 @@ impl SessionDrain {
             marks: Marks::default(),
             notes: Vec::new(),
             is_ignored: false,
+            first: None,
         })
     }
 
@@ -105,6 +109,11 @@ impl SessionDrain {
     /// more.
     pub(super) fn ignore_unless(&mut self, only: &[String]) {
         self.is_ignored = other_programs::silence(self.head.file(), only);
+    }
+
+    /// Tells that `record` may have written and freed chunks of it, which are not in this trace.
+    pub(super) fn begins_late(&mut self) {
+        self.first = Some(FirstChunks::default());
     }
 
     /// Whether nothing of it goes into the trace.
@@ -258,6 +267,7 @@ impl SessionDrain {
     fn write_chunk(&mut self, process: ProcessIndex, header: &Header, payload: &[u8], output: &mut Output) {
         let info = chunk_info(header);
         let sums = output.events(process, &info, payload);
+        self.first.iter_mut().for_each(|first| first.take(&info));
         self.has_calls |= sums.calls.iter().any(|&n| n > 0);
         output.summary.add(process, &info, &sums);
         if sums.cut_bytes > 0 {
@@ -368,8 +378,11 @@ impl SessionDrain {
         end.modes = self.modes();
         let problems = named_snapshots::write(&self.directory, process, output);
         problems.into_iter().for_each(|problem| self.note(problem));
-        let is_needed = output.is_ring() || losses(&end).touches_leaks();
+        let is_needed = output.is_ring() || self.first.is_some() || losses(&end).touches_leaks();
         let table = if is_needed { self.write_live(process, how, output) } else { None };
+        if let Some(first) = self.first.take() {
+            output.begins_late(process, first, table);
+        }
         let left = |head: &Head<'_>| head.leaving.map_or(u64::MAX, |_| head.leaving_mono_ns);
         let left_mono_ns = read_head(self.head.file(), left).filter(|_| how != HowEnded::Abandoned);
         end.ended_mono_ns = ended_mono_ns.min(left_mono_ns.unwrap_or(u64::MAX));

@@ -67,6 +67,8 @@ pub struct Summary {
     pub snapshots: u64,
     /// Processes that were stopped because a call broke a rule of real time.
     pub stopped: u64,
+    /// Whether events before these are not in the trace, nor counted.
+    pub is_rest: bool,
     /// What a ring evicted.
     pub evicted: Option<Evicted>,
     /// How the drainer kept up.
@@ -118,7 +120,7 @@ impl Summary {
             largest_bytes: u64::MAX,
             ..Seen::default()
         };
-        let losses = losses(end);
+        let losses = losses(end).in_ring(self.is_rest, false).in_rest(self.is_rest);
         let leaked = losses.bounds(&seen).leaked;
         self.unfreed.add(&leaked);
         self.note_losses(&losses, &seen);

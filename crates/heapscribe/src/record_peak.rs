@@ -57,14 +57,14 @@ pub(crate) struct Reported {
 pub(crate) fn reported(summary: &Summary, path: &Path, is_whole: bool) -> Option<Reported> {
     let evicted = summary.evicted.unwrap_or_default();
     let is_short = summary.events.saturating_sub(evicted.events) <= EVENTS_MAX;
-    let is_any = !evicted.is_empty() || summary.has_losses();
+    let is_any = summary.is_rest || !evicted.is_empty() || summary.has_losses();
     // A trace that cannot be opened has been reported.
     (is_any && is_whole && is_short).then(|| read(path).ok()).flatten()
 }
 
 /// The peak where no report was made; `None` where it takes one to know it.
 pub(crate) fn of(summary: &Summary, path: &Path, is_whole: bool) -> Option<ShownPeak> {
-    if !summary.evicted.unwrap_or_default().is_empty() {
+    if summary.is_rest || !summary.evicted.unwrap_or_default().is_empty() {
         return None;
     }
     let peak = summary.level.peak();

@@ -107,7 +107,7 @@ fn further(written: &[Written]) -> Vec<String> {
 
 /// What happened; between what figures lie that something has touched, as a report says it or as it is known without.
 fn exact(s: &Summary, processes: &str, peak: Option<ShownPeak>, reported: Option<&Reported>) -> Vec<String> {
-    let is_part = s.lost_events() > 0 || s.off.0 > 0;
+    let is_part = s.is_rest || s.lost_events() > 0 || s.off.0 > 0;
     let mut lines = vec![format!(
         "{processes}, {}, {} of {} {}",
         units::counted(s.calls, "call"),
@@ -140,8 +140,12 @@ fn exact(s: &Summary, processes: &str, peak: Option<ShownPeak>, reported: Option
 fn recorded(s: &Summary, processes: &str) -> Vec<String> {
     let (calls, blocks) = (units::counted(s.calls, "call"), units::counted(s.allocations, "block"));
     let is_off = s.off.0 > 0 && !s.is_sampled;
-    let rest = if is_off { "the rest is not known" } else { "the report estimates the rest" };
-    vec![format!("{processes}, {calls} and {blocks} recorded; {rest}")]
+    let others = match (s.is_rest, is_off) {
+        (true, _) => "what was before them is not known",
+        (false, true) => "the rest is not known",
+        (false, false) => "the report estimates the rest",
+    };
+    vec![format!("{processes}, {calls} and {blocks} recorded; {others}")]
 }
 
 /// For how long nothing was recorded.

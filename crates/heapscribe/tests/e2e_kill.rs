@@ -171,6 +171,102 @@ fn kill_of_both() {
     assert!((counted - 10..counted + 100).contains(&whole.calls().all()), "{counted} {said}");
 }
 
+/// What `heapscribe` prints, which ends with this code.
+fn printed(arguments: &[&str], paths: &[&Path], code: i32) -> String {
+    let output = heapscribe().args(arguments).args(paths).output().unwrap();
+    let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");
+    printed
+}
+
+/// The rest alone of a recording of which both `record` and the program were killed.
+struct Rest {
+    path: PathBuf,
+    report: Report,
+    /// A snapshot of the same session.
+    live: Report,
+    counted: Counted,
+    /// What `recover` printed.
+    summary: String,
+}
+
+fn rest_of(place: &Place, options: &[&str]) -> Rest {
+    let sessions = Place::new();
+    let program = place.compile("worker.c");
+    let mut worker = Worker::new(place, &program, 3, FOR_EVER);
+    worker.run = worker.run.options(["--session-dir", sessions.path("").to_str().unwrap()]).options(options);
+    let mut started = worker.at_work();
+    let trace = worker.run.trace();
+    until("a part of the trace", || fs::metadata(&trace).is_ok_and(|file| file.len() > 1 << 16));
+    started.signal(Signal::KILL);
+    started.child.wait().unwrap();
+    let left = left_behind(&sessions.path(""), started.pid());
+    let (live, path) = (place.path("live.hst"), place.path("rest.hst"));
+    let refused = printed(&["recover", "--rest-only", "-o"], &[&path, &left], 1);
+    assert!(refused.contains(&format!("process {} is still running", worker.counted().pid)), "{refused}");
+    kill_process(Pid::from_raw(worker.counted().pid as i32).unwrap(), Signal::KILL).unwrap();
+    until("the worker's end", || !lives(worker.counted().pid));
+    printed(&["snapshot", "--force", "-o"], &[&live, &left], 0);
+    let summary = printed(&["recover", "--rest-only", "-o"], &[&path, &left], 3);
+    assert!(summary.contains(&format!("cannot be joined with {} any more", trace.display())), "{summary}");
+    let (report, live) = (Report::of(&path), Report::of(&live));
+    Rest { path, report, live, counted: worker.counted(), summary }
+}
+
+const BEFORE_REST: &str = "the events before the rest of this recording are not in the trace";
+
+/// The rest alone lacks events: what is live is that of the table of live blocks, and no other figure is exact.
+#[test]
+fn the_rest_alone_is_bounded() {
+    let place = Place::new();
+    let Rest { path, report, live, counted, summary } = rest_of(&place, &[]);
+    assert!(summary.contains("heapscribe: peak: at least "), "{summary}");
+    let figure = |report: &Report, at: &str| report.json.pointer(at).and_then(serde_json::Value::as_u64);
+    for what in ["blocks", "bytes"] {
+        let left = figure(&report, &format!("/leaked/{what}"));
+        assert_eq!(left, figure(&live, &format!("/live/{what}")), "{what}");
+    }
+    let calls = report.calls().all();
+    assert!(calls > 0 && calls < counted.calls.all());
+    let peak = figure(&report, "/peak/bytes");
+    assert!(peak >= figure(&live, "/live/bytes"), "{peak:?}");
+    for open in ["/bounds/peak/bytes/high", "/bounds/allocations/bytes/high"] {
+        let bounds = &report.json["bounds"];
+        assert_eq!(report.json.pointer(open), Some(&serde_json::Value::Null), "{open}: {bounds}");
+    }
+    assert!(figure(&report, "/rest/until_ns") > Some(0) && report.json["ring"].is_null());
+    for screen in [["report"].as_slice(), &["report", "--full"]] {
+        let text = printed(screen, &[&path], 0);
+        assert!(text.contains("The rest of a recording, its last "), "{text}");
+        assert!(!text.contains(" ring"), "{text}");
+    }
+    let verdict = printed(&["check", "--max-peak", "1GiB"], &[&path], 3);
+    assert!(verdict.contains(BEFORE_REST), "{verdict}");
+    let folded = place.path("peak.folded");
+    let warned = printed(&["flame", "-o"], &[&folded, &path], 0);
+    assert!(warned.contains(BEFORE_REST), "{warned}");
+}
+
+/// Estimates have no bounds: beside those of a rest stands what they lack, and no rule is decided by them.
+#[test]
+fn estimates_of_a_rest_say_that_they_are_of_a_part() {
+    let place = Place::new();
+    let Rest { path, report, summary, .. } = rest_of(&place, &["--sample", "2KiB"]);
+    assert!(summary.contains("recorded; what was before them is not known"), "{summary}");
+    assert!(report.json["sampling"].is_object() && report.json["rest"].is_object());
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let brief = words(printed(&["report"], &[&path], 0));
+    for part in ["Allocated, of what was recorded: ", &format!("Not known exactly: {BEFORE_REST}.")] {
+        assert!(brief.contains(part), "{part}: {brief}");
+    }
+    let full = printed(&["report", "--full"], &[&path], 0);
+    assert_eq!(full.matches(&format!("  Not known exactly: {BEFORE_REST}.")).count(), 2, "{full}");
+    for rule in ["--max-peak", "--max-leaked", "--max-allocated"] {
+        let verdict = printed(&["check", rule, "1TiB"], &[&path], 3);
+        assert!(verdict.starts_with("UNDECIDED") && verdict.contains(BEFORE_REST), "{verdict}");
+    }
+}
+
 /// Check 3 of the issue, second half. What `record` had gathered and not yet written when it was killed is
 /// the only thing that may be missing.
 #[test]

@@ -131,7 +131,7 @@ fn processes_that_a_ring_has_evicted_are_in_every_figure() {
     let of_processes = sum("processes");
     assert_eq!((of_processes.0 + of_evicted.0, of_processes.1 + of_evicted.1), leaked);
     assert!(of_evicted.0 >= 1_000_000 + (evicted - 1) * 1000, "{of_evicted:?}");
-    assert_eq!(stack(&report, "[stack evicted from the ring]")["leaked"], json["ring"]["leaked"]);
+    assert_eq!(stack(&report, "[stack not in the trace]")["leaked"], json["ring"]["leaked"]);
 
     // No process held more than the first child, and nobody knows it better than the one who saw its events.
     let peak = 1_001_000 + 100;

@@ -185,17 +185,32 @@ fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
     assert!(bytes_in(&ring) <= RING_BYTES, "{} bytes", bytes_in(&ring));
     let in_place = Report::of(&ring);
     assert_eq!(in_place.dropped("total"), 0);
+    let recover = |from: &Path, to: &Path, flags: &[&str]| {
+        let mut command = heapscribe();
+        command.arg("recover").arg(from).arg("-o").arg(to).args(flags).env("XDG_RUNTIME_DIR", &dir);
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
     let collect = |from: &Path, to: &str, flags: &[&str]| {
         let to = place.path(to);
-        let output = heapscribe().arg("recover").arg(from).arg("-o").arg(&to).args(flags).output().unwrap();
-        assert!(output.status.code() != Some(1), "{}", String::from_utf8_lossy(&output.stderr));
-        Report::of(&to)
+        let (code, said) = recover(from, &to, flags);
+        assert_eq!(code, Some(3), "{said}");
+        (Report::of(&to), said)
     };
-    let collected = collect(&ring, "ring.hst", &[]);
+    let left = fs::read_dir(&dir).unwrap().next().expect("a session directory is left").unwrap().path();
+    let (code, said) = recover(&left, &place.path("rest.hst"), &[]);
+    assert!(code == Some(1) && said.contains(&format!("heapscribe recover {}", ring.display())), "{said}");
+    let (collected, said) = collect(&ring, "ring.hst", &[]);
+    assert!(said.contains(&format!("what `record` had not written is in {};", left.display())), "{said}");
     assert!(!ring.exists());
     assert_eq!(collected.calls(), in_place.calls());
-    let left = fs::read_dir(&dir).unwrap().next().expect("a session directory is left").unwrap().path();
-    let rest = collect(&left, "rest.hst", &["--rest-only"]);
+    if evicted(&collected, "events") > 0 {
+        let of_ring = place.path("ring.hst");
+        let (code, said) = recover(&left, &place.path("rest.hst"), &["--join", of_ring.to_str().unwrap()]);
+        assert!(code == Some(1) && said.contains("lacks the first events of its recording"), "{said}");
+    }
+    let (rest, _) = collect(&left, "rest.hst", &["--rest-only"]);
+    assert!(rest.json["rest"].is_object() && rest.json["bounds"]["allocations"]["bytes"]["high"].is_null());
     (collected.calls().all() + evicted(&collected, "calls"), rest.calls().all(), counted().calls.all())
 }
 

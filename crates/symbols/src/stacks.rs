@@ -11,7 +11,7 @@ use crate::resolver::Resolver;
 use crate::stable_names::stable;
 
 /// What stands for the stacks of allocations that a ring has evicted.
-const EVICTED: &str = "[stack evicted from the ring]";
+const EVICTED: &str = "[stack not in the trace]";
 
 /// One line of a stack.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -17,6 +17,8 @@ pub struct Missing {
     replaced: u64,
     /// For how long nothing was recorded, ns, of each process that this is true of.
     off_ns: Vec<u64>,
+    /// Whether these are the rest of a recording, of which nobody counted the events before.
+    is_rest: bool,
 }
 
 impl Missing {
@@ -31,6 +33,7 @@ impl Missing {
             untracked: count(LossReason::LiveTable),
             replaced: count(LossReason::ReplacedBlock),
             off_ns: answer.processes.iter().filter_map(|process| off::total_ns(&process.off)).collect(),
+            is_rest: answer.processes.iter().any(|process| !process.evicted.is_counted()),
         }
     }
 
@@ -45,6 +48,7 @@ impl Missing {
             untracked: count(LossReason::LiveTable),
             replaced: count(LossReason::ReplacedBlock),
             off_ns: off::total_ns(&off).into_iter().collect(),
+            is_rest: !process.evicted.is_counted(),
         }
     }
 
@@ -67,12 +71,18 @@ impl Missing {
         .filter(|(count, ..)| *count > 0)
         .map(|(n, one, more)| format!("{} {}", heapscribe_units::count(n), if n == 1 { one } else { more }))
         .chain(self.off())
+        .chain(self.before())
         .collect()
     }
 
     /// `recording was off for 300 ms`, where it was.
     pub fn off(&self) -> Option<String> {
         off::cause(&self.off_ns)
+    }
+
+    /// That earlier events are not in the trace, where nobody counted them.
+    pub fn before(&self) -> Option<String> {
+        self.is_rest.then(|| "the events before the rest of this recording are not in the trace".to_owned())
     }
 
     /// Whether frees may be missing, so that less may have been live than the trace says.

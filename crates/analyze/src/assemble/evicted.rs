@@ -6,6 +6,7 @@ use heapscribe_formats::model::{EndedImages, Evicted, UNKNOWN};
 use super::amounts::{amount, sum};
 use crate::answer::{Amount, Bounds, Frame, Holder, NodeId, Peak, Range, WholePeak, Window};
 use crate::input::ProcessFacts;
+use crate::losses::Losses;
 use crate::passes::PassResults;
 use crate::peak::Held;
 use crate::stacks::TreeBuilder;
@@ -30,6 +31,11 @@ pub(super) fn complete(holders: &mut Vec<Holder>, whole: Amount, node: impl FnOn
 /// nothing was evicted, because of the others not all events are there.
 pub(super) fn began_before(facts: &ProcessFacts, window_ns: u64) -> bool {
     window_ns > 0 && facts.begin_mono_ns < window_ns
+}
+
+/// What is missing of a process, with what was evicted of it or of others.
+pub(super) fn losses(others: Losses, facts: &ProcessFacts, is_ring: bool) -> Losses {
+    others.in_ring(is_ring, facts.peak.is_some()).in_rest(!facts.evicted.is_counted())
 }
 
 /// The peak of a process that began before the window by all of its events, when that is known and higher than

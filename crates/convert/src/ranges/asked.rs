@@ -24,7 +24,7 @@ impl<'h, H: History> Ranges<'h, H> {
     /// wanted, each question is a pass over all events. `progress` is told how many of how many events are done.
     ///
     /// # Errors
-    /// Of a ring: what it has lost is in no range.
+    /// Of a ring or a rest: what it lacks is in no range.
     pub fn open(
         history: &'h H,
         path: &Path,
@@ -34,7 +34,7 @@ impl<'h, H: History> Ranges<'h, H> {
         let extent = extent(history);
         if history.session().window_mono_ns > extent.begin_ns {
             let what =
-                format!("{} is a ring that has lost its first events: it has no ranges", path.display());
+                format!("{} lacks the first events of its recording: it has no ranges", path.display());
             return Err(Problem::new(
                 what,
                 "look at all of it: remove --from, --to, --live-at and --born-in",

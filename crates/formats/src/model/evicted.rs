@@ -68,6 +68,16 @@ impl Evicted {
         self.ended.merge(&other.ended);
     }
 
+    /// Whether its events were counted. Those that a rest of a recording lacks were not: it has what they left live.
+    pub fn is_counted(&self) -> bool {
+        self.events > 0 || self.chunks == 0
+    }
+
+    /// Whether a ring has evicted anything.
+    pub fn is_of_ring(&self) -> bool {
+        !self.is_empty() && self.is_counted()
+    }
+
     /// Whether nothing was evicted.
     pub fn is_empty(&self) -> bool {
         self.chunks == 0 && self.processes == 0

@@ -25,10 +25,11 @@ pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) ->
     exit::partial()
 }
 
-/// The same of an answer whose figures leave out what the program did while recording was off, of which nothing else is
-/// said there.
+/// The same of an answer whose figures leave out what the program did while recording was off, or before the rest of a
+/// recording, of which nothing else is said there.
 pub(super) fn exit_code_of(trace: &Path, answer: &Answer, is_complete: bool) -> ExitCode {
-    warn(trace, Missing::of(answer).off());
+    let missing = Missing::of(answer);
+    warn(trace, missing.off().into_iter().chain(missing.before()));
     exit_code(trace, &answer.problems, is_complete)
 }
 

@@ -17,7 +17,7 @@ use heapscribe_convert::file_source::{FileSource, source};
 use heapscribe_convert::native::join;
 use heapscribe_convert::ring;
 use heapscribe_diagnostics::Problem;
-use heapscribe_session::control;
+use heapscribe_session::{Alive, SessionKey, control};
 use heapscribe_session::{base_directory, real_time_rules};
 use heapscribe_units as units;
 
@@ -41,11 +41,25 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         let what = format!("{} is what `record` had written, and would be replaced", args.output.display());
         return Err(Problem::new(what, "choose another name with -o").into());
     }
+    if let Some(pid) = running(&args.dir).filter(|_| first.is_none() && origin.trace.is_some()) {
+        let what =
+            format!("process {pid} is still running, and what it does next would be missing from the rest");
+        let hint = format!("wait until it has ended, or see what is live with `heapscribe snapshot {pid}`");
+        return Err(Problem::new(what, hint).into());
+    }
     let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
     let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..origin.info };
-    let rest = if first.is_some() { beside(&args.output, "rest") } else { args.output.clone() };
+    let rest = if first.is_some() { with_suffix(&args.output, "rest") } else { args.output.clone() };
     let level = heapscribe_formats::native::write::DEFAULT_LEVEL;
     let mut drain = Drain::new(&args.dir, &rest, level, None, &info, None)?;
+    if let Some(before) = origin.trace.as_ref().filter(|_| first.is_none()) {
+        drain.begins_late();
+        message::note(&format!(
+            "this takes the rest out of {}; it cannot be joined with {} any more",
+            args.dir.display(),
+            begun(before).display()
+        ));
+    }
     drain.pass();
     let living = drain.living();
     let (summary, failure) = drain.finish(None);
@@ -60,7 +74,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         is_whole = false;
         message::note(&format!(
             "these are the events that `record` had not written yet; those before, and their marks, are in {}",
-            before.display()
+            begun(&before).display()
         ));
     }
     if living > 0 {
@@ -83,8 +97,14 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
     }
     let Some(path) = args.join.as_ref().or(origin.trace.as_ref()) else { return Ok(None) };
     let shown = path.display();
-    if ring::directory_of(path).exists() {
-        return Ok(None);
+    let ring = ring::directory_of(path);
+    if ring.exists() {
+        let what = format!("{shown} was not made yet of the ring that `record` has left, {}", ring.display());
+        let ring = ring.display();
+        let hint = format!(
+            "first run `heapscribe recover {ring} -o {shown}`, or write the rest alone with --rest-only"
+        );
+        return Err(Problem::new(what, hint).into());
     }
     let hint = "pass it with --join TRACE if it was moved, or write the rest alone with --rest-only";
     if !path.exists() {
@@ -96,8 +116,13 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
         of(first) == of(&origin.info)
     };
     match source(path).map(Trace::open) {
-        // What a ring evicted is not known of the two together.
-        Ok(Ok(first)) if is_ring(&first) => Ok(None),
+        Ok(Ok(first)) if lacks_beginning(&first) => {
+            let dir = args.dir.display();
+            let what =
+                format!("{shown} lacks the first events of its recording, so {dir} cannot be joined with it");
+            let hint = format!("write what is in {dir} to a trace of its own with --rest-only");
+            Err(Problem::new(what, hint).into())
+        }
         Ok(Ok(first)) if first.session().is_some_and(is_of) => Ok(Some(path.clone())),
         Ok(Ok(_)) => {
             let what = format!("{shown} is a trace of another recording than {}", args.dir.display());
@@ -108,13 +133,20 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
     }
 }
 
-fn is_ring<S: Source>(trace: &Trace<S>) -> bool {
+/// Where what `record` had begun is: in a ring, as long as no trace was made of that.
+fn begun(trace: &Path) -> PathBuf {
+    let ring = ring::directory_of(trace);
+    if ring.exists() { ring } else { trace.to_owned() }
+}
+
+/// Whether a trace is what is left of a ring, or the rest of a recording.
+fn lacks_beginning<S: Source>(trace: &Trace<S>) -> bool {
     !trace.evicted().is_empty() || trace.processes().iter().any(|process| !process.evicted.is_empty())
 }
 
 /// Joins what `record` had written with the rest; whether all of both could be read.
 fn joined(args: &RecoverArgs, first: &Path, rest: &Path, summary: &Summary) -> Result<bool> {
-    let new = beside(&args.output, "joined");
+    let new = with_suffix(&args.output, "joined");
     let stays = || format!("what `record` had not written stays in {}", rest.display());
     let (first_source, rest_source) = (source(first)?, source(rest)?);
     let before = calls(&first_source)?;
@@ -142,10 +174,10 @@ fn calls(trace: &FileSource) -> Result<u64> {
     Ok(trace.chunks().iter().flat_map(|chunk| chunk.sums.calls).map(u64::from).sum())
 }
 
-/// A file beside another that is to be there at the end.
-fn beside(path: &Path, what: &str) -> PathBuf {
+/// The same path with one more suffix.
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{what}"));
+    name.push(format!(".{suffix}"));
     PathBuf::from(name)
 }
 
@@ -158,10 +190,36 @@ fn is_same(one: &Path, other: &Path) -> bool {
 fn of_ring(args: &RecoverArgs) -> Result<ExitCode> {
     let gathered = ring::gather_into(&args.dir, &args.output, None)?;
     gathered.problems.iter().for_each(|problem| message::warning(problem));
+    let rest = sessions_of(&args.dir);
     let trace = args.output.display();
     message::block(&format!(
         "trace: {trace}, {}\nnext: heapscribe report {trace}",
         units::bytes(gathered.bytes)
     ));
-    Ok(if gathered.problems.is_empty() { ExitCode::SUCCESS } else { crate::exit::partial() })
+    for dir in &rest {
+        let when = running(dir).map_or_else(String::new, |pid| format!(" when process {pid} has ended"));
+        let dir = dir.display();
+        message::note(&format!(
+            "what `record` had not written is in {dir}; write it{when} with `heapscribe recover {dir} --rest-only`"
+        ));
+    }
+    let is_whole = gathered.problems.is_empty() && rest.is_empty();
+    Ok(if is_whole { ExitCode::SUCCESS } else { crate::exit::partial() })
+}
+
+/// A process of these sessions that lives.
+fn running(dir: &Path) -> Option<u32> {
+    let is_alive = |key: &SessionKey| Alive::find(key.pid, key.created_mono_ns).is_some();
+    base_directory::sessions(dir).find(is_alive).map(|key| key.pid)
+}
+
+/// The directories with sessions of the recording that this ring is of, where `record` puts them.
+fn sessions_of(ring: &Path) -> Vec<PathBuf> {
+    let whole = std::path::absolute(ring).unwrap_or_else(|_| ring.to_owned());
+    let is_of = |base: &PathBuf| {
+        let trace = Origin::of(base).and_then(|origin| origin.trace);
+        trace.is_some_and(|trace| ring::directory_of(&trace) == whole) && base_directory::has_sessions(base)
+    };
+    let places = heapscribe_session::inspect::places(None);
+    places.directories().iter().flat_map(|place| base_directory::bases(place)).filter(is_of).collect()
 }

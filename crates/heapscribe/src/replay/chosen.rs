@@ -155,7 +155,7 @@ fn doubts(trace: &Opened, process: &Process) -> Vec<String> {
     if process.info.as_ref().is_some_and(|info| info.stage == Stage::Forked) {
         doubts.push("the process was forked, and blocks from its parent are not counted".to_owned());
     }
-    if !process.evicted.is_empty() {
+    if process.evicted.is_of_ring() {
         let events = units::counted(process.evicted.events, "event");
         doubts.push(format!("{events} were evicted from the ring, so the heap before is not known"));
     }

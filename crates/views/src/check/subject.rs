@@ -220,12 +220,12 @@ impl Subject {
     fn missing(self, answer: &Answer, evicted: u64) -> Subject {
         let (lost, missing) = (losses::lost_events(answer), Missing::of(answer));
         let causes = missing.causes();
-        let evicted = (evicted > 0).then(|| format!("{} evicted from the ring", counted(evicted, "event")));
+        let of_ring = (evicted > 0).then(|| format!("{} evicted from the ring", counted(evicted, "event")));
         Subject {
-            causes: causes.iter().chain(&evicted).cloned().collect(),
+            causes: causes.iter().chain(&of_ring).cloned().collect(),
             lost: (lost > 0).then(|| format!("{} missing", are(lost))),
             off: missing.off(),
-            evicted,
+            evicted: of_ring.clone().or_else(|| missing.before()),
             // That events are missing is said already, and what a figure is made of them, too.
             problems: if causes.is_empty() { answer.problems.clone() } else { Vec::new() },
             ..self

@@ -296,6 +296,25 @@ impl From<&WholePeak> for WholePeakJson {
     }
 }
 
+/// What the rest of a recording lacks.
+#[derive(serde::Serialize)]
+pub struct RestJson {
+    until_ns: u64,
+    /// None where it is not known.
+    live: Option<BlocksJson>,
+}
+
+impl RestJson {
+    /// `None` of a recording that is none.
+    pub fn of(evicted: &Evicted, begin_mono_ns: u64) -> Option<RestJson> {
+        let live = Amount { blocks: evicted.allocated_blocks, bytes: evicted.allocated_bytes };
+        (!evicted.is_counted()).then(|| RestJson {
+            until_ns: evicted.until_mono_ns.saturating_sub(begin_mono_ns),
+            live: (live != Amount::default()).then(|| live.into()),
+        })
+    }
+}
+
 /// What a ring let go: it counts nowhere else but in the level of the heap.
 #[derive(serde::Serialize)]
 pub struct RingJson {
@@ -317,7 +336,7 @@ pub struct RingJson {
 impl RingJson {
     /// `None` when it is nothing.
     pub fn of(evicted: &Evicted, peak: Option<&WholePeak>, begin_mono_ns: u64) -> Option<RingJson> {
-        (!evicted.is_empty()).then(|| RingJson {
+        evicted.is_of_ring().then(|| RingJson {
             until_ns: evicted.until_mono_ns.saturating_sub(begin_mono_ns),
             events: evicted.events,
             calls: evicted.calls.iter().copied().fold(0, u64::saturating_add),

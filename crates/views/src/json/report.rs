@@ -10,8 +10,8 @@ use super::findings::FindingJson;
 use super::heap::HeapJson;
 use super::latency::{self, LatencyJson, RealTimeJson};
 use super::parts::{
-    BlocksJson, BoundsJson, CountJson, DrainerJson, DroppedJson, FrameJson, LeakedJson, PeakJson, RingJson,
-    StackBoundsJson, TotalsJson,
+    BlocksJson, BoundsJson, CountJson, DrainerJson, DroppedJson, FrameJson, LeakedJson, PeakJson, RestJson,
+    RingJson, StackBoundsJson, TotalsJson,
 };
 use super::sampling::{SamplingJson, StackSamplingJson};
 use super::timeline::{TimelineJson, timeline};
@@ -40,6 +40,8 @@ pub struct Report<'a> {
     sampling: Option<SamplingJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ring: Option<RingJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rest: Option<RestJson>,
     #[serde(flatten)]
     totals: TotalsJson,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,6 +165,8 @@ struct ProcessJson {
     ended: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     ring: Option<RingJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rest: Option<RestJson>,
     #[serde(flatten)]
     totals: TotalsJson,
     peak: PeakJson,
@@ -228,6 +232,7 @@ impl<'a> Report<'a> {
             complete: a.complete,
             sampling: a.sampling.as_ref().map(Into::into),
             ring: RingJson::of_all(a),
+            rest: RestJson::of(&a.evicted, a.begin_mono_ns),
             totals: (&a.totals).into(),
             rates: (!a.counts_calls).then(|| rates(a)),
             peak: (&a.peak).into(),
@@ -321,6 +326,7 @@ fn process(p: &Process, begin_mono_ns: u64) -> ProcessJson {
         end_ns: p.end_ns,
         ended: ended(p.ended),
         ring: RingJson::of(&p.evicted, p.whole_peak.as_ref(), begin_mono_ns),
+        rest: RestJson::of(&p.evicted, begin_mono_ns),
         totals: (&p.totals).into(),
         peak: (&p.peak).into(),
         leaked: p.leaked.into(),

@@ -93,7 +93,7 @@ pub fn of(answer: &Answer, figure: fn(&FigureBounds) -> &Bounds) -> Option<&Boun
 
 /// Words beside the peak of a process that something missing has touched; a ring's own peak is what it is.
 pub fn of_recorded(answer: &Answer, process: &Process) -> &'static str {
-    let bounds = process.bounds.as_ref().filter(|_| answer.evicted.is_empty());
+    let bounds = process.bounds.as_ref().filter(|_| !answer.evicted.is_of_ring());
     if bounds.is_some_and(|bounds| !bounds.peak.is_exact()) { ", of what was recorded," } else { "" }
 }
 
@@ -127,6 +127,19 @@ pub fn ages(answer: &Answer, by: Measure, stacks: &[&Stack]) -> String {
         Some((youngest, oldest)) => format!(", {} to {} old", duration(youngest), duration(oldest)),
         None => String::new(),
     }
+}
+
+/// Whether figures are estimates of a part of the run: they have no bounds, and the events before are not in the trace.
+pub fn is_part_estimated(answer: &Answer) -> bool {
+    answer.sampling.is_some() && !answer.evicted.is_counted()
+}
+
+/// Why a figure of events is not exact, where it is not; an estimate of a part of them is not, either.
+pub fn why_of_events(out: Out<'_>, answer: &Answer, bounds: Option<&Bounds>) -> io::Result<()> {
+    if is_part_estimated(answer) {
+        return writeln!(out, "  Not known exactly: {}.", losses::causes(answer).join("; "));
+    }
+    why(out, answer, bounds)
 }
 
 /// Why a figure is not exact, where it is not.

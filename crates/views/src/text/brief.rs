@@ -72,7 +72,7 @@ impl Brief<'_> {
     /// The main figures.
     fn overview(&self, out: Out<'_>) -> io::Result<()> {
         let answer = self.report.answer;
-        let is_ring = !answer.evicted.is_empty();
+        let is_ring = answer.evicted.is_of_ring();
         let of_peak = bounds::of(answer, |bounds| &bounds.peak).filter(|_| !is_ring);
         let peak = Amount { blocks: answer.peak.blocks, bytes: answer.peak.bytes };
         let peak = self.report.shown(peak, |s| &s.peak, of_peak);
@@ -84,7 +84,9 @@ impl Brief<'_> {
         text.push(format!("Never freed: {}.", left.amount()));
         let temporary = percent(answer.temporary.blocks, answer.totals.allocations);
         let about = self.report.about();
-        let is_part = answer.bounds.as_ref().is_some_and(|bounds| !bounds.allocated.is_exact());
+        let is_part_estimated = bounds::is_part_estimated(answer);
+        let is_part =
+            is_part_estimated || answer.bounds.as_ref().is_some_and(|bounds| !bounds.allocated.is_exact());
         let what = if is_part { "Allocated, of what was recorded" } else { "Allocated" };
         text.push(format!(
             "{what}: {about}{} of {}, {temporary} of them temporary.",
@@ -101,7 +103,7 @@ impl Brief<'_> {
             text.push(format!("{} processes{highest}.", count(answer.processes.len() as u64)));
         }
         let is_open = [peak.bounds, left.bounds].into_iter().flatten().any(|bounds| !bounds.is_exact());
-        if is_open && !crate::losses::causes(answer).is_empty() {
+        if (is_open || is_part_estimated) && !crate::losses::causes(answer).is_empty() {
             text.push(format!("Not known exactly: {}.", crate::losses::causes(answer).join("; ")));
         }
         wrapped(&text.join(" "), self.report.width, 0).iter().try_for_each(|line| writeln!(out, "{line}"))
@@ -156,7 +158,7 @@ impl Brief<'_> {
             let begin = format!("{rank:>4}. {share:>7} {}: ", self.amount(by, of));
             let columns = self.report.width.saturating_sub(begin.chars().count()).max(20);
             let who = match of.parts.first() {
-                Some((node, _)) if names.is_evicted(*node) => "not known, evicted from the ring".to_owned(),
+                Some((node, _)) if names.is_evicted(*node) => "stack not in the trace".to_owned(),
                 Some((node, _)) => Who::of(*node, &mut own, names).line(columns),
                 None => String::new(),
             };
@@ -217,7 +219,7 @@ impl Brief<'_> {
 fn none(answer: &Answer) -> String {
     let causes = crate::losses::causes(answer);
     let is_open = !causes.is_empty() && answer.bounds.is_some();
-    match (is_open, answer.evicted.is_empty()) {
+    match (is_open, !answer.evicted.is_of_ring()) {
         (true, _) => {
             let causes = causes.join("; ");
             format!("  None in what was recorded, and nothing can be told of the rest: {causes}.")

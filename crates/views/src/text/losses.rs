@@ -20,6 +20,9 @@ pub fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result
     for line in off::lines(answer) {
         writeln!(out, "  {line}")?;
     }
+    if !answer.evicted.is_counted() {
+        writeln!(out, "  How many events there were before the rest that this trace has is not known.")?;
+    }
     for line in unrecorded::lines(&answer.unrecorded, None) {
         writeln!(out, "  Not recorded, so in no figure here: {line}.")?;
     }

@@ -209,7 +209,7 @@ impl Report<'_> {
             writeln!(out, "  Reallocs: {grown} grew, {shrunk} shrank, {same} kept the size.")?;
         }
         writeln!(out, "  Failed: {}.", counted(t.failed, "call"))?;
-        bounds::why(out, self.answer, allocated.bounds)
+        bounds::why_of_events(out, self.answer, allocated.bounds)
     }
 
     fn peak(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
@@ -217,7 +217,7 @@ impl Report<'_> {
         stacks.list(out, "Peak")?;
         let seen = Amount { blocks: peak.blocks, bytes: peak.bytes };
         let bounds = bounds::of(self.answer, |bounds| &bounds.peak);
-        let is_ring = !self.answer.evicted.is_empty();
+        let is_ring = self.answer.evicted.is_of_ring();
         let shown = self.shown(seen, |s| &s.peak, bounds.filter(|_| !is_ring));
         let (where_, time) = (if is_ring { "In the ring the" } else { "The" }, self.time(peak.time_ns));
         writeln!(out, "  {where_} heap was largest {time} after the start: {}.", shown.amount())?;
@@ -225,7 +225,7 @@ impl Report<'_> {
         if is_ring {
             ring::peak_before(out, self.answer, bounds)?;
         }
-        bounds::why(out, self.answer, shown.bounds)?;
+        bounds::why_of_events(out, self.answer, shown.bounds)?;
         self.list(out, Measure::Peak, stacks)
     }
 

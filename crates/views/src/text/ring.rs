@@ -14,6 +14,14 @@ pub(super) fn header(out: Out<'_>, answer: &Answer) -> io::Result<()> {
         return Ok(());
     }
     let until_ns = evicted.until_mono_ns.saturating_sub(answer.begin_mono_ns);
+    if !evicted.is_counted() {
+        let (rest, before) = (duration(answer.duration_ns.saturating_sub(until_ns)), duration(until_ns));
+        writeln!(
+            out,
+            "The rest of a recording, its last {rest}; events of the {before} before are missing."
+        )?;
+        return writeln!(out, "  Below, only what is live counts them.");
+    }
     writeln!(
         out,
         "A ring with the last {}; {} of the {} before were evicted:",

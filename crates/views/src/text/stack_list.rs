@@ -82,7 +82,7 @@ impl<'a> StackPrinter<'a> {
             return writeln!(out, "{rank:>4}. {figures}\n      unknown stack");
         }
         if self.names.is_evicted(stack) {
-            return writeln!(out, "{rank:>4}. {figures}\n      stacks not known: evicted from the ring");
+            return writeln!(out, "{rank:>4}. {figures}\n      stacks not in the trace");
         }
         let lines = self.names.frames(stack).into_iter().map(Line::from).collect();
         self.print(out, rank, &format!("{figures}, stack {}", stack.0), lines)

@@ -69,7 +69,7 @@ fn owners(answer: &Answer, names: &NamedStacks<'_>, own: &mut OwnCallers<'_>) ->
 /// What is to be said beside every figure when events are missing. Bounds need only the reason.
 fn losses(finding: &Finding, answer: &Answer) -> String {
     let causes = crate::losses::causes(answer);
-    let is_ring = !answer.evicted.is_empty();
+    let is_ring = answer.evicted.is_of_ring();
     let has_bounds = finding.kind == Kind::Leak && leak_bounds(answer).is_some();
     match (causes.is_empty(), is_ring) {
         (true, false) => String::new(),
