@@ -43,7 +43,8 @@ fn note(pid: u32, name: &CStr, reason: UnrecordedReason) -> UnrecordedNote {
     if let Some(link) = link(pid, mono_ns, reason) {
         // A link leads somewhere.
         let target = if name.is_empty() { c"?" } else { name };
-        let _ = sys::symlink(target, link.as_c_str());
+        // On a file system without room a short target still has some, in the inode.
+        let _ = sys::symlink(target, link.as_c_str()).or_else(|_| sys::symlink(c"?", link.as_c_str()));
     }
     UnrecordedNote(Place::Link { pid, mono_ns, reason })
 }
@@ -96,6 +97,8 @@ const fn reason_of(refusal: Refusal) -> Option<UnrecordedReason> {
             Errno::ENOENT | Errno::ENOTDIR => UnrecordedReason::Hidden,
             Errno::EMFILE | Errno::ENFILE => UnrecordedReason::Descriptors,
             Errno::ENOSPC | Errno::EDQUOT | Errno::ENOMEM | Errno::EFBIG => UnrecordedReason::Room,
+            // Pages of a file that have no room, see `Advice::PopulateWrite`.
+            Errno::EFAULT => UnrecordedReason::Room,
             _ => UnrecordedReason::Other,
         }),
     }
