@@ -60,18 +60,3 @@ pub(super) fn read_rules(base: &File, plan: &Plan) -> sys::Result<&'static [u8]>
         Ok(core::slice::from_raw_parts(place.as_ptr(), rules.len()))
     }
 }
-
-/// Tells the user once for all processes of the recording that one could not be recorded.
-pub(super) fn report(base: &File, plan: &Plan, error: Errno) {
-    let is_first = match base.mkdir_at(c"told") {
-        Ok(()) => true,
-        Err(Errno::EEXIST) => false,
-        Err(_) => sys::parent_pid() == plan.drainer_pid,
-    };
-    if is_first {
-        sys::write_stderr(match error {
-            Errno::ENOSPC => b"heapscribe: error: no space left for the session of this process, it runs unrecorded\nhint: heapscribe record --session-dir DIR chooses another place than /dev/shm\n",
-            _ => b"heapscribe: error: the session of this process could not be made, it runs unrecorded\nhint: heapscribe record --session-dir DIR chooses another place than /dev/shm\n",
-        });
-    }
-}

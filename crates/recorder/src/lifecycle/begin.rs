@@ -90,13 +90,8 @@ fn make(is_child: bool) -> Result<NonNull<Session>, Refusal> {
     let mode = if is_child { gate::inherited() } else { None };
     // SAFETY: only this thread is in the recorder; the place is new memory of that size, aligned to 64, and stays.
     let session = unsafe { files::create(&base, &plan, granule_shift, created.mono_ns, mode, place) };
-    let session = session.map_err(|e| {
-        // Not in a forked child: what is descriptor 2 of a daemon is not for messages any more.
-        if !is_child {
-            base::report(&base, &plan, e);
-        }
-        Refusal::Files(e)
-    })?;
+    // What standard error is belongs to the program: `record` says that this process is not recorded.
+    let session = session.map_err(Refusal::Files)?;
     describe(session, is_child, created);
     fork::register();
     Ok(place)
