@@ -107,6 +107,9 @@ pub(crate) fn write_took(thread: &Thread, units: u64) {
 /// another. Not while it waits for a chunk, though.
 #[cold]
 fn make_room(thread: &Thread, session: &Session) -> Option<OpenChunk> {
+    if thread.chunk.get().is_none() && thread.backoff.is_in_force(session.ticks()) {
+        return lose(LossReason::LogFull, thread, session);
+    }
     {
         let _blocked = sys::SignalsBlocked::new();
         if let Some(chunk) = thread.chunk.get()

@@ -19,6 +19,7 @@ use heapscribe_wire::live::{
     SIZE_ELSEWHERE, SLOT_BYTES, Slot, region_units,
 };
 
+use super::refusals::Refusals;
 use super::regions::{Region, RegionCache};
 use crate::platform::lock::Lock;
 use crate::platform::mapped_file::{SharedFile, WINDOW_BYTES};
@@ -40,6 +41,9 @@ pub(crate) struct LiveTable {
     units: u32,
     /// Units that may be taken before the room is asked for.
     granted: AtomicU32,
+    refusals: Refusals,
+    /// So many units at once, or more, have no place any more.
+    too_many: AtomicU32,
 }
 
 /// So many units more are taken when there is room to spare: 256 KiB.
@@ -64,7 +68,8 @@ impl LiveTable {
     /// * `present` is valid for a byte per mapped unit of `file`, for ever.
     pub(crate) unsafe fn new(file: SharedFile, present: NonNull<AtomicU8>, granule_shift: u32) -> LiveTable {
         let units = (file.file_bytes() / LIVE_UNIT_BYTES) as u32;
-        LiveTable { file, present, granule_shift, units, granted: AtomicU32::new(0) }
+        let (granted, too_many) = (AtomicU32::new(0), AtomicU32::new(u32::MAX));
+        LiveTable { file, present, granule_shift, units, granted, refusals: Refusals::default(), too_many }
     }
 
     /// How far apart blocks start. Pools are the program's own, so nothing is known of theirs.
@@ -95,6 +100,16 @@ impl LiveTable {
 
     /// Makes the pages of a unit. The caller holds the recorder's lock.
     fn provide(&self, unit: u32) -> Result<(), NoSlot> {
+        let provided = self.try_provide(unit);
+        if provided.is_ok() {
+            self.refusals.clear()
+        } else {
+            self.refusals.fail()
+        }
+        provided
+    }
+
+    fn try_provide(&self, unit: u32) -> Result<(), NoSlot> {
         let granted = match self.granted.load(Ordering::Relaxed) {
             0 if !room::is_spare(Reserve::Logs) => return Err(NoSlot),
             0 => UNITS_GRANTED,
@@ -173,6 +188,9 @@ impl LiveTable {
         head: &SharedHead,
         lock: &Lock,
     ) -> Result<u32, NoSlot> {
+        if region_units(self.shift::<POOL>()) >= self.too_many.load(Ordering::Relaxed) {
+            return Err(NoSlot);
+        }
         let _held = lock.hold().ok_or(NoSlot)?;
         let directory_unit = (path.directory * 4 / LIVE_UNIT_BYTES) as u32;
         if !self.is_present(directory_unit) {
@@ -202,6 +220,7 @@ impl LiveTable {
             first = first.next_multiple_of(WINDOW_UNITS); // a region's slots are one piece of memory
         }
         if first + n > self.units {
+            self.too_many.fetch_min(n, Ordering::Relaxed);
             return Err(NoSlot);
         }
         head.live_units.store(first + n, Ordering::Relaxed);
@@ -257,7 +276,7 @@ impl LiveTable {
         head: &SharedHead,
         lock: &Lock,
     ) -> Result<&Words, NoSlot> {
-        if address >= ADDRESS_END {
+        if address >= ADDRESS_END || self.refusals.is_refused() {
             return Err(NoSlot);
         }
         let path = self.path::<POOL>(address);

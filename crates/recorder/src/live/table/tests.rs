@@ -139,6 +139,53 @@ fn without_room_or_beyond_all_addresses_there_is_no_slot() {
     assert_eq!(both.head.live_units.load(Ordering::Relaxed), units);
 }
 
+/// A file that ends behind the directory: each search adds a unit, and finds no page for it.
+#[test]
+fn without_pages_they_are_seldom_looked_for() {
+    let mut both = Both::new(1 << 15, GRANULE_SHIFT_OTHER);
+    both.live.file = file(DIRECTORY_UNITS as usize * LIVE_UNIT_BYTES);
+    for n in 0..20_000 {
+        let slot = both.slot();
+        // SAFETY: no other thread has this table.
+        let inserted = unsafe {
+            both.live.insert::<false>(0x1000 + 16 * n, slot, &both.caches[0], both.head, &both.lock)
+        };
+        assert_eq!(inserted, Err(NoSlot));
+    }
+    let searches = both.head.live_units.load(Ordering::Relaxed) - DIRECTORY_UNITS;
+    assert_eq!(searches, 15, "after 1, 2, 4, .. calls");
+}
+
+/// A file that ends behind the first region, so that a far one finds no page for its table. While room is not looked
+/// for, blocks that have a slot are still found, freed and replaced by those that are allocated there next.
+#[test]
+fn a_refusal_leaves_the_blocks_that_have_slots_alone() {
+    for shift in [GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER] {
+        let (near, far) = (0x1000, 1 << 40);
+        let mut both = Both::new(1 << 15, shift);
+        let units = DIRECTORY_UNITS + 1 + region_units(shift);
+        both.live.file = file(units as usize * LIVE_UNIT_BYTES);
+        let slot = Slot { size_bytes: 48, ..both.slot() };
+        let Both { live, head, lock, .. } = &both;
+        // Each call by a thread that comes new, or has not found the region before.
+        let insert = |address| {
+            // SAFETY: no other thread has this table.
+            unsafe { live.insert::<false>(address, slot, &RegionCache::default(), head, lock) }
+        };
+        // SAFETY: no other thread has this table.
+        let remove = |address| unsafe { live.remove::<false>(address, &RegionCache::default()) };
+        assert_eq!([insert(near), insert(near + 64)], [Ok(false); 2]);
+        // A search, a call without one, a search, and calls without one.
+        assert_eq!([insert(far), insert(far), insert(far), insert(far + 64)], [Err(NoSlot); 4]);
+        assert_eq!(remove(near), Some(slot));
+        assert_eq!(remove(near), None);
+        assert_eq!(insert(near), Ok(false));
+        assert_eq!(insert(near + 64), Ok(true));
+        assert_eq!([remove(near + 64), remove(near)], [Some(slot); 2]);
+        assert_eq!([remove(far), remove(far + 64)], [None; 2]);
+    }
+}
+
 #[test]
 fn a_pool_and_its_first_block_are_two_blocks() {
     for shift in [GRANULE_SHIFT_GLIBC, GRANULE_SHIFT_OTHER] {
