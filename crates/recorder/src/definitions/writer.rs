@@ -12,6 +12,7 @@ use heapscribe_wire::limits::{DEFS_STEP_BYTES, STACKS_MAX};
 
 use crate::platform::lock::Held;
 use crate::platform::mapped_file::{SharedFile, WINDOW_BYTES};
+use crate::platform::refusals::Refusals;
 
 /// Room for the one definition in 16 MiB that lies in two windows; used under the lock only.
 struct Scratch(UnsafeCell<[u8; DEFINITION_BYTES_MAX]>);
@@ -27,6 +28,7 @@ pub(crate) struct DefinitionWriter {
     written: Cell<usize>,
     provided: Cell<usize>,
     position: Cell<Position>,
+    refusals: Refusals,
 }
 
 /// No room or no memory for a definition.
@@ -42,12 +44,18 @@ impl DefinitionWriter {
             written: Cell::new(0),
             provided: Cell::new(0),
             position: Cell::new(Position::default()),
+            refusals: Refusals::default(),
         }
     }
 
     /// The mapped file.
     pub(crate) fn file(&self) -> &SharedFile {
         &self.file
+    }
+
+    /// Whether this call has no stack defined: there was no room a short time ago. Asked without the lock.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.refusals.is_refused()
     }
 
     /// Appends a definition. For a node or a cut, gives its number.
@@ -86,13 +94,19 @@ impl DefinitionWriter {
     /// How many bytes there are from `at` on; at least enough for any definition.
     fn room(&self, at: usize) -> Result<usize, NoRoom> {
         if self.provided.get() - at < DEFINITION_BYTES_MAX {
-            let end = self.provided.get() + DEFS_STEP_BYTES;
-            if end > self.file.file_bytes() {
-                return Err(NoRoom);
-            }
-            self.file.provide(self.provided.get(), DEFS_STEP_BYTES).map_err(|_| NoRoom)?;
-            self.provided.set(end);
+            self.add_step().inspect_err(|_| self.refusals.fail())?;
+            self.refusals.clear();
         }
         Ok((self.provided.get() - at).min(DEFINITION_BYTES_MAX))
+    }
+
+    fn add_step(&self) -> Result<(), NoRoom> {
+        let end = self.provided.get() + DEFS_STEP_BYTES;
+        if end > self.file.file_bytes() {
+            return Err(NoRoom);
+        }
+        self.file.provide(self.provided.get(), DEFS_STEP_BYTES).map_err(|_| NoRoom)?;
+        self.provided.set(end);
+        Ok(())
     }
 }

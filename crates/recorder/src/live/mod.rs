@@ -1,7 +1,6 @@
 //! The live table: what is allocated now, a slot for each place where a block can start.
 
 mod hold;
-mod refusals;
 mod regions;
 mod table;
 

@@ -19,10 +19,10 @@ use heapscribe_wire::live::{
     SIZE_ELSEWHERE, SLOT_BYTES, Slot, region_units,
 };
 
-use super::refusals::Refusals;
 use super::regions::{Region, RegionCache};
 use crate::platform::lock::Lock;
 use crate::platform::mapped_file::{SharedFile, WINDOW_BYTES};
+use crate::platform::refusals::Refusals;
 use crate::platform::room::{self, Reserve};
 
 type Words = [AtomicU64; 2];

@@ -8,5 +8,6 @@ pub(crate) mod lock;
 pub(crate) mod map_count;
 pub(crate) mod mapped_file;
 pub(crate) mod memory;
+pub(crate) mod refusals;
 pub(crate) mod room;
 pub(crate) mod session_path;

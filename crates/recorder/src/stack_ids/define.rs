@@ -28,6 +28,10 @@ pub(super) fn number_of(path: &mut impl Path, hash: PathHash, capture: &Capture<
 /// Defines a new stack. `None` when the generation has changed since before the walk.
 fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<StackId> {
     let Capture { session, epoch, .. } = *capture;
+    if session.definitions.is_refused() {
+        session.head.count_loss(LossReason::StackTable);
+        return Some(StackId::UNKNOWN);
+    }
     path.prepare();
     let (first, _) = session.interner.first_new(path);
     name_modules(path, first, capture);

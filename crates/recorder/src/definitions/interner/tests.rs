@@ -167,6 +167,7 @@ fn without_room_known_stacks_keep_their_numbers() {
     let lost = stacks.pop().unwrap();
     assert!(stacks.len() > 1000);
     assert_eq!(both.intern(&lost), None);
+    assert_eq!([(); 3].map(|()| both.definitions.is_refused()), [true, true, false], "two have failed");
     stacks.iter().for_each(|stack| assert!(both.intern(stack).is_some()));
 }
 

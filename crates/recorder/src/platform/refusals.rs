@@ -1,6 +1,6 @@
-//! A table without room leaves the file system alone for a number of calls, twice as many each time: a search takes
-//! the recorder's lock and asks the kernel, and the program would do so in each of its calls. Room that comes back is
-//! found, as late as it has been missing.
+//! A file without room for more leaves the file system alone for a number of calls, twice as many each time: a search
+//! takes the recorder's lock and asks the kernel, and the program would do so in each of its calls. Room that comes
+//! back is found, as late as it has been missing.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -9,28 +9,28 @@ const DOUBLINGS_MAX: u32 = 16;
 
 /// When room is looked for. Zeroed: at once. Threads that count at the same time may count one call for two.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
+pub(crate) struct Refusals {
     calls_left: AtomicU32,
     failures: AtomicU32,
 }
 
 impl Refusals {
     /// Whether this call does not look for room.
-    pub(super) fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         let left = self.calls_left.load(Ordering::Relaxed);
         self.calls_left.store(left.saturating_sub(1), Ordering::Relaxed);
         left > 0
     }
 
     /// There was none.
-    pub(super) fn fail(&self) {
+    pub(crate) fn fail(&self) {
         let failures = self.failures.load(Ordering::Relaxed);
         self.calls_left.store(1 << failures.min(DOUBLINGS_MAX), Ordering::Relaxed);
         self.failures.store(failures.saturating_add(1), Ordering::Relaxed);
     }
 
     /// There was some.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         self.failures.store(0, Ordering::Relaxed);
     }
 }
