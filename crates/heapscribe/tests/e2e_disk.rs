@@ -145,6 +145,36 @@ fn refused_programs_print_nothing_of_ours() {
     assert!(unrecorded["count"].as_u64().unwrap() > 0, "{unrecorded}");
 }
 
+/// There is room for a part of one chunk, which is full again and again before it is taken out: a program that waited
+/// each time would sleep most of its life (`ulc` of the stranger's trial, 31 s in place of 0.06). It sleeps within
+/// the budget of the recorder, 1,000 times; then events are lost, and each is counted.
+#[test]
+fn a_log_without_room_does_not_keep_its_program_waiting() {
+    const BUDGET: u64 = 1000;
+    if !may_mount_or_skip("mount") {
+        return;
+    }
+    let place = Place::new();
+    let disk = Tmpfs::new(&place, "300k");
+    let (program, slept) = (place.compile("sleeps.c"), place.path("slept"));
+    let sleeps = || std::fs::read_to_string(&slept).unwrap().trim().parse::<u64>().unwrap();
+    let run = Run::new(&place, &program).args([&slept]);
+    assert_unharmed(&run.plain());
+    let alone = sleeps();
+    let run = run.env("COUNTS", place.path("counts")).options([Path::new("--session-dir"), &disk.at]);
+    let ended = run.recorded();
+    assert_unharmed(&ended);
+    let report = Report::of(&run.trace());
+    let told = report.calls().all() + report.dropped("total");
+    let counted = Counted::read(&place.path("counts")).calls.all();
+    assert!((counted..counted + 100).contains(&told), "{told} of {counted}, {:?}", report.reasons());
+    println!("300k: {} of {counted} calls, {} sleeps", report.calls().all(), sleeps());
+    // Besides, it may sleep where it opens files.
+    assert!(sleeps() <= alone + BUDGET + 100, "{} sleeps, {alone} when not recorded", sleeps());
+    assert!(report.calls().all() > 0 && report.dropped("log_full") > 0, "{:?}", report.reasons());
+    assert_eq!(report.code, 3);
+}
+
 /// Nothing is recorded, and the program is not run: the command line asked for what can not be.
 #[test]
 fn places_that_can_not_be_written() {

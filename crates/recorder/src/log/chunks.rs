@@ -1,10 +1,10 @@
 //! The log's chunks: a thread opens a free one, fills and seals it; the drainer empties it.
 //!
-//! When none is free the plan decides: wait for the drainer, as long as it lives and makes
-//! progress, or drop the event and count it. When there is no drainer the thread that found the log full
-//! writes the sealed chunks to a file in the session directory itself, up to a limit.
+//! When none is free the plan decides: wait for the drainer, as long as it lives and makes progress, or drop the
+//! event and count it. A log with hardly any chunks waits within a budget, then it drops. When there is no drainer the
+//! thread that found the log full writes the sealed chunks to a file in the session directory itself, up to a limit.
 
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use heapscribe_wire::chunk::{HEADER_BYTES, SharedHeader, State, header_offset, payload_offset};
 use heapscribe_wire::head::{ClockKind, LossReason, SharedHead};
@@ -14,8 +14,9 @@ use heapscribe_wire::plan::{Plan, WhenFull};
 use heapscribe_nolibc::sys;
 
 use super::chunk_file::ChunkFile;
-use super::silence::{NAP_NS, Next, Silence};
+use super::silence::{LOOK_EACH_NS, NAP_NS, Next, Silence};
 use super::spill;
+use super::wait_budget::WaitBudget;
 use crate::platform::clock;
 use crate::platform::lock::Lock;
 use crate::platform::mapped_file::SharedFile;
@@ -35,8 +36,11 @@ pub(crate) struct Log {
     plan: Plan,
     /// LISTENS, SILENT or ENDED.
     drainer: AtomicU32,
-    /// The drainer's last sign of life.
+    /// The drainer's last sign of life, and when it was noticed.
     heartbeat: AtomicU32,
+    heard_ns: AtomicU64,
+    /// What it may wait while it has hardly any chunks.
+    budget: WaitBudget,
     /// Steps of each chunk's payload whose pages are there.
     steps: &'static [AtomicU8; CHUNKS_MAX],
 }
@@ -62,6 +66,8 @@ impl Log {
             plan,
             drainer: AtomicU32::new(if plan.drainer_pid == 0 { ENDED } else { LISTENS }),
             heartbeat: AtomicU32::new(0),
+            heard_ns: AtomicU64::new(clock::monotonic_ns()),
+            budget: WaitBudget::default(),
             steps,
         }
     }
@@ -136,6 +142,13 @@ impl Log {
         }
     }
 
+    /// Whether it has so few chunks that waiting hardly pays.
+    fn is_short(&self, head: &SharedHead) -> bool {
+        let in_use = head.chunks_in_use.load(Ordering::Acquire) as usize;
+        let usable = self.steps.iter().take(in_use).filter(|steps| steps.load(Ordering::Relaxed) != 0);
+        WaitBudget::is_for(usable.count(), self.plan.log_chunks as usize)
+    }
+
     fn is_any_other_provided(&self, than: usize, in_use: usize) -> bool {
         (0..in_use).any(|index| index != than && self.steps[index].load(Ordering::Relaxed) != 0)
     }
@@ -176,6 +189,7 @@ impl Log {
     fn notice_heartbeat(&self, head: &SharedHead) {
         let now = head.heartbeat.load(Ordering::Relaxed);
         if self.heartbeat.swap(now, Ordering::Relaxed) != now {
+            self.heard_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
             let _ = self.drainer.compare_exchange(SILENT, LISTENS, Ordering::Relaxed, Ordering::Relaxed);
         }
     }
@@ -188,20 +202,32 @@ impl Log {
             .any(|index| self.chunks.header(index).state.load(Ordering::Relaxed) == State::Sealed as u32)
     }
 
-    /// Waits for the drainer to free a chunk. Ends without one when the drainer is silent or has ended, or there
-    /// is nothing to wait for.
+    /// Waits for the drainer to free a chunk. Ends without one when the drainer is silent or has ended, there
+    /// is nothing to wait for, or the budget of a log with hardly any chunks is spent.
     fn wait(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
-        let mut silence = Silence::begin(head.heartbeat.load(Ordering::Relaxed), clock::monotonic_ns());
+        let mut now_ns = clock::monotonic_ns();
+        let mut silence = Silence::begin(head.heartbeat.load(Ordering::Relaxed), now_ns);
         loop {
+            let is_short = self.is_short(head);
+            if is_short && self.budget.is_spent() {
+                self.look_when_silent(now_ns);
+                return Ok(None);
+            }
             let is_hopeful = self.has_sealed(head);
             sys::sleep_ns(NAP_NS);
+            let began_ns = core::mem::replace(&mut now_ns, clock::monotonic_ns());
+            if is_short {
+                self.budget.spend(now_ns.saturating_sub(began_ns));
+            }
             if let Some(chunk) = self.try_open(head, lock)? {
                 return Ok(Some(chunk));
             }
-            if !is_hopeful && !self.has_sealed(head) {
+            // Of several threads that wait the first that gives up does so for all.
+            let is_listening = self.drainer.load(Ordering::Relaxed) == LISTENS;
+            if !is_listening || !is_hopeful && !self.has_sealed(head) {
                 return Ok(None);
             }
-            match silence.go_on(head.heartbeat.load(Ordering::Relaxed), clock::monotonic_ns()) {
+            match silence.go_on(head.heartbeat.load(Ordering::Relaxed), now_ns) {
                 Next::Wait => {}
                 Next::Look if !self.drainer_has_ended() => {}
                 Next::Look => {
@@ -216,9 +242,20 @@ impl Log {
         }
     }
 
+    /// A log that does not wait for the drainer finds by its silence between two searches that it has ended.
+    fn look_when_silent(&self, now_ns: u64) {
+        let silent_ns = now_ns.saturating_sub(self.heard_ns.load(Ordering::Relaxed));
+        if silent_ns >= LOOK_EACH_NS && self.drainer_has_ended() {
+            self.drainer.store(ENDED, Ordering::Relaxed);
+        }
+    }
+
     /// Whether the drainer's process has ended, as far as that can be known: in another pid namespace its
     /// number means nothing.
     fn drainer_has_ended(&self) -> bool {
         sys::pid_namespace() == self.plan.pid_namespace && !sys::process_exists(self.plan.drainer_pid)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,5 +4,6 @@ mod chunk_file;
 mod chunks;
 mod silence;
 mod spill;
+mod wait_budget;
 
 pub(crate) use chunks::{Log, OpenChunk};

@@ -6,7 +6,7 @@ pub(super) const NAP_NS: u64 = 100_000;
 const LONGEST_NS: u64 = 10_000_000_000;
 /// The kernel is asked so often whether the drainer is there at all. Not at once: a sandbox may kill a program that
 /// calls `kill` (sshd's).
-const LOOK_EACH_NS: u64 = 200_000_000;
+pub(super) const LOOK_EACH_NS: u64 = 200_000_000;
 
 /// What a thread that waits does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
