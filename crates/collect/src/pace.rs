@@ -5,7 +5,8 @@
 //! fullest log. Below three quarters of it there is time to compress; above, chunks are written as they
 //! are, which takes a quarter less time. Between two passes the drainer waits as long as the fullest log takes to
 //! fill to an eighth, by what came since the last one: programs that do little wake it seldom, and one
-//! that fills its log in some milliseconds finds it awake.
+//! that fills its log in some milliseconds finds it awake. A log that has no room for its chunks may be full with one
+//! of them, and its threads wait or lose events: where every chunk that there is is full it looks again at once.
 
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,8 @@ pub(super) struct Pace {
     /// Full chunks of the fullest log in this pass, and their bytes in all logs.
     fullest: usize,
     waiting_bytes: u64,
+    /// Whether in this pass there was a log of which every chunk was full.
+    is_any_full: bool,
     wait: Duration,
     drainer: Drainer,
 }
@@ -37,12 +40,13 @@ impl Pace {
         let last_pass = Instant::now();
         let wait = SHORTEST_WAIT;
         let drainer = Drainer::default();
-        Pace { level, log_chunks, last_pass, fullest: 0, waiting_bytes: 0, wait, drainer }
+        Pace { level, log_chunks, last_pass, fullest: 0, waiting_bytes: 0, is_any_full: false, wait, drainer }
     }
 
-    /// These chunks of a log are full: the level to write them at, 0 for as they are.
-    pub(super) fn level_for(&mut self, full: &[(usize, Header)]) -> i32 {
+    /// These chunks of a log are full, of so many: the level to write them at, 0 for as they are.
+    pub(super) fn level_for(&mut self, full: &[(usize, Header)], in_use: usize) -> i32 {
         self.fullest = self.fullest.max(full.len());
+        self.is_any_full |= full.len() >= in_use;
         self.waiting_bytes += full.iter().map(|(_, header)| u64::from(header.committed)).sum::<u64>();
         let ends = full.iter().map(|(_, header)| header.end_mono_ns).filter(|&ns| ns != 0);
         if let Some(oldest) = ends.min() {
@@ -66,11 +70,12 @@ impl Pace {
         let since = now - self.last_pass;
         let eighth = (self.log_chunks / 8).clamp(1, 1 << 16) as u32;
         self.wait = match u32::try_from(self.fullest) {
+            _ if self.is_any_full => SHORTEST_WAIT,
             Ok(fullest @ 1..) => (since * eighth / fullest).clamp(SHORTEST_WAIT, LONGEST_WAIT),
             _ if busy => SHORTEST_WAIT,
             _ => (self.wait * 2).min(LONGEST_WAIT),
         };
-        (self.last_pass, self.fullest, self.waiting_bytes) = (now, 0, 0);
+        (self.last_pass, self.fullest, self.waiting_bytes, self.is_any_full) = (now, 0, 0, false);
     }
 
     /// How long to wait until the next pass.
@@ -111,7 +116,7 @@ mod tests {
     fn a_log_that_is_nearly_full_is_written_as_it_is() {
         let mut pace = Pace::new(3, Some(64));
         for (chunks, level) in [(0, 3), (1, 3), (47, 3), (48, 0), (64, 0)] {
-            assert_eq!(pace.level_for(&full(chunks)), level, "{chunks}");
+            assert_eq!(pace.level_for(&full(chunks), 64), level, "{chunks}");
         }
         pace.passed(true);
         let statistics = pace.statistics();
@@ -122,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_left_behind_log_is_compressed_however_full_it_is() {
-        assert_eq!(Pace::new(1, None).level_for(&full(500)), 1);
+        assert_eq!(Pace::new(1, None).level_for(&full(500), 500), 1);
     }
 
     #[test]
@@ -135,8 +140,22 @@ mod tests {
             })
             .collect();
         assert_eq!(waits, [2, 4, 8, 16, 16, 16]);
-        pace.level_for(&full(1 << 20));
+        pace.level_for(&full(1 << 20), 1 << 21);
         pace.passed(true);
         assert_eq!(pace.wait(), SHORTEST_WAIT);
+    }
+
+    #[test]
+    fn a_log_without_any_chunk_left_is_looked_at_again_at_once() {
+        for (chunks, in_use, expected_ms) in [(1, 1, 1), (3, 3, 1), (1, 2, 16), (3, 4, 16), (1, 1, 1)] {
+            let mut pace = Pace::new(1, Some(4096));
+            // Another log, with an open chunk.
+            for (chunks, in_use) in [(1, 2), (chunks, in_use), (1, 2)] {
+                pace.level_for(&full(chunks), in_use);
+            }
+            pace.last_pass -= LONGEST_WAIT;
+            pace.passed(true);
+            assert_eq!(pace.wait().as_millis(), expected_ms, "{chunks} of {in_use}");
+        }
     }
 }

@@ -178,7 +178,7 @@ impl SessionDrain {
         if sealed.is_empty() {
             return false;
         }
-        let level = output.pace.level_for(&sealed);
+        let level = output.pace.level_for(&sealed, self.head.chunks_in_use());
         output.set_level(level);
         // Looked for after the chunks were seen sealed: all that their events need is committed.
         self.take_definitions(process, output);
