@@ -14,7 +14,7 @@ const SHOWS = /** @type {Record<string, string>} */ ({
 });
 
 /** What "Reset" leaves. */
-const NO_FILTERS = { focus: "", path: "", with: "", without: "", process: "", thread: "", size: "", search: "" };
+const NO_FILTERS = { focus: "", path: "", hide: "", collapse: "", recursion: "", with: "", without: "", process: "", thread: "", size: "", search: "" };
 
 /** The fields. */
 export class Controls {
@@ -39,9 +39,9 @@ export class Controls {
       this.#select("unit", "by", [["bytes", "bytes"], ["blocks", "blocks"]]),
       this.processes,
       this.#select("tree", "Tree of", [["callees", "callees"], ["callers", "callers"]]),
-      this.#text("with", "Stacks with", "function or file"),
-      this.#text("without", "without", "function or file"),
-      this.#text("search", "Search", "mark boxes", true),
+      this.#text("with", "Stacks with", "name or /regex/"),
+      this.#text("without", "without", "name or /regex/"),
+      this.#text("search", "Search", "name or /regex/", true),
       element("button", { type: "button", click: () => store.set(NO_FILTERS) }, "Reset"),
       this.copy,
     );

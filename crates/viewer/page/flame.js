@@ -1,6 +1,8 @@
 /** The view of a flame graph: boxes that are zoomed into, searched, focused on, by pointer and by keys. */
 
 import { atNextFrame, element } from "./dom.js";
+import { toggled } from "./chips.js";
+import { flameActions } from "./flame_actions.js";
 import { boxAt, layout, matches, neighbor, pathTo } from "./flame_layout.js";
 import { LEVEL, drawFlame } from "./flame_draw.js";
 import { blocks, bytes, percent } from "./numbers.js";
@@ -12,7 +14,7 @@ import { showTooltip } from "./tooltip.js";
 export class FlameView {
   /** @type {(Flame & { total: { bytes: number, blocks: number } }) | undefined} */
   #flame;
-  #layout = layout({ names: [], files: [], functions: [], path: [], depth: [], name: [], bytes: [], blocks: [], own_bytes: [], own_blocks: [], left_out: [] }, "bytes");
+  #layout = layout({ names: [], files: [], functions: [], modules: [], path: [], depth: [], name: [], bytes: [], blocks: [], own_bytes: [], own_blocks: [], left_out: [] }, "bytes");
   #marks = { selected: 0, hovered: -1, found: /** @type {boolean[]} */ ([]) };
   #draw = atNextFrame(() => this.#drawNow());
 
@@ -23,8 +25,9 @@ export class FlameView {
     this.status = element("p", { class: "status", "aria-live": "polite", id: "flame-status" });
     this.canvas = element("canvas", { id: "flame", tabindex: "0", role: "img", "aria-describedby": "flame-status flame-keys" });
     this.canvas.setAttribute("aria-label", "Flame graph");
-    const keys = "Click a box to draw it in full width. Keys: arrows choose a box, Enter draws it in full width, Backspace goes back out, F focuses on its function, C shows its callers.";
-    this.root = element("div", {}, this.crumbs, this.canvas, this.status, element("p", { class: "hint", id: "flame-keys" }, keys));
+    const keys = "Click a box to draw it in full width. Keys: arrows choose a box, Enter draws it in full width, Backspace goes back out, F focuses on its function, C shows its callers, H hides its function, L draws its library as one box, R merges recursion.";
+    this.actions = flameActions(this);
+    this.root = element("div", {}, this.actions, this.crumbs, this.canvas, this.status, element("p", { class: "hint", id: "flame-keys" }, keys));
     this.#listen();
     new ResizeObserver(this.#draw).observe(this.canvas);
     addEventListener("colors", this.#draw);
@@ -41,7 +44,8 @@ export class FlameView {
   show(answer) {
     this.#flame = answer;
     this.#layout = layout(answer, this.#unit);
-    this.#marks.selected = 0;
+    // The first box is all blocks together: what is done is done to the one on it.
+    this.#marks.selected = answer.path.length === 0 && answer.depth.length > 1 && this.store.state.focus === "" ? 1 : 0;
     this.#marks.hovered = -1;
     this.canvas.style.height = `${Math.max(2, this.#layout.levels) * LEVEL + 2}px`;
     this.canvas.hidden = this.#layout.whole === 0;
@@ -106,15 +110,31 @@ export class FlameView {
     const flame = this.#flame;
     if (!flame || flame.depth.length === 0) return false;
     const selected = this.#marks.selected;
-    const focus = String(flame.functions[flame.name[selected]]);
     if (key.startsWith("Arrow")) {
       this.#marks.selected = neighbor(flame, this.#layout, selected, key);
       this.status.textContent = this.#describe(this.#marks.selected);
       this.#draw();
     } else if (key === "Enter") this.#zoom(selected);
     else if (key === "Backspace") this.store.set({ path: this.store.state.path.split(".").slice(0, -1).join(".") });
-    else if (key === "f" || key === "F") this.store.set({ focus, path: "" });
-    else if (key === "c" || key === "C") this.store.set({ focus, path: "", tree: "callers" });
+    else return this.act(key.toLowerCase());
+    return true;
+  }
+
+  /**
+   * Does something to the function of the chosen box; whether there is such a thing.
+   * @param {string} key
+   */
+  act(key) {
+    const flame = this.#flame;
+    if (!flame || flame.depth.length === 0) return false;
+    const name = flame.name[this.#marks.selected];
+    const [focus, library] = [String(flame.functions[name]), flame.modules[name]];
+    const { hide, collapse, recursion } = this.store.state;
+    if (key === "f") this.store.set({ focus, path: "" });
+    else if (key === "c") this.store.set({ focus, path: "", tree: "callers" });
+    else if (key === "h") this.store.set({ hide: toggled(hide, focus), focus: "", path: "" });
+    else if (key === "l" && library !== null) this.store.set({ collapse: toggled(collapse, library), focus: "", path: "" });
+    else if (key === "r") this.store.set({ recursion: recursion === "" ? "merged" : "", path: "" });
     else return false;
     return true;
   }

@@ -5,6 +5,7 @@
  * @property {string[]} names
  * @property {string[]} files
  * @property {number[]} functions
+ * @property {(number | null)[]} modules
  * @property {number[]} path
  * @property {number[]} depth
  * @property {number[]} name
@@ -66,14 +67,32 @@ export function pathTo(layout, row) {
 }
 
 /**
+ * What is searched: a part of a name, or a regular expression between two /, both in letters of any case.
+ * @param {string} text
+ * @returns {(name: string) => boolean}
+ */
+export function matcher(text) {
+  const pattern = /^\/(.+)\/$/s.exec(text)?.[1];
+  if (pattern !== undefined) {
+    try {
+      const regex = new RegExp(pattern, "iu");
+      return (name) => regex.test(name);
+    } catch {
+      return () => false; // it is being typed
+    }
+  }
+  const wanted = text.toLowerCase();
+  return (name) => wanted !== "" && name.toLowerCase().includes(wanted);
+}
+
+/**
  * Which names have this part, and what all boxes of such names have together: those on others of them count once.
  * @param {Flame} flame
  * @param {"bytes" | "blocks"} unit
  * @param {string} part
  */
 export function matches(flame, unit, part) {
-  const wanted = part.toLowerCase();
-  const names = flame.names.map((name) => wanted !== "" && name.toLowerCase().includes(wanted));
+  const names = flame.names.map(matcher(part));
   let [sum, inside] = [0, Infinity];
   for (let row = 0; row < flame.depth.length; row += 1) {
     const depth = flame.depth[row];

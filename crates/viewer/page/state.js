@@ -17,6 +17,9 @@
  * @property {string} tree callees or callers
  * @property {string} focus number of a function
  * @property {string} path numbers of functions, with dots between
+ * @property {string} hide numbers of functions that have no boxes, with dots between
+ * @property {string} collapse numbers of libraries that are one box
+ * @property {string} recursion merged, or "" where each call has its box
  * @property {string} order own or total: of the table of functions
  * @property {string} view flame, functions, stacks, sizes, generations, processes, threads
  * @property {string} search part of the names that are marked
@@ -39,6 +42,9 @@ export const DEFAULTS = Object.freeze({
   tree: "callees",
   focus: "",
   path: "",
+  hide: "",
+  collapse: "",
+  recursion: "",
   order: "own",
   view: "flame",
   search: "",
@@ -48,11 +54,13 @@ export const DEFAULTS = Object.freeze({
 
 /** What figures depend on. */
 const FIGURES = /** @type {const} */ (["show", "at", "from", "to", "process", "thread", "size", "with", "without", "unit"]);
+/** How calls are drawn otherwise than they were made. */
+const SHAPE = /** @type {(keyof State)[]} */ (["hide", "collapse", "recursion"]);
 /** What else each view depends on. */
 const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
-  flame: ["tree", "focus", "path"],
-  functions: ["order"],
-  stacks: [],
+  flame: ["tree", "focus", "path", ...SHAPE],
+  functions: ["order", ...SHAPE],
+  stacks: SHAPE,
   sizes: [],
   generations: [],
   processes: [],

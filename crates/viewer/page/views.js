@@ -1,6 +1,7 @@
 /** The views of a question: one is shown, and only that one is asked for. */
 
 import { Latest } from "./api.js";
+import { showChips } from "./chips.js";
 import { byId, element } from "./dom.js";
 import { FlameView } from "./flame.js";
 import { cuts, generationTable } from "./generations.js";
@@ -124,8 +125,11 @@ export class Views {
    */
   #place(view, answer) {
     byId("total").textContent = answer.total ? this.#inWords(answer) : "";
+    if (answer.drawn) showChips(answer.drawn, this.store);
+    else byId("chips").replaceChildren();
     const root = view === "flame" ? this.flame.root : TABLES[view](answer, this.store, this.#whole, this.#time);
-    byId("view").replaceChildren(root);
+    // What stays there keeps the focus, for who works with keys.
+    if (byId("view").firstElementChild !== root) byId("view").replaceChildren(root);
     if (view === "flame") this.flame.show(answer);
   }
 

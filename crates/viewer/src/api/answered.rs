@@ -9,6 +9,7 @@ use heapscribe_index::{Death, Question, SizeClass, Span};
 
 use super::analysis::Analysis;
 use super::ask::{At, Blocks, Show};
+use super::pattern::Pattern;
 use super::stacks::Stacks;
 use crate::model::{Calls, Function, Own, SizeRows, plain, sizes};
 
@@ -52,7 +53,7 @@ pub(super) fn by_question<H: History>(
         answer.sums.retain(|(key, _)| key.size == SizeClass::of(size_bytes));
     }
     let amounts = answer.sums.iter().map(|(key, amount)| (stacks.tip(key), plain(*amount)));
-    let own = named(Own::new(&stacks.calls, amounts), &stacks.calls, blocks);
+    let own = named(Own::new(&stacks.calls, amounts), &stacks.calls, blocks)?;
     let by_size = || answer.sums.iter().map(|(key, amount)| (key.size, plain(*amount)));
     let sizes = (blocks.with.is_empty() && blocks.without.is_empty()).then(|| sizes(by_size()));
     Ok(Answered { own, sizes, at_ns })
@@ -109,30 +110,21 @@ pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) ->
     };
     let is_of_sizes = is_all && (analysis.is_snapshot || blocks.show == Show::Allocated);
     Ok(Answered {
-        own: named(own, &stacks.calls, blocks),
+        own: named(own, &stacks.calls, blocks)?,
         sizes: is_of_sizes.then(|| sizes(analysis.sizes.iter().map(of_sizes))),
         at_ns: (blocks.show == Show::Live).then_some(analysis.answer.peak.time_ns),
     })
 }
 
 /// Only stacks that have functions with these names.
-fn named(own: Own, calls: &Calls, blocks: &Blocks) -> Own {
+fn named(own: Own, calls: &Calls, blocks: &Blocks) -> Result<Own, NoAnswer> {
     if blocks.with.is_empty() && blocks.without.is_empty() {
-        return own;
+        return Ok(own);
     }
-    let having = |text: &str| -> Vec<bool> {
-        let all: &[Function] = if text.is_empty() { &[] } else { calls.functions() };
-        all.iter().map(|function| is_named(function, text)).collect()
+    let having = |text: &str| -> Result<Vec<bool>, NoAnswer> {
+        let pattern = Pattern::parse(text).map_err(NoAnswer::Refused)?;
+        let all: &[Function] = if text.is_empty() { &[] } else { calls.functions().all() };
+        Ok(all.iter().map(|function| pattern.is_of(function)).collect())
     };
-    own.filtered(calls, &having(&blocks.with), &having(&blocks.without))
-}
-
-/// Whether a function has a name, or a file, with this part, in letters of any case; or this whole name behind `=`.
-fn is_named(function: &Function, text: &str) -> bool {
-    if let Some(name) = text.strip_prefix('=') {
-        return function.name == name;
-    }
-    let part = text.to_lowercase();
-    let has = |of: &str| of.to_lowercase().contains(&part);
-    has(&function.name) || function.file.as_deref().is_some_and(has)
+    Ok(own.filtered(calls, &having(&blocks.with)?, &having(&blocks.without)?))
 }

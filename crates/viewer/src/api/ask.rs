@@ -13,6 +13,9 @@
 //! | `tree` | `callees` or `callers` |
 //! | `focus` | the number of a function |
 //! | `path` | numbers of functions with dots between: the box that is drawn in full width |
+//! | `hide` | numbers of functions with dots between, which have no boxes |
+//! | `collapse` | numbers of libraries with dots between, each of which is one box |
+//! | `recursion` | `merged` where a call of a function within itself is no box of its own |
 //! | `order` | `own` or `total`: of the table of functions |
 //! | `rows` | how many rows of a table |
 //! | `cuts` | moments with dots between: where generations begin, and the last one ends |
@@ -20,7 +23,9 @@
 use std::str::FromStr;
 
 use crate::http::Query;
-use crate::model::{Direction, FunctionId, GENERATIONS_MAX, Look, Order, ROWS_MAX, Unit};
+use crate::model::{
+    Direction, FunctionId, GENERATIONS_MAX, Look, ModuleId, Order, ROWS_MAX, SHAPE_MAX, Shape, Unit,
+};
 
 /// Which blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -82,6 +87,7 @@ pub(crate) struct Blocks {
 pub(crate) struct Ask {
     pub(crate) blocks: Blocks,
     pub(crate) look: Look,
+    pub(crate) shape: Shape,
     pub(crate) order: Order,
     pub(crate) rows: usize,
     /// Where generations begin, and the last one ends: ns from the start, ascending.
@@ -96,8 +102,25 @@ impl Ask {
     pub(crate) fn parse(query: &Query) -> Result<Ask, String> {
         let known = |name: &str| {
             [
-                "show", "at", "from", "to", "process", "thread", "size", "with", "without", "unit", "tree",
-                "focus", "path", "order", "rows", "cuts",
+                "show",
+                "at",
+                "from",
+                "to",
+                "process",
+                "thread",
+                "size",
+                "with",
+                "without",
+                "unit",
+                "tree",
+                "focus",
+                "path",
+                "hide",
+                "collapse",
+                "recursion",
+                "order",
+                "rows",
+                "cuts",
             ]
             .contains(&name)
         };
@@ -137,7 +160,7 @@ impl Ask {
         };
         let order = one_of(query, "order", &[("own", Order::Own), ("total", Order::Total)])?;
         let rows = number(query, "rows")?.unwrap_or(ROWS).min(ROWS_MAX);
-        Ok(Ask { blocks, look, order, rows, cuts_ns: cuts(query)? })
+        Ok(Ask { blocks, look, shape: shape(query)?, order, rows, cuts_ns: cuts(query)? })
     }
 }
 
@@ -157,6 +180,19 @@ fn dotted<T: FromStr>(query: &Query, name: &str) -> Result<Vec<T>, String> {
     let text = query.get(name).unwrap_or_default();
     let read = |number: &str| number.parse().map_err(|_| format!("`{name}` is not `{text}`"));
     text.split('.').filter(|number| !number.is_empty()).map(read).collect()
+}
+
+/// What is drawn otherwise.
+fn shape(query: &Query) -> Result<Shape, String> {
+    let shape = Shape {
+        hidden: dotted(query, "hide")?.into_iter().map(FunctionId).collect(),
+        collapsed: dotted(query, "collapse")?.into_iter().map(ModuleId).collect(),
+        merges_recursion: one_of(query, "recursion", &[("drawn", false), ("merged", true)])?,
+    };
+    match shape.hidden.len().max(shape.collapsed.len()) <= SHAPE_MAX {
+        true => Ok(shape),
+        false => Err(format!("at most {SHAPE_MAX} functions can be hidden")),
+    }
 }
 
 /// Where generations begin and end.
@@ -197,10 +233,15 @@ mod tests {
             focus: Some(FunctionId(4)),
             path: vec![FunctionId(5), FunctionId(6)],
         };
+        let shape = Shape {
+            hidden: vec![FunctionId(1), FunctionId(2)],
+            collapsed: vec![ModuleId(3)],
+            merges_recursion: true,
+        };
         check(
             "show=retained&at=7&from=1&to=2&process=3&thread=8&size=64&with=Operator+new&without=main&unit=blocks&tree=callers\
-             &focus=4&path=5.6&order=total&rows=9&cuts=0.10.20",
-            Ok(Ask { blocks, look, order: Order::Total, rows: 9, cuts_ns: vec![0, 10, 20] }),
+             &focus=4&path=5.6&hide=1.2&collapse=3&recursion=merged&order=total&rows=9&cuts=0.10.20",
+            Ok(Ask { blocks, look, shape, order: Order::Total, rows: 9, cuts_ns: vec![0, 10, 20] }),
         );
         check("at=peak&rows=4000000000", Ok(Ask { rows: ROWS_MAX, ..plain }));
     }
@@ -211,6 +252,8 @@ mod tests {
         check("from=1s", Err("`from` is not the number `1s`"));
         check("from=2&to=2", Err("the range ends where it begins, or earlier"));
         check("process=-1", Err("`process` is not the number `-1`"));
+        check("hide=1.x", Err("`hide` is not `1.x`"));
+        check(&format!("hide={}", "1.".repeat(101)), Err("at most 100 functions can be hidden"));
         check("thread=1", Err("`thread` is a number in a `process`"));
         check("path=1.x", Err("`path` is not `1.x`"));
         check("cuts=1.1", Err("`cuts` has to be up to 65 ascending moments"));

@@ -8,6 +8,7 @@ mod columns;
 mod findings;
 mod generations;
 mod over_time;
+mod pattern;
 mod route;
 mod stacks;
 mod summary;

@@ -12,7 +12,7 @@ use heapscribe_symbols::lossy;
 use serde::Serialize;
 
 use super::columns::TimelineColumns;
-use crate::model::{LANES_MAX, NOTES_MAX, program};
+use crate::model::{LANE_PARTS, LANES_MAX, NOTES_MAX, program};
 
 /// The heap over time.
 #[derive(Serialize, Default)]
@@ -94,6 +94,8 @@ fn lanes(steps: &[ProcessStep], processes: &[ProcessFacts]) -> Vec<Lane> {
     let mut lanes: Vec<Lane> = by_process.into_values().collect();
     lanes.sort_by_key(|lane| (std::cmp::Reverse(lane.max_bytes), lane.process));
     lanes.truncate(LANES_MAX);
+    let most_bytes = lanes.first().map_or(0, |lane| lane.max_bytes);
+    lanes.retain(|lane| lane.max_bytes >= most_bytes / LANE_PARTS);
     lanes
 }
 
@@ -180,7 +182,7 @@ mod tests {
             .flat_map(|process| [row(1, process, 10 * u64::from(process)), row(4, process, 0)])
             .collect();
         let lanes = lanes(&steps, &processes);
-        assert_eq!((lanes.len(), lanes[0].process, lanes[0].name.as_str()), (LANES_MAX, 13, "cc1"));
-        assert_eq!((&lanes[0].step[..], &lanes[0].heap_end_bytes[..]), (&[1, 4][..], &[130, 0][..]));
+        assert_eq!((lanes.len(), lanes[0].process, lanes[0].name.as_str()), (LANES_MAX, 9, "cc1"));
+        assert_eq!((&lanes[0].step[..], &lanes[0].heap_end_bytes[..]), (&[1, 4][..], &[90, 0][..]));
     }
 }

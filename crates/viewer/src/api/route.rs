@@ -11,16 +11,44 @@ use super::generations::generations;
 use super::summary::{Summary, Whole};
 use super::viewer::Viewer;
 use crate::http::{Asked, Response, Status};
-use crate::model::{flame, functions, stacks};
+use crate::model::{Calls, FunctionId, ModuleId, flame, functions, stacks};
 
 /// Figures, and what they are of.
 #[derive(Serialize)]
-struct Envelope<T> {
+struct Envelope<'a, T> {
     total: BlocksJson,
     /// The moment of live blocks, ns from the start.
     at_ns: Option<u64>,
+    drawn: Drawn<'a>,
     #[serde(flatten)]
     of: T,
+}
+
+/// The names of what is chosen by number.
+#[derive(Serialize)]
+struct Drawn<'a> {
+    focus: Option<&'a str>,
+    hidden: Vec<&'a str>,
+    collapsed: Vec<&'a str>,
+}
+
+impl<'a> Drawn<'a> {
+    fn of(ask: &Ask, calls: &'a Calls) -> Result<Drawn<'a>, NoAnswer> {
+        let functions = calls.functions();
+        let name = |id: &FunctionId| match functions.all().get(id.0 as usize) {
+            Some(function) => Ok(function.name.as_str()),
+            None => Err(NoAnswer::Refused("there is no such function".to_owned())),
+        };
+        let path = |id: &ModuleId| match functions.modules().get(id.0 as usize) {
+            Some(path) => Ok(path.as_str()),
+            None => Err(NoAnswer::Refused("there is no such library".to_owned())),
+        };
+        Ok(Drawn {
+            focus: ask.look.focus.as_ref().map(name).transpose()?,
+            hidden: ask.shape.hidden.iter().map(name).collect::<Result<_, _>>()?,
+            collapsed: ask.shape.collapsed.iter().map(path).collect::<Result<_, _>>()?,
+        })
+    }
 }
 
 impl Viewer<'_> {
@@ -51,18 +79,18 @@ impl Viewer<'_> {
                 return Ok(Response::json(Status::Ok, &generations(self, &ask)?));
             }
             let calls = &self.stacks()?.calls;
-            let known = |id: &crate::model::FunctionId| (id.0 as usize) < calls.functions().len();
-            if !ask.look.focus.iter().all(known) {
-                return Err(NoAnswer::Refused("there is no such function".to_owned()));
-            }
+            let drawn = Drawn::of(&ask, calls)?;
             let answered = self.answered(&ask.blocks)?;
-            let (own, unit) = (&answered.own, ask.look.unit);
+            let shaped = self.shaped(&ask.shape)?;
+            let reshaped = shaped.as_deref().map(|shaped| answered.own.reshaped(shaped));
+            let calls = shaped.as_deref().map_or(calls, |shaped| &shaped.calls);
+            let (own, unit) = (reshaped.as_ref().unwrap_or(&answered.own), ask.look.unit);
             Ok(match view {
-                "flame" => envelope(&answered, flame(calls, own, &ask.look)),
-                "functions" => envelope(&answered, functions(calls, own, unit, ask.order, ask.rows)),
-                "stacks" => envelope(&answered, stacks(calls, own, unit, ask.rows)),
+                "flame" => envelope(&answered, drawn, flame(calls, own, &ask.look)),
+                "functions" => envelope(&answered, drawn, functions(calls, own, unit, ask.order, ask.rows)),
+                "stacks" => envelope(&answered, drawn, stacks(calls, own, unit, ask.rows)),
                 _ => match &answered.sizes {
-                    Some(sizes) => envelope(&answered, sizes),
+                    Some(sizes) => envelope(&answered, drawn, sizes),
                     None => refused(&NoAnswer::Refused("sizes are not known of this".to_owned())),
                 },
             })
@@ -71,9 +99,9 @@ impl Viewer<'_> {
     }
 }
 
-fn envelope(answered: &Answered, of: impl Serialize) -> Response {
+fn envelope(answered: &Answered, drawn: Drawn<'_>, of: impl Serialize) -> Response {
     let total = answered.own.total().into();
-    Response::json(Status::Ok, &Envelope { total, at_ns: answered.at_ns, of })
+    Response::json(Status::Ok, &Envelope { total, at_ns: answered.at_ns, drawn, of })
 }
 
 fn refused(e: &NoAnswer) -> Response {

@@ -15,6 +15,7 @@ use super::answered::{Answered, NoAnswer, by_question, of_whole};
 use super::ask::Blocks;
 use super::over_time::OverTime;
 use super::stacks::Stacks;
+use crate::model::{Reshaped, Shape};
 
 /// Questions whose figures are kept: a page asks for several views of one, and goes back to the one before.
 const KEPT_MAX: usize = 8;
@@ -33,6 +34,8 @@ pub struct Viewer<'r> {
     analysis: OnceLock<Analysis>,
     stacks: OnceLock<Stacks>,
     kept: Mutex<Vec<(Blocks, Arc<Answered>)>>,
+    /// The calls as they were drawn last, where that is otherwise than they were made.
+    shaped: Mutex<Option<(Shape, Arc<Reshaped>)>>,
 }
 
 impl<'r> Viewer<'r> {
@@ -59,6 +62,7 @@ impl<'r> Viewer<'r> {
             analysis: OnceLock::new(),
             stacks: OnceLock::new(),
             kept: Mutex::default(),
+            shaped: Mutex::default(),
         }
     }
 
@@ -102,6 +106,23 @@ impl<'r> Viewer<'r> {
                 Ok(self.stacks.get_or_init(|| Stacks::of_whole(answer, &self.resolver)))
             }
         }
+    }
+
+    /// The calls in this shape; none of the plain one.
+    pub(super) fn shaped(&self, shape: &Shape) -> Result<Option<Arc<Reshaped>>, NoAnswer> {
+        if *shape == Shape::default() {
+            return Ok(None);
+        }
+        let calls = &self.stacks()?.calls;
+        let mut kept = self.shaped.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, made)) = &*kept
+            && of == shape
+        {
+            return Ok(Some(made.clone()));
+        }
+        let made = Arc::new(Reshaped::new(calls, shape));
+        *kept = Some((shape.clone(), made.clone()));
+        Ok(Some(made))
     }
 
     /// The figures of a question.

@@ -4,26 +4,17 @@
 //! A node is a function and who called it. Several places in a function, and a function at several addresses, are one
 //! node; an inlined function is a node below the one that it was inlined into.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use heapscribe_analyze::answer::{CallTree, Frame, NodeId};
 use heapscribe_symbols::{NamedFrame, NamedStacks, Resolver};
 
-/// A function: an index into [`Calls::functions`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub(crate) struct FunctionId(pub(crate) u32);
+use super::function::{Function, FunctionId, Functions, FunctionsBuild};
 
 /// A node: an index into [`Calls::nodes`]; 0 is the root, which is no call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(crate) struct CallId(pub(crate) u32);
-
-/// A function.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(crate) struct Function {
-    pub(crate) name: String,
-    /// Its source file, or the file that its code lies in.
-    pub(crate) file: Option<String>,
-}
 
 /// A function and who called it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,7 +29,7 @@ pub(crate) struct Call {
 /// All calls.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    functions: Vec<Function>,
+    functions: Arc<Functions>,
     nodes: Vec<Call>,
     /// The calls of each node: `callees[first_callee[n]..first_callee[n + 1]]`.
     first_callee: Vec<u32>,
@@ -59,7 +50,7 @@ impl Calls {
     ) -> Calls {
         let names = NamedStacks::look_up(tree, stacks.iter().copied(), resolver);
         let mut build = Build::default();
-        let nothing = build.function("all".to_owned(), None, false);
+        let nothing = build.function("all");
         build.calls.nodes.push(Call { function: nothing, ..Call::default() });
         let mut ends = vec![CallId::default()];
         for node in tree.nodes.iter().skip(1) {
@@ -72,16 +63,24 @@ impl Calls {
             build.calls.tips.push(tip);
         }
         build.calls.unknown = build.unknown(CallId(0));
+        build.calls.functions = Arc::new(build.functions.finish());
         build.calls.link();
         build.calls
     }
 
-    pub(crate) fn functions(&self) -> &[Function] {
+    /// The same functions, called otherwise; stacks are not among them.
+    pub(super) fn with_nodes(&self, nodes: Vec<Call>, unknown: CallId) -> Calls {
+        let mut calls = Calls { functions: self.functions.clone(), nodes, unknown, ..Calls::default() };
+        calls.link();
+        calls
+    }
+
+    pub(crate) fn functions(&self) -> &Functions {
         &self.functions
     }
 
     pub(crate) fn function(&self, id: FunctionId) -> &Function {
-        &self.functions[id.0 as usize]
+        self.functions.get(id)
     }
 
     pub(crate) fn nodes(&self) -> &[Call] {
@@ -134,22 +133,18 @@ impl Calls {
 #[derive(Default)]
 struct Build {
     calls: Calls,
-    functions: HashMap<Function, FunctionId>,
-    /// Whether a function is the recorder's own, where that is a part of the program.
-    is_recorders: Vec<bool>,
+    functions: FunctionsBuild,
+    /// Functions of the recorder, where that is a part of the program.
+    recorders: HashSet<FunctionId>,
     nodes: HashMap<(CallId, FunctionId), CallId>,
     /// The functions of a frame, the outermost first: frames are few, nodes of a tree are many.
     frames: HashMap<Frame, Vec<FunctionId>>,
 }
 
 impl Build {
-    fn function(&mut self, name: String, file: Option<String>, is_recorders: bool) -> FunctionId {
-        let (calls, flags) = (&mut self.calls, &mut self.is_recorders);
-        *self.functions.entry(Function { name, file }).or_insert_with_key(|function| {
-            calls.functions.push(function.clone());
-            flags.push(is_recorders);
-            FunctionId(calls.functions.len() as u32 - 1)
-        })
+    /// One that is in no file.
+    fn function(&mut self, name: &str) -> FunctionId {
+        self.functions.number(name.to_owned(), None, None)
     }
 
     /// The innermost node of a frame.
@@ -162,7 +157,7 @@ impl Build {
     ) -> CallId {
         if let Some(process) = frame.process() {
             let Some(label) = labels.get(&process) else { return caller };
-            let function = self.function(label.clone(), None, false);
+            let function = self.function(label);
             return self.call(caller, function);
         }
         let functions = match self.frames.get(frame) {
@@ -179,7 +174,11 @@ impl Build {
 
     fn line(&mut self, line: NamedFrame) -> FunctionId {
         let (name, is_recorders) = (line.name(), line.is_recorders());
-        self.function(name, line.file.or(line.module), is_recorders)
+        let function = self.functions.number(name, line.file.or(line.module.clone()), line.module);
+        if is_recorders {
+            self.recorders.insert(function);
+        }
+        function
     }
 
     fn call(&mut self, caller: CallId, function: FunctionId) -> CallId {
@@ -196,7 +195,7 @@ impl Build {
     }
 
     fn unknown(&mut self, caller: CallId) -> CallId {
-        let function = self.function("[unknown stack]".to_owned(), None, false);
+        let function = self.function("[unknown stack]");
         self.call(caller, function)
     }
 
@@ -204,7 +203,7 @@ impl Build {
     fn tip(&self, end: CallId) -> CallId {
         let is_shown = |at: &CallId| {
             let function = self.calls.node(*at).function;
-            !self.is_recorders[function.0 as usize]
+            !self.recorders.contains(&function)
         };
         self.calls.callers(end).find(is_shown).unwrap_or(end)
     }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use heapscribe_analyze::answer::Amount;
 use serde::Serialize;
 
-use super::calls::{Calls, FunctionId};
+use super::calls::Calls;
+use super::function::FunctionId;
 use super::limits::{LEVELS_MAX, NODES_MAX, PARTS};
 use super::own::{Own, Unit};
 use super::prune::{Cut, FlameBox, prune};
@@ -40,6 +41,8 @@ pub(crate) struct Flame {
     files: Vec<String>,
     /// The number of each name in addresses of this page.
     functions: Vec<u32>,
+    /// The number of the library of each.
+    modules: Vec<Option<u32>>,
     /// Boxes on the way to the one that is drawn in full width, which is the first row: indices into `names`.
     path: Vec<u32>,
     /// What is less wide is not there.
@@ -93,6 +96,7 @@ impl Flame {
             self.names.push(function.name.clone());
             self.files.push(function.file.clone().unwrap_or_default());
             self.functions.push(id.0);
+            self.modules.push(function.module.map(|module| module.0));
             self.names.len() as u32 - 1
         })
     }
@@ -130,7 +134,7 @@ mod tests {
         let (calls, own) =
             sample(&[(&["main", "a", "b", "a"], 1, 10), (&["main", "a"], 1, 5), (&["main", "b"], 1, 1)]);
         let number = |name: &str| {
-            let at = calls.functions().iter().position(|function| function.name == name);
+            let at = calls.functions().all().iter().position(|function| function.name == name);
             FunctionId(at.unwrap() as u32)
         };
         let check = |direction, focus: Option<&str>, path: &[&str], expected: &[&str]| {

@@ -35,7 +35,7 @@ pub(crate) enum Order {
 
 /// Adds them up.
 pub(crate) fn functions(calls: &Calls, own: &Own, unit: Unit, order: Order, rows_max: usize) -> FunctionRows {
-    let mut sums = vec![(Amount::default(), Amount::default()); calls.functions().len()];
+    let mut sums = vec![(Amount::default(), Amount::default()); calls.functions().all().len()];
     for (id, node) in (0..).map(CallId).zip(calls.nodes()).skip(1) {
         let (of_own, inclusive) = &mut sums[node.function.0 as usize];
         of_own.add(&own.own(id));
@@ -53,7 +53,7 @@ pub(crate) fn functions(calls: &Calls, own: &Own, unit: Unit, order: Order, rows
     rows.truncate(rows_max);
     let mut table = FunctionRows { all, ..FunctionRows::default() };
     for (number, (own, inclusive)) in rows {
-        let function = &calls.functions()[number];
+        let function = &calls.functions().all()[number];
         table.function.push(number as u32);
         table.name.push(function.name.clone());
         table.file.push(function.file.clone().unwrap_or_default());

@@ -8,10 +8,14 @@ pub(super) const PARTS: u64 = 4_000;
 pub(super) const LEVELS_MAX: u32 = 400;
 /// Rows of a table.
 pub(crate) const ROWS_MAX: usize = 1_000;
+/// Functions that are hidden, and libraries that are one box: each call is compared with each of them.
+pub(crate) const SHAPE_MAX: usize = 100;
 /// Generations that are asked for at once: each is three questions.
 pub(crate) const GENERATIONS_MAX: usize = 64;
 /// Processes whose heap is drawn over time, each for itself.
-pub(crate) const LANES_MAX: usize = 12;
+pub(crate) const LANES_MAX: usize = 8;
+/// A lane is as high as at least one of so many parts of the highest one.
+pub(crate) const LANE_PARTS: u64 = 32;
 /// Marks and sections: more than can be told apart on a screen.
 pub(crate) const NOTES_MAX: usize = 2_000;
 /// Processes that have a box each; where there are more, those of one program share a box.

@@ -2,22 +2,26 @@
 
 mod calls;
 mod flame;
+mod function;
 mod functions;
 mod limits;
 mod own;
 mod processes;
 mod prune;
+mod reshape;
 #[cfg(test)]
 mod sample;
 mod sizes;
 mod stacks;
 mod trees;
 
-pub(crate) use calls::{CallId, Calls, Function, FunctionId};
+pub(crate) use calls::{CallId, Calls};
 pub(crate) use flame::{Direction, Look, flame};
+pub(crate) use function::{Function, FunctionId, ModuleId};
 pub(crate) use functions::{Order, functions};
-pub(crate) use limits::{GENERATIONS_MAX, LANES_MAX, NOTES_MAX, ROWS_MAX};
+pub(crate) use limits::{GENERATIONS_MAX, LANE_PARTS, LANES_MAX, NOTES_MAX, ROWS_MAX, SHAPE_MAX};
 pub(crate) use own::{Own, Unit, plain};
 pub(crate) use processes::{labels, program};
+pub(crate) use reshape::{Reshaped, Shape};
 pub(crate) use sizes::{SizeRows, sizes};
 pub(crate) use stacks::stacks;

@@ -2,7 +2,9 @@
 
 use heapscribe_analyze::answer::Amount;
 
-use super::calls::{CallId, Calls, FunctionId};
+use super::calls::{CallId, Calls};
+use super::function::FunctionId;
+use super::reshape::Reshaped;
 
 /// What the width of a box and the order of a table are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -55,6 +57,11 @@ impl Own {
             }
         }
         Own { inclusive: inclusive(calls, &own), own }
+    }
+
+    /// The same on calls that are drawn otherwise.
+    pub(crate) fn reshaped(&self, shape: &Reshaped) -> Own {
+        Own::new(&shape.calls, self.allocating().map(|(id, amount)| (shape.to(id), amount)))
     }
 
     /// What a node allocated itself.

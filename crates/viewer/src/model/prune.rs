@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::calls::FunctionId;
+use super::function::FunctionId;
 use super::own::Unit;
 use super::trees::{Child, Tree};
 use heapscribe_analyze::answer::Amount;

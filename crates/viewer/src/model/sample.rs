@@ -31,15 +31,20 @@ pub(super) fn sample(stacks: &[(&[&str], u64, u64)]) -> (Calls, Own) {
     (calls, own)
 }
 
-/// A frame in a module that is the place of this function.
+/// A frame in a module that is the place of this function; or, of `lib+0x10`, in a library without names.
 fn frame(tree: &mut CallTree, name: &str) -> Frame {
-    let place =
-        Place { function: name.to_owned(), file: format!("{name}.c"), line: 1, start_char: 0, end_char: 0 };
-    let path = path_of(&[place]).into_bytes();
+    let (path, address) = match name.split_once("+0x") {
+        Some((library, offset)) => (format!("/lib/{library}"), u64::from_str_radix(offset, 16).unwrap()),
+        None => {
+            let (function, file) = (name.to_owned(), format!("{name}.c"));
+            (path_of(&[Place { function, file, line: 1, start_char: 0, end_char: 0 }]), 0x10)
+        }
+    };
+    let path = path.into_bytes();
     let known = tree.modules.iter().position(|module| module.path == path);
     let module = known.unwrap_or_else(|| {
         tree.modules.push(Module { path, build_id: Vec::new() });
         tree.modules.len() - 1
     });
-    Frame { module: Some(module as u32), address: 0x10, ..Frame::default() }
+    Frame { module: Some(module as u32), address, ..Frame::default() }
 }

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::calls::{CallId, Calls, FunctionId};
+use super::calls::{CallId, Calls};
+use super::function::FunctionId;
 use super::own::{Own, Unit};
 
 /// The table, the stack with most first.

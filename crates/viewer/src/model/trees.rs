@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use heapscribe_analyze::answer::Amount;
 
-use super::calls::{CallId, Calls, FunctionId};
+use super::calls::{CallId, Calls};
+use super::function::FunctionId;
 use super::own::Own;
 
 /// A box of a tree that is not made yet.

@@ -56,7 +56,7 @@ async function checkCommands(call, check) {
   ]) {
     await check("command.js", "command", [{ ...plain, ...change }, recording], `heapscribe flame ${trace}${flags} -o flame.svg`);
   }
-  for (const change of [{ show: "freed" }, { show: "within" }, { show: "left", from: "1" }, { with: "x" }, { tree: "callers" }, { unit: "blocks" }]) {
+  for (const change of [{ show: "freed" }, { show: "within" }, { show: "left", from: "1" }, { with: "x" }, { tree: "callers" }, { hide: "3" }, { unit: "blocks" }]) {
     await check("command.js", "command", [{ ...plain, ...change }, recording], "");
   }
 }
@@ -103,6 +103,9 @@ async function checkBoxes(call, check) {
   await check("flame_layout.js", "pathTo", [layout, 2], [1, 2]);
   await check("flame_layout.js", "matches", [flame, "bytes", "B"], { names: [false, false, true], sum: 9 });
   await check("flame_layout.js", "matches", [flame, "bytes", "a"], { names: [true, true, false], sum: 10 });
+  await check("flame_layout.js", "matches", [flame, "bytes", "/^(a|b)$/"], { names: [false, true, true], sum: 9 });
+  await check("flame_layout.js", "matches", [flame, "bytes", "/(/"], { names: [false, false, false], sum: 0 });
+  for (const [list, number, expected] of [["", 3, "3"], ["3", 12, "3.12"], ["3.12", 3, "12"], ["3", 3, ""]]) await check("chips.js", "toggled", [list, number], expected);
   await check("flame_layout.js", "matches", [flame, "bytes", ""], { names: [false, false, false], sum: 0 });
   for (const [row, key, to] of [[0, "ArrowDown", 1], [2, "ArrowDown", 2], [2, "ArrowUp", 1], [0, "ArrowUp", 0], [1, "ArrowRight", 3], [3, "ArrowLeft", 1], [3, "ArrowRight", 3]]) {
     await check("flame_layout.js", "neighbor", [flame, layout, row, key], to);

@@ -1,0 +1,34 @@
+/** What is drawn otherwise than it was called, each with a button that undoes it. */
+
+import { byId, element } from "./dom.js";
+import { shortPath } from "./numbers.js";
+
+/**
+ * A list of numbers with one more, or with one less.
+ * @param {string} list with dots between
+ * @param {string | number} number
+ */
+export function toggled(list, number) {
+  const all = list.split(".").filter(Boolean);
+  const without = all.filter((other) => other !== String(number));
+  return (without.length < all.length ? without : [...all, String(number)]).join(".");
+}
+
+/**
+ * Shows them.
+ * @param {any} drawn
+ * @param {import("./state.js").Store} store
+ */
+export function showChips(drawn, store) {
+  const { state } = store;
+  const chip = (/** @type {string} */ text, /** @type {string} */ title, /** @type {Partial<import("./state.js").State>} */ change) =>
+    element("button", { type: "button", class: "chip", title, "aria-label": `${text}: undo`, click: () => store.set({ ...change, path: "" }) }, `${text} ×`);
+  const undo = (/** @type {"hide" | "collapse"} */ name, /** @type {number} */ n) => ({ [name]: toggled(state[name], state[name].split(".")[n]) });
+  const chips = [
+    ...(drawn.focus === null ? [] : [chip(`Focus on ${drawn.focus}`, "Show all functions", { focus: "" })]),
+    ...drawn.hidden.map((/** @type {string} */ name, /** @type {number} */ n) => chip(`Without boxes of ${name}`, "Draw them again", undo("hide", n))),
+    ...drawn.collapsed.map((/** @type {string} */ path, /** @type {number} */ n) => chip(`${shortPath(path)} as one box`, "Draw its functions again", undo("collapse", n))),
+    ...(state.recursion === "merged" ? [chip("Recursion merged", "Draw each call", { recursion: "" })] : []),
+  ];
+  byId("chips").replaceChildren(...chips);
+}
