@@ -350,7 +350,8 @@ fn does_not_wait_when_told_to_drop() {
     assert!(report.dropped("log_full") > 0);
 }
 
-/// A `record` that stands still for longer than the program waits: it goes on, and writes for itself.
+/// A `record` that stands still for longer than the program waits: it goes on, and what has no room is lost and
+/// counted. It does not write chunks out itself, since `record` may wake up in the middle of reading one.
 #[test]
 #[ignore = "takes the 10 s that a program waits for a sign of life"]
 fn goes_on_without_a_record_that_stands_still_for_long() {
@@ -367,6 +368,7 @@ fn goes_on_without_a_record_that_stands_still_for_long() {
     let ended = started.wait();
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let report = Report::of(&worker.run.trace());
-    report.assert_whole(&["stack_no_info"]);
-    assert!(report.calls().all() >= worker.counted().calls.all());
+    assert!(report.dropped("log_full") > 0);
+    let (all, told) = (worker.counted().calls.all(), report.calls().all() + report.dropped("total"));
+    assert!((all..all + 100).contains(&told), "{told} recorded or dropped of {all}");
 }
