@@ -2,8 +2,9 @@
 //! takes out of the sessions.
 //!
 //! Blocks are copied as they are stored. A chunk that `record` had written and not yet freed is in both: threads number
-//! their chunks, so it is known, and copied once. Of a process that is in the rest, definitions, tables of live blocks and
-//! the end are those of the rest, which has all of them.
+//! their chunks, so it is known, and copied once. So is one that the rest has twice, as a running process wrote it out while
+//! it was read. Of a process that is in the rest, definitions, tables of live blocks and the end are those of the rest,
+//! which has all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -59,7 +60,7 @@ pub fn join<S: Source + Copy, T: Source + Copy>(first: S, rest: T, out: impl Wri
     to.damage(&parts.0, end);
     to.copy(rest, &of_rest, |piece, process| {
         let chunk = piece.chunk.map(|(info, _)| (process, info.thread, info.sequence));
-        !is_defined(piece.kind) && chunk.is_none_or(|chunk| chunk.1 == CTL || !written.contains(&chunk))
+        !is_defined(piece.kind) && chunk.is_none_or(|chunk| chunk.1 == CTL || written.insert(chunk))
     })?;
     let of_ended = parts.0.processes().iter().filter(|process| !known.contains(&of_first[&process.index.0]));
     to.ends(of_ended, &of_first);
