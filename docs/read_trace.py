@@ -306,7 +306,7 @@ class Levels:
             moments[ns] += bytes
             live[process] += bytes
         for process, (ended, how, last_ticks) in self.ends.items():
-            if how in (1, 2) and ended:
+            if (how in (1, 2, 4) or how > 128) and ended:
                 moments[max(ended, self.ns(process, last_ticks) + 1)] -= live[process]
         level = highest = at = 0
         for ns in sorted(moments):
@@ -527,7 +527,7 @@ def read(data):
                 total["heap samples"] += 1
         elif block.kind == PROCESS_END:
             ended, how = f.varint(), f.varint()
-            need(how < 4, block.at, "end that cannot be")
+            need(how < 5 or 128 < how < 256, block.at, "end that cannot be")
             levels.ends[block.process] = (ended, how, last_ticks.get(block.process, 0))
             f.varint(), f.varint(), f.varint(), f.text()
             for reason in range(f.varint()):

@@ -118,11 +118,13 @@ impl Drain {
         self.waited = Some((pid, status));
     }
 
-    fn was_killed(&self, pid: u32, session: &SessionDrain) -> bool {
-        match self.waited.filter(|(waited, _)| *waited == pid) {
-            Some((_, ExitStatus::Signal(signal))) => killed::is_kill(signal),
-            Some((_, ExitStatus::Code(_))) => false,
-            None => session.was_killed(),
+    /// How a process ended, of which its parent may know more.
+    fn known_end(&self, pid: u32, how: HowEnded) -> HowEnded {
+        let is_end = matches!(how, HowEnded::Exited | HowEnded::Killed(_) | HowEnded::Unseen);
+        match self.waited.filter(|(waited, _)| *waited == pid && is_end) {
+            Some((_, ExitStatus::Signal(signal))) => HowEnded::Killed(signal as u8),
+            Some((_, ExitStatus::Code(_))) => HowEnded::Exited,
+            None => how,
         }
     }
 
@@ -191,8 +193,8 @@ impl Drain {
         if let Some(session) = self.sessions.remove(&key) {
             self.output.summary.ignored += u64::from(session.is_ignored());
             let is_abandoned = how == HowEnded::Abandoned;
-            let killed = how == HowEnded::Exited && self.retains_killed && self.was_killed(key.pid, &session);
-            let killed = killed && !session.is_ignored();
+            let how = self.known_end(key.pid, how);
+            let killed = self.retains_killed && killed::was_killed(how) && !session.is_ignored();
             self.forked.parent_has_ended(session.end(how, ended_mono_ns, &mut self.output));
             if killed && let Some(path) = killed::retain(&self.base, key) {
                 self.killed_sessions.push(path);

@@ -10,8 +10,9 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{FallocateFlags, fallocate, statvfs};
 use rustix::process::Signal;
 
+use heapscribe_formats::HowEnded;
 use heapscribe_session::base_directory::{self, session_path};
-use heapscribe_session::{Alive, SessionKey};
+use heapscribe_session::{Alive, SessionKey, started_before};
 
 /// How long the sessions of killed processes are retained, and how many bytes of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,17 +41,26 @@ const KILLS: [Signal; 11] = [
     Signal::SYS,
 ];
 
-/// Whether a process that has ended was killed: by its status in /proc until its parent waits for it, else
-/// by whether it began to leave. Of one of which neither is known it is assumed.
-pub(super) fn was_killed(pid: u32, is_leaving: bool) -> bool {
-    match exit_code(pid) {
-        Some(code) => is_kill(code & 0x7f),
-        None => !is_leaving,
+/// How a process has ended: by its status in /proc until its parent waits for it, else by whether it began to exit.
+/// The pid may be another process's by now, which began later.
+pub(super) fn how_ended(pid: u32, created_mono_ns: u64, is_leaving: bool) -> HowEnded {
+    match exit_code(pid).filter(|_| started_before(pid, created_mono_ns)) {
+        Some(code) if code & 0x7f != 0 => HowEnded::Killed((code & 0x7f) as u8),
+        None if !is_leaving => HowEnded::Unseen,
+        _ => HowEnded::Exited,
+    }
+}
+
+/// Whether a process was killed, or may have been.
+pub(super) fn was_killed(how: HowEnded) -> bool {
+    match how {
+        HowEnded::Killed(signal) => is_kill(signal.into()),
+        how => how == HowEnded::Unseen,
     }
 }
 
 /// Whether a signal of this number ends a process that was killed; others ask it to end.
-pub(super) fn is_kill(signal: i32) -> bool {
+fn is_kill(signal: i32) -> bool {
     KILLS.iter().any(|kill| kill.as_raw() == signal)
 }
 
@@ -139,6 +149,10 @@ fn dead(base: &Path, key: SessionKey) -> Option<KilledSession> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
+    use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
     use super::*;
 
     fn session(parent: &Path, key: SessionKey) -> PathBuf {
@@ -175,6 +189,28 @@ mod tests {
         check(1500, Some(1 << 20), 1, [false, false, true]);
         check(0, None, 1, [false; 3]);
         assert!(!directory(place.path()).exists());
+    }
+
+    #[test]
+    fn how_a_process_ended_is_known_until_its_parent_has_waited() {
+        let later = u64::MAX / 2;
+        for (script, expected) in [
+            ("kill -TERM $$", HowEnded::Killed(15)),
+            ("kill -KILL $$", HowEnded::Killed(9)),
+            ("exit 3", HowEnded::Exited),
+        ] {
+            let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+            let id = WaitId::Pid(Pid::from_child(&child));
+            waitid(id, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+            let of = |created_mono_ns, is_leaving| how_ended(child.id(), created_mono_ns, is_leaving);
+            assert_eq!(of(later, false), expected, "{script}");
+            assert_eq!(of(0, false), HowEnded::Unseen, "another process of that pid");
+            child.wait().unwrap();
+            let of = |is_leaving| how_ended(child.id(), later, is_leaving);
+            assert_eq!((of(false), of(true)), (HowEnded::Unseen, HowEnded::Exited), "{script}");
+        }
+        let killed = [HowEnded::Killed(9), HowEnded::Unseen, HowEnded::Killed(15), HowEnded::Exited];
+        assert_eq!(killed.map(was_killed), [true, true, false, false]);
     }
 
     #[test]

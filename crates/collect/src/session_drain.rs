@@ -141,16 +141,11 @@ impl SessionDrain {
         let is_alive = self.alive.as_ref().is_some_and(Alive::is_alive);
         match self.head.leaving() {
             Some(Leaving::Exec) => (!is_alive || self.head.is_abandoned()).then_some(HowEnded::Execed),
-            _ => (!is_alive).then_some(HowEnded::Exited),
+            leaving => (!is_alive).then(|| {
+                let pid = self.alive.as_ref().map_or(self.key.pid, Alive::pid);
+                killed::how_ended(pid, self.key.created_mono_ns, leaving.is_some())
+            }),
         }
-    }
-
-    /// Whether its process, which has ended, was killed.
-    pub(super) fn was_killed(&self) -> bool {
-        killed::was_killed(
-            self.alive.as_ref().map_or(self.key.pid, Alive::pid),
-            self.head.leaving().is_some(),
-        )
     }
 
     /// The number of the process in the trace, which gets it at first.

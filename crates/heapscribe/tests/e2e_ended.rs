@@ -105,6 +105,21 @@ fn who_execs_was_not_killed() {
     assert_eq!((report.processes().len(), ends), (17, 16), "{:?}", report.json["processes"]);
 }
 
+/// Its parent may have waited for it before anybody looks: then nobody knows, but it did not exit.
+#[test]
+fn who_is_killed_has_not_exited() {
+    let (place, sessions) = (Place::new(), Place::new());
+    let parent = sessions.path("");
+    let script = "(x=$(echo a); kill -TERM $BASHPID); true";
+    let run = Run::new(&place, "bash").args(["-c", script]).options(options(&parent));
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let report = Report::of(&run.trace());
+    let ends: Vec<_> = report.processes().iter().map(|of| of["ended"].as_str().unwrap()).collect();
+    let killed = ends.iter().filter(|ended| ["killed", "ended"].contains(ended)).count();
+    assert_eq!((ends[0], killed), ("exited", 1), "{ends:?}");
+}
+
 /// An exec that fails is none.
 #[test]
 fn who_is_killed_after_a_failed_exec_was_killed() {

@@ -27,7 +27,7 @@ pub use clock::{clock_kind, monotonic_ns, time_stamp_counter};
 pub use files::{open_file, read_up_to};
 pub use head::{is_mapped, process_end, process_info, read_head};
 pub use key::SessionKey;
-pub use liveness::{Alive, own_namespace, wait};
+pub use liveness::{Alive, own_namespace, started_before, wait};
 pub use mark_request::MarkRequest;
 pub use memory::Memory;
 pub use unrecorded::{unrecorded_in_base, unrecorded_in_head};

@@ -88,7 +88,7 @@ fn host_pid(namespace: u64, pid: u32) -> Option<u32> {
 
 /// Whether process `pid` began before that moment: else its pid was reused. The kernel counts
 /// starts in ticks of 10 ms since boot, suspended time included, so only a start clearly later counts.
-fn started_before(pid: u32, created_mono_ns: u64) -> bool {
+pub fn started_before(pid: u32, created_mono_ns: u64) -> bool {
     const TICK_NS: u64 = 10_000_000;
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);

@@ -101,8 +101,12 @@ pub enum Ended {
     /// The trace does not say.
     #[default]
     Unknown,
-    /// It exited.
+    /// It exited by itself.
     Exited,
+    /// This signal killed it.
+    Killed(u8),
+    /// It has ended, and nobody saw how.
+    Unseen,
     /// It became another program, which is another process here.
     Execed,
     /// The recording ended before it.

@@ -1,30 +1,34 @@
 //! `leak`: what was live when its process ended, but for what runtime libraries keep on purpose. What a signal killed had
 //! no chance to free its blocks, so of these it says only that they were live.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Evidence, Finding, Kind, Level};
 use super::judge;
 use super::limits::LEAK_BYTES;
 use super::owners::{Owners, culprits};
-use crate::answer::{Amount, Answer, Exit, Holder, NodeId, Process};
+use crate::answer::{Amount, Answer, Ended, Exit, Holder, NodeId, Process};
 
 /// Looks for it.
 pub(super) fn find(answer: &Answer, owners: &Owners) -> Vec<Finding> {
     let ended = || answer.processes.iter().filter(|process| process.ended.is_end());
-    let killed_by = match answer.exit {
-        Some(Exit::Signal(signal)) => Some(signal),
-        _ => None,
+    let signals: BTreeSet<Option<i32>> = ended().map(|process| killed_by(process, answer)).collect();
+    // None, of those that exited, is the first.
+    let of_signal = |signal| {
+        let held = held(ended().filter(|process| killed_by(process, answer) == signal), owners);
+        finding(&held, signal, answer, owners)
     };
-    // The exit is that of the command, which is the first process.
-    let command = answer.processes.first().filter(|_| killed_by.is_some()).map(|process| process.pid);
-    let is_killed = |process: &&Process| Some(process.pid) == command;
-    let leaked = held(ended().filter(|process| !is_killed(process)), owners);
-    let live = held(ended().filter(is_killed), owners);
-    [finding(&leaked, None, answer, owners), finding(&live, killed_by, answer, owners)]
-        .into_iter()
-        .flatten()
-        .collect()
+    signals.into_iter().filter_map(of_signal).collect()
+}
+
+/// The signal that killed a process. The exit of the recording is that of the command, which is the first process.
+fn killed_by(process: &Process, answer: &Answer) -> Option<i32> {
+    let is_command = answer.processes.first().is_some_and(|first| first.pid == process.pid);
+    match (process.ended, answer.exit) {
+        (Ended::Killed(signal), _) => Some(signal.into()),
+        (_, Some(Exit::Signal(signal))) if is_command => Some(signal),
+        _ => None,
+    }
 }
 
 /// What processes held at their ends, by stack.
@@ -75,13 +79,18 @@ fn severity(bytes: u64, answer: &Answer) -> Level {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answer::{Ended, Stack};
+    use crate::answer::Stack;
 
     /// Bytes left in processes of these numbers; how many were leaked, and how many live when a signal killed it.
     fn check(exit: Option<Exit>, left: &[(u32, u64)], expected: &[(u64, Option<i32>, Level)]) {
-        let process = |(pid, bytes): &(u32, u64)| Process {
+        let left: Vec<_> = left.iter().map(|(pid, bytes)| (*pid, *bytes, Ended::Exited)).collect();
+        check_ends(exit, &left, expected);
+    }
+
+    fn check_ends(exit: Option<Exit>, left: &[(u32, u64, Ended)], expected: &[(u64, Option<i32>, Level)]) {
+        let process = |(pid, bytes, ended): &(u32, u64, Ended)| Process {
             pid: *pid,
-            ended: Ended::Exited,
+            ended: *ended,
             leaked_stacks: vec![Holder { node: NodeId(1), held: Amount { blocks: 1, bytes: *bytes } }],
             ..Process::default()
         };
@@ -106,5 +115,8 @@ mod tests {
         check(Some(Exit::Signal(15)), &[(9, 100)], &[(100, Some(15), Level::Low)]);
         let both = [(300, None, Level::Medium), (150, Some(9), Level::Low)];
         check(Some(Exit::Signal(9)), &[(9, 100), (10, 300), (9, 50)], &both);
+        let children = [(9, 100, Ended::Exited), (10, 300, Ended::Killed(15)), (11, 40, Ended::Unseen)];
+        let expected = [(140, None, Level::Medium), (300, Some(15), Level::Low)];
+        check_ends(Some(Exit::Code(0)), &children, &expected);
     }
 }

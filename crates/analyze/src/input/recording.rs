@@ -160,6 +160,8 @@ where
 fn ended(how: HowEnded) -> Ended {
     match how {
         HowEnded::Exited => Ended::Exited,
+        HowEnded::Killed(signal) => Ended::Killed(signal),
+        HowEnded::Unseen => Ended::Unseen,
         HowEnded::Execed => Ended::Execed,
         HowEnded::Abandoned => Ended::Abandoned,
         HowEnded::Unknown => Ended::Unknown,

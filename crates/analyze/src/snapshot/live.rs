@@ -110,6 +110,7 @@ impl Snapshot {
 
     /// Whether the process had ended when it was looked at.
     pub fn has_ended(&self) -> bool {
-        self.process.end.as_ref().is_some_and(|end| end.how == HowEnded::Exited)
+        let is_end = |how| matches!(how, HowEnded::Exited | HowEnded::Killed(_) | HowEnded::Unseen);
+        self.process.end.as_ref().is_some_and(|end| is_end(end.how))
     }
 }

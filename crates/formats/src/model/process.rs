@@ -74,8 +74,12 @@ impl Default for ProcessInfo {
 /// How a process image ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum HowEnded {
-    /// The process exited.
+    /// The process exited by itself.
     Exited,
+    /// This signal killed it.
+    Killed(u8),
+    /// It has ended, and nobody saw how: it did not begin to exit by itself, or its parent was faster.
+    Unseen,
     /// It exec'd; the same pid continues as another image.
     Execed,
     /// The recording stopped while it lived.

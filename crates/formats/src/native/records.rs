@@ -117,11 +117,29 @@ pub(super) fn get_process(payload: &[u8]) -> Option<ProcessInfo> {
     })
 }
 
-const HOW: [HowEnded; 4] = [HowEnded::Unknown, HowEnded::Exited, HowEnded::Execed, HowEnded::Abandoned];
+const HOW: [HowEnded; 5] =
+    [HowEnded::Unknown, HowEnded::Exited, HowEnded::Execed, HowEnded::Abandoned, HowEnded::Unseen];
+
+/// A signal that killed a process is this and its number, as shells have it.
+const KILLED: u64 = 128;
+
+fn how_to_number(how: HowEnded) -> u64 {
+    match how {
+        HowEnded::Killed(signal) => KILLED + u64::from(signal),
+        how => HOW.iter().position(|known| *known == how).unwrap_or(0) as u64,
+    }
+}
+
+fn how_from_number(number: u64) -> HowEnded {
+    match number.checked_sub(KILLED).map(u8::try_from) {
+        Some(signal) => signal.map_or(HowEnded::Unknown, HowEnded::Killed),
+        None => HOW.get(number as usize).copied().unwrap_or_default(),
+    }
+}
 
 pub(super) fn put_process_end(out: &mut Vec<u8>, end: &ProcessEnd) {
     put(out, end.ended_mono_ns);
-    put(out, HOW.iter().position(|how| *how == end.how).unwrap_or(0) as u64);
+    put(out, how_to_number(end.how));
     put(out, u64::from(end.threads));
     put(out, end.own_bytes);
     put(out, end.spilled_bytes);
@@ -178,7 +196,7 @@ pub(super) fn get_process_end(payload: &[u8]) -> Option<ProcessEnd> {
     let mut f = Fields::new(payload);
     let mut end = ProcessEnd {
         ended_mono_ns: f.number()?,
-        how: HOW.get(f.number()? as usize).copied().unwrap_or_default(),
+        how: how_from_number(f.number()?),
         threads: f.small()?,
         own_bytes: f.number()?,
         spilled_bytes: f.number()?,

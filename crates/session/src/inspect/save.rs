@@ -117,7 +117,7 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
     writer.live(process, &table, &mut out);
     let bytes = blocks(snapshot, &mut writer, process, &mut out, into)?;
     let how = match snapshot.exactness {
-        Exactness::Ended => HowEnded::Exited,
+        Exactness::Ended => HowEnded::Unseen,
         Exactness::Instant | Exactness::Inexact(_) => HowEnded::Abandoned,
     };
     let ended_mono_ns = snapshot.moment.mono_ns;

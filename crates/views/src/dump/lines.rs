@@ -227,6 +227,8 @@ fn birth(out: &mut dyn Write, block: &Block) -> io::Result<()> {
 pub(super) fn how_ended(how: HowEnded) -> &'static str {
     match how {
         HowEnded::Exited => "exited",
+        HowEnded::Killed(_) => "killed",
+        HowEnded::Unseen => "ended",
         HowEnded::Execed => "execed",
         HowEnded::Abandoned => "abandoned",
         HowEnded::Unknown => "unknown",

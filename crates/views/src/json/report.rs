@@ -344,6 +344,8 @@ fn ended(how: Ended) -> &'static str {
     match how {
         Ended::Unknown => "unknown",
         Ended::Exited => "exited",
+        Ended::Killed(_) => "killed",
+        Ended::Unseen => "ended",
         Ended::Execed => "execed",
         Ended::Abandoned => "abandoned",
     }

@@ -160,13 +160,16 @@ fn process_line(process: &Process) -> String {
     format!("{} ({how} {}): {name}", process.pid, process.parent_pid)
 }
 
-fn ended(how: Ended) -> &'static str {
-    match how {
+fn ended(how: Ended) -> String {
+    let words = match how {
         Ended::Unknown => "its end is unknown",
         Ended::Exited => "exited",
+        Ended::Killed(signal) => return format!("killed by signal {signal}"),
+        Ended::Unseen => "ended, by a signal or in another way",
         Ended::Execed => "executed another program",
         Ended::Abandoned => "was still running when the recording ended",
-    }
+    };
+    words.to_owned()
 }
 
 /// How many more there are than are shown.

@@ -85,6 +85,8 @@ fn process() -> impl Strategy<Value = ProcessInfo> {
 fn process_end() -> impl Strategy<Value = ProcessEnd> {
     let how = prop_oneof![
         Just(HowEnded::Exited),
+        (1..128u8).prop_map(HowEnded::Killed),
+        Just(HowEnded::Unseen),
         Just(HowEnded::Execed),
         Just(HowEnded::Abandoned),
         Just(HowEnded::Unknown)
