@@ -37,6 +37,9 @@ const SOURCES: [&str; 6] =
 /// Where the system has its libraries, in these directories or one below for an architecture.
 const LIBRARY_DIRECTORIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
 
+/// Interpreters that are in a library: their programs have little more than a `main`.
+const INTERPRETERS: [&str; 5] = ["libruby", "libpython", "libperl.so", "libphp", "libR.so"];
+
 /// What the names of functions have in them that pass a request on.
 const WRAPPERS: [&str; 3] = ["alloc", "strdup", "memdup"];
 
@@ -101,7 +104,8 @@ fn is_system_library(path: &str) -> bool {
         Some((above, architecture)) if architecture.contains("-linux-") => above,
         _ => directory,
     };
-    file.contains(".so") && LIBRARY_DIRECTORIES.contains(&directory)
+    let is_interpreter = INTERPRETERS.iter().any(|name| file.starts_with(name));
+    file.contains(".so") && LIBRARY_DIRECTORIES.contains(&directory) && !is_interpreter
 }
 
 /// Whether a function only passes a request on to malloc, by its name.
@@ -274,6 +278,7 @@ pub(crate) mod tests {
         check("g_strdup", "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0.1", "", true);
         check("qsort", "/lib/x86_64-linux-gnu/libc.so.6", "", true);
         check("SvxLoad", "/usr/lib/libreoffice/program/libmergedlo.so", "", false);
+        check("rb_str_new", "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1", "", false);
         check("PyList_New", "/usr/bin/python3.11", "", false);
         check("", "/usr/bin/perl", "", false);
         check("", "", "", false);
