@@ -68,19 +68,31 @@ fn reasons(unrecorded: &Unrecorded) -> Vec<UnrecordedReason> {
     reasons
 }
 
-/// `: 32544 ./app, 32546 /bin/tool and 7 more`.
+/// `: 32544 ./app, /bin/tool (300 times) and 7 more`.
 fn names(programs: &[&UnrecordedProgram], all: u64) -> String {
-    let shown: Vec<String> = programs.iter().take(NAMES_SHOWN).map(|program| name(program)).collect();
-    match all.saturating_sub(shown.len() as u64) {
+    let mut starts: Vec<(&UnrecordedProgram, u64)> = Vec::new();
+    for program in programs {
+        match starts.iter_mut().find(|(first, _)| first.name == program.name && !first.name.is_empty()) {
+            Some((_, count)) => *count += 1,
+            None => starts.push((program, 1)),
+        }
+    }
+    starts.truncate(NAMES_SHOWN);
+    let shown: Vec<String> = starts.iter().map(|(program, count)| name(program, *count)).collect();
+    match all.saturating_sub(starts.iter().map(|(_, count)| count).sum()) {
         _ if shown.is_empty() => String::new(),
         0 => format!(": {}", shown.join(", ")),
         more => format!(": {} and {} more", shown.join(", "), count(more)),
     }
 }
 
-/// `32544 ./app`.
-fn name(program: &UnrecordedProgram) -> String {
-    format!("{} {}", program.pid, lossy(&program.name)).trim_end().to_owned()
+/// `32544 ./app`, or `./app (3 times)`.
+fn name(program: &UnrecordedProgram, times: u64) -> String {
+    let name = lossy(&program.name);
+    match times {
+        1 => format!("{} {name}", program.pid).trim_end().to_owned(),
+        _ => format!("{name} ({} times)", count(times)),
+    }
 }
 
 #[cfg(test)]
@@ -108,6 +120,10 @@ mod tests {
             "2 of 8 programs, because they are statically linked",
         ];
         assert_eq!(lines(&some, Some(3)), expected);
+        some.programs.extend((10..1010).map(|pid| program(pid, UnrecordedReason::Other, "/bin/true")));
+        some.programs.push(program(2000, UnrecordedReason::Other, "/bin/date"));
+        let many = "their sessions could not be made: /bin/true (1,000 times), 2000 /bin/date";
+        assert_eq!(lines(&some, None)[2], format!("1,001 programs, because {many}"));
         some.add_others(UnrecordedReason::Environment, 4);
         let first = "5 programs, because their environment was cleared: 7 ./app and 4 more";
         assert_eq!(lines(&some, None)[0], first);

@@ -62,7 +62,9 @@ impl Brief<'_> {
         match losses::nothing(self.report.answer) {
             Some(why) => {
                 heading(out, "Nothing was recorded")?;
-                writeln!(out, "  {why}.")?;
+                wrapped(&format!("  {why}."), self.report.width, 2)
+                    .iter()
+                    .try_for_each(|line| writeln!(out, "{line}"))?;
             }
             None => self.overview(out)?,
         }
@@ -189,18 +191,18 @@ impl Brief<'_> {
         }
     }
 
-    /// What is missing, without what every program lacks.
+    /// What is missing, without what every program lacks. That something was not recorded at all is never left out.
     fn missing(&self, names: &NamedStacks<'_>) -> io::Result<Vec<String>> {
         let answer = self.report.answer;
-        let mut all = lines(|out| losses::section(out, answer, &names.unnamed()))?;
-        all.retain(|line| !line.starts_with("  No debug information:"));
-        let mut all: Vec<String> = all.iter().flat_map(|line| wrapped(line, self.report.width, 4)).collect();
-        let room = MISSING + 2;
-        if all.len() > room {
-            let more = all.len() - room + 1;
-            all.truncate(room - 1);
-            all.push(format!("  ... {} (see --full)", counted(more as u64, "more line")));
-        }
+        let wrap = |lines: Vec<String>| -> Vec<String> {
+            lines.iter().flat_map(|line| wrapped(line, self.report.width, 4)).collect()
+        };
+        let mut rest = lines(|out| losses::rest(out, answer, &names.unnamed()))?;
+        rest.retain(|line| !line.starts_with("  No debug information:"));
+        let (unseen, rest) = (wrap(lines(|out| losses::not_recorded(out, answer))?), wrap(rest));
+        let briefly = || Ok(wrap(lines(|out| losses::not_recorded_briefly(out, answer))?));
+        let mut all = lines(|out| heading(out, "What is missing"))?;
+        all.extend(cut_to(MISSING, unseen, briefly, rest)?);
         Ok(all)
     }
 
@@ -213,6 +215,27 @@ impl Brief<'_> {
         writeln!(out, "  heapscribe report {trace} --full")?;
         writeln!(out, "  heapscribe report {trace} --json")
     }
+}
+
+/// So many lines of the first and the rest; of the first, when they are too many, the same in brief.
+fn cut_to(
+    room: usize,
+    mut first: Vec<String>,
+    briefly: impl FnOnce() -> io::Result<Vec<String>>,
+    rest: Vec<String>,
+) -> io::Result<Vec<String>> {
+    let whole = first.len() + rest.len();
+    if whole > room && first.len() >= room {
+        first = briefly()?;
+    }
+    if whole > room {
+        first.extend(rest.into_iter().take(room.saturating_sub(first.len() + 1)));
+        let more = (whole - first.len()) as u64;
+        first.push(format!("  ... {} (see --full)", counted(more, "more line")));
+    } else {
+        first.extend(rest);
+    }
+    Ok(first)
 }
 
 /// What there is to say without a finding: of what is missing nothing.
@@ -252,9 +275,41 @@ fn lines(print: impl FnOnce(Out<'_>) -> io::Result<()>) -> io::Result<Vec<String
 
 #[cfg(test)]
 mod tests {
-    use heapscribe_analyze::answer::{Dropped, FigureBounds};
+    use heapscribe_analyze::answer::{Dropped, FigureBounds, Process};
+    use heapscribe_formats::{Unrecorded, UnrecordedReason};
+    use heapscribe_symbols::Resolver;
 
     use super::*;
+
+    fn unrecorded(reasons: &[(UnrecordedReason, u64)]) -> Unrecorded {
+        Unrecorded { programs: Vec::new(), others: reasons.to_vec() }
+    }
+
+    fn missing(answer: &Answer) -> Vec<String> {
+        let names = NamedStacks::look_up(&answer.tree, std::iter::empty(), &Resolver::new("/nowhere"));
+        let report = Report { answer, outcomes: &[], top: TOP, trace: "t.hst", part: "", width: 80 };
+        let brief = Brief { report: &report, findings: &[], folded: &Folded::default(), beside: "" };
+        brief.missing(&names).unwrap()
+    }
+
+    #[test]
+    fn that_programs_were_not_recorded_is_not_left_out() {
+        let off = |pid| Process { pid, off: vec![(1_000, 2_000)], ..Process::default() };
+        let mut answer = Answer {
+            processes: (1..8).map(off).collect(),
+            unrecorded: unrecorded(&[(UnrecordedReason::Static, 9), (UnrecordedReason::User, 3)]),
+            dropped: (1..9).map(|reason| Dropped { reason, count: 7 }).collect(),
+            ..Answer::default()
+        };
+        let shown = missing(&answer);
+        assert!(shown.len() <= MISSING + 2, "{shown:#?}");
+        let whole = "  Not recorded, so in no figure here: 12 programs.".to_owned();
+        assert!(shown.contains(&whole), "{shown:#?}");
+        answer.processes.clear();
+        answer.unrecorded = unrecorded(&[(UnrecordedReason::Static, 9)]);
+        let shown = missing(&answer).join("\n");
+        assert!(shown.contains("9 programs, because they are statically"), "{shown}");
+    }
 
     #[test]
     fn beside_a_loss_no_finding_tells_nothing() {

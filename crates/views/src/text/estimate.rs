@@ -75,48 +75,41 @@ pub fn sum(amount: Amount, of: &[&Estimate]) -> Estimate {
 }
 
 /// What has to be known to read the figures.
-pub fn legend(out: Out<'_>, sampling: &Sampling) -> io::Result<()> {
+pub fn legend(sampling: &Sampling) -> String {
     let means: Vec<_> = sampling.mean_bytes.iter().map(|&mean| short_bytes(mean)).collect();
     let (means, samples) = (means.join(" or "), counted(sampling.samples, "block"));
     let (about, error) = (about(), plus_minus());
     if sampling.exact_blocks == 0 {
-        writeln!(
-            out,
-            "Sampled every {means} on average, {samples} in total. Figures are estimates ({about}) with their"
-        )?;
-        return writeln!(out, "standard error ({error}) and 95 % confidence interval.");
-    }
-    writeln!(
-        out,
-        "For part of the time every block was recorded, {} in total, and for the rest one sample",
-        counted(sampling.exact_blocks, "block")
-    )?;
-    if sampling.samples == 0 {
-        writeln!(
-            out,
-            "every {means} on average, of which there was none. What was allocated then, probably less than"
-        )?;
-        return writeln!(
-            out,
-            "{} (95 %), is in no figure; all figures are of the blocks that were recorded.",
-            short_bytes(sampling.unseen_below_bytes())
+        return format!(
+            "Sampled every {means} on average, {samples} in total. Figures are estimates ({about}) with their \
+             standard error ({error}) and 95 % confidence interval."
         );
     }
-    writeln!(
-        out,
-        "every {means} on average, {samples}. Figures that samples are part of are estimates ({about}) with"
-    )?;
-    writeln!(out, "their standard error ({error}) and 95 % confidence interval; the others are exact.")
+    let begin = format!(
+        "For part of the time every block was recorded, {} in total, and for the rest one sample every {means} on \
+         average",
+        counted(sampling.exact_blocks, "block")
+    );
+    match sampling.samples {
+        0 => format!(
+            "{begin}, of which there was none. What was allocated then, probably less than {} (95 %), is in no \
+             figure; all figures are of the blocks that were recorded.",
+            short_bytes(sampling.unseen_below_bytes())
+        ),
+        _ => format!(
+            "{begin}, {samples}. Figures that samples are part of are estimates ({about}) with their standard error \
+             ({error}) and 95 % confidence interval; the others are exact."
+        ),
+    }
 }
 
 /// What a sampled recording does not show.
 pub fn unseen(out: Out<'_>, sampling: &Sampling) -> io::Result<()> {
+    let bytes = short_bytes(sampling.unseen_below_bytes());
     writeln!(
         out,
-        "  Stacks without samples. A stack that allocated less than {} is missed in more than 5 of",
-        short_bytes(sampling.unseen_below_bytes())
-    )?;
-    writeln!(out, "  100 recordings.")
+        "  Stacks without samples: one that allocated less than {bytes} is missed in more than 5 of 100 recordings."
+    )
 }
 
 #[cfg(test)]

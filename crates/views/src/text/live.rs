@@ -158,6 +158,9 @@ impl LiveReport<'_> {
 
     fn missing(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
         heading(out, "What is missing")?;
+        if !self.snapshot.table.name.is_empty() && self.snapshot.dropped.iter().any(|of| of.count > 0) {
+            writeln!(out, "  Of the whole recording of the process, also after this snapshot:")?;
+        }
         losses::dropped_before(out, &self.snapshot.dropped)?;
         losses::names(out, &names.unnamed())?;
         for problem in &self.snapshot.problems {

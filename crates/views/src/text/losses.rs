@@ -13,9 +13,18 @@ use heapscribe_symbols::LookupFailure;
 use heapscribe_symbols::Unnamed;
 use heapscribe_units::{count, counted, short_bytes};
 
+/// How lines on programs begin that are not in the trace.
+const NOT_RECORDED: &str = "Not recorded, so in no figure here";
+
 /// The section on what is missing.
 pub fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result<()> {
     heading(out, "What is missing")?;
+    not_recorded(out, answer)?;
+    rest(out, answer, unnamed)
+}
+
+/// What no figure knows of, of any size: events, times and programs.
+pub(super) fn not_recorded(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     writeln!(out, "  Events lost: {}.", count(lost_events(answer)))?;
     for line in off::lines(answer) {
         writeln!(out, "  {line}")?;
@@ -24,8 +33,25 @@ pub fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result
         writeln!(out, "  How many events there were before the rest that this trace has is not known.")?;
     }
     for line in unrecorded::lines(&answer.unrecorded, None) {
-        writeln!(out, "  Not recorded, so in no figure here: {line}.")?;
+        writeln!(out, "  {NOT_RECORDED}: {line}.")?;
     }
+    Ok(())
+}
+
+/// The same in as few lines as there can be.
+pub(super) fn not_recorded_briefly(out: Out<'_>, answer: &Answer) -> io::Result<()> {
+    writeln!(out, "  Events lost: {}.", count(lost_events(answer)))?;
+    if let Some(off) = Missing::of(answer).off() {
+        writeln!(out, "  Besides, {off}.")?;
+    }
+    match answer.unrecorded.count() {
+        0 => Ok(()),
+        programs => writeln!(out, "  {NOT_RECORDED}: {}.", counted(programs, "program")),
+    }
+}
+
+/// What is missing from figures that are there.
+pub(super) fn rest(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result<()> {
     dropped(out, &answer.dropped, &Missing::of(answer).unseen_allocations())?;
     if let Some(sampling) = &answer.sampling {
         estimate::unseen(out, sampling)?;
@@ -58,13 +84,13 @@ pub fn nothing(a: &Answer) -> Option<String> {
     Some(match &a.sampling {
         _ if lost > 0 => format!("All events were lost, {}", count(lost)),
         Some(sampling) => format!(
-            "No sample was taken. A program that allocates less than {} goes without one in more than 5 of\n  \
+            "No sample was taken. A program that allocates less than {} goes without one in more than 5 of \
              100 recordings",
             short_bytes(sampling.unseen_below_bytes())
         ),
         None if !a.unrecorded.is_empty() => "No call of the heap was recorded".to_owned(),
         None if a.processes.is_empty() => {
-            "No process made a call of the heap with the recorder in it. `record` says why, as far as it\n  \
+            "No process made a call of the heap with the recorder in it. `record` says why, as far as it \
              knows: the program is static or setuid, has a heap of its own or clears its environment"
                 .to_owned()
         }

@@ -8,7 +8,7 @@ use heapscribe_analyze::estimate::{Estimate, Sampling};
 use heapscribe_analyze::measure::Measure;
 
 use super::bounds::{self, Shown};
-use super::findings::{Described, blocks};
+use super::findings::{Described, blocks, wrapped};
 use super::stack_list::{StackPrinter, is_worth_showing, share};
 use super::{
     Out, annotations, chart, estimate, heading, heap, hints, latency, losses, real_time, ring, tables,
@@ -56,7 +56,9 @@ impl Report<'_> {
         self.header(out)?;
         if let Some(why) = losses::nothing(self.answer) {
             heading(out, "Nothing was recorded")?;
-            writeln!(out, "  {why}.")?;
+            wrapped(&format!("  {why}."), self.width, 2)
+                .iter()
+                .try_for_each(|line| writeln!(out, "{line}"))?;
             tables::processes(out, self.answer, self.top)?;
             chart::draw(out, self.answer)?;
             return losses::section(out, self.answer, &names.unnamed());
@@ -96,7 +98,11 @@ impl Report<'_> {
             writeln!(out, "This is a part of it: {}.", self.part)?;
         }
         ring::header(out, a)?;
-        a.sampling.as_ref().map_or(Ok(()), |sampling| estimate::legend(out, sampling))
+        a.sampling.as_ref().map_or(Ok(()), |sampling| {
+            wrapped(&estimate::legend(sampling), self.width, 0)
+                .iter()
+                .try_for_each(|line| writeln!(out, "{line}"))
+        })
     }
 
     pub(super) fn time(&self, ns: u64) -> String {

@@ -55,10 +55,43 @@ impl Who {
             }
             line = longer;
         }
-        line.chars().take(columns).collect()
+        fitted(line, columns)
     }
+}
+
+/// A line in so many columns; of a place in a module the module is cut, and not the offset.
+fn fitted(line: String, columns: usize) -> String {
+    const DOTS: &str = "...";
+    if line.chars().count() <= columns {
+        return line;
+    }
+    let offset = line.rfind("+0x").map_or("", |at| &line[at..]);
+    let kept = columns.saturating_sub(DOTS.len() + offset.len());
+    let name: String = line.chars().take(kept).collect();
+    (name + DOTS + offset).chars().take(columns).collect()
 }
 
 fn name_of(frame: &NamedFrame) -> String {
     frame.function.as_deref().map_or_else(|| frame.name(), short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitted;
+
+    #[test]
+    fn what_is_too_long_keeps_its_offset() {
+        for (line, columns, expected) in [
+            ("load at shop.c:12", 17, "load at shop.c:12"),
+            ("load_everything at shop.c:12", 12, "load_ever..."),
+            (
+                "_sqlite3.cpython-311-x86_64-linux-gnu.so+0x1f8c0",
+                40,
+                "_sqlite3.cpython-311-x86_64-l...+0x1f8c0",
+            ),
+            ("_sqlite3.so+0x1f8c0", 4, "...+"),
+        ] {
+            assert_eq!(fitted(line.to_owned(), columns), expected);
+        }
+    }
 }
