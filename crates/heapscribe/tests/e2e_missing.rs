@@ -92,14 +92,19 @@ fn a_ring_says_what_was_never_freed() {
     assert_eq!(check(&run.trace(), ["--max-peak", &limit]).0, 4);
 }
 
-/// The figure of a rule in a process, or of those that a ring has evicted: what is found, at least and at most.
-fn found(trace: &Path, rule: [&str; 2], is_of: impl Fn(&str) -> bool) -> (Option<u64>, Option<u64>) {
+/// What `check` finds when nothing is allowed.
+fn findings(trace: &Path) -> Value {
+    let rules = ["--max-peak", "--max-leaked", "--max-leaked-blocks", "--max-allocations"];
     let mut command = heapscribe();
-    let output =
-        command.arg("check").arg(trace).args(rule).args(["--count-runtime", "--json"]).output().unwrap();
-    let json: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let is_wanted = |of: &&Value| of["process"]["program"].as_str().is_some_and(&is_of);
-    let rules = json["rules"].as_array().unwrap();
+    command.arg("check").arg(trace).args(["--count-runtime", "--json"]);
+    command.args(rules.iter().flat_map(|rule| [*rule, "1"]));
+    serde_json::from_slice(&command.output().unwrap().stdout).unwrap()
+}
+
+/// The figure of a rule in a process, or of those that a ring has evicted: what is found, at least and at most.
+fn found(findings: &Value, rule: &str, is_of: impl Fn(&str) -> bool) -> (Option<u64>, Option<u64>) {
+    let is_wanted = |of: &&Value| of["rule"] == rule && of["process"]["program"].as_str().is_some_and(&is_of);
+    let rules = findings["rules"].as_array().unwrap();
     let found = &rules.iter().rev().find(is_wanted).expect("a finding")["found"];
     (found["low"].as_u64(), found["high"].as_u64())
 }
@@ -140,17 +145,18 @@ fn processes_that_a_ring_has_evicted_are_in_every_figure() {
     assert!(bounds["high"].as_u64().unwrap() >= peak + 77, "{bounds}");
     assert!(ended.stderr.contains("peak: between 1,001,100 bytes"), "{}", ended.stderr);
     assert!(lines(&run.trace(), "Over the whole run").contains("between 1,001,100 bytes"));
-    assert_eq!(found(&run.trace(), ["--max-peak", "1"], is_of_evicted), (Some(peak), Some(peak)));
+    let findings = findings(&run.trace());
+    assert_eq!(found(&findings, "max-peak", is_of_evicted), (Some(peak), Some(peak)));
     assert_eq!(check(&run.trace(), ["--max-peak", "1001099"]).0, 4);
     assert_eq!(check(&run.trace(), ["--max-peak", "1001100"]).0, 3);
     assert_eq!(check(&run.trace(), ["--max-peak", "2000000"]).0, 0);
 
     assert_eq!(json["bounds"]["allocations"]["blocks"]["low"], children * (rounds + 1) + 2);
-    let found_of = |what| found(&run.trace(), [what, "1"], is_of_evicted);
-    assert_eq!(found_of("--max-leaked").1, Some(1_001_000));
-    assert_eq!(found_of("--max-leaked-blocks").1, Some(2));
-    assert_eq!(found_of("--max-allocations").1, Some(rounds + 2));
-    let first_left = found(&run.trace(), ["--max-allocations", "1"], |name| !is_of_evicted(name));
+    let found_of = |rule| found(&findings, rule, is_of_evicted);
+    assert_eq!(found_of("max-leaked").1, Some(1_001_000));
+    assert_eq!(found_of("max-leaked-blocks").1, Some(2));
+    assert_eq!(found_of("max-allocations").1, Some(rounds + 2));
+    let first_left = found(&findings, "max-allocations", |name| !is_of_evicted(name));
     assert_eq!(first_left, (Some(rounds + 1), Some(rounds + 1)));
     for rule in ["--max-leaked", "--max-leaked-blocks", "--max-leaked-per-stack"] {
         assert_ne!(check(&run.trace(), [rule, "0"]).0, 0, "{rule}");

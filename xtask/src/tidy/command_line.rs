@@ -71,9 +71,4 @@ mod tests {
             ]
         );
     }
-
-    #[test]
-    fn the_repository_keeps_it() {
-        crate::tidy::assert_clean(check);
-    }
 }

@@ -77,9 +77,4 @@ mod tests {
     fn lists_of_exemptions_only_shrink() {
         assert_eq!(judge(&Tree::of(FILES), &["a", "b"]), ["b: has no circle any more, take it off the list"]);
     }
-
-    #[test]
-    fn the_repository_keeps_it() {
-        crate::tidy::assert_clean(check);
-    }
 }

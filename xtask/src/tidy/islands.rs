@@ -228,9 +228,4 @@ mod tests {
         assert!(found[1].starts_with("crates/a/src/plain.rs: is in the list"));
         assert!(found[2].starts_with("crates/b/src/lib.rs: has no island and does not forbid"));
     }
-
-    #[test]
-    fn the_repository_keeps_it() {
-        crate::tidy::assert_clean(check);
-    }
 }

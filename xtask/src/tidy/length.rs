@@ -72,9 +72,4 @@ mod tests {
             ]
         );
     }
-
-    #[test]
-    fn the_repository_keeps_it() {
-        crate::tidy::assert_clean(check);
-    }
 }

@@ -321,9 +321,4 @@ mod tests {
             assert!(line.contains(word), "{line}");
         }
     }
-
-    #[test]
-    fn the_repository_keeps_it() {
-        crate::tidy::assert_clean(check);
-    }
 }

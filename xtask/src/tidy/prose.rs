@@ -64,9 +64,4 @@ mod tests {
         let files: Vec<_> = found.iter().map(|line| line.split(':').next().unwrap_or_default()).collect();
         assert_eq!(files, ["two.md", "late.md", "big.txt", "place.rs"]);
     }
-
-    #[test]
-    fn the_repository_keeps_it() {
-        crate::tidy::assert_clean(check);
-    }
 }

@@ -183,9 +183,4 @@ mod tests {
         assert!(!is_hollow(" the caller's contract: the block is live."));
         assert!(!is_hollow(" as for `free`."));
     }
-
-    #[test]
-    fn the_repository_keeps_it() {
-        crate::tidy::assert_clean(check);
-    }
 }

@@ -92,9 +92,4 @@ mod tests {
             ]
         );
     }
-
-    #[test]
-    fn the_repository_keeps_it() {
-        crate::tidy::assert_clean(check);
-    }
 }

@@ -39,9 +39,4 @@ mod tests {
                 && found[2].contains("`helpers`")
         );
     }
-
-    #[test]
-    fn the_repository_keeps_it() {
-        crate::tidy::assert_clean(check);
-    }
 }

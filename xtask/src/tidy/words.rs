@@ -231,9 +231,4 @@ mod tests {
         );
         assert_eq!(check(&Tree::of(&[])), ["CONTRIBUTING.md: has no table of words"]);
     }
-
-    #[test]
-    fn the_repository_keeps_it() {
-        crate::tidy::assert_clean(check);
-    }
 }

@@ -91,12 +91,13 @@ static int detached_at_exit(int argc, char **argv) {
     return 5;
 }
 
+// Not on each level: a reader of all these stacks takes time by the square of the depth.
 static int deep(int n) {
     char room[64];
-    void *p = MALLOC(n + 1);
+    void *p = n % 64 ? NULL : MALLOC(n + 1);
     int below = n ? deep(n - 1) : 0;
     room[n % 64] = below;
-    FREE(p);
+    if (p) FREE(p);
     return below + (room[n % 64] == (char)below);
 }
 
