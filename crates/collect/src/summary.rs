@@ -144,7 +144,7 @@ impl Summary {
             one_leaked_bytes: bytes_max,
             one_peak_bytes: peak_bytes.unwrap_or(0),
             peaks_bytes: peak_bytes.unwrap_or(UNKNOWN),
-            lost_events: lost_events(&end.drops),
+            lost_events: LossReason::lost_events(&end.drops),
             sampled: u64::from(own.is_sampled),
             ..EndedImages::default()
         }
@@ -172,7 +172,7 @@ impl Summary {
 
     /// Events that are missing, as far as that is known without the trace.
     pub fn lost_events(&self) -> u64 {
-        lost_events(&self.drops).max(self.lost_by_events)
+        LossReason::lost_events(&self.drops).max(self.lost_by_events)
     }
 
     /// Whether losses have touched figures, so that a report has bounds for them.
@@ -181,14 +181,9 @@ impl Summary {
     }
 }
 
-fn lost_events(drops: &[u64; DROP_COUNTERS]) -> u64 {
-    let lost = LossReason::ALL.iter().filter(|reason| reason.loses_events());
-    lost.map(|&reason| drops[reason as usize]).fold(0, u64::saturating_add)
-}
-
 /// What is missing of a process by the counters of its recorder, and by what it was to record.
 pub(crate) fn losses(end: &ProcessEnd) -> Losses {
     let is_off = end.off_periods().next().is_some();
-    Losses::of(&end.drops, lost_events(&end.drops), end.drops[LossReason::UnknownBlock as usize])
+    Losses::of(&end.drops, LossReason::lost_events(&end.drops), end.drops[LossReason::UnknownBlock as usize])
         .while_off(is_off)
 }

@@ -41,10 +41,9 @@ impl Missing {
     pub fn of_process(process: &Process) -> Missing {
         let Some(end) = &process.end else { return Missing::default() };
         let count = |reason: LossReason| end.drops[reason as usize];
-        let lost = LossReason::ALL.iter().filter(|reason| reason.loses_events());
         let off: Vec<(u64, u64)> = end.off_periods().collect();
         Missing {
-            events: lost.map(|reason| count(*reason)).fold(0, u64::saturating_add),
+            events: LossReason::lost_events(&end.drops),
             untracked: count(LossReason::LiveTable),
             replaced: count(LossReason::ReplacedBlock),
             off_ns: off::total_ns(&off).into_iter().collect(),

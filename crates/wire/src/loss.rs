@@ -118,6 +118,12 @@ impl LossReason {
         )
     }
 
+    /// Events that are missing by these counters.
+    pub fn lost_events(counters: &[u64; DROP_COUNTERS]) -> u64 {
+        let losses = Self::ALL.iter().filter(|reason| reason.loses_events());
+        losses.map(|reason| counters[*reason as usize]).fold(0, u64::saturating_add)
+    }
+
     /// The reason of this number.
     pub fn from_number(n: u8) -> Option<LossReason> {
         Self::ALL.get(usize::from(n)).copied()

@@ -276,9 +276,7 @@ impl Assembly {
         for (mine, theirs) in self.dropped.iter_mut().zip(&counters) {
             *mine = mine.saturating_add(*theirs);
         }
-        let losses =
-            LossReason::ALL.iter().filter(|drop| drop.loses_events()).map(|drop| counters[*drop as usize]);
-        let lost_events = losses.fold(0, u64::saturating_add).max(all.lost);
+        let lost_events = LossReason::lost_events(&counters).max(all.lost);
         self.lost_events = self.lost_events.saturating_add(lost_events);
         (Totals { lost_events, ..totals::totals(all) }, Dropped::list(&counters), counters)
     }

@@ -14,16 +14,18 @@ use heapscribe_formats::model::{Process, ProcessEnd, ProcessIndex, ProcessInfo};
 use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::header::HEADER_BYTES;
 use heapscribe_formats::native::splice::{Piece, Pieces};
-use heapscribe_formats::{Scratch, Source, Trace, Writer};
+use heapscribe_formats::{Scratch, Source, Trace};
 use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Position};
 use heapscribe_wire::ids::NameId;
 use heapscribe_wire::limits::NAMES_MAX;
 
-/// Bytes that are gathered before they are written.
-const BUFFER_BYTES: usize = 1 << 20;
+use super::trace_output::TraceOutput;
 
 /// The thread of marks that `ctl` requested, which `record` writes and numbers itself.
 const CTL: u32 = 0;
+
+/// What an error of the output says.
+const CANNOT_WRITE: &str = "cannot write the trace";
 
 /// What tells the processes of one machine apart.
 type Identity = (u32, u64);
@@ -43,8 +45,8 @@ pub struct Joined {
 /// When it cannot be written, or a part not be read at all.
 pub fn join<S: Source + Copy, T: Source + Copy>(first: S, rest: T, out: impl Write) -> Result<Joined> {
     let parts = (Trace::open(first)?, Trace::open(rest)?);
-    let mut to = Join { out, writer: Writer::new(), buffer: Vec::new(), joined: Joined::default() };
-    to.writer.start(&parts.1.session().cloned().unwrap_or_default(), &mut to.buffer);
+    let mut to = Join { to: TraceOutput::new(out), joined: Joined::default() };
+    to.to.writer.start(&parts.1.session().cloned().unwrap_or_default(), &mut to.to.bytes);
     let numbers = to.processes(parts.0.processes(), parts.1.processes());
     let (of_first, of_rest) = (numbers.of(parts.0.processes()), numbers.of(parts.1.processes()));
     let known: BTreeSet<ProcessIndex> = of_rest.values().copied().collect();
@@ -66,7 +68,7 @@ pub fn join<S: Source + Copy, T: Source + Copy>(first: S, rest: T, out: impl Wri
     to.ends(of_ended, &of_first);
     to.ends(parts.1.processes().iter(), &of_rest);
     if let Some(end) = parts.1.session_end() {
-        to.writer.session_end(end, &mut to.buffer);
+        to.to.writer.session_end(end, &mut to.to.bytes);
     }
     to.finish()
 }
@@ -95,9 +97,7 @@ fn identity(info: &ProcessInfo) -> Identity {
 }
 
 struct Join<W> {
-    out: W,
-    writer: Writer,
-    buffer: Vec<u8>,
+    to: TraceOutput<W>,
     joined: Joined,
 }
 
@@ -108,7 +108,7 @@ impl<W: Write> Join<W> {
         let mut infos: Vec<&ProcessInfo> = infos.collect();
         infos.sort_by_key(|info| (info.created_mono_ns, info.pid));
         infos.dedup_by_key(|info| identity(info));
-        let number = |info: &&ProcessInfo| (identity(info), self.writer.process(info, &mut self.buffer));
+        let number = |info: &&ProcessInfo| (identity(info), self.to.writer.process(info, &mut self.to.bytes));
         Numbers(infos.iter().map(number).collect())
     }
 
@@ -142,7 +142,7 @@ impl<W: Write> Join<W> {
                 let mut at = [0; DEFINITION_BYTES_MAX];
                 let name = Definition::Name { id: NameId(*id), name };
                 let bytes = name.encode(&mut position.clone(), &mut at).unwrap_or(0);
-                self.writer.definitions(*number, position, &at[..bytes], &mut self.buffer);
+                self.to.writer.definitions(*number, position, &at[..bytes], &mut self.to.bytes);
             }
         }
         Ok(())
@@ -164,11 +164,9 @@ impl<W: Write> Join<W> {
             if let Some(process) = numbers.get(&piece.process).filter(|_| is_copied)
                 && wants(&piece, *process)
             {
-                self.writer.splice(*process, &piece, &mut self.buffer);
+                self.to.writer.splice(*process, &piece, &mut self.to.bytes);
             }
-            if self.buffer.len() >= BUFFER_BYTES {
-                self.flush()?;
-            }
+            self.to.flush_when_full().context(CANNOT_WRITE)?;
         }
         Ok(pieces.offset())
     }
@@ -193,21 +191,12 @@ impl<W: Write> Join<W> {
         for process in processes {
             if let (Some(number), Some(end)) = (numbers.get(&process.index.0), &process.end) {
                 let end = ProcessEnd { peak: None, ..end.clone() };
-                self.writer.process_end(*number, &end, &mut self.buffer);
+                self.to.writer.process_end(*number, &end, &mut self.to.bytes);
             }
         }
     }
 
-    fn flush(&mut self) -> Result<()> {
-        self.out.write_all(&self.buffer).context("cannot write the trace")?;
-        self.buffer.clear();
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Joined> {
-        self.writer.finish(&mut self.buffer);
-        self.flush()?;
-        self.out.flush().context("cannot write the trace")?;
-        Ok(Joined { bytes: self.writer.bytes(), ..self.joined })
+    fn finish(self) -> Result<Joined> {
+        Ok(Joined { bytes: self.to.finish().context(CANNOT_WRITE)?, ..self.joined })
     }
 }

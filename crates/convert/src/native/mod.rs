@@ -6,4 +6,5 @@ pub mod redact;
 pub mod rewrite;
 pub mod thin;
 pub mod thread_chunk;
+pub(crate) mod trace_output;
 pub mod writer;

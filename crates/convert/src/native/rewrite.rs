@@ -1,11 +1,11 @@
 //! Rewrites a native trace with fewer blocks or with other names.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Result;
 use heapscribe_formats::{
     ChunkInfo, Clock, HeapInfo, HeapSample, Process, ProcessIndex, ProcessInfo, RealTimeRules, Scratch,
-    SessionEnd, SessionInfo, Source, Trace, Writer,
+    SessionEnd, SessionInfo, Source, Trace,
 };
 use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Module, Position};
 use heapscribe_wire::ids::{RateId, StackId};
@@ -14,6 +14,7 @@ use heapscribe_wire::record::{Event, Events};
 
 use super::thin::{EventAt, Thin};
 use super::thread_chunk::encode;
+use super::trace_output::TraceOutput;
 
 /// The number of the only rate after thinning.
 const RATE: RateId = RateId(1);
@@ -32,16 +33,16 @@ pub struct Changes<'c> {
 /// Rewrites a trace. Gives what could not be read, in words.
 pub fn rewrite<S: Source, W: Write>(trace: &Trace<S>, out: W, changes: &Changes<'_>) -> Result<Vec<String>> {
     let problems = trace.problems().iter().map(ToString::to_string).collect();
-    let mut to = Rewrite { trace, out, writer: Writer::new(), bytes: Vec::new(), changes, problems };
+    let mut to = Rewrite { trace, to: TraceOutput::new(out), changes, problems };
     let session = to.session(trace.session().cloned().unwrap_or_default());
-    to.writer.start(&session, &mut to.bytes);
+    to.to.writer.start(&session, &mut to.to.bytes);
     let mut processes = Vec::new();
     for process in trace.processes() {
         let info = to.process_info(process.info.clone().unwrap_or_default());
-        let index = to.writer.process(&info, &mut to.bytes);
+        let index = to.to.writer.process(&info, &mut to.to.bytes);
         to.definitions(process, index)?;
         processes.push((process.index, index));
-        to.drain()?;
+        to.to.flush()?;
     }
     for (old, new) in &processes {
         to.events(*old, *new)?;
@@ -50,27 +51,23 @@ pub fn rewrite<S: Source, W: Write>(trace: &Trace<S>, out: W, changes: &Changes<
         let mut samples = Vec::new();
         let skipped = trace.memory(process.index, &mut Scratch::default(), |sample| samples.push(*sample))?;
         to.problems.extend(skipped.iter().map(ToString::to_string));
-        to.writer.memory(*index, &samples, &mut to.bytes);
+        to.to.writer.memory(*index, &samples, &mut to.to.bytes);
         to.heap(process.index, *index)?;
         if let Some(end) = &process.end {
-            to.writer.process_end(*index, end, &mut to.bytes);
+            to.to.writer.process_end(*index, end, &mut to.to.bytes);
         }
     }
     if let Some(end) = trace.session_end() {
         let end = to.session_end(end.clone());
-        to.writer.session_end(&end, &mut to.bytes);
+        to.to.writer.session_end(&end, &mut to.to.bytes);
     }
-    to.writer.finish(&mut to.bytes);
-    to.drain()?;
-    to.out.flush()?;
+    to.to.finish()?;
     Ok(to.problems)
 }
 
 struct Rewrite<'t, S, W> {
     trace: &'t Trace<S>,
-    out: W,
-    writer: Writer,
-    bytes: Vec<u8>,
+    to: TraceOutput<W>,
     changes: &'t Changes<'t>,
     problems: Vec<String>,
 }
@@ -113,7 +110,7 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
         })?;
         self.problems.extend(skipped.iter().map(ToString::to_string));
         if let Some((info, samples)) = heap {
-            self.writer.heap(new, &info, &samples, &mut self.bytes);
+            self.to.writer.heap(new, &info, &samples, &mut self.to.bytes);
         }
         Ok(())
     }
@@ -147,7 +144,7 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
         })?;
         self.problems.extend(skipped.iter().map(ToString::to_string));
         for (position, bytes) in pieces.done {
-            self.writer.definitions(index, position, &bytes, &mut self.bytes);
+            self.to.writer.definitions(index, position, &bytes, &mut self.to.bytes);
         }
         Ok(())
     }
@@ -171,16 +168,10 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
                 payload = thinned(thin, process, &clock, &info, &payload);
             }
             if !payload.is_empty() {
-                self.writer.events(index, &info, &payload, &mut self.bytes);
+                self.to.writer.events(index, &info, &payload, &mut self.to.bytes);
             }
-            self.drain()?;
+            self.to.flush()?;
         }
-        Ok(())
-    }
-
-    fn drain(&mut self) -> io::Result<()> {
-        self.out.write_all(&self.bytes)?;
-        self.bytes.clear();
         Ok(())
     }
 }

@@ -2,53 +2,43 @@
 
 use std::io::{self, Write};
 
-use heapscribe_formats::{ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo, Writer};
+use heapscribe_formats::{ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
 use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Position};
 
 use super::thread_chunk::ThreadChunk;
+use super::trace_output::TraceOutput;
 
 /// The trace, as far as it is made.
 pub struct NativeWriter<W> {
-    out: W,
-    writer: Writer,
+    to: TraceOutput<W>,
     process: ProcessIndex,
-    bytes: Vec<u8>,
 }
 
 impl<W: Write> NativeWriter<W> {
     /// Begins one.
     pub fn begin(session: &SessionInfo, process: &ProcessInfo, out: W) -> io::Result<NativeWriter<W>> {
-        let (mut writer, mut bytes) = (Writer::new(), Vec::new());
-        writer.start(session, &mut bytes);
-        let process = writer.process(process, &mut bytes);
-        let mut made = NativeWriter { out, writer, process, bytes };
-        made.drain()?;
-        Ok(made)
+        let mut to = TraceOutput::new(out);
+        to.writer.start(session, &mut to.bytes);
+        let process = to.writer.process(process, &mut to.bytes);
+        to.flush()?;
+        Ok(NativeWriter { to, process })
     }
 
     /// Ends the chunk of a thread, and writes it behind the definitions that it needs.
     pub fn seal(&mut self, thread: &mut ThreadChunk, definitions: &mut Definitions) -> io::Result<()> {
         let (info, payload) = thread.seal();
         let (position, definitions) = definitions.take();
-        self.writer.definitions(self.process, position, &definitions, &mut self.bytes);
-        self.writer.events(self.process, &info, &payload, &mut self.bytes);
-        self.drain()
+        self.to.writer.definitions(self.process, position, &definitions, &mut self.to.bytes);
+        self.to.writer.events(self.process, &info, &payload, &mut self.to.bytes);
+        self.to.flush()
     }
 
     /// Ends process and session at the same moment.
     pub fn finish(mut self, end: &ProcessEnd) -> io::Result<()> {
-        self.writer.process_end(self.process, end, &mut self.bytes);
+        self.to.writer.process_end(self.process, end, &mut self.to.bytes);
         let end = SessionEnd { ended_mono_ns: end.ended_mono_ns, ..SessionEnd::default() };
-        self.writer.session_end(&end, &mut self.bytes);
-        self.writer.finish(&mut self.bytes);
-        self.drain()?;
-        self.out.flush()
-    }
-
-    fn drain(&mut self) -> io::Result<()> {
-        self.out.write_all(&self.bytes)?;
-        self.bytes.clear();
-        Ok(())
+        self.to.writer.session_end(&end, &mut self.to.bytes);
+        self.to.finish().map(drop)
     }
 }
 

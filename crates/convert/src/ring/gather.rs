@@ -7,18 +7,19 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use heapscribe_formats::Trace;
 use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessIndex};
 use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::splice::{Piece, Pieces};
-use heapscribe_formats::{Trace, Writer};
 use heapscribe_wire::record::Event;
 
 use super::cut::{Cut, Cutoff, TickClock};
 use super::layout::{EVENTS, PAST, PROCESS, SESSION, file, numbers};
 use crate::file_source::source;
+use crate::native::trace_output::TraceOutput;
 
-/// Bytes that are gathered before they are written.
-const BUFFER_BYTES: usize = 1 << 20;
+/// What an error of the output says.
+const CANNOT_WRITE: &str = "cannot write the trace";
 
 /// The trace that was made.
 #[derive(Debug, Default)]
@@ -48,16 +49,14 @@ pub fn gather(dir: &Path, out: impl Write, remove: bool, cutoff: Option<Cutoff>)
         .with_context(|| format!("{} is not the ring of a recording", dir.display()))?;
     let mut gatherer = Gatherer {
         dir,
-        out,
-        writer: Writer::new(),
-        buffer: Vec::new(),
+        to: TraceOutput::new(out),
         numbers: BTreeMap::new(),
         clocks: BTreeMap::new(),
         cutoff,
         cut: BTreeMap::new(),
         gathered: Gathered::default(),
     };
-    gatherer.writer.start(&session.session().cloned().unwrap_or_default(), &mut gatherer.buffer);
+    gatherer.to.writer.start(&session.session().cloned().unwrap_or_default(), &mut gatherer.to.bytes);
     let processes = numbers(dir, PROCESS)?;
     for &process in &processes {
         gatherer.process(process, |kind| matches!(kind, Kind::Process | Kind::Definitions))?;
@@ -68,16 +67,14 @@ pub fn gather(dir: &Path, out: impl Write, remove: bool, cutoff: Option<Cutoff>)
         gatherer.process(process, |kind| !matches!(kind, Kind::Process | Kind::Definitions))?;
     }
     if let Some(end) = session.session_end() {
-        gatherer.writer.session_end(end, &mut gatherer.buffer);
+        gatherer.to.writer.session_end(end, &mut gatherer.to.bytes);
     }
     gatherer.finish()
 }
 
 struct Gatherer<'a, W> {
     dir: &'a Path,
-    out: W,
-    writer: Writer,
-    buffer: Vec<u8>,
+    to: TraceOutput<W>,
     /// The numbers of processes in the trace by those in the ring.
     numbers: BTreeMap<u32, ProcessIndex>,
     cutoff: Option<Cutoff>,
@@ -107,7 +104,7 @@ impl<W: Write> Gatherer<'_, W> {
             let path = file(self.dir, EVENTS, number);
             if past.is_none_or(|first| first <= number) {
                 self.row(&path, |_| true)?;
-                self.flush()?;
+                self.to.flush().context(CANNOT_WRITE)?;
             }
             if remove {
                 fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
@@ -144,18 +141,18 @@ impl<W: Write> Gatherer<'_, W> {
             match (known, piece.kind) {
                 (None, Kind::Evicted) if of_none => {
                     let evicted = piece.evicted.unwrap_or_default();
-                    self.writer.evicted(None, &evicted, &mut self.buffer);
+                    self.to.writer.evicted(None, &evicted, &mut self.to.bytes);
                 }
                 (None, Kind::Process) => {
                     let process = ProcessIndex::default();
-                    let number = self.writer.splice(process, &piece, &mut self.buffer);
+                    let number = self.to.writer.splice(process, &piece, &mut self.to.bytes);
                     self.numbers.insert(piece.process, number);
                     let clock = piece.info.as_ref().zip(self.cutoff.as_ref());
                     let clock = clock.and_then(|(info, cutoff)| TickClock::of(info, cutoff));
                     self.clocks.extend(clock.map(|clock| (piece.process, clock)));
                 }
                 (Some(process), kind) if kind != Kind::Process => {
-                    self.writer.splice(process, &piece, &mut self.buffer);
+                    self.to.writer.splice(process, &piece, &mut self.to.bytes);
                 }
                 _ => self.gathered.problems.push(format!(
                     "{}: a block of process image {}, which is not in the ring",
@@ -163,9 +160,7 @@ impl<W: Write> Gatherer<'_, W> {
                     piece.process
                 )),
             }
-            if self.buffer.len() >= BUFFER_BYTES {
-                self.flush()?;
-            }
+            self.to.flush_when_full().context(CANNOT_WRITE)?;
         }
     }
 
@@ -187,29 +182,19 @@ impl<W: Write> Gatherer<'_, W> {
         let until_ns = self.cutoff.map_or(0, |cutoff| cutoff.mono_ns.saturating_sub(1));
         self.cut.entry(process).or_default().chunk(&cut.sums, until_ns);
         if let Some(number) = self.numbers.get(&process).filter(|_| !cut.payload.is_empty()) {
-            self.writer.events(*number, &cut.info, &cut.payload, &mut self.buffer);
+            self.to.writer.events(*number, &cut.info, &cut.payload, &mut self.to.bytes);
         }
     }
 
     /// Counts what was cut off.
     fn count_cut(&mut self) {
         for (process, cut) in &self.cut {
-            self.writer.evicted(self.numbers.get(process).copied(), cut, &mut self.buffer);
+            self.to.writer.evicted(self.numbers.get(process).copied(), cut, &mut self.to.bytes);
             self.gathered.cut.merge(cut);
         }
     }
 
-    fn flush(&mut self) -> Result<()> {
-        self.out.write_all(&self.buffer).context("cannot write the trace")?;
-        self.buffer.clear();
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<Gathered> {
-        self.writer.finish(&mut self.buffer);
-        self.flush()?;
-        self.out.flush().context("cannot write the trace")?;
-        self.gathered.bytes = self.writer.bytes();
-        Ok(self.gathered)
+    fn finish(self) -> Result<Gathered> {
+        Ok(Gathered { bytes: self.to.finish().context(CANNOT_WRITE)?, ..self.gathered })
     }
 }
