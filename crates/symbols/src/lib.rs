@@ -48,4 +48,5 @@ pub use names::{LookupFailure, Module, Names, SourceFrame};
 pub use progress::Progress;
 pub use resolver::{CachedResolver, Resolver};
 pub use short::short;
+pub use stable_names::stable as stable_name;
 pub use stacks::{NamedFrame, NamedStacks, Unnamed, lossy};

@@ -8,7 +8,7 @@ const COPIES: [&str; 8] = ["cold", "part", "isra", "constprop", "lto_priv", "llv
 const HASH_DIGITS: usize = 16;
 
 /// The part of a function's name that the source has.
-pub(crate) fn stable(name: &str) -> &str {
+pub fn stable(name: &str) -> &str {
     let mut name = name.split_once('@').map_or(name, |(name, _version)| name);
     while let Some(shorter) = without_clone(name)
         .or_else(|| without_copy(name))

@@ -1,7 +1,7 @@
 /** What is drawn otherwise than it was called, each with a button that undoes it. */
 
 import { byId, element } from "./dom.js";
-import { shortPath } from "./numbers.js";
+import { duration, shortPath } from "./numbers.js";
 
 /**
  * A list of numbers with one more, or with one less.
@@ -15,6 +15,16 @@ export function toggled(list, number) {
 }
 
 /**
+ * What is compared with, in words.
+ * @param {string} base
+ */
+export function baseInWords(base) {
+  if (base === "trace") return "the first trace";
+  const [from, to] = base.split(".").map(Number);
+  return to === undefined ? duration(from) : `${duration(from)} to ${duration(to)}`;
+}
+
+/**
  * Shows them.
  * @param {any} drawn
  * @param {import("./state.js").Store} store
@@ -25,6 +35,7 @@ export function showChips(drawn, store) {
     element("button", { type: "button", class: "chip", title, "aria-label": `${text}: undo`, click: () => store.set({ ...change, path: "" }) }, `${text} ×`);
   const undo = (/** @type {"hide" | "collapse"} */ name, /** @type {number} */ n) => ({ [name]: toggled(state[name], state[name].split(".")[n]) });
   const chips = [
+    ...(state.base === "" ? [] : [chip(`Compared with ${baseInWords(state.base)}`, "Compare with nothing", { base: "" })]),
     ...(drawn.focus === null ? [] : [chip(`Focus on ${drawn.focus}`, "Show all functions", { focus: "" })]),
     ...drawn.hidden.map((/** @type {string} */ name, /** @type {number} */ n) => chip(`Without boxes of ${name}`, "Draw them again", undo("hide", n))),
     ...drawn.collapsed.map((/** @type {string} */ path, /** @type {number} */ n) => chip(`${shortPath(path)} as one box`, "Draw its functions again", undo("collapse", n))),

@@ -20,6 +20,28 @@ export function color(name) {
   return value;
 }
 
+/**
+ * A color between two of the style sheet.
+ * @param {string} from
+ * @param {string} to
+ * @param {number} part 0 for the first, 1 for the second
+ */
+export function between(from, to, part) {
+  const parts = (/** @type {string} */ name) => [1, 3, 5].map((at) => Number.parseInt(color(name).slice(at, at + 2), 16));
+  const [a, b] = [parts(from), parts(to)];
+  return `rgb(${a.map((n, at) => Math.round(n + (b[at] - n) * part)).join(" ")})`;
+}
+
+/**
+ * The color of a change: more is orange, less is blue, which most people can tell apart.
+ * @param {number} before
+ * @param {number} after
+ */
+export function changeColor(before, after) {
+  const part = (after - before) / Math.max(1, before, after);
+  return between("same", part < 0 ? "shrunk" : "grown", Math.sqrt(Math.abs(part)));
+}
+
 /** As many colors as boxes have; they differ in lightness, too, so that no pair is told apart by hue alone. */
 const BOXES = 7;
 

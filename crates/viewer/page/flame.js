@@ -5,7 +5,7 @@ import { toggled } from "./chips.js";
 import { flameActions } from "./flame_actions.js";
 import { boxAt, layout, matches, neighbor, pathTo } from "./flame_layout.js";
 import { LEVEL, drawFlame } from "./flame_draw.js";
-import { blocks, bytes, percent } from "./numbers.js";
+import { blocks, bytes, changed, percent } from "./numbers.js";
 import { showTooltip } from "./tooltip.js";
 
 /** @typedef {import("./flame_layout.js").Flame} Flame */
@@ -164,6 +164,8 @@ export class FlameView {
     const place = file === "" ? "" : ` in ${file}`;
     const more = flame.left_out[row] === 0 ? "" : `; ${flame.left_out[row]} more on it are not drawn`;
     const sums = `${bytes(flame.bytes[row])} in ${blocks(flame.blocks[row])}, ${part}`;
-    return `${flame.names[flame.name[row]]}${place}: ${sums}; ${own} of its own${more}`;
+    const before = flame[`before_${this.#unit}`]?.[row];
+    const change = before === undefined ? "" : `; ${changed(before, flame[this.#unit][row], this.#unit)} from ${this.#unit === "bytes" ? bytes(before) : blocks(before)}`;
+    return `${flame.names[flame.name[row]]}${place}: ${sums}; ${own} of its own${change}${more}`;
   }
 }

@@ -1,6 +1,6 @@
 /** A flame graph on a canvas. */
 
-import { boxColor, color } from "./colors.js";
+import { boxColor, changeColor, color } from "./colors.js";
 import { prepared } from "./dom.js";
 
 /** Height of a level, and the narrowest box with a name in it, pixels. */
@@ -23,19 +23,22 @@ export function drawFlame(canvas, flame, layout, unit, marks) {
   const scale = width / layout.whole;
   context.font = "11px ui-monospace, monospace";
   context.textBaseline = "middle";
+  const before = flame[`before_${unit}`];
   const isSearch = marks.found.includes(true);
   for (let row = 0; row < flame.depth.length; row += 1) {
     const [x, y] = [layout.begin[row] * scale, flame.depth[row] * LEVEL];
     const wide = flame[unit][row] * scale;
     const name = flame.name[row];
     const isFound = marks.found[name];
-    context.fillStyle = isSearch && !isFound ? color("box-quiet") : boxColor(flame.files[name]);
+    const plain = before ? changeColor(before[row], flame[unit][row]) : boxColor(flame.files[name]);
+    context.fillStyle = isSearch && !isFound ? color("box-quiet") : plain;
     context.fillRect(x, y, Math.max(0.5, wide - 0.5), LEVEL - 1);
     if (isFound) {
       context.fillStyle = color("found");
       context.fillRect(x, y + LEVEL - 4, Math.max(0.5, wide - 0.5), 3);
     }
-    if (wide >= NAMED) drawName(context, flame.names[name], x, y, wide);
+    const sign = before ? signOf(before[row], flame[unit][row]) : "";
+    if (wide >= NAMED) drawName(context, sign + flame.names[name], x, y, wide);
   }
   for (const row of new Set([marks.hovered, marks.selected])) {
     if (row < 0 || row >= flame.depth.length) continue;
@@ -44,6 +47,16 @@ export function drawFlame(canvas, flame, layout, unit, marks) {
     const wide = Math.max(2, flame[unit][row] * scale - 1.5);
     context.strokeRect(layout.begin[row] * scale + 0.5, flame.depth[row] * LEVEL + 0.5, wide, LEVEL - 2);
   }
+}
+
+/**
+ * Which way a box has changed, where it has by more than a hundredth.
+ * @param {number} before
+ * @param {number} after
+ */
+function signOf(before, after) {
+  if (Math.abs(after - before) * 100 < Math.max(before, after)) return "";
+  return after > before ? "▲ " : "▼ ";
 }
 
 /**

@@ -14,6 +14,8 @@
  * @property {number[]} own_bytes
  * @property {number[]} own_blocks
  * @property {number[]} left_out
+ * @property {number[]} [before_bytes] what each was, where that is compared
+ * @property {number[]} [before_blocks]
  */
 
 /**

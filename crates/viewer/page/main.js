@@ -15,6 +15,8 @@ async function start() {
   const store = new Store();
   const summary = await get("summary");
   showProgram(summary);
+  // Of two traces the second is compared with the first.
+  if (summary.baseline && store.state.base === "") store.set({ base: "trace" }, { isSmall: true });
   const controls = new Controls(store, summary);
   const views = new Views(store, summary);
   // The heap over time is known long before all events were read.
@@ -54,6 +56,7 @@ function showFacts(summary, whole) {
   const begun = summary.begin_real_ns > 0 ? new Date(summary.begin_real_ns / 1e6).toLocaleString() : "";
   const facts = [
     summary.trace,
+    summary.baseline && `compared with ${summary.baseline}`,
     summary.host && `on ${summary.host}`,
     begun,
     summary.duration_ns && duration(summary.duration_ns),

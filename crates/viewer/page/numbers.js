@@ -62,6 +62,17 @@ export function percent(part, whole) {
 }
 
 /**
+ * A change with its sign.
+ * @param {number} before
+ * @param {number} after
+ * @param {"bytes" | "blocks"} unit
+ */
+export function changed(before, after, unit) {
+  const [by, sign] = [Math.abs(after - before), after > before ? "+" : after < before ? "−" : "±"];
+  return `${sign}${unit === "bytes" ? bytes(by) : count(by)}`;
+}
+
+/**
  * The end of a path, as far as people know files by it.
  * @param {string} path
  */

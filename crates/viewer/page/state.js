@@ -17,11 +17,12 @@
  * @property {string} tree callees or callers
  * @property {string} focus number of a function
  * @property {string} path numbers of functions, with dots between
+ * @property {string} base what is compared with: two moments with a dot between, one moment, trace, or "" for nothing
  * @property {string} hide numbers of functions that have no boxes, with dots between
  * @property {string} collapse numbers of libraries that are one box
  * @property {string} recursion merged, or "" where each call has its box
  * @property {string} order own or total: of the table of functions
- * @property {string} view flame, functions, stacks, sizes, generations, processes, threads
+ * @property {string} view flame, functions, changes, stacks, sizes, generations, processes, threads
  * @property {string} search part of the names that are marked
  * @property {string} lines "heap" for the heap alone in the timeline, "" for resident memory, too
  * @property {string} zoom what the timeline shows: two moments, with a - between; "" for all
@@ -42,6 +43,7 @@ export const DEFAULTS = Object.freeze({
   tree: "callees",
   focus: "",
   path: "",
+  base: "",
   hide: "",
   collapse: "",
   recursion: "",
@@ -58,8 +60,9 @@ const FIGURES = /** @type {const} */ (["show", "at", "from", "to", "process", "t
 const SHAPE = /** @type {(keyof State)[]} */ (["hide", "collapse", "recursion"]);
 /** What else each view depends on. */
 const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
-  flame: ["tree", "focus", "path", ...SHAPE],
+  flame: ["tree", "focus", "path", "base", ...SHAPE],
   functions: ["order", ...SHAPE],
+  changes: ["base", ...SHAPE],
   stacks: SHAPE,
   sizes: [],
   generations: [],

@@ -24,6 +24,7 @@ const GAP = 6;
  * @property {any} time what the server says of the heap over time
  * @property {{ from: number, to: number }} shown
  * @property {{ from: number, to: number } | undefined} range
+ * @property {{ from: number, to: number } | undefined} base a range, or a moment, that is compared with
  * @property {number | undefined} cursor
  * @property {boolean} isHeapAlone without resident memory
  */
@@ -34,7 +35,7 @@ const GAP = 6;
  * @param {HTMLCanvasElement} axis what stands left of it
  * @param {Drawn} drawn
  */
-export function drawTimeline(canvas, axis, { time, shown, range, cursor, isHeapAlone }) {
+export function drawTimeline(canvas, axis, { time, shown, range, base, cursor, isHeapAlone }) {
   const { context, width, height } = prepared(canvas);
   const label = labels(axis);
   const scale = { ...shown, width };
@@ -43,15 +44,31 @@ export function drawTimeline(canvas, axis, { time, shown, range, cursor, isHeapA
   drawRates(context, scale, time.timeline, bottom + RATES, label);
   drawHeap(context, scale, time.timeline, bottom, isHeapAlone, label);
   drawNotes(context, scale, time.notes, bottom);
-  if (range) {
-    context.fillStyle = color("range");
-    const [from, to] = [toX(scale, range.from), toX(scale, range.to)];
-    context.fillRect(from, 0, Math.max(1, to - from), height - AXIS);
-  }
+  drawRange(context, scale, range, "range", height - AXIS);
+  drawRange(context, scale, base, "base", height - AXIS);
   if (cursor !== undefined) {
     context.fillStyle = color("text");
     context.fillRect(Math.round(toX(scale, cursor)), 0, 1, height - AXIS);
   }
+}
+
+/**
+ * A stretch of time, over all that is drawn.
+ * @param {CanvasRenderingContext2D} context
+ * @param {import("./scale.js").Scale} scale
+ * @param {{ from: number, to: number } | undefined} range
+ * @param {"range" | "base"} name
+ * @param {number} height
+ */
+function drawRange(context, scale, range, name, height) {
+  if (!range) return;
+  const [from, to] = [toX(scale, range.from), toX(scale, range.to)];
+  context.fillStyle = color(name);
+  context.fillRect(from, 0, Math.max(2, to - from), height);
+  if (name === "range") return;
+  context.fillStyle = color("grown-text");
+  context.textBaseline = "bottom";
+  context.fillText("compared with", from + 3, height - 1);
 }
 
 /**

@@ -10,6 +10,7 @@ const STILL = 4;
  * @property {() => { shown: { from: number, to: number }, whole: number, cursor: number | undefined, range: { from: number, to: number } | undefined }} now
  * @property {(ns: number) => void} setCursor
  * @property {(range: { from: number, to: number } | undefined, isDone: boolean) => void} setRange
+ * @property {(base: { from: number, to: number } | number, isDone: boolean) => void} setBase
  * @property {(shown: { from: number, to: number }) => void} setShown
  * @property {(ns: number | undefined, event: PointerEvent) => void} hover
  */
@@ -51,7 +52,7 @@ export function listenToTimeline(canvas, hands) {
  * @param {(x: number) => number} nsAt
  */
 function dragging(canvas, hands, nsAt) {
-  /** @type {{ x: number, ns: number, isPan: boolean, shown: { from: number, to: number } } | undefined} */
+  /** @type {{ x: number, ns: number, isPan: boolean, isBase: boolean, shown: { from: number, to: number } } | undefined} */
   let begun;
   const rangeTo = (/** @type {number} */ x) => {
     const [a, b] = [begun?.ns ?? 0, nsAt(x)];
@@ -62,7 +63,7 @@ function dragging(canvas, hands, nsAt) {
     if (event.button > 1) return;
     canvas.setPointerCapture(event.pointerId);
     const { shown } = hands.now();
-    begun = { x: event.offsetX, ns: nsAt(event.offsetX), isPan: event.shiftKey || event.button === 1, shown };
+    begun = { x: event.offsetX, ns: nsAt(event.offsetX), isPan: event.button === 1, isBase: event.shiftKey, shown };
   });
   canvas.addEventListener("pointerleave", (event) => hands.hover(undefined, event));
   canvas.addEventListener("pointermove", (event) => {
@@ -71,11 +72,13 @@ function dragging(canvas, hands, nsAt) {
     if (begun.isPan) {
       const perPixel = (begun.shown.to - begun.shown.from) / canvas.clientWidth;
       hands.setShown(panned(begun.shown, (begun.x - event.offsetX) * perPixel, hands.now().whole));
-    } else hands.setRange(rangeTo(event.offsetX), false);
+    } else if (begun.isBase) hands.setBase(rangeTo(event.offsetX), false);
+    else hands.setRange(rangeTo(event.offsetX), false);
   });
   canvas.addEventListener("pointerup", (event) => {
     if (!begun) return;
-    if (isStill(event.offsetX)) hands.setCursor(begun.ns);
+    if (isStill(event.offsetX)) begun.isBase ? hands.setBase(begun.ns, true) : hands.setCursor(begun.ns);
+    else if (begun.isBase) hands.setBase(rangeTo(event.offsetX), true);
     else if (!begun.isPan) hands.setRange(rangeTo(event.offsetX), true);
     begun = undefined;
   });

@@ -11,9 +11,11 @@ import { showTooltip } from "./tooltip.js";
 
 /** The timeline. */
 export class TimelineView {
-  /** A range that is being dragged.
+  /** A range that is being dragged, and one to compare with.
    * @type {Range | undefined} */
   #dragged;
+  /** @type {Range | undefined} */
+  #draggedBase;
   #canvas = /** @type {HTMLCanvasElement} */ (byId("timeline"));
   #axis = /** @type {HTMLCanvasElement} */ (byId("timeline-axis"));
   #draw = atNextFrame(() => drawTimeline(this.#canvas, this.#axis, { time: this.time, ...this.#seen() }));
@@ -30,6 +32,7 @@ export class TimelineView {
       now: () => ({ ...this.#now(), whole: this.#length, range: this.#range() }),
       setCursor: (ns) => store.set({ at: String(ns), show: "live", path: "" }),
       setRange: (range, isDone) => this.#setRange(range, isDone),
+      setBase: (base, isDone) => this.#setBase(base, isDone),
       setShown: (shown) => this.#setShown(shown),
       hover: (ns, event) => showTooltip(ns === undefined ? "" : this.#stepAt(ns), event),
     });
@@ -60,7 +63,22 @@ export class TimelineView {
 
   /** What is drawn. */
   #seen() {
-    return { ...this.#now(), range: this.#dragged ?? this.#range() };
+    const [from, to] = this.store.state.base.split(".").map(Number);
+    const base = this.#draggedBase ?? (from >= 0 ? { from, to: to ?? from } : undefined);
+    return { ...this.#now(), range: this.#dragged ?? this.#range(), base };
+  }
+
+  /**
+   * What is compared with: a moment is one of live blocks, a range one of what was done in it.
+   * @param {Range | number} base
+   * @param {boolean} isDone
+   */
+  #setBase(base, isDone) {
+    this.#draggedBase = isDone || typeof base === "number" ? undefined : base;
+    if (!isDone) this.show();
+    else if (typeof base === "number") this.store.set({ base: String(base), show: "live", path: "" });
+    else this.store.set({ base: `${base.from}.${base.to}`, path: "", ...(this.store.state.show === "live" ? { show: "allocated" } : {}) });
+    this.show();
   }
 
   /** @returns {Range | undefined} */

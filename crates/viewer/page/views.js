@@ -4,25 +4,30 @@ import { Latest } from "./api.js";
 import { showChips } from "./chips.js";
 import { byId, element } from "./dom.js";
 import { FlameView } from "./flame.js";
+import { changeTable } from "./changes.js";
 import { cuts, generationTable } from "./generations.js";
-import { blocks, bytes, duration } from "./numbers.js";
+import { blocks, bytes, changed, duration } from "./numbers.js";
 import { question } from "./state.js";
 import { processTable, threadTable } from "./processes.js";
 import { functionTable, sizeTable, stackTable } from "./tables.js";
 
-const VIEWS = { flame: "Flame graph", functions: "Functions", stacks: "Stacks", sizes: "Sizes", generations: "Generations", processes: "Processes", threads: "Threads" };
+const VIEWS = { flame: "Flame graph", functions: "Functions", changes: "Differences", stacks: "Stacks", sizes: "Sizes", generations: "Generations", processes: "Processes", threads: "Threads" };
 /** Those that are made of what is known of the whole recording. */
 const OF_WHOLE = ["processes", "threads"];
 /** Those that a snapshot, and a ring without its first events, do not have. */
 const NEEDS_TIME = ["generations", ...OF_WHOLE];
 const TABLES = /** @type {Record<string, (answer: any, store: import("./state.js").Store, whole: any, time: any) => HTMLElement>} */ ({
   functions: functionTable,
+  changes: changeTable,
   stacks: stackTable,
   sizes: sizeTable,
   generations: (answer, store, _, time) => generationTable(answer, store, time.notes),
   processes: (_, store, whole) => processTable(whole.processes, store),
   threads: (_, store, whole) => threadTable(whole, store),
 });
+
+/** What to do where there is nothing to compare with. */
+const NO_BASE = "Nothing is compared yet. Drag with Shift on the timeline to choose a range to compare with, or click with Shift to choose a moment.";
 
 /** The views. */
 export class Views {
@@ -87,7 +92,10 @@ export class Views {
       return;
     }
     this.#shown = path;
-    if (path === "") byId("view").replaceChildren(element("p", { class: "status" }, "Reading all events…"));
+    if (view === "changes" && this.store.state.base === "") {
+      byId("view").replaceChildren(element("p", { class: "status" }, NO_BASE));
+      byId("total").textContent = "";
+    } else if (path === "") byId("view").replaceChildren(element("p", { class: "status" }, "Reading all events…"));
     else if (OF_WHOLE.includes(view)) this.#place(view, {});
     else await this.#ask(view, path);
   }
@@ -97,7 +105,8 @@ export class Views {
    * @param {string} view
    */
   #path(view) {
-    const path = `${view}?${question(this.store.state, view)}`;
+    // Differences are functions in the order of their change.
+    const path = view === "changes" ? `functions?${question(this.store.state, view)}&order=change` : `${view}?${question(this.store.state, view)}`;
     if (view === "generations") return this.#time ? `${path}&cuts=${cuts(this.store.state, this.#time).join(".")}` : "";
     return this.#whole || !OF_WHOLE.includes(view) ? path : "";
   }
@@ -134,12 +143,14 @@ export class Views {
   }
 
   /** @param {any} answer */
-  #inWords({ total, at_ns: at }) {
+  #inWords({ total, before_total: before, at_ns: at }) {
     const { show, from, to, thread, size } = this.store.state;
+    const unit = this.store.state.unit === "blocks" ? "blocks" : "bytes";
     const when = at === null ? "" : ` live at ${duration(at)}`;
     const born = show === "live" && (from !== "" || to !== "") ? ", of what was allocated in the range" : "";
     const part = `${thread === "" ? "" : ", of one thread"}${size === "" ? "" : ", of one class of sizes"}`;
-    return `${bytes(total.bytes)} in ${blocks(total.blocks)}${when}${born}${part}`;
+    const change = before ? `, ${changed(before[unit], total[unit], unit)} from ${unit === "bytes" ? bytes(before.bytes) : blocks(before.blocks)}` : "";
+    return `${bytes(total.bytes)} in ${blocks(total.blocks)}${when}${born}${part}${change}`;
   }
 
   /** @param {KeyboardEvent} event */

@@ -16,12 +16,13 @@ use crate::exit;
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
   heapscribe view run.hst
+  heapscribe view before.hst after.hst              what has changed
   heapscribe view run.hst --no-open --port 8000     print the address only
 ")]
 pub(crate) struct ViewArgs {
-    /// The trace or snapshot
-    #[arg(value_name = "TRACE")]
-    pub(crate) trace: PathBuf,
+    /// The trace or snapshot; of two the second is shown, compared with the first
+    #[arg(value_name = "TRACE", required = true, num_args = 1..=2)]
+    pub(crate) traces: Vec<PathBuf>,
 
     /// Do not open the browser: print the address, which only works from this machine
     #[arg(long)]

@@ -1,11 +1,12 @@
 //! `heapscribe view`: serves a page to the browser on this machine, until it is interrupted.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 
 use anyhow::{Context, Result};
-use heapscribe_convert::Input;
+use heapscribe_convert::{Input, Opened};
 use heapscribe_diagnostics::Problem;
 use heapscribe_viewer::{Server, Token, Viewer};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -17,14 +18,20 @@ use crate::progress::IndexBar;
 
 /// Runs the command.
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
-    let trace = Input::open(&args.trace)?.into_trace(args.salvage.into())?;
-    let recording = trace.recording();
-    let resolver = crate::progress::resolver(&args.symbols.debug_dir);
-    let bar = IndexBar::new();
-    let viewer = Viewer::open(&trace, &recording, &args.trace, resolver, &args.index(), &mut |done, of| {
-        bar.set(done, of);
+    let open = |path: &PathBuf| Input::open(path)?.into_trace(args.salvage.into());
+    let traces = args.traces.iter().map(open).collect::<Result<Vec<_>>>()?;
+    let recordings: Vec<_> = traces.iter().map(Opened::recording).collect();
+    let viewers = (0..traces.len()).map(|n| {
+        let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+        let bar = IndexBar::new();
+        let set = &mut |done, of| bar.set(done, of);
+        let viewer = Viewer::open(&traces[n], &recordings[n], &args.traces[n], resolver, &args.index(), set);
+        bar.finish();
+        viewer
     });
-    bar.finish();
+    // Of two the second is looked at.
+    let compared = viewers.reduce(|before, after| after.compared_with(before));
+    let Some(viewer) = compared else { return Ok(ExitCode::SUCCESS) };
     end_when_interrupted()?;
     let token = Token::random().context("cannot make a token")?;
     let server = Server::listen(args.port, token).map_err(|e| cannot_listen(args.port, &e))?;

@@ -13,6 +13,7 @@
 //! | `tree` | `callees` or `callers` |
 //! | `focus` | the number of a function |
 //! | `path` | numbers of functions with dots between: the box that is drawn in full width |
+//! | `base` | what the figures are compared with: a range of the same recording, two moments with a dot between; one moment; or `trace`, the other recording |
 //! | `hide` | numbers of functions with dots between, which have no boxes |
 //! | `collapse` | numbers of libraries with dots between, each of which is one box |
 //! | `recursion` | `merged` where a call of a function within itself is no box of its own |
@@ -66,6 +67,20 @@ pub(crate) enum At {
     Ns(u64),
 }
 
+/// What figures are compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(crate) enum Base {
+    /// With nothing.
+    #[default]
+    Nothing,
+    /// With those of another range.
+    Range(u64, u64),
+    /// With those at another moment.
+    At(u64),
+    /// With those of the other recording.
+    Trace,
+}
+
 /// Which blocks are asked for: what the figures depend on, whatever is made of them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Blocks {
@@ -86,6 +101,7 @@ pub(crate) struct Blocks {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Ask {
     pub(crate) blocks: Blocks,
+    pub(crate) base: Base,
     pub(crate) look: Look,
     pub(crate) shape: Shape,
     pub(crate) order: Order,
@@ -93,6 +109,13 @@ pub(crate) struct Ask {
     /// Where generations begin, and the last one ends: ns from the start, ascending.
     pub(crate) cuts_ns: Vec<u64>,
 }
+
+const ORDERS: [(&str, Order); 4] = [
+    ("own", Order::Own),
+    ("total", Order::Total),
+    ("change", Order::Change),
+    ("total-change", Order::TotalChange),
+];
 
 /// Rows of a table, unless something else is asked for.
 const ROWS: usize = 200;
@@ -118,6 +141,7 @@ impl Ask {
                 "hide",
                 "collapse",
                 "recursion",
+                "base",
                 "order",
                 "rows",
                 "cuts",
@@ -158,9 +182,9 @@ impl Ask {
             focus: number(query, "focus")?.map(FunctionId),
             path: dotted(query, "path")?.into_iter().map(FunctionId).collect(),
         };
-        let order = one_of(query, "order", &[("own", Order::Own), ("total", Order::Total)])?;
+        let order = one_of(query, "order", &ORDERS)?;
         let rows = number(query, "rows")?.unwrap_or(ROWS).min(ROWS_MAX);
-        Ok(Ask { blocks, look, shape: shape(query)?, order, rows, cuts_ns: cuts(query)? })
+        Ok(Ask { blocks, base: base(query)?, look, shape: shape(query)?, order, rows, cuts_ns: cuts(query)? })
     }
 }
 
@@ -180,6 +204,19 @@ fn dotted<T: FromStr>(query: &Query, name: &str) -> Result<Vec<T>, String> {
     let text = query.get(name).unwrap_or_default();
     let read = |number: &str| number.parse().map_err(|_| format!("`{name}` is not `{text}`"));
     text.split('.').filter(|number| !number.is_empty()).map(read).collect()
+}
+
+/// What figures are compared with.
+fn base(query: &Query) -> Result<Base, String> {
+    if query.get("base") == Some("trace") {
+        return Ok(Base::Trace);
+    }
+    match dotted(query, "base")?[..] {
+        [] => Ok(Base::Nothing),
+        [ns] => Ok(Base::At(ns)),
+        [from_ns, to_ns] if from_ns < to_ns => Ok(Base::Range(from_ns, to_ns)),
+        _ => Err("`base` is a moment, a range, or `trace`".to_owned()),
+    }
 }
 
 /// What is drawn otherwise.
@@ -240,9 +277,19 @@ mod tests {
         };
         check(
             "show=retained&at=7&from=1&to=2&process=3&thread=8&size=64&with=Operator+new&without=main&unit=blocks&tree=callers\
-             &focus=4&path=5.6&hide=1.2&collapse=3&recursion=merged&order=total&rows=9&cuts=0.10.20",
-            Ok(Ask { blocks, look, shape, order: Order::Total, rows: 9, cuts_ns: vec![0, 10, 20] }),
+             &focus=4&path=5.6&base=3.9&hide=1.2&collapse=3&recursion=merged&order=total&rows=9&cuts=0.10.20",
+            Ok(Ask {
+                blocks,
+                base: Base::Range(3, 9),
+                look,
+                shape,
+                order: Order::Total,
+                rows: 9,
+                cuts_ns: vec![0, 10, 20],
+            }),
         );
+        check("base=trace", Ok(Ask { base: Base::Trace, ..plain.clone() }));
+        check("base=7&order=change", Ok(Ask { base: Base::At(7), order: Order::Change, ..plain.clone() }));
         check("at=peak&rows=4000000000", Ok(Ask { rows: ROWS_MAX, ..plain }));
     }
 
@@ -252,6 +299,7 @@ mod tests {
         check("from=1s", Err("`from` is not the number `1s`"));
         check("from=2&to=2", Err("the range ends where it begins, or earlier"));
         check("process=-1", Err("`process` is not the number `-1`"));
+        check("base=9.3", Err("`base` is a moment, a range, or `trace`"));
         check("hide=1.x", Err("`hide` is not `1.x`"));
         check(&format!("hide={}", "1.".repeat(101)), Err("at most 100 functions can be hidden"));
         check("thread=1", Err("`thread` is a number in a `process`"));

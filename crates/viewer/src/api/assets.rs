@@ -20,6 +20,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     "style.css" CSS,
     "icon.svg" SVG,
     "api.js" JS,
+    "changes.js" JS,
     "chips.js" JS,
     "colors.js" JS,
     "command.js" JS,

@@ -5,6 +5,7 @@ mod answered;
 mod ask;
 mod assets;
 mod columns;
+mod compare;
 mod findings;
 mod generations;
 mod over_time;

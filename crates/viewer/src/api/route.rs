@@ -7,16 +7,20 @@ use serde_json::json;
 use super::answered::{Answered, NoAnswer};
 use super::ask::Ask;
 use super::assets::asset;
+use super::compare::Shown;
 use super::generations::generations;
 use super::summary::{Summary, Whole};
 use super::viewer::Viewer;
 use crate::http::{Asked, Response, Status};
-use crate::model::{Calls, FunctionId, ModuleId, flame, functions, stacks};
+use crate::model::{Calls, Figures, FunctionId, ModuleId, flame, functions, stacks};
 
 /// Figures, and what they are of.
 #[derive(Serialize)]
 struct Envelope<'a, T> {
     total: BlocksJson,
+    /// The same of what it is compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before_total: Option<BlocksJson>,
     /// The moment of live blocks, ns from the start.
     at_ns: Option<u64>,
     drawn: Drawn<'a>,
@@ -78,30 +82,33 @@ impl Viewer<'_> {
             if view == "generations" {
                 return Ok(Response::json(Status::Ok, &generations(self, &ask)?));
             }
-            let calls = &self.stacks()?.calls;
-            let drawn = Drawn::of(&ask, calls)?;
-            let answered = self.answered(&ask.blocks)?;
-            let shaped = self.shaped(&ask.shape)?;
-            let reshaped = shaped.as_deref().map(|shaped| answered.own.reshaped(shaped));
-            let calls = shaped.as_deref().map_or(calls, |shaped| &shaped.calls);
-            let (own, unit) = (reshaped.as_ref().unwrap_or(&answered.own), ask.look.unit);
-            Ok(match view {
-                "flame" => envelope(&answered, drawn, flame(calls, own, &ask.look)),
-                "functions" => envelope(&answered, drawn, functions(calls, own, unit, ask.order, ask.rows)),
-                "stacks" => envelope(&answered, drawn, stacks(calls, own, unit, ask.rows)),
-                _ => match &answered.sizes {
-                    Some(sizes) => envelope(&answered, drawn, sizes),
-                    None => refused(&NoAnswer::Refused("sizes are not known of this".to_owned())),
-                },
+            let drawn = Drawn::of(&ask, self.calls(&ask)?)?;
+            let unit = ask.look.unit;
+            self.shown(&ask, |answered, Shown { calls, figures }| {
+                Ok(match view {
+                    "flame" => envelope(answered, &figures, drawn, flame(calls, figures, &ask.look)),
+                    "functions" => {
+                        let rows = functions(calls, figures, unit, ask.order, ask.rows);
+                        envelope(answered, &figures, drawn, rows)
+                    }
+                    "stacks" => {
+                        envelope(answered, &figures, drawn, stacks(calls, figures.own, unit, ask.rows))
+                    }
+                    _ => match &answered.sizes {
+                        Some(sizes) => envelope(answered, &figures, drawn, sizes),
+                        None => refused(&NoAnswer::Refused("sizes are not known of this".to_owned())),
+                    },
+                })
             })
         };
         of().unwrap_or_else(|e| refused(&e))
     }
 }
 
-fn envelope(answered: &Answered, drawn: Drawn<'_>, of: impl Serialize) -> Response {
-    let total = answered.own.total().into();
-    Response::json(Status::Ok, &Envelope { total, at_ns: answered.at_ns, drawn, of })
+fn envelope(answered: &Answered, figures: &Figures<'_>, drawn: Drawn<'_>, of: impl Serialize) -> Response {
+    let total = figures.own.total().into();
+    let before_total = figures.before.map(|before| before.total().into());
+    Response::json(Status::Ok, &Envelope { total, before_total, at_ns: answered.at_ns, drawn, of })
 }
 
 fn refused(e: &NoAnswer) -> Response {

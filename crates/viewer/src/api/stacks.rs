@@ -20,17 +20,19 @@ pub(super) struct Stacks {
 }
 
 impl Stacks {
-    /// Of all blocks that were ever allocated; those of several processes are kept apart.
+    /// Of all blocks that were ever allocated; those of several processes are kept apart if this is wanted.
     pub(super) fn of_ranges<H: History>(
         ranges: &Ranges<'_, H>,
         processes: &[ProcessFacts],
+        splits_processes: bool,
         resolver: &Resolver,
     ) -> Stacks {
         let all = ranges.ask(&Question::allocated(Span::ALL));
         let wanted: BTreeSet<_> = all.sums.iter().map(|(key, _)| (key.process as usize, key.stack)).collect();
         let wanted: Vec<_> = wanted.into_iter().collect();
-        let placed = place(ranges.history(), &wanted, processes.len() > 1);
-        Stacks { calls: Calls::new(&placed.tree, &placed.nodes, resolver, &labels(processes)), wanted }
+        let placed = place(ranges.history(), &wanted, splits_processes);
+        let labels = if splits_processes { labels(processes) } else { HashMap::new() };
+        Stacks { calls: Calls::new(&placed.tree, &placed.nodes, resolver, &labels), wanted }
     }
 
     /// Of an answer, in its order; those of several processes are one, as it has them.

@@ -15,6 +15,8 @@ use super::viewer::Viewer;
 pub(super) struct Summary {
     /// Path of the trace.
     trace: String,
+    /// Path of the trace that it is compared with.
+    baseline: Option<String>,
     command: Vec<String>,
     host: String,
     /// When it began, ns since 1970; 0 when that is not known.
@@ -51,6 +53,7 @@ impl Summary {
         };
         Summary {
             trace: viewer.shown.clone(),
+            baseline: viewer.baseline.as_ref().map(|baseline| baseline.shown.clone()),
             command: session.command.iter().map(|part| lossy(part)).collect(),
             host: session.host,
             begin_real_ns: session.begin_real_ns,

@@ -12,10 +12,10 @@ use heapscribe_symbols::Resolver;
 
 use super::analysis::Analysis;
 use super::answered::{Answered, NoAnswer, by_question, of_whole};
-use super::ask::Blocks;
+use super::ask::{Ask, Base, Blocks};
 use super::over_time::OverTime;
 use super::stacks::Stacks;
-use crate::model::{Reshaped, Shape};
+use crate::model::{Merged, Reshaped, Shape};
 
 /// Questions whose figures are kept: a page asks for several views of one, and goes back to the one before.
 const KEPT_MAX: usize = 8;
@@ -35,7 +35,12 @@ pub struct Viewer<'r> {
     stacks: OnceLock<Stacks>,
     kept: Mutex<Vec<(Blocks, Arc<Answered>)>>,
     /// The calls as they were drawn last, where that is otherwise than they were made.
-    shaped: Mutex<Option<(Shape, Arc<Reshaped>)>>,
+    shaped: Mutex<Option<(Shape, bool, Arc<Reshaped>)>>,
+    /// The recording that this one is compared with.
+    pub(super) baseline: Option<Box<Viewer<'r>>>,
+    pub(super) merged: OnceLock<Merged>,
+    /// Whether stacks of several processes are kept apart: those of two recordings are not.
+    splits_processes: bool,
 }
 
 impl<'r> Viewer<'r> {
@@ -63,7 +68,17 @@ impl<'r> Viewer<'r> {
             stacks: OnceLock::new(),
             kept: Mutex::default(),
             shaped: Mutex::default(),
+            baseline: None,
+            merged: OnceLock::new(),
+            splits_processes: true,
         }
+    }
+
+    /// Compares it with an earlier recording.
+    #[must_use]
+    pub fn compared_with(self, baseline: Viewer<'r>) -> Viewer<'r> {
+        let baseline = Some(Box::new(Viewer { splits_processes: false, ..baseline }));
+        Viewer { splits_processes: false, baseline, ..self }
     }
 
     /// Reads all events: findings, and where there is no index the heap over time. Until then the page shows what the
@@ -73,6 +88,9 @@ impl<'r> Viewer<'r> {
             self.over_time.get_or_init(|| OverTime::of_ranges(ranges, &self.processes));
         }
         self.analysis.get_or_init(|| Analysis::of(self.trace, &self.shown, &self.resolver));
+        if let Some(baseline) = &self.baseline {
+            baseline.analyze();
+        }
     }
 
     /// The heap over time: at once where there is an index.
@@ -99,7 +117,9 @@ impl<'r> Viewer<'r> {
         let processes = &self.processes;
         match &self.ranges {
             Some(ranges) => {
-                Ok(self.stacks.get_or_init(|| Stacks::of_ranges(ranges, processes, &self.resolver)))
+                let splits = self.splits_processes && processes.len() > 1;
+                let stacks = || Stacks::of_ranges(ranges, processes, splits, &self.resolver);
+                Ok(self.stacks.get_or_init(stacks))
             }
             None => {
                 let answer = &self.analysis().ok_or(NoAnswer::NotYet)?.answer;
@@ -108,20 +128,21 @@ impl<'r> Viewer<'r> {
         }
     }
 
-    /// The calls in this shape; none of the plain one.
-    pub(super) fn shaped(&self, shape: &Shape) -> Result<Option<Arc<Reshaped>>, NoAnswer> {
+    /// The calls in the shape that is asked for; none of the plain one.
+    pub(super) fn shaped(&self, ask: &Ask) -> Result<Option<Arc<Reshaped>>, NoAnswer> {
+        let (shape, is_merged) = (&ask.shape, ask.base == Base::Trace);
         if *shape == Shape::default() {
             return Ok(None);
         }
-        let calls = &self.stacks()?.calls;
+        let calls = self.calls(ask)?;
         let mut kept = self.shaped.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, made)) = &*kept
-            && of == shape
+        if let Some((of, of_merged, made)) = &*kept
+            && (of, *of_merged) == (shape, is_merged)
         {
             return Ok(Some(made.clone()));
         }
         let made = Arc::new(Reshaped::new(calls, shape));
-        *kept = Some((shape.clone(), made.clone()));
+        *kept = Some((shape.clone(), is_merged, made.clone()));
         Ok(Some(made))
     }
 

@@ -75,6 +75,11 @@ impl Calls {
         calls
     }
 
+    /// Of these functions.
+    pub(super) fn of(functions: Functions, nodes: Vec<Call>, unknown: CallId) -> Calls {
+        Calls { functions: Arc::new(functions), ..Calls::default() }.with_nodes(nodes, unknown)
+    }
+
     pub(crate) fn functions(&self) -> &Functions {
         &self.functions
     }

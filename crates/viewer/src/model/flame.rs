@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::calls::Calls;
 use super::function::FunctionId;
 use super::limits::{LEVELS_MAX, NODES_MAX, PARTS};
-use super::own::{Own, Unit};
+use super::own::{Figures, Unit};
 use super::prune::{Cut, FlameBox, prune};
 use super::trees::{Callees, Callers, Child, Tree};
 
@@ -53,17 +53,26 @@ pub(crate) struct Flame {
     blocks: Vec<u64>,
     own_bytes: Vec<u64>,
     own_blocks: Vec<u64>,
+    /// What each was in the figures that these are compared with, if they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    before_bytes: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    before_blocks: Vec<u64>,
     /// How many boxes directly below this one are too narrow, or too deep.
     left_out: Vec<u32>,
 }
 
 /// Draws one.
-pub(crate) fn flame(calls: &Calls, own: &Own, look: &Look) -> Flame {
+pub(crate) fn flame(calls: &Calls, figures: Figures<'_>, look: &Look) -> Flame {
     let focus = look.focus;
-    match look.direction {
-        Direction::Callees => of(calls, &Callees { calls, own, focus }, look),
-        Direction::Callers => of(calls, &Callers { calls, own, focus }, look),
+    let mut flame = match look.direction {
+        Direction::Callees => of(calls, &Callees { calls, figures, focus }, look),
+        Direction::Callers => of(calls, &Callers { calls, figures, focus }, look),
+    };
+    if figures.before.is_none() {
+        (flame.before_bytes, flame.before_blocks) = (Vec::new(), Vec::new());
     }
+    flame
 }
 
 fn of<T: Tree>(calls: &Calls, tree: &T, look: &Look) -> Flame {
@@ -110,12 +119,15 @@ impl Flame {
         self.blocks.push(blocks);
         self.own_bytes.push(each.own.bytes);
         self.own_blocks.push(each.own.blocks);
+        self.before_bytes.push(each.before.bytes);
+        self.before_blocks.push(each.before.blocks);
         self.left_out.push(each.left_out);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::own::Own;
     use super::super::sample::sample;
     use super::*;
 
@@ -140,7 +152,11 @@ mod tests {
         let check = |direction, focus: Option<&str>, path: &[&str], expected: &[&str]| {
             let (focus, path) = (focus.map(number), path.iter().map(|name| number(name)).collect());
             let look = Look { unit: Unit::Bytes, direction, focus, path };
-            assert_eq!(drawn(&flame(&calls, &own, &look)), expected, "{look:?}");
+            assert_eq!(
+                drawn(&flame(&calls, Figures { own: &own, before: None }, &look)),
+                expected,
+                "{look:?}"
+            );
         };
         let (callees, callers) = (Direction::Callees, Direction::Callers);
         let whole = ["all 16 0", "  main 16 0", "    a 15 5", "      b 10 0", "        a 10 10", "    b 1 1"];
@@ -157,5 +173,25 @@ mod tests {
         check(callers, Some("a"), &[], &["a 15 0", "  main 15 15"]);
         check(callers, Some("b"), &[], &["b 11 0", "  a 10 0", "    main 10 10", "  main 1 1"]);
         check(callers, None, &["a", "b"], &["b 10 0", "  a 10 0", "    main 10 10"]);
+    }
+    #[test]
+    fn a_box_has_what_it_was_before_and_what_is_gone_has_no_width() {
+        let (calls, own) = sample(&[(&["main", "a"], 1, 10), (&["main", "b"], 2, 6), (&["main", "c"], 3, 0)]);
+        let before = |name: &str| match name {
+            "a" => 4,
+            "c" => 9,
+            _ => 0,
+        };
+        let name = |id| calls.function(calls.node(id).function).name.as_str();
+        let amounts = calls.tips().iter().map(|id| (*id, Amount { blocks: 1, bytes: before(name(*id)) }));
+        let before = Own::new(&calls, amounts);
+        for direction in [Direction::Callees, Direction::Callers] {
+            let look = Look { direction, ..Look::default() };
+            let flame = flame(&calls, Figures { own: &own, before: Some(&before) }, &look);
+            assert_eq!((flame.bytes[0], flame.before_bytes[0]), (16, 13), "{look:?}");
+            let at = flame.name.iter().position(|n| flame.names[*n as usize] == "a").unwrap();
+            assert_eq!((flame.bytes[at], flame.before_bytes[at], flame.before_blocks[at]), (10, 4, 1));
+            assert!(!flame.names.contains(&"c".to_owned()));
+        }
     }
 }

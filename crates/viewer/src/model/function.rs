@@ -44,6 +44,12 @@ impl Functions {
         &self.modules
     }
 
+    /// Adds one that is in no library, whether or not it is known.
+    pub(super) fn add(&mut self, name: &str, file: Option<&str>) -> FunctionId {
+        self.all.push(Function { name: name.to_owned(), file: file.map(str::to_owned), module: None });
+        FunctionId(self.all.len() as u32 - 1)
+    }
+
     /// The function that stands for all of a library.
     pub(crate) fn library(&self, id: ModuleId) -> FunctionId {
         self.libraries[id.0 as usize]

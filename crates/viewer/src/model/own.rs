@@ -95,6 +95,25 @@ fn inclusive(calls: &Calls, own: &[Amount]) -> Vec<Amount> {
     sums
 }
 
+/// The figures that are shown, and those that they are compared with.
+#[derive(Clone, Copy)]
+pub(crate) struct Figures<'a> {
+    pub(crate) own: &'a Own,
+    pub(crate) before: Option<&'a Own>,
+}
+
+impl Figures<'_> {
+    /// What a node was before, with all that it calls.
+    pub(super) fn before(&self, id: CallId) -> Amount {
+        self.before.map_or(Amount::default(), |before| before.inclusive(id))
+    }
+
+    /// Whether a node has anything in either of them.
+    pub(super) fn has(&self, id: CallId) -> bool {
+        self.own.inclusive(id) != Amount::default() || self.before(id) != Amount::default()
+    }
+}
+
 /// Sums of a recording that is not damaged are never below 0.
 pub(crate) fn plain(amount: heapscribe_index::Amount) -> Amount {
     let number = |n: i64| u64::try_from(n).unwrap_or(0);

@@ -14,6 +14,7 @@ pub(super) struct FlameBox {
     pub(super) function: FunctionId,
     pub(super) amount: Amount,
     pub(super) own: Amount,
+    pub(super) before: Amount,
     /// How many boxes directly below it are too narrow, or too deep.
     pub(super) left_out: u32,
 }
@@ -71,7 +72,7 @@ fn open_box<T: Tree>(
     drawn.sort_by_key(|child| (Reverse(cut.unit.of(child.amount)), child.function));
     let left_out = (all - drawn.len()) as u32;
     open.extend(drawn.into_iter().rev().map(|child| (depth + 1, child)));
-    FlameBox { depth, function: of.function, amount: of.amount, own: of.own, left_out }
+    FlameBox { depth, function: of.function, amount: of.amount, own: of.own, before: of.before, left_out }
 }
 
 #[cfg(test)]
@@ -83,7 +84,13 @@ mod tests {
 
     fn third(levels: u32, bytes: u64) -> Child<(u32, u64)> {
         let amount = Amount { blocks: 1, bytes };
-        Child { function: FunctionId(levels), amount, own: Amount::default(), node: (levels, bytes) }
+        Child {
+            function: FunctionId(levels),
+            amount,
+            own: Amount::default(),
+            before: amount,
+            node: (levels, bytes),
+        }
     }
 
     impl Tree for Thirds {

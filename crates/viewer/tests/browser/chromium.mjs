@@ -74,15 +74,16 @@ function hands(page) {
     await until(`!window.isOld && ${isThere}`);
   };
   const mouse = (type, x, y, more = {}) => page("Input.dispatchMouseEvent", { type, x, y, button: "left", clickCount: 1, ...more });
-  const click = async (x, y) => {
-    await mouse("mousePressed", x, y);
-    await mouse("mouseReleased", x, y);
+  /** With modifiers: 8 is Shift. */
+  const click = async (x, y, modifiers = 0) => {
+    await mouse("mousePressed", x, y, { modifiers });
+    await mouse("mouseReleased", x, y, { modifiers });
   };
-  const drag = async (from, to, y) => {
-    await mouse("mousePressed", from, y);
-    await mouse("mouseMoved", (from + to) / 2, y, { buttons: 1 });
-    await mouse("mouseMoved", to, y, { buttons: 1 });
-    await mouse("mouseReleased", to, y);
+  const drag = async (from, to, y, modifiers = 0) => {
+    await mouse("mousePressed", from, y, { modifiers });
+    await mouse("mouseMoved", (from + to) / 2, y, { buttons: 1, modifiers });
+    await mouse("mouseMoved", to, y, { buttons: 1, modifiers });
+    await mouse("mouseReleased", to, y, { modifiers });
   };
   const press = async (key, modifiers = 0) => {
     const text = key.length === 1 ? { text: key } : {};

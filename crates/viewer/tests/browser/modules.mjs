@@ -21,6 +21,8 @@ export async function checkModules(run, address) {
   }
   await check("numbers.js", "blocks", [1], "1 block");
   await check("numbers.js", "blocks", [1234567], "1,234,567 blocks");
+  for (const [before, after, text] of [[1024, 3072, "+2.00 KiB"], [5, 0, "−5 B"], [5, 5, "±0 B"]]) await check("numbers.js", "changed", [before, after, "bytes"], text);
+  await check("numbers.js", "shortPath", ["/usr/src/a/b.c"], "…/a/b.c");
   await check("numbers.js", "moment", [2_500_000, 10_000], "2.50 ms");
 
   await checkState(call, check);
@@ -56,7 +58,7 @@ async function checkCommands(call, check) {
   ]) {
     await check("command.js", "command", [{ ...plain, ...change }, recording], `heapscribe flame ${trace}${flags} -o flame.svg`);
   }
-  for (const change of [{ show: "freed" }, { show: "within" }, { show: "left", from: "1" }, { with: "x" }, { tree: "callers" }, { hide: "3" }, { unit: "blocks" }]) {
+  for (const change of [{ show: "freed" }, { show: "within" }, { show: "left", from: "1" }, { with: "x" }, { tree: "callers" }, { hide: "3" }, { base: "1.2" }, { unit: "blocks" }]) {
     await check("command.js", "command", [{ ...plain, ...change }, recording], "");
   }
 }

@@ -158,6 +158,26 @@ try {
   await button("Reset");
   await isTotal("14.2 KiB in 5 blocks");
 
+  // A second range is compared with the first, a moment with another.
+  await drag(at(5), at(9), timeline.y + 40);
+  await isTotal("64 B in 1 block");
+  await drag(at(1.5), at(4.5), timeline.y + 40, 8);
+  await isTotal("64 B in 1 block, −13.1 KiB from 13.2 KiB");
+  await until(`document.getElementById("chips").textContent.startsWith("Compared with 1.49 ms to 4.")`);
+  await button("Differences");
+  await until(`/^−10\\.3 KiB gone 10\\.3 KiB 0 B −10\\.3 KiB load/.test(document.querySelector("#view tbody").innerText.replace(/\\s+/g, " "))`);
+  await button("load");
+  await until(`location.hash.includes("focus=") && document.getElementById("chips").textContent.includes("Focus on load")`);
+  await run("history.back()");
+  await run("history.back()");
+  await run(`document.getElementById("timeline").focus()`);
+  await press("Escape");
+  await click(at(2.5), timeline.y + 40);
+  await click(at(4.5), timeline.y + 40, 8);
+  await isTotal("13.7 KiB in 3 blocks live at 2.50 ms, +500 B from 13.2 KiB");
+  await run(`document.querySelector("#chips button").click()`);
+  await until(`document.getElementById("chips").textContent === ""`);
+
   // What a screen reader is told.
   const { nodes } = await page("Accessibility.getFullAXTree");
   const roles = new Set(nodes.map((node) => node.role?.value));

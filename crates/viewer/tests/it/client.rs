@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::thread;
 
 use heapscribe_convert::ranges::IndexOptions;
-use heapscribe_convert::{Input, Salvage};
+use heapscribe_convert::{Input, Opened, Salvage};
 use heapscribe_symbols::Resolver;
 use heapscribe_viewer::{Server, Token, Viewer};
 use serde_json::Value;
@@ -28,13 +28,26 @@ pub(crate) struct Answer {
 
 /// Serves the recording while `client` asks.
 pub(crate) fn serve(client: impl FnOnce(&Place)) {
+    serve_all(1, client);
+}
+
+/// The same, compared with itself: each function and each stack is found again.
+pub(crate) fn serve_compared(client: impl FnOnce(&Place)) {
+    serve_all(2, client);
+}
+
+fn serve_all(traces: usize, client: impl FnOnce(&Place)) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.hst");
     std::fs::write(&path, recording::trace()).unwrap();
-    let trace = Input::open(&path).unwrap().into_trace(Salvage::default()).unwrap();
-    let recording = trace.recording();
-    let resolver = Resolver::new("/nonexistent");
-    let viewer = Viewer::open(&trace, &recording, &path, resolver, &IndexOptions::default(), &mut |_, _| {});
+    let open = |_| Input::open(&path).unwrap().into_trace(Salvage::default()).unwrap();
+    let traces: Vec<_> = (0..traces).map(open).collect();
+    let recordings: Vec<_> = traces.iter().map(Opened::recording).collect();
+    let viewers = traces.iter().zip(&recordings).map(|(trace, recording)| {
+        let resolver = Resolver::new("/nonexistent");
+        Viewer::open(trace, recording, &path, resolver, &IndexOptions::default(), &mut |_, _| {})
+    });
+    let viewer = viewers.reduce(|before, after| after.compared_with(before)).unwrap();
     viewer.analyze();
     let server = Server::listen(0, Token::random().unwrap()).unwrap();
     let (host, token) = server.address().trim_start_matches("http://").split_once('/').unwrap();

@@ -3,5 +3,6 @@
 mod answers;
 mod browser;
 mod client;
+mod compared;
 mod recording;
 mod security;
