@@ -90,6 +90,8 @@ pub use answer::{Answer, estimate, measure};
 pub use assemble::add_samples;
 pub use input::{History, Recording, selection};
 pub use options::Options;
-pub use passes::{Extent, HeapCuts, HeapOverTime, Highest, extent, highest, over_time};
+pub use passes::{
+    Extent, HeapCuts, HeapOverTime, Highest, LostInChunks, extent, highest, lost_in_chunks, over_time,
+};
 pub use stacks::{gathered, placed};
 pub use timeline::{Cutter, ProcessStep, Segment, busiest, intervals};

@@ -56,6 +56,32 @@ pub struct Seen {
     pub largest_bytes: u64,
 }
 
+/// What is missing of a process, by reason, and events among it: what its recorder counted, or at least what its chunks
+/// do.
+pub fn counted(
+    recorder: &[u64; DROP_COUNTERS],
+    in_chunks: &[u64; DROP_COUNTERS],
+) -> ([u64; DROP_COUNTERS], u64) {
+    let counters: [u64; DROP_COUNTERS] =
+        std::array::from_fn(|reason| recorder[reason].max(in_chunks[reason]));
+    let events = LossReason::lost_events(&counters);
+    (counters, events.max(in_chunks.iter().copied().fold(0, u64::saturating_add)))
+}
+
+/// What a reader has to know of so many missing events, and of other losses, to trust figures as far as they go.
+pub fn problems(lost_events: u64, dropped: &[u64; DROP_COUNTERS]) -> Vec<String> {
+    let of_reason = |reason: LossReason| dropped[reason as usize];
+    [
+        (lost_events, "events are missing"),
+        (of_reason(LossReason::LiveTable), "blocks were not followed, so their frees are not known"),
+        (of_reason(LossReason::ReplacedBlock), "blocks were freed unseen, and others may have been"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count != 0)
+    .map(|(count, what)| format!("{count} {what}: what is live or leaked is not known exactly"))
+    .collect()
+}
+
 impl Losses {
     /// By the counters of a recorder, of which so many events are missing.
     pub fn of(counters: &[u64; DROP_COUNTERS], lost_events: u64, unknown_frees: u64) -> Losses {

@@ -21,6 +21,7 @@ mod file;
 mod hash;
 mod heap;
 mod key;
+mod lost;
 mod notes;
 mod open;
 mod question;

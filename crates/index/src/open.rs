@@ -1,8 +1,8 @@
 //! An index that was opened: what all questions need is in memory, sections of leaves are read when they are asked
 //! for.
 
-use heapscribe_analyze::HeapOverTime;
 use heapscribe_analyze::moments::NoteMoment;
+use heapscribe_analyze::{HeapOverTime, LostInChunks};
 use heapscribe_formats::Source;
 use heapscribe_wire::ids::StackId;
 
@@ -10,6 +10,7 @@ use crate::axis::{Axis, LEAVES_MAX};
 use crate::file::{IndexError, Kind, SectionReader};
 use crate::heap;
 use crate::key::{Key, Keys, SizeClass};
+use crate::lost;
 use crate::notes;
 use crate::trace_id::TraceId;
 
@@ -58,6 +59,14 @@ impl<S: Source> Index<S> {
     /// Whether memory did not suffice to keep all keys apart: some are of any size, any thread or an unknown stack.
     pub fn is_coarse(&self) -> bool {
         self.keys().iter().any(|key| key.size == SizeClass::ANY)
+    }
+
+    /// What the chunks say is missing among their events.
+    ///
+    /// # Errors
+    /// When the index is damaged.
+    pub fn lost_in_chunks(&self) -> Result<LostInChunks, IndexError> {
+        lost::read(&self.sections, self.process_ends_ns.len())
     }
 
     /// The heap over time, and its peak.

@@ -6,7 +6,7 @@ mod histories;
 use std::collections::BTreeMap;
 
 use heapscribe_analyze::moments::of_name;
-use heapscribe_analyze::{HeapOverTime, Options, ProcessStep, extent, over_time};
+use heapscribe_analyze::{HeapOverTime, Options, ProcessStep, extent, lost_in_chunks, over_time};
 use heapscribe_index::{Amount, BuildOptions, Death, Events, Index, Key, Question, Span, TraceId, build};
 use heapscribe_wire::record::Note;
 use histories::{Action, Random, Step};
@@ -20,6 +20,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         5 => (size.clone(), 1..6u32).prop_map(|(size, stack)| Action::Alloc { size, stack }),
         4 => any::<usize>().prop_map(|which| Action::Free { which }),
         1 => (any::<usize>(), size, 1..6u32).prop_map(|(which, size, stack)| Action::Realloc { which, size, stack }),
+        1 => (1..9u64, any::<u8>()).prop_map(|(count, reason)| Action::Lost { count, reason }),
         1 => (1..4u32, 0..4usize).prop_map(|(name, n)| Action::Note { name, note: NOTES[n] }),
     ];
     let step =
@@ -131,6 +132,8 @@ proptest! {
         let index = Index::open(file, &trace).unwrap();
         let events = Events::new(&random);
         prop_assert_eq!(index.heap().unwrap(), over_time(&random, &Options::default()));
+        prop_assert_eq!(&index.lost_in_chunks().unwrap(), random.lost());
+        prop_assert_eq!(&lost_in_chunks(&random), random.lost());
         check_heap(&random, &index.heap().unwrap());
         check_notes(&random, &index, notes_max);
         for (moments, kind) in questions {

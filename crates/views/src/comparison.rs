@@ -8,6 +8,8 @@ use heapscribe_symbols::{NamedFrame, NamedStacks};
 pub struct Compared<'a> {
     /// Its path.
     pub trace: &'a str,
+    /// Which range of it, in words; nothing for all.
+    pub range: String,
     /// Its answer.
     pub answer: &'a Answer,
     /// The names of its frames.
@@ -22,7 +24,7 @@ pub struct Sides<'a> {
     pub before: Compared<'a>,
     /// The second.
     pub after: Compared<'a>,
-    /// Whether one is a snapshot, so that what was never freed is what is live.
+    /// Whether what is live at a moment is compared: that of a snapshot was never freed, too.
     pub of_live: bool,
 }
 

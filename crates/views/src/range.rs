@@ -52,8 +52,8 @@ pub struct RangeReport<'a> {
     pub part: &'a str,
     /// Whether blocks were sampled, so that figures are estimates.
     pub is_estimated: bool,
-    /// Whether events are missing.
-    pub has_losses: bool,
+    /// What is missing, in words; nothing if figures are exact.
+    pub causes: &'a [String],
     /// What is wrong with the trace.
     pub problems: &'a [String],
     /// Entries of each list.

@@ -68,7 +68,7 @@ pub struct Dropped {
 
 impl Dropped {
     /// The reasons that occurred.
-    pub(crate) fn list(counters: &[u64; DROP_COUNTERS]) -> Vec<Dropped> {
+    pub fn list(counters: &[u64; DROP_COUNTERS]) -> Vec<Dropped> {
         let one = |(reason, &count): (usize, &u64)| Dropped { reason: reason as u8, count };
         counters.iter().enumerate().filter(|(_, count)| **count != 0).map(one).collect()
     }

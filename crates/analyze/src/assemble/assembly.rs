@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use heapscribe_formats::Evicted;
-use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
+use heapscribe_wire::head::DROP_COUNTERS;
 use heapscribe_wire::ids::StackId;
 
 use super::amounts::{ByNode, add, amount, at_least_0, holders, in_ns, lifetime};
@@ -26,7 +26,7 @@ use crate::answer::{
 };
 use crate::counters::{Histogram, StackRow, ThreadSums};
 use crate::input::{History, ProcessFacts, SessionFacts};
-use crate::losses::Losses;
+use crate::losses::{self, Losses};
 use crate::options::Options;
 use crate::passes::{PassResults, ProcessResults};
 use crate::peak::Held;
@@ -272,11 +272,10 @@ impl Assembly {
         facts: &ProcessFacts,
         results: &ProcessResults,
     ) -> (Totals, Vec<Dropped>, [u64; DROP_COUNTERS]) {
-        let counters = std::array::from_fn(|i| facts.drops[i].max(results.sums.lost[i]));
+        let (counters, lost_events) = losses::counted(&facts.drops, &results.sums.lost);
         for (mine, theirs) in self.dropped.iter_mut().zip(&counters) {
             *mine = mine.saturating_add(*theirs);
         }
-        let lost_events = LossReason::lost_events(&counters).max(all.lost);
         self.lost_events = self.lost_events.saturating_add(lost_events);
         (Totals { lost_events, ..totals::totals(all) }, Dropped::list(&counters), counters)
     }
@@ -375,16 +374,6 @@ impl Assembly {
                 self.below_zero
             ));
         }
-        let of_reason = |reason: LossReason| self.dropped[reason as usize];
-        for (count, what) in [
-            (self.lost_events, "events are missing"),
-            (of_reason(LossReason::LiveTable), "blocks were not followed, so their frees are not known"),
-            (of_reason(LossReason::ReplacedBlock), "blocks were freed unseen, and others may have been"),
-        ] {
-            if count != 0 {
-                let problem = format!("{count} {what}: what is live or leaked is not known exactly");
-                self.answer.problems.push(problem);
-            }
-        }
+        self.answer.problems.extend(losses::problems(self.lost_events, &self.dropped));
     }
 }

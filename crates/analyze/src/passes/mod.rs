@@ -4,11 +4,13 @@ mod ascent;
 mod ends;
 mod extent;
 mod grid;
+mod lost;
 mod over_time;
 mod results;
 mod run;
 
 pub use self::extent::{Extent, extent};
+pub use self::lost::{LostInChunks, lost_in_chunks};
 pub use self::over_time::{HeapCuts, HeapOverTime, Highest, highest, over_time};
 pub(crate) use self::results::{PassResults, ProcessResults};
 pub(crate) use self::run::run;

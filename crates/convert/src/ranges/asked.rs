@@ -4,7 +4,10 @@ use std::path::Path;
 
 use heapscribe_analyze::input::{Chosen, History};
 use heapscribe_analyze::moments::{NoteMoment, of_name};
-use heapscribe_analyze::{Extent, HeapOverTime, Highest, Options, add_samples, extent, highest, over_time};
+use heapscribe_analyze::{
+    Extent, HeapOverTime, Highest, LostInChunks, Options, add_samples, extent, highest, lost_in_chunks,
+    over_time,
+};
 use heapscribe_diagnostics::Problem;
 use heapscribe_index::{Amount, Events, Index, Key, Question, Span};
 
@@ -84,6 +87,12 @@ impl<'h, H: History> Ranges<'h, H> {
     pub fn notes(&self, name: &[u8]) -> Vec<NoteMoment> {
         let noted = self.index.as_ref().and_then(|index| index.notes(name).ok().flatten());
         noted.unwrap_or_else(|| of_name(self.history, name))
+    }
+
+    /// What the chunks say is missing among their events; without an index in a pass over all events.
+    pub fn lost_in_chunks(&self) -> LostInChunks {
+        let known = self.index.as_ref().and_then(|index| index.lost_in_chunks().ok());
+        known.unwrap_or_else(|| lost_in_chunks(self.history))
     }
 
     /// The names of all marks and sections, if the index has them.

@@ -43,7 +43,7 @@ pub(crate) use self::check::{CheckArgs, CountOrPart};
 pub(crate) use self::command::{Command, NAME, command, parse};
 pub(crate) use self::convert::{ConvertArgs, ConvertTo};
 pub(crate) use self::ctl::{CtlArgs, CtlVerb};
-pub(crate) use self::diff::DiffArgs;
+pub(crate) use self::diff::{DiffArgs, DiffSide};
 pub(crate) use self::dump::{DumpArgs, DumpStyle};
 pub(crate) use self::flame::FlameArgs;
 pub(crate) use self::groups::GROUPS;

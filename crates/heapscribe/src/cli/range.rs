@@ -13,7 +13,7 @@ use super::moment::{Moment, parse_moment, parse_moments};
 const HEADING: &str = "Ranges of time";
 
 /// Which blocks are looked at, by the time of their birth and death.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, PartialEq, Debug, Args)]
 pub(crate) struct RangeArgs {
     /// Only what happened from this moment on, such as 1.5s, 30%, mark:NAME, section:NAME or peak
     #[arg(long, value_name = "MOMENT", value_parser = parse_moment, help_heading = HEADING)]
@@ -40,7 +40,40 @@ pub(crate) struct RangeArgs {
     no_index: bool,
 }
 
+/// Another range, of what is compared.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BaselineArgs {
+    /// Compare with another range: BEFORE from this moment on
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment, help_heading = HEADING)]
+    baseline_from: Option<Moment>,
+
+    /// Compare with another range: BEFORE up to this moment
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment, help_heading = HEADING)]
+    baseline_to: Option<Moment>,
+
+    /// Compare with another moment: what was live in BEFORE then
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment, help_heading = HEADING)]
+    baseline_live_at: Option<Moment>,
+
+    /// Compare with other blocks: those of BEFORE that were allocated between these moments
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_moments, help_heading = HEADING)]
+    baseline_born_in: Option<(Moment, Moment)>,
+}
+
 impl RangeArgs {
+    /// The range of the other side of a comparison: the same if nothing else is asked for.
+    pub(crate) fn of_baseline(&self, args: &BaselineArgs) -> RangeArgs {
+        let args = args.clone();
+        let other = RangeArgs {
+            from: args.baseline_from,
+            to: args.baseline_to,
+            live_at: args.baseline_live_at,
+            born_in: args.baseline_born_in,
+            ..*self
+        };
+        if other.is_any() { other } else { self.clone() }
+    }
+
     /// Whether a range is asked for.
     pub(crate) fn is_any(&self) -> bool {
         self.from.is_some() || self.to.is_some() || self.live_at.is_some() || self.born_in.is_some()

@@ -4,7 +4,6 @@
 //! [`heapscribe_symbols::NamedFrame::stable_name`]); where a function has no name its place in its file stands for it.
 
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -16,7 +15,7 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 
 use super::limits::{TOP, TOP_JSON};
 use super::{output, partial, range};
-use crate::cli::{DiffArgs, Metric};
+use crate::cli::{DiffArgs, DiffSide, Metric};
 use heapscribe_convert::{Input, Opened};
 use heapscribe_diagnostics::Problem;
 use heapscribe_symbols::NamedStacks;
@@ -26,57 +25,59 @@ use heapscribe_views::{json, text};
 
 /// Runs the command.
 pub(crate) fn run(args: &DiffArgs) -> Result<ExitCode> {
-    let files = [&args.before, &args.after];
-    let open = |file| Input::open(file)?.into_trace(args.salvage.into());
-    let traces = [open(files[0])?, open(files[1])?];
-    let measure = measure(args, &traces)?;
-    let answer = |n: usize| answer(args, files[n], &traces[n], measure);
+    let sides = args.sides()?;
+    let open = |side: &DiffSide<'_>| Input::open(side.file)?.into_trace(args.salvage.into());
+    let traces = [open(&sides[0])?, open(&sides[1])?];
+    let measure = measure(args, &sides, &traces)?;
+    let answer = |n: usize| answer(args, &sides[n], &traces[n], measure);
     let answers = [answer(0)?, answer(1)?];
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let names = answers.each_ref().map(|answer| names(answer, measure, &resolver));
     let diff = compare(&answers, &names, measure);
-    let shown = files.map(|file| file.to_string_lossy());
-    let side = |n: usize| Compared {
+    let shown = sides.each_ref().map(|side| side.file.to_string_lossy());
+    let compared = |n: usize| Compared {
         trace: &shown[n],
+        range: sides[n].range.in_words(),
         answer: &answers[n],
         names: &names[n],
         is_estimated: is_estimated(&traces[n], &answers[n]),
     };
-    let of_live = traces.iter().any(|trace| snapshot::is_one(trace));
-    let sides = Sides { before: side(0), after: side(1), of_live };
+    let of_live = traces.iter().any(|trace| snapshot::is_one(trace)) || sides[1].range.live_at.is_some();
+    let of_both = Sides { before: compared(0), after: compared(1), of_live };
     let mut out = output::stdout(args.json);
     if args.json {
-        let object = json::diff::object(&diff, &sides, args.top.unwrap_or(TOP_JSON));
+        let object = json::diff::object(&diff, &of_both, args.top.unwrap_or(TOP_JSON));
         serde_json::to_writer(&mut out, &object)?;
         writeln!(out)?;
     } else {
         let top = args.top.unwrap_or(TOP);
-        text::diff::print(&mut out, &diff, &sides, top, super::terminal::columns())?;
+        text::diff::print(&mut out, &diff, &of_both, top, super::terminal::columns())?;
     }
     out.flush()?;
-    let codes = [0, 1].map(|n| partial::exit_code_of(files[n], &answers[n], traces[n].is_complete()));
-    Ok(if codes[0] == ExitCode::SUCCESS { codes[1] } else { codes[0] })
+    let code = |n: usize| partial::exit_code_of(sides[n].file, &answers[n], traces[n].is_complete());
+    let first = code(0);
+    Ok(if first == ExitCode::SUCCESS && sides[0].file != sides[1].file { code(1) } else { first })
 }
 
 /// The answer of a trace; a snapshot counts as a recording that ended with it.
-fn answer(args: &DiffArgs, file: &Path, trace: &Opened, measure: Measure) -> Result<Answer> {
+fn answer(args: &DiffArgs, side: &DiffSide<'_>, trace: &Opened, measure: Measure) -> Result<Answer> {
     let snapshots = if snapshot::is_one(trace) { snapshot::analyze(trace) } else { Vec::new() };
     if let Some(snapshot) = snapshots.first() {
-        args.choice.reject(file, "a snapshot")?;
-        args.range.reject(file, "a snapshot")?;
+        args.choice.reject(side.file, "a snapshot")?;
+        side.range.reject(side.file, "a snapshot")?;
         return Ok(Snapshot::to_answer(snapshot));
     }
-    range::analyze_of(trace, file, &args.choice.choice(), &args.range, measure)
+    range::analyze_of(trace, side.file, &args.choice.choice(), &side.range, measure)
 }
 
 /// The measure to compare: a snapshot has live blocks only.
-fn measure(args: &DiffArgs, traces: &[Opened; 2]) -> Result<Measure> {
-    let snapshot = traces.iter().zip([&args.before, &args.after]).find(|(trace, _)| snapshot::is_one(trace));
-    match (args.metric, snapshot) {
+fn measure(args: &DiffArgs, sides: &[DiffSide<'_>; 2], traces: &[Opened; 2]) -> Result<Measure> {
+    let snapshot = traces.iter().zip(sides).find(|(trace, _)| snapshot::is_one(trace));
+    match (args.metric(), snapshot) {
         (None | Some(Metric::Leaked), Some(_)) => Ok(Measure::Leaked),
-        (by, None) => Ok(by.unwrap_or_else(|| args.range.default_metric()).measure()),
-        (Some(_), Some((_, path))) => {
-            let what = format!("{} is a snapshot, which contains only live blocks", path.display());
+        (by, None) => Ok(by.unwrap_or_else(|| args.default_metric()).measure()),
+        (Some(_), Some((_, side))) => {
+            let what = format!("{} is a snapshot, which contains only live blocks", side.file.display());
             Err(Problem::new(what, "use --metric leaked, or remove --metric").into())
         }
     }

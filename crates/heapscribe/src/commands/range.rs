@@ -1,6 +1,5 @@
 //! Ranges of a trace: which moments its flags mean, and the figures of stacks in them.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Result;
@@ -8,7 +7,8 @@ use heapscribe_analyze::Options;
 use heapscribe_analyze::answer::{Answer, Dropped, Process, Stack};
 use heapscribe_analyze::estimate::Sampling;
 use heapscribe_analyze::events::Rates;
-use heapscribe_analyze::input::{Choice, History, ProcessFacts, Recording};
+use heapscribe_analyze::input::{Choice, Chosen, History, Recording};
+use heapscribe_analyze::losses::{counted, problems};
 use heapscribe_analyze::measure::Measure;
 use heapscribe_analyze::moments::{NoteKind, NoteMoment};
 use heapscribe_convert::Opened;
@@ -16,8 +16,9 @@ use heapscribe_convert::file_source::FileSource;
 use heapscribe_convert::ranges::{ByKey, IndexOptions, RangeStacks, Ranges};
 use heapscribe_diagnostics::Problem;
 use heapscribe_index::{Death, Question, Span};
-use heapscribe_views::losses::lost_events;
+use heapscribe_views::losses::causes;
 use heapscribe_views::range::{FIGURES, RangeTimes};
+use heapscribe_wire::head::DROP_COUNTERS;
 
 use crate::cli::{Moment, RangeArgs};
 use crate::progress::IndexBar;
@@ -238,31 +239,43 @@ pub(super) fn analyze_with(
         }
         stack
     };
-    let begin_ns = ranges.extent().begin_ns;
-    let mut problems = recording.problems();
-    problems.extend(figures.problems);
+    let mut missing = without_stacks(&ranges, &chosen);
+    missing.problems.extend(figures.problems);
     Ok(Answer {
         command: session.command,
         host: session.host,
-        begin_mono_ns: begin_ns,
+        begin_mono_ns: ranges.extent().begin_ns,
         begin_real_ns: session.begin_real_ns,
         duration_ns: ranges.extent().duration_ns,
         complete: true,
-        processes: recording.processes().into_iter().map(|facts| process(facts, begin_ns)).collect(),
         stacks: figures.stacks.iter().map(stack).collect(),
         tree: figures.tree,
-        dropped: dropped(&recording),
         sampling: is_sampled(&recording).then(Sampling::default),
-        problems,
-        ..Answer::default()
+        ..missing
     })
 }
 
-/// What a process is called by, and when nothing was recorded of it.
-fn process(facts: ProcessFacts, begin_ns: u64) -> Process {
-    let since = |ns: u64| ns.saturating_sub(begin_ns);
-    let off = facts.off.iter().map(|(from, to)| (since(*from), since(*to))).collect();
-    Process { pid: facts.pid, exe: facts.exe, command: facts.command, off, ..Process::default() }
+/// What processes are called by, and what is missing of those that are chosen.
+fn without_stacks(ranges: &Of<'_>, chosen: &Chosen) -> Answer {
+    let (in_chunks, begin_ns) = (ranges.lost_in_chunks(), ranges.extent().begin_ns);
+    let (mut answer, mut dropped) = (Answer::default(), [0u64; DROP_COUNTERS]);
+    for (number, facts) in ranges.history().processes().into_iter().enumerate() {
+        let since = |ns: u64| ns.saturating_sub(begin_ns);
+        let mut process =
+            Process { pid: facts.pid, exe: facts.exe, command: facts.command, ..Process::default() };
+        if chosen.processes.iter().any(|(of, _)| *of == number) {
+            process.off = facts.off.iter().map(|(from, to)| (since(*from), since(*to))).collect();
+            let (counters, lost) = counted(&facts.drops, &in_chunks.of(number));
+            answer.totals.lost_events = answer.totals.lost_events.saturating_add(lost);
+            let sums = dropped.iter_mut().zip(&counters);
+            sums.for_each(|(sum, count)| *sum = sum.saturating_add(*count));
+        }
+        answer.processes.push(process);
+    }
+    answer.problems = ranges.history().problems();
+    answer.problems.extend(problems(answer.totals.lost_events, &dropped));
+    answer.dropped = Dropped::list(&dropped);
+    answer
 }
 
 /// All figures of a range, for the report.
@@ -271,7 +284,8 @@ pub(super) struct Reported {
     pub(super) times: RangeTimes,
     pub(super) duration_ns: u64,
     pub(super) is_estimated: bool,
-    pub(super) has_losses: bool,
+    /// Why figures are not exact.
+    pub(super) causes: Vec<String>,
     pub(super) problems: Vec<String>,
 }
 
@@ -302,9 +316,9 @@ pub(super) fn report_of(trace: &Opened, path: &Path, choice: &Choice, args: &Ran
     let figures = RangeStacks::new(&recording, answers, false);
     let begin_ns = ranges.extent().begin_ns;
     let since = |ns: u64| (ns != 0 && ns != u64::MAX).then(|| ns.saturating_sub(begin_ns));
-    let mut problems = recording.problems();
-    problems.extend_from_slice(&figures.problems);
-    problems.extend_from_slice(&trace.problems);
+    let mut missing = without_stacks(&ranges, &chosen);
+    missing.problems.extend_from_slice(&figures.problems);
+    missing.problems.extend_from_slice(&trace.problems);
     Ok(Reported {
         times: RangeTimes {
             from_ns: since(range.time.from_ns),
@@ -315,10 +329,9 @@ pub(super) fn report_of(trace: &Opened, path: &Path, choice: &Choice, args: &Ran
         },
         duration_ns: ranges.extent().duration_ns,
         is_estimated: is_sampled(&recording),
-        has_losses: lost_events(&Answer { dropped: dropped(&recording), ..Answer::default() }) > 0
-            || recording.processes().iter().any(|facts| !facts.off.is_empty()),
+        causes: causes(&missing),
         figures,
-        problems,
+        problems: missing.problems,
     })
 }
 
@@ -327,15 +340,4 @@ fn is_sampled<H: History>(history: &H) -> bool {
     let processes = history.processes().len();
     let rates = Rates::new(history, processes);
     (0..processes).any(|process| rates.has_any(process))
-}
-
-/// What is missing, by reason.
-fn dropped<H: History>(history: &H) -> Vec<Dropped> {
-    let mut counts = BTreeMap::<u8, u64>::new();
-    for process in history.processes() {
-        for (reason, count) in process.drops.iter().enumerate().filter(|(_, count)| **count != 0) {
-            *counts.entry(reason as u8).or_default() += count;
-        }
-    }
-    counts.into_iter().map(|(reason, count)| Dropped { reason, count }).collect()
 }

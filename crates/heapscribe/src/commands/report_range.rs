@@ -31,7 +31,7 @@ pub(super) fn run(
         duration_ns: reported.duration_ns,
         part: &part,
         is_estimated: reported.is_estimated,
-        has_losses: reported.has_losses,
+        causes: &reported.causes,
         problems: &reported.problems,
         top: args.top.unwrap_or(if args.json { TOP_JSON } else { TOP }),
         width: terminal::columns(),

@@ -202,3 +202,51 @@ fn other_commands_take_the_same_ranges() {
     let refused = place.failure("flame run.hst -o x.svg --to 50% --metric peak");
     assert!(refused.contains("use --live-at peak"), "{refused}");
 }
+
+#[test]
+fn two_ranges_of_a_trace_are_compared() {
+    let place = Place::with_trace(&sample::trace());
+    let check = |flags: &str, figure: usize, before: &str, after: &str| {
+        let diff: Value =
+            serde_json::from_str(&place.all(&format!("diff run.hst {flags} --json")).1).unwrap();
+        let side = |of: &str| (diff[of]["blocks"].as_u64().unwrap(), diff[of]["bytes"].as_u64().unwrap());
+        assert_eq!(side("before"), figures(&place, before)[figure], "{flags}: {diff}");
+        assert_eq!(side("after"), figures(&place, after)[figure], "{flags}: {diff}");
+    };
+    check("--baseline-to 50% --from 50%", 0, "--to 50%", "--from 50%");
+    check("run.hst --baseline-to 50% --from 0%", 0, "--to 50%", "--from 0%");
+    check("--baseline-live-at 30% --live-at peak", 3, "--live-at 30%", "--live-at peak");
+    check(
+        "--baseline-born-in 0%..50% --baseline-live-at 60% --live-at 60%",
+        3,
+        "--born-in 0%..50% --live-at 60%",
+        "--live-at 60%",
+    );
+    let text = place.stdout_in("C.UTF-8", "diff run.hst --baseline-live-at 30% --live-at peak");
+    for expected in ["Compared: live bytes\n", ", live at 30 %\n", ", live at peak\n"] {
+        assert!(text.contains(expected), "{text}");
+    }
+    for (flags, expected) in [
+        ("", "run.hst is the only trace, so there is nothing to compare it with"),
+        ("--live-at peak --baseline-to 50%", "one side is what was live at a moment, the other is not"),
+    ] {
+        let shown = place.failure(&format!("diff run.hst {flags}"));
+        assert!(shown.contains(expected), "{flags}: {shown}");
+    }
+}
+
+#[test]
+fn losses_are_reported_for_ranges_as_for_the_whole() {
+    let place = Place::with_trace(&sample::trace());
+    for command in ["hotspots run.hst", "flame run.hst -o x.folded", "diff run.hst run.hst", "report run.hst"]
+    {
+        let (code, _, whole) = place.all(command);
+        assert!(whole.contains("3 events are missing"), "{whole}");
+        for flags in ["--to 50%", "--to 50% --no-index"] {
+            let (of_range, _, shown) = place.all(&format!("{command} {flags}"));
+            assert_eq!((of_range, shown), (code, whole.clone()), "{command} {flags}");
+        }
+    }
+    let text = place.stdout_in("C.UTF-8", "report run.hst --from 10%");
+    assert!(text.contains("Not known exactly: 3 events are missing.\n"), "{text}");
+}

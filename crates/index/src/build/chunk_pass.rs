@@ -8,7 +8,7 @@ use heapscribe_wire::ids::{NameId, RateId, StackId};
 use heapscribe_wire::record::{BadEvent, Block, Event, Note};
 
 use super::local_sums::LocalSums;
-use super::notes::LocalNote;
+use super::notes::{ChunkNotes, LocalNote};
 use crate::amount::Amount;
 use crate::key::SizeClass;
 use crate::slots::LocalKey;
@@ -29,7 +29,7 @@ pub(super) struct ChunkPass<'a, F> {
     leaf_ticks: (u64, u64),
     /// Takes what is changed of the heap over time.
     cutter: Cutter<'a>,
-    notes: &'a mut Vec<LocalNote>,
+    notes: &'a mut ChunkNotes,
 }
 
 impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
@@ -37,7 +37,7 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
     pub(super) fn new(
         facts: &ChunkFacts,
         leaves: &'a LeafTicks,
-        (sums, notes): (&'a mut LocalSums, &'a mut Vec<LocalNote>),
+        (sums, notes): (&'a mut LocalSums, &'a mut ChunkNotes),
         cutter: Cutter<'a>,
         leave: F,
     ) -> Self {
@@ -110,7 +110,7 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
                 self.born(stack, size_bytes, Weight { blocks: 1, bytes: size_bytes });
             }
             Event::Note { note, name } => self.note(note, name),
-            Event::Lost { .. } => self.last_alloc = 0,
+            Event::Lost { count, reason } => self.lost(reason, count),
             _ => {}
         }
     }
@@ -123,9 +123,15 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
     }
 
     #[cold]
+    fn lost(&mut self, reason: u8, count: u64) {
+        self.last_alloc = 0; // another may be among what is missing
+        self.notes.lost.push((reason, count));
+    }
+
+    #[cold]
     fn note(&mut self, note: Note, name: NameId) {
         let note = NoteKind::of(note).map(|kind| LocalNote { name, ticks: self.ticks, kind });
-        self.notes.extend(note);
+        self.notes.notes.extend(note);
     }
 
     #[inline(always)]

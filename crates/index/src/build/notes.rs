@@ -14,6 +14,14 @@ pub(super) struct LocalNote {
     pub(super) kind: NoteKind,
 }
 
+/// What else a chunk has.
+#[derive(Debug, Default)]
+pub(super) struct ChunkNotes {
+    pub(super) notes: Vec<LocalNote>,
+    /// Events that are missing in it, with their reason.
+    pub(super) lost: Vec<(u8, u64)>,
+}
+
 /// Those of all chunks.
 #[derive(Debug)]
 pub(super) struct Notes {

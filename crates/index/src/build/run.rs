@@ -6,20 +6,21 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use heapscribe_analyze::events::Rates;
 use heapscribe_analyze::input::{ChunkFacts, Clock, History, ProcessFacts};
-use heapscribe_analyze::{HeapCuts, Options, Segment};
+use heapscribe_analyze::{HeapCuts, LostInChunks, Options, Segment};
 use rayon::prelude::*;
 
 use super::chunk_pass::ChunkPass;
 use super::leaf_sums::LeafSums;
 use super::leaf_writer::LeafWriter;
 use super::local_sums::LocalSums;
-use super::notes::{LocalNote, Notes};
+use super::notes::{ChunkNotes, Notes};
 use super::options::BuildOptions;
 use super::survivors::Survivors;
 use crate::axis::{Axis, Extent, LEAVES_MAX};
 use crate::file::{Kind, SectionWriter};
 use crate::heap;
 use crate::key::{Key, KeyId, Keys};
+use crate::lost;
 use crate::notes;
 use crate::ticks::LeafTicks;
 use crate::trace_id::TraceId;
@@ -62,7 +63,7 @@ pub fn build<H: History, W: Write>(
         axis: &axis,
         clocks: processes.iter().map(|process| process.clock).collect(),
         ticks: (0..processes.len()).map(|_| OnceLock::new()).collect(),
-        shared: Mutex::new(Shared::new(options)),
+        shared: Mutex::new(Shared::new(options, processes.len())),
     };
     let mut out = SectionWriter::new(out)?;
     let (mut writer, mut done) = (LeafWriter::default(), 0);
@@ -83,6 +84,7 @@ pub fn build<H: History, W: Write>(
     writer.write_until(axis.leaves(), &axis, &mut shared.leaves, &mut out)?;
     shared.survivors.write(&mut out)?;
     write_tables(trace, &axis, &ends_ns(&chunks, &processes), &shared.keys, &mut out)?;
+    lost::write(&shared.lost, &mut out)?;
     if let Some(by_name) = shared.notes.by_name(history) {
         notes::write(&by_name, &mut out)?;
     }
@@ -133,7 +135,7 @@ struct ChunkScratch<S> {
     events: S,
     sums: LocalSums,
     segments: Vec<Segment>,
-    notes: Vec<LocalNote>,
+    notes: ChunkNotes,
 }
 
 /// What all chunks add to.
@@ -143,17 +145,19 @@ struct Shared {
     survivors: Survivors,
     segments: Vec<Segment>,
     notes: Notes,
+    lost: LostInChunks,
     problems: Vec<String>,
 }
 
 impl Shared {
-    fn new(options: &BuildOptions) -> Shared {
+    fn new(options: &BuildOptions, processes: usize) -> Shared {
         Shared {
             keys: Keys::new(options.keys_max),
             leaves: BTreeMap::new(),
             survivors: Survivors::new(options.survivors_bytes_max),
             segments: Vec::new(),
             notes: Notes::new(options.notes_max),
+            lost: LostInChunks::new(processes),
             problems: Vec::new(),
         }
     }
@@ -202,8 +206,9 @@ impl<H: History> Pass<'_, H> {
         let mut shared = self.shared();
         shared.problems.extend(problem);
         shared.segments.append(segments);
-        shared.notes.add(facts, clock, notes);
-        notes.clear();
+        shared.notes.add(facts, clock, &notes.notes);
+        notes.lost.iter().for_each(|(reason, count)| shared.lost.add(process, *reason, *count));
+        *notes = ChunkNotes::default();
     }
 }
 

@@ -34,10 +34,12 @@ pub(crate) enum Kind {
     NoteNames = 13,
     /// Marks and ends of sections of a name.
     Notes = 14,
+    /// By process and reason, how many events are missing in chunks.
+    Lost = 15,
 }
 
 impl Kind {
-    const ALL: [Kind; 15] = [
+    const ALL: [Kind; 16] = [
         Kind::Trace,
         Kind::Axis,
         Kind::Processes,
@@ -53,6 +55,7 @@ impl Kind {
         Kind::ProcessSteps,
         Kind::NoteNames,
         Kind::Notes,
+        Kind::Lost,
     ];
 
     /// The kind of this number.

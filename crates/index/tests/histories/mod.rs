@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use heapscribe_analyze::History;
 use heapscribe_analyze::answer::Ended;
 use heapscribe_analyze::input::{ChunkFacts, Clock, EventsInOrder, ProcessFacts, SessionFacts};
 use heapscribe_analyze::moments::{NoteKind, NoteMoment};
+use heapscribe_analyze::{History, LostInChunks};
 use heapscribe_index::{Amount, Death, Key, Question, SizeClass};
 use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::{NameId, StackId, ThreadId};
@@ -32,6 +32,11 @@ pub(crate) enum Action {
     Note {
         name: u32,
         note: Note,
+    },
+    /// Events that are missing.
+    Lost {
+        count: u64,
+        reason: u8,
     },
 }
 
@@ -66,6 +71,7 @@ pub(crate) struct Random {
     chunks: Vec<Chunk>,
     lives: Vec<Life>,
     notes: BTreeMap<Vec<u8>, Vec<NoteMoment>>,
+    lost: LostInChunks,
 }
 
 /// How many names there are; the processes number them differently.
@@ -86,8 +92,13 @@ fn clock(process: usize) -> Clock {
 impl Random {
     pub(crate) fn new(steps: &[Step], end_ns: u64) -> Random {
         let mut open = BTreeMap::<(usize, u32), Chunk>::new();
-        let mut random =
-            Random { processes: Vec::new(), chunks: Vec::new(), lives: Vec::new(), notes: BTreeMap::new() };
+        let mut random = Random {
+            processes: Vec::new(),
+            chunks: Vec::new(),
+            lives: Vec::new(),
+            notes: BTreeMap::new(),
+            lost: LostInChunks::new(2),
+        };
         for process in 0..2 {
             let end_mono_ns = if process == 1 { end_ns } else { 0 };
             random.processes.push(ProcessFacts {
@@ -135,6 +146,10 @@ impl Random {
             (size, StackId(stack))
         };
         match step.action {
+            Action::Lost { count, reason } => {
+                self.lost.add(process, reason, count);
+                Some(Event::Lost { count, reason })
+            }
             Action::Note { name: number, note } => {
                 let moment = NoteKind::of(note).map(|kind| NoteMoment {
                     ns: clock(process).ns(ticks),
@@ -198,6 +213,11 @@ impl Random {
             }
         }
         sums
+    }
+
+    /// What is missing.
+    pub(crate) fn lost(&self) -> &LostInChunks {
+        &self.lost
     }
 
     /// All notes, by name and time.

@@ -29,6 +29,7 @@ fn side(side: &Compared<'_>, whole: &Part) -> Value {
     let command: Vec<_> = side.answer.command.iter().map(|part| heapscribe_symbols::lossy(part)).collect();
     json!({
         "trace": side.trace,
+        "range": Some(&side.range).filter(|range| !range.is_empty()),
         "command": command,
         "estimated": side.is_estimated,
         "complete": side.answer.complete,

@@ -23,7 +23,8 @@ pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize, width: us
     {
         let command: Vec<_> = side.answer.command.iter().map(|part| lossy(part)).collect();
         let whole = amount(diff.measure, part.amount);
-        writeln!(out, "  {word:<7} {whole}: {} ({})", side.trace, command.join(" "))?;
+        let range = if side.range.is_empty() { String::new() } else { format!(", {}", side.range) };
+        writeln!(out, "  {word:<7} {whole}: {} ({}){range}", side.trace, command.join(" "))?;
     }
     writeln!(out, "  change  {}", change_of(diff, &diff.whole))?;
     let printer = Printer { diff, sides, top, width };
@@ -37,7 +38,8 @@ pub fn print(out: Out<'_>, diff: &Diff, sides: &Sides<'_>, top: usize, width: us
 
 fn what(measure: Measure, of_live: bool) -> &'static str {
     match measure {
-        Measure::Leaked if of_live => "live bytes",
+        Measure::Count if of_live => "number of live blocks",
+        _ if of_live => "live bytes",
         Measure::Peak => "bytes live at the peak of the heap",
         Measure::Leaked => "bytes never freed",
         Measure::Allocated => "bytes allocated",

@@ -18,11 +18,9 @@ pub fn print(out: Out<'_>, report: &RangeReport<'_>, names: &NamedStacks<'_>) ->
     if report.is_estimated {
         writeln!(out, "Blocks were sampled: all figures are estimates.")?;
     }
-    if report.has_losses {
-        writeln!(
-            out,
-            "Events are missing, so the figures are not exact; `heapscribe report` shows what was lost."
-        )?;
+    if !report.causes.is_empty() {
+        writeln!(out, "Not known exactly: {}.", report.causes.join("; "))?;
+        writeln!(out, "At least so much was allocated and freed; what was live may have been more or less.")?;
     }
     sums(out, report)?;
     let mut printer = StackPrinter::new(names, report.width);
