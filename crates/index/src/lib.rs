@@ -30,7 +30,7 @@ mod ticks;
 mod trace_id;
 
 pub use amount::Amount;
-pub use ask::{Events, Sums};
+pub use ask::{AgeMap, Columns, Events, Sums};
 pub use build::{BuildOptions, Built, build};
 pub use file::IndexError;
 pub use key::{Key, KeyId, SizeClass};

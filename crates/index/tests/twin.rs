@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use heapscribe_analyze::moments::of_name;
 use heapscribe_analyze::{HeapOverTime, Options, ProcessStep, extent, lost_in_chunks, over_time};
-use heapscribe_index::{Amount, BuildOptions, Death, Events, Index, Key, Question, Span, TraceId, build};
+use heapscribe_index::{
+    AgeMap, Amount, BuildOptions, Columns, Death, Events, Index, Key, Question, Span, TraceId, build,
+};
 use heapscribe_wire::record::Note;
 use histories::{Action, Random, Step};
 use proptest::prelude::*;
@@ -110,6 +112,35 @@ fn check_notes(random: &Random, index: &Index<Vec<u8>>, notes_max: usize) {
     assert_eq!(index.notes(b"another").unwrap(), Some(Vec::new()));
 }
 
+/// Ages are those of each block, whether they are asked for or added up by time.
+fn check_ages(random: &Random, events: &Events<'_, Random>, born: Span, died: Span) {
+    let begins_ns = [0, 3, 40, 500];
+    let columns = Columns { begin_ns: born.from_ns.min(2_000), step_ns: 37, count: 9 };
+    let column = |ns: u64| ns.checked_sub(columns.begin_ns).map(|ns| (ns / 37) as usize).filter(|at| *at < 9);
+    let map = events.age_map(&columns, &begins_ns, &|key: &Key| key.thread != 2);
+    let mut expected =
+        AgeMap { born: vec![Amount::default(); 9], freed: vec![vec![Amount::default(); 9]; 4] };
+    for (key, size, born_ns, died) in random.ages().filter(|(key, ..)| key.thread != 2) {
+        let (Some(at), amount) = (column(born_ns), Amount::new(1, size)) else { continue };
+        expected.born[at].add(amount);
+        if let Some((_, age_ns)) = died {
+            let age = begins_ns.iter().rposition(|begin_ns| *begin_ns <= age_ns).unwrap();
+            expected.freed[age][at].add(amount);
+        }
+        assert!(key.process < 2);
+    }
+    assert_eq!(map, expected);
+    let mut sums = BTreeMap::<Key, Amount>::new();
+    for (key, size, born_ns, died_ns) in random.ages() {
+        let Some((ns, age_ns)) = died_ns else { continue };
+        if born.contains(born_ns) && died.contains(ns) && (3..40).contains(&age_ns) {
+            sums.entry(key).or_default().add(Amount::new(1, size));
+        }
+    }
+    let found: BTreeMap<Key, Amount> = events.aged(&born, &died, &(3..40)).into_iter().collect();
+    assert_eq!(found, sums, "{born:?} {died:?}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
     #[test]
@@ -138,6 +169,9 @@ proptest! {
         check_notes(&random, &index, notes_max);
         for (moments, kind) in questions {
             let moments = moments.map(|part| part % 1_000_000);
+            if let Question { born, death: Death::In(died) } = question(moments, kind, random.last_ns(), index.axis().begins_ns()) {
+                check_ages(&random, &events, born, died);
+            }
             let question = question(moments, kind, random.last_ns(), index.axis().begins_ns());
             let (sums, expected) = (index.ask(&question, &events).unwrap(), random.answer(&question));
             let by_pass: BTreeMap<Key, Amount> = events.ask(&question).into_iter().collect();

@@ -25,6 +25,15 @@ export function baseInWords(base) {
 }
 
 /**
+ * A lifetime in words.
+ * @param {string} age
+ */
+function ageInWords(age) {
+  const [from, to] = age.split(".");
+  return to ? `${duration(Number(from))} to ${duration(Number(to))}` : `${duration(Number(from))} and longer`;
+}
+
+/**
  * Shows them.
  * @param {any} drawn
  * @param {import("./state.js").Store} store
@@ -36,6 +45,7 @@ export function showChips(drawn, store) {
   const undo = (/** @type {"hide" | "collapse"} */ name, /** @type {number} */ n) => ({ [name]: toggled(state[name], state[name].split(".")[n]) });
   const chips = [
     ...(state.base === "" ? [] : [chip(`Compared with ${baseInWords(state.base)}`, "Compare with nothing", { base: "" })]),
+    ...(state.age === "" ? [] : [chip(`Lived ${ageInWords(state.age)}`, "Of any lifetime", { age: "" })]),
     ...(drawn.focus === null ? [] : [chip(`Focus on ${drawn.focus}`, "Show all functions", { focus: "" })]),
     ...drawn.hidden.map((/** @type {string} */ name, /** @type {number} */ n) => chip(`Without boxes of ${name}`, "Draw them again", undo("hide", n))),
     ...drawn.collapsed.map((/** @type {string} */ path, /** @type {number} */ n) => chip(`${shortPath(path)} as one box`, "Draw its functions again", undo("collapse", n))),

@@ -24,7 +24,7 @@ export function quoted(word) {
  * @param {Recording} recording
  */
 export function command(state, recording) {
-  const isPart = state.thread !== "" || state.size !== "" || state.with !== "" || state.without !== "" || state.focus !== "" || state.path !== "" || state.base !== "" || state.hide !== "" || state.collapse !== "" || state.recursion !== "";
+  const isPart = state.thread !== "" || state.size !== "" || state.age !== "" || state.with !== "" || state.without !== "" || state.focus !== "" || state.path !== "" || state.base !== "" || state.hide !== "" || state.collapse !== "" || state.recursion !== "";
   const blocks = isPart || state.tree === "callers" ? undefined : flags(state, recording);
   if (!blocks) return "";
   const pid = state.process === "" ? [] : ["--pid", String(recording.pids[Number(state.process)])];

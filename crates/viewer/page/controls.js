@@ -14,7 +14,7 @@ const SHOWS = /** @type {Record<string, string>} */ ({
 });
 
 /** What "Reset" leaves. */
-const NO_FILTERS = { focus: "", path: "", hide: "", collapse: "", recursion: "", with: "", without: "", process: "", thread: "", size: "", search: "" };
+const NO_FILTERS = { focus: "", path: "", hide: "", collapse: "", recursion: "", with: "", without: "", process: "", thread: "", size: "", age: "", search: "" };
 
 /** The fields. */
 export class Controls {

@@ -54,7 +54,7 @@ const SHOWS = /** @type {Record<string, string>} */ ({
  */
 function culprit(stack, kind, store) {
   const place = stack.file ? ` (${shortPath(stack.file)}${stack.line ? `:${stack.line}` : ""})` : "";
-  const question = { show: SHOWS[kind] ?? "live", at: "peak", from: "", to: "", process: "", thread: "", size: "", with: `=${stack.name}`, without: "" };
+  const question = { show: SHOWS[kind] ?? "live", at: "peak", from: "", to: "", process: "", thread: "", size: "", age: "", with: `=${stack.name}`, without: "" };
   const look = () => {
     store.set({ ...question, focus: "", path: "", view: "flame" });
     byId("question-title").scrollIntoView();

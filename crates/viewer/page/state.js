@@ -11,6 +11,7 @@
  * @property {string} process index of a process; "" for all
  * @property {string} thread number of a thread of this process
  * @property {string} size a size that stands for its class
+ * @property {string} age how long blocks lived that were freed: two times in ns with a dot between
  * @property {string} with part of the name of a function
  * @property {string} without
  * @property {string} unit bytes or blocks
@@ -22,7 +23,7 @@
  * @property {string} collapse numbers of libraries that are one box
  * @property {string} recursion merged, or "" where each call has its box
  * @property {string} order own or total: of the table of functions
- * @property {string} view flame, functions, changes, stacks, sizes, generations, processes, threads
+ * @property {string} view flame, functions, changes, stacks, sizes, generations, lifetimes, processes, threads
  * @property {string} search part of the names that are marked
  * @property {string} lines "heap" for the heap alone in the timeline, "" for resident memory, too
  * @property {string} zoom what the timeline shows: two moments, with a - between; "" for all
@@ -37,6 +38,7 @@ export const DEFAULTS = Object.freeze({
   process: "",
   thread: "",
   size: "",
+  age: "",
   with: "",
   without: "",
   unit: "bytes",
@@ -55,7 +57,7 @@ export const DEFAULTS = Object.freeze({
 });
 
 /** What figures depend on. */
-const FIGURES = /** @type {const} */ (["show", "at", "from", "to", "process", "thread", "size", "with", "without", "unit"]);
+const FIGURES = /** @type {const} */ (["show", "at", "from", "to", "process", "thread", "size", "age", "with", "without", "unit"]);
 /** How calls are drawn otherwise than they were made. */
 const SHAPE = /** @type {(keyof State)[]} */ (["hide", "collapse", "recursion"]);
 /** What else each view depends on. */
@@ -66,6 +68,7 @@ const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
   stacks: SHAPE,
   sizes: [],
   generations: [],
+  lifetimes: [],
   processes: [],
   threads: [],
 });
@@ -99,7 +102,9 @@ export function format(state) {
  * @param {string} view
  */
 export function question(state, view) {
-  const names = [...FIGURES, ...OF_VIEW[view]].filter((name) => state[name] !== "");
+  // The map has all lifetimes.
+  const isAsked = (/** @type {keyof State} */ name) => state[name] !== "" && !(name === "age" && view === "lifetimes");
+  const names = [...FIGURES, ...OF_VIEW[view]].filter(isAsked);
   return new URLSearchParams(names.map((name) => [name, state[name]])).toString();
 }
 

@@ -63,7 +63,8 @@ export class TimelineView {
 
   /** What is drawn. */
   #seen() {
-    const [from, to] = this.store.state.base.split(".").map(Number);
+    // "trace" is no moment.
+    const [from, to] = (this.store.state.base || "trace").split(".").map(Number);
     const base = this.#draggedBase ?? (from >= 0 ? { from, to: to ?? from } : undefined);
     return { ...this.#now(), range: this.#dragged ?? this.#range(), base };
   }

@@ -6,21 +6,23 @@ import { byId, element } from "./dom.js";
 import { FlameView } from "./flame.js";
 import { changeTable } from "./changes.js";
 import { cuts, generationTable } from "./generations.js";
+import { lifetimeMap } from "./lifetimes_view.js";
 import { blocks, bytes, changed, duration } from "./numbers.js";
 import { question } from "./state.js";
 import { processTable, threadTable } from "./processes.js";
 import { functionTable, sizeTable, stackTable } from "./tables.js";
 
-const VIEWS = { flame: "Flame graph", functions: "Functions", changes: "Differences", stacks: "Stacks", sizes: "Sizes", generations: "Generations", processes: "Processes", threads: "Threads" };
+const VIEWS = { flame: "Flame graph", functions: "Functions", changes: "Differences", stacks: "Stacks", sizes: "Sizes", generations: "Generations", lifetimes: "Lifetimes", processes: "Processes", threads: "Threads" };
 /** Those that are made of what is known of the whole recording. */
 const OF_WHOLE = ["processes", "threads"];
 /** Those that a snapshot, and a ring without its first events, do not have. */
-const NEEDS_TIME = ["generations", ...OF_WHOLE];
+const NEEDS_TIME = ["generations", "lifetimes", ...OF_WHOLE];
 const TABLES = /** @type {Record<string, (answer: any, store: import("./state.js").Store, whole: any, time: any) => HTMLElement>} */ ({
   functions: functionTable,
   changes: changeTable,
   stacks: stackTable,
   sizes: sizeTable,
+  lifetimes: lifetimeMap,
   generations: (answer, store, _, time) => generationTable(answer, store, time.notes),
   processes: (_, store, whole) => processTable(whole.processes, store),
   threads: (_, store, whole) => threadTable(whole, store),
@@ -144,11 +146,11 @@ export class Views {
 
   /** @param {any} answer */
   #inWords({ total, before_total: before, at_ns: at }) {
-    const { show, from, to, thread, size } = this.store.state;
+    const { show, from, to, thread, size, age } = this.store.state;
     const unit = this.store.state.unit === "blocks" ? "blocks" : "bytes";
     const when = at === null ? "" : ` live at ${duration(at)}`;
     const born = show === "live" && (from !== "" || to !== "") ? ", of what was allocated in the range" : "";
-    const part = `${thread === "" ? "" : ", of one thread"}${size === "" ? "" : ", of one class of sizes"}`;
+    const part = `${thread === "" ? "" : ", of one thread"}${size === "" ? "" : ", of one class of sizes"}${age === "" ? "" : ", of these lifetimes"}`;
     const change = before ? `, ${changed(before[unit], total[unit], unit)} from ${unit === "bytes" ? bytes(before.bytes) : blocks(before.blocks)}` : "";
     return `${bytes(total.bytes)} in ${blocks(total.blocks)}${when}${born}${part}${change}`;
   }

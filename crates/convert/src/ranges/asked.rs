@@ -1,5 +1,6 @@
 //! Questions about a trace: by its index if there is one, else in a pass over its events. The answers are the same.
 
+use std::ops::Range;
 use std::path::Path;
 
 use heapscribe_analyze::input::{Chosen, History};
@@ -9,7 +10,7 @@ use heapscribe_analyze::{
     over_time,
 };
 use heapscribe_diagnostics::Problem;
-use heapscribe_index::{Amount, Events, Index, Key, Question, Span};
+use heapscribe_index::{AgeMap, Amount, Columns, Events, Index, Key, Question, Span};
 
 use super::index_file::{IndexOptions, open_or_make};
 use crate::file_source::FileSource;
@@ -120,6 +121,22 @@ impl<'h, H: History> Ranges<'h, H> {
             thread => chosen.has(key.process as usize, thread),
         });
         answer
+    }
+
+    /// Blocks that were born in one time and freed in another, and lived so long, ns; in a pass over the events from the
+    /// first birth on.
+    pub fn aged(&self, born: &Span, died: &Span, age_ns: &Range<u64>) -> ByKey {
+        ByKey { sums: self.events.aged(born, died, age_ns).into_iter().collect() }
+    }
+
+    /// Blocks by time of birth and age, in the same way.
+    pub fn age_map(
+        &self,
+        columns: &Columns,
+        begins_ns: &[u64],
+        is_wanted: &(impl Fn(&Key) -> bool + Sync),
+    ) -> AgeMap {
+        self.events.age_map(columns, begins_ns, is_wanted)
     }
 
     fn pass(&self, question: &Question) -> ByKey {

@@ -17,18 +17,18 @@ use crate::slots::{LocalKey, Slots};
 
 /// The events of the recording that an index is of.
 pub struct Events<'h, H> {
-    history: &'h H,
-    rates: Rates<'h, H>,
-    clocks: Vec<Clock>,
-    chunks: Vec<TimedChunk>,
+    pub(super) history: &'h H,
+    pub(super) rates: Rates<'h, H>,
+    pub(super) clocks: Vec<Clock>,
+    pub(super) chunks: Vec<TimedChunk>,
 }
 
 /// A chunk and when it was, ns.
-struct TimedChunk {
-    number: usize,
-    facts: ChunkFacts,
-    begin_ns: u64,
-    last_ns: u64,
+pub(super) struct TimedChunk {
+    pub(super) number: usize,
+    pub(super) facts: ChunkFacts,
+    pub(super) begin_ns: u64,
+    pub(super) last_ns: u64,
 }
 
 impl<'h, H: History> Events<'h, H> {

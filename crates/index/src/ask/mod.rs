@@ -1,10 +1,12 @@
 //! Answers: whole steps and leaves from the index, and the events of the leaves in which a question begins or ends.
 
+mod ages;
 mod edges;
 mod leaves;
 mod plan;
 mod rectangle;
 mod sums;
 
+pub use ages::{AgeMap, Columns};
 pub use edges::Events;
 pub use sums::Sums;

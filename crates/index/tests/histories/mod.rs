@@ -191,6 +191,15 @@ impl Random {
     }
 
     /// The answer, block by block.
+    /// Births and, of what was freed, deaths and ages, ns.
+    pub(crate) fn ages(&self) -> impl Iterator<Item = (Key, u64, u64, Option<(u64, u64)>)> {
+        self.lives.iter().map(|life| {
+            let clock = clock(life.key.process as usize);
+            let died = life.died.map(|died| (clock.ns(died), clock.span_ns(died - life.born)));
+            (life.key, life.size, clock.ns(life.born), died)
+        })
+    }
+
     pub(crate) fn answer(&self, question: &Question) -> BTreeMap<Key, Amount> {
         let mut sums = BTreeMap::<Key, Amount>::new();
         for life in &self.lives {

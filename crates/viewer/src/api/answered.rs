@@ -43,9 +43,13 @@ pub(super) fn by_question<H: History>(
         (Show::Live, At::Peak) => Some(peak_ns()?),
         _ => None,
     };
-    let mut answer = asked(ranges, &question(ranges, blocks, at_ns), blocks);
+    let question = question(ranges, blocks, at_ns);
+    let mut answer = match blocks.age_ns {
+        None => asked(ranges, &question, blocks),
+        Some(age_ns) => aged(ranges, &question, age_ns, blocks)?,
+    };
     if let Some(size_bytes) = blocks.size_bytes {
-        if ranges.index().is_some_and(heapscribe_index::Index::is_coarse) {
+        if blocks.age_ns.is_none() && ranges.index().is_some_and(heapscribe_index::Index::is_coarse) {
             return Err(NoAnswer::Refused(
                 "the index does not keep sizes apart; use more --memory".to_owned(),
             ));
@@ -64,6 +68,29 @@ fn asked<H: History>(ranges: &Ranges<'_, H>, question: &Question, blocks: &Block
     let Some(process) = blocks.process else { return ranges.ask(question) };
     let threads = blocks.thread.map(|thread| BTreeSet::from([thread]));
     ranges.ask_of(question, &Chosen { processes: vec![(process as usize, threads)] })
+}
+
+/// The answer of those that lived so long.
+fn aged<H: History>(
+    ranges: &Ranges<'_, H>,
+    question: &Question,
+    (from_ns, to_ns): (u64, u64),
+    blocks: &Blocks,
+) -> Result<ByKey, NoAnswer> {
+    let died = match (blocks.show, question.death) {
+        (Show::Allocated, _) => Span::ALL,
+        (Show::Freed | Show::Within, Death::In(died)) => died,
+        _ => {
+            let why = "only what was freed has a lifetime: choose blocks allocated or freed in the range";
+            return Err(NoAnswer::Refused(why.to_owned()));
+        }
+    };
+    let mut answer = ranges.aged(&question.born, &died, &(from_ns..to_ns));
+    let is_wanted = |wanted: Option<u32>, is: u32| wanted.is_none_or(|wanted| wanted == is);
+    answer
+        .sums
+        .retain(|(key, _)| is_wanted(blocks.process, key.process) && is_wanted(blocks.thread, key.thread));
+    Ok(answer)
 }
 
 /// The question, with moments as the recording's clock has them.
@@ -91,8 +118,8 @@ pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) ->
     if blocks.from_ns.is_some() || blocks.to_ns.is_some() || blocks.at != At::Peak {
         return refused("a snapshot, or a ring that has lost its first events, has no ranges");
     }
-    if blocks.process.is_some() || blocks.size_bytes.is_some() {
-        return refused("processes, threads and sizes are not kept apart here");
+    if blocks.process.is_some() || blocks.size_bytes.is_some() || blocks.age_ns.is_some() {
+        return refused("processes, threads, sizes and lifetimes are not kept apart here");
     }
     let amount: fn(&Stack) -> Amount = match (blocks.show, analysis.is_snapshot) {
         (Show::Live, true) => |stack| stack.leaked,

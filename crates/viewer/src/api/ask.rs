@@ -8,6 +8,7 @@
 //! | `process` | its index in the summary |
 //! | `thread` | of this process, the number of a thread that allocated |
 //! | `size` | a size in bytes: blocks from one power of two to the next |
+//! | `age` | how long blocks lived that were freed: two times in ns with a dot between, of which the second is not in it and may be missing |
 //! | `with`, `without` | a part of the name of a function or of its file, or `=` and the whole name: only stacks that have it, or have it not |
 //! | `unit` | `bytes` or `blocks` |
 //! | `tree` | `callees` or `callers` |
@@ -93,6 +94,8 @@ pub(crate) struct Blocks {
     pub(crate) thread: Option<u32>,
     /// A size, which stands for its class.
     pub(crate) size_bytes: Option<u64>,
+    /// How long they lived, ns; the end is not in it.
+    pub(crate) age_ns: Option<(u64, u64)>,
     pub(crate) with: String,
     pub(crate) without: String,
 }
@@ -141,6 +144,7 @@ impl Ask {
                 "hide",
                 "collapse",
                 "recursion",
+                "age",
                 "base",
                 "order",
                 "rows",
@@ -163,6 +167,7 @@ impl Ask {
             process: number(query, "process")?,
             thread: number(query, "thread")?,
             size_bytes: number(query, "size")?,
+            age_ns: age(query)?,
             with: query.get("with").unwrap_or_default().to_owned(),
             without: query.get("without").unwrap_or_default().to_owned(),
         };
@@ -204,6 +209,16 @@ fn dotted<T: FromStr>(query: &Query, name: &str) -> Result<Vec<T>, String> {
     let text = query.get(name).unwrap_or_default();
     let read = |number: &str| number.parse().map_err(|_| format!("`{name}` is not `{text}`"));
     text.split('.').filter(|number| !number.is_empty()).map(read).collect()
+}
+
+/// How long blocks lived.
+fn age(query: &Query) -> Result<Option<(u64, u64)>, String> {
+    match dotted(query, "age")?[..] {
+        [] => Ok(None),
+        [from_ns] => Ok(Some((from_ns, u64::MAX))),
+        [from_ns, to_ns] if from_ns < to_ns => Ok(Some((from_ns, to_ns))),
+        _ => Err("`age` is two times, the shorter one first".to_owned()),
+    }
 }
 
 /// What figures are compared with.
@@ -261,6 +276,7 @@ mod tests {
             process: Some(3),
             thread: Some(8),
             size_bytes: Some(64),
+            age_ns: Some((10, 30)),
             with: "Operator new".into(),
             without: "main".into(),
         };
@@ -276,7 +292,7 @@ mod tests {
             merges_recursion: true,
         };
         check(
-            "show=retained&at=7&from=1&to=2&process=3&thread=8&size=64&with=Operator+new&without=main&unit=blocks&tree=callers\
+            "show=retained&at=7&from=1&to=2&process=3&thread=8&size=64&age=10.30&with=Operator+new&without=main&unit=blocks&tree=callers\
              &focus=4&path=5.6&base=3.9&hide=1.2&collapse=3&recursion=merged&order=total&rows=9&cuts=0.10.20",
             Ok(Ask {
                 blocks,
@@ -299,6 +315,7 @@ mod tests {
         check("from=1s", Err("`from` is not the number `1s`"));
         check("from=2&to=2", Err("the range ends where it begins, or earlier"));
         check("process=-1", Err("`process` is not the number `-1`"));
+        check("age=9.3", Err("`age` is two times, the shorter one first"));
         check("base=9.3", Err("`base` is a moment, a range, or `trace`"));
         check("hide=1.x", Err("`hide` is not `1.x`"));
         check(&format!("hide={}", "1.".repeat(101)), Err("at most 100 functions can be hidden"));

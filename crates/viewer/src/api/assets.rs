@@ -34,6 +34,8 @@ const FILES: &[(&str, &str, &[u8])] = files![
     "generations.js" JS,
     "lanes.js" JS,
     "lanes_view.js" JS,
+    "lifetimes.js" JS,
+    "lifetimes_view.js" JS,
     "main.js" JS,
     "numbers.js" JS,
     "processes.js" JS,

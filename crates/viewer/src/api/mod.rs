@@ -8,6 +8,7 @@ mod columns;
 mod compare;
 mod findings;
 mod generations;
+mod lifetimes;
 mod over_time;
 mod pattern;
 mod route;

@@ -9,6 +9,7 @@ use super::ask::Ask;
 use super::assets::asset;
 use super::compare::Shown;
 use super::generations::generations;
+use super::lifetimes::lifetimes;
 use super::summary::{Summary, Whole};
 use super::viewer::Viewer;
 use crate::http::{Asked, Response, Status};
@@ -74,13 +75,16 @@ impl Viewer<'_> {
     }
 
     fn view(&self, view: &str, asked: &Asked) -> Response {
-        if !["flame", "functions", "stacks", "sizes", "generations"].contains(&view) {
+        if !["flame", "functions", "stacks", "sizes", "generations", "lifetimes"].contains(&view) {
             return Response::empty(Status::NoSuchPath);
         }
         let of = || -> Result<Response, NoAnswer> {
             let ask = Ask::parse(&asked.query).map_err(NoAnswer::Refused)?;
             if view == "generations" {
                 return Ok(Response::json(Status::Ok, &generations(self, &ask)?));
+            }
+            if view == "lifetimes" {
+                return Ok(Response::json(Status::Ok, &lifetimes(self, &ask)?));
             }
             let drawn = Drawn::of(&ask, self.calls(&ask)?)?;
             let unit = ask.look.unit;

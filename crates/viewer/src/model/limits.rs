@@ -8,6 +8,35 @@ pub(super) const PARTS: u64 = 4_000;
 pub(super) const LEVELS_MAX: u32 = 400;
 /// Rows of a table.
 pub(crate) const ROWS_MAX: usize = 1_000;
+/// Columns of the map of lifetimes.
+pub(crate) const AGE_COLUMNS: u64 = 120;
+/// Where its rows begin, ns: two of them are a tenfold of time.
+pub(crate) const AGES_NS: &[u64] = &[
+    0,
+    100,
+    300,
+    1_000,
+    3_000,
+    10_000,
+    30_000,
+    100_000,
+    300_000,
+    1_000_000,
+    3_000_000,
+    10_000_000,
+    30_000_000,
+    100_000_000,
+    300_000_000,
+    1_000_000_000,
+    3_000_000_000,
+    10_000_000_000,
+    30_000_000_000,
+    100_000_000_000,
+    300_000_000_000,
+    1_000_000_000_000,
+    3_000_000_000_000,
+    10_000_000_000_000,
+];
 /// Functions that are hidden, and libraries that are one box: each call is compared with each of them.
 pub(crate) const SHAPE_MAX: usize = 100;
 /// Generations that are asked for at once: each is three questions.

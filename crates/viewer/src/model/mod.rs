@@ -20,7 +20,9 @@ pub(crate) use calls::{CallId, Calls};
 pub(crate) use flame::{Direction, Look, flame};
 pub(crate) use function::{Function, FunctionId, ModuleId};
 pub(crate) use functions::{Order, functions};
-pub(crate) use limits::{GENERATIONS_MAX, LANE_PARTS, LANES_MAX, NOTES_MAX, ROWS_MAX, SHAPE_MAX};
+pub(crate) use limits::{
+    AGE_COLUMNS, AGES_NS, GENERATIONS_MAX, LANE_PARTS, LANES_MAX, NOTES_MAX, ROWS_MAX, SHAPE_MAX,
+};
 pub(crate) use merged::Merged;
 pub(crate) use own::{Figures, Own, Unit, plain};
 pub(crate) use processes::{labels, program};

@@ -30,6 +30,7 @@ export async function checkModules(run, address) {
   await checkScale(check);
   await checkBoxes(call, check);
   await checkCuts(check);
+  await checkLifetimes(call, check);
   const lane = { step: [2, 5], heap_end_bytes: [7, 9] };
   for (const [step, heap] of [[0, 0], [1, 0], [2, 7], [4, 7], [5, 9], [99, 9]]) await check("lanes.js", "heapAt", [lane, step], heap);
 }
@@ -58,7 +59,7 @@ async function checkCommands(call, check) {
   ]) {
     await check("command.js", "command", [{ ...plain, ...change }, recording], `heapscribe flame ${trace}${flags} -o flame.svg`);
   }
-  for (const change of [{ show: "freed" }, { show: "within" }, { show: "left", from: "1" }, { with: "x" }, { tree: "callers" }, { hide: "3" }, { base: "1.2" }, { unit: "blocks" }]) {
+  for (const change of [{ show: "freed" }, { show: "within" }, { show: "left", from: "1" }, { with: "x" }, { tree: "callers" }, { hide: "3" }, { base: "1.2" }, { age: "1.2" }, { unit: "blocks" }]) {
     await check("command.js", "command", [{ ...plain, ...change }, recording], "");
   }
 }
@@ -74,6 +75,18 @@ async function checkScale(check) {
   await check("scale.js", "toX", [{ from: 100, to: 300, width: 50 }, 200], 25);
   await check("scale.js", "ticks", [0, 10, 5], { step: 2, all: [0, 2, 4, 6, 8, 10] });
   await check("scale.js", "byteTicks", [3000, 4], [1024, 2048]);
+}
+
+async function checkLifetimes(call, check) {
+  const ages = { from_ns: 100, step_ns: 10, columns: 3, ages_ns: [0, 100, 300], freed: [[0, 0, 0], [1, 0, 2], [0, 5, 0]], left: [0, 0, 9] };
+  const named = (await call("lifetimes.js", "rowsOf", ages)).map(({ cells }) => cells);
+  assert.deepEqual(named, [[0, 0, 9], [0, 5, 0], [1, 0, 2]]);
+  const rows = [{ from: 0, to: 0 }, { from: 300, to: 900 }, { from: 100, to: 300 }];
+  const range = { from: "110", to: "130", path: "" };
+  for (const [top, bottom, question] of [[0, 0, { show: "left", age: "" }], [2, 2, { show: "allocated", age: "100.300" }], [1, 2, { show: "allocated", age: "100.900" }]]) {
+    await check("lifetimes.js", "questionOf", [ages, rows, { left: 1, right: 2, top, bottom }], { ...range, ...question });
+  }
+  await check("lifetimes.js", "rowName", [{ from: 300, to: 1000 }], "300 ns to 1 us");
 }
 
 async function checkCuts(check) {

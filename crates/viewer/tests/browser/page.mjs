@@ -164,6 +164,7 @@ try {
   await drag(at(1.5), at(4.5), timeline.y + 40, 8);
   await isTotal("64 B in 1 block, −13.1 KiB from 13.2 KiB");
   await until(`document.getElementById("chips").textContent.startsWith("Compared with 1.49 ms to 4.")`);
+  await until(`document.getElementById("range").textContent.startsWith("Range: 5.00")`);
   await button("Differences");
   await until(`/^−10\\.3 KiB gone 10\\.3 KiB 0 B −10\\.3 KiB load/.test(document.querySelector("#view tbody").innerText.replace(/\\s+/g, " "))`);
   await button("load");
@@ -177,6 +178,29 @@ try {
   await isTotal("13.7 KiB in 3 blocks live at 2.50 ms, +500 B from 13.2 KiB");
   await run(`document.querySelector("#chips button").click()`);
   await until(`document.getElementById("chips").textContent === ""`);
+
+  // The map of lifetimes: never freed, 3 ms and 1 ms; a press on a cell leads to its stacks.
+  await run(`document.getElementById("timeline").focus()`);
+  await press("Escape");
+  await button("Lifetimes");
+  await until(`document.getElementById("lifetimes")?.getAttribute("aria-label").endsWith("3 rows")`);
+  await run(`document.getElementById("lifetimes").scrollIntoView({ block: "end" })`);
+  const map = await box("lifetimes");
+  const column = (ms) => map.x + (map.width * (ms - 0.03)) / 10;
+  await page("Input.dispatchMouseEvent", { type: "mouseMoved", x: column(2), y: map.y + 27 });
+  await until(`/^Allocated from 1\\.9\\d* ms to 2\\.0\\d* ms, lived 3 ms to 10 ms: 12\\.7 KiB$/.test(document.getElementById("tooltip").textContent)`);
+  await click(column(1), map.y + 45);
+  await isTotal("1,000 B in 1 block, of these lifetimes");
+  await until(`document.getElementById("chips").textContent === "Lived 1.00 ms to 3.00 ms ×"`);
+  await run("history.back()");
+  await until(`document.getElementById("lifetimes")?.clientWidth > 0`);
+  await run(`document.getElementById("lifetimes").scrollIntoView({ block: "end" })`);
+  const again = await box("lifetimes");
+  await drag(column(1.2), column(7), again.y + 9);
+  await isTotal("564 B in 2 blocks");
+  await button("Reset");
+  await run(`document.getElementById("timeline").focus()`);
+  await press("Escape");
 
   // What a screen reader is told.
   const { nodes } = await page("Accessibility.getFullAXTree");

@@ -1,0 +1,129 @@
+/** A map of lifetimes: when blocks were allocated, from left to right, and how long they lived, upward. */
+
+import { between, color } from "./colors.js";
+import { prepared } from "./dom.js";
+import { bytes, count, duration, moment } from "./numbers.js";
+import { ticks, toX } from "./scale.js";
+
+/** Height of a row, and of the axis of time, pixels. */
+export const ROW = 18;
+export const AXIS = 18;
+
+/**
+ * @typedef {object} Ages
+ * @property {number} from_ns
+ * @property {number} step_ns
+ * @property {number} columns
+ * @property {number[]} ages_ns where each row begins
+ * @property {number[][]} freed by row and column
+ * @property {number[]} left what was never freed, by column
+ */
+
+/**
+ * The rows that have anything, the longest-lived first: above all what was never freed, which has no age.
+ * @param {Ages} ages
+ */
+export function rowsOf(ages) {
+  const rows = ages.freed.map((cells, n) => ({ cells, from: ages.ages_ns[n], to: ages.ages_ns[n + 1] ?? Infinity }));
+  const has = (/** @type {{ cells: number[] }} */ { cells }) => cells.some((n) => n > 0);
+  const [first, last] = [rows.findIndex(has), rows.findLastIndex(has)];
+  const used = first < 0 ? [] : rows.slice(first, last + 1).reverse();
+  return [{ cells: ages.left, from: Infinity, to: Infinity }, ...used];
+}
+
+/**
+ * What a row is, in words.
+ * @param {{ from: number, to: number }} row
+ */
+export function rowName({ from, to }) {
+  if (from === Infinity) return "never freed";
+  return to === Infinity ? `${short(from)} and longer` : `${short(from)} to ${short(to)}`;
+}
+
+/** @param {number} ns */
+function short(ns) {
+  return ns === 0 ? "0" : duration(ns).replace(/\.00?(?= )/, "");
+}
+
+/**
+ * The question of a rectangle of cells.
+ * @param {Ages} ages
+ * @param {{ from: number, to: number }[]} rows
+ * @param {{ left: number, right: number, top: number, bottom: number }} cells both ends are in it
+ * @returns {Partial<import("./state.js").State>}
+ */
+export function questionOf(ages, rows, { left, right, top, bottom }) {
+  const [from, to] = [ages.from_ns + left * ages.step_ns, ages.from_ns + (right + 1) * ages.step_ns];
+  const range = { from: String(from), to: String(to), path: "" };
+  // What was never freed has no lifetime; with other rows it is left out.
+  const freed = rows.slice(Math.max(1, top), bottom + 1);
+  if (freed.length === 0) return { ...range, show: "left", age: "" };
+  const longest = freed[0].to === Infinity ? "" : String(freed[0].to);
+  return { ...range, show: "allocated", age: `${freed[freed.length - 1].from}.${longest}` };
+}
+
+/**
+ * Draws it.
+ * @param {HTMLCanvasElement} canvas
+ * @param {HTMLCanvasElement} axis what stands left of it
+ * @param {Ages} ages
+ * @param {{ left: number, right: number, top: number, bottom: number } | undefined} chosen
+ */
+export function drawLifetimes(canvas, axis, ages, chosen) {
+  const { context, width, height } = prepared(canvas);
+  const labels = prepared(axis);
+  const rows = rowsOf(ages);
+  const most = Math.log1p(Math.max(1, ...rows.flatMap(({ cells }) => cells)));
+  const wide = width / ages.columns;
+  labels.context.font = context.font = "11px system-ui, sans-serif";
+  labels.context.textAlign = "right";
+  labels.context.textBaseline = "middle";
+  rows.forEach((row, n) => {
+    labels.context.fillStyle = color("quiet");
+    labels.context.fillText(rowName(row), labels.width - 6, n * ROW + ROW / 2);
+    row.cells.forEach((amount, column) => {
+      if (amount === 0) return;
+      context.fillStyle = between("map-low", "map-high", Math.log1p(amount) / most);
+      context.fillRect(column * wide, n * ROW, Math.max(1, wide - 0.3), ROW - 1);
+    });
+  });
+  drawTimes(context, ages, width, height);
+  if (!chosen) return;
+  context.strokeStyle = color("text");
+  context.lineWidth = 2;
+  const { left, right, top, bottom } = chosen;
+  context.strokeRect(left * wide, top * ROW, (right - left + 1) * wide, (bottom - top + 1) * ROW - 1);
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Ages} ages
+ * @param {number} width
+ * @param {number} height
+ */
+function drawTimes(context, ages, width, height) {
+  const scale = { from: ages.from_ns, to: ages.from_ns + ages.columns * ages.step_ns, width };
+  const { step, all } = ticks(scale.from, scale.to, Math.max(2, width / 110));
+  context.textBaseline = "bottom";
+  for (const ns of all) {
+    const x = Math.round(toX(scale, ns));
+    context.fillStyle = color("line");
+    context.fillRect(x, height - AXIS, 1, 4);
+    context.fillStyle = color("quiet");
+    context.fillText(moment(ns, step), x + 3, height - 2);
+  }
+}
+
+/**
+ * A cell in words.
+ * @param {Ages} ages
+ * @param {{ cells: number[], from: number, to: number }} row
+ * @param {number} column
+ * @param {"bytes" | "blocks"} unit
+ */
+export function describeCell(ages, row, column, unit) {
+  const [from, to] = [ages.from_ns + column * ages.step_ns, ages.from_ns + (column + 1) * ages.step_ns];
+  const amount = unit === "bytes" ? bytes(row.cells[column]) : `${count(row.cells[column])} blocks`;
+  const age = row.from === Infinity ? rowName(row) : `lived ${rowName(row)}`;
+  return `Allocated from ${moment(from, ages.step_ns)} to ${moment(to, ages.step_ns)}, ${age}: ${amount}`;
+}
