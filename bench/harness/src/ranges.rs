@@ -76,26 +76,27 @@ pub(crate) fn run(args: &RangesArgs) -> Result<()> {
         index.keys().len(),
         index.is_coarse()
     );
-    let mut times: Vec<(Duration, Question)> = Vec::new();
-    let cpu = self::cpu();
+    let (mut times, mut cpu_ms) = (Vec::<(Duration, Question)>::new(), Vec::new());
     for question in questions(index.axis().begins_ns(), args.questions) {
-        let began = Instant::now();
+        let (began, cpu) = (Instant::now(), self::cpu());
         index.ask(&question, &events)?;
         times.push((began.elapsed(), question));
+        cpu_ms.push((self::cpu() - cpu) * 1e3);
     }
-    let mean_ms = (self::cpu() - cpu) * 1e3 / times.len().max(1) as f64;
     times.sort_by_key(|(time, _)| *time);
-    let ms = |n: usize| times[n.min(times.len() - 1)].0.as_secs_f64() * 1e3;
-    let n = times.len();
-    println!(
-        "ask:   {n} questions, median {:.1} ms, 95 % {:.1} ms, worst {:.1} ms",
-        ms(n / 2),
-        ms(n * 95 / 100),
-        ms(n)
-    );
-    println!("       {mean_ms:.1} ms of CPU in the mean; worst: {:?}", times[n - 1].1);
+    cpu_ms.sort_by(f64::total_cmp);
+    let wall_ms: Vec<f64> = times.iter().map(|(time, _)| time.as_secs_f64() * 1e3).collect();
+    println!("ask:   {} questions, {}", times.len(), spread(&wall_ms));
+    println!("       CPU: {}", spread(&cpu_ms));
+    println!("       worst: {:?}", times.last());
     println!("       at most {} MiB resident", peak_mib());
     Ok(())
+}
+
+/// Median, 95 % and worst of sorted times.
+fn spread(ms: &[f64]) -> String {
+    let at = |part: usize| ms.get((ms.len() * part / 100).min(ms.len().saturating_sub(1))).unwrap_or(&0.0);
+    format!("median {:.1} ms, 95 % {:.1} ms, worst {:.1} ms", at(50), at(95), at(100))
 }
 
 fn trace_bytes(args: &RangesArgs) -> Result<u64> {
@@ -192,12 +193,14 @@ fn payloads(base: &Trace<OnDisk>) -> Result<Vec<Payload>> {
     Ok(chunks)
 }
 
-/// CPU time of this process, seconds: user and system, in the kernel's ticks of 10 ms.
+/// CPU time of the threads of this process, seconds, which all live as long as it does.
 fn cpu() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
-    let ticks = |n: usize| fields.get(n).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
-    (ticks(11) + ticks(12)) as f64 / 100.0
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let of_thread = |thread: std::fs::DirEntry| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
+        text.split(' ').next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0)
+    };
+    threads.map(of_thread).sum::<u64>() as f64 / 1e9
 }
 
 /// Largest resident size so far.

@@ -27,13 +27,23 @@ impl LocalKey {
 #[derive(Debug)]
 pub(crate) struct Slots {
     keys: Vec<LocalKey>,
-    /// Number + 1; 0 is free. Its length is a power of two, and at least twice that of `keys`.
-    table: Vec<u32>,
+    /// Its length is a power of two, and at least twice that of `keys`.
+    table: Vec<Slot>,
 }
+
+/// A key with its number, so that one look at the table finds both.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    key: LocalKey,
+    /// Number + 1; 0 is free.
+    number: u32,
+}
+
+const FREE: Slot = Slot { key: LocalKey { stack: StackId(0), thread: 0, size: SizeClass(0) }, number: 0 };
 
 impl Default for Slots {
     fn default() -> Self {
-        Slots { keys: Vec::new(), table: vec![0; 1024] }
+        Slots { keys: Vec::new(), table: vec![FREE; 1024] }
     }
 }
 
@@ -44,18 +54,21 @@ impl Slots {
         let mask = self.table.len() - 1;
         let mut at = (key.hash() >> 32) as usize & mask;
         loop {
-            match self.table[at] {
-                0 => return self.insert(key, at),
-                n if self.keys[n as usize - 1] == key => return n as usize - 1,
-                _ => at = (at + 1) & mask,
+            let slot = &self.table[at & mask];
+            if slot.key == key && slot.number != 0 {
+                return slot.number as usize - 1;
             }
+            if slot.number == 0 {
+                return self.insert(key, at & mask);
+            }
+            at += 1;
         }
     }
 
     #[cold]
     fn insert(&mut self, key: LocalKey, at: usize) -> usize {
         self.keys.push(key);
-        self.table[at] = self.keys.len() as u32;
+        self.table[at] = Slot { key, number: self.keys.len() as u32 };
         if self.keys.len() * 2 > self.table.len() {
             self.grow();
         }
@@ -65,13 +78,13 @@ impl Slots {
     fn grow(&mut self) {
         let len = self.table.len() * 2;
         self.table.clear();
-        self.table.resize(len, 0);
-        for (n, key) in self.keys.iter().enumerate() {
+        self.table.resize(len, FREE);
+        for (key, number) in self.keys.iter().zip(1..) {
             let mut at = (key.hash() >> 32) as usize & (len - 1);
-            while self.table[at] != 0 {
+            while self.table[at].number != 0 {
                 at = (at + 1) & (len - 1);
             }
-            self.table[at] = n as u32 + 1;
+            self.table[at] = Slot { key: *key, number };
         }
     }
 
@@ -83,7 +96,7 @@ impl Slots {
     /// Forgets all of them.
     pub(crate) fn clear(&mut self) {
         self.keys.clear();
-        self.table.fill(0);
+        self.table.fill(FREE);
     }
 }
 

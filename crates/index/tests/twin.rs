@@ -70,7 +70,9 @@ fn check_heap(random: &Random, heap: &HeapOverTime) {
     let mut rows = heap.processes.iter().peekable();
     for (number, step) in heap.timeline.steps.iter().enumerate() {
         let from_ns = begin_ns + heap.timeline.step_ns * number as u64;
-        let to_ns = from_ns + heap.timeline.step_ns;
+        // What ends after the last event is in the last step.
+        let is_last = number + 1 == heap.timeline.steps.len();
+        let to_ns = if is_last { u64::MAX } else { from_ns + heap.timeline.step_ns };
         let traffic = [step.allocations, step.allocated_bytes, step.frees, step.freed_bytes];
         assert_eq!(traffic, random.traffic(None, from_ns, to_ns), "step {number}");
         assert_eq!(step.heap_end_bytes, level_at(&levels, to_ns), "step {number}");

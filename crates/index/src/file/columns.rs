@@ -34,9 +34,25 @@ pub(crate) fn encode<const N: usize>(rows: &[[u64; N]]) -> Vec<u8> {
     out.extend_from_slice(&(rows.len() as u64).to_le_bytes());
     out.extend(widths.map(|width| width as u8));
     for (column, width) in widths.into_iter().enumerate() {
-        rows.iter().for_each(|row| out.extend_from_slice(&row[column].to_le_bytes()[..width]));
+        let values = rows.iter().map(|row| row[column].to_le_bytes());
+        match width {
+            0 => {}
+            1 => put::<1>(values, &mut out),
+            2 => put::<2>(values, &mut out),
+            4 => put::<4>(values, &mut out),
+            _ => put::<8>(values, &mut out),
+        }
     }
     out
+}
+
+/// The first bytes of each value; that their number is known when this is compiled saves a call for each.
+fn put<const WIDTH: usize>(values: impl ExactSizeIterator<Item = [u8; 8]>, out: &mut Vec<u8>) {
+    let begin = out.len();
+    out.resize(begin + values.len() * WIDTH, 0);
+    for (at, value) in out[begin..].chunks_exact_mut(WIDTH).zip(values) {
+        at.copy_from_slice(&value[..WIDTH]);
+    }
 }
 
 /// Bytes for values that have at most these bits.
