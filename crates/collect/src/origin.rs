@@ -4,6 +4,7 @@
 //! ```text
 //!   origin      the header of a trace with its session block, as the trace has it
 //!   trace       path of the trace
+//!   recovered   there once `recover` took a part out of the sessions, which is in the trace
 //! ```
 
 use std::ffi::OsString;
@@ -16,6 +17,7 @@ use heapscribe_formats::{Trace, Writer};
 
 const ORIGIN: &str = "origin";
 const TRACE: &str = "trace";
+const RECOVERED: &str = "recovered";
 
 /// What a base directory says of its recording.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -24,6 +26,9 @@ pub struct Origin {
     pub info: SessionInfo,
     /// Where its trace was written.
     pub trace: Option<PathBuf>,
+    /// Whether a part was recovered already. What is left then has a gap without that trace: what a process wrote
+    /// out by itself before, and what it did after.
+    pub is_partly_recovered: bool,
 }
 
 impl Origin {
@@ -36,12 +41,19 @@ impl Origin {
         let _ = fs::write(base.join(TRACE), absolute.as_os_str().as_bytes());
     }
 
+    /// Leaves it behind when a part was recovered to this trace.
+    pub fn leave_recovered(base: &Path, trace: &Path, info: &SessionInfo) {
+        Origin::leave(base, trace, info);
+        let _ = fs::write(base.join(RECOVERED), []);
+    }
+
     /// Finds it.
     pub fn of(base: &Path) -> Option<Origin> {
         let header = fs::read(base.join(ORIGIN)).ok()?;
         let info = Trace::open(header).ok()?.session()?.clone();
         let path = |bytes: Vec<u8>| PathBuf::from(OsString::from_vec(bytes));
-        Some(Origin { info, trace: fs::read(base.join(TRACE)).ok().map(path) })
+        let trace = fs::read(base.join(TRACE)).ok().map(path);
+        Some(Origin { info, trace, is_partly_recovered: base.join(RECOVERED).exists() })
     }
 }
 
@@ -61,7 +73,11 @@ mod tests {
         };
         Origin::leave(place.path(), Path::new("/tmp/run.hst"), &info);
         let trace = Some(PathBuf::from("/tmp/run.hst"));
-        assert_eq!(Origin::of(place.path()), Some(Origin { info, trace }));
+        let mut origin = Origin { info, trace, is_partly_recovered: false };
+        assert_eq!(Origin::of(place.path()), Some(origin.clone()));
+        origin.is_partly_recovered = true;
+        Origin::leave_recovered(place.path(), Path::new("/tmp/run.hst"), &origin.info);
+        assert_eq!(Origin::of(place.path()), Some(origin));
         fs::write(place.path().join(ORIGIN), "no header").unwrap();
         assert_eq!(Origin::of(place.path()), None);
     }

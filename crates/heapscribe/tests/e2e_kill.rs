@@ -33,6 +33,15 @@ impl<'a> Worker<'a> {
         Counted::read(&self.counts)
     }
 
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_raw(self.counted().pid as i32).unwrap(), signal).unwrap();
+    }
+
+    fn kill(&self) {
+        self.signal(Signal::KILL);
+        until("the worker's end", || !lives(self.counted().pid));
+    }
+
     /// Starts it and waits until it is at work.
     fn at_work(&self) -> Started {
         let started = self.run.start();
@@ -126,14 +135,8 @@ fn kill_record(place: &Place, program: &Path, threads: u64, after: Duration) -> 
 /// in a call.
 fn recovered(place: &Place, left: &Path, trace: &Path, in_calls: u64) -> (Report, String) {
     let live = place.path("live.hst");
-    let run = |arguments: &[&Path]| {
-        let output = heapscribe().args(arguments).output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success(), "{said}");
-        said
-    };
-    run(&[Path::new("snapshot"), left, Path::new("--force"), Path::new("-o"), &live]);
-    let said = run(&[Path::new("recover"), left, Path::new("-o"), trace]);
+    printed(&["snapshot", "--force", "-o"], &[&live, left], 0);
+    let said = printed(&["recover", "-o"], &[trace, left], 0);
     assert!(!left.exists(), "{} is still there", left.display());
     assert_eq!(fs::read_dir(trace.parent().unwrap()).unwrap().flatten().filter(is_part).count(), 0);
     let (whole, live) = (Report::of(trace), Report::of(&live));
@@ -151,23 +154,53 @@ fn is_part(entry: &fs::DirEntry) -> bool {
     [".rest", ".joined"].iter().any(|end| entry.file_name().to_str().unwrap().ends_with(end))
 }
 
+/// A worker that works for ever, whose `record` was killed when it had written a part of the trace; and its sessions.
+fn without_record<'p>(
+    place: &'p Place,
+    sessions: &Place,
+    threads: u64,
+    options: &[&str],
+) -> (Worker<'p>, PathBuf) {
+    let mut worker = Worker::new(place, &place.compile("worker.c"), threads, FOR_EVER);
+    worker.run = worker.run.options(["--session-dir", sessions.path("").to_str().unwrap()]).options(options);
+    let (mut started, trace) = (worker.at_work(), worker.run.trace());
+    until("a part of the trace", || fs::metadata(&trace).is_ok_and(|file| file.len() > 1 << 16));
+    started.signal(Signal::KILL);
+    started.child.wait().unwrap();
+    let left = left_behind(&sessions.path(""), started.pid());
+    (worker, left)
+}
+
 /// A container that was stopped: nobody is left who could say goodbye.
 #[test]
 fn kill_of_both() {
     let (place, sessions) = (Place::new(), Place::new());
-    let program = place.compile("worker.c");
-    let mut worker = Worker::new(&place, &program, 3, FOR_EVER);
-    worker.run = worker.run.options(["--session-dir", sessions.path("").to_str().unwrap()]);
-    let mut started = worker.at_work();
-    let trace = worker.run.trace();
-    until("a part of the trace", || fs::metadata(&trace).is_ok_and(|file| file.len() > 1 << 16));
-    started.signal(Signal::KILL);
-    started.child.wait().unwrap();
-    kill_process(Pid::from_raw(worker.counted().pid as i32).unwrap(), Signal::KILL).unwrap();
-    until("the worker's end", || !lives(worker.counted().pid));
+    let (worker, left) = without_record(&place, &sessions, 3, &[]);
+    worker.kill();
     let counted = worker.counted().calls.all();
-    let left = left_behind(&sessions.path(""), started.pid());
-    let (whole, said) = recovered(&place, &left, &trace, 3);
+    let (whole, said) = recovered(&place, &left, &worker.run.trace(), 3);
+    assert!((counted - 10..counted + 100).contains(&whole.calls().all()), "{counted} {said}");
+}
+
+/// The chunk that is open when a program is recovered that runs is whole in the rest only.
+#[test]
+fn recovered_while_it_runs() {
+    let (place, sessions) = (Place::new(), Place::new());
+    let (worker, left) = without_record(&place, &sessions, 2, &[]);
+    let (trace, moved) = (worker.run.trace(), place.path("moved.hst"));
+    // It would write more in the meantime than anybody reads.
+    worker.signal(Signal::STOP);
+    printed(&["recover", "-o"], &[&trace, &left], 0);
+    let before = worker.counted().calls.all();
+    worker.signal(Signal::CONT);
+    until("calls after it", || worker.counted().calls.all() > before + 10_000);
+    worker.kill();
+    let counted = worker.counted().calls.all();
+    fs::rename(&trace, &moved).unwrap();
+    let refused = printed(&["recover", "--rest-only", "-o"], &[&place.path("rest.hst"), &left], 1);
+    assert!(refused.contains("pass that trace with --join TRACE"), "{refused}");
+    fs::rename(&moved, &trace).unwrap();
+    let (whole, said) = recovered(&place, &left, &trace, 2);
     assert!((counted - 10..counted + 100).contains(&whole.calls().all()), "{counted} {said}");
 }
 
@@ -192,20 +225,12 @@ struct Rest {
 
 fn rest_of(place: &Place, options: &[&str]) -> Rest {
     let sessions = Place::new();
-    let program = place.compile("worker.c");
-    let mut worker = Worker::new(place, &program, 3, FOR_EVER);
-    worker.run = worker.run.options(["--session-dir", sessions.path("").to_str().unwrap()]).options(options);
-    let mut started = worker.at_work();
+    let (worker, left) = without_record(place, &sessions, 3, options);
     let trace = worker.run.trace();
-    until("a part of the trace", || fs::metadata(&trace).is_ok_and(|file| file.len() > 1 << 16));
-    started.signal(Signal::KILL);
-    started.child.wait().unwrap();
-    let left = left_behind(&sessions.path(""), started.pid());
     let (live, path) = (place.path("live.hst"), place.path("rest.hst"));
     let refused = printed(&["recover", "--rest-only", "-o"], &[&path, &left], 1);
     assert!(refused.contains(&format!("process {} is still running", worker.counted().pid)), "{refused}");
-    kill_process(Pid::from_raw(worker.counted().pid as i32).unwrap(), Signal::KILL).unwrap();
-    until("the worker's end", || !lives(worker.counted().pid));
+    worker.kill();
     printed(&["snapshot", "--force", "-o"], &[&live, &left], 0);
     let summary = printed(&["recover", "--rest-only", "-o"], &[&path, &left], 3);
     assert!(summary.contains(&format!("cannot be joined with {} any more", trace.display())), "{summary}");

@@ -30,6 +30,9 @@ const CANNOT_WRITE: &str = "cannot write the trace";
 /// What tells the processes of one machine apart.
 type Identity = (u32, u64);
 
+/// What tells chunks apart: process, thread, and number among those of the thread.
+type ChunkId = (ProcessIndex, u32, u64);
+
 /// A trace that was joined.
 #[derive(Debug, Default)]
 pub struct Joined {
@@ -53,17 +56,19 @@ pub fn join<S: Source + Copy, T: Source + Copy>(first: S, rest: T, out: impl Wri
     let is_defined = |kind| kind == Kind::Definitions;
     to.copy(rest, &of_rest, |piece, _| is_defined(piece.kind))?;
     to.names_of_marks(&parts, &of_first, &of_rest)?;
-    let mut written = BTreeSet::new();
+    let (in_rest, mut written) = (events(&parts.1, &of_rest), BTreeSet::new());
+    let mut is_new = |piece: &Piece<'_>, process| {
+        let Some((info, sums)) = piece.chunk else { return true };
+        let chunk = (process, info.thread, info.sequence);
+        let has_all = in_rest.get(&chunk).is_none_or(|events| *events <= sums.events);
+        info.thread == CTL || has_all && written.insert(chunk)
+    };
     let end = to.copy(first, &of_first, |piece, process| {
         let is_of_rest = matches!(piece.kind, Kind::Definitions | Kind::Live | Kind::Blocks);
-        written.extend(piece.chunk.map(|(info, _)| (process, info.thread, info.sequence)));
-        !(is_of_rest && known.contains(&process))
+        !(is_of_rest && known.contains(&process)) && is_new(piece, process)
     })?;
     to.damage(&parts.0, end);
-    to.copy(rest, &of_rest, |piece, process| {
-        let chunk = piece.chunk.map(|(info, _)| (process, info.thread, info.sequence));
-        !is_defined(piece.kind) && chunk.is_none_or(|chunk| chunk.1 == CTL || written.insert(chunk))
-    })?;
+    to.copy(rest, &of_rest, |piece, process| !is_defined(piece.kind) && is_new(piece, process))?;
     let of_ended = parts.0.processes().iter().filter(|process| !known.contains(&of_first[&process.index.0]));
     to.ends(of_ended, &of_first);
     to.ends(parts.1.processes().iter(), &of_rest);
@@ -83,6 +88,17 @@ impl Numbers {
             |process: &Process| Some((process.index.0, *self.0.get(&identity(process.info.as_ref()?))?));
         processes.iter().filter_map(number).collect()
     }
+}
+
+/// Events of each chunk of a part; of copies of one chunk, those of the longest.
+fn events<S: Source>(part: &Trace<S>, numbers: &BTreeMap<u32, ProcessIndex>) -> BTreeMap<ChunkId, u32> {
+    let mut events = BTreeMap::new();
+    for chunk in part.chunks() {
+        let Some(process) = numbers.get(&chunk.process.0) else { continue };
+        let most = events.entry((*process, chunk.info.thread, chunk.info.sequence)).or_insert(0);
+        *most = chunk.sums.events.max(*most);
+    }
+    events
 }
 
 fn name_of_mark(definition: &Definition<'_>) -> Option<(u32, Vec<u8>)> {

@@ -34,18 +34,11 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     // One that was left by an older version says nothing of itself.
     let origin = Origin::of(&args.dir).unwrap_or_else(|| Origin {
         info: SessionInfo { rules: real_time_rules::of_base(&args.dir), ..SessionInfo::default() },
-        trace: None,
+        ..Origin::default()
     });
     let first = first_part(args, &origin)?;
-    if first.is_none() && origin.trace.as_ref().is_some_and(|trace| is_same(trace, &args.output)) {
-        let what = format!("{} is what `record` had written, and would be replaced", args.output.display());
-        return Err(Problem::new(what, "choose another name with -o").into());
-    }
-    if let Some(pid) = running(&args.dir).filter(|_| first.is_none() && origin.trace.is_some()) {
-        let what =
-            format!("process {pid} is still running, and what it does next would be missing from the rest");
-        let hint = format!("wait until it has ended, or see what is live with `heapscribe snapshot {pid}`");
-        return Err(Problem::new(what, hint).into());
+    if first.is_none() {
+        refuse_wrong_rest(args, &origin)?;
     }
     let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
     let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..origin.info };
@@ -79,7 +72,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     }
     if living > 0 {
         // Who recovers the rest later joins it with this trace.
-        Origin::leave(&args.dir, &args.output, &info);
+        Origin::leave_recovered(&args.dir, &args.output, &info);
         let living = units::counted(living as u64, "process");
         message::note(&format!("still running: {living}; what was recorded stays in {}", args.dir.display()));
     } else {
@@ -88,6 +81,28 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         message::note(&format!("{dir} is removed: what it held is in {trace}"));
     }
     Ok(if is_whole { ExitCode::SUCCESS } else { crate::exit::partial() })
+}
+
+/// Refuses to write the rest alone where figures of it would be wrong, or the first part lost.
+fn refuse_wrong_rest(args: &RecoverArgs, origin: &Origin) -> Result<()> {
+    let Some(before) = &origin.trace else { return Ok(()) };
+    let (dir, output) = (args.dir.display(), args.output.display());
+    let problem = if is_same(before, &args.output) {
+        let what = format!("{output} is what `record` had written, and would be replaced");
+        Problem::new(what, "choose another name with -o")
+    } else if let Some(pid) = running(&args.dir) {
+        let what =
+            format!("process {pid} is still running, and what it does next would be missing from the rest");
+        let hint = format!("wait until it has ended, or see what is live with `heapscribe snapshot {pid}`");
+        Problem::new(what, hint)
+    } else if origin.is_partly_recovered {
+        let before = before.display();
+        let what = format!("a part of {dir} was recovered to {before}, and the rest has a gap without it");
+        Problem::new(what, "pass that trace with --join TRACE")
+    } else {
+        return Ok(());
+    };
+    Err(problem.into())
 }
 
 /// The trace that `record` had begun; none when only the rest is wanted, or can be had.
