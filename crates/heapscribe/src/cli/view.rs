@@ -11,7 +11,7 @@ use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
 
-/// Look at a trace in the browser: any range of time, as flame graph and tables
+/// Look at a trace in the browser: any range, as graphs and tables
 #[derive(Clone, Debug, Args)]
 #[command(help_template = TEMPLATE, after_help = exit::HELP, before_help = "\
 Examples:
