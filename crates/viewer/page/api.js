@@ -20,6 +20,19 @@ export async function get(path, signal) {
 }
 
 /**
+ * Changes something; what is so then.
+ * @param {string} path behind `api/`
+ * @returns {Promise<any>}
+ */
+export async function change(path) {
+  const response = await fetch(`api/${path}`, { method: "POST" });
+  if (!response.ok && response.status !== 400) throw new Refused(response.statusText);
+  const answer = await response.json();
+  if (!response.ok) throw new Refused(answer.error);
+  return answer;
+}
+
+/**
  * @param {number} ms
  * @param {AbortSignal} [signal]
  */

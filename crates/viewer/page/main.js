@@ -4,6 +4,7 @@ import { get } from "./api.js";
 import { Controls } from "./controls.js";
 import { byId, element } from "./dom.js";
 import { showFindings } from "./findings.js";
+import { LiveView } from "./live.js";
 import { blocks, bytes, count, duration } from "./numbers.js";
 import { Store } from "./state.js";
 import { TimelineView } from "./timeline_view.js";
@@ -19,10 +20,11 @@ async function start() {
   if (summary.baseline && store.state.base === "") store.set({ base: "trace" }, { isSmall: true });
   const controls = new Controls(store, summary);
   const views = new Views(store, summary);
+  if (summary.is_live) new LiveView(() => views.refresh());
   // The heap over time is known long before all events were read.
   showTime(store, views, await get("time"));
   const whole = await get("whole");
-  showFindings(whole, store, summary.caveats);
+  showFindings(whole, store, summary);
   showFacts(summary, whole);
   controls.setProcesses(whole.processes);
   views.setWhole(whole);
@@ -53,6 +55,8 @@ function showProgram(summary) {
  * @param {any} whole
  */
 function showFacts(summary, whole) {
+  // It has only what is live.
+  const isSnapshot = summary.shows.length === 1;
   const begun = summary.begin_real_ns > 0 ? new Date(summary.begin_real_ns / 1e6).toLocaleString() : "";
   const facts = [
     summary.trace,
@@ -61,9 +65,10 @@ function showFacts(summary, whole) {
     begun,
     summary.duration_ns && duration(summary.duration_ns),
     summary.processes > 1 && `${count(summary.processes)} processes`,
-    whole && `peak ${bytes(whole.peak.bytes)} in ${blocks(whole.peak.blocks)}`,
-    whole && `never freed ${bytes(whole.left.bytes)} in ${blocks(whole.left.blocks)}`,
-    whole && `${count(whole.allocations)} allocations of ${bytes(whole.allocated_bytes)}`,
+    whole && isSnapshot && `${bytes(whole.left.bytes)} in ${blocks(whole.left.blocks)} live`,
+    whole && !isSnapshot && `peak ${bytes(whole.peak.bytes)} in ${blocks(whole.peak.blocks)}`,
+    whole && !isSnapshot && `never freed ${bytes(whole.left.bytes)} in ${blocks(whole.left.blocks)}`,
+    whole && !isSnapshot && `${count(whole.allocations)} allocations of ${bytes(whole.allocated_bytes)}`,
     whole?.is_estimated && "estimated from samples",
   ];
   byId("facts").textContent = facts.filter(Boolean).join(" · ");

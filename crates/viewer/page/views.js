@@ -61,6 +61,14 @@ export class Views {
     this.show();
   }
 
+  /** Asks again for what is shown. While a box is chosen it stays as it is: another look may number functions anew. */
+  refresh() {
+    const { focus, path, hide, collapse } = this.store.state;
+    if (focus + path + hide + collapse !== "") return;
+    this.#shown = "";
+    this.show();
+  }
+
   /** The view that is chosen; an address may name one that there is not. */
   get #view() {
     const view = this.store.state.view;

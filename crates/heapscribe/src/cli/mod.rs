@@ -52,6 +52,7 @@ pub(crate) use self::hotspots::HotspotsArgs;
 pub(crate) use self::install_libs::InstallLibsArgs;
 pub(crate) use self::messages::{ReportMessagesArgs, reject_parts};
 pub(crate) use self::metric::Metric;
+pub(crate) use self::modes::parse_mode;
 pub(crate) use self::moment::Moment;
 pub(crate) use self::plot::PlotArgs;
 pub(crate) use self::ps::PsArgs;

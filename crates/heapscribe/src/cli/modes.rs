@@ -17,7 +17,7 @@ pub(super) fn parse_mean(text: &str) -> Result<u64, String> {
 const MEAN_BYTES: u64 = 512 << 10;
 
 /// What is recorded, in a word.
-pub(super) fn parse_mode(text: &str) -> Result<Mode, String> {
+pub(crate) fn parse_mode(text: &str) -> Result<Mode, String> {
     match text.split_once(':') {
         None if text == "full" => Ok(Mode::Full),
         None if text == "off" => Ok(Mode::Off),

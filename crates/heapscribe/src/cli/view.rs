@@ -17,12 +17,18 @@ use crate::exit;
 Examples:
   heapscribe view run.hst
   heapscribe view before.hst after.hst              what has changed
+  heapscribe view 4711                              a running process that is recorded
   heapscribe view run.hst --no-open --port 8000     print the address only
 ")]
 pub(crate) struct ViewArgs {
-    /// The trace or snapshot; of two the second is shown, compared with the first
-    #[arg(value_name = "TRACE", required = true, num_args = 1..=2)]
+    /// The trace or snapshot, or a running process by its PID or NAME; of two traces the second is shown, compared
+    /// with the first
+    #[arg(value_name = "TRACE|PID", required = true, num_args = 1..=2)]
     pub(crate) traces: Vec<PathBuf>,
+
+    /// The --session-dir that `record` was started with, for a running process
+    #[arg(long, value_name = "DIR")]
+    pub(crate) session_dir: Option<PathBuf>,
 
     /// Do not open the browser: print the address, which only works from this machine
     #[arg(long)]

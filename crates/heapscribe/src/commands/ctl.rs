@@ -57,7 +57,7 @@ fn snapshot(args: &CtlArgs, pid: u32, name: &str, who: &str) -> Result<ExitCode>
     Ok(ExitCode::SUCCESS)
 }
 
-fn describe(mode: Mode) -> String {
+pub(super) fn describe(mode: Mode) -> String {
     match mode {
         Mode::Off => "no new blocks".to_owned(),
         Mode::Full => "every block".to_owned(),

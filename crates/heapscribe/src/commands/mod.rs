@@ -44,3 +44,4 @@ pub(crate) mod snapshot;
 mod terminal;
 pub(crate) mod top;
 pub(crate) mod view;
+mod view_live;

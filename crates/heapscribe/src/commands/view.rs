@@ -8,16 +8,22 @@ use std::thread;
 use anyhow::{Context, Result};
 use heapscribe_convert::{Input, Opened};
 use heapscribe_diagnostics::Problem;
+use heapscribe_session::inspect::{self, SearchPath, SessionPath};
 use heapscribe_viewer::{Server, Token, Viewer};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::view_live;
 use crate::cli::ViewArgs;
 use crate::message;
 use crate::progress::IndexBar;
 
 /// Runs the command.
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
+    if let Some((found, place)) = running(args)? {
+        let server = listen(args)?;
+        return view_live::run(args, &found, place, &server);
+    }
     let open = |path: &PathBuf| Input::open(path)?.into_trace(args.salvage.into());
     let traces = args.traces.iter().map(open).collect::<Result<Vec<_>>>()?;
     let recordings: Vec<_> = traces.iter().map(Opened::recording).collect();
@@ -32,6 +38,32 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     // Of two the second is looked at.
     let compared = viewers.reduce(|before, after| after.compared_with(before));
     let Some(viewer) = compared else { return Ok(ExitCode::SUCCESS) };
+    let server = listen(args)?;
+    thread::scope(|scope| {
+        scope.spawn(|| viewer.analyze());
+        server.serve(&|asked| viewer.answer(asked));
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The process that is asked for, where no file is.
+fn running(args: &ViewArgs) -> Result<Option<(SessionPath, SearchPath)>> {
+    let [one] = &args.traces[..] else { return Ok(None) };
+    let name = one.to_string_lossy();
+    if one.exists() || name.contains('/') {
+        return Ok(None);
+    }
+    let place = inspect::places(args.session_dir.as_deref());
+    match inspect::one(&name, &place) {
+        Ok(found) => Ok(Some((found, place))),
+        // A name that is no number may be that of a file which is not there.
+        Err(_) if name.parse::<u32>().is_err() => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Listens, and says where.
+fn listen(args: &ViewArgs) -> Result<Server> {
     end_when_interrupted()?;
     let token = Token::random().context("cannot make a token")?;
     let server = Server::listen(args.port, token).map_err(|e| cannot_listen(args.port, &e))?;
@@ -39,11 +71,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     if !args.no_open {
         open_browser(server.address());
     }
-    thread::scope(|scope| {
-        scope.spawn(|| viewer.analyze());
-        server.serve(&|asked| viewer.answer(asked));
-    });
-    Ok(ExitCode::SUCCESS)
+    Ok(server)
 }
 
 fn cannot_listen(port: u16, e: &io::Error) -> Problem {

@@ -36,6 +36,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     "lanes_view.js" JS,
     "lifetimes.js" JS,
     "lifetimes_view.js" JS,
+    "live.js" JS,
     "main.js" JS,
     "numbers.js" JS,
     "processes.js" JS,

@@ -59,6 +59,10 @@ impl<'a> Drawn<'a> {
 impl Viewer<'_> {
     /// Answers a request.
     pub fn answer(&self, asked: &Asked) -> Response {
+        // A recording is as it is.
+        if asked.is_change {
+            return Response::empty(Status::MethodNotAllowed);
+        }
         match asked.path.strip_prefix("api/") {
             None => asset(&asked.path).unwrap_or_else(|| Response::empty(Status::NoSuchPath)),
             Some("summary") => Response::json(Status::Ok, &Summary::of(self)),

@@ -17,6 +17,8 @@ pub(super) struct Summary {
     trace: String,
     /// Path of the trace that it is compared with.
     baseline: Option<String>,
+    /// Whether it is a look at a process that runs.
+    is_live: bool,
     command: Vec<String>,
     host: String,
     /// When it began, ns since 1970; 0 when that is not known.
@@ -54,6 +56,7 @@ impl Summary {
         Summary {
             trace: viewer.shown.clone(),
             baseline: viewer.baseline.as_ref().map(|baseline| baseline.shown.clone()),
+            is_live: viewer.is_live,
             command: session.command.iter().map(|part| lossy(part)).collect(),
             host: session.host,
             begin_real_ns: session.begin_real_ns,

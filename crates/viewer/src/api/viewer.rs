@@ -41,6 +41,7 @@ pub struct Viewer<'r> {
     pub(super) merged: OnceLock<Merged>,
     /// Whether stacks of several processes are kept apart: those of two recordings are not.
     splits_processes: bool,
+    pub(super) is_live: bool,
 }
 
 impl<'r> Viewer<'r> {
@@ -71,7 +72,14 @@ impl<'r> Viewer<'r> {
             baseline: None,
             merged: OnceLock::new(),
             splits_processes: true,
+            is_live: false,
         }
+    }
+
+    /// Has the page ask for new looks.
+    #[must_use]
+    pub fn live(self) -> Viewer<'r> {
+        Viewer { is_live: true, ..self }
     }
 
     /// Compares it with an earlier recording.

@@ -8,6 +8,9 @@ use super::request::Request;
 use super::response::Status;
 use super::token::Token;
 
+/// The one path that changes something.
+const CONTROL: &str = "api/control";
+
 /// Who we are.
 pub(super) struct Guard {
     port: u16,
@@ -19,7 +22,8 @@ impl Guard {
         Guard { port, token }
     }
 
-    /// What is asked for behind the token: the path without its first `/`, and the query.
+    /// What is asked for behind the token: the path without its first `/`, and the query. A change is a POST to the one
+    /// path that changes something, from our own page, which browsers name as its origin.
     pub(super) fn admit<'r>(&self, request: &'r Request) -> Result<(&'r str, &'r str), Status> {
         let [host] = request.hosts.as_slice() else { return Err(Status::Forbidden) };
         let is_ours = |name: &str| self.names().iter().any(|ours| ours.eq_ignore_ascii_case(name));
@@ -33,7 +37,8 @@ impl Guard {
         if !self.token.is(token) {
             return Err(Status::NoSuchPath);
         }
-        if !matches!(request.method.as_str(), "GET" | "HEAD") {
+        let is_change = request.is_change() && path == CONTROL && !request.origins.is_empty();
+        if !matches!(request.method.as_str(), "GET" | "HEAD") && !is_change {
             return Err(Status::MethodNotAllowed);
         }
         if request.has_body {
@@ -76,6 +81,14 @@ mod tests {
         check("HEAD", &page, &["localhost:4000"], &["http://localhost:4000"], there);
         check("GET", &page, &["LOCALHOST:4000"], &["http://127.0.0.1:4000"], there);
         check("POST", &page, &[us], &[], Err(Status::MethodNotAllowed));
+        let control = format!("/{token}/api/control?do=stop");
+        let ours = &["http://127.0.0.1:4000"][..];
+        check("POST", &control, &[us], ours, Ok(("api/control", "do=stop")));
+        check("POST", &control, &[us], &[], Err(Status::MethodNotAllowed));
+        check("POST", &control, &[us], &["http://evil.example"], Err(Status::Forbidden));
+        check("POST", &control[1..], &[us], ours, Err(Status::NoSuchPath));
+        check("PUT", &control, &[us], ours, Err(Status::MethodNotAllowed));
+        check("POST", &page, &[us], ours, Err(Status::MethodNotAllowed));
         for hosts in [&[][..], &["evil.example:4000"], &["127.0.0.1"], &["127.0.0.1:4001"], &[us, us]] {
             check("GET", &page, hosts, &[], Err(Status::Forbidden));
         }

@@ -16,6 +16,13 @@ pub(super) struct Request {
     pub(super) has_body: bool,
 }
 
+impl Request {
+    /// Whether it is to change something.
+    pub(super) fn is_change(&self) -> bool {
+        self.method == "POST"
+    }
+}
+
 /// Why there is no request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NoRequest {

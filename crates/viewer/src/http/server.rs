@@ -21,6 +21,8 @@ pub struct Asked {
     pub path: String,
     /// The query.
     pub query: Query,
+    /// Whether it is to change something.
+    pub is_change: bool,
 }
 
 /// A server that listens.
@@ -118,7 +120,11 @@ impl Server {
 
     fn response(&self, request: &Request, answer: &impl Fn(&Asked) -> Response) -> Response {
         match self.guard.admit(request) {
-            Ok((path, query)) => answer(&Asked { path: path.to_owned(), query: Query::parse(query) }),
+            Ok((path, query)) => answer(&Asked {
+                path: path.to_owned(),
+                query: Query::parse(query),
+                is_change: request.is_change(),
+            }),
             Err(status) => Response::empty(status),
         }
     }
