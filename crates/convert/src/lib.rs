@@ -24,4 +24,4 @@ pub mod ring;
 pub mod stacks;
 
 pub use input::{Input, Kind, Salvage};
-pub use opened_trace::Opened;
+pub use opened_trace::{Opened, analyze_selection};

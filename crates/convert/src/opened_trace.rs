@@ -6,7 +6,7 @@ use std::ops::Deref;
 
 use anyhow::{Context, Result};
 use heapscribe_analyze::input::{Choice, Chosen, History as _};
-use heapscribe_analyze::selection::Split;
+use heapscribe_analyze::selection::{Selection, Split};
 use heapscribe_analyze::{Answer, Options, Recording};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::{Trace, TraceError};
@@ -33,6 +33,12 @@ impl Deref for Opened {
     fn deref(&self) -> &Self::Target {
         &self.trace
     }
+}
+
+/// Explains a selection of a trace. Here, as are all analyses of files, so that their code is in the program once and not
+/// in each crate that asks for it.
+pub fn analyze_selection(selection: &Selection<'_, '_, Recording<'_, FileSource>>, options: &Options) -> Answer {
+    heapscribe_analyze::analyze(selection, options)
 }
 
 /// A native trace in a temporary file, and the result of making it.
@@ -84,15 +90,13 @@ impl Opened {
     /// # Errors
     /// When there is none of it.
     pub fn analyze_with(&self, choice: &Choice, options: &Options) -> Result<Answer, Problem> {
+        if choice.is_all() {
+            return Ok(self.analyze_whole(options));
+        }
         let recording = Recording::new(&self.trace);
-        let mut answer = if choice.is_all() {
-            heapscribe_analyze::analyze(&recording, options)
-        } else {
-            let split = Split::new(&recording);
-            let mut answer = heapscribe_analyze::analyze(&split.chosen(self.chosen(choice)?), options);
-            answer.problems.splice(0..0, recording.problems());
-            answer
-        };
+        let split = Split::new(&recording);
+        let mut answer = analyze_selection(&split.chosen(self.chosen(choice)?), options);
+        answer.problems.splice(0..0, recording.problems());
         answer.problems.extend_from_slice(&self.problems);
         Ok(answer)
     }
@@ -118,7 +122,11 @@ impl Opened {
 
     /// Explains it.
     pub fn analyze(&self) -> Answer {
-        let mut answer = heapscribe_analyze::analyze(&Recording::new(&self.trace), &Options::default());
+        self.analyze_whole(&Options::default())
+    }
+
+    fn analyze_whole(&self, options: &Options) -> Answer {
+        let mut answer = heapscribe_analyze::analyze(&Recording::new(&self.trace), options);
         answer.problems.extend_from_slice(&self.problems);
         answer
     }

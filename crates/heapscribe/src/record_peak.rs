@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::Result;
 use heapscribe_analyze::answer::{Answer, Range};
 use heapscribe_analyze::input::History as _;
-use heapscribe_analyze::{Highest, Options, Recording, analyze, highest};
+use heapscribe_analyze::{Highest, Options, Recording, highest};
 use heapscribe_collect::Summary;
 use heapscribe_convert::{Input, Salvage};
 use heapscribe_views::losses::lost_events;
@@ -84,7 +84,7 @@ pub(crate) fn of(summary: &Summary, path: &Path, is_whole: bool) -> Option<Shown
 
 fn read(path: &Path) -> Result<Reported> {
     let trace = Input::open(path)?.into_trace(Salvage::default())?;
-    let answer = analyze(&Recording::new(&*trace), &Options::default());
+    let answer = trace.analyze();
     let mut drops = [0; DROP_COUNTERS];
     for dropped in &answer.dropped {
         drops.get_mut(usize::from(dropped.reason)).into_iter().for_each(|count| *count = dropped.count);

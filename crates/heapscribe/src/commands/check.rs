@@ -14,7 +14,7 @@ use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::input::{History, ProcessFacts, SessionFacts};
 use heapscribe_analyze::selection::Split;
 use heapscribe_analyze::snapshot;
-use heapscribe_analyze::{Options, Recording, analyze};
+use heapscribe_analyze::{Options, Recording};
 use heapscribe_formats::model::Evicted;
 
 use super::check_rules::rules;
@@ -22,7 +22,7 @@ use super::{output, partial};
 use crate::cli::CheckArgs;
 use crate::exit;
 use crate::message;
-use heapscribe_convert::{Input, Opened};
+use heapscribe_convert::{Input, Opened, analyze_selection};
 use heapscribe_formats::Unrecorded;
 use heapscribe_views::json;
 use heapscribe_views::text;
@@ -150,7 +150,7 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
     let mut subjects: Vec<Subject> = Vec::new();
     for number in &numbers {
         let alone = split.only(&[*number]);
-        let answer = analyze(&alone, &Options { timeline_steps: 1, ..Options::default() });
+        let answer = analyze_selection(&alone, &Options { timeline_steps: 1, ..Options::default() });
         // All of its stacks, so that they have the numbers that they have in a report.
         gathered.nodes(&answer.tree);
         let mut subject = Subject::new(&answer, args.top, &mut gathered);
@@ -177,7 +177,7 @@ fn check(args: &CheckArgs, trace: &Opened, suppressions: Suppressions, resolver:
     let is_of_peak = |rule: &Rule| matches!(rule, Rule::Max(Limited::Peak, _));
     let together = (subjects.len() > 1 && rules.iter().any(is_of_peak)).then(|| {
         let all = if args.process.is_none() { split.whole() } else { split.only(&numbers) };
-        let answer = analyze(&all, &Options { timeline_steps: 1, ..Options::default() });
+        let answer = analyze_selection(&all, &Options { timeline_steps: 1, ..Options::default() });
         let mut subject = Subject::together(&answer, args.top, &mut gathered);
         if args.process.is_some() {
             subject = subject.or_evicted(&session.evicted);
@@ -391,6 +391,6 @@ fn whole(trace: &Opened, process: Option<&str>) -> (Answer, Vec<String>) {
     let recording = Recording::new(trace);
     let split = Split::new(&recording);
     let chosen = split.only(&chosen(&split, process));
-    let answer = analyze(&chosen, &Options { timeline_steps: 1, ..Options::default() });
+    let answer = analyze_selection(&chosen, &Options { timeline_steps: 1, ..Options::default() });
     (answer, [recording.problems(), trace.problems.clone()].concat())
 }

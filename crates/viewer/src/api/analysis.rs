@@ -1,6 +1,5 @@
 //! What only all events together say: the peak, the heap over time, findings.
 
-use heapscribe_analyze::Options;
 use heapscribe_analyze::answer::{Answer, SizeClass};
 use heapscribe_analyze::snapshot::{self, Snapshot};
 use heapscribe_convert::Opened;
@@ -45,8 +44,7 @@ impl Analysis {
     }
 
     fn of_events(trace: &Opened, shown: &str, resolver: &Resolver) -> Analysis {
-        let mut answer = heapscribe_analyze::analyze(&trace.recording(), &Options::default());
-        answer.problems.extend_from_slice(&trace.problems);
+        let answer = trace.analyze();
         let names = NamedStacks::look_up(&answer.tree, answer.stacks.iter().map(|of| of.node), resolver);
         let findings = findings(&answer, &names, shown);
         let notes = notes(&names.unnamed());
