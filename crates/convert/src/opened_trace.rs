@@ -37,7 +37,10 @@ impl Deref for Opened {
 
 /// Explains a selection of a trace. Here, as are all analyses of files, so that their code is in the program once and not
 /// in each crate that asks for it.
-pub fn analyze_selection(selection: &Selection<'_, '_, Recording<'_, FileSource>>, options: &Options) -> Answer {
+pub fn analyze_selection(
+    selection: &Selection<'_, '_, Recording<'_, FileSource>>,
+    options: &Options,
+) -> Answer {
     heapscribe_analyze::analyze(selection, options)
 }
 

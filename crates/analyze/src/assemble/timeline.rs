@@ -82,15 +82,19 @@ impl Lived {
         Lived { begin_ns, step_ns, ended_ns: if has_ended { process.end_mono_ns } else { u64::MAX } }
     }
 
-    /// Adds samples of the process to its steps: the last sample at the end of each.
+    /// Adds samples of the process to its steps: the last sample at the end of each. One that was taken after its last
+    /// event, or after its end, is of its last step: a short program on a busy machine has no other.
     fn add_samples<S: Sample>(&self, samples: &[S], steps: &mut [answer::Step]) {
         let Some(first) = samples.first() else { return };
-        let from = (first.mono_ns().saturating_sub(self.begin_ns) / self.step_ns) as usize;
+        let end_ns = self.begin_ns.saturating_add(self.step_ns.saturating_mul(steps.len() as u64));
+        let last_ns = self.ended_ns.min(end_ns.saturating_sub(1));
+        let moment = |sample: &S| sample.mono_ns().min(last_ns);
+        let from = (moment(first).saturating_sub(self.begin_ns) / self.step_ns) as usize;
         let (mut samples, mut last) = (samples.iter().peekable(), None);
         for (number, step) in steps.iter_mut().enumerate().skip(from) {
             let begin = self.begin_ns.saturating_add(self.step_ns.saturating_mul(number as u64));
             let end = begin.saturating_add(self.step_ns);
-            while let Some(sample) = samples.next_if(|sample| sample.mono_ns() < end) {
+            while let Some(sample) = samples.next_if(|sample| moment(sample) < end) {
                 last = Some(*sample);
             }
             if begin > self.ended_ns {
@@ -100,5 +104,37 @@ impl Lived {
                 last.add_to(step);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Resident bytes by step of a process whose samples these are; four steps of 10 ns from 100 ns on.
+    fn check(samples: &[(u64, u64)], ended_ns: u64, expected: [u64; 4]) {
+        let lived = Lived { begin_ns: 100, step_ns: 10, ended_ns };
+        let samples: Vec<RssSample> = samples
+            .iter()
+            .map(|&(mono_ns, rss_bytes)| RssSample { mono_ns, rss_bytes, ..RssSample::default() })
+            .collect();
+        let mut steps = vec![answer::Step::default(); 4];
+        lived.add_samples(&samples, &mut steps);
+        assert_eq!(steps.iter().map(|step| step.rss_bytes).collect::<Vec<_>>(), expected, "{samples:?}");
+    }
+
+    #[test]
+    fn a_sample_counts_until_the_next_or_the_end() {
+        check(&[(105, 7), (121, 9)], u64::MAX, [7, 7, 9, 9]);
+        check(&[(105, 7), (121, 9)], 115, [7, 9, 0, 0]);
+    }
+
+    #[test]
+    fn what_is_sampled_at_the_end_is_of_the_last_step() {
+        check(&[(140, 7)], u64::MAX, [0, 0, 0, 7]);
+        check(&[(500, 7)], u64::MAX, [0, 0, 0, 7]);
+        check(&[(118, 7)], 117, [0, 7, 0, 0]);
+        check(&[(125, 7)], 117, [0, 7, 0, 0]);
+        check(&[(102, 3), (500, 7)], u64::MAX, [3, 3, 3, 7]);
     }
 }
