@@ -4,7 +4,7 @@
 //! ```text
 //!   origin      the header of a trace with its session block, as the trace has it
 //!   trace       path of the trace
-//!   recovered   there once `recover` took a part out of the sessions, which is in the trace
+//!   recovered   once `recover` took a part out of the sessions: how many chunks the trace has that has it
 //! ```
 
 use std::ffi::OsString;
@@ -26,9 +26,9 @@ pub struct Origin {
     pub info: SessionInfo,
     /// Where its trace was written.
     pub trace: Option<PathBuf>,
-    /// Whether a part was recovered already. What is left then has a gap without that trace: what a process wrote
-    /// out by itself before, and what it did after.
-    pub is_partly_recovered: bool,
+    /// Chunks of the trace to which a part was recovered already. What is left has a gap without that trace: it is
+    /// what a process wrote out by itself before, and what it did after.
+    pub recovered_chunks: Option<usize>,
 }
 
 impl Origin {
@@ -41,10 +41,10 @@ impl Origin {
         let _ = fs::write(base.join(TRACE), absolute.as_os_str().as_bytes());
     }
 
-    /// Leaves it behind when a part was recovered to this trace.
-    pub fn leave_recovered(base: &Path, trace: &Path, info: &SessionInfo) {
+    /// Leaves it behind when a part was recovered to this trace, which has so many chunks.
+    pub fn leave_recovered(base: &Path, trace: &Path, info: &SessionInfo, chunks: usize) {
         Origin::leave(base, trace, info);
-        let _ = fs::write(base.join(RECOVERED), []);
+        let _ = fs::write(base.join(RECOVERED), chunks.to_string());
     }
 
     /// Finds it.
@@ -53,7 +53,9 @@ impl Origin {
         let info = Trace::open(header).ok()?.session()?.clone();
         let path = |bytes: Vec<u8>| PathBuf::from(OsString::from_vec(bytes));
         let trace = fs::read(base.join(TRACE)).ok().map(path);
-        Some(Origin { info, trace, is_partly_recovered: base.join(RECOVERED).exists() })
+        let recovered = fs::read_to_string(base.join(RECOVERED)).ok();
+        let recovered_chunks = recovered.map(|chunks| chunks.parse().unwrap_or(usize::MAX));
+        Some(Origin { info, trace, recovered_chunks })
     }
 }
 
@@ -73,10 +75,10 @@ mod tests {
         };
         Origin::leave(place.path(), Path::new("/tmp/run.hst"), &info);
         let trace = Some(PathBuf::from("/tmp/run.hst"));
-        let mut origin = Origin { info, trace, is_partly_recovered: false };
+        let mut origin = Origin { info, trace, recovered_chunks: None };
         assert_eq!(Origin::of(place.path()), Some(origin.clone()));
-        origin.is_partly_recovered = true;
-        Origin::leave_recovered(place.path(), Path::new("/tmp/run.hst"), &origin.info);
+        origin.recovered_chunks = Some(7);
+        Origin::leave_recovered(place.path(), Path::new("/tmp/run.hst"), &origin.info, 7);
         assert_eq!(Origin::of(place.path()), Some(origin));
         fs::write(place.path().join(ORIGIN), "no header").unwrap();
         assert_eq!(Origin::of(place.path()), None);

@@ -62,8 +62,7 @@ fn kill_target(place: &Place, program: &Path, threads: u64, others: u64, after: 
     let worker = Worker::new(place, program, threads, FOR_EVER);
     let started = worker.at_work();
     std::thread::sleep(after);
-    let pid = Pid::from_raw(worker.counted().pid as i32).unwrap();
-    kill_process(pid, Signal::KILL).unwrap();
+    worker.signal(Signal::KILL);
     let ended = started.wait();
     assert_eq!(ended.code, 128 + 9, "{}", ended.stderr);
     let report = Report::of(&worker.run.trace());
@@ -187,7 +186,8 @@ fn kill_of_both() {
 fn recovered_while_it_runs() {
     let (place, sessions) = (Place::new(), Place::new());
     let (worker, left) = without_record(&place, &sessions, 2, &[]);
-    let (trace, moved) = (worker.run.trace(), place.path("moved.hst"));
+    let (trace, rest, begun) = (worker.run.trace(), place.path("rest.hst"), place.path("begun.hst"));
+    fs::copy(&trace, &begun).unwrap();
     // It would write more in the meantime than anybody reads.
     worker.signal(Signal::STOP);
     printed(&["recover", "-o"], &[&trace, &left], 0);
@@ -195,11 +195,11 @@ fn recovered_while_it_runs() {
     worker.signal(Signal::CONT);
     until("calls after it", || worker.counted().calls.all() > before + 10_000);
     worker.kill();
-    let counted = worker.counted().calls.all();
-    fs::rename(&trace, &moved).unwrap();
-    let refused = printed(&["recover", "--rest-only", "-o"], &[&place.path("rest.hst"), &left], 1);
+    let refused = printed(&["recover", "--rest-only", "-o"], &[&rest, &left], 1);
     assert!(refused.contains("pass that trace with --join TRACE"), "{refused}");
-    fs::rename(&moved, &trace).unwrap();
+    let refused = printed(&["recover", "--join"], &[&begun, Path::new("-o"), &rest, &left], 1);
+    assert!(refused.contains("begun.hst lacks what was recovered of"), "{refused}");
+    let counted = worker.counted().calls.all();
     let (whole, said) = recovered(&place, &left, &trace, 2);
     assert!((counted - 10..counted + 100).contains(&whole.calls().all()), "{counted} {said}");
 }

@@ -1,4 +1,4 @@
-//! Text: one title a page, no large files, no mention of places outside of the repository.
+//! Text: one title a page, no large files, no mention of places outside of the repository, no half of a merge.
 
 use crate::sources::{File, Tree};
 
@@ -10,7 +10,11 @@ const FOREIGN: [&str; 2] = [concat!("/wo", "rk/"), concat!("sha", "red/")];
 const MAY_NAME_THEM: &str = ".ci/run";
 
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
-    tree.files.iter().flat_map(|file| [titles(file), size(file), foreign(file)]).flatten().collect()
+    tree.files
+        .iter()
+        .flat_map(|file| [titles(file), size(file), foreign(file), unmerged(file)])
+        .flatten()
+        .collect()
 }
 
 fn titles(file: &File) -> Option<String> {
@@ -29,6 +33,13 @@ fn size(file: &File) -> Option<String> {
     let is_exempt = file.is_below("fixtures") || file.name() == "Cargo.lock";
     let wrong = file.bytes.len() > BYTES_MAX && !is_exempt;
     wrong.then(|| format!("{}: {} bytes; at most {BYTES_MAX} outside fixtures/", file.path, file.bytes.len()))
+}
+
+/// A page once went in with both sides of a conflict.
+fn unmerged(file: &File) -> Option<String> {
+    let is_marker = |line: &str| ["<<<<<<< ", ">>>>>>> "].iter().any(|marker| line.starts_with(marker));
+    let line = file.text().lines().position(is_marker)?;
+    Some(format!("{}:{}: a conflict that was not resolved", file.path, line + 1))
 }
 
 fn foreign(file: &File) -> Option<String> {

@@ -72,7 +72,8 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     }
     if living > 0 {
         // Who recovers the rest later joins it with this trace.
-        Origin::leave_recovered(&args.dir, &args.output, &info);
+        let chunks = Trace::open(source(&args.output)?)?.chunks().len();
+        Origin::leave_recovered(&args.dir, &args.output, &info, chunks);
         let living = units::counted(living as u64, "process");
         message::note(&format!("still running: {living}; what was recorded stays in {}", args.dir.display()));
     } else {
@@ -95,7 +96,7 @@ fn refuse_wrong_rest(args: &RecoverArgs, origin: &Origin) -> Result<()> {
             format!("process {pid} is still running, and what it does next would be missing from the rest");
         let hint = format!("wait until it has ended, or see what is live with `heapscribe snapshot {pid}`");
         Problem::new(what, hint)
-    } else if origin.is_partly_recovered {
+    } else if origin.recovered_chunks.is_some() {
         let before = before.display();
         let what = format!("a part of {dir} was recovered to {before}, and the rest has a gap without it");
         Problem::new(what, "pass that trace with --join TRACE")
@@ -121,7 +122,10 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
         );
         return Err(Problem::new(what, hint).into());
     }
-    let hint = "pass it with --join TRACE if it was moved, or write the rest alone with --rest-only";
+    let hint = match origin.recovered_chunks {
+        None => "pass it with --join TRACE if it was moved, or write the rest alone with --rest-only",
+        Some(_) => "pass it with --join TRACE if it was moved",
+    };
     if !path.exists() {
         let what = format!("the trace that `record` had begun, {shown}, is not there");
         return Err(Problem::new(what, hint).into());
@@ -137,6 +141,10 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
                 format!("{shown} lacks the first events of its recording, so {dir} cannot be joined with it");
             let hint = format!("write what is in {dir} to a trace of its own with --rest-only");
             Err(Problem::new(what, hint).into())
+        }
+        Ok(Ok(first)) if origin.recovered_chunks.is_some_and(|chunks| first.chunks().len() < chunks) => {
+            let what = format!("{shown} lacks what was recovered of {} before", args.dir.display());
+            Err(Problem::new(what, "pass the trace that was written then with --join TRACE").into())
         }
         Ok(Ok(first)) if first.session().is_some_and(is_of) => Ok(Some(path.clone())),
         Ok(Ok(_)) => {
