@@ -1,17 +1,21 @@
 /** Requests to the server that this page is from; there are no others. */
 
+/** @typedef {import("./answers.js").Answers} Answers */
+
 /** What the server says about a question that makes no sense. */
 export class Refused extends Error {}
 
 /**
  * An answer; while the server still works on it, it is asked again.
- * @param {string} path behind `api/`
+ * @template {keyof Answers} W
+ * @param {W} what
+ * @param {string} [question]
  * @param {AbortSignal} [signal]
- * @returns {Promise<any>}
+ * @returns {Promise<Answers[W]>}
  */
-export async function get(path, signal) {
+export async function get(what, question = "", signal) {
   for (let wait = 50; ; wait = Math.min(1000, wait * 2)) {
-    const response = await fetch(`api/${path}`, { signal });
+    const response = await fetch(`api/${what}${question === "" ? "" : `?${question}`}`, { signal });
     const answer = await response.json();
     if (response.status === 202) await later(wait, signal);
     else if (response.ok) return answer;
@@ -22,7 +26,7 @@ export async function get(path, signal) {
 /**
  * Changes something; what is so then.
  * @param {string} path behind `api/`
- * @returns {Promise<any>}
+ * @returns {Promise<Answers["live"]>}
  */
 export async function change(path) {
   const response = await fetch(`api/${path}`, { method: "POST" });
@@ -50,14 +54,16 @@ export class Latest {
 
   /**
    * The answer, or nothing if something else was asked meanwhile.
-   * @param {string} path
+   * @template {keyof Answers} W
+   * @param {W} what
+   * @param {string} question
    */
-  async get(path) {
+  async get(what, question) {
     this.#last?.abort();
     const mine = new AbortController();
     this.#last = mine;
     try {
-      const answer = await get(path, mine.signal);
+      const answer = await get(what, question, mine.signal);
       return mine.signal.aborted ? undefined : answer;
     } catch (e) {
       if (mine.signal.aborted) return undefined;

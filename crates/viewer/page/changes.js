@@ -2,6 +2,7 @@
 
 import { element } from "./dom.js";
 import { bytes, changed, count, shortPath } from "./numbers.js";
+import { unitOf } from "./state.js";
 import { table } from "./tables.js";
 
 /**
@@ -17,11 +18,11 @@ function inPercent(before, after) {
 
 /**
  * Functions, the one that has changed most first.
- * @param {any} answer
+ * @param {import("./answers.js").Changes} answer
  * @param {import("./state.js").Store} store
  */
 export function changeTable(answer, store) {
-  const unit = store.state.unit === "blocks" ? "blocks" : "bytes";
+  const unit = unitOf(store);
   const show = unit === "bytes" ? bytes : count;
   const [before, after, all, allBefore] = [answer[`before_own_${unit}`], answer[`own_${unit}`], answer[unit], answer[`before_${unit}`]];
   const delta = (/** @type {number} */ from, /** @type {number} */ to) =>
@@ -31,7 +32,7 @@ export function changeTable(answer, store) {
     const open = () => store.set({ view: "flame", focus, path: "", tree: "callers" });
     return element("button", { type: "button", class: "plain name line", title: `Callers of ${answer.name[n]}`, click: open }, answer.name[n]);
   };
-  const rows = answer.name.map((/** @type {string} */ _, /** @type {number} */ n) => [
+  const rows = answer.name.map((_, n) => [
     delta(before[n], after[n]),
     inPercent(before[n], after[n]),
     show(before[n]),

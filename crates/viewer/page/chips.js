@@ -35,7 +35,7 @@ function ageInWords(age) {
 
 /**
  * Shows them.
- * @param {any} drawn
+ * @param {import("./answers.js").Drawn} drawn
  * @param {import("./state.js").Store} store
  */
 export function showChips(drawn, store) {

@@ -25,12 +25,12 @@ export class Controls {
 
   /**
    * @param {import("./state.js").Store} store
-   * @param {any} summary
+   * @param {import("./answers.js").Summary} summary
    */
   constructor(store, summary) {
     this.store = store;
     this.summary = summary;
-    const shows = summary.shows.map((/** @type {string} */ show) => [show, SHOWS[show]]);
+    const shows = summary.shows.map((show) => [show, SHOWS[show]]);
     this.form = byId("question");
     this.processes = this.#select("process", "Process", [["", "all"]]);
     this.copy = element("button", { type: "button", click: () => this.#copy() }, "Copy as command");
@@ -52,7 +52,7 @@ export class Controls {
 
   /**
    * The processes are known once all events were read.
-   * @param {any} processes
+   * @param {import("./answers.js").Processes} processes
    */
   setProcesses(processes) {
     this.#pids = processes.pid;

@@ -8,12 +8,12 @@ const FIRST = 3;
 
 /**
  * Shows them.
- * @param {any} whole
+ * @param {import("./answers.js").Whole} whole
  * @param {import("./state.js").Store} store
- * @param {any} summary what was known before all events were read
+ * @param {import("./answers.js").Summary} summary what was known before all events were read
  */
 export function showFindings(whole, store, { caveats, shows }) {
-  const all = whole.findings.map((/** @type {any} */ finding) => one(finding, store));
+  const all = whole.findings.map((finding) => one(finding, store));
   const nothing = element("p", {}, shows.length === 1 ? "Findings need a recording over time: this is what is live at one moment." : "Nothing here looks worth changing.");
   const first = element("ol", {}, ...all.slice(0, FIRST));
   const others = element("details", {}, element("summary", {}, `${all.length - FIRST} more`), element("ol", { start: String(FIRST + 1) }, ...all.slice(FIRST)));
@@ -26,12 +26,12 @@ export function showFindings(whole, store, { caveats, shows }) {
 }
 
 /**
- * @param {any} finding
+ * @param {import("./answers.js").Finding} finding
  * @param {import("./state.js").Store} store
  */
 function one(finding, store) {
   const severity = element("span", { class: `severity ${finding.severity}` }, `${finding.severity}: `);
-  const stacks = finding.culprits.map((/** @type {any} */ stack) => culprit(stack, finding.kind, store));
+  const stacks = finding.culprits.map((stack) => culprit(stack, finding.kind, store));
   const more = [element("div", { class: "hint" }, "Try: ", finding.try), element("div", { class: "bar" }, ...stacks)];
   return element("li", {}, element("details", {}, element("summary", {}, severity, finding.summary), ...more));
 }
@@ -48,7 +48,7 @@ const SHOWS = /** @type {Record<string, string>} */ ({
 
 /**
  * A function, and its stacks in the views below.
- * @param {any} stack
+ * @param {import("./answers.js").Culprit} stack
  * @param {string} kind
  * @param {import("./state.js").Store} store
  */

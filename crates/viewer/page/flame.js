@@ -6,13 +6,14 @@ import { flameActions } from "./flame_actions.js";
 import { boxAt, layout, matches, neighbor, pathTo } from "./flame_layout.js";
 import { LEVEL, drawFlame } from "./flame_draw.js";
 import { blocks, bytes, changed, percent } from "./numbers.js";
+import { unitOf } from "./state.js";
 import { showTooltip } from "./tooltip.js";
 
 /** @typedef {import("./flame_layout.js").Flame} Flame */
 
 /** The view. */
 export class FlameView {
-  /** @type {(Flame & { total: { bytes: number, blocks: number } }) | undefined} */
+  /** @type {(Flame & import("./answers.js").Answered) | undefined} */
   #flame;
   #layout = layout({ names: [], files: [], functions: [], modules: [], path: [], depth: [], name: [], bytes: [], blocks: [], own_bytes: [], own_blocks: [], left_out: [] }, "bytes");
   #marks = { selected: 0, hovered: -1, found: /** @type {boolean[]} */ ([]) };
@@ -34,12 +35,12 @@ export class FlameView {
   }
 
   get #unit() {
-    return this.store.state.unit === "blocks" ? "blocks" : "bytes";
+    return unitOf(this.store);
   }
 
   /**
-   * Shows an answer.
-   * @param {any} answer
+   * Shows an answer, in the element that it gives.
+   * @param {Flame & import("./answers.js").Answered} answer
    */
   show(answer) {
     this.#flame = answer;
@@ -51,6 +52,7 @@ export class FlameView {
     this.canvas.hidden = this.#layout.whole === 0;
     this.#showCrumbs(answer);
     this.search();
+    return this.root;
   }
 
   /** Marks the boxes that the search finds. */

@@ -36,7 +36,7 @@ export function heapAt({ step: steps, heap_end_bytes: heap }, step) {
 
 /**
  * What a lane was at a moment, in words.
- * @param {any} time
+ * @param {import("./answers.js").Time} time
  * @param {Lane} lane
  * @param {number} ns
  */
@@ -50,7 +50,7 @@ export function describeLane({ timeline }, lane, ns) {
  * Draws all lanes; all have one scale, so that their heights can be compared.
  * @param {HTMLCanvasElement} canvas
  * @param {HTMLCanvasElement} axis what stands left of it
- * @param {{ time: any, shown: { from: number, to: number }, cursor: number | undefined, range: { from: number, to: number } | undefined, chosen: string }} drawn
+ * @param {{ time: import("./answers.js").Time, shown: { from: number, to: number }, cursor: number | undefined, range: { from: number, to: number } | undefined, chosen: string }} drawn
  */
 export function drawLanes(canvas, axis, { time, shown, cursor, range, chosen }) {
   const { context, width, height } = prepared(canvas);
@@ -58,8 +58,8 @@ export function drawLanes(canvas, axis, { time, shown, cursor, range, chosen }) 
   names.context.font = "11px system-ui, sans-serif";
   names.context.textBaseline = "middle";
   const scale = { ...shown, width };
-  const top = Math.max(1, ...time.lanes.map((/** @type {Lane} */ lane) => lane.max_bytes));
-  time.lanes.forEach((/** @type {Lane} */ lane, /** @type {number} */ n) => {
+  const top = Math.max(1, ...time.lanes.map((lane) => lane.max_bytes));
+  time.lanes.forEach((lane, n) => {
     const bottom = (n + 1) * LANE - 1;
     const isChosen = String(lane.process) === chosen;
     context.fillStyle = color("line");
@@ -82,7 +82,7 @@ export function drawLanes(canvas, axis, { time, shown, cursor, range, chosen }) 
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {import("./scale.js").Scale} scale
- * @param {any} timeline
+ * @param {import("./answers.js").Timeline} timeline
  * @param {Lane} lane
  * @param {number} bottom
  * @param {number} top

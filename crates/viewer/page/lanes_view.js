@@ -12,7 +12,7 @@ export class LanesView {
 
   /**
    * @param {import("./state.js").Store} store
-   * @param {any} time
+   * @param {import("./answers.js").Time} time
    * @param {() => { shown: { from: number, to: number }, cursor: number | undefined, range: { from: number, to: number } | undefined }} now what the timeline shows
    */
   constructor(store, time, now) {
@@ -21,7 +21,7 @@ export class LanesView {
     this.now = now;
     byId("lanes-of").hidden = time.lanes.length === 0;
     for (const canvas of [this.#canvas, this.#axis]) canvas.style.height = `${time.lanes.length * LANE}px`;
-    const names = time.lanes.map((/** @type {any} */ lane) => `${lane.name} ${lane.pid}`);
+    const names = time.lanes.map((lane) => `${lane.name} ${lane.pid}`);
     this.#canvas.setAttribute("aria-label", `Heap over time of ${names.length} processes: ${names.join(", ")}`);
     this.#canvas.addEventListener("click", (event) => this.#choose(event));
     this.#canvas.addEventListener("pointermove", (event) => this.#hover(event));

@@ -20,13 +20,18 @@ export const AXIS = 18;
  */
 
 /**
+ * @typedef {{ cells: number[], from: number, to: number }} Row lifetimes in ns; Infinity is where they have no end
+ */
+
+/**
  * The rows that have anything, the longest-lived first: above all what was never freed, which has no age.
  * @param {Ages} ages
+ * @returns {Row[]}
  */
 export function rowsOf(ages) {
   const rows = ages.freed.map((cells, n) => ({ cells, from: ages.ages_ns[n], to: ages.ages_ns[n + 1] ?? Infinity }));
   const has = (/** @type {{ cells: number[] }} */ { cells }) => cells.some((n) => n > 0);
-  const [first, last] = [rows.findIndex(has), rows.findLastIndex(has)];
+  const [first, last] = [rows.findIndex(has), rows.map(has).lastIndexOf(true)];
   const used = first < 0 ? [] : rows.slice(first, last + 1).reverse();
   return [{ cells: ages.left, from: Infinity, to: Infinity }, ...used];
 }
@@ -117,7 +122,7 @@ function drawTimes(context, ages, width, height) {
 /**
  * A cell in words.
  * @param {Ages} ages
- * @param {{ cells: number[], from: number, to: number }} row
+ * @param {Row} row
  * @param {number} column
  * @param {"bytes" | "blocks"} unit
  */

@@ -3,18 +3,19 @@
 import { atNextFrame, element } from "./dom.js";
 import { AXIS, ROW, describeCell, drawLifetimes, questionOf, rowsOf } from "./lifetimes.js";
 import { bytes, count } from "./numbers.js";
+import { unitOf } from "./state.js";
 import { showTooltip } from "./tooltip.js";
 
 /** @typedef {{ left: number, right: number, top: number, bottom: number }} Cells */
 
 /**
  * The view of an answer.
- * @param {any} ages
+ * @param {import("./lifetimes.js").Ages} ages
  * @param {import("./state.js").Store} store
  */
 export function lifetimeMap(ages, store) {
   const rows = rowsOf(ages);
-  const unit = store.state.unit === "blocks" ? "blocks" : "bytes";
+  const unit = unitOf(store);
   const axis = element("canvas", { class: "wide-axis", "aria-hidden": "true" });
   const canvas = element("canvas", { id: "lifetimes", tabindex: "0", role: "img", "aria-describedby": "lifetimes-status lifetimes-keys" });
   canvas.setAttribute("aria-label", `Blocks by time of allocation and lifetime, ${rows.length} rows`);
@@ -53,7 +54,7 @@ export function lifetimeMap(ages, store) {
 /**
  * Cells under a pointer.
  * @param {HTMLCanvasElement} canvas
- * @param {{ ages: any, rows: any[], show: (cells: Cells) => void, go: () => void, describe: (row: number, column: number) => string }} hands
+ * @param {{ ages: import("./lifetimes.js").Ages, rows: import("./lifetimes.js").Row[], show: (cells: Cells) => void, go: () => void, describe: (row: number, column: number) => string }} hands
  */
 function pointer(canvas, { ages, rows, show, go, describe }) {
   const cell = (/** @type {PointerEvent} */ event) => ({

@@ -13,7 +13,7 @@ export class LiveView {
   #status = element("span", { "aria-live": "polite" });
   #error = element("span", { class: "error", role: "alert" });
   #canvas = element("canvas", { id: "live-curve", role: "img" });
-  /** @type {{ ms: number[], bytes: number[], blocks: number[] }} */
+  /** @type {Pick<import("./answers.js").Live, "ms" | "bytes" | "blocks">} */
   #state = { ms: [], bytes: [], blocks: [] };
   #draw = atNextFrame(() => drawCurve(this.#canvas, this.#state));
   #isPaused = false;
@@ -65,7 +65,7 @@ export class LiveView {
     setTimeout(() => this.#look(), PAUSE);
   }
 
-  /** @param {any} state */
+  /** @param {import("./answers.js").Live} state */
   #show(state) {
     this.#state = state;
     const last = state.bytes.length - 1;

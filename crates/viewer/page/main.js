@@ -33,7 +33,7 @@ async function start() {
 /**
  * @param {Store} store
  * @param {Views} views
- * @param {any} time
+ * @param {import("./answers.js").Time} time
  */
 function showTime(store, views, time) {
   // A snapshot has no time.
@@ -42,7 +42,7 @@ function showTime(store, views, time) {
   views.setTime(time);
 }
 
-/** @param {any} summary */
+/** @param {import("./answers.js").Summary} summary */
 function showProgram(summary) {
   const command = summary.command.join(" ") || summary.trace;
   byId("program").textContent = command;
@@ -51,8 +51,8 @@ function showProgram(summary) {
 }
 
 /**
- * @param {any} summary
- * @param {any} whole
+ * @param {import("./answers.js").Summary} summary
+ * @param {import("./answers.js").Whole | undefined} whole
  */
 function showFacts(summary, whole) {
   // It has only what is live.

@@ -9,12 +9,11 @@ const MOST = 1000;
 
 /**
  * The one that held most first; a press chooses it.
- * @param {any} processes
+ * @param {import("./answers.js").Processes} processes
  * @param {import("./state.js").Store} store
  */
 export function processTable(processes, store) {
-  /** @type {number[]} */
-  const order = processes.pid.map((/** @type {number} */ _, /** @type {number} */ n) => n);
+  const order = processes.pid.map((_, n) => n);
   order.sort((a, b) => processes.peak_bytes[b] - processes.peak_bytes[a] || a - b);
   const choose = (/** @type {number} */ n) => {
     const attributes = { type: "button", class: "plain name", click: () => store.set({ process: String(n), thread: "", path: "", view: "flame" }) };
@@ -35,12 +34,11 @@ export function processTable(processes, store) {
 
 /**
  * The thread that allocated most first; a press chooses it.
- * @param {any} whole
+ * @param {import("./answers.js").Whole} whole
  * @param {import("./state.js").Store} store
  */
 export function threadTable({ threads, processes }, store) {
-  /** @type {number[]} */
-  const order = threads.thread.map((/** @type {number} */ _, /** @type {number} */ n) => n);
+  const order = threads.thread.map((_, n) => n);
   order.sort((a, b) => threads.allocated_bytes[b] - threads.allocated_bytes[a] || a - b);
   const choose = (/** @type {number} */ n) => {
     const thread = { process: String(threads.process[n]), thread: String(threads.thread[n]) };

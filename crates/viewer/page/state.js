@@ -108,6 +108,14 @@ export function question(state, view) {
   return new URLSearchParams(names.map((name) => [name, state[name]])).toString();
 }
 
+/**
+ * What figures are counted in.
+ * @param {Store} store
+ */
+export function unitOf(store) {
+  return store.state.unit === "blocks" ? "blocks" : "bytes";
+}
+
 /** The state, and who wants to know of its changes. */
 export class Store {
   /** @type {((state: State) => void)[]} */
@@ -129,7 +137,7 @@ export class Store {
   /**
    * Changes some of it. A step that "back" is to undo gets an address of its own; one of many small ones does not.
    * @param {Partial<State>} change
-   * @param {{ isSmall?: boolean }} [how]
+   * @param {{ isSmall?: boolean }} how
    */
   set(change, { isSmall = false } = {}) {
     const next = { ...this.state, ...change };

@@ -2,6 +2,7 @@
 
 import { element } from "./dom.js";
 import { blocks, bytes, count, percent, shortPath } from "./numbers.js";
+import { unitOf } from "./state.js";
 
 /** @typedef {"number" | "" | "wide"} Kind how a column is set: wide is what takes the rest */
 
@@ -37,11 +38,12 @@ function more(all, shown, what) {
 
 /**
  * Functions; a press leads to what one calls, or to its callers.
- * @param {any} answer
+ * @param {import("./answers.js").Functions} answer
  * @param {import("./state.js").Store} store
  */
 export function functionTable(answer, store) {
-  const { unit, order } = store.state;
+  const unit = unitOf(store);
+  const { order } = store.state;
   const whole = answer.total[unit];
   const show = unit === "bytes" ? bytes : count;
   const [own, all] = [answer[`own_${unit}`], answer[unit]];
@@ -51,7 +53,7 @@ export function functionTable(answer, store) {
     const focus = String(answer.function[n]);
     return element("button", { type: "button", class: "plain", click: () => store.set({ view: "flame", focus, path: "", tree }) }, title);
   };
-  const rows = answer.name.map((/** @type {string} */ name, /** @type {number} */ n) => [
+  const rows = answer.name.map((name, n) => [
     show(own[n]),
     percent(own[n], whole),
     show(all[n]),
@@ -66,13 +68,13 @@ export function functionTable(answer, store) {
 
 /**
  * Stacks, the innermost function first.
- * @param {any} answer
+ * @param {import("./answers.js").Stacks} answer
  * @param {import("./state.js").Store} store
  */
 export function stackTable(answer, store) {
-  const unit = store.state.unit;
+  const unit = unitOf(store);
   const whole = answer.total[unit];
-  const rows = answer.functions.map((/** @type {number[]} */ functions, /** @type {number} */ n) => [
+  const rows = answer.functions.map((functions, n) => [
     bytes(answer.bytes[n]),
     count(answer.blocks[n]),
     percent(answer[unit][n], whole),
@@ -98,11 +100,11 @@ function stack(names) {
 
 /**
  * Sizes, each with a bar.
- * @param {any} answer
+ * @param {import("./answers.js").Sizes} answer
  * @param {import("./state.js").Store} store
  */
 export function sizeTable(answer, store) {
-  const unit = store.state.unit;
+  const unit = unitOf(store);
   const longest = Math.max(1, ...answer[unit]);
   const bar = (/** @type {number} */ n) => {
     const meter = element("span", { class: "meter", "aria-hidden": "true" });
@@ -113,7 +115,7 @@ export function sizeTable(answer, store) {
     const show = () => store.set({ size: String(size), path: "", view: "flame" });
     return element("button", { type: "button", class: "plain", click: show }, title);
   };
-  const rows = answer.from_bytes.map((/** @type {number} */ from, /** @type {number} */ n) => [
+  const rows = answer.from_bytes.map((from, n) => [
     choose(from, from === answer.to_bytes[n] ? count(from) : `${count(from)} to ${count(answer.to_bytes[n])}`),
     count(answer.blocks[n]),
     bytes(answer.bytes[n]),

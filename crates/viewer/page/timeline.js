@@ -10,7 +10,10 @@ const AXIS = 18;
 const RATES = 22;
 const MARKS = 12;
 
-/** The lines, told apart by their dashes as well. */
+/**
+ * The lines, told apart by their dashes as well.
+ * @type {{ name: string, color: string, column: "rss_bytes" | "anonymous_bytes" | "heap_max_bytes", dash: number[] }[]}
+ */
 export const LINES = [
   { name: "┅ resident", color: "resident", column: "rss_bytes", dash: [6, 3] },
   { name: "┈ anonymous", color: "anonymous", column: "anonymous_bytes", dash: [2, 2] },
@@ -21,7 +24,7 @@ const GAP = 6;
 
 /**
  * @typedef {object} Drawn
- * @property {any} time what the server says of the heap over time
+ * @property {import("./answers.js").Time} time what the server says of the heap over time
  * @property {{ from: number, to: number }} shown
  * @property {{ from: number, to: number } | undefined} range
  * @property {{ from: number, to: number } | undefined} base a range, or a moment, that is compared with
@@ -88,7 +91,7 @@ function labels(axis) {
 
 /**
  * The steps that are seen: indices, with one more on each side.
- * @param {any} timeline
+ * @param {import("./answers.js").Timeline} timeline
  * @param {import("./scale.js").Scale} scale
  */
 function visible(timeline, { from, to }) {
@@ -111,15 +114,15 @@ function most(column, { first, last }) {
 /**
  * @param {CanvasRenderingContext2D} context
  * @param {import("./scale.js").Scale} scale
- * @param {any} timeline
+ * @param {import("./answers.js").Timeline} timeline
  * @param {number} bottom
  * @param {boolean} isHeapAlone
  * @param {(text: string, y: number, color: string) => void} label
  */
 function drawHeap(context, scale, timeline, bottom, isHeapAlone, label) {
   const steps = visible(timeline, scale);
-  const lines = LINES.map((line) => ({ ...line, column: timeline[line.column] })).filter(
-    (line) => line.column && (!isHeapAlone || line.color === "heap"),
+  const lines = LINES.map((line) => ({ ...line, column: timeline[line.column] ?? [] })).filter(
+    (line) => line.column.length > 0 && (!isHeapAlone || line.color === "heap"),
   );
   const top = Math.max(1, ...lines.map((line) => most(line.column, steps)));
   const y = (/** @type {number} */ n) => bottom - (n / top) * (bottom - MARKS - 4);
@@ -143,7 +146,7 @@ function drawHeap(context, scale, timeline, bottom, isHeapAlone, label) {
  * A path along a column: a step is as high over all of its time.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./scale.js").Scale} scale
- * @param {any} timeline
+ * @param {import("./answers.js").Timeline} timeline
  * @param {{ first: number, last: number }} steps
  * @param {number[]} column
  * @param {(n: number) => number} y
@@ -161,7 +164,7 @@ function trace(context, scale, timeline, steps, column, y) {
  * What was allocated in each step, upward, and what was freed, downward; both with one scale.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./scale.js").Scale} scale
- * @param {any} timeline
+ * @param {import("./answers.js").Timeline} timeline
  * @param {number} zero the height of nothing
  * @param {(text: string, y: number, color: string) => void} label
  */
@@ -185,15 +188,15 @@ function drawRates(context, scale, timeline, zero, label) {
  * Marks as lines, sections as bars above the curve, each with its name where there is room.
  * @param {CanvasRenderingContext2D} context
  * @param {import("./scale.js").Scale} scale
- * @param {any} notes
+ * @param {import("./answers.js").Notes} notes
  * @param {number} bottom
  */
 function drawNotes(context, scale, notes, bottom) {
   context.fillStyle = color("mark");
   context.textBaseline = "top";
   let free = -1;
-  const order = notes.name.map((/** @type {string} */ _, /** @type {number} */ n) => n);
-  order.sort((/** @type {number} */ a, /** @type {number} */ b) => notes.from_ns[a] - notes.from_ns[b]);
+  const order = notes.name.map((_, n) => n);
+  order.sort((a, b) => notes.from_ns[a] - notes.from_ns[b]);
   for (const n of order) {
     const [from, to] = [Math.round(toX(scale, notes.from_ns[n])), Math.round(toX(scale, notes.to_ns[n]))];
     if (to < 0 || from > scale.width) continue;

@@ -22,7 +22,7 @@ export class TimelineView {
 
   /**
    * @param {import("./state.js").Store} store
-   * @param {any} time
+   * @param {import("./answers.js").Time} time
    */
   constructor(store, time) {
     this.store = store;

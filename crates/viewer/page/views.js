@@ -12,21 +12,15 @@ import { question } from "./state.js";
 import { processTable, threadTable } from "./processes.js";
 import { functionTable, sizeTable, stackTable } from "./tables.js";
 
+/** @typedef {import("./answers.js").Views} Answers */
+/** @typedef {import("./answers.js").Time} Time */
+/** @typedef {keyof typeof VIEWS} View */
+
 const VIEWS = { flame: "Flame graph", functions: "Functions", changes: "Differences", stacks: "Stacks", sizes: "Sizes", generations: "Generations", lifetimes: "Lifetimes", processes: "Processes", threads: "Threads" };
 /** Those that are made of what is known of the whole recording. */
-const OF_WHOLE = ["processes", "threads"];
+const OF_WHOLE = /** @type {View[]} */ (["processes", "threads"]);
 /** Those that a snapshot, and a ring without its first events, do not have. */
-const NEEDS_TIME = ["generations", "lifetimes", ...OF_WHOLE];
-const TABLES = /** @type {Record<string, (answer: any, store: import("./state.js").Store, whole: any, time: any) => HTMLElement>} */ ({
-  functions: functionTable,
-  changes: changeTable,
-  stacks: stackTable,
-  sizes: sizeTable,
-  lifetimes: lifetimeMap,
-  generations: (answer, store, _, time) => generationTable(answer, store, time.notes),
-  processes: (_, store, whole) => processTable(whole.processes, store),
-  threads: (_, store, whole) => threadTable(whole, store),
-});
+const NEEDS_TIME = /** @type {View[]} */ (["generations", "lifetimes", ...OF_WHOLE]);
 
 /** What to do where there is nothing to compare with. */
 const NO_BASE = "Nothing is compared yet. Drag with Shift on the timeline to choose a range to compare with, or click with Shift to choose a moment.";
@@ -34,26 +28,37 @@ const NO_BASE = "Nothing is compared yet. Drag with Shift on the timeline to cho
 /** The views. */
 export class Views {
   #latest = new Latest();
+  /** What shows the answers.
+   * @type {{ [V in keyof Answers]: (answer: Answers[V]) => HTMLElement }} */
+  #shows = {
+    flame: (answer) => this.flame.show(answer),
+    functions: (answer) => functionTable(answer, this.store),
+    changes: (answer) => changeTable(answer, this.store),
+    stacks: (answer) => stackTable(answer, this.store),
+    sizes: (answer) => sizeTable(answer, this.store),
+    generations: (answer) => generationTable(answer, this.store, this.#time?.notes),
+    lifetimes: (answer) => lifetimeMap(answer, this.store),
+  };
   #shown = "";
   /** What the server says of the whole recording, once it has read it.
-   * @type {any} */
+   * @type {import("./answers.js").Whole | undefined} */
   #whole;
   /** The heap over time.
-   * @type {any} */
+   * @type {Time | undefined} */
   #time;
 
   /**
    * @param {import("./state.js").Store} store
-   * @param {any} summary
+   * @param {import("./answers.js").Summary} summary
    */
   constructor(store, summary) {
     this.store = store;
     this.flame = new FlameView(store);
-    const isThere = (/** @type {string} */ view) =>
+    const isThere = (/** @type {View} */ view) =>
       summary.duration_ns !== null ? view !== "processes" || summary.processes > 1 : !NEEDS_TIME.includes(view);
-    const views = Object.entries(VIEWS).filter(([view]) => isThere(view));
-    this.tabs = views.map(([view, title]) =>
-      element("button", { type: "button", role: "tab", id: `tab-${view}`, "aria-controls": "view", click: () => store.set({ view }) }, title),
+    this.views = /** @type {View[]} */ (Object.keys(VIEWS)).filter(isThere);
+    this.tabs = this.views.map((view) =>
+      element("button", { type: "button", role: "tab", id: `tab-${view}`, "aria-controls": "view", click: () => store.set({ view }) }, VIEWS[view]),
     );
     byId("views").append(...this.tabs);
     byId("views").addEventListener("keydown", (event) => this.#key(event));
@@ -71,17 +76,16 @@ export class Views {
 
   /** The view that is chosen; an address may name one that there is not. */
   get #view() {
-    const view = this.store.state.view;
-    return this.tabs.some((tab) => tab.id === `tab-${view}`) ? view : "flame";
+    return this.views.find((view) => view === this.store.state.view) ?? "flame";
   }
 
-  /** @param {any} time */
+  /** @param {Time} time */
   setTime(time) {
     this.#time = time;
     this.show();
   }
 
-  /** @param {any} whole */
+  /** @param {import("./answers.js").Whole} whole */
   setWhole(whole) {
     this.#whole = whole;
     this.show();
@@ -96,40 +100,45 @@ export class Views {
       tab.tabIndex = isChosen ? 0 : -1;
     }
     byId("view").setAttribute("aria-labelledby", `tab-${view}`);
-    const path = this.#path(view);
-    if (path === this.#shown) {
+    const asked = this.#question(view);
+    const shown = `${view}?${asked}`;
+    if (shown === this.#shown) {
       if (view === "flame") this.flame.search();
       return;
     }
-    this.#shown = path;
+    this.#shown = shown;
     if (view === "changes" && this.store.state.base === "") {
       byId("view").replaceChildren(element("p", { class: "status" }, NO_BASE));
       byId("total").textContent = "";
-    } else if (path === "") byId("view").replaceChildren(element("p", { class: "status" }, "Reading all events…"));
-    else if (OF_WHOLE.includes(view)) this.#place(view, {});
-    else await this.#ask(view, path);
+    } else if (asked === undefined) byId("view").replaceChildren(element("p", { class: "status" }, "Reading all events…"));
+    else if (view === "processes" || view === "threads") this.#placeWhole(view);
+    else await this.#ask(view, asked);
   }
 
   /**
    * What is asked for a view; nothing while it is made of what is not known yet.
-   * @param {string} view
+   * @param {View} view
    */
-  #path(view) {
-    // Differences are functions in the order of their change.
-    const path = view === "changes" ? `functions?${question(this.store.state, view)}&order=change` : `${view}?${question(this.store.state, view)}`;
-    if (view === "generations") return this.#time ? `${path}&cuts=${cuts(this.store.state, this.#time).join(".")}` : "";
-    return this.#whole || !OF_WHOLE.includes(view) ? path : "";
+  #question(view) {
+    if (OF_WHOLE.includes(view)) return this.#whole && "";
+    const asked = question(this.store.state, view);
+    if (view === "generations") return this.#time && `${asked}&cuts=${cuts(this.store.state, this.#time).join(".")}`;
+    return view === "changes" ? `${asked}&order=change` : asked;
   }
 
   /**
-   * @param {string} view
-   * @param {string} path
+   * @template {keyof Answers} V
+   * @param {V} view
+   * @param {string} asked
    */
-  async #ask(view, path) {
+  async #ask(view, asked) {
+    const shown = this.#shown;
+    // Differences are functions in the order of their change.
+    const what = /** @type {V} */ (view === "changes" ? "functions" : view);
     byId("view").setAttribute("aria-busy", "true");
     try {
-      const answer = await this.#latest.get(path);
-      if (!answer || path !== this.#shown) return; // something else was chosen meanwhile
+      const answer = await this.#latest.get(what, asked);
+      if (!answer || shown !== this.#shown) return; // something else was chosen meanwhile
       this.#place(view, answer);
     } catch (e) {
       byId("view").replaceChildren(element("p", { class: "error" }, `This cannot be shown: ${/** @type {Error} */ (e).message}.`));
@@ -139,20 +148,28 @@ export class Views {
   }
 
   /**
-   * @param {string} view
-   * @param {any} answer
+   * @template {keyof Answers} V
+   * @param {V} view
+   * @param {Answers[V]} answer
    */
   #place(view, answer) {
-    byId("total").textContent = answer.total ? this.#inWords(answer) : "";
-    if (answer.drawn) showChips(answer.drawn, this.store);
+    byId("total").textContent = "total" in answer ? this.#inWords(answer) : "";
+    if ("drawn" in answer) showChips(answer.drawn, this.store);
     else byId("chips").replaceChildren();
-    const root = view === "flame" ? this.flame.root : TABLES[view](answer, this.store, this.#whole, this.#time);
+    const root = this.#shows[view](answer);
     // What stays there keeps the focus, for who works with keys.
     if (byId("view").firstElementChild !== root) byId("view").replaceChildren(root);
-    if (view === "flame") this.flame.show(answer);
   }
 
-  /** @param {any} answer */
+  /** @param {"processes" | "threads"} view */
+  #placeWhole(view) {
+    if (!this.#whole) return;
+    byId("total").textContent = "";
+    byId("chips").replaceChildren();
+    byId("view").replaceChildren(view === "processes" ? processTable(this.#whole.processes, this.store) : threadTable(this.#whole, this.store));
+  }
+
+  /** @param {import("./answers.js").Answered} answer */
   #inWords({ total, before_total: before, at_ns: at }) {
     const { show, from, to, thread, size, age } = this.store.state;
     const unit = this.store.state.unit === "blocks" ? "blocks" : "bytes";
