@@ -9,9 +9,9 @@ use heapscribe_index::{Death, Question, SizeClass, Span};
 
 use super::analysis::Analysis;
 use super::ask::{At, Blocks, Show};
-use super::pattern::Pattern;
 use super::stacks::Stacks;
-use crate::model::{Calls, Function, Own, SizeRows, plain, sizes};
+use super::wanted::Wanted;
+use crate::model::{Own, SizeRows, plain, sizes};
 
 /// The figures.
 pub(super) struct Answered {
@@ -48,18 +48,19 @@ pub(super) fn by_question<H: History>(
         None => asked(ranges, &question, blocks),
         Some(age_ns) => aged(ranges, &question, age_ns, blocks)?,
     };
-    if let Some(size_bytes) = blocks.size_bytes {
-        if blocks.age_ns.is_none() && ranges.index().is_some_and(heapscribe_index::Index::is_coarse) {
-            return Err(NoAnswer::Refused(
-                "the index does not keep sizes apart; use more --memory".to_owned(),
-            ));
-        }
-        answer.sums.retain(|(key, _)| key.size == SizeClass::of(size_bytes));
+    if blocks.size_bytes.is_some()
+        && blocks.age_ns.is_none()
+        && ranges.index().is_some_and(heapscribe_index::Index::is_coarse)
+    {
+        let why = "the index does not keep sizes apart; use more --memory";
+        return Err(NoAnswer::Refused(why.to_owned()));
     }
+    let wanted = Wanted::new(&stacks.calls, blocks).map_err(NoAnswer::Refused)?;
+    answer.sums.retain(|(key, _)| wanted.has_key(key));
     let amounts = answer.sums.iter().map(|(key, amount)| (stacks.tip(key), plain(*amount)));
-    let own = named(Own::new(&stacks.calls, amounts), &stacks.calls, blocks)?;
+    let own = Own::new(&stacks.calls, amounts.filter(|(tip, _)| wanted.has_tip(*tip)));
     let by_size = || answer.sums.iter().map(|(key, amount)| (key.size, plain(*amount)));
-    let sizes = (blocks.with.is_empty() && blocks.without.is_empty()).then(|| sizes(by_size()));
+    let sizes = wanted.is_any_name().then(|| sizes(by_size()));
     Ok(Answered { own, sizes, at_ns })
 }
 
@@ -85,12 +86,7 @@ fn aged<H: History>(
             return Err(NoAnswer::Refused(why.to_owned()));
         }
     };
-    let mut answer = ranges.aged(&question.born, &died, &(from_ns..to_ns));
-    let is_wanted = |wanted: Option<u32>, is: u32| wanted.is_none_or(|wanted| wanted == is);
-    answer
-        .sums
-        .retain(|(key, _)| is_wanted(blocks.process, key.process) && is_wanted(blocks.thread, key.thread));
-    Ok(answer)
+    Ok(ranges.aged(&question.born, &died, &(from_ns..to_ns)))
 }
 
 /// The question, with moments as the recording's clock has them.
@@ -129,29 +125,16 @@ pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) ->
         (Show::Freed, false) => |stack| stack.freed,
         _ => return refused("it has only what is live"),
     };
-    let figures = analysis.answer.stacks.iter().map(amount);
-    let own = Own::new(&stacks.calls, stacks.calls.tips().iter().copied().zip(figures));
-    let is_all = blocks.with.is_empty() && blocks.without.is_empty();
+    let wanted = Wanted::new(&stacks.calls, blocks).map_err(NoAnswer::Refused)?;
+    let figures = stacks.calls.tips().iter().copied().zip(analysis.answer.stacks.iter().map(amount));
+    let own = Own::new(&stacks.calls, figures.filter(|(tip, _)| wanted.has_tip(*tip)));
     let of_sizes = |class: &heapscribe_analyze::answer::SizeClass| {
         (SizeClass::of(class.from_bytes), Amount { blocks: class.count, bytes: class.bytes })
     };
-    let is_of_sizes = is_all && (analysis.is_snapshot || blocks.show == Show::Allocated);
+    let is_of_sizes = wanted.is_any_name() && (analysis.is_snapshot || blocks.show == Show::Allocated);
     Ok(Answered {
-        own: named(own, &stacks.calls, blocks)?,
+        own,
         sizes: is_of_sizes.then(|| sizes(analysis.sizes.iter().map(of_sizes))),
         at_ns: (blocks.show == Show::Live).then_some(analysis.answer.peak.time_ns),
     })
-}
-
-/// Only stacks that have functions with these names.
-fn named(own: Own, calls: &Calls, blocks: &Blocks) -> Result<Own, NoAnswer> {
-    if blocks.with.is_empty() && blocks.without.is_empty() {
-        return Ok(own);
-    }
-    let having = |text: &str| -> Result<Vec<bool>, NoAnswer> {
-        let pattern = Pattern::parse(text).map_err(NoAnswer::Refused)?;
-        let all: &[Function] = if text.is_empty() { &[] } else { calls.functions().all() };
-        Ok(all.iter().map(|function| pattern.is_of(function)).collect())
-    };
-    Ok(own.filtered(calls, &having(&blocks.with)?, &having(&blocks.without)?))
 }

@@ -15,5 +15,6 @@ mod route;
 mod stacks;
 mod summary;
 mod viewer;
+mod wanted;
 
 pub use viewer::Viewer;

@@ -11,20 +11,7 @@ use heapscribe_analyze::answer::{CallTree, Frame, NodeId};
 use heapscribe_symbols::{NamedFrame, NamedStacks, Resolver};
 
 use super::function::{Function, FunctionId, Functions, FunctionsBuild};
-
-/// A node: an index into [`Calls::nodes`]; 0 is the root, which is no call.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub(crate) struct CallId(pub(crate) u32);
-
-/// A function and who called it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Call {
-    /// Always a smaller number, but for the root itself.
-    pub(crate) caller: CallId,
-    pub(crate) function: FunctionId,
-    /// Whether the function is in none of the callers: figures of functions count these only.
-    pub(crate) is_outermost: bool,
-}
+use super::nodes::{Call, CallId, Nodes};
 
 /// All calls.
 #[derive(Debug, Default)]
@@ -49,23 +36,22 @@ impl Calls {
         labels: &HashMap<usize, String>,
     ) -> Calls {
         let names = NamedStacks::look_up(tree, stacks.iter().copied(), resolver);
-        let mut build = Build::default();
-        let nothing = build.function("all");
-        build.calls.nodes.push(Call { function: nothing, ..Call::default() });
+        let mut functions = FunctionsBuild::default();
+        let nodes = Nodes::new(functions.number("all".to_owned(), None, None));
+        let mut build = Build { functions, nodes, recorders: HashSet::new(), frames: HashMap::new() };
         let mut ends = vec![CallId::default()];
         for node in tree.nodes.iter().skip(1) {
             let caller = ends[node.parent.0 as usize];
             ends.push(build.frame(caller, &node.frame, labels, &names));
         }
-        for stack in stacks {
-            let end = ends[stack.0 as usize];
-            let tip = if tree.is_unknown(*stack) { build.unknown(end) } else { build.tip(end) };
-            build.calls.tips.push(tip);
-        }
-        build.calls.unknown = build.unknown(CallId(0));
-        build.calls.functions = Arc::new(build.functions.finish());
-        build.calls.link();
-        build.calls
+        let mut tip = |stack: &NodeId| match (ends[stack.0 as usize], tree.is_unknown(*stack)) {
+            (end, true) => build.unknown(end),
+            (end, false) => build.tip(end),
+        };
+        let tips = stacks.iter().map(&mut tip).collect();
+        let unknown = build.unknown(CallId(0));
+        let calls = Calls::of(build.functions.finish(), build.nodes.into_calls(), unknown);
+        Calls { tips, ..calls }
     }
 
     /// The same functions, called otherwise; stacks are not among them.
@@ -135,13 +121,11 @@ impl Calls {
 }
 
 /// Calls that are being made.
-#[derive(Default)]
 struct Build {
-    calls: Calls,
     functions: FunctionsBuild,
+    nodes: Nodes,
     /// Functions of the recorder, where that is a part of the program.
     recorders: HashSet<FunctionId>,
-    nodes: HashMap<(CallId, FunctionId), CallId>,
     /// The functions of a frame, the outermost first: frames are few, nodes of a tree are many.
     frames: HashMap<Frame, Vec<FunctionId>>,
 }
@@ -163,7 +147,7 @@ impl Build {
         if let Some(process) = frame.process() {
             let Some(label) = labels.get(&process) else { return caller };
             let function = self.function(label);
-            return self.call(caller, function);
+            return self.nodes.add(caller, function);
         }
         let functions = match self.frames.get(frame) {
             Some(known) => known.clone(),
@@ -174,7 +158,7 @@ impl Build {
                 functions
             }
         };
-        functions.into_iter().fold(caller, |caller, function| self.call(caller, function))
+        functions.into_iter().fold(caller, |caller, function| self.nodes.add(caller, function))
     }
 
     fn line(&mut self, line: NamedFrame) -> FunctionId {
@@ -186,30 +170,17 @@ impl Build {
         function
     }
 
-    fn call(&mut self, caller: CallId, function: FunctionId) -> CallId {
-        let nodes = &mut self.calls.nodes;
-        *self.nodes.entry((caller, function)).or_insert_with(|| {
-            let mut callers = std::iter::successors(Some(caller), |at| Some(nodes[at.0 as usize].caller));
-            let is_outermost = callers
-                .by_ref()
-                .take_while(|at| at.0 != 0)
-                .all(|at| nodes[at.0 as usize].function != function);
-            nodes.push(Call { caller, function, is_outermost });
-            CallId(nodes.len() as u32 - 1)
-        })
-    }
-
     fn unknown(&mut self, caller: CallId) -> CallId {
         let function = self.function("[unknown stack]");
-        self.call(caller, function)
+        self.nodes.add(caller, function)
     }
 
     /// Nobody asks who called the allocator to learn that it was called.
     fn tip(&self, end: CallId) -> CallId {
         let is_shown = |at: &CallId| {
-            let function = self.calls.node(*at).function;
+            let function = self.nodes.get(*at).function;
             !self.recorders.contains(&function)
         };
-        self.calls.callers(end).find(is_shown).unwrap_or(end)
+        self.nodes.callers(end).find(is_shown).unwrap_or(end)
     }
 }

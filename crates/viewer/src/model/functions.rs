@@ -6,7 +6,8 @@ use std::cmp::Reverse;
 use heapscribe_analyze::answer::Amount;
 use serde::Serialize;
 
-use super::calls::{CallId, Calls};
+use super::calls::Calls;
+use super::nodes::CallId;
 use super::own::{Figures, Own, Unit};
 
 /// The table, the function with most of its own first.

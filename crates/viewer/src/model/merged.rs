@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use heapscribe_symbols::stable_name;
 
-use super::calls::{Call, CallId, Calls};
+use super::calls::Calls;
 use super::function::{FunctionId, Functions};
+use super::nodes::{CallId, Nodes};
 use super::own::Own;
 
 /// The calls of both. What the later recording has keeps its numbers.
@@ -21,24 +22,12 @@ impl Merged {
     /// Puts the calls of an earlier recording to those of a later one.
     pub(crate) fn new(before: &Calls, after: &Calls) -> Merged {
         let (functions, to_function) = merged(before.functions(), after.functions());
-        let mut nodes = after.nodes().to_vec();
-        let place = |(n, node): (u32, &Call)| ((node.caller, node.function), CallId(n));
-        let mut known: HashMap<_, _> = (0..).zip(&nodes).skip(1).map(place).collect();
+        let mut nodes = Nodes::from(after.nodes().to_vec());
         let mut to = vec![CallId(0)];
         for node in before.nodes().iter().skip(1) {
-            let (caller, function) = (to[node.caller.0 as usize], to_function[node.function.0 as usize]);
-            let number = *known.entry((caller, function)).or_insert_with(|| {
-                let mut callers = std::iter::successors(Some(caller), |at| Some(nodes[at.0 as usize].caller));
-                let is_outermost = callers
-                    .by_ref()
-                    .take_while(|at| at.0 != 0)
-                    .all(|at| nodes[at.0 as usize].function != function);
-                nodes.push(Call { caller, function, is_outermost });
-                CallId(nodes.len() as u32 - 1)
-            });
-            to.push(number);
+            to.push(nodes.add(to[node.caller.0 as usize], to_function[node.function.0 as usize]));
         }
-        Merged { calls: Calls::of(functions, nodes, after.unknown()), to }
+        Merged { calls: Calls::of(functions, nodes.into_calls(), after.unknown()), to }
     }
 
     /// Figures of the earlier recording.

@@ -6,6 +6,7 @@ mod function;
 mod functions;
 mod limits;
 mod merged;
+mod nodes;
 mod own;
 mod processes;
 mod prune;
@@ -16,7 +17,7 @@ mod sizes;
 mod stacks;
 mod trees;
 
-pub(crate) use calls::{CallId, Calls};
+pub(crate) use calls::Calls;
 pub(crate) use flame::{Direction, Look, flame};
 pub(crate) use function::{Function, FunctionId, ModuleId};
 pub(crate) use functions::{Order, functions};
@@ -24,6 +25,7 @@ pub(crate) use limits::{
     AGE_COLUMNS, AGES_NS, GENERATIONS_MAX, LANE_PARTS, LANES_MAX, NOTES_MAX, ROWS_MAX, SHAPE_MAX,
 };
 pub(crate) use merged::Merged;
+pub(crate) use nodes::CallId;
 pub(crate) use own::{Figures, Own, Unit, plain};
 pub(crate) use processes::{labels, program};
 pub(crate) use reshape::{Reshaped, Shape};

@@ -2,8 +2,8 @@
 
 use heapscribe_analyze::answer::Amount;
 
-use super::calls::{CallId, Calls};
-use super::function::FunctionId;
+use super::calls::Calls;
+use super::nodes::CallId;
 use super::reshape::Reshaped;
 
 /// What the width of a box and the order of a table are.
@@ -38,23 +38,6 @@ impl Own {
         let mut own = vec![Amount::default(); calls.nodes().len()];
         for (tip, amount) in amounts {
             own[tip.0 as usize].add(&amount);
-        }
-        Own { inclusive: inclusive(calls, &own), own }
-    }
-
-    /// Only what was allocated below functions with one of these names, and not below one of those.
-    pub(crate) fn filtered(self, calls: &Calls, with: &[bool], without: &[bool]) -> Own {
-        let mut is_below = vec![(with.is_empty(), false); calls.nodes().len()];
-        let mut own = self.own;
-        let has = |functions: &[bool], function: FunctionId| {
-            functions.get(function.0 as usize).copied().unwrap_or(false)
-        };
-        for (n, node) in calls.nodes().iter().enumerate().skip(1) {
-            let (wanted, unwanted) = is_below[node.caller.0 as usize];
-            is_below[n] = (wanted || has(with, node.function), unwanted || has(without, node.function));
-            if !is_below[n].0 || is_below[n].1 {
-                own[n] = Amount::default();
-            }
         }
         Own { inclusive: inclusive(calls, &own), own }
     }

@@ -1,10 +1,9 @@
 //! The same calls, drawn otherwise: without some functions, with a library as one box, with recursion drawn once. No
 //! figure is lost: what a box that is not drawn allocated is that of the box which it was on.
 
-use std::collections::HashMap;
-
-use super::calls::{Call, CallId, Calls};
+use super::calls::Calls;
 use super::function::{FunctionId, ModuleId};
+use super::nodes::{CallId, Nodes};
 
 /// What is drawn otherwise.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -27,15 +26,13 @@ pub(crate) struct Reshaped {
 impl Reshaped {
     /// Draws calls in a shape.
     pub(crate) fn new(calls: &Calls, shape: &Shape) -> Reshaped {
-        let mut build =
-            Build { nodes: vec![*calls.node(CallId(0))], to: vec![CallId(0)], known: HashMap::new() };
+        let (mut nodes, mut to) = (Nodes::new(calls.node(CallId(0)).function), vec![CallId(0)]);
         for node in calls.nodes().iter().skip(1) {
-            let caller = build.to[node.caller.0 as usize];
-            let to = build.place(calls, shape, caller, node.function);
-            build.to.push(to);
+            let caller = to[node.caller.0 as usize];
+            to.push(place(&mut nodes, calls, shape, caller, node.function));
         }
-        let unknown = build.to[calls.unknown().0 as usize];
-        Reshaped { calls: calls.with_nodes(build.nodes, unknown), to: build.to }
+        let unknown = to[calls.unknown().0 as usize];
+        Reshaped { calls: calls.with_nodes(nodes.into_calls(), unknown), to }
     }
 
     /// The box that a call has become a part of.
@@ -44,41 +41,19 @@ impl Reshaped {
     }
 }
 
-struct Build {
-    nodes: Vec<Call>,
-    to: Vec<CallId>,
-    known: HashMap<(CallId, FunctionId), CallId>,
-}
-
-impl Build {
-    /// The box of a function that is called from a box.
-    fn place(&mut self, calls: &Calls, shape: &Shape, caller: CallId, function: FunctionId) -> CallId {
-        if shape.hidden.contains(&function) {
-            return caller;
-        }
-        let library = calls.function(function).module.filter(|module| shape.collapsed.contains(module));
-        let function = library.map_or(function, |module| calls.functions().library(module));
-        if library.is_some() && self.nodes[caller.0 as usize].function == function {
-            return caller;
-        }
-        let first = self.callers(caller).find(|at| self.nodes[at.0 as usize].function == function);
-        match first {
-            Some(first) if shape.merges_recursion => first,
-            _ => self.call(Call { caller, function, is_outermost: first.is_none() }),
-        }
+/// The box of a function that is called from a box.
+fn place(nodes: &mut Nodes, calls: &Calls, shape: &Shape, caller: CallId, function: FunctionId) -> CallId {
+    if shape.hidden.contains(&function) {
+        return caller;
     }
-
-    fn callers(&self, id: CallId) -> impl Iterator<Item = CallId> {
-        let caller = |at: &CallId| Some(self.nodes[at.0 as usize].caller);
-        std::iter::successors(Some(id), caller).take_while(|at| at.0 != 0)
+    let library = calls.function(function).module.filter(|module| shape.collapsed.contains(module));
+    let function = library.map_or(function, |module| calls.functions().library(module));
+    if library.is_some() && nodes.get(caller).function == function {
+        return caller;
     }
-
-    fn call(&mut self, call: Call) -> CallId {
-        *self.known.entry((call.caller, call.function)).or_insert_with(|| {
-            self.nodes.push(call);
-            CallId(self.nodes.len() as u32 - 1)
-        })
-    }
+    let is_same = |at: &CallId| nodes.get(*at).function == function;
+    let first = if shape.merges_recursion { nodes.callers(caller).find(is_same) } else { None };
+    first.unwrap_or_else(|| nodes.add(caller, function))
 }
 
 #[cfg(test)]

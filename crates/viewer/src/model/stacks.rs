@@ -5,8 +5,9 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::calls::{CallId, Calls};
+use super::calls::Calls;
 use super::function::FunctionId;
+use super::nodes::CallId;
 use super::own::{Own, Unit};
 
 /// The table, the stack with most first.

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use heapscribe_analyze::answer::Amount;
 
-use super::calls::{CallId, Calls};
+use super::calls::Calls;
 use super::function::FunctionId;
+use super::nodes::CallId;
 use super::own::{Figures, Own};
 
 /// A box of a tree that is not made yet.
