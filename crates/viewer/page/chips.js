@@ -37,13 +37,16 @@ function ageInWords(age) {
  * Shows them.
  * @param {import("./answers.js").Drawn} drawn
  * @param {import("./state.js").Store} store
+ * @param {string | null} baseline the other trace, if there is one
  */
-export function showChips(drawn, store) {
+export function showChips(drawn, store, baseline) {
   const { state } = store;
   const chip = (/** @type {string} */ text, /** @type {string} */ title, /** @type {Partial<import("./state.js").State>} */ change) =>
     element("button", { type: "button", class: "chip", title, "aria-label": `${text}: undo`, click: () => store.set({ ...change, path: "" }) }, `${text} ×`);
+  const compare = element("button", { type: "button", title: baseline ?? "", click: () => store.set({ base: "trace", path: "" }) }, `Compare with ${baseInWords("trace")}`);
   const undo = (/** @type {"hide" | "collapse"} */ name, /** @type {number} */ n) => ({ [name]: toggled(state[name], state[name].split(".")[n]) });
   const chips = [
+    ...(baseline === null || state.base === "trace" ? [] : [compare]),
     ...(state.base === "" ? [] : [chip(`Compared with ${baseInWords(state.base)}`, "Compare with nothing", { base: "" })]),
     ...(state.age === "" ? [] : [chip(`Lived ${ageInWords(state.age)}`, "Of any lifetime", { age: "" })]),
     ...(drawn.focus === null ? [] : [chip(`Focus on ${drawn.focus}`, "Show all functions", { focus: "" })]),

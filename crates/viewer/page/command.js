@@ -7,6 +7,7 @@
  * @typedef {object} Recording
  * @property {string} trace its path
  * @property {number | null} duration_ns none of what has no times
+ * @property {boolean} is_live whether it is a look at a process that runs, and is something else a moment later
  * @property {number[]} pids by index of a process
  */
 
@@ -25,7 +26,7 @@ export function quoted(word) {
  */
 export function command(state, recording) {
   const isPart = state.thread !== "" || state.size !== "" || state.age !== "" || state.with !== "" || state.without !== "" || state.focus !== "" || state.path !== "" || state.base !== "" || state.hide !== "" || state.collapse !== "" || state.recursion !== "";
-  const blocks = isPart || state.tree === "callers" ? undefined : flags(state, recording);
+  const blocks = recording.is_live || isPart || state.tree === "callers" ? undefined : flags(state, recording);
   if (!blocks) return "";
   const pid = state.process === "" ? [] : ["--pid", String(recording.pids[Number(state.process)])];
   return ["heapscribe", "flame", recording.trace, ...blocks, ...pid, "-o", "flame.svg"].map(quoted).join(" ");

@@ -73,7 +73,7 @@ export class Controls {
     }
     const line = command(this.store.state, { ...this.summary, pids: this.#pids });
     this.copy.disabled = line === "";
-    this.copy.title = line || "No command prints exactly this";
+    this.copy.title = line || (this.summary.is_live ? "What runs changes: `heapscribe snapshot` keeps what is live now, in a file for `flame`" : "No command prints exactly this");
   }
 
   async #copy() {

@@ -53,6 +53,7 @@ export class Views {
    */
   constructor(store, summary) {
     this.store = store;
+    this.summary = summary;
     this.flame = new FlameView(store);
     const isThere = (/** @type {View} */ view) =>
       summary.duration_ns !== null ? view !== "processes" || summary.processes > 1 : !NEEDS_TIME.includes(view);
@@ -154,7 +155,7 @@ export class Views {
    */
   #place(view, answer) {
     byId("total").textContent = "total" in answer ? this.#inWords(answer) : "";
-    if ("drawn" in answer) showChips(answer.drawn, this.store);
+    if ("drawn" in answer) showChips(answer.drawn, this.store, this.summary.baseline);
     else byId("chips").replaceChildren();
     const root = this.#shows[view](answer);
     // What stays there keeps the focus, for who works with keys.
@@ -173,7 +174,8 @@ export class Views {
   #inWords({ total, before_total: before, at_ns: at }) {
     const { show, from, to, thread, size, age } = this.store.state;
     const unit = this.store.state.unit === "blocks" ? "blocks" : "bytes";
-    const when = at === null ? "" : ` live at ${duration(at)}`;
+    // A snapshot has no times.
+    const when = show !== "live" ? "" : at === null ? " live" : ` live at ${duration(at)}`;
     const born = show === "live" && (from !== "" || to !== "") ? ", of what was allocated in the range" : "";
     const part = `${thread === "" ? "" : ", of one thread"}${size === "" ? "" : ", of one class of sizes"}${age === "" ? "" : ", of these lifetimes"}`;
     const change = before ? `, ${changed(before[unit], total[unit], unit)} from ${unit === "bytes" ? bytes(before.bytes) : blocks(before.blocks)}` : "";

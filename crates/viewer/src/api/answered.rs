@@ -135,6 +135,6 @@ pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) ->
     Ok(Answered {
         own,
         sizes: is_of_sizes.then(|| sizes(analysis.sizes.iter().map(of_sizes))),
-        at_ns: (blocks.show == Show::Live).then_some(analysis.answer.peak.time_ns),
+        at_ns: (blocks.show == Show::Live && !analysis.is_snapshot).then_some(analysis.answer.peak.time_ns),
     })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::answered::{Answered, NoAnswer};
 use super::ask::{Ask, At, Base, Blocks, Show};
 use super::viewer::Viewer;
-use crate::model::{Calls, Figures, Merged, Own};
+use crate::model::{Calls, Figures, Merged, Own, own_label};
 
 /// What a view is made of.
 pub(super) struct Shown<'a> {
@@ -40,6 +40,9 @@ impl Viewer<'_> {
             before = before.map(|before| reshaped(&before));
         }
         let calls = shaped.as_deref().map_or(calls, |shaped| &shaped.calls);
+        let label = ask.blocks.process.and_then(|process| own_label(&self.processes, process as usize));
+        let renamed = label.map(|(shared, own)| calls.renamed(&shared, &own));
+        let calls = renamed.as_ref().unwrap_or(calls);
         make(&answered, Shown { calls, figures: Figures { own: &own, before: before.as_deref() } })
     }
 

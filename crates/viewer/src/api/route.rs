@@ -90,9 +90,9 @@ impl Viewer<'_> {
             if view == "lifetimes" {
                 return Ok(Response::json(Status::Ok, &lifetimes(self, &ask)?));
             }
-            let drawn = Drawn::of(&ask, self.calls(&ask)?)?;
             let unit = ask.look.unit;
             self.shown(&ask, |answered, Shown { calls, figures }| {
+                let drawn = Drawn::of(&ask, calls)?;
                 Ok(match view {
                     "flame" => envelope(answered, &figures, drawn, flame(calls, figures, &ask.look)),
                     "functions" => {

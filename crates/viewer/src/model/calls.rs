@@ -66,6 +66,11 @@ impl Calls {
         Calls { functions: Arc::new(functions), ..Calls::default() }.with_nodes(nodes, unknown)
     }
 
+    /// The same calls with another name for what is called `from`, and is in no file: a process.
+    pub(crate) fn renamed(&self, from: &str, to: &str) -> Calls {
+        Calls::of(self.functions.renamed(from, to), self.nodes.clone(), self.unknown)
+    }
+
     pub(crate) fn functions(&self) -> &Functions {
         &self.functions
     }

@@ -50,6 +50,15 @@ impl Functions {
         FunctionId(self.all.len() as u32 - 1)
     }
 
+    /// The same with another name for those that are called `from`, and are in no file.
+    pub(super) fn renamed(&self, from: &str, to: &str) -> Functions {
+        let mut functions = self.clone();
+        let named =
+            functions.all.iter_mut().filter(|function| function.file.is_none() && function.name == from);
+        named.for_each(|function| to.clone_into(&mut function.name));
+        functions
+    }
+
     /// The function that stands for all of a library.
     pub(crate) fn library(&self, id: ModuleId) -> FunctionId {
         self.libraries[id.0 as usize]

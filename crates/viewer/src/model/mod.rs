@@ -27,7 +27,7 @@ pub(crate) use limits::{
 pub(crate) use merged::Merged;
 pub(crate) use nodes::CallId;
 pub(crate) use own::{Figures, Own, Unit, plain};
-pub(crate) use processes::{labels, program};
+pub(crate) use processes::{labels, own_label, program};
 pub(crate) use reshape::{Reshaped, Shape};
 pub(crate) use sizes::{SizeRows, sizes};
 pub(crate) use stacks::stacks;

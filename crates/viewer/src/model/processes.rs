@@ -22,11 +22,22 @@ pub(crate) fn labels(processes: &[ProcessFacts]) -> HashMap<usize, String> {
             Some(count) if *count > 1 && processes.len() > SINGLE_PROCESSES_MAX => {
                 format!("{name} ({count} processes)")
             }
-            _ => format!("{name} (pid {})", process.pid),
+            _ => single(process),
         };
         (number, label)
     };
     processes.iter().enumerate().map(label).collect()
+}
+
+/// What a process that shares a label is called when it alone is looked at: the shared label, and its own.
+pub(crate) fn own_label(processes: &[ProcessFacts], process: usize) -> Option<(String, String)> {
+    let shared = labels(processes).remove(&process)?;
+    let own = single(processes.get(process)?);
+    (shared != own).then_some((shared, own))
+}
+
+fn single(process: &ProcessFacts) -> String {
+    format!("{} (pid {})", program(process), process.pid)
 }
 
 /// The name of its file, as `report` has it.
@@ -55,5 +66,16 @@ mod tests {
         many.extend((0..20).map(|pid| process("/usr/lib/cc1", 100 + pid)));
         let many = labels(&many);
         assert_eq!((many[&0].as_str(), many[&9].as_str()), ("make (pid 7)", "cc1 (20 processes)"));
+    }
+
+    #[test]
+    fn a_process_that_is_looked_at_alone_has_its_own_label() {
+        let mut all = vec![process("/bin/make", 7)];
+        all.extend((0..20).map(|pid| process("/usr/lib/cc1", 100 + pid)));
+        let label = ("cc1 (20 processes)".to_owned(), "cc1 (pid 108)".to_owned());
+        assert_eq!(own_label(&all, 9), Some(label));
+        // One that has its own anyway, and one that is not there.
+        assert_eq!((own_label(&all, 0), own_label(&all, 99)), (None, None));
+        assert_eq!(own_label(&all[..3], 1), None);
     }
 }

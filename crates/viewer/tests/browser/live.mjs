@@ -10,7 +10,7 @@ const says = (text) => until(`document.getElementById("live").textContent.includ
 try {
   await open(address);
   await says("records every block");
-  await until(`document.getElementById("total").textContent.includes("live")`);
+  await until(`/ in [\\d,]+ blocks live$/.test(document.getElementById("total").textContent)`);
   // Two more looks come by themselves.
   const looks = `Number(/ at (\\d+) looks/.exec(document.getElementById("live-curve").getAttribute("aria-label"))?.[1])`;
   const before = await run(looks);

@@ -46,7 +46,7 @@ async function checkState(call, check) {
 
 async function checkCommands(call, check) {
   const plain = await call("state.js", "parse", "");
-  const recording = { trace: "a b's.hst", duration_ns: 9, pids: [100, 101] };
+  const recording = { trace: "a b's.hst", duration_ns: 9, is_live: false, pids: [100, 101] };
   const trace = `'a b'\\''s.hst'`;
   for (const [change, flags] of [
     [{}, ""],
@@ -62,6 +62,7 @@ async function checkCommands(call, check) {
   for (const change of [{ show: "freed" }, { show: "within" }, { show: "left", from: "1" }, { with: "x" }, { tree: "callers" }, { hide: "3" }, { base: "1.2" }, { age: "1.2" }, { unit: "blocks" }]) {
     await check("command.js", "command", [{ ...plain, ...change }, recording], "");
   }
+  await check("command.js", "command", [plain, { ...recording, is_live: true }], "");
 }
 
 async function checkScale(check) {

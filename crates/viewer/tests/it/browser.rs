@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-use crate::client::serve;
+use crate::client::{serve, serve_compared};
 
 /// The first of these programs that is there.
 fn installed(names: &[&str]) -> Option<String> {
@@ -16,31 +16,35 @@ fn installed(names: &[&str]) -> Option<String> {
 
 #[test]
 fn each_view_works_in_a_browser() {
-    let (Some(chromium), Some(node)) = (installed(&["chromium", "chromium-browser"]), installed(&["node"]))
-    else {
-        skipped("chromium and node are not installed");
-        return;
-    };
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser/page.mjs");
-    let profile = tempfile::tempdir().unwrap();
-    serve(|place| {
-        let address = format!("http://{}/{}/", place.host, place.token);
-        let run = Command::new(&node)
-            .arg(&script)
-            .arg(&chromium)
-            .arg(profile.path())
-            .arg(&address)
-            .output()
-            .unwrap();
-        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    serve(|place| in_browser("each_view_works_in_a_browser", "page.mjs", &place.address()));
+}
+
+#[test]
+fn a_comparison_is_undone_and_brought_back() {
+    serve_compared(|place| {
+        in_browser("a_comparison_is_undone_and_brought_back", "compared.mjs", &place.address());
     });
 }
 
+/// Has a script of `tests/browser` look at an address.
+fn in_browser(test: &str, script: &str, address: &str) {
+    let (Some(chromium), Some(node)) = (installed(&["chromium", "chromium-browser"]), installed(&["node"]))
+    else {
+        skipped(test, "chromium and node are not installed");
+        return;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/browser").join(script);
+    let profile = tempfile::tempdir().unwrap();
+    let run =
+        Command::new(&node).arg(&script).arg(&chromium).arg(profile.path()).arg(address).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}
+
 /// Says that a test did nothing, where it is listed.
-fn skipped(why: &str) {
+fn skipped(test: &str, why: &str) {
     eprintln!("skipped: {why}");
     if let Some(log) = std::env::var_os("HEAPSCRIBE_SKIPPED_LOG") {
         let mut log = File::options().append(true).create(true).open(log).unwrap();
-        writeln!(log, "each_view_works_in_a_browser: {why}").unwrap();
+        writeln!(log, "{test}: {why}").unwrap();
     }
 }

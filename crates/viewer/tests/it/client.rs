@@ -82,6 +82,11 @@ impl Place {
         self.send(&format!("GET /{token}/{path} HTTP/1.1\r\nHost: {host}\r\n\r\n"))
     }
 
+    /// What the browser is told.
+    pub(crate) fn address(&self) -> String {
+        format!("http://{}/{}/", self.host, self.token)
+    }
+
     /// An answer as an object.
     pub(crate) fn json(&self, path: &str) -> Value {
         let answer = self.get(path);
