@@ -5,5 +5,5 @@ mod classes;
 mod sums;
 mod times;
 
-pub(crate) use self::sums::{Latency, StepTimes, TimedCall};
+pub(crate) use self::sums::{LastCall, Latency, StepTimes, TimedCall};
 pub(crate) use self::times::{SlowCall, Times};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use heapscribe_wire::ids::StackId;
-use heapscribe_wire::record::Event;
+use heapscribe_wire::record::{Call, Event};
 
 use super::times::{SlowCall, Times};
 use crate::answer::CallKind;
@@ -35,6 +35,31 @@ pub(crate) struct TimedCall {
     pub(crate) ticks: u64,
 }
 
+/// What of a call is needed when its time is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LastCall {
+    pub(crate) call: Call,
+    pub(crate) size_bytes: u64,
+    /// Of a free, who had asked for the block.
+    pub(crate) stack: StackId,
+}
+
+impl LastCall {
+    /// The call of an event, if it is one.
+    pub(crate) fn of(event: &Event) -> Option<LastCall> {
+        let (call, size_bytes, stack) = match *event {
+            Event::Alloc { call, size_bytes, stack, .. }
+            | Event::Failed { call, size_bytes, stack }
+            | Event::Realloc { call, size_bytes, stack, .. }
+            | Event::UnknownRealloc { call, size_bytes, stack } => (call, size_bytes, stack),
+            Event::Free { call, block } => (call, block.size_bytes, block.stack),
+            Event::UnknownFree { call } => (call, 0, StackId::UNKNOWN),
+            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => return None,
+        };
+        Some(LastCall { call, size_bytes, stack })
+    }
+}
+
 /// How long the calls of a process took.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Latency {
@@ -48,17 +73,9 @@ pub(crate) struct Latency {
 impl Latency {
     /// Adds the call of an event.
     #[cold]
-    pub(crate) fn add(&mut self, event: &Event, timed: &TimedCall) {
+    pub(crate) fn add(&mut self, last: &LastCall, timed: &TimedCall) {
         let TimedCall { ns, step, thread, ticks } = *timed;
-        let (call, size_bytes, stack) = match *event {
-            Event::Alloc { call, size_bytes, stack, .. }
-            | Event::Failed { call, size_bytes, stack }
-            | Event::Realloc { call, size_bytes, stack, .. }
-            | Event::UnknownRealloc { call, size_bytes, stack } => (call, size_bytes, stack),
-            Event::Free { call, block } => (call, block.size_bytes, block.stack),
-            Event::UnknownFree { call } => (call, 0, StackId::UNKNOWN),
-            Event::Rate { .. } | Event::Took { .. } | Event::Lost { .. } | Event::Note { .. } => return,
-        };
+        let LastCall { call, size_bytes, stack } = *last;
         let Some(kind) = CallKind::of(call) else { return };
         self.kinds.entry(kind).or_default().add(SlowCall { ns, ticks, thread, call, size_bytes, stack });
         let times = StepTimes { count: 1, sum_ns: ns, max_ns: ns };

@@ -11,7 +11,7 @@ use crate::counters::{Histogram, Life, LifeStep, StackRow, ThreadSums, is_small_
 use crate::events::{HeapCall, Scale};
 use crate::findings::limits::LATE_FREE_BLOCK_BYTES;
 use crate::input::{Clock, EventsInOrder, NumberedChunk};
-use crate::latency::{Latency, TimedCall};
+use crate::latency::{LastCall, Latency, TimedCall};
 use crate::sampling::{SampledLives, Samples, Weight};
 use crate::stacks::StackTable;
 use crate::timeline::{Cutter, Grid};
@@ -70,8 +70,8 @@ struct ChunkPass<'a> {
     life: &'a Life,
     life_step: LifeStep,
     latency: &'a mut Latency,
-    /// The event before, of which the next one may say how long it took.
-    last: Option<Event>,
+    /// The call before, of which the next event may say how long it took.
+    last: Option<LastCall>,
     thread: ThreadSums,
     scale: Scale,
     ticks: u64,
@@ -107,10 +107,7 @@ impl ChunkPass<'_> {
                     self.annotations.note(note, name, self.ticks);
                 }
                 (_, Event::Took { units }) => self.took(units),
-                (dt, event) => {
-                    self.take::<RATES>(dt, &event);
-                    self.last = Some(event);
-                }
+                (dt, event) => self.take::<RATES>(dt, event),
             }
         }
         Ok(None)
@@ -166,14 +163,16 @@ impl ChunkPass<'_> {
         if self.annotations.is_in_section() {
             self.annotations.took(ns);
         }
-        if let Some(event) = self.last.take() {
+        if let Some(call) = self.last.take() {
             let (step, thread) = (self.cutter.step(), self.scale.thread());
-            self.latency.add(&event, &TimedCall { ns, step, thread, ticks: self.ticks });
+            self.latency.add(&call, &TimedCall { ns, step, thread, ticks: self.ticks });
         }
     }
 
+    /// Nothing of an event is passed by reference to what is not inlined: it would have to be put together in memory
+    /// then, which takes longer than all that is done with it.
     #[inline(always)]
-    fn take<const RATES: bool>(&mut self, dt: u64, event: &Event) {
+    fn take<const RATES: bool>(&mut self, dt: u64, event: Event) {
         self.ticks = self.ticks.wrapping_add(dt);
         if event.is_pool() {
             return self.pool::<RATES>(event);
@@ -183,8 +182,9 @@ impl ChunkPass<'_> {
         if self.annotations.is_in_section() {
             self.in_section(event);
         }
-        match *event {
+        match event {
             Event::Alloc { call, size_bytes, stack, align_log2 } => {
+                self.last = Some(LastCall { call, size_bytes, stack });
                 let weight = self.of_new::<RATES>(size_bytes);
                 if align_log2 > 4 {
                     self.aligned(stack, size_bytes, align_log2, weight);
@@ -193,17 +193,19 @@ impl ChunkPass<'_> {
                 self.alloc(stack, size_bytes, weight, self.is_sampled::<RATES>());
             }
             Event::Free { call, block } => {
+                self.last = Some(LastCall { call, size_bytes: block.size_bytes, stack: block.stack });
                 let weight = self.of_old::<RATES>(&block);
                 // Half of a realloc whose other block was not sampled: such calls are counted by the
                 // blocks that were allocated.
                 let half = self.is_sampled::<RATES>() && matches!(call, Call::Realloc | Call::Reallocarray);
                 self.thread.calls[call as usize] += if half { 0 } else { weight.blocks };
                 if block.size_bytes >= LATE_FREE_BLOCK_BYTES {
-                    self.freed_large(&block, weight);
+                    self.freed_large(block, weight);
                 }
                 self.free(&block, weight, self.is_sampled::<RATES>());
             }
             Event::Realloc { call, old, size_bytes, stack } => {
+                self.last = Some(LastCall { call, size_bytes, stack });
                 let (weight, new) = (self.of_old::<RATES>(&old), self.of_new::<RATES>(size_bytes));
                 self.thread.calls[call as usize] += new.blocks;
                 // Both blocks were sampled, each by itself.
@@ -216,16 +218,19 @@ impl ChunkPass<'_> {
                 self.free(&old, weight, self.is_sampled::<RATES>());
                 self.alloc(stack, size_bytes, new, self.is_sampled::<RATES>());
             }
-            Event::Failed { call, stack, .. } => {
+            Event::Failed { call, size_bytes, stack } => {
+                self.last = Some(LastCall { call, size_bytes, stack });
                 self.thread.calls[call as usize] += 1;
                 self.thread.failed += 1;
                 self.stacks.row(stack).failed += 1;
             }
             Event::UnknownFree { call } => {
+                self.last = Some(LastCall { call, size_bytes: 0, stack: StackId::UNKNOWN });
                 self.thread.calls[call as usize] += 1;
                 self.thread.unknown += 1;
             }
             Event::UnknownRealloc { call, size_bytes, stack } => {
+                self.last = Some(LastCall { call, size_bytes, stack });
                 self.thread.calls[call as usize] += 1;
                 self.thread.unknown += 1;
                 self.alloc(stack, size_bytes, Weight::one(size_bytes), false);
@@ -245,7 +250,7 @@ impl ChunkPass<'_> {
 
     /// A large block is freed.
     #[cold]
-    fn freed_large(&mut self, block: &Block, weight: Weight) {
+    fn freed_large(&mut self, block: Block, weight: Weight) {
         if self.life.is_late(block.age_ticks, self.ticks) {
             let amount = Amount { blocks: weight.blocks, bytes: weight.bytes };
             self.stacks.row(block.stack).patterns.freed_late.add(&amount);
@@ -254,15 +259,16 @@ impl ChunkPass<'_> {
 
     /// A call in a section of the program.
     #[cold]
-    fn in_section(&mut self, event: &Event) {
-        self.annotations.called(HeapCall::of(event, &self.scale, self.ticks).as_ref(), self.ticks);
+    fn in_section(&mut self, event: Event) {
+        self.annotations.called(HeapCall::of(&event, &self.scale, self.ticks).as_ref(), self.ticks);
     }
 
     /// A pool's blocks lie in blocks of the heap, which are counted already.
     #[cold]
-    fn pool<const RATES: bool>(&mut self, event: &Event) {
+    fn pool<const RATES: bool>(&mut self, event: Event) {
         self.pool_cutter.at(self.ticks);
-        match *event {
+        self.last = LastCall::of(&event);
+        match event {
             Event::Alloc { size_bytes, stack, .. } => {
                 let weight = self.of_new::<RATES>(size_bytes);
                 self.pools.alloc(stack, size_bytes, weight);
@@ -322,12 +328,12 @@ impl ChunkPass<'_> {
         self.lifetimes.add(self.clock.span_ns(block.age_ticks), weight);
         self.cutter.free(weight);
         if sampled {
-            self.free_sampled(block, weight, temporary);
+            self.free_sampled(*block, weight, temporary);
         }
     }
 
     #[cold]
-    fn free_sampled(&mut self, block: &Block, weight: Weight, temporary: bool) {
+    fn free_sampled(&mut self, block: Block, weight: Weight, temporary: bool) {
         let (stack, size_bytes) = (block.stack, block.size_bytes);
         self.sampled.note(stack, size_bytes, weight, |lives, block| lives.freed.add(block));
         if temporary {
