@@ -1,7 +1,7 @@
 //! Any bytes as an index of an empty trace: as they are, and as its sections, behind checksums that are right.
 #![no_main]
 
-#[path = "../../crates/index/tests/resealed/mod.rs"]
+#[path = "../../crates/index/tests/it/resealed/mod.rs"]
 mod resealed;
 
 use heapscribe_analyze::Recording;

@@ -10,15 +10,14 @@
 //!   cargo run -p xtask -- campaign programs [OPTIONS]         packages and small programs   [all]
 //!   cargo run -p xtask -- campaign sample [RUNS [RECORDS [MEAN]]]  ranges hold the truth  [200 20 65536]
 //! ```
-//! That of programs is in `programs`. The tests themselves are `crates/heapscribe/tests/e2e_*.rs`; a campaign only says how often. That of
+//! That of programs is in `programs`. The tests themselves are `crates/heapscribe/tests/e2e`; a campaign only says how often. That of
 //! sampling records a program in full, samples that trace `RUNS` times (`examples/resample.rs` of
 //! heapscribe-analyze), and has the recorder sample the program `RECORDS` times.
 
 use std::process::{Command, ExitCode};
 
-/// One run of a test file: which tests, and what the environment says of how often.
+/// One run of end-to-end tests: which, by the beginnings of their paths, and what the environment says of how often.
 struct Round<'a> {
-    file: &'a str,
     filters: &'a [&'a str],
     environment: &'a [(&'a str, String)],
 }
@@ -27,7 +26,7 @@ impl Round<'_> {
     /// Runs it; the lines that tell what came of it, and whether all held.
     fn run(&self) -> (Vec<String>, bool) {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        cargo.args(["test", "--release", "-q", "-p", "heapscribe", "--test", self.file, "--", "--nocapture"]);
+        cargo.args(["test", "--release", "-q", "-p", "heapscribe", "--test", "e2e", "--", "--nocapture"]);
         cargo.args(self.filters).envs(self.environment.iter().map(|(name, value)| (name, value)));
         match cargo.output() {
             Ok(output) => {
@@ -42,17 +41,22 @@ impl Round<'_> {
     }
 }
 
+/// Forks, and what happens inside of signal handlers.
+const FORKS: &[&str] =
+    &["life::fork", "life::vfork", "life::allocates_in", "life::handler", "life::jumps", "life::daemon"];
+
+/// A filter may stand anywhere in a path, so that other modules have to be named.
+const STACKS: &[&str] = &["stacks::", "--skip", "small_stacks::"];
+
 /// `campaign WHAT [COUNTS]`.
 pub(crate) fn run(args: &[String]) -> ExitCode {
     let count = |i: usize, default: usize| args.get(i).and_then(|n| n.parse().ok()).unwrap_or(default);
     let all_held = match args.first().map(String::as_str) {
         Some("kill") => kill(count(1, 50), count(2, 20)),
-        Some("fork") => {
-            repeat("fork", count(1, 10), "e2e_life", &["fork", "vfork", "handler", "jumps", "daemon"])
-        }
+        Some("fork") => repeat("fork", count(1, 10), FORKS),
         Some("stacks") => stacks(count(1, 20)),
         Some("damage") => damage(count(1, 10_000)),
-        Some("disk") => repeat("disk", count(1, 5), "e2e_disk", &[]),
+        Some("disk") => repeat("disk", count(1, 5), &["disk::"]),
         Some("heaps") => heaps(&args[1..]),
         Some("programs") => return crate::programs::run(&args[1..]),
         Some("sample") => sample(count(1, 200), count(2, 20), count(3, 64 << 10)),
@@ -71,9 +75,9 @@ pub(crate) fn run(args: &[String]) -> ExitCode {
 fn kill(targets: usize, records: usize) -> bool {
     let environment =
         [("HEAPSCRIBE_KILLS", targets.to_string()), ("HEAPSCRIBE_KILLS_OF_RECORD", records.to_string())];
-    let of = |file| Round { file, filters: &["kill_of"], environment: &environment };
-    let rounds = [of("e2e_kill"), of("e2e_ring")];
-    let failed = rounds.iter().filter(|round| !summarized(round, "kill ")).count();
+    let rounds = [&["kill::kill_of"], &["ring::kill_of"]];
+    let held = |filters| summarized(&Round { filters, environment: &environment }, "kill ");
+    let failed = rounds.into_iter().filter(|filters| !held(*filters)).count();
     failed == 0
 }
 
@@ -136,14 +140,14 @@ fn cargo(arguments: &[&str]) -> bool {
 fn damage(mutations: usize) -> bool {
     let environment =
         [("HEAPSCRIBE_CUT_STEP", "1".to_owned()), ("HEAPSCRIBE_MUTATIONS", mutations.to_string())];
-    summarized(&Round { file: "e2e_damage", filters: &[], environment: &environment }, "damage: ")
+    summarized(&Round { filters: &["damage::"], environment: &environment }, "damage: ")
 }
 
 /// Real programs under the heaps that heapscribe carries and those of the examples.
 fn heaps(programs: &[String]) -> bool {
     let programs = if programs.is_empty() { "all".to_owned() } else { programs.join(" ") };
     let environment = [("HEAPSCRIBE_CORPUS", programs)];
-    summarized(&Round { file: "e2e_corpus", filters: &[], environment: &environment }, "heaps: ")
+    summarized(&Round { filters: &["corpus::"], environment: &environment }, "heaps: ")
 }
 
 /// Runs it once; the tests' own lines, which begin with `name`, are the summary.
@@ -160,14 +164,14 @@ fn summarized(round: &Round<'_>, name: &str) -> bool {
 fn stacks(rounds: usize) -> bool {
     let round = |seed: usize| {
         let environment = [("STACKS_SEED", (seed + 1).to_string())];
-        Round { file: "e2e_stacks", filters: &[], environment: &environment }.run()
+        Round { filters: STACKS, environment: &environment }.run()
     };
     repeated("stacks", rounds, round)
 }
 
 /// The same tests in each round.
-fn repeat(name: &str, rounds: usize, file: &str, filters: &[&str]) -> bool {
-    let round = Round { file, filters, environment: &[] };
+fn repeat(name: &str, rounds: usize, filters: &[&str]) -> bool {
+    let round = Round { filters, environment: &[] };
     repeated(name, rounds, |_| round.run())
 }
 

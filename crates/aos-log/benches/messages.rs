@@ -6,7 +6,7 @@
 //! so that others on the machine cost little more than their traces in the caches. Calls of malloc's
 //! family are counted within this program, those of C libraries too.
 
-#[path = "../tests/common/count.rs"]
+#[path = "../tests/allocation/count.rs"]
 mod count;
 
 use std::hint::black_box;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   cargo run -p xtask -- compare-stacks [--fast] -- COMMAND ARGUMENTS
-//!   cargo run -p xtask -- compare-stacks --torture      every part of the programs of e2e_stacks.rs
+//!   cargo run -p xtask -- compare-stacks --torture      every part of the programs of e2e/stacks.rs
 //! ```
 //! The command runs once, recorded, with a heap behind the recorder that writes down its own idea of each
 //! stack (`stack_oracle.c`). Calls are paired thread by thread, in order. It fails when a stack differs and

@@ -1,4 +1,4 @@
-//! All parts of the programs that e2e_stacks.rs records, each compared.
+//! All parts of the programs that e2e/stacks.rs records, each compared.
 
 use std::ffi::OsString;
 use std::process::Command;

@@ -20,6 +20,6 @@ mod report;
 mod sample;
 mod see;
 mod setup;
-#[path = "../support/skip.rs"]
+#[path = "../e2e/support/skip.rs"]
 mod skip;
 mod view;

@@ -8,12 +8,12 @@
 //! | insert twice, erase twice, out of space, bulk in both orders, replace, read empty and populated | here |
 //! | bad bucket head, bad node | `heapscribe-wire/src/live/walk/tests.rs`: entries that lead nowhere |
 //! | stacks: deduplication, out of space | `definitions/interner/tests.rs`: numbers are those of a map, without room |
-//! | stacks too long (ours are cut, and counted) | `heapscribe/tests/e2e_life.rs`: depth |
+//! | stacks too long (ours are cut, and counted) | `heapscribe/tests/e2e/life.rs`: depth |
 //! | thread info, deltas of frames | `heapscribe-wire/tests/properties/definitions.rs` |
 //! | varints, bad varints, zigzag | `heapscribe-wire/src/varint.rs` |
-//! | recursion guard (ours counts, and passes) | `heapscribe/tests/e2e_life.rs`: signal handlers |
+//! | recursion guard (ours counts, and passes) | `heapscribe/tests/e2e/life.rs`: signal handlers |
 //! | mapped memory: uninitialized is zero, beyond the end | here: read empty, out of space |
-//! | snapshots, contents, profiles | `heapscribe/tests/e2e_snapshot.rs` |
+//! | snapshots, contents, profiles | `heapscribe/tests/e2e/snapshot.rs` |
 
 use std::collections::BTreeMap;
 

@@ -1,0 +1,12 @@
+//! The analysis against what is true: small histories by hand, random ones against slow twins, samples of known ones.
+
+mod answers;
+mod calls;
+mod common;
+mod decodes;
+mod intervals;
+mod missing;
+mod oracle;
+mod recording;
+mod ring;
+mod sampling;

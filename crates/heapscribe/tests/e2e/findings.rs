@@ -1,0 +1,199 @@
+//! Each kind of finding: found in a program that has the problem, and not in its twin that has not.
+
+use std::path::Path;
+
+use crate::support::{Place, Report, Run, heapscribe};
+use serde_json::Value;
+
+/// Compiles the programs.
+fn programs(place: &Place) -> std::path::PathBuf {
+    let include = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/../preload/include");
+    place.compile_with("cc", "findings.c", "findings", &[include])
+}
+
+/// The findings of one kind in a recording of one of the programs.
+fn findings(place: &Place, program: &Path, which: [&str; 2], options: &[&str], kind: &str) -> Vec<Value> {
+    let run = Run::new(place, program).args(which).options(options);
+    assert_eq!(run.recorded().code, 0, "{which:?}");
+    let report = Report::of(&run.trace());
+    let all = report.json["findings"].as_array().unwrap().clone();
+    all.into_iter().filter(|finding| finding["kind"] == kind).collect()
+}
+
+/// The one is found, with who it is, and of the other there is nothing to say.
+fn check(program: &str, kind: &str, who: Option<&str>, options: &[&str]) -> Value {
+    let place = Place::new();
+    let compiled = programs(&place);
+    let bad = findings(&place, &compiled, [program, "bad"], options, kind);
+    assert_eq!(bad.len(), 1, "{kind}: {bad:?}");
+    let finding = bad[0].clone();
+    assert_eq!(finding["stacks"][0]["function"].as_str(), who, "{finding}");
+    for key in ["summary", "try", "severity", "confidence"] {
+        assert!(finding[key].as_str().is_some_and(|text| !text.is_empty()), "{key} of {finding}");
+    }
+    let good = findings(&place, &compiled, [program, "good"], options, kind);
+    assert_eq!(good, Vec::<Value>::new(), "the twin of {program}");
+    finding
+}
+
+#[test]
+fn growth() {
+    let finding = check("growth", "growth", Some("make_block"), &[]);
+    let number = |key: &str| finding["evidence"][key].as_f64().unwrap();
+    // 5,000 bytes a round, 200 rounds; half of them are there at half time.
+    assert_eq!(finding["stacks"][0]["bytes"], 1_000_000);
+    assert!((400e3..600e3).contains(&number("from_bytes")), "{finding}");
+    assert!((900e3..=1e6).contains(&number("to_bytes")), "{finding}");
+    let rate = (number("to_bytes") - number("from_bytes")) * 1e9 / number("over_ns");
+    assert!((0.8..1.25).contains(&(number("bytes_per_second") / rate)), "{finding}");
+}
+
+#[test]
+fn leak() {
+    let finding = check("leak", "leak", Some("make_block"), &[]);
+    assert_eq!(
+        (&finding["evidence"]["bytes"], &finding["evidence"]["blocks"]),
+        (&100_000.into(), &50.into())
+    );
+}
+
+#[test]
+fn burst() {
+    let finding = check("burst", "burst", Some("make_block"), &[]);
+    assert_eq!(finding["evidence"]["peak_bytes"], 4_000_000);
+    assert_eq!(finding["stacks"][0]["bytes"], finding["evidence"]["rose_bytes"]);
+    // Shortly before nothing else rises.
+    assert_eq!(finding["stacks"][0]["bytes"], 3_000_000, "{finding}");
+    assert_eq!(finding["evidence"]["there_bytes"], 1_000_000, "{finding}");
+    let summary = finding["summary"].as_str().unwrap();
+    assert!(summary.contains("rose by 2.86 MiB") && summary.contains("all of it asked for"), "{summary}");
+}
+
+#[test]
+fn a_heap_that_never_falls_has_no_burst() {
+    let finding = check("rise", "burst", Some("make_block"), &[]);
+    assert_eq!(finding["evidence"]["rose_bytes"], 2_000_000, "{finding}");
+}
+
+#[test]
+fn what_a_signal_killed_has_no_leak() {
+    let place = Place::new();
+    let program = programs(&place);
+    let run = Run::new(&place, &program).args(["killed", "bad"]);
+    run.recorded();
+    let report = Report::of(&run.trace());
+    let all = report.json["findings"].as_array().unwrap();
+    let [leak] = &all.iter().filter(|of| of["kind"] == "leak").collect::<Vec<_>>()[..] else {
+        panic!("{all:?}")
+    };
+    assert_eq!(leak["evidence"]["bytes"], 100_000);
+    assert_eq!((&leak["evidence"]["killed_by"], &leak["severity"]), (&9.into(), &"low".into()));
+    assert_eq!(
+        leak["summary"],
+        "Live when signal 9 killed the program: 97.7 KiB in 50 blocks, all of it asked for by make_block; \
+         whether any of it leaks is not known."
+    );
+    let good = findings(&place, &program, ["killed", "good"], &[], "leak");
+    assert_eq!(good[0]["summary"], "Never freed: 97.7 KiB in 50 blocks, all of it asked for by make_block.");
+}
+
+#[test]
+fn temporary() {
+    let finding = check("temporary", "temporary", Some("make_block"), &[]);
+    assert_eq!(finding["evidence"]["blocks"], 30_000);
+    assert_eq!(finding["evidence"]["timed_calls"], 0);
+    let timed = check("temporary", "temporary", Some("make_block"), &["--latency"]);
+    assert_eq!(timed["evidence"]["timed_calls"], 60_000);
+    assert!(timed["evidence"]["took_ns"].as_u64().unwrap() > 0, "{timed}");
+}
+
+#[test]
+fn realloc_growth() {
+    let finding = check("realloc-growth", "realloc-growth", Some("grow_list"), &[]);
+    // From 176 bytes on 16 more are less than a tenth, up to 40,000.
+    assert_eq!(finding["evidence"]["steps"], (176..40_000).step_by(16).count());
+    assert_eq!(finding["evidence"]["copied_bytes_max"], (176..40_000).step_by(16).sum::<u64>());
+    assert_eq!(finding["evidence"]["largest_bytes"], 40_000);
+}
+
+#[test]
+fn late_free() {
+    let finding = check("late-free", "late-free", Some("make_block"), &[]);
+    assert_eq!(
+        (&finding["evidence"]["bytes"], &finding["evidence"]["blocks"]),
+        (&(4 << 20).into(), &4.into())
+    );
+}
+
+#[test]
+fn foreign_free() {
+    let finding = check("foreign-free", "foreign-free", Some("make_block"), &[]);
+    assert_eq!(
+        (&finding["evidence"]["freed"], &finding["evidence"]["by_others"]),
+        (&5000.into(), &5000.into())
+    );
+}
+
+#[test]
+fn resident_excess() {
+    let finding = check("resident-excess", "resident-excess", None, &[]);
+    let bytes = |key: &str| finding["evidence"][key].as_u64().unwrap();
+    assert!(bytes("heap_bytes") < 2 << 20 && bytes("anonymous_bytes") > 50 << 20, "{finding}");
+}
+
+#[test]
+fn rounding() {
+    let finding = check("rounding", "rounding", Some("make_block"), &[]);
+    assert_eq!(finding["evidence"]["heap_bytes"], 3_200_000);
+    assert_eq!(finding["evidence"]["wasted_bytes"], 2_400_000);
+    let finding = check("alignment", "rounding", Some("alignment"), &[]);
+    assert_eq!(finding["evidence"]["wasted_bytes"], 1000 * (4096 - 64));
+}
+
+#[test]
+fn section() {
+    let finding = check("section", "section", Some("make_block"), &[]);
+    assert_eq!(finding["evidence"]["peak_bytes"], 99 * 5000);
+}
+
+#[test]
+fn sampling() {
+    check("sampling", "sampling", None, &["--sample", "1MiB", "--sample-seed", "7"]);
+}
+
+#[test]
+fn the_first_screen_has_fifty_lines_at_most() {
+    let place = Place::new();
+    let program = programs(&place);
+    for which in ["growth", "leak", "burst", "temporary", "rounding", "sampling"] {
+        let options: &[&str] = if which == "sampling" { &["--sample", "1MiB"] } else { &[] };
+        let run = Run::new(&place, &program).args([which, "bad"]).options(options);
+        assert_eq!(run.recorded().code, 0);
+        let output = heapscribe().arg("report").arg(run.trace()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.lines().count() <= 50, "{which}: {} lines\n{text}", text.lines().count());
+        assert!(text.contains(&format!("{which} (")), "{text}");
+    }
+}
+
+/// What a trace's first screen has, and how many lines.
+fn first_screen(place: &Place) -> (usize, String) {
+    let output = heapscribe().arg("report").arg(place.path("run.hst")).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    (text.lines().count(), text)
+}
+
+#[test]
+fn any_trace_keeps_to_a_screen() {
+    let place = Place::new();
+    let script = "for i in $(seq 30); do ls / > /dev/null; cat /dev/null; done; env -i /bin/true";
+    for options in [&[][..], &["--last", "50ms"], &["--sample", "16KiB"], &["--latency"]] {
+        let run = Run::new(&place, "bash").args(["-c", script]).options(options);
+        assert_eq!(run.recorded().code, 0);
+        let (lines, text) = first_screen(&place);
+        assert!(lines <= 50, "{options:?}: {lines} lines\n{text}");
+        for part in ["What is missing", "Not recorded", "Next"] {
+            assert!(text.contains(part), "{options:?}: {part} in {text}");
+        }
+    }
+}

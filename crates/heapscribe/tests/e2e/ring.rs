@@ -1,0 +1,249 @@
+//! `record --ring` and `--last`: the newest part is kept, all else is counted, and neither the disk nor the
+//! drainer grows with the length of the run.
+//!
+//! `HEAPSCRIBE_KILLS_OF_RECORD` says how often a recording is killed; `xtask campaign kill` sets it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::support::{Counted, Place, Random, Report, Run, heapscribe, lives, times, until};
+use heapscribe_formats::{Scratch, Trace};
+use rustix::process::Signal;
+
+const RING_BYTES: u64 = 1 << 20;
+
+/// Bytes of the files in a directory; files that go meanwhile do not count.
+fn bytes_in(dir: &Path) -> u64 {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).map(|meta| meta.len()).sum()
+}
+
+/// Bytes of a trace and the ring that it is made of. Sizes are asked for one after the other while files go and
+/// others grow, which would count twice what moves in between: only a look counts during which the trace has not
+/// grown. `None` when there was none.
+fn taken(trace: &Path, ring: &Path) -> Option<u64> {
+    let bytes_of_trace = || fs::metadata(trace).map_or(0, |meta| meta.len());
+    let look = |_| {
+        let (before, of_ring) = (bytes_of_trace(), bytes_in(ring));
+        (bytes_of_trace() == before).then_some(before + of_ring)
+    };
+    (0..3).filter_map(look).min()
+}
+
+/// What the report says was let go.
+fn evicted(report: &Report, what: &str) -> u64 {
+    report.json["ring"][what].as_u64().unwrap_or(0)
+}
+
+fn is_unharmed(report: &Report) {
+    assert_eq!(report.code, 0, "{}", report.stderr);
+    assert_eq!(report.dropped("total"), 0, "{:?}", report.reasons());
+}
+
+/// Checks that the chunks of each thread are there one after the other; how many there are.
+fn assert_contiguous(trace: &Path) -> usize {
+    let trace = Trace::open(fs::read(trace).unwrap()).unwrap();
+    assert!(trace.is_complete(), "{:?}", trace.problems());
+    let mut last: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for chunk in trace.chunks() {
+        let before = last.insert((chunk.process.0, chunk.info.thread), chunk.info.sequence);
+        assert!(before.is_none_or(|n| n + 1 == chunk.info.sequence), "{before:?} before {:?}", chunk.info);
+    }
+    trace.chunks().len()
+}
+
+/// A worker whose log is many times the ring's size.
+fn worker<'a>(place: &'a Place, rounds: &str, options: &[&str]) -> Run<'a> {
+    let program = place.compile("worker.c");
+    let counts = place.path("counts");
+    Run::new(place, program)
+        .args(["-j", "3", "-n", rounds])
+        .env("COUNTS", counts)
+        .options(["--keep-killed", "0"])
+        .options(options)
+}
+
+#[test]
+fn a_long_run_leaves_its_newest_part_within_the_budget() {
+    let place = Place::new();
+    let run = worker(&place, "400000", &["--ring", "1MiB"]);
+    let (ring, trace) = (place.path("run.hst.ring"), run.trace());
+    let mut started = run.start();
+    let mut most = 0;
+    while started.child.try_wait().unwrap().is_none() {
+        most = most.max(taken(&trace, &ring).unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!((RING_BYTES / 2..=RING_BYTES).contains(&most), "{most} bytes at most");
+    assert!(!ring.exists());
+    assert!(fs::metadata(&trace).unwrap().len() <= RING_BYTES);
+
+    let report = Report::of(&trace);
+    is_unharmed(&report);
+    let (kept, gone) = (report.calls().all(), evicted(&report, "calls"));
+    let counted = Counted::read(&place.path("counts")).calls.all();
+    assert!((counted..counted + 100).contains(&(kept + gone)), "{kept} + {gone} of {counted}");
+    assert!(gone > 2 * kept, "{gone} let go, {kept} kept");
+    assert!(assert_contiguous(&trace) > 3);
+    // All that was allocated and freed, kept or not, adds up to what is live at the end.
+    let figure = |key: &str| report.json[key].as_u64().unwrap() + evicted(&report, key);
+    let left = figure("bytes_allocated") - figure("bytes_freed");
+    assert!(left < 100_000, "{left} bytes left");
+    let steps = report.json["timeline"]["steps"].as_array().unwrap();
+    let heap = |step: &serde_json::Value| step["heap_max_bytes"].as_u64().unwrap();
+    assert!(steps.iter().map(heap).rfind(|bytes| *bytes > 0).unwrap() >= left);
+    assert_eq!(steps.last().unwrap()["heap_end_bytes"], 0, "the process has ended");
+    // What is live is told by a table beside the events.
+    let kept = Trace::open(fs::read(&trace).unwrap()).unwrap();
+    let live = &kept.processes()[0].live;
+    assert_eq!(live.len(), 1);
+    let mut bytes = 0;
+    let read = kept.blocks(kept.processes()[0].index, &live[0], &mut Scratch::default(), |block| {
+        bytes += block.size_bytes;
+    });
+    assert!(read.unwrap().is_empty());
+    assert_eq!(bytes, left);
+    let memory = report.json["drainer"]["peak_rss_bytes"].as_u64().unwrap();
+    assert!(memory < 64 << 20, "the drainer took {memory} bytes");
+}
+
+/// Whether a ring has counted events that it does not keep any more.
+fn has_evicted(ring: &Path) -> bool {
+    let mut files = fs::read_dir(ring).into_iter().flatten().flatten();
+    files.any(|entry| entry.file_name().to_string_lossy().starts_with("past."))
+}
+
+#[test]
+fn the_last_moments_are_kept_and_what_was_before_is_not() {
+    let place = Place::new();
+    // Long enough for something to be old, on any machine.
+    let run = worker(&place, "1000000000", &["--last", "300ms"]);
+    let started = run.start();
+    until("the first calls", || Counted::read(&place.path("counts")).calls.all() > 0);
+    let ring = place.path("run.hst.ring");
+    until("something is too old", || has_evicted(&ring));
+    let pid = Counted::read(&place.path("counts")).pid;
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid as i32).unwrap(), Signal::KILL).unwrap();
+    assert_eq!(started.wait().code, 128 + 9);
+    let report = Report::of(&run.trace());
+    is_unharmed(&report);
+    let (kept, gone) = (report.calls().all(), evicted(&report, "calls"));
+    let counted = Counted::read(&place.path("counts")).calls.all();
+    assert!(gone > 0 && kept > 0);
+    assert!(kept + gone + 3 >= counted, "{kept} + {gone} of {counted}");
+    assert_contiguous(&run.trace());
+    let until_ns = evicted(&report, "until_ns");
+    let end_ns = report.json["duration_ns"].as_u64().unwrap();
+    assert!(end_ns - until_ns >= 300_000_000, "kept from {until_ns} to {end_ns}");
+}
+
+/// Files of a ring are evicted as a whole, and chunks are long: what is older is cut off in the end.
+#[test]
+fn what_is_older_than_the_last_moments_is_cut_off() {
+    let place = Place::new();
+    let program = place.compile("silent.c");
+    let run = Run::new(&place, program).options(["--last", "100ms"]);
+    assert_eq!(run.recorded().code, 0);
+    let report = Report::of(&run.trace());
+    is_unharmed(&report);
+    assert_eq!((report.calls().all(), evicted(&report, "calls")), (1, 2001));
+    assert_eq!(evicted(&report, "allocations"), 1001);
+    assert_eq!(report.json["leaked"]["bytes"], 2030);
+    assert_eq!(report.json["peak"]["bytes"], 2030);
+    let end_ns = report.processes()[0]["end_ns"].as_u64().unwrap();
+    let kept_ns = end_ns - evicted(&report, "until_ns");
+    assert!((100_000_000..101_000_000).contains(&kept_ns), "{kept_ns} ns are there");
+    assert_contiguous(&run.trace());
+}
+
+/// What is in the ring of a killed `record`, in what is left of the sessions, and what the program counted.
+fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
+    let sessions = Place::new();
+    let _ = fs::remove_file(place.path("counts"));
+    let dir = sessions.path("");
+    let run = worker(place, "300000", &["--ring", "1MiB", "--session-dir", dir.to_str().unwrap()]);
+    let counted = || Counted::read(&place.path("counts"));
+    let mut started = run.start();
+    until("the first calls", || counted().calls.all() > 0);
+    std::thread::sleep(after);
+    started.signal(Signal::KILL);
+    started.child.wait().unwrap();
+    until("the worker's end", || !lives(counted().pid));
+    assert!(counted().is_done, "the program was harmed");
+
+    let ring = place.path("run.hst.ring");
+    if run.trace().exists() {
+        // The program was faster: its trace was being made of the ring already, or was made.
+        let _ = fs::remove_dir_all(&ring);
+        fs::remove_file(run.trace()).unwrap();
+        return kill_record(place, after / 2);
+    }
+    assert!(bytes_in(&ring) <= RING_BYTES, "{} bytes", bytes_in(&ring));
+    let in_place = Report::of(&ring);
+    assert_eq!(in_place.dropped("total"), 0);
+    let recover = |from: &Path, to: &Path, flags: &[&str]| {
+        let mut command = heapscribe();
+        command.arg("recover").arg(from).arg("-o").arg(to).args(flags).env("XDG_RUNTIME_DIR", &dir);
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let collect = |from: &Path, to: &str, flags: &[&str]| {
+        let to = place.path(to);
+        let (code, said) = recover(from, &to, flags);
+        assert_eq!(code, Some(3), "{said}");
+        (Report::of(&to), said)
+    };
+    let left = fs::read_dir(&dir).unwrap().next().expect("a session directory is left").unwrap().path();
+    let (code, said) = recover(&left, &place.path("rest.hst"), &[]);
+    assert!(code == Some(1) && said.contains(&format!("heapscribe recover {}", ring.display())), "{said}");
+    let (collected, said) = collect(&ring, "ring.hst", &[]);
+    assert!(said.contains(&format!("what `record` had not written is in {};", left.display())), "{said}");
+    assert!(!ring.exists());
+    assert_eq!(collected.calls(), in_place.calls());
+    if evicted(&collected, "events") > 0 {
+        let of_ring = place.path("ring.hst");
+        let (code, said) = recover(&left, &place.path("rest.hst"), &["--join", of_ring.to_str().unwrap()]);
+        assert!(code == Some(1) && said.contains("lacks the first events of its recording"), "{said}");
+    }
+    let (rest, _) = collect(&left, "rest.hst", &["--rest-only"]);
+    assert!(rest.json["rest"].is_object() && rest.json["bounds"]["allocations"]["bytes"]["high"].is_null());
+    (collected.calls().all() + evicted(&collected, "calls"), rest.calls().all(), counted().calls.all())
+}
+
+#[test]
+fn kill_of_record_with_a_ring() {
+    let (place, mut random) = (Place::new(), Random::new());
+    let rounds = times("HEAPSCRIBE_KILLS_OF_RECORD", 2);
+    let mut missing = 0;
+    for _ in 0..rounds {
+        let (ring, rest, counted) = kill_record(&place, Duration::from_micros(random.below(400_000)));
+        missing += counted.saturating_sub(ring + rest);
+    }
+    println!(
+        "kill ring: {rounds} of {rounds} targets unharmed, rings and rests read, {missing} calls missing"
+    );
+    assert_eq!(missing, 0);
+}
+
+/// A shell whose children come and go: what is left of most of them is a number.
+#[test]
+fn a_family_that_comes_and_goes_is_counted() {
+    let place = Place::new();
+    let program = place.compile("worker.c");
+    let script = format!("for i in 1 2 3 4 5 6 7 8; do {} -j 1 -n 60000; done", program.display());
+    let run = Run::new(&place, "sh").args(["-c", &script]).env("COUNTS", place.path("counts"));
+    let run = run.options(["--ring", "1MiB"]);
+    let ended = run.recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let report = Report::of(&run.trace());
+    is_unharmed(&report);
+    let gone = evicted(&report, "processes");
+    let children = report.processes().iter().filter(|p| p["exe"].as_str().unwrap().ends_with("worker"));
+    let kept = children.count() as u64;
+    assert!(gone > 0 && kept > 0, "{gone} gone, {kept} kept");
+    // A child of the shell is two images: forked, and exec'd.
+    assert!(gone + kept >= 8, "{gone} gone, {kept} kept");
+    assert!(ended.stderr.contains("ring: ") && ended.stderr.contains("ring: evicted "), "{}", ended.stderr);
+}

@@ -1,0 +1,134 @@
+//! `view PID`: looks at a process that runs, and what the page can do to it.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::{Place, Report, Run, heapscribe, skip, until};
+
+/// A server that looks at a process.
+struct View {
+    child: Child,
+    host: String,
+    token: String,
+}
+
+impl View {
+    fn of(pid: u32, dir: &Path) -> View {
+        let mut command = heapscribe();
+        command.args(["view", &pid.to_string(), "--no-open", "--session-dir"]).arg(dir);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        let (host, token) = address.trim_start_matches("http://").split_once('/').unwrap();
+        View { child, host: host.to_owned(), token: token.trim_end_matches("/\n").to_owned() }
+    }
+
+    /// The status of an answer, and its body.
+    fn ask(&self, method: &str, path: &str, origin: &str) -> (u16, String) {
+        let View { host, token, .. } = self;
+        let mut stream = TcpStream::connect(host).unwrap();
+        let request = format!("{method} /{token}/{path} HTTP/1.1\r\nHost: {host}\r\n{origin}\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    fn get(&self, path: &str) -> Value {
+        let (status, body) = self.ask("GET", path, "");
+        assert_eq!(status, 200, "{path}: {body}");
+        serde_json::from_str(&body).unwrap()
+    }
+
+    /// As the page does it, which browsers name as the origin.
+    fn change(&self, path: &str) -> (u16, Value) {
+        let (status, body) = self.ask("POST", path, &format!("Origin: http://{}\r\n", self.host));
+        (status, serde_json::from_str(&body).unwrap_or(Value::Null))
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        let _ = self.child.kill(); // else it has ended
+        let _ = self.child.wait();
+    }
+}
+
+/// The process below a directory for sessions.
+fn pid_in(dir: &Path) -> Option<u32> {
+    let inside = |dir: &Path| std::fs::read_dir(dir).into_iter().flatten().flatten().map(|e| e.path());
+    let in_bases = inside(dir).flat_map(|base| inside(&base).collect::<Vec<_>>());
+    let mut sessions = in_bases.filter(|path| path.join("live").exists());
+    sessions.find_map(|path| path.file_name()?.to_str()?.split_once('.')?.0.parse().ok())
+}
+
+#[test]
+fn a_running_process_is_looked_at_and_told_what_to_record() {
+    let place = Place::new();
+    let dir = place.path("sessions");
+    std::fs::create_dir(&dir).unwrap();
+    let script = "my @a = map { 'x' x 1000 } 1..2000; sleep 1000;";
+    let run = Run::new(&place, "perl").args(["-e", script]).options(["--session-dir"]).options([&dir]);
+    let started = run.start();
+    until("the program has a session", || pid_in(&dir).is_some());
+    let pid = pid_in(&dir).unwrap();
+    let view = View::of(pid, &dir);
+    assert_eq!(view.get("api/summary")["is_live"], true);
+    until("it has allocated", || {
+        view.get("api/live")["bytes"].as_array().unwrap().last().unwrap().as_u64() > Some(2_000_000)
+    });
+    let live = view.get("api/live");
+    assert_eq!(
+        (&live["pid"], &live["is_running"], &live["records"]),
+        (&Value::from(pid), &true.into(), &"every block".into())
+    );
+    let flame = view.get("api/flame");
+    assert!(flame["total"]["bytes"].as_u64().unwrap() > 2_000_000, "{flame}");
+    // Nothing is changed by who cannot be our page.
+    for (method, path, origin) in [
+        ("GET", "api/control?do=stop", ""),
+        ("POST", "api/control?do=stop", ""),
+        ("POST", "api/control?do=stop", "Origin: http://evil.example\r\n"),
+        ("POST", "api/live", ""),
+    ] {
+        let (status, _) = view.ask(method, path, origin);
+        assert!([403, 404, 405].contains(&status), "{method} {path} {origin}: {status}");
+    }
+    assert_eq!(view.get("api/live")["is_off"], false);
+    let (status, state) = view.change("api/control?do=stop");
+    assert_eq!((status, &state["is_off"]), (200, &true.into()), "{state}");
+    let (_, state) = view.change("api/control?do=mode&mode=sampled:64KiB");
+    assert_eq!(state["records"], "one sample per 64.0 KiB", "{state}");
+    let (_, state) = view.change("api/control?do=start");
+    assert_eq!(state["records"], "every block", "{state}");
+    assert_eq!(view.change("api/control?do=mark&name=warm").0, 200);
+    assert_eq!(view.change("api/control?do=mark&name=").0, 400);
+    assert_eq!(view.change("api/control?do=other").0, 400);
+    in_a_browser(&view, &place);
+    kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::TERM).unwrap();
+    started.wait();
+    drop(view);
+    let marks = Report::of(&run.trace()).json["marks"].to_string();
+    assert!(marks.contains("\"warm\""), "{marks}");
+}
+
+/// The page itself, where there is a browser.
+fn in_a_browser(view: &View, place: &Place) {
+    let is_there = |name: &str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
+    if !is_there("chromium") || !is_there("node") {
+        skip("chromium and node are not installed");
+        return;
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../viewer/tests/browser/live.mjs");
+    let address = format!("http://{}/{}/", view.host, view.token);
+    let run =
+        Command::new("node").arg(script).arg("chromium").arg(place.path("profile")).arg(address).output();
+    let run = run.unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+}

@@ -1,0 +1,189 @@
+//! Answers of the index against those of a slow twin that looks at every block, over random histories: processes,
+//! threads, blocks freed by others, reallocs, small leaves, and questions whose edges lie anywhere.
+
+use std::collections::BTreeMap;
+
+use crate::histories::{Action, Random, Step};
+use heapscribe_analyze::moments::of_name;
+use heapscribe_analyze::{HeapOverTime, Options, ProcessStep, extent, lost_in_chunks, over_time};
+use heapscribe_index::{
+    AgeMap, Amount, BuildOptions, Columns, Death, Events, Index, Key, Question, Span, TraceId, build,
+};
+use heapscribe_wire::record::Note;
+use proptest::prelude::*;
+
+const NOTES: [Note; 4] = [Note::Mark, Note::Begin, Note::End, Note::GoesOn { age_ticks: 3 }];
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let size = prop_oneof![0..40u64, 0..5_000u64];
+    let action = prop_oneof![
+        5 => (size.clone(), 1..6u32).prop_map(|(size, stack)| Action::Alloc { size, stack }),
+        4 => any::<usize>().prop_map(|which| Action::Free { which }),
+        1 => (any::<usize>(), size, 1..6u32).prop_map(|(which, size, stack)| Action::Realloc { which, size, stack }),
+        1 => (1..9u64, any::<u8>()).prop_map(|(count, reason)| Action::Lost { count, reason }),
+        1 => (1..4u32, 0..4usize).prop_map(|(name, n)| Action::Note { name, note: NOTES[n] }),
+    ];
+    let step =
+        (prop_oneof![4 => Just(0), 1 => Just(1usize)], 1..4u32, 1..9u64, action, prop::bool::weighted(0.05));
+    let step = step.prop_map(|(process, thread, ticks, action, seals)| Step {
+        process,
+        thread,
+        ticks,
+        action,
+        seals,
+    });
+    prop::collection::vec(step, 0..1_500)
+}
+
+/// Moments as parts of a million of the whole time, or beyond it.
+fn question(moments: [u32; 4], kind: u8, last_ns: u64, begins: &[u64]) -> Question {
+    let at = |part: u32| match part % 5 {
+        0 => begins[part as usize / 5 % begins.len()],
+        1 if part % 35 == 1 => u64::MAX,
+        _ => (u128::from(part) * u128::from(last_ns + 50) / 1_000_000) as u64,
+    };
+    let span = |a: u32, b: u32| Span { from_ns: at(a).min(at(b)), to_ns: at(a).max(at(b)) };
+    let born = span(moments[0], moments[1]);
+    match kind % 7 {
+        0 => Question::live_at(at(moments[0]).min(u64::MAX - 1)),
+        1 => Question::allocated(born),
+        2 => Question::freed(born),
+        3 => Question { born, death: Death::In(span(moments[2], moments[3])) },
+        4 => Question { born: Span::ALL, death: Death::Any },
+        5 => Question { born, death: Death::NotUntil(at(moments[2])) },
+        _ => Question { born, death: Death::After(at(moments[2]).min(u64::MAX - 1)) },
+    }
+}
+
+/// The peak is the first of the highest levels; steps end at their level, and have what happened in them.
+fn check_heap(random: &Random, heap: &HeapOverTime) {
+    let (begin_ns, levels) = (extent(random).begin_ns, random.levels(None));
+    let peak = levels.iter().rev().max_by_key(|(_, level)| **level).filter(|(_, level)| **level > 0);
+    let expected = peak.map_or((0, 0), |(ns, level)| (*level as u64, ns - begin_ns));
+    assert_eq!((heap.peak.bytes, heap.peak.time_ns), expected);
+    let level_at = |levels: &BTreeMap<u64, i64>, ns: u64| {
+        levels.range(..ns).next_back().map_or(0, |(_, level)| *level as u64)
+    };
+    let of_processes = [random.levels(Some(0)), random.levels(Some(1))];
+    let mut rows = heap.processes.iter().peekable();
+    for (number, step) in heap.timeline.steps.iter().enumerate() {
+        let from_ns = begin_ns + heap.timeline.step_ns * number as u64;
+        // What ends after the last event is in the last step.
+        let is_last = number + 1 == heap.timeline.steps.len();
+        let to_ns = if is_last { u64::MAX } else { from_ns + heap.timeline.step_ns };
+        let traffic = [step.allocations, step.allocated_bytes, step.frees, step.freed_bytes];
+        assert_eq!(traffic, random.traffic(None, from_ns, to_ns), "step {number}");
+        assert_eq!(step.heap_end_bytes, level_at(&levels, to_ns), "step {number}");
+        let within = levels.range(from_ns..to_ns).map(|(_, level)| *level as u64);
+        let most = within.max().unwrap_or(0).max(level_at(&levels, from_ns));
+        assert!((step.heap_end_bytes..=most).contains(&step.heap_max_bytes), "step {number}");
+        let has_peak = (from_ns..to_ns).contains(&(begin_ns + heap.peak.time_ns));
+        assert!(!has_peak || step.heap_max_bytes == heap.peak.bytes, "step {number}");
+        for process in 0..2 {
+            let of_process = &of_processes[process as usize];
+            let traffic = random.traffic(Some(process), from_ns, to_ns);
+            let is_it = |row: &&ProcessStep| (row.step, row.process) == (number as u32, process);
+            let Some(row) = rows.next_if(is_it) else {
+                assert_eq!(traffic, [0; 4]);
+                assert_eq!(level_at(of_process, from_ns), level_at(of_process, to_ns), "step {number}");
+                continue;
+            };
+            assert_eq!([row.allocations, row.allocated_bytes, row.frees, row.freed_bytes], traffic);
+            assert_eq!(row.heap_end_bytes, level_at(of_process, to_ns), "step {number}");
+        }
+    }
+    assert_eq!(rows.next(), None);
+}
+
+/// Notes are all there, or none of them where there were too many; as a pass over the events has them, too.
+fn check_notes(random: &Random, index: &Index<Vec<u8>>, notes_max: usize) {
+    if random.notes().values().map(Vec::len).sum::<usize>() > notes_max {
+        assert_eq!(index.note_names().unwrap(), None);
+        assert_eq!(index.notes(b"name 1").unwrap(), None);
+        return;
+    }
+    let mut expected = random.notes().clone();
+    expected.retain(|_, moments| !moments.is_empty());
+    assert_eq!(index.note_names().unwrap(), Some(expected.keys().cloned().collect()));
+    for (name, moments) in &expected {
+        assert_eq!(index.notes(name).unwrap().as_ref(), Some(moments));
+        assert_eq!(&of_name(random, name), moments);
+    }
+    assert_eq!(index.notes(b"another").unwrap(), Some(Vec::new()));
+}
+
+/// Ages are those of each block, whether they are asked for or added up by time.
+fn check_ages(random: &Random, events: &Events<'_, Random>, born: Span, died: Span) {
+    let begins_ns = [0, 3, 40, 500];
+    let columns = Columns { begin_ns: born.from_ns.min(2_000), step_ns: 37, count: 9 };
+    let column = |ns: u64| ns.checked_sub(columns.begin_ns).map(|ns| (ns / 37) as usize).filter(|at| *at < 9);
+    let map = events.age_map(&columns, &begins_ns, &|key: &Key| key.thread != 2);
+    let mut expected =
+        AgeMap { born: vec![Amount::default(); 9], freed: vec![vec![Amount::default(); 9]; 4] };
+    for (key, size, born_ns, died) in random.ages().filter(|(key, ..)| key.thread != 2) {
+        let (Some(at), amount) = (column(born_ns), Amount::new(1, size)) else { continue };
+        expected.born[at].add(amount);
+        if let Some((_, age_ns)) = died {
+            let age = begins_ns.iter().rposition(|begin_ns| *begin_ns <= age_ns).unwrap();
+            expected.freed[age][at].add(amount);
+        }
+        assert!(key.process < 2);
+    }
+    assert_eq!(map, expected);
+    let mut sums = BTreeMap::<Key, Amount>::new();
+    for (key, size, born_ns, died_ns) in random.ages() {
+        let Some((ns, age_ns)) = died_ns else { continue };
+        if born.contains(born_ns) && died.contains(ns) && (3..40).contains(&age_ns) {
+            sums.entry(key).or_default().add(Amount::new(1, size));
+        }
+    }
+    let found: BTreeMap<Key, Amount> = events.aged(&born, &died, &(3..40)).into_iter().collect();
+    assert_eq!(found, sums, "{born:?} {died:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #[test]
+    fn every_answer_is_that_of_a_replay(
+        steps in steps(),
+        end_ns in 0..9_000u64,
+        events_per_leaf in 1..40u64,
+        survivors_bytes_max in prop_oneof![Just(1usize), Just(2_000), Just(1 << 20)],
+        keys_max in prop_oneof![Just(usize::MAX), 1..20usize],
+        chunks_at_once in 1..9usize,
+        notes_max in prop_oneof![4 => Just(usize::MAX), 1 => 0..40usize],
+        questions in prop::collection::vec((any::<[u32; 4]>(), any::<u8>()), 60),
+    ) {
+        let random = Random::new(&steps, end_ns);
+        let options = BuildOptions { events_per_leaf, survivors_bytes_max, keys_max, chunks_at_once, notes_max };
+        let (trace, mut file) = (TraceId { bytes: 7, checksum: 8 }, Vec::new());
+        let built = build(&random, &trace, &options, &mut file, &mut |_, _| {}).unwrap();
+        prop_assert_eq!(built.bytes, file.len() as u64);
+        prop_assert_eq!(built.problems, Vec::<String>::new());
+        let index = Index::open(file, &trace).unwrap();
+        let events = Events::new(&random);
+        prop_assert_eq!(index.heap().unwrap(), over_time(&random, &Options::default()));
+        prop_assert_eq!(&index.lost_in_chunks().unwrap(), random.lost());
+        prop_assert_eq!(&lost_in_chunks(&random), random.lost());
+        check_heap(&random, &index.heap().unwrap());
+        check_notes(&random, &index, notes_max);
+        for (moments, kind) in questions {
+            let moments = moments.map(|part| part % 1_000_000);
+            if let Question { born, death: Death::In(died) } = question(moments, kind, random.last_ns(), index.axis().begins_ns()) {
+                check_ages(&random, &events, born, died);
+            }
+            let question = question(moments, kind, random.last_ns(), index.axis().begins_ns());
+            let (sums, expected) = (index.ask(&question, &events).unwrap(), random.answer(&question));
+            let by_pass: BTreeMap<Key, Amount> = events.ask(&question).into_iter().collect();
+            prop_assert_eq!(&by_pass, &expected, "{:?} without the index", question);
+            let mut whole = Amount::default();
+            expected.values().for_each(|amount| whole.add(*amount));
+            prop_assert_eq!(sums.total(), whole, "{:?} {:?}", question, index.axis());
+            if !index.is_coarse() {
+                let found: BTreeMap<Key, Amount> =
+                    sums.iter().map(|(key, amount)| (index.keys()[key.0 as usize], amount)).collect();
+                prop_assert_eq!(&found, &expected, "{:?} {:?}", question, index.axis());
+            }
+        }
+    }
+}
