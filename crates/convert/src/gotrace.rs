@@ -2,7 +2,7 @@
 //! else reads that format. A thread becomes a P with one goroutine, which began with the thread's name. An
 //! allocation becomes a line of the user's log, with its stack, the function called as its kind and its size
 //! as its text. Live bytes become Go's live bytes, written when they are 8 KiB away from the last
-//! value, which is as fine as Go has them.
+//! value, which is as fine as Go has them, and when they are higher than ever: the peak is that of the report.
 //!
 //! *Lost on the way*: all processes but one; frees, but for the curve; calls that were refused; how long
 //! calls took; memory samples; what stands in stacks beyond 1000 frames, and names beyond 1 KiB. Where
@@ -12,6 +12,7 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use anyhow::Result;
+use heapscribe_analyze::events::Scale;
 use heapscribe_formats::gotrace::{Attached, FrameOf, Writer, kinds};
 use heapscribe_formats::memtrace::{LocationCode, Locations};
 use heapscribe_formats::{Process, Scratch, Source, Trace};
@@ -21,6 +22,7 @@ use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::Event;
 
 use crate::in_order::{At, InOrder};
+use crate::live_level::LiveLevel;
 use crate::stacks::Stacks;
 use heapscribe_symbols::Resolver;
 
@@ -56,9 +58,11 @@ pub fn convert<S: Source, W: Write>(
         stacks,
         locations,
         written: HashSet::new(),
-        live_bytes: 0,
+        level: LiveLevel::default(),
+        last: (0, 1),
         written_bytes: 0,
-        unmatched: 0,
+        highest_bytes: 0,
+        lowest_bytes: 0,
         lost: 0,
         end_ticks: 0,
     };
@@ -78,10 +82,15 @@ struct Conversion<W> {
     locations: Locations,
     /// Stacks that are in the file.
     written: HashSet<StackId>,
-    live_bytes: u64,
+    level: LiveLevel,
+    /// The P and ticks of the last event.
+    last: (u64, u64),
     /// Live bytes when they were written last.
-    written_bytes: u64,
-    unmatched: u64,
+    written_bytes: i64,
+    /// The most that was written.
+    highest_bytes: i64,
+    /// The least that was live, at most 0.
+    lowest_bytes: i64,
     lost: u64,
     end_ticks: u64,
 }
@@ -155,34 +164,43 @@ impl<W: Write> Conversion<W> {
             return Ok(()); // within blocks of the heap
         }
         self.end_ticks = self.end_ticks.max(ticks);
+        if let Some(moment) = self.level.event(at, event) {
+            let falls = Scale::new(at.thread).changes(event, at.ticks).net_bytes() < 0;
+            self.ended(moment.bytes, falls)?;
+        }
+        self.last = (p(at.thread), ticks);
         match *event {
-            Event::Alloc { call, size_bytes, stack, .. } => {
-                self.allocated(at, ticks, Allocation { call, size_bytes, stack })?
+            Event::Alloc { call, size_bytes, stack, .. }
+            | Event::UnknownRealloc { call, size_bytes, stack, .. }
+            | Event::Realloc { call, size_bytes, stack, .. } => {
+                self.allocated(at, ticks, Allocation { call, size_bytes, stack })
             }
-            Event::UnknownRealloc { call, size_bytes, stack, .. } => {
-                self.allocated(at, ticks, Allocation { call, size_bytes, stack })?;
+            Event::Lost { count, .. } => {
+                self.lost = self.lost.saturating_add(count);
+                Ok(())
             }
-            Event::Free { block, .. } => self.freed(block.size_bytes),
-            Event::Realloc { call, old, size_bytes, stack, .. } => {
-                self.freed(old.size_bytes);
-                self.allocated(at, ticks, Allocation { call, size_bytes, stack })?;
-            }
-            Event::Lost { count, .. } => self.lost = self.lost.saturating_add(count),
-            Event::Failed { .. }
+            Event::Free { .. }
+            | Event::Failed { .. }
             | Event::UnknownFree { .. }
             | Event::Rate { .. }
             | Event::Took { .. }
-            | Event::Note { .. } => {}
+            | Event::Note { .. } => Ok(()),
         }
-        if self.live_bytes.abs_diff(self.written_bytes) >= STEP_BYTES {
-            self.write_live(p(at.thread), ticks)?;
+    }
+
+    /// So much was live until now, when it changes.
+    fn ended(&mut self, bytes: i64, falls: bool) -> Result<()> {
+        self.lowest_bytes = self.lowest_bytes.min(bytes);
+        let is_top = falls && bytes > self.highest_bytes;
+        if is_top || bytes.abs_diff(self.written_bytes) >= STEP_BYTES {
+            let (p, ticks) = self.last;
+            self.write_live(p, ticks, bytes)?;
         }
         Ok(())
     }
 
     fn allocated(&mut self, at: At, ticks: u64, allocation: Allocation) -> Result<()> {
         let Allocation { call, size_bytes, stack } = allocation;
-        self.live_bytes = self.live_bytes.saturating_add(size_bytes);
         let number = self.stack(stack)?;
         let kind = self.writer.text(call.name().as_bytes())?;
         let text = format!("{size_bytes} bytes");
@@ -196,14 +214,10 @@ impl<W: Write> Conversion<W> {
         )?)
     }
 
-    fn freed(&mut self, size_bytes: u64) {
-        self.unmatched += u64::from(size_bytes > self.live_bytes);
-        self.live_bytes = self.live_bytes.saturating_sub(size_bytes);
-    }
-
-    fn write_live(&mut self, p: u64, ticks: u64) -> Result<()> {
-        self.written_bytes = self.live_bytes;
-        Ok(self.writer.event(p, ticks, kinds::HEAP_LIVE, &[self.live_bytes], Attached::default())?)
+    fn write_live(&mut self, p: u64, ticks: u64, bytes: i64) -> Result<()> {
+        (self.written_bytes, self.highest_bytes) = (bytes, self.highest_bytes.max(bytes));
+        let values = [bytes.max(0).unsigned_abs()];
+        Ok(self.writer.event(p, ticks, kinds::HEAP_LIVE, &values, Attached::default())?)
     }
 
     /// The number of a stack, which is written when it is met first, its texts before it.
@@ -239,16 +253,18 @@ impl<W: Write> Conversion<W> {
 
     fn finish(mut self) -> Result<Vec<String>> {
         let mut problems = Vec::new();
-        if self.unmatched != 0 {
+        let left_bytes = self.level.end_moment().bytes;
+        self.ended(left_bytes, true)?;
+        if self.lowest_bytes < 0 {
             problems.push(format!(
-                "frees without an allocation in the trace, where the curve is too low: {}",
-                self.unmatched
+                "bytes freed without an allocation in the trace, where the curve is too low: {}",
+                self.lowest_bytes.unsigned_abs()
             ));
         }
         if self.lost != 0 {
             problems.push(format!("events missing: {}", self.lost));
         }
-        self.write_live(0, self.end_ticks.max(1))?;
+        self.write_live(0, self.end_ticks.max(1), left_bytes)?;
         self.writer.finish(TICKS_PER_SECOND)?;
         Ok(problems)
     }

@@ -1,9 +1,14 @@
 //! The events of a process of ours in the order of time. Of each thread one chunk is in memory at most: that
 //! which its time has come to.
+//!
+//! Clocks of two cores read the same now and then. Of such events those come first that leave less live, so that a
+//! reader who adds them up one by one finds the peak of the report, where the events of a moment have no order
+//! ([`crate::live_level`]). Last comes the free of a block that another thread allocated at that very moment.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
+use heapscribe_analyze::events::Scale;
 use heapscribe_formats::{ChunkInfo, Clock, Process, Scratch, Source, Trace};
 use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Event, Events};
@@ -45,7 +50,8 @@ pub struct InOrder {
     clock: Clock,
     shuffle: Option<Shuffle>,
     cursors: BTreeMap<u32, Cursor>,
-    order: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Threads by what is next in them: when, what that changes, and which thread.
+    order: BinaryHeap<Reverse<(u64, i64, u32)>>,
     /// What could not be read so far.
     pub problems: Vec<String>,
 }
@@ -58,7 +64,8 @@ impl InOrder {
             cursors.entry(chunk.info.thread).or_default().chunks.push_back(number);
         }
         let first_ns = |cursor: &Cursor| cursor.chunks.front().map(|chunk| trace.chunks()[*chunk].begin_ns);
-        let firsts = cursors.iter().filter_map(|(thread, c)| Some(Reverse((first_ns(c)?, *thread))));
+        let firsts =
+            cursors.iter().filter_map(|(thread, c)| Some(Reverse((first_ns(c)?, BEFORE_EVENTS, *thread))));
         let order = firsts.collect();
         InOrder { clock: trace.clock(process.index), shuffle: None, cursors, order, problems: Vec::new() }
     }
@@ -80,19 +87,35 @@ impl InOrder {
 
     /// The next event, of whatever thread.
     pub fn next<S: Source>(&mut self, trace: &Trace<S>) -> Option<(At, Event)> {
-        while let Some(Reverse((ns, thread))) = self.order.pop() {
+        while let Some(Reverse((ns, _, thread))) = self.order.pop() {
             let Some(cursor) = self.cursors.get_mut(&thread) else { continue };
             let at = At { thread, ticks: cursor.ticks, ns, rate: cursor.rate };
             let event = cursor.event.take();
             if let Some(next_ns) = cursor.next(trace, self.clock, &mut self.problems) {
                 let late_ns = self.shuffle.map_or(0, |shuffle| shuffle.late_ns(thread, next_ns));
-                self.order.push(Reverse((next_ns.saturating_add(late_ns).max(ns), thread)));
+                let rank = cursor.event.map_or(BEFORE_EVENTS, |event| rank(&event));
+                self.order.push(Reverse((next_ns.saturating_add(late_ns).max(ns), rank, thread)));
             }
             if let Some(event) = event {
                 return Some((at, event));
             }
         }
         None
+    }
+}
+
+/// The rank of a chunk that is still to be loaded.
+const BEFORE_EVENTS: i64 = i64::MIN;
+
+/// The place of an event among those of other threads at the same time: bytes that it leaves live.
+fn rank(event: &Event) -> i64 {
+    let freed = match event {
+        Event::Free { block, .. } | Event::Realloc { old: block, .. } => Some(block),
+        _ => None,
+    };
+    match freed {
+        Some(block) if block.age_ticks == 0 && block.birth_thread.is_some() => i64::MAX,
+        _ => Scale::new(0).changes(event, 0).net_bytes(),
     }
 }
 

@@ -13,6 +13,7 @@ pub mod gotrace;
 pub mod heaplog;
 pub mod in_order;
 pub mod input;
+pub mod live_level;
 pub mod memtrace;
 pub mod message_log;
 pub mod native;

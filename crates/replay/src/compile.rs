@@ -53,7 +53,7 @@ pub struct Compiled {
     pub reallocs: u64,
     /// Moments.
     pub moments: u64,
-    /// The most bytes live at a time.
+    /// The most bytes live at a time, in the order of the operations.
     pub peak_bytes: u64,
     /// Blocks that were live then.
     pub peak_blocks: u64,

@@ -60,7 +60,8 @@ pub(crate) struct Heap {
 
 /// Runs all heaps.
 pub(crate) fn compare(plan: &Plan, chosen: Chosen, prepared: &Prepared) -> Comparison {
-    let Compiled { allocs, frees, reallocs, peak_bytes, peak_blocks, peak_ns, .. } = prepared.compiled;
+    let Compiled { allocs, frees, reallocs, .. } = prepared.compiled;
+    let (peak_live_bytes, peak_live_blocks) = prepared.peak_live();
     let mut runs: Vec<Result<Vec<Measurement>, String>> = plan.heaps.iter().map(|_| Ok(Vec::new())).collect();
     for round in 0..=plan.rounds {
         // The first one is for memory.
@@ -73,16 +74,16 @@ pub(crate) fn compare(plan: &Plan, chosen: Chosen, prepared: &Prepared) -> Compa
             }
         }
     }
-    let heaps = plan.heaps.iter().zip(runs).map(|(heap, runs)| Heap::of(heap, runs, peak_bytes));
+    let heaps = plan.heaps.iter().zip(runs).map(|(heap, runs)| Heap::of(heap, runs, peak_live_bytes));
     Comparison {
         format: 1,
         process: chosen,
         threads: prepared.threads,
         calls: allocs + frees + reallocs,
         blocks: allocs,
-        peak_live_bytes: peak_bytes,
-        peak_live_blocks: peak_blocks,
-        peak_ns,
+        peak_live_bytes,
+        peak_live_blocks,
+        peak_ns: prepared.peak.ns,
         out_of_order: prepared.compiled.out_of_order,
         rounds: plan.rounds,
         heaps: heaps.collect(),

@@ -13,6 +13,7 @@ use heapscribe_wire::record::{Block, Call, Event};
 use super::chosen::of_samples;
 use heapscribe_convert::file_source::nameless_file;
 use heapscribe_convert::in_order::{At, InOrder, Shuffle};
+use heapscribe_convert::live_level::{LiveLevel, LiveMoment};
 use heapscribe_units as units;
 use heapscribe_views::losses::Missing;
 
@@ -27,12 +28,23 @@ pub(crate) struct Prepared {
     pub(crate) file: File,
     /// How many there are of what.
     pub(crate) compiled: Compiled,
+    /// The most that was live at a time, which is the report's figure; in the order of the operations it may have
+    /// been a little more.
+    pub(crate) peak: LiveMoment,
     /// Threads whose calls they were.
     pub(crate) threads: usize,
     /// What differs from the recording.
     pub(crate) doubts: Vec<String>,
     /// Whether frees may be among that.
     pub(crate) may_lack_frees: bool,
+}
+
+impl Prepared {
+    /// Bytes and blocks of the peak.
+    pub(crate) fn peak_live(&self) -> (u64, u64) {
+        let amount = |n: i64| n.max(0).unsigned_abs();
+        (amount(self.peak.bytes), amount(self.peak.blocks))
+    }
 }
 
 /// Compiles the events of a process, in time order or in another possible order.
@@ -43,7 +55,8 @@ pub(crate) fn prepare<S: Source>(
 ) -> Result<Prepared> {
     let file = nameless_file().context("cannot create a temporary file")?;
     let step_ns = duration_ns(trace, process) / STEPS + 1;
-    let mut feed = Feed { compiler: Compiler::new(BufWriter::new(file), step_ns), lost: 0 };
+    let compiler = Compiler::new(BufWriter::new(file), step_ns);
+    let mut feed = Feed { compiler, level: LiveLevel::default(), lost: 0 };
     let mut doubts = feed.before(trace, process).context(NO_ROOM)?;
     let mut order = InOrder::new(trace, process).shuffled(shuffle);
     while let Some((at, event)) = order.next(trace) {
@@ -62,7 +75,9 @@ pub(crate) fn prepare<S: Source>(
         let unseen = Missing::of_process(process).unseen_allocations();
         doubts.push(format!("{blocks} freed (ignored) whose allocation was not seen: {unseen}"));
     }
-    Ok(Prepared { compiled, threads: order.threads(), doubts, may_lack_frees, file })
+    feed.level.end_moment();
+    let peak = feed.level.peak();
+    Ok(Prepared { compiled, peak, threads: order.threads(), doubts, may_lack_frees, file })
 }
 
 const NO_ROOM: &str = "cannot write a temporary file (in TMPDIR, 16 bytes per call)";
@@ -76,6 +91,7 @@ fn duration_ns<S: Source>(trace: &Trace<S>, process: &Process) -> u64 {
 /// Passes events to the compiler.
 struct Feed {
     compiler: Compiler<BufWriter<File>>,
+    level: LiveLevel,
     lost: u64,
 }
 
@@ -89,6 +105,7 @@ impl Feed {
                 is_sampled |= block.rate != RateId::FULL;
                 if written.is_ok() && !block.is_pool {
                     let birth = Birth { thread: block.thread.0, ticks: block.birth_ticks };
+                    self.level.before(block.size_bytes);
                     written = self.compiler.allocated(0, birth, AllocRequest::bytes(block.size_bytes));
                 }
             })?;
@@ -108,6 +125,7 @@ impl Feed {
         if at.rate != RateId::FULL {
             return Err(of_samples("the trace contains only samples").into());
         }
+        self.level.event(at, event);
         let birth = Birth { thread: at.thread, ticks: at.ticks };
         match *event {
             Event::Alloc { call, size_bytes, align_log2, .. } => {

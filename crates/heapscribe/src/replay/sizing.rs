@@ -73,12 +73,13 @@ pub(crate) fn find(trace: &Opened, mut chosen: Chosen, options: SizingOptions) -
     let needed_bytes = search.needed(smallest_bytes, &recorded, &trials)?;
     let all: Vec<&Trial> = std::iter::once(&as_recorded).chain(&trials).collect();
     let recommended_bytes = search.recommend(needed_bytes, options.margin_percent, &recorded, &all)?;
+    let (peak_live_bytes, peak_live_blocks) = recorded.peak_live();
     Ok(PoolSize {
         format: 1,
         threads: recorded.threads,
         requests: compiled.allocs + compiled.reallocs,
-        peak_live_bytes: compiled.peak_bytes,
-        peak_live_blocks: compiled.peak_blocks,
+        peak_live_bytes,
+        peak_live_blocks,
         peak_used_bytes: in_smallest.peak_used_bytes,
         smallest_bytes,
         fails_bytes,
