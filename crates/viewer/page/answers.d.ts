@@ -157,6 +157,22 @@ export interface Sizes extends Answered {
   unknown_bytes: number;
 }
 
+/** Lines of a source file. */
+export interface Source extends Answered {
+  function: string;
+  file: string | null;
+  at: number | null;
+  note: string | null;
+  lines: number;
+  first: number;
+  text: string[];
+  line: number[];
+  own_bytes: number[];
+  own_blocks: number[];
+  bytes: number[];
+  blocks: number[];
+}
+
 export interface Generations {
   from_ns: number[];
   to_ns: number[];
@@ -187,6 +203,7 @@ export interface Views {
   sizes: Sizes;
   generations: Generations;
   lifetimes: Ages;
+  source: Source;
 }
 
 /** By the first part of a path. */

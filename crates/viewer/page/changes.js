@@ -1,9 +1,9 @@
 /** The view of differences: functions by how much they have grown or shrunk. */
 
 import { element } from "./dom.js";
-import { bytes, changed, count, shortPath } from "./numbers.js";
+import { bytes, changed, count } from "./numbers.js";
 import { unitOf } from "./state.js";
-import { table } from "./tables.js";
+import { fileButton, table } from "./tables.js";
 
 /**
  * A change in percent; of what was not there before there is none.
@@ -39,7 +39,7 @@ export function changeTable(answer, store) {
     show(after[n]),
     delta(allBefore[n], all[n]),
     lead(n),
-    element("div", { class: "name line", title: answer.file[n] }, shortPath(answer.file[n])),
+    fileButton(answer, n, store),
   ]);
   const headings = ["Own change", "", "Before", "After", "With callees", "Function", "File"];
   const left = answer.all - rows.length;

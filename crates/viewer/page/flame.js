@@ -26,7 +26,7 @@ export class FlameView {
     this.status = element("p", { class: "status", "aria-live": "polite", id: "flame-status" });
     this.canvas = element("canvas", { id: "flame", tabindex: "0", role: "img", "aria-describedby": "flame-status flame-keys" });
     this.canvas.setAttribute("aria-label", "Flame graph");
-    const keys = "Click a box to draw it in full width. Keys: arrows choose a box, Enter draws it in full width, Backspace goes back out, F focuses on its function, C shows its callers, H hides its function, L draws its library as one box, R merges recursion.";
+    const keys = "Click a box to draw it in full width. Keys: arrows choose a box, Enter draws it in full width, Backspace goes back out, F focuses on its function, C shows its callers, H hides its function, L draws its library as one box, R merges recursion, S shows the source of its function.";
     this.actions = flameActions(this);
     this.root = element("div", {}, this.actions, this.crumbs, this.canvas, this.status, element("p", { class: "hint", id: "flame-keys" }, keys));
     this.#listen();
@@ -136,6 +136,7 @@ export class FlameView {
     else if (key === "c") this.store.set({ focus, path: "", tree: "callers" });
     else if (key === "h") this.store.set({ hide: toggled(hide, focus), focus: "", path: "" });
     else if (key === "l" && library !== null) this.store.set({ collapse: toggled(collapse, library), focus: "", path: "" });
+    else if (key === "s") this.store.set({ view: "source", function: focus, line: "" });
     else if (key === "r") this.store.set({ recursion: recursion === "" ? "merged" : "", path: "" });
     else return false;
     return true;

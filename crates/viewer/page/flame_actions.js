@@ -7,6 +7,7 @@ const ACTIONS = [
   ["c", "Callers", "Who calls the function of the chosen box"],
   ["h", "Hide", "Draw what the function calls on its callers"],
   ["l", "Collapse library", "Draw the functions of its library that call each other as one box"],
+  ["s", "Source", "The source around the line of its function that has most"],
   ["r", "Merge recursion", "Draw a call of a function within itself on its first box"],
 ];
 

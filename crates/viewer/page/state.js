@@ -22,8 +22,10 @@
  * @property {string} hide numbers of functions that have no boxes, with dots between
  * @property {string} collapse numbers of libraries that are one box
  * @property {string} recursion merged, or "" where each call has its box
+ * @property {string} function number of the function whose source is shown
+ * @property {string} line the line that it is shown around; "" for the one that has most
  * @property {string} order own or total: of the table of functions
- * @property {string} view flame, functions, changes, stacks, sizes, generations, lifetimes, processes, threads
+ * @property {string} view flame, functions, changes, stacks, sizes, generations, lifetimes, source, processes, threads
  * @property {string} search part of the names that are marked
  * @property {string} lines "heap" for the heap alone in the timeline, "" for resident memory, too
  * @property {string} zoom what the timeline shows: two moments, with a - between; "" for all
@@ -49,6 +51,8 @@ export const DEFAULTS = Object.freeze({
   hide: "",
   collapse: "",
   recursion: "",
+  function: "",
+  line: "",
   order: "own",
   view: "flame",
   search: "",
@@ -69,6 +73,7 @@ const OF_VIEW = /** @type {Record<string, (keyof State)[]>} */ ({
   sizes: [],
   generations: [],
   lifetimes: [],
+  source: ["function", "line"],
   processes: [],
   threads: [],
 });

@@ -59,11 +59,22 @@ export function functionTable(answer, store) {
     show(all[n]),
     percent(all[n], whole),
     element("div", { class: "name line", title: name }, name),
-    element("div", { class: "name line", title: answer.file[n] }, shortPath(answer.file[n])),
+    fileButton(answer, n, store),
     element("span", { class: "links" }, lead(n, "callees", "callees"), lead(n, "callers", "callers")),
   ]);
   const headings = [sorted("own", "Own"), "", sorted("total", "With callees"), "", "Function", "File", "Flame graph of"];
   return element("div", {}, table("Functions", headings, rows, ["number", "number", "number", "number", "wide", "", ""]), more(answer.all, rows.length, "functions"));
+}
+
+/**
+ * The file of a function; a press shows its source.
+ * @param {{ file: string[], function: number[] }} answer
+ * @param {number} n
+ * @param {import("./state.js").Store} store
+ */
+export function fileButton(answer, n, store) {
+  const open = () => store.set({ view: "source", function: String(answer.function[n]), line: "" });
+  return element("button", { type: "button", class: "plain name line", title: `Source: ${answer.file[n]}`, click: open }, shortPath(answer.file[n]));
 }
 
 /**

@@ -10,13 +10,14 @@ import { lifetimeMap } from "./lifetimes_view.js";
 import { blocks, bytes, changed, duration } from "./numbers.js";
 import { question } from "./state.js";
 import { processTable, threadTable } from "./processes.js";
+import { NO_FUNCTION, sourceView } from "./source.js";
 import { functionTable, sizeTable, stackTable } from "./tables.js";
 
 /** @typedef {import("./answers.js").Views} Answers */
 /** @typedef {import("./answers.js").Time} Time */
 /** @typedef {keyof typeof VIEWS} View */
 
-const VIEWS = { flame: "Flame graph", functions: "Functions", changes: "Differences", stacks: "Stacks", sizes: "Sizes", generations: "Generations", lifetimes: "Lifetimes", processes: "Processes", threads: "Threads" };
+const VIEWS = { flame: "Flame graph", functions: "Functions", changes: "Differences", stacks: "Stacks", sizes: "Sizes", generations: "Generations", lifetimes: "Lifetimes", source: "Source", processes: "Processes", threads: "Threads" };
 /** Those that are made of what is known of the whole recording. */
 const OF_WHOLE = /** @type {View[]} */ (["processes", "threads"]);
 /** Those that a snapshot, and a ring without its first events, do not have. */
@@ -38,6 +39,7 @@ export class Views {
     sizes: (answer) => sizeTable(answer, this.store),
     generations: (answer) => generationTable(answer, this.store, this.#time?.notes),
     lifetimes: (answer) => lifetimeMap(answer, this.store),
+    source: (answer) => sourceView(answer, this.store),
   };
   #shown = "";
   /** What the server says of the whole recording, once it has read it.
@@ -69,8 +71,8 @@ export class Views {
 
   /** Asks again for what is shown. While a box is chosen it stays as it is: another look may number functions anew. */
   refresh() {
-    const { focus, path, hide, collapse } = this.store.state;
-    if (focus + path + hide + collapse !== "") return;
+    const { focus, path, hide, collapse, function: of } = this.store.state;
+    if (focus + path + hide + collapse + of !== "") return;
     this.#shown = "";
     this.show();
   }
@@ -108,10 +110,10 @@ export class Views {
       return;
     }
     this.#shown = shown;
-    if (view === "changes" && this.store.state.base === "") {
-      byId("view").replaceChildren(element("p", { class: "status" }, NO_BASE));
-      byId("total").textContent = "";
-    } else if (asked === undefined) byId("view").replaceChildren(element("p", { class: "status" }, "Reading all events…"));
+    const { base, function: of } = this.store.state;
+    if (view === "changes" && base === "") this.#placeHint(NO_BASE);
+    else if (view === "source" && of === "") this.#placeHint(NO_FUNCTION);
+    else if (asked === undefined) byId("view").replaceChildren(element("p", { class: "status" }, "Reading all events…"));
     else if (view === "processes" || view === "threads") this.#placeWhole(view);
     else await this.#ask(view, asked);
   }
@@ -160,6 +162,13 @@ export class Views {
     const root = this.#shows[view](answer);
     // What stays there keeps the focus, for who works with keys.
     if (byId("view").firstElementChild !== root) byId("view").replaceChildren(root);
+  }
+
+  /** @param {string} what */
+  #placeHint(what) {
+    byId("view").replaceChildren(element("p", { class: "status" }, what));
+    byId("total").textContent = "";
+    byId("chips").replaceChildren();
   }
 
   /** @param {"processes" | "threads"} view */

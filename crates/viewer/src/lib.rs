@@ -9,7 +9,8 @@
 //!
 //! *You bring* a trace that is open, and what ends the server. *It guarantees* that figures are those of the other
 //! commands, that nobody without the address is answered, and that the page asks nobody else for anything. *It refuses*
-//! to open other files, to print, and to change anything itself.
+//! to open files but those of the recording and the source files that its debug information names, to print, and to
+//! change anything itself.
 #![forbid(unsafe_code)]
 
 mod api;

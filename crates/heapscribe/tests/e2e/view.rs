@@ -1,5 +1,6 @@
-//! `view PID`: looks at a process that runs, and what the page can do to it.
+//! `view`: looks at a process that runs, what the page can do to it, and the source of a program.
 
+use std::ffi::OsStr;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 use crate::support::{Place, Report, Run, heapscribe, skip, until};
 
-/// A server that looks at a process.
+/// A server that looks at a process, or at a trace.
 struct View {
     child: Child,
     host: String,
@@ -19,8 +20,12 @@ struct View {
 
 impl View {
     fn of(pid: u32, dir: &Path) -> View {
+        View::with(&[OsStr::new(&pid.to_string()), OsStr::new("--session-dir"), dir.as_os_str()])
+    }
+
+    fn with(arguments: &[&OsStr]) -> View {
         let mut command = heapscribe();
-        command.args(["view", &pid.to_string(), "--no-open", "--session-dir"]).arg(dir);
+        command.args(["view", "--no-open"]).args(arguments);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
@@ -110,7 +115,7 @@ fn a_running_process_is_looked_at_and_told_what_to_record() {
     assert_eq!(view.change("api/control?do=mark&name=warm").0, 200);
     assert_eq!(view.change("api/control?do=mark&name=").0, 400);
     assert_eq!(view.change("api/control?do=other").0, 400);
-    in_a_browser(&view, &place);
+    in_a_browser(&view, &place, "live.mjs");
     kill_process(Pid::from_raw(pid as i32).unwrap(), Signal::TERM).unwrap();
     started.wait();
     drop(view);
@@ -118,14 +123,48 @@ fn a_running_process_is_looked_at_and_told_what_to_record() {
     assert!(marks.contains("\"warm\""), "{marks}");
 }
 
+#[test]
+fn each_line_of_the_source_has_what_was_allocated_through_it() {
+    let place = Place::new();
+    let run = Run::new(&place, place.compile("lines.c"));
+    assert_eq!(run.recorded().code, 0);
+    let view = View::with(&[run.trace().as_os_str()]);
+    let table = view.get("api/functions?show=allocated");
+    let named = |name: &str| table["name"].as_array().unwrap().iter().position(|of| of == name).unwrap();
+    let shown = view.get(&format!("api/source?show=allocated&function={}", table["function"][named("load")]));
+    let line_of = |text: &str| {
+        let lines = shown["text"].as_array().unwrap();
+        lines.iter().position(|line| line.as_str().unwrap().contains(text)).unwrap() as u64 + 1
+    };
+    // Text of the line, blocks that it allocated itself, blocks and bytes with what it calls.
+    for (text, own_blocks, blocks, bytes) in [
+        ("make(1000);", 0, 100, 100_000),
+        ("make(300);", 0, 50, 15_000),
+        ("make(7000);", 0, 1, 7_000),
+        ("kept = malloc(size);", 151, 151, 122_000),
+        ("parse(depth - 1);", 0, 1, 7_000),
+        ("parse(3);", 0, 1, 7_000),
+        ("load();", 0, 150, 115_000),
+        ("free(malloc(64));", 1, 1, 64),
+    ] {
+        let lines = shown["line"].as_array().unwrap();
+        let at = lines.iter().position(|line| *line == line_of(text)).unwrap();
+        let figures = ["own_blocks", "blocks", "bytes"].map(|column| shown[column][at].as_u64().unwrap());
+        assert_eq!(figures, [own_blocks, blocks, bytes], "{text}: {shown}");
+    }
+    assert_eq!(shown["at"], line_of("make(1000);"));
+    assert_eq!(shown["note"], Value::Null, "{shown}");
+    in_a_browser(&view, &place, "source.mjs");
+}
+
 /// The page itself, where there is a browser.
-fn in_a_browser(view: &View, place: &Place) {
+fn in_a_browser(view: &View, place: &Place, script: &str) {
     let is_there = |name: &str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
     if !is_there("chromium") || !is_there("node") {
         skip("chromium and node are not installed");
         return;
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../viewer/tests/browser/live.mjs");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../viewer/tests/browser").join(script);
     let address = format!("http://{}/{}/", view.host, view.token);
     let run =
         Command::new("node").arg(script).arg("chromium").arg(place.path("profile")).arg(address).output();

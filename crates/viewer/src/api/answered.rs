@@ -16,6 +16,8 @@ use crate::model::{Own, SizeRows, plain, sizes};
 /// The figures.
 pub(super) struct Answered {
     pub(super) own: Own,
+    /// The same by stack, in the order of the tips: without those that are not known.
+    pub(super) by_stack: Vec<Amount>,
     /// By size, of all functions; none where sizes are not kept apart by question, and where only some are asked for.
     pub(super) sizes: Option<SizeRows>,
     /// The moment of live blocks, ns from the start.
@@ -57,11 +59,16 @@ pub(super) fn by_question<H: History>(
     }
     let wanted = Wanted::new(&stacks.calls, blocks).map_err(NoAnswer::Refused)?;
     answer.sums.retain(|(key, _)| wanted.has_key(key));
-    let amounts = answer.sums.iter().map(|(key, amount)| (stacks.tip(key), plain(*amount)));
-    let own = Own::new(&stacks.calls, amounts.filter(|(tip, _)| wanted.has_tip(*tip)));
+    let (mut by_stack, mut unknown) = (vec![Amount::default(); stacks.calls.tips().len()], Amount::default());
+    for (key, amount) in answer.sums.iter().filter(|(key, _)| wanted.has_tip(stacks.tip(key))) {
+        let sum = stacks.position(key).map_or(&mut unknown, |at| &mut by_stack[at]);
+        sum.add(&plain(*amount));
+    }
+    let known = stacks.calls.tips().iter().copied().zip(by_stack.iter().copied());
+    let own = Own::new(&stacks.calls, known.chain([(stacks.calls.unknown(), unknown)]));
     let by_size = || answer.sums.iter().map(|(key, amount)| (key.size, plain(*amount)));
     let sizes = wanted.is_any_name().then(|| sizes(by_size()));
-    Ok(Answered { own, sizes, at_ns })
+    Ok(Answered { own, by_stack, sizes, at_ns })
 }
 
 /// The answer for the process and the thread that are asked for.
@@ -126,14 +133,17 @@ pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) ->
         _ => return refused("it has only what is live"),
     };
     let wanted = Wanted::new(&stacks.calls, blocks).map_err(NoAnswer::Refused)?;
-    let figures = stacks.calls.tips().iter().copied().zip(analysis.answer.stacks.iter().map(amount));
-    let own = Own::new(&stacks.calls, figures.filter(|(tip, _)| wanted.has_tip(*tip)));
+    let tips = stacks.calls.tips().iter().copied();
+    let shown = |(tip, stack)| if wanted.has_tip(tip) { amount(stack) } else { Amount::default() };
+    let by_stack: Vec<Amount> = tips.clone().zip(&analysis.answer.stacks).map(shown).collect();
+    let own = Own::new(&stacks.calls, tips.zip(by_stack.iter().copied()));
     let of_sizes = |class: &heapscribe_analyze::answer::SizeClass| {
         (SizeClass::of(class.from_bytes), Amount { blocks: class.count, bytes: class.bytes })
     };
     let is_of_sizes = wanted.is_any_name() && (analysis.is_snapshot || blocks.show == Show::Allocated);
     Ok(Answered {
         own,
+        by_stack,
         sizes: is_of_sizes.then(|| sizes(analysis.sizes.iter().map(of_sizes))),
         at_ns: (blocks.show == Show::Live && !analysis.is_snapshot).then_some(analysis.answer.peak.time_ns),
     })

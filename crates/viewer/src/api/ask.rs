@@ -20,6 +20,7 @@
 //! | `recursion` | `merged` where a call of a function within itself is no box of its own |
 //! | `order` | `own` or `total`: of the table of functions |
 //! | `rows` | how many rows of a table |
+//! | `function`, `line` | the number of a function whose source is shown, and the line that it is shown around |
 //! | `cuts` | moments with dots between: where generations begin, and the last one ends |
 
 use std::str::FromStr;
@@ -109,6 +110,9 @@ pub(crate) struct Ask {
     pub(crate) shape: Shape,
     pub(crate) order: Order,
     pub(crate) rows: usize,
+    /// The function whose source is shown, and the line around which.
+    pub(crate) function: Option<FunctionId>,
+    pub(crate) line: Option<u32>,
     /// Where generations begin, and the last one ends: ns from the start, ascending.
     pub(crate) cuts_ns: Vec<u64>,
 }
@@ -120,39 +124,40 @@ const ORDERS: [(&str, Order); 4] = [
     ("total-change", Order::TotalChange),
 ];
 
+/// What a question is made of.
+const NAMES: &[&str] = &[
+    "show",
+    "at",
+    "from",
+    "to",
+    "process",
+    "thread",
+    "size",
+    "with",
+    "without",
+    "unit",
+    "tree",
+    "focus",
+    "path",
+    "hide",
+    "collapse",
+    "recursion",
+    "age",
+    "base",
+    "order",
+    "rows",
+    "cuts",
+    "function",
+    "line",
+];
+
 /// Rows of a table, unless something else is asked for.
 const ROWS: usize = 200;
 
 impl Ask {
     /// Reads it; what is wrong with it, in words.
     pub(crate) fn parse(query: &Query) -> Result<Ask, String> {
-        let known = |name: &str| {
-            [
-                "show",
-                "at",
-                "from",
-                "to",
-                "process",
-                "thread",
-                "size",
-                "with",
-                "without",
-                "unit",
-                "tree",
-                "focus",
-                "path",
-                "hide",
-                "collapse",
-                "recursion",
-                "age",
-                "base",
-                "order",
-                "rows",
-                "cuts",
-            ]
-            .contains(&name)
-        };
-        if let Some(unknown) = query.names().find(|name| !known(name)) {
+        if let Some(unknown) = query.names().find(|name| !NAMES.contains(name)) {
             return Err(format!("there is no `{unknown}`"));
         }
         let at = match query.get("at") {
@@ -189,7 +194,17 @@ impl Ask {
         };
         let order = one_of(query, "order", &ORDERS)?;
         let rows = number(query, "rows")?.unwrap_or(ROWS).min(ROWS_MAX);
-        Ok(Ask { blocks, base: base(query)?, look, shape: shape(query)?, order, rows, cuts_ns: cuts(query)? })
+        Ok(Ask {
+            blocks,
+            base: base(query)?,
+            look,
+            shape: shape(query)?,
+            order,
+            rows,
+            function: number(query, "function")?.map(FunctionId),
+            line: number(query, "line")?,
+            cuts_ns: cuts(query)?,
+        })
     }
 }
 
@@ -293,7 +308,8 @@ mod tests {
         };
         check(
             "show=retained&at=7&from=1&to=2&process=3&thread=8&size=64&age=10.30&with=Operator+new&without=main&unit=blocks&tree=callers\
-             &focus=4&path=5.6&base=3.9&hide=1.2&collapse=3&recursion=merged&order=total&rows=9&cuts=0.10.20",
+             &focus=4&path=5.6&base=3.9&hide=1.2&collapse=3&recursion=merged&order=total&rows=9&cuts=0.10.20\
+             &function=7&line=8",
             Ok(Ask {
                 blocks,
                 base: Base::Range(3, 9),
@@ -301,6 +317,8 @@ mod tests {
                 shape,
                 order: Order::Total,
                 rows: 9,
+                function: Some(FunctionId(7)),
+                line: Some(8),
                 cuts_ns: vec![0, 10, 20],
             }),
         );

@@ -41,6 +41,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     "numbers.js" JS,
     "processes.js" JS,
     "scale.js" JS,
+    "source.js" JS,
     "state.js" JS,
     "tables.js" JS,
     "timeline.js" JS,

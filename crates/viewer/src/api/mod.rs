@@ -12,6 +12,8 @@ mod lifetimes;
 mod over_time;
 mod pattern;
 mod route;
+mod source;
+mod source_file;
 mod stacks;
 mod summary;
 mod viewer;

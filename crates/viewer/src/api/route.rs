@@ -10,6 +10,7 @@ use super::assets::asset;
 use super::compare::Shown;
 use super::generations::generations;
 use super::lifetimes::lifetimes;
+use super::source::source;
 use super::summary::{Summary, Whole};
 use super::viewer::Viewer;
 use crate::http::{Asked, Response, Status};
@@ -79,7 +80,7 @@ impl Viewer<'_> {
     }
 
     fn view(&self, view: &str, asked: &Asked) -> Response {
-        if !["flame", "functions", "stacks", "sizes", "generations", "lifetimes"].contains(&view) {
+        if !["flame", "functions", "stacks", "sizes", "generations", "lifetimes", "source"].contains(&view) {
             return Response::empty(Status::NoSuchPath);
         }
         let of = || -> Result<Response, NoAnswer> {
@@ -102,6 +103,10 @@ impl Viewer<'_> {
                     "stacks" => {
                         envelope(answered, &figures, drawn, stacks(calls, figures.own, unit, ask.rows))
                     }
+                    "source" => match source(self, &ask, answered) {
+                        Ok(rows) => envelope(answered, &figures, drawn, rows),
+                        Err(none) => none,
+                    },
                     _ => match &answered.sizes {
                         Some(sizes) => envelope(answered, &figures, drawn, sizes),
                         None => refused(&NoAnswer::Refused("sizes are not known of this".to_owned())),

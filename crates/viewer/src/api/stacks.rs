@@ -10,11 +10,12 @@ use heapscribe_index::{Key, Question, Span};
 use heapscribe_symbols::Resolver;
 use heapscribe_wire::ids::StackId;
 
-use crate::model::{CallId, Calls, labels};
+use crate::model::{CallId, Calls, Sources, labels};
 
 /// The stacks, and where they end in the calls.
 pub(super) struct Stacks {
     pub(super) calls: Calls,
+    pub(super) sources: Sources,
     /// By process and number, in the order of the tips; nothing where they are those of an answer.
     wanted: Vec<(usize, StackId)>,
 }
@@ -32,18 +33,24 @@ impl Stacks {
         let wanted: Vec<_> = wanted.into_iter().collect();
         let placed = place(ranges.history(), &wanted, splits_processes);
         let labels = if splits_processes { labels(processes) } else { HashMap::new() };
-        Stacks { calls: Calls::new(&placed.tree, &placed.nodes, resolver, &labels), wanted }
+        let (calls, sources) = Calls::new(&placed.tree, &placed.nodes, resolver, &labels);
+        Stacks { calls, sources, wanted }
     }
 
     /// Of an answer, in its order; those of several processes are one, as it has them.
     pub(super) fn of_whole(answer: &Answer, resolver: &Resolver) -> Stacks {
         let nodes: Vec<NodeId> = answer.stacks.iter().map(|stack| stack.node).collect();
-        Stacks { calls: Calls::new(&answer.tree, &nodes, resolver, &HashMap::new()), wanted: Vec::new() }
+        let (calls, sources) = Calls::new(&answer.tree, &nodes, resolver, &HashMap::new());
+        Stacks { calls, sources, wanted: Vec::new() }
     }
 
     /// Where a stack of a process ends.
     pub(super) fn tip(&self, key: &Key) -> CallId {
-        let at = self.wanted.binary_search(&(key.process as usize, key.stack));
-        at.map_or(self.calls.unknown(), |at| self.calls.tips()[at])
+        self.position(key).map_or(self.calls.unknown(), |at| self.calls.tips()[at])
+    }
+
+    /// The place of a stack of a process among the tips.
+    pub(super) fn position(&self, key: &Key) -> Option<usize> {
+        self.wanted.binary_search(&(key.process as usize, key.stack)).ok()
     }
 }

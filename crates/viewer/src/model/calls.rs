@@ -12,6 +12,7 @@ use heapscribe_symbols::{NamedFrame, NamedStacks, Resolver};
 
 use super::function::{Function, FunctionId, Functions, FunctionsBuild};
 use super::nodes::{Call, CallId, Nodes};
+use super::sources::{Line, Sources};
 
 /// All calls.
 #[derive(Debug, Default)]
@@ -34,15 +35,21 @@ impl Calls {
         stacks: &[NodeId],
         resolver: &Resolver,
         labels: &HashMap<usize, String>,
-    ) -> Calls {
+    ) -> (Calls, Sources) {
         let names = NamedStacks::look_up(tree, stacks.iter().copied(), resolver);
         let mut functions = FunctionsBuild::default();
         let nodes = Nodes::new(functions.number("all".to_owned(), None, None));
-        let mut build = Build { functions, nodes, recorders: HashSet::new(), frames: HashMap::new() };
-        let mut ends = vec![CallId::default()];
+        let (recorders, numbers) = (HashSet::new(), HashMap::new());
+        let mut build = Build { functions, nodes, recorders, numbers, frames: vec![Vec::new()] };
+        let (mut ends, mut frames) = (vec![CallId::default()], vec![NO_LINES]);
         for node in tree.nodes.iter().skip(1) {
             let caller = ends[node.parent.0 as usize];
-            ends.push(build.frame(caller, &node.frame, labels, &names));
+            let (end, frame) = match node.frame.process() {
+                Some(process) => (build.process(caller, labels.get(&process)), NO_LINES),
+                None => build.frame(caller, &node.frame, &names),
+            };
+            ends.push(end);
+            frames.push(frame);
         }
         let mut tip = |stack: &NodeId| match (ends[stack.0 as usize], tree.is_unknown(*stack)) {
             (end, true) => build.unknown(end),
@@ -50,8 +57,9 @@ impl Calls {
         };
         let tips = stacks.iter().map(&mut tip).collect();
         let unknown = build.unknown(CallId(0));
+        let sources = Sources::new(tree, &frames, build.without_recorders(), stacks);
         let calls = Calls::of(build.functions.finish(), build.nodes.into_calls(), unknown);
-        Calls { tips, ..calls }
+        (Calls { tips, ..calls }, sources)
     }
 
     /// The same functions, called otherwise; stacks are not among them.
@@ -131,9 +139,13 @@ struct Build {
     nodes: Nodes,
     /// Functions of the recorder, where that is a part of the program.
     recorders: HashSet<FunctionId>,
-    /// The functions of a frame, the outermost first: frames are few, nodes of a tree are many.
-    frames: HashMap<Frame, Vec<FunctionId>>,
+    /// The lines of frames, the innermost first, and the number of each: frames are few, nodes of a tree are many.
+    frames: Vec<Vec<Line>>,
+    numbers: HashMap<Frame, u32>,
 }
+
+/// The number of a frame that has no lines.
+const NO_LINES: u32 = 0;
 
 impl Build {
     /// One that is in no file.
@@ -141,38 +153,43 @@ impl Build {
         self.functions.number(name.to_owned(), None, None)
     }
 
-    /// The innermost node of a frame.
-    fn frame(
-        &mut self,
-        caller: CallId,
-        frame: &Frame,
-        labels: &HashMap<usize, String>,
-        names: &NamedStacks<'_>,
-    ) -> CallId {
-        if let Some(process) = frame.process() {
-            let Some(label) = labels.get(&process) else { return caller };
-            let function = self.function(label);
-            return self.nodes.add(caller, function);
-        }
-        let functions = match self.frames.get(frame) {
-            Some(known) => known.clone(),
-            None => {
-                let lines = names.lines_of(frame);
-                let functions: Vec<_> = lines.into_iter().rev().map(|line| self.line(line)).collect();
-                self.frames.insert(*frame, functions.clone());
-                functions
-            }
-        };
-        functions.into_iter().fold(caller, |caller, function| self.nodes.add(caller, function))
+    /// The node of a process; that of its caller where it has no label.
+    fn process(&mut self, caller: CallId, label: Option<&String>) -> CallId {
+        let Some(label) = label else { return caller };
+        let function = self.function(label);
+        self.nodes.add(caller, function)
     }
 
-    fn line(&mut self, line: NamedFrame) -> FunctionId {
-        let (name, is_recorders) = (line.name(), line.is_recorders());
-        let function = self.functions.number(name, line.file.or(line.module.clone()), line.module);
+    /// The innermost node of a frame, and the frame's number.
+    fn frame(&mut self, caller: CallId, frame: &Frame, names: &NamedStacks<'_>) -> (CallId, u32) {
+        let number = match self.numbers.get(frame) {
+            Some(known) => *known,
+            None => {
+                let lines = names.lines_of(frame).into_iter().map(|line| self.line(line)).collect();
+                self.frames.push(lines);
+                let number = self.frames.len() as u32 - 1;
+                self.numbers.insert(*frame, number);
+                number
+            }
+        };
+        let lines = self.frames[number as usize].iter().rev();
+        (lines.fold(caller, |caller, line| self.nodes.add(caller, line.function)), number)
+    }
+
+    fn line(&mut self, named: NamedFrame) -> Line {
+        let (name, is_recorders) = (named.name(), named.is_recorders());
+        let line = named.line.filter(|_| named.file.is_some());
+        let function = self.functions.number(name, named.file.or(named.module.clone()), named.module);
         if is_recorders {
             self.recorders.insert(function);
         }
-        function
+        Line { function, line }
+    }
+
+    /// The lines of frames, without those that nobody asks about.
+    fn without_recorders(&self) -> Vec<Vec<Line>> {
+        let is_shown = |line: &&Line| !self.recorders.contains(&line.function);
+        self.frames.iter().map(|lines| lines.iter().filter(is_shown).copied().collect()).collect()
     }
 
     fn unknown(&mut self, caller: CallId) -> CallId {

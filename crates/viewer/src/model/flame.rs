@@ -8,9 +8,10 @@ use serde::Serialize;
 use super::calls::Calls;
 use super::function::FunctionId;
 use super::limits::{LEVELS_MAX, NODES_MAX, PARTS};
-use super::own::{Figures, Unit};
+use super::own::Figures;
 use super::prune::{Cut, FlameBox, prune};
 use super::trees::{Callees, Callers, Child, Tree};
+use super::unit::Unit;
 
 /// Which way a tree grows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

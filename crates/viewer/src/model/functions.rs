@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use super::calls::Calls;
 use super::nodes::CallId;
-use super::own::{Figures, Own, Unit};
+use super::own::{Figures, Own};
+use super::unit::Unit;
 
 /// The table, the function with most of its own first.
 #[derive(Serialize, PartialEq, Eq, Debug, Default)]

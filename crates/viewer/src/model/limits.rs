@@ -8,6 +8,12 @@ pub(super) const PARTS: u64 = 4_000;
 pub(super) const LEVELS_MAX: u32 = 400;
 /// Rows of a table.
 pub(crate) const ROWS_MAX: usize = 1_000;
+/// A source file, bytes: generated ones are larger, and nobody reads them.
+pub(crate) const SOURCE_BYTES_MAX: u64 = 4 << 20;
+/// Lines of it that are sent before and after the one that is shown.
+pub(crate) const SOURCE_LINES_AROUND: usize = 200;
+/// Characters of a line: what is longer is a table, or was made smaller by a program.
+pub(crate) const SOURCE_LINE_CHARS_MAX: usize = 1_000;
 /// Columns of the map of lifetimes.
 pub(crate) const AGE_COLUMNS: u64 = 120;
 /// Where its rows begin, ns: two of them are a tenfold of time.

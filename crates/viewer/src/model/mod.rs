@@ -14,8 +14,10 @@ mod reshape;
 #[cfg(test)]
 mod sample;
 mod sizes;
+mod sources;
 mod stacks;
 mod trees;
+mod unit;
 
 pub(crate) use calls::Calls;
 pub(crate) use flame::{Direction, Look, flame};
@@ -23,11 +25,14 @@ pub(crate) use function::{Function, FunctionId, ModuleId};
 pub(crate) use functions::{Order, functions};
 pub(crate) use limits::{
     AGE_COLUMNS, AGES_NS, GENERATIONS_MAX, LANE_PARTS, LANES_MAX, NOTES_MAX, ROWS_MAX, SHAPE_MAX,
+    SOURCE_BYTES_MAX, SOURCE_LINE_CHARS_MAX, SOURCE_LINES_AROUND,
 };
 pub(crate) use merged::Merged;
 pub(crate) use nodes::CallId;
-pub(crate) use own::{Figures, Own, Unit, plain};
+pub(crate) use own::{Figures, Own, plain};
 pub(crate) use processes::{labels, own_label, program};
 pub(crate) use reshape::{Reshaped, Shape};
 pub(crate) use sizes::{SizeRows, sizes};
+pub(crate) use sources::{LineRows, Sources};
 pub(crate) use stacks::stacks;
+pub(crate) use unit::Unit;

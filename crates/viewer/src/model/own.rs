@@ -6,25 +6,6 @@ use super::calls::Calls;
 use super::nodes::CallId;
 use super::reshape::Reshaped;
 
-/// What the width of a box and the order of a table are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Unit {
-    /// Bytes.
-    #[default]
-    Bytes,
-    /// Blocks.
-    Blocks,
-}
-
-impl Unit {
-    pub(crate) fn of(self, amount: Amount) -> u64 {
-        match self {
-            Unit::Bytes => amount.bytes,
-            Unit::Blocks => amount.blocks,
-        }
-    }
-}
-
 /// What each node allocated itself, and with all that it calls.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Own {

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 
 use super::function::FunctionId;
-use super::own::Unit;
 use super::trees::{Child, Tree};
+use super::unit::Unit;
 use heapscribe_analyze::answer::Amount;
 
 /// A box.

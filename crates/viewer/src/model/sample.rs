@@ -25,7 +25,7 @@ pub(super) fn sample(stacks: &[(&[&str], u64, u64)]) -> (Calls, Own) {
             NodeId(at as u32)
         }));
     }
-    let calls = Calls::new(&tree, &ends, &Resolver::new("/nonexistent"), &HashMap::new());
+    let (calls, _) = Calls::new(&tree, &ends, &Resolver::new("/nonexistent"), &HashMap::new());
     let amounts = stacks.iter().map(|(_, blocks, bytes)| Amount { blocks: *blocks, bytes: *bytes });
     let own = Own::new(&calls, calls.tips().iter().copied().zip(amounts));
     (calls, own)

@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::calls::Calls;
 use super::function::FunctionId;
 use super::nodes::CallId;
-use super::own::{Own, Unit};
+use super::own::Own;
+use super::unit::Unit;
 
 /// The table, the stack with most first.
 #[derive(Serialize, PartialEq, Eq, Debug, Default)]

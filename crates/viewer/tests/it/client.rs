@@ -28,18 +28,23 @@ pub(crate) struct Answer {
 
 /// Serves the recording while `client` asks.
 pub(crate) fn serve(client: impl FnOnce(&Place)) {
-    serve_all(1, client);
+    serve_all(1, "app.c", client);
+}
+
+/// The same, of a program with this file of source.
+pub(crate) fn serve_source(source: &str, client: impl FnOnce(&Place)) {
+    serve_all(1, source, client);
 }
 
 /// The same, compared with itself: each function and each stack is found again.
 pub(crate) fn serve_compared(client: impl FnOnce(&Place)) {
-    serve_all(2, client);
+    serve_all(2, "app.c", client);
 }
 
-fn serve_all(traces: usize, client: impl FnOnce(&Place)) {
+fn serve_all(traces: usize, source: &str, client: impl FnOnce(&Place)) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.hst");
-    std::fs::write(&path, recording::trace()).unwrap();
+    std::fs::write(&path, recording::trace(source)).unwrap();
     let open = |_| Input::open(&path).unwrap().into_trace(Salvage::default()).unwrap();
     let traces: Vec<_> = (0..traces).map(open).collect();
     let recordings: Vec<_> = traces.iter().map(Opened::recording).collect();

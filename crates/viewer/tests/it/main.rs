@@ -6,3 +6,4 @@ mod client;
 mod compared;
 mod recording;
 mod security;
+mod source;

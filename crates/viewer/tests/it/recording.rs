@@ -24,6 +24,8 @@ use heapscribe_wire::record::{Block, Call, Event};
 /// A function's name as a hostile program has it.
 pub(crate) const HOSTILE: &str = "<script>alert(1)</script>";
 
+/// When it began, ns since 1970: earlier than any file of a test.
+pub(crate) const BEGUN_REAL_NS: u64 = 1_000_000_000_000_000_000;
 /// CLOCK_MONOTONIC at the start; a tick is 16 ns.
 const START_NS: u64 = 1_600_000_000;
 const MS: u64 = 62_500;
@@ -32,13 +34,14 @@ const LOAD: StackId = StackId(2);
 const PARSE: StackId = StackId(3);
 const SCRIPT: StackId = StackId(4);
 
-/// The whole trace.
-pub(crate) fn trace() -> Vec<u8> {
-    let mut t = Recording { writer: Writer::new(), out: Vec::new() };
+/// The whole trace, of a program whose functions are on line 7 of this file.
+pub(crate) fn trace(source: &str) -> Vec<u8> {
+    let mut t = Recording { writer: Writer::new(), out: Vec::new(), source: source.to_owned() };
     let info = SessionInfo {
         command: vec![b"./app".to_vec(), HOSTILE.as_bytes().to_vec()],
         host: "box".to_owned(),
         started_mono_ns: START_NS,
+        started_real_ns: BEGUN_REAL_NS,
         ..SessionInfo::default()
     };
     t.writer.start(&info, &mut t.out);
@@ -73,6 +76,7 @@ fn free(size_bytes: u64, stack: StackId, age_ticks: u64) -> Event {
 struct Recording {
     writer: Writer,
     out: Vec<u8>,
+    source: String,
 }
 
 impl Recording {
@@ -94,7 +98,7 @@ impl Recording {
     /// A module of one place for each function, and a node for each stack.
     fn define(&mut self, process: ProcessIndex) {
         let place = |function: &str| {
-            let (function, file) = (function.to_owned(), "app.c".to_owned());
+            let (function, file) = (function.to_owned(), self.source.clone());
             path_of(&[Place { function, file, line: 7, start_char: 0, end_char: 0 }])
         };
         let paths: Vec<String> = ["main", "load", "parse", HOSTILE].map(place).to_vec();
