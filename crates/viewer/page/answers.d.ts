@@ -65,6 +65,7 @@ export interface Culprit extends Amount {
 
 export interface Finding {
   kind: string;
+  show: string;
   severity: string;
   confidence: string;
   summary: string;

@@ -1,4 +1,6 @@
-/** Requests to the server that this page is from; there are no others. */
+/** Requests to the server that this page is from, or to the file that it is; there are no others. */
+
+import { embedded, unpacked } from "./embedded.js";
 
 /** @typedef {import("./answers.js").Answers} Answers */
 
@@ -14,6 +16,7 @@ export class Refused extends Error {}
  * @returns {Promise<Answers[W]>}
  */
 export async function get(what, question = "", signal) {
+  if (embedded) return unpacked(embedded, what, question);
   for (let wait = 50; ; wait = Math.min(1000, wait * 2)) {
     const response = await fetch(`api/${what}${question === "" ? "" : `?${question}`}`, { signal });
     const answer = await response.json();

@@ -2,6 +2,7 @@
 
 import { command } from "./command.js";
 import { byId, element } from "./dom.js";
+import { embedded } from "./embedded.js";
 
 /** What can be shown, in words. */
 const SHOWS = /** @type {Record<string, string>} */ ({
@@ -70,10 +71,20 @@ export class Controls {
       const value = this.store.state[/** @type {keyof import("./state.js").State} */ (name)];
       // What is being typed is not put back.
       if (field.value !== value && document.activeElement !== field) field.value = value;
+      if (field instanceof HTMLSelectElement) this.#disable(field);
+      else if (name !== "search") field.disabled = embedded !== undefined;
     }
     const line = command(this.store.state, { ...this.summary, pids: this.#pids });
     this.copy.disabled = line === "";
     this.copy.title = line || (this.summary.is_live ? "What runs changes: `heapscribe snapshot` keeps what is live now, in a file for `flame`" : "No command prints exactly this");
+  }
+
+  /**
+   * What a file does not have cannot be chosen.
+   * @param {HTMLSelectElement} field
+   */
+  #disable(field) {
+    for (const option of field.options) option.disabled = option.value !== field.value && !this.store.allows({ [field.name]: option.value, path: "" });
   }
 
   async #copy() {

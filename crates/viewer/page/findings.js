@@ -31,30 +31,20 @@ export function showFindings(whole, store, { caveats, shows }) {
  */
 function one(finding, store) {
   const severity = element("span", { class: `severity ${finding.severity}` }, `${finding.severity}: `);
-  const stacks = finding.culprits.map((stack) => culprit(stack, finding.kind, store));
+  const stacks = finding.culprits.map((stack) => culprit(stack, finding.show, store));
   const more = [element("div", { class: "hint" }, "Try: ", finding.try), element("div", { class: "bar" }, ...stacks)];
   return element("li", {}, element("details", {}, element("summary", {}, severity, finding.summary), ...more));
 }
 
-/** Which blocks a kind of finding is about. */
-const SHOWS = /** @type {Record<string, string>} */ ({
-  growth: "left",
-  leak: "left",
-  "late-free": "allocated",
-  temporary: "allocated",
-  "realloc-growth": "allocated",
-  "foreign-free": "freed",
-});
-
 /**
  * A function, and its stacks in the views below.
  * @param {import("./answers.js").Culprit} stack
- * @param {string} kind
+ * @param {string} show which blocks
  * @param {import("./state.js").Store} store
  */
-function culprit(stack, kind, store) {
+function culprit(stack, show, store) {
   const place = stack.file ? ` (${shortPath(stack.file)}${stack.line ? `:${stack.line}` : ""})` : "";
-  const question = { show: SHOWS[kind] ?? "live", at: "peak", from: "", to: "", process: "", thread: "", size: "", age: "", with: `=${stack.name}`, without: "" };
+  const question = { show, at: "peak", from: "", to: "", process: "", thread: "", size: "", age: "", with: `=${stack.name}`, without: "" };
   const look = () => {
     store.set({ ...question, focus: "", path: "", view: "flame" });
     byId("question-title").scrollIntoView();

@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { Controls } from "./controls.js";
 import { byId, element } from "./dom.js";
+import { embedded, restrict } from "./embedded.js";
 import { showFindings } from "./findings.js";
 import { LiveView } from "./live.js";
 import { blocks, bytes, count, duration } from "./numbers.js";
@@ -20,6 +21,7 @@ async function start() {
   if (summary.baseline && store.state.base === "") store.set({ base: "trace" }, { isSmall: true });
   const controls = new Controls(store, summary);
   const views = new Views(store, summary);
+  if (embedded) restrict(embedded, store, (state) => views.isThere(state));
   if (summary.is_live) new LiveView(() => views.refresh());
   // The heap over time is known long before all events were read.
   showTime(store, views, await get("time"));
@@ -75,6 +77,6 @@ function showFacts(summary, whole) {
 }
 
 start().catch((e) => {
-  const why = `The page cannot be shown: ${e.message}. Is the server still there?`;
+  const why = `The page cannot be shown: ${e.message}. ${embedded ? "" : "Is the server still there?"}`;
   byId("findings").replaceChildren(element("p", { class: "error" }, why));
 });

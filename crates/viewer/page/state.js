@@ -125,6 +125,10 @@ export function unitOf(store) {
 export class Store {
   /** @type {((state: State) => void)[]} */
   #listeners = [];
+  /** @type {(state: State) => boolean} */
+  #isThere = () => true;
+  /** @type {(isThere: boolean) => void} */
+  #say = () => {};
 
   constructor() {
     this.state = parse(location.hash);
@@ -132,6 +136,25 @@ export class Store {
       this.state = parse(location.hash);
       this.#tell();
     });
+  }
+
+  /**
+   * Has states only be chosen that can be shown; `say` is told of each choice whether it can.
+   * @param {(state: State) => boolean} isThere
+   * @param {(isThere: boolean) => void} say
+   */
+  restrict(isThere, say) {
+    this.#isThere = isThere;
+    this.#say = say;
+    this.#tell();
+  }
+
+  /**
+   * Whether it can be chosen.
+   * @param {Partial<State>} change
+   */
+  allows(change) {
+    return this.#isThere({ ...this.state, ...change });
   }
 
   /** @param {(state: State) => void} listener */
@@ -147,6 +170,9 @@ export class Store {
   set(change, { isSmall = false } = {}) {
     const next = { ...this.state, ...change };
     if (format(next) === format(this.state)) return;
+    const isThere = this.#isThere(next);
+    this.#say(isThere);
+    if (!isThere) return;
     this.state = next;
     const address = `#${format(next)}`;
     if (isSmall) history.replaceState(null, "", address);

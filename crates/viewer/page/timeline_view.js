@@ -1,6 +1,7 @@
 /** The timeline and the state: which range and cursor the address says, and the other way round. */
 
 import { atNextFrame, byId, element } from "./dom.js";
+import { embedded, nearest } from "./embedded.js";
 import { blocks, bytes, duration, moment } from "./numbers.js";
 import { LanesView } from "./lanes_view.js";
 import { LINES, drawTimeline } from "./timeline.js";
@@ -30,7 +31,7 @@ export class TimelineView {
     this.lanes = new LanesView(store, time, () => this.#seen());
     listenToTimeline(this.#canvas, {
       now: () => ({ ...this.#now(), whole: this.#length, range: this.#range() }),
-      setCursor: (ns) => store.set({ at: String(ns), show: "live", path: "" }),
+      setCursor: (ns) => store.set({ at: String(embedded ? nearest(embedded, ns) : ns), show: "live", path: "" }),
       setRange: (range, isDone) => this.#setRange(range, isDone),
       setBase: (base, isDone) => this.#setBase(base, isDone),
       setShown: (shown) => this.#setShown(shown),

@@ -3,6 +3,7 @@
 import { Latest } from "./api.js";
 import { showChips } from "./chips.js";
 import { byId, element } from "./dom.js";
+import { embedded, has } from "./embedded.js";
 import { FlameView } from "./flame.js";
 import { changeTable } from "./changes.js";
 import { cuts, generationTable } from "./generations.js";
@@ -25,6 +26,14 @@ const NEEDS_TIME = /** @type {View[]} */ (["generations", "lifetimes", ...OF_WHO
 
 /** What to do where there is nothing to compare with. */
 const NO_BASE = "Nothing is compared yet. Drag with Shift on the timeline to choose a range to compare with, or click with Shift to choose a moment.";
+
+/**
+ * What is asked for a view: differences are functions in the order of their change.
+ * @param {View} view
+ */
+function pathOf(view) {
+  return view === "changes" ? "functions" : view;
+}
 
 /** The views. */
 export class Views {
@@ -77,9 +86,22 @@ export class Views {
     this.show();
   }
 
-  /** The view that is chosen; an address may name one that there is not. */
-  get #view() {
-    return this.views.find((view) => view === this.store.state.view) ?? "flame";
+  /**
+   * The view that is chosen; an address may name one that there is not.
+   * @param {import("./state.js").State} state
+   */
+  #view(state) {
+    return this.views.find((view) => view === state.view) ?? "flame";
+  }
+
+  /**
+   * Whether a state can be shown: of a page that is a file only what it brings with it.
+   * @param {import("./state.js").State} state
+   */
+  isThere(state) {
+    const view = this.#view(state);
+    const asked = this.#question(view, state);
+    return !embedded || OF_WHOLE.includes(view) || asked === undefined || has(embedded, pathOf(view), asked);
   }
 
   /** @param {Time} time */
@@ -96,14 +118,15 @@ export class Views {
 
   /** Shows what the state says. */
   async show() {
-    const view = this.#view;
+    const view = this.#view(this.store.state);
     for (const tab of this.tabs) {
       const isChosen = tab.id === `tab-${view}`;
       tab.setAttribute("aria-selected", String(isChosen));
       tab.tabIndex = isChosen ? 0 : -1;
+      tab.disabled = !isChosen && !this.store.allows({ view: tab.id.slice("tab-".length) });
     }
     byId("view").setAttribute("aria-labelledby", `tab-${view}`);
-    const asked = this.#question(view);
+    const asked = this.#question(view, this.store.state);
     const shown = `${view}?${asked}`;
     if (shown === this.#shown) {
       if (view === "flame") this.flame.search();
@@ -121,11 +144,12 @@ export class Views {
   /**
    * What is asked for a view; nothing while it is made of what is not known yet.
    * @param {View} view
+   * @param {import("./state.js").State} state
    */
-  #question(view) {
+  #question(view, state) {
     if (OF_WHOLE.includes(view)) return this.#whole && "";
-    const asked = question(this.store.state, view);
-    if (view === "generations") return this.#time && `${asked}&cuts=${cuts(this.store.state, this.#time).join(".")}`;
+    const asked = question(state, view);
+    if (view === "generations") return this.#time && `${asked}&cuts=${cuts(state, this.#time).join(".")}`;
     return view === "changes" ? `${asked}&order=change` : asked;
   }
 
@@ -136,8 +160,7 @@ export class Views {
    */
   async #ask(view, asked) {
     const shown = this.#shown;
-    // Differences are functions in the order of their change.
-    const what = /** @type {V} */ (view === "changes" ? "functions" : view);
+    const what = /** @type {V} */ (pathOf(view));
     byId("view").setAttribute("aria-busy", "true");
     try {
       const answer = await this.#latest.get(what, asked);
@@ -196,7 +219,7 @@ export class Views {
     const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
     if (by === 0) return;
     event.preventDefault();
-    const at = this.tabs.findIndex((tab) => tab.id === `tab-${this.#view}`);
+    const at = this.tabs.findIndex((tab) => tab.id === `tab-${this.#view(this.store.state)}`);
     const next = this.tabs[(at + by + this.tabs.length) % this.tabs.length];
     next.click();
     next.focus();

@@ -16,6 +16,8 @@
 mod api;
 mod http;
 mod model;
+mod single_file;
 
 pub use api::Viewer;
 pub use http::{Asked, Query, Response, Server, Status, Stop, Token};
+pub use single_file::SingleFile;

@@ -18,6 +18,7 @@ Examples:
   heapscribe view run.hst
   heapscribe view before.hst after.hst              what has changed
   heapscribe view 4711                              a running process that is recorded
+  heapscribe view run.hst -o run.html               one file, for somebody who has no trace
   heapscribe view run.hst --no-open --port 8000     print the address only
 ")]
 pub(crate) struct ViewArgs {
@@ -29,6 +30,15 @@ pub(crate) struct ViewArgs {
     /// The --session-dir that `record` was started with, for a running process
     #[arg(long, value_name = "DIR")]
     pub(crate) session_dir: Option<PathBuf>,
+
+    /// Write the page to FILE, with the views that most people look at, instead of serving it: at most 10 MB, which need
+    /// neither the trace nor heapscribe
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["no_open", "port", "session_dir"])]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Replace FILE when it exists
+    #[arg(long, requires = "output")]
+    pub(crate) force: bool,
 
     /// Do not open the browser: print the address, which only works from this machine
     #[arg(long)]

@@ -1,7 +1,8 @@
 //! `heapscribe view`: serves a page to the browser on this machine, until it is interrupted.
 
+use std::fs;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 
@@ -9,18 +10,31 @@ use anyhow::{Context, Result};
 use heapscribe_convert::{Input, Opened};
 use heapscribe_diagnostics::Problem;
 use heapscribe_session::inspect::{self, SearchPath, SessionPath};
-use heapscribe_viewer::{Server, Token, Viewer};
+use heapscribe_units::bytes;
+use heapscribe_viewer::{Server, SingleFile, Token, Viewer};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::view_live;
+use super::{output, view_live};
 use crate::cli::ViewArgs;
 use crate::message;
 use crate::progress::IndexBar;
 
 /// Runs the command.
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
+    if let Some(output) = &args.output {
+        output::reject_existing(output, args.force)?;
+    }
     if let Some((found, place)) = running(args)? {
+        if args.output.is_some() {
+            let pid = found.pid;
+            let hint = format!(
+                "`heapscribe snapshot {pid} -o live.hst` writes what is live, `heapscribe view live.hst -o FILE` its page"
+            );
+            return Err(
+                Problem::new(format!("process {pid} is running, which a file cannot show"), hint).into()
+            );
+        }
         let server = listen(args)?;
         return view_live::run(args, &found, place, &server);
     }
@@ -38,11 +52,30 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     // Of two the second is looked at.
     let compared = viewers.reduce(|before, after| after.compared_with(before));
     let Some(viewer) = compared else { return Ok(ExitCode::SUCCESS) };
+    if let Some(output) = &args.output {
+        return write_file(&viewer, output);
+    }
     let server = listen(args)?;
     thread::scope(|scope| {
         scope.spawn(|| viewer.analyze());
         server.serve(&|asked| viewer.answer(asked));
     });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the page as one file, and says what is not in it.
+fn write_file(viewer: &Viewer<'_>, output: &Path) -> Result<ExitCode> {
+    viewer.analyze();
+    let token = Token::random().context("cannot make a token")?;
+    let Some(SingleFile { html, left_out }) = viewer.to_single_file(&token) else {
+        let what = format!("{} would be larger than 10 MB", output.display());
+        return Err(
+            Problem::new(what, "`heapscribe view` without -o shows the trace, however large it is").into()
+        );
+    };
+    fs::write(output, &html).with_context(|| format!("cannot write {}", output.display()))?;
+    message::note(&format!("{} written to {}", bytes(html.len() as u64), output.display()));
+    left_out.iter().for_each(|text| message::note(text));
     Ok(ExitCode::SUCCESS)
 }
 

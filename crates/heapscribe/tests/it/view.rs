@@ -66,3 +66,18 @@ fn a_port_that_is_taken_is_an_error_with_a_hint() {
     assert!(text.contains("\nhint: choose another --port, or 0 for any that is free\n"), "{text}");
     assert!(!place.path("run.hst.idx").exists());
 }
+
+#[test]
+fn a_page_is_written_to_a_file_that_is_not_replaced_by_itself() {
+    let place = Place::with_trace(&sample::tiny());
+    let (code, _, text) = place.all("view run.hst -o run.html");
+    assert!(code == Some(0) && text.contains(" written to run.html\n"), "{text}");
+    let page = std::fs::read_to_string(place.path("run.html")).unwrap();
+    assert!(page.contains("Content-Security-Policy") && page.contains(r#""flame?show=left""#), "{page}");
+    let text = place.failure("view run.hst -o run.html");
+    assert!(text.starts_with("error: run.html already exists\nhint: choose another name with -o"), "{text}");
+    assert_eq!(std::fs::read_to_string(place.path("run.html")).unwrap(), page);
+    assert_eq!(place.all("view run.hst -o run.html --force").0, Some(0));
+    let text = place.failure("view run.hst -o other.html --port 8000");
+    assert!(text.contains("cannot be used with"), "{text}");
+}

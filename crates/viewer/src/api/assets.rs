@@ -26,11 +26,13 @@ const FILES: &[(&str, &str, &[u8])] = files![
     "command.js" JS,
     "controls.js" JS,
     "dom.js" JS,
+    "embedded.js" JS,
     "findings.js" JS,
     "flame.js" JS,
     "flame_actions.js" JS,
     "flame_draw.js" JS,
     "flame_layout.js" JS,
+    "flame_part.js" JS,
     "generations.js" JS,
     "lanes.js" JS,
     "lanes_view.js" JS,
@@ -56,6 +58,17 @@ pub(super) fn asset(path: &str) -> Option<Response> {
     let name = if path.is_empty() { "index.html" } else { path };
     let (_, content_type, content) = FILES.iter().find(|(of, ..)| *of == name)?;
     Some(Response::file(content_type, content))
+}
+
+/// The text of a file; that of one which is not there is empty.
+pub(crate) fn asset_text(name: &str) -> &'static str {
+    let found = FILES.iter().find(|(of, ..)| *of == name);
+    found.and_then(|(.., content)| std::str::from_utf8(content).ok()).unwrap_or_default()
+}
+
+/// The names of all scripts.
+pub(crate) fn script_names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().filter(|(_, content_type, _)| *content_type == JS).map(|(name, ..)| *name)
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ pub(super) struct FindingRow {
     kind: &'static str,
     severity: &'static str,
     confidence: &'static str,
+    /// Which blocks it is about, as questions say it.
+    show: &'static str,
     summary: String,
     r#try: String,
     /// How many functions more it is about.
@@ -44,10 +46,21 @@ fn row(described: Described) -> FindingRow {
         kind: finding.kind.name(),
         severity: finding.severity.name(),
         confidence: finding.confidence.name(),
+        show: show(finding.kind.name()),
         summary,
         r#try: remedy,
         more: finding.more,
         culprits: culprits.into_iter().map(|(culprit, who)| culprit_row(&culprit, who)).collect(),
+    }
+}
+
+/// Which blocks a kind of finding is about.
+fn show(kind: &str) -> &'static str {
+    match kind {
+        "growth" | "leak" => "left",
+        "late-free" | "temporary" | "realloc-growth" => "allocated",
+        "foreign-free" => "freed",
+        _ => "live",
     }
 }
 

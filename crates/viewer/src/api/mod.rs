@@ -19,4 +19,5 @@ mod summary;
 mod viewer;
 mod wanted;
 
+pub(crate) use assets::{asset_text, script_names};
 pub use viewer::Viewer;

@@ -14,6 +14,16 @@ impl Query {
         Query(text.split('&').filter(|part| !part.is_empty()).map(pair).collect())
     }
 
+    /// Of names and values as they are.
+    pub(crate) fn of(pairs: Vec<(String, String)>) -> Query {
+        Query(pairs)
+    }
+
+    /// Adds a value.
+    pub(crate) fn add(&mut self, name: &str, value: String) {
+        self.0.push((name.to_owned(), value));
+    }
+
     /// The first value of a name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(of, _)| of == name).map(|(_, value)| value.as_str())

@@ -27,7 +27,7 @@ fn a_comparison_is_undone_and_brought_back() {
 }
 
 /// Has a script of `tests/browser` look at an address.
-fn in_browser(test: &str, script: &str, address: &str) {
+pub(crate) fn in_browser(test: &str, script: &str, address: &str) {
     let (Some(chromium), Some(node)) = (installed(&["chromium", "chromium-browser"]), installed(&["node"]))
     else {
         skipped(test, "chromium and node are not installed");

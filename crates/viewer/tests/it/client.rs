@@ -41,18 +41,30 @@ pub(crate) fn serve_compared(client: impl FnOnce(&Place)) {
     serve_all(2, "app.c", client);
 }
 
-fn serve_all(traces: usize, source: &str, client: impl FnOnce(&Place)) {
+/// Opens recordings, each compared with the one before.
+pub(crate) fn open(traces: &[Vec<u8>], look: impl FnOnce(Viewer<'_>)) {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("run.hst");
-    std::fs::write(&path, recording::trace(source)).unwrap();
-    let open = |_| Input::open(&path).unwrap().into_trace(Salvage::default()).unwrap();
-    let traces: Vec<_> = (0..traces).map(open).collect();
+    let write = |(n, bytes): (usize, &Vec<u8>)| {
+        let path = folder.path().join(["run.hst", "run2.hst"][n]);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    let paths: Vec<_> = traces.iter().enumerate().map(write).collect();
+    let open = |path| Input::open(path).unwrap().into_trace(Salvage::default()).unwrap();
+    let traces: Vec<_> = paths.iter().map(|path| open(path)).collect();
     let recordings: Vec<_> = traces.iter().map(Opened::recording).collect();
-    let viewers = traces.iter().zip(&recordings).map(|(trace, recording)| {
+    let viewers = traces.iter().zip(&recordings).zip(&paths).map(|((trace, recording), path)| {
         let resolver = Resolver::new("/nonexistent");
-        Viewer::open(trace, recording, &path, resolver, &IndexOptions::default(), &mut |_, _| {})
+        Viewer::open(trace, recording, path, resolver, &IndexOptions::default(), &mut |_, _| {})
     });
-    let viewer = viewers.reduce(|before, after| after.compared_with(before)).unwrap();
+    look(viewers.reduce(|before, after| after.compared_with(before)).unwrap());
+}
+
+fn serve_all(traces: usize, source: &str, client: impl FnOnce(&Place)) {
+    open(&vec![recording::trace(source); traces], |viewer| serve_one(&viewer, client));
+}
+
+fn serve_one(viewer: &Viewer<'_>, client: impl FnOnce(&Place)) {
     viewer.analyze();
     let server = Server::listen(0, Token::random().unwrap()).unwrap();
     let (host, token) = server.address().trim_start_matches("http://").split_once('/').unwrap();

@@ -6,4 +6,5 @@ mod client;
 mod compared;
 mod recording;
 mod security;
+mod single_file;
 mod source;

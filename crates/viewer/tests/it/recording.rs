@@ -65,6 +65,34 @@ pub(crate) fn trace(source: &str) -> Vec<u8> {
     t.out
 }
 
+/// A block of each of so many functions with names of their own, about as large as the others and never freed.
+pub(crate) fn wide(functions: u64) -> Vec<u8> {
+    let mut t = Recording { writer: Writer::new(), out: Vec::new(), source: "app.c".to_owned() };
+    t.writer.start(&SessionInfo { started_mono_ns: START_NS, ..SessionInfo::default() }, &mut t.out);
+    let app = t.process_of(100, 1, Stage::Execed, &wide_names(functions));
+    let events: Vec<_> =
+        (2..2 + functions as u32).map(|n| (1_000, alloc(1_000 + u64::from(n % 7), StackId(n)))).collect();
+    t.chunk(app, 1, &events);
+    t.end(app, 1_000);
+    let end =
+        SessionEnd { ended_mono_ns: ns(1_000), exit: Some(ExitStatus::Code(0)), ..SessionEnd::default() };
+    t.writer.session_end(&end, &mut t.out);
+    t.writer.finish(&mut t.out);
+    t.out
+}
+
+/// `main`, and names that cannot be compressed: the numbers of an LCG (Knuth's MMIX) in hexadecimal.
+fn wide_names(functions: u64) -> Vec<String> {
+    let mut state = 1u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state
+    };
+    let names =
+        (0..functions).map(|_| format!("f{:x}{:x}{:x}{:x}{:x}", next(), next(), next(), next(), next()));
+    std::iter::once("main".to_owned()).chain(names).collect()
+}
+
 fn alloc(size_bytes: u64, stack: StackId) -> Event {
     Event::Alloc { call: Call::Malloc, size_bytes, stack, align_log2: 0 }
 }
@@ -81,6 +109,10 @@ struct Recording {
 
 impl Recording {
     fn process(&mut self, pid: u32, parent_pid: u32, stage: Stage) -> ProcessIndex {
+        self.process_of(pid, parent_pid, stage, &["main", "load", "parse", HOSTILE].map(str::to_owned))
+    }
+
+    fn process_of(&mut self, pid: u32, parent_pid: u32, stage: Stage, functions: &[String]) -> ProcessIndex {
         let info = ProcessInfo {
             pid,
             parent_pid,
@@ -91,17 +123,17 @@ impl Recording {
             ..ProcessInfo::default()
         };
         let process = self.writer.process(&info, &mut self.out);
-        self.define(process);
+        self.define(process, functions);
         process
     }
 
-    /// A module of one place for each function, and a node for each stack.
-    fn define(&mut self, process: ProcessIndex) {
+    /// A module of one place for each function, and a node for each: all are called by the first.
+    fn define(&mut self, process: ProcessIndex, functions: &[String]) {
         let place = |function: &str| {
             let (function, file) = (function.to_owned(), self.source.clone());
             path_of(&[Place { function, file, line: 7, start_char: 0, end_char: 0 }])
         };
-        let paths: Vec<String> = ["main", "load", "parse", HOSTILE].map(place).to_vec();
+        let paths: Vec<String> = functions.iter().map(|name| place(name)).collect();
         let module = |(n, path): (u64, &'static [u8])| {
             let start = (n + 1) << 12;
             Definition::Module(Module { start, end: start + 0x1000, bias: 0, name: path, build_id: &[] })
@@ -113,8 +145,8 @@ impl Recording {
             let pc = CodeAddress((n << 12) + 0x10);
             Definition::Node(Node { parent: StackId(parent), pc, guesses: false, exact: false })
         };
-        all.extend([(1, 0), (2, 1), (3, 1), (4, 1)].map(node));
-        let (mut bytes, mut position, mut used) = (vec![0; 1 << 12], Position::default(), 0);
+        all.extend((1..=functions.len() as u64).map(|n| node((n, u32::from(n > 1)))));
+        let (mut bytes, mut position, mut used) = (vec![0; functions.len() << 10], Position::default(), 0);
         for definition in &all {
             used += definition.encode(&mut position, &mut bytes[used..]).unwrap();
         }
