@@ -39,6 +39,7 @@ pub struct Drain {
     waited: Option<(u32, ExitStatus)>,
     /// Retained sessions of processes that were killed.
     killed_sessions: Vec<PathBuf>,
+    unseen_sessions: Vec<PathBuf>,
     watch: Option<Watch>,
     /// Patterns of the program files that are recorded; none for all.
     only: Vec<String>,
@@ -76,6 +77,7 @@ impl Drain {
             retains_killed: false,
             waited: None,
             killed_sessions: Vec::new(),
+            unseen_sessions: Vec::new(),
             watch: None,
             only: Vec::new(),
             is_rest: false,
@@ -197,7 +199,11 @@ impl Drain {
             let killed = self.retains_killed && killed::was_killed(how) && !session.is_ignored();
             self.forked.parent_has_ended(session.end(how, ended_mono_ns, &mut self.output));
             if killed && let Some(path) = killed::retain(&self.base, key) {
-                self.killed_sessions.push(path);
+                let sessions = match how {
+                    HowEnded::Unseen => &mut self.unseen_sessions,
+                    _ => &mut self.killed_sessions,
+                };
+                sessions.push(path);
             } else if !is_abandoned {
                 base_directory::remove_session(&self.base, key);
             }
@@ -246,6 +252,7 @@ impl Drain {
         let summary = &mut self.output.summary;
         summary.drainer = drainer;
         summary.killed_sessions = self.killed_sessions;
+        summary.unseen_sessions = self.unseen_sessions;
         let unrecorded = self.forked.into_escapes().finish(&self.base, &self.only);
         summary.unrecorded = unrecorded.clone();
         summary.snapshots = self.watch.map_or(0, |watch| watch.written);

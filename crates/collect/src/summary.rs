@@ -61,6 +61,8 @@ pub struct Summary {
     pub written: Vec<Written>,
     /// Retained sessions of processes that were killed.
     pub killed_sessions: Vec<std::path::PathBuf>,
+    /// Those of processes whose end nobody saw, which may have been killed.
+    pub unseen_sessions: Vec<std::path::PathBuf>,
     /// Statistics of heaps whose processes have ended.
     pub heaps: EndedHeaps,
     /// Snapshots that triggers took.

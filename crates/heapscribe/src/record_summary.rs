@@ -1,7 +1,7 @@
 //! What `record` prints at the end: a few lines, and the next command.
 
 use std::cmp::Reverse;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use heapscribe_analyze::answer::Range;
 use heapscribe_formats::{Drainer, Evicted};
@@ -58,24 +58,41 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
     if s.snapshots > 0 {
         lines.push(format!("snapshots: {} written next to the trace", units::count(s.snapshots)));
     }
-    lines.extend(s.killed_sessions.first().map(|path| {
-        let (more, path) = (s.killed_sessions.len() - 1, path.display());
-        let others = if more == 0 { String::new() } else { format!(" and {more} more") };
-        format!("killed: the live blocks are in {path}{others}; heapscribe snapshot {path}")
-    }));
+    lines.extend(retained("killed: the live blocks", &s.killed_sessions));
+    lines.extend(retained("ended unseen, perhaps killed: the live blocks", &s.unseen_sessions));
     if trace.is_file() || trace.is_dir() {
         lines.push(format!("next: heapscribe report {}", trace.display()));
     }
     lines.join("\n")
 }
 
-/// How many events are missing, and why.
+/// Where sessions are that were retained.
+fn retained(what: &str, sessions: &[PathBuf]) -> Option<String> {
+    let path = sessions.first()?.display();
+    let others = match sessions.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!("{what} are in {path}{others}; heapscribe snapshot {path}"))
+}
+
+/// How many events are missing, and why, and what else is not whole.
 pub(crate) fn dropped(s: &Summary) -> String {
     lost(s.lost_events(), &s.drops)
 }
 
 fn lost(events: u64, drops: &[u64; DROP_COUNTERS]) -> String {
-    format!("dropped: {}{}", units::counted(events, "event"), reasons(drops))
+    let of = |loses_events: bool| {
+        let reasons = LossReason::ALL.iter().filter(|&&reason| drops[reason as usize] > 0);
+        reasons.filter(move |reason| reason.loses_events() == loses_events)
+    };
+    let count = |reason: &LossReason| units::count(drops[*reason as usize]);
+    let why: Vec<_> = of(true).map(|reason| format!("{} {}", count(reason), reason.name())).collect();
+    let why = if why.is_empty() { String::new() } else { format!(" ({})", why.join(", ")) };
+    let others = of(false).filter(|&&reason| reason != LossReason::UnknownBlock);
+    let others: Vec<_> = others.map(|reason| incomplete(*reason, drops[*reason as usize])).collect();
+    let others = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
+    format!("dropped: {}{why}{others}", units::counted(events, "event"))
 }
 
 /// Behind by so much, a drainer is worth a line.
@@ -204,12 +221,59 @@ fn unknown(s: &Summary) -> Option<String> {
     })
 }
 
-/// The reasons for which anything is missing or cut, with their counts.
-fn reasons(drops: &[u64; DROP_COUNTERS]) -> String {
-    let reasons: Vec<_> = LossReason::ALL
-        .iter()
-        .filter(|&&reason| drops[reason as usize] > 0 && reason != LossReason::UnknownBlock)
-        .map(|&reason| format!("{} {}", units::count(drops[reason as usize]), reason.name()))
-        .collect();
-    if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) }
+/// What was not recorded as a whole for a reason that loses no event.
+fn incomplete(reason: LossReason, n: u64) -> String {
+    let (what, how) = match reason {
+        LossReason::LiveTable => ("block", "not followed"),
+        LossReason::SectionDepth => ("section", "not followed"),
+        LossReason::StackTable => ("event", "without a stack"),
+        LossReason::StackDepth
+        | LossReason::StackRule
+        | LossReason::StackNoInfo
+        | LossReason::StackBounds => ("stack", "cut"),
+        LossReason::ModuleTable => ("module", "left out"),
+        LossReason::ThreadTable => ("thread", "left out"),
+        LossReason::RateTable => ("sampling rate", "left out"),
+        LossReason::RegisteredFrames => ("unwinding table", "left out"),
+        LossReason::NameTable => ("name", "left out"),
+        LossReason::ReplacedBlock => ("free", "missed"),
+        LossReason::Snapshot => ("snapshot", "not written"),
+        LossReason::Untimed => ("call", "without a latency"),
+        _ => ("event", "left out"),
+    };
+    format!("{} {how} ({})", units::counted(n, what), reason.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(losses: &[(LossReason, u64)], events: u64, expected: &str) {
+        let mut drops = [0; DROP_COUNTERS];
+        losses.iter().for_each(|(reason, n)| drops[*reason as usize] = *n);
+        assert_eq!(lost(events, &drops), expected);
+    }
+
+    #[test]
+    fn what_loses_no_event_is_no_reason_for_lost_events() {
+        use LossReason::{Held, LiveTable, LogFull, StackNoInfo, UnknownBlock};
+        check(&[], 0, "dropped: 0 events");
+        let expected = "dropped: 0 events; 17,165 blocks not followed (live_table)";
+        check(&[(LiveTable, 17_165), (UnknownBlock, 3)], 0, expected);
+        let expected = "dropped: 7 events (5 log_full, 2 held); 1 stack cut (stack_no_info)";
+        check(&[(LogFull, 5), (Held, 2), (StackNoInfo, 1)], 7, expected);
+    }
+
+    #[test]
+    fn only_what_was_killed_is_called_killed() {
+        let path = |n: u32| PathBuf::from(format!("/dev/shm/{n}"));
+        assert_eq!(retained("killed: the live blocks", &[]), None);
+        let of = |sessions: &[PathBuf]| retained("killed: the live blocks", sessions).unwrap();
+        assert_eq!(
+            of(&[path(1)]),
+            "killed: the live blocks are in /dev/shm/1; heapscribe snapshot /dev/shm/1"
+        );
+        let two = "killed: the live blocks are in /dev/shm/1 and 1 more; heapscribe snapshot /dev/shm/1";
+        assert_eq!(of(&[path(1), path(2)]), two);
+    }
 }

@@ -30,27 +30,43 @@ pub struct Base {
 }
 
 impl Base {
-    /// Makes the directory below `parent`, or below another place when that is not there or too small and
-    /// was not asked for by name.
-    pub fn create(parent: &Path, is_default: bool) -> Result<Base> {
-        if !is_default {
-            return Base::below(parent)
-                .with_context(|| format!("cannot create a session in {}", parent.display()));
+    /// Makes the directory below the place that was asked for, else in memory, or below another place where that
+    /// is missing or small.
+    pub fn create(asked: Option<&Path>) -> Result<Base> {
+        let Some(asked) = asked else { return Base::anywhere(Path::new(SESSION_DIR)) };
+        let base =
+            Base::below(asked).with_context(|| format!("cannot create a session in {}", asked.display()))?;
+        if let Some(room) = room_bytes(asked).filter(|room| *room < ROOM_BYTES_MIN) {
+            diagnostics::warning(&format!(
+                "{} has {} free; even a small program needs {}",
+                asked.display(),
+                mib(room),
+                mib(ROOM_BYTES_MIN)
+            ));
         }
-        for candidate in candidates(parent) {
-            if let Ok(base) = Base::below(&candidate) {
-                if candidate != parent {
-                    let (wanted, used) = (parent.display(), candidate.display());
-                    diagnostics::warning(&format!("{wanted} is missing or too small; using {used}"));
+        Ok(base)
+    }
+
+    /// Makes the directory below the first place, if it is there and has plenty of room, else below another.
+    fn anywhere(first: &Path) -> Result<Base> {
+        let room = room_bytes(first);
+        let mut shortage = shortage(first, room);
+        for candidate in candidates(first) {
+            match Base::below(&candidate) {
+                Ok(base) => {
+                    if candidate != first {
+                        diagnostics::warning(&format!("{shortage}; using {}", candidate.display()));
+                    }
+                    return Ok(base);
                 }
-                return Ok(base);
+                Err(e) if candidate == first => {
+                    shortage = format!("no session can be created in {}: {e}", first.display());
+                }
+                Err(_) => {}
             }
         }
-        Base::below(parent).map_err(|e| {
-            let what = format!("cannot create the session directory: {}: {e}", parent.display());
-            Problem::new(what, "choose a directory with at least 16 MiB of free space: --session-dir DIR")
-                .into()
-        })
+        let hint = "choose a directory with at least 16 MiB of free space: --session-dir DIR";
+        Err(Problem::new(format!("cannot create the session directory: {shortage}"), hint).into())
     }
 
     fn below(parent: &Path) -> io::Result<Base> {
@@ -111,6 +127,22 @@ pub fn check_owner(path: &Path) -> Result<()> {
     }
     let what = format!("{} is not a session directory of this user", path.display());
     Err(Problem::new(what, "`heapscribe record` prints the directory when it leaves one behind").into())
+}
+
+/// Why another place than this one is taken.
+fn shortage(place: &Path, room_bytes: Option<u64>) -> String {
+    let place = place.display();
+    match room_bytes {
+        None => format!("{place} is missing"),
+        Some(room) => format!("{place} has {} free, {} are needed", mib(room), mib(ROOM_BYTES_WANTED)),
+    }
+}
+
+fn mib(bytes: u64) -> String {
+    match bytes >> 20 {
+        0 => "less than 1 MiB".to_owned(),
+        mib => format!("{mib} MiB"),
+    }
 }
 
 /// Places with enough room, the best first: in memory if there is plenty of it, else where there is most.

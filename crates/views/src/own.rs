@@ -38,7 +38,8 @@ const SOURCES: [&str; 6] =
 const LIBRARY_DIRECTORIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
 
 /// Interpreters that are in a library: their programs have little more than a `main`.
-const INTERPRETERS: [&str; 5] = ["libruby", "libpython", "libperl.so", "libphp", "libR.so"];
+const INTERPRETERS: [&str; 7] =
+    ["libruby", "libpython", "libperl.so", "libphp", "libR.so", "libtcl", "liblua"];
 
 /// What the names of functions have in them that pass a request on.
 const WRAPPERS: [&str; 3] = ["alloc", "strdup", "memdup"];
@@ -279,6 +280,8 @@ pub(crate) mod tests {
         check("qsort", "/lib/x86_64-linux-gnu/libc.so.6", "", true);
         check("SvxLoad", "/usr/lib/libreoffice/program/libmergedlo.so", "", false);
         check("rb_str_new", "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1", "", false);
+        check("Tcl_NewObj", "/usr/lib/x86_64-linux-gnu/libtcl8.6.so", "", false);
+        check("lua_newuserdata", "/usr/lib/x86_64-linux-gnu/liblua5.4.so.0", "", false);
         check("PyList_New", "/usr/bin/python3.11", "", false);
         check("", "/usr/bin/perl", "", false);
         check("", "", "", false);

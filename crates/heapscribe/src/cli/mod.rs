@@ -31,7 +31,6 @@ mod report;
 mod retention;
 mod run;
 mod salvage;
-mod session_dir;
 mod setup;
 mod snapshot;
 mod subsample;
@@ -64,7 +63,6 @@ pub(crate) use self::replay::{PoolSizeArgs, ReplayArgs, TouchArg};
 pub(crate) use self::report::ReportArgs;
 pub(crate) use self::run::RunArgs;
 
-pub(crate) use self::session_dir::SESSION_DIR;
 pub(crate) use self::setup::{CompletionsArgs, ManArgs, ReferenceArgs, Shell};
 pub(crate) use self::snapshot::{ListArgs, SnapshotArgs, SnapshotFormat};
 pub(crate) use self::subsample::{RedactArgs, SubsampleArgs};

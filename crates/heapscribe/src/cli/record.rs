@@ -10,7 +10,6 @@ use super::help::TEMPLATE;
 use super::modes::parse_mean;
 use super::real_time::RealTimeArgs;
 use super::retention::RetentionArgs;
-use super::session_dir::SESSION_DIR;
 use crate::exit;
 use heapscribe_units::parse_bytes;
 
@@ -95,9 +94,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "BYTES", default_value = "256MiB", value_parser = parse_bytes, help_heading = BUFFERING)]
     pub(crate) spill_limit: u64,
 
-    /// Directory for the buffers while the program runs; should be in memory
-    #[arg(long, value_name = "DIR", default_value = SESSION_DIR, help_heading = BUFFERING)]
-    pub(crate) session_dir: PathBuf,
+    /// Directory for the buffers while the program runs; should be in memory. Without it:
+    /// /dev/shm, or another place if less than 256 MiB are free there
+    #[arg(long, value_name = "DIR", help_heading = BUFFERING)]
+    pub(crate) session_dir: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) retention: RetentionArgs,

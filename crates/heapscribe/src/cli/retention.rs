@@ -29,7 +29,7 @@ pub(crate) struct RetentionArgs {
     /// WHEN is one of: rss=2GiB or rss=80% (of the memory limit) or live=2GiB, when resident memory (without the
     /// files of the recorder) or the live heap reaches a size, and again after it has fallen by a tenth;
     /// every=60s; or peak, when the live heap has grown by a tenth since the last peak (only the highest peak
-    /// stays). Snapshots are written to TRACE.PID.NAME.hst.
+    /// stays). Snapshots of run.hst are written to run.PID.NAME.hst.
     #[arg(long, value_name = "WHEN", value_parser = parse_trigger)]
     snapshot_at: Vec<Trigger>,
 

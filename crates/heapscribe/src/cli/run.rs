@@ -7,7 +7,6 @@ use clap::Args;
 
 use super::heap::HeapArgs;
 use super::help::TEMPLATE;
-use super::session_dir::SESSION_DIR;
 use crate::exit;
 
 /// Run a program with another heap
@@ -29,9 +28,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) stats_json: Option<PathBuf>,
 
-    /// Directory for heap statistics while the program runs; should be in memory
-    #[arg(long, value_name = "DIR", default_value = SESSION_DIR)]
-    pub(crate) session_dir: PathBuf,
+    /// Directory for heap statistics while the program runs; should be in memory. Without it:
+    /// /dev/shm, or another place if less than 256 MiB are free there
+    #[arg(long, value_name = "DIR")]
+    pub(crate) session_dir: Option<PathBuf>,
 
     /// The program to run, with its arguments
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true)]

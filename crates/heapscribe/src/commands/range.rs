@@ -48,11 +48,7 @@ impl Range {
         };
         let span = |from: Option<u64>, to: Option<u64>, what: &str| {
             let span = Span { from_ns: from.unwrap_or(0), to_ns: to.unwrap_or(u64::MAX) };
-            if span.is_empty() {
-                let what = format!("{what} ends where it begins, or earlier, so nothing is in it");
-                return Err(Problem::new(what, "swap the two moments"));
-            }
-            Ok(span)
+            if span.is_empty() { Err(nothing_in(&span, what)) } else { Ok(span) }
         };
         let (from, to) = args.born_in.clone().map_or((None, None), |(from, to)| (Some(from), Some(to)));
         Ok(Range {
@@ -87,6 +83,16 @@ impl Range {
             (Measure::Leaked, None) => Ok(Question { born, death: Death::NotUntil(last_ns(&self.time)) }),
             (Measure::Allocated | Measure::Count, None) => Ok(Question::allocated(born)),
         }
+    }
+}
+
+/// A range that ends where it begins is of one moment, which --live-at is for; else it ends before it begins.
+fn nothing_in(span: &Span, what: &str) -> Problem {
+    if span.from_ns == span.to_ns {
+        let what = format!("{what} ends where it begins, so nothing is in it");
+        Problem::new(what, "choose a later end, or see what is live at that moment with --live-at")
+    } else {
+        Problem::new(format!("{what} ends before it begins, so nothing is in it"), "swap the two moments")
     }
 }
 

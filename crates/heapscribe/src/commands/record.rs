@@ -43,7 +43,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     // Another heap cannot be put under a sanitizer's.
     let is_alone = preload.libraries.is_empty();
     preload.libraries.insert(0, if is_alone { preload::before_sanitizers(recorder) } else { recorder });
-    let base = Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR)?;
+    let base = Base::create(args.session_dir.as_deref())?;
     let outcome = record(args, preload, &base);
     if let Some(parent) = base.path().parent() {
         heapscribe_collect::clean(parent, &args.retention.killed());

@@ -116,18 +116,15 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
     let ring = ring::directory_of(path);
     if ring.exists() {
         let what = format!("{shown} was not made yet of the ring that `record` has left, {}", ring.display());
-        let ring = ring.display();
-        let hint = format!(
-            "first run `heapscribe recover {ring} -o {shown}`, or write the rest alone with --rest-only"
-        );
-        return Err(Problem::new(what, hint).into());
+        let hint = format!("first run `heapscribe recover {} -o {shown}`", ring.display());
+        return Err(Problem::new(what, hint + or_alone(args, origin)).into());
     }
-    let hint = match origin.recovered_chunks {
-        None => "pass it with --join TRACE if it was moved, or write the rest alone with --rest-only",
-        Some(_) => "pass it with --join TRACE if it was moved",
-    };
+    let hint = format!("pass it with --join TRACE if it was moved{}", or_alone(args, origin));
     if !path.exists() {
-        let what = format!("the trace that `record` had begun, {shown}, is not there");
+        let what = match origin.recovered_chunks {
+            None => format!("the trace that `record` had begun, {shown}, is not there"),
+            Some(_) => format!("the trace that was recovered before, {shown}, is not there"),
+        };
         return Err(Problem::new(what, hint).into());
     }
     let is_of = |first: &SessionInfo| {
@@ -139,7 +136,12 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
             let dir = args.dir.display();
             let what =
                 format!("{shown} lacks the first events of its recording, so {dir} cannot be joined with it");
-            let hint = format!("write what is in {dir} to a trace of its own with --rest-only");
+            let hint = match running(&args.dir) {
+                None => format!("write what is in {dir} to a trace of its own with --rest-only"),
+                Some(pid) => {
+                    format!("when process {pid} has ended, write what is in {dir} alone with --rest-only")
+                }
+            };
             Err(Problem::new(what, hint).into())
         }
         Ok(Ok(first)) if origin.recovered_chunks.is_some_and(|chunks| first.chunks().len() < chunks) => {
@@ -153,6 +155,15 @@ fn first_part(args: &RecoverArgs, origin: &Origin) -> Result<Option<PathBuf>> {
         }
         // Files of memtrace are whole by themselves.
         _ => Ok(None),
+    }
+}
+
+/// The rest of a hint: the rest of the recording can be written alone, when [`refuse_wrong_rest`] allows that.
+fn or_alone(args: &RecoverArgs, origin: &Origin) -> &'static str {
+    match (origin.recovered_chunks, running(&args.dir)) {
+        (None, None) => ", or write the rest alone with --rest-only",
+        (None, Some(_)) => ", or write the rest alone with --rest-only when all processes have ended",
+        (Some(_), _) => "",
     }
 }
 
@@ -180,7 +191,7 @@ fn joined(args: &RecoverArgs, first: &Path, rest: &Path, summary: &Summary) -> R
     joined.problems.iter().for_each(|problem| message::warning(problem));
     let (all, trace) = (calls(&source(&args.output)?)?, args.output.display());
     message::block(&format!(
-        "{}: {} that `record` had written to {}, {} more from the sessions\n{}\ntrace: {trace}, {}\nnext: heapscribe report {trace}",
+        "{}: {} that were in {}, {} more from the sessions\n{}\ntrace: {trace}, {}\nnext: heapscribe report {trace}",
         units::counted(all, "call"),
         units::count(before),
         first.display(),

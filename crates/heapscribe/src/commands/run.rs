@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use heapscribe_wire::heap::HEAPS_VARIABLE;
 
-use crate::cli::{self, RunArgs};
+use crate::cli::RunArgs;
 use crate::launch::heap::{self, HeapChoice};
 use crate::launch::{child, signals::Signals};
 use crate::message;
@@ -60,8 +60,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
 /// The directory in which heaps publish their statistics. A program runs without it too, so failing to create
 /// it is an error only if statistics are `wanted`.
 fn listen(args: &RunArgs, wanted: bool) -> Result<Option<Base>> {
-    heap_statistics::clean(&inspect::places(Some(&args.session_dir)));
-    match Base::create(&args.session_dir, args.session_dir.as_os_str() == cli::SESSION_DIR) {
+    heap_statistics::clean(&inspect::places(args.session_dir.as_deref()));
+    match Base::create(args.session_dir.as_deref()) {
         Ok(base) => Ok(Some(base)),
         Err(e) if wanted => Err(e),
         Err(_) => Ok(None),

@@ -270,6 +270,18 @@ fn daemon() {
     assert_eq!(own_calls(&run("recorded").trace(), &program), counted);
 }
 
+/// The parent in `daemon` of libc ends without a word to anybody but the shell that waits for it.
+#[test]
+fn the_parent_of_a_daemon_is_not_called_killed() {
+    let place = Place::new();
+    let program = place.compile(FORK);
+    let script = format!("{0} libc_daemon; {0} libc_daemon; exit 0", program.display());
+    let run = Run::new(&place, "sh").args(["-c", &script]);
+    let ended = run.env("COUNTS", place.path("counts")).recorded();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(!ended.stderr.contains("heapscribe: killed: "), "{}", ended.stderr);
+}
+
 /// A child that nobody can know of but by its parent's session: the parent has ended, the child's environment is
 /// written over, and it has called nothing yet.
 #[test]

@@ -142,7 +142,8 @@ fn moments_have_names() {
     for (flags, expected) in [
         ("--from mark:x", "the trace has no mark `x`"),
         ("--from mark:ready#2", "the trace has no mark `ready` number 2"),
-        ("--from 2s --to 1s", "the range from --from to --to ends where it begins"),
+        ("--from 2s --to 1s", "the range from --from to --to ends before it begins"),
+        ("--from peak --to peak", "see what is live at that moment with --live-at"),
         ("--to yesterday", "`yesterday` is not a moment"),
     ] {
         let shown = place.failure(&format!("report run.hst {flags}"));

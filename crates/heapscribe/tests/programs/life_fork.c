@@ -155,6 +155,14 @@ static int daemon_style(int argc, char **argv) {
     _exit(code);
 }
 
+// libc's own, whose parent ends by a call inside of libc.
+static int libc_daemon(int argc, char **argv) {
+    some(10);
+    if (daemon(1, 1)) return 91;
+    some(10);
+    return 0;
+}
+
 // A daemon that writes over its environment, as those do that show a title (postgres, sshd), and whose parent ends
 // at once. It calls nothing until the test opens the pipe.
 static int titled_daemon(int argc, char **argv) {
@@ -249,7 +257,7 @@ static const struct test_case cases[] = {
     { "storm", storm }, { "raw_clone", raw_clone }, { "bare_fork", bare_fork }, { "grandchildren", grandchildren },
     { "child", child }, { "by_vfork", by_vfork }, { "vfork_allocates", vfork_allocates }, { "by_spawn", by_spawn },
     { "exec_chain", exec_chain }, { "exec_from_thread", exec_from_thread }, { "closes_all", closes_all },
-    { "daemon_style", daemon_style }, { "titled_daemon", titled_daemon }, { "execs", execs }, { "escapes", escapes },
+    { "daemon_style", daemon_style }, { "libc_daemon", libc_daemon }, { "titled_daemon", titled_daemon }, { "execs", execs }, { "escapes", escapes },
     { "aborts_after_failed_exec", aborts_after_failed_exec }, { "closes_even_standard", closes_even_standard }, { 0 },
 };
 
