@@ -31,7 +31,8 @@ export class Controls {
   constructor(store, summary) {
     this.store = store;
     this.summary = summary;
-    const shows = summary.shows.map((show) => [show, SHOWS[show]]);
+    // What has no times has no cursor.
+    const shows = summary.shows.map((show) => [show, show === "live" && summary.duration_ns === null ? "live" : SHOWS[show]]);
     this.form = byId("question");
     this.processes = this.#select("process", "Process", [["", "all"]]);
     this.copy = element("button", { type: "button", click: () => this.#copy() }, "Copy as command");

@@ -17,7 +17,7 @@ export async function chromium(binary, profile) {
     await send("Browser.close");
     await ended;
   };
-  return { ...hands(page), page, events, end };
+  return { ...hands(page), page, send, events, end };
 }
 
 /** Messages with a zero byte after each. */
@@ -51,12 +51,12 @@ function hands(page) {
     if (e) throw new Error(e.exception?.description ?? e.text);
     return result.value;
   };
-  /** Waits for a condition; who waits for a whole minute waits for nothing. */
-  const until = async (expression) => {
+  /** Waits for a condition; who waits for a whole minute waits for nothing, unless more is said. */
+  const until = async (expression, seconds = 60) => {
     // While a page is left there is nothing to ask.
     const isTrue = () => run(expression).catch((e) => ((last = e.message), false));
     let last = "";
-    for (const end = Date.now() + 60_000; Date.now() < end; await run("new Promise(requestAnimationFrame)").catch(() => {})) {
+    for (const end = Date.now() + seconds * 1000; Date.now() < end; await run("new Promise(requestAnimationFrame)").catch(() => {})) {
       if (await isTrue()) return;
     }
     throw new Error(`never true: ${expression}; ${last}; the page: ${await run("document.body.innerText")}`);

@@ -1,6 +1,6 @@
 // A picture of each view, light and dark: for eyes, for the output of CI, and for the documentation.
 //
-//   node screenshots.mjs chromium PROFILE ADDRESS FOLDER [VIEW=HASH...]
+//   [HEIGHT=720] node screenshots.mjs chromium PROFILE ADDRESS FOLDER [VIEW=HASH...]
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chromium } from "./chromium.mjs";
@@ -12,6 +12,7 @@ const browser = await chromium(binary, profile);
 const { page, run, until, open } = browser;
 try {
   await mkdir(folder, { recursive: true });
+  await page("Emulation.setDeviceMetricsOverride", { width: 1280, height: Number(process.env.HEIGHT ?? 720), deviceScaleFactor: 1, mobile: false });
   for (const scheme of ["light", "dark"]) {
     await page("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: scheme }] });
     for (const one of wanted.length > 0 ? wanted : ALL) {
