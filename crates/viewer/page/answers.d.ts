@@ -18,6 +18,7 @@ export interface Summary {
   begin_real_ns: number;
   duration_ns: number | null;
   has_index: boolean;
+  has_messages: boolean;
   shows: string[];
   processes: number;
   caveats: string[];
@@ -54,6 +55,22 @@ export interface Time {
   timeline: Timeline;
   lanes: Lane[];
   notes: Notes;
+}
+
+/** Messages of a log: a row for those of a channel in a step. */
+export interface Messages {
+  channels: { channel_index: number; name: string | null; type: string | null; messages: number }[];
+  left_out: number;
+  step_ns: number;
+  lane: number[];
+  step: number[];
+  messages: number[];
+  queue_index: number[];
+  time_ns: number[];
+  size_bytes: number[];
+  allocations: number[];
+  allocated_bytes: number[];
+  freed_bytes: number[];
 }
 
 export interface Culprit extends Amount {
@@ -212,5 +229,6 @@ export interface Answers extends Views {
   summary: Summary;
   time: Time;
   whole: Whole;
+  messages: Messages;
   live: Live;
 }

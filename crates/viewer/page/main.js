@@ -24,7 +24,8 @@ async function start() {
   if (embedded) restrict(embedded, store, (state) => views.isThere(state));
   if (summary.is_live) new LiveView(() => views.refresh());
   // The heap over time is known long before all events were read.
-  showTime(store, views, await get("time"));
+  const timeline = showTime(store, views, await get("time"));
+  if (timeline && summary.has_messages) timeline.setMessages(await get("messages"));
   const whole = await get("whole");
   showFindings(whole, store, summary);
   showFacts(summary, whole);
@@ -39,9 +40,11 @@ async function start() {
  */
 function showTime(store, views, time) {
   // A snapshot has no time.
-  if (time.duration_ns > 0 && time.timeline.heap_max_bytes.length > 0) new TimelineView(store, time);
-  else byId("timeline-title").closest("section")?.remove();
+  const hasTime = time.duration_ns > 0 && time.timeline.heap_max_bytes.length > 0;
+  const timeline = hasTime ? new TimelineView(store, time) : undefined;
+  if (!timeline) byId("timeline-title").closest("section")?.remove();
   views.setTime(time);
+  return timeline;
 }
 
 /** @param {import("./answers.js").Summary} summary */

@@ -4,6 +4,7 @@ import { atNextFrame, byId, element } from "./dom.js";
 import { embedded, nearest } from "./embedded.js";
 import { blocks, bytes, duration, moment } from "./numbers.js";
 import { LanesView } from "./lanes_view.js";
+import { MessagesView } from "./messages.js";
 import { LINES, drawTimeline } from "./timeline.js";
 import { listenToTimeline } from "./timeline_input.js";
 import { showTooltip } from "./tooltip.js";
@@ -29,6 +30,9 @@ export class TimelineView {
     this.store = store;
     this.time = time;
     this.lanes = new LanesView(store, time, () => this.#seen());
+    /** Messages of a log, once they are known to be there.
+     * @type {MessagesView | undefined} */
+    this.messages = undefined;
     listenToTimeline(this.#canvas, {
       now: () => ({ ...this.#now(), whole: this.#length, range: this.#range() }),
       setCursor: (ns) => store.set({ at: String(embedded ? nearest(embedded, ns) : ns), show: "live", path: "" }),
@@ -43,6 +47,11 @@ export class TimelineView {
     new ResizeObserver(this.#draw).observe(this.#canvas);
     addEventListener("colors", this.#draw);
     this.show();
+  }
+
+  /** @param {import("./answers.js").Messages} messages */
+  setMessages(messages) {
+    this.messages = new MessagesView(messages, () => this.#seen());
   }
 
   get #length() {
@@ -143,6 +152,7 @@ export class TimelineView {
     this.#canvas.setAttribute("aria-label", `Heap over time, ${duration(shown.from)} to ${duration(shown.to)}. Peak ${bytes(this.time.peak.bytes)} at ${duration(this.time.peak.time_ns)}.`);
     this.#draw();
     this.lanes.draw();
+    this.messages?.draw();
   }
 
   /**

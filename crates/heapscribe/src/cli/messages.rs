@@ -83,6 +83,18 @@ impl From<LayoutYear> for Layout {
     }
 }
 
+/// Messages that are shown beside a heap trace.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = HEADING)]
+pub(crate) struct ViewMessagesArgs {
+    /// Message log of the same run: show its messages on the timeline
+    #[arg(long, value_name = "PART", num_args = 1..)]
+    pub(crate) messages: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) reading: MessageArgs,
+}
+
 /// Messages that a heap trace is held against.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = HEADING)]

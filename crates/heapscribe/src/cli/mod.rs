@@ -49,7 +49,7 @@ pub(crate) use self::groups::GROUPS;
 pub(crate) use self::header::HeaderArgs;
 pub(crate) use self::hotspots::HotspotsArgs;
 pub(crate) use self::install_libs::InstallLibsArgs;
-pub(crate) use self::messages::{ReportMessagesArgs, reject_parts};
+pub(crate) use self::messages::{ReportMessagesArgs, ViewMessagesArgs, reject_parts};
 pub(crate) use self::metric::Metric;
 pub(crate) use self::modes::parse_mode;
 pub(crate) use self::moment::Moment;

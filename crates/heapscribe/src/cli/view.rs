@@ -7,6 +7,7 @@ use heapscribe_convert::ranges::IndexOptions;
 use heapscribe_units::parse_bytes;
 
 use super::help::TEMPLATE;
+use super::messages::ViewMessagesArgs;
 use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
@@ -19,6 +20,7 @@ Examples:
   heapscribe view before.hst after.hst              what has changed
   heapscribe view 4711                              a running process that is recorded
   heapscribe view run.hst -o run.html               one file, for somebody who has no trace
+  heapscribe view run.hst --messages data.part0.bfbs   with the messages of an AOS log
   heapscribe view run.hst --no-open --port 8000     print the address only
 ")]
 pub(crate) struct ViewArgs {
@@ -61,6 +63,9 @@ pub(crate) struct ViewArgs {
 
     #[command(flatten)]
     pub(crate) symbols: SymbolArgs,
+
+    #[command(flatten)]
+    pub(crate) messages: ViewMessagesArgs,
 }
 
 impl ViewArgs {

@@ -208,14 +208,20 @@ fn beside(args: &ReportArgs, trace: &Opened) -> Result<Option<Compared>> {
 
 /// Warns about what makes the figures for messages useless.
 fn warn(beside: &MessageCorrelation) {
-    if !beside.clocks_agree {
-        let apart = duration(beside.clocks_apart_ns.unwrap_or(0));
+    let apart_ns = beside.clocks_apart_ns.filter(|_| !beside.clocks_agree);
+    warn_of_messages(apart_ns, beside.messages == 0);
+}
+
+/// The same for who has only these: how far clocks that disagree are apart, and whether there is no message.
+pub(super) fn warn_of_messages(clocks_apart_ns: Option<u64>, is_none: bool) {
+    if let Some(apart_ns) = clocks_apart_ns {
+        let apart = duration(apart_ns);
         message::warning(&format!(
             "the wall clocks of trace and messages differ by {apart}: unless the clock was set in between, they \
              come from different boots or machines, and the figures for messages are wrong"
         ));
     }
-    if beside.messages == 0 {
+    if is_none {
         message::warning("no message was handled during the recording");
     }
 }

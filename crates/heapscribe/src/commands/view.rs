@@ -7,16 +7,19 @@ use std::process::{Command, ExitCode, Stdio};
 use std::thread;
 
 use anyhow::{Context, Result};
+use heapscribe_analyze::snapshot;
 use heapscribe_convert::{Input, Opened};
 use heapscribe_diagnostics::Problem;
 use heapscribe_session::inspect::{self, SearchPath, SessionPath};
 use heapscribe_units::bytes;
 use heapscribe_viewer::{Server, SingleFile, Token, Viewer};
+use heapscribe_views::messages::correlation::{self, EachMessage};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::report::warn_of_messages;
 use super::{output, view_live};
-use crate::cli::ViewArgs;
+use crate::cli::{ViewArgs, ViewMessagesArgs};
 use crate::message;
 use crate::progress::IndexBar;
 
@@ -35,6 +38,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
                 Problem::new(format!("process {pid} is running, which a file cannot show"), hint).into()
             );
         }
+        reject_messages(args)?;
         let server = listen(args)?;
         return view_live::run(args, &found, place, &server);
     }
@@ -52,6 +56,10 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     // Of two the second is looked at.
     let compared = viewers.reduce(|before, after| after.compared_with(before));
     let Some(viewer) = compared else { return Ok(ExitCode::SUCCESS) };
+    let viewer = match traces.last().filter(|_| !args.messages.messages.is_empty()) {
+        Some(trace) => viewer.with_messages(&messages(args, trace)?),
+        None => viewer,
+    };
     if let Some(output) = &args.output {
         return write_file(&viewer, output);
     }
@@ -77,6 +85,28 @@ fn write_file(viewer: &Viewer<'_>, output: &Path) -> Result<ExitCode> {
     message::note(&format!("{} written to {}", bytes(html.len() as u64), output.display()));
     left_out.iter().for_each(|text| message::note(text));
     Ok(ExitCode::SUCCESS)
+}
+
+/// The messages that are shown on the timeline.
+fn messages(args: &ViewArgs, trace: &Opened) -> Result<EachMessage> {
+    if snapshot::is_one(&**trace) {
+        reject_messages(args)?;
+    }
+    let ViewMessagesArgs { messages, reading } = &args.messages;
+    let (each, problems) = correlation::each(trace, messages, reading.on_damage.into())?;
+    for (path, what) in problems {
+        message::warning(&format!("{}: {}", path.display(), what.join("; ")));
+    }
+    let apart_ns = each.clocks_apart_ns.filter(|_| !each.clocks_agree);
+    warn_of_messages(apart_ns, each.messages.is_empty());
+    Ok(each)
+}
+
+/// `--messages` needs events, which what is live does not have.
+fn reject_messages(args: &ViewArgs) -> Result<(), Problem> {
+    let Some(part) = args.messages.messages.first() else { return Ok(()) };
+    let what = format!("{} cannot be shown with what is live: --messages needs a recording", part.display());
+    Err(Problem::new(what, "record the program with `heapscribe record` while it handles messages"))
 }
 
 /// The process that is asked for, where no file is.

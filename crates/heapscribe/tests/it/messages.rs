@@ -1,5 +1,6 @@
 //! Message logs of AOS through the program.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 
 use heapscribe_aos_log::layout::{Kind, Layout};
@@ -8,6 +9,7 @@ use serde_json::Value;
 
 use crate::sample;
 use crate::see::Place;
+use crate::view::{get, view};
 
 fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../aos-log/tests/fixtures/aos").join(name)
@@ -224,6 +226,43 @@ fn messages_beside_a_trace() {
         (&report["frees"], &report["bytes_freed"]),
         (&sum("frees").into(), &sum("freed_bytes").into())
     );
+}
+
+/// The page has the messages of each channel that the report has, and so much was allocated after them.
+#[test]
+fn messages_in_the_viewer_are_those_of_the_report() {
+    let place = place(&log(&[(7, 1), (8, 1), (7, 2), (7, 3), (8, 4), (7, 6)], real_minus_mono()));
+    std::fs::write(place.path("run.hst"), sample::trace()).unwrap();
+    let (_, json, _) = place.all("report run.hst --messages data.part0.bfbs --json");
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let mut child = view(&place, &["--messages", "data.part0.bfbs"]);
+    let mut address = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let (host, token) = address.trim_start_matches("http://").split_once('/').unwrap();
+    let answer = |path: &str| -> Value {
+        let (status, body) = get(host, &format!("/{}/api/{path}", token.trim_end_matches("/\n")));
+        assert_eq!(status, 200, "{path}: {body}");
+        serde_json::from_str(&body).unwrap()
+    };
+    let (summary, shown) = (answer("summary"), answer("messages"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(summary["has_messages"], true);
+    let channels = report["messages"]["channels"].as_array().unwrap();
+    assert_eq!(shown["channels"].as_array().unwrap().len(), channels.len());
+    for (lane, channel) in channels.iter().enumerate() {
+        let sum = |column: &str| -> u64 {
+            let rows = shown["lane"].as_array().unwrap().iter().zip(shown[column].as_array().unwrap());
+            rows.filter(|(of, _)| **of == lane as u64).map(|(_, n)| n.as_u64().unwrap()).sum()
+        };
+        assert_eq!(shown["channels"][lane]["channel_index"], channel["channel_index"]);
+        assert_eq!(channel["messages"], sum("messages"), "{shown}");
+        for column in ["allocations", "allocated_bytes", "freed_bytes"] {
+            assert_eq!(channel["alone"][column], sum(column), "{column}: {shown}");
+        }
+    }
+    let text = place.failure("view data.part0.bfbs --no-open --messages data.part0.bfbs");
+    assert!(text.contains("is a message log, not a heap trace"), "{text}");
 }
 
 #[test]

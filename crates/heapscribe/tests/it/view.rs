@@ -9,14 +9,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::sample;
 use crate::see::Place;
 
-fn view(place: &Place, flags: &[&str]) -> Child {
+pub(crate) fn view(place: &Place, flags: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_heapscribe"));
     command.args(["view", "run.hst", "--no-open"]).args(flags).current_dir(place.path(""));
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// The status of an answer, and its body.
-fn get(host: &str, path: &str) -> (u16, String) {
+pub(crate) fn get(host: &str, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(host).unwrap();
     stream.write_all(format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes()).unwrap();
     let mut answer = String::new();

@@ -40,6 +40,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     "lifetimes_view.js" JS,
     "live.js" JS,
     "main.js" JS,
+    "messages.js" JS,
     "numbers.js" JS,
     "processes.js" JS,
     "scale.js" JS,

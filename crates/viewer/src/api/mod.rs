@@ -9,6 +9,7 @@ mod compare;
 mod findings;
 mod generations;
 mod lifetimes;
+mod messages;
 mod over_time;
 mod pattern;
 mod route;

@@ -71,6 +71,7 @@ impl Viewer<'_> {
                 Ok(time) => Response::json(Status::Ok, time),
                 Err(e) => refused(&e),
             },
+            Some("messages") => Response::json(Status::Ok, &self.messages),
             Some("whole") => match self.analysis() {
                 Some(analysis) => Response::json(Status::Ok, &Whole::of(analysis)),
                 None => refused(&NoAnswer::NotYet),

@@ -27,6 +27,8 @@ pub(super) struct Summary {
     duration_ns: Option<u64>,
     /// Whether any range is answered by the index; else each question reads all events.
     has_index: bool,
+    /// Whether messages of a log are shown beside it.
+    has_messages: bool,
     /// What can be shown.
     shows: &'static [&'static str],
     processes: usize,
@@ -61,6 +63,7 @@ impl Summary {
             host: session.host,
             begin_real_ns: session.begin_real_ns,
             duration_ns: viewer.ranges.as_ref().map(|ranges| ranges.extent().duration_ns),
+            has_messages: !viewer.messages.is_empty(),
             has_index: index.flatten().is_some(),
             shows: match (&viewer.ranges, is_snapshot) {
                 (Some(_), _) => OF_RANGES,

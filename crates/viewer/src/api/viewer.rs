@@ -9,10 +9,12 @@ use heapscribe_convert::Opened;
 use heapscribe_convert::file_source::FileSource;
 use heapscribe_convert::ranges::{IndexOptions, Ranges};
 use heapscribe_symbols::Resolver;
+use heapscribe_views::messages::correlation::EachMessage;
 
 use super::analysis::Analysis;
 use super::answered::{Answered, NoAnswer, by_question, of_whole};
 use super::ask::{Ask, Base, Blocks};
+use super::messages::MessageRows;
 use super::over_time::OverTime;
 use super::stacks::Stacks;
 use crate::model::{Merged, Reshaped, Shape};
@@ -42,6 +44,7 @@ pub struct Viewer<'r> {
     /// Whether stacks of several processes are kept apart: those of two recordings are not.
     splits_processes: bool,
     pub(super) is_live: bool,
+    pub(super) messages: MessageRows,
 }
 
 impl<'r> Viewer<'r> {
@@ -73,6 +76,7 @@ impl<'r> Viewer<'r> {
             merged: OnceLock::new(),
             splits_processes: true,
             is_live: false,
+            messages: MessageRows::default(),
         }
     }
 
@@ -80,6 +84,13 @@ impl<'r> Viewer<'r> {
     #[must_use]
     pub fn live(self) -> Viewer<'r> {
         Viewer { is_live: true, ..self }
+    }
+
+    /// Shows messages on the timeline.
+    #[must_use]
+    pub fn with_messages(self, each: &EachMessage) -> Viewer<'r> {
+        let duration_ns = self.ranges.as_ref().map_or(0, |ranges| ranges.extent().duration_ns);
+        Viewer { messages: MessageRows::of(each, duration_ns), ..self }
     }
 
     /// Compares it with an earlier recording.

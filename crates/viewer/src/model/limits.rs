@@ -51,6 +51,9 @@ pub(crate) const GENERATIONS_MAX: usize = 64;
 pub(crate) const LANES_MAX: usize = 8;
 /// A lane is as high as at least one of so many parts of the highest one.
 pub(crate) const LANE_PARTS: u64 = 32;
+/// Channels of messages that are drawn over time, each for itself, and steps that each of them has.
+pub(crate) const CHANNELS_MAX: usize = 8;
+pub(crate) const MESSAGE_STEPS: u64 = 1_000;
 /// Marks and sections: more than can be told apart on a screen.
 pub(crate) const NOTES_MAX: usize = 2_000;
 /// Processes that have a box each; where there are more, those of one program share a box.

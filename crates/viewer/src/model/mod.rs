@@ -24,8 +24,8 @@ pub(crate) use flame::{Direction, Look, flame};
 pub(crate) use function::{Function, FunctionId, ModuleId};
 pub(crate) use functions::{Order, functions};
 pub(crate) use limits::{
-    AGE_COLUMNS, AGES_NS, GENERATIONS_MAX, LANE_PARTS, LANES_MAX, NOTES_MAX, ROWS_MAX, SHAPE_MAX,
-    SOURCE_BYTES_MAX, SOURCE_LINE_CHARS_MAX, SOURCE_LINES_AROUND,
+    AGE_COLUMNS, AGES_NS, CHANNELS_MAX, GENERATIONS_MAX, LANE_PARTS, LANES_MAX, MESSAGE_STEPS, NOTES_MAX,
+    ROWS_MAX, SHAPE_MAX, SOURCE_BYTES_MAX, SOURCE_LINE_CHARS_MAX, SOURCE_LINES_AROUND,
 };
 pub(crate) use merged::Merged;
 pub(crate) use nodes::CallId;

@@ -37,6 +37,9 @@ impl Packed {
             packed.add(&Question::of(what, &[]).key(), &answer).then_some(answer)
         };
         let (summary, time, whole) = (first("summary")?, first("time")?, first("whole")?);
+        if summary["has_messages"] == true {
+            first("messages")?;
+        }
         let functions = |show| ask(viewer, "functions", Question::of("functions", &[("show", show)]).query());
         let facts = facts(&summary, &time, &whole, &functions);
         packed.trace = summary["trace"].clone();

@@ -5,7 +5,9 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
-use crate::client::{serve, serve_compared};
+use heapscribe_views::messages::correlation::{EachMessage, HeapActivity, HeavyMessage};
+
+use crate::client::{serve, serve_compared, serve_messages};
 
 /// The first of these programs that is there.
 fn installed(names: &[&str]) -> Option<String> {
@@ -23,6 +25,23 @@ fn each_view_works_in_a_browser() {
 fn a_comparison_is_undone_and_brought_back() {
     serve_compared(|place| {
         in_browser("a_comparison_is_undone_and_brought_back", "compared.mjs", &place.address());
+    });
+}
+
+#[test]
+fn messages_are_ticks_in_lanes_of_their_channels() {
+    let message = |channel_index, queue_index, ms: u64, allocated_bytes| {
+        let did = HeapActivity { allocations: 1, allocated_bytes, ..HeapActivity::default() };
+        (HeavyMessage { channel_index, queue_index, time_ns: ms * 1_000_000, did }, 96)
+    };
+    // Three of one step; one alone, of a channel that is not named in the log; and nine more channels.
+    let mut messages: Vec<_> = (0..3).map(|n| message(0, n, 2, 1_000)).collect();
+    messages.extend([message(1, 41, 5, 64), message(1, 42, 8, 0)]);
+    messages.extend((2..11).map(|channel| message(channel, 0, 9, 0)));
+    let channels = vec![("/<b>camera</b>".to_owned(), "frc971.Image".to_owned())];
+    let each = EachMessage { messages, channels, clocks_apart_ns: None, clocks_agree: true };
+    serve_messages(&each, |place| {
+        in_browser("messages_are_ticks_in_lanes_of_their_channels", "messages.mjs", &place.address());
     });
 }
 

@@ -8,6 +8,7 @@ use heapscribe_convert::ranges::IndexOptions;
 use heapscribe_convert::{Input, Opened, Salvage};
 use heapscribe_symbols::Resolver;
 use heapscribe_viewer::{Server, Token, Viewer};
+use heapscribe_views::messages::correlation::EachMessage;
 use serde_json::Value;
 
 use crate::recording;
@@ -28,17 +29,22 @@ pub(crate) struct Answer {
 
 /// Serves the recording while `client` asks.
 pub(crate) fn serve(client: impl FnOnce(&Place)) {
-    serve_all(1, "app.c", client);
+    serve_all(1, "app.c", None, client);
+}
+
+/// The same, with messages of a log beside it.
+pub(crate) fn serve_messages(each: &EachMessage, client: impl FnOnce(&Place)) {
+    serve_all(1, "app.c", Some(each), client);
 }
 
 /// The same, of a program with this file of source.
 pub(crate) fn serve_source(source: &str, client: impl FnOnce(&Place)) {
-    serve_all(1, source, client);
+    serve_all(1, source, None, client);
 }
 
 /// The same, compared with itself: each function and each stack is found again.
 pub(crate) fn serve_compared(client: impl FnOnce(&Place)) {
-    serve_all(2, "app.c", client);
+    serve_all(2, "app.c", None, client);
 }
 
 /// Opens recordings, each compared with the one before.
@@ -60,8 +66,11 @@ pub(crate) fn open(traces: &[Vec<u8>], look: impl FnOnce(Viewer<'_>)) {
     look(viewers.reduce(|before, after| after.compared_with(before)).unwrap());
 }
 
-fn serve_all(traces: usize, source: &str, client: impl FnOnce(&Place)) {
-    open(&vec![recording::trace(source); traces], |viewer| serve_one(&viewer, client));
+fn serve_all(traces: usize, source: &str, messages: Option<&EachMessage>, client: impl FnOnce(&Place)) {
+    open(&vec![recording::trace(source); traces], |viewer| match messages {
+        Some(each) => serve_one(&viewer.with_messages(each), client),
+        None => serve_one(&viewer, client),
+    });
 }
 
 fn serve_one(viewer: &Viewer<'_>, client: impl FnOnce(&Place)) {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use heapscribe_analyze::Recording;
 use heapscribe_analyze::input::{Chosen, History};
-use heapscribe_analyze::intervals::{self, Interval};
+use heapscribe_analyze::intervals::{self, Interval, Intervals};
 use heapscribe_analyze::selection::Split;
 use heapscribe_aos_log::layout::Kind;
 use heapscribe_aos_log::read::{Message, Order, Policy};
@@ -21,7 +21,7 @@ use serde::Serialize;
 use heapscribe_convert::message_log::Log;
 use heapscribe_diagnostics::Problem;
 
-/// Messages that can be held against a trace at a time; 56 bytes each.
+/// Messages that can be held against a trace at a time; 64 bytes each.
 const MARKS_MAX: usize = 4_000_000;
 
 /// Wall clocks are set now and then, but by more than this they differ only between boots or machines.
@@ -31,11 +31,12 @@ const APART_NS_MAX: u64 = 10_000_000_000;
 const HEAVIEST: usize = 20;
 
 /// A message as a moment.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 struct Mark {
     ns: u64,
     channel_index: u32,
     queue_index: u32,
+    size_bytes: u64,
 }
 
 /// What the heap did, with messages as marks.
@@ -147,16 +148,9 @@ pub fn compare<S: Source + Sync>(
     policy: Policy,
     asked: Asked,
 ) -> Result<(MessageCorrelation, Vec<PartProblems>)> {
-    let recording = Recording::new(trace);
     let begin_ns = trace.start_mono_ns();
     let mut log = Log::open(paths, policy, Order::Time)?;
-    let found = read(&mut log, &recording, begin_ns..=begin_ns.saturating_add(trace.duration_ns()))?;
-    let times: Vec<u64> = found.marks.iter().map(|mark| mark.ns).collect();
-    // The report of the trace names chunks that cannot be read.
-    let cut = match asked.chosen {
-        None => intervals::cut(&recording, &times),
-        Some(chosen) => intervals::cut(&Split::new(&recording).chosen(chosen), &times),
-    };
+    let (found, cut) = cut(trace, &mut log, asked.chosen)?;
     let after = cut.intervals.last().copied().unwrap_or_default();
     let correlation = MessageCorrelation {
         pids: asked.pids,
@@ -165,14 +159,72 @@ pub fn compare<S: Source + Sync>(
         messages_outside: found.outside,
         messages_of_other_clocks: found.of_other_clocks,
         clocks_apart_ns: found.apart_ns,
-        clocks_agree: found.apart_ns.is_none_or(|ns| ns <= APART_NS_MAX),
+        clocks_agree: agree(found.apart_ns),
         before: cut.before.into(),
         after: after.into(),
         channels: channels(&found.marks, &cut.intervals, begin_ns),
         heaviest: heaviest(&found.marks, &cut.intervals, begin_ns),
     };
-    let problems = log.problems().into_iter().map(|(path, problems)| (path.to_owned(), problems));
-    Ok((correlation, problems.collect()))
+    Ok((correlation, problems(&log)))
+}
+
+/// The messages of a log one by one, with what the heap of a trace did after each.
+pub struct EachMessage {
+    /// In the order of their times. What the heap did after the last one has no end.
+    pub messages: Vec<(HeavyMessage, u64)>,
+    /// Name and type of channels, by number, as far as the log has them.
+    pub channels: Vec<(String, String)>,
+    /// How far the two wall clocks are apart; none when one is not known.
+    pub clocks_apart_ns: Option<u64>,
+    /// Whether that is so little that both are of one boot of one machine.
+    pub clocks_agree: bool,
+}
+
+/// Reads a log and holds it against a trace, message by message, each with the bytes that it has. With what of the log
+/// cannot be read, by file.
+pub fn each<S: Source + Sync>(
+    trace: &Trace<S>,
+    paths: &[PathBuf],
+    policy: Policy,
+) -> Result<(EachMessage, Vec<PartProblems>)> {
+    let begin_ns = trace.start_mono_ns();
+    let mut log = Log::open(paths, policy, Order::Time)?;
+    let (found, cut) = cut(trace, &mut log, None)?;
+    let held = found.marks.iter().zip(&cut.intervals);
+    let named = log.configurations().into_iter().find(|of| !of.channels.is_empty()).unwrap_or_default();
+    let each = EachMessage {
+        messages: held.map(|(mark, did)| (heavy(mark, begin_ns, *did), mark.size_bytes)).collect(),
+        channels: named.channels.into_iter().map(|channel| (channel.name, channel.type_name)).collect(),
+        clocks_apart_ns: found.apart_ns,
+        clocks_agree: agree(found.apart_ns),
+    };
+    Ok((each, problems(&log)))
+}
+
+/// The messages within the time of a trace, and what was done between them.
+fn cut<S: Source + Sync>(
+    trace: &Trace<S>,
+    log: &mut Log<'_>,
+    chosen: Option<Chosen>,
+) -> Result<(Marks, Intervals)> {
+    let recording = Recording::new(trace);
+    let begin_ns = trace.start_mono_ns();
+    let found = read(log, &recording, begin_ns..=begin_ns.saturating_add(trace.duration_ns()))?;
+    let times: Vec<u64> = found.marks.iter().map(|mark| mark.ns).collect();
+    // The report of the trace names chunks that cannot be read.
+    let cut = match chosen {
+        None => intervals::cut(&recording, &times),
+        Some(chosen) => intervals::cut(&Split::new(&recording).chosen(chosen), &times),
+    };
+    Ok((found, cut))
+}
+
+fn agree(clocks_apart_ns: Option<u64>) -> bool {
+    clocks_apart_ns.is_none_or(|ns| ns <= APART_NS_MAX)
+}
+
+fn problems(log: &Log<'_>) -> Vec<PartProblems> {
+    log.problems().into_iter().map(|(path, problems)| (path.to_owned(), problems)).collect()
 }
 
 /// Reads the marks that lie within the time of the trace, in their order.
@@ -212,7 +264,8 @@ fn read(
 
 fn mark(m: &Message<'_>) -> Option<Mark> {
     let ns = u64::try_from(m.monotonic_sent_time).ok().filter(|_| m.kind != Kind::RemoteTimestamp)?;
-    Some(Mark { ns, channel_index: m.channel_index, queue_index: m.queue_index })
+    let size_bytes = m.data.map_or(0, |data| data.len() as u64);
+    Some(Mark { ns, channel_index: m.channel_index, queue_index: m.queue_index, size_bytes })
 }
 
 fn heavy(mark: &Mark, begin_ns: u64, did: Interval) -> HeavyMessage {
@@ -289,7 +342,8 @@ mod tests {
 
     #[test]
     fn times_of_a_channel_span_those_of_others() {
-        let mark = |ns, channel_index, queue_index| Mark { ns, channel_index, queue_index };
+        let mark =
+            |ns, channel_index, queue_index| Mark { ns, channel_index, queue_index, ..Mark::default() };
         let marks = [mark(10, 1, 0), mark(20, 2, 0), mark(30, 1, 1), mark(40, 1, 2), mark(50, 2, 1)];
         let stretches = [stretch(1, 100), stretch(1, 20), stretch(0, 0), stretch(2, 3), stretch(9, 999)];
         let found = channels(&marks, &stretches, 10);
