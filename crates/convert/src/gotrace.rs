@@ -60,6 +60,7 @@ pub fn convert<S: Source, W: Write>(
         written: HashSet::new(),
         level: LiveLevel::default(),
         last: (0, 1),
+        ended_bytes: 0,
         written_bytes: 0,
         highest_bytes: 0,
         lowest_bytes: 0,
@@ -85,6 +86,8 @@ struct Conversion<W> {
     level: LiveLevel,
     /// The P and ticks of the last event.
     last: (u64, u64),
+    /// Live bytes at the last moment that has ended.
+    ended_bytes: i64,
     /// Live bytes when they were written last.
     written_bytes: i64,
     /// The most that was written.
@@ -190,10 +193,15 @@ impl<W: Write> Conversion<W> {
 
     /// So much was live until now, when it changes.
     fn ended(&mut self, bytes: i64, falls: bool) -> Result<()> {
+        let (p, ticks) = self.last;
+        let before_bytes = std::mem::replace(&mut self.ended_bytes, bytes);
+        if before_bytes > bytes.max(self.highest_bytes) {
+            // The moment began with an allocation, and what it freed was another thread's of the same moment or later.
+            self.write_live(p, ticks, before_bytes)?;
+        }
         self.lowest_bytes = self.lowest_bytes.min(bytes);
         let is_top = falls && bytes > self.highest_bytes;
         if is_top || bytes.abs_diff(self.written_bytes) >= STEP_BYTES {
-            let (p, ticks) = self.last;
             self.write_live(p, ticks, bytes)?;
         }
         Ok(())
