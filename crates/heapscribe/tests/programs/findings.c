@@ -18,6 +18,14 @@ static void wait_ms(long ms) {
     nanosleep(&time, NULL);
 }
 
+// The next of a row of moments, which are so far apart: a program that was kept waiting catches up.
+static void wait_for_next(struct timespec *moment, long ms) {
+    long ns = moment->tv_nsec + ms * 1000000;
+    moment->tv_sec += ns / 1000000000;
+    moment->tv_nsec = ns % 1000000000;
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, moment, NULL) != 0) continue;
+}
+
 __attribute__((noinline)) static void *make_block(size_t size) {
     void *block = malloc(size);
     memset(block, 1, size);
@@ -33,6 +41,8 @@ static void free_blocks(int from, int to) {
 
 // A table that every request adds to; the twin is a cache that is filled once and then replaces entries.
 static void growth(int is_bad) {
+    struct timespec moment;
+    clock_gettime(CLOCK_MONOTONIC, &moment);
     for (int i = 0; i < ROUNDS; i++) {
         for (int n = 0; n < 10; n++) {
             int at = is_bad ? i * 10 + n : n;
@@ -40,7 +50,7 @@ static void growth(int is_bad) {
             free(blocks[at]);
             blocks[at] = make_block(500);
         }
-        wait_ms(2);
+        wait_for_next(&moment, 2);
     }
 }
 
