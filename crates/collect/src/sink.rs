@@ -195,6 +195,9 @@ impl Sink {
                 self.cut = gathered.cut;
                 self.written = gathered.bytes;
                 let problems = gathered.problems.join("; ");
+                if !problems.is_empty() {
+                    diagnostics::warning(&format!("the ring of {}: {problems}", self.path.display()));
+                }
                 self.failure = self.failure.take().or((!problems.is_empty()).then_some(problems));
             }
             Err(e) => {
