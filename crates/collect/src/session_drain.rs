@@ -24,7 +24,7 @@ use crate::session_head::SessionHead;
 use crate::summary::losses;
 use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{
-    Alive, Memory, SessionKey, mark_request, open_file, process_end, process_info, read_head, read_up_to,
+    Alive, Memory, SessionKey, mark_request, open_file, process_info, read_head, read_up_to,
 };
 use heapscribe_session::{base_directory, mode_changes};
 
@@ -369,7 +369,8 @@ impl SessionDrain {
         output.memory(process, &samples);
         self.sample_heap(how != HowEnded::Execed);
         self.heap.write(process, output);
-        let mut end = read_head(self.head.file(), process_end).unwrap_or_default();
+        let (mut end, problem) = self.head.process_end(&self.directory);
+        problem.into_iter().for_each(|problem| self.note(problem));
         end.modes = self.modes();
         let problems = named_snapshots::write(&self.directory, process, output);
         problems.into_iter().for_each(|problem| self.note(problem));

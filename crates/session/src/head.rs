@@ -4,6 +4,7 @@ use std::fs::File;
 
 use heapscribe_formats::model::{ProcessEnd, ProcessInfo, Stage};
 use heapscribe_wire::head::{ClockKind, HEAD_FILE_BYTES, Head, stage};
+use heapscribe_wire::operation::{RECORD_BYTES, RECORDS_MAX, Record};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 
@@ -52,10 +53,19 @@ pub fn process_info(head: &Head<'_>) -> ProcessInfo {
     }
 }
 
-/// The end of a process, or how far it is, by its head.
-pub fn process_end(head: &Head<'_>) -> ProcessEnd {
+/// The records of threads in a session's file of them: as many as the head has in use, or fewer when the file ends.
+pub fn read_records(file: &File, head: &Head<'_>) -> Vec<Record> {
+    let mut bytes = vec![0; (head.records as usize).min(RECORDS_MAX) * RECORD_BYTES];
+    let n = read_up_to(file, &mut bytes, 0);
+    bytes[..n].as_chunks().0.iter().map(Record::parse).collect()
+}
+
+/// The end of a process, or how far it is, by its head and the records of its threads.
+pub fn process_end(head: &Head<'_>, records: &[Record]) -> ProcessEnd {
+    let mut drops = head.drops;
+    records.iter().for_each(|record| record.add_cut_stacks(&mut drops));
     ProcessEnd {
-        drops: head.drops,
+        drops,
         broke: head.broke,
         threads: head.threads,
         own_bytes: head.own_bytes,

@@ -25,7 +25,7 @@ mod unrecorded;
 pub use base_directory::{Base, SESSION_DIR};
 pub use clock::{clock_kind, monotonic_ns, time_stamp_counter};
 pub use files::{open_file, read_up_to};
-pub use head::{is_mapped, process_end, process_info, read_head};
+pub use head::{is_mapped, process_end, process_info, read_head, read_records};
 pub use key::SessionKey;
 pub use liveness::{Alive, own_namespace, started_before, wait};
 pub use mark_request::MarkRequest;

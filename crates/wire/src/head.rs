@@ -12,7 +12,8 @@
 //!     96  spilled bytes u64  104  private memory that the recorder has mapped u64
 //!    112  pid namespace u64: its inode number, in which `pid` counts; 0 when not known
 //!    120  leaving u64: 1 once the process has begun to exit by itself, 2 to exec; 0 in one that was killed
-//!    128  drops: a u64 counter for each reason, 32 of them
+//!    128  drops: a u64 counter for each reason, 32 of them; the records of threads count cut stacks, too, see
+//!         [`crate::operation`]
 //!    384  mode u64, see [`crate::mode`]: what is recorded; anybody who may write the file may change it
 //!    392  hold u32, see [`crate::operation`]: anybody who may write the file may hold operations back
 //!    396  is expedited u32: 1 when the process is registered for readers' barriers (membarrier(2))

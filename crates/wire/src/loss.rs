@@ -77,6 +77,10 @@ impl LossReason {
         LossReason::Forbidden,
     ];
 
+    /// Stacks that are cut, one after the other: what each thread counts in its own record.
+    pub const CUT_STACKS: [LossReason; 4] =
+        [LossReason::StackDepth, LossReason::StackRule, LossReason::StackNoInfo, LossReason::StackBounds];
+
     /// A short name, as in `dropped.log_full` of a report.
     pub const fn name(self) -> &'static str {
         match self {
@@ -133,3 +137,8 @@ impl LossReason {
 /// Counters that a head has room for.
 pub const DROP_COUNTERS: usize = 32;
 const _: () = assert!(LossReason::ALL.len() <= DROP_COUNTERS);
+const _: () = {
+    let [first, rule, no_info, bounds] = LossReason::CUT_STACKS;
+    let first = first as u8;
+    assert!(rule as u8 == first + 1 && no_info as u8 == first + 2 && bounds as u8 == first + 3);
+};

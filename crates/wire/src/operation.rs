@@ -2,10 +2,12 @@
 //! the table of one instant.
 //!
 //! ```text
-//!   threads  record of 64 bytes for each thread that runs, taken over when a thread has ended
+//!   threads  record of 128 bytes for each thread that runs, taken over when a thread has ended
 //!            0 in operation u32 (1: its slots may be half changed)   4 thread u32   8 kernel's tid u32
 //!           16 bytes allocated u64  24 bytes freed u64  32 blocks allocated u64  40 blocks freed u64,
 //!              of recorded blocks, by all threads that had the record
+//!           48 cut stacks, a u64 for each reason of [`LossReason::CUT_STACKS`], by all threads that had the
+//!              record; the head's counters of these reasons have only those of threads without a record
 //!   hold     a word of the head: 0, or what the reader who holds operations back has made up
 //!
 //!   thread   in operation = 1, look at hold: 0, go on         else in operation = 0, wait, begin again
@@ -17,15 +19,19 @@
 //! Yang, "Asymmetric Dekker Synchronization", 2001). A reader that dies holds nobody for longer than
 //! [`HOLD_NS_MAX`]: the thread that has waited so long takes the word away, by which the reader, should it
 //! live, knows that its copy is of no one instant.
+//!
+//! Cut stacks are counted here because in some programs every event has one: with the head's counters alone
+//! each event of all threads took the same cache line.
 
 #![allow(unexpected_cfgs, reason = "`loom` is given by hand, for models only")]
 
+use crate::loss::{DROP_COUNTERS, LossReason};
 use crate::sync::{AtomicU32, AtomicU64, Ordering, order_for_barrier};
 
 /// Name of the file with a record for each thread.
 pub const FILE_NAME: &str = "threads";
-/// Bytes of a record: a cache line, which no two threads share.
-pub const RECORD_BYTES: usize = 64;
+/// Bytes of a record: two cache lines, which no two threads share.
+pub const RECORD_BYTES: usize = 128;
 /// Records that the file has room for.
 pub const RECORDS_MAX: usize = 1 << 16;
 /// Bytes of the whole file, most of them never allocated.
@@ -46,9 +52,14 @@ pub struct ThreadRecord {
     pub freed_bytes: AtomicU64,
     pub allocated_blocks: AtomicU64,
     pub freed_blocks: AtomicU64,
+    pub cut_stacks: [AtomicU64; CUT_STACKS],
 }
 
+/// Counters of cut stacks.
+const CUT_STACKS: usize = LossReason::CUT_STACKS.len();
+
 const _: () = assert!(crate::sync::IS_MODEL || size_of::<ThreadRecord>() == RECORD_BYTES);
+const _: () = assert!(crate::sync::IS_MODEL || core::mem::offset_of!(ThreadRecord, cut_stacks) == 48);
 
 impl ThreadRecord {
     /// Of no thread.
@@ -63,6 +74,7 @@ impl ThreadRecord {
             freed_bytes: AtomicU64::new(0),
             allocated_blocks: AtomicU64::new(0),
             freed_blocks: AtomicU64::new(0),
+            cut_stacks: [const { AtomicU64::new(0) }; CUT_STACKS],
         }
     }
 
@@ -110,6 +122,15 @@ impl ThreadRecord {
         add(&self.freed_bytes, size_bytes);
         add(&self.freed_blocks, 1);
     }
+
+    /// Counts a stack that is cut; whether the reason is one that records count.
+    #[inline(always)]
+    pub fn count_cut_stack(&self, reason: LossReason) -> bool {
+        let index = (reason as usize).wrapping_sub(LossReason::CUT_STACKS[0] as usize);
+        let Some(counter) = self.cut_stacks.get(index) else { return false };
+        add(counter, 1);
+        true
+    }
 }
 
 /// Adds without a locked instruction: there is one writer.
@@ -134,6 +155,7 @@ pub struct Record {
     pub freed_bytes: u64,
     pub allocated_blocks: u64,
     pub freed_blocks: u64,
+    pub cut_stacks: [u64; CUT_STACKS],
 }
 
 impl Record {
@@ -144,7 +166,7 @@ impl Record {
             out[4 * i..4 * i + 4].copy_from_slice(&word.to_le_bytes());
         }
         let counts = [self.allocated_bytes, self.freed_bytes, self.allocated_blocks, self.freed_blocks];
-        for (i, count) in counts.into_iter().enumerate() {
+        for (i, count) in counts.into_iter().chain(self.cut_stacks).enumerate() {
             out[16 + 8 * i..24 + 8 * i].copy_from_slice(&count.to_le_bytes());
         }
         out
@@ -162,6 +184,15 @@ impl Record {
             freed_bytes: u64_at(24),
             allocated_blocks: u64_at(32),
             freed_blocks: u64_at(40),
+            cut_stacks: core::array::from_fn(|i| u64_at(48 + 8 * i)),
+        }
+    }
+
+    /// Adds its cut stacks to what a head counts.
+    pub fn add_cut_stacks(&self, drops: &mut [u64; DROP_COUNTERS]) {
+        for (reason, count) in LossReason::CUT_STACKS.into_iter().zip(self.cut_stacks) {
+            let sum = &mut drops[reason as usize];
+            *sum = sum.saturating_add(count);
         }
     }
 }
@@ -180,7 +211,29 @@ mod tests {
             freed_bytes: 1,
             allocated_blocks: 2,
             freed_blocks: 3,
+            cut_stacks: [4, u64::MAX, 5, 6],
         };
         assert_eq!(Record::parse(&record.to_bytes()), record);
+    }
+
+    #[test]
+    fn cut_stacks_are_added_to_what_the_head_counts() {
+        let record = ThreadRecord::new();
+        for reason in LossReason::ALL {
+            let is_counted = record.count_cut_stack(reason);
+            assert_eq!(is_counted, LossReason::CUT_STACKS.contains(&reason), "{reason:?}");
+        }
+        assert!(record.count_cut_stack(LossReason::StackNoInfo));
+        let copy = Record { cut_stacks: record.cut_stacks.map(AtomicU64::into_inner), ..Record::default() };
+        let mut drops = [10; DROP_COUNTERS];
+        drops[LossReason::StackBounds as usize] = u64::MAX;
+        copy.add_cut_stacks(&mut drops);
+        let expected = |i| match LossReason::from_number(i as u8) {
+            Some(LossReason::StackDepth | LossReason::StackRule) => 11,
+            Some(LossReason::StackNoInfo) => 12,
+            Some(LossReason::StackBounds) => u64::MAX,
+            _ => 10,
+        };
+        assert_eq!(drops, core::array::from_fn(expected));
     }
 }

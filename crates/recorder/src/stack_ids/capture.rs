@@ -4,7 +4,7 @@ use heapscribe_nolibc::loader::ModuleText;
 use heapscribe_wire::head::LossReason;
 
 use crate::modules;
-use crate::state::{Session, Thread};
+use crate::state::{Session, Thread, count_cut_stack};
 use crate::unwind::{Context, End, Registers, Unwinder};
 
 /// A capture of a thread's stack.
@@ -37,10 +37,12 @@ pub(super) fn cut(end: End) -> Option<LossReason> {
     }
 }
 
-/// Counts a stack that does not begin at an outermost frame.
-#[inline(always)]
-pub(super) fn count_cut(cut: Option<LossReason>, session: &Session) {
-    if let Some(reason) = cut {
-        session.head.count_loss(reason);
+impl Capture<'_> {
+    /// Counts a stack that does not begin at an outermost frame.
+    #[inline(always)]
+    pub(super) fn count_cut(&self, cut: Option<LossReason>) {
+        if let Some(reason) = cut {
+            count_cut_stack(self.thread.record, reason, self.session.head);
+        }
     }
 }

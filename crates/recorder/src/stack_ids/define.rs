@@ -4,7 +4,7 @@ use heapscribe_nolibc::loader::{Loader, ModuleText};
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 
-use super::capture::{Capture, count_cut};
+use super::capture::Capture;
 use crate::definitions::Path;
 use crate::modules;
 use crate::unwind::{Frame, PathHash};
@@ -12,8 +12,8 @@ use crate::unwind::{Frame, PathHash};
 /// The number of a path, known or new. `None` when the generation has changed since before the walk.
 pub(super) fn number_of(path: &mut impl Path, hash: PathHash, capture: &Capture<'_>) -> Option<StackId> {
     let Capture { session, epoch, .. } = *capture;
-    count_cut(path.cut(), session);
-    count_cut(path.has_gap().then_some(LossReason::StackDepth), session);
+    capture.count_cut(path.cut());
+    capture.count_cut(path.has_gap().then_some(LossReason::StackDepth));
     let is_current = modules::epoch().generation() == epoch.generation();
     let known = if is_current { session.interner.find(hash) } else { None };
     match known {

@@ -3,7 +3,7 @@
 
 use heapscribe_wire::ids::StackId;
 
-use super::capture::{Capture, Silent, count_cut};
+use super::capture::{Capture, Silent};
 use super::slow::capture_slow;
 use super::verify;
 use crate::state::{CachedStacks, Session, Thread};
@@ -63,7 +63,7 @@ unsafe fn on_own_stack(
         (unchanged, here.or_else(|| cached_path::find(paths, own, unchanged, registers, number)))
     };
     if let Some(id) = known {
-        count_cut(own.cut(), session);
+        capture.count_cut(own.cut());
         // SAFETY: the registers are the caller's, on `stack`, which is readable.
         return unsafe { verify::confirmed(capture, stack, stacks, id) };
     }
@@ -85,7 +85,7 @@ unsafe fn on_own_stack(
     {
         cached_path::store(paths, own, registers, new, joined, id);
     }
-    count_cut(own.cut(), session);
+    capture.count_cut(own.cut());
     // SAFETY: the registers are the caller's, on `stack`, which is readable.
     unsafe { verify::confirmed(capture, stack, stacks, id) }
 }

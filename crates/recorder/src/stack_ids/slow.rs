@@ -53,7 +53,7 @@ pub(super) unsafe fn capture_slow(mut capture: Capture<'_>) -> StackId {
     // again, and named.
     for _ in 0..WALKS_MAX {
         let Some(found) = bounds::find(&capture) else {
-            capture.session.head.count_loss(LossReason::StackBounds);
+            capture.count_cut(Some(LossReason::StackBounds));
             return StackId::UNKNOWN;
         };
         // SAFETY: the registers are the caller's, which is active, on the stack, which is readable as far as was found.

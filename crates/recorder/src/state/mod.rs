@@ -23,4 +23,4 @@ pub(crate) use current::{
 pub(crate) use other_stacks::OtherStacks;
 pub(crate) use session::Session;
 pub(crate) use thread::{Lost, Thread};
-pub(crate) use threads::Threads;
+pub(crate) use threads::{Threads, count_cut_stack};

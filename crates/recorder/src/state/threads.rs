@@ -5,7 +5,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use heapscribe_nolibc::sys;
-use heapscribe_wire::head::SharedHead;
+use heapscribe_wire::head::{LossReason, SharedHead};
 use heapscribe_wire::operation::{RECORD_BYTES, RECORDS_MAX, ThreadRecord};
 
 use super::cached_stacks::CachedStacks;
@@ -31,6 +31,21 @@ const LOOKS: usize = 4;
 /// The record of threads that have none of their own: held back like others, seen by nobody.
 static NO_RECORD: ThreadRecord = ThreadRecord::new();
 
+/// Whether it is that of threads that have none of their own.
+#[inline(always)]
+fn is_shared(record: &ThreadRecord) -> bool {
+    ptr::eq(record, &raw const NO_RECORD)
+}
+
+/// Counts a cut stack of the thread that has this record: there, where no other thread writes, so that it takes no
+/// locked instruction; in the head when it has none of its own.
+#[inline(always)]
+pub(crate) fn count_cut_stack(record: &ThreadRecord, reason: LossReason, head: &SharedHead) {
+    if is_shared(record) || !record.count_cut_stack(reason) {
+        head.count_loss(reason);
+    }
+}
+
 impl Threads {
     /// No thread yet.
     pub(crate) const fn new(file: SharedFile) -> Threads {
@@ -50,7 +65,7 @@ impl Threads {
 
     /// What a thread counted itself. Threads without a record share one, and know nothing of themselves.
     pub(crate) fn counted_by(thread: &Thread) -> Counts {
-        if ptr::eq(thread.record, &raw const NO_RECORD) {
+        if is_shared(thread.record) {
             return Counts::default();
         }
         Counts::of(thread.record).less(thread.before.get())
@@ -129,5 +144,50 @@ impl Threads {
         thread.next.store(self.first.load(Ordering::Relaxed), Ordering::Relaxed);
         self.first.store(place.as_ptr(), Ordering::Release);
         Some(thread)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use heapscribe_wire::head::DROP_COUNTERS;
+    use heapscribe_wire::operation::Record;
+
+    use super::*;
+    use crate::platform::lock::Lock;
+    use crate::tests::{file, head};
+
+    const FILE_BYTES: usize = 4096;
+
+    /// What a reader adds up.
+    fn cut_stacks(threads: &Threads, head: &SharedHead) -> [u64; 4] {
+        let mut drops: [u64; DROP_COUNTERS] =
+            core::array::from_fn(|reason| head.drops[reason].load(Ordering::Relaxed));
+        for record in threads.records(head) {
+            let cut_stacks = core::array::from_fn(|i| record.cut_stacks[i].load(Ordering::Relaxed));
+            Record { cut_stacks, ..Record::default() }.add_cut_stacks(&mut drops);
+        }
+        LossReason::CUT_STACKS.map(|reason| drops[reason as usize])
+    }
+
+    #[test]
+    fn cut_stacks_are_counted_with_and_without_records() {
+        const RECORDS: usize = FILE_BYTES / RECORD_BYTES;
+        const WITHOUT: usize = 3;
+        let (threads, head, lock) = (Threads::new(file(FILE_BYTES)), head(), Lock::default());
+        let held = lock.hold().unwrap();
+        let records: Vec<_> = (0..RECORDS + WITHOUT).map(|_| threads.add_record(head, &held)).collect();
+        assert_eq!(records.iter().filter(|record| is_shared(record)).count(), WITHOUT);
+        // A record that is taken over is counted on in.
+        for record in records.iter().chain(&records) {
+            for (reason, times) in LossReason::CUT_STACKS.into_iter().zip(1..) {
+                (0..times).for_each(|_| count_cut_stack(record, reason, head));
+            }
+        }
+        let all = 2 * (RECORDS + WITHOUT) as u64;
+        assert_eq!(cut_stacks(&threads, head), [all, 2 * all, 3 * all, 4 * all]);
+        let in_head = |reason: LossReason| head.drops[reason as usize].load(Ordering::Relaxed);
+        assert_eq!(in_head(LossReason::StackBounds), 2 * 4 * WITHOUT as u64);
+        count_cut_stack(records[0], LossReason::Held, head);
+        assert_eq!(in_head(LossReason::Held), 1);
     }
 }

@@ -8,9 +8,10 @@ use anyhow::{Context, Result};
 use heapscribe_wire::chunk::{HEADER_BYTES, Header};
 use heapscribe_wire::head::{BadHead, HEAD_FILE_BYTES, HOLD_OFFSET, Head};
 use heapscribe_wire::limits::{CHUNKS_MAX, DEFS_BYTES_MAX};
-use heapscribe_wire::operation::{FILE_NAME, RECORD_BYTES, RECORDS_MAX, Record};
+use heapscribe_wire::operation::{FILE_NAME, Record};
 
 use crate::files::{open_file, read_up_to};
+use crate::head::read_records;
 use crate::key::SessionKey;
 use crate::liveness::{self, Alive};
 use heapscribe_diagnostics::Problem;
@@ -128,9 +129,7 @@ impl SessionReader {
 
     /// The records of its threads.
     pub fn records(&self, head: &Head<'_>) -> Vec<Record> {
-        let mut bytes = vec![0; (head.records as usize).min(RECORDS_MAX) * RECORD_BYTES];
-        let n = read_up_to(&self.threads, &mut bytes, 0);
-        bytes[..n].as_chunks().0.iter().map(Record::parse).collect()
+        read_records(&self.threads, head)
     }
 
     /// Definitions from a byte on, as far as they are whole.

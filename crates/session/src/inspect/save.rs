@@ -121,7 +121,12 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
         Exactness::Instant | Exactness::Inexact(_) => HowEnded::Abandoned,
     };
     let ended_mono_ns = snapshot.moment.mono_ns;
-    let end = ProcessEnd { how, ended_mono_ns, lost_note: problems.join("; "), ..process_end(&head) };
+    let end = ProcessEnd {
+        how,
+        ended_mono_ns,
+        lost_note: problems.join("; "),
+        ..process_end(&head, &snapshot.records)
+    };
     writer.process_end(process, &end, &mut out);
     writer.session_end(&SessionEnd { ended_mono_ns, ..SessionEnd::default() }, &mut out);
     writer.finish(&mut out);

@@ -21,6 +21,9 @@ mod chunk;
 #[path = "../../src/limits.rs"]
 #[allow(dead_code, unreachable_pub, reason = "as above")]
 mod limits;
+#[path = "../../src/loss.rs"]
+#[allow(dead_code, unreachable_pub, reason = "as above")]
+mod loss;
 #[path = "../../src/operation.rs"]
 #[allow(dead_code, unreachable_pub, reason = "as above")]
 mod operation;
