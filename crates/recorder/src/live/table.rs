@@ -199,22 +199,29 @@ impl LiveTable {
         let entry = self.entry(0, path.directory);
         let mut table = entry.load(Ordering::Acquire);
         if table == 0 {
-            table = self.add_units(1, head)?;
-            self.provide(table)?;
+            table = self.add_units(1, head, |table| self.provide(table))?;
             entry.store(table, Ordering::Release);
         }
         let entry = self.entry(table, path.table);
         let mut region = entry.load(Ordering::Acquire);
         if region == 0 {
-            region = self.add_units(region_units(self.shift::<POOL>()), head)?;
-            let end = (region + region_units(self.shift::<POOL>())) as usize * LIVE_UNIT_BYTES;
-            self.file.open(end).map_err(|_| NoSlot)?;
+            let n = region_units(self.shift::<POOL>());
+            let end_bytes = |region| (region + n) as usize * LIVE_UNIT_BYTES;
+            let open = |region| self.file.open(end_bytes(region)).map_err(|_| NoSlot);
+            region = self.add_units(n, head, open)?;
             entry.store(region, Ordering::Release);
         }
         Ok(region)
     }
 
-    fn add_units(&self, n: u32, head: &SharedHead) -> Result<u32, NoSlot> {
+    /// Takes units that are one piece of the file, once they are made ready. Those for which there is no memory are left
+    /// to the next who looks: a full file system took all units of the table otherwise, one for each search.
+    fn add_units(
+        &self,
+        n: u32,
+        head: &SharedHead,
+        make_ready: impl FnOnce(u32) -> Result<(), NoSlot>,
+    ) -> Result<u32, NoSlot> {
         let mut first = head.live_units.load(Ordering::Relaxed).max(DIRECTORY_UNITS);
         if first / WINDOW_UNITS != (first + n - 1) / WINDOW_UNITS {
             first = first.next_multiple_of(WINDOW_UNITS); // a region's slots are one piece of memory
@@ -223,6 +230,7 @@ impl LiveTable {
             self.too_many.fetch_min(n, Ordering::Relaxed);
             return Err(NoSlot);
         }
+        make_ready(first)?;
         head.live_units.store(first + n, Ordering::Relaxed);
         Ok(first)
     }

@@ -33,6 +33,12 @@ impl Refusals {
     pub(crate) fn clear(&self) {
         self.failures.store(0, Ordering::Relaxed);
     }
+
+    /// How often there was none, since there was some.
+    #[cfg(test)]
+    pub(crate) fn failures(&self) -> u32 {
+        self.failures.load(Ordering::Relaxed)
+    }
 }
 
 #[cfg(test)]
