@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal, kill_process};
 const FOR_EVER: &str = "1000000000";
 
 /// A worker under `record`, its counts in a new file.
-struct Worker<'a> {
-    run: Run<'a>,
+pub(crate) struct Worker<'a> {
+    pub(crate) run: Run<'a>,
     counts: PathBuf,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Worker<'a> {
         Worker { run: run.options(["--keep-killed", "0"]), counts }
     }
 
-    fn counted(&self) -> Counted {
+    pub(crate) fn counted(&self) -> Counted {
         Counted::read(&self.counts)
     }
 
@@ -37,7 +37,7 @@ impl<'a> Worker<'a> {
         kill_process(Pid::from_raw(self.counted().pid as i32).unwrap(), signal).unwrap();
     }
 
-    fn kill(&self) {
+    pub(crate) fn kill(&self) {
         self.signal(Signal::KILL);
         until("the worker's end", || !lives(self.counted().pid));
     }
@@ -154,7 +154,7 @@ fn is_part(entry: &fs::DirEntry) -> bool {
 }
 
 /// A worker that works for ever, whose `record` was killed when it had written a part of the trace; and its sessions.
-fn without_record<'p>(
+pub(crate) fn without_record<'p>(
     place: &'p Place,
     sessions: &Place,
     threads: u64,
@@ -205,7 +205,7 @@ fn recovered_while_it_runs() {
 }
 
 /// What `heapscribe` prints, which ends with this code.
-fn printed(arguments: &[&str], paths: &[&Path], code: i32) -> String {
+pub(crate) fn printed(arguments: &[&str], paths: &[&Path], code: i32) -> String {
     let output = heapscribe().args(arguments).args(paths).output().unwrap();
     let printed = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {printed}");

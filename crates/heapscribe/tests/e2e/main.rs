@@ -22,6 +22,7 @@ mod inheritance;
 mod jit;
 mod keeps_up;
 mod kill;
+mod kill_drop;
 mod latency;
 mod life;
 mod limits;

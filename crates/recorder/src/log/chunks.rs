@@ -104,6 +104,7 @@ impl Log {
         {
             return Ok(chunk);
         }
+        self.look_when_silent();
         if self.drainer.load(Ordering::Relaxed) == ENDED {
             if let Some(_held) = lock.hold() {
                 spill::write(&self.chunks, self.plan.spill_limit_bytes, head);
@@ -210,7 +211,6 @@ impl Log {
         loop {
             let is_short = self.is_short(head);
             if is_short && self.budget.is_spent() {
-                self.look_when_silent(now_ns);
                 return Ok(None);
             }
             let is_hopeful = self.has_sealed(head);
@@ -242,10 +242,11 @@ impl Log {
         }
     }
 
-    /// A log that does not wait for the drainer finds by its silence between two searches that it has ended.
-    fn look_when_silent(&self, now_ns: u64) {
-        let silent_ns = now_ns.saturating_sub(self.heard_ns.load(Ordering::Relaxed));
-        if silent_ns >= LOOK_EACH_NS && self.drainer_has_ended() {
+    /// Who does not wait for the drainer finds by its silence between two searches that it has ended.
+    fn look_when_silent(&self) {
+        let silent_ns = clock::monotonic_ns().saturating_sub(self.heard_ns.load(Ordering::Relaxed));
+        let is_ended = self.drainer.load(Ordering::Relaxed) == ENDED;
+        if !is_ended && silent_ns >= LOOK_EACH_NS && self.drainer_has_ended() {
             self.drainer.store(ENDED, Ordering::Relaxed);
         }
     }

@@ -84,3 +84,25 @@ fn the_first_thread_that_gives_up_does_so_for_all() {
     assert!(matches!(log.wait(head, &lock), Ok(None)));
     assert_eq!(log.drainer.load(Ordering::Relaxed), SILENT);
 }
+
+/// Without waiting, or after its waits have come to nothing. One that only stands still may go on.
+#[test]
+fn a_log_that_drops_finds_that_its_drainer_has_ended() {
+    let own = std::process::id();
+    for (when_full, drainer, drainer_pid, expected) in [
+        (WhenFull::Drop, LISTENS, NOBODY, ENDED),
+        (WhenFull::Drop, LISTENS, own, LISTENS),
+        (WhenFull::Wait, SILENT, NOBODY, ENDED),
+        (WhenFull::Wait, SILENT, own, SILENT),
+    ] {
+        let (mut log, head, lock) = (log(8, 64, drainer_pid), head(), Lock::default());
+        log.plan.when_full = when_full;
+        log.drainer.store(drainer, Ordering::Relaxed);
+        for (heard_ns, expected) in [(u64::MAX, drainer), (0, expected)] {
+            log.heard_ns.store(heard_ns, Ordering::Relaxed);
+            assert_eq!(fill(&log, head, &lock).1, LossReason::LogFull);
+            let found = log.drainer.load(Ordering::Relaxed);
+            assert_eq!(found, expected, "{when_full:?}, heard at {heard_ns} ns");
+        }
+    }
+}
