@@ -316,7 +316,8 @@ macro_rules! export_with_next {
     ($name:ident; $($function:ident),*) => {[$({
         let own = $function as *const ();
         let next = $name.next($crate::export::name(concat!(stringify!($function), "\0")));
-        $crate::deep_open::Function { name: stringify!($function).as_bytes(), own, next: next.unwrap_or(own) }
+        let name = stringify!($function).as_bytes();
+        $crate::deep_open::Function { name, own, next: next.unwrap_or(own), is_first: true }
     }),*]};
 }
 #[doc(hidden)]

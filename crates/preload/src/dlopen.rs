@@ -9,7 +9,10 @@ use heapscribe_nolibc::loader::Function;
 use heapscribe_recorder::program;
 
 use crate::call::Pointer;
-use crate::hooks;
+use crate::{hooks, libc_hooks};
+
+/// Functions that are hooked for what lies behind us.
+const HOOKS: usize = 14;
 
 heapscribe_nolibc::export_dlopen!(target);
 
@@ -32,7 +35,7 @@ unsafe extern "C" fn target(file: *const c_char, flags: c_int, caller: usize) ->
 unsafe extern "C" fn open_with_deep_binding(file: *const c_char, flags: c_int) -> Pointer {
     let own = target as *const ();
     let next = |name| program::loader().and_then(|loader| loader.find_next(name, own));
-    let hooks: [(&[u8], *const ()); 14] = [
+    let hooks: [(&[u8], *const ()); HOOKS] = [
         (b"malloc", hooks::malloc as *const ()),
         (b"calloc", hooks::calloc as *const ()),
         (b"realloc", hooks::realloc as *const ()),
@@ -48,7 +51,10 @@ unsafe extern "C" fn open_with_deep_binding(file: *const c_char, flags: c_int) -
         (b"dlopen", dlopen as *const ()),
         (b"dlclose", hooks::dlclose as *const ()),
     ];
-    let functions = hooks.map(|(name, own)| Function { name, own, next: next(name).unwrap_or(own) });
+    let function = |(name, own)| Function { name, own, next: next(name).unwrap_or(own), is_first: true };
+    let mut functions = [function(hooks[0]); HOOKS + libc_hooks::NUMBER];
+    functions[..HOOKS].copy_from_slice(&hooks.map(function));
+    functions[HOOKS..].copy_from_slice(&libc_hooks::functions());
     // SAFETY: the program's call; each hook forwards to what it hides.
     unsafe { deep_open::open(program::loader(), (file, flags), own, &functions) }
 }

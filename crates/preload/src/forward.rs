@@ -12,10 +12,10 @@ use crate::call::{AllocRequest, Pointer, caller};
 use crate::resized::record_resized;
 use crate::slow_hooks;
 
-/// The heap behind us. A process without one cannot have come this far; should it, the call fails.
+/// The heap behind us, or libc's behind that. A process without one cannot have come this far; should it, the call fails.
 #[inline(always)]
-pub(crate) fn heap() -> Option<&'static Heap> {
-    program::heap()
+pub(crate) fn heap<const LIBC: bool>() -> Option<&'static Heap> {
+    if LIBC { program::libc_heap() } else { program::heap() }
 }
 
 /// Asks the heap for a block, and records it, or that the call failed.
@@ -24,13 +24,13 @@ pub(crate) fn heap() -> Option<&'static Heap> {
 /// * `sp` is the stack pointer at the entry of the hook.
 /// * `ask` forwards the program's call.
 #[inline(always)]
-pub(crate) unsafe fn alloc(
+pub(crate) unsafe fn alloc<const LIBC: bool>(
     request: AllocRequest,
     sp: *const usize,
     bp: usize,
     ask: impl FnOnce(&SystemHeap) -> Pointer,
 ) -> Pointer {
-    let Some(heap) = heap() else { return ptr::null_mut() };
+    let Some(heap) = heap::<LIBC>() else { return ptr::null_mut() };
     // SAFETY: `sp` is the stack pointer at the entry.
     let registers = unsafe { caller(sp, bp) };
     if !hook_flags::are_clear() {
@@ -51,14 +51,20 @@ pub(crate) unsafe fn alloc(
 /// # Safety
 /// * As for the C library's `realloc`.
 /// * `sp` is the stack pointer at the entry of the hook.
-pub(crate) unsafe fn resize(call: Call, old: Pointer, size: usize, sp: *const usize, bp: usize) -> Pointer {
-    let Some(heap) = heap() else { return ptr::null_mut() };
+pub(crate) unsafe fn resize<const LIBC: bool>(
+    call: Call,
+    old: Pointer,
+    size: usize,
+    sp: *const usize,
+    bp: usize,
+) -> Pointer {
+    let Some(heap) = heap::<LIBC>() else { return ptr::null_mut() };
     let request = AllocRequest { call, size, align: 0 };
     // SAFETY: the program's call, forwarded; the block at `old` is the program's, so nobody else removes it; `sp`
     // is the stack pointer at the entry.
     unsafe {
         if old.is_null() {
-            return alloc(request, sp, bp, |heap| (heap.realloc)(old, size));
+            return alloc::<LIBC>(request, sp, bp, |heap| (heap.realloc)(old, size));
         }
         let registers = caller(sp, bp);
         if !hook_flags::are_clear() {
@@ -82,8 +88,8 @@ pub(crate) unsafe fn resize(call: Call, old: Pointer, size: usize, sp: *const us
 /// * As for the C library's `free`.
 /// * `sp` is the stack pointer at the entry of the hook.
 #[inline(always)]
-pub(crate) unsafe fn free(call: Call, p: Pointer, sp: *const usize, bp: usize) {
-    let Some(heap) = heap() else { return };
+pub(crate) unsafe fn free<const LIBC: bool>(call: Call, p: Pointer, sp: *const usize, bp: usize) {
+    let Some(heap) = heap::<LIBC>() else { return };
     if p.is_null() {
         return;
     }

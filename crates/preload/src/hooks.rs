@@ -1,4 +1,5 @@
-//! The hooks, one table: the name, its body, how many arguments it has.
+//! The hooks, one table: the name, its body, how many arguments it has. Bodies with `LIBC` forward to libc's heap, where
+//! another's lies between, see `libc_hooks`.
 #![allow(unsafe_code)]
 
 use core::ffi::c_int;
@@ -11,27 +12,27 @@ use crate::forward::{self, alloc, heap, resize};
 use crate::stub::{filter, gap, gate, stub};
 
 macro_rules! hooks {
-    ($($name:ident => $body:ident / $n:tt $(, $early:expr)?;)*) => {
-        $( stub!($name, $body, $n $(, $early)?); )*
+    ($($name:ident => $body:ident $(::<$libc:literal>)? / $n:tt $(, $early:expr)?;)*) => {
+        $( stub!($name, $body $(::<$libc>)?, $n $(, $early)?); )*
     };
 }
 
 hooks! {
-    malloc => on_malloc / 1, concat!(gate!(), "\n mov r11, rdi\n", gap!(), "\n jmp qword ptr [rip + {next}]");
-    calloc => on_calloc / 2, concat!(gate!(), "\n mov rax, rdi\n mul rsi\n jo 2f\n mov r11, rax\n", gap!(),
+    malloc => on_malloc::<false> / 1, concat!(gate!(), "\n mov r11, rdi\n", gap!(), "\n jmp qword ptr [rip + {next}]");
+    calloc => on_calloc::<false> / 2, concat!(gate!(), "\n mov rax, rdi\n mul rsi\n jo 2f\n mov r11, rax\n", gap!(),
         "\n jmp qword ptr [rip + {next} + 8]");
-    realloc => on_realloc / 2, concat!(gate!(), "\n", filter!(), "\n mov r11, rsi\n", gap!(),
+    realloc => on_realloc::<false> / 2, concat!(gate!(), "\n", filter!(), "\n mov r11, rsi\n", gap!(),
         "\n jmp qword ptr [rip + {next} + 16]");
     reallocarray => on_reallocarray / 3;
-    free => on_free / 1, concat!(gate!(), "\n", filter!(), "\n jmp qword ptr [rip + {next} + 24]");
+    free => on_free::<false> / 1, concat!(gate!(), "\n", filter!(), "\n jmp qword ptr [rip + {next} + 24]");
     cfree => on_cfree / 1;
     free_sized => on_free_sized / 2;
     free_aligned_sized => on_free_aligned_sized / 3;
-    posix_memalign => on_posix_memalign / 3;
-    aligned_alloc => on_aligned_alloc / 2;
-    memalign => on_memalign / 2;
-    valloc => on_valloc / 1;
-    pvalloc => on_pvalloc / 1;
+    posix_memalign => on_posix_memalign::<false> / 3;
+    aligned_alloc => on_aligned_alloc::<false> / 2;
+    memalign => on_memalign::<false> / 2;
+    valloc => on_valloc::<false> / 1;
+    pvalloc => on_pvalloc::<false> / 1;
     malloc_usable_size => on_malloc_usable_size / 1;
     dlclose => on_dlclose / 1;
 }
@@ -53,10 +54,14 @@ fn set_errno(value: c_int) {
 /// # Safety
 /// * The arguments are those of a call that the program may make of the function of the C library.
 /// * `sp` is the stack pointer at the entry of the hook.
-unsafe extern "C" fn on_malloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
+pub(crate) unsafe extern "C" fn on_malloc<const LIBC: bool>(
+    size: usize,
+    sp: *const usize,
+    bp: usize,
+) -> Pointer {
     let request = AllocRequest { call: Call::Malloc, size, align: 0 };
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-    unsafe { alloc(request, sp, bp, |heap| (heap.malloc)(size)) }
+    unsafe { alloc::<LIBC>(request, sp, bp, |heap| (heap.malloc)(size)) }
 }
 
 /// The body of `calloc`.
@@ -64,10 +69,15 @@ unsafe extern "C" fn on_malloc(size: usize, sp: *const usize, bp: usize) -> Poin
 /// # Safety
 /// * The arguments are those of a call that the program may make of the function of the C library.
 /// * `sp` is the stack pointer at the entry of the hook.
-unsafe extern "C" fn on_calloc(count: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
+pub(crate) unsafe extern "C" fn on_calloc<const LIBC: bool>(
+    count: usize,
+    size: usize,
+    sp: *const usize,
+    bp: usize,
+) -> Pointer {
     let request = AllocRequest { call: Call::Calloc, size: count.saturating_mul(size), align: 0 };
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-    unsafe { alloc(request, sp, bp, |heap| (heap.calloc)(count, size)) }
+    unsafe { alloc::<LIBC>(request, sp, bp, |heap| (heap.calloc)(count, size)) }
 }
 
 /// The body of `realloc`.
@@ -75,9 +85,14 @@ unsafe extern "C" fn on_calloc(count: usize, size: usize, sp: *const usize, bp: 
 /// # Safety
 /// * The arguments are those of a call that the program may make of the function of the C library.
 /// * `sp` is the stack pointer at the entry of the hook.
-unsafe extern "C" fn on_realloc(old: Pointer, size: usize, sp: *const usize, bp: usize) -> Pointer {
+pub(crate) unsafe extern "C" fn on_realloc<const LIBC: bool>(
+    old: Pointer,
+    size: usize,
+    sp: *const usize,
+    bp: usize,
+) -> Pointer {
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-    unsafe { resize(Call::Realloc, old, size, sp, bp) }
+    unsafe { resize::<LIBC>(Call::Realloc, old, size, sp, bp) }
 }
 
 /// Overflow is ENOMEM and leaves the old block alone; otherwise it is `realloc`. Done here, because
@@ -94,16 +109,16 @@ unsafe extern "C" fn on_reallocarray(
     sp: *const usize,
     bp: usize,
 ) -> Pointer {
-    match (count.checked_mul(size), heap().and_then(|heap| heap.ahead.realloc)) {
+    match (count.checked_mul(size), heap::<false>().and_then(|heap| heap.ahead.realloc)) {
         // SAFETY: the program's call, forwarded to the function that it calls by this name.
         (Some(total), Some(realloc)) => unsafe { realloc(old, total) },
         // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-        (Some(total), None) => unsafe { resize(Call::Reallocarray, old, total, sp, bp) },
+        (Some(total), None) => unsafe { resize::<false>(Call::Reallocarray, old, total, sp, bp) },
         (None, Some(_)) => overflow(old, count, size),
         (None, None) => {
             let request = AllocRequest { call: Call::Reallocarray, size: usize::MAX, align: 0 };
             // SAFETY: nothing is allocated; `sp` is the stack pointer at the entry.
-            unsafe { alloc(request, sp, bp, |_| overflow(old, count, size)) }
+            unsafe { alloc::<false>(request, sp, bp, |_| overflow(old, count, size)) }
         }
     }
 }
@@ -127,9 +142,9 @@ fn overflow(old: Pointer, count: usize, size: usize) -> Pointer {
 /// # Safety
 /// * The arguments are those of a call that the program may make of the function of the C library.
 /// * `sp` is the stack pointer at the entry of the hook.
-unsafe extern "C" fn on_free(p: Pointer, sp: *const usize, bp: usize) {
+pub(crate) unsafe extern "C" fn on_free<const LIBC: bool>(p: Pointer, sp: *const usize, bp: usize) {
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-    unsafe { forward::free(Call::Free, p, sp, bp) }
+    unsafe { forward::free::<LIBC>(Call::Free, p, sp, bp) }
 }
 
 /// `free` under another name: that of a module before us, when the program has its own heap.
@@ -138,11 +153,11 @@ unsafe extern "C" fn on_free(p: Pointer, sp: *const usize, bp: usize) {
 /// * As for the C library's `free`.
 /// * `sp` is the stack pointer at the entry of the hook.
 unsafe fn free_as(call: Call, p: Pointer, sp: *const usize, bp: usize) {
-    match heap().and_then(|heap| heap.ahead.free) {
+    match heap::<false>().and_then(|heap| heap.ahead.free) {
         // SAFETY: the program's call, forwarded to the function that it calls by this name.
         Some(free) => unsafe { free(p) },
         // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-        None => unsafe { forward::free(call, p, sp, bp) },
+        None => unsafe { forward::free::<false>(call, p, sp, bp) },
     }
 }
 
@@ -187,7 +202,7 @@ unsafe extern "C" fn on_free_aligned_sized(
 /// # Safety
 /// * The arguments are those of a call that the program may make of the function of the C library.
 /// * `sp` is the stack pointer at the entry of the hook.
-unsafe extern "C" fn on_posix_memalign(
+pub(crate) unsafe extern "C" fn on_posix_memalign<const LIBC: bool>(
     out: *mut Pointer,
     align: usize,
     size: usize,
@@ -199,7 +214,7 @@ unsafe extern "C" fn on_posix_memalign(
     // SAFETY: the program's call, forwarded: `out` is read only when the heap has written it; `sp` is the stack
     // pointer at the entry.
     unsafe {
-        alloc(request, sp, bp, |heap| {
+        alloc::<LIBC>(request, sp, bp, |heap| {
             result = (heap.posix_memalign)(out, align, size);
             if result == 0 { *out } else { ptr::null_mut() }
         });
@@ -212,10 +227,15 @@ unsafe extern "C" fn on_posix_memalign(
 /// # Safety
 /// * The arguments are those of a call that the program may make of the function of the C library.
 /// * `sp` is the stack pointer at the entry of the hook.
-unsafe extern "C" fn on_aligned_alloc(align: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
+pub(crate) unsafe extern "C" fn on_aligned_alloc<const LIBC: bool>(
+    align: usize,
+    size: usize,
+    sp: *const usize,
+    bp: usize,
+) -> Pointer {
     let request = AllocRequest { call: Call::AlignedAlloc, size, align };
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-    unsafe { alloc(request, sp, bp, |heap| (heap.aligned_alloc)(align, size)) }
+    unsafe { alloc::<LIBC>(request, sp, bp, |heap| (heap.aligned_alloc)(align, size)) }
 }
 
 /// The body of `memalign`.
@@ -223,10 +243,15 @@ unsafe extern "C" fn on_aligned_alloc(align: usize, size: usize, sp: *const usiz
 /// # Safety
 /// * The arguments are those of a call that the program may make of the function of the C library.
 /// * `sp` is the stack pointer at the entry of the hook.
-unsafe extern "C" fn on_memalign(align: usize, size: usize, sp: *const usize, bp: usize) -> Pointer {
+pub(crate) unsafe extern "C" fn on_memalign<const LIBC: bool>(
+    align: usize,
+    size: usize,
+    sp: *const usize,
+    bp: usize,
+) -> Pointer {
     let request = AllocRequest { call: Call::Memalign, size, align };
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-    unsafe { alloc(request, sp, bp, |heap| (heap.memalign)(align, size)) }
+    unsafe { alloc::<LIBC>(request, sp, bp, |heap| (heap.memalign)(align, size)) }
 }
 
 /// The body of `valloc`.
@@ -234,10 +259,14 @@ unsafe extern "C" fn on_memalign(align: usize, size: usize, sp: *const usize, bp
 /// # Safety
 /// * The arguments are those of a call that the program may make of the function of the C library.
 /// * `sp` is the stack pointer at the entry of the hook.
-unsafe extern "C" fn on_valloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
+pub(crate) unsafe extern "C" fn on_valloc<const LIBC: bool>(
+    size: usize,
+    sp: *const usize,
+    bp: usize,
+) -> Pointer {
     let request = AllocRequest { call: Call::Valloc, size, align: PAGE_BYTES };
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-    unsafe { alloc(request, sp, bp, |heap| heap.valloc_or_memalign(size)) }
+    unsafe { alloc::<LIBC>(request, sp, bp, |heap| heap.valloc_or_memalign(size)) }
 }
 
 /// The body of `pvalloc`.
@@ -245,10 +274,14 @@ unsafe extern "C" fn on_valloc(size: usize, sp: *const usize, bp: usize) -> Poin
 /// # Safety
 /// * The arguments are those of a call that the program may make of the function of the C library.
 /// * `sp` is the stack pointer at the entry of the hook.
-unsafe extern "C" fn on_pvalloc(size: usize, sp: *const usize, bp: usize) -> Pointer {
+pub(crate) unsafe extern "C" fn on_pvalloc<const LIBC: bool>(
+    size: usize,
+    sp: *const usize,
+    bp: usize,
+) -> Pointer {
     let request = AllocRequest { call: Call::Pvalloc, size, align: PAGE_BYTES };
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
-    unsafe { alloc(request, sp, bp, |heap| heap.pvalloc_or_memalign(size)) }
+    unsafe { alloc::<LIBC>(request, sp, bp, |heap| heap.pvalloc_or_memalign(size)) }
 }
 
 /// The body of `malloc_usable_size`.
@@ -257,7 +290,7 @@ unsafe extern "C" fn on_pvalloc(size: usize, sp: *const usize, bp: usize) -> Poi
 /// * The arguments are those of a call that the program may make of the function of the C library.
 unsafe extern "C" fn on_malloc_usable_size(p: Pointer, _sp: *const usize, _bp: usize) -> usize {
     // SAFETY: the program's call, forwarded.
-    heap().map_or(0, |heap| unsafe { (heap.system.malloc_usable_size)(p) })
+    heap::<false>().map_or(0, |heap| unsafe { (heap.system.malloc_usable_size)(p) })
 }
 
 /// Not of the heap, but what makes addresses change their meaning: noted before and after.

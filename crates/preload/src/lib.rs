@@ -8,6 +8,7 @@
 //!
 //! ```text
 //!   hooks, operators, api       what is exported: a stub each, and its body
+//!   libc_hooks                  the same for calls that pass the heap behind us
 //!   forward                     alloc, resize, free, shared by the bodies; flagged: the same where calls are timed or ruled
 //!   register_frame, exit, exec, sandbox, dlopen    calls that are not of the heap
 //! ```
@@ -23,6 +24,8 @@ mod exec;
 mod exit;
 mod forward;
 mod hooks;
+#[cfg_attr(test, allow(dead_code, reason = "used by `dlopen`"))]
+mod libc_hooks;
 mod operators;
 mod register_frame;
 mod resized;

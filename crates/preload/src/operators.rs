@@ -153,7 +153,7 @@ extern "C" fn find_target(index: usize) -> *const () {
     };
     let next = program::loader().and_then(|loader| loader.find_after(operator.name.as_bytes(), own()));
     let found = match next {
-        Some(next) if heap().is_some_and(|heap| heap.has_operator(next)) => {
+        Some(next) if heap::<false>().is_some_and(|heap| heap.has_operator(next)) => {
             kept.store(next.cast_mut(), Ordering::Release);
             operator.recorded
         }
@@ -175,7 +175,7 @@ fn own() -> *const () {
 unsafe extern "C" fn begin_new(sp: *const usize, bp: usize) -> u64 {
     // SAFETY: `sp` is the stack pointer at the entry.
     let registers = unsafe { caller(sp, bp) };
-    heap().map_or(0, |heap| slow_hooks::begin(heap, &registers))
+    heap::<false>().map_or(0, |heap| slow_hooks::begin(heap, &registers))
 }
 
 /// The second half: records the block that the heap has returned, and returns it.
@@ -192,7 +192,7 @@ unsafe extern "C" fn end_new(
     bp: usize,
 ) -> Pointer {
     let call = if align == 0 { Call::Malloc } else { Call::AlignedAlloc };
-    if let Some(heap) = heap() {
+    if let Some(heap) = heap::<false>() {
         // SAFETY: `p` was just returned for this request; `sp` is the stack pointer at the entry.
         unsafe { slow_hooks::end(heap, AllocRequest { call, size, align }, p, caller(sp, bp), begun) };
     }
@@ -211,7 +211,7 @@ unsafe extern "C" fn on_delete(p: Pointer, a: usize, b: usize, sp: *const usize,
     let next = unsafe { core::mem::transmute::<*mut (), Delete>(next.load(Ordering::Acquire)) };
     // SAFETY: the program's call, forwarded; `sp` is the stack pointer at the entry.
     unsafe {
-        match heap().filter(|_| !p.is_null()) {
+        match heap::<false>().filter(|_| !p.is_null()) {
             Some(heap) => slow_hooks::free(heap, Call::Free, p, caller(sp, bp), |_| next(p, a, b)),
             None => next(p, a, b),
         }
@@ -220,7 +220,7 @@ unsafe extern "C" fn on_delete(p: Pointer, a: usize, b: usize, sp: *const usize,
 
 /// Run by the loader before the program's own constructors, also in a program without libc.
 extern "C" fn at_start() {
-    if !has_libc() || heap().is_some_and(|heap| heap.has_operators) {
+    if !has_libc() || heap::<false>().is_some_and(|heap| heap.has_operators) {
         return;
     }
     if let Some(loader) = program::loader() {

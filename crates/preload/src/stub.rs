@@ -67,8 +67,17 @@ macro_rules! off_without_sections {
 pub(crate) use {filter, gap, gate, off, off_without_sections};
 
 /// Exports `$name` as a stub that calls `$body` with the caller's stack and frame pointer as the arguments
-/// that follow its own `$n`; `$early` are instructions by which it may leave before that.
+/// that follow its own `$n`; `$early` are instructions by which it may leave before that. `private` exports nothing.
 macro_rules! stub {
+    (private $name:ident, $body:path, 1) => {
+        stub!(@plain $name, $body, "mov rsi, rsp", "mov rdx, rbp");
+    };
+    (private $name:ident, $body:path, 2) => {
+        stub!(@plain $name, $body, "mov rdx, rsp", "mov rcx, rbp");
+    };
+    (private $name:ident, $body:path, 3) => {
+        stub!(@plain $name, $body, "mov rcx, rsp", "mov r8, rbp");
+    };
     ($name:ident, $body:path, 1 $(, $early:expr)?) => {
         stub!(@ $name, $body, "mov rsi, rsp", "mov rdx, rbp" $(, $early)?);
     };
@@ -97,12 +106,15 @@ macro_rules! stub {
         }
     };
     (@ $name:ident, $body:path, $first:literal, $second:literal) => {
+        stub!(@plain #[unsafe(no_mangle)] $name, $body, $first, $second);
+    };
+    (@plain $(#[$export:meta])? $name:ident, $body:path, $first:literal, $second:literal) => {
         /// The function of this name, of the C library or of `heapscribe.h`.
         ///
         /// # Safety
         /// * The call is one that a program may make of that function.
         #[unsafe(naked)]
-        #[unsafe(no_mangle)]
+        $(#[$export])?
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(".cfi_startproc", "endbr64", $first, $second, "jmp {body}", ".cfi_endproc",
                 body = sym $body)

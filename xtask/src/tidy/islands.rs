@@ -88,6 +88,7 @@ const ISLANDS: &[&str] = &[
     "preload/src/slow_hooks.rs",
     "preload/src/forward.rs",
     "preload/src/hooks.rs",
+    "preload/src/libc_hooks.rs",
     "preload/src/operators.rs",
     "preload/src/register_frame.rs",
     "preload/src/resized.rs",

@@ -8,8 +8,11 @@
 //! | a slot that holds | is written |
 //! |---|---|
 //! | the function that ours forwards to | yes |
-//! | an address in its own module: it will be bound by the first call | yes, where only libc and we have the name |
+//! | an address in its own module, which has no such function: it will be bound by the first call | yes, where only libc and we have the name |
 //! | anything else: a heap of the module's own | no |
+//!
+//! A library that is preloaded itself holds its own functions in such slots. The heap's, behind the recorder, once wrote
+//! the recorder's: what php opened from then on was not recorded.
 #![allow(unsafe_code)]
 
 use core::ffi::{c_int, c_void};
@@ -31,6 +34,8 @@ pub struct Function {
     pub own: *const (),
     /// What ours forwards to: what the module has been bound to instead.
     pub next: *const (),
+    /// It stands for the first function of this name behind ours, which first calls may find.
+    pub is_first: bool,
 }
 
 /// What the loader passes for each module: `struct dl_phdr_info`, as far as it is used.
@@ -92,17 +97,24 @@ unsafe fn rebind_module(headers: &Headers<'_>, work: &Work<'_>) -> Option<()> {
         return None;
     }
     // SAFETY: loaded.
-    for (slot, name) in unsafe { Slots::of(dynamic, headers.bias) } {
-        let Some(function) = work.functions.iter().find(|function| function.name == name) else { continue };
-        if !slot.is_multiple_of(size_of::<usize>()) || headers.segment(slot, PF_W).is_none() {
+    for slot in unsafe { Slots::of(dynamic, headers.bias) } {
+        let address = slot.address;
+        if !address.is_multiple_of(size_of::<usize>()) {
+            continue;
+        }
+        let mut functions = work.functions.iter().filter(|function| function.name == slot.name).peekable();
+        if functions.peek().is_none() || headers.segment(address, PF_W).is_none() {
             continue;
         }
         // SAFETY: loaded: an aligned word of a segment that can be written.
-        let value = unsafe { (slot as *const usize).read_volatile() };
-        let is_passing_us = value == function.next as usize;
-        if is_passing_us || whole.contains(&value) && binds_past_us(function, work) {
+        let value = unsafe { (address as *const usize).read_volatile() };
+        let binds_later = !slot.is_defined && whole.contains(&value);
+        let is_passed = |function: &&Function| {
+            value == function.next as usize || binds_later && binds_past_us(function, work)
+        };
+        if let Some(function) = functions.find(is_passed) {
             // SAFETY: loaded: as above; the function does what the one does that the slot is for.
-            unsafe { write(slot, function.own as usize, headers.ranges(PT_GNU_RELRO).next()) };
+            unsafe { write(address, function.own as usize, headers.ranges(PT_GNU_RELRO).next()) };
         }
     }
     Some(())
@@ -112,9 +124,11 @@ unsafe fn rebind_module(headers: &Headers<'_>, work: &Work<'_>) -> Option<()> {
 /// behind that one has another, and none before us but the recorder. (A heap in the program, or a library's own.)
 fn binds_past_us(function: &Function, work: &Work<'_>) -> bool {
     const RECORDER: &[u8] = b"heapscribe_api_mark";
-    let Function { name, own, next } = *function;
+    let Function { name, own, next, is_first } = *function;
     let is_recorder = |before| work.loader.find_in_module_of(RECORDER, before).is_some();
-    work.loader.find_after(name, next).is_none() && work.loader.find_before(name, own).is_none_or(is_recorder)
+    is_first
+        && work.loader.find_after(name, next).is_none()
+        && work.loader.find_before(name, own).is_none_or(is_recorder)
 }
 
 /// Writes a slot that may be read only since its module was bound.

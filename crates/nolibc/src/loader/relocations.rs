@@ -14,14 +14,26 @@ struct Relocation {
     addend: i64,
 }
 
-/// The first words of `Elf64_Sym`.
+/// `Elf64_Sym`.
 #[repr(C)]
 struct Symbol {
     name: u32,
-    _rest: [u32; 5],
+    _info: [u8; 2],
+    section: u16,
+    _value: usize,
+    _size: usize,
 }
 
-/// The addresses of a module's words for functions of other modules, and their names.
+/// A word for the address of a function.
+pub(super) struct Slot {
+    pub(super) address: usize,
+    /// The function's name.
+    pub(super) name: &'static [u8],
+    /// The module has a function of this name itself.
+    pub(super) is_defined: bool,
+}
+
+/// A module's words for functions that other modules may have.
 pub(super) struct Slots {
     bias: usize,
     names: usize,
@@ -59,7 +71,8 @@ impl Slots {
         slots
     }
 
-    fn slot(&self, relocation: Relocation) -> Option<(usize, &'static [u8])> {
+    fn slot(&self, relocation: Relocation) -> Option<Slot> {
+        const UNDEFINED: u16 = 0;
         const ADDRESS: u32 = 1; // R_X86_64_64
         const GLOB_DAT: u32 = 6;
         const JUMP_SLOT: u32 = 7;
@@ -69,18 +82,20 @@ impl Slots {
             return None;
         }
         // SAFETY: loaded, by `Slots::of`: a relocation's symbol is in the table, and its name a C string.
-        let name = unsafe {
-            let symbol = (self.symbols as *const Symbol).wrapping_add(symbol);
-            CStr::from_ptr((self.names as *const core::ffi::c_char).wrapping_add((*symbol).name as usize))
+        let (symbol, name) = unsafe {
+            let symbol = &*(self.symbols as *const Symbol).wrapping_add(symbol);
+            let name = (self.names as *const core::ffi::c_char).wrapping_add(symbol.name as usize);
+            (symbol, CStr::from_ptr(name).to_bytes())
         };
-        Some((self.bias.wrapping_add(relocation.offset), name.to_bytes()))
+        let address = self.bias.wrapping_add(relocation.offset);
+        Some(Slot { address, name, is_defined: symbol.section != UNDEFINED })
     }
 }
 
 impl Iterator for Slots {
-    type Item = (usize, &'static [u8]);
+    type Item = Slot;
 
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next(&mut self) -> Option<Slot> {
         if self.names == 0 || self.symbols == 0 {
             return None;
         }

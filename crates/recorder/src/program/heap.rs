@@ -103,6 +103,7 @@ pub(crate) fn granule_shift() -> Option<u32> {
 }
 
 static HEAP: Once<Heap> = Once::new();
+static LIBC: Once<Heap> = Once::new();
 
 /// The program's heap. `None` only when a libc lacks a function that every libc has.
 #[inline(always)]
@@ -121,16 +122,46 @@ fn find_heap() -> Option<&'static Heap> {
 
 /// That of a process in which we do not find our way.
 fn not_understood() -> Option<Heap> {
-    Some(Heap {
-        system: plain()?,
+    Some(Heap { may_be_recorded: false, ..of_glibc(plain()?) })
+}
+
+fn of_glibc(system: SystemHeap) -> Heap {
+    Heap {
+        system,
         is_glibc: true,
         ahead: Ahead::default(),
         has_operators: false,
-        may_be_recorded: false,
+        may_be_recorded: true,
         may_nest: false,
         nests_anywhere: false,
         text: [0..0, 0..0],
-    })
+    }
+}
+
+/// glibc's function of this name, where another heap lies between it and us.
+pub fn libc_function(name: &[u8]) -> Option<*const ()> {
+    if heap()?.is_glibc {
+        return None;
+    }
+    let loader = loader()?;
+    loader.find_in_module_of(name, loader.find_anywhere(b"gnu_get_libc_version")?)
+}
+
+/// glibc's heap, where another one lies between it and us: modules that were opened with RTLD_DEEPBIND call it. `None`
+/// until [`find_libc_heap`] has found it.
+#[inline(always)]
+pub fn libc_heap() -> Option<&'static Heap> {
+    LIBC.get()
+}
+
+/// Finds that heap.
+pub fn find_libc_heap() -> Option<&'static Heap> {
+    if LIBC.get().is_none() {
+        // SAFETY: glibc's functions of these names.
+        let system = unsafe { SystemHeap::find(|name: &CStr| libc_function(name.to_bytes())) }?;
+        LIBC.set(of_glibc(system));
+    }
+    LIBC.get()
 }
 
 fn behind_us() -> Option<Heap> {
