@@ -26,6 +26,7 @@ mod ring;
 mod session_drain;
 mod session_head;
 mod sink;
+mod spilled;
 mod summary;
 mod unrecorded;
 pub mod watch;

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use heapscribe_analyze::answer::Amount;
 use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ModeChange, ProcessIndex, Stage};
-use heapscribe_wire::chunk::{HEADER_BYTES, Header, State};
+use heapscribe_wire::chunk::{Header, State};
 use heapscribe_wire::definitions::Position;
 use heapscribe_wire::head::{Head, Leaving};
 use heapscribe_wire::mode::Mode;
@@ -21,6 +20,7 @@ use crate::named_snapshots;
 use crate::other_programs;
 use crate::output::Output;
 use crate::session_head::SessionHead;
+use crate::spilled::Spilled;
 use crate::summary::losses;
 use heapscribe_session::inspect::{self, Snapshot};
 use heapscribe_session::{
@@ -273,22 +273,16 @@ impl SessionDrain {
 
     /// Takes chunks that threads spilled themselves while no collector drained them. Gives their threads and numbers.
     fn take_spilled(&mut self, process: ProcessIndex, output: &mut Output) -> BTreeSet<(u32, u64)> {
+        let whole_bytes = read_head(self.head.file(), |head| head.spilled_bytes).unwrap_or_default();
         let mut spilled = BTreeSet::new();
-        let Some(mut spill) = open_file(&self.directory.join("spill"), false) else { return spilled };
-        let mut header = [0; HEADER_BYTES];
-        while spill.read_exact(&mut header).is_ok() {
-            let header = Header::parse(&header);
-            let Some(len) = header.payload_bytes() else {
-                self.note("the file that the process wrote itself is damaged".to_owned());
-                break;
-            };
-            let mut payload = vec![0; len];
-            if spill.read_exact(&mut payload).is_err() {
-                self.note("the last chunk that the process wrote itself is truncated".to_owned());
-                break;
+        for chunk in Spilled::new(&self.directory, whole_bytes) {
+            match chunk {
+                Ok((header, payload)) => {
+                    self.write_chunk(process, &header, &payload, output);
+                    spilled.insert((header.thread, header.sequence));
+                }
+                Err(problem) => self.note(problem.to_owned()),
             }
-            self.write_chunk(process, &header, &payload, output);
-            spilled.insert((header.thread, header.sequence));
         }
         spilled
     }
