@@ -9,6 +9,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use crate::answer::estimate::{Estimate, Figure};
 use crate::answer::measure::Measure;
 use crate::answer::{Amount, Answer, CallTree, Frame, NodeId};
 
@@ -161,13 +162,17 @@ impl Diff {
 /// Compares two recordings.
 pub fn diff(before: &Side<'_>, after: &Side<'_>, measure: Measure) -> Diff {
     let [mut was, mut is] = [before, after].map(|side| parts(side, measure));
-    let whole = |parts: &HashMap<PathId, Part>| {
-        parts.values().fold(Part::default(), |mut whole, part| {
+    let whole = |parts: &HashMap<PathId, Part>, side: &Side<'_>| {
+        let whole = parts.values().fold(Part::default(), |mut whole, part| {
             whole.add(NodeId::ROOT, part.amount, 0, part.variance);
             whole
-        })
+        });
+        match (&side.answer.sampling, measure) {
+            (Some(sampling), Measure::Peak) => Part { variance: variance(&sampling.peak, measure), ..whole },
+            _ => whole,
+        }
     };
-    let whole = Change::new(PathId::ROOT, whole(&was), whole(&is), measure);
+    let whole = Change::new(PathId::ROOT, whole(&was, before), whole(&is, after), measure);
     let mut paths: Vec<PathId> = was.keys().chain(is.keys()).copied().collect();
     paths.sort_unstable();
     paths.dedup();
@@ -190,13 +195,17 @@ fn parts(side: &Side<'_>, measure: Measure) -> HashMap<PathId, Part> {
             continue;
         }
         let path = side.paths.get(stack.node.0 as usize).copied().unwrap_or_default();
-        let variance = estimates.get(n).map_or(0.0, |of| {
-            let estimate = measure.estimate(of);
-            if measure.counts_blocks() { estimate.blocks.variance } else { estimate.bytes.variance }
-        });
+        let variance = estimates.get(n).map_or(0.0, |of| variance(measure.estimate(of), measure));
         parts.entry(path).or_default().add(stack.node, amount, measure.of(stack), variance);
     }
     parts
+}
+
+/// How uncertain an estimate is. The peak's is too high, being the highest of many, and only its range shows it.
+fn variance(estimate: &Estimate, measure: Measure) -> f64 {
+    let Figure { variance, low, high, .. } =
+        if measure.counts_blocks() { estimate.blocks } else { estimate.bytes };
+    if measure == Measure::Peak { variance.max(((high - low) / (2.0 * Z)).powi(2)) } else { variance }
 }
 
 #[cfg(test)]

@@ -145,7 +145,7 @@ impl Assembly {
         self.patterns.take(&results, node_of);
         let note = self.samples.rates(facts.pid, results.sums.rates, &definitions.means);
         self.answer.problems.extend(note);
-        self.samples.at_peak(&common.sampled, node_of);
+        self.samples.at_peak(&common.sampled, results.held_at_halves.as_ref(), node_of);
         self.samples.lives(&results.sums.sampled, node_of);
         let window_ns = self.window_ns;
         let context =

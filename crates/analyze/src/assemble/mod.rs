@@ -9,6 +9,7 @@ mod context;
 mod evicted;
 mod latency;
 mod patterns;
+mod peak_range;
 mod process;
 mod resident;
 mod sampling;

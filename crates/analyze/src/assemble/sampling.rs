@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use heapscribe_wire::ids::StackId;
 
+use super::peak_range::PeakRanges;
 use crate::answer::estimate::{Sampling, StackEstimates};
 use crate::answer::{Amount, Answer, NodeId, Stack};
+use crate::peak::Holding;
 use crate::sampling::{Moments, SampledLives, Samples, estimate, total};
 use crate::stacks::RateMeans;
 
@@ -17,6 +19,7 @@ pub(super) struct SampleAssembly {
     /// By class of sizes.
     classes: BTreeMap<u32, SampledLives>,
     classes_at_peak: BTreeMap<u32, Moments>,
+    peak_ranges: PeakRanges,
     means: BTreeSet<u64>,
 }
 
@@ -43,8 +46,14 @@ impl SampleAssembly {
         }
     }
 
-    /// Takes what was live of a process at the peak.
-    pub(super) fn at_peak(&mut self, held: &Samples<Moments>, node_of: impl Fn(&StackId) -> NodeId) {
+    /// Takes what was live of a process at the peak, and when each half of the sample has it.
+    pub(super) fn at_peak(
+        &mut self,
+        held: &Samples<Moments>,
+        at_halves: Option<&[Holding; 2]>,
+        node_of: impl Fn(&StackId) -> NodeId,
+    ) {
+        at_halves.iter().for_each(|at_halves| self.peak_ranges.take(at_halves, &node_of));
         for (stack, moments) in held.stacks.rows() {
             self.at_peak.entry(node_of(stack)).or_default().add(moments);
         }
@@ -71,7 +80,9 @@ impl SampleAssembly {
             exact_blocks: t.allocations.saturating_sub(u64::try_from(sampled_blocks).unwrap_or(0)),
             allocated,
             freed: total(Amount { blocks: t.frees, bytes: t.freed_bytes }, &lives(|lives| lives.freed)),
-            peak: total(peak, &self.classes_at_peak.values().copied().collect::<Vec<_>>()),
+            peak: self
+                .peak_ranges
+                .of_all(total(peak, &self.classes_at_peak.values().copied().collect::<Vec<_>>())),
             leaked: total(answer.leaked, &lives(SampledLives::at_end)),
             temporary: total(answer.temporary, &lives(|lives| lives.temporary)),
             stacks: answer.stacks.iter().map(|stack| self.of_stack(stack)).collect(),
@@ -84,7 +95,7 @@ impl SampleAssembly {
         StackEstimates {
             allocated: estimate(stack.allocated, &lives.allocated),
             freed: estimate(stack.freed, &lives.freed),
-            at_peak: estimate(stack.at_peak, &at_peak),
+            at_peak: self.peak_ranges.of_stack(stack.node, estimate(stack.at_peak, &at_peak)),
             leaked: estimate(stack.leaked, &lives.at_end()),
             temporary: estimate(stack.temporary, &lives.temporary),
         }

@@ -4,7 +4,7 @@
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::record::{Block, Event};
 
-use crate::sampling::{Birth, Weight};
+use crate::sampling::{Birth, Half, Weight};
 
 /// A block that was allocated or freed.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,8 @@ pub enum Blocks {
     Heap,
     /// Those of the program's own pools, which lie inside the heap's.
     Pools,
+    /// The heap's, with what sampled ones stand for in a half of the sample.
+    InHalf(Half),
 }
 
 impl Scale {
@@ -87,7 +89,16 @@ impl Scale {
         if self.mean_bytes == 0 {
             return Weight::one(size_bytes);
         }
-        Weight::of(size_bytes, self.mean_bytes, Birth { thread: self.thread, ticks })
+        self.of_sampled(size_bytes, Birth { thread: self.thread, ticks })
+    }
+
+    #[cold]
+    fn of_sampled(&self, size_bytes: u64, birth: Birth) -> Weight {
+        let weight = Weight::of(size_bytes, self.mean_bytes, birth);
+        match self.of {
+            Blocks::InHalf(half) => weight.in_half(size_bytes, half),
+            Blocks::Heap | Blocks::Pools => weight,
+        }
     }
 
     /// What a block stands for that is freed now.
@@ -98,7 +109,7 @@ impl Scale {
         }
         let thread = block.birth_thread.map_or(self.thread, |birth| birth.0);
         let birth = Birth { thread, ticks: ticks.wrapping_sub(block.age_ticks) };
-        Weight::of(block.size_bytes, self.mean_bytes, birth)
+        self.of_sampled(block.size_bytes, birth)
     }
 
     /// The block that an event frees and the one that it allocates.

@@ -8,4 +8,4 @@ mod sections;
 pub(crate) use self::call::{CallRow, HeapCall};
 pub use self::change::{BlockChange, Blocks, Changes, Scale};
 pub(crate) use self::sections::OpenSections;
-pub use crate::sampling::{Rates, Weight};
+pub use crate::sampling::{Half, Rates, Weight};

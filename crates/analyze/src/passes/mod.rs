@@ -4,6 +4,7 @@ mod ascent;
 mod ends;
 mod extent;
 mod grid;
+mod halves;
 mod lost;
 mod over_time;
 mod results;

@@ -29,6 +29,9 @@ pub(crate) struct ProcessResults {
     pub(crate) held: Holding,
     /// Who held what at the peak of all, nobody when it had ended by then; none where that is the same.
     pub(crate) held_at_common: Option<Holding>,
+    /// Who held what when each half of the sample has its peak of all, nobody when it had ended by then; none where
+    /// nothing was sampled.
+    pub(crate) held_at_halves: Option<[Holding; 2]>,
     /// Who held what when the heap of all began to rise to its peak.
     pub(crate) held_at_ascent: Option<Holding>,
     /// Half of its life, ns.

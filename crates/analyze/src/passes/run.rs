@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use super::ascent::ascent;
 use super::ends;
 use super::grid::{choose_grid, span};
+use super::halves::{self, OfProcess};
 use super::results::{PassResults, ProcessResults};
 use crate::counters::Life;
 use crate::events::Blocks;
@@ -58,6 +59,13 @@ pub(crate) fn run<H: History>(
     let highest = summed.iter().max_by_key(|of| of.peak.bytes);
     let life_ns = highest.map_or(0, ProcessSummed::life_ns);
     let ascent = ascent(&grid, (&steps, &segments), peak, life_ns);
+    let is_sampled = (0..processes.len()).any(|process| rates.has_any(process));
+    let half_peaks = is_sampled.then(|| {
+        let of_each = summed.iter().zip(&by_process).zip(&before);
+        let of =
+            of_each.map(|((summed, chunks), before)| OfProcess { chunks, before, end_ns: summed.end_ns });
+        halves::peaks(&search, &grid, &of.collect::<Vec<_>>())
+    });
 
     let of_each = clocks.par_iter().zip(before).zip(ends).enumerate();
     let results = summed.into_par_iter().zip(of_each).map(|(summed, (number, ((clock, before), end)))| {
@@ -66,20 +74,20 @@ pub(crate) fn run<H: History>(
             Some(in_window) => in_window.holding(ns),
             None => Holding::at(ns, &before.net, &reader, &summed.groups, clock),
         };
-        let has_ended = summed.end_ns.is_some_and(|end_ns| end_ns <= peak.ns);
-        let at_common = || if has_ended { Holding::default() } else { at(peak.ns) };
-        let at_ascent = |ascent: Height| {
-            let has_ended = summed.end_ns.is_some_and(|end_ns| end_ns <= ascent.ns);
-            if has_ended { Holding::default() } else { at(ascent.ns) }
+        // What a process held went with its end.
+        let at_common = |ns| {
+            let has_ended = summed.end_ns.is_some_and(|end_ns| end_ns <= ns);
+            if has_ended { Holding::default() } else { at(ns) }
         };
         let (live_end, unread) = end;
         let mut sums = summed.sums;
         sums.problems.extend(unread);
         ProcessResults {
             held: at(summed.peak.ns),
-            held_at_ascent: ascent.map(at_ascent),
+            held_at_ascent: ascent.map(|ascent| at_common(ascent.ns)),
+            held_at_halves: half_peaks.map(|peaks| peaks.map(at_common)),
             half_life_ns: clock.ns(lives[number].half_ticks),
-            held_at_common: (summed.peak.ns != peak.ns).then(at_common),
+            held_at_common: (summed.peak.ns != peak.ns).then(|| at_common(peak.ns)),
             peak: summed.peak,
             span: summed.span,
             pools_peak: summed.pools_peak,

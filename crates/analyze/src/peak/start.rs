@@ -11,6 +11,7 @@ use super::net::{Held, Net};
 use super::reader::ChangeReader;
 use crate::events::Blocks;
 use crate::input::{Clock, History, NumberedChunk};
+use crate::sampling::{Half, Moments};
 use crate::stacks::StackTable;
 use crate::timeline::Grid;
 
@@ -27,6 +28,16 @@ pub(crate) struct LiveAtStart {
     /// Whether there is no table of what was live at the end, so that stacks are known of some blocks only, and what
     /// evicted events left live.
     pub(crate) lacks_table: Option<Held>,
+}
+
+impl LiveAtStart {
+    /// Bytes at the begin of the grid, as a half of the sample has it.
+    pub(crate) fn bytes_in(&self, half: Half) -> i64 {
+        let number = if half == Half::First { 0 } else { 1 };
+        let of_class = |class: &Moments| class.bytes.halves[number].value.saturating_sub(class.bytes.value);
+        let more: i128 = self.net.sampled.classes.values().map(of_class).sum();
+        self.bytes.saturating_add(i64::try_from(more).unwrap_or(0))
+    }
 }
 
 /// A process of a recording.

@@ -11,6 +11,11 @@
 //! it adds to the variance of a sum, rounding included: a block's true part of the variance is
 //! `p E[y^2] - x^2`, and each block is seen with probability `p`. `y (y - x)^2` is its part in how much
 //! the sum leans to one side, see [`crate::answer::estimate`].
+//!
+//! A sample can be split into two that know nothing of each other, see [`super::peak_range`]: every hit of a block is in
+//! one of two halves, so that a half hits a block with probability `1 - q`, `q = exp(-(s + 1) / 2 mean) = sqrt(1 - p)`, by
+//! itself. Of a block that was hit at all, that is in one half alone with probability `q / (1 + q)` for each of them,
+//! else in both. Where it is, it stands for `1 / (1 - q)` blocks.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,6 +24,34 @@ use heapscribe_wire::limits::BIRTH_BITS;
 
 use crate::stacks::StackTable;
 
+/// A half of the sample.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Half {
+    /// One of them.
+    First,
+    /// The other one.
+    Second,
+}
+
+/// The halves that hit a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum HitBy {
+    One(Half),
+    Both,
+}
+
+impl HitBy {
+    /// By a number from 0 to below 1.
+    fn chosen(chance: f64, q: f64) -> HitBy {
+        let one = q / (1.0 + q);
+        match chance {
+            first if first < one => HitBy::One(Half::First),
+            second if second < 2.0 * one => HitBy::One(Half::Second),
+            _ => HitBy::Both,
+        }
+    }
+}
+
 /// What a recorded block stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Weight {
@@ -26,13 +59,14 @@ pub struct Weight {
     pub blocks: u64,
     /// Bytes.
     pub bytes: u64,
+    hit_by: HitBy,
 }
 
 impl Weight {
     /// A block of a recording of every block: itself.
     #[inline(always)]
-    pub(crate) const fn one(size_bytes: u64) -> Weight {
-        Weight { blocks: 1, bytes: size_bytes }
+    pub const fn one(size_bytes: u64) -> Weight {
+        Weight { blocks: 1, bytes: size_bytes, hit_by: HitBy::Both }
     }
 
     /// A block sampled at this mean; a mean of 0 is no sampling.
@@ -41,12 +75,31 @@ impl Weight {
         if mean_bytes == 0 {
             return Weight::one(size_bytes);
         }
-        let probability = -f64::exp_m1(-(size_bytes as f64 + 1.0) / mean_bytes as f64);
-        let chance = birth.chance();
+        let hits = (size_bytes as f64 + 1.0) / mean_bytes as f64;
+        let probability = -f64::exp_m1(-hits);
+        let [chance, chance_of_half] = birth.chances();
         // Conversions from floating point stay within the type.
         let rounded = |figure: u64| ((figure as f64 / probability + chance) as u64).max(figure);
-        Weight { blocks: rounded(1), bytes: rounded(size_bytes) }
+        let hit_by = HitBy::chosen(chance_of_half, (-hits / 2.0).exp());
+        Weight { blocks: rounded(1), bytes: rounded(size_bytes), hit_by }
     }
+
+    /// What a sampled block of this size stands for in a half of the sample.
+    pub(crate) fn in_half(self, size_bytes: u64, half: Half) -> Weight {
+        let of = |figure, stands_for| if self.is_in(half) { of_half(figure, stands_for) } else { 0 };
+        Weight { blocks: of(1, self.blocks), bytes: of(size_bytes, self.bytes), ..self }
+    }
+
+    fn is_in(self, half: Half) -> bool {
+        self.hit_by == HitBy::Both || self.hit_by == HitBy::One(half)
+    }
+}
+
+/// What a block stands for in a half that hit it: `x / (1 - q) = y (1 + q)`, and `q^2 = (y - x) / y`.
+fn of_half(figure: u64, stands_for: u64) -> u64 {
+    let more = stands_for.saturating_sub(figure);
+    // Conversions from floating point stay within the type.
+    stands_for.saturating_add((stands_for as f64 * more as f64).sqrt() as u64)
 }
 
 /// What names a block: the thread that allocated it, and when.
@@ -57,13 +110,15 @@ pub(crate) struct Birth {
 }
 
 impl Birth {
-    /// A number from 0 to below 1, of this block and no other.
-    fn chance(self) -> f64 {
+    /// Numbers from 0 to below 1, of this block and no other.
+    fn chances(self) -> [f64; 2] {
         let birth = self.ticks & ((1 << BIRTH_BITS) - 1);
         let mut bits = (birth ^ (u64::from(self.thread) << 40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        bits = (bits ^ (bits >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        bits ^= bits >> 32;
-        (bits >> 11) as f64 / (1u64 << 53) as f64
+        [0, 0].map(|_| {
+            bits = (bits ^ (bits >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+            bits ^= bits >> 32;
+            (bits >> 11) as f64 / (1u64 << 53) as f64
+        })
     }
 }
 
@@ -76,13 +131,34 @@ pub(crate) struct Moment {
     pub(crate) value: i128,
     pub(crate) variance: i128,
     pub(crate) lean: i128,
+    /// What they stand for in each half of the sample, see [`Half`].
+    pub(crate) halves: [HalfMoment; 2],
+}
+
+/// Sums over one figure of blocks that a half of the sample hit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct HalfMoment {
+    pub(crate) value: i128,
+    pub(crate) variance: i128,
 }
 
 impl Moment {
-    fn of(figure: u64, stands_for: u64) -> Moment {
+    fn of(figure: u64, stands_for: u64, weight: Weight) -> Moment {
         let (value, more) = (i128::from(stands_for), i128::from(stands_for.saturating_sub(figure)));
         let variance = value.saturating_mul(more);
-        Moment { own: i128::from(figure), value, variance, lean: variance.saturating_mul(more) }
+        let in_half = i128::from(of_half(figure, stands_for));
+        let hit = HalfMoment {
+            value: in_half,
+            variance: in_half.saturating_mul(in_half.saturating_sub(i128::from(figure))),
+        };
+        let half = |half| if weight.is_in(half) { hit } else { HalfMoment::default() };
+        Moment {
+            own: i128::from(figure),
+            value,
+            variance,
+            lean: variance.saturating_mul(more),
+            halves: [Half::First, Half::Second].map(half),
+        }
     }
 
     /// Adds others.
@@ -95,6 +171,10 @@ impl Moment {
         self.value = self.value.saturating_add(sign * other.value);
         self.variance = self.variance.saturating_add(sign * other.variance);
         self.lean = self.lean.saturating_add(sign * other.lean);
+        for (mine, theirs) in self.halves.iter_mut().zip(&other.halves) {
+            mine.value = mine.value.saturating_add(sign * theirs.value);
+            mine.variance = mine.variance.saturating_add(sign * theirs.variance);
+        }
     }
 }
 
@@ -110,7 +190,8 @@ pub(crate) struct Moments {
 impl Moments {
     /// Those of one block.
     pub(crate) fn of(size_bytes: u64, weight: Weight) -> Moments {
-        let (blocks, bytes) = (Moment::of(1, weight.blocks), Moment::of(size_bytes, weight.bytes));
+        let of = |figure, stands_for| Moment::of(figure, stands_for, weight);
+        let (blocks, bytes) = (of(1, weight.blocks), of(size_bytes, weight.bytes));
         Moments { samples: 1, blocks, bytes }
     }
 

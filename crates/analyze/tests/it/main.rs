@@ -9,4 +9,5 @@ mod missing;
 mod oracle;
 mod recording;
 mod ring;
+mod sampled_peak;
 mod sampling;

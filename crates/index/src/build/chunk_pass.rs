@@ -107,7 +107,7 @@ impl<'a, F: FnMut(u32, &mut LocalSums)> ChunkPass<'a, F> {
             }
             Event::UnknownRealloc { size_bytes, stack, .. } => {
                 // A block whose former life is not known was not chosen by chance.
-                self.born(stack, size_bytes, Weight { blocks: 1, bytes: size_bytes });
+                self.born(stack, size_bytes, Weight::one(size_bytes));
             }
             Event::Note { note, name } => self.note(note, name),
             Event::Lost { count, reason } => self.lost(reason, count),

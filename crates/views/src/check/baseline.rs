@@ -36,9 +36,11 @@ pub fn grew(
     let limit = value(was.amount) * (1.0 + tolerance);
     let unit = if measure.counts_blocks() { Unit::Blocks } else { Unit::Bytes };
     // The uncertainty of both sides on one of them, so that it can be held against the other.
-    let error = Z * (is.variance + was.variance * (1.0 + tolerance).powi(2)).sqrt();
-    let value = value(is.amount);
-    let figure = Figure { value, variance: is.variance, low: (value - error).max(0.0), high: value + error };
+    let ranges = [
+        range(measure, &answers[0], value(was.amount), was.variance),
+        range(measure, &answers[1], value(is.amount), is.variance),
+    ];
+    let figure = held_against(ranges, tolerance);
     let mut all_gaps = gaps.to_vec();
     if measure == Measure::Leaked && !answers.iter().all(|answer| answer.complete) {
         all_gaps.push("the recording ended before a process did".to_owned());
@@ -64,6 +66,24 @@ pub fn grew(
         culprits,
         more,
     })
+}
+
+/// In what range the truth of a side lies. The highest of many estimates is not off by as much either way.
+fn range(measure: Measure, answer: &Answer, value: f64, variance: f64) -> Figure {
+    let error = Z * variance.sqrt();
+    match (&answer.sampling, measure) {
+        (Some(sampling), Measure::Peak) => sampling.peak.bytes,
+        _ => Figure { value, variance, low: (value - error).max(0.0), high: value + error },
+    }
+}
+
+/// The second side with the uncertainty of both, a growth by `tolerance` allowed: distances to the ends of ranges add
+/// up like standard errors.
+fn held_against([was, is]: [Figure; 2], tolerance: f64) -> Figure {
+    let distance = |of_is: f64, of_was: f64| of_is.hypot(of_was * (1.0 + tolerance));
+    let below = distance(is.value - is.low, was.high - was.value);
+    let above = distance(is.high - is.value, was.value - was.low);
+    Figure { low: (is.value - below).max(0.0), high: is.value + above, ..is }
 }
 
 /// Why two traces cannot be compared for good.

@@ -43,7 +43,12 @@ enum Step {
     Goes { block: usize, thread: usize },
 }
 
+/// A block of a [`Population`].
+#[derive(Clone, Copy)]
+pub struct BlockNumber(usize);
+
 /// The history.
+#[derive(Default)]
 pub struct Population {
     blocks: Vec<Born>,
     steps: Vec<Step>,
@@ -51,10 +56,10 @@ pub struct Population {
 }
 
 /// Uniform numbers from 0 to 1, and normal ones.
-struct Chance(u64);
+pub struct Chance(pub u64);
 
 impl Chance {
-    fn uniform(&mut self) -> f64 {
+    pub fn uniform(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as f64 / (1u64 << 31) as f64
     }
@@ -89,6 +94,33 @@ impl Population {
         let mut population = Population { blocks, steps: Vec::new(), truths: vec![Truth::default(); 60] };
         population.live(&mut chance);
         population
+    }
+
+    /// A block of a stack is allocated, by the first thread.
+    pub fn alloc(&mut self, stack: usize, size_bytes: u64) -> BlockNumber {
+        let number = self.blocks.len();
+        self.truths.resize(self.truths.len().max(stack + 1), Truth::default());
+        self.blocks.push(Born { stack, size_bytes, thread: 0 });
+        self.steps.push(Step::Comes(number));
+        BlockNumber(number)
+    }
+
+    /// It is freed.
+    pub fn free(&mut self, BlockNumber(block): BlockNumber) {
+        self.steps.push(Step::Goes { block, thread: 0 });
+    }
+
+    /// The most bytes that are live at a time.
+    pub fn peak_bytes(&self) -> u64 {
+        let (mut live_bytes, mut peak_bytes) = (0, 0);
+        for step in &self.steps {
+            match step {
+                Step::Comes(number) => live_bytes += self.blocks[*number].size_bytes,
+                Step::Goes { block, .. } => live_bytes -= self.blocks[*block].size_bytes,
+            }
+            peak_bytes = live_bytes.max(peak_bytes);
+        }
+        peak_bytes
     }
 
     /// Decides when each block goes: at once, some blocks later, or never.
