@@ -47,6 +47,8 @@ pub(super) struct SessionDrain {
     position: Position,
     defs_read: u64,
     has_calls: bool,
+    /// The newest moment that is known of it.
+    newest_mono_ns: u64,
     marks: Marks,
     notes: Vec<String>,
     /// Whether nothing of it goes into the trace.
@@ -98,6 +100,7 @@ impl SessionDrain {
             position: Position::default(),
             defs_read: 0,
             has_calls: false,
+            newest_mono_ns: created_mono_ns,
             marks: Marks::default(),
             notes: Vec::new(),
             is_ignored: false,
@@ -264,6 +267,7 @@ impl SessionDrain {
         let sums = output.events(process, &info, payload);
         self.first.iter_mut().for_each(|first| first.take(&info));
         self.has_calls |= sums.calls.iter().any(|&n| n > 0);
+        self.newest_mono_ns = self.newest_mono_ns.max(info.begin_mono_ns).max(info.end_mono_ns);
         output.summary.add(process, &info, &sums);
         if sums.cut_bytes > 0 {
             output.summary.damaged_bytes += u64::from(sums.cut_bytes);
@@ -339,8 +343,8 @@ impl SessionDrain {
     }
 
     /// Takes all that is left, and writes how the image ended, and when: at `ended_mono_ns` at the latest, when
-    /// that was seen. A process that left by itself has said it, and others may hold blocks before we look.
-    /// Gives the head.
+    /// that was seen. A process that left by itself has said it, and others may hold blocks before we look. Of one that
+    /// was dead when it was found the newest moment is written that is known of it. Gives the head.
     pub(super) fn end(mut self, how: HowEnded, ended_mono_ns: u64, output: &mut Output) -> File {
         if self.is_ignored {
             return self.head.into_file();
@@ -375,10 +379,12 @@ impl SessionDrain {
         }
         let left = |head: &Head<'_>| head.leaving.map_or(u64::MAX, |_| head.leaving_mono_ns);
         let left_mono_ns = read_head(self.head.file(), left).filter(|_| how != HowEnded::Abandoned);
-        end.ended_mono_ns = ended_mono_ns.min(left_mono_ns.unwrap_or(u64::MAX));
+        let is_killed = left_mono_ns == Some(u64::MAX);
+        let was_dead = is_killed && self.alive.is_none() && how != HowEnded::Execed;
+        let seen_mono_ns = if was_dead { self.newest_mono_ns } else { ended_mono_ns };
+        end.ended_mono_ns = seen_mono_ns.min(left_mono_ns.unwrap_or(u64::MAX));
         end.how = how;
         end.lost_note = self.notes.join("; ");
-        let is_killed = left_mono_ns == Some(u64::MAX);
         output.image_ended(process, self.key, table, (self.has_calls, is_killed), end);
         if let Some(statistics) = self.heap.end(how) {
             output.summary.heaps.take(statistics);

@@ -47,7 +47,7 @@ pub struct Answer {
     pub drainer: Drainer,
     /// Programs that were started and of which nothing is in any figure.
     pub unrecorded: Unrecorded,
-    /// From moment 0 to the last thing that was recorded, ns.
+    /// From moment 0 to the end of the last process, ns; to that of the recording where the end of one is not known.
     pub duration_ns: u64,
     /// Whether all ns here are calls, the first at 1, as nothing is known of times.
     pub counts_calls: bool,

@@ -79,7 +79,7 @@ pub(crate) fn assemble<H: History>(
     assembly.answer.resident = resident(&over_time, processes, results.begin_ns);
     assembly.answer.ascent = ascent(&results);
     let finer = results.finer;
-    assembly.answer.window = evicted::window(&results, processes);
+    assembly.answer.window = evicted::window(&results);
     assembly.answer.counts_calls = processes.iter().any(|process| process.counts_calls);
     let begin_ns = results.begin_ns;
     for (number, (facts, of_process)) in processes.iter().zip(results.processes).enumerate() {

@@ -62,12 +62,11 @@ pub(super) fn leaked(evicted: &Evicted) -> (Amount, Bounds) {
     (Amount { blocks: leaked_blocks_min, bytes: leaked_bytes_min }, bounds)
 }
 
-/// What was done in the window of a ring, if the recording is one, up to the end of the last process: the recording
-/// may have taken longer to write all of it.
-pub(super) fn window(results: &PassResults, processes: &[ProcessFacts]) -> Option<Window> {
+/// What was done in the window of a ring, if the recording is one.
+pub(super) fn window(results: &PassResults) -> Option<Window> {
     results.grid.is_window.then(|| {
         let of_chunks = results.segments.iter().filter(|segment| !segment.is_end());
-        let length_ns = end_ns(results, processes).saturating_sub(results.grid.begin_ns);
+        let length_ns = results.grid.end_ns - 1 - results.grid.begin_ns;
         of_chunks.fold(Window { length_ns, ..Window::default() }, |sum, segment| Window {
             calls: sum.calls + u64::from(segment.events),
             allocations: sum.allocations + segment.allocations,
@@ -75,12 +74,4 @@ pub(super) fn window(results: &PassResults, processes: &[ProcessFacts]) -> Optio
             ..sum
         })
     })
-}
-
-/// When the last process ended, or the recording.
-fn end_ns(results: &PassResults, processes: &[ProcessFacts]) -> u64 {
-    let have_ended = processes.iter().all(|facts| facts.ended.is_end() && facts.end_mono_ns != 0);
-    let last_ns = results.processes.iter().filter_map(|process| process.span).map(|(_, last)| last);
-    let ends = processes.iter().map(|facts| facts.end_mono_ns).chain(last_ns);
-    ends.max().filter(|_| have_ended).unwrap_or(results.grid.end_ns - 1)
 }

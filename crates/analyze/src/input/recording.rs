@@ -42,6 +42,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             let facts = recording.facts(process, samples);
             recording.processes.push(facts);
         }
+        recording.end_after_events();
         let (before, mut unread) = live_before::read(trace);
         recording.before = before;
         recording.unread.append(&mut unread);
@@ -72,6 +73,16 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             broke: end.broke,
             exe: info.exe,
             command: info.command,
+        }
+    }
+
+    /// A process that was found dead ended no earlier than its last event.
+    fn end_after_events(&mut self) {
+        for entry in self.trace.chunks() {
+            let chunk = self.chunk(entry);
+            if let Some(process) = self.processes.get_mut(chunk.process).filter(|of| of.end_mono_ns != 0) {
+                process.end_mono_ns = process.end_mono_ns.max(process.clock.ns(chunk.last_ticks));
+            }
         }
     }
 

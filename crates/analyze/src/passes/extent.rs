@@ -9,7 +9,7 @@ use crate::input::History;
 pub struct Extent {
     /// Moment 0, CLOCK_MONOTONIC ns.
     pub begin_ns: u64,
-    /// From then to the last thing that was recorded, ns.
+    /// From then to the end of the last process, ns.
     pub duration_ns: u64,
 }
 

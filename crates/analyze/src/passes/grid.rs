@@ -15,8 +15,10 @@ pub(super) fn span(chunks: &[NumberedChunk], clock: &Clock) -> Option<(u64, u64)
     Some((clock.ns(begin), clock.ns(last)))
 }
 
-/// Moment 0, ns, and a grid over everything from there on, or from where all events are there that a ring has
-/// not evicted, as fine as the memory for segments allows; and how many of its steps make one of the timeline.
+/// Moment 0, ns, and a grid from there on, or from where all events are there that a ring has not evicted, to the end of
+/// the last process, as fine as the memory for segments allows; and how many of its steps make one of the timeline. A
+/// recording may take longer than that to write all of it, and `recover` may come much later: it is the end only where
+/// that of a process is not known.
 pub(super) fn choose_grid(
     session: &SessionFacts,
     processes: &[ProcessFacts],
@@ -24,11 +26,17 @@ pub(super) fn choose_grid(
     timeline_steps: u32,
 ) -> (u64, Grid, u32) {
     let timeline_steps = timeline_steps.max(1);
-    let spans: Vec<_> = chunks.iter().zip(processes).filter_map(|(c, p)| span(c, &p.clock)).collect();
+    let spans: Vec<_> = chunks.iter().zip(processes).map(|(c, p)| span(c, &p.clock)).collect();
+    let end_ns = |(p, span): (&ProcessFacts, &Option<(u64, u64)>)| {
+        p.end_ns(span.map(|span| span.1)).unwrap_or(p.end_mono_ns)
+    };
     let begins = processes.iter().map(|p| p.begin_mono_ns).chain([session.begin_mono_ns]);
-    let ends = processes.iter().map(|p| p.end_mono_ns).chain([session.end_mono_ns]);
-    let begin = begins.filter(|ns| *ns != 0).chain(spans.iter().map(|s| s.0)).min().unwrap_or(0);
-    let last = ends.chain(spans.iter().map(|s| s.1)).max().unwrap_or(begin);
+    let have_ended = !processes.is_empty() && processes.iter().all(|p| p.end_ns(None).is_some());
+    let session_end_ns = (!have_ended).then_some(session.end_mono_ns);
+    let ends = processes.iter().zip(&spans).map(end_ns).chain(session_end_ns);
+    let spans = spans.iter().flatten();
+    let begin = begins.filter(|ns| *ns != 0).chain(spans.clone().map(|s| s.0)).min().unwrap_or(0);
+    let last = ends.chain(spans.map(|s| s.1)).max().unwrap_or(begin);
     let is_window = session.window_mono_ns > begin;
     let from = begin.max(session.window_mono_ns);
     let last = last.max(from);

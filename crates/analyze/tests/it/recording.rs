@@ -2,7 +2,7 @@
 
 use crate::common::{Act, BEGIN_NS, Op, Recorded, facts};
 use heapscribe_analyze::answer::{Ended, Exit};
-use heapscribe_analyze::{Answer, Options, Recording, analyze};
+use heapscribe_analyze::{Answer, Options, Recording, analyze, extent};
 use heapscribe_formats::{
     ChunkInfo, ExitStatus, HowEnded, LiveBlock, LiveRole, LiveTable, MemorySample, ProcessEnd, ProcessInfo,
     SessionEnd, SessionInfo, Stage, Trace, Writer,
@@ -103,6 +103,57 @@ fn figures(mut answer: Answer) -> Answer {
     }
     answer.timeline.steps.iter_mut().for_each(|step| (step.rss_bytes, step.anonymous_bytes) = (0, 0));
     Answer { exit: None, begin_real_ns: 0, dropped: Vec::new(), ..answer }
+}
+
+/// A trace of processes that ended so many ms after its begin, with an event at 3 ms each; it was finished at 900 ms.
+fn finished_late(ends: &[(HowEnded, u64)]) -> Vec<u8> {
+    let (mut out, mut writer) = (Vec::new(), Writer::new());
+    let session = SessionInfo { started_mono_ns: BEGIN_NS, ..SessionInfo::default() };
+    writer.start(&session, &mut out);
+    let ms = |n: u64| BEGIN_NS + n * 1_000_000;
+    for (pid, (how, end_ms)) in (1..).zip(ends) {
+        let info = ProcessInfo {
+            pid,
+            created_mono_ns: BEGIN_NS,
+            created_ticks: BEGIN_NS,
+            clock_kind: ClockKind::Monotonic,
+            clock_shift: 0,
+            ..ProcessInfo::default()
+        };
+        let index = writer.process(&info, &mut out);
+        let event = Event::Alloc { call: Call::Malloc, size_bytes: 8, stack: StackId(0), align_log2: 0 };
+        let mut at = [0; EVENT_BYTES_MAX];
+        let len = event.encode(3_000_000, &mut at);
+        let chunk =
+            ChunkInfo { thread: 1, begin_ticks: BEGIN_NS, begin_mono_ns: BEGIN_NS, ..ChunkInfo::default() };
+        writer.events(index, &chunk, &at[..len], &mut out);
+        let end = ProcessEnd { how: *how, ended_mono_ns: ms(*end_ms), ..ProcessEnd::default() };
+        writer.process_end(index, &end, &mut out);
+    }
+    writer.session_end(&SessionEnd { ended_mono_ns: ms(900), ..SessionEnd::default() }, &mut out);
+    writer.finish(&mut out);
+    out
+}
+
+/// `sort` lived 43 ms, and the report said 336, because `record` had taken so long to write all of it.
+#[test]
+fn a_recording_is_as_long_as_its_processes_live() {
+    let check = |ends: &[(HowEnded, u64)], expected_us: u64, ends_us: &[u64]| {
+        let trace = Trace::open(finished_late(ends)).unwrap();
+        let recording = Recording::new(&trace);
+        let answer = analyze(&recording, &Options::default());
+        assert_eq!(answer.duration_ns / 1000, expected_us, "{ends:?}");
+        assert_eq!(extent(&recording).duration_ns, answer.duration_ns, "{ends:?}");
+        let of_processes: Vec<_> = answer.processes.iter().map(|process| process.end_ns / 1000).collect();
+        assert_eq!(of_processes, ends_us, "{ends:?}");
+        let rate = answer.totals.calls.all() as f64 * 1e9 / answer.duration_ns as f64;
+        assert_eq!(answer.calls_per_second(), rate);
+    };
+    check(&[(HowEnded::Exited, 43)], 43_000, &[43_000]);
+    check(&[(HowEnded::Exited, 43), (HowEnded::Unseen, 50)], 50_000, &[43_000, 50_000]);
+    // One that was found dead lived until its last event.
+    check(&[(HowEnded::Unseen, 1)], 3_000, &[3_000]);
+    check(&[(HowEnded::Exited, 43), (HowEnded::Abandoned, 50)], 900_000, &[43_000, 50_000]);
 }
 
 /// A trace of which the oldest events were left out, with what was live before the others.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use anyhow::{Context, Result};
-use heapscribe_formats::model::{Process, ProcessEnd, ProcessIndex, ProcessInfo};
+use heapscribe_formats::model::{Process, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd};
 use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::header::HEADER_BYTES;
 use heapscribe_formats::native::splice::{Piece, Pieces};
@@ -73,7 +73,9 @@ pub fn join<S: Source + Copy, T: Source + Copy>(first: S, rest: T, out: impl Wri
     to.ends(of_ended, &of_first);
     to.ends(parts.1.processes().iter(), &of_rest);
     if let Some(end) = parts.1.session_end() {
-        to.to.writer.session_end(end, &mut to.to.bytes);
+        // `record --no-wait` has seen how the program ended; `recover` cannot know it.
+        let exit = end.exit.or(parts.0.session_end().and_then(|end| end.exit));
+        to.to.writer.session_end(&SessionEnd { exit, ..end.clone() }, &mut to.to.bytes);
     }
     to.finish()
 }

@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::support::{
     Ended, Place, Report, Run, Started, has, heapscribe, lives, may_be_setuid_or_skip, skip, until,
@@ -226,17 +227,35 @@ fn cleared_environment() {
     assert_eq!((ended.code, ended.stdout.as_str()), (0, "nothing to do\n"), "{}", ended.stderr);
 }
 
-/// A process that outlives the program: waited for, or told about with `--no-wait`.
+/// A process that outlives the program: waited for, or told about with `--no-wait`. What `recover` finds of it when it is
+/// dead ended before that, and the program as `record` has seen it.
 #[test]
 fn process_that_goes_on() {
-    let place = Place::new();
+    let (place, sessions) = (Place::new(), Place::new());
     let says = place.compile("says.c");
     let script = format!("{} wait & echo $!; exit 3", says.display());
-    let run = Run::new(&place, "sh").args(["-c", &script]).options(["--no-wait"]);
+    let run = Run::new(&place, "sh").args(["-c", &script]).options(["--no-wait", "--session-dir"]);
+    let run = run.options([sessions.path("")]);
     let ended = run.recorded();
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     let pid: i32 = ended.stdout.lines().find_map(|line| line.parse().ok()).expect("the pid");
     assert!(lives(pid as u32), "`record` waited for it");
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-    Report::of(&run.trace());
+    assert_eq!(Report::of(&run.trace()).json["exit"]["code"], 3);
+    until("its end", || !lives(pid as u32));
+    let dead = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let left =
+        std::fs::read_dir(sessions.path("")).unwrap().next().expect("a base directory").unwrap().path();
+    let recovered = heapscribe().args(["recover", "-o"]).arg(run.trace()).arg(left).output().unwrap();
+    assert!(recovered.status.success(), "{}", String::from_utf8_lossy(&recovered.stderr));
+    let report = Report::of(&run.trace()).json;
+    assert_eq!(report["exit"]["code"], 3);
+    let number = |of: &serde_json::Value| of.as_u64().unwrap();
+    let duration_ns = number(&report["duration_ns"]);
+    let last_end_ns = report["processes"].as_array().unwrap().iter().map(|of| number(&of["end_ns"])).max();
+    assert_eq!(last_end_ns, Some(duration_ns));
+    assert!(
+        u128::from(number(&report["begin_real_ns"]) + duration_ns) < dead.as_nanos(),
+        "it ended later than it died"
+    );
 }
