@@ -3,6 +3,7 @@
 //! | question | born | dies |
 //! |---|---|---|
 //! | live at `t` | until `t` | after `t` |
+//! | live at the end | any | not until the end |
 //! | allocated from `a` to `b` | from `a` to `b` | any |
 //! | freed from `a` to `b` | any | from `a` to `b` |
 //! | a generation: born from `a` to `b`, still live at `c` | from `a` to `b` | after `c` |
@@ -70,14 +71,21 @@ pub struct Question {
 
 impl Question {
     /// Blocks that are live at a moment, after all that happens in it.
-    pub const fn live_at(ns: u64) -> Question {
-        Question { born: Span::until(ns), death: Death::After(ns) }
+    pub fn live_at(ns: u64) -> Question {
+        Question::generation(Span::ALL, ns)
     }
 
-    /// A generation: blocks that are born in this time and live at a moment.
+    /// A generation: blocks that are born in this time and live at a moment. [`Question::END`] is right before the
+    /// processes end, with which their blocks go: what is live then is what is never freed.
     pub fn generation(born: Span, ns: u64) -> Question {
-        Question { born: born.and(&Span::until(ns)), death: Death::After(ns) }
+        match ns {
+            Question::END => Question::never_freed(born),
+            ns => Question { born: born.and(&Span::until(ns)), death: Death::After(ns) },
+        }
     }
+
+    /// The moment right before the processes end.
+    pub const END: u64 = u64::MAX;
 
     /// Blocks that are allocated in this time.
     pub const fn allocated(in_time: Span) -> Question {

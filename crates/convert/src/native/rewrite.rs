@@ -3,8 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
+use heapscribe_analyze::input::History;
+use heapscribe_analyze::{Recording, extent};
 use heapscribe_formats::{
-    ChunkInfo, Clock, HeapInfo, HeapSample, Process, ProcessIndex, ProcessInfo, RealTimeRules, Scratch,
+    ChunkInfo, HeapInfo, HeapSample, Process, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules, Scratch,
     SessionEnd, SessionInfo, Source, Trace,
 };
 use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Module, Position};
@@ -12,7 +14,7 @@ use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Event, Events};
 
-use super::thin::{EventAt, Thin};
+use super::thin::{EventAt, RetainedTicks, Thin};
 use super::thread_chunk::encode;
 use super::trace_output::TraceOutput;
 
@@ -31,7 +33,11 @@ pub struct Changes<'c> {
 }
 
 /// Rewrites a trace. Gives what could not be read, in words.
-pub fn rewrite<S: Source, W: Write>(trace: &Trace<S>, out: W, changes: &Changes<'_>) -> Result<Vec<String>> {
+pub fn rewrite<S: Source + Sync, W: Write>(
+    trace: &Trace<S>,
+    out: W,
+    changes: &Changes<'_>,
+) -> Result<Vec<String>> {
     let problems = trace.problems().iter().map(ToString::to_string).collect();
     let mut to = Rewrite { trace, to: TraceOutput::new(out), changes, problems };
     let session = to.session(trace.session().cloned().unwrap_or_default());
@@ -44,8 +50,11 @@ pub fn rewrite<S: Source, W: Write>(trace: &Trace<S>, out: W, changes: &Changes<
         processes.push((process.index, index));
         to.to.flush()?;
     }
-    for (old, new) in &processes {
-        to.events(*old, *new)?;
+    let recording = Recording::new(trace);
+    let begin_ns = extent(&recording).begin_ns;
+    for ((old, new), facts) in processes.iter().zip(recording.processes()) {
+        let retained = |thin: &Thin| thin.retained_ticks(&facts.clock, begin_ns);
+        to.events(*old, *new, changes.thin.map_or(RetainedTicks::ALL, retained))?;
     }
     for ((_, index), process) in processes.iter().zip(trace.processes()) {
         let mut samples = Vec::new();
@@ -54,7 +63,9 @@ pub fn rewrite<S: Source, W: Write>(trace: &Trace<S>, out: W, changes: &Changes<
         to.to.writer.memory(*index, &samples, &mut to.to.bytes);
         to.heap(process.index, *index)?;
         if let Some(end) = &process.end {
-            to.to.writer.process_end(*index, end, &mut to.to.bytes);
+            // The peak that it was seen to have is of all its blocks.
+            let peak = end.peak.filter(|_| changes.thin.is_none());
+            to.to.writer.process_end(*index, &ProcessEnd { peak, ..end.clone() }, &mut to.to.bytes);
         }
     }
     if let Some(end) = trace.session_end() {
@@ -149,9 +160,8 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
         Ok(())
     }
 
-    fn events(&mut self, process: ProcessIndex, index: ProcessIndex) -> Result<()> {
-        let (clock, mut scratch) = (self.trace.clock(process), Scratch::default());
-        let mut payload = Vec::new();
+    fn events(&mut self, process: ProcessIndex, index: ProcessIndex, retained: RetainedTicks) -> Result<()> {
+        let (mut scratch, mut payload) = (Scratch::default(), Vec::new());
         for entry in self.trace.chunks().iter().filter(|entry| entry.process == process) {
             let chunk = match self.trace.load_chunk(entry, &mut scratch) {
                 Ok(chunk) => chunk,
@@ -165,7 +175,7 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
                 self.problems.push(e.to_string());
             }
             if let Some(thin) = self.changes.thin {
-                payload = thinned(thin, process, &clock, &info, &payload);
+                payload = thinned(thin, process, retained, &info, &payload);
             }
             if !payload.is_empty() {
                 self.to.writer.events(index, &info, &payload, &mut self.to.bytes);
@@ -177,7 +187,13 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
 }
 
 /// The events of a chunk that are retained.
-fn thinned(thin: &Thin, process: ProcessIndex, clock: &Clock, info: &ChunkInfo, payload: &[u8]) -> Vec<u8> {
+fn thinned(
+    thin: &Thin,
+    process: ProcessIndex,
+    retained: RetainedTicks,
+    info: &ChunkInfo,
+    payload: &[u8],
+) -> Vec<u8> {
     let (mut out, mut at) = (Vec::with_capacity(payload.len()), [0; EVENT_BYTES_MAX]);
     let (mut ticks, mut last, mut rate) = (info.begin_ticks, info.begin_ticks, RateId::FULL);
     let mut has_retained = false;
@@ -202,10 +218,10 @@ fn thinned(thin: &Thin, process: ProcessIndex, clock: &Clock, info: &ChunkInfo, 
             continue;
         }
         ticks = ticks.wrapping_add(dt);
-        let (thread, time_ns) = (info.thread, clock.time_ns(info, ticks));
-        let retained = thin.event(EventAt { process: process.0, thread, ticks, time_ns, rate }, &event);
-        has_retained = retained.is_some();
-        if let Some(event) = retained {
+        let at = EventAt { process: process.0, thread: info.thread, ticks, retained, rate };
+        let event = thin.event(at, &event);
+        has_retained = event.is_some();
+        if let Some(event) = event {
             if out.is_empty() && thin.mean_bytes() > 0 {
                 put(0, &Event::Rate { rate: RATE }, &mut out);
             }

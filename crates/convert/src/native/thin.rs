@@ -1,9 +1,12 @@
 //! Which blocks are retained when a trace is thinned. A block is named by its process, thread and birth, so that
-//! its allocation and its end, wherever they stand, are judged alike without remembering anything.
+//! its allocation and its end, wherever they stand, are judged alike without remembering anything. Of a span of time
+//! the blocks are retained that were allocated in it: the free of an older one would take from its stack what that
+//! never had in the new trace.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use heapscribe_analyze::input::Clock;
 use heapscribe_formats::memtrace::ObjectId;
 use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Block, Event};
@@ -22,10 +25,30 @@ pub struct EventAt {
     pub thread: u32,
     /// Ticks of the process's clock.
     pub ticks: u64,
-    /// Nanoseconds since the trace's start.
-    pub time_ns: u64,
+    /// The retained time of its process.
+    pub retained: RetainedTicks,
     /// The rate at which the thread recorded then.
     pub rate: RateId,
+}
+
+/// The time whose events are retained, in ticks of a process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RetainedTicks {
+    from: u64,
+    to: u64,
+}
+
+impl RetainedTicks {
+    /// All of it.
+    pub const ALL: RetainedTicks = RetainedTicks { from: 0, to: u64::MAX };
+
+    fn contains(self, ticks: u64) -> bool {
+        self.from <= ticks && (ticks < self.to || self.to == u64::MAX)
+    }
+
+    fn has_born(self, block: &Block, freed_ticks: u64) -> bool {
+        self.from <= freed_ticks.saturating_sub(block.age_ticks)
+    }
 }
 
 /// Which blocks and events are retained.
@@ -53,6 +76,16 @@ impl Thin {
     /// Bytes between two samples in the result; 0 when no block is dropped by chance.
     pub fn mean_bytes(&self) -> u64 {
         self.rate.map_or(0, |rate| (WORD_BYTES / rate).round().max(1.0) as u64)
+    }
+
+    /// The retained time in the ticks of a process, in a trace that starts at `start_ns`.
+    pub fn retained_ticks(&self, clock: &Clock, start_ns: u64) -> RetainedTicks {
+        let tick = |ns| match ns {
+            0 => 0,
+            u64::MAX => u64::MAX,
+            ns => clock.first_tick_at(start_ns.saturating_add(ns)),
+        };
+        RetainedTicks { from: tick(self.time_ns.start), to: tick(self.time_ns.end) }
     }
 
     /// Whether a moment lies within the retained time.
@@ -94,14 +127,15 @@ impl Thin {
 
     /// What is retained of an event: all, one of the two blocks of a realloc, or nothing.
     pub fn event(&self, at: EventAt, event: &Event) -> Option<Event> {
-        let EventAt { process, thread, ticks, time_ns, rate } = at;
-        if !self.is_in_time(time_ns) {
+        let EventAt { process, thread, ticks, retained, rate } = at;
+        if !retained.contains(ticks) {
             return None;
         }
         let retains_new =
             |size_bytes| self.retains(process, BlockIdentity { thread, ticks }, size_bytes, rate);
         let retains_old = |block: &Block| {
-            self.retains(process, BlockIdentity::of(block, thread, ticks), block.size_bytes, rate)
+            retained.has_born(block, ticks)
+                && self.retains(process, BlockIdentity::of(block, thread, ticks), block.size_bytes, rate)
         };
         let is_retained = match *event {
             Event::Alloc { size_bytes, .. } | Event::UnknownRealloc { size_bytes, .. } => {
@@ -141,7 +175,7 @@ mod tests {
     use heapscribe_wire::record::Call;
 
     fn at(thread: u32, ticks: u64) -> EventAt {
-        EventAt { process: 0, thread, ticks, time_ns: 0, rate: RateId::FULL }
+        EventAt { process: 0, thread, ticks, retained: RetainedTicks::ALL, rate: RateId::FULL }
     }
 
     /// Of blocks of 64 bytes, thinned to a sample every 512 bytes, 11.75 % stay: 1 - exp(-1/8). Thinning
@@ -177,6 +211,29 @@ mod tests {
         // 1 - exp(-64/4096) of the blocks, a hundredth of the samples.
         assert!((blocks / 400_000.0 - 0.01550_f64).abs() < 0.001, "{blocks}");
         assert!((samples - 4000).abs() < 300, "{samples}");
+    }
+
+    #[test]
+    fn blocks_of_a_time_are_those_that_are_born_in_it() {
+        let thin = Thin::new(None, 100..200, 1, BTreeMap::new());
+        let retained = thin.retained_ticks(&Clock::default(), 0);
+        let (stack, call) = (StackId(1), Call::Malloc);
+        let old = |age_ticks| Block { size_bytes: 8, stack, age_ticks, birth_thread: None };
+        let alloc = Event::Alloc { call, size_bytes: 9, stack, align_log2: 0 };
+        let free = |age_ticks| Event::Free { call, block: old(age_ticks) };
+        let realloc = |age_ticks| Event::Realloc { call, old: old(age_ticks), size_bytes: 9, stack };
+        let check = |ticks, event: Event, expected: Option<Event>| {
+            let at = EventAt { retained, ..at(1, ticks) };
+            assert_eq!(thin.event(at, &event), expected, "{event:?} at {ticks}");
+        };
+        for (ticks, is_in) in [(99, false), (100, true), (199, true), (200, false)] {
+            check(ticks, alloc, is_in.then_some(alloc));
+        }
+        check(150, free(50), Some(free(50)));
+        check(150, free(51), None);
+        check(150, realloc(50), Some(realloc(50)));
+        check(150, realloc(51), Some(alloc));
+        check(150, free(151), None);
     }
 
     #[test]

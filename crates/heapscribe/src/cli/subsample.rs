@@ -31,7 +31,8 @@ pub(crate) struct SubsampleArgs {
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
 
-    /// Leave out what happened before this moment, such as 1.5s, 30%, mark:NAME, section:NAME or peak
+    /// Leave out what happened before this moment, such as 1.5s, 30%, mark:NAME, section:NAME or peak, and all of the
+    /// blocks that were allocated before
     #[arg(long, value_name = "MOMENT", value_parser = parse_moment)]
     pub(crate) from: Option<Moment>,
 

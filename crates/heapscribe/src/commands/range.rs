@@ -34,17 +34,19 @@ struct Range {
     live_at_ns: Option<u64>,
 }
 
-/// Which end of a range a moment is: a section has two.
+/// Which end of a range a moment is, if it is one: a section has two.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum Place {
     Begin,
     End,
+    /// It is no range, and the end of the trace is right before the processes end, with which their blocks go.
+    Live,
 }
 
 impl Range {
     fn of(args: &RangeArgs, ranges: &Of<'_>) -> Result<Range, Problem> {
-        let at = |moment: &Option<Moment>, end| {
-            moment.as_ref().map(|moment| moment_ns(moment, end, ranges)).transpose()
+        let at = |moment: &Option<Moment>, place| {
+            moment.as_ref().map(|moment| moment_ns(moment, place, ranges)).transpose()
         };
         let span = |from: Option<u64>, to: Option<u64>, what: &str| {
             let span = Span { from_ns: from.unwrap_or(0), to_ns: to.unwrap_or(u64::MAX) };
@@ -53,12 +55,12 @@ impl Range {
         let (from, to) = args.born_in.clone().map_or((None, None), |(from, to)| (Some(from), Some(to)));
         Ok(Range {
             time: span(
-                at(&args.from, End::Begin)?,
-                at(&args.to, End::End)?,
+                at(&args.from, Place::Begin)?,
+                at(&args.to, Place::End)?,
                 "the range from --from to --to",
             )?,
-            born: span(at(&from, End::Begin)?, at(&to, End::End)?, "the range of --born-in")?,
-            live_at_ns: at(&args.live_at, End::Begin)?,
+            born: span(at(&from, Place::Begin)?, at(&to, Place::End)?, "the range of --born-in")?,
+            live_at_ns: at(&args.live_at, Place::Live)?,
         })
     }
 
@@ -102,13 +104,14 @@ const fn last_ns(time: &Span) -> u64 {
 }
 
 /// A moment as CLOCK_MONOTONIC ns.
-fn moment_ns(moment: &Moment, end: End, ranges: &Of<'_>) -> Result<u64, Problem> {
+fn moment_ns(moment: &Moment, place: Place, ranges: &Of<'_>) -> Result<u64, Problem> {
     let extent = ranges.extent();
     let after = |ns: u64| extent.begin_ns.saturating_add(ns);
     match moment {
+        Moment::Time(ns) if *ns >= extent.duration_ns && place == Place::Live => Ok(Question::END),
         Moment::Time(ns) => Ok(after(*ns)),
         // The end of a range is not in it, but the end of the trace is.
-        Moment::Part(part) if *part >= 1.0 && end == End::End => Ok(u64::MAX),
+        Moment::Part(part) if *part >= 1.0 && place != Place::Begin => Ok(u64::MAX),
         Moment::Part(part) => Ok(after((extent.duration_ns as f64 * part) as u64)),
         Moment::Peak => Ok(after(ranges.peak().time_ns)),
         Moment::Mark(name, number) => {
@@ -118,7 +121,7 @@ fn moment_ns(moment: &Moment, end: End, ranges: &Of<'_>) -> Result<u64, Problem>
         }
         Moment::Section(name, number) => {
             let notes = ranges.notes(name.as_bytes());
-            section(&notes, *number, end).ok_or_else(|| no_such("section", name, *number))
+            section(&notes, *number, place).ok_or_else(|| no_such("section", name, *number))
         }
     }
 }
@@ -140,13 +143,13 @@ pub(super) fn time_of(
             let recording = trace.recording();
             let index = IndexOptions { is_wanted: false, ..IndexOptions::default() };
             let ranges = Ranges::open(&recording, path, &index, &mut |_, _| {})?;
-            let since = |moment: &Option<Moment>, end| {
-                let ns = moment.as_ref().map(|moment| moment_ns(moment, end, &ranges)).transpose()?;
+            let since = |moment: &Option<Moment>, place| {
+                let ns = moment.as_ref().map(|moment| moment_ns(moment, place, &ranges)).transpose()?;
                 let since =
                     |ns: u64| if ns == u64::MAX { ns } else { ns.saturating_sub(ranges.extent().begin_ns) };
                 Ok::<_, Problem>(ns.map(since))
             };
-            since(from, End::Begin)?.unwrap_or(0)..since(to, End::End)?.unwrap_or(u64::MAX)
+            since(from, Place::Begin)?.unwrap_or(0)..since(to, Place::End)?.unwrap_or(u64::MAX)
         }
         None => {
             let what = "a memtrace file has no marks, no sections, and is not searched for its peak";
@@ -161,9 +164,9 @@ pub(super) fn time_of(
 }
 
 /// The begin or end of a section: it ends on the thread on which it began. One that never ended lasts until the end.
-fn section(notes: &[NoteMoment], number: usize, end: End) -> Option<u64> {
+fn section(notes: &[NoteMoment], number: usize, place: Place) -> Option<u64> {
     let begin = notes.iter().filter(|note| note.kind == NoteKind::Begin).nth(number - 1)?;
-    if end == End::Begin {
+    if place != Place::End {
         return Some(begin.ns);
     }
     let mut depth = 0;
@@ -331,7 +334,9 @@ pub(super) fn report_of(trace: &Opened, path: &Path, choice: &Choice, args: &Ran
             to_ns: since(range.time.to_ns),
             born_from_ns: since(range.born.from_ns),
             born_to_ns: since(range.born.to_ns),
-            live_at_ns: range.live_at_ns.map(|ns| ns.saturating_sub(begin_ns)),
+            live_at_ns: range
+                .live_at_ns
+                .map(|ns| ns.saturating_sub(begin_ns).min(ranges.extent().duration_ns)),
         },
         duration_ns: ranges.extent().duration_ns,
         is_estimated: is_sampled(&recording),

@@ -126,6 +126,59 @@ fn a_range_without_ends_is_the_whole_report() {
     assert_eq!(figures(&place, "--live-at peak")[3], of(&whole["peak"]));
 }
 
+/// With a process go its blocks. What is asked for at the end is what was live right before.
+#[test]
+fn at_the_end_is_what_was_never_freed() {
+    let place = Place::with_trace(&sample::trace());
+    let whole: Value = serde_json::from_str(&place.all("report run.hst --json").1).unwrap();
+    let of = |figure: &Value| (figure["blocks"].as_u64().unwrap(), figure["bytes"].as_u64().unwrap());
+    let leaked = of(&whole["leaked"]);
+    assert_ne!(leaked, (0, 0));
+    for flags in ["--live-at 100%", "--live-at 1h", "--live-at 100% --no-index"] {
+        assert_eq!(figures(&place, flags)[3], leaked, "{flags}");
+    }
+    let [_, _, not_freed, _] = figures(&place, "--from 50%");
+    assert_eq!(figures(&place, "--live-at 100% --born-in 50%..100%")[3], not_freed);
+    let text = place.stdout_in("C.UTF-8", "report run.hst --live-at 100%");
+    assert!(text.contains("only blocks live at the end, which were never freed"), "{text}");
+    place.all("flame run.hst -o end.folded --live-at 100%");
+    let folded = crate::see::file(&place.path("end.folded"));
+    let width: u64 =
+        folded.lines().map(|line| line.rsplit_once(' ').unwrap().1.parse::<u64>().unwrap()).sum();
+    assert_eq!(width, leaked.1, "{folded}");
+}
+
+/// The blocks of a span of time are those that were allocated in it: the free of an older one took from its stack
+/// what that never had, and leaks and peak were too small.
+#[test]
+fn a_part_of_a_trace_has_the_figures_of_its_range() {
+    let place = Place::with_trace(&sample::replaced());
+    let lives = lives(&place);
+    let mut moments: Vec<u64> =
+        lives.0.iter().map(|a| a.0).chain(lives.1.iter().map(|a| a.1.unwrap())).collect();
+    moments.sort_unstable();
+    moments.dedup();
+    let mut has_older = false;
+    for (at, from) in moments.iter().enumerate().step_by(11) {
+        for to in moments[at + 1..].iter().step_by(13).chain([&u64::MAX]) {
+            let end = if *to == u64::MAX { String::new() } else { format!(" --to {to}ns") };
+            place.all(&format!("subsample run.hst --from {from}ns{end} -o part.hst"));
+            let part: Value = serde_json::from_str(&place.all("report part.hst --json").1).unwrap();
+            let number = |of: &Value| of.as_u64().unwrap();
+            let born = format!(" --born-in {from}ns..{}", end.strip_prefix(" --to ").unwrap_or("100%"));
+            let [allocated, freed, not_freed, _] = figures(&place, &format!("--from {from}ns{end}{born}"));
+            let of_part = [
+                (number(&part["allocations"]), number(&part["bytes_allocated"])),
+                (number(&part["frees"]), number(&part["bytes_freed"])),
+                (number(&part["leaked"]["blocks"]), number(&part["leaked"]["bytes"])),
+            ];
+            assert_eq!(of_part, [allocated, freed, not_freed], "{from} to {to}");
+            has_older |= figures(&place, &format!("--from {from}ns{end}"))[1] != freed;
+        }
+    }
+    assert!(has_older, "no free of an older block was in any range");
+}
+
 #[test]
 fn moments_have_names() {
     let place = Place::with_trace(&sample::sectioned(RealTimeRules::default()));

@@ -49,6 +49,28 @@ pub(crate) fn trace() -> Vec<u8> {
     t.finish()
 }
 
+/// A process that has eight blocks and replaces one after the other, so that at each moment some are old.
+pub(crate) fn replaced() -> Vec<u8> {
+    const DT: u64 = 1000;
+    let mut t = Recording::start();
+    let app = t.process(100, 1, Stage::Execed, 0);
+    t.define(app, &definitions());
+    let (mut events, mut live) = (Vec::new(), [(0, 0); 8]);
+    for n in 0..40u64 {
+        let slot = (n * 3 % 8) as usize;
+        let stack = if slot < 4 { PARSE } else { LOAD };
+        if n >= 8 {
+            let (size_bytes, birth) = live[slot];
+            events.push((DT, free(size_bytes, stack, (events.len() as u64 + 1) * DT - birth, None)));
+        }
+        live[slot] = (100 + 10 * n, (events.len() as u64 + 1) * DT);
+        events.push((DT, alloc(Call::Malloc, live[slot].0, stack)));
+    }
+    t.chunk(app, 1, 1, &events);
+    t.end(app, HowEnded::Exited, 10, &[]);
+    t.finish()
+}
+
 /// One process that was recorded in full at first, then sampled each 64 KiB: blocks of 8,000 bytes, half of
 /// them freed, and large ones that no sample misses.
 pub(crate) fn sampled() -> Vec<u8> {

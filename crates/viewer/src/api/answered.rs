@@ -104,7 +104,11 @@ fn question<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks, at_ns: Option<u
     let last_ns = if range.to_ns == u64::MAX { u64::MAX } else { range.to_ns - 1 };
     match blocks.show {
         Show::Live => {
-            let ns = ranges.extent().begin_ns.saturating_add(at_ns.unwrap_or(0));
+            let extent = ranges.extent();
+            let ns = match at_ns.unwrap_or(0) {
+                ns if ns >= extent.duration_ns => Question::END,
+                ns => extent.begin_ns.saturating_add(ns),
+            };
             Question::generation(range, ns)
         }
         Show::Allocated => Question::allocated(range),

@@ -57,8 +57,12 @@ fn in_words(report: &RangeReport<'_>) -> String {
             words += &format!("; only blocks allocated from {} to {to}", at(from.unwrap_or(0)));
         }
     }
-    if let Some(ns) = times.live_at_ns {
-        words += &format!("; only blocks live at {}", at(ns));
+    match times.live_at_ns {
+        Some(ns) if ns >= report.duration_ns => {
+            words += "; only blocks live at the end, which were never freed"
+        }
+        Some(ns) => words += &format!("; only blocks live at {}", at(ns)),
+        None => {}
     }
     words
 }
