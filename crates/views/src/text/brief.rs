@@ -83,7 +83,9 @@ impl Brief<'_> {
         let (where_, time) =
             (if is_ring { "Peak in the ring" } else { "Peak" }, self.report.time(answer.peak.time_ns));
         let mut text = vec![format!("{where_}: {}, {time} after the start.", peak.amount())];
-        text.push(format!("Never freed: {}.", left.amount()));
+        let is_unfinished = !answer.complete && answer.leaked != Amount::default();
+        let open = if is_unfinished { " (so far: some processes were still running)" } else { "" };
+        text.push(format!("Never freed{open}: {}.", left.amount()));
         let temporary = percent(answer.temporary.blocks, answer.totals.allocations);
         let about = self.report.about();
         let is_part_estimated = bounds::is_part_estimated(answer);
@@ -91,8 +93,8 @@ impl Brief<'_> {
             is_part_estimated || answer.bounds.as_ref().is_some_and(|bounds| !bounds.allocated.is_exact());
         let what = if is_part { "Allocated, of what was recorded" } else { "Allocated" };
         text.push(format!(
-            "{what}: {about}{} of {}, {temporary} of them temporary.",
-            counted(answer.totals.allocations, "block"),
+            "{what}: {} of {}, {temporary} of them temporary.",
+            self.report.about_counted(answer.totals.allocations, "block"),
             short_bytes(answer.totals.allocated_bytes),
         ));
         if answer.processes.len() > 1 {

@@ -85,7 +85,8 @@ fn signed(measure: Measure, growth: i128) -> String {
     let size = if measure.counts_blocks() { counted(size, "block") } else { bytes(size) };
     match growth.signum() {
         1 => format!("+{size}"),
-        -1 => format!("-{size}"),
+        // Both of its forms are below 0.
+        -1 => format!("-{}", size.replace('(', "(-")),
         _ => format!("none, {size}"),
     }
 }

@@ -55,6 +55,11 @@ fn short(bytes: f64) -> String {
     short_bytes(bytes as u64)
 }
 
+/// An estimate without a range of its own: `≈ 99,100`.
+pub fn about_count(n: u64) -> String {
+    format!("{} {}", about(), three_digits(n as f64))
+}
+
 /// A number of things that is known to three digits at best.
 fn three_digits(figure: f64) -> String {
     let mut scale = 1.0;

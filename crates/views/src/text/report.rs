@@ -17,7 +17,7 @@ use crate::check::calls::RuleOutcome;
 use crate::own::{Folded, Merged};
 use crate::runtime;
 use heapscribe_symbols::{NamedStacks, lossy};
-use heapscribe_units::{count, counted, date, percent, short_bytes, time};
+use heapscribe_units::{count, counted, date, percent, plural, short_bytes, time};
 
 /// What is to be printed.
 pub struct Report<'a> {
@@ -149,6 +149,17 @@ impl Report<'_> {
         if self.is_estimated() { format!("{} ", heapscribe_units::about()) } else { String::new() }
     }
 
+    /// A number that has no range of its own.
+    pub(super) fn about_count(&self, n: u64) -> String {
+        if self.is_estimated() { estimate::about_count(n) } else { count(n) }
+    }
+
+    /// The same of things that have a name.
+    pub(super) fn about_counted(&self, n: u64, singular: &str) -> String {
+        let things = if n == 1 { singular.to_owned() } else { plural(singular) };
+        format!("{} {things}", self.about_count(n))
+    }
+
     fn is_estimated(&self) -> bool {
         self.answer.sampling.as_ref().is_some_and(Sampling::has_estimates)
     }
@@ -165,7 +176,6 @@ impl Report<'_> {
         let t = &self.answer.totals;
         heading(out, "Totals")?;
         let c = &t.calls;
-        let about = self.about();
         let allocated = Amount { blocks: t.allocations, bytes: t.allocated_bytes };
         // What is bounded is all that happened, and these totals are of what a ring has.
         let evicted = &self.answer.evicted;
@@ -180,8 +190,8 @@ impl Report<'_> {
         let freed = self.shown(freed, |s| &s.freed, freed_in_ring.as_ref());
         writeln!(
             out,
-            "  {about}{}{}:",
-            counted(c.all(), "call"),
+            "  {}{}:",
+            self.about_counted(c.all(), "call"),
             self.a_second(|a| count(a.calls_per_second() as u64))
         )?;
         let kinds = [
@@ -192,8 +202,8 @@ impl Report<'_> {
             ("free", c.free),
         ];
         for (name, calls) in kinds {
-            let about = if calls > 0 { &about } else { "" };
-            writeln!(out, "    {name:<8}{:>16}", format!("{about}{}", count(calls)))?;
+            let calls = if calls > 0 { self.about_count(calls) } else { count(0) };
+            writeln!(out, "    {name:<8}{calls:>16}")?;
         }
         writeln!(
             out,
@@ -204,10 +214,10 @@ impl Report<'_> {
         )?;
         writeln!(
             out,
-            "  {} of {}; {about}{} by a thread other than the allocating one.",
+            "  {} of {}; {} by a thread other than the allocating one.",
             freed.blocks("free"),
             freed.bytes(),
-            count(t.frees_by_others)
+            self.about_count(t.frees_by_others)
         )?;
         // Both blocks of a realloc are sampled too rarely to say anything.
         if c.realloc > 0 && !self.is_estimated() {

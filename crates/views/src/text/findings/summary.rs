@@ -6,9 +6,9 @@ use heapscribe_analyze::answer::{Amount, Answer, Bounds, Exit, NodeId};
 use heapscribe_analyze::estimate::Sampling;
 use heapscribe_analyze::findings::{Evidence, Finding};
 use heapscribe_symbols::lossy;
-use heapscribe_units::{about, count, counted, duration, percent, plus_minus, short_bytes};
+use heapscribe_units::{about, count, counted, duration, percent, plural, plus_minus, short_bytes};
 
-use super::super::{bounds, tables};
+use super::super::{bounds, estimate, tables};
 
 /// What a sentence is made of besides the figures.
 pub(super) struct Facts<'a> {
@@ -34,8 +34,11 @@ impl Facts<'_> {
     }
 
     fn blocks(&self, blocks: u64, singular: &str) -> String {
-        let exact = counted(blocks, singular);
-        if self.is_estimated() { format!("{} {exact}", about()) } else { exact }
+        if !self.is_estimated() {
+            return counted(blocks, singular);
+        }
+        let things = if blocks == 1 { singular.to_owned() } else { plural(singular) };
+        format!("{} {things}", estimate::about_count(blocks))
     }
 
     fn amount(&self, amount: Amount) -> String {
