@@ -76,12 +76,14 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
         }
     }
 
-    /// A process that was found dead ended no earlier than its last event.
+    /// A process that was found dead ended after its last event.
     fn end_after_events(&mut self) {
         for entry in self.trace.chunks() {
             let chunk = self.chunk(entry);
-            if let Some(process) = self.processes.get_mut(chunk.process).filter(|of| of.end_mono_ns != 0) {
-                process.end_mono_ns = process.end_mono_ns.max(process.clock.ns(chunk.last_ticks));
+            if let Some(process) = self.processes.get_mut(chunk.process)
+                && let Some(end_ns) = process.end_ns(Some(process.clock.ns(chunk.last_ticks)))
+            {
+                process.end_mono_ns = end_ns;
             }
         }
     }
