@@ -59,13 +59,7 @@ pub(crate) fn run<H: History>(
     let highest = summed.iter().max_by_key(|of| of.peak.bytes);
     let life_ns = highest.map_or(0, ProcessSummed::life_ns);
     let ascent = ascent(&grid, (&steps, &segments), peak, life_ns);
-    let is_sampled = (0..processes.len()).any(|process| rates.has_any(process));
-    let half_peaks = is_sampled.then(|| {
-        let of_each = summed.iter().zip(&by_process).zip(&before);
-        let of =
-            of_each.map(|((summed, chunks), before)| OfProcess { chunks, before, end_ns: summed.end_ns });
-        halves::peaks(&search, &grid, &of.collect::<Vec<_>>())
-    });
+    let half_peaks = half_peaks(&search, &grid, &summed, &by_process, &before);
 
     let of_each = clocks.par_iter().zip(before).zip(ends).enumerate();
     let results = summed.into_par_iter().zip(of_each).map(|(summed, (number, ((clock, before), end)))| {
@@ -99,6 +93,23 @@ pub(crate) fn run<H: History>(
     });
     let processes = results.collect();
     PassResults { begin_ns, grid, finer, peak, ascent, before_bytes, steps, segments, processes }
+}
+
+/// When each half of the sample has its peak, ns; none where nothing was sampled.
+fn half_peaks<H: History>(
+    search: &Search<'_, H>,
+    grid: &Grid,
+    summed: &[ProcessSummed],
+    by_process: &[Vec<NumberedChunk>],
+    before: &[LiveAtStart],
+) -> Option<[u64; 2]> {
+    let is_sampled = (0..summed.len()).any(|process| search.reader.rates.has_any(process));
+    is_sampled.then(|| {
+        let of_each = summed.iter().zip(by_process).zip(before);
+        let of =
+            of_each.map(|((summed, chunks), before)| OfProcess { chunks, before, end_ns: summed.end_ns });
+        halves::peaks(search, grid, &of.collect::<Vec<_>>())
+    })
 }
 
 /// Adds the ends of processes to their segments; what all of them held when the grid began.

@@ -94,7 +94,7 @@ impl Brief<'_> {
         let what = if is_part { "Allocated, of what was recorded" } else { "Allocated" };
         text.push(format!(
             "{what}: {} of {}, {temporary} of them temporary.",
-            self.report.about_counted(answer.totals.allocations, "block"),
+            estimate::about_counted(answer.totals.allocations, "block", self.report.is_estimated()),
             short_bytes(answer.totals.allocated_bytes),
         ));
         if answer.processes.len() > 1 {

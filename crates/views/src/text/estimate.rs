@@ -60,6 +60,15 @@ pub fn about_count(n: u64) -> String {
     format!("{} {}", about(), three_digits(n as f64))
 }
 
+/// A number of things that has no range of its own, and may be an estimate.
+pub fn about_counted(n: u64, singular: &str, is_estimated: bool) -> String {
+    if !is_estimated {
+        return counted(n, singular);
+    }
+    let things = if n == 1 { singular.to_owned() } else { plural(singular) };
+    format!("{} {things}", about_count(n))
+}
+
 /// A number of things that is known to three digits at best.
 fn three_digits(figure: f64) -> String {
     let mut scale = 1.0;

@@ -17,7 +17,7 @@ use crate::check::calls::RuleOutcome;
 use crate::own::{Folded, Merged};
 use crate::runtime;
 use heapscribe_symbols::{NamedStacks, lossy};
-use heapscribe_units::{count, counted, date, percent, plural, short_bytes, time};
+use heapscribe_units::{count, counted, date, percent, short_bytes, time};
 
 /// What is to be printed.
 pub struct Report<'a> {
@@ -149,18 +149,11 @@ impl Report<'_> {
         if self.is_estimated() { format!("{} ", heapscribe_units::about()) } else { String::new() }
     }
 
-    /// A number that has no range of its own.
-    pub(super) fn about_count(&self, n: u64) -> String {
+    fn about_count(&self, n: u64) -> String {
         if self.is_estimated() { estimate::about_count(n) } else { count(n) }
     }
 
-    /// The same of things that have a name.
-    pub(super) fn about_counted(&self, n: u64, singular: &str) -> String {
-        let things = if n == 1 { singular.to_owned() } else { plural(singular) };
-        format!("{} {things}", self.about_count(n))
-    }
-
-    fn is_estimated(&self) -> bool {
+    pub(super) fn is_estimated(&self) -> bool {
         self.answer.sampling.as_ref().is_some_and(Sampling::has_estimates)
     }
 
@@ -191,7 +184,7 @@ impl Report<'_> {
         writeln!(
             out,
             "  {}{}:",
-            self.about_counted(c.all(), "call"),
+            estimate::about_counted(c.all(), "call", self.is_estimated()),
             self.a_second(|a| count(a.calls_per_second() as u64))
         )?;
         let kinds = [

@@ -6,7 +6,7 @@ use heapscribe_analyze::answer::{Amount, Answer, Bounds, Exit, NodeId};
 use heapscribe_analyze::estimate::Sampling;
 use heapscribe_analyze::findings::{Evidence, Finding};
 use heapscribe_symbols::lossy;
-use heapscribe_units::{about, count, counted, duration, percent, plural, plus_minus, short_bytes};
+use heapscribe_units::{about, count, counted, duration, percent, plus_minus, short_bytes};
 
 use super::super::{bounds, estimate, tables};
 
@@ -34,11 +34,7 @@ impl Facts<'_> {
     }
 
     fn blocks(&self, blocks: u64, singular: &str) -> String {
-        if !self.is_estimated() {
-            return counted(blocks, singular);
-        }
-        let things = if blocks == 1 { singular.to_owned() } else { plural(singular) };
-        format!("{} {things}", estimate::about_count(blocks))
+        estimate::about_counted(blocks, singular, self.is_estimated())
     }
 
     fn amount(&self, amount: Amount) -> String {
