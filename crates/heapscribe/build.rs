@@ -3,9 +3,13 @@
 //! its own, in a target directory of its own: with its own profile (abort on panic, one codegen unit), and without
 //! waiting for the lock of the outer build.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 /// The crates that the libraries are made of.
 const CRATES: [&str; 7] = ["wire", "alloc", "nolibc", "recorder", "preload", "interpose", "heap-libs"];
@@ -38,7 +42,7 @@ fn main() {
         if let Some(object) = object {
             let archive = out.join("libheapscribe_table.a");
             fs::write(&archive, archived(&object)).expect("the archive can be written");
-            println!("cargo::rustc-env=HEAPSCRIBE_HEAP_TABLE_ARCHIVE={}", archive.display());
+            carry(&archive, "HEAPSCRIBE_HEAP_TABLE_ARCHIVE");
         }
     }
 }
@@ -58,7 +62,17 @@ fn archived(object: &Path) -> Vec<u8> {
 /// Keeps a built library where the program includes it from.
 fn place(built: &Path, placed: &Path, variable: &str) {
     fs::copy(built, placed).expect("the built library can be copied");
-    println!("cargo::rustc-env={variable}={}", placed.display());
+    carry(placed, variable);
+}
+
+/// Compresses a file, which halves what the program carries, beside itself. The variable names the file as it is, which
+/// measurements preload.
+fn carry(file: &Path, variable: &str) {
+    let bytes = fs::read(file).expect("what was built can be read");
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    let packed = gzip.write_all(&bytes).and_then(|()| gzip.finish()).expect("memory can be written");
+    fs::write(format!("{}.gz", file.display()), packed).expect("what was built can be compressed");
+    println!("cargo::rustc-env={variable}={}", file.display());
 }
 
 /// Builds the shared library of the crate at `source` into `target`, and its code before it is linked as `object`;

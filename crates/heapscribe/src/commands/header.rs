@@ -40,7 +40,8 @@ pub(crate) fn run(args: &HeaderArgs) -> Result<ExitCode> {
 
 fn write_all(directory: &Path) -> Result<()> {
     let headers = [PROGRAMS, HEAPS, HEAPHOOK, HOOK_TYPES].map(|(name, text)| (name, text.as_bytes()));
-    for (name, bytes) in headers.into_iter().chain([(ARCHIVE, TABLE_ARCHIVE)]) {
+    let archive = TABLE_ARCHIVE.unpacked().context("the archive cannot be unpacked")?;
+    for (name, bytes) in headers.into_iter().chain([(ARCHIVE, &*archive)]) {
         let path = directory.join(name);
         let write = || {
             fs::create_dir_all(path.parent().unwrap_or(directory))?;

@@ -88,7 +88,8 @@ fn install(directory: &Path, force: bool) -> Result<()> {
     }
     for file in &LIBRARIES {
         let path = directory.join(file.name);
-        write(&path, file.library.bytes()).with_context(|| format!("cannot write {}", path.display()))?;
+        let written = file.library.file().unpacked().and_then(|bytes| write(&path, &bytes));
+        written.with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }
@@ -124,7 +125,7 @@ fn as_text(out: &mut impl Write, directory: Option<&Path>) -> io::Result<()> {
 fn as_json(directory: Option<&Path>) -> Result<Vec<u8>> {
     let libraries = LIBRARIES.iter().map(|file| {
         let path = directory.map(|directory| directory.join(file.name).to_string_lossy().into_owned());
-        json!({ "name": file.name, "path": path, "bytes": file.library.bytes().len(), "purpose": file.purpose })
+        json!({ "name": file.name, "path": path, "bytes": file.library.file().size_bytes(), "purpose": file.purpose })
     });
     let mut text = serde_json::to_vec_pretty(&json!({ "libraries": libraries.collect::<Vec<_>>() }))?;
     text.push(b'\n');

@@ -1,6 +1,7 @@
 //! How a program is run: the libraries that are preloaded, the signals that are forwarded, its exit code, and
 //! why it may have no recorded calls.
 
+mod carried;
 pub(crate) mod child;
 pub(crate) mod diagnose;
 pub(crate) mod heap;

@@ -12,6 +12,8 @@ use anyhow::Result;
 
 use heapscribe_diagnostics::Problem;
 
+use super::carried::Carried;
+
 /// What a program is started with: libraries to preload, in this order, and variables for them.
 #[derive(Debug, Default)]
 pub(crate) struct Preload {
@@ -24,44 +26,50 @@ pub(crate) struct Preload {
 pub(crate) struct Library {
     /// What its file's name begins with.
     stem: &'static str,
-    bytes: &'static [u8],
+    file: Carried,
+}
+
+/// A file that `build.rs` built, and compressed beside it.
+macro_rules! carried {
+    ($variable:literal) => {
+        Carried::new(include_bytes!(concat!(env!($variable), ".gz")))
+    };
 }
 
 /// The recorder.
 pub(crate) const RECORDER: Library =
-    Library { stem: "libheapscribe_preload", bytes: include_bytes!(env!("HEAPSCRIBE_PRELOAD")) };
+    Library { stem: "libheapscribe_preload", file: carried!("HEAPSCRIBE_PRELOAD") };
 /// The pool heap.
 pub(crate) const TLSF: Library =
-    Library { stem: "libheapscribe_tlsf", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_TLSF")) };
+    Library { stem: "libheapscribe_tlsf", file: carried!("HEAPSCRIBE_HEAP_TLSF") };
 /// The program's own heap, behind functions of ours.
 pub(crate) const ORIGINAL: Library =
-    Library { stem: "libheapscribe_original", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_ORIGINAL")) };
+    Library { stem: "libheapscribe_original", file: carried!("HEAPSCRIBE_HEAP_ORIGINAL") };
 /// A heap that another library brings as a table of functions.
 pub(crate) const TABLE: Library =
-    Library { stem: "libheapscribe_table", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_TABLE")) };
+    Library { stem: "libheapscribe_table", file: carried!("HEAPSCRIBE_HEAP_TABLE") };
 /// The same to be linked into that other library, which then needs no other.
-pub(crate) const TABLE_ARCHIVE: &[u8] = include_bytes!(env!("HEAPSCRIBE_HEAP_TABLE_ARCHIVE"));
+pub(crate) const TABLE_ARCHIVE: Carried = carried!("HEAPSCRIBE_HEAP_TABLE_ARCHIVE");
 /// That with a log of every call.
 pub(crate) const HEAPLOG: Library =
-    Library { stem: "libheapscribe_heaplog", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_HEAPLOG")) };
+    Library { stem: "libheapscribe_heaplog", file: carried!("HEAPSCRIBE_HEAP_HEAPLOG") };
 /// The pool heap with heaphook's defaults.
 pub(crate) const HEAPHOOK_TLSF: Library =
-    Library { stem: "libpreloaded_tlsf", bytes: include_bytes!(env!("HEAPSCRIBE_HEAP_HEAPHOOK_TLSF")) };
+    Library { stem: "libpreloaded_tlsf", file: carried!("HEAPSCRIBE_HEAP_HEAPHOOK_TLSF") };
 
 impl Library {
-    /// The whole file.
-    pub(crate) fn bytes(self) -> &'static [u8] {
-        self.bytes
+    pub(crate) fn file(self) -> Carried {
+        self.file
     }
 }
 
 /// Places a library in a cache directory, under a name that tells its contents; where it is.
 pub(crate) fn place(library: Library) -> Result<PathBuf> {
-    let Library { stem, bytes } = library;
-    let name = format!("{stem}.{:08x}.{}.so", crc32fast::hash(bytes), bytes.len());
+    let Library { stem, file } = library;
+    let name = format!("{stem}.{:08x}.{}.so", file.crc32(), file.size_bytes());
     let mut reasons = Vec::new();
     for directory in candidates() {
-        match place_in(&directory, &name, bytes) {
+        match place_in(&directory, &name, file) {
             Ok(path) => return Ok(path),
             Err(e) => reasons.push(format!("{}: {e}", directory.display())),
         }
@@ -104,18 +112,18 @@ fn candidates() -> impl Iterator<Item = PathBuf> {
     root.into_iter().chain(user).chain([temporary]).filter(|path| is_listable(path))
 }
 
-fn place_in(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<PathBuf> {
+fn place_in(directory: &Path, name: &str, file: Carried) -> io::Result<PathBuf> {
     fs::DirBuilder::new().recursive(true).mode(0o755).create(directory)?;
     let meta = fs::symlink_metadata(directory)?;
     if !meta.is_dir() || meta.uid() != rustix::process::geteuid().as_raw() || meta.mode() & 0o022 != 0 {
         return Err(io::Error::other("other users can write to it"));
     }
     let path = directory.join(name);
-    if fs::read(&path).is_ok_and(|there| there == bytes) {
+    if fs::read(&path).is_ok_and(|there| file.is(&there)) {
         return Ok(path);
     }
     let new = directory.join(format!("{name}.{}", std::process::id()));
-    fs::write(&new, bytes)?;
+    fs::write(&new, file.unpacked()?)?;
     fs::set_permissions(&new, fs::Permissions::from_mode(0o755))?;
     fs::rename(&new, &path)?;
     Ok(path)
