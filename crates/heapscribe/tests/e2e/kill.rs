@@ -119,7 +119,7 @@ fn kill_record(place: &Place, program: &Path, threads: u64, after: Duration) -> 
     let begun = Report::of(&trace);
     let left = left_behind(&sessions.path(""), started.pid());
     let (whole, said) = recovered(place, &left, &trace, 0);
-    assert!(said.contains(&format!("had written to {}", trace.display())), "{said}");
+    assert!(said.contains(&format!("that were in {}", trace.display())), "{said}");
     assert!(begun.calls().all() < whole.calls().all(), "{said}");
     for key in ["command", "host", "recorded_by"] {
         assert_eq!(whole.json[key], begun.json[key], "{key}");
