@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use heapscribe_convert::native::thread_chunk::ThreadChunk;
 use heapscribe_convert::ring::{Limits, RING_BYTES_MIN, directory_of, gather};
 use heapscribe_formats::Trace;
-use heapscribe_formats::model::{ProcessInfo, SessionInfo};
+use heapscribe_formats::model::{EndedImages, MemorySample, ProcessEnd, ProcessInfo, SessionInfo};
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::{Call, Event};
 
@@ -49,6 +49,12 @@ fn check(events_per_chunk: u64, chunks_per_pass: usize) {
     let process = sink.write(|writer, out| writer.process(&ProcessInfo::default(), out));
     let (mut thread, mut ticks, mut given, mut most_bytes) = (ThreadChunk::new(1, 0), 0u64, 0, 0);
     let ring = directory_of(&path);
+    // All of its events are evicted, its last memory sample is not.
+    let ended = sink.write(|writer, out| writer.process(&ProcessInfo::default(), out));
+    thread.put(ticks, &Event::UnknownFree { call: Call::Free });
+    let (info, payload) = thread.seal();
+    sink.events(ended, &info, &payload);
+    let mut has_ended = false;
     for number in 1.. {
         for event in 0..events_per_chunk {
             ticks += 1;
@@ -63,6 +69,10 @@ fn check(events_per_chunk: u64, chunks_per_pass: usize) {
             sink.flush();
             most_bytes = bytes_in(&ring).max(most_bytes);
         }
+        if given > limits.bytes / 4 * 15 && !std::mem::replace(&mut has_ended, true) {
+            sink.write(|writer, out| writer.memory(ended, &[MemorySample::default()], out));
+            sink.process_end(ended, &ProcessEnd::default(), false, &EndedImages::default());
+        }
         if given > 4 * limits.bytes {
             break;
         }
@@ -75,7 +85,9 @@ fn check(events_per_chunk: u64, chunks_per_pass: usize) {
     assert!(most_bytes <= limits.bytes, "{events_per_chunk} events a chunk: {most_bytes} bytes");
     // Not so careful that little is kept.
     assert!(most_bytes > limits.bytes / 2, "{events_per_chunk} events a chunk: {most_bytes} bytes");
-    assert!(Trace::open(beside.trace.as_slice()).unwrap().is_complete());
+    let trace = Trace::open(beside.trace.as_slice()).unwrap();
+    assert!(trace.is_complete());
+    assert_eq!(trace.processes().len(), 1, "the one that has ended is evicted");
 }
 
 #[test]

@@ -151,6 +151,8 @@ impl<W: Write> Gatherer<'_, W> {
                     let clock = clock.and_then(|(info, cutoff)| TickClock::of(info, cutoff));
                     self.clocks.extend(clock.map(|clock| (piece.process, clock)));
                 }
+                // Samples of a process that has ended, and of whose events none is left.
+                (None, Kind::Memory | Kind::Heap) => {}
                 (Some(process), kind) if kind != Kind::Process => {
                     self.to.writer.splice(process, &piece, &mut self.to.bytes);
                 }
