@@ -171,8 +171,10 @@ fn a_log_without_room_does_not_keep_its_program_waiting() {
     println!("300k: {} of {counted} calls, {} sleeps", report.calls().all(), sleeps());
     // Besides, it may sleep where it opens files.
     assert!(sleeps() <= alone + BUDGET + 100, "{} sleeps, {alone} when not recorded", sleeps());
-    assert!(report.calls().all() > 0 && report.dropped("log_full") > 0, "{:?}", report.reasons());
-    assert_eq!(report.code, 3);
+    // A `record` that is given a processor at once may take each chunk out in time.
+    assert!(report.calls().all() > 0, "{:?}", report.reasons());
+    assert_eq!(report.dropped("log_full"), report.dropped("total"));
+    assert_eq!(report.code, if report.dropped("total") > 0 { 3 } else { 0 });
 }
 
 /// Nothing is recorded, and the program is not run: the command line asked for what can not be.
