@@ -197,8 +197,8 @@ impl Sink {
                 let problems = gathered.problems.join("; ");
                 if !problems.is_empty() {
                     diagnostics::warning(&format!("the ring of {}: {problems}", self.path.display()));
+                    self.failure.get_or_insert(problems);
                 }
-                self.failure = self.failure.take().or((!problems.is_empty()).then_some(problems));
             }
             Err(e) => {
                 diagnostics::failure(&e);

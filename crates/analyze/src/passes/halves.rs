@@ -9,9 +9,6 @@ use crate::peak::{LiveAtStart, Search};
 use crate::sampling::Half;
 use crate::timeline::{Grid, Segment, sort_segments};
 
-/// The halves, in the order in which they choose.
-pub(crate) const HALVES: [Half; 2] = [Half::First, Half::Second];
-
 /// A process, as far as its blocks are summed.
 pub(super) struct OfProcess<'a> {
     pub(super) chunks: &'a [NumberedChunk],
@@ -26,7 +23,7 @@ pub(super) fn peaks<H: History>(
     grid: &Grid,
     processes: &[OfProcess<'_>],
 ) -> [u64; 2] {
-    HALVES.map(|half| peak(&Search { of: Blocks::InHalf(half), ..*search }, half, grid, processes))
+    Half::ALL.map(|half| peak(&Search { of: Blocks::InHalf(half), ..*search }, half, grid, processes))
 }
 
 fn peak<H: History>(search: &Search<'_, H>, half: Half, grid: &Grid, processes: &[OfProcess<'_>]) -> u64 {

@@ -33,8 +33,8 @@ pub(crate) struct LiveAtStart {
 impl LiveAtStart {
     /// Bytes at the begin of the grid, as a half of the sample has it.
     pub(crate) fn bytes_in(&self, half: Half) -> i64 {
-        let number = if half == Half::First { 0 } else { 1 };
-        let of_class = |class: &Moments| class.bytes.halves[number].value.saturating_sub(class.bytes.value);
+        let value = |of: &Moments| of.bytes.halves[half as usize].value;
+        let of_class = |class: &Moments| value(class).saturating_sub(class.bytes.value);
         let more: i128 = self.net.sampled.classes.values().map(of_class).sum();
         self.bytes.saturating_add(i64::try_from(more).unwrap_or(0))
     }

@@ -33,9 +33,7 @@ pub(crate) struct AtChosen {
 impl AtChosen {
     /// The lower end of the range that the other half gives.
     pub(crate) fn least(&self) -> f64 {
-        // The half that did not choose.
-        let other = if self.chosen_by == Half::First { 1 } else { 0 };
-        let half = &self.sampled.halves[other];
+        let half = &self.sampled.halves[self.chosen_by.other() as usize];
         let exact = (self.value - self.sampled.value.max(0) as f64).max(0.0);
         exact + least_of(half.value.max(0) as f64, half.variance.max(0) as f64)
     }

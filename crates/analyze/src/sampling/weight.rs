@@ -33,6 +33,16 @@ pub enum Half {
     Second,
 }
 
+impl Half {
+    /// Both, each at its place.
+    pub(crate) const ALL: [Half; 2] = [Half::First, Half::Second];
+
+    /// The one that is not this.
+    pub(crate) fn other(self) -> Half {
+        if self == Half::First { Half::Second } else { Half::First }
+    }
+}
+
 /// The halves that hit a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum HitBy {
@@ -157,7 +167,7 @@ impl Moment {
             value,
             variance,
             lean: variance.saturating_mul(more),
-            halves: [Half::First, Half::Second].map(half),
+            halves: Half::ALL.map(half),
         }
     }
 

@@ -19,13 +19,10 @@ use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Position};
 use heapscribe_wire::ids::NameId;
 use heapscribe_wire::limits::NAMES_MAX;
 
-use super::trace_output::TraceOutput;
+use super::trace_output::{CANNOT_WRITE, TraceOutput};
 
 /// The thread of marks that `ctl` requested, which `record` writes and numbers itself.
 const CTL: u32 = 0;
-
-/// What an error of the output says.
-const CANNOT_WRITE: &str = "cannot write the trace";
 
 /// What tells the processes of one machine apart.
 type Identity = (u32, u64);

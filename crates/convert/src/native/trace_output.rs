@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use heapscribe_formats::Writer;
 
+/// What an error of the output says.
+pub(crate) const CANNOT_WRITE: &str = "cannot write the trace";
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 

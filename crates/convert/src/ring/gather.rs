@@ -16,10 +16,7 @@ use heapscribe_wire::record::Event;
 use super::cut::{Cut, Cutoff, TickClock};
 use super::layout::{EVENTS, PAST, PROCESS, SESSION, file, numbers};
 use crate::file_source::source;
-use crate::native::trace_output::TraceOutput;
-
-/// What an error of the output says.
-const CANNOT_WRITE: &str = "cannot write the trace";
+use crate::native::trace_output::{CANNOT_WRITE, TraceOutput};
 
 /// The trace that was made.
 #[derive(Debug, Default)]
