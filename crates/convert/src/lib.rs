@@ -11,6 +11,7 @@ mod block_identity;
 pub mod file_source;
 pub mod gotrace;
 pub mod heaplog;
+pub mod heaptrack;
 pub mod in_order;
 pub mod input;
 pub mod live_level;
@@ -22,6 +23,7 @@ pub mod opened_trace;
 pub mod pprof;
 pub mod ranges;
 pub mod ring;
+pub mod stack_levels;
 pub mod stacks;
 
 pub use input::{Input, Kind, Salvage};

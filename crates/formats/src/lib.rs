@@ -108,6 +108,7 @@ pub mod detect;
 pub mod error;
 pub mod gotrace;
 pub mod heaplog;
+pub mod heaptrack;
 pub mod memtrace;
 pub mod model;
 pub mod native;

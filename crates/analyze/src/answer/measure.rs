@@ -41,6 +41,16 @@ impl Measure {
         }
     }
 
+    /// Sets them.
+    pub fn set(self, stack: &mut Stack, amount: Amount) {
+        match self {
+            Measure::Peak => stack.at_peak = amount,
+            Measure::Leaked => stack.leaked = amount,
+            Measure::Allocated | Measure::Count => stack.allocated = amount,
+            Measure::Temporary => stack.temporary = amount,
+        }
+    }
+
     /// How sure these are where blocks were sampled.
     pub fn estimate(self, of: &StackEstimates) -> &Estimate {
         match self {

@@ -7,6 +7,8 @@ use heapscribe_formats::heaplog::Style;
 
 use super::help::TEMPLATE;
 use super::messages::{LayoutYear, MessageArgs};
+use super::metric::Metric;
+use super::range::PartArgs;
 use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
 use crate::exit;
@@ -21,6 +23,10 @@ Examples:
   heapscribe convert run.hst --to gotrace -o run.trace && go tool trace run.trace
   heapscribe convert heaplog_4711.log --to native -o old.hst     a log of heaphook
   heapscribe convert data.part0.bfbs.xz --to aos --layout 2022 -o old.part0.bfbs
+  heapscribe convert run.hst --to folded --metric leaked -o leaked.folded
+  heapscribe convert run.hst --to speedscope --range 2s..5s -o run.speedscope.json
+  heapscribe convert run.hst --to massif -o massif.out.1 && ms_print massif.out.1
+  heapscribe convert run.hst --to heaptrack -o run.heaptrack && heaptrack_print run.heaptrack
   heapscribe convert messages.jsonl --to aos -o data.part0.bfbs.sz     the output of `dump --json`
 ")]
 pub(crate) struct ConvertArgs {
@@ -36,7 +42,7 @@ pub(crate) struct ConvertArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
-    /// Process to convert, for formats that hold only one [default: the one with the most events]
+    /// Process to convert [default: all; in formats that hold only one, the one with the most events]
     #[arg(long)]
     pub(crate) pid: Option<u32>,
 
@@ -44,9 +50,16 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) process: Option<String>,
 
+    /// The figure of the stacks, in folded [default: peak; of a range: allocated]
+    #[arg(long, value_enum)]
+    pub(crate) metric: Option<Metric>,
+
     /// Layout of the message records to write [default: the layout of TRACE, or 2024]
     #[arg(long, value_enum, value_name = "YEAR")]
     pub(crate) layout: Option<LayoutYear>,
+
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
 
     #[command(flatten)]
     pub(crate) reading: MessageArgs,
@@ -74,6 +87,18 @@ pub(crate) enum ConvertTo {
     Heaphook01,
     /// An AOS message log, compressed if FILE ends in .sz, .xz or .zst
     Aos,
+    /// Folded stacks, a line for each: for flamegraph.pl, inferno and others
+    Folded,
+    /// Stacks for speedscope.app, with a profile for each figure
+    Speedscope,
+    /// The heap over time for ms_print and massif-visualizer, one process
+    Massif,
+    /// For valgrind's dh_view.html, one process
+    Dhat,
+    /// For heaptrack_print and heaptrack_gui, one process
+    Heaptrack,
+    /// The heap over time, marks and sections for Perfetto and chrome://tracing
+    ChromeTrace,
 }
 
 impl ConvertTo {
@@ -82,7 +107,18 @@ impl ConvertTo {
         match self {
             ConvertTo::Heaphook => Some(Style::Commas),
             ConvertTo::Heaphook01 => Some(Style::Spaces),
-            ConvertTo::Native | ConvertTo::Memtrace | ConvertTo::Gotrace | ConvertTo::Aos => None,
+            _ => None,
         }
+    }
+
+    /// Whether it is for another tool that shows heaps or profiles, and cannot be read back whole.
+    pub(crate) fn is_export(self) -> bool {
+        use ConvertTo::{ChromeTrace, Dhat, Folded, Heaptrack, Massif, Speedscope};
+        matches!(self, Folded | Speedscope | Massif | Dhat | Heaptrack | ChromeTrace)
+    }
+
+    /// Whether it has stacks with figures, of which a range can be chosen.
+    pub(crate) fn has_ranges(self) -> bool {
+        matches!(self, ConvertTo::Folded | ConvertTo::Speedscope)
     }
 }

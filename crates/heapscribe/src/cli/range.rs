@@ -40,6 +40,35 @@ pub(crate) struct RangeArgs {
     no_index: bool,
 }
 
+/// The same on commands that have another `--to`.
+#[derive(Clone, PartialEq, Debug, Args)]
+pub(crate) struct PartArgs {
+    /// Only what happened between these moments, such as 2s..5s, mark:A..mark:B or section:NAME
+    #[arg(long, value_name = "FROM..TO", value_parser = parse_moments, help_heading = HEADING)]
+    range: Option<(Moment, Moment)>,
+
+    /// Only blocks that are live at this moment
+    #[arg(long, value_name = "MOMENT", value_parser = parse_moment, help_heading = HEADING)]
+    live_at: Option<Moment>,
+
+    /// Memory for making the index TRACE.idx, which answers questions about ranges fast
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes, help_heading = HEADING)]
+    memory: u64,
+
+    /// Neither use nor write an index: read all events
+    #[arg(long, help_heading = HEADING)]
+    no_index: bool,
+}
+
+impl PartArgs {
+    /// The range.
+    pub(crate) fn range(&self) -> RangeArgs {
+        let (from, to) = self.range.clone().map_or((None, None), |(from, to)| (Some(from), Some(to)));
+        let (memory, no_index) = (self.memory, self.no_index);
+        RangeArgs { from, to, live_at: self.live_at.clone(), born_in: None, memory, no_index }
+    }
+}
+
 /// Another range, of what is compared.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BaselineArgs {

@@ -5,21 +5,18 @@ use std::process::ExitCode;
 use anyhow::Result;
 use heapscribe_formats::heaplog::Style;
 
+use super::convert_one::one;
 use super::output::create;
 use super::rewrite::copied;
-use super::{convert_aos, partial};
+use super::{convert_aos, convert_exports, partial};
 use crate::cli::{ConvertArgs, ConvertTo};
-use crate::message;
 use heapscribe_convert::input::go_has_no_blocks;
 use heapscribe_convert::memtrace::from::Sizes;
-use heapscribe_convert::one_process::{self, OneProcess};
-use heapscribe_convert::{Input, Kind, Opened};
+use heapscribe_convert::{Input, Kind};
 use heapscribe_convert::{gotrace, heaplog, memtrace};
 use heapscribe_diagnostics::Problem;
-use heapscribe_formats::Process;
 use heapscribe_formats::detect::Format;
 use heapscribe_formats::memtrace::Changes;
-use heapscribe_views::losses::Missing;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
@@ -28,6 +25,11 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     }
     let input = Input::open(&args.trace)?;
     let from = input.kind();
+    if args.to.is_export() {
+        reject_same_file(args)?;
+        return convert_exports::run(args, input);
+    }
+    convert_exports::reject_part(args)?;
     if let Some(style) = args.to.log_style().filter(|_| from != Kind::File(Format::Go)) {
         return to_log(args, input, style);
     }
@@ -62,22 +64,9 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             ConvertTo::Native,
         ) => return Err(same_format(args).into()),
         // Handled above.
-        (_, ConvertTo::Aos | ConvertTo::Heaphook | ConvertTo::Heaphook01) => {
-            return Err(same_format(args).into());
-        }
+        (_, _) => return Err(same_format(args).into()),
     };
     Ok(partial::exit_code(&args.trace, &problems, true))
-}
-
-/// The process that is converted, for formats that hold one; says which ones are not, and what is missing of it.
-fn one<'t>(args: &ConvertArgs, trace: &'t Opened) -> Result<&'t Process, Problem> {
-    let asked = OneProcess { pid: args.pid, program: args.process.as_deref() };
-    let (process, left_out) = one_process::choose(trace, asked)?;
-    if let Some(left_out) = left_out {
-        message::note(&left_out);
-    }
-    partial::warn(&args.trace, Missing::of_process(process).causes());
-    Ok(process)
 }
 
 /// Writes a memtrace file as this version of the format has it, with all of its events.

@@ -11,7 +11,7 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use super::flame_graph::{Call, FlameGraph, without_recursion};
 use super::flame_narrow::narrowed;
 use super::flame_picture::{Caption, draw, form, unit};
-use super::{flame_go, flame_processes, partial, range};
+use super::{flame_go, partial, range};
 use crate::cli::{FlameArgs, Metric};
 use crate::message;
 use heapscribe_convert::{Input, Kind};
@@ -19,6 +19,7 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_formats::detect::Format;
 use heapscribe_symbols::Resolver;
 use heapscribe_symbols::{NamedFrame, NamedStacks, lossy};
+use heapscribe_views::process_labels;
 use heapscribe_views::text::tables;
 
 /// Runs the command.
@@ -81,7 +82,8 @@ fn title(answer: &Answer, args: &FlameArgs) -> String {
     if args.range.is_any() { format!("{title}: {}", args.range.in_words()) } else { title }
 }
 
-fn graph(
+/// The stacks of a tree by the names of their functions.
+pub(super) fn graph(
     tree: &CallTree,
     processes: &[Process],
     stacks: impl Iterator<Item = (NodeId, u64)>,
@@ -96,13 +98,13 @@ fn graph(
         ));
     }
     let names = NamedStacks::look_up(tree, stacks.iter().map(|(node, _)| *node), resolver);
-    let labels = flame_processes::labels(tree, processes, stacks.iter().map(|(node, _)| *node));
+    let labels = process_labels::labels(tree, processes, stacks.iter().map(|(node, _)| *node));
     let unknown = if parts.is_some() { "[unknown stacks and narrow calls]" } else { "[unknown stack]" };
     let mut graph = FlameGraph::default();
     for (node, width) in stacks {
         let calls = calls(node, &names, unknown);
         let calls = if folds_recursion { without_recursion(calls) } else { calls };
-        let process = flame_processes::process(tree, node).and_then(|process| labels.get(&process));
+        let process = process_labels::process(tree, node).and_then(|process| labels.get(&process));
         let process = process.map(|label| Call { function: label.clone(), places: BTreeSet::new() });
         graph.add(process.into_iter().chain(calls).collect(), width);
     }
@@ -122,7 +124,7 @@ fn calls(node: NodeId, names: &NamedStacks<'_>, unknown: &str) -> Vec<Call> {
         return vec![Call { function: unknown.to_owned(), places: BTreeSet::new() }];
     }
     let mut frames = names.frames(node);
-    if flame_processes::process(names.tree(), node).is_some() {
+    if process_labels::process(names.tree(), node).is_some() {
         frames.pop();
     }
     frames.reverse();

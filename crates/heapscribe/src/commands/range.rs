@@ -228,24 +228,35 @@ pub(super) fn analyze_with(
     measure: Measure,
     options: &Options,
 ) -> Result<Answer> {
+    analyze_measures(trace, path, choice, args, [measure], options)
+}
+
+/// The same of several figures: of a range each stack has these and no others.
+pub(super) fn analyze_measures<const N: usize>(
+    trace: &Opened,
+    path: &Path,
+    choice: &Choice,
+    args: &RangeArgs,
+    measures: [Measure; N],
+    options: &Options,
+) -> Result<Answer> {
     if !args.is_any() {
         return Ok(trace.analyze_with(choice, options)?);
     }
     let recording = trace.recording();
     let ranges = open(args, path, &recording)?;
     let chosen = trace.chosen(choice)?;
-    let question = Range::of(args, &ranges)?.question(measure)?;
-    let figures =
-        RangeStacks::new(&recording, [&ranges.ask_of(&question, &chosen)], options.splits_processes);
+    let range = Range::of(args, &ranges)?;
+    let mut answers = [const { None }; N];
+    for (answer, measure) in answers.iter_mut().zip(measures) {
+        *answer = Some(ranges.ask_of(&range.question(measure)?, &chosen));
+    }
+    let answers = answers.map(Option::unwrap_or_default);
+    let figures = RangeStacks::new(&recording, answers.each_ref(), options.splits_processes);
     let session = recording.session();
-    let stack = |(node, [amount]): &(_, [_; 1])| {
+    let stack = |(node, amounts): &(_, [_; N])| {
         let mut stack = Stack { node: *node, ..Stack::default() };
-        match measure {
-            Measure::Peak => stack.at_peak = *amount,
-            Measure::Leaked => stack.leaked = *amount,
-            Measure::Allocated | Measure::Count => stack.allocated = *amount,
-            Measure::Temporary => stack.temporary = *amount,
-        }
+        measures.iter().zip(amounts).for_each(|(measure, amount)| measure.set(&mut stack, *amount));
         stack
     };
     let mut missing = without_stacks(&ranges, &chosen);

@@ -11,6 +11,7 @@ mod diff;
 mod disk;
 mod ended;
 mod exact;
+mod exports;
 mod findings;
 mod foreign_heaps;
 mod heap_arguments;

@@ -5,6 +5,7 @@ mod choose;
 mod damaged;
 mod diff;
 mod dump;
+mod exports;
 mod flame;
 mod gotrace;
 mod heaphook;

@@ -1,4 +1,4 @@
-//! The first level of a flame graph of several processes: which process a stack is of, and what its box is called.
+//! The first level of the stacks of several processes: which process a stack is of, and what its box is called.
 //!
 //! A box is a process, as long as there are few enough to be read. Of a build with hundreds of them the processes of
 //! one program share a box; `--process` and `--pid` take them apart.
@@ -6,18 +6,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use heapscribe_analyze::answer::{CallTree, NodeId, Process};
-use heapscribe_views::text::tables::program;
+
+use crate::text::tables::program;
 
 /// Processes that have a box each.
 const SINGLE_MAX: usize = 12;
 
 /// The process that a stack is of, where the tree keeps processes apart.
-pub(super) fn process(tree: &CallTree, stack: NodeId) -> Option<usize> {
+pub fn process(tree: &CallTree, stack: NodeId) -> Option<usize> {
     tree.frames(stack).last().and_then(|(_, frame)| frame.process())
 }
 
 /// What the boxes of the processes of these stacks are called; nothing when they are all of one.
-pub(super) fn labels(
+pub fn labels(
     tree: &CallTree,
     processes: &[Process],
     stacks: impl Iterator<Item = NodeId>,

@@ -1,0 +1,3 @@
+//! Between heaptrack's data files and ours; see [`heapscribe_formats::heaptrack`].
+
+pub mod to;

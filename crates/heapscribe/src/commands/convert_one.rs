@@ -1,0 +1,22 @@
+//! The process of a trace that is converted into a format with room for one.
+
+use heapscribe_convert::Opened;
+use heapscribe_convert::one_process::{self, OneProcess};
+use heapscribe_diagnostics::Problem;
+use heapscribe_formats::Process;
+use heapscribe_views::losses::Missing;
+
+use super::partial;
+use crate::cli::ConvertArgs;
+use crate::message;
+
+/// The process that is converted, for formats that hold one; says which ones are not, and what is missing of it.
+pub(super) fn one<'t>(args: &ConvertArgs, trace: &'t Opened) -> Result<&'t Process, Problem> {
+    let asked = OneProcess { pid: args.pid, program: args.process.as_deref() };
+    let (process, left_out) = one_process::choose(trace, asked)?;
+    if let Some(left_out) = left_out {
+        message::note(&left_out);
+    }
+    partial::warn(&args.trace, Missing::of_process(process).causes());
+    Ok(process)
+}
