@@ -30,6 +30,8 @@ const WITH_ARGUMENTS: &[(usize, [u64; 6])] = &[
     (72, [3, 37, SOME, 0, 0, 0]),  // fcntl
     (157, [16, SOME, 0, 0, 0, 0]), // prctl
     (157, [39, 0, 0, 0, 0, 0]),
+    (202, [SOME, 128, 2, SOME, 0, 0]), // futex
+    (202, [SOME, 129, 1, 0, 0, 0]),
     (234, [SOME, SOME, 0, 0, 0, 0]),           // tgkill
     (257, [HERE, SOME, 0o2_000_000, 0, 0, 0]), // openat
     (257, [HERE, SOME, 0o2_400_000, 0o600, 0, 0]),

@@ -13,6 +13,10 @@ impl Errno {
     pub const ENOENT: Errno = Errno(2);
     /// Interrupted by a signal.
     pub const EINTR: Errno = Errno(4);
+    /// Try again: for `futex`, the word has another value.
+    pub const EAGAIN: Errno = Errno(11);
+    /// The time is over.
+    pub const ETIMEDOUT: Errno = Errno(110);
     /// No permission, for a file or the way to it.
     pub const EACCES: Errno = Errno(13);
     /// A part of the way to a file is no directory.

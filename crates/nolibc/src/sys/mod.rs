@@ -8,6 +8,7 @@
 mod errno;
 mod file;
 mod forbidden;
+mod futex;
 mod memory;
 mod path;
 mod process;
@@ -18,6 +19,7 @@ mod syscall;
 pub use errno::{Errno, Result};
 pub use file::{File, Open, Room, Stat, rename_new, room, standard_error, write_stderr};
 pub use forbidden::{CallSet, forbid, permit};
+pub use futex::{Slept, futex_wait, futex_wake};
 pub use memory::{
     Advice, advise, map_again, map_private, map_private_over, protect_none, protect_read, protect_read_write,
     unmap,

@@ -29,6 +29,7 @@ pub(super) mod number {
     pub(in crate::sys) const EXIT_GROUP: usize = 231;
     pub(in crate::sys) const MEMBARRIER: usize = 324;
     pub(in crate::sys) const RT_SIGPENDING: usize = 127;
+    pub(in crate::sys) const FUTEX: usize = 202;
     pub(in crate::sys) const STATFS: usize = 137;
     pub(in crate::sys) const RT_SIGTIMEDWAIT: usize = 128;
     pub(in crate::sys) const KILL: usize = 62;
