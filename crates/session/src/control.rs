@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use heapscribe_formats::model::ModeChange;
 use heapscribe_wire::definitions::{Definition, Definitions, Position};
-use heapscribe_wire::head::{HEAD_FILE_BYTES, Head, MODE_OFFSET, PAST_MARK_OFFSET};
+use heapscribe_wire::head::{BadHead, HEAD_FILE_BYTES, Head, MODE_OFFSET, PAST_MARK_OFFSET};
 use heapscribe_wire::limits::{DEFS_BYTES_MAX, RATES_MAX};
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::plan::{FILE_NAME, PLAN_BYTES, Plan};
@@ -23,6 +23,8 @@ use heapscribe_diagnostics::Problem;
 /// A running collector writes a mark in its next pass.
 const MARK_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
+/// A process that makes its session writes its head at once, however little time it has to run.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A running process that is recorded.
 pub struct Controlled {
@@ -56,9 +58,8 @@ impl Controlled {
 
     fn read(base: PathBuf, head: PathBuf) -> Result<Controlled> {
         let shown = head.display();
-        let mut bytes = vec![0; HEAD_FILE_BYTES];
         let file = open(&head, false).with_context(|| format!("cannot open {shown}"))?;
-        file.read_exact_at(&mut bytes, 0).with_context(|| format!("cannot read {shown}"))?;
+        let bytes = written_head(&file).with_context(|| format!("cannot read {shown}"))?;
         let parsed = Head::parse(&bytes).with_context(|| format!("{shown} is not the head of a session"))?;
         let (exe, mode) = (String::from_utf8_lossy(parsed.exe).into_owned(), parsed.mode);
         Ok(Controlled { base, head, exe, mode })
@@ -141,6 +142,21 @@ impl Controlled {
     }
 }
 
+/// The bytes of a head, when the process that makes it has written them; its first ones are written last. As they are
+/// when it takes too long.
+fn written_head(file: &File) -> std::io::Result<Vec<u8>> {
+    let mut bytes = vec![0; HEAD_FILE_BYTES];
+    let begin = Instant::now();
+    loop {
+        let read = file.read_exact_at(&mut bytes, 0);
+        let is_written = read.is_ok() && Head::parse(&bytes) != Err(BadHead::Magic);
+        if is_written || begin.elapsed() > HEAD_TIMEOUT {
+            return read.map(|()| bytes);
+        }
+        std::thread::sleep(POLL_INTERVAL);
+    }
+}
+
 /// What the processes of a base directory were to record at first.
 pub fn first_mode(base: &Path) -> Result<Mode> {
     let path = base.join(FILE_NAME);
@@ -163,4 +179,25 @@ fn none(pid: u32, parents: &[PathBuf]) -> anyhow::Error {
     let hint = "list recorded processes with `heapscribe ps`; if `record` was started with --session-dir, \
                 pass the same directory";
     Problem::new(what, hint).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use heapscribe_wire::ABI_VERSION;
+    use heapscribe_wire::head::MAGIC;
+
+    /// `ctl` met a session that was made in this moment, on a busy machine: "no session head (byte 0)".
+    #[test]
+    fn a_head_that_is_being_written_is_waited_for() {
+        let file = tempfile::tempfile().unwrap();
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| written_head(&file).unwrap());
+            file.set_len(HEAD_FILE_BYTES as u64).unwrap();
+            file.write_all_at(&ABI_VERSION.to_le_bytes(), 8).unwrap();
+            std::thread::sleep(POLL_INTERVAL * 5);
+            file.write_all_at(&MAGIC.to_le_bytes(), 0).unwrap();
+            assert!(Head::parse(&reader.join().unwrap()).is_ok());
+        });
+    }
 }
