@@ -142,6 +142,7 @@ impl Drain {
         let sample = self.memory.is_due(processes);
         let look_into_open = self.output.wants_open();
         for session in self.sessions.values_mut() {
+            self.output.heartbeats.progress();
             busy |= session.drain(&mut self.output);
             if look_into_open {
                 session.look_into_open(&mut self.output);
@@ -184,6 +185,7 @@ impl Drain {
             for earlier in earlier {
                 self.end(earlier, HowEnded::Execed, key.created_mono_ns);
             }
+            self.output.heartbeats.begin(key, session.head());
             self.sessions.insert(key, session);
             has_new = true;
         }
@@ -193,6 +195,8 @@ impl Drain {
     /// Ends a session whose process ended at this moment at the latest.
     fn end(&mut self, key: SessionKey, how: HowEnded, ended_mono_ns: u64) {
         if let Some(session) = self.sessions.remove(&key) {
+            self.output.heartbeats.end(key);
+            self.output.heartbeats.progress();
             self.output.summary.ignored += u64::from(session.is_ignored());
             let is_abandoned = how == HowEnded::Abandoned;
             let how = self.known_end(key.pid, how);

@@ -3,6 +3,7 @@
 //! which they have mapped until they map their own, exec or end. Until then they may also note something in it.
 
 use std::fs::File;
+use std::rc::Rc;
 
 use heapscribe_session::is_mapped;
 
@@ -11,13 +12,13 @@ use crate::unrecorded::Escapes;
 /// The heads of sessions that have ended, as long as children have them mapped.
 #[derive(Default)]
 pub(super) struct Forked {
-    heads: Vec<File>,
+    heads: Vec<Rc<File>>,
     escapes: Escapes,
 }
 
 impl Forked {
     /// The process of this head has ended, or has exec'd.
-    pub(super) fn parent_has_ended(&mut self, head: File) {
+    pub(super) fn parent_has_ended(&mut self, head: Rc<File>) {
         self.heads.push(head);
         self.exist();
     }
@@ -49,7 +50,7 @@ mod tests {
     #[test]
     fn a_head_that_nobody_has_mapped_is_not_kept() {
         let mut forked = Forked::default();
-        forked.parent_has_ended(tempfile::tempfile().unwrap());
+        forked.parent_has_ended(Rc::new(tempfile::tempfile().unwrap()));
         assert!(!forked.exist());
     }
 }

@@ -11,6 +11,7 @@ mod drain;
 mod first_chunks;
 mod forked;
 mod heap_samples;
+mod heartbeats;
 mod killed;
 mod level;
 mod log;

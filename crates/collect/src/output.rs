@@ -12,6 +12,7 @@ use heapscribe_wire::definitions::Position;
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 
 use crate::first_chunks::FirstChunks;
+use crate::heartbeats::Heartbeats;
 use crate::memtrace::{FilesPlan, Memtrace, Written};
 use crate::pace::Pace;
 use crate::sink::Sink;
@@ -33,6 +34,7 @@ pub(super) struct Output {
     to: To,
     pub(super) summary: Summary,
     pub(super) pace: Pace,
+    pub(super) heartbeats: Heartbeats,
     /// Room for the copy of a chunk.
     pub(super) chunk: Vec<u8>,
 }
@@ -56,7 +58,8 @@ impl Output {
 
     fn new(to: To, level: i32, log_chunks: Option<u32>) -> Output {
         let chunk = vec![0; CHUNK_PAYLOAD_BYTES];
-        Output { to, summary: Summary::default(), pace: Pace::new(level, log_chunks), chunk }
+        let (pace, heartbeats) = (Pace::new(level, log_chunks), Heartbeats::default());
+        Output { to, summary: Summary::default(), pace, heartbeats, chunk }
     }
 
     /// Notes in the summary whether this process makes any call.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use heapscribe_analyze::answer::Amount;
 use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ModeChange, ProcessIndex, Stage};
@@ -119,6 +120,11 @@ impl SessionDrain {
         self.first = Some(FirstChunks::default());
     }
 
+    /// Its head.
+    pub(super) fn head(&self) -> Rc<File> {
+        self.head.file().clone()
+    }
+
     /// Whether nothing of it goes into the trace.
     pub(super) fn is_ignored(&self) -> bool {
         self.is_ignored
@@ -166,7 +172,6 @@ impl SessionDrain {
 
     /// Takes what is sealed. Whether anything was.
     pub(super) fn drain(&mut self, output: &mut Output) -> bool {
-        self.head.beat();
         if self.is_ignored {
             return self.discard();
         }
@@ -240,6 +245,7 @@ impl SessionDrain {
         let n = self.log.payload(index, &mut payload[..len]);
         self.write_chunk(process, header, &payload[..n], output);
         output.chunk = payload;
+        output.heartbeats.progress();
     }
 
     /// Writes what open chunks hold so far, and leaves them open.
@@ -345,7 +351,7 @@ impl SessionDrain {
     /// Takes all that is left, and writes how the image ended, and when: at `ended_mono_ns` at the latest, when
     /// that was seen. A process that left by itself has said it, and others may hold blocks before we look. Of one that
     /// was dead when it was found the newest moment is written that is known of it. Gives the head.
-    pub(super) fn end(mut self, how: HowEnded, ended_mono_ns: u64, output: &mut Output) -> File {
+    pub(super) fn end(mut self, how: HowEnded, ended_mono_ns: u64, output: &mut Output) -> Rc<File> {
         if self.is_ignored {
             return self.head.into_file();
         }

@@ -1,40 +1,33 @@
-//! The head of a session, open: single words of it, read when they are needed, and the one that the drainer writes.
+//! The head of a session, open: single words of it, read when they are needed.
 
 use std::fs::File;
 use std::mem::offset_of;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::rc::Rc;
 
 use heapscribe_formats::model::ProcessEnd;
 use heapscribe_session::{is_mapped, open_file, process_end, read_head, read_records, read_up_to};
-use heapscribe_wire::head::{HEARTBEAT_OFFSET, Head, Leaving, SharedHead, stage};
+use heapscribe_wire::head::{Head, Leaving, SharedHead, stage};
 use heapscribe_wire::limits::DEFS_BYTES_MAX;
 use heapscribe_wire::operation;
 
 /// The head's file.
 pub(super) struct SessionHead {
-    file: File,
-    heartbeat: u32,
+    file: Rc<File>,
 }
 
 impl SessionHead {
     pub(super) fn new(file: File) -> SessionHead {
-        SessionHead { file, heartbeat: 0 }
+        SessionHead { file: Rc::new(file) }
     }
 
     /// The file itself.
-    pub(super) fn file(&self) -> &File {
+    pub(super) fn file(&self) -> &Rc<File> {
         &self.file
     }
 
-    pub(super) fn into_file(self) -> File {
+    pub(super) fn into_file(self) -> Rc<File> {
         self.file
-    }
-
-    /// Lets the process know that it is drained.
-    pub(super) fn beat(&mut self) {
-        self.heartbeat = self.heartbeat.wrapping_add(1);
-        let _ = self.file.write_at(&self.heartbeat.to_le_bytes(), HEARTBEAT_OFFSET as u64);
     }
 
     /// How many chunks of the log were ever used.

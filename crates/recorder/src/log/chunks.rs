@@ -14,7 +14,7 @@ use heapscribe_wire::plan::{Plan, WhenFull};
 use heapscribe_nolibc::sys;
 
 use super::chunk_file::ChunkFile;
-use super::silence::{LOOK_EACH_NS, NAP_NS, Next, Silence};
+use super::silence::{LOOK_EACH_NS, Next, Silence};
 use super::spill;
 use super::wait_budget::WaitBudget;
 use crate::platform::clock;
@@ -206,7 +206,8 @@ impl Log {
     /// Waits for the drainer to free a chunk. Ends without one when the drainer is silent or has ended, there
     /// is nothing to wait for, or the budget of a log with hardly any chunks is spent.
     fn wait(&self, head: &SharedHead, lock: &Lock) -> Result<Option<OpenChunk>, LossReason> {
-        let mut now_ns = clock::monotonic_ns();
+        let first_ns = clock::monotonic_ns();
+        let mut now_ns = first_ns;
         let mut silence = Silence::begin(head.heartbeat.load(Ordering::Relaxed), now_ns);
         loop {
             let is_short = self.is_short(head);
@@ -214,7 +215,7 @@ impl Log {
                 return Ok(None);
             }
             let is_hopeful = self.has_sealed(head);
-            sys::sleep_ns(NAP_NS);
+            sys::sleep_ns(Silence::nap_ns(now_ns.saturating_sub(first_ns)));
             let began_ns = core::mem::replace(&mut now_ns, clock::monotonic_ns());
             if is_short {
                 self.budget.spend(now_ns.saturating_sub(began_ns));

@@ -2,6 +2,7 @@
 //! kernel and the machine let them. A clock that stands still, as in a sandbox without clocks, is not waited by.
 
 pub(super) const NAP_NS: u64 = 100_000;
+const NAP_NS_MAX: u64 = 50_000_000;
 /// Without a sign of life for so long nobody waits any more.
 const LONGEST_NS: u64 = 10_000_000_000;
 /// The kernel is asked so often whether the drainer is there at all. Not at once: a sandbox may kill a program that
@@ -32,6 +33,12 @@ impl Silence {
     /// From now on.
     pub(super) fn begin(heartbeat: u32, now_ns: u64) -> Silence {
         Silence { heartbeat, since_ns: now_ns, looked_ns: now_ns, naps: 0 }
+    }
+
+    /// How long the next nap is, of a thread that has waited so long in all: a thirty-second of that, so that
+    /// thousands that wait do not take the processors from the drainer, and none sleeps much longer than it must.
+    pub(super) fn nap_ns(waited_ns: u64) -> u64 {
+        (waited_ns / 32).clamp(NAP_NS, NAP_NS_MAX)
     }
 
     /// After another nap.
@@ -68,6 +75,16 @@ mod tests {
             }
         }
         assert_eq!((Next::GiveUp, now - 1000, looks), expected, "naps of {nap_ns} ns");
+    }
+
+    #[test]
+    fn naps_are_a_part_of_the_wait() {
+        let ms = 1_000_000;
+        for (waited, expected) in
+            [(0, NAP_NS), (3 * ms, NAP_NS), (32 * ms, ms), (1_600 * ms, 50 * ms), (u64::MAX, 50 * ms)]
+        {
+            assert_eq!(Silence::nap_ns(waited), expected);
+        }
     }
 
     #[test]
