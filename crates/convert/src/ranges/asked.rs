@@ -103,12 +103,25 @@ impl<'h, H: History> Ranges<'h, H> {
 
     /// The answer, by key.
     pub fn ask(&self, question: &Question) -> ByKey {
-        let by_index = self.index.as_ref().and_then(|index| {
-            let sums = index.ask(question, &self.events).ok()?;
+        let mut answer = ByKey::default();
+        self.ask_each(std::slice::from_ref(question), &mut |_, by_key| answer = by_key);
+        answer
+    }
+
+    /// The answers to several questions, each given with its number; by the index what they share is read once.
+    pub fn ask_each(&self, questions: &[Question], take: &mut dyn FnMut(usize, ByKey)) {
+        let mut answered = 0;
+        if let Some(index) = &self.index {
             let key = |number: heapscribe_index::KeyId| index.keys()[number.0 as usize];
-            Some(ByKey { sums: sums.iter().map(|(number, amount)| (key(number), amount)).collect() })
-        });
-        by_index.unwrap_or_else(|| self.pass(question))
+            // Of a damaged one the rest is a pass each.
+            let _ = index.ask_each(questions, &self.events, &mut |number, sums| {
+                answered = number + 1;
+                take(number, ByKey { sums: sums.iter().map(|(n, amount)| (key(n), amount)).collect() });
+            });
+        }
+        for (number, question) in questions.iter().enumerate().skip(answered) {
+            take(number, self.pass(question));
+        }
     }
 
     /// The answer for these processes and threads; threads are those that allocated.
