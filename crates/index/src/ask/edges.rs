@@ -8,7 +8,7 @@ use heapscribe_analyze::input::{ChunkFacts, Clock, History};
 use heapscribe_wire::record::{Block, Event};
 use rayon::prelude::*;
 
-use super::plan::{Edge, Sign, edges};
+use super::plan::{Edge, edges};
 use crate::amount::Amount;
 use crate::axis::Axis;
 use crate::key::{Key, SizeClass};
@@ -55,8 +55,9 @@ impl<'h, H: History> Events<'h, H> {
             processes[process].end_ns(last_ns[process]).is_some_and(|end_ns| end_ns <= ns)
         };
         let mut sums = HashMap::<Key, Amount>::new();
-        for (key, amount) in self.sum(self.chunks.iter().collect(), &Span::ALL, &edges(question)) {
-            sums.entry(key).or_default().add(amount);
+        let (signs, edges): (Vec<_>, Vec<_>) = edges(question).into_iter().unzip();
+        for (n, key, amount) in self.sum(self.chunks.iter().collect(), &Span::ALL, &edges) {
+            sums.entry(key).or_default().add(signs[n].of(amount));
         }
         sums.retain(|key, amount| {
             let is_left = !matches!(question.death, Death::After(ns) if had_ended(key.process as usize, ns));
@@ -65,20 +66,20 @@ impl<'h, H: History> Events<'h, H> {
         sums
     }
 
-    /// Those of the events of a leaf, by key; a key may be there several times.
-    pub(super) fn of_leaf(&self, axis: &Axis, leaf: u32, edge: &Edge) -> Vec<(Key, Amount)> {
+    /// What each edge takes of the events of a leaf, by its number and by key; a key may be there several times.
+    pub(super) fn of_leaf(&self, axis: &Axis, leaf: u32, edges: &[Edge]) -> Vec<(usize, Key, Amount)> {
         let in_leaf = Span { from_ns: axis.begin_ns(leaf), to_ns: axis.end_ns(leaf).unwrap_or(u64::MAX) };
         let reaches_in =
             |chunk: &&TimedChunk| chunk.begin_ns < in_leaf.to_ns && chunk.last_ns >= in_leaf.from_ns;
         let chunks = self.chunks.iter().filter(reaches_in).collect();
-        self.sum(chunks, &in_leaf, &[(Sign::Plus, *edge)])
+        self.sum(chunks, &in_leaf, edges)
     }
 
-    fn sum(&self, chunks: Vec<&TimedChunk>, time: &Span, edges: &[(Sign, Edge)]) -> Vec<(Key, Amount)> {
+    fn sum(&self, chunks: Vec<&TimedChunk>, time: &Span, edges: &[Edge]) -> Vec<(usize, Key, Amount)> {
         let sums = chunks.par_iter().map_init(H::Scratch::default, |scratch, chunk| {
             let clock = &self.clocks[chunk.facts.process];
-            let wanted = edges.iter().map(|(sign, edge)| (*sign, Wanted::new(edge, time, clock)));
-            self.chunk(chunk, &wanted.collect::<Vec<_>>(), scratch)
+            let wanted: Vec<Wanted> = edges.iter().map(|edge| Wanted::new(edge, time, clock)).collect();
+            self.chunk(chunk, &wanted, scratch)
         });
         sums.flatten_iter().collect()
     }
@@ -86,12 +87,12 @@ impl<'h, H: History> Events<'h, H> {
     fn chunk(
         &self,
         chunk: &TimedChunk,
-        wanted: &[(Sign, Wanted)],
+        wanted: &[Wanted],
         scratch: &mut H::Scratch,
-    ) -> Vec<(Key, Amount)> {
+    ) -> Vec<(usize, Key, Amount)> {
         let facts = &chunk.facts;
-        let mut sums = ChunkSums::default();
-        let end = wanted.iter().map(|(_, wanted)| wanted.end()).max().unwrap_or(0);
+        let mut sums: Vec<ChunkSums> = wanted.iter().map(|_| ChunkSums::default()).collect();
+        let end = wanted.iter().map(Wanted::end).max().unwrap_or(0);
         // What cannot be read is not in the index either, and was reported when it was built.
         let Ok(events) = self.history.events(chunk.number, scratch) else { return Vec::new() };
         let (mut ticks, mut scale) = (facts.begin_ticks, Scale::new(facts.thread));
@@ -105,13 +106,17 @@ impl<'h, H: History> Events<'h, H> {
             if ticks >= end {
                 break;
             }
-            for (sign, wanted) in wanted {
+            for (wanted, sums) in wanted.iter().zip(&mut sums) {
                 if let Some((block, thread)) = wanted.block(&event, &scale, ticks) {
-                    sums.add(&block, thread.unwrap_or(facts.thread), *sign);
+                    sums.add(&block, thread.unwrap_or(facts.thread));
                 }
             }
         }
-        sums.by_key(facts.process as u32)
+        let process = facts.process as u32;
+        let numbered = sums.into_iter().enumerate();
+        numbered
+            .flat_map(|(n, sums)| sums.by_key(process).map(move |(key, amount)| (n, key, amount)))
+            .collect()
     }
 }
 
@@ -123,16 +128,17 @@ struct ChunkSums {
 }
 
 impl ChunkSums {
-    fn add(&mut self, block: &BlockChange, thread: u32, sign: Sign) {
+    fn add(&mut self, block: &BlockChange, thread: u32) {
         let key = LocalKey { stack: block.stack, thread, size: SizeClass::of(block.size_bytes) };
         let slot = self.slots.number(key);
         self.amounts.resize(self.slots.keys().len(), Amount::default());
-        self.amounts[slot].add(sign.of(Amount::new(block.weight.blocks, block.weight.bytes)));
+        self.amounts[slot].add(Amount::new(block.weight.blocks, block.weight.bytes));
     }
 
-    fn by_key(self, process: u32) -> Vec<(Key, Amount)> {
-        let key = |key: &LocalKey| Key { process, stack: key.stack, thread: key.thread, size: key.size };
-        self.slots.keys().iter().map(key).zip(self.amounts).collect()
+    fn by_key(self, process: u32) -> impl Iterator<Item = (Key, Amount)> {
+        let key = move |key: &LocalKey| Key { process, stack: key.stack, thread: key.thread, size: key.size };
+        let keys: Vec<Key> = self.slots.keys().iter().map(key).collect();
+        keys.into_iter().zip(self.amounts)
     }
 }
 

@@ -10,8 +10,10 @@
 //!  B: leaf by leaf   |                 |  leaf of birth    |
 //! ```
 //! A leaf of birth that lies in it in part gives the survivors that were born in that part; one of death that lies in
-//! it in part is decoded, and so is, for what is born and dies in it, each leaf of birth.
+//! it in part is decoded, and so is, for what is born and dies in it, each leaf of birth. A leaf is decoded once,
+//! whatever is taken of it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::leaves::{Leaves, in_leaves};
@@ -20,17 +22,32 @@ use crate::axis::Axis;
 use crate::file::Kind;
 use crate::question::{Death, Question, Span};
 
-/// A part of an answer.
+/// What answers to some questions are made of: each section, and the events of each leaf, are read once.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) sections: BTreeMap<(Kind, u32), Vec<Use<Part>>>,
+    /// By leaf.
+    pub(super) events: BTreeMap<u32, Vec<Use<Edge>>>,
+}
+
+/// What is taken for an answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Use<T> {
+    /// The number of the question.
+    pub(super) question: usize,
+    pub(super) sign: Sign,
+    pub(super) what: T,
+}
+
+/// What is taken of a section.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Part {
-    /// A section by key.
-    ByKey { kind: Kind, number: u32 },
-    /// Of a section by birth and key, these leaves or steps of birth.
-    ByBirth { kind: Kind, number: u32, births: Range<u32> },
+    /// All of one by key.
+    ByKey,
+    /// Of one by birth and key, these leaves or steps of birth.
+    ByBirth(Range<u32>),
     /// Of the survivors of a leaf those that were born in this time and died in these leaves, all of them later ones.
-    Survivors { leaf: u32, born: Span, deaths: Range<u32> },
-    /// Of the events of a leaf.
-    Events { leaf: u32, edge: Edge },
+    Survivors { born: Span, deaths: Range<u32> },
 }
 
 /// What is taken of the events in a leaf.
@@ -72,80 +89,108 @@ impl Sign {
     }
 }
 
-/// The parts of an answer.
-pub(super) fn plan(question: &Question, axis: &Axis) -> Vec<(Sign, Part)> {
-    let Question { born, death } = question;
-    let signed = |sign, parts: Vec<Part>| parts.into_iter().map(move |part| (sign, part));
-    match *death {
-        Death::Any => signed(Sign::Plus, allocated(born, axis)).collect(),
-        Death::In(died) => signed(Sign::Plus, freed(born, &died, axis)).collect(),
-        Death::After(ns) | Death::NotUntil(ns) => {
-            let until = freed(born, &Span::until(ns), axis);
-            signed(Sign::Plus, allocated(born, axis)).chain(signed(Sign::Minus, until)).collect()
+impl Plan {
+    /// Of the answers to these questions.
+    pub(super) fn new(questions: &[Question], axis: &Axis) -> Plan {
+        let mut plan = Plan::default();
+        for (question, Question { born, death }) in questions.iter().enumerate() {
+            let mut add = Adding { plan: &mut plan, axis, question, sign: Sign::Plus };
+            match *death {
+                Death::Any => add.allocated(born),
+                Death::In(died) => add.freed(born, &died),
+                Death::After(ns) | Death::NotUntil(ns) => {
+                    add.allocated(born);
+                    add.sign = Sign::Minus;
+                    add.freed(born, &Span::until(ns));
+                }
+            }
+        }
+        plan
+    }
+}
+
+/// A plan to which a question is added.
+struct Adding<'a> {
+    plan: &'a mut Plan,
+    axis: &'a Axis,
+    question: usize,
+    sign: Sign,
+}
+
+impl Adding<'_> {
+    /// What was born in this time.
+    fn allocated(&mut self, born: &Span) {
+        let leaves = Leaves::of(born, self.axis);
+        for step in leaves.steps(self.axis) {
+            self.take(Kind::StepBorn, step, Part::ByKey);
+        }
+        for leaf in leaves.strips(self.axis) {
+            self.take(Kind::Born, leaf, Part::ByKey);
+        }
+        for leaf in leaves.partial {
+            self.read(leaf, Edge::Born(*born));
+        }
+    }
+
+    /// What was born in one time and died in another.
+    fn freed(&mut self, born: &Span, died: &Span) {
+        if born.is_empty() || died.is_empty() {
+            return;
+        }
+        let (births, deaths) = (Leaves::of(born, self.axis), Leaves::of(died, self.axis));
+        self.freed_in_whole_leaves(&births, &deaths);
+        for leaf in births.partial {
+            self.take(Kind::Survivors, leaf, Part::Survivors { born: *born, deaths: deaths.whole.clone() });
+            if deaths.whole.contains(&leaf) {
+                self.read(leaf, Edge::Died { born: born.and(&span(leaf, self.axis)), died: Span::ALL });
+            }
+        }
+        for leaf in deaths.partial {
+            self.read(leaf, Edge::Died { born: *born, died: *died });
+        }
+    }
+
+    fn freed_in_whole_leaves(&mut self, births: &Leaves, deaths: &Leaves) {
+        let steps = deaths.steps(self.axis);
+        let in_steps = in_leaves(&steps, self.axis);
+        for leaf in deaths.strips(self.axis) {
+            self.take(Kind::Died, leaf, Part::ByBirth(births.whole.clone()));
+        }
+        for step in steps {
+            self.take(Kind::StepDied, step, Part::ByBirth(births.steps(self.axis)));
+        }
+        for leaf in births.strips(self.axis) {
+            self.take(Kind::Survivors, leaf, Part::Survivors { born: Span::ALL, deaths: in_steps.clone() });
+            if in_steps.contains(&leaf) {
+                self.take(Kind::Died, leaf, Part::ByBirth(leaf..leaf + 1));
+            }
+        }
+    }
+
+    fn take(&mut self, kind: Kind, number: u32, part: Part) {
+        if has_any(number, &part) {
+            let (question, sign) = (self.question, self.sign);
+            self.plan.sections.entry((kind, number)).or_default().push(Use { question, sign, what: part });
+        }
+    }
+
+    fn read(&mut self, leaf: u32, edge: Edge) {
+        // Nothing dies before its birth.
+        if !matches!(edge, Edge::Died { born, died } if born.from_ns >= died.to_ns) {
+            let (question, sign) = (self.question, self.sign);
+            self.plan.events.entry(leaf).or_default().push(Use { question, sign, what: edge });
         }
     }
 }
 
-/// What was born in this time.
-fn allocated(born: &Span, axis: &Axis) -> Vec<Part> {
-    let leaves = Leaves::of(born, axis);
-    let of_step = |number| Part::ByKey { kind: Kind::StepBorn, number };
-    let of_leaf = |number| Part::ByKey { kind: Kind::Born, number };
-    let steps = leaves.steps(axis).map(of_step);
-    let strips = leaves.strips(axis).map(of_leaf);
-    let edges = leaves.partial.iter().map(|leaf| Part::Events { leaf: *leaf, edge: Edge::Born(*born) });
-    steps.chain(strips).chain(edges).collect()
-}
-
-/// What was born in one time and died in another.
-fn freed(born: &Span, died: &Span, axis: &Axis) -> Vec<Part> {
-    if born.is_empty() || died.is_empty() {
-        return Vec::new();
-    }
-    let (births, deaths) = (Leaves::of(born, axis), Leaves::of(died, axis));
-    let mut parts = freed_in_whole_leaves(&births, &deaths, axis);
-    for leaf in births.partial {
-        parts.push(Part::Survivors { leaf, born: *born, deaths: deaths.whole.clone() });
-        if deaths.whole.contains(&leaf) {
-            let edge = Edge::Died { born: born.and(&span(leaf, axis)), died: Span::ALL };
-            parts.push(Part::Events { leaf, edge });
-        }
-    }
-    let edge = Edge::Died { born: *born, died: *died };
-    parts.extend(deaths.partial.into_iter().map(|leaf| Part::Events { leaf, edge }));
-    parts.retain(has_any);
-    parts
-}
-
-fn freed_in_whole_leaves(births: &Leaves, deaths: &Leaves, axis: &Axis) -> Vec<Part> {
-    let by_birth = |kind, births: &Range<u32>| {
-        let births = births.clone();
-        move |number| Part::ByBirth { kind, number, births: births.clone() }
-    };
-    let steps = deaths.steps(axis);
-    let in_steps = in_leaves(&steps, axis);
-    let mut parts: Vec<Part> = deaths.strips(axis).map(by_birth(Kind::Died, &births.whole)).collect();
-    parts.extend(steps.map(by_birth(Kind::StepDied, &births.steps(axis))));
-    for leaf in births.strips(axis) {
-        parts.push(Part::Survivors { leaf, born: Span::ALL, deaths: in_steps.clone() });
-        if in_steps.contains(&leaf) {
-            parts.push(Part::ByBirth { kind: Kind::Died, number: leaf, births: leaf..leaf + 1 });
-        }
-    }
-    parts
-}
-
-/// Whether there can be any block in a part.
-fn has_any(part: &Part) -> bool {
+/// Whether there can be any block in a part of a section with this number.
+fn has_any(number: u32, part: &Part) -> bool {
     match part {
         // None dies in a later leaf than that of its birth if none of the leaves is later.
-        Part::Survivors { leaf, deaths, .. } => deaths.end > leaf + 1 && !deaths.is_empty(),
+        Part::Survivors { deaths, .. } => deaths.end > number + 1 && !deaths.is_empty(),
         // Nor before its birth.
-        Part::ByBirth { kind: Kind::Died | Kind::StepDied, number, births } => {
-            !births.is_empty() && births.start <= *number
-        }
-        Part::Events { edge: Edge::Died { born, died }, .. } => born.from_ns < died.to_ns,
-        Part::ByBirth { .. } | Part::ByKey { .. } | Part::Events { .. } => true,
+        Part::ByBirth(births) => !births.is_empty() && births.start <= number,
+        Part::ByKey => true,
     }
 }
 
@@ -158,25 +203,48 @@ fn span(leaf: u32, axis: &Axis) -> Span {
 mod tests {
     use super::*;
 
+    /// How many sections by key, by birth and of survivors are read for these questions, and of how many leaves the
+    /// events.
+    fn read(questions: &[Question]) -> [usize; 4] {
+        let axis = Axis::new((0..256).map(|n| n * 10).collect());
+        let plan = Plan::new(questions, &axis);
+        let of = |kinds: &[Kind]| plan.sections.keys().filter(|(kind, _)| kinds.contains(kind)).count();
+        [
+            of(&[Kind::Born, Kind::StepBorn]),
+            of(&[Kind::Died, Kind::StepDied]),
+            of(&[Kind::Survivors]),
+            plan.events.len(),
+        ]
+    }
+
+    fn span(from_ns: u64, to_ns: u64) -> Span {
+        Span { from_ns, to_ns }
+    }
+
     #[test]
     fn a_long_time_is_answered_by_its_steps() {
-        let axis = Axis::new((0..256).map(|n| n * 10).collect());
-        let count = |question: &Question| {
-            let parts = plan(question, &axis);
-            let of = |is_one: fn(&Part) -> bool| parts.iter().filter(|(_, part)| is_one(part)).count();
-            (
-                of(|part| matches!(part, Part::ByKey { .. })),
-                of(|part| matches!(part, Part::ByBirth { .. })),
-                of(|part| matches!(part, Part::Survivors { .. })),
-                of(|part| matches!(part, Part::Events { .. })),
-            )
+        let check = |question: Question, expected: [usize; 4]| {
+            assert_eq!(read(&[question]), expected, "{question:?}");
         };
-        let span = |from_ns, to_ns| Span { from_ns, to_ns };
-        assert_eq!(count(&Question::allocated(Span::ALL)), (4, 0, 0, 0));
-        assert_eq!(count(&Question::allocated(span(0, 655))), (2, 0, 0, 1)); // step 0, leaf 64, part of leaf 65
-        assert_eq!(count(&Question::freed(span(0, 640))), (0, 1, 0, 0));
-        assert_eq!(count(&Question::live_at(639)), (1, 1, 0, 0));
-        assert_eq!(count(&Question { born: span(10, 20), death: Death::After(639) }), (1, 1, 1, 0));
-        assert_eq!(count(&Question { born: span(50, 50), death: Death::In(Span::ALL) }), (0, 0, 0, 0));
+        check(Question::allocated(Span::ALL), [4, 0, 0, 0]);
+        check(Question::allocated(span(0, 655)), [2, 0, 0, 1]); // step 0, leaf 64, part of leaf 65
+        check(Question::freed(span(0, 640)), [0, 1, 0, 0]);
+        check(Question::live_at(639), [1, 1, 0, 0]);
+        check(Question::live_at(635), [63, 63, 0, 1]); // one leaf is decoded, once
+        check(Question { born: span(10, 20), death: Death::After(639) }, [1, 1, 1, 0]);
+        check(Question { born: span(50, 50), death: Death::In(Span::ALL) }, [0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn what_questions_share_is_read_once() {
+        let generations = |from_ns, to_ns| {
+            let born = span(from_ns, to_ns);
+            [Question::allocated(born), Question::never_freed(born)]
+        };
+        let (first, second) = (generations(5, 1_285), generations(1_285, 2_555));
+        assert_eq!(read(&first), [63 + 1, 63 + 3, 63 + 2, 2]);
+        assert_eq!(read(&second), [126, 126, 126 + 1, 2]);
+        // They meet in a leaf.
+        assert_eq!(read(&[first, second].concat()), [64 + 126, 66 + 126, 65 + 126, 3]);
     }
 }

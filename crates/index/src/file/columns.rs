@@ -7,6 +7,8 @@
 //!   columns  one after the other, little endian
 //! ```
 
+use std::ops::Range;
+
 /// Rows of columns are damaged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Damaged;
@@ -54,6 +56,18 @@ fn put<const WIDTH: usize>(values: impl ExactSizeIterator<Item = [u8; 8]>, out: 
         at.copy_from_slice(&value[..WIDTH]);
     }
 }
+
+/// The values of a column.
+fn get<const WIDTH: usize>(bytes: &[u8], values: &mut [u64]) {
+    for (bytes, value) in bytes.chunks_exact(WIDTH).zip(values) {
+        let mut wide = [0; 8];
+        wide[..WIDTH].copy_from_slice(bytes);
+        *value = u64::from_le_bytes(wide);
+    }
+}
+
+/// Values of a column that are read at a time.
+const BLOCK: usize = 256;
 
 /// Bytes for values that have at most these bits.
 const fn width(bits: u64) -> usize {
@@ -104,15 +118,36 @@ impl<const N: usize> Rows<N> {
         }
     }
 
-    /// Some of them.
+    /// Takes some of them, in their order. Some hundred values of a column are read at a time, as their width is looked
+    /// at once then.
     #[inline(always)]
-    pub(crate) fn range(&self, rows: std::ops::Range<usize>) -> impl Iterator<Item = [u64; N]> {
-        rows.map(|row| std::array::from_fn(|column| self.value(row, column)))
+    pub(crate) fn each(&self, rows: Range<usize>, mut take: impl FnMut([u64; N])) {
+        let mut block = [[0; BLOCK]; N];
+        for begin in rows.clone().step_by(BLOCK) {
+            let count = BLOCK.min(rows.end - begin);
+            for (Column { begin: at, width }, values) in self.columns.iter().zip(&mut block) {
+                let bytes = &self.bytes[at + begin * width..at + (begin + count) * width];
+                let values = &mut values[..count];
+                match width {
+                    0 => values.fill(0),
+                    1 => get::<1>(bytes, values),
+                    2 => get::<2>(bytes, values),
+                    4 => get::<4>(bytes, values),
+                    _ => get::<8>(bytes, values),
+                }
+            }
+            (0..count).for_each(|row| take(std::array::from_fn(|column| block[column][row])));
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> Range<usize> {
+        0..self.count
     }
 
     /// All of them.
     pub(crate) fn iter(&self) -> impl Iterator<Item = [u64; N]> {
-        self.range(0..self.count)
+        self.all().map(|row| std::array::from_fn(|column| self.value(row, column)))
     }
 
     /// The first row whose first value is at least this; first values ascend.
@@ -130,6 +165,24 @@ impl<const N: usize> Rows<N> {
 mod tests {
     use super::*;
 
+    /// Any of them are taken as they are.
+    fn check_each<const N: usize>(read: &Rows<N>, rows: &[[u64; N]]) {
+        for (begin, end) in [(0, rows.len()), (rows.len() / 3, rows.len()), (0, rows.len() / 2)] {
+            let mut taken = Vec::new();
+            read.each(begin..end, |row| taken.push(row));
+            assert_eq!(taken, rows[begin..end]);
+        }
+    }
+
+    #[test]
+    fn many_rows_are_read_a_part_at_a_time() {
+        for shift in [0, 3, 20, 50] {
+            let row = |n: u64| [n, n << shift, 7];
+            let rows: Vec<_> = (0..3 * BLOCK as u64 + 5).map(row).collect();
+            check_each(&Rows::decode(encode(&rows)).unwrap(), &rows);
+        }
+    }
+
     #[test]
     fn rows_are_read_as_they_were_written() {
         for rows in [
@@ -141,6 +194,7 @@ mod tests {
         ] {
             let read = Rows::<3>::decode(encode(&rows)).unwrap();
             assert_eq!(read.iter().collect::<Vec<_>>(), rows);
+            check_each(&read, &rows);
         }
     }
 

@@ -13,6 +13,7 @@ mod reader;
 mod section;
 mod writer;
 
+pub(crate) use columns::Rows;
 pub use reader::IndexError;
 pub(crate) use reader::SectionReader;
 pub(crate) use section::Kind;

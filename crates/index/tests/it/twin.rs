@@ -167,12 +167,18 @@ proptest! {
         prop_assert_eq!(&lost_in_chunks(&random), random.lost());
         check_heap(&random, &index.heap().unwrap());
         check_notes(&random, &index, notes_max);
-        for (moments, kind) in questions {
+        let question = |(moments, kind): ([u32; 4], u8)| {
             let moments = moments.map(|part| part % 1_000_000);
-            if let Question { born, death: Death::In(died) } = question(moments, kind, random.last_ns(), index.axis().begins_ns()) {
+            question(moments, kind, random.last_ns(), index.axis().begins_ns())
+        };
+        let questions: Vec<Question> = questions.into_iter().map(question).collect();
+        let mut together = Vec::new();
+        index.ask_each(&questions, &events, &mut |number, sums| together.push((number, sums))).unwrap();
+        for (number, question) in questions.into_iter().enumerate() {
+            if let Question { born, death: Death::In(died) } = question {
                 check_ages(&random, &events, born, died);
             }
-            let question = question(moments, kind, random.last_ns(), index.axis().begins_ns());
+            prop_assert_eq!(&together[number], &(number, index.ask(&question, &events).unwrap()));
             let (sums, expected) = (index.ask(&question, &events).unwrap(), random.answer(&question));
             let by_pass: BTreeMap<Key, Amount> = events.ask(&question).into_iter().collect();
             prop_assert_eq!(&by_pass, &expected, "{:?} without the index", question);

@@ -45,22 +45,16 @@ pub(super) fn by_question<H: History>(
         (Show::Live, At::Peak) => Some(peak_ns()?),
         _ => None,
     };
+    reject_coarse(ranges, blocks)?;
     let question = question(ranges, blocks, at_ns);
     let mut answer = match blocks.age_ns {
         None => asked(ranges, &question, blocks),
         Some(age_ns) => aged(ranges, &question, age_ns, blocks)?,
     };
-    if blocks.size_bytes.is_some()
-        && blocks.age_ns.is_none()
-        && ranges.index().is_some_and(heapscribe_index::Index::is_coarse)
-    {
-        let why = "the index does not keep sizes apart; use more --memory";
-        return Err(NoAnswer::Refused(why.to_owned()));
-    }
     let wanted = Wanted::new(&stacks.calls, blocks).map_err(NoAnswer::Refused)?;
     answer.sums.retain(|(key, _)| wanted.has_key(key));
     let (mut by_stack, mut unknown) = (vec![Amount::default(); stacks.calls.tips().len()], Amount::default());
-    for (key, amount) in answer.sums.iter().filter(|(key, _)| wanted.has_tip(stacks.tip(key))) {
+    for (key, amount) in answer.sums.iter().filter(|(key, _)| wanted.has_tip(|| stacks.tip(key))) {
         let sum = stacks.position(key).map_or(&mut unknown, |at| &mut by_stack[at]);
         sum.add(&plain(*amount));
     }
@@ -69,6 +63,35 @@ pub(super) fn by_question<H: History>(
     let by_size = || answer.sums.iter().map(|(key, amount)| (key.size, plain(*amount)));
     let sizes = wanted.is_any_name().then(|| sizes(by_size()));
     Ok(Answered { own, by_stack, sizes, at_ns })
+}
+
+/// The totals of questions about ranges that ask for the same blocks: what their figures, each by itself, add up to.
+pub(super) fn totals<H: History>(
+    ranges: &Ranges<'_, H>,
+    stacks: &Stacks,
+    questions: &[Blocks],
+) -> Result<Vec<Amount>, NoAnswer> {
+    let Some(blocks) = questions.first() else { return Ok(Vec::new()) };
+    reject_coarse(ranges, blocks)?;
+    let wanted = Wanted::new(&stacks.calls, blocks).map_err(NoAnswer::Refused)?;
+    let asked: Vec<Question> = questions.iter().map(|blocks| question(ranges, blocks, None)).collect();
+    let mut totals = vec![Amount::default(); questions.len()];
+    ranges.ask_each(&asked, &mut |number, answer| {
+        let sums = answer.sums.iter();
+        for (_, amount) in sums.filter(|(key, _)| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key))) {
+            totals[number].add(&plain(*amount));
+        }
+    });
+    Ok(totals)
+}
+
+/// Sizes and threads that are not known cannot be asked for.
+fn reject_coarse<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks) -> Result<(), NoAnswer> {
+    let is_coarse = ranges.index().is_some_and(heapscribe_index::Index::is_coarse);
+    match blocks.size_bytes.is_some() && blocks.age_ns.is_none() && is_coarse {
+        true => Err(NoAnswer::Refused("the index does not keep sizes apart; use more --memory".to_owned())),
+        false => Ok(()),
+    }
 }
 
 /// The answer for the process and the thread that are asked for.
@@ -138,7 +161,7 @@ pub(super) fn of_whole(analysis: &Analysis, stacks: &Stacks, blocks: &Blocks) ->
     };
     let wanted = Wanted::new(&stacks.calls, blocks).map_err(NoAnswer::Refused)?;
     let tips = stacks.calls.tips().iter().copied();
-    let shown = |(tip, stack)| if wanted.has_tip(tip) { amount(stack) } else { Amount::default() };
+    let shown = |(tip, stack)| if wanted.has_tip(|| tip) { amount(stack) } else { Amount::default() };
     let by_stack: Vec<Amount> = tips.clone().zip(&analysis.answer.stacks).map(shown).collect();
     let own = Own::new(&stacks.calls, tips.zip(by_stack.iter().copied()));
     let of_sizes = |class: &heapscribe_analyze::answer::SizeClass| {

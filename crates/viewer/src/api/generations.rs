@@ -22,25 +22,33 @@ pub(super) struct GenerationRows {
     left_blocks: Vec<u64>,
 }
 
-/// Asks for each.
+/// What of each generation is asked for.
+const SHOWS: [Show; 3] = [Show::Allocated, Show::Retained, Show::Left];
+
+/// Asks for all of them at once.
 pub(super) fn generations(viewer: &Viewer<'_>, ask: &Ask) -> Result<GenerationRows, NoAnswer> {
+    let of_each = |pair: &[u64]| {
+        let (from_ns, to_ns) = (Some(pair[0]), Some(pair[1]));
+        SHOWS.map(|show| Blocks { show, from_ns, to_ns, ..ask.blocks.clone() })
+    };
+    let questions: Vec<Blocks> = ask.cuts_ns.windows(2).flat_map(of_each).collect();
+    let totals = viewer.totals(&questions)?;
     let mut rows = GenerationRows::default();
-    for pair in ask.cuts_ns.windows(2) {
-        let total = |show| -> Result<Amount, NoAnswer> {
-            let (from_ns, to_ns) = (Some(pair[0]), Some(pair[1]));
-            let blocks = Blocks { show, from_ns, to_ns, ..ask.blocks.clone() };
-            Ok(viewer.computed(&blocks)?.own.total())
-        };
-        let (allocated, retained, left) =
-            (total(Show::Allocated)?, total(Show::Retained)?, total(Show::Left)?);
-        rows.from_ns.push(pair[0]);
-        rows.to_ns.push(pair[1]);
-        rows.allocated_bytes.push(allocated.bytes);
-        rows.allocated_blocks.push(allocated.blocks);
-        rows.retained_bytes.push(retained.bytes);
-        rows.retained_blocks.push(retained.blocks);
-        rows.left_bytes.push(left.bytes);
-        rows.left_blocks.push(left.blocks);
+    for (pair, totals) in ask.cuts_ns.windows(2).zip(totals.as_chunks().0) {
+        rows.push(pair, totals);
     }
     Ok(rows)
+}
+
+impl GenerationRows {
+    fn push(&mut self, pair: &[u64], [allocated, retained, left]: &[Amount; SHOWS.len()]) {
+        self.from_ns.push(pair[0]);
+        self.to_ns.push(pair[1]);
+        self.allocated_bytes.push(allocated.bytes);
+        self.allocated_blocks.push(allocated.blocks);
+        self.retained_bytes.push(retained.bytes);
+        self.retained_blocks.push(retained.blocks);
+        self.left_bytes.push(left.bytes);
+        self.left_blocks.push(left.blocks);
+    }
 }

@@ -35,7 +35,7 @@ pub(super) fn lifetimes(viewer: &Viewer<'_>, ask: &Ask) -> Result<AgeRows, NoAns
     let columns = Columns { begin_ns: extent.begin_ns.saturating_add(from_ns), step_ns, count };
     let stacks = viewer.stacks()?;
     let wanted = Wanted::new(&stacks.calls, &ask.blocks).map_err(NoAnswer::Refused)?;
-    let is_wanted = |key: &_| wanted.has_key(key) && wanted.has_tip(stacks.tip(key));
+    let is_wanted = |key: &_| wanted.has_key(key) && wanted.has_tip(|| stacks.tip(key));
     let map = ranges.age_map(&columns, AGES_NS, &is_wanted);
     Ok(rows(&map, ask.look.unit, from_ns, step_ns))
 }

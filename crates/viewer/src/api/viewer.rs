@@ -3,16 +3,18 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::input::{History as _, ProcessFacts, Recording};
 use heapscribe_analyze::snapshot;
 use heapscribe_convert::Opened;
 use heapscribe_convert::file_source::FileSource;
 use heapscribe_convert::ranges::{IndexOptions, Ranges};
+use heapscribe_index::Index;
 use heapscribe_symbols::Resolver;
 use heapscribe_views::messages::correlation::EachMessage;
 
 use super::analysis::Analysis;
-use super::answered::{Answered, NoAnswer, by_question, of_whole};
+use super::answered::{Answered, NoAnswer, by_question, of_whole, totals};
 use super::ask::{Ask, Base, Blocks};
 use super::messages::MessageRows;
 use super::over_time::OverTime;
@@ -183,8 +185,21 @@ impl<'r> Viewer<'r> {
         Ok(answered)
     }
 
-    /// The same, not kept.
-    pub(super) fn computed(&self, blocks: &Blocks) -> Result<Answered, NoAnswer> {
+    /// The totals of questions that ask for the same blocks in different ranges.
+    pub(super) fn totals(&self, questions: &[Blocks]) -> Result<Vec<Amount>, NoAnswer> {
+        let is_coarse =
+            |ranges: &Ranges<'_, Recording<'_, FileSource>>| ranges.index().is_some_and(Index::is_coarse);
+        let needs_events = |of: &Blocks, is_coarse| of.age_ns.is_some() || (of.thread.is_some() && is_coarse);
+        match &self.ranges {
+            Some(ranges) if !questions.iter().any(|of| needs_events(of, is_coarse(ranges))) => {
+                totals(ranges, self.stacks()?, questions)
+            }
+            _ => questions.iter().map(|blocks| Ok(self.computed(blocks)?.own.total())).collect(),
+        }
+    }
+
+    /// The figures of a question, not kept.
+    fn computed(&self, blocks: &Blocks) -> Result<Answered, NoAnswer> {
         let stacks = self.stacks()?;
         match &self.ranges {
             Some(ranges) => {

@@ -35,9 +35,9 @@ impl<'a> Wanted<'a> {
             && size_bytes.is_none_or(|size| SizeClass::of(size) == key.size)
     }
 
-    /// Whether those of stacks are that end in this call.
-    pub(super) fn has_tip(&self, tip: CallId) -> bool {
-        self.tips.as_ref().is_none_or(|tips| tips[tip.0 as usize])
+    /// Whether those of stacks are that end in a call, which is looked for only where names are asked for.
+    pub(super) fn has_tip(&self, tip: impl FnOnce() -> CallId) -> bool {
+        self.tips.as_ref().is_none_or(|tips| tips[tip().0 as usize])
     }
 }
 

@@ -79,13 +79,13 @@ try {
     await run(SETTLED);
     await drag(at(0.01 + n * 0.02), at(0.5 + n * 0.02), y);
     await tab("generations");
-  }, 5);
+  }, Number(times) / 4);
   await measure("lifetimes", async (n) => {
     await tab("flame");
     await run(SETTLED);
     await drag(at(0.9 + n * 0.005), at(0.99), y);
     await tab("lifetimes");
-  }, 5);
+  }, Number(times) / 4);
   await page("HeapProfiler.collectGarbage");
   await page("Performance.enable");
   const { metrics } = await page("Performance.getMetrics");
