@@ -2,6 +2,7 @@
 //! of it into messages and an exit code. Nothing else happens on this page.
 #![forbid(unsafe_code)]
 
+mod background;
 mod cli;
 mod commands;
 mod exit;

@@ -19,6 +19,7 @@ use signal_hook::iterator::Signals;
 
 use super::report::warn_of_messages;
 use super::{output, view_live};
+use crate::background::in_background;
 use crate::cli::{ViewArgs, ViewMessagesArgs};
 use crate::message;
 use crate::progress::IndexBar;
@@ -65,7 +66,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     }
     let server = listen(args)?;
     thread::scope(|scope| {
-        scope.spawn(|| viewer.analyze());
+        scope.spawn(|| in_background(|| viewer.analyze()));
         server.serve(&|asked| viewer.answer(asked));
     });
     Ok(ExitCode::SUCCESS)
