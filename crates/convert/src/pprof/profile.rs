@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use heapscribe_analyze::answer::{Amount, NodeId};
-use heapscribe_analyze::snapshot::Snapshot;
+use heapscribe_analyze::answer::{CallTree, NodeId};
 
-use super::message::Message;
+use crate::protobuf::Message;
 use heapscribe_symbols::{NamedFrame, NamedStacks, lossy};
 
 /// Fields of a profile.
@@ -32,7 +31,7 @@ pub(super) enum Label {
 /// A profile, as far as it was made.
 pub(super) struct Profile<'a> {
     out: Message,
-    snapshot: &'a Snapshot,
+    tree: &'a CallTree,
     names: &'a NamedStacks<'a>,
     texts: HashMap<String, u64>,
     functions: HashMap<(String, String), u64>,
@@ -42,11 +41,11 @@ pub(super) struct Profile<'a> {
 }
 
 impl<'a> Profile<'a> {
-    /// A profile of blocks and bytes, without samples yet.
-    pub(super) fn new(snapshot: &'a Snapshot, names: &'a NamedStacks<'a>) -> Profile<'a> {
+    /// A profile of these kinds and units of figures, without samples yet.
+    pub(super) fn new(names: &'a NamedStacks<'a>, kinds: &[(&str, &str)]) -> Profile<'a> {
         let mut profile = Profile {
             out: Message::default(),
-            snapshot,
+            tree: names.tree(),
             names,
             texts: HashMap::new(),
             functions: HashMap::new(),
@@ -54,7 +53,7 @@ impl<'a> Profile<'a> {
             stacks: HashMap::new(),
         };
         profile.text("");
-        for (kind, unit) in [("objects", "count"), ("allocated", "bytes")] {
+        for (kind, unit) in kinds {
             let mut of = Message::default();
             of.number(1, profile.text(kind));
             of.number(2, profile.text(unit));
@@ -78,8 +77,8 @@ impl<'a> Profile<'a> {
     /// A mapping for each file. The same code of several processes or loads is one place in its file here,
     /// so addresses are those within the file, and no two mappings share any.
     fn mappings(&mut self) {
-        for number in 0..self.snapshot.tree.modules.len() {
-            let module = &self.snapshot.tree.modules[number];
+        for number in 0..self.tree.modules.len() {
+            let module = &self.tree.modules[number];
             let (path, id) = (lossy(&module.path), hex(&module.build_id));
             let mut mapping = Message::default();
             mapping.number(1, number as u64 + 1);
@@ -92,12 +91,12 @@ impl<'a> Profile<'a> {
         }
     }
 
-    /// What a stack, or a block of it, holds.
-    pub(super) fn sample(&mut self, stack: NodeId, live: Amount, labels: &[Label]) {
+    /// The figures of a stack, or of a block of it, one of each kind.
+    pub(super) fn sample(&mut self, stack: NodeId, figures: &[u64], labels: &[Label]) {
         let locations = self.stack(stack);
         let mut sample = Message::default();
         sample.numbers(1, &locations);
-        sample.numbers(2, &[live.blocks, live.bytes]);
+        sample.numbers(2, figures);
         for label in labels {
             let mut message = Message::default();
             match label {
@@ -121,8 +120,12 @@ impl<'a> Profile<'a> {
         if let Some(known) = self.stacks.get(&stack) {
             return known.clone();
         }
-        let tree = &self.snapshot.tree;
-        let locations: Vec<u64> = tree.frames(stack).map(|(node, _)| self.location(node)).collect();
+        let tree = self.tree;
+        let locations: Vec<u64> = tree
+            .frames(stack)
+            .filter(|(_, frame)| frame.process().is_none())
+            .map(|(node, _)| self.location(node))
+            .collect();
         self.stacks.insert(stack, locations.clone());
         locations
     }
@@ -134,7 +137,7 @@ impl<'a> Profile<'a> {
         }
         let number = self.locations.len() as u64 + 1;
         self.locations.insert(node, number);
-        let frame = self.snapshot.tree.nodes[node.0 as usize].frame;
+        let frame = self.tree.nodes[node.0 as usize].frame;
         let mut location = Message::default();
         location.number(1, number);
         location.number(2, frame.module.map_or(0, |module| u64::from(module) + 1));
@@ -165,12 +168,12 @@ impl<'a> Profile<'a> {
         number
     }
 
-    /// The profile's bytes.
-    pub(super) fn finish(mut self) -> Vec<u8> {
-        self.out.number(field::TIME_NANOS, self.snapshot.table.real_ns);
-        self.out.number(field::DURATION_NANOS, self.snapshot.age_ns);
-        let bytes = self.text("allocated");
-        self.out.number(field::DEFAULT_SAMPLE_TYPE, bytes);
+    /// The profile's bytes: when it was taken, of how long a time it is, and the kind that is shown first.
+    pub(super) fn finish(mut self, time_ns: u64, duration_ns: u64, default: &str) -> Vec<u8> {
+        self.out.number(field::TIME_NANOS, time_ns);
+        self.out.number(field::DURATION_NANOS, duration_ns);
+        let default = self.text(default);
+        self.out.number(field::DEFAULT_SAMPLE_TYPE, default);
         self.out.into_bytes()
     }
 }

@@ -20,8 +20,10 @@
 mod asked;
 mod index_file;
 mod place;
+mod samples;
 mod stacks;
 
 pub use asked::{ByKey, Ranges};
 pub use index_file::IndexOptions;
+pub use samples::{StackSample, StackSamples};
 pub use stacks::RangeStacks;

@@ -48,7 +48,7 @@ impl<const N: usize> RangeStacks<N> {
 }
 
 /// Sums of a recording that is not damaged are never below 0.
-fn plain(amount: heapscribe_index::Amount) -> Amount {
+pub(super) fn plain(amount: heapscribe_index::Amount) -> Amount {
     let number = |n: i64| u64::try_from(n).unwrap_or(0);
     Amount { blocks: number(amount.blocks), bytes: number(amount.bytes) }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use heapscribe_formats::heaplog::Style;
+use heapscribe_units::parse_duration;
 
 use super::help::TEMPLATE;
 use super::messages::{LayoutYear, MessageArgs};
@@ -25,6 +26,7 @@ Examples:
   heapscribe convert data.part0.bfbs.xz --to aos --layout 2022 -o old.part0.bfbs
   heapscribe convert run.hst --to folded --metric leaked -o leaked.folded
   heapscribe convert run.hst --to speedscope --range 2s..5s -o run.speedscope.json
+  heapscribe convert run.hst --to pprof -o run.pb.gz && go tool pprof run.pb.gz
   heapscribe convert run.hst --to massif -o massif.out.1 && ms_print massif.out.1
   heapscribe convert run.hst --to heaptrack -o run.heaptrack && heaptrack_print run.heaptrack
   heapscribe convert messages.jsonl --to aos -o data.part0.bfbs.sz     the output of `dump --json`
@@ -53,6 +55,10 @@ pub(crate) struct ConvertArgs {
     /// The figure of the stacks, in folded [default: peak; of a range: allocated]
     #[arg(long, value_enum)]
     pub(crate) metric: Option<Metric>,
+
+    /// pprof: a profile for each such time, as FILE.0001 and so on: what was allocated in it, what was live at its end
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub(crate) every: Option<u64>,
 
     /// Layout of the message records to write [default: the layout of TRACE, or 2024]
     #[arg(long, value_enum, value_name = "YEAR")]
@@ -99,6 +105,10 @@ pub(crate) enum ConvertTo {
     Heaptrack,
     /// The heap over time, marks and sections for Perfetto and chrome://tracing
     ChromeTrace,
+    /// A heap profile for `go tool pprof` and other pprof viewers, compressed if FILE ends in .gz
+    Pprof,
+    /// OpenTelemetry profiles (v1development), compressed if FILE ends in .gz
+    Otlp,
 }
 
 impl ConvertTo {
@@ -113,12 +123,13 @@ impl ConvertTo {
 
     /// Whether it is for another tool that shows heaps or profiles, and cannot be read back whole.
     pub(crate) fn is_export(self) -> bool {
-        use ConvertTo::{ChromeTrace, Dhat, Folded, Heaptrack, Massif, Speedscope};
-        matches!(self, Folded | Speedscope | Massif | Dhat | Heaptrack | ChromeTrace)
+        use ConvertTo::{ChromeTrace, Dhat, Folded, Heaptrack, Massif, Otlp, Pprof, Speedscope};
+        matches!(self, Folded | Speedscope | Massif | Dhat | Heaptrack | ChromeTrace | Pprof | Otlp)
     }
 
     /// Whether it has stacks with figures, of which a range can be chosen.
     pub(crate) fn has_ranges(self) -> bool {
-        matches!(self, ConvertTo::Folded | ConvertTo::Speedscope)
+        use ConvertTo::{Folded, Otlp, Pprof, Speedscope};
+        matches!(self, Folded | Speedscope | Pprof | Otlp)
     }
 }

@@ -21,7 +21,7 @@ use heapscribe_views::exports::{ExportedStacks, chrome_trace, dhat, massif, spee
 
 use super::convert_one::one;
 use super::output::create;
-use super::{flame, partial, range};
+use super::{convert_profiles, flame, partial, range};
 use crate::cli::{ConvertArgs, ConvertTo, Metric};
 
 /// Moments of the heap in a massif file: as many as massif has at most.
@@ -34,6 +34,7 @@ pub(super) fn run(args: &ConvertArgs, input: Input) -> Result<ExitCode> {
         ConvertTo::Heaptrack => return to_heaptrack(args, &trace),
         ConvertTo::Dhat => return to_dhat(args, &trace),
         ConvertTo::Massif => return to_massif(args, &trace),
+        ConvertTo::Pprof | ConvertTo::Otlp => return convert_profiles::run(args, &trace),
         _ => {}
     }
     let (answer, measures) = answer(args, &trace)?;
@@ -218,7 +219,7 @@ fn reject_no_events(args: &ConvertArgs, trace: &Opened) -> Result<(), Problem> {
 
 fn no_time(trace: &Path) -> Problem {
     let what = format!("{} is a snapshot: a moment, of which there is no time to show", trace.display());
-    Problem::new(what, "convert it with --to folded or speedscope")
+    Problem::new(what, "convert it with --to folded, speedscope or pprof")
 }
 
 fn whole_time(args: &ConvertArgs) -> Problem {
@@ -232,5 +233,5 @@ fn whole_time(args: &ConvertArgs) -> Problem {
 fn lacks_first_events(trace: &Path) -> Problem {
     let what =
         format!("{} lacks the first events of its recording, which DHAT's figures need", trace.display());
-    Problem::new(what, "convert it with --to folded or speedscope")
+    Problem::new(what, "convert it with --to folded, speedscope or pprof")
 }

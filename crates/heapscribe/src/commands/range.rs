@@ -23,12 +23,12 @@ use heapscribe_wire::head::DROP_COUNTERS;
 use crate::cli::{Moment, RangeArgs};
 use crate::progress::IndexBar;
 
-type Of<'r> = Ranges<'r, Recording<'r, FileSource>>;
+pub(super) type Of<'r> = Ranges<'r, Recording<'r, FileSource>>;
 
 /// The range that was asked for.
-struct Range {
+pub(super) struct Range {
     /// In which time something happens.
-    time: Span,
+    pub(super) time: Span,
     /// When blocks are born.
     born: Span,
     live_at_ns: Option<u64>,
@@ -44,7 +44,8 @@ enum Place {
 }
 
 impl Range {
-    fn of(args: &RangeArgs, ranges: &Of<'_>) -> Result<Range, Problem> {
+    /// The range that flags mean.
+    pub(super) fn of(args: &RangeArgs, ranges: &Of<'_>) -> Result<Range, Problem> {
         let at = |moment: &Option<Moment>, place| {
             moment.as_ref().map(|moment| moment_ns(moment, place, ranges)).transpose()
         };
@@ -65,12 +66,12 @@ impl Range {
     }
 
     /// Blocks that were born in both times.
-    fn born_in_time(&self) -> Span {
+    pub(super) fn born_in_time(&self) -> Span {
         self.born.and(&self.time)
     }
 
     /// Those of its blocks that a measure is of.
-    fn question(&self, measure: Measure) -> Result<Question, Problem> {
+    pub(super) fn question(&self, measure: Measure) -> Result<Question, Problem> {
         let born = self.born_in_time();
         match (measure, self.live_at_ns) {
             (Measure::Temporary, _) => {
@@ -192,7 +193,8 @@ fn no_such(what: &str, name: &str, number: usize) -> Problem {
     Problem::new(format!("the trace has no {what} `{name}`{nth}"), hint)
 }
 
-fn open<'r>(
+/// Opens a trace for questions about ranges.
+pub(super) fn open<'r>(
     args: &RangeArgs,
     path: &Path,
     recording: &'r Recording<'r, FileSource>,
@@ -276,7 +278,7 @@ pub(super) fn analyze_measures<const N: usize>(
 }
 
 /// What processes are called by, and what is missing of those that are chosen.
-fn without_stacks(ranges: &Of<'_>, chosen: &Chosen) -> Answer {
+pub(super) fn without_stacks(ranges: &Of<'_>, chosen: &Chosen) -> Answer {
     let (in_chunks, begin_ns) = (ranges.lost_in_chunks(), ranges.extent().begin_ns);
     let (mut answer, mut dropped) = (Answer::default(), [0u64; DROP_COUNTERS]);
     for (number, facts) in ranges.history().processes().into_iter().enumerate() {

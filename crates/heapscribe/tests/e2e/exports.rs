@@ -5,6 +5,8 @@
 //! | massif | `ms_print` | valgrind |
 //! | dhat | `dh_view.js`, in node | valgrind, nodejs |
 //! | heaptrack | `heaptrack_print` | heaptrack |
+//! | pprof | `go tool pprof` | golang-go |
+//! | otlp | the published protobufs, in Python | (`pip install opentelemetry-proto`) |
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,6 +47,15 @@ impl Recorded {
         let output = convert.output().unwrap();
         assert!(output.status.success(), "{to}: {}", String::from_utf8_lossy(&output.stderr));
         out
+    }
+
+    /// The numbered files of a series.
+    fn convert_series(&self, to: &str, more: &[&str]) -> Vec<PathBuf> {
+        let first = self.convert(to, more);
+        let name = first.file_name().unwrap().to_string_lossy().into_owned();
+        let (stem, rest) = name.split_once('.').unwrap();
+        let numbered = (1..).map(|n| first.with_file_name(format!("{stem}.{n:04}.{rest}")));
+        numbered.take_while(|path| path.is_file()).collect()
     }
 
     fn figure(&self, pointer: &str) -> u64 {
@@ -143,4 +154,63 @@ fn heaptrack_print_finds_each_stack() {
         assert_eq!(drawn, folded(&std::fs::read_to_string(folded_by_us).unwrap()), "{theirs}");
         assert_eq!(drawn.values().sum::<u64>(), recorded.figure(figure), "{theirs}");
     }
+}
+
+/// What `go tool pprof` counts of a kind.
+fn pprof_total(profile: &Path, kind: &str) -> u64 {
+    let text = printed(Command::new("go").args(["tool", "pprof", "-raw"]).arg(profile));
+    let mut lines = text.lines().skip_while(|line| *line != "Samples:").skip(1);
+    let kinds: Vec<_> = lines.next().unwrap().split_whitespace().collect();
+    let at = kinds.iter().position(|of| of.split('/').next() == Some(kind)).unwrap();
+    // A sample is its figures and its locations; the lines of its labels have no figures before a colon.
+    let samples = lines.take_while(|line| *line != "Locations").filter_map(|line| line.split_once(": "));
+    let figures = samples.filter_map(|(figures, _)| figures.split_whitespace().nth(at)?.parse::<u64>().ok());
+    figures.sum()
+}
+
+#[test]
+fn pprof_finds_all_four_kinds_whole_and_in_steps() {
+    if !has("go") || !has("perl") {
+        return skip("go or perl is not there (apt-get install golang-go perl)");
+    }
+    let recorded = Recorded::new();
+    let profile = recorded.convert("pprof", &[]);
+    for (kind, figure) in [
+        ("alloc_objects", "/allocations"),
+        ("alloc_space", "/bytes_allocated"),
+        ("inuse_objects", "/leaked/blocks"),
+        ("inuse_space", "/leaked/bytes"),
+    ] {
+        assert_eq!(pprof_total(&profile, kind), recorded.figure(figure), "{kind}");
+    }
+    let step_ns = recorded.figure("/duration_ns") / 3 + 1;
+    let series = recorded.convert_series("pprof", &["--every", &format!("{step_ns}ns")]);
+    assert_eq!(series.len(), 3, "{series:?}");
+    let sum: u64 = series.iter().map(|profile| pprof_total(profile, "alloc_space")).sum();
+    assert_eq!(sum, recorded.figure("/bytes_allocated"));
+    assert_eq!(pprof_total(&series[2], "inuse_space"), recorded.figure("/leaked/bytes"));
+}
+
+/// The published description of the messages decodes the file; its sums are those of the report.
+#[test]
+fn opentelemetry_reads_its_profiles() {
+    let python = std::env::var("HEAPSCRIBE_OTLP_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let import = "import opentelemetry.proto.profiles.v1development.profiles_pb2 as p; p.Stack";
+    let output = Command::new(&python).args(["-c", import]).output();
+    if !has("perl") || !output.is_ok_and(|output| output.status.success()) {
+        return skip("perl or opentelemetry's protobufs are not there (pip install opentelemetry-proto)");
+    }
+    let recorded = Recorded::new();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/otlp_sums.py");
+    let text = printed(Command::new(&python).arg(script).arg(recorded.convert("otlp", &[])));
+    let sums: Value = serde_json::from_str(&text).unwrap();
+    for (kind, figure) in [
+        ("alloc_objects", "/allocations"),
+        ("alloc_space", "/bytes_allocated"),
+        ("inuse_objects", "/leaked/blocks"),
+        ("inuse_space", "/leaked/bytes"),
+    ] {
+        assert_eq!(sums[kind], recorded.figure(figure), "{kind} {sums}");
+    }
+    assert!(sums["functions"].as_array().unwrap().contains(&"Perl_safesysmalloc".into()), "{sums}");
 }

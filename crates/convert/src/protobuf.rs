@@ -4,7 +4,7 @@ use heapscribe_wire::varint;
 
 /// A message that is being written.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Message(Vec<u8>);
+pub(crate) struct Message(Vec<u8>);
 
 impl Message {
     fn varint(&mut self, value: u64) {
@@ -14,34 +14,48 @@ impl Message {
     }
 
     /// A number; 0 is what a field has that is not there.
-    pub(super) fn number(&mut self, field: u32, value: u64) {
+    pub(crate) fn number(&mut self, field: u32, value: u64) {
         if value != 0 {
             self.varint(u64::from(field) << 3);
             self.varint(value);
         }
     }
 
+    /// The number 0 of a field of which one of several is there.
+    pub(crate) fn zero(&mut self, field: u32) {
+        self.varint(u64::from(field) << 3);
+        self.varint(0);
+    }
+
     /// Numbers, packed, zeroes too.
-    pub(super) fn numbers(&mut self, field: u32, values: &[u64]) {
+    pub(crate) fn numbers(&mut self, field: u32, values: &[u64]) {
         let mut packed = Message::default();
         values.iter().for_each(|value| packed.varint(*value));
         self.bytes(field, &packed.0);
     }
 
     /// Bytes or text.
-    pub(super) fn bytes(&mut self, field: u32, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, field: u32, bytes: &[u8]) {
         self.varint(u64::from(field) << 3 | 2);
         self.varint(bytes.len() as u64);
         self.0.extend_from_slice(bytes);
     }
 
+    /// A number of 64 bits that is not squeezed.
+    pub(crate) fn fixed64(&mut self, field: u32, value: u64) {
+        if value != 0 {
+            self.varint(u64::from(field) << 3 | 1);
+            self.0.extend_from_slice(&value.to_le_bytes());
+        }
+    }
+
     /// A message within this one.
-    pub(super) fn message(&mut self, field: u32, message: &Message) {
+    pub(crate) fn message(&mut self, field: u32, message: &Message) {
         self.bytes(field, &message.0);
     }
 
     /// What was written.
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 }
