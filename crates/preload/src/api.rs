@@ -9,20 +9,25 @@ use heapscribe_recorder::unwind::Registers;
 use heapscribe_recorder::{Counts, Mode, bytes_of, counts, enter};
 
 use crate::call::caller;
-use crate::stub::{filter, gap, gate, off, off_without_sections, stub};
+use crate::stub::{filter, gap_apart, gate, off, off_without_sections, stub};
 
 stub!(heapscribe_api_mark, on_mark, 1, concat!(gate!(), "\n", off!()));
 stub!(heapscribe_api_snapshot, on_snapshot, 1);
 stub!(heapscribe_api_section_begin, on_section_begin, 1, concat!(gate!(), "\n", off_without_sections!()));
 stub!(heapscribe_api_section_end, on_section_end, 1, concat!(gate!(), "\n", off_without_sections!()));
 stub!(heapscribe_api_stats, on_stats, 2);
-stub!(heapscribe_api_pool_alloc, on_pool_alloc, 2, concat!(gate!(), "\n mov r11, rsi\n", gap!(), "\n ret"));
+stub!(
+    heapscribe_api_pool_alloc,
+    on_pool_alloc,
+    2,
+    concat!(gate!(), "\n mov r11, rsi\n", gap_apart!(), "\n ret")
+);
 stub!(heapscribe_api_pool_free, on_pool_free, 1, concat!(gate!(), "\n", filter!(), "\n ret"));
 stub!(
     heapscribe_api_pool_realloc,
     on_pool_realloc,
     3,
-    concat!(gate!(), "\n", filter!(), "\n mov r11, rdx\n", gap!(), "\n ret")
+    concat!(gate!(), "\n", filter!(), "\n mov r11, rdx\n", gap_apart!(), "\n ret")
 );
 
 /// What `heapscribe_stats` gives.

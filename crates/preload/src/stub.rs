@@ -31,6 +31,18 @@ macro_rules! gap {
     };
 }
 
+/// The same for a pool: which block of the heap was the thread's newest stays so.
+macro_rules! gap_apart {
+    () => {
+        "add r11, 1
+         mov rax, qword ptr fs:[r10 + {gap}]
+         sub rax, r11
+         jb 2f
+         mov qword ptr fs:[r10 + {gap}], rax
+         sub qword ptr fs:[r10 + {first_gap}], r11"
+    };
+}
+
 /// Leaves to `2:` when `rdi` may be a block that was recorded.
 macro_rules! filter {
     () => {
@@ -64,7 +76,7 @@ macro_rules! off_without_sections {
     };
 }
 
-pub(crate) use {filter, gap, gate, off, off_without_sections};
+pub(crate) use {filter, gap, gap_apart, gate, off, off_without_sections};
 
 /// Exports `$name` as a stub that calls `$body` with the caller's stack and frame pointer as the arguments
 /// that follow its own `$n`; `$early` are instructions by which it may leave before that. `private` exports nothing.
@@ -96,10 +108,11 @@ macro_rules! stub {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(".cfi_startproc", "endbr64", $early, "2:", $first, $second, "jmp {body}",
-                ".cfi_endproc", "/* {factor} {shift} {filter} {gap} {seen} {sections} {gate} {next} */",
+                ".cfi_endproc", "/* {factor} {shift} {filter} {gap} {first_gap} {seen} {sections} {gate} {next} */",
                 body = sym $body, gate = sym heapscribe_recorder::gate::GATE,
                 filter = sym heapscribe_recorder::filter::FILTER, next = sym heapscribe_recorder::gate::NEXT,
                 seen = const heapscribe_recorder::SEEN_OFFSET, gap = const heapscribe_recorder::GAP_OFFSET,
+                first_gap = const heapscribe_recorder::FIRST_GAP_OFFSET,
                 sections = const heapscribe_recorder::SECTIONS_OFFSET,
                 factor = const heapscribe_recorder::filter::FACTOR as i32,
                 shift = const heapscribe_recorder::filter::SHIFT)

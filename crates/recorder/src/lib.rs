@@ -51,5 +51,5 @@ pub use lifecycle::{
 };
 pub use platform::memory::seal;
 pub use sampling::{filter, gate};
-pub use state::words::{GAP_OFFSET, SECTIONS_OFFSET, SEEN_OFFSET};
+pub use state::words::{FIRST_GAP_OFFSET, GAP_OFFSET, SECTIONS_OFFSET, SEEN_OFFSET};
 pub use state::{Counts, hook_flags};

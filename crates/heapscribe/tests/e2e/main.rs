@@ -10,6 +10,7 @@ mod deep_binding;
 mod diff;
 mod disk;
 mod ended;
+mod estimates;
 mod exact;
 mod exports;
 mod findings;

@@ -12,7 +12,7 @@ use heapscribe_wire::record::{Block, Call, Event};
 use super::entry_token::Entered;
 use crate::events::{self, Reservation};
 use crate::live::prefetch;
-use crate::sampling::{admit, filter, has_allocated_others, is_full};
+use crate::sampling::{admit, admit_apart, filter, has_allocated_others, is_full};
 use crate::stack_ids;
 use crate::unwind::Registers;
 
@@ -27,6 +27,12 @@ impl RemovedBlock {
     #[inline(always)]
     fn size_bytes(self) -> u64 {
         self.0.map_or(0, |(slot, _)| slot.size_bytes)
+    }
+
+    /// The slot of a block that a sample hit.
+    #[inline(always)]
+    fn sample(&self) -> Option<&Slot> {
+        self.0.as_ref().map(|(slot, _)| slot).filter(|slot| slot.rate != RateId::FULL)
     }
 }
 
@@ -47,6 +53,7 @@ impl Entered {
         registers: Registers,
     ) {
         let (thread, session) = (self.thread, self.session);
+        let admit = if POOL { admit_apart } else { admit };
         let Some(rate) = admit(size_bytes, thread, self.words, session) else { return };
         session.live.prefetch::<POOL>(address as u64, thread.regions::<POOL>());
         // SAFETY: the registers are those of the hook's caller, which is active.
@@ -118,7 +125,7 @@ impl Entered {
             // SAFETY: the caller owns the block.
             let removed = unsafe { self.remove::<false>(address) };
             if let Some(reservation) = reservation {
-                self.write_free::<false>(call, removed, reservation);
+                self.write_free::<false>(call, removed, self.is_superseded(removed), reservation);
             }
             removed.size_bytes()
         } else {
@@ -158,12 +165,17 @@ impl Entered {
     /// Records the free of a block that was removed.
     #[inline(always)]
     pub fn record_free_of<const POOL: bool>(&self, call: Call, removed: RemovedBlock) {
-        let (thread, session) = (self.thread, self.session);
+        self.record_free_after::<POOL>(call, removed, self.is_superseded(removed));
+    }
+
+    /// [`Self::record_free_of`] when [`Self::is_superseded`] was asked before.
+    #[inline(always)]
+    fn record_free_after<const POOL: bool>(&self, call: Call, removed: RemovedBlock, is_superseded: bool) {
         if !self.is_recorded(removed) {
             return;
         }
-        if let Some(reservation) = events::reserve(thread, session) {
-            self.write_free::<POOL>(call, removed, reservation);
+        if let Some(reservation) = events::reserve(self.thread, self.session) {
+            self.write_free::<POOL>(call, removed, is_superseded, reservation);
         }
     }
 
@@ -174,10 +186,16 @@ impl Entered {
     }
 
     #[inline(always)]
-    fn write_free<const POOL: bool>(&self, call: Call, removed: RemovedBlock, reservation: Reservation<'_>) {
+    fn write_free<const POOL: bool>(
+        &self,
+        call: Call,
+        removed: RemovedBlock,
+        is_superseded: bool,
+        reservation: Reservation<'_>,
+    ) {
         match removed.0 {
             Some((slot, address)) => {
-                self.end_sample(&slot, address, &reservation);
+                end_sample(&slot, address, is_superseded, &reservation);
                 let block = self.freed_block(&slot, reservation.now);
                 reservation.write(&Event::Free { call, block }, slot.rate);
             }
@@ -188,24 +206,20 @@ impl Entered {
         }
     }
 
+    /// Whether a sampled block looks like its thread's newest to a reader and is not, because those after it were
+    /// not sampled. To be asked before the block that a `realloc` gives for it is counted: that is none of them
+    /// (of a program that resized one block 5,000 times, 2 in 5 of the blocks passed for long-lived).
     #[inline(always)]
-    fn end_sample(&self, slot: &Slot, address: u64, reservation: &Reservation<'_>) {
-        if slot.rate != RateId::FULL {
-            self.end_sample_slow(slot, address, reservation);
-        }
+    fn is_superseded(&self, removed: RemovedBlock) -> bool {
+        removed.sample().is_some_and(|slot| self.sample_is_superseded(slot))
     }
 
-    /// The free of a sampled block. One that looks like the thread's newest, because those after it were not
-    /// sampled, must not be taken for one that lived for a moment only.
     #[cold]
-    fn end_sample_slow(&self, slot: &Slot, address: u64, reservation: &Reservation<'_>) {
-        filter::remove(address as usize);
+    fn sample_is_superseded(&self, slot: &Slot) -> bool {
         let thread = self.thread;
         let newest = thread.last_alloc_ticks.get() & ((1 << BIRTH_BITS) - 1);
-        let looks_newest = slot.thread == thread.id.get() && slot.birth_ticks == newest;
-        if looks_newest && has_allocated_others(thread, self.words) {
-            reservation.write_others_allocated(slot.rate);
-        }
+        let is_last_sampled = slot.thread == thread.id.get() && slot.birth_ticks == newest;
+        is_last_sampled && has_allocated_others(self.words)
     }
 
     /// Records that `realloc` has given another block for the one that was removed.
@@ -223,8 +237,9 @@ impl Entered {
         registers: Registers,
     ) {
         let (thread, session) = (self.thread, self.session);
+        let is_superseded = self.is_superseded(removed);
         let Some(rate) = admit(size_bytes, thread, self.words, session) else {
-            return self.record_free_of::<false>(call, removed);
+            return self.record_free_after::<false>(call, removed, is_superseded);
         };
         // SAFETY: the registers are those of the hook's caller, which is active.
         let stack = unsafe { stack_ids::stack_id(registers, thread, session) };
@@ -232,7 +247,7 @@ impl Entered {
         // A block of another rate: the free of the old and the alloc of the new are two events, each of its rate.
         let is_split = removed.0.is_some_and(|(slot, _)| slot.rate != rate);
         let removed = if is_split {
-            self.record_free_of::<false>(call, removed);
+            self.record_free_after::<false>(call, removed, is_superseded);
             RemovedBlock(None)
         } else {
             removed
@@ -242,7 +257,7 @@ impl Entered {
         unsafe { self.insert::<false>(address, size_bytes, stack, rate, reservation.now) };
         match removed.0 {
             Some((slot, old)) => {
-                self.end_sample(&slot, old, &reservation);
+                end_sample(&slot, old, is_superseded, &reservation);
                 let old = self.freed_block(&slot, reservation.now);
                 reservation.write(&Event::Realloc { call, old, size_bytes, stack }, rate);
             }
@@ -292,5 +307,22 @@ impl Entered {
             age_ticks: age_ticks(now, slot.birth_ticks),
             birth_thread: (slot.thread != own).then_some(slot.thread),
         }
+    }
+}
+
+#[inline(always)]
+fn end_sample(slot: &Slot, address: u64, is_superseded: bool, reservation: &Reservation<'_>) {
+    if slot.rate != RateId::FULL {
+        end_sample_slow(slot, address, is_superseded, reservation);
+    }
+}
+
+/// The free of a sampled block. One that only looks like the thread's newest must not be taken for one that lived
+/// for a moment.
+#[cold]
+fn end_sample_slow(slot: &Slot, address: u64, is_superseded: bool, reservation: &Reservation<'_>) {
+    filter::remove(address as usize);
+    if is_superseded {
+        reservation.write_others_allocated(slot.rate);
     }
 }

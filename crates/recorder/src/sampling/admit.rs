@@ -50,13 +50,23 @@ fn admit_sample(size: usize, mode: u64, thread: &Thread, words: &Words, session:
     }
     let gap = next_gap(thread, session);
     words.gap.set(gap);
-    sampling.first_gap.set(gap);
+    words.first_gap.set(gap);
     Some(sampling.rate.get())
 }
 
-/// Whether the thread has allocated blocks since its last sample.
-pub(crate) fn has_allocated_others(thread: &Thread, words: &Words) -> bool {
-    words.gap.get() != thread.sampling.first_gap.get()
+/// [`admit`] for a block that lies inside one of the heap: the block of the heap that was the thread's newest is so
+/// still.
+pub(crate) fn admit_apart(size: usize, thread: &Thread, words: &Words, session: &Session) -> Option<RateId> {
+    let others = has_allocated_others(words);
+    let rate = admit(size, thread, words, session);
+    // Gaps only get smaller, and pools take the same of both: one more stays another.
+    words.first_gap.set(words.gap.get().wrapping_add(u64::from(others)));
+    rate
+}
+
+/// Whether the thread has allocated blocks of the heap since its last sample of one.
+pub(crate) fn has_allocated_others(words: &Words) -> bool {
+    words.gap.get() != words.first_gap.get()
 }
 
 /// Takes up a mode that is new to the thread.

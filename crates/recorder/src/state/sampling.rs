@@ -15,8 +15,6 @@ pub(crate) struct Sampling {
     pub mean_bytes: Cell<u64>,
     /// What draws the gaps.
     pub sampler: Cell<Option<Sampler>>,
-    /// The gap as it was just after the last sample.
-    pub first_gap: Cell<u64>,
 }
 
 impl core::fmt::Debug for Sampling {
@@ -33,7 +31,6 @@ impl Sampling {
             rate: Cell::new(RateId::FULL),
             mean_bytes: Cell::new(0),
             sampler: Cell::new(None),
-            first_gap: Cell::new(0),
         }
     }
 

@@ -17,9 +17,9 @@ core::arch::global_asm!(
     ".globl heapscribe_thread_words",
     ".hidden heapscribe_thread_words",
     ".type heapscribe_thread_words,@object",
-    ".size heapscribe_thread_words,48",
+    ".size heapscribe_thread_words,56",
     "heapscribe_thread_words:",
-    ".zero 48",
+    ".zero 56",
     ".previous",
 );
 
@@ -31,6 +31,8 @@ core::arch::global_asm!(
 ///  24  seen     mode word by which a hook may leave early, see `gate`
 ///  32  gap      bytes until the next sample
 ///  40  sections sections that the thread is in
+///  48  first_gap the gap as it was just after the last sample of a block of the heap, less what pools took since:
+///           another gap says that the thread has allocated blocks since that were not sampled
 ///  16  forwards 1 while a hook's call is in a heap that calls its own functions through the hooks
 /// ```
 #[repr(C)]
@@ -48,13 +50,17 @@ pub(crate) struct Words {
     pub gap: Cell<u64>,
     /// How many sections the thread is in.
     pub sections: Cell<u64>,
+    /// The gap after the last sample of a block of the heap.
+    pub first_gap: Cell<u64>,
 }
 
-const _: () = assert!(size_of::<Words>() == 48);
+const _: () = assert!(size_of::<Words>() == 56);
 /// Offset of `seen`, for hooks.
 pub const SEEN_OFFSET: usize = core::mem::offset_of!(Words, seen);
 /// Offset of `gap`, for hooks.
 pub const GAP_OFFSET: usize = core::mem::offset_of!(Words, gap);
+/// Offset of `first_gap`, for pools.
+pub const FIRST_GAP_OFFSET: usize = core::mem::offset_of!(Words, first_gap);
 /// Offset of `sections`, for annotations.
 pub const SECTIONS_OFFSET: usize = core::mem::offset_of!(Words, sections);
 
