@@ -57,6 +57,11 @@ export interface Time {
   notes: Notes;
 }
 
+/** A part of the timeline, finer; nothing where too many events would have to be read. */
+export interface Zoom {
+  timeline: Timeline | null;
+}
+
 /** Messages of a log: a row for those of a channel in a step. */
 export interface Messages {
   channels: { channel_index: number; name: string | null; type: string | null; messages: number }[];
@@ -228,6 +233,7 @@ export interface Views {
 export interface Answers extends Views {
   summary: Summary;
   time: Time;
+  zoom: Zoom;
   whole: Whole;
   messages: Messages;
   live: Live;

@@ -1,5 +1,6 @@
 /** The timeline and the state: which range and cursor the address says, and the other way round. */
 
+import { Latest } from "./api.js";
 import { atNextFrame, byId, element } from "./dom.js";
 import { embedded, nearest } from "./embedded.js";
 import { blocks, bytes, duration, moment } from "./numbers.js";
@@ -11,6 +12,9 @@ import { showTooltip } from "./tooltip.js";
 
 /** @typedef {{ from: number, to: number }} Range */
 
+/** Who turns a wheel is asked what for when it stands still: ms. */
+const STILL = 120;
+
 /** The timeline. */
 export class TimelineView {
   /** A range that is being dragged, and one to compare with.
@@ -18,9 +22,14 @@ export class TimelineView {
   #dragged;
   /** @type {Range | undefined} */
   #draggedBase;
+  /** The part that is zoomed to, in finer steps, and which part that is.
+   * @type {{ zoom: string, timeline: import("./answers.js").Timeline } | undefined} */
+  #fine;
+  #latest = new Latest();
+  #asked = "";
   #canvas = /** @type {HTMLCanvasElement} */ (byId("timeline"));
   #axis = /** @type {HTMLCanvasElement} */ (byId("timeline-axis"));
-  #draw = atNextFrame(() => drawTimeline(this.#canvas, this.#axis, { time: this.time, ...this.#seen() }));
+  #draw = atNextFrame(() => drawTimeline(this.#canvas, this.#axis, { time: { ...this.time, timeline: this.#timeline }, ...this.#seen() }));
 
   /**
    * @param {import("./state.js").Store} store
@@ -52,6 +61,30 @@ export class TimelineView {
   /** @param {import("./answers.js").Messages} messages */
   setMessages(messages) {
     this.messages = new MessagesView(messages, () => this.#seen());
+  }
+
+  /** The steps that are drawn: the finer ones while they are those of the part that is shown. */
+  get #timeline() {
+    return this.#fine?.zoom === this.store.state.zoom ? this.#fine.timeline : this.time.timeline;
+  }
+
+  /** Asks for finer steps when something else is zoomed to, and that stays so for a moment. */
+  #refine() {
+    const { zoom } = this.store.state;
+    if (zoom === this.#asked || embedded) return;
+    this.#asked = zoom;
+    if (zoom !== "") setTimeout(() => this.#askForFiner(zoom), STILL);
+  }
+
+  /** @param {string} zoom */
+  async #askForFiner(zoom) {
+    if (zoom !== this.store.state.zoom) return;
+    const { from, to } = this.#now().shown;
+    // Without it the coarser steps stay.
+    const answer = await this.#latest.get("zoom", `from=${from}&to=${to}`).catch(() => undefined);
+    if (!answer?.timeline) return;
+    this.#fine = { zoom, timeline: answer.timeline };
+    this.show();
   }
 
   get #length() {
@@ -149,6 +182,7 @@ export class TimelineView {
     byId("range").textContent = chosen ?? `Range: all of ${duration(this.#length)}`;
     const at = cursor === undefined ? "" : `Cursor at ${moment(cursor, step)}: ${this.#heapAt(cursor)}`;
     byId("timeline-status").textContent = at;
+    this.#refine();
     this.#canvas.setAttribute("aria-label", `Heap over time, ${duration(shown.from)} to ${duration(shown.to)}. Peak ${bytes(this.time.peak.bytes)} at ${duration(this.time.peak.time_ns)}.`);
     this.#draw();
     this.lanes.draw();
@@ -160,13 +194,13 @@ export class TimelineView {
    * @param {number} ns
    */
   #step(ns) {
-    const { begin_ns: begin, step_ns: step, heap_max_bytes: heap } = this.time.timeline;
+    const { begin_ns: begin, step_ns: step, heap_max_bytes: heap } = this.#timeline;
     return Math.min(heap.length - 1, Math.max(0, Math.floor((ns - begin) / step)));
   }
 
   /** @param {number} ns */
   #heapAt(ns) {
-    const { step_ns: step, heap_max_bytes: heap } = this.time.timeline;
+    const { step_ns: step, heap_max_bytes: heap } = this.#timeline;
     return `up to ${bytes(heap[this.#step(ns)])} live in this step of ${duration(step)}`;
   }
 
@@ -175,7 +209,7 @@ export class TimelineView {
    * @param {number} ns
    */
   #stepAt(ns) {
-    const { timeline, notes } = this.time;
+    const [timeline, notes] = [this.#timeline, this.time.notes];
     const [n, step] = [this.#step(ns), timeline.step_ns];
     const begin = timeline.begin_ns + n * step;
     const isIn = (/** @type {string} */ _, /** @type {number} */ at) => notes.from_ns[at] < begin + step && begin <= notes.to_ns[at];

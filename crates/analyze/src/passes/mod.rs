@@ -12,6 +12,6 @@ mod run;
 
 pub use self::extent::{Extent, extent};
 pub use self::lost::{LostInChunks, lost_in_chunks};
-pub use self::over_time::{HeapCuts, HeapOverTime, Highest, highest, over_time};
+pub use self::over_time::{HeapCuts, HeapOverTime, Highest, heap_within, highest, over_time};
 pub(crate) use self::results::{PassResults, ProcessResults};
 pub(crate) use self::run::run;

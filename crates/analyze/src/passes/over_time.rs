@@ -43,6 +43,42 @@ pub fn over_time<H: History>(history: &H, options: &Options) -> HeapOverTime {
     cuts.finish(cuts.search().cut(&cuts.grid, &numbers))
 }
 
+/// The heap in a part of the time of a recording of which no ring evicted anything, CLOCK_MONOTONIC ns: as the timeline
+/// of the whole has it, in as many steps. Of each process `before_bytes` says what was live before that part; the
+/// `peak` is that of the whole.
+pub fn heap_within<H: History>(
+    history: &H,
+    (from_ns, to_ns): (u64, u64),
+    before_bytes: &[i64],
+    peak: Highest,
+    options: &Options,
+) -> Timeline {
+    let rates = Rates::new(history, history.processes().len());
+    let cuts = HeapCuts::new(history, &rates, options);
+    let grid = Grid::new(from_ns, to_ns, options.timeline_steps);
+    let reaches_in = |chunk: &&NumberedChunk| {
+        let clock = &cuts.clocks[chunk.facts.process];
+        clock.ns(chunk.facts.begin_ticks) < grid.end_ns && clock.ns(chunk.facts.last_ticks) >= from_ns
+    };
+    let chunks = cuts.by_process.iter().flatten().filter(reaches_in);
+    let mut segments = cuts.search().cut(&grid, &chunks.map(|chunk| chunk.number as u32).collect::<Vec<_>>());
+    let mut ends = cuts.ends(&grid, before_bytes.to_vec(), &segments);
+    ends.retain(|end| (from_ns..grid.end_ns).contains(&end.first_ns));
+    segments.extend(ends);
+    segments.par_sort_unstable_by_key(Segment::place);
+    let before_bytes = before_bytes.iter().sum();
+    let levels = step_levels(&segments, before_bytes);
+    let heap = HeapLevels { grid: &grid, finer: 1, before_bytes, levels: &levels, segments: &segments };
+    let peak_ns = cuts.begin_ns.saturating_add(peak.time_ns);
+    let has_peak = (from_ns..grid.end_ns).contains(&peak_ns);
+    let peak_bytes = if has_peak { i64::try_from(peak.bytes).unwrap_or(i64::MAX) } else { 0 };
+    Timeline {
+        begin_ns: from_ns.saturating_sub(cuts.begin_ns),
+        step_ns: grid.step_ns,
+        steps: heap.steps(peak_ns, peak_bytes),
+    }
+}
+
 /// The peak that [`crate::analyze`] finds, of a recording of which no ring evicted anything.
 pub fn highest<H: History>(history: &H, options: &Options) -> Highest {
     over_time(history, options).peak
@@ -91,7 +127,7 @@ impl<'a, H: History> HeapCuts<'a, H> {
 
     /// The heap over time, of the segments of all chunks in any order.
     pub fn finish(&self, mut segments: Vec<Segment>) -> HeapOverTime {
-        segments.extend(self.ends(&segments));
+        segments.extend(self.ends(&self.grid, vec![0; self.processes.len()], &segments));
         segments.par_sort_unstable_by_key(Segment::place);
         let levels = step_levels(&segments, 0);
         let peak = self.search().highest_of(&self.grid, &segments, &levels, 0);
@@ -117,16 +153,15 @@ impl<'a, H: History> HeapCuts<'a, H> {
         }
     }
 
-    /// The ends of the processes.
-    fn ends(&self, segments: &[Segment]) -> Vec<Segment> {
-        let mut live_bytes = vec![0i64; self.processes.len()];
+    /// The ends of the processes, which held so much before these segments.
+    fn ends(&self, grid: &Grid, mut live_bytes: Vec<i64>, segments: &[Segment]) -> Vec<Segment> {
         for segment in segments {
             let of_process = &mut live_bytes[segment.process as usize];
             *of_process = of_process.saturating_add(segment.net_bytes);
         }
         let end = |(number, facts): (usize, &ProcessFacts)| {
             let last_ns = span(&self.by_process[number], &facts.clock).map(|span| span.1);
-            ends::segment(number, facts.end_ns(last_ns)?, live_bytes[number], &self.grid)
+            ends::segment(number, facts.end_ns(last_ns)?, live_bytes[number], grid)
         };
         self.processes.iter().enumerate().filter_map(end).collect()
     }

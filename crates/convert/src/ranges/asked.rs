@@ -3,17 +3,21 @@
 use std::ops::Range;
 use std::path::Path;
 
+use heapscribe_analyze::answer::Timeline;
 use heapscribe_analyze::input::{Chosen, History};
 use heapscribe_analyze::moments::{NoteMoment, of_name};
 use heapscribe_analyze::{
-    Extent, HeapOverTime, Highest, LostInChunks, Options, add_samples, extent, highest, lost_in_chunks,
-    over_time,
+    Extent, HeapOverTime, Highest, LostInChunks, Options, add_samples, extent, heap_within, highest,
+    lost_in_chunks, over_time,
 };
 use heapscribe_diagnostics::Problem;
 use heapscribe_index::{AgeMap, Amount, Columns, Events, Index, Key, Question, Span};
 
 use super::index_file::{IndexOptions, open_or_make};
 use crate::file_source::FileSource;
+
+/// Events that a part of the timeline is made of at most: less than a second of reading.
+const EVENTS_AT_ONCE: u64 = 20_000_000;
 
 /// A trace that is asked for ranges.
 pub struct Ranges<'h, H> {
@@ -78,6 +82,27 @@ impl<'h, H: History> Ranges<'h, H> {
         let mut heap = self.heap_of_index().unwrap_or_else(|| over_time(self.history, &Options::default()));
         add_samples(&mut heap.timeline, &self.history.processes(), self.extent.begin_ns);
         heap
+    }
+
+    /// The heap over a part of the time, ns from the start, in as many steps as that of all of it has; none where so many
+    /// events would have to be read that nobody would wait for them, and without an index.
+    pub fn heap_within(&self, from_ns: u64, to_ns: u64) -> Option<Timeline> {
+        let peak = self.heap_of_index()?.peak;
+        let time = self.span(Some(from_ns), Some(to_ns));
+        if time.is_empty() || self.events.count(&time) > EVENTS_AT_ONCE {
+            return None;
+        }
+        let processes = self.history.processes();
+        let mut before_bytes = vec![0; processes.len()];
+        if let Some(before_ns) = time.from_ns.checked_sub(1) {
+            for (key, amount) in self.ask(&Question::live_at(before_ns)).sums {
+                before_bytes[key.process as usize] += amount.bytes;
+            }
+        }
+        let part = (time.from_ns, time.to_ns);
+        let mut heap = heap_within(self.history, part, &before_bytes, peak, &Options::default());
+        add_samples(&mut heap, &processes, self.extent.begin_ns);
+        Some(heap)
     }
 
     fn heap_of_index(&self) -> Option<HeapOverTime> {

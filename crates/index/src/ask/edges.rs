@@ -44,6 +44,12 @@ impl<'h, H: History> Events<'h, H> {
         Events { history, rates: Rates::new(history, clocks.len()), clocks, chunks }
     }
 
+    /// How many events have to be read to know each that is in a stretch of time.
+    pub fn count(&self, time: &Span) -> u64 {
+        let reaches_in = |chunk: &&TimedChunk| chunk.begin_ns < time.to_ns && chunk.last_ns >= time.from_ns;
+        self.chunks.iter().filter(reaches_in).map(|chunk| chunk.facts.events).sum()
+    }
+
     /// The answer in a pass over all events, without an index.
     pub fn ask(&self, question: &Question) -> HashMap<Key, Amount> {
         let processes = self.history.processes();

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::histories::{Action, Random, Step};
 use heapscribe_analyze::moments::of_name;
-use heapscribe_analyze::{HeapOverTime, Options, ProcessStep, extent, lost_in_chunks, over_time};
+use heapscribe_analyze::{
+    HeapOverTime, Highest, Options, ProcessStep, extent, heap_within, lost_in_chunks, over_time,
+};
 use heapscribe_index::{
     AgeMap, Amount, BuildOptions, Columns, Death, Events, Index, Key, Question, Span, TraceId, build,
 };
@@ -95,6 +97,32 @@ fn check_heap(random: &Random, heap: &HeapOverTime) {
     assert_eq!(rows.next(), None);
 }
 
+/// A part of the time is as all of it is, step by step.
+fn check_part(random: &Random, peak: Highest, from_ns: u64, to_ns: u64) {
+    let level_at =
+        |process, ns: u64| random.levels(process).range(..ns).next_back().map_or(0, |(_, level)| *level);
+    let before_bytes = [0, 1].map(|process| level_at(Some(process), from_ns));
+    let options = Options { timeline_steps: 7, ..Options::default() };
+    let part = heap_within(random, (from_ns, to_ns), &before_bytes, peak, &options);
+    let begin_ns = extent(random).begin_ns;
+    let is_past = from_ns >= begin_ns;
+    assert!(!is_past || part.begin_ns == from_ns - begin_ns);
+    let levels = random.levels(None);
+    for (number, step) in (0..).zip(&part.steps) {
+        let from_ns = from_ns + part.step_ns * number;
+        let end_ns = (from_ns + part.step_ns).min(to_ns);
+        let traffic = [step.allocations, step.allocated_bytes, step.frees, step.freed_bytes];
+        assert_eq!(traffic, random.traffic(None, from_ns, end_ns), "step {number}");
+        assert_eq!(step.heap_end_bytes, level_at(None, end_ns) as u64, "step {number}");
+        let within = levels.range(from_ns..end_ns).map(|(_, level)| *level as u64).max().unwrap_or(0);
+        let most = within.max(level_at(None, from_ns) as u64);
+        assert!((step.heap_end_bytes..=most).contains(&step.heap_max_bytes), "step {number}");
+        let has_peak = (from_ns..end_ns).contains(&(begin_ns + peak.time_ns));
+        assert!(!has_peak || step.heap_max_bytes == peak.bytes, "step {number}");
+    }
+    assert!(part.step_ns * part.steps.len() as u64 >= to_ns - from_ns && part.steps.len() <= 7);
+}
+
 /// Notes are all there, or none of them where there were too many; as a pass over the events has them, too.
 fn check_notes(random: &Random, index: &Index<Vec<u8>>, notes_max: usize) {
     if random.notes().values().map(Vec::len).sum::<usize>() > notes_max {
@@ -175,6 +203,9 @@ proptest! {
         let mut together = Vec::new();
         index.ask_each(&questions, &events, &mut |number, sums| together.push((number, sums))).unwrap();
         for (number, question) in questions.into_iter().enumerate() {
+            if number < 6 && !question.born.is_empty() && question.born.to_ns != u64::MAX {
+                check_part(&random, index.heap().unwrap().peak, question.born.from_ns, question.born.to_ns);
+            }
             if let Question { born, death: Death::In(died) } = question {
                 check_ages(&random, &events, born, died);
             }

@@ -19,6 +19,7 @@ mod stacks;
 mod summary;
 mod viewer;
 mod wanted;
+mod zoom;
 
 pub(crate) use assets::{asset_text, script_names};
 pub use viewer::Viewer;

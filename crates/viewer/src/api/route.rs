@@ -13,6 +13,7 @@ use super::lifetimes::lifetimes;
 use super::source::source;
 use super::summary::{Summary, Whole};
 use super::viewer::Viewer;
+use super::zoom::zoom;
 use crate::http::{Asked, Response, Status};
 use crate::model::{Calls, Figures, FunctionId, ModuleId, flame, functions, stacks};
 
@@ -57,6 +58,10 @@ impl<'a> Drawn<'a> {
     }
 }
 
+/// What questions can be asked for.
+const VIEWS: &[&str] =
+    &["flame", "functions", "stacks", "sizes", "generations", "lifetimes", "source", "zoom"];
+
 impl Viewer<'_> {
     /// Answers a request.
     pub fn answer(&self, asked: &Asked) -> Response {
@@ -81,13 +86,16 @@ impl Viewer<'_> {
     }
 
     fn view(&self, view: &str, asked: &Asked) -> Response {
-        if !["flame", "functions", "stacks", "sizes", "generations", "lifetimes", "source"].contains(&view) {
+        if !VIEWS.contains(&view) {
             return Response::empty(Status::NoSuchPath);
         }
         let of = || -> Result<Response, NoAnswer> {
             let ask = Ask::parse(&asked.query).map_err(NoAnswer::Refused)?;
             if view == "generations" {
                 return Ok(Response::json(Status::Ok, &generations(self, &ask)?));
+            }
+            if view == "zoom" {
+                return Ok(Response::json(Status::Ok, &zoom(self, &ask)?));
             }
             if view == "lifetimes" {
                 return Ok(Response::json(Status::Ok, &lifetimes(self, &ask)?));

@@ -65,6 +65,8 @@ try {
   await press("+");
   await until(`location.hash.includes("zoom=")`);
   const zoom = new URLSearchParams((await hash()).slice(1)).get("zoom");
+  // Steps are finer then.
+  await until(`document.getElementById("timeline-status").textContent.endsWith("in this step of 5.00 us")`);
   const wheel = { type: "mouseWheel", x: at(4.5), y: timeline.y + 40, deltaX: 0, deltaY: -100 };
   await page("Input.dispatchMouseEvent", { ...wheel, modifiers: 2 });
   await until(`!location.hash.includes("zoom=${zoom}")`);

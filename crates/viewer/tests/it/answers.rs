@@ -129,6 +129,24 @@ fn tables_and_sizes_are_of_the_same_question() {
 }
 
 #[test]
+fn a_part_of_the_timeline_has_as_many_steps_as_all_of_it() {
+    serve(|place| {
+        let part = &place.json(&format!("api/zoom?from={}&to={}", 2 * MS, 4 * MS))["timeline"];
+        assert_eq!((&part["begin_ns"], &part["step_ns"]), (&json!(2 * MS), &json!(2_000)));
+        let column = |name: &str| [0, 499, 500, 999].map(|step| part[name][step].as_u64().unwrap());
+        assert_eq!(column("heap_end_bytes"), [14_000, 14_000, 13_000, 13_000]);
+        assert_eq!(column("heap_max_bytes"), [14_000, 14_000, 14_000, 13_000]);
+        assert_eq!(column("allocated_bytes"), [13_000, 0, 0, 0]);
+        assert_eq!(column("frees"), [0, 0, 1, 0]);
+        // What processes hold when they end goes with them.
+        let end = &place.json(&format!("api/zoom?from={}", 9 * MS + 1))["timeline"];
+        let of_end = end["heap_end_bytes"].as_array().unwrap();
+        assert_eq!((&of_end[0], of_end.last().unwrap()), (&json!(564), &json!(0)));
+        assert_eq!(place.json("api/zoom?from=11000000"), json!({ "timeline": null }));
+    });
+}
+
+#[test]
 fn generations_say_what_of_them_is_still_there() {
     serve(|place| {
         let cuts = [1, 3, 5, 10].map(|ms| (ms * MS).to_string()).join(".");
