@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 
 SESSION, PROCESS, DEFINITIONS, EVENTS, MEMORY, PROCESS_END, SESSION_END, INDEX, LIVE, BLOCKS = range(1, 11)
-EVICTED, HEAP = 11, 12
+EVICTED, HEAP, MEMORY_MAP, PAGES = 11, 12, 13, 14
 NONE = 0xFFFFFFFF
 AFTER = 2
 CALLS = ("malloc calloc realloc reallocarray posix_memalign aligned_alloc memalign valloc pvalloc "
@@ -126,7 +126,7 @@ class Block:
     def unpack(self, stored):
         if self.codec == 0:
             return stored
-        need(self.codec == 1 and self.kind in (DEFINITIONS, EVENTS, MEMORY, INDEX, BLOCKS, HEAP), self.at, "unknown codec")
+        need(self.codec == 1 and self.kind in (DEFINITIONS, EVENTS, MEMORY, INDEX, BLOCKS, HEAP, PAGES), self.at, "unknown codec")
         try:
             import zstandard
         except ImportError:
@@ -422,6 +422,44 @@ def read_blocks(block, tables):
     table["found"] += count
 
 
+def read_memory_map(block, maps):
+    """What was mapped beside a table, without its mappings and pages yet."""
+    f = Fields(block.payload, block.at)
+    number = f.varint()
+    need((block.process, number) not in maps, block.at, "memory map that is there twice")
+    _begin, _end, page, _allocated, _freed, heap = (f.varint() for _ in range(6))
+    need(page & page - 1 == 0 and 512 <= page <= 1 << 30 and heap <= 1, block.at, "memory map that cannot be")
+    maps[block.process, number] = {"counts": [f.varint(), f.varint()], "found": [0, 0], "last": [0, 0]}
+    need(f.ended(), block.at, "memory map with fields left")
+
+
+def read_pages(block, maps):
+    """Some mappings and pages of a memory map."""
+    f = Fields(block.payload, block.at)
+    map_ = maps.get((block.process, f.fixed(4)))
+    need(map_ is not None, block.at, "pages of no memory map")
+    end = 0
+    mappings = f.varint()
+    for _ in range(mappings):
+        start = f.from_(end)
+        end = start + f.varint()
+        flags = f.varint()
+        need(map_["last"][0] <= start < end and flags < 64, block.at, "mapping that cannot be")
+        if not flags & 32:
+            f.text(512)
+        resident, anonymous, _swapped, _huge = (f.varint() for _ in range(4))
+        need(anonymous <= resident, block.at, "mapping with more than all of it")
+        map_["last"][0] = end
+    runs, page = f.varint(), 0
+    for _ in range(runs):
+        start = f.from_(page)
+        page = start + (f.varint() >> 1)
+        need(map_["last"][1] <= start < page, block.at, "pages that cannot be")
+        map_["last"][1] = page
+    need(f.ended() and mappings <= 512 and runs <= 32768, block.at, "pages with fields left")
+    map_["found"] = [map_["found"][0] + mappings, map_["found"][1] + runs]
+
+
 def read_definitions(block, state, names):
     f = Fields(block.payload, block.at)
     next_node, zero, last_pc = f.fixed(4), f.fixed(4), f.fixed(8)
@@ -467,7 +505,7 @@ def read(data):
     need(crc == crc32c(data[:28]), 28, "wrong crc of the header")
     blocks = scan(data)
     total, calls, drops, names, sums, numbering = Counter(), Counter(), Counter(), Counter(), {}, {}
-    sequences, tables, levels, last_ticks = {}, {}, Levels(), {}
+    sequences, tables, maps, levels, last_ticks = {}, {}, {}, Levels(), {}
     for block in blocks:
         f = Fields(block.payload, block.at)
         if block.kind == SESSION:
@@ -498,6 +536,12 @@ def read(data):
             continue
         elif block.kind == BLOCKS:
             read_blocks(block, tables)
+            continue
+        elif block.kind == MEMORY_MAP:
+            read_memory_map(block, maps)
+            continue
+        elif block.kind == PAGES:
+            read_pages(block, maps)
             continue
         elif block.kind == EVENTS:
             s, stacks, changes = sums_of_events(block)
@@ -563,6 +607,8 @@ def read(data):
     total["missing"] = sum(max(seen) + 1 - len(seen) for seen in sequences.values())
     for (process, number), table in tables.items():
         need(table["found"] == table["blocks"], 0, f"table {number} of process {process} without all its blocks")
+    for (process, number), map_ in maps.items():
+        need(map_["found"] == map_["counts"], 0, f"memory map {number} of process {process} without all of it")
     levels.is_exact &= not names["rates"] and not tables
     return total, calls, drops, names, list(tables.values()), levels
 

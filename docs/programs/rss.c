@@ -22,11 +22,12 @@ static void expire_cache(void) {
     }
 }
 
-int main(void) {
+int main(int count, char **words) {
     fill_cache();
     usleep(100000);
     expire_cache();
     usleep(300000);
     puts("cache expired");
+    if (count > 1) sleep(atoi(words[1]));
     return 0;
 }

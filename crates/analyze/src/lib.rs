@@ -54,6 +54,7 @@
 //! |---|---|
 //! | [`answer`] | what [`analyze`] gives: totals, peak, leaks, stacks, processes, the heap over time |
 //! | [`snapshot`] | what is live, of a table of blocks without events |
+//! | [`memory`] | of what the resident memory is made, and who keeps pages that are nearly empty |
 //! | [`calls`] | every call in sections, after marks, at a time, by threads of a name |
 //! | [`busiest`], [`intervals`] | the second with most allocations; the heap between moments of another log |
 //! | [`findings`] | what is worth changing: who grows, what was left, what made the peak |
@@ -75,6 +76,7 @@ pub mod go;
 pub mod input;
 mod latency;
 pub mod losses;
+pub mod memory;
 mod options;
 mod passes;
 mod peak;

@@ -118,10 +118,10 @@ pub use clock::Clock;
 pub use error::{Problem, TraceError};
 pub use heapscribe_wire::rule_violation::{RuleViolation, Why};
 pub use model::{
-    ChunkEntry, ChunkInfo, ChunkSums, Drainer, EndedImages, Evicted, ExitStatus, HeapInfo, HeapSample,
-    HowEnded, LiveBlock, LiveRole, LiveTable, MemorySample, ModeChange, OwnPeak, Process, ProcessEnd,
-    ProcessIndex, ProcessInfo, RealTimeRules, SessionEnd, SessionInfo, Stage, Unrecorded, UnrecordedProgram,
-    UnrecordedReason,
+    Access, ChunkEntry, ChunkInfo, ChunkSums, Drainer, EndedImages, Evicted, ExitStatus, HeapInfo,
+    HeapLayout, HeapSample, HowEnded, LiveBlock, LiveRole, LiveTable, Mapping, MemoryMap, MemorySample,
+    ModeChange, OwnPeak, PageRun, Process, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules, SessionEnd,
+    SessionInfo, Stage, Unrecorded, UnrecordedProgram, UnrecordedReason,
 };
 pub use native::read::{Chunk, Scratch, Trace};
 pub use native::write::{DefinitionsTaken, Writer};

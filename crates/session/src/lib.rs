@@ -18,6 +18,7 @@ mod key;
 mod liveness;
 pub mod mark_request;
 mod memory;
+pub mod memory_map;
 pub mod mode_changes;
 pub mod real_time_rules;
 mod unrecorded;

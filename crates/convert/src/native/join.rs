@@ -61,7 +61,10 @@ pub fn join<S: Source + Copy, T: Source + Copy>(first: S, rest: T, out: impl Wri
         info.thread == CTL || has_all && written.insert(chunk)
     };
     let end = to.copy(first, &of_first, |piece, process| {
-        let is_of_rest = matches!(piece.kind, Kind::Definitions | Kind::Live | Kind::Blocks);
+        let is_of_rest = matches!(
+            piece.kind,
+            Kind::Definitions | Kind::Live | Kind::Blocks | Kind::MemoryMap | Kind::Pages
+        );
         !(is_of_rest && known.contains(&process)) && is_new(piece, process)
     })?;
     to.damage(&parts.0, end);
@@ -174,7 +177,14 @@ impl<W: Write> Join<W> {
         while let Ok(Some(piece)) = pieces.next_piece() {
             let is_copied = matches!(
                 piece.kind,
-                Kind::Definitions | Kind::Events | Kind::Memory | Kind::Heap | Kind::Live | Kind::Blocks
+                Kind::Definitions
+                    | Kind::Events
+                    | Kind::Memory
+                    | Kind::Heap
+                    | Kind::Live
+                    | Kind::Blocks
+                    | Kind::MemoryMap
+                    | Kind::Pages
             );
             if let Some(process) = numbers.get(&piece.process).filter(|_| is_copied)
                 && wants(&piece, *process)

@@ -8,6 +8,7 @@ mod ended_images;
 mod entry;
 mod evicted;
 mod live_table;
+mod memory_map;
 mod process;
 mod samples;
 mod session;
@@ -19,6 +20,7 @@ pub use self::ended_images::{EndedImages, UNKNOWN};
 pub use self::entry::ChunkEntry;
 pub use self::evicted::Evicted;
 pub use self::live_table::{LiveBlock, LiveRole, LiveTable};
+pub use self::memory_map::{Access, HeapLayout, Mapping, MemoryMap, PageRun};
 pub use self::process::{
     HowEnded, ModeChange, OwnPeak, Process, ProcessEnd, ProcessIndex, ProcessInfo, Stage,
 };

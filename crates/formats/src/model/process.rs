@@ -6,6 +6,7 @@ use heapscribe_wire::rule_violation::RuleViolation;
 
 use super::evicted::Evicted;
 use super::live_table::LiveTable;
+use super::memory_map::MemoryMap;
 
 /// A process image of a trace: an exec'd program or a forked child. Numbers count from 0 in the order in
 /// which the images were written; they are not dense when part of a trace is damaged.
@@ -157,6 +158,8 @@ pub struct Process {
     pub end: Option<ProcessEnd>,
     /// Tables of its live blocks.
     pub live: Vec<LiveTable>,
+    /// What it had mapped beside some of them.
+    pub memory_maps: Vec<MemoryMap>,
     /// Sums over those of its events that a ring has evicted.
     pub evicted: Evicted,
 }

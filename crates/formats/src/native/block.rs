@@ -44,10 +44,14 @@ pub enum Kind {
     Evicted = 11,
     /// Samples of the heap under a process.
     Heap = 12,
+    /// What a process had mapped beside a table of live blocks.
+    MemoryMap = 13,
+    /// Some of its mappings and pages.
+    Pages = 14,
 }
 
 impl Kind {
-    const ALL: [Kind; 12] = [
+    const ALL: [Kind; 14] = [
         Kind::Session,
         Kind::Process,
         Kind::Definitions,
@@ -60,6 +64,8 @@ impl Kind {
         Kind::Blocks,
         Kind::Evicted,
         Kind::Heap,
+        Kind::MemoryMap,
+        Kind::Pages,
     ];
 
     /// The kind of this number, if it is one that is known.
@@ -71,7 +77,13 @@ impl Kind {
     pub(crate) const fn compresses(self) -> bool {
         matches!(
             self,
-            Kind::Definitions | Kind::Events | Kind::Memory | Kind::Index | Kind::Blocks | Kind::Heap
+            Kind::Definitions
+                | Kind::Events
+                | Kind::Memory
+                | Kind::Index
+                | Kind::Blocks
+                | Kind::Heap
+                | Kind::Pages
         )
     }
 
@@ -90,6 +102,8 @@ impl Kind {
             Kind::Blocks => "damaged blocks block",
             Kind::Evicted => "damaged block of what was let go",
             Kind::Heap => "damaged heap block",
+            Kind::MemoryMap => "damaged memory map block",
+            Kind::Pages => "damaged pages block",
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::block::{Kind, NO_PROCESS};
-use super::{evicted, live_tables, records};
+use super::{evicted, live_tables, memory_maps, records};
 use crate::clock::Calibration;
 use crate::error::Problem;
 use crate::model::{ChunkEntry, Evicted, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo};
@@ -15,6 +15,7 @@ pub(super) struct BlockOffsets {
     pub memory: Vec<u64>,
     pub heap: Vec<u64>,
     pub blocks: Vec<u64>,
+    pub pages: Vec<u64>,
 }
 
 /// What a trace holds, as far as it was read.
@@ -53,6 +54,7 @@ impl Catalog {
             Kind::SessionEnd => self.session_end = Some(records::get_session_end(payload)?),
             Kind::Process => self.process(process).0.info = Some(records::get_process(payload)?),
             Kind::Live => self.process(process).0.live.push(live_tables::get_table(payload)?),
+            Kind::MemoryMap => self.process(process).0.memory_maps.push(memory_maps::get_head(payload)?),
             Kind::ProcessEnd => self.process(process).0.end = Some(records::get_process_end(payload)?),
             Kind::Evicted => {
                 let evicted = evicted::get_evicted(payload)?;
@@ -75,6 +77,7 @@ impl Catalog {
             Kind::Memory => self.process(process).1.memory.push(offset),
             Kind::Heap => self.process(process).1.heap.push(offset),
             Kind::Blocks => self.process(process).1.blocks.push(offset),
+            Kind::Pages => self.process(process).1.pages.push(offset),
             _ => {}
         }
     }

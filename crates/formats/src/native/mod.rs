@@ -39,10 +39,12 @@
 //!   kind 10 blocks      see `live_tables`: up to 16384 blocks that were, in columns
 //!   kind 11 evicted     see `evicted`: sums over events that a ring has dropped
 //!   kind 12 heap        name  configuration, then samples: mono and 12 counts (`wire::heap`), as of kind 5
+//!   kind 13 memory map  see `memory_maps`: what a process had mapped beside a table of its live blocks
+//!   kind 14 pages       see `memory_maps`: up to 512 mappings and 32768 runs of pages in memory
 //! ```
 //! What has no type is a varint; texts are a varint length and bytes; a command is a varint count and
 //! texts. `cut` counts bytes that followed the events of a chunk and were none. Fields may be added at
-//! the end of kinds 1, 2, 6, 7 and 9, and kinds may be added, in a minor version: readers pass over what they
+//! the end of kinds 1, 2, 6, 7, 9 and 13, and kinds may be added, in a minor version: readers pass over what they
 //! do not know. They refuse a later major version or wire abi.
 //!
 //! Every thread's chunks stand in order, and definitions before the events that need them. A chunk's
@@ -63,6 +65,7 @@ mod heap_samples;
 mod index;
 mod live_tables;
 mod load;
+mod memory_maps;
 mod open;
 mod pack;
 pub mod read;

@@ -132,7 +132,7 @@ impl Listing {
         if let Some((info, sums)) = entry.chunk {
             let process = ProcessIndex(process);
             catalog.chunk(ChunkEntry { process, info, sums, offset, number, ..ChunkEntry::default() });
-        } else if matches!(kind, Kind::Definitions | Kind::Memory | Kind::Blocks | Kind::Heap) {
+        } else if matches!(kind, Kind::Definitions | Kind::Memory | Kind::Blocks | Kind::Heap | Kind::Pages) {
             catalog.record_offset(kind, process, offset);
         } else if kind != Kind::Index {
             self.records.push((kind, process, offset));

@@ -8,12 +8,12 @@ use super::block::Kind;
 use super::catalog::BlockOffsets;
 use super::columns::{ChunkEvents, Columns, DecodeState};
 use super::definitions::{self, damage, length_of};
-use super::{chunk, heap_samples, live_tables, open, records};
+use super::{chunk, heap_samples, live_tables, memory_maps, open, records};
 use crate::clock::{Calibration, Clock};
 use crate::error::{Problem, TraceError};
 use crate::model::{
-    ChunkEntry, ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, MemorySample, Process,
-    ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
+    ChunkEntry, ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, Mapping, MemoryMap,
+    MemorySample, PageRun, Process, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
 };
 use crate::source::Source;
 
@@ -272,6 +272,43 @@ impl<S: Source> Trace<S> {
         }
         if seen != table.blocks && problems.is_empty() {
             let what = "blocks that were live are missing";
+            problems.push(Problem { offset: self.source.len(), skipped_bytes: 0, what });
+        }
+        Ok(problems)
+    }
+
+    /// Calls `mapping` and `run` with the mappings and pages of one of a process's memory maps, each in the order of
+    /// the file. Returns what was skipped.
+    ///
+    /// # Errors
+    /// Only when the source cannot be read.
+    pub fn memory_map(
+        &self,
+        process: ProcessIndex,
+        map: &MemoryMap,
+        scratch: &mut Scratch,
+        (mut mapping, mut run): (impl FnMut(Mapping), impl FnMut(PageRun)),
+    ) -> Result<Vec<Problem>, TraceError> {
+        let offsets = self.place(process).map_or(&[][..], |i| &self.offsets[i].pages);
+        let (mut problems, mut seen) = (Vec::new(), (0, 0));
+        for &offset in offsets {
+            let what = match scratch.block(&self.source, offset, Kind::Pages) {
+                Ok((_, piece)) if memory_maps::table_of(piece).is_some_and(|n| n != map.table) => continue,
+                Ok((_, piece)) => {
+                    match memory_maps::get_piece(piece, map.page_bytes, &mut mapping, &mut run) {
+                        Some((mappings, runs)) => {
+                            seen = (seen.0 + mappings, seen.1 + runs);
+                            continue;
+                        }
+                        None => Kind::Pages.damaged(),
+                    }
+                }
+                Err(e) => damage(e)?,
+            };
+            problems.push(Problem { offset, skipped_bytes: length_of(&self.source, offset), what });
+        }
+        if seen != (map.mappings, map.runs) && problems.is_empty() {
+            let what = "mappings or pages of the memory map are missing";
             problems.push(Problem { offset: self.source.len(), skipped_bytes: 0, what });
         }
         Ok(problems)

@@ -8,13 +8,14 @@ use super::columns::Encoder;
 use super::header::{FOOTER_BYTES, Footer, file_header};
 use super::index::IndexBuilder;
 use super::live_tables::{self, BLOCKS_MAX};
+use super::memory_maps::{MAPPINGS_MAX, RUNS_MAX};
 use super::pack::{Packer, Payload};
 use super::splice::Piece;
-use super::{chunk, evicted, heap_samples, records};
+use super::{chunk, evicted, heap_samples, memory_maps, records};
 use crate::model::ChunkSums;
 use crate::model::{
-    ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, MemorySample, ProcessEnd, ProcessIndex,
-    ProcessInfo, SessionEnd, SessionInfo,
+    ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, Mapping, MemoryMap, MemorySample,
+    PageRun, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
 };
 
 /// Level of zstd that is used when none is asked for.
@@ -207,6 +208,29 @@ impl Writer {
             self.raw.clear();
             self.live.put(table, piece, &mut self.raw, &mut self.column_ends);
             self.listed(Kind::Blocks, process.0, out);
+        }
+    }
+
+    /// Writes what a process had mapped beside a table of its live blocks; the map's own counts are not asked.
+    pub fn memory_map(
+        &mut self,
+        process: ProcessIndex,
+        map: &MemoryMap,
+        (mappings, runs): (&[Mapping], &[PageRun]),
+        out: &mut Vec<u8>,
+    ) {
+        let map = MemoryMap { mappings: mappings.len() as u64, runs: runs.len() as u64, ..map.clone() };
+        self.raw.clear();
+        memory_maps::put_head(&mut self.raw, &map);
+        self.listed(Kind::MemoryMap, process.0, out);
+        let pieces = mappings.len().div_ceil(MAPPINGS_MAX).max(runs.len().div_ceil(RUNS_MAX));
+        let piece = |at: usize, max: usize, len: usize| (at * max).min(len)..((at + 1) * max).min(len);
+        for at in 0..pieces {
+            let mappings = &mappings[piece(at, MAPPINGS_MAX, mappings.len())];
+            let runs = &runs[piece(at, RUNS_MAX, runs.len())];
+            self.raw.clear();
+            memory_maps::put_piece(&mut self.raw, &map, mappings, runs);
+            self.listed(Kind::Pages, process.0, out);
         }
     }
 

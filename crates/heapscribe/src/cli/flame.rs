@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::choice::ChoiceArgs;
 use super::help::TEMPLATE;
@@ -21,6 +21,7 @@ Examples:
   heapscribe flame run.hst -o calls.folded --metric count    folded stacks for other tools
   heapscribe flame run.hst -o burst.svg --from 2s --to 5s    what was allocated in three seconds
   heapscribe flame run.hst -o live.svg --live-at mark:idle   what was live at a mark
+  heapscribe flame m.hst -o pinned.svg --metric pinned       who keeps nearly empty pages
 ")]
 pub(crate) struct FlameArgs {
     /// The trace
@@ -33,7 +34,7 @@ pub(crate) struct FlameArgs {
 
     /// What the width of a frame shows [default: peak; of a range: allocated]
     #[arg(long, alias = "of", value_enum)]
-    metric: Option<Metric>,
+    metric: Option<FlameMetric>,
 
     /// Draw functions that call themselves, or each other in turn, once instead of once for each call
     #[arg(long)]
@@ -59,6 +60,37 @@ pub(crate) struct FlameArgs {
 impl FlameArgs {
     /// What the width of a frame shows.
     pub(crate) fn metric(&self) -> Metric {
-        self.metric.unwrap_or_else(|| self.range.default_metric())
+        match self.metric {
+            None => self.range.default_metric(),
+            // A snapshot's figure is what is live.
+            Some(FlameMetric::Peak | FlameMetric::Pinned) => Metric::Peak,
+            Some(FlameMetric::Leaked) => Metric::Leaked,
+            Some(FlameMetric::Allocated) => Metric::Allocated,
+            Some(FlameMetric::Count) => Metric::Count,
+            Some(FlameMetric::Temporary) => Metric::Temporary,
+        }
     }
+
+    /// Whether it is to show who keeps pages.
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.metric == Some(FlameMetric::Pinned)
+    }
+}
+
+/// What the width of a frame shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum FlameMetric {
+    /// Bytes live at the peak of the heap
+    Peak,
+    /// Bytes never freed
+    #[value(alias = "live")]
+    Leaked,
+    /// Bytes allocated over the whole run
+    Allocated,
+    /// Number of allocations
+    Count,
+    /// Blocks freed before their thread's next allocation
+    Temporary,
+    /// Resident bytes of nearly empty pages that its blocks keep, of a snapshot that was taken with --pages
+    Pinned,
 }

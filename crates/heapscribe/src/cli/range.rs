@@ -33,7 +33,7 @@ pub(crate) struct RangeArgs {
 
     /// Memory for making the index TRACE.idx, which answers questions about ranges fast
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes, help_heading = HEADING)]
-    memory: u64,
+    index_memory: u64,
 
     /// Neither use nor write an index: read all events
     #[arg(long, help_heading = HEADING)]
@@ -53,7 +53,7 @@ pub(crate) struct PartArgs {
 
     /// Memory for making the index TRACE.idx, which answers questions about ranges fast
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes, help_heading = HEADING)]
-    memory: u64,
+    index_memory: u64,
 
     /// Neither use nor write an index: read all events
     #[arg(long, help_heading = HEADING)]
@@ -64,8 +64,8 @@ impl PartArgs {
     /// The range.
     pub(crate) fn range(&self) -> RangeArgs {
         let (from, to) = self.range.clone().map_or((None, None), |(from, to)| (Some(from), Some(to)));
-        let (memory, no_index) = (self.memory, self.no_index);
-        RangeArgs { from, to, live_at: self.live_at.clone(), born_in: None, memory, no_index }
+        let (index_memory, no_index) = (self.index_memory, self.no_index);
+        RangeArgs { from, to, live_at: self.live_at.clone(), born_in: None, index_memory, no_index }
     }
 }
 
@@ -124,7 +124,7 @@ impl RangeArgs {
 
     /// How to make an index.
     pub(crate) fn index(&self) -> IndexOptions {
-        IndexOptions { memory_bytes: self.memory, is_wanted: !self.no_index }
+        IndexOptions { memory_bytes: self.index_memory, is_wanted: !self.no_index }
     }
 
     /// Refuses a range of what has no time, such as a snapshot.

@@ -21,6 +21,7 @@ Examples:
   heapscribe report run.hst --json | jq .peak.bytes
   heapscribe report run.hst --from 2s --to 5s            what happened in three seconds
   heapscribe report run.hst --live-at peak --born-in mark:loaded..mark:done
+  heapscribe report snapshot.hst --memory                what the resident memory is made of
   heapscribe report ocaml.ctf                            a trace of OCaml's memtrace
   heapscribe report heaplog_4711.log                     a log of heaphook
   heapscribe report run.hst --messages data.part0.bfbs   allocations per handled message
@@ -38,6 +39,10 @@ pub(crate) struct ReportArgs {
     /// How many stacks to show in each list [default: 10; with --json 1000]
     #[arg(long, value_name = "N")]
     pub(crate) top: Option<usize>,
+
+    /// What the resident memory is made of, and who keeps nearly empty pages; of a snapshot that was taken with --pages
+    #[arg(long, conflicts_with = "full")]
+    pub(crate) memory: bool,
 
     /// Print everything: all lists, tables and sections, not only the first screen
     #[arg(long)]

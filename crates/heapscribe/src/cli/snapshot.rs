@@ -14,6 +14,7 @@ use crate::exit;
 Examples:
   heapscribe snapshot 4711                       write heapscribe.PROGRAM.4711.hst
   heapscribe report heapscribe.server.4711.hst   explain what is live, and since when
+  heapscribe snapshot server --pages -o m.hst    with its pages, for `report m.hst --memory`
   heapscribe snapshot server -o live.pb.gz       for `go tool pprof` and other pprof viewers
   heapscribe snapshot /dev/shm/heapscribe.1000.4700.0/4711.81200 -o dead.hst
   heapscribe snapshot run.hst --download after-load -o after-load.hst
@@ -38,6 +39,11 @@ pub(crate) struct SnapshotArgs {
     /// pprof: write one sample per block, with its address, size, time and thread
     #[arg(long)]
     pub(crate) by_block: bool,
+
+    /// Also write what the process has mapped and which pages are in memory, for `report --memory` and
+    /// `flame --metric pinned`
+    #[arg(long, conflicts_with = "download")]
+    pub(crate) pages: bool,
 
     /// Also write the contents of the blocks into DIR, one file per block, named by its address
     #[arg(long, value_name = "DIR")]
@@ -69,6 +75,8 @@ Notes:
   Taking a snapshot pauses the process's allocations for some milliseconds, so that the snapshot
   shows a single instant. If that is not possible (a thread is stuck inside an allocation, or cannot
   be seen), the snapshot is taken anyway, with a warning that says why.
+  Pages (--pages) are read right after that, while the process runs; the snapshot says how much was
+  allocated and freed in between.
   For a process that has ended, the snapshot shows its live blocks at the end.";
 
 /// List the snapshots that programs have taken of themselves

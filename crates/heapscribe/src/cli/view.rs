@@ -52,7 +52,7 @@ pub(crate) struct ViewArgs {
 
     /// Memory for making the index TRACE.idx, which answers questions about ranges fast
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = parse_bytes)]
-    memory: u64,
+    index_memory: u64,
 
     /// Neither use nor write an index: read all events for each question
     #[arg(long)]
@@ -71,6 +71,6 @@ pub(crate) struct ViewArgs {
 impl ViewArgs {
     /// How to make an index.
     pub(crate) fn index(&self) -> IndexOptions {
-        IndexOptions { memory_bytes: self.memory, is_wanted: !self.no_index }
+        IndexOptions { memory_bytes: self.index_memory, is_wanted: !self.no_index }
     }
 }

@@ -10,11 +10,11 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 
 use super::flame_graph::{Call, FlameGraph, without_recursion};
 use super::flame_narrow::narrowed;
-use super::flame_picture::{Caption, draw, form, unit};
-use super::{flame_go, partial, range};
+use super::flame_picture::{Caption, Form, draw, form, unit};
+use super::{flame_go, partial, range, report_memory};
 use crate::cli::{FlameArgs, Metric};
 use crate::message;
-use heapscribe_convert::{Input, Kind};
+use heapscribe_convert::{Input, Kind, Opened};
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::detect::Format;
 use heapscribe_symbols::Resolver;
@@ -37,6 +37,9 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     }
     let trace = input.into_trace(args.salvage.into())?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
+    if args.is_pinned() {
+        return flame_pinned(args, form, &trace, &resolver);
+    }
     let is_snapshot = snapshot::is_one(&*trace);
     if let Some(snapshot) = is_snapshot.then(|| snapshot::analyze(&*trace)).into_iter().flatten().next() {
         args.choice.reject(&args.trace, "a snapshot")?;
@@ -58,6 +61,32 @@ pub(crate) fn run(args: &FlameArgs) -> Result<ExitCode> {
     let graph = graph(&answer.tree, &answer.processes, stacks, &resolver, args.fold_recursion);
     draw(args, form, &graph, &caption)?;
     Ok(partial::exit_code_of(&args.trace, &answer, trace.is_complete()))
+}
+
+/// Who keeps nearly empty pages of the process of a snapshot.
+fn flame_pinned(args: &FlameArgs, form: Form, trace: &Opened, resolver: &Resolver) -> Result<ExitCode> {
+    args.choice.reject(&args.trace, "a snapshot")?;
+    args.range.reject(&args.trace, "a snapshot")?;
+    let all = report_memory::of_trace(trace, &args.trace.display().to_string())?;
+    let (snapshot, memory) = &all[0];
+    if memory.is_sampled {
+        let what = format!(
+            "the blocks of {} were sampled, so nobody knows who keeps its pages",
+            args.trace.display()
+        );
+        return Err(Problem::new(what, "record without --sample").into());
+    }
+    let stacks = memory.pinned.iter().map(|of| (of.node, of.resident_bytes));
+    let graph = graph(&snapshot.tree, &[], stacks, resolver, args.fold_recursion);
+    let of_live = live_caption(snapshot, Metric::Peak);
+    draw(
+        args,
+        form,
+        &graph,
+        &Caption { title: "Resident bytes of nearly empty pages".to_owned(), ..of_live },
+    )?;
+    let problems: Vec<_> = snapshot.problems.iter().chain(&memory.problems).cloned().collect();
+    Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()))
 }
 
 fn no_stacks(args: &FlameArgs) -> Problem {

@@ -54,6 +54,7 @@ pub(super) fn form(path: &Path) -> Result<Form, Problem> {
 
 fn nothing_to_draw(args: &FlameArgs) -> Problem {
     let what = match args.metric() {
+        _ if args.is_pinned() => "no nearly empty pages",
         Metric::Peak | Metric::Allocated | Metric::Count => "no allocations",
         Metric::Leaked => "no leaked blocks",
         Metric::Temporary => "no temporary blocks",

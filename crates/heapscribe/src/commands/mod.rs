@@ -39,6 +39,7 @@ pub(crate) mod reference;
 pub(crate) mod replay;
 pub(crate) mod report;
 mod report_go;
+mod report_memory;
 mod report_messages;
 mod report_range;
 pub(crate) mod rewrite;

@@ -204,7 +204,7 @@ pub(super) fn open<'r>(
     bar.finish();
     if ranges.index().is_some_and(heapscribe_index::Index::is_coarse) {
         crate::message::note(
-            "the index is coarse, as memory did not suffice: some stacks are counted as unknown; use more --memory",
+            "the index is coarse, as memory did not suffice: some stacks are counted as unknown; use more --index-memory",
         );
     }
     Ok(ranges)

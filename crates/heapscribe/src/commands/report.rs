@@ -11,7 +11,7 @@ use heapscribe_analyze::snapshot::{self, Snapshot};
 use serde::Serialize;
 
 use super::limits::{TOP, TOP_JSON};
-use super::{output, partial, report_go, report_messages, report_range, terminal};
+use super::{output, partial, report_go, report_memory, report_messages, report_range, terminal};
 use crate::cli::{ReportArgs, ReportMessagesArgs, reject_parts};
 use crate::message;
 use heapscribe_convert::heaplog::LogTally;
@@ -63,10 +63,13 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode> {
     let trace = input.into_trace(args.salvage.into())?;
     let resolver = crate::progress::resolver(&args.symbols.debug_dir);
     let mut out = output::stdout(args.json);
-    if snapshot::is_one(&*trace) {
+    if snapshot::is_one(&*trace) || args.memory {
         reject_messages(args)?;
         args.choice.reject(&args.trace, "a snapshot")?;
         args.range.reject(&args.trace, "a snapshot")?;
+        if args.memory {
+            return report_memory::run(args, &trace, &resolver, &mut out);
+        }
         let problems = report_live(args, &snapshot::analyze(&*trace), &resolver, &mut out)?;
         return Ok(partial::exit_code(&args.trace, &problems, trace.is_complete()));
     }

@@ -21,8 +21,8 @@ use heapscribe_convert::native::named_table;
 use heapscribe_convert::pprof;
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::Trace;
-use heapscribe_session::inspect::{self, Contents, Exactness, Saved, SessionReader, Snapshot};
-use heapscribe_units::{counted, duration};
+use heapscribe_session::inspect::{self, Contents, Exactness, Saved, SessionReader, Snapshot, SnapshotPages};
+use heapscribe_units::{counted, duration, short_bytes};
 use heapscribe_views::text::estimate;
 
 /// Runs the command.
@@ -37,6 +37,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     let session = inspect::one(&args.process, &place)?.open()?;
     let contents = args.contents.as_deref().map(|dir| Contents::begin(dir, &session)).transpose()?;
     let snapshot = match &args.download {
+        None if args.pages => with_pages(&session, args)?,
         None => Snapshot::take(&session)?,
         Some(wanted) => named(&session, wanted)?,
     };
@@ -61,14 +62,29 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
     Ok(if saved.problems.is_empty() { ExitCode::SUCCESS } else { exit::partial() })
 }
 
+/// Takes one with the pages of the process, which no other format can hold.
+fn with_pages(session: &SessionReader, args: &SnapshotArgs) -> Result<Snapshot> {
+    if args.output.as_deref().is_some_and(is_pprof) || args.format == Some(SnapshotFormat::Pprof) {
+        let hint = "write a native snapshot: -o FILE.hst";
+        return Err(Problem::new("a profile cannot hold pages", hint).into());
+    }
+    let mut reader = Snapshot::map_reader(session)?;
+    Snapshot::take_with_pages(session, &mut reader)
+}
+
+fn is_pprof(output: &Path) -> bool {
+    let name = output.to_string_lossy();
+    name.ends_with(".pb") || name.ends_with(".pb.gz")
+}
+
 /// Writes it in the chosen format, or the one of its extension.
 fn write(snapshot: &Snapshot, args: &SnapshotArgs, output: &Path) -> Result<Saved> {
     let not_written = || format!("cannot write {}", output.display());
     let create = || File::create(output).map(BufWriter::new).with_context(not_written);
     let name = output.to_string_lossy();
     let is_packed = name.ends_with(".gz");
-    let is_pprof = name.ends_with(".pb") || name.ends_with(".pb.gz");
-    match args.format.unwrap_or(if is_pprof { SnapshotFormat::Pprof } else { SnapshotFormat::Native }) {
+    match args.format.unwrap_or(if is_pprof(output) { SnapshotFormat::Pprof } else { SnapshotFormat::Native })
+    {
         SnapshotFormat::Native => inspect::save(snapshot, &mut create()?).with_context(not_written),
         SnapshotFormat::Pprof => {
             let (trace, saved) = Opened::of_snapshot(snapshot)?;
@@ -164,6 +180,9 @@ fn print_summary(snapshot: &Snapshot, saved: &Saved, output: &Path) {
             counted(exact_blocks, "block")
         ));
     }
+    if let Some(pages) = &snapshot.pages {
+        note_pages(pages);
+    }
     match &snapshot.exactness {
         Exactness::Instant if snapshot.name.is_none() => {
             let held = duration(snapshot.held.as_nanos() as u64);
@@ -175,4 +194,18 @@ fn print_summary(snapshot: &Snapshot, saved: &Saved, output: &Path) {
             message::warning(&format!("not consistent, because the blocks are not of one instant: {why}"))
         }
     }
+}
+
+/// How much is resident, and how far the pages may be from the blocks.
+fn note_pages(pages: &SnapshotPages) {
+    let resident = pages.map.mappings.iter().map(|mapping| mapping.resident_bytes).sum();
+    let took = duration(pages.map.end_mono_ns.saturating_sub(pages.map.begin_mono_ns));
+    let meanwhile = match (pages.allocated_bytes, pages.freed_bytes) {
+        (0, 0) => "nothing was allocated or freed meanwhile".to_owned(),
+        (allocated, freed) => {
+            let (allocated, freed) = (short_bytes(allocated), short_bytes(freed));
+            format!("meanwhile {allocated} were allocated and {freed} freed")
+        }
+    };
+    message::note(&format!("pages: {} resident, read in {took}; {meanwhile}", short_bytes(resident)));
 }

@@ -29,6 +29,7 @@ mod latency;
 mod life;
 mod limits;
 mod many;
+mod memory;
 mod memtrace;
 mod missing;
 mod modes;

@@ -3,7 +3,7 @@
 //!
 //! A session's files are read by copies, as the drainer reads them. `find` finds sessions, `reader` opens
 //! one, `hold` holds the operations of its threads back for as long as `image` needs to copy the table,
-//! `moment` says when that was, `named` reads the snapshots that a program took of itself, and a [`Snapshot`] is the
+//! `moment` says when that was, `pages` adds what of its memory is resident, `named` reads the snapshots that a program took of itself, and a [`Snapshot`] is the
 //! result, however it was taken.
 
 mod contents;
@@ -12,13 +12,16 @@ mod hold;
 mod image;
 mod moment;
 mod named;
+mod pages;
 mod reader;
 mod save;
 mod snapshot;
+mod with_pages;
 
 pub use contents::Contents;
 pub use find::{SearchPath, SessionPath, all, at, is_session, matching, one, places};
 pub use named::{NamedFile, list as list_named, save_named};
+pub use pages::SnapshotPages;
 pub use reader::SessionReader;
 pub use save::{Saved, save};
 pub use snapshot::{Exactness, Snapshot};

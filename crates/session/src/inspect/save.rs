@@ -116,6 +116,10 @@ pub fn save(snapshot: &Snapshot, into: &mut impl Write) -> io::Result<Saved> {
     }
     writer.live(process, &table, &mut out);
     let bytes = blocks(snapshot, &mut writer, process, &mut out, into)?;
+    if let Some(pages) = &snapshot.pages {
+        let map = &pages.map;
+        writer.memory_map(process, &pages.head(table.number), (&map.mappings, &map.runs), &mut out);
+    }
     let how = match snapshot.exactness {
         Exactness::Ended => HowEnded::Unseen,
         Exactness::Instant | Exactness::Inexact(_) => HowEnded::Abandoned,

@@ -10,6 +10,7 @@ use heapscribe_wire::operation::Record;
 use super::hold::{Holding, Inexact};
 use super::image::Image;
 use super::moment::Moment;
+use super::pages::SnapshotPages;
 use super::reader::{HeadCopy, SessionReader};
 
 /// How often a copy of one instant is tried for.
@@ -43,6 +44,8 @@ pub struct Snapshot {
     pub definitions: Vec<u8>,
     /// How long the process's threads were held back.
     pub held: Duration,
+    /// What the process had mapped, when that was asked for.
+    pub pages: Option<SnapshotPages>,
     /// The copy of the table.
     pub(super) image: Image,
 }
@@ -50,9 +53,15 @@ pub struct Snapshot {
 impl Snapshot {
     /// Takes one of a session: exact, whenever that can be had.
     pub fn take(session: &SessionReader) -> Result<Snapshot> {
+        Self::take_then(session, || ()).map(|(snapshot, ())| snapshot)
+    }
+
+    /// The same; `then` looks at the process in another way as soon as its threads run again.
+    pub fn take_then<T>(session: &SessionReader, then: impl FnOnce() -> T) -> Result<(Snapshot, T)> {
         let mut image = Image::default();
         let Copied { head, records, moment, exactness, held } = copy(session, &mut image)
             .with_context(|| session.directory().join("live").display().to_string())?;
+        let seen = then();
         image.index();
         let (chunks, definitions) = {
             let head = session.head()?;
@@ -60,9 +69,9 @@ impl Snapshot {
         };
         let moment = moment.with_ticks(&head.get(), &chunks);
         let mut snapshot =
-            Snapshot { head, name: None, moment, exactness, records, definitions, held, image };
+            Snapshot { head, name: None, moment, exactness, records, definitions, held, pages: None, image };
         snapshot.not_before_its_blocks();
-        Ok(snapshot)
+        Ok((snapshot, seen))
     }
 
     /// The moment in ticks is an estimate where the clock is a counter of unknown rate: no block may be

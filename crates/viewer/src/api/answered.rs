@@ -89,7 +89,9 @@ pub(super) fn totals<H: History>(
 fn reject_coarse<H: History>(ranges: &Ranges<'_, H>, blocks: &Blocks) -> Result<(), NoAnswer> {
     let is_coarse = ranges.index().is_some_and(heapscribe_index::Index::is_coarse);
     match blocks.size_bytes.is_some() && blocks.age_ns.is_none() && is_coarse {
-        true => Err(NoAnswer::Refused("the index does not keep sizes apart; use more --memory".to_owned())),
+        true => {
+            Err(NoAnswer::Refused("the index does not keep sizes apart; use more --index-memory".to_owned()))
+        }
         false => Ok(()),
     }
 }

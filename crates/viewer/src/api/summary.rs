@@ -37,7 +37,7 @@ pub(super) struct Summary {
 }
 
 const COARSE: &str = "The index is coarse, as memory did not suffice: some stacks are counted as unknown. Delete it and \
-                      use more --memory.";
+                      use more --index-memory.";
 const NO_INDEX: &str = "There is no index: each question reads all events.";
 
 /// What can be shown of a recording, of a ring without its first events, and of a snapshot.

@@ -8,6 +8,7 @@ pub mod go;
 pub mod heap;
 pub mod latency;
 pub mod live;
+pub mod memory;
 pub mod messages;
 pub mod parts;
 pub mod range;

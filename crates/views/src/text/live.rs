@@ -48,6 +48,9 @@ impl LiveReport<'_> {
         self.missing(out, names)?;
         heading(out, "Next")?;
         writeln!(out, "  heapscribe flame {} -o live.svg", self.path)?;
+        if !self.snapshot.process.memory_maps.is_empty() {
+            writeln!(out, "  heapscribe report {} --memory", self.path)?;
+        }
         writeln!(out, "  heapscribe report {} --json", self.path)
     }
 

@@ -19,6 +19,7 @@ pub mod latency;
 mod layout;
 pub mod live;
 pub mod losses;
+pub mod memory;
 pub mod messages;
 mod out;
 pub mod range;

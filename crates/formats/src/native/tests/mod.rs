@@ -2,6 +2,7 @@
 
 mod damage;
 mod hostile;
+mod memory_maps;
 mod resealed;
 mod round_trip;
 
@@ -105,6 +106,8 @@ fn write_process(w: &mut Writer, pid: u32, out: &mut Vec<u8>) {
     let counts = HeapCounts { pool_bytes: 1 << 20, used_bytes: 1 << 10, ..HeapCounts::default() };
     w.heap(process, &heap, &[HeapSample { mono_ns: 5, counts }, HeapSample::default()], out);
     write_live(w, process, out);
+    let (map, mappings, runs) = some_memory_map();
+    w.memory_map(process, &map, (&mappings, &runs), out);
     let mut drops = [0; DROP_COUNTERS];
     drops[3] = 4;
     let end = ProcessEnd { how: HowEnded::Execed, drops, lost_note: "n".into(), ..ProcessEnd::default() };
@@ -145,6 +148,31 @@ pub(super) fn some_blocks() -> Vec<LiveBlock> {
     ]
 }
 
+pub(super) fn some_memory_map() -> (MemoryMap, Vec<Mapping>, Vec<PageRun>) {
+    let map = MemoryMap {
+        begin_mono_ns: 12_000_000,
+        page_bytes: 4096,
+        freed_bytes: 24,
+        heap: HeapLayout::Glibc,
+        mappings: 3,
+        runs: 2,
+        ..MemoryMap::default()
+    };
+    let mapping = |start, end, path: &[u8]| Mapping {
+        start,
+        end,
+        access: Access { read: true, write: path != b"/bin/x", execute: false, shared: false },
+        path: path.to_vec(),
+        resident_bytes: 8192,
+        huge_bytes: 1 << 31,
+        ..Mapping::default()
+    };
+    let heap = mapping(0x5555_5555_0000, 0x5555_5556_0000, b"[heap]");
+    let mappings = vec![mapping(0x1000, 0x3000, b"/bin/x"), mapping(0x3000, 0x4000, b"/bin/x"), heap];
+    let run = |start, is_swapped| PageRun { start, pages: 1, is_swapped };
+    (map, mappings, vec![run(0x5555_5555_0000, false), run(0x5555_5555_2000, true)])
+}
+
 /// A small trace with one of everything.
 pub(super) fn sample(level: i32) -> Vec<u8> {
     let mut w = Writer::new();
@@ -181,6 +209,8 @@ pub(super) struct Contents {
     pub memory: Vec<MemorySample>,
     pub heap: Vec<(HeapInfo, HeapSample)>,
     pub blocks: Vec<LiveBlock>,
+    pub mappings: Vec<Mapping>,
+    pub runs: Vec<PageRun>,
     pub events: Vec<(u64, Event)>,
     pub problems: Vec<Problem>,
     pub errors: Vec<String>,
@@ -217,6 +247,11 @@ pub(super) fn contents_of<S: Source>(source: S) -> Result<Contents, TraceError> 
         for table in &process.live {
             let blocks = &mut contents.blocks;
             contents.problems.extend(trace.blocks(process.index, table, &mut scratch, |b| blocks.push(*b))?);
+        }
+        for map in &process.memory_maps {
+            let (mappings, runs) = (&mut contents.mappings, &mut contents.runs);
+            let take = (|mapping| mappings.push(mapping), |run| runs.push(run));
+            contents.problems.extend(trace.memory_map(process.index, map, &mut scratch, take)?);
         }
     }
     for entry in trace.chunks() {

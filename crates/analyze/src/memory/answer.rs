@@ -1,0 +1,202 @@
+//! The answer: parts, pins, and what would help.
+
+use heapscribe_formats::MemoryMap;
+
+use crate::answer::NodeId;
+
+/// Of what the resident memory of a process is made.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Memory {
+    /// When it was read, and how much the program allocated and freed between blocks and pages.
+    pub map: MemoryMap,
+    /// Bytes in memory, as the kernel counts them; all parts sum to it.
+    pub resident_bytes: u64,
+    /// Bytes that are swapped out.
+    pub swapped_bytes: u64,
+    /// The parts, in the order of [`PartName::ALL`].
+    pub parts: Vec<Part>,
+    /// Of glibc's heap, what `malloc_trim(0)` would give back now: its free pages, but for those at the end of an arena.
+    pub trim_bytes: Option<u64>,
+    /// Free pages above the last live block of arenas, bytes.
+    pub arena_top_bytes: u64,
+    /// Bytes of live blocks that are not in memory: never written to, or swapped out.
+    pub untouched_bytes: u64,
+    /// The share of resident anonymous memory that is the recorded heap's, of that which is the heap's or nobody's; 0 to 1.
+    pub coverage: f64,
+    /// Who keeps pages that are nearly empty; most first.
+    pub pinned: Vec<Pinned>,
+    /// Blocks at the top of a heap that free memory is below of; most below first.
+    pub tops: Vec<TopBlock>,
+    /// Anonymous mappings without a recorded block; largest first.
+    pub others: Vec<OtherMapping>,
+    /// Whether blocks were sampled: then the heap is one part, and nobody is charged.
+    pub is_sampled: bool,
+    /// Blocks outside of all mappings: allocated or freed while the two were read.
+    pub unplaced_blocks: u64,
+    /// What could not be read, in words.
+    pub problems: Vec<String>,
+}
+
+/// A part of the resident memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// Which one.
+    pub name: PartName,
+    /// How much it is.
+    pub bytes: u64,
+}
+
+/// The parts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum PartName {
+    /// What the program asked for and has not freed.
+    Live,
+    /// Headers and rounding of live blocks.
+    Rounding,
+    /// What is behind a block in a mapping of its own, up to the end of its last page, and its header.
+    MappedTails,
+    /// Free memory in pages that also hold live blocks.
+    FreeInUsedPages,
+    /// Free pages between live blocks.
+    FreePages,
+    /// Free pages above the last live block of a heap or arena.
+    FreePagesAtTop,
+    /// Arenas without a live block.
+    FreeArenas,
+    /// The heap as a whole, when blocks were sampled.
+    SampledHeap,
+    /// Stacks of threads, those too that ended and whose stacks are kept.
+    Stacks,
+    /// Code and data of the program and its libraries, and mapped files.
+    Files,
+    /// Shared memory.
+    SharedMemory,
+    /// The recorder's own.
+    Recorder,
+    /// Anonymous mappings without a recorded block.
+    OtherAnonymous,
+    /// What the kernel counts and no page that was seen explains.
+    Unexplained,
+}
+
+impl PartName {
+    /// All of them, in the order in which they are listed.
+    pub const ALL: [PartName; 14] = [
+        PartName::Live,
+        PartName::Rounding,
+        PartName::MappedTails,
+        PartName::FreeInUsedPages,
+        PartName::FreePages,
+        PartName::FreePagesAtTop,
+        PartName::FreeArenas,
+        PartName::SampledHeap,
+        PartName::Stacks,
+        PartName::Files,
+        PartName::SharedMemory,
+        PartName::Recorder,
+        PartName::OtherAnonymous,
+        PartName::Unexplained,
+    ];
+
+    /// Whether it belongs to the recorded heap.
+    pub fn is_heap(self) -> bool {
+        self <= PartName::SampledHeap
+    }
+
+    /// Its name in JSON, which does not change.
+    pub fn key(self) -> &'static str {
+        match self {
+            PartName::Live => "live",
+            PartName::Rounding => "rounding",
+            PartName::MappedTails => "mapped_tails",
+            PartName::FreeInUsedPages => "free_in_used_pages",
+            PartName::FreePages => "free_pages",
+            PartName::FreePagesAtTop => "free_pages_at_top",
+            PartName::FreeArenas => "free_arenas",
+            PartName::SampledHeap => "sampled_heap",
+            PartName::Stacks => "stacks",
+            PartName::Files => "files",
+            PartName::SharedMemory => "shared_memory",
+            PartName::Recorder => "recorder",
+            PartName::OtherAnonymous => "other_anonymous",
+            PartName::Unexplained => "unexplained",
+        }
+    }
+}
+
+/// What the blocks of a stack keep in pages that are nearly empty.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Pinned {
+    /// The stack's innermost frame.
+    pub node: NodeId,
+    /// Blocks of it that have a byte in such a page.
+    pub blocks: u64,
+    /// Their bytes in these pages.
+    pub live_bytes: u64,
+    /// Its share of these pages.
+    pub resident_bytes: u64,
+    /// Age of the youngest of the blocks, ns.
+    pub youngest_ns: u64,
+    /// Age of the oldest.
+    pub oldest_ns: u64,
+    /// Resident bytes of all pages, nearly empty or not, in which only blocks of this stack are: what comes back, besides
+    /// what does now, when its blocks are freed. At the end of an arena nothing does.
+    pub alone_bytes: u64,
+    /// The same when the blocks of the stacks before it in the list are freed, too.
+    pub with_previous_bytes: u64,
+    /// The same when these blocks are not freed, but have pages of their own: less what they take there.
+    pub in_pool_bytes: u64,
+}
+
+/// The last live block of a heap that grows at its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TopBlock {
+    /// Its address.
+    pub address: u64,
+    /// Its size.
+    pub size_bytes: u64,
+    /// The stack that allocated it.
+    pub node: NodeId,
+    /// How long ago, ns.
+    pub age_ns: u64,
+    /// Whether it is in the heap that grows by brk; else in an arena.
+    pub is_brk: bool,
+    /// Resident free pages below it, bytes: the heap cannot give them back by shrinking at its end, as long as this block
+    /// and those before it are there.
+    pub below_bytes: u64,
+    /// Resident bytes of its own pages and of the free ones up to the live block before it: what the end of the heap could
+    /// shrink by if this block alone were freed.
+    pub alone_bytes: u64,
+    /// Resident free bytes above it.
+    pub above_bytes: u64,
+}
+
+/// An anonymous mapping without a recorded block.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OtherMapping {
+    /// Its first address.
+    pub start: u64,
+    /// Where it ends.
+    pub end: u64,
+    /// Resident bytes that are nobody's.
+    pub resident_bytes: u64,
+    /// Its name, when it has one.
+    pub name: Vec<u8>,
+}
+
+impl Memory {
+    /// How much a part is.
+    pub fn bytes_of(&self, name: PartName) -> u64 {
+        self.parts.iter().find(|part| part.name == name).map_or(0, |part| part.bytes)
+    }
+
+    /// How much the recorded heap is, with all that it keeps.
+    pub fn heap_bytes(&self) -> u64 {
+        self.parts.iter().filter(|part| part.name.is_heap()).map(|part| part.bytes).sum()
+    }
+
+    /// Pages that are nearly empty, bytes: they are charged in whole.
+    pub fn pinned_bytes(&self) -> u64 {
+        self.pinned.iter().map(|of| of.resident_bytes).sum()
+    }
+}

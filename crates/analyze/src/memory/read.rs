@@ -1,0 +1,138 @@
+//! From a trace to the answer: reads the map and the blocks of a snapshot and looks at them side by side.
+
+use std::collections::HashMap;
+
+use heapscribe_formats::{
+    HeapLayout, LiveRole, Mapping, MemoryMap, PageRun, Scratch, Source, Trace, TraceError,
+};
+use heapscribe_wire::ids::RateId;
+
+use super::answer::{Memory, OtherMapping, PartName};
+use super::extents::Extent;
+use super::pages::Pages;
+use super::pins::Pins;
+use super::placed::Placed;
+use super::regions::regions;
+use super::remedy::Remedy;
+use super::sweep::{Heap, UsedPage, Visit};
+use super::waterfall::Waterfall;
+use crate::snapshot::Snapshot;
+
+/// What the resident memory of a snapshot's process is made of; `None` when the snapshot has no memory map.
+///
+/// # Errors
+/// Only when the trace cannot be read.
+pub fn analyze<S: Source>(trace: &Trace<S>, snapshot: &Snapshot) -> Result<Option<Memory>, TraceError> {
+    let is_beside = |map: &&MemoryMap| map.table == snapshot.table.number;
+    let Some(map) = snapshot.process.memory_maps.iter().find(is_beside) else { return Ok(None) };
+    if snapshot.table.role != LiveRole::Snapshot {
+        return Ok(None);
+    }
+    let index = snapshot.process.index;
+    let (mut mappings, mut runs) = (Vec::new(), Vec::new());
+    let take = (|mapping| mappings.push(mapping), |run| runs.push(run));
+    let problems = trace.memory_map(index, map, &mut Scratch::default(), take)?;
+    let (blocks, is_sampled) = blocks(trace, snapshot)?;
+    let mut memory = explain(&Seen { map, mappings: &mappings, runs: &runs, blocks: &blocks, is_sampled });
+    memory.problems.extend(problems.iter().map(ToString::to_string));
+    Ok(Some(memory))
+}
+
+/// The blocks of the heap by address, and whether some were sampled.
+fn blocks<S: Source>(trace: &Trace<S>, snapshot: &Snapshot) -> Result<(Vec<Placed>, bool), TraceError> {
+    let nodes: HashMap<_, _> = snapshot.nodes.iter().copied().collect();
+    let clock = trace.clock(snapshot.process.index);
+    let (mut blocks, mut is_sampled) = (Vec::new(), false);
+    trace.blocks(snapshot.process.index, &snapshot.table, &mut Scratch::default(), |block| {
+        is_sampled |= block.rate != RateId::FULL;
+        // Those of pools are inside of blocks of the heap.
+        if !block.is_pool && block.address.0 != 0 {
+            blocks.push(Placed {
+                address: block.address.0,
+                size_bytes: block.size_bytes,
+                node: nodes.get(&block.stack).map_or(0, |node| node.0),
+                age_ns: clock.age_ns(snapshot.table.ticks.saturating_sub(block.birth_ticks)),
+            });
+        }
+    })?;
+    if !blocks.is_sorted_by_key(|block: &Placed| block.address) {
+        blocks.sort_unstable_by_key(|block| block.address);
+    }
+    Ok((blocks, is_sampled))
+}
+
+/// All that is looked at.
+#[derive(Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) map: &'a MemoryMap,
+    pub(super) mappings: &'a [Mapping],
+    pub(super) runs: &'a [PageRun],
+    pub(super) blocks: &'a [Placed],
+    pub(super) is_sampled: bool,
+}
+
+pub(super) fn explain(seen: &Seen<'_>) -> Memory {
+    let Seen { map, mappings, runs, blocks, is_sampled } = *seen;
+    let pages = Pages::new(map.page_bytes, runs, mappings);
+    let regions = regions(mappings, blocks, map.heap);
+    let heap = Heap { regions: &regions, blocks, pages: &pages, page_bytes: map.page_bytes.max(1) };
+    let mut sums = Sums { waterfall: Waterfall::new(&regions, &pages), pins: Pins::default(), is_sampled };
+    let unplaced_blocks = heap.sweep(&mut sums);
+    let Sums { waterfall, pins, .. } = sums;
+    let mut pinned = pins.finish();
+    let mut remedy = Remedy::new(&pinned);
+    heap.sweep(&mut remedy);
+    remedy.finish(&regions, heap.page_bytes, &mut pinned);
+    let sum = |of: fn(&Mapping) -> u64| mappings.iter().map(of).fold(0, u64::saturating_add);
+    let mut memory = Memory {
+        map: map.clone(),
+        swapped_bytes: sum(|of| of.swapped_bytes),
+        untouched_bytes: waterfall.untouched_bytes,
+        pinned,
+        tops: if is_sampled { Vec::new() } else { waterfall.tops(blocks) },
+        others: named(waterfall.others(), mappings),
+        is_sampled,
+        unplaced_blocks,
+        arena_top_bytes: waterfall.arena_top_bytes(),
+        ..Memory::default()
+    };
+    memory.trim_bytes = (map.heap == HeapLayout::Glibc && !is_sampled).then(|| waterfall.trim_bytes());
+    (memory.resident_bytes, memory.parts) = waterfall.finish(sum(|of| of.resident_bytes), is_sampled);
+    memory.coverage = coverage(&memory);
+    memory
+}
+
+/// Both sums of one pass.
+struct Sums<'a> {
+    waterfall: Waterfall<'a>,
+    pins: Pins,
+    is_sampled: bool,
+}
+
+impl Visit for Sums<'_> {
+    fn extent(&mut self, block: usize, region: usize, extent: &Extent) {
+        self.waterfall.extent(block, region, extent);
+    }
+
+    fn page(&mut self, heap: &Heap<'_>, used: &UsedPage<'_>) {
+        self.waterfall.page(used);
+        if !self.is_sampled {
+            self.pins.page(heap, used);
+        }
+    }
+}
+
+/// The share of what is the heap's or nobody's that is the heap's.
+fn coverage(memory: &Memory) -> f64 {
+    let nobodys = memory.bytes_of(PartName::OtherAnonymous) + memory.bytes_of(PartName::Unexplained);
+    match (memory.heap_bytes(), nobodys) {
+        (_, 0) => 1.0,
+        (heap, nobodys) => heap as f64 / (heap + nobodys) as f64,
+    }
+}
+
+fn named(others: Vec<OtherMapping>, mappings: &[Mapping]) -> Vec<OtherMapping> {
+    let name =
+        |start: u64| mappings.iter().find(|of| of.start <= start && start < of.end).map(|of| of.path.clone());
+    others.into_iter().map(|of| OtherMapping { name: name(of.start).unwrap_or_default(), ..of }).collect()
+}

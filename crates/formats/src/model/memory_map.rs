@@ -1,0 +1,80 @@
+//! What a process has mapped at a moment, and which pages of it are in memory: read beside a table of live blocks.
+
+/// A memory map, but for its mappings and pages.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct MemoryMap {
+    /// Number of the table of live blocks that it was read beside.
+    pub table: u32,
+    /// When reading began, CLOCK_MONOTONIC ns.
+    pub begin_mono_ns: u64,
+    /// When it ended.
+    pub end_mono_ns: u64,
+    /// Bytes of a page: a power of two.
+    pub page_bytes: u64,
+    /// Bytes that the program allocated between the moment of the table and the end of reading: that far blocks and
+    /// pages may disagree.
+    pub allocated_bytes: u64,
+    /// Bytes that it freed meanwhile.
+    pub freed_bytes: u64,
+    /// The heap that the blocks are of.
+    pub heap: HeapLayout,
+    /// How many mappings there are.
+    pub mappings: u64,
+    /// How many runs of pages there are.
+    pub runs: u64,
+}
+
+/// How a heap lays out its blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum HeapLayout {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// That of glibc: chunks with a header of 8 bytes, in a heap that grows by brk, in arenas of 64 MiB, and in mappings
+    /// of their own.
+    Glibc,
+}
+
+/// A mapping.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Mapping {
+    /// Its first address.
+    pub start: u64,
+    /// Where it ends.
+    pub end: u64,
+    /// What may be done with it.
+    pub access: Access,
+    /// Whether it is the recorder's own.
+    pub is_recorder: bool,
+    /// The path of its file, or a name of the kernel's such as `[heap]`; empty when it has none.
+    pub path: Vec<u8>,
+    /// Bytes in memory, as the kernel counts them.
+    pub resident_bytes: u64,
+    /// Of these, bytes that belong to no file.
+    pub anonymous_bytes: u64,
+    /// Bytes that are swapped out.
+    pub swapped_bytes: u64,
+    /// Bytes in huge pages.
+    pub huge_bytes: u64,
+}
+
+/// What may be done with a mapping.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[allow(missing_docs, reason = "the letters of /proc/PID/maps")]
+pub struct Access {
+    pub read: bool,
+    pub write: bool,
+    pub execute: bool,
+    pub shared: bool,
+}
+
+/// Pages of an anonymous mapping, one after the other; pages in no run are neither in memory nor swapped out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PageRun {
+    /// Address of the first one.
+    pub start: u64,
+    /// How many.
+    pub pages: u64,
+    /// Whether they are swapped out; else they are in memory.
+    pub is_swapped: bool,
+}

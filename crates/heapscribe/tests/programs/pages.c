@@ -1,0 +1,114 @@
+// Programs whose memory does not come back, each for one known reason. Says "ready", frees what is to blame at SIGUSR1
+// and trims, says "freed", and ends at SIGUSR2.
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define MANY 200000
+static char *kept[MANY];
+static int used;
+
+static char *filled(size_t size) {
+    char *block = malloc(size);
+    memset(block, 1, size);
+    return block;
+}
+
+__attribute__((noinline)) static void keep(size_t size) { kept[used++] = filled(size); }
+
+// Every hundredth block of 200 bytes is kept.
+static void hundredth(void) {
+    static char *all[MANY];
+    for (int i = 0; i < MANY; i++) {
+        if (i % 100 == 0) {
+            keep(200);
+        } else {
+            all[i] = filled(200);
+        }
+    }
+    for (int i = 0; i < MANY; i++) free(all[i]);
+}
+
+// Blocks of 500 bytes between blocks of 3,000, which are freed.
+static void interleaved(void) {
+    static char *large[8000];
+    for (int i = 0; i < 8000; i++) {
+        keep(500);
+        large[i] = filled(3000);
+    }
+    for (int i = 0; i < 8000; i++) free(large[i]);
+}
+
+// A cache of full pages between what is freed.
+static void middle(void) {
+    static char *before[20000], *after[20000];
+    for (int i = 0; i < 20000; i++) before[i] = filled(1000);
+    for (int i = 0; i < 10000; i++) keep(1000);
+    for (int i = 0; i < 20000; i++) after[i] = filled(1000);
+    for (int i = 0; i < 20000; i++) free(before[i]);
+    for (int i = 0; i < 20000; i++) free(after[i]);
+}
+
+// Blocks that have mappings of their own.
+static void mapped(void) {
+    for (int i = 0; i < 50; i++) keep(200000);
+}
+
+// 64 threads that end; each leaves one block behind what it has freed.
+static pthread_barrier_t all_run;
+static pthread_mutex_t keeping = PTHREAD_MUTEX_INITIALIZER;
+static void *thread(void *unused) {
+    char *blocks[4000];
+    for (int i = 0; i < 4000; i++) blocks[i] = filled(100);
+    pthread_mutex_lock(&keeping);
+    keep(100);
+    pthread_mutex_unlock(&keeping);
+    pthread_barrier_wait(&all_run);
+    for (int i = 0; i < 4000; i++) free(blocks[i]);
+    return unused;
+}
+
+static void arenas(void) {
+    pthread_t threads[64];
+    pthread_barrier_init(&all_run, NULL, 64);
+    for (int i = 0; i < 64; i++) pthread_create(&threads[i], NULL, thread, NULL);
+    for (int i = 0; i < 64; i++) pthread_join(threads[i], NULL);
+}
+
+// What the heap does not know: a mapping of the program's own.
+static void own_mapping(void) {
+    size_t bytes = 32 << 20;
+    memset(mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 1, bytes);
+    keep(1000);
+}
+
+static void (*const kinds[])(void) = {hundredth, interleaved, middle, mapped, arenas, own_mapping};
+static const char *const names[] = {"hundredth", "interleaved", "middle", "mapped", "arenas", "own_mapping"};
+
+int main(int argc, char **argv) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGUSR1);
+    sigaddset(&signals, SIGUSR2);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    static char buffer[4096];
+    setvbuf(stdout, buffer, _IOLBF, sizeof buffer);
+    for (int i = 0; argc > 1 && i < 6; i++) {
+        if (strcmp(argv[1], names[i]) == 0) kinds[i]();
+    }
+    puts("ready");
+    int signal;
+    sigwait(&signals, &signal);
+    if (signal == SIGUSR1) {
+        malloc_trim(0);
+        for (int i = 0; i < used; i++) free(kept[i]);
+        malloc_trim(0);
+        puts("freed");
+        sigwait(&signals, &signal);
+    }
+    return 0;
+}

@@ -1,0 +1,152 @@
+//! The memory of a process in `report --memory --json`.
+
+use heapscribe_analyze::answer::NodeId;
+use heapscribe_analyze::memory::{Memory, Pinned, TopBlock};
+use serde::Serialize;
+
+use super::parts::FrameJson;
+use heapscribe_symbols::{NamedStacks, lossy};
+
+/// `memory`.
+#[derive(Serialize)]
+pub struct MemoryJson {
+    resident_bytes: u64,
+    swapped_bytes: u64,
+    heap_bytes: u64,
+    pinned_bytes: u64,
+    trim_bytes: Option<u64>,
+    untouched_bytes: u64,
+    parts: Vec<PartJson>,
+    coverage: f64,
+    sampled: bool,
+    pinned: Vec<PinnedJson>,
+    tops: Vec<TopJson>,
+    others: Vec<OtherJson>,
+    between: BetweenJson,
+    unplaced_blocks: u64,
+    problems: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct PartJson {
+    name: &'static str,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct PinnedJson {
+    id: u32,
+    stack: Vec<FrameJson>,
+    blocks: u64,
+    live_bytes: u64,
+    resident_bytes: u64,
+    age_ns: AgesJson,
+    alone_bytes: u64,
+    with_previous_bytes: u64,
+    in_pool_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct AgesJson {
+    min: u64,
+    max: u64,
+}
+
+#[derive(Serialize)]
+struct TopJson {
+    heap: &'static str,
+    address: String,
+    size_bytes: u64,
+    age_ns: u64,
+    below_bytes: u64,
+    alone_bytes: u64,
+    above_bytes: u64,
+    id: u32,
+    stack: Vec<FrameJson>,
+}
+
+#[derive(Serialize)]
+struct OtherJson {
+    start: String,
+    end: String,
+    name: String,
+    resident_bytes: u64,
+}
+
+/// What happened between the look at the blocks and that at the pages.
+#[derive(Serialize)]
+struct BetweenJson {
+    ns: u64,
+    allocated_bytes: u64,
+    freed_bytes: u64,
+}
+
+/// The stacks that will be written.
+pub fn wanted(memory: &Memory, top: usize) -> impl Iterator<Item = NodeId> {
+    memory.pinned.iter().take(top).map(|of| of.node).chain(memory.tops.iter().map(|top| top.node))
+}
+
+impl MemoryJson {
+    /// With the names of these stacks; the blocks are of this moment, CLOCK_MONOTONIC ns.
+    pub fn new(m: &Memory, top: usize, taken_mono_ns: u64, names: &NamedStacks<'_>) -> MemoryJson {
+        let other = |of: &heapscribe_analyze::memory::OtherMapping| OtherJson {
+            start: format!("{:#x}", of.start),
+            end: format!("{:#x}", of.end),
+            name: lossy(&of.name),
+            resident_bytes: of.resident_bytes,
+        };
+        MemoryJson {
+            resident_bytes: m.resident_bytes,
+            swapped_bytes: m.swapped_bytes,
+            heap_bytes: m.heap_bytes(),
+            pinned_bytes: m.pinned_bytes(),
+            trim_bytes: m.trim_bytes,
+            untouched_bytes: m.untouched_bytes,
+            parts: m.parts.iter().map(|of| PartJson { name: of.name.key(), bytes: of.bytes }).collect(),
+            coverage: m.coverage,
+            sampled: m.is_sampled,
+            pinned: m.pinned.iter().take(top).map(|of| pinned(of, names)).collect(),
+            tops: m.tops.iter().map(|of| top_block(of, names)).collect(),
+            others: m.others.iter().map(other).collect(),
+            between: BetweenJson {
+                ns: m.map.end_mono_ns.saturating_sub(taken_mono_ns),
+                allocated_bytes: m.map.allocated_bytes,
+                freed_bytes: m.map.freed_bytes,
+            },
+            unplaced_blocks: m.unplaced_blocks,
+            problems: m.problems.clone(),
+        }
+    }
+}
+
+fn frames(node: NodeId, names: &NamedStacks<'_>) -> Vec<FrameJson> {
+    names.frames(node).into_iter().map(FrameJson::from).collect()
+}
+
+fn pinned(of: &Pinned, names: &NamedStacks<'_>) -> PinnedJson {
+    PinnedJson {
+        id: of.node.0,
+        stack: frames(of.node, names),
+        blocks: of.blocks,
+        live_bytes: of.live_bytes,
+        resident_bytes: of.resident_bytes,
+        age_ns: AgesJson { min: of.youngest_ns, max: of.oldest_ns },
+        alone_bytes: of.alone_bytes,
+        with_previous_bytes: of.with_previous_bytes,
+        in_pool_bytes: of.in_pool_bytes,
+    }
+}
+
+fn top_block(of: &TopBlock, names: &NamedStacks<'_>) -> TopJson {
+    TopJson {
+        heap: if of.is_brk { "brk" } else { "arena" },
+        address: format!("{:#x}", of.address),
+        size_bytes: of.size_bytes,
+        age_ns: of.age_ns,
+        below_bytes: of.below_bytes,
+        alone_bytes: of.alone_bytes,
+        above_bytes: of.above_bytes,
+        id: of.node.0,
+        stack: frames(of.node, names),
+    }
+}

@@ -1,0 +1,252 @@
+//! `report --memory`: of what the resident memory of a process is made, who keeps nearly empty pages, and what comes back
+//! without their blocks.
+
+use std::io;
+
+use heapscribe_analyze::answer::NodeId;
+use heapscribe_analyze::memory::{
+    Memory, OtherMapping, PINNED_MAX_QUARTERS, PINNED_OF_QUARTERS, PartName, Pinned, TopBlock,
+};
+use heapscribe_analyze::snapshot::Snapshot;
+
+use super::stack_list::StackPrinter;
+use super::{Out, heading};
+use heapscribe_symbols::{NamedStacks, lossy};
+use heapscribe_units::{bytes, counted, date, duration, percent, short_bytes};
+
+/// The share of the heap below which a report says why most of the memory is not seen.
+const LOW_COVERAGE: f64 = 0.8;
+/// What is less than this part of the resident size is not worth a line.
+const NOTEWORTHY: u64 = 50;
+/// Columns of a part's name.
+const NAME: usize = 50;
+
+/// What is to be printed.
+pub struct MemoryReport<'a> {
+    /// The snapshot.
+    pub snapshot: &'a Snapshot,
+    /// What its memory is made of.
+    pub memory: &'a Memory,
+    /// Entries of each list.
+    pub top: usize,
+    /// The file's path, for the commands to type next.
+    pub path: &'a str,
+    /// Columns of a line.
+    pub width: usize,
+}
+
+/// What a part is, in words.
+fn words(part: PartName) -> &'static str {
+    match part {
+        PartName::Live => "live blocks, as the program asked for them",
+        PartName::Rounding => "their headers and rounding",
+        PartName::MappedTails => "ends of blocks with a mapping of their own",
+        PartName::FreeInUsedPages => "free, in pages that also hold live blocks",
+        PartName::FreePages => "free pages between live blocks",
+        PartName::FreePagesAtTop => "free pages above the last live block",
+        PartName::FreeArenas => "arenas without a live block",
+        PartName::SampledHeap => "the heap (not divided: blocks were sampled)",
+        PartName::Stacks => "stacks of threads",
+        PartName::Files => "code and data of programs, libraries and files",
+        PartName::SharedMemory => "shared memory",
+        PartName::Recorder => "heapscribe's recorder",
+        PartName::OtherAnonymous => "other anonymous memory, without recorded blocks",
+        PartName::Unexplained => "unexplained",
+    }
+}
+
+impl MemoryReport<'_> {
+    fn pinned(&self) -> &[Pinned] {
+        &self.memory.pinned[..self.memory.pinned.len().min(self.top)]
+    }
+
+    /// The blocks at the top that keep anything from being given back.
+    fn tops(&self) -> impl Iterator<Item = &TopBlock> {
+        let keeps = |top: &&TopBlock| top.below_bytes > self.memory.map.page_bytes;
+        self.memory.tops.iter().filter(keeps).take(self.top)
+    }
+
+    /// The stacks that will be printed: only their names need to be looked up.
+    pub fn wanted(&self) -> Vec<NodeId> {
+        self.pinned().iter().map(|of| of.node).chain(self.tops().map(|top| top.node)).collect()
+    }
+
+    /// Prints all of it.
+    pub fn print(&self, out: Out<'_>, names: &NamedStacks<'_>) -> io::Result<()> {
+        let mut printer = StackPrinter::new(names, self.width);
+        self.header(out)?;
+        self.waterfall(out)?;
+        self.coverage(out)?;
+        if !self.memory.is_sampled {
+            self.pins(out, &mut printer)?;
+            self.at_top(out, &mut printer)?;
+            self.remedy(out)?;
+        }
+        self.limits(out)?;
+        heading(out, "Next")?;
+        writeln!(out, "  heapscribe flame {} -o pinned.svg --metric pinned", self.path)?;
+        writeln!(out, "  heapscribe report {}", self.path)
+    }
+
+    fn header(&self, out: Out<'_>) -> io::Result<()> {
+        let (s, m) = (self.snapshot, self.memory);
+        let info = s.process.info.clone().unwrap_or_default();
+        let command: Vec<_> = info.command.iter().map(|part| lossy(part)).collect();
+        writeln!(out, "Memory of: {}", command.join(" "))?;
+        writeln!(
+            out,
+            "Process {} on {}, {} after its start.",
+            info.pid,
+            date(s.table.real_ns),
+            duration(s.age_ns)
+        )?;
+        write!(out, "Resident: {}", bytes(m.resident_bytes))?;
+        let swapped = (m.swapped_bytes > 0).then(|| format!("; swapped out: {}", bytes(m.swapped_bytes)));
+        writeln!(out, "{}.", swapped.unwrap_or_default())?;
+        let live = counted(s.live.blocks, "block");
+        write!(out, "Live: {} in {live}", bytes(s.live.bytes))?;
+        let untouched = format!(", of which {} are not in memory", short_bytes(m.untouched_bytes));
+        writeln!(out, "{}.", if m.untouched_bytes > 0 { untouched } else { String::new() })
+    }
+
+    fn waterfall(&self, out: Out<'_>) -> io::Result<()> {
+        let m = self.memory;
+        heading(out, "What the resident memory is")?;
+        let mut row = |name: &str, bytes: u64| {
+            writeln!(out, "  {name:<NAME$} {:>9} {:>8}", short_bytes(bytes), percent(bytes, m.resident_bytes))
+        };
+        m.parts.iter().try_for_each(|part| row(words(part.name), part.bytes))?;
+        row("resident", m.resident_bytes)
+    }
+
+    fn coverage(&self, out: Out<'_>) -> io::Result<()> {
+        let m = self.memory;
+        let share = m.coverage * 100.0;
+        writeln!(
+            out,
+            "  The recorded heap is {share:.1} % of the anonymous memory that is no stack and no file's."
+        )?;
+        if m.coverage >= LOW_COVERAGE {
+            return Ok(());
+        }
+        writeln!(out, "  The rest was mapped by the program itself, or by a heap that is not recorded:")?;
+        m.others.iter().take(self.top).try_for_each(|of| writeln!(out, "    {}", other(of)))?;
+        if let Some(runtime) = self.runtime() {
+            writeln!(out, "  {runtime}")?;
+        }
+        Ok(())
+    }
+
+    /// What is known to map memory of its own.
+    fn runtime(&self) -> Option<&'static str> {
+        let info = self.snapshot.process.info.as_ref()?;
+        let exe = lossy(info.exe.rsplit(|byte| *byte == b'/').next().unwrap_or_default());
+        let known = [
+            ("python", "Python maps its arenas itself; run it with PYTHONMALLOC=malloc to see its objects."),
+            ("java", "The Java heap is the JVM's own."),
+            ("node", "The JavaScript heap is V8's own."),
+            ("ruby", "Ruby maps the pages of its objects itself."),
+        ];
+        known.iter().find(|(name, _)| exe.starts_with(name)).map(|(_, why)| *why)
+    }
+
+    fn pins(&self, out: Out<'_>, printer: &mut StackPrinter<'_>) -> io::Result<()> {
+        printer.list(out, "Who keeps nearly empty pages")?;
+        let (m, all) = (self.memory, self.memory.pinned_bytes());
+        if m.pinned.is_empty() {
+            return writeln!(out, "  Nobody: no page with live blocks is nearly empty.");
+        }
+        writeln!(
+            out,
+            "  {} are pages of which blocks take at most {PINNED_MAX_QUARTERS}/{PINNED_OF_QUARTERS}. Each is charged to \
+             the stacks whose blocks\n  are in it, in proportion of their bytes in it.",
+            bytes(all)
+        )?;
+        for (i, of) in self.pinned().iter().enumerate() {
+            let figures = format!(
+                "{}: {} resident for {} in {}, {} to {} old",
+                percent(of.resident_bytes, all),
+                short_bytes(of.resident_bytes),
+                short_bytes(of.live_bytes),
+                counted(of.blocks, "block"),
+                duration(of.youngest_ns),
+                duration(of.oldest_ns)
+            );
+            printer.entry(out, i + 1, &figures, of.node)?;
+        }
+        super::tables::more(out, m.pinned.len(), self.top, "stack")
+    }
+
+    fn at_top(&self, out: Out<'_>, printer: &mut StackPrinter<'_>) -> io::Result<()> {
+        if self.tops().next().is_none() {
+            return Ok(());
+        }
+        printer.list(out, "Blocks at the top of a heap, which cannot shrink below them (sbrk, trimming)")?;
+        for (i, top) in self.tops().enumerate() {
+            let heap = if top.is_brk { "the heap (brk)" } else { "an arena" };
+            let figures = format!(
+                "the last block of {heap}, {}, {} old: above {} of free pages; freed alone, {} come back",
+                counted(top.size_bytes, "byte"),
+                duration(top.age_ns),
+                short_bytes(top.below_bytes),
+                short_bytes(top.alone_bytes)
+            );
+            printer.entry(out, i + 1, &figures, top.node)?;
+        }
+        Ok(())
+    }
+
+    fn remedy(&self, out: Out<'_>) -> io::Result<()> {
+        let m = self.memory;
+        heading(out, "What would come back")?;
+        let resident = short_bytes(m.resident_bytes);
+        if let Some(free) = m.trim_bytes.map(short_bytes) {
+            writeln!(out, "  {free:>9} of {resident} by malloc_trim(0), less what threads cache.")?;
+        }
+        for (i, of) in self.pinned().iter().enumerate() {
+            let who = match i {
+                0 => "of stack 1 above".to_owned(),
+                _ => format!("of stacks 1 to {} above", i + 1),
+            };
+            let (back, pooled) = (short_bytes(of.with_previous_bytes), short_bytes(of.in_pool_bytes));
+            writeln!(
+                out,
+                "  {back:>9} more if the blocks {who} were freed; {pooled} if they were in a pool of their own."
+            )?;
+        }
+        let of_arenas = m.bytes_of(PartName::FreeArenas) + m.arena_top_bytes;
+        if of_arenas > m.resident_bytes / NOTEWORTHY {
+            let of_arenas = short_bytes(of_arenas);
+            writeln!(
+                out,
+                "  {of_arenas:>9} are free at the end of arenas, where malloc_trim leaves them: fewer arenas keep less\n\
+                 \u{20}           (MALLOC_ARENA_MAX=1, or mallopt(M_ARENA_MAX, 1) before the first thread)."
+            )?;
+        }
+        Ok(())
+    }
+
+    fn limits(&self, out: Out<'_>) -> io::Result<()> {
+        let m = self.memory;
+        heading(out, "What is missing")?;
+        match (m.map.allocated_bytes, m.map.freed_bytes) {
+            (0, 0) => writeln!(out, "  Nothing was allocated or freed between blocks and pages.")?,
+            (allocated, freed) => writeln!(
+                out,
+                "  Between blocks and pages {} were allocated and {} freed: so much may be in\n  another part.",
+                bytes(allocated),
+                bytes(freed)
+            )?,
+        }
+        if m.unplaced_blocks > 0 {
+            writeln!(out, "  {} outside of all mappings.", counted(m.unplaced_blocks, "block"))?;
+        }
+        writeln!(out, "  Blocks from before the recording count as free memory.")?;
+        m.problems.iter().chain(&self.snapshot.problems).try_for_each(|problem| writeln!(out, "  {problem}."))
+    }
+}
+
+fn other(of: &OtherMapping) -> String {
+    let name = if of.name.is_empty() { String::new() } else { format!(" {}", lossy(&of.name)) };
+    format!("{:>9} at {:#x} to {:#x}{name}", short_bytes(of.resident_bytes), of.start, of.end)
+}
