@@ -20,6 +20,9 @@ pub struct Birth {
 /// Frees that are remembered until their block is allocated; more of them count as frees of unknown blocks.
 const EARLY_MAX: usize = 1 << 20;
 
+/// Threads that a program has at most.
+const THREADS_MAX: u32 = 1024;
+
 /// What a block is asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AllocRequest {
@@ -53,6 +56,8 @@ pub struct Compiled {
     pub reallocs: u64,
     /// Moments.
     pub moments: u64,
+    /// Threads, when operations say whose they are.
+    pub threads: u64,
     /// The most bytes live at a time, in the order of the operations.
     pub peak_bytes: u64,
     /// Blocks that were live then.
@@ -88,6 +93,9 @@ pub struct Compiler<W> {
     last_ns: u64,
     /// Wider than a size: what a damaged trace asks for is not held to what a machine has.
     live_bytes: u128,
+    /// The numbers of threads, and whose operations are written now.
+    threads: HashMap<u32, u32>,
+    thread: Option<u32>,
 }
 
 impl<W: Write> Compiler<W> {
@@ -104,7 +112,21 @@ impl<W: Write> Compiler<W> {
             next_moment_ns: step_ns,
             last_ns: 0,
             live_bytes: 0,
+            threads: HashMap::new(),
+            thread: None,
         }
+    }
+
+    /// What follows are calls of this thread. Of more threads than can run at a time several share one.
+    pub fn thread(&mut self, id: u32) -> io::Result<()> {
+        if self.thread == Some(id) {
+            return Ok(());
+        }
+        self.thread = Some(id);
+        let next = self.threads.len() as u32;
+        let number = *self.threads.entry(id).or_insert(next) % THREADS_MAX;
+        self.compiled.threads = u64::from(THREADS_MAX).min(self.threads.len() as u64);
+        self.write(Op::Thread { number })
     }
 
     /// A block was allocated.
@@ -281,6 +303,7 @@ mod tests {
             frees: 2,
             reallocs: 1,
             moments: 2,
+            threads: 0,
             peak_bytes: 570,
             peak_blocks: 2,
             peak_ns: 2600,

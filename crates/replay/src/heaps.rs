@@ -35,6 +35,17 @@ pub const fn behind_malloc() -> SystemHeap {
     }
 }
 
+/// Has the C library's heap give back what is free: of glibc, nothing of others.
+pub fn trim() {
+    #[cfg(target_env = "gnu")]
+    {
+        unsafe extern "C" {
+            safe fn malloc_trim(pad: usize) -> c_int;
+        }
+        malloc_trim(0);
+    }
+}
+
 /// The file whose `malloc` that is, by what `/proc/self/maps` says.
 pub fn file_of_malloc(maps: &str) -> Option<&str> {
     file_at(maps, malloc as *const () as usize)

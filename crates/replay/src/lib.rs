@@ -5,8 +5,8 @@
 //! names. *It guarantees* that the program made of them ([`Op`], 16 bytes an operation) names blocks by slots that
 //! are reused, so that memory grows with blocks that are live at a time and with nothing else; that a heap under
 //! [`run()`] gets the recorded calls and nothing besides, because nothing is allocated here meanwhile; that every
-//! block is freed in the end. *It refuses* to be more than one thread: concurrent calls become one order, and
-//! contention is not measured.
+//! block is freed in the end. *It refuses* to run two calls at a time: concurrent calls become one order, which one thread
+//! makes, or as many as made them ([`run_in_threads`]), and contention is not measured.
 //!
 //! ```
 //! use std::fs::File;
@@ -44,6 +44,7 @@
 //!   compile  events -> operations          run       operations -> a heap, its calls timed or its memory measured
 //!   op       an operation in 16 bytes      pool_run  operations -> one pool of a size, without contents
 //!   program  operations from a file        smallest  the smallest of these that suffices
+//!   threads  the same in as many threads as made them
 //! ```
 
 pub mod clock;
@@ -58,6 +59,7 @@ mod resident;
 pub mod results;
 pub mod run;
 pub mod smallest;
+mod threads;
 
 pub use compile::{AllocRequest, Birth, Compiled, Compiler};
 pub use heapscribe_alloc::{Heap, Stats};
@@ -68,3 +70,4 @@ pub use pool_run::{PoolMemory, PoolRun, Tightest, Variation, floor_bytes};
 pub use program::{Ops, Program};
 pub use results::{Footprint, Latency, Moment, Timed};
 pub use run::{Outcome, Touch, run};
+pub use threads::run_in_threads;

@@ -1,11 +1,11 @@
 //! An operation in 16 bytes. Blocks are named by slots, which are reused when their block is freed.
 //!
 //! ```text
-//!    0  kind   0 alloc  1 zeroed alloc  2 free  3 realloc  4 moment
+//!    0  kind   0 alloc  1 zeroed alloc  2 free  3 realloc  4 moment  5 thread
 //!    1  align  log2 of the alignment asked for; 0 for none
 //!    2  0      2 bytes
 //!    4  slot   u32
-//!    8  size   u64: bytes asked for, by free the bytes of the block; of a moment the time, ns
+//!    8  size   u64: bytes asked for, by free the bytes of the block; of a moment the time, ns, of a thread its number
 //! ```
 
 /// Bytes of an operation.
@@ -44,6 +44,11 @@ pub enum Op {
         /// Since the trace's start.
         ns: u64,
     },
+    /// What follows are calls of this thread.
+    Thread {
+        /// Numbered from 0, in the order of their first calls.
+        number: u32,
+    },
 }
 
 impl Op {
@@ -57,6 +62,7 @@ impl Op {
             Op::Free { slot, size_bytes } => (2, 0, slot, size_bytes),
             Op::Realloc { slot, size_bytes } => (3, 0, slot, size_bytes),
             Op::Moment { ns } => (4, 0, 0, ns),
+            Op::Thread { number } => (5, 0, 0, number.into()),
         };
         let mut bytes = [0; OP_BYTES];
         (bytes[0], bytes[1]) = (kind, align);
@@ -75,6 +81,7 @@ impl Op {
             2 => Some(Op::Free { slot, size_bytes }),
             3 => Some(Op::Realloc { slot, size_bytes }),
             4 => Some(Op::Moment { ns: size_bytes }),
+            5 => Some(Op::Thread { number: u32::try_from(size_bytes).ok()? }),
             _ => None,
         }
     }
@@ -93,6 +100,7 @@ mod tests {
                 Op::Free { slot, size_bytes },
                 Op::Realloc { slot, size_bytes },
                 Op::Moment { ns: size_bytes },
+                Op::Thread { number: slot },
             ] {
                 prop_assert_eq!(Op::decode(&op.encode()), Some(op));
             }

@@ -49,7 +49,11 @@ struct Slot {
     size: usize,
 }
 
-struct Run<'a, H: Heap + ?Sized, W> {
+// SAFETY: a slot names a block of a heap, which any thread may write to and free; one has it at a time.
+unsafe impl Send for Slot {}
+
+/// A run, at the operation that comes next.
+pub(crate) struct Run<'a, H: Heap + ?Sized, W> {
     heap: &'a H,
     observer: &'a mut W,
     touch: Touch,
@@ -68,11 +72,9 @@ pub fn run<H: Heap + ?Sized, W: Observer>(
     touch: Touch,
     observer: &mut W,
 ) -> io::Result<Outcome> {
-    // All of our own memory is allocated before the heap is measured.
-    let slots = vec![Slot { block: None, size: 1 }; program.slots()];
+    let mut run = Run::new(heap, program.slots(), touch, observer);
     let mut ops = program.ops();
-    observer.begin();
-    let mut run = Run { heap, observer, touch, slots, live_bytes: 0, outcome: Outcome::default() };
+    run.begin();
     let ended = loop {
         match ops.next_op() {
             Ok(Some(op)) => run.step(op),
@@ -80,19 +82,36 @@ pub fn run<H: Heap + ?Sized, W: Observer>(
             Err(e) => break Err(e),
         }
     };
-    run.clear();
-    ended.map(|()| run.outcome)
+    let outcome = run.finish();
+    ended.map(|()| outcome)
 }
 
-impl<H: Heap + ?Sized, W: Observer> Run<'_, H, W> {
+impl<'a, H: Heap + ?Sized, W: Observer> Run<'a, H, W> {
+    /// All of our own memory is allocated before the heap is measured.
+    pub(crate) fn new(heap: &'a H, slots: usize, touch: Touch, observer: &'a mut W) -> Self {
+        let slots = vec![Slot { block: None, size: 1 }; slots];
+        Run { heap, observer, touch, slots, live_bytes: 0, outcome: Outcome::default() }
+    }
+
+    pub(crate) fn begin(&mut self) {
+        self.observer.begin();
+    }
+
+    /// Frees what is left.
+    pub(crate) fn finish(mut self) -> Outcome {
+        self.clear();
+        self.outcome
+    }
+
     #[inline(always)]
-    fn step(&mut self, op: Op) {
+    pub(crate) fn step(&mut self, op: Op) {
         match op {
             Op::Alloc { slot, size_bytes, align_log2, zeroed } => {
                 self.alloc(slot, size_bytes, align_log2, zeroed);
             }
             Op::Free { slot, .. } => self.free(slot),
             Op::Realloc { slot, size_bytes } => self.realloc(slot, size_bytes),
+            Op::Thread { .. } => return,
             Op::Moment { ns } => {
                 let heap = self.heap;
                 return self.observer.moment(ns, self.live_bytes, || heap.stats());

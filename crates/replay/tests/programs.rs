@@ -11,7 +11,7 @@ use heapscribe_replay::heaps::{Config, PageOptions, TlsfHeap, behind_malloc};
 use heapscribe_replay::smallest::{Range, smallest};
 use heapscribe_replay::{
     AllocRequest, Birth, Compiled, Compiler, FootprintObserver, Kind, LatencyObserver, OP_BYTES, Op,
-    PoolMemory, PoolRun, Program, Tightest, Touch, Unobserved, Variation, floor_bytes, run,
+    PoolMemory, PoolRun, Program, Tightest, Touch, Unobserved, Variation, floor_bytes, run, run_in_threads,
 };
 use proptest::prelude::*;
 
@@ -111,7 +111,7 @@ fn on_shadow(heap: &dyn Heap, bytes: &[u8]) -> Result<(Vec<usize>, u64), String>
                 let block = shadow.realloc(block, request)?.ok_or("no memory")?;
                 slots.insert(slot, (block, size_bytes));
             }
-            Op::Moment { .. } => {}
+            Op::Moment { .. } | Op::Thread { .. } => {}
         }
         peak = peak.max(slots.values().map(|(_, size)| size).sum::<u64>());
     }
@@ -266,6 +266,35 @@ fn failures_are_counted() {
     // The block of 1 MiB and the realloc fail; its free is not made, that of the block of 100 bytes is.
     assert_eq!((outcome.calls, outcome.failures, outcome.failed_max_bytes), (4, 2, 1 << 21));
     assert_eq!((outcome.peak_live_bytes, outcome.left_blocks), (100, 0));
+}
+
+/// Calls of 40 threads, each of which frees what the one before it has allocated: made by one thread and by 40.
+#[test]
+fn threads_make_the_same_calls() {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let mut compiler = Compiler::new(Vec::new(), 100);
+    for ns in 0..4_000u64 {
+        compiler.thread(1_000 + (ns / 7 % 40) as u32).unwrap();
+        compiler.allocated(ns, birth(1, ns), AllocRequest::bytes(10 + ns % 500)).unwrap();
+        if ns % 3 != 0 {
+            compiler.freed(ns, birth(1, ns.saturating_sub(60))).unwrap();
+        }
+    }
+    let (compiled, bytes) = compiler.finish().unwrap();
+    assert_eq!(compiled.threads, 40);
+    let file = file(&bytes);
+    let program = Program::new(&file, compiled.slots);
+    for heap in [&behind_malloc() as &dyn Heap, &pool_heap(8 << 20)] {
+        let expected = run(heap, &program, Touch::All, &mut Unobserved).unwrap();
+        let moments = AtomicU64::new(0);
+        let count = |number| moments.store(number, Ordering::Relaxed);
+        let found = run_in_threads(heap, &program, Touch::All, &mut Unobserved, (40, &count)).unwrap();
+        assert_eq!(found, expected);
+        assert_eq!(moments.into_inner(), compiled.moments);
+    }
+    let e =
+        run_in_threads(&behind_malloc(), &program, Touch::All, &mut Unobserved, (39, &|_| {})).unwrap_err();
+    assert_eq!(e.to_string(), "a thread that was not announced");
 }
 
 /// A damaged file is refused with the place of the damage.

@@ -16,6 +16,7 @@ Examples:
   heapscribe replay run.hst --heap tlsf,system
   heapscribe replay run.hst --heap system,/usr/lib/x86_64-linux-gnu/libjemalloc.so.2 -o heaps.pdf
   heapscribe replay run.hst --heap tlsf --pool 256MiB --grow 0     a pool that does not grow
+  heapscribe replay run.hst --advice                               which setting keeps least memory
 ")]
 pub(crate) struct ReplayArgs {
     /// The trace
@@ -46,6 +47,11 @@ pub(crate) struct ReplayArgs {
     /// How much of each block to write to, as the program would have
     #[arg(long, value_enum, default_value_t = TouchArg::Pages)]
     pub(crate) touch: TouchArg,
+
+    /// Replay under settings of glibc's heap and on other heaps that are installed, by as many threads as made the calls,
+    /// and say which one keeps least memory
+    #[arg(long, conflicts_with_all = ["heap", "pool", "grow", "rounds", "output"])]
+    pub(crate) advice: bool,
 
     /// Print JSON, including all values over time
     #[arg(long)]

@@ -11,8 +11,8 @@ use crate::cli::{ReplayArgs, TouchArg};
 use crate::message;
 use crate::replay::chosen::Chosen;
 use crate::replay::compare::{Comparison, Plan, compare};
-use crate::replay::{self, prepare, text};
-use heapscribe_convert::{Input, Salvage};
+use crate::replay::{self, advice, advice_text, prepare, text};
+use heapscribe_convert::{Input, Opened, Salvage};
 use heapscribe_views::pictures::{self, Form};
 
 /// Runs the command.
@@ -20,6 +20,9 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     let form = args.output.as_deref().map(Form::of).transpose()?;
     let trace = Input::open(&args.trace)?.into_trace(Salvage::default())?;
     let mut chosen = Chosen::of(&trace, args.process.pid, args.process.program.as_deref())?;
+    if args.advice {
+        return advise(args, &trace, chosen);
+    }
     let prepared = prepare::prepare(&trace, chosen.process(&trace), None)?;
     chosen.doubt(&prepared.doubts, prepared.may_lack_frees);
     let comparison = compare(&plan(args), chosen, &prepared);
@@ -38,15 +41,38 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     Ok(exit_code(args, &comparison, trace.is_complete()))
 }
 
+/// Says which setting keeps least memory.
+fn advise(args: &ReplayArgs, trace: &Opened, mut chosen: Chosen) -> Result<ExitCode> {
+    let prepared = prepare::prepare_threads(trace, chosen.process(trace))?;
+    chosen.doubt(&prepared.doubts, prepared.may_lack_frees);
+    let advice = advice::advise(chosen, &prepared, touch(args));
+    let mut out = output::stdout(args.json);
+    if args.json {
+        serde_json::to_writer_pretty(&mut out, &advice)?;
+        writeln!(out)?;
+    } else {
+        advice_text::print(&mut out, &advice)?;
+    }
+    out.flush()?;
+    if advice.settings.iter().all(|of| of.error.is_some()) {
+        return Ok(crate::exit::failed());
+    }
+    Ok(partial::exit_code(&args.trace, &advice.process.estimate, trace.is_complete()))
+}
+
+fn touch(args: &ReplayArgs) -> Touch {
+    match args.touch {
+        TouchArg::Pages => Touch::Pages,
+        TouchArg::All => Touch::All,
+        TouchArg::None => Touch::Nothing,
+    }
+}
+
 fn plan(args: &ReplayArgs) -> Plan {
     Plan {
         heaps: args.heap.clone(),
         rounds: args.rounds,
-        touch: match args.touch {
-            TouchArg::Pages => Touch::Pages,
-            TouchArg::All => Touch::All,
-            TouchArg::None => Touch::Nothing,
-        },
+        touch: touch(args),
         pool_bytes: args.pool,
         grow_bytes: args.grow,
     }

@@ -13,12 +13,13 @@ use anyhow::{Context, Result, anyhow, bail};
 use heapscribe_replay::heaps::{self, Config, PageOptions, TlsfHeap};
 use heapscribe_replay::{
     Footprint, FootprintObserver, Heap, Latency, LatencyObserver, Observer, Outcome, Program, Touch,
-    Unobserved, run,
+    Unobserved, run, run_in_threads,
 };
 use serde::{Deserialize, Serialize};
 
 use super::prepare::Prepared;
 use super::subject::Subject;
+use super::trim::Trim;
 
 /// The first word of its command line, which no command has.
 const WORD: &str = "a-heap-of-its-own";
@@ -42,7 +43,23 @@ pub(crate) struct Task {
     pub(crate) grow_bytes: u64,
     pub(crate) slots: u64,
     pub(crate) moments: u64,
+    /// Threads that make the calls, as the operations name them; 0 for this one, whatever they name.
+    pub(crate) threads: u64,
+    /// When memory is trimmed.
+    pub(crate) trim: Trim,
+    /// Variables of the environment.
+    pub(crate) environment: Vec<(String, String)>,
 }
+
+/// What changes the system's heap: of these only what a task asks for.
+const VARIABLES: [&str; 6] = [
+    "GLIBC_TUNABLES",
+    "MALLOC_ARENA_MAX",
+    "MALLOC_MMAP_MAX_",
+    "MALLOC_MMAP_THRESHOLD_",
+    "MALLOC_TOP_PAD_",
+    "MALLOC_TRIM_THRESHOLD_",
+];
 
 /// What a child has measured.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -61,6 +78,12 @@ pub(crate) fn measure(task: &Task, prepared: &Prepared) -> Result<Measurement> {
     let mut command = Command::new(program);
     command.arg(WORD).arg(serde_json::to_string(task)?);
     command.env_remove("LD_PRELOAD").env_remove("HEAPSCRIBE_SESSION");
+    if task.threads > 0 {
+        for name in VARIABLES {
+            command.env_remove(name);
+        }
+    }
+    command.envs(task.environment.iter().map(|(name, value)| (name, value)));
     if let Subject::Library(path) = &task.heap {
         command.env("LD_PRELOAD", path);
     }
@@ -143,9 +166,18 @@ fn look<H: Heap>(heap: &H, task: &Task, program: &Program<'_>) -> Result<Measure
         heap: &H,
         task: &Task,
         program: &Program<'_>,
-        watch: &mut impl Observer,
+        watch: &mut (impl Observer + Send),
     ) -> Result<Outcome> {
-        run(heap, program, task.touch, watch).context("cannot replay the operations")
+        let trim = |moment| {
+            if task.trim.is_due(moment, task.moments) {
+                heaps::trim();
+            }
+        };
+        let outcome = match task.threads {
+            0 => run(heap, program, task.touch, watch),
+            n => run_in_threads(heap, program, task.touch, watch, (n as usize, &trim)),
+        };
+        outcome.context("cannot replay the operations")
     }
     match task.look {
         Look::Nothing => Ok(Measurement {

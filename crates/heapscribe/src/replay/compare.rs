@@ -8,6 +8,7 @@ use super::child::{Look, Measurement, Task, measure};
 use super::chosen::Chosen;
 use super::prepare::Prepared;
 use super::subject::Subject;
+use super::trim::Trim;
 
 /// How heaps are run.
 #[derive(Clone, Debug)]
@@ -99,6 +100,9 @@ fn task(plan: &Plan, heap: &Subject, look: Look, prepared: &Prepared) -> Task {
         grow_bytes: plan.grow_bytes,
         slots: prepared.compiled.slots,
         moments: prepared.compiled.moments,
+        threads: 0,
+        trim: Trim::Never,
+        environment: Vec::new(),
     }
 }
 

@@ -8,9 +8,12 @@
 //!   subject   which heaps                      sizing   which pool is enough
 //!   chosen    which process of the trace       compare  the heaps side by side, in rounds
 //!   prepare   its events -> operations         search   pools that are tried
-//!   child     operations -> a heap            text, picture
+//!   child     operations -> a heap            advice   settings of the heap side by side
+//!   text, picture, advice_text
 //! ```
 
+pub(crate) mod advice;
+pub(crate) mod advice_text;
 pub(crate) mod child;
 pub(crate) mod chosen;
 pub(crate) mod compare;
@@ -21,5 +24,6 @@ pub(crate) mod sizing;
 pub(crate) mod sizing_text;
 pub(crate) mod subject;
 pub(crate) mod text;
+mod trim;
 
 pub(crate) use picture::picture;

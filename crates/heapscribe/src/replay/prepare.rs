@@ -53,6 +53,20 @@ pub(crate) fn prepare<S: Source>(
     process: &Process,
     shuffle: Option<Shuffle>,
 ) -> Result<Prepared> {
+    compile(trace, process, shuffle, false)
+}
+
+/// The same in time order; operations say which thread made them.
+pub(crate) fn prepare_threads<S: Source>(trace: &Trace<S>, process: &Process) -> Result<Prepared> {
+    compile(trace, process, None, true)
+}
+
+fn compile<S: Source>(
+    trace: &Trace<S>,
+    process: &Process,
+    shuffle: Option<Shuffle>,
+    has_threads: bool,
+) -> Result<Prepared> {
     let file = nameless_file().context("cannot create a temporary file")?;
     let step_ns = duration_ns(trace, process) / STEPS + 1;
     let compiler = Compiler::new(BufWriter::new(file), step_ns);
@@ -60,6 +74,9 @@ pub(crate) fn prepare<S: Source>(
     let mut doubts = feed.before(trace, process).context(NO_ROOM)?;
     let mut order = InOrder::new(trace, process).shuffled(shuffle);
     while let Some((at, event)) = order.next(trace) {
+        if has_threads {
+            feed.compiler.thread(at.thread).context(NO_ROOM)?;
+        }
         feed.event(at, &event)?;
     }
     doubts.extend_from_slice(&order.problems);

@@ -11,6 +11,7 @@ use super::chosen::Chosen;
 use super::prepare::{Prepared, prepare};
 use super::search::{Search, Trial};
 use super::subject::Subject;
+use super::trim::Trim;
 use heapscribe_convert::Opened;
 use heapscribe_convert::in_order::Shuffle;
 use heapscribe_diagnostics::Problem;
@@ -114,6 +115,9 @@ fn verify(pool_bytes: u64, recorded: &Prepared) -> Result<()> {
         grow_bytes: 0,
         slots: recorded.compiled.slots,
         moments: recorded.compiled.moments,
+        threads: 0,
+        trim: Trim::Never,
+        environment: Vec::new(),
     };
     let found = measure(&task, recorded)?;
     anyhow::ensure!(found.outcome.failures == 0, "{} requests failed", found.outcome.failures);
