@@ -23,6 +23,7 @@ use heapscribe_session::inspect::{self, Snapshot};
 
 use crate::file_source::{FileSource, source};
 use crate::heaplog::{LogTally, from as from_heaplog, from::About};
+use crate::heaptrack;
 use crate::memtrace::{from as from_memtrace, from::Sizes};
 use crate::opened_trace::Opened;
 use crate::ring;
@@ -60,6 +61,8 @@ pub enum Kind {
     Json,
 }
 
+const HEAPTRACK: Kind = Kind::File(Format::Heaptrack);
+
 /// A path that was looked at.
 pub struct Input {
     path: PathBuf,
@@ -88,7 +91,14 @@ impl Input {
         if n == 0 && is_named_as_part(path) {
             return Err(empty_part(path).into());
         }
-        Ok(Input { path: path.to_owned(), kind: kind_of(&first[..n]), file: Some(file) })
+        let mut kind = kind_of(&first[..n]);
+        if matches!(kind, Kind::File(Format::Unknown) | Kind::AosPart) {
+            let mut contents = [0; FIRST_BYTES];
+            let n = heaptrack::first_bytes(&file.file, &first[..n], &mut contents);
+            // Parts of message logs are compressed, too, and say so no sooner.
+            kind = Some(kind_of(&contents[..n])).filter(|of| *of == HEAPTRACK).unwrap_or(kind);
+        }
+        Ok(Input { path: path.to_owned(), kind, file: Some(file) })
     }
 
     /// What it is.
@@ -112,6 +122,7 @@ impl Input {
             Kind::Session => self.snapshot(),
             Kind::File(Format::Memtrace) => self.convert_memtrace(salvage),
             Kind::File(Format::Heaplog) => self.convert_heaplog(),
+            Kind::File(Format::Heaptrack) => self.convert_heaptrack(),
             Kind::File(Format::Go) => Err(go_has_no_blocks(&self.path).into()),
             Kind::AosPart => Err(part_has_no_blocks(&self.path).into()),
         }
@@ -150,6 +161,17 @@ impl Input {
         let (path, file) = self.into_file()?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         from_heaplog::convert(&mut heaplog::Reader::new(file), &About::named(&name), out)
+    }
+
+    /// A data file of heaptrack's, converted; what of it is not whole, in words.
+    ///
+    /// # Errors
+    /// Those of the medium.
+    pub fn heaptrack_into(self, out: impl Write) -> Result<Vec<String>> {
+        let (path, file) = self.into_file()?;
+        let unpacked = heaptrack::unpacked(&file.file);
+        let unpacked = unpacked.with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(heaptrack::from::convert(unpacked, out)?)
     }
 
     /// The file itself, from its beginning.
@@ -193,6 +215,12 @@ impl Input {
         let (tally, problems) = made.result;
         let trace = Trace::open(made.file).map_err(|e| unreadable(&path, e))?;
         Ok(Opened { memtrace: Some(tally), ..Opened::new(trace, problems) })
+    }
+
+    fn convert_heaptrack(self) -> Result<Opened> {
+        let path = self.path.clone();
+        let made = Opened::made(|file| self.heaptrack_into(BufWriter::new(file)))?;
+        made.opened(|problems| problems).map_err(|e| unreadable(&path, e).into())
     }
 
     fn convert_heaplog(self) -> Result<Opened> {

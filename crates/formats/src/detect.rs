@@ -1,7 +1,7 @@
 //! Tells formats apart by their first bytes. A format that is added here is a folder beside this file and one
 //! line of the table below; what becomes of a file of that format is an arm of `Input::into_trace` in `convert`.
 
-use crate::{gotrace, heaplog, memtrace, native};
+use crate::{gotrace, heaplog, heaptrack, memtrace, native};
 
 /// A format of traces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +14,8 @@ pub enum Format {
     Go,
     /// A log of heaphook's, see [`heaplog`].
     Heaplog,
+    /// A data file of heaptrack's, see [`heaptrack`].
+    Heaptrack,
     /// None that is known here.
     Unknown,
 }
@@ -25,11 +27,12 @@ pub const DETECT_BYTES: usize = 256;
 type IsBegin = fn(&[u8]) -> bool;
 
 /// How the first bytes of each format are recognized. No two formats accept the same bytes.
-const FORMATS: [(Format, IsBegin); 4] = [
+const FORMATS: [(Format, IsBegin); 5] = [
     (Format::Native, native::is_begin),
     (Format::Memtrace, memtrace::is_begin),
     (Format::Go, gotrace::is_begin),
     (Format::Heaplog, heaplog::is_begin),
+    (Format::Heaptrack, heaptrack::is_begin),
 ];
 
 /// The format of a file that begins with these bytes.
@@ -51,12 +54,14 @@ mod tests {
     use super::*;
     use crate::native::header::MAGIC;
 
-    const BEGINS: [(&[u8], Format); 8] = [
+    const BEGINS: [(&[u8], Format); 10] = [
         (&MAGIC, Format::Native),
         (b"\xc1\x1f\xfc\xc1", Format::Memtrace),
         (b"go 1.19 trace\0\0\0", Format::Go),
         (b"alloc, 72704, 1, 0x000055", Format::Heaplog),
         (b"malloc 0x55d0 24 0", Format::Heaplog),
+        (b"v 10400 3\nx d /usr/bin/true\n", Format::Heaptrack),
+        (b"v 1.2\n", Format::Unknown),
         (b"\x89HSCR\r\n", Format::Unknown),
         (b"{\"traceEvents\":[", Format::Unknown),
         (&[], Format::Unknown),

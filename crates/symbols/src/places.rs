@@ -72,7 +72,7 @@ pub fn source_frames(path: &str) -> Option<Vec<SourceFrame>> {
     let last = frames.len().saturating_sub(1);
     let frame = |(n, place): (usize, Place)| SourceFrame {
         function: Some(place.function),
-        file: Some(place.file),
+        file: Some(place.file).filter(|file| !file.is_empty()),
         line: u32::try_from(place.line).ok().filter(|line| *line != 0),
         inlined: n < last,
     };

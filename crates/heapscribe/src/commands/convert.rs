@@ -40,6 +40,7 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
             memtrace::from::convert(&mut reader, create(&args.output)?, Sizes::AsAsked)?.1
         }
         (Kind::File(Format::Heaplog), ConvertTo::Native) => input.heaplog_into(create(&args.output)?)?.1,
+        (Kind::File(Format::Heaptrack), ConvertTo::Native) => input.heaptrack_into(create(&args.output)?)?,
         (Kind::File(Format::Memtrace), ConvertTo::Memtrace) => rewrite_memtrace(args, input)?,
         (_, ConvertTo::Memtrace) => {
             let resolver = crate::progress::resolver(&args.symbols.debug_dir);

@@ -214,3 +214,69 @@ fn opentelemetry_reads_its_profiles() {
     }
     assert!(sums["functions"].as_array().unwrap().contains(&"Perl_safesysmalloc".into()), "{sums}");
 }
+
+/// heaptrack's own recordings, raw and interpreted, compressed by both programs: the sums are those that its reader
+/// prints, and each stack of the peak, too.
+#[test]
+fn recordings_of_heaptrack_are_read() {
+    const INTERPRET: &str = "/usr/lib/heaptrack/libexec/heaptrack_interpret";
+    if !has("heaptrack") || !has("perl") || !has("zstd") || !Path::new(INTERPRET).is_file() {
+        return skip("heaptrack, zstd or perl is not there (apt-get install heaptrack zstd perl)");
+    }
+    let place = Place::new();
+    let script = "my @a; for (1..3000) { push @a, 'y' x 20 if $_ % 3; my @b = (1) x ($_ % 7) }";
+    let raw = place.path("of.raw.zst");
+    let mut record = Command::new("heaptrack");
+    printed(record.args(["--raw", "-o"]).arg(place.path("of")).args(["perl", "-e", script]));
+    let interpret = "zstd -dc \"$1\" | \"$2\" 2>/dev/null | gzip > \"$3\"";
+    let interpreted = place.path("of.interpreted.gz");
+    printed(Command::new("sh").args(["-c", interpret, "sh"]).arg(&raw).arg(INTERPRET).arg(&interpreted));
+    let mut stacks = Vec::new();
+    for (theirs, ours) in [("peak", "peak"), ("leaked", "leaked"), ("allocations", "count")] {
+        let drawn = place.path("drawn");
+        let mut print = Command::new("heaptrack_print");
+        print.arg("-f").arg(&interpreted).arg("-F").arg(&drawn).args(["--flamegraph-cost-type", theirs]);
+        printed(print.args(["--disable-builtin-suppressions", "-t", "0"]));
+        let drawn = folded(&std::fs::read_to_string(&drawn).unwrap());
+        let sum: u64 = drawn.values().sum();
+        for file in [&raw, &interpreted] {
+            let of_us = place.path("of_us.folded");
+            let mut convert = heapscribe();
+            convert.args(["convert", "--to", "folded", "--metric", ours, "-o"]).arg(&of_us).arg(file);
+            printed(&mut convert);
+            let of_us = folded(&std::fs::read_to_string(of_us).unwrap());
+            assert_eq!(of_us.values().sum::<u64>(), sum, "{theirs} of {}", file.display());
+            // A raw file does not say which build of a file ran, so that no names are taken from it.
+            let name = if file == &raw { "perl+0x" } else { "Perl_pp_push" };
+            stacks.push(of_us.keys().filter(|stack| stack.contains(name)).count());
+        }
+    }
+    assert!(stacks.iter().all(|found| *found > 0), "{stacks:?}");
+    // What is written of it again for heaptrack is the same.
+    let again = place.path("again.heaptrack");
+    let mut convert = heapscribe();
+    printed(convert.args(["convert", "--to", "heaptrack", "-o"]).arg(&again).arg(&interpreted));
+    let totals = |file: &Path| -> Vec<String> {
+        let mut print = Command::new("heaptrack_print");
+        let text = printed(print.arg("--disable-builtin-suppressions").arg(file));
+        let is_total = |line: &&str| {
+            ["calls to alloc", "peak heap", "total memory"].iter().any(|of| line.starts_with(of))
+        };
+        let lines = text.lines().filter(is_total).map(|line| line.split(" (").next().unwrap().to_owned());
+        lines.collect()
+    };
+    assert_eq!(totals(&again), totals(&interpreted));
+    assert_eq!(totals(&again).len(), 3);
+}
+
+/// A file that is cut, or was never one, is said where.
+#[test]
+fn a_cut_recording_of_heaptrack_is_read_up_to_there() {
+    let place = Place::new();
+    let file = place.path("cut.heaptrack");
+    std::fs::write(&file, "v 10400 3\nX app\nt 1 0\na 10 1\n+ 0\n+ 7\nrubbish\nc 5\n").unwrap();
+    let report = Report::of(&file);
+    assert_eq!(report.json["bytes_allocated"], 16, "{}", report.json);
+    let said = "3 lines make no sense and cannot be read, the first is line 3";
+    assert!(report.stderr.contains(said), "{}", report.stderr);
+}
