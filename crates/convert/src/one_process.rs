@@ -28,7 +28,7 @@ pub fn choose<'t, S: Source>(
     let mut fitting: Vec<_> = fitting.map(|process| (process, events(trace, process))).collect();
     fitting.sort_by_key(|(process, events)| (std::cmp::Reverse(*events), std::cmp::Reverse(process.index)));
     let Some(((process, events), others)) = fitting.split_first() else {
-        let hint = "list the processes with `heapscribe report TRACE`";
+        let hint = "list the processes with `heapscribe report TRACE --full`";
         return Err(Problem::new("there is no such process in the trace", hint));
     };
     if others.is_empty() {

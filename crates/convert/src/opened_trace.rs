@@ -119,7 +119,7 @@ impl Opened {
             return Ok(chosen);
         }
         let what = if choice.threads.is_empty() { "process" } else { "thread" };
-        let hint = "list processes and threads with `heapscribe report TRACE`";
+        let hint = "list processes and threads with `heapscribe report TRACE --full`";
         Err(Problem::new(format!("the trace has no such {what}"), hint))
     }
 

@@ -54,6 +54,17 @@ impl Clock {
         }
     }
 
+    /// How old a block is at a tick of the chunk, ns: the time of that tick less the age is the time of its birth, to
+    /// the last digit. The age rounded by itself is another one for half of all blocks.
+    pub fn age_at_ns(&self, chunk: &ChunkInfo, ticks: u64, age_ticks: u64) -> u64 {
+        let birth = ticks.checked_sub(age_ticks).map(|birth| self.time_ns(chunk, birth));
+        // What was born before the trace's start has an age, and no time.
+        match birth.filter(|birth_ns| *birth_ns > 0) {
+            Some(birth_ns) => self.time_ns(chunk, ticks).saturating_sub(birth_ns),
+            None => self.age_ns(age_ticks),
+        }
+    }
+
     /// How long a number of units of the clock before its shift takes, ns.
     #[inline(always)]
     pub fn units_ns(&self, units: u64) -> f64 {
@@ -189,6 +200,24 @@ mod tests {
         let late = ChunkInfo { begin_ticks: 2000, begin_mono_ns: 37_000, ..ChunkInfo::default() };
         let other = ChunkInfo { begin_ticks: 2010, begin_mono_ns: 32_160, ..ChunkInfo::default() };
         assert_eq!((clock.time_ns(&late, 2100), clock.time_ns(&other, 2110)), (17_600, 17_760));
+    }
+
+    #[test]
+    fn a_time_less_its_age_is_the_time_of_the_birth() {
+        let info = tsc(1000, 16_000);
+        let mut calibration = Calibration::default();
+        calibration.process(&info);
+        calibration.pair(&info, 3_001_000, 32_016_007);
+        let (clock, chunk) = (calibration.clock(&info), ChunkInfo::default());
+        for (birth, age) in (1_001..3_000).flat_map(|birth| [1, 7, 1_234].map(|age| (birth, age))) {
+            let time_ns = clock.time_ns(&chunk, birth + age);
+            assert_eq!(time_ns - clock.age_at_ns(&chunk, birth + age, age), clock.time_ns(&chunk, birth));
+        }
+        assert_eq!(
+            clock.age_at_ns(&chunk, 2_000, u64::MAX >> 20),
+            clock.age_ns(u64::MAX >> 20),
+            "before the start"
+        );
     }
 
     #[test]

@@ -148,7 +148,12 @@ fn exact(s: &Summary, processes: &str, peak: Option<ShownPeak>, reported: Option
         Some(Range { low: 0, high: None }) => format!("about {}", units::bytes(peak.bytes.low)),
         Some(range) => bounds::bytes(&range),
     };
-    let after = peak.time_ns.map(|ns| format!(", {} after the start", units::duration(ns)));
+    // The time is of what was recorded, which a lower bound is not.
+    let is_elsewhere = peak.bytes.low < peak.seen_bytes && peak.bytes != (Range { low: 0, high: None });
+    let after = peak.time_ns.map(|ns| match (is_elsewhere, units::duration(ns)) {
+        (true, time) => format!("; {}", bounds::recorded_peak(peak.seen_bytes, &time)),
+        (false, time) => format!(", {time} after the start"),
+    });
     lines.push(format!("peak: {bytes}{of}{}; {not_freed}", after.unwrap_or_default()));
     lines
 }

@@ -15,8 +15,6 @@ pub struct Patterns {
     pub over_aligned: Amount,
     /// Reallocs that made a block a little larger, and what these blocks were before.
     pub small_steps: Amount,
-    /// Large blocks that were held for most of the life of their process and freed at its end.
-    pub freed_late: Amount,
     /// Calls that allocated or freed its blocks and of which it is known how long they took.
     pub timed_calls: u64,
     /// All of these together, ns.

@@ -39,6 +39,9 @@ pub struct Process {
     pub leaked_stacks: Vec<Holder>,
     /// Who of them holds more at the end of its life than at half of it.
     pub growth: Vec<Growth>,
+    /// Whose large blocks were held for most of its life and freed at its end, in the order of the nodes: all of them
+    /// were live at one time.
+    pub freed_late: Vec<Holder>,
     /// Half of its life, ns: what [`Growth`] is over.
     pub half_life_ns: u64,
     /// Blocks freed by their own thread before it allocated again.

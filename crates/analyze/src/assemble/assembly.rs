@@ -14,7 +14,7 @@ use super::bounds::BoundsAssembly;
 use super::context::ProcessContext;
 use super::evicted;
 use super::latency::LatencyAssembly;
-use super::patterns::{PatternAssembly, ascent, growth};
+use super::patterns::{PatternAssembly, ascent, freed_late, growth};
 use super::process::known;
 use super::resident::resident;
 use super::sampling::SampleAssembly;
@@ -183,6 +183,7 @@ impl Assembly {
             leaked,
             leaked_stacks,
             growth: growth(rows.iter().zip(&nodes), &at_end),
+            freed_late: freed_late(rows.iter().zip(&nodes)),
             half_life_ns: results.half_life_ns.saturating_sub(begin_ns),
             bounds: bounds.filter(|_| !definitions.means.has_any()),
             temporary: totals::temporary(&all),

@@ -6,7 +6,7 @@ use heapscribe_wire::ids::StackId;
 
 use super::amounts::{ByNode, add, amount, at_least_0};
 use super::at_end::AtEnd;
-use crate::answer::{Amount, Ascent, GROWTH_STEPS, Growth, NodeId, Patterns, Stack};
+use crate::answer::{Amount, Ascent, GROWTH_STEPS, Growth, Holder, NodeId, Patterns, Stack};
 use crate::counters::StackRow;
 use crate::latency::StepTimes;
 use crate::passes::{PassResults, ProcessResults};
@@ -53,7 +53,6 @@ fn patterns(row: &StackRow, timed: Option<&StepTimes>) -> Patterns {
         heap_bytes: sums.heap_bytes,
         over_aligned: sums.over_aligned,
         small_steps: sums.small_steps,
-        freed_late: sums.freed_late,
         timed_calls: timed.map_or(0, |times| times.count),
         took_ns: timed.map_or(0, |times| times.sum_ns),
     }
@@ -79,4 +78,15 @@ pub(super) fn growth<'a>(
         }
     }
     by_node.into_iter().map(|(node, bytes)| Growth { node, bytes }).collect()
+}
+
+/// Whose large blocks a process held for most of its life and freed at its end.
+pub(super) fn freed_late<'a>(
+    rows: impl Iterator<Item = (&'a (StackId, StackRow), &'a NodeId)>,
+) -> Vec<Holder> {
+    let mut by_node: BTreeMap<NodeId, Amount> = BTreeMap::new();
+    for ((_, row), node) in rows.filter(|((_, row), _)| row.patterns.freed_late != Amount::default()) {
+        by_node.entry(*node).or_default().add(&row.patterns.freed_late);
+    }
+    by_node.into_iter().map(|(node, held)| Holder { node, held }).collect()
 }

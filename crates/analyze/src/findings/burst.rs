@@ -19,7 +19,8 @@ pub(super) fn find(answer: &Answer, owners: &Owners) -> Vec<Finding> {
         |owned: &&Owned<'_>| judge::is_part(owned.amount.bytes, BURST_THERE_PERCENT, answer.peak.bytes);
     let rose_bytes = answer.peak.bytes.saturating_sub(ascent.bytes);
     let (culprits, more) = culprits(&ranked);
-    if culprits.is_empty() {
+    let was_off = answer.processes.iter().any(|process| !process.off.is_empty());
+    if culprits.is_empty() || was_off || judge::may_be_freed_by_any(rose_bytes, answer) {
         return Vec::new();
     }
     vec![Finding {

@@ -123,7 +123,9 @@ pub enum Evidence {
         at_peak: Amount,
         left: Amount,
     },
+    /// Of one process, for most of whose life all of these blocks were live together.
     LateFree {
+        process: usize,
         freed: Amount,
         largest_bytes: u64,
     },

@@ -1,5 +1,6 @@
 //! `growth`: who holds more and more through the second half of a process's life and never frees it. A cache that was
-//! filled once rises in few of the steps, and what is freed at the end leaves nothing.
+//! filled once rises in few of the steps, and what is freed at the end leaves nothing. Where frees may be missing, or
+//! recording was off, levels may rise that did not: of such a process it says nothing.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,7 @@ pub(super) fn find(answer: &Answer, owners: &Owners) -> Vec<Finding> {
 
 fn of_process(answer: &Answer, owners: &Owners, number: usize, process: &Process) -> Vec<Finding> {
     let life_ns = process.end_ns.saturating_sub(process.begin_ns);
-    if life_ns < GROWTH_LIFE_MS * 1_000_000 || answer.counts_calls {
+    if life_ns < GROWTH_LIFE_MS * 1_000_000 || answer.counts_calls || !process.off.is_empty() {
         return Vec::new();
     }
     let mut by_owner: BTreeMap<OwnerKey, ([i64; GROWTH_STEPS + 1], Owned<'_>)> = BTreeMap::new();
@@ -40,7 +41,7 @@ fn of_process(answer: &Answer, owners: &Owners, number: usize, process: &Process
         let is_short = life_ns < SHORT_LIFE_NS;
         let sure = judge::confidence(answer);
         let rise = levels[GROWTH_STEPS].saturating_sub(levels[0]).unsigned_abs();
-        Some(Finding {
+        (!judge::may_be_freed(rise, process)).then(|| Finding {
             kind: Kind::Growth,
             severity: judge::of_bytes(rise, answer),
             confidence: if is_short { Level::Low } else { sure },

@@ -6,7 +6,7 @@ use super::judge;
 use super::limits::{RESIDENT_EXCESS_BYTES, RESIDENT_EXCESS_PERCENT};
 use super::owners::Owners;
 use super::rounding;
-use crate::answer::{Answer, Resident};
+use crate::answer::{Answer, Process, Resident};
 
 /// Looks for it.
 pub(super) fn find(answer: &Answer, _: &Owners) -> Vec<Finding> {
@@ -15,7 +15,9 @@ pub(super) fn find(answer: &Answer, _: &Owners) -> Vec<Finding> {
         excess >= RESIDENT_EXCESS_BYTES
             && judge::is_part(excess, RESIDENT_EXCESS_PERCENT, resident.anonymous_bytes)
     };
-    let resident = answer.resident.filter(is_far);
+    // What was allocated unseen is in the resident memory and not in the heap that was seen.
+    let is_missing = |process: &Process| process.totals.lost_events > 0 || !process.off.is_empty();
+    let resident = answer.resident.filter(is_far).filter(|_| !answer.processes.iter().any(is_missing));
     let finding = resident.map(|Resident { time_ns, anonymous_bytes, heap_bytes }| Finding {
         kind: Kind::ResidentExcess,
         severity: judge::of_bytes(anonymous_bytes.saturating_sub(heap_bytes), answer),

@@ -45,7 +45,9 @@ fn wasted(stack: &Stack, heap_bytes: u64) -> Amount {
 fn finding(answer: &Answer, owned: &Owned<'_>, over_aligned: bool) -> Option<Finding> {
     let heap_bytes = owned.sum(if over_aligned { padded_bytes } else { heap_bytes });
     let wasted_bytes = owned.amount.bytes;
-    if wasted_bytes < ROUNDING_BYTES || !judge::is_part(wasted_bytes, ROUNDING_PERCENT, heap_bytes) {
+    let is_much =
+        wasted_bytes >= ROUNDING_BYTES && judge::is_part(wasted_bytes, ROUNDING_PERCENT, heap_bytes);
+    if !is_much || judge::may_be_freed_by_any(wasted_bytes, answer) {
         return None;
     }
     let mut at_peak = Amount::default();

@@ -33,6 +33,9 @@ fn finding(answer: &Answer, owners: &Owners, number: usize, section: &Section) -
     if !is_much(at_peak.bytes, answer.peak.bytes) && !is_much(left.bytes, answer.leaked.bytes) {
         return None;
     }
+    if judge::may_be_freed_by_any(at_peak.bytes.max(left.bytes), answer) {
+        return None;
+    }
     let (culprits, more) = culprits(&ranked);
     Some(Finding {
         kind: Kind::Section,

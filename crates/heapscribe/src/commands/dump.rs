@@ -164,7 +164,7 @@ impl<S: Source> Dump<'_, S> {
                 process: entry.process.0,
                 thread: entry.info.thread,
                 event,
-                age_ns: clock.age_ns(age_ticks(event)),
+                age_ns: clock.age_at_ns(&entry.info, *ticks, age_ticks(event)),
                 took_ns: *took_ns,
             };
             until.then(|| printer.event(&moment));

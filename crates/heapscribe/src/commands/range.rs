@@ -189,7 +189,7 @@ fn section(notes: &[NoteMoment], number: usize, place: Place) -> Option<u64> {
 
 fn no_such(what: &str, name: &str, number: usize) -> Problem {
     let nth = if number > 1 { format!(" number {number}") } else { String::new() };
-    let hint = format!("list the {what}s of the trace with `heapscribe report TRACE`");
+    let hint = format!("list the {what}s of the trace with `heapscribe report TRACE --full`");
     Problem::new(format!("the trace has no {what} `{name}`{nth}"), hint)
 }
 

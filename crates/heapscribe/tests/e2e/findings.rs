@@ -125,6 +125,19 @@ fn late_free() {
     );
 }
 
+/// Blocks of processes that lived one after the other were not live together, and the run is that of each.
+#[test]
+fn late_free_is_of_one_process() {
+    let place = Place::new();
+    let program = programs(&place);
+    let twice = format!("{0} late-free bad; {0} late-free bad; exit 0", program.display());
+    let found = findings(&place, Path::new("sh"), ["-c", &twice], &[], "late-free");
+    let [finding] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(finding["evidence"]["bytes"], 4 << 20);
+    let summary = finding["summary"].as_str().unwrap();
+    assert!(summary.contains("for more than half of the life of findings ("), "{summary}");
+}
+
 #[test]
 fn foreign_free() {
     let finding = check("foreign-free", "foreign-free", Some("make_block"), &[]);

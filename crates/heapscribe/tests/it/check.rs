@@ -56,8 +56,10 @@ fn text() {
 fn what_a_trace_cannot_tell_is_not_kept() {
     // Events are missing: what is too much already stays too much, but for what they could have freed.
     let place = Place::with_trace(&sample::trace());
-    let of_gaps =
-        shown(&place, ["--max-peak 1KiB --max-allocations 3 --max-allocated 1GiB --no-alloc-by main"]);
+    let of_gaps = shown(
+        &place,
+        ["--max-peak 1KiB --max-allocations 3 --max-allocated 1GiB --no-alloc-by main", "--max-peak 10B"],
+    );
     let place = Place::with_trace(&sample::sampled());
     let of_samples = shown(
         &place,

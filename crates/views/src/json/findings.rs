@@ -112,8 +112,8 @@ fn evidence(evidence: &Evidence) -> Map<String, Value> {
             "section": section, "peak_bytes": at_peak.bytes, "peak_blocks": at_peak.blocks,
             "left_bytes": left.bytes, "left_blocks": left.blocks,
         }),
-        Evidence::LateFree { freed, largest_bytes } => json!({
-            "bytes": freed.bytes, "blocks": freed.blocks, "largest_bytes": largest_bytes,
+        Evidence::LateFree { process, freed, largest_bytes } => json!({
+            "process": process, "bytes": freed.bytes, "blocks": freed.blocks, "largest_bytes": largest_bytes,
         }),
         Evidence::Rounding { at_peak, heap_bytes, wasted_bytes, over_aligned, is_exact } => json!({
             "bytes": at_peak.bytes, "blocks": at_peak.blocks, "heap_bytes": heap_bytes, "wasted_bytes": wasted_bytes,

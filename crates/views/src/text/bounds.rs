@@ -86,6 +86,30 @@ impl Shown<'_> {
     }
 }
 
+/// A peak that was seen at a time and may have been another one: `at least 5,000 bytes (4.88 KiB); the most that was
+/// recorded, 28.7 MiB, was 3.36 ms after the start`. The time is of what was seen, not of a lower bound.
+pub fn peak(shown: &Shown<'_>, time: &str) -> String {
+    match open_peak(shown, time) {
+        Some(open) => open,
+        None => format!("{}, {time} after the start", shown.amount()),
+    }
+}
+
+/// The same where it may have been another one.
+pub fn open_peak(shown: &Shown<'_>, time: &str) -> Option<String> {
+    let is_elsewhere = |range: &Range| *range != UNKNOWN && range.low < shown.seen.bytes;
+    let open = shown.open().filter(|bounds| is_elsewhere(&bounds.bytes));
+    open.map(|_| format!("{}; {}", shown.amount(), recorded_peak(shown.seen.bytes, time)))
+}
+
+/// `the most that was recorded, 28.7 MiB, was 3.36 ms after the start`.
+pub fn recorded_peak(seen_bytes: u64, time: &str) -> String {
+    format!(
+        "the most that was recorded, {}, was {time} after the start",
+        heapscribe_units::short_bytes(seen_bytes)
+    )
+}
+
 /// The bounds of a figure of an answer, when losses have touched any.
 pub fn of(answer: &Answer, figure: fn(&FigureBounds) -> &Bounds) -> Option<&Bounds> {
     answer.bounds.as_ref().map(figure)

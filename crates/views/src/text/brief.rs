@@ -82,7 +82,7 @@ impl Brief<'_> {
             self.report.shown(answer.leaked, |s| &s.leaked, bounds::of(answer, |bounds| &bounds.leaked));
         let (where_, time) =
             (if is_ring { "Peak in the ring" } else { "Peak" }, self.report.time(answer.peak.time_ns));
-        let mut text = vec![format!("{where_}: {}, {time} after the start.", peak.amount())];
+        let mut text = vec![format!("{where_}: {}.", bounds::peak(&peak, &time))];
         let is_unfinished = !answer.complete && answer.leaked != Amount::default();
         let open = if is_unfinished { " (so far: some processes were still running)" } else { "" };
         text.push(format!("Never freed{open}: {}.", left.amount()));

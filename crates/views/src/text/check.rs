@@ -138,9 +138,7 @@ pub fn found(finding: &Finding) -> String {
         let is_forbidden = matches!(finding.rule, Rule::NoCalls(..));
         let limit = match (&finding.rule, finding.verdict) {
             (Rule::Grew(..), _) => format!(", limit {}", finding.unit.shown(finding.limit.floor())),
-            (_, Verdict::Broken) if !is_forbidden && figure.value > finding.limit => {
-                format!(", {} over the limit", finding.unit.short(figure.value - finding.limit))
-            }
+            (_, Verdict::Broken) if !is_forbidden && figure.value > finding.limit => over(finding, &figure),
             _ => String::new(),
         };
         let none = is_forbidden && figure.value == 0.0;
@@ -151,6 +149,13 @@ pub fn found(finding: &Finding) -> String {
         };
         format!(": {about}{shown}{limit}")
     })
+}
+
+/// `, 2.10 MiB over the limit`; of a figure that has bounds what it is over it by at least.
+fn over(finding: &Finding, figure: &Figure) -> String {
+    let is_open = finding.is_bounded && is_estimate(figure);
+    let (least, value) = if is_open { ("at least ", figure.low) } else { ("", figure.value) };
+    format!(", {least}{} over the limit", finding.unit.short((value - finding.limit).max(0.0)))
 }
 
 fn is_estimate(figure: &Figure) -> bool {

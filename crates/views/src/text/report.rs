@@ -229,7 +229,10 @@ impl Report<'_> {
         let is_ring = self.answer.evicted.is_of_ring();
         let shown = self.shown(seen, |s| &s.peak, bounds.filter(|_| !is_ring));
         let (where_, time) = (if is_ring { "In the ring the" } else { "The" }, self.time(peak.time_ns));
-        writeln!(out, "  {where_} heap was largest {time} after the start: {}.", shown.amount())?;
+        match bounds::open_peak(&shown, &time) {
+            Some(open) => writeln!(out, "  At its largest the heap was {open}.")?,
+            None => writeln!(out, "  {where_} heap was largest {time} after the start: {}.", shown.amount())?,
+        }
         self.peak_of_one(out)?;
         if is_ring {
             ring::peak_before(out, self.answer, bounds)?;

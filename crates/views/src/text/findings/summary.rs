@@ -47,6 +47,14 @@ impl Facts<'_> {
         process
             .map_or_else(String::new, |process| format!(" in {} ({})", tables::program(process), process.pid))
     }
+
+    /// `the run`, or where there are several processes `the life of gcc (4711)`.
+    fn life_of(&self, number: usize) -> String {
+        match self.of_process(number).strip_prefix(" in ") {
+            Some(process) => format!("the life of {process}"),
+            None => "the run".to_owned(),
+        }
+    }
 }
 
 /// The sentence; `name` names the own caller of a stack.
@@ -62,10 +70,11 @@ pub(super) fn summary(finding: &Finding, facts: &Facts<'_>, name: impl FnOnce(No
             times(*steps),
             short_bytes(*copied_bytes_max)
         ),
-        Evidence::LateFree { freed, .. } => format!(
-            "{who} held {} in {} for more than half of the run and freed {} only at its end",
+        Evidence::LateFree { process, freed, .. } => format!(
+            "{who} held {} in {} for more than half of {} and freed {} only at its end",
             facts.bytes(freed.bytes),
             facts.blocks(freed.blocks, "large block"),
+            facts.life_of(*process),
             if freed.blocks == 1 { "it" } else { "them" }
         ),
         Evidence::ForeignFree { freed, by_others } => format!(
