@@ -21,4 +21,5 @@ pub mod process_labels;
 pub mod range;
 mod runtime;
 pub mod text;
+mod thin_main;
 pub mod unrecorded;

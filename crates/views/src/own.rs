@@ -5,11 +5,13 @@
 //! crate of Rust's) or by its name. Functions that only pass a request on to malloc are stepped over, too.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use heapscribe_analyze::answer::{Frame, NodeId};
-use heapscribe_symbols::{NamedFrame, NamedStacks, short};
+use heapscribe_symbols::{NamedFrame, NamedStacks, lossy, short};
 use heapscribe_wire::real_time_rules::fits;
+
+use crate::thin_main::{self, Path};
 
 /// What functions of the standard libraries begin with, their short names.
 const NAMES: [&str; 12] = [
@@ -40,6 +42,9 @@ const LIBRARY_DIRECTORIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib6
 /// Interpreters that are in a library: their programs have little more than a `main`.
 const INTERPRETERS: [&str; 7] =
     ["libruby", "libpython", "libperl.so", "libphp", "libR.so", "libtcl", "liblua"];
+
+/// Frames of a library that are enough to know whether its functions have names.
+const FRAMES_LOOKED_AT: usize = 10_000;
 
 /// What the names of functions have in them that pass a request on.
 const WRAPPERS: [&str; 3] = ["alloc", "strdup", "memdup"];
@@ -90,12 +95,17 @@ impl Folded {
 
 /// Whether a frame is a library's.
 pub(crate) fn is_library(frame: &NamedFrame) -> bool {
+    is_language(frame) || frame.module.as_deref().is_some_and(is_system_library)
+}
+
+/// Whether a frame is of a library of the language, wherever its code lies.
+fn is_language(frame: &NamedFrame) -> bool {
     let by_name = frame.function.as_deref().is_some_and(|function| {
         let name = short(function);
         STARTS.contains(&name.as_str()) || NAMES.iter().any(|prefix| name.starts_with(prefix))
     });
     let by_source = frame.file.as_deref().is_some_and(|file| SOURCES.iter().any(|part| file.contains(part)));
-    by_name || by_source || frame.module.as_deref().is_some_and(is_system_library)
+    by_name || by_source
 }
 
 /// `/usr/lib/x86_64-linux-gnu/libgtk-3.so.0`, but not `/usr/lib/libreoffice/program/libmergedlo.so`.
@@ -116,12 +126,18 @@ pub(crate) fn is_wrapper(frame: &NamedFrame) -> bool {
     name.is_some_and(|name| WRAPPERS.iter().any(|part| name.contains(part))) || is_helper()
 }
 
-fn is_own(frame: &NamedFrame, folded: &Folded) -> bool {
+fn is_own(frame: &NamedFrame, folded: &Folded, libraries: &BTreeSet<String>) -> bool {
     !folded.has(frame)
         && frame.cut.is_none()
         && !frame.is_recorders()
-        && !is_library(frame)
+        && !is_library_but(frame, libraries)
         && !is_wrapper(frame)
+}
+
+/// Whether a frame is a library's that is none of these; in these only functions with a name tell anything.
+fn is_library_but(frame: &NamedFrame, libraries: &BTreeSet<String>) -> bool {
+    let is_counted = frame.module.as_ref().is_some_and(|module| libraries.contains(module));
+    if is_counted { is_language(frame) || frame.function.is_none() } else { is_library(frame) }
 }
 
 /// A stack's own caller: the first of its frames that is no library's and no wrapper.
@@ -153,13 +169,90 @@ pub(crate) struct OwnCallers<'a> {
     /// Which of its lines is the program's own, and the number of that function.
     frames: HashMap<Frame, Option<(usize, u32)>>,
     functions: HashMap<(String, Option<String>), u32>,
+    /// Paths of libraries that count as the program's own, see [`thin_main`].
+    libraries: BTreeSet<String>,
+    /// Paths of those that would if their functions had names.
+    nameless: BTreeSet<String>,
 }
 
 impl<'a> OwnCallers<'a> {
     /// Stepping over more functions than the built-in ones.
     pub(crate) fn folding(names: &'a NamedStacks<'a>, folded: &Folded) -> Self {
-        let (stacks, frames) = (HashMap::new(), HashMap::new());
-        OwnCallers { names, folded: folded.clone(), stacks, frames, functions: HashMap::new() }
+        let mut own = OwnCallers::without_libraries(names, folded);
+        let found = thin_main::libraries(&own.paths());
+        if found.is_empty() {
+            return own;
+        }
+        let path = |module: &u32| names.tree().modules.get(*module as usize).map(|of| lossy(&of.path));
+        let (named, nameless): (BTreeSet<u32>, BTreeSet<u32>) =
+            found.into_iter().partition(|module| own.has_names(*module));
+        OwnCallers {
+            libraries: named.iter().filter_map(path).collect(),
+            nameless: nameless.iter().filter_map(path).collect(),
+            ..OwnCallers::without_libraries(names, folded)
+        }
+    }
+
+    /// Whether functions of a module have names, but for those that pass a request on to malloc.
+    fn has_names(&self, module: u32) -> bool {
+        let frames = self.names.tree().nodes.iter().filter(|node| node.frame.module == Some(module));
+        let is_named = |line: &NamedFrame| line.function.is_some() && !is_wrapper(line);
+        frames.take(FRAMES_LOOKED_AT).any(|node| self.names.lines_of(&node.frame).iter().any(is_named))
+    }
+
+    fn without_libraries(names: &'a NamedStacks<'a>, folded: &Folded) -> Self {
+        OwnCallers {
+            names,
+            folded: folded.clone(),
+            stacks: HashMap::new(),
+            frames: HashMap::new(),
+            functions: HashMap::new(),
+            libraries: BTreeSet::new(),
+            nameless: BTreeSet::new(),
+        }
+    }
+
+    /// Files of the libraries that count as the program's own.
+    pub(crate) fn libraries(&self) -> Vec<&str> {
+        files(&self.libraries)
+    }
+
+    /// Files of those that would if their functions had names.
+    pub(crate) fn nameless_libraries(&self) -> Vec<&str> {
+        files(&self.nameless)
+    }
+
+    /// Whether a frame is a library's, and not of one that counts as the program's own.
+    pub(crate) fn is_library(&self, frame: &NamedFrame) -> bool {
+        is_library_but(frame, &self.libraries)
+    }
+
+    /// The paths of the tree from its outermost frames to those that call no other.
+    fn paths(&mut self) -> Vec<Path> {
+        let tree = self.names.tree();
+        let mut is_leaf = vec![true; tree.nodes.len()];
+        tree.nodes.iter().for_each(|node| is_leaf[node.parent.0 as usize] = false);
+        let leaves = (1..tree.nodes.len()).filter(|number| is_leaf[*number]);
+        leaves.filter_map(|number| self.path(NodeId(number as u32))).collect()
+    }
+
+    /// Where the program's own code ends on a stack, and which library it calls there.
+    fn path(&mut self, stack: NodeId) -> Option<Path> {
+        let tree = self.names.tree();
+        let mut inner: Option<u32> = None;
+        for (node, frame) in tree.frames(stack) {
+            let Some(own) = self.in_node(node, frame) else {
+                inner = frame.module;
+                continue;
+            };
+            let is_named = self.names.lines_of(frame)[own.line].function.is_some();
+            let library = inner.filter(|module| {
+                let path = tree.modules.get(*module as usize).map(|of| lossy(&of.path)).unwrap_or_default();
+                is_system_library(&path) && !thin_main::is_runtime(path.rsplit('/').next().unwrap_or(&path))
+            });
+            return Some(Path { program: frame.module?, function: own.function, is_named, library });
+        }
+        None
     }
 
     /// The own caller of a stack; of one that is all libraries' the first that is not a wrapper, else the
@@ -190,8 +283,8 @@ impl<'a> OwnCallers<'a> {
         let own = match self.frames.get(frame) {
             Some(known) => *known,
             None => {
-                let folded = self.folded.clone();
-                let own = self.line(&self.names.lines_of(frame), |line| is_own(line, &folded));
+                let (folded, libraries) = (self.folded.clone(), self.libraries.clone());
+                let own = self.line(&self.names.lines_of(frame), |line| is_own(line, &folded, &libraries));
                 self.frames.insert(*frame, own);
                 own
             }
@@ -231,6 +324,10 @@ impl<'a> OwnCallers<'a> {
         all.sort_unstable_by_key(|of| (Reverse(of.figure), of.parts[0].0));
         all
     }
+}
+
+fn files(paths: &BTreeSet<String>) -> Vec<&str> {
+    paths.iter().map(|path| path.rsplit('/').next().unwrap_or(path)).collect()
 }
 
 /// Stacks with the same own caller.
@@ -331,6 +428,45 @@ pub(crate) mod tests {
             (&[], ""),
         ] {
             assert_eq!(function_of(stack), expected, "{stack:?}");
+        }
+    }
+
+    /// A program with 30 paths from these places into a library whose functions have no names.
+    fn nameless_library(places: &[u64]) -> Vec<String> {
+        let path = |path: &str| Module { path: path.into(), build_id: Vec::new() };
+        let mut tree = CallTree::default();
+        tree.modules = vec![path("/usr/bin/thin"), path("/usr/lib/x86_64-linux-gnu/libthin.so.1")];
+        let at = |module, address| Frame { module: Some(module), address, ..Frame::default() };
+        for number in 0..30u64 {
+            let place = places[number as usize % places.len()];
+            tree.nodes.push(Node { parent: NodeId::ROOT, frame: at(0, place) });
+            let parent = NodeId(tree.nodes.len() as u32 - 1);
+            tree.nodes.push(Node { parent, frame: at(1, number) });
+        }
+        let names = NamedStacks::look_up(&tree, [], &Resolver::new("/nowhere"));
+        let own = OwnCallers::folding(&names, &Folded::default());
+        assert!(own.libraries().is_empty(), "without names it says no more than main does");
+        own.nameless_libraries().into_iter().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_library_of_a_thin_main_is_found_and_other_programs_have_none() {
+        assert_eq!(nameless_library(&[16, 32]), ["libthin.so.1"]);
+        assert!(nameless_library(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).is_empty());
+    }
+
+    #[test]
+    fn what_counts_as_own_code_is_named_where_it_has_a_name() {
+        let libraries = BTreeSet::from(["/usr/lib/libthin.so.1".to_owned()]);
+        for (function, module, expected) in [
+            ("render", "/usr/lib/libthin.so.1", true),
+            ("", "/usr/lib/libthin.so.1", false),
+            ("std::push", "/usr/lib/libthin.so.1", false),
+            ("render", "/usr/lib/libother.so.1", false),
+            ("main", "/usr/bin/thin", true),
+        ] {
+            let frame = frame(function, module, "");
+            assert_eq!(is_own(&frame, &Folded::default(), &libraries), expected, "{function} {module}");
         }
     }
 

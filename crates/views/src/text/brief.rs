@@ -157,6 +157,9 @@ impl Brief<'_> {
         }
         let part = if answer.bounds.is_some() { " (of what was recorded)" } else { "" };
         heading(out, &format!("{title}{part}, by the first function of the program's own code"))?;
+        for text in thin(&own) {
+            wrapped(&text, self.report.width, 2).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        }
         for (rank, of) in (1..).zip(merged.iter().take(self.report.top)) {
             let share = percent(of.figure, whole);
             let begin = format!("{rank:>4}. {share:>7} {}: ", self.amount(by, of));
@@ -238,6 +241,22 @@ fn cut_to(
         first.extend(rest);
     }
     Ok(first)
+}
+
+/// Which libraries a thin `main` is over.
+fn thin(own: &OwnCallers<'_>) -> Vec<String> {
+    let (named, nameless) = (own.libraries(), own.nameless_libraries());
+    let mut texts = Vec::new();
+    if !named.is_empty() {
+        let (verb, them) = if named.len() == 1 { ("counts", "it") } else { ("count", "them") };
+        let why = format!("the program does little but call {them}");
+        texts.push(format!("  {} {verb} as the program's own code: {why}.", named.join(", ")));
+    }
+    if !nameless.is_empty() {
+        let why = "whose functions have no names here: install debug symbols to see them";
+        texts.push(format!("  The program does little but call {}, {why}.", nameless.join(", ")));
+    }
+    texts
 }
 
 /// What there is to say without a finding: of what is missing nothing.

@@ -3,7 +3,7 @@
 use heapscribe_analyze::answer::NodeId;
 use heapscribe_symbols::{NamedFrame, NamedStacks, short};
 
-use crate::own::{OwnCallers, is_library};
+use crate::own::OwnCallers;
 
 /// Names of callers, at most.
 const CALLERS: usize = 6;
@@ -33,7 +33,7 @@ impl Who {
         let frame = lines.next().unwrap_or_default();
         let name = name_of(&frame);
         let mut callers: Vec<String> = Vec::new();
-        for caller in lines.filter(|line| !is_library(line)).map(|line| name_of(&line)) {
+        for caller in lines.filter(|line| !own.is_library(line)).map(|line| name_of(&line)) {
             if callers.last().unwrap_or(&name) != &caller && callers.len() < CALLERS {
                 callers.push(caller);
             }

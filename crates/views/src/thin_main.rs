@@ -1,0 +1,107 @@
+//! Programs that are a thin `main` over a library of their own: `gs` over libgs, `convert` over libMagickCore. By the
+//! rule that libraries of the system are not the program's own code all of such a program is its `main`, which says
+//! nothing. So a library counts as the program's own, if nearly all paths lead into it from one or two functions.
+//!
+//! Counted are paths, not bytes: they are the same for all figures, so that all lists of a report name the same
+//! functions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Of fewer paths a `main` says enough.
+const PATHS_MIN: usize = 20;
+/// Functions that call the library, at most; of a program without names it is the places of their calls.
+const FUNCTIONS_MAX: usize = 2;
+const PLACES_MAX: usize = 8;
+/// The part of the paths that leads into the library, or into a few.
+const PERCENT_MIN: usize = 90;
+/// Libraries into which fewer paths lead are merely used.
+const LIBRARY_PERCENT_MIN: usize = 10;
+
+/// What the files of libraries begin with that every program has.
+const RUNTIMES: [&str; 10] =
+    ["libc.so", "libc-", "libstdc++", "libgcc_s", "libm.so", "libm-", "ld-", "libpthread", "libdl", "libc++"];
+
+/// Whether a library is one that every program has.
+pub(crate) fn is_runtime(file: &str) -> bool {
+    RUNTIMES.iter().any(|runtime| file.starts_with(runtime))
+}
+
+/// One path to an allocation, as far as it matters here; modules are numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Path {
+    /// The module of the innermost function that is the program's own.
+    pub(crate) program: u32,
+    /// Number of that function, and whether it has a name.
+    pub(crate) function: u32,
+    pub(crate) is_named: bool,
+    /// The library that it calls, unless that is one that every program has.
+    pub(crate) library: Option<u32>,
+}
+
+/// The libraries that count as own code.
+pub(crate) fn libraries(paths: &[Path]) -> BTreeSet<u32> {
+    let mut of_programs: BTreeMap<u32, Vec<&Path>> = BTreeMap::new();
+    paths.iter().for_each(|path| of_programs.entry(path.program).or_default().push(path));
+    of_programs.values().flat_map(|paths| of_program(paths)).collect()
+}
+
+fn of_program(paths: &[&Path]) -> BTreeSet<u32> {
+    let mut libraries: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut functions: BTreeSet<u32> = BTreeSet::new();
+    for path in paths {
+        if let Some(library) = path.library {
+            *libraries.entry(library).or_default() += 1;
+            functions.insert(path.function);
+        }
+    }
+    let most = if paths.iter().any(|path| path.is_named) { FUNCTIONS_MAX } else { PLACES_MAX };
+    libraries.retain(|_, count| *count * 100 >= paths.len() * LIBRARY_PERCENT_MIN);
+    let inside: usize = libraries.values().sum();
+    let is_thin =
+        paths.len() >= PATHS_MIN && inside * 100 >= paths.len() * PERCENT_MIN && functions.len() <= most;
+    if is_thin { libraries.into_keys().collect() } else { BTreeSet::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many paths of these functions, named or not, each into a library or none.
+    fn check(paths: &[(usize, u32, Option<u32>)], is_named: bool, expected: &[u32]) {
+        let all: Vec<Path> = paths
+            .iter()
+            .flat_map(|&(n, function, library)| {
+                std::iter::repeat_n(Path { program: 0, function, is_named, library }, n)
+            })
+            .collect();
+        assert_eq!(libraries(&all), expected.iter().copied().collect(), "{paths:?}");
+    }
+
+    #[test]
+    fn a_thin_main_has_a_library_of_its_own() {
+        check(&[(100, 1, Some(7))], true, &[7]);
+        check(&[(60, 1, Some(7)), (35, 2, Some(8)), (5, 1, None)], true, &[7, 8]);
+        check(&[(20, 1, Some(7)), (20, 2, Some(7)), (20, 3, Some(7))], false, &[7]);
+    }
+
+    #[test]
+    fn a_program_that_uses_a_library_has_not() {
+        check(&[(40, 1, Some(7)), (40, 2, Some(7)), (40, 3, Some(7))], true, &[]);
+        check(&[(80, 1, Some(7)), (20, 1, None)], true, &[]);
+        check(&[(19, 1, Some(7))], true, &[]);
+        check(&[(92, 1, Some(7)), (8, 1, Some(8))], true, &[7]);
+        check(&[], true, &[]);
+    }
+
+    #[test]
+    fn runtimes_are_no_programs_library() {
+        for (file, expected) in [
+            ("libc.so.6", true),
+            ("libstdc++.so.6.0.30", true),
+            ("libgs.so.10", false),
+            ("libcairo.so.2", false),
+        ] {
+            assert_eq!(is_runtime(file), expected, "{file}");
+        }
+    }
+}
