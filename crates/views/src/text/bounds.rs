@@ -96,10 +96,15 @@ pub fn peak(shown: &Shown<'_>, time: &str) -> String {
 }
 
 /// The same where it may have been another one.
-pub fn open_peak(shown: &Shown<'_>, time: &str) -> Option<String> {
+fn open_peak(shown: &Shown<'_>, time: &str) -> Option<String> {
     let is_elsewhere = |range: &Range| *range != UNKNOWN && range.low < shown.seen.bytes;
     let open = shown.open().filter(|bounds| is_elsewhere(&bounds.bytes));
     open.map(|_| format!("{}; {}", shown.amount(), recorded_peak(shown.seen.bytes, time)))
+}
+
+/// The same as a sentence.
+pub fn largest(shown: &Shown<'_>, time: &str) -> Option<String> {
+    open_peak(shown, time).map(|open| format!("At its largest the heap was {open}"))
 }
 
 /// `the most that was recorded, 28.7 MiB, was 3.36 ms after the start`.

@@ -222,17 +222,14 @@ impl Report<'_> {
     }
 
     fn peak(&self, out: Out<'_>, stacks: &mut StackPrinter<'_>) -> io::Result<()> {
-        let peak = &self.answer.peak;
+        let (peak, is_ring) = (&self.answer.peak, self.answer.evicted.is_of_ring());
         stacks.list(out, "Peak")?;
         let seen = Amount { blocks: peak.blocks, bytes: peak.bytes };
         let bounds = bounds::of(self.answer, |bounds| &bounds.peak);
-        let is_ring = self.answer.evicted.is_of_ring();
         let shown = self.shown(seen, |s| &s.peak, bounds.filter(|_| !is_ring));
         let (where_, time) = (if is_ring { "In the ring the" } else { "The" }, self.time(peak.time_ns));
-        match bounds::open_peak(&shown, &time) {
-            Some(open) => writeln!(out, "  At its largest the heap was {open}.")?,
-            None => writeln!(out, "  {where_} heap was largest {time} after the start: {}.", shown.amount())?,
-        }
+        let known = || format!("{where_} heap was largest {time} after the start: {}", shown.amount());
+        writeln!(out, "  {}.", bounds::largest(&shown, &time).unwrap_or_else(known))?;
         self.peak_of_one(out)?;
         if is_ring {
             ring::peak_before(out, self.answer, bounds)?;

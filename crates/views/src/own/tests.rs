@@ -1,0 +1,142 @@
+//! Which functions are the program's own, by where they are and by their names, and the own callers of stacks.
+
+use heapscribe_analyze::answer::{CallTree, Module, Node};
+use heapscribe_symbols::Resolver;
+use heapscribe_symbols::places::{Place, path_of};
+
+use super::*;
+
+fn frame(function: &str, module: &str, file: &str) -> NamedFrame {
+    let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+    NamedFrame {
+        function: known(function),
+        module: known(module),
+        file: known(file),
+        ..NamedFrame::default()
+    }
+}
+
+#[test]
+fn libraries_are_known_by_place_and_by_name() {
+    let check = |function: &str, module: &str, file: &str, expected: bool| {
+        assert_eq!(is_library(&frame(function, module, file)), expected, "{function} {module} {file}");
+    };
+    check("Shop::load(int)", "/home/me/shop", "/home/me/shop.cpp", false);
+    check("std::vector<Order>::push_back(Order&&)", "/home/me/shop", "", true);
+    check("<alloc::vec::Vec<T> as core::clone::Clone>::clone", "/home/me/shop", "", true);
+    check("visit", "/home/me/shop", "/usr/include/c++/12/bits/invoke.h", true);
+    check(
+        "serde_json::from_str",
+        "/home/me/shop",
+        "/root/.cargo/registry/src/x/serde_json-1/src/de.rs",
+        true,
+    );
+    check("_start", "/home/me/shop", "", true);
+    check("g_strdup", "/usr/lib/x86_64-linux-gnu/libglib-2.0.so.0.1", "", true);
+    check("qsort", "/lib/x86_64-linux-gnu/libc.so.6", "", true);
+    check("SvxLoad", "/usr/lib/libreoffice/program/libmergedlo.so", "", false);
+    check("rb_str_new", "/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1", "", false);
+    check("Tcl_NewObj", "/usr/lib/x86_64-linux-gnu/libtcl8.6.so", "", false);
+    check("lua_newuserdata", "/usr/lib/x86_64-linux-gnu/liblua5.4.so.0", "", false);
+    check("PyList_New", "/usr/bin/python3.11", "", false);
+    check("", "/usr/bin/perl", "", false);
+    check("", "", "", false);
+}
+
+/// A tree of stacks that are listed with their innermost functions first, and the stacks. `load@7` has a line,
+/// and in `push+load` the first is inlined into the second.
+pub(crate) fn tree(stacks: &[&[&str]]) -> (CallTree, Vec<NodeId>) {
+    let mut tree = CallTree::default();
+    let mut leaves = Vec::new();
+    for names in stacks {
+        let mut parent = NodeId::ROOT;
+        for name in names.iter().rev() {
+            let places: Vec<Place> = name.split('+').map(place).collect();
+            tree.modules.push(Module { path: path_of(&places).into_bytes(), build_id: Vec::new() });
+            let frame = Frame { module: Some(tree.modules.len() as u32 - 1), ..Frame::default() };
+            tree.nodes.push(Node { parent, frame });
+            parent = NodeId(tree.nodes.len() as u32 - 1);
+        }
+        leaves.push(parent);
+    }
+    (tree, leaves)
+}
+
+fn place(name: &str) -> Place {
+    let (function, line) = name.split_once('@').unwrap_or((name, "0"));
+    let (function, file) = (function.to_owned(), String::new());
+    Place { function, file, line: line.parse().unwrap(), start_char: 0, end_char: 0 }
+}
+
+fn function_of(stack: &[&str]) -> String {
+    let (tree, stacks) = tree(&[stack]);
+    let names = NamedStacks::look_up(&tree, stacks.iter().copied(), &Resolver::new("/nowhere"));
+    let own = OwnCallers::folding(&names, &Folded::default()).of(stacks[0]);
+    let frame = tree.frames(own.node).next().map(|(_, frame)| names.lines_of(frame)[own.line].name());
+    frame.unwrap_or_default()
+}
+
+#[test]
+fn the_own_caller_is_above_libraries_and_wrappers() {
+    for (stack, expected) in [
+        (&["operator new", "std::vector::push_back", "load", "main"][..], "load"),
+        (&["Perl_safesysmalloc", "Perl_more_bodies", "Perl_newSVsv", "main"], "Perl_newSVsv"),
+        (&["load", "xmalloc", "main"], "load"),
+        (&["xmalloc", "std::call", "_start"], "std::call"),
+        (&["xmalloc"], "xmalloc"),
+        (&[], ""),
+    ] {
+        assert_eq!(function_of(stack), expected, "{stack:?}");
+    }
+}
+
+/// A program with 30 paths from these places into a library whose functions have no names.
+fn nameless_library(places: &[u64]) -> Vec<String> {
+    let path = |path: &str| Module { path: path.into(), build_id: Vec::new() };
+    let modules = vec![path("/usr/bin/thin"), path("/usr/lib/x86_64-linux-gnu/libthin.so.1")];
+    let mut tree = CallTree { modules, ..CallTree::default() };
+    let at = |module, address| Frame { module: Some(module), address, ..Frame::default() };
+    for number in 0..30u64 {
+        let place = places[number as usize % places.len()];
+        tree.nodes.push(Node { parent: NodeId::ROOT, frame: at(0, place) });
+        let parent = NodeId(tree.nodes.len() as u32 - 1);
+        tree.nodes.push(Node { parent, frame: at(1, number) });
+    }
+    let names = NamedStacks::look_up(&tree, [], &Resolver::new("/nowhere"));
+    let own = OwnCallers::folding(&names, &Folded::default());
+    assert!(own.libraries().is_empty(), "without names it says no more than main does");
+    own.nameless_libraries().into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_library_of_a_thin_main_is_found_and_other_programs_have_none() {
+    assert_eq!(nameless_library(&[16, 32]), ["libthin.so.1"]);
+    assert!(nameless_library(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).is_empty());
+}
+
+#[test]
+fn what_counts_as_own_code_is_named_where_it_has_a_name() {
+    let libraries = BTreeSet::from(["/usr/lib/libthin.so.1".to_owned()]);
+    for (function, module, expected) in [
+        ("render", "/usr/lib/libthin.so.1", true),
+        ("", "/usr/lib/libthin.so.1", false),
+        ("std::push", "/usr/lib/libthin.so.1", false),
+        ("render", "/usr/lib/libother.so.1", false),
+        ("main", "/usr/bin/thin", true),
+    ] {
+        let frame = frame(function, module, "");
+        assert_eq!(is_own(&frame, &Folded::default(), &libraries), expected, "{function} {module}");
+    }
+}
+
+#[test]
+fn stacks_of_one_own_caller_are_one_entry() {
+    let load: [&[&str]; 3] =
+        [&["std::push", "load", "main"], &["store", "main"], &["std::insert", "load", "other", "main"]];
+    let (tree, stacks) = tree(&load);
+    let names = NamedStacks::look_up(&tree, stacks.iter().copied(), &Resolver::new("/nowhere"));
+    let merged =
+        OwnCallers::folding(&names, &Folded::default()).merge(stacks.iter().copied().zip([10, 25, 20]));
+    let expected = [(30, vec![(stacks[2], 20), (stacks[0], 10)]), (25, vec![(stacks[1], 25)])];
+    assert_eq!(merged, expected.map(|(figure, parts)| Merged { figure, parts }));
+}
