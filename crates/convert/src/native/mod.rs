@@ -1,6 +1,7 @@
 //! Our own traces, written and rewritten: what every conversion to them ends in, thinning, and redaction.
 
 pub mod join;
+mod live_tables;
 pub mod named_table;
 pub mod redact;
 pub mod rewrite;

@@ -5,6 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use heapscribe_analyze::input::History;
 use heapscribe_analyze::{Recording, extent};
+use heapscribe_diagnostics::Problem;
 use heapscribe_formats::{
     ChunkInfo, HeapInfo, HeapSample, Process, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules, Scratch,
     SessionEnd, SessionInfo, Source, Trace,
@@ -14,12 +15,13 @@ use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Event, Events};
 
+use super::live_tables;
 use super::thin::{EventAt, RetainedTicks, Thin};
 use super::thread_chunk::encode;
 use super::trace_output::TraceOutput;
 
 /// The number of the only rate after thinning.
-const RATE: RateId = RateId(1);
+pub(super) const RATE: RateId = RateId(1);
 
 /// Gives another name for a name.
 pub type Rename<'r> = dyn Fn(&[u8]) -> Vec<u8> + 'r;
@@ -30,6 +32,21 @@ pub struct Changes<'c> {
     pub thin: Option<&'c Thin>,
     /// Gives other names to what has one.
     pub rename: Option<&'c Rename<'c>>,
+}
+
+impl Changes<'_> {
+    /// The name in place of a name.
+    pub(super) fn renamed(&self, name: &[u8]) -> Vec<u8> {
+        self.rename.map_or_else(|| name.to_vec(), |rename| rename(name))
+    }
+}
+
+/// Checks that a trace has all that a smaller one is to be made of.
+///
+/// # Errors
+/// When its oldest events are missing, and are in the part; when it is a snapshot, which has no events.
+pub fn check_thin<S: Source + Sync>(trace: &Trace<S>, thin: &Thin) -> Result<(), Problem> {
+    live_tables::check(trace, thin, extent(&Recording::new(trace)).begin_ns)
 }
 
 /// Rewrites a trace. Gives what could not be read, in words.
@@ -52,9 +69,14 @@ pub fn rewrite<S: Source + Sync, W: Write>(
     }
     let recording = Recording::new(trace);
     let begin_ns = extent(&recording).begin_ns;
-    for ((old, new), facts) in processes.iter().zip(recording.processes()) {
+    live_tables::evicted(None, trace.evicted(), changes, &mut to.to);
+    for (((old, new), facts), process) in processes.iter().zip(recording.processes()).zip(trace.processes()) {
         let retained = |thin: &Thin| thin.retained_ticks(&facts.clock, begin_ns);
-        to.events(*old, *new, changes.thin.map_or(RetainedTicks::ALL, retained))?;
+        let retained = changes.thin.map_or(RetainedTicks::ALL, retained);
+        to.events(*old, *new, retained)?;
+        live_tables::evicted(Some(*new), &process.evicted, changes, &mut to.to);
+        let problems = live_tables::tables(trace, process, *new, (changes, retained), &mut to.to)?;
+        to.problems.extend(problems);
     }
     for ((_, index), process) in processes.iter().zip(trace.processes()) {
         let mut samples = Vec::new();
@@ -85,7 +107,7 @@ struct Rewrite<'t, S, W> {
 
 impl<S: Source, W: Write> Rewrite<'_, S, W> {
     fn name(&self, name: &[u8]) -> Vec<u8> {
-        self.changes.rename.map_or_else(|| name.to_vec(), |rename| rename(name))
+        self.changes.renamed(name)
     }
 
     fn names(&self, names: &[Vec<u8>]) -> Vec<Vec<u8>> {
@@ -134,7 +156,7 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
         }
         let (changes, trace) = (self.changes, self.trace);
         let skipped = trace.definitions(process.index, &mut Scratch::default(), |id, definition| {
-            let rename = |name: &[u8]| changes.rename.map_or_else(|| name.to_vec(), |rename| rename(name));
+            let rename = |name: &[u8]| changes.renamed(name);
             match *definition {
                 Definition::Rate { .. } if changes.thin.is_some_and(|thin| thin.mean_bytes() > 0) => {}
                 Definition::Thread { id: thread, tid, born_ticks, name } => {

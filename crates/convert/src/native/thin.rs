@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use heapscribe_analyze::input::Clock;
 use heapscribe_formats::memtrace::ObjectId;
+use heapscribe_formats::model::LiveBlock;
 use heapscribe_wire::ids::RateId;
 use heapscribe_wire::record::{Block, Event};
 
@@ -86,6 +87,22 @@ impl Thin {
             ns => clock.first_tick_at(start_ns.saturating_add(ns)),
         };
         RetainedTicks { from: tick(self.time_ns.start), to: tick(self.time_ns.end) }
+    }
+
+    /// Whether a part of the time is retained.
+    pub(super) fn has_time(&self) -> bool {
+        self.time_ns != (0..u64::MAX)
+    }
+
+    /// When the retained time begins, in a trace that begins at `begin_ns`.
+    pub(super) fn begin_ns(&self, begin_ns: u64) -> u64 {
+        begin_ns.saturating_add(self.time_ns.start)
+    }
+
+    /// Whether a block of a table is retained: as at the event that allocated it.
+    pub(super) fn has_live(&self, process: u32, block: &LiveBlock, retained: RetainedTicks) -> bool {
+        let birth = BlockIdentity { thread: block.thread.0, ticks: block.birth_ticks };
+        retained.contains(birth.ticks) && self.retains(process, birth, block.size_bytes, block.rate)
     }
 
     /// Whether a moment lies within the retained time.

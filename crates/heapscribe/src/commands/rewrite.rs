@@ -14,7 +14,7 @@ use super::output::create;
 use super::{partial, range};
 use crate::cli::{RedactArgs, SubsampleArgs};
 use heapscribe_convert::native::redact::Redactor;
-use heapscribe_convert::native::rewrite::{Changes, rewrite};
+use heapscribe_convert::native::rewrite::{Changes, check_thin, rewrite};
 use heapscribe_convert::native::thin::Thin;
 use heapscribe_convert::{Input, Kind};
 use heapscribe_diagnostics::Problem;
@@ -51,6 +51,7 @@ pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
         let finest = means.values().copied().max().unwrap_or(0);
         let thin = Thin::new(args.rate, time_ns, args.seed, means);
         check_rate(args, args.rate.is_some() && thin.mean_bytes() < finest)?;
+        check_thin(&trace, &thin)?;
         let changes = Changes { thin: Some(&thin), rename: None };
         rewrite(&trace, create(&args.output)?, &changes)?
     };

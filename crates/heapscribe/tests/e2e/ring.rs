@@ -109,6 +109,54 @@ fn a_long_run_leaves_its_newest_part_within_the_budget() {
     assert!(memory < 64 << 20, "the drainer took {memory} bytes");
 }
 
+/// What `heapscribe` makes of a trace with these arguments, and the report of that.
+fn rewritten(place: &Place, trace: &Path, arguments: &[&str]) -> (String, Option<Report>) {
+    let out = place.path("rewritten.hst");
+    let ended = heapscribe().args(arguments).arg(trace).arg("-o").arg(&out).output().unwrap();
+    let report = out.exists().then(|| Report::of(&out));
+    let _ = fs::remove_file(&out);
+    (String::from_utf8(ended.stderr).unwrap(), report)
+}
+
+/// The tables of what was live were left out: a peak of 828,774 bytes became one of 12,034 in 0 blocks, unmarked.
+#[test]
+fn a_ring_that_is_redacted_or_sampled_has_what_it_had() {
+    let place = Place::new();
+    let run = worker(&place, "400000", &["--ring", "1MiB"]);
+    assert_eq!(run.recorded().code, 0);
+    let trace = run.trace();
+    let report = Report::of(&trace);
+    let figures = ["ring", "bytes_allocated", "bytes_freed", "peak", "leaked"];
+    for figure in figures {
+        assert!(!report.json[figure].is_null(), "{figure}");
+    }
+    let (_, redacted) = rewritten(&place, &trace, &["redact"]);
+    for figure in figures {
+        assert_eq!(redacted.as_ref().unwrap().json[figure], report.json[figure], "{figure}");
+    }
+    // A sample of nearly all words has all blocks of some bytes.
+    let (_, sampled) = rewritten(&place, &trace, &["subsample", "--rate", "1"]);
+    let sampled = sampled.unwrap();
+    assert_eq!(sampled.json["ring"], report.json["ring"]);
+    let leaked = |report: &Report| report.json["leaked"]["bytes"].as_f64().unwrap();
+    assert!(
+        (leaked(&sampled) / leaked(&report) - 1.0).abs() < 0.1,
+        "{} {}",
+        leaked(&sampled),
+        leaked(&report)
+    );
+    // A part that has evicted events is refused, and named is one that has none.
+    let (error, none) = rewritten(&place, &trace, &["subsample", "--to", "90%"]);
+    assert!(none.is_none(), "{error}");
+    assert!(error.contains("the ring evicted events before") || error.contains("no ranges"), "{error}");
+    let from = error.split('`').nth(1).and_then(|hint| hint.strip_prefix("--from "));
+    if let Some(from) = from {
+        let (error, part) = rewritten(&place, &trace, &["subsample", "--from", from]);
+        let part = part.unwrap_or_else(|| panic!("{error}"));
+        assert!(part.json["ring"].is_null() && part.calls().all() < report.calls().all());
+    }
+}
+
 /// Whether a ring has counted events that it does not keep any more.
 fn has_evicted(ring: &Path) -> bool {
     let mut files = fs::read_dir(ring).into_iter().flatten().flatten();
