@@ -44,6 +44,10 @@ pub(crate) struct ConvertArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
+    /// Replace FILE even when it is a trace of heapscribe
+    #[arg(long)]
+    pub(crate) force: bool,
+
     /// Process to convert [default: all; in formats that hold only one, the one with the most events]
     #[arg(long)]
     pub(crate) pid: Option<u32>,

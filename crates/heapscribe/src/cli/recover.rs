@@ -22,6 +22,10 @@ pub(crate) struct RecoverArgs {
     #[arg(short, long, value_name = "TRACE")]
     pub(crate) output: PathBuf,
 
+    /// Replace TRACE when it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+
     /// The trace that `record` had begun, when it was moved
     #[arg(long, value_name = "TRACE", conflicts_with = "rest_only")]
     pub(crate) join: Option<PathBuf>,

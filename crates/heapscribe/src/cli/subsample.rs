@@ -27,6 +27,10 @@ pub(crate) struct SubsampleArgs {
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
+    /// Replace FILE even when it is a trace of heapscribe
+    #[arg(long)]
+    pub(crate) force: bool,
+
     /// Sampling rate of the new trace: samples per 8-byte word [default: the rate of TRACE]
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) rate: Option<f64>,
@@ -62,6 +66,10 @@ pub(crate) struct RedactArgs {
     /// Where to write the redacted trace
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
+
+    /// Replace FILE even when it is a trace of heapscribe
+    #[arg(long)]
+    pub(crate) force: bool,
 
     #[command(flatten)]
     pub(crate) salvage: SalvageArgs,

@@ -8,7 +8,7 @@ use heapscribe_formats::heaplog::Style;
 use super::convert_one::one;
 use super::output::create;
 use super::rewrite::copied;
-use super::{convert_aos, convert_exports, partial};
+use super::{convert_aos, convert_exports, output, partial};
 use crate::cli::{ConvertArgs, ConvertTo};
 use heapscribe_convert::input::go_has_no_blocks;
 use heapscribe_convert::memtrace::from::Sizes;
@@ -20,13 +20,13 @@ use heapscribe_formats::memtrace::Changes;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
+    output::reject(&args.trace, &args.output, args.force)?;
     if args.to == ConvertTo::Aos {
         return convert_aos::run(args);
     }
     let input = Input::open(&args.trace)?;
     let from = input.kind();
     if args.to.is_export() {
-        reject_same_file(args)?;
         return convert_exports::run(args, input);
     }
     convert_exports::reject_part(args)?;
@@ -72,22 +72,9 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
 
 /// Writes a memtrace file as this version of the format has it, with all of its events.
 fn rewrite_memtrace(args: &ConvertArgs, input: Input) -> Result<Vec<String>> {
-    reject_same_file(args)?;
     let mut reader = input.into_memtrace(args.salvage.options(true))?;
     let mut changes = Changes::none(reader.info());
     copied(&mut reader, create(&args.output)?, &mut changes)
-}
-
-/// The output would empty the input before it is read.
-fn reject_same_file(args: &ConvertArgs) -> Result<(), Problem> {
-    let canonical = |path| std::fs::canonicalize(path).ok();
-    if canonical(&args.output).is_none_or(|output| Some(output) != canonical(&args.trace)) {
-        return Ok(());
-    }
-    Err(Problem::new(
-        format!("{} is both input and output", args.output.display()),
-        "choose another name with -o",
-    ))
 }
 
 /// What a native trace of a memtrace file does not have any more cannot be written into a memtrace file.

@@ -17,7 +17,6 @@ use heapscribe_units::counted;
 
 /// Runs the command.
 pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
-    reject_same_file(args)?;
     let input = Input::open(&args.trace)?;
     let is_part = input.kind() == Kind::AosPart;
     if !is_part && input.kind() != Kind::Json {
@@ -37,18 +36,6 @@ pub(crate) fn run(args: &ConvertArgs) -> Result<ExitCode> {
     };
     warn_of_losses(&lost);
     Ok(partial::exit_code(&args.trace, &problems, true))
-}
-
-/// Output is written while the input is read, so they must not be the same file.
-fn reject_same_file(args: &ConvertArgs) -> Result<(), Problem> {
-    let both = (args.trace.canonicalize(), args.output.canonicalize());
-    match both {
-        (Ok(from), Ok(to)) if from == to => {
-            let what = format!("cannot read and write {} at the same time", args.output.display());
-            Err(Problem::new(what, "choose another file with -o"))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn warn_of_losses(lost: &Lost) {

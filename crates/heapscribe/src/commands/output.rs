@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use heapscribe_convert::native::named_table::is_trace;
 use heapscribe_diagnostics::Problem;
 use heapscribe_views::text::screen::screen;
 
@@ -15,6 +16,23 @@ pub(super) fn reject_existing(path: &Path, force: bool) -> Result<(), Problem> {
     }
     let what = format!("{} already exists", path.display());
     Err(Problem::new(what, "choose another name with -o, or replace the file with --force"))
+}
+
+/// Refuses an output that is what is read, which would be empty before that, and, unless that is wanted, to replace
+/// another trace of ours: `redact a.hst -o b.hst` destroyed a recording that cannot be had again. What other tools write
+/// and read is replaced, as they do it.
+pub(super) fn reject(input: &Path, output: &Path, force: bool) -> Result<(), Problem> {
+    if is_same(input, output) {
+        let what = format!("{} is both input and output", output.display());
+        return Err(Problem::new(what, "choose another name with -o"));
+    }
+    reject_existing(output, force || !output.to_str().is_some_and(is_trace))
+}
+
+/// Whether two names are of one file that is there.
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
+    let whole = |path| fs::canonicalize(path).ok();
+    whole(one).is_some_and(|one| whole(other) == Some(one))
 }
 
 /// The first that is free of `STEM.hst`, `STEM.2.hst`, `STEM.3.hst` and so on.
@@ -71,6 +89,27 @@ mod tests {
             (Path::new("/dev/null"), false, true),
         ] {
             assert_eq!(reject_existing(path, force).is_ok(), is_taken, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_trace_is_not_replaced_by_another_nor_by_itself() {
+        let place = tempfile::tempdir().unwrap();
+        let [input, trace, other] = ["in.hst", "run.hst", "run.csv"].map(|name| place.path().join(name));
+        let mut bytes = Vec::new();
+        heapscribe_formats::Writer::new().start(&heapscribe_formats::SessionInfo::default(), &mut bytes);
+        for path in [&input, &trace] {
+            fs::write(path, &bytes).unwrap();
+        }
+        fs::write(&other, b"x").unwrap();
+        for (output, force, is_taken) in [
+            (&input, false, false),
+            (&input, true, false),
+            (&trace, false, false),
+            (&trace, true, true),
+            (&other, false, true),
+        ] {
+            assert_eq!(reject(&input, output, force).is_ok(), is_taken, "{}", output.display());
         }
     }
 

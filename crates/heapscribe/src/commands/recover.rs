@@ -9,6 +9,7 @@ use heapscribe_formats::model::SessionInfo;
 use heapscribe_formats::{Source, Trace};
 use heapscribe_wire::mode::Mode;
 
+use super::output::{is_same, reject_existing};
 use crate::cli::RecoverArgs;
 use crate::message;
 use crate::record_summary;
@@ -39,6 +40,10 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     let first = first_part(args, &origin)?;
     if first.is_none() {
         refuse_wrong_rest(args, &origin)?;
+    }
+    // What `record` had begun becomes the whole, when it has the same name.
+    if !first.as_ref().is_some_and(|first| is_same(first, &args.output)) {
+        reject_existing(&args.output, args.force)?;
     }
     let is_full = control::first_mode(&args.dir).is_ok_and(|mode| mode == Mode::Full);
     let info = SessionInfo { version: env!("CARGO_PKG_VERSION").to_owned(), ..origin.info };
@@ -215,13 +220,9 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn is_same(one: &Path, other: &Path) -> bool {
-    let whole = |path| std::fs::canonicalize(path).ok();
-    whole(one).is_some_and(|one| whole(other) == Some(one))
-}
-
 /// Writes the trace that a killed `record --ring` did not write.
 fn of_ring(args: &RecoverArgs) -> Result<ExitCode> {
+    reject_existing(&args.output, args.force)?;
     let gathered = ring::gather_into(&args.dir, &args.output, None)?;
     gathered.problems.iter().for_each(|problem| message::warning(problem));
     let rest = sessions_of(&args.dir);

@@ -11,7 +11,7 @@ use heapscribe_formats::{Scratch, Source, Trace};
 use heapscribe_wire::definitions::Definition;
 
 use super::output::create;
-use super::{partial, range};
+use super::{output, partial, range};
 use crate::cli::{RedactArgs, SubsampleArgs};
 use heapscribe_convert::native::redact::Redactor;
 use heapscribe_convert::native::rewrite::{Changes, check_thin, rewrite};
@@ -22,6 +22,7 @@ use heapscribe_formats::detect::Format;
 
 /// Runs `subsample`.
 pub(crate) fn subsample(args: &SubsampleArgs) -> Result<ExitCode> {
+    output::reject(&args.trace, &args.output, args.force)?;
     let input = Input::open(&args.trace)?;
     let problems = if input.kind() == Kind::File(Format::Memtrace) {
         let time_ns = range::time_of(&args.from, &args.to, None)?;
@@ -105,6 +106,7 @@ fn means<S: Source>(trace: &Trace<S>) -> Result<BTreeMap<u8, u64>> {
 
 /// Runs `redact`.
 pub(crate) fn redact(args: &RedactArgs) -> Result<ExitCode> {
+    output::reject(&args.trace, &args.output, args.force)?;
     let redactor = Redactor::new();
     let input = Input::open(&args.trace)?;
     let problems = if input.kind() == Kind::File(Format::Memtrace) {

@@ -102,7 +102,7 @@ fn a_log_comes_back_as_it_was() {
         text.lines().map(|line| line.split([',', ' ']).filter(kept).collect::<Vec<_>>().join(" ")).collect()
     };
     for (name, style) in [(LOGS[0], "heaphook"), (LOGS[1], "heaphook-0.1")] {
-        work.run(&format!("convert {name} --to native -o there.hst"));
+        work.run(&format!("convert {name} --to native -o there.hst --force"));
         work.run(&format!("convert there.hst --to {style} -o back.log"));
         let [there, back] =
             [name, "back.log"].map(|file| std::fs::read_to_string(work.dir.path().join(file)).unwrap());

@@ -228,7 +228,7 @@ fn damage_is_passed_over_on_request_by_every_command() {
         "flame bad.ctf -o x.folded --metric allocated",
         "dump bad.ctf",
         "dump bad.ctf --style memtrace",
-        "convert bad.ctf --to native -o x.hst",
+        "convert bad.ctf --to native -o x.hst --force",
         "hotspots bad.ctf",
         "subsample bad.ctf -o x.ctf",
         "redact bad.ctf -o x.ctf",

@@ -162,7 +162,7 @@ fn a_part_of_a_trace_has_the_figures_of_its_range() {
     for (at, from) in moments.iter().enumerate().step_by(11) {
         for to in moments[at + 1..].iter().step_by(13).chain([&u64::MAX]) {
             let end = if *to == u64::MAX { String::new() } else { format!(" --to {to}ns") };
-            place.all(&format!("subsample run.hst --from {from}ns{end} -o part.hst"));
+            place.all(&format!("subsample run.hst --from {from}ns{end} -o part.hst --force"));
             let part: Value = serde_json::from_str(&place.all("report part.hst --json").1).unwrap();
             let number = |of: &Value| of.as_u64().unwrap();
             let born = format!(" --born-in {from}ns..{}", end.strip_prefix(" --to ").unwrap_or("100%"));
