@@ -8,7 +8,7 @@ use heapscribe_diagnostics::Problem;
 use heapscribe_formats::model::{Evicted, LiveBlock, LiveRole, LiveTable, Process, ProcessIndex};
 use heapscribe_formats::{Scratch, Source, Trace};
 
-use super::rewrite::{Changes, RATE};
+use super::changes::{Changes, RATE};
 use super::thin::{RetainedTicks, Thin};
 use super::trace_output::TraceOutput;
 

@@ -1,5 +1,6 @@
 //! Our own traces, written and rewritten: what every conversion to them ends in, thinning, and redaction.
 
+pub mod changes;
 pub mod join;
 mod live_tables;
 pub mod named_table;

@@ -15,31 +15,11 @@ use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Event, Events};
 
+use super::changes::{Changes, RATE};
 use super::live_tables;
 use super::thin::{EventAt, RetainedTicks, Thin};
 use super::thread_chunk::encode;
 use super::trace_output::TraceOutput;
-
-/// The number of the only rate after thinning.
-pub(super) const RATE: RateId = RateId(1);
-
-/// Gives another name for a name.
-pub type Rename<'r> = dyn Fn(&[u8]) -> Vec<u8> + 'r;
-
-/// What to change.
-pub struct Changes<'c> {
-    /// Leaves blocks out.
-    pub thin: Option<&'c Thin>,
-    /// Gives other names to what has one.
-    pub rename: Option<&'c Rename<'c>>,
-}
-
-impl Changes<'_> {
-    /// The name in place of a name.
-    pub(super) fn renamed(&self, name: &[u8]) -> Vec<u8> {
-        self.rename.map_or_else(|| name.to_vec(), |rename| rename(name))
-    }
-}
 
 /// Checks that a trace has all that a smaller one is to be made of.
 ///
