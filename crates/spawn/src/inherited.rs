@@ -2,7 +2,8 @@
 //! opens `/dev/null` where a standard descriptor is closed, and nothing tells afterwards what was there.
 //!
 //! SIGCHLD is taken from ignored to default at once: while it is ignored, the kernel forgets children that have
-//! ended, and nobody can wait for them.
+//! ended, and nobody can wait for them. SIGXFSZ is taken from default to ignored: a file that may not grow any further
+//! (`ulimit -f`) is an error to be told, like a full disk, and no reason to die of.
 #![allow(unsafe_code)]
 
 use std::mem::MaybeUninit;
@@ -74,6 +75,9 @@ extern "C" fn capture() {
     PARENT_DEATH_SIGNAL.store(signal, Ordering::Relaxed);
     if ignored & bit(libc::SIGCHLD) != 0 {
         action(libc::SIGCHLD, Some(Action::of(libc::SIG_DFL)));
+    }
+    if ignored & bit(libc::SIGXFSZ) == 0 {
+        action(libc::SIGXFSZ, Some(Action::of(libc::SIG_IGN)));
     }
 }
 
