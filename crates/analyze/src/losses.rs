@@ -6,6 +6,7 @@
 //! | slots of the live table (`live_table`) | the frees of these blocks are unknown ones: sums of what is live are too high |
 //! | frees that nobody saw (`replaced_block`) | the same, as far as their addresses were not used again |
 //! | what was allocated while recording was off | sums, leaks and the peak may be larger; what was recorded is followed to its end |
+//! | the end of a process (a trace that was not finished) | nobody knows how much there was: every figure is a least one, and all may have been freed |
 //! | events before the rest of a recording | sums are larger; what these events left live follows from the table |
 //! | events that a ring evicted | how large the heap was before is not known, but for a process whose events came in their order |
 //!
@@ -37,6 +38,8 @@ pub struct Losses {
     is_off: bool,
     /// Whether the most that was live before its window is known.
     knows_peak: bool,
+    /// Whether its end is not in the trace, nor the counters that come with it.
+    is_unfinished: bool,
 }
 
 /// What the events of a process add up to, and its table, where there is one.
@@ -88,7 +91,10 @@ impl Losses {
         let count = |reason: LossReason| counters[reason as usize];
         // A free that finds no room in the log has left the table all the same, and before there is a session
         // there is nothing in it.
-        let known = count(LossReason::LogFull).saturating_add(count(LossReason::NoSession));
+        let known = [LossReason::LogFull, LossReason::NoSession, LossReason::NotWritten]
+            .map(count)
+            .iter()
+            .fold(0, |sum: u64, n| sum.saturating_add(*n));
         Losses {
             events: lost_events,
             unseen: lost_events.saturating_sub(known),
@@ -99,6 +105,7 @@ impl Losses {
             is_uncounted: false,
             is_off: false,
             knows_peak: false,
+            is_unfinished: false,
         }
     }
 
@@ -117,6 +124,11 @@ impl Losses {
         Losses { is_off, ..self }
     }
 
+    /// The same of a process whose end is not in the trace.
+    pub fn unfinished(self, is_unfinished: bool) -> Losses {
+        Losses { is_unfinished, ..self }
+    }
+
     /// Whether the peak is the one that the events have.
     pub fn bounds_peak(&self) -> bool {
         !self.is_off && !self.touches_leaks()
@@ -129,12 +141,13 @@ impl Losses {
 
     /// Whether what was never freed is told by the live table, not by the events.
     pub fn touches_leaks(&self) -> bool {
-        self.events > 0 || self.untracked > 0 || self.replaced > 0
+        self.events > 0 || self.untracked > 0 || self.replaced > 0 || self.is_unfinished
     }
 
     /// Whether only blocks without a slot are missing, so that events and table bound each stack.
     pub(crate) fn bounds_stacks(&self) -> bool {
-        self.events == 0 && !self.is_ring && !self.is_off && !self.has_unseen_frees()
+        let is_open = self.is_ring || self.is_off || self.is_unfinished;
+        self.events == 0 && !is_open && !self.has_unseen_frees()
     }
 
     /// Whether more frees went unseen than events were lost: nobody knows how many.
@@ -173,7 +186,10 @@ impl Losses {
                 bounds.leaked = Bounds::between(Amount::default(), None);
             }
         }
-        if self.is_off { without_ends(bounds) } else { bounds }
+        if self.is_unfinished {
+            (bounds.leaked.blocks.low, bounds.leaked.bytes.low) = (0, 0);
+        }
+        if self.is_off || self.is_unfinished { without_ends(bounds) } else { bounds }
     }
 
     fn leaked(&self, seen: &Seen) -> Bounds {
@@ -244,5 +260,24 @@ mod tests {
         check(&[(LossReason::Reentered, 2)], Some(of(10, 60)), and_more(of(8, 20), 12));
         check(&[(LossReason::LogFull, 7)], None, and_more(of(93, 860), 107));
         check(&[(LossReason::ReplacedBlock, 1)], Some(of(10, 60)), between(of(0, 0), of(10, 60)));
+        check(&[(LossReason::NotWritten, 7)], Some(of(10, 60)), and_more(of(10, 60), 17));
+    }
+
+    #[test]
+    fn of_a_process_without_an_end_only_the_least_is_known() {
+        let net = of(100, 1000);
+        let seen = Seen {
+            net,
+            allocated: of(300, 3000),
+            freed: of(200, 2000),
+            peak: of(120, 1200),
+            ..Seen::default()
+        };
+        let losses = Losses::of(&[0; DROP_COUNTERS], 0, 0).unfinished(true);
+        let least = |seen: Amount| Bounds::between(seen, None);
+        let FigureBounds { allocated, freed, peak, leaked, .. } = losses.bounds(&seen);
+        assert_eq!([allocated, freed, leaked], [least(of(300, 3000)), least(of(200, 2000)), least(of(0, 0))]);
+        assert_eq!(peak.bytes, Range { low: 1200, high: None });
+        assert!(losses.is_any() && !losses.bounds_peak() && !losses.bounds_stacks());
     }
 }

@@ -30,6 +30,7 @@ mod sink;
 mod spilled;
 mod summary;
 mod unrecorded;
+mod unwritten;
 pub mod watch;
 
 pub use drain::Drain;

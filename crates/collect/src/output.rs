@@ -9,6 +9,7 @@ use heapscribe_formats::model::{
 };
 use heapscribe_formats::{ChunkSums, DefinitionsTaken, EndedImages};
 use heapscribe_wire::definitions::Position;
+use heapscribe_wire::head::LossReason;
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 
 use crate::first_chunks::FirstChunks;
@@ -142,6 +143,9 @@ impl Output {
         let summary = &mut self.summary;
         summary.stopped += u64::from(end.broke.is_some());
         summary.watched_has_calls |= has_calls && key.pid == summary.watched_pid;
+        if let To::Native(sink) = &self.to {
+            end.drops[LossReason::NotWritten as usize] = sink.unwritten_events(process);
+        }
         end.peak = summary.level.own_peak(process).filter(|_| !summary.is_rest);
         let figures = summary.process(process, table, &end);
         let figures = EndedImages { first_mono_ns: key.created_mono_ns, ..figures };
@@ -217,6 +221,7 @@ impl Output {
         match self.to {
             To::Native(mut sink) => {
                 let failure = sink.finish(end);
+                summary.take_off(&sink.unwritten());
                 summary.trace_bytes = sink.bytes();
                 summary.evicted = sink.evicted();
                 (summary, failure)

@@ -12,6 +12,8 @@ use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::splice::first_block;
 use heapscribe_formats::{ChunkSums, Writer};
 
+use rustix::process::{Resource, getrlimit};
+
 use heapscribe_convert::ring::{Cutoff, EVENTS, Limits, PAST, PROCESS, SESSION, file, numbers};
 use heapscribe_session::{monotonic_ns, time_stamp_counter};
 
@@ -81,8 +83,11 @@ struct Segment {
 }
 
 impl Ring {
-    /// A new ring; an existing directory is left as it is, because its events may be wanted.
+    /// A new ring; an existing directory is left as it is, because its events may be wanted. It becomes one file, which
+    /// may not be larger than files may be.
     pub(crate) fn create(dir: &Path, limits: Limits, start: &[u8]) -> io::Result<Ring> {
+        let file_bytes = getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX);
+        let limits = Limits { bytes: limits.bytes.min(file_bytes), ..limits };
         DirBuilder::new().mode(0o700).create(dir)?;
         fs::write(dir.join(SESSION), start)?;
         Ok(Ring {
@@ -212,16 +217,38 @@ impl Ring {
         Ok(())
     }
 
-    /// Writes; as long as the disk is full, evicts the oldest events and retries.
+    /// Writes; as long as the disk is full, evicts the oldest events and retries. What there was then is what there is
+    /// room for, and that for the trace is a part of it.
     fn with_room(&mut self, mut write: impl FnMut(&mut Ring) -> io::Result<()>) -> io::Result<()> {
         loop {
             match write(self) {
                 Err(e) if e.kind() == io::ErrorKind::StorageFull && self.segments.len() > 1 => {
+                    self.limits.bytes = self.limits.bytes.min(self.bytes());
                     self.evict(1)?;
                 }
                 outcome => return outcome,
             }
         }
+    }
+
+    /// Bytes of its files.
+    fn bytes(&self) -> u64 {
+        let events: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
+        events + self.other_bytes()
+    }
+
+    /// Bytes of those that hold no events.
+    fn other_bytes(&self) -> u64 {
+        let images: u64 = self.images.values().map(|image| image.bytes).sum();
+        images + self.session_bytes + self.past_bytes
+    }
+
+    /// Evicts what has to make room for the trace, and closes the rest: a file that is removed while it is open still
+    /// takes its room.
+    pub(crate) fn close(&mut self) -> io::Result<()> {
+        let outcome = self.make_room(&Coming::default(), 0);
+        self.segments.clear();
+        outcome
     }
 
     /// Bytes of the files with these blocks and, should the trace be made then, of those that are in it and
@@ -232,8 +259,7 @@ impl Ring {
         let retained: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
         let last = self.segments.back().map_or(0, |last| last.bytes) + coming;
         let largest = self.segments.iter().map(|segment| segment.bytes).fold(last, u64::max);
-        let images: u64 = self.images.values().map(|image| image.bytes).sum();
-        let others = images + self.session_bytes + self.past_bytes + other_bytes;
+        let others = self.other_bytes() + other_bytes;
         let blocks: u64 = self.segments.iter().map(|segment| segment.blocks).sum();
         retained + coming + largest + 2 * others + (blocks + events.blocks) * INDEX_ENTRY_BYTES
     }

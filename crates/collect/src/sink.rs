@@ -1,18 +1,24 @@
-//! The trace file being written. When the disk is full the trace ends with its last whole block, that is
-//! reported once, and the collector continues emptying the sessions, so that no program waits for a disk.
+//! The trace file being written. When the disk is full that is reported once, and the collector continues emptying the
+//! sessions, so that no program waits for a disk. The trace has what was written until then, and says what it lacks.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessEnd, ProcessIndex, SessionEnd, SessionInfo};
+use heapscribe_formats::native::splice::{self, Pieces};
 use heapscribe_formats::{ChunkSums, EndedImages, Writer};
 
 use crate::ring::Ring;
+use crate::unwritten::{Unwritten, UnwrittenSums};
+use heapscribe_convert::file_source::source;
 use heapscribe_convert::ring::{self, Cutoff, Limits};
 use heapscribe_diagnostics as diagnostics;
 
+/// Bytes that are given back at a time beyond those that are needed: file systems count in pages.
+const PAGE_BYTES: u64 = 4096;
 /// Bytes gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 20;
 
@@ -29,6 +35,8 @@ pub(crate) struct Sink {
     /// Bytes that are in the file.
     written: u64,
     failure: Option<String>,
+    /// What is not in it since then.
+    unwritten: Unwritten,
     /// What was cut off of the ring when it became a trace.
     cut: Evicted,
 }
@@ -71,6 +79,7 @@ impl Sink {
             target,
             written: 0,
             failure: None,
+            unwritten: Unwritten::default(),
             cut: Evicted::default(),
         };
         sink.flush();
@@ -91,7 +100,13 @@ impl Sink {
 
     /// Writes a chunk's events.
     pub(crate) fn events(&mut self, process: ProcessIndex, info: &ChunkInfo, payload: &[u8]) -> ChunkSums {
+        let before = self.buffer.len();
         let sums = self.writer.events(process, info, payload, &mut self.buffer);
+        if self.failure.is_some() {
+            self.buffer.truncate(before);
+            self.unwritten.chunk(process, &sums);
+            return sums;
+        }
         if let Target::Ring(ring) = &mut self.target {
             ring.chunk(process, info, &sums);
         }
@@ -132,13 +147,13 @@ impl Sink {
 
     /// Brings what was gathered into the file.
     pub(crate) fn flush(&mut self) {
-        if self.failure.is_none() {
-            match &mut self.target {
-                Target::File(_) => self.flush_to_file(),
-                Target::Ring(ring) => {
-                    if let Err(e) = ring.take(&self.buffer) {
-                        self.failed_in_ring(&e);
-                    }
+        match &mut self.target {
+            _ if self.failure.is_some() => self.unwritten.take(&self.buffer),
+            Target::File(_) => self.flush_to_file(),
+            Target::Ring(ring) => {
+                if let Err(e) = ring.take(&self.buffer) {
+                    self.unwritten.take(&self.buffer);
+                    self.failed_in_ring(&e);
                 }
             }
         }
@@ -155,6 +170,7 @@ impl Sink {
                 let whole = self.ends.iter().rev().find(|&&end| end <= n).map_or(0, |&end| end);
                 self.written += whole as u64;
                 let _ = file.set_len(self.written);
+                self.unwritten.take(&self.buffer[whole..]);
                 self.failed(format!(
                     "cannot write {} beyond byte {}: {e}",
                     self.path.display(),
@@ -170,22 +186,79 @@ impl Sink {
 
     fn failed(&mut self, what: String) {
         diagnostics::error(&what);
-        diagnostics::hint("the program keeps running; the trace is readable up to here");
+        diagnostics::hint("the program keeps running; what the trace lacks from here on is counted");
         self.failure = Some(what);
     }
 
     /// Ends the trace; what went wrong, if anything.
     pub(crate) fn finish(&mut self, end: &SessionEnd) -> Option<String> {
-        self.writer.session_end(end, &mut self.buffer);
+        self.flush();
         if let Target::Ring(ring) = &mut self.target {
             let (dir, cutoff) = (ring.dir().to_owned(), ring.cutoff(end.ended_mono_ns));
-            self.flush();
+            self.buffer.extend_from_slice(self.unwritten.blocks());
+            self.unwritten.ends(&mut self.writer, end, &mut self.buffer);
+            let ready = ring.take(&self.buffer).and(ring.close());
+            ready.err().filter(|_| self.failure.is_none()).iter().for_each(|e| self.failed_in_ring(e));
             self.gather(&dir, cutoff);
-        } else {
+            return self.failure.take();
+        }
+        if self.failure.is_none() {
+            self.writer.session_end(end, &mut self.buffer);
             self.writer.finish(&mut self.buffer);
             self.flush();
         }
+        // What cannot be ended is read as a trace that was not finished.
+        if self.failure.is_some() && self.path.is_file() {
+            let _ = self.end_with_losses(end);
+        }
         self.failure.take()
+    }
+
+    /// Ends a trace that could not be written any further; where there is no room for that, in place of the last events.
+    fn end_with_losses(&mut self, end: &SessionEnd) -> anyhow::Result<()> {
+        let offsets = splice::offsets(&source(&self.path)?)?;
+        let mut blocks = offsets.len();
+        loop {
+            let bytes = self.ending(end)?;
+            let Target::File(file) = &mut self.target else { return Ok(()) };
+            file.seek(SeekFrom::Start(self.written))?;
+            match write_counted(file, &bytes) {
+                Ok(()) => {
+                    self.written += bytes.len() as u64;
+                    return Ok(());
+                }
+                Err(_) => file.set_len(self.written)?,
+            }
+            let room = bytes.len() as u64 + PAGE_BYTES;
+            // The first block is the session's.
+            blocks = offsets[..blocks].partition_point(|&at| at.saturating_add(room) <= self.written).max(1);
+            let Some(&at) = offsets.get(blocks).filter(|&&at| at < self.written) else { return Ok(()) };
+            self.remove_from(at)?;
+        }
+    }
+
+    /// The end of the trace, with what is known of processes that is not in it.
+    fn ending(&self, end: &SessionEnd) -> anyhow::Result<Vec<u8>> {
+        let (mut writer, mut bytes) = (Writer::resume(&source(&self.path)?)?, Vec::new());
+        let mut pieces = Pieces::new(self.unwritten.blocks(), 0);
+        while let Some(piece) = pieces.next_piece()? {
+            writer.splice(ProcessIndex(piece.process), &piece, &mut bytes);
+        }
+        self.unwritten.ends(&mut writer, end, &mut bytes);
+        writer.finish(&mut bytes);
+        Ok(bytes)
+    }
+
+    /// Removes the blocks from this offset on.
+    fn remove_from(&mut self, at: u64) -> anyhow::Result<()> {
+        let mut row = vec![0; usize::try_from(self.written - at)?];
+        File::open(&self.path)?.read_exact_at(&mut row, at)?;
+        self.unwritten.take_back(&row);
+        if let Target::File(file) = &self.target {
+            file.set_len(at)?;
+        }
+        self.written = at;
+        Ok(())
     }
 
     /// Makes the trace of what the ring retains.
@@ -207,8 +280,19 @@ impl Sink {
                     "recover what is in {rest}: heapscribe recover {rest} -o REST.hst"
                 ));
                 self.failure = Some(format!("{e:#}"));
+                self.written = std::fs::metadata(&self.path).map_or(0, |meta| meta.len());
             }
         }
+    }
+
+    /// Events of a process that could not be written.
+    pub(crate) fn unwritten_events(&self, process: ProcessIndex) -> u64 {
+        self.unwritten.events(process)
+    }
+
+    /// All that could not be written.
+    pub(crate) fn unwritten(&self) -> UnwrittenSums {
+        self.unwritten.sums()
     }
 
     /// Bytes in the file.

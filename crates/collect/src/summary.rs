@@ -11,6 +11,7 @@ use heapscribe_session::heap_statistics::EndedHeaps;
 
 use crate::level::Level;
 use crate::memtrace::Written;
+use crate::unwritten::UnwrittenSums;
 
 /// What was recorded, in sums over all processes.
 #[derive(Debug, Default)]
@@ -27,7 +28,7 @@ pub struct Summary {
     pub watched_pid: u32,
     /// Whether any allocation call of it was recorded.
     pub watched_has_calls: bool,
-    /// When the first of them began, CLOCK_MONOTONIC ns; 0 for none.
+    /// When the program was started, or the first of them began, CLOCK_MONOTONIC ns; 0 for none.
     pub first_mono_ns: u64,
     /// Events of all kinds.
     pub events: u64,
@@ -78,9 +79,9 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// A process image began at this time.
+    /// The program was started, or a process image began, at this time; 0 when that is not known.
     pub fn began(&mut self, mono_ns: u64) {
-        if self.first_mono_ns == 0 || mono_ns < self.first_mono_ns {
+        if mono_ns != 0 && (self.first_mono_ns == 0 || mono_ns < self.first_mono_ns) {
             self.first_mono_ns = mono_ns;
         }
     }
@@ -103,6 +104,15 @@ impl Summary {
         self.allocations +=
             u64::from(sums.allocs) + u64::from(sums.reallocs) + u64::from(sums.unknown_reallocs);
         self.allocated_bytes = self.allocated_bytes.saturating_add(sums.alloc_bytes);
+    }
+
+    /// Takes off what is not in the trace.
+    pub(crate) fn take_off(&mut self, unwritten: &UnwrittenSums) {
+        self.events -= unwritten.events.min(self.events);
+        self.calls -= unwritten.calls.min(self.calls);
+        self.allocations -= unwritten.allocations.min(self.allocations);
+        self.allocated_bytes -= unwritten.allocated_bytes.min(self.allocated_bytes);
+        self.drops[LossReason::NotWritten as usize] = unwritten.events;
     }
 
     /// Adds a process that has ended: what its table of live blocks has, when that was read, and how it ended. Gives

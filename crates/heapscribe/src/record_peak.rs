@@ -52,14 +52,14 @@ pub(crate) struct Reported {
     pub(crate) drops: [u64; DROP_COUNTERS],
 }
 
-/// The report of a recording whose trace is at `path`, whole if it is a trace of ours; `None` where nothing is missing
+/// The report of a recording whose trace is at `path`, if it is one of ours; `None` where nothing is missing
 /// from it, or where it is too long.
-pub(crate) fn reported(summary: &Summary, path: &Path, is_whole: bool) -> Option<Reported> {
+pub(crate) fn reported(summary: &Summary, path: &Path, is_native: bool) -> Option<Reported> {
     let evicted = summary.evicted.unwrap_or_default();
     let is_short = summary.events.saturating_sub(evicted.events) <= EVENTS_MAX;
     let is_any = summary.is_rest || !evicted.is_empty() || summary.has_losses();
     // A trace that cannot be opened has been reported.
-    (is_any && is_whole && is_short).then(|| read(path).ok()).flatten()
+    (is_any && is_native && is_short).then(|| read(path).ok()).flatten()
 }
 
 /// The peak where no report was made; `None` where it takes one to know it.

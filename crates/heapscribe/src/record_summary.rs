@@ -10,7 +10,7 @@ use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 use crate::record_peak::{self, Reported, ShownPeak};
 use heapscribe_collect::{Summary, Written};
 use heapscribe_units as units;
-use heapscribe_views::losses::unseen_allocations;
+use heapscribe_views::losses::{BlindTimes, unseen_allocations};
 use heapscribe_views::text::{bounds, heap};
 use heapscribe_views::unrecorded;
 
@@ -23,7 +23,7 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
     if s.ignored > 0 {
         processes.push_str(&format!(" ({} of other programs ignored)", units::count(s.ignored)));
     }
-    let reported = record_peak::reported(s, trace, is_whole);
+    let reported = record_peak::reported(s, trace, s.written.is_empty());
     let mut lines = if is_full && !s.is_sampled {
         let peak = reported.as_ref().map(|of| of.peak).or_else(|| record_peak::of(s, trace, is_whole));
         exact(s, &processes, peak, reported.as_ref())
@@ -220,8 +220,12 @@ pub(crate) fn drainer(d: &Drainer) -> String {
 fn unknown(s: &Summary) -> Option<String> {
     let blocks = s.drops[LossReason::UnknownBlock as usize];
     (blocks > 0).then(|| {
-        let was_full = s.drops[LossReason::LiveTable as usize] > 0;
-        let (blocks, unseen) = (units::counted(blocks, "block"), unseen_allocations(s.off.0 > 0, was_full));
+        let times = BlindTimes {
+            was_off: s.off.0 > 0,
+            was_sampled: s.is_sampled,
+            was_table_full: s.drops[LossReason::LiveTable as usize] > 0,
+        };
+        let (blocks, unseen) = (units::counted(blocks, "block"), unseen_allocations(times));
         format!("unknown: {blocks} freed whose allocation was not seen: {unseen}")
     })
 }

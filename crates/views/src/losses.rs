@@ -17,6 +17,10 @@ pub struct Missing {
     replaced: u64,
     /// For how long nothing was recorded, ns, of each process that this is true of.
     off_ns: Vec<u64>,
+    /// Whether blocks were sampled, at least for some time.
+    is_sampled: bool,
+    /// Processes whose ends are not in the trace, and with them what else there was.
+    unfinished: u64,
     /// Whether these are the rest of a recording, of which nobody counted the events before.
     is_rest: bool,
 }
@@ -33,13 +37,15 @@ impl Missing {
             untracked: count(LossReason::LiveTable),
             replaced: count(LossReason::ReplacedBlock),
             off_ns: answer.processes.iter().filter_map(|process| off::total_ns(&process.off)).collect(),
+            is_sampled: answer.sampling.is_some(),
+            unfinished: unfinished(answer),
             is_rest: answer.processes.iter().any(|process| !process.evicted.is_counted()),
         }
     }
 
     /// Of a process, by what its trace says of its end.
     pub fn of_process(process: &Process) -> Missing {
-        let Some(end) = &process.end else { return Missing::default() };
+        let Some(end) = &process.end else { return Missing { unfinished: 1, ..Missing::default() } };
         let count = |reason: LossReason| end.drops[reason as usize];
         let off: Vec<(u64, u64)> = end.off_periods().collect();
         Missing {
@@ -47,6 +53,8 @@ impl Missing {
             untracked: count(LossReason::LiveTable),
             replaced: count(LossReason::ReplacedBlock),
             off_ns: off::total_ns(&off).into_iter().collect(),
+            is_sampled: false,
+            unfinished: 0,
             is_rest: !process.evicted.is_counted(),
         }
     }
@@ -69,9 +77,20 @@ impl Missing {
         .into_iter()
         .filter(|(count, ..)| *count > 0)
         .map(|(n, one, more)| format!("{} {}", heapscribe_units::count(n), if n == 1 { one } else { more }))
+        .chain(self.unfinished())
         .chain(self.off())
         .chain(self.before())
         .collect()
+    }
+
+    /// That the trace was not finished, where of processes nobody knows what else there was.
+    pub fn unfinished(&self) -> Option<String> {
+        let whose = match self.unfinished {
+            0 => return None,
+            1 => "a process".to_owned(),
+            n => format!("{} processes", heapscribe_units::count(n)),
+        };
+        Some(format!("the trace was not finished, and how much of {whose} is not in it is not known"))
     }
 
     /// `recording was off for 300 ms`, where it was.
@@ -86,26 +105,83 @@ impl Missing {
 
     /// Whether frees may be missing, so that less may have been live than the trace says.
     pub fn may_lack_frees(&self) -> bool {
-        self.events > 0 || self.untracked > 0 || self.replaced > 0
+        self.events > 0 || self.untracked > 0 || self.replaced > 0 || self.unfinished > 0
     }
 
     /// Where a block may have been allocated whose free alone was seen.
     pub fn unseen_allocations(&self) -> String {
-        unseen_allocations(!self.off_ns.is_empty(), self.untracked > 0)
+        unseen_allocations(BlindTimes {
+            was_off: !self.off_ns.is_empty(),
+            was_sampled: self.is_sampled,
+            was_table_full: self.untracked > 0,
+        })
     }
 }
 
-/// The same of a recording that was off for a time, or whose table of live blocks was full.
-pub fn unseen_allocations(was_off: bool, was_table_full: bool) -> String {
-    let at_times =
-        [(was_off, ", while recording was off"), (was_table_full, ", while the block table was full")];
-    let at_times: String = at_times.iter().filter(|(is_so, _)| *is_so).map(|(_, words)| *words).collect();
+/// Times in which blocks were allocated that are not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BlindTimes {
+    /// Recording was off.
+    pub was_off: bool,
+    /// Blocks were sampled: those that no sample hit.
+    pub was_sampled: bool,
+    /// The table of live blocks was full.
+    pub was_table_full: bool,
+}
+
+/// The same of a recording with such times.
+pub fn unseen_allocations(times: BlindTimes) -> String {
+    let at_times: String = [
+        (times.was_off, ", while recording was off"),
+        (times.was_sampled, ", between two samples"),
+        (times.was_table_full, ", while the block table was full"),
+    ]
+    .iter()
+    .filter(|(is_so, _)| *is_so)
+    .map(|(_, words)| *words)
+    .collect();
     format!("before the recording, in a parent before it forked{at_times}, or in another heap")
+}
+
+/// Why a table of live blocks does not have all that is live, in words.
+pub fn of_table(untracked: u64, lost_events: u64) -> Vec<String> {
+    let is_one = |n: u64, one: &str, more: &str| if n == 1 { one.to_owned() } else { more.to_owned() };
+    let shown =
+        |n, what, is: String, then: &str| format!("{} {is}{then}", heapscribe_units::counted(n, what));
+    let were = is_one(untracked, "was", "were");
+    let are = is_one(lost_events, "is", "are");
+    [
+        (
+            untracked,
+            shown(
+                untracked,
+                "block",
+                were,
+                " not followed, as there was no room in the table of live blocks",
+            ),
+        ),
+        (lost_events, shown(lost_events, "event", are, " missing")),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(_, text)| text)
+    .collect()
 }
 
 /// What of the losses touches figures, in words.
 pub fn causes(answer: &Answer) -> Vec<String> {
     Missing::of(answer).causes()
+}
+
+/// Processes whose ends are not in the trace.
+fn unfinished(answer: &Answer) -> u64 {
+    answer.processes.iter().filter(|process| process.is_unfinished).count() as u64
+}
+
+/// Lost events as a figure: more than were counted, where the trace was not finished.
+pub fn lost_events_shown(answer: &Answer) -> String {
+    let counted = heapscribe_units::count(lost_events(answer));
+    if unfinished(answer) == 0 { counted } else { format!("at least {counted}") }
 }
 
 /// Events that are not in the trace: what the recorder counted, or at least those that the trace itself counts.
@@ -120,15 +196,20 @@ pub fn lost_events(answer: &Answer) -> u64 {
 mod tests {
     use super::*;
 
+    fn check(times: BlindTimes, expected: &str) {
+        let shown = unseen_allocations(times);
+        assert_eq!(
+            shown,
+            format!("before the recording, in a parent before it forked{expected}, or in another heap")
+        );
+    }
+
     #[test]
     fn reasons_of_unknown_frees_are_named_where_they_happened() {
-        for (was_off, was_table_full, expected) in [
-            (false, false, "forked, or in another heap"),
-            (true, false, "forked, while recording was off, or in another heap"),
-            (false, true, "forked, while the block table was full, or in another heap"),
-        ] {
-            let shown = unseen_allocations(was_off, was_table_full);
-            assert_eq!(shown, format!("before the recording, in a parent before it {expected}"));
-        }
+        let none = BlindTimes::default();
+        check(none, "");
+        check(BlindTimes { was_off: true, ..none }, ", while recording was off");
+        check(BlindTimes { was_sampled: true, ..none }, ", between two samples");
+        check(BlindTimes { was_table_full: true, ..none }, ", while the block table was full");
     }
 }

@@ -48,11 +48,13 @@ pub enum LossReason {
     Untimed = 20,
     /// Events: the program forbade what recording needs, such as reading the clock (seccomp's strict mode).
     Forbidden = 21,
+    /// Events: the trace could not be written any further (a full disk, a limit). The drainer counts them.
+    NotWritten = 22,
 }
 
 impl LossReason {
     /// All, in the order of their numbers.
-    pub const ALL: [LossReason; 22] = [
+    pub const ALL: [LossReason; 23] = [
         LossReason::LogFull,
         LossReason::LogMemory,
         LossReason::Reentered,
@@ -75,6 +77,7 @@ impl LossReason {
         LossReason::Snapshot,
         LossReason::Untimed,
         LossReason::Forbidden,
+        LossReason::NotWritten,
     ];
 
     /// Stacks that are cut, one after the other: what each thread counts in its own record.
@@ -106,6 +109,7 @@ impl LossReason {
             LossReason::Snapshot => "snapshot",
             LossReason::Untimed => "untimed",
             LossReason::Forbidden => "forbidden",
+            LossReason::NotWritten => "not_written",
         }
     }
 
@@ -119,6 +123,7 @@ impl LossReason {
                 | LossReason::NoSession
                 | LossReason::Held
                 | LossReason::Forbidden
+                | LossReason::NotWritten
         )
     }
 

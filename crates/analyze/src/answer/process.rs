@@ -52,6 +52,8 @@ pub struct Process {
     pub heap: Option<Heap>,
     /// How it ended.
     pub ended: Ended,
+    /// Whether its end is not in the recording, nor what else there was up to it, and nobody counted that.
+    pub is_unfinished: bool,
     /// What a ring did not keep of it.
     pub evicted: Evicted,
     /// What is missing, by reason; only reasons that occurred.

@@ -32,6 +32,7 @@ pub(super) fn known(facts: &ProcessFacts, span: Option<(u64, u64)>, begin_ns: u6
         heap: facts.heap.as_ref().and_then(|(info, samples)| heap(info, samples)),
         rss_peak_bytes: facts.rss.iter().map(|sample| sample.rss_bytes).max().unwrap_or(0),
         ended: facts.ended,
+        is_unfinished: facts.is_unfinished,
         evicted: facts.evicted,
         off: facts.off.iter().map(|(from, to)| (moment(*from, None), moment(*to, None))).collect(),
         recorder_bytes: facts.recorder_bytes,

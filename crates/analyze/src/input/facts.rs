@@ -12,7 +12,8 @@ use crate::answer::{Ended, Exit, StackCheck};
 /// The recording as a whole.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SessionFacts {
-    /// Moment 0: when its first process was created, CLOCK_MONOTONIC ns; 0 when that is not known.
+    /// Moment 0: when its first program was started, or else first called the heap, CLOCK_MONOTONIC ns; 0 when that is
+    /// not known.
     pub begin_mono_ns: u64,
     /// The same moment, ns since 1970; 0 when that is not known.
     pub begin_real_ns: u64,
@@ -60,6 +61,8 @@ pub struct ProcessFacts {
     pub end_mono_ns: u64,
     /// How it ended.
     pub ended: Ended,
+    /// Whether its end is not in the recording, nor what else there was up to it, and nobody counted that.
+    pub is_unfinished: bool,
     /// How its ticks become ns.
     pub clock: Clock,
     /// Whether its ns are calls, as nothing is known of times.

@@ -60,6 +60,7 @@ impl<'t, S: Source + Sync> Recording<'t, S> {
             begin_mono_ns: info.created_mono_ns,
             end_mono_ns: end.ended_mono_ns,
             ended: ended(end.how),
+            is_unfinished: process.end.is_none(),
             clock: self.clock(process),
             counts_calls: info.counts_calls,
             drops: end.drops,

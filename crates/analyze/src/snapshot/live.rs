@@ -1,10 +1,13 @@
 //! What is live in a process, by stack, thread, size and age.
 
 use heapscribe_formats::{HowEnded, LiveTable, Process};
+use heapscribe_wire::head::LossReason;
 use heapscribe_wire::ids::StackId;
 
 use crate::answer::estimate::{self, Estimate, StackEstimates};
-use crate::answer::{Amount, Answer, CallTree, Dropped, LifetimeClass, NodeId, SizeClass, Stack};
+use crate::answer::{
+    Amount, Answer, Bounds, CallTree, Dropped, LifetimeClass, NodeId, Range, SizeClass, Stack,
+};
 
 /// What is live in a process.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -106,6 +109,48 @@ impl Snapshot {
             problems: self.problems.clone(),
             ..Answer::default()
         }
+    }
+
+    /// How many of a reason are missing.
+    fn lost(&self, reason: LossReason) -> u64 {
+        let of_reason = self.dropped.iter().filter(|dropped| dropped.reason == reason as u8);
+        of_reason.map(|dropped| dropped.count).fold(0, u64::saturating_add)
+    }
+
+    /// Blocks that have no slot in the table, those that were freed by then too.
+    pub fn untracked(&self) -> u64 {
+        self.lost(LossReason::LiveTable)
+    }
+
+    /// Events that are missing, of which neither the table nor the counters know.
+    pub fn lost_events(&self) -> u64 {
+        let losses = LossReason::ALL.into_iter().filter(|reason| reason.loses_events());
+        losses.map(|reason| self.lost(reason)).fold(0, u64::saturating_add)
+    }
+
+    /// Between what all that is live lies; `None` where the table has all of it, or samples. A block without a slot is
+    /// counted when it is allocated, and unknown when it is freed; one whose event was lost has no slot, and leaves it.
+    pub fn bounds(&self) -> Option<Bounds> {
+        let lost = self.lost_events();
+        if self.sampling.is_some() || (lost == 0 && self.untracked() == 0) {
+            return None;
+        }
+        let t = &self.table;
+        let left = Amount {
+            blocks: t.allocated_blocks.saturating_sub(t.freed_blocks),
+            bytes: t.allocated_bytes.saturating_sub(t.freed_bytes),
+        };
+        let most = left.max(self.live);
+        let known = self.lost(LossReason::LogFull).saturating_add(self.lost(LossReason::NoSession));
+        // A free that nobody saw leaves its slot.
+        let stale = lost.saturating_sub(known);
+        let largest = self.sizes.iter().map(|class| class.to_bytes).max().unwrap_or(0);
+        let low = self.live.minus(Amount { blocks: stale, bytes: stale.saturating_mul(largest) });
+        let high = Some(most.blocks.saturating_add(lost));
+        Some(Bounds {
+            blocks: Range { low: low.blocks, high },
+            bytes: Range { low: low.bytes, high: (lost == 0).then_some(most.bytes) },
+        })
     }
 
     /// Whether the process had ended when it was looked at.

@@ -17,6 +17,7 @@
 
 use super::block::Kind;
 use super::fields::{Fields, put, put_from};
+use super::splice::Piece;
 use crate::model::ChunkInfo;
 use crate::model::ChunkSums;
 
@@ -60,6 +61,14 @@ impl IndexBuilder {
         put_info(&mut self.entries, info, &self.last);
         put_sums(&mut self.entries, sums, info.begin_ticks);
         self.last = *info;
+    }
+
+    /// Lists a block that is copied from another trace.
+    pub(super) fn piece(&mut self, process: u32, file_bytes: u64, piece: &Piece<'_>) {
+        match &piece.chunk {
+            Some((info, sums)) => self.chunk(process, file_bytes, info, sums),
+            None => self.block(piece.kind, process, file_bytes),
+        }
     }
 
     /// The payload of the index block, at the end of `out`.

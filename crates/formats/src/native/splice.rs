@@ -5,11 +5,12 @@
 //! A piece ends at its first byte that is no sound block: its writer was killed there.
 
 use super::block::{BLOCK_HEADER_BYTES, BlockHeader, Kind};
+use super::header::HEADER_BYTES;
 use super::load::{Scratch, read_header};
 use super::{chunk as chunks, evicted, records, scan};
 use crate::error::TraceError;
 use crate::model::ChunkSums;
-use crate::model::{ChunkInfo, Evicted, ProcessInfo};
+use crate::model::{ChunkInfo, Evicted, ProcessEnd, ProcessInfo};
 use crate::source::Source;
 use heapscribe_wire::record::Event;
 
@@ -26,6 +27,8 @@ pub struct Piece<'a> {
     pub info: Option<ProcessInfo>,
     /// The sums in a block of evicted events.
     pub evicted: Option<Evicted>,
+    /// What the block of a process's end says.
+    pub end: Option<ProcessEnd>,
     header: BlockHeader,
     stored: &'a [u8],
 }
@@ -100,7 +103,7 @@ impl<S: Source> Pieces<S> {
         let damaged = TraceError::Damaged { offset, what: kind.damaged() };
         self.scratch.payload(&self.source, offset, &header)?;
         let (payload, state) = self.scratch.unpacked(&header);
-        let (mut chunk, mut evicted, mut info) = (None, None, None);
+        let (mut chunk, mut evicted, mut info, mut end) = (None, None, None, None);
         if kind == Kind::Events {
             let (entry, _) = scan::events(&header, offset, payload, state).ok_or(damaged)?;
             chunk = Some((entry.info, entry.sums));
@@ -108,11 +111,27 @@ impl<S: Source> Pieces<S> {
             info = Some(records::get_process(payload).ok_or(damaged)?);
         } else if kind == Kind::Evicted {
             evicted = Some(evicted::get_evicted(payload).ok_or(damaged)?);
+        } else if kind == Kind::ProcessEnd {
+            end = Some(records::get_process_end(payload).ok_or(damaged)?);
         }
         self.at = offset.saturating_add(header.file_bytes());
         let stored = self.scratch.stored();
-        Ok(Piece { kind, process: header.process, chunk, info, evicted, header, stored })
+        Ok(Piece { kind, process: header.process, chunk, info, evicted, end, header, stored })
     }
+}
+
+/// Where each block begins, in a trace that has so many bytes, none of them of a footer.
+///
+/// # Errors
+/// When there is something between them that is no block.
+pub fn offsets<S: Source>(trace: &S) -> Result<Vec<u64>, TraceError> {
+    let mut offsets = Vec::new();
+    let mut at = HEADER_BYTES as u64;
+    while at < trace.len() {
+        offsets.push(at);
+        at = at.saturating_add(read_header(trace, at)?.file_bytes());
+    }
+    Ok(offsets)
 }
 
 /// The kind, process and length of the block at the start of `bytes`; `None` when there is none or it is cut.

@@ -5,18 +5,21 @@ use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 
 use super::block::{Kind, NO_PROCESS};
 use super::columns::Encoder;
-use super::header::{FOOTER_BYTES, Footer, file_header};
+use super::header::{FOOTER_BYTES, Footer, HEADER_BYTES, file_header};
 use super::index::IndexBuilder;
 use super::live_tables::{self, BLOCKS_MAX};
+use super::load::read_header;
 use super::memory_maps::{MAPPINGS_MAX, RUNS_MAX};
 use super::pack::{Packer, Payload};
-use super::splice::Piece;
+use super::splice::{Piece, Pieces};
 use super::{chunk, evicted, heap_samples, memory_maps, records};
+use crate::error::TraceError;
 use crate::model::ChunkSums;
 use crate::model::{
     ChunkInfo, Evicted, HeapInfo, HeapSample, LiveBlock, LiveTable, Mapping, MemoryMap, MemorySample,
     PageRun, ProcessEnd, ProcessIndex, ProcessInfo, SessionEnd, SessionInfo,
 };
+use crate::source::Source;
 
 /// Level of zstd that is used when none is asked for.
 pub const DEFAULT_LEVEL: i32 = 1;
@@ -85,6 +88,34 @@ impl Writer {
             number: 0,
             processes: 0,
         }
+    }
+
+    /// A writer that continues behind the last block of a trace that was not finished.
+    ///
+    /// # Errors
+    /// When there is something in it that is no block.
+    pub fn resume<S: Source>(trace: &S) -> Result<Writer, TraceError> {
+        let mut writer = Writer::new();
+        let mut at = HEADER_BYTES as u64;
+        writer.index.begin(0, at, 0);
+        let mut unlisted = at;
+        while at < trace.len() {
+            let header = read_header(trace, at)?;
+            let next = at.saturating_add(header.file_bytes());
+            writer.number = header.number.wrapping_add(1);
+            writer.processes += u32::from(header.kind == Kind::Process as u8);
+            if header.kind == Kind::Index as u8 {
+                writer.index.begin(at, next, writer.number);
+                unlisted = next;
+            }
+            at = next;
+        }
+        writer.bytes = at;
+        let mut pieces = Pieces::new(trace, unlisted);
+        while let Some(piece) = pieces.next_piece()? {
+            writer.index.piece(piece.process, piece.file_bytes(), &piece);
+        }
+        Ok(writer)
     }
 
     /// Compresses at this level of zstd from now on; 0 does not compress.
@@ -259,10 +290,7 @@ impl Writer {
         let file_bytes = piece.put(process.0, self.number, out);
         self.number = self.number.wrapping_add(1);
         self.bytes += file_bytes;
-        match &piece.chunk {
-            Some((info, sums)) => self.index.chunk(process.0, file_bytes, info, sums),
-            None => self.index.block(piece.kind, process.0, file_bytes),
-        }
+        self.index.piece(process.0, file_bytes, piece);
         self.write_full_index(out);
         process
     }

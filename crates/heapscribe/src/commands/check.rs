@@ -72,7 +72,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     out.flush()?;
     Ok(match checked.verdict() {
         Verdict::Holds => partial::exit_code(&args.trace, &checked.problems, trace.is_complete()),
-        Verdict::Undecided => exit::partial(),
+        Verdict::Undecided => {
+            partial::hint_at_rest(&args.trace, trace.is_complete());
+            exit::partial()
+        }
         Verdict::Broken => exit::broken(),
     })
 }

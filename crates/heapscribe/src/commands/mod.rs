@@ -47,5 +47,6 @@ pub(crate) mod run;
 pub(crate) mod snapshot;
 mod terminal;
 pub(crate) mod top;
+mod unfinished;
 pub(crate) mod view;
 mod view_live;

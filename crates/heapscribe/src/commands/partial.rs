@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use heapscribe_analyze::answer::Answer;
 use heapscribe_views::losses::Missing;
 
+use super::unfinished;
 use crate::{exit, message};
 
 /// Problems that are printed one by one.
@@ -22,7 +23,14 @@ pub(super) fn exit_code(trace: &Path, problems: &[String], is_complete: bool) ->
         message::failure(&format!("{}: the recording is incomplete", trace.display()));
     }
     message::hint(HINT);
+    hint_at_rest(trace, is_complete);
     exit::partial()
+}
+
+/// Says where the rest of a trace is that was not finished.
+pub(super) fn hint_at_rest(trace: &Path, is_complete: bool) {
+    let hint = if is_complete { None } else { unfinished::hint(trace) };
+    hint.iter().for_each(|hint| message::hint(hint));
 }
 
 /// The same of an answer whose figures leave out what the program did while recording was off, or before the rest of a

@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
+use heapscribe_analyze::answer::{Bounds, Range};
 use heapscribe_wire::chunk::State;
-use heapscribe_wire::head::Head;
+use heapscribe_wire::head::{Head, LossReason};
 use heapscribe_wire::mode::Mode;
 use serde::Serialize;
 
@@ -17,15 +18,17 @@ use crate::message;
 use heapscribe_collect::KilledRetention;
 use heapscribe_session::heap_statistics::{self, HeapStatistics};
 use heapscribe_session::inspect::{self, SearchPath, SessionPath, SessionReader, Snapshot};
-use heapscribe_session::monotonic_ns;
+use heapscribe_session::{monotonic_ns, process_end};
 use heapscribe_units::{about, counted, duration, short_bytes};
 use heapscribe_views::json::heap::Heap;
+use heapscribe_views::json::parts::RangesJson;
+use heapscribe_views::text;
 
 /// The mode of a process that only runs with another heap.
 const NOT_RECORDED: &str = "not recorded";
 
 /// A process, as JSON has it.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 struct Row {
     pid: u32,
     alive: bool,
@@ -43,6 +46,11 @@ struct Row {
     /// What is live where blocks were sampled; `null` when each was recorded. All other figures are of recorded
     /// blocks.
     live_estimate: Option<LiveEstimate>,
+    /// Blocks without a slot in the table of live blocks, whose frees are not known, and events that are in no figure.
+    untracked_blocks: u64,
+    lost_events: u64,
+    /// Between what all that is live lies because of these; `null` where `live_*` is exact, or an estimate.
+    live_bounds: Option<RangesJson>,
     allocated_bytes: u64,
     allocated_blocks: u64,
     freed_bytes: u64,
@@ -54,6 +62,9 @@ struct Row {
     heap: Option<Heap>,
     #[serde(skip)]
     statistics: Option<HeapStatistics>,
+    /// The same bounds, and them in words.
+    #[serde(skip)]
+    bounds: Option<(Bounds, String)>,
 }
 
 /// An estimate of what is live, as JSON has it; of bytes with the range of 95 %.
@@ -99,6 +110,11 @@ pub(crate) fn run(args: &PsArgs) -> Result<ExitCode> {
         writeln!(out)?;
     } else {
         print(&mut out, &rows)?;
+        out.flush()?;
+        for row in &rows {
+            let bounds = row.bounds.iter();
+            bounds.for_each(|(_, words)| message::warning(&format!("process {}: {words}", row.pid)));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -122,6 +138,9 @@ fn row(found: &SessionPath, heaps: &mut Vec<HeapStatistics>) -> Result<Row> {
     };
     let (allocated_bytes, freed_bytes) = (sum(|r| r.allocated_bytes), sum(|r| r.freed_bytes));
     let (allocated_blocks, freed_blocks) = (sum(|r| r.allocated_blocks), sum(|r| r.freed_blocks));
+    let drops = process_end(&head, &records).drops;
+    let is_touched = drops[LossReason::LiveTable as usize] > 0 || LossReason::lost_events(&drops) > 0;
+    let bounds = is_touched.then(|| live_bounds(&session)).flatten();
     let now = monotonic_ns();
     let sealed: Vec<_> =
         session.chunks(&head).into_iter().filter(|chunk| chunk.state == State::Sealed as u32).collect();
@@ -149,6 +168,9 @@ fn row(found: &SessionPath, heaps: &mut Vec<HeapStatistics>) -> Result<Row> {
         live_bytes: allocated_bytes.saturating_sub(freed_bytes),
         live_blocks: allocated_blocks.saturating_sub(freed_blocks),
         live_estimate: LiveEstimate::of(&session, &head),
+        untracked_blocks: drops[LossReason::LiveTable as usize],
+        lost_events: LossReason::lost_events(&drops),
+        live_bounds: bounds.as_ref().map(|(bounds, _)| bounds.into()),
         allocated_bytes,
         allocated_blocks,
         freed_bytes,
@@ -158,6 +180,7 @@ fn row(found: &SessionPath, heaps: &mut Vec<HeapStatistics>) -> Result<Row> {
         snapshots: inspect::list_named(&found.directory).len(),
         heap: statistics.as_ref().map(Heap::from),
         statistics,
+        bounds,
     })
 }
 
@@ -177,6 +200,9 @@ fn unrecorded(statistics: HeapStatistics) -> Row {
         live_bytes: statistics.update.counts.used_bytes,
         live_blocks: statistics.update.counts.blocks,
         live_estimate: None,
+        untracked_blocks: 0,
+        lost_events: 0,
+        live_bounds: None,
         allocated_bytes: 0,
         allocated_blocks: 0,
         freed_bytes: 0,
@@ -186,7 +212,14 @@ fn unrecorded(statistics: HeapStatistics) -> Row {
         snapshots: 0,
         heap: Some(Heap::from(&statistics)),
         statistics: Some(statistics),
+        bounds: None,
     }
+}
+
+/// Between what all lies that is live in a process, also in words.
+fn live_bounds(session: &SessionReader) -> Option<(Bounds, String)> {
+    let answer = live_estimate::answer(&Snapshot::take(session).ok()?).ok()?;
+    Some((answer.bounds()?, text::live::live_bounds(&answer)?))
 }
 
 fn print(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
@@ -214,7 +247,7 @@ fn print(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
             mode,
             of_record(live(row)),
             of_record(at_least(row, row.allocated_bytes)),
-            of_record(at_least(row, row.freed_bytes)),
+            of_record(freed(row)),
             of_record(lag),
             if has_heaps { of_heap(row.statistics.as_ref()) } else { String::new() },
             row.exe
@@ -225,16 +258,34 @@ fn print(out: &mut dyn Write, rows: &[Row]) -> io::Result<()> {
 
 /// What is live; an estimate where blocks were sampled.
 fn live(row: &Row) -> String {
-    row.live_estimate.map_or_else(
-        || short_bytes(row.live_bytes),
-        |estimate| format!("{}{}", about(), short_bytes(estimate.bytes)),
-    )
+    match row.live_estimate {
+        Some(estimate) => format!("{}{}", about(), short_bytes(estimate.bytes)),
+        None => match row.bounds.as_ref().map(|(bounds, _)| bounds.bytes) {
+            Some(Range { high: Some(high), .. }) => format!("{}{}", sign("≤", "<"), short_bytes(high)),
+            Some(Range { low, high: None }) => format!("{}{}", sign("≥", ">"), short_bytes(low)),
+            None => short_bytes(row.live_bytes),
+        },
+    }
 }
 
-/// A sum over recorded blocks: where some were sampled there were more.
+/// What was freed; more, where frees of blocks without a slot are not known.
+fn freed(row: &Row) -> String {
+    match row.live_estimate {
+        None if row.bounds.is_some() => format!("{}{}", sign("≥", ">"), short_bytes(row.freed_bytes)),
+        _ => at_least(row, row.freed_bytes),
+    }
+}
+
+/// A sign, where it can be shown.
+fn sign(sign: &'static str, ascii: &'static str) -> &'static str {
+    if about() == "~" { ascii } else { sign }
+}
+
+/// A sum over recorded blocks: where some were sampled, or events lost, there were more.
 fn at_least(row: &Row, bytes: u64) -> String {
-    let sign = if about() == "~" { ">" } else { "≥" };
-    format!("{}{}", row.live_estimate.map_or("", |_| sign), short_bytes(bytes))
+    let is_part = row.live_estimate.is_some() || row.lost_events > 0;
+    let sign = if is_part { sign("≥", ">") } else { "" };
+    format!("{sign}{}", short_bytes(bytes))
 }
 
 fn heap_cells([name, used, pool, largest, failed]: [&str; 5]) -> String {

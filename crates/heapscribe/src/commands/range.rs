@@ -286,6 +286,7 @@ pub(super) fn without_stacks(ranges: &Of<'_>, chosen: &Chosen) -> Answer {
         let mut process =
             Process { pid: facts.pid, exe: facts.exe, command: facts.command, ..Process::default() };
         if chosen.processes.iter().any(|(of, _)| *of == number) {
+            process.is_unfinished = facts.is_unfinished;
             process.off = facts.off.iter().map(|(from, to)| (since(*from), since(*to))).collect();
             let (counters, lost) = counted(&facts.drops, &in_chunks.of(number));
             answer.totals.lost_events = answer.totals.lost_events.saturating_add(lost);

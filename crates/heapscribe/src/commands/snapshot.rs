@@ -22,8 +22,11 @@ use heapscribe_convert::pprof;
 use heapscribe_diagnostics::Problem;
 use heapscribe_formats::Trace;
 use heapscribe_session::inspect::{self, Contents, Exactness, Saved, SessionReader, Snapshot, SnapshotPages};
+use heapscribe_session::process_end;
 use heapscribe_units::{counted, duration, short_bytes};
 use heapscribe_views::text::estimate;
+use heapscribe_views::text::live::live_bounds;
+use heapscribe_wire::head::LossReason;
 
 /// Runs the command.
 pub(crate) fn run(args: &SnapshotArgs) -> Result<ExitCode> {
@@ -165,14 +168,19 @@ fn default_path(snapshot: &Snapshot) -> PathBuf {
 
 fn print_summary(snapshot: &Snapshot, saved: &Saved, output: &Path) {
     let pid = snapshot.head.get().pid;
-    let sampled = live_estimate::has_samples(&snapshot.definitions)
+    let drops = process_end(&snapshot.head.get(), &snapshot.records).drops;
+    let lacks_blocks = drops[LossReason::LiveTable as usize] > 0 || LossReason::lost_events(&drops) > 0;
+    let sampled = (lacks_blocks || live_estimate::has_samples(&snapshot.definitions))
         .then(|| live_estimate::answer(snapshot).ok())
         .flatten();
     let sure = sampled.as_ref().and_then(live_estimate::of);
     let estimate = sure.as_ref().map(|(estimate, _)| estimate);
     let blocks = estimate::blocks(saved.blocks, "block", estimate);
     let bytes = estimate::bytes(saved.bytes, estimate);
-    message::note(&format!("process {pid}: {blocks} live, {bytes}, written to {}", output.display()));
+    let bounds = sampled.as_ref().and_then(live_bounds);
+    let live = if bounds.is_some() { " of those that are" } else { "" };
+    message::note(&format!("process {pid}: {blocks}{live} live, {bytes}, written to {}", output.display()));
+    bounds.iter().for_each(|text| message::warning(text));
     if let Some((estimate, exact_blocks)) = sure {
         let samples = counted(estimate.samples, "sample");
         message::note(&format!(

@@ -109,6 +109,9 @@ fn in_all(look: &Look) -> String {
     let live = look.live.live;
     let (bytes, blocks) = (short_bytes(live.bytes), counted(live.blocks, "block"));
     match live_estimate::of(&look.live) {
+        None if look.live.bounds().is_some() => {
+            format!("live at least {bytes} in {blocks}{}", not_followed(look))
+        }
         None => format!("live {bytes} in {blocks}"),
         Some((_, 0)) => format!("live {0} {bytes} in {0} {blocks}", about()),
         Some((_, exact)) => {
@@ -116,6 +119,17 @@ fn in_all(look: &Look) -> String {
             format!("live {0} {bytes} in {0} {blocks}; {exact} recorded without sampling", about())
         }
     }
+}
+
+/// What may be live besides.
+fn not_followed(look: &Look) -> String {
+    let most = look.live.bounds().and_then(|bounds| bounds.bytes.high);
+    let most = most.map_or_else(String::new, |most| format!(", at most {}", short_bytes(most)));
+    let (untracked, lost) = (look.live.untracked(), look.live.lost_events());
+    let untracked =
+        (untracked > 0).then(|| format!("; {} not followed (table full)", counted(untracked, "block")));
+    let lost = (lost > 0).then(|| format!("; {} lost", counted(lost, "event")));
+    format!("{most}{}{}", untracked.unwrap_or_default(), lost.unwrap_or_default())
 }
 
 /// What was allocated a second, by samples. Of frees samples do not tell what they are of.

@@ -170,6 +170,36 @@ pub(crate) fn without_record<'p>(
     (worker, left)
 }
 
+/// "Events lost: 0." was said of a trace whose `record` was killed, and the rest of it was not named.
+#[test]
+fn an_unfinished_trace_says_where_the_rest_is() {
+    let place = Place::new();
+    let worker = Worker::new(&place, &place.compile("worker.c"), 1, FOR_EVER);
+    let (mut started, trace) = (worker.at_work(), worker.run.trace());
+    until("a part of the trace", || fs::metadata(&trace).is_ok_and(|file| file.len() > 1 << 16));
+    let reported = || {
+        let output = heapscribe().arg("report").arg(&trace).output().unwrap();
+        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
+    };
+    let [_, hints] = reported();
+    assert!(hints.contains(&format!("process {} is still writing it", started.pid())), "{hints}");
+    started.signal(Signal::KILL);
+    started.child.wait().unwrap();
+    worker.kill();
+    let [text, hints] = reported();
+    assert!(text.contains("Events lost: at least 0: the trace was not finished"), "{text}");
+    let bounds = &Report::of(&trace).json["bounds"];
+    for figure in ["allocations", "frees", "peak", "leaked"] {
+        assert!(bounds[figure]["bytes"]["high"].is_null() && bounds[figure].is_object(), "{bounds}");
+    }
+    let command = hints.split_once("join both: heapscribe ").expect(&hints).1.trim();
+    let words: Vec<&str> = command.split(' ').collect();
+    let ["recover", left, "-o", "ALL.hst"] = words[..] else { panic!("{hints}") };
+    assert!(left.ends_with(&format!(".{}.0", started.pid())), "{hints}");
+    let (whole, _) = recovered(&place, Path::new(left), &trace, 1);
+    assert!(whole.json["bounds"].is_null() && whole.json["complete"] == true);
+}
+
 /// A container that was stopped: nobody is left who could say goodbye.
 #[test]
 fn kill_of_both() {

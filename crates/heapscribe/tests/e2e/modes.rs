@@ -94,6 +94,14 @@ fn a_short_time_of_samples_estimates_nothing_else() {
     assert!(!text.contains("estimated") && !text.contains('≈'), "{text}");
     assert!(text.contains("For part of the time every block was recorded, 4,4"), "{text}");
     assert!(text.contains("of which there was none"), "{text}");
+    assert!(report.dropped("unknown_block") > 0, "{text}");
+    for shown in [text, ended.stderr] {
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            shown.contains("in a parent before it forked, between two samples, or in another heap"),
+            "{shown}"
+        );
+    }
 }
 
 /// What came and what went of all processes and threads, by which calls.

@@ -6,7 +6,7 @@ use heapscribe_analyze::answer::Amount;
 use heapscribe_analyze::snapshot::{LiveStack, Snapshot};
 use serde::Serialize;
 
-use super::parts::{BlocksJson, CountJson, DroppedJson, FrameJson};
+use super::parts::{BlocksJson, CountJson, DroppedJson, FrameJson, RangesJson};
 use super::sampling::EstimateJson;
 use heapscribe_symbols::{NamedStacks, lossy};
 
@@ -32,6 +32,8 @@ pub struct LiveReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     sampling: Option<SamplingJson>,
     live: BlocksJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bounds: Option<RangesJson>,
     pools: BlocksJson,
     allocated: CountJson,
     freed: CountJson,
@@ -114,6 +116,7 @@ impl LiveReport {
                 live: (&sampling.live).into(),
             }),
             live: s.live.into(),
+            bounds: s.bounds().as_ref().map(Into::into),
             pools: s.pools.into(),
             allocated: counted(t.allocated_blocks, t.allocated_bytes),
             freed: counted(t.freed_blocks, t.freed_bytes),

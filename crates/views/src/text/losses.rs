@@ -7,7 +7,7 @@ use heapscribe_analyze::answer::{Answer, Dropped};
 use heapscribe_wire::head::LossReason;
 
 use super::{Out, estimate, heading};
-use crate::losses::{Missing, lost_events, unseen_allocations};
+use crate::losses::{BlindTimes, Missing, lost_events, lost_events_shown, unseen_allocations};
 use crate::{off, unrecorded};
 use heapscribe_symbols::LookupFailure;
 use heapscribe_symbols::Unnamed;
@@ -25,7 +25,7 @@ pub fn section(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result
 
 /// What no figure knows of, of any size: events, times and programs.
 pub(super) fn not_recorded(out: Out<'_>, answer: &Answer) -> io::Result<()> {
-    writeln!(out, "  Events lost: {}.", count(lost_events(answer)))?;
+    events_lost(out, answer)?;
     for line in off::lines(answer) {
         writeln!(out, "  {line}")?;
     }
@@ -38,9 +38,17 @@ pub(super) fn not_recorded(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     Ok(())
 }
 
+fn events_lost(out: Out<'_>, answer: &Answer) -> io::Result<()> {
+    let shown = lost_events_shown(answer);
+    match Missing::of(answer).unfinished() {
+        None => writeln!(out, "  Events lost: {shown}."),
+        Some(why) => writeln!(out, "  Events lost: {shown}: {why}."),
+    }
+}
+
 /// The same in as few lines as there can be.
 pub(super) fn not_recorded_briefly(out: Out<'_>, answer: &Answer) -> io::Result<()> {
-    writeln!(out, "  Events lost: {}.", count(lost_events(answer)))?;
+    events_lost(out, answer)?;
     if let Some(off) = Missing::of(answer).off() {
         writeln!(out, "  Besides, {off}.")?;
     }
@@ -99,9 +107,9 @@ pub fn nothing(a: &Answer) -> Option<String> {
 }
 
 /// What the recorder of a snapshot left out, and why.
-pub fn dropped_before(out: Out<'_>, all: &[Dropped]) -> io::Result<()> {
-    let was_full = all.iter().any(|d| d.reason == LossReason::LiveTable as u8 && d.count > 0);
-    dropped(out, all, &unseen_allocations(false, was_full))
+pub fn dropped_before(out: Out<'_>, all: &[Dropped], was_sampled: bool) -> io::Result<()> {
+    let was_table_full = all.iter().any(|d| d.reason == LossReason::LiveTable as u8 && d.count > 0);
+    dropped(out, all, &unseen_allocations(BlindTimes { was_sampled, was_table_full, was_off: false }))
 }
 
 /// What recorders left out, and why, and where blocks were allocated whose frees alone were seen.
@@ -159,6 +167,7 @@ fn meaning(reason: LossReason) -> &'static str {
         LossReason::Forbidden => {
             "Events after the program gave up the clock or all system calls (seccomp's strict mode)"
         }
+        LossReason::NotWritten => "Events lost because the trace could not be written any further",
         LossReason::Untimed => "Calls without a latency because of nested calls on their thread",
         LossReason::ThreadTable => "Threads beyond the limit per process",
     }

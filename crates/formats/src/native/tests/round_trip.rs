@@ -5,6 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
+use crate::native::splice::offsets;
 use crate::{ChunkSums, RealTimeRules, RuleViolation, Unrecorded, UnrecordedProgram, UnrecordedReason, Why};
 
 fn text() -> impl Strategy<Value = Vec<u8>> {
@@ -304,6 +305,32 @@ fn many_chunks_make_several_index_blocks_and_any_of_them_can_be_lost() {
         damaged[at + 50] ^= 1;
         let trace = Trace::open(&damaged).unwrap();
         assert!(!trace.is_complete() && trace.chunks() == chunks);
+    }
+}
+
+#[test]
+fn a_trace_is_continued_behind_any_of_its_blocks() {
+    let (mut w, mut out) = (Writer::new(), Vec::new());
+    w.start(&SessionInfo::default(), &mut out);
+    let process = w.process(&process_info(3), &mut out);
+    for sequence in 0..3000 {
+        let info = ChunkInfo { thread: 1, sequence, begin_ticks: sequence << 20, ..ChunkInfo::default() };
+        w.events(process, &info, &some_events(sequence), &mut out);
+    }
+    let whole = offsets(&out).unwrap();
+    assert!(whole.len() > 3002, "more than one index block");
+    for blocks in [1, 2, 3, 700, 1500, whole.len() - 1] {
+        let mut begun = out[..whole[blocks] as usize].to_vec();
+        let chunks = Trace::open(&begun).unwrap().chunks().to_vec();
+        let mut w = Writer::resume(&begun).unwrap();
+        let process = w.process(&process_info(4), &mut begun);
+        w.process_end(process, &ProcessEnd::default(), &mut begun);
+        w.finish(&mut begun);
+        let trace = Trace::open(&begun).unwrap();
+        assert!(trace.is_complete(), "{blocks} blocks: {:?}", trace.problems());
+        assert_eq!(trace.chunks(), chunks);
+        assert_eq!(trace.processes().len(), if blocks == 1 { 1 } else { 2 });
+        assert_eq!(trace.processes().last().unwrap().info, Some(process_info(4)));
     }
 }
 
