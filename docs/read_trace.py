@@ -24,7 +24,7 @@ KIND_OF_CALL = ["malloc", "calloc", "realloc", "realloc"] + ["aligned"] * 5 + ["
 POOLS = range(13, 15)
 DROPS = ("log_full log_memory reentered stack_table live_table stack_depth stack_rule stack_no_info "
          "stack_bounds module_table no_session unknown_block thread_table replaced_block "
-         "rate_table registered_frames held name_table section_depth snapshot untimed forbidden").split()
+         "rate_table registered_frames held name_table section_depth snapshot untimed forbidden not_written").split()
 
 
 class Bad(Exception):
@@ -279,6 +279,7 @@ class Levels:
 
     def __init__(self):
         self.processes, self.changes, self.ends, self.pairs = {}, [], {}, []
+        self.started = 0  # when the program was; 0 when that is not known
         self.is_exact = True  # no samples, and no blocks of events that a ring evicted
 
     def pair(self, process, ticks, mono):
@@ -299,7 +300,7 @@ class Levels:
         return created_mono + ((ticks - created_ticks) * line >> 32)
 
     def peak(self):
-        """Bytes, and when, ns after the first process was created."""
+        """Bytes, and when, ns after the program was started, or else the first process created."""
         live, moments = Counter(), Counter()
         for process, ticks, bytes in self.changes:
             ns = self.ns(process, ticks)
@@ -313,7 +314,8 @@ class Levels:
             level += moments[ns]
             if level > highest:
                 highest, at = level, ns
-        return highest, at - min(created for _, created, _, _ in self.processes.values()) if highest else 0
+        begins = [created for _, created, _, _ in self.processes.values()] + [self.started] * (self.started > 0)
+        return highest, at - min(begins) if highest else 0
 
 
 def sums_of_index(f, last):
@@ -509,7 +511,8 @@ def read(data):
     for block in blocks:
         f = Fields(block.payload, block.at)
         if block.kind == SESSION:
-            f.varint(), f.varint(), f.text(), f.text(), f.list()
+            levels.started, _ = f.varint(), f.varint()
+            f.text(), f.text(), f.list()
             if not f.ended():
                 sections, marks, threads = f.list(), f.list(), f.list()
                 need(len(marks) <= 1, block.at, "rules with more than one mark")

@@ -49,7 +49,10 @@ impl Output {
         info: &SessionInfo,
         ring: Option<Limits>,
     ) -> anyhow::Result<Output> {
-        Ok(Output::new(To::Native(Box::new(Sink::create(trace, level, info, ring)?)), level, log_chunks))
+        let sink = Sink::create(trace, level, info, ring)?;
+        let mut output = Output::new(To::Native(Box::new(sink)), level, log_chunks);
+        output.summary.began(info.started_mono_ns);
+        Ok(output)
     }
 
     /// Into files of memtrace.

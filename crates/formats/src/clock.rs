@@ -96,7 +96,7 @@ impl Calibration {
         self.pair(info, info.created_ticks, info.created_mono_ns);
     }
 
-    /// Takes the creation of a process of which nothing else is known; 0 for none.
+    /// Takes the start of the recording, or the creation of a process of which nothing else is known; 0 for none.
     pub(crate) fn began(&mut self, mono_ns: u64) {
         if mono_ns != 0 {
             self.start_mono_ns = Some(self.start_mono_ns.unwrap_or(u64::MAX).min(mono_ns));

@@ -99,6 +99,8 @@ impl Catalog {
         let mut calibration = Calibration::default();
         self.processes.values().filter_map(|(p, _)| p.info.as_ref()).for_each(|i| calibration.process(i));
         calibration.began(self.evicted.ended.first_mono_ns);
+        // The first process is known from its first call on, which may be long after its start.
+        calibration.began(self.session.as_ref().map_or(0, |session| session.started_mono_ns));
         for (process, _) in self.processes.values() {
             let info = process.info.as_ref().unwrap_or(&some);
             process.live.iter().for_each(|table| calibration.live(info, table));

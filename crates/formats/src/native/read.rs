@@ -140,7 +140,8 @@ impl<S: Source> Trace<S> {
         &self.evicted
     }
 
-    /// When the trace starts, CLOCK_MONOTONIC ns: the creation of its first process. Times are since then.
+    /// When the trace starts, CLOCK_MONOTONIC ns: when its first program was started, or where that is not known, the
+    /// first call in its first process. Times are since then.
     pub fn start_mono_ns(&self) -> u64 {
         self.calibration.start_mono_ns()
     }

@@ -75,13 +75,14 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     };
     base.write_plan(&plan(args), &rules)?;
     let output = trace_path(args);
+    let mut signals = Signals::take()?;
+    // It says when the program was started, which it is about to be.
     let mut drain = drain_into(args, base, &output)?;
     drain.snapshot_at(Watch::new(args.retention.snapshots(), &output));
     drain.only(args.only_program.clone());
     if !args.retention.killed().age.is_zero() {
         drain.keep_killed();
     }
-    let mut signals = Signals::take()?;
     let started_mono_ns = monotonic_ns();
     let mut child = match child::start(&args.command, &preload) {
         Ok(child) => child,
