@@ -12,7 +12,7 @@ use crate::support::{
 use heapscribe_wire::limits::CHUNK_PAYLOAD_BYTES;
 use rustix::process::{Pid, Signal, kill_process};
 
-const FOR_EVER: &str = "1000000000";
+pub(crate) const FOR_EVER: &str = "1000000000";
 
 /// A worker under `record`, its counts in a new file.
 pub(crate) struct Worker<'a> {
@@ -21,7 +21,7 @@ pub(crate) struct Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(place: &'a Place, program: &Path, threads: u64, rounds: &str) -> Worker<'a> {
+    pub(crate) fn new(place: &'a Place, program: &Path, threads: u64, rounds: &str) -> Worker<'a> {
         let counts = place.path("counts");
         let _ = fs::remove_file(&counts);
         let run =
@@ -43,7 +43,7 @@ impl<'a> Worker<'a> {
     }
 
     /// Starts it and waits until it is at work.
-    fn at_work(&self) -> Started {
+    pub(crate) fn at_work(&self) -> Started {
         let started = self.run.start();
         until("the worker's first calls", || self.counted().calls.all() > 0);
         started
@@ -132,7 +132,7 @@ fn kill_record(place: &Place, program: &Path, threads: u64, after: Duration) -> 
 /// Recovers a recording whose `record` was killed, in place of the trace that it had begun if that is what `trace` is;
 /// what the table of live blocks had is what the trace says was never freed, but for a block of each thread that was killed
 /// in a call.
-fn recovered(place: &Place, left: &Path, trace: &Path, in_calls: u64) -> (Report, String) {
+pub(crate) fn recovered(place: &Place, left: &Path, trace: &Path, in_calls: u64) -> (Report, String) {
     let live = place.path("live.hst");
     printed(&["snapshot", "--force", "-o"], &[&live, left], 0);
     let said = printed(&["recover", "-o"], &[trace, left], 0);
@@ -168,36 +168,6 @@ pub(crate) fn without_record<'p>(
     started.child.wait().unwrap();
     let left = left_behind(&sessions.path(""), started.pid());
     (worker, left)
-}
-
-/// "Events lost: 0." was said of a trace whose `record` was killed, and the rest of it was not named.
-#[test]
-fn an_unfinished_trace_says_where_the_rest_is() {
-    let place = Place::new();
-    let worker = Worker::new(&place, &place.compile("worker.c"), 1, FOR_EVER);
-    let (mut started, trace) = (worker.at_work(), worker.run.trace());
-    until("a part of the trace", || fs::metadata(&trace).is_ok_and(|file| file.len() > 1 << 16));
-    let reported = || {
-        let output = heapscribe().arg("report").arg(&trace).output().unwrap();
-        [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap())
-    };
-    let [_, hints] = reported();
-    assert!(hints.contains(&format!("process {} is still writing it", started.pid())), "{hints}");
-    started.signal(Signal::KILL);
-    started.child.wait().unwrap();
-    worker.kill();
-    let [text, hints] = reported();
-    assert!(text.contains("Events lost: at least 0: the trace was not finished"), "{text}");
-    let bounds = &Report::of(&trace).json["bounds"];
-    for figure in ["allocations", "frees", "peak", "leaked"] {
-        assert!(bounds[figure]["bytes"]["high"].is_null() && bounds[figure].is_object(), "{bounds}");
-    }
-    let command = hints.split_once("join both: heapscribe ").expect(&hints).1.trim();
-    let words: Vec<&str> = command.split(' ').collect();
-    let ["recover", left, "-o", "ALL.hst"] = words[..] else { panic!("{hints}") };
-    assert!(left.ends_with(&format!(".{}.0", started.pid())), "{hints}");
-    let (whole, _) = recovered(&place, Path::new(left), &trace, 1);
-    assert!(whole.json["bounds"].is_null() && whole.json["complete"] == true);
 }
 
 /// A container that was stopped: nobody is left who could say goodbye.

@@ -4,6 +4,7 @@ mod api;
 mod check;
 mod corpus;
 mod ctl;
+mod cut_short;
 mod cut_stacks;
 mod damage;
 mod deep_binding;
