@@ -323,14 +323,14 @@ fn a_trace_is_continued_behind_any_of_its_blocks() {
         let mut begun = out[..whole[blocks] as usize].to_vec();
         let chunks = Trace::open(&begun).unwrap().chunks().to_vec();
         let mut w = Writer::resume(&begun).unwrap();
-        let process = w.process(&process_info(4), &mut begun);
+        let process = w.process(&process_info(3), &mut begun);
         w.process_end(process, &ProcessEnd::default(), &mut begun);
         w.finish(&mut begun);
         let trace = Trace::open(&begun).unwrap();
         assert!(trace.is_complete(), "{blocks} blocks: {:?}", trace.problems());
         assert_eq!(trace.chunks(), chunks);
         assert_eq!(trace.processes().len(), if blocks == 1 { 1 } else { 2 });
-        assert_eq!(trace.processes().last().unwrap().info, Some(process_info(4)));
+        assert_eq!(trace.processes().last().unwrap().info, Some(process_info(3)));
     }
 }
 
