@@ -166,7 +166,6 @@ impl Assembly {
         let is_ring = !facts.evicted.is_empty() || evicted::began_before(facts, self.window_ns);
         let losses = Losses::of(&counters, totals.lost_events, totals.unknown_blocks);
         let losses = evicted::losses(losses, facts, is_ring).while_off(!facts.off.is_empty());
-        let losses = losses.unfinished(facts.is_unfinished);
         let whole_peak = evicted::whole_peak(facts, &peak, begin_ns).filter(|_| is_ring);
         let seen = at_end.seen(&totals, &peak, whole_peak.as_ref());
         let mut bounds = self.bounds.take(&losses, &seen, &at_end.more);
