@@ -101,6 +101,12 @@ impl Input {
         Ok(Input { path: path.to_owned(), kind, file: Some(file) })
     }
 
+    /// Whether a name is that of something to be read, and not of a process whose program lies in this directory.
+    pub fn is_named(name: &Path) -> bool {
+        let is_known = |input: Input| input.kind != Kind::File(Format::Unknown);
+        Input::open(name).is_ok_and(is_known)
+    }
+
     /// What it is.
     pub fn kind(&self) -> Kind {
         self.kind

@@ -20,7 +20,8 @@ Examples:
   heapscribe snapshot run.hst --download after-load -o after-load.hst
 ", after_long_help = format!("{SNAPSHOT_NOTES}\n\n{}", exit::HELP))]
 pub(crate) struct SnapshotArgs {
-    /// The process: its PID, the name of its program, or its session directory; or a trace, with --download
+    /// The process: its PID, the name of its program, or its session directory; or a trace, with --download (a file of
+    /// that name is taken if it is a trace)
     #[arg(value_name = "PID|NAME|TRACE")]
     pub(crate) process: String,
 

@@ -24,8 +24,8 @@ Examples:
   heapscribe view run.hst --no-open --port 8000     print the address only
 ")]
 pub(crate) struct ViewArgs {
-    /// The trace or snapshot, or a running process by its PID or NAME; of two traces the second is shown, compared
-    /// with the first
+    /// The trace or snapshot, or a running process by its PID or NAME (a file of that name is taken if it is a trace); of
+    /// two traces the second is shown, compared with the first
     #[arg(value_name = "TRACE|PID", required = true, num_args = 1..=2)]
     pub(crate) traces: Vec<PathBuf>,
 

@@ -110,18 +110,19 @@ fn reject_messages(args: &ViewArgs) -> Result<(), Problem> {
     Err(Problem::new(what, "record the program with `heapscribe record` while it handles messages"))
 }
 
-/// The process that is asked for, where no file is.
+/// The process that is asked for, where no trace is.
 fn running(args: &ViewArgs) -> Result<Option<(SessionPath, SearchPath)>> {
     let [one] = &args.traces[..] else { return Ok(None) };
     let name = one.to_string_lossy();
-    if one.exists() || name.contains('/') {
+    if name.contains('/') || Input::is_named(one) {
         return Ok(None);
     }
     let place = inspect::places(args.session_dir.as_deref());
     match inspect::one(&name, &place) {
         Ok(found) => Ok(Some((found, place))),
-        // A name that is no number may be that of a file which is not there.
-        Err(_) if name.parse::<u32>().is_err() => Ok(None),
+        // Of no process, it is the name of a file: one that is no trace, or is not there.
+        Err(_) if one.exists() => Ok(None),
+        Err(_) if name.parse::<u32>().is_err() && inspect::matching(&name, &place).is_err() => Ok(None),
         Err(e) => Err(e),
     }
 }

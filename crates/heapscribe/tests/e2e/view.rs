@@ -26,6 +26,10 @@ impl View {
     fn with(arguments: &[&OsStr]) -> View {
         let mut command = heapscribe();
         command.args(["view", "--no-open"]).args(arguments);
+        View::start(command)
+    }
+
+    fn start(mut command: Command) -> View {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
@@ -121,6 +125,31 @@ fn a_running_process_is_looked_at_and_told_what_to_record() {
     drop(view);
     let marks = Report::of(&run.trace()).json["marks"].to_string();
     assert!(marks.contains("\"warm\""), "{marks}");
+}
+
+/// A file of the same name that is no trace, as is the program itself in its directory, does not hide a process.
+#[test]
+fn a_process_is_found_by_the_name_of_its_program() {
+    let place = Place::new();
+    let dir = place.path("sessions");
+    std::fs::create_dir(&dir).unwrap();
+    let run = Run::new(&place, "perl").args(["-e", "my @a = 1..2000; sleep 1000;"]);
+    let run = run.options(["--session-dir"]).options([&dir]);
+    let started = run.start();
+    until("the program has a session", || pid_in(&dir).is_some());
+    std::fs::write(place.path("perl"), "no trace").unwrap();
+    let command = |name: &str| {
+        let mut command = heapscribe();
+        command.args(["view", "--no-open", name, "--session-dir"]).arg(&dir).current_dir(place.path(""));
+        command
+    };
+    let is_live = View::start(command("perl")).get("api/summary")["is_live"].clone();
+    let output = command("recorded.err").output().unwrap();
+    kill_process(Pid::from_raw(pid_in(&dir).unwrap() as i32).unwrap(), Signal::KILL).unwrap();
+    started.wait();
+    assert_eq!(is_live, true);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("recorded.err: not a heapscribe trace"), "{told}");
 }
 
 #[test]
