@@ -151,13 +151,35 @@ pub(crate) struct OwnCaller {
     function: u32,
 }
 
-/// The name of a function; of one that has none of its own, the place of the line.
-fn identity(frame: &NamedFrame) -> String {
-    let name = frame.name();
-    let is_nameless = name.starts_with("{closure") || name == "operator()";
-    match frame.place().filter(|_| is_nameless) {
-        Some(place) => name + &place,
-        None => name,
+/// Whether the name of a function is that of many: of closures and lambdas, as debug information has it.
+pub(crate) fn is_nameless(name: &str) -> bool {
+    name.starts_with("{closure") || name == "operator()"
+}
+
+/// What tells functions of one name apart: the source file and, of those that have no name of their own, the line and
+/// the function that the code is in, because several of them may be on one line.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Identity {
+    name: String,
+    file: Option<String>,
+    module: Option<String>,
+    nameless: Option<(Option<u32>, String)>,
+}
+
+impl Identity {
+    /// Of one of a frame's lines.
+    pub(crate) fn of(lines: &[NamedFrame], at: usize) -> Identity {
+        let frame = &lines[at];
+        let (name, file, module) = (frame.name(), frame.file.clone(), frame.module.clone());
+        let enclosing = lines.last().map(NamedFrame::name).unwrap_or_default();
+        let nameless = is_nameless(&name).then_some((frame.line, enclosing));
+        Identity { name, file, module, nameless }
+    }
+
+    /// The same in whatever module, where the source file is known.
+    pub(crate) fn of_source(lines: &[NamedFrame], at: usize) -> Identity {
+        let identity = Identity::of(lines, at);
+        Identity { module: identity.module.filter(|_| identity.file.is_none()), ..identity }
     }
 }
 
@@ -168,7 +190,7 @@ pub(crate) struct OwnCallers<'a> {
     stacks: HashMap<NodeId, OwnCaller>,
     /// Which of its lines is the program's own, and the number of that function.
     frames: HashMap<Frame, Option<(usize, u32)>>,
-    functions: HashMap<(String, Option<String>), u32>,
+    functions: HashMap<Identity, u32>,
     /// Paths of libraries that count as the program's own, see [`thin_main`].
     libraries: BTreeSet<String>,
     /// Paths of those that would if their functions had names.
@@ -305,8 +327,7 @@ impl<'a> OwnCallers<'a> {
     fn line(&mut self, lines: &[NamedFrame], is_it: impl Fn(&NamedFrame) -> bool) -> Option<(usize, u32)> {
         let line = lines.iter().position(is_it)?;
         let next = self.functions.len() as u32 + 1;
-        let name = (identity(&lines[line]), lines[line].module.clone());
-        Some((line, *self.functions.entry(name).or_insert(next)))
+        Some((line, *self.functions.entry(Identity::of(lines, line)).or_insert(next)))
     }
 
     /// Stacks with the same own caller together, the largest figure first; a figure for each stack.

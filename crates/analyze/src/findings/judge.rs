@@ -49,6 +49,13 @@ pub(super) fn may_be_freed_by_any(bytes: u64, answer: &Answer) -> bool {
     unseen_bytes > 0 && unseen_bytes >= bytes / 10
 }
 
+/// The severity of so many bytes that may have been copied, beside all that were allocated. What only costs time is
+/// never high.
+pub(super) fn of_copies(bytes: u64, answer: &Answer) -> Level {
+    let is_much = bytes >= HIGH_BYTES && is_part(bytes, HIGH_PERCENT, answer.totals.allocated_bytes);
+    if is_much { Level::Medium } else { Level::Low }
+}
+
 /// How sure figures of a recording are: less where blocks were sampled, less where events are missing.
 pub(super) fn confidence(answer: &Answer) -> Level {
     let is_sampled = answer.sampling.as_ref().is_some_and(|sampling| sampling.has_estimates());

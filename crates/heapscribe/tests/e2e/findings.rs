@@ -141,6 +141,9 @@ fn late_free_is_of_one_process() {
 #[test]
 fn foreign_free() {
     let finding = check("foreign-free", "foreign-free", Some("make_block"), &[]);
+    // A replay is one thread: it cannot show what other threads cost.
+    let advice = finding["try"].as_str().unwrap();
+    assert!(advice.contains("`heapscribe run --heap tlsf -- ") && !advice.contains("replay"), "{advice}");
     assert_eq!(
         (&finding["evidence"]["freed"], &finding["evidence"]["by_others"]),
         (&5000.into(), &5000.into())

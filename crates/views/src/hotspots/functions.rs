@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use heapscribe_analyze::answer::{CallTree, Frame, NodeId};
 use heapscribe_symbols::{NamedFrame, NamedStacks};
 
+use crate::own::Identity;
+
 /// An index into the functions; 0 is the unknown stack.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub(super) struct FunctionId(pub(super) u32);
@@ -58,24 +60,19 @@ impl Functions {
         functions
     }
 
-    fn add(
-        &mut self,
-        lines: Vec<NamedFrame>,
-        numbers: &mut HashMap<(String, Option<String>), FunctionId>,
-    ) -> u32 {
+    fn add(&mut self, lines: Vec<NamedFrame>, numbers: &mut HashMap<Identity, FunctionId>) -> u32 {
         let is_nameless = lines
             .iter()
             .all(|frame| frame.function.is_none() && frame.module.is_none() && frame.cut.is_none());
         let is_cut = lines.iter().any(|frame| frame.cut.is_some());
-        let line = |frame: NamedFrame| {
-            let key = (frame.name(), frame.file.clone().or_else(|| frame.module.clone()));
-            let function = *numbers.entry(key).or_insert_with_key(|_| {
+        let line = |(at, frame): (usize, &NamedFrame)| {
+            let function = *numbers.entry(Identity::of_source(&lines, at)).or_insert_with(|| {
                 self.names.push((frame.name(), frame.file.clone()));
                 FunctionId(self.names.len() as u32 - 1)
             });
             Line { function, line: frame.line, is_recorders: frame.is_recorders() }
         };
-        let lines = lines.into_iter().map(line).collect();
+        let lines = lines.iter().enumerate().map(line).collect();
         self.places.push(Place { lines, is_nameless, is_cut });
         self.places.len() as u32 - 1
     }

@@ -140,3 +140,22 @@ fn stacks_of_one_own_caller_are_one_entry() {
     let expected = [(30, vec![(stacks[2], 20), (stacks[0], 10)]), (25, vec![(stacks[1], 25)])];
     assert_eq!(merged, expected.map(|(figure, parts)| Merged { figure, parts }));
 }
+
+/// `operator()@7+first`: a lambda of line 7 in `first`.
+#[test]
+fn lambdas_of_different_places_are_different_functions() {
+    let lambdas: [&[&str]; 5] = [
+        &["operator()@7+first", "main"],
+        &["operator()@7+second", "main"],
+        &["operator()@9+first", "main"],
+        &["operator()@7+first", "other"],
+        &["{closure#0}@9+first", "main"],
+    ];
+    let (tree, stacks) = tree(&lambdas);
+    let names = NamedStacks::look_up(&tree, stacks.iter().copied(), &Resolver::new("/nowhere"));
+    let mut own = OwnCallers::folding(&names, &Folded::default());
+    let merged = own.merge(stacks.iter().copied().zip([50, 40, 30, 20, 10]));
+    assert_eq!(merged.iter().map(|of| of.figure).collect::<Vec<_>>(), [70, 40, 30, 10]);
+    let functions = crate::hotspots::find(&names, &stacks.iter().map(|s| (*s, 1)).collect::<Vec<_>>());
+    assert_eq!(functions.functions.iter().map(|of| of.weight).collect::<Vec<_>>(), [2, 1, 1, 1]);
+}

@@ -45,8 +45,8 @@ fn described(
 ) -> Described {
     let culprits: Vec<(Culprit, Who)> =
         finding.culprits.iter().map(|culprit| (*culprit, Who::of(culprit.node, own, names))).collect();
-    let first = culprits.first().map_or_else(|| "the program".to_owned(), |(_, who)| who.name.clone());
-    let other = |node: NodeId, own: &mut OwnCallers<'_>| Who::of(node, own, names).name;
+    let first = culprits.first().map_or_else(|| "the program".to_owned(), |(_, who)| who.in_sentence());
+    let other = |node: NodeId, own: &mut OwnCallers<'_>| Who::of(node, own, names).in_sentence();
     let facts = Facts { answer, who: &first };
     let sentence = summary(&finding, &facts, |node| other(node, own));
     let remedy = remedy(&finding, &facts, trace);

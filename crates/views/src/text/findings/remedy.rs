@@ -47,8 +47,9 @@ pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> Strin
             format!("If {who} does not need them to the end, free them after their last use.")
         }
         Evidence::ForeignFree { .. } => format!(
-            "Free them where they were allocated, or hand back many at a time; `heapscribe replay {trace}` compares \
-             heaps for this load."
+            "Free them where they were allocated, or hand back many at a time. To compare times with \
+             another heap: `heapscribe run --heap tlsf -- {}`.",
+            command(facts)
         ),
         Evidence::ResidentExcess { .. } => resident_excess(finding, facts, trace),
         Evidence::Rounding { over_aligned: true, .. } => {
@@ -58,8 +59,7 @@ pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> Strin
             format!("Allocate many of these objects at once in {who}: an array, an arena or a pool.")
         }
         Evidence::Sampling { wanted_mean_bytes, .. } => {
-            let command: Vec<_> = facts.answer.command.iter().map(|part| lossy(part)).collect();
-            let (kib, command) = (wanted_mean_bytes >> 10, command.join(" "));
+            let (kib, command) = (wanted_mean_bytes >> 10, command(facts));
             match kib {
                 0 => format!("Record every block: `heapscribe record -- {command}`."),
                 _ => format!("Record finer samples: `heapscribe record --sample {kib}KiB -- {command}`."),
@@ -69,6 +69,12 @@ pub(super) fn remedy(finding: &Finding, facts: &Facts<'_>, trace: &str) -> Strin
             format!("`heapscribe report {trace} --full` lists what the section allocates, by stack.")
         }
     }
+}
+
+/// The command that was recorded.
+fn command(facts: &Facts<'_>) -> String {
+    let command: Vec<_> = facts.answer.command.iter().map(|part| lossy(part)).collect();
+    if command.is_empty() { "CMD".to_owned() } else { command.join(" ") }
 }
 
 /// Only memory of freed blocks can be returned, and only libc's heap has a call for that.

@@ -3,7 +3,7 @@
 use heapscribe_analyze::answer::NodeId;
 use heapscribe_symbols::{NamedFrame, NamedStacks, short};
 
-use crate::own::OwnCallers;
+use crate::own::{OwnCallers, is_nameless};
 
 /// Names of callers, at most.
 const CALLERS: usize = 6;
@@ -40,6 +40,14 @@ impl Who {
         }
         let place = frame.place().map(|place| place.rsplit('/').next().unwrap_or(&place).to_owned());
         Who { name, place, callers, frame }
+    }
+
+    /// The name, with the place of a closure or lambda, of whose name there are many.
+    pub(super) fn in_sentence(&self) -> String {
+        match self.place.as_ref().filter(|_| is_nameless(&self.name)) {
+            Some(place) => format!("{} at {place}", self.name),
+            None => self.name.clone(),
+        }
     }
 
     /// `load at shop.c:12 < open < main`, in so many columns.
