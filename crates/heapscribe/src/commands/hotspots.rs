@@ -9,10 +9,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use super::{partial, range};
-use crate::cli::{HotspotsArgs, Metric};
+use crate::cli::HotspotsArgs;
+use heapscribe_analyze::estimate::Sampling;
 use heapscribe_convert::Input;
 use heapscribe_symbols::NamedStacks;
-use heapscribe_units as units;
+use heapscribe_views::text::hotspots::Unit;
 use heapscribe_views::{hotspots, text};
 
 /// Runs the command.
@@ -24,12 +25,12 @@ pub(crate) fn run(args: &HotspotsArgs) -> Result<ExitCode> {
     let stacks = answer.stacks.iter().map(|s| (s.node, args.metric.measure().of(s)));
     let stacks: Vec<_> = stacks.filter(|(_, weight)| *weight > 0).collect();
     let names = NamedStacks::look_up(&answer.tree, stacks.iter().map(|(node, _)| *node), &resolver);
-    let amount = |n: u64| match args.metric {
-        Metric::Count | Metric::Temporary => units::counted(n, "block"),
-        Metric::Peak | Metric::Leaked | Metric::Allocated => units::bytes(n),
+    let unit = Unit {
+        is_blocks: args.metric.measure().counts_blocks(),
+        is_estimated: answer.sampling.as_ref().is_some_and(Sampling::has_estimates),
     };
     let mut out = BufWriter::new(anstream::stdout().lock());
-    text::hotspots::write(&mut out, &hotspots::find(&names, &stacks), args.top, &amount)?;
+    text::hotspots::write(&mut out, &hotspots::find(&names, &stacks), args.top, unit)?;
     out.flush()?;
     Ok(partial::exit_code_of(&args.trace, &answer, trace.is_complete()))
 }

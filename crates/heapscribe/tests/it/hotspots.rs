@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use heapscribe_units::short_bytes;
+use heapscribe_views::text::estimate;
+
 use crate::sample;
 use crate::see::{Place, file};
 
@@ -37,14 +40,26 @@ fn expected(folded: &str) -> Weights {
     of_function
 }
 
-/// The first number behind the percentage, without separators.
-fn number(text: &str) -> u64 {
-    let digits = text.split_once(" %  ").unwrap().1.split(' ').next().unwrap();
-    digits.replace(',', "").parse().unwrap()
+/// What stands behind the percentage: a number without separators, or an estimate as it is.
+fn amount(line: &str) -> String {
+    let text = line.split_once(" %  ").unwrap().1;
+    match text.strip_prefix("\u{2248} ") {
+        Some(_) => text.split(" in ").next().unwrap().split(" through ").next().unwrap().to_owned(),
+        None => text.split(' ').next().unwrap().replace(',', ""),
+    }
 }
 
-fn shown(text: &str) -> Weights {
-    let (mut shown, mut function) = (Weights::new(), String::new());
+/// How a sum is shown.
+fn as_shown(weight: u64, of: &str, is_sampled: bool) -> String {
+    match (is_sampled, of) {
+        (false, _) => weight.to_string(),
+        (true, "count") => estimate::about_counted(weight, "block", true),
+        (true, _) => format!("\u{2248} {}", short_bytes(weight)),
+    }
+}
+
+fn shown(text: &str) -> BTreeMap<(String, Option<String>), String> {
+    let (mut shown, mut function) = (BTreeMap::new(), String::new());
     for line in text.lines().skip(1) {
         let caller =
             line.split_once(" through ").map(|(_, rest)| rest.rsplit_once(", ").unwrap().0.to_owned());
@@ -52,24 +67,36 @@ fn shown(text: &str) -> Weights {
             let name = line.split_once(" in ").unwrap().1;
             function = name.split(" (/").next().unwrap().split(" (app.").next().unwrap().to_owned();
         }
-        shown.insert((function.clone(), caller), number(line));
+        shown.insert((function.clone(), caller), amount(line));
     }
     shown
 }
 
-fn check(trace: &[u8], of: &str) {
+fn check(trace: &[u8], of: &str, is_sampled: bool) {
     let place = Place::with_trace(trace);
     place.all(&format!("flame run.hst --merge-processes -o x.folded --metric {of}"));
     let text = place.all(&format!("hotspots run.hst --metric {of} --top 99")).1;
-    assert_eq!(shown(&text), expected(&file(&place.path("x.folded"))), "{of}\n{text}");
+    let expected = expected(&file(&place.path("x.folded"))).into_iter();
+    let expected = expected.map(|(who, weight)| (who, as_shown(weight, of, is_sampled))).collect();
+    assert_eq!(shown(&text), expected, "{of}\n{text}");
+    assert_eq!(text.lines().next().unwrap().contains("estimated from samples"), is_sampled, "{text}");
 }
 
 #[test]
 fn functions_and_callers_are_those_of_the_stacks() {
     for of in ["allocated", "count", "peak"] {
-        check(&sample::trace(), of);
-        check(&sample::sampled(), of);
+        check(&sample::trace(), of, false);
+        check(&sample::sampled(), of, true);
     }
+}
+
+/// Of a range, too, figures are not given to the byte.
+#[test]
+fn ranges_of_samples_are_estimates() {
+    let place = Place::with_trace(&sample::sampled());
+    let text = place.all("hotspots run.hst --from 0%").1;
+    assert!(text.lines().next().unwrap().contains("(estimated from samples)"), "{text}");
+    assert!(!text.contains("bytes"), "{text}");
 }
 
 #[test]

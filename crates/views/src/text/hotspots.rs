@@ -3,15 +3,36 @@
 use std::io;
 
 use crate::hotspots::{Caller, Hotspot, Hotspots};
-use crate::text::Out;
-use heapscribe_units::percent;
+use crate::text::{Out, estimate};
+use heapscribe_units::{about, bytes, percent, short_bytes};
 
 /// Lines of a function that are named.
 const LINES_MAX: usize = 3;
 
-/// Writes the heaviest so many; `amount` has the unit.
-pub fn write(out: Out<'_>, found: &Hotspots, top: usize, amount: &dyn Fn(u64) -> String) -> io::Result<()> {
-    writeln!(out, "{} in total, by the function that allocates", amount(found.whole))?;
+/// What weights are: blocks or bytes, and whether blocks were sampled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unit {
+    /// Blocks, and not bytes.
+    pub is_blocks: bool,
+    /// Figures are sums of what samples stand for.
+    pub is_estimated: bool,
+}
+
+impl Unit {
+    fn amount(self, n: u64) -> String {
+        match (self.is_blocks, self.is_estimated) {
+            (true, is_estimated) => estimate::about_counted(n, "block", is_estimated),
+            (false, true) => format!("{} {}", about(), short_bytes(n)),
+            (false, false) => bytes(n),
+        }
+    }
+}
+
+/// Writes the heaviest so many.
+pub fn write(out: Out<'_>, found: &Hotspots, top: usize, unit: Unit) -> io::Result<()> {
+    let amount = |n: u64| unit.amount(n);
+    let estimated = if unit.is_estimated { " (estimated from samples)" } else { "" };
+    writeln!(out, "{} in total{estimated}, by the function that allocates", amount(found.whole))?;
     for hotspot in found.functions.iter().take(top) {
         let part = percent(hotspot.weight, found.whole);
         writeln!(out, "{part:>8}  {} in {}{}", amount(hotspot.weight), hotspot.name, place(hotspot))?;
