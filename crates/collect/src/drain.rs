@@ -23,7 +23,7 @@ use crate::memtrace::FilesPlan;
 use crate::output::Output;
 use crate::session_drain::SessionDrain;
 use crate::summary::Summary;
-use crate::watch::Watch;
+use crate::watch::{SnapshotCounts, Watch};
 
 /// Drains all sessions of one base directory into one trace.
 pub struct Drain {
@@ -259,7 +259,7 @@ impl Drain {
         summary.unseen_sessions = self.unseen_sessions;
         let unrecorded = self.forked.into_escapes().finish(&self.base, &self.only);
         summary.unrecorded = unrecorded.clone();
-        summary.snapshots = self.watch.map_or(0, |watch| watch.written);
+        summary.snapshots = self.watch.map_or_else(SnapshotCounts::default, |watch| watch.counts());
         self.output.finish(&SessionEnd { ended_mono_ns: monotonic_ns(), exit, drainer, unrecorded })
     }
 }

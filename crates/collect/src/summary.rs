@@ -6,12 +6,14 @@ use heapscribe_formats::model::{ChunkInfo, Evicted, ProcessEnd, ProcessIndex, UN
 use heapscribe_formats::{ChunkSums, Drainer, EndedImages, Unrecorded};
 use heapscribe_wire::definitions::{Definition, Definitions, Position};
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
+use heapscribe_wire::record::Call;
 
 use heapscribe_session::heap_statistics::EndedHeaps;
 
 use crate::level::Level;
 use crate::memtrace::Written;
 use crate::unwritten::UnwrittenSums;
+use crate::watch::SnapshotCounts;
 
 /// What was recorded, in sums over all processes.
 #[derive(Debug, Default)]
@@ -34,6 +36,10 @@ pub struct Summary {
     pub events: u64,
     /// Calls of all kinds.
     pub calls: u64,
+    /// Those of them that free blocks of the program's pools.
+    pool_frees: u64,
+    /// Those of the heap that free blocks whose allocation was not seen.
+    unknown_of_heap: u64,
     /// Allocated blocks.
     pub allocations: u64,
     /// Bytes of them.
@@ -67,7 +73,7 @@ pub struct Summary {
     /// Statistics of heaps whose processes have ended.
     pub heaps: EndedHeaps,
     /// Snapshots that triggers took.
-    pub snapshots: u64,
+    pub snapshots: SnapshotCounts,
     /// Processes that were stopped because a call broke a rule of real time.
     pub stopped: u64,
     /// Whether events before these are not in the trace, nor counted.
@@ -101,6 +107,8 @@ impl Summary {
         self.events += u64::from(sums.events);
         self.lost_by_events = self.lost_by_events.saturating_add(sums.lost_events);
         self.calls += sums.calls.iter().map(|&n| u64::from(n)).sum::<u64>();
+        self.pool_frees += u64::from(sums.calls[Call::PoolFree as usize]);
+        self.unknown_of_heap += u64::from(sums.unknown_frees) + u64::from(sums.unknown_reallocs);
         self.allocations +=
             u64::from(sums.allocs) + u64::from(sums.reallocs) + u64::from(sums.unknown_reallocs);
         self.allocated_bytes = self.allocated_bytes.saturating_add(sums.alloc_bytes);
@@ -180,6 +188,13 @@ impl Summary {
             low: bytes.saturating_sub(self.peak_excess_bytes),
             high: (!self.peak_is_open).then_some(bytes),
         })
+    }
+
+    /// Frees of blocks whose allocation was not seen: of the heap's, and of the program's pools.
+    pub fn unknown(&self) -> (u64, u64) {
+        let all = self.drops[LossReason::UnknownBlock as usize];
+        let of_pools = all.saturating_sub(self.unknown_of_heap).min(self.pool_frees);
+        (all - of_pools, of_pools)
     }
 
     /// Events that are missing, as far as that is known without the trace.

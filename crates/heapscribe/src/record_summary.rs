@@ -8,9 +8,10 @@ use heapscribe_formats::{Drainer, Evicted};
 use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
 use crate::record_peak::{self, Reported, ShownPeak};
+use heapscribe_collect::watch::SnapshotCounts;
 use heapscribe_collect::{Summary, Written};
 use heapscribe_units as units;
-use heapscribe_views::losses::{BlindTimes, unseen_allocations};
+use heapscribe_views::losses::{BlindTimes, NO_POOL_ALLOC, unseen_allocations};
 use heapscribe_views::text::{bounds, heap};
 use heapscribe_views::unrecorded;
 
@@ -55,15 +56,20 @@ pub(crate) fn summary(s: &Summary, trace: &Path, is_cut: bool, is_full: bool, is
         if is_cut { ", truncated" } else { "" }
     ));
     lines.extend(further(&s.written));
-    if s.snapshots > 0 {
-        lines.push(format!("snapshots: {} written next to the trace", units::count(s.snapshots)));
-    }
+    lines.extend(snapshots(s.snapshots));
     lines.extend(retained("killed: the live blocks", &s.killed_sessions));
     lines.extend(retained("ended unseen, perhaps killed: the live blocks", &s.unseen_sessions));
     if trace.is_file() || trace.is_dir() {
         lines.push(format!("next: heapscribe report {}", trace.display()));
     }
     lines.join("\n")
+}
+
+/// How many snapshots are there, and how many were taken if some were deleted or replaced by newer ones.
+fn snapshots(counts: SnapshotCounts) -> Option<String> {
+    let SnapshotCounts { taken, files } = counts;
+    let of = if taken == files { String::new() } else { format!(" of {} taken", units::count(taken)) };
+    (taken > 0).then(|| format!("snapshots: {}{of} are next to the trace", units::count(files)))
 }
 
 /// Where sessions are that were retained.
@@ -217,17 +223,19 @@ pub(crate) fn drainer(d: &Drainer) -> String {
 }
 
 /// Frees of blocks that nothing is known of: no event is lost by them.
-fn unknown(s: &Summary) -> Option<String> {
-    let blocks = s.drops[LossReason::UnknownBlock as usize];
-    (blocks > 0).then(|| {
-        let times = BlindTimes {
-            was_off: s.off.0 > 0,
-            was_sampled: s.is_sampled,
-            was_table_full: s.drops[LossReason::LiveTable as usize] > 0,
-        };
-        let (blocks, unseen) = (units::counted(blocks, "block"), unseen_allocations(times));
-        format!("unknown: {blocks} freed whose allocation was not seen: {unseen}")
-    })
+fn unknown(s: &Summary) -> impl Iterator<Item = String> {
+    let (of_heap, of_pools) = s.unknown();
+    let times = BlindTimes {
+        was_off: s.off.0 > 0,
+        was_sampled: s.is_sampled,
+        was_table_full: s.drops[LossReason::LiveTable as usize] > 0,
+    };
+    let line = |blocks: u64, what: &str, why: &str| {
+        (blocks > 0).then(|| format!("unknown: {} freed {why}", units::counted(blocks, what)))
+    };
+    let unseen = unseen_allocations(times);
+    let of_heap = line(of_heap, "block", &format!("whose allocation was not seen: {unseen}"));
+    of_heap.into_iter().chain(line(of_pools, "pool block", NO_POOL_ALLOC))
 }
 
 /// What was not recorded as a whole for a reason that loses no event.
@@ -271,6 +279,17 @@ mod tests {
         check(&[(LiveTable, 17_165), (UnknownBlock, 3)], 0, expected);
         let expected = "dropped: 7 events (5 log_full, 2 held); 1 stack cut (stack_no_info)";
         check(&[(LogFull, 5), (Held, 2), (StackNoInfo, 1)], 7, expected);
+    }
+
+    #[test]
+    fn snapshots_are_those_that_are_there() {
+        for (taken, files, expected) in [
+            (0, 0, None),
+            (3, 3, Some("snapshots: 3 are next to the trace")),
+            (12, 5, Some("snapshots: 5 of 12 taken are next to the trace")),
+        ] {
+            assert_eq!(snapshots(SnapshotCounts { taken, files }).as_deref(), expected);
+        }
     }
 
     #[test]

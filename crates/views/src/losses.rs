@@ -118,6 +118,9 @@ impl Missing {
     }
 }
 
+/// Which blocks of pools nothing is known of.
+pub const NO_POOL_ALLOC: &str = "for which no heapscribe_pool_alloc was recorded";
+
 /// Times in which blocks were allocated that are not known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BlindTimes {

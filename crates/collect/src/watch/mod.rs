@@ -4,4 +4,4 @@ mod trigger;
 mod watcher;
 
 pub use trigger::Trigger;
-pub use watcher::{SnapshotPlan, Watch};
+pub use watcher::{SnapshotCounts, SnapshotPlan, Watch};

@@ -5,7 +5,7 @@
 //! level a tenth above the one before, `every` by the clock. Of each kind the newest so many files of a
 //! process stay; of `peak` there is one, which the next replaces.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,18 @@ pub struct Watch {
     memory_bytes: u64,
     last: Instant,
     processes: BTreeMap<SessionKey, Watched>,
-    /// Snapshots that were written.
-    pub written: u64,
+    taken: u64,
+    /// The files that are there: some were replaced, or deleted for newer ones.
+    files: BTreeSet<PathBuf>,
+}
+
+/// Snapshots that triggers took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SnapshotCounts {
+    /// All.
+    pub taken: u64,
+    /// Those of which there are files.
+    pub files: u64,
 }
 
 /// A process, and how its triggers stand.
@@ -49,6 +59,12 @@ struct Watched {
     session: inspect::SessionReader,
     began: Instant,
     states: Vec<State>,
+}
+
+/// A snapshot that was written, and the one that was deleted for it.
+struct Written {
+    file: PathBuf,
+    deleted: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -65,7 +81,16 @@ impl Watch {
     /// Snapshots are written to the directory of `trace`.
     pub fn new(plan: SnapshotPlan, trace: &Path) -> Watch {
         let (memory_bytes, last) = (memory_bytes(), Instant::now());
-        Watch { plan, trace: trace.to_owned(), memory_bytes, last, processes: BTreeMap::new(), written: 0 }
+        let (processes, files) = (BTreeMap::new(), BTreeSet::new());
+        Watch { plan, trace: trace.to_owned(), memory_bytes, last, processes, taken: 0, files }
+    }
+
+    /// What there is of it.
+    pub fn counts(&self) -> SnapshotCounts {
+        SnapshotCounts {
+            taken: self.taken,
+            files: self.files.iter().filter(|file| file.exists()).count() as u64,
+        }
     }
 
     /// Looks at the processes of these sessions, if it is time.
@@ -99,7 +124,12 @@ impl Watch {
                 continue;
             }
             match self.write(pid, trigger, state, &watched.session) {
-                Ok(written) => self.written += u64::from(written),
+                Ok(Some(Written { file, deleted })) => {
+                    self.taken += 1;
+                    self.files.insert(file);
+                    deleted.map(|deleted| self.files.remove(&deleted));
+                }
+                Ok(None) => {}
                 Err(e) => diagnostics::warning(&format!(
                     "cannot take snapshot {} of process {pid}: {e:#}",
                     trigger.name()
@@ -130,12 +160,12 @@ impl Watch {
         trigger: Trigger,
         state: &mut State,
         session: &inspect::SessionReader,
-    ) -> Result<bool> {
+    ) -> Result<Option<Written>> {
         let snapshot = Snapshot::take(session)?;
         if trigger == Trigger::Peak {
             let bytes = live_bytes(&snapshot.records);
             if bytes <= state.level {
-                return Ok(false);
+                return Ok(None);
             }
             state.level = bytes;
         }
@@ -150,10 +180,10 @@ impl Watch {
         let file = File::create(&part).with_context(not_written)?;
         inspect::save(&snapshot, &mut BufWriter::new(file)).with_context(not_written)?;
         fs::rename(&part, &to).with_context(not_written)?;
-        if trigger != Trigger::Peak && snapshots > self.plan.files as u64 {
-            let _ = fs::remove_file(path(snapshots - self.plan.files as u64));
-        }
-        Ok(true)
+        let too_many = trigger != Trigger::Peak && snapshots > self.plan.files as u64;
+        let oldest = too_many.then(|| path(snapshots - self.plan.files as u64));
+        let deleted = oldest.filter(|oldest| fs::remove_file(oldest).is_ok());
+        Ok(Some(Written { file: to, deleted }))
     }
 
     /// TRACE.NAME.hst, without the trace's own ending.

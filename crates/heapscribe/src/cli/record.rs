@@ -57,7 +57,7 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "NAME", help_heading = SAMPLING)]
     pub(crate) only_program: Vec<String>,
 
-    /// Do not print a summary
+    /// Do not print a summary, nor that nothing was recorded of a program that made no calls; what went wrong is printed
     #[arg(short, long)]
     pub(crate) quiet: bool,
 

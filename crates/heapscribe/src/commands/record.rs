@@ -117,7 +117,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
         message::hint(&format!("find the calls that broke the rules: heapscribe check {}", output.display()));
     }
     if let Some(unseen) = unseen {
-        unseen.warn(summary.calls > 0, &summary.unrecorded);
+        unseen.warn(summary.calls > 0, &summary.unrecorded, args.quiet);
     }
     if living > 0 {
         message::note(&format!(

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         message::note(&format!(
             "this takes the rest out of {}; it cannot be joined with {} any more",
             args.dir.display(),
-            begun(before).display()
+            begun(before)
         ));
     }
     drain.pass();
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         is_whole = false;
         message::note(&format!(
             "these are the events that `record` had not written yet; those before, and their marks, are in {}",
-            begun(&before).display()
+            begun(&before)
         ));
     }
     if living > 0 {
@@ -172,10 +172,13 @@ fn or_alone(args: &RecoverArgs, origin: &Origin) -> &'static str {
     }
 }
 
-/// Where what `record` had begun is: in a ring, as long as no trace was made of that.
-fn begun(trace: &Path) -> PathBuf {
+/// Where what `record` had begun is: in a ring, as long as no trace was made of that, which may have any name.
+fn begun(trace: &Path) -> String {
     let ring = ring::directory_of(trace);
-    if ring.exists() { ring } else { trace.to_owned() }
+    match [&ring, trace].into_iter().find(|path| path.exists()) {
+        Some(path) => path.display().to_string(),
+        None => format!("the trace that `record` had begun as {}", trace.display()),
+    }
 }
 
 /// Whether a trace is what is left of a ring, or the rest of a recording.

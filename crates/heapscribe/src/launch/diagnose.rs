@@ -11,6 +11,7 @@ use heapscribe_formats::{Unrecorded, UnrecordedProgram, UnrecordedReason};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache, ReadRef};
 
 use crate::message;
+use heapscribe_views::unrecorded;
 
 /// A program of which no allocation call was recorded.
 pub(crate) struct Unseen {
@@ -40,10 +41,21 @@ impl Unseen {
     }
 
     /// Warns of it, with the reason and what to do. Of one that allocates nothing itself but starts programs that
-    /// were recorded nothing is missing, and why one was not recorded that tells it itself is said already.
-    pub(crate) fn warn(self, has_recorded: bool, unrecorded: &Unrecorded) {
+    /// were recorded nothing is missing, and why one was not recorded that tells it itself is said already; not so with
+    /// `is_quiet`, where there is no summary. Who wants it quiet is not told that a program made no calls (`true`): what
+    /// the loader would not record has another reason.
+    pub(crate) fn warn(self, has_recorded: bool, unrecorded: &Unrecorded, is_quiet: bool) {
         let is_explained = has_recorded || unrecorded.programs.iter().any(|program| program.pid == self.pid);
-        if is_explained && matches!(self.why, Why::Script | Why::Unknown) {
+        let may_be_right = match self.why {
+            Why::Unknown => is_explained || is_quiet,
+            Why::Script => is_explained,
+            _ => false,
+        };
+        if may_be_right {
+            if is_quiet && !has_recorded {
+                let lines = unrecorded::lines(unrecorded, None);
+                lines.iter().for_each(|line| message::warning(&format!("not recorded: {line}")));
+            }
             return;
         }
         let (pid, program, (why, hint)) = (self.pid, self.program, self.why.words());
@@ -96,8 +108,9 @@ impl Why {
                 "link it dynamically; a Rust program can also link the recorder itself (see the documentation: Static programs)",
             ),
             Why::Privileged => (
-                "is setuid or setgid, so the dynamic loader ignores LD_PRELOAD".to_owned(),
-                "run it as its own user, or record a copy without the setuid bit",
+                "is setuid or setgid or has capabilities, so the dynamic loader ignores LD_PRELOAD"
+                    .to_owned(),
+                "run it as its own user, or record a copy without these rights",
             ),
             Why::OwnHeap(symbol) => (
                 format!("contains its own heap ({symbol}) and calls it directly"),
@@ -132,8 +145,8 @@ fn find(program: &OsStr) -> Option<PathBuf> {
 }
 
 fn why(path: &Path) -> Why {
-    let privileged = fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o6000 != 0);
-    if privileged {
+    let is_setuid = fs::metadata(path).is_ok_and(|meta| meta.permissions().mode() & 0o6000 != 0);
+    if is_setuid || rustix::fs::getxattr(path, "security.capability", &mut [0u8; 64]).is_ok() {
         return Why::Privileged;
     }
     let Ok(bytes) = fs::read(path) else { return Why::Unknown };

@@ -119,6 +119,23 @@ fn assert_unseen(place: &Place, ended: &Ended, why: &str) {
     assert!(!report.contains("every block was freed"), "{report}");
 }
 
+/// Who wants no summary is told what could not be recorded, and not that a program made no calls (`true`).
+#[test]
+fn quiet_unless_something_is_wrong() {
+    let place = Place::new();
+    let quiet = |program: &Path, args: &[&str]| {
+        let ended = Run::new(&place, program).args(args).options(["-q"]).recorded();
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        ended.stderr
+    };
+    assert_eq!(quiet(Path::new("true"), &[]), "");
+    let says = place.compile_with("cc", "says.c", "says", &["-static"]);
+    assert!(quiet(&says, &[]).contains("statically linked"));
+    let other = place.compile("hello.c");
+    let told = quiet(Path::new("env"), &["-i", other.to_str().unwrap()]);
+    assert!(told.contains("warning: not recorded: 1 program, because its environment was cleared"), "{told}");
+}
+
 /// heaptrack waits for ever here.
 #[test]
 fn static_program() {

@@ -35,6 +35,7 @@ fn nothing_that_is_chosen() {
     for command in ["report", "hotspots", "dump"] {
         let shown = lines(&place, &format!("{command} run.hst --pid 7"), Some(1), &["error: ", "hint: "]);
         assert!(shown.starts_with("error: the trace has no such process\nhint: list processes"), "{shown}");
+        assert!(shown.contains("`heapscribe report TRACE --full`"), "{shown}");
         let shown = lines(&place, &format!("{command} run.hst --thread x"), Some(1), &["error: "]);
         assert_eq!(shown, "error: the trace has no such thread");
     }

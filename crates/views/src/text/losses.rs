@@ -7,7 +7,7 @@ use heapscribe_analyze::answer::{Answer, Dropped};
 use heapscribe_wire::head::LossReason;
 
 use super::{Out, estimate, heading};
-use crate::losses::{BlindTimes, Missing, lost_events, lost_events_shown, unseen_allocations};
+use crate::losses::{BlindTimes, Missing, NO_POOL_ALLOC, lost_events, lost_events_shown, unseen_allocations};
 use crate::{off, unrecorded};
 use heapscribe_symbols::LookupFailure;
 use heapscribe_symbols::Unnamed;
@@ -60,7 +60,7 @@ pub(super) fn not_recorded_briefly(out: Out<'_>, answer: &Answer) -> io::Result<
 
 /// What is missing from figures that are there.
 pub(super) fn rest(out: Out<'_>, answer: &Answer, unnamed: &[Unnamed]) -> io::Result<()> {
-    dropped(out, &answer.dropped, &Missing::of(answer).unseen_allocations())?;
+    dropped(out, &answer.dropped, &Missing::of(answer).unseen_allocations(), answer.pools.unknown)?;
     if let Some(sampling) = &answer.sampling {
         estimate::unseen(out, sampling)?;
     }
@@ -109,16 +109,23 @@ pub fn nothing(a: &Answer) -> Option<String> {
 /// What the recorder of a snapshot left out, and why.
 pub fn dropped_before(out: Out<'_>, all: &[Dropped], was_sampled: bool) -> io::Result<()> {
     let was_table_full = all.iter().any(|d| d.reason == LossReason::LiveTable as u8 && d.count > 0);
-    dropped(out, all, &unseen_allocations(BlindTimes { was_sampled, was_table_full, was_off: false }))
+    dropped(out, all, &unseen_allocations(BlindTimes { was_sampled, was_table_full, was_off: false }), 0)
 }
 
-/// What recorders left out, and why, and where blocks were allocated whose frees alone were seen.
-fn dropped(out: Out<'_>, dropped: &[Dropped], unseen: &str) -> io::Result<()> {
+/// What recorders left out, and why, and where blocks were allocated whose frees alone were seen; so many of these were
+/// of pools.
+fn dropped(out: Out<'_>, dropped: &[Dropped], unseen: &str, of_pools: u64) -> io::Result<()> {
     for dropped in dropped.iter().filter(|d| d.count > 0) {
         match LossReason::from_number(dropped.reason) {
             Some(reason @ LossReason::UnknownBlock) => {
-                let frees = count(dropped.count);
-                writeln!(out, "  {} {unseen}: {frees} ({}).", meaning(reason), reason.name())?;
+                let of_pools = of_pools.min(dropped.count);
+                let pools = format!("Frees of pool blocks {NO_POOL_ALLOC}");
+                let heap = format!("{} {unseen}", meaning(reason));
+                for (what, frees) in [(heap, dropped.count - of_pools), (pools, of_pools)] {
+                    if frees > 0 {
+                        writeln!(out, "  {what}: {} ({}).", count(frees), reason.name())?;
+                    }
+                }
             }
             Some(reason) => {
                 writeln!(out, "  {}: {} ({}).", meaning(reason), count(dropped.count), reason.name())?;
@@ -170,5 +177,29 @@ fn meaning(reason: LossReason) -> &'static str {
         LossReason::NotWritten => "Events lost because the trace could not be written any further",
         LossReason::Untimed => "Calls without a latency because of nested calls on their thread",
         LossReason::ThreadTable => "Threads beyond the limit per process",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(frees: u64, of_pools: u64, expected: &str) {
+        let all = [Dropped { reason: LossReason::UnknownBlock as u8, count: frees }];
+        let mut out = Vec::new();
+        dropped(&mut out, &all, "before the recording", of_pools).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn frees_in_pools_are_told_apart() {
+        let heap =
+            "  Frees of blocks whose allocation was not seen: before the recording: 2 (unknown_block).\n";
+        let pool =
+            "  Frees of pool blocks for which no heapscribe_pool_alloc was recorded: 1 (unknown_block).\n";
+        check(2, 0, heap);
+        check(1, 1, pool);
+        check(3, 1, &format!("{heap}{pool}"));
+        check(1, 7, pool);
     }
 }
