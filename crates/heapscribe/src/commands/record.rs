@@ -13,9 +13,10 @@ use heapscribe_wire::real_time_rules::RULES_BYTES_MAX;
 
 use super::output;
 use crate::cli::{self, RecordArgs, TraceFormat};
+use crate::launch::diagnose::{self, Unseen};
 use crate::launch::heap::{self, HeapChoice};
 use crate::launch::preload::{self, Preload};
-use crate::launch::{child, diagnose::Unseen, signals::Signals};
+use crate::launch::{child, signals::Signals};
 use crate::message;
 use crate::record_summary;
 use heapscribe_collect::watch::Watch;
@@ -116,9 +117,7 @@ fn record(args: &RecordArgs, mut preload: Preload, base: &Base) -> Result<ExitCo
     } else if !args.real_time.rules().is_empty() {
         message::hint(&format!("find the calls that broke the rules: heapscribe check {}", output.display()));
     }
-    if let Some(unseen) = unseen {
-        unseen.warn(summary.calls > 0, &summary.unrecorded, args.quiet);
-    }
+    diagnose::warn(unseen, child.id(), &summary, args.quiet);
     if living > 0 {
         message::note(&format!(
             "still running: {}; what was recorded stays in {}",

@@ -11,6 +11,7 @@ use heapscribe_formats::{Unrecorded, UnrecordedProgram, UnrecordedReason};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, ReadCache, ReadRef};
 
 use crate::message;
+use heapscribe_collect::Summary;
 use heapscribe_views::unrecorded;
 
 /// A program of which no allocation call was recorded.
@@ -44,7 +45,7 @@ impl Unseen {
     /// were recorded nothing is missing, and why one was not recorded that tells it itself is said already; not so with
     /// `is_quiet`, where there is no summary. Who wants it quiet is not told that a program made no calls (`true`): what
     /// the loader would not record has another reason.
-    pub(crate) fn warn(self, has_recorded: bool, unrecorded: &Unrecorded, is_quiet: bool) {
+    fn warn(self, has_recorded: bool, unrecorded: &Unrecorded, is_quiet: bool) {
         let is_explained = has_recorded || unrecorded.programs.iter().any(|program| program.pid == self.pid);
         let may_be_right = match self.why {
             Why::Unknown => is_explained || is_quiet,
@@ -53,8 +54,7 @@ impl Unseen {
         };
         if may_be_right {
             if is_quiet && !has_recorded {
-                let lines = unrecorded::lines(unrecorded, None);
-                lines.iter().for_each(|line| message::warning(&format!("not recorded: {line}")));
+                warn_of(unrecorded);
             }
             return;
         }
@@ -62,6 +62,22 @@ impl Unseen {
         message::warning(&format!("recorded no allocations of process {pid}: {} {why}", program.display()));
         message::hint(hint);
     }
+}
+
+/// Warns of the program that was started, if no call of it was recorded. With `is_quiet`, where no summary says it, also
+/// if it was recorded but started another in its place that was not: `env -i ./app`.
+pub(crate) fn warn(unseen: Option<Unseen>, pid: u32, summary: &Summary, is_quiet: bool) {
+    let is_replaced = || summary.unrecorded.programs.iter().any(|program| program.pid == pid);
+    match unseen {
+        Some(unseen) => unseen.warn(summary.calls > 0, &summary.unrecorded, is_quiet),
+        None if is_quiet && is_replaced() => warn_of(&summary.unrecorded),
+        None => {}
+    }
+}
+
+fn warn_of(unrecorded: &Unrecorded) {
+    let lines = unrecorded::lines(unrecorded, None);
+    lines.iter().for_each(|line| message::warning(&format!("not recorded: {line}")));
 }
 
 /// The sanitizer that a program is built with: no other heap can be put under it.
