@@ -2,6 +2,7 @@
 //! sets what is recorded. Who may write the file may change it; every thread follows at its next call.
 
 use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -58,8 +59,7 @@ impl Controlled {
 
     fn read(base: PathBuf, head: PathBuf) -> Result<Controlled> {
         let shown = head.display();
-        let file = open(&head, false).with_context(|| format!("cannot open {shown}"))?;
-        let bytes = written_head(&file).with_context(|| format!("cannot read {shown}"))?;
+        let bytes = written_head(&head).with_context(|| format!("cannot read {shown}"))?;
         let parsed = Head::parse(&bytes).with_context(|| format!("{shown} is not the head of a session"))?;
         let (exe, mode) = (String::from_utf8_lossy(parsed.exe).into_owned(), parsed.mode);
         Ok(Controlled { base, head, exe, mode })
@@ -144,13 +144,16 @@ impl Controlled {
 
 /// The bytes of a head, when the process that makes it has written them; its first ones are written last. As they are
 /// when it takes too long.
-fn written_head(file: &File) -> std::io::Result<Vec<u8>> {
-    let mut bytes = vec![0; HEAD_FILE_BYTES];
+fn written_head(path: &Path) -> std::io::Result<Vec<u8>> {
     let begin = Instant::now();
     loop {
-        let read = file.read_exact_at(&mut bytes, 0);
-        let is_written = read.is_ok() && Head::parse(&bytes) != Err(BadHead::Magic);
-        if is_written || begin.elapsed() > HEAD_TIMEOUT {
+        let mut bytes = vec![0; HEAD_FILE_BYTES];
+        let read = open(path, false).and_then(|file| file.read_exact_at(&mut bytes, 0));
+        let is_unfinished = match &read {
+            Ok(()) => Head::parse(&bytes) == Err(BadHead::Magic),
+            Err(e) => matches!(e.kind(), ErrorKind::NotFound | ErrorKind::UnexpectedEof),
+        };
+        if !is_unfinished || begin.elapsed() > HEAD_TIMEOUT {
             return read.map(|()| bytes);
         }
         std::thread::sleep(POLL_INTERVAL);
@@ -187,12 +190,15 @@ mod tests {
     use heapscribe_wire::ABI_VERSION;
     use heapscribe_wire::head::MAGIC;
 
-    /// `ctl` met a session that was made in this moment, on a busy machine: "no session head (byte 0)".
+    /// `ctl` met a session that was made in this moment, on a busy machine: "no session head (byte 0)", and "cannot open".
     #[test]
     fn a_head_that_is_being_written_is_waited_for() {
-        let file = tempfile::tempfile().unwrap();
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("head");
         std::thread::scope(|scope| {
-            let reader = scope.spawn(|| written_head(&file).unwrap());
+            let reader = scope.spawn(|| written_head(&path).unwrap());
+            std::thread::sleep(POLL_INTERVAL * 5);
+            let file = File::create(&path).unwrap();
             file.set_len(HEAD_FILE_BYTES as u64).unwrap();
             file.write_all_at(&ABI_VERSION.to_le_bytes(), 8).unwrap();
             std::thread::sleep(POLL_INTERVAL * 5);

@@ -233,7 +233,14 @@ fn kill_record(place: &Place, after: Duration) -> (u64, u64, u64) {
     assert_eq!(in_place.dropped("total"), 0);
     let recover = |from: &Path, to: &Path, flags: &[&str]| {
         let mut command = heapscribe();
-        command.arg("recover").arg(from).arg("-o").arg(to).args(flags).env("XDG_RUNTIME_DIR", &dir);
+        command
+            .arg("recover")
+            .arg(from)
+            .arg("--force")
+            .arg("-o")
+            .arg(to)
+            .args(flags)
+            .env("XDG_RUNTIME_DIR", &dir);
         let output = command.output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
