@@ -32,7 +32,7 @@ mod trace_id;
 pub use amount::Amount;
 pub use ask::{AgeMap, Columns, Events, Sums};
 pub use build::{BuildOptions, Built, build};
-pub use file::IndexError;
+pub use file::{IndexError, VERSION};
 pub use key::{Key, KeyId, SizeClass};
 pub use open::Index;
 pub use question::{Death, Question, Span};

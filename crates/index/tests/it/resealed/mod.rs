@@ -18,7 +18,7 @@ pub(crate) fn index_of(bytes: &[u8]) -> Vec<u8> {
     (0..5).for_each(|column| raw.extend(directory.iter().flat_map(|row| row[column].to_le_bytes())));
     let (offset, stored) = (file.len() as u64, frame(&raw));
     file.extend_from_slice(&stored);
-    for n in [offset, stored.len() as u64, raw.len() as u64, 3] {
+    for n in [offset, stored.len() as u64, raw.len() as u64, heapscribe_index::VERSION] {
         file.extend(n.to_le_bytes());
     }
     file.extend(b"HSindex\n");
