@@ -50,7 +50,7 @@ static void growth(int is_bad) {
             free(blocks[at]);
             blocks[at] = make_block(500);
         }
-        wait_for_next(&moment, 2);
+        wait_for_next(&moment, 8);
     }
 }
 
