@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::choice::ChoiceArgs;
@@ -63,11 +64,8 @@ impl FlameArgs {
         match self.metric {
             None => self.range.default_metric(),
             // A snapshot's figure is what is live.
-            Some(FlameMetric::Peak | FlameMetric::Pinned) => Metric::Peak,
-            Some(FlameMetric::Leaked) => Metric::Leaked,
-            Some(FlameMetric::Allocated) => Metric::Allocated,
-            Some(FlameMetric::Count) => Metric::Count,
-            Some(FlameMetric::Temporary) => Metric::Temporary,
+            Some(FlameMetric::Of(metric)) => metric,
+            Some(FlameMetric::Pinned) => Metric::Peak,
         }
     }
 
@@ -78,19 +76,29 @@ impl FlameArgs {
 }
 
 /// What the width of a frame shows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum FlameMetric {
-    /// Bytes live at the peak of the heap
-    Peak,
-    /// Bytes never freed
-    #[value(alias = "live")]
-    Leaked,
-    /// Bytes allocated over the whole run
-    Allocated,
-    /// Number of allocations
-    Count,
-    /// Blocks freed before their thread's next allocation
-    Temporary,
-    /// Resident bytes of nearly empty pages that its blocks keep, of a snapshot that was taken with --pages
+    Of(Metric),
     Pinned,
+}
+
+impl ValueEnum for FlameMetric {
+    fn value_variants<'a>() -> &'a [FlameMetric] {
+        &[
+            FlameMetric::Of(Metric::Peak),
+            FlameMetric::Of(Metric::Leaked),
+            FlameMetric::Of(Metric::Allocated),
+            FlameMetric::Of(Metric::Count),
+            FlameMetric::Of(Metric::Temporary),
+            FlameMetric::Pinned,
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        const PINNED: &str = "Resident bytes of nearly empty pages that its blocks keep, of a snapshot that was taken with --pages";
+        match self {
+            FlameMetric::Of(metric) => metric.to_possible_value(),
+            FlameMetric::Pinned => Some(PossibleValue::new("pinned").help(PINNED)),
+        }
+    }
 }
