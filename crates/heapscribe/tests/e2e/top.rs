@@ -161,7 +161,8 @@ fn a_terminal_is_driven() {
     let top = holds.top();
     let words: Vec<_> = std::iter::once(top.get_program()).chain(top.get_args()).collect();
     let line = words.iter().map(|word| format!("'{}'", word.to_str().unwrap())).collect::<Vec<_>>().join(" ");
-    let shell = format!("{line}; echo ended with $?; sleep 60");
+    // Until the terminal is closed: `sleep` outlives that where SIGHUP is ignored, as under nohup.
+    let shell = format!("{line}; echo ended with $?; read -r _");
     tmux.command(&["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", &shell]);
     tmux.shows("stacks", |s| has_row(s, "9.54 MiB", "100", "hold_large holds.c:8 < main"));
     tmux.command(&["send-keys", "n"]);
