@@ -495,6 +495,15 @@ def read_definitions(block, state, names):
             need(f.varint() > 0, block.at, "name without a number")
             f.text(256)
             names["names"] += 1
+        elif tag == 8:
+            need(f.varint() > 0, block.at, "function without a number")
+            f.varint(), f.varint(), f.text(1024), f.text(3072)
+            names["functions"] += 1
+        elif tag == 9:
+            need(1 <= f.varint() <= state[0], block.at, "caller that is not there")
+            f.varint(), f.varint()
+            state[0] += 1
+            names["interpreted"] += 1
         else:
             raise Bad(f"unknown definition {tag:#x} in the block at byte {block.at}")
 

@@ -11,7 +11,6 @@ use heapscribe_analyze::gathered::Gathered;
 use heapscribe_analyze::input::Recording;
 use heapscribe_analyze::placed::place;
 use heapscribe_formats::{Process, Scratch};
-use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::ids::StackId;
 use heapscribe_wire::record::Event;
 
@@ -114,7 +113,7 @@ fn group_of_ids(
 ) -> HashMap<StackId, usize> {
     let mut ids = vec![(process.index.0 as usize, StackId::UNKNOWN)];
     let _ = trace.definitions(process.index, &mut Scratch::default(), |id, definition| {
-        if matches!(definition, Definition::Node(_) | Definition::Cut { .. }) {
+        if definition.is_node() {
             ids.push((process.index.0 as usize, id));
         }
     });

@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use heapscribe_analyze::answer::InterpretedFunction;
 use heapscribe_formats::memtrace::{Location, LocationCode, Locations};
-use heapscribe_wire::definitions::{Definition, Node};
+use heapscribe_wire::definitions::{Definition, InterpretedNode, Node};
 use heapscribe_wire::head::LossReason;
-use heapscribe_wire::ids::StackId;
+use heapscribe_wire::ids::{FunctionId, StackId};
 
 use heapscribe_symbols::places;
 use heapscribe_symbols::{Module, Names, SourceFrame};
@@ -17,6 +18,8 @@ use heapscribe_symbols::{Module, Names, SourceFrame};
 const SECOND_MEANING: i64 = 1 << 48;
 /// Codes of stacks that were cut, by reason.
 const CUT: i64 = 1 << 60;
+/// Codes of frames that an interpreter runs, in the order of their definition.
+const INTERPRETED: i64 = 1 << 59;
 
 /// A frame: its module and the address in the module's file that its call is at.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -45,6 +48,7 @@ pub struct Stacks {
     codes: HashMap<LocationCode, Frame>,
     frames: HashMap<Frame, LocationCode>,
     cuts: BTreeMap<LocationCode, u8>,
+    functions: HashMap<FunctionId, usize>,
     /// Codes that have no name yet.
     new: Vec<LocationCode>,
 }
@@ -68,6 +72,15 @@ impl Stacks {
                 let path = String::from_utf8_lossy(m.name).into_owned();
                 let module = self.module(Module { path, build_id: m.build_id.to_vec() });
                 self.mapped.push(Mapped { start: m.start, end: m.end, bias: m.bias, module });
+            }
+            Definition::Function(function) => {
+                let path = String::from_utf8_lossy(&InterpretedFunction::path_of(function)).into_owned();
+                let module = self.module(Module { path, build_id: Vec::new() });
+                self.functions.insert(function.id, module);
+            }
+            Definition::Interpreted(node) => {
+                let code = self.interpreted(node);
+                self.nodes.insert(id, (node.parent, code));
             }
             Definition::Unmapped => self.mapped.clear(),
             Definition::Thread { .. } | Definition::Rate { .. } | Definition::Name { .. } => {}
@@ -95,6 +108,20 @@ impl Stacks {
         while self.codes.contains_key(&code) {
             code.0 = code.0.wrapping_add(SECOND_MEANING);
         }
+        self.new.push(code);
+        self.codes.insert(code, frame);
+        self.frames.insert(frame, code);
+        code
+    }
+
+    /// The code of a frame that an interpreter runs.
+    fn interpreted(&mut self, node: &InterpretedNode) -> LocationCode {
+        let module = self.functions.get(&node.function).copied();
+        let frame = Frame { module, address: node.line.into(), returns: false };
+        if let Some(code) = self.frames.get(&frame) {
+            return *code;
+        }
+        let code = LocationCode(INTERPRETED + self.codes.len() as i64);
         self.new.push(code);
         self.codes.insert(code, frame);
         self.frames.insert(frame, code);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use heapscribe_analyze::answer::InterpretedFunction;
 use rayon::prelude::*;
 
 use crate::lookup::SymbolFile;
@@ -48,6 +49,9 @@ impl Resolver {
         if let Some(frames) = places::source_frames(&module.path) {
             return NameSource::Place(frames);
         }
+        if let Some(function) = InterpretedFunction::of_path(module.path.as_bytes()) {
+            return NameSource::Interpreted(function);
+        }
         let file = match elf::open(module) {
             Ok(file) => Ok(file),
             // The file is missing or another one, but its debug file may still be there, and has its id.
@@ -69,6 +73,8 @@ impl Resolver {
 /// What there is to look up a module's addresses in.
 enum NameSource {
     Place(Vec<SourceFrame>),
+    /// Its addresses are lines.
+    Interpreted(InterpretedFunction),
     File(Box<SymbolFile>),
     Nothing(LookupFailure),
 }
@@ -78,6 +84,10 @@ impl NameSource {
         match self {
             NameSource::Place(frames) => {
                 let frames = addresses.iter().map(|address| (*address, frames.clone())).collect();
+                Names { frames, failure: None }
+            }
+            NameSource::Interpreted(function) => {
+                let frames = addresses.iter().map(|line| (*line, vec![at_line(function, *line)])).collect();
                 Names { frames, failure: None }
             }
             NameSource::File(opened) => opened.names(addresses, progress),
@@ -106,5 +116,14 @@ impl CachedResolver {
             source.names(addresses, &Silent)
         });
         names.collect()
+    }
+}
+
+fn at_line(function: &InterpretedFunction, line: u64) -> SourceFrame {
+    SourceFrame {
+        function: Some(function.name.clone()).filter(|name| !name.is_empty()),
+        file: Some(function.file.clone()).filter(|file| !file.is_empty()),
+        line: u32::try_from(line).ok().filter(|line| *line > 0),
+        inlined: false,
     }
 }

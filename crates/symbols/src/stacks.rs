@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use heapscribe_analyze::answer::{CallTree, Frame, NodeId};
+use heapscribe_analyze::answer::{CallTree, Frame, InterpretedFunction, NodeId};
 use heapscribe_wire::head::LossReason;
+use heapscribe_wire::language::Language;
 
 use crate::names::{LookupFailure, Module, Names, SourceFrame};
 use crate::places;
@@ -26,6 +27,8 @@ pub struct NamedFrame {
     pub module: Option<String>,
     /// Address in the module's file, or in memory without a module.
     pub offset: u64,
+    /// What it is written in, when an interpreter runs it.
+    pub language: Option<Language>,
     /// Whether its code lies inside the function of the next line.
     pub inlined: bool,
     /// Whether it or a frame before it was found without unwinding information.
@@ -133,13 +136,12 @@ impl<'a> NamedStacks<'a> {
 
     /// The same of a frame that may be a guess.
     pub fn lines(&self, frame: &Frame, guessed: bool) -> Vec<NamedFrame> {
+        let path = frame.module.and_then(|m| self.tree.modules.get(m as usize)).map(|m| &m.path[..]);
+        let interpreted = path.and_then(InterpretedFunction::of_path);
         let bare = NamedFrame {
             function: (*frame == Frame::EVICTED).then(|| EVICTED.to_owned()),
-            module: frame
-                .module
-                .and_then(|m| self.tree.modules.get(m as usize))
-                .map(|m| lossy(&m.path))
-                .filter(|path| !places::is_place(path)),
+            module: path.map(lossy).filter(|path| !places::is_place(path) && interpreted.is_none()),
+            language: interpreted.map(|function| function.language),
             offset: frame.address,
             guessed,
             cut: frame.cut.and_then(LossReason::from_number),

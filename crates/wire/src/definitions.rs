@@ -9,6 +9,8 @@
 //!   tag 4 module      start  end  bias(zigzag)  name  build id
 //!   tag 6 rate        number  mean bytes                      a sampling rate: bytes between two samples, on average
 //!   tag 7 name        number  name                            of a mark or a section
+//!   tag 8 function    number  language  first line  name  file        of code that an interpreter runs
+//!   tag 9 interpreted parent_back  function  line                     also a node: a frame of such code
 //!   tag 5 unmapped    -      modules named before this may be gone: addresses mean what comes after
 //! ```
 //! Strings are a varint length and bytes. A *node* is one frame of a stack; nodes are numbered from 1 in
@@ -18,81 +20,16 @@
 //! be looked up among the modules named before it and after the last `unmapped`, so that three plug-ins
 //! loaded one after the other at one address keep their own stacks.
 
-use crate::ids::{CodeAddress, NameId, RateId, StackId, ThreadId};
-use crate::limits::{BUILD_ID_BYTES_MAX, MARK_NAME_BYTES_MAX, NAME_BYTES_MAX};
+mod kinds;
+
+use crate::ids::{CodeAddress, FunctionId, NameId, RateId, StackId, ThreadId};
+use crate::language::Language;
+use crate::limits::{
+    BUILD_ID_BYTES_MAX, FUNCTION_NAME_BYTES_MAX, MARK_NAME_BYTES_MAX, NAME_BYTES_MAX, SOURCE_FILE_BYTES_MAX,
+};
 use crate::varint;
 
-/// One definition.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Definition<'a> {
-    /// A frame and its caller's node.
-    Node(Node),
-    /// A node that stands for frames that could not be followed, or were left out.
-    Cut {
-        /// Why: the number of a [`crate::head::LossReason`].
-        reason: u8,
-        /// The frame that called them; unknown when they are the outermost.
-        parent: StackId,
-    },
-    /// A thread.
-    Thread {
-        /// Its number in events.
-        id: ThreadId,
-        /// The kernel's number.
-        tid: u32,
-        /// When it was first seen.
-        born_ticks: u64,
-        /// Its name at that time.
-        name: &'a [u8],
-    },
-    /// A file mapped for execution.
-    Module(Module<'a>),
-    /// Modules named before this may be gone.
-    Unmapped,
-    /// A rate at which blocks are sampled.
-    Rate {
-        /// Its number in events and slots.
-        id: RateId,
-        /// Bytes between two samples, on average.
-        mean_bytes: u64,
-    },
-    /// A name of marks or sections.
-    Name {
-        /// Its number in events.
-        id: NameId,
-        /// What the program said.
-        name: &'a [u8],
-    },
-}
-
-/// A frame and its caller's node.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Node {
-    /// The caller; unknown for the outermost frame.
-    pub parent: StackId,
-    /// Return address; the address of the interrupted instruction when `exact`.
-    pub pc: CodeAddress,
-    /// Its caller was found by a frame pointer, for want of unwinding information: the caller and all
-    /// frames beyond it may be wrong.
-    pub guesses: bool,
-    /// A signal interrupted this frame: its pc is to be looked up as it is, not as a return address.
-    pub exact: bool,
-}
-
-/// A file mapped for execution.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Module<'a> {
-    /// First mapped address.
-    pub start: u64,
-    /// First address after the last mapped one.
-    pub end: u64,
-    /// What to take from an address to have the one in the file.
-    pub bias: u64,
-    /// Its path, absolute where that could be found out.
-    pub name: &'a [u8],
-    /// GNU build id; empty when it has none.
-    pub build_id: &'a [u8],
-}
+pub use kinds::{Definition, Function, InterpretedNode, Module, Node};
 
 const NODE: u8 = 1;
 const CUT: u8 = 2;
@@ -101,6 +38,8 @@ const MODULE: u8 = 4;
 const UNMAPPED: u8 = 5;
 const RATE: u8 = 6;
 const NAME: u8 = 7;
+const FUNCTION: u8 = 8;
+const INTERPRETED: u8 = 9;
 const GUESSES: u8 = 0x10;
 const EXACT: u8 = 0x20;
 /// Of a cut: it has a caller.
@@ -149,6 +88,15 @@ impl FieldWriter<'_> {
         let rest = self.at.get_mut(self.len..).unwrap_or_default();
         let n = varint::put(rest, value);
         self.len = if n == 0 { usize::MAX / 2 } else { self.len + n };
+    }
+
+    fn function(&mut self, function: &Function<'_>) {
+        self.byte(FUNCTION);
+        self.field(u64::from(function.id.0));
+        self.field(u64::from(function.language.0));
+        self.field(u64::from(function.first_line));
+        self.text(function.name, FUNCTION_NAME_BYTES_MAX);
+        self.text(function.file, SOURCE_FILE_BYTES_MAX);
     }
 
     fn text(&mut self, bytes: &[u8], max: usize) {
@@ -210,6 +158,14 @@ impl Definition<'_> {
                 writer.byte(NAME);
                 writer.field(u64::from(id.0));
                 writer.text(name, MARK_NAME_BYTES_MAX);
+            }
+            Definition::Function(function) => writer.function(function),
+            Definition::Interpreted(node) => {
+                writer.byte(INTERPRETED);
+                writer.field(u64::from(position.next_node.wrapping_sub(node.parent.0)));
+                writer.field(u64::from(node.function.0));
+                writer.field(u64::from(node.line));
+                after.next_node += 1;
             }
         }
         if writer.len > room {
@@ -307,6 +263,14 @@ impl<'a> Definitions<'a> {
         }))
     }
 
+    fn interpreted(&mut self, at: &mut usize) -> Result<Definition<'a>, &'static str> {
+        let parent = self.parent(at)?;
+        let function = FunctionId(self.small(at)?);
+        let line = self.small(at)?;
+        self.position.next_node = self.position.next_node.checked_add(1).ok_or("too many nodes")?;
+        Ok(Definition::Interpreted(InterpretedNode { parent, function, line }))
+    }
+
     fn decode(&mut self) -> Result<(StackId, Definition<'a>), &'static str> {
         let tag = self.bytes[self.offset];
         let mut at = self.offset + 1;
@@ -341,6 +305,14 @@ impl<'a> Definitions<'a> {
                 id: NameId(self.small(&mut at)?),
                 name: self.text(&mut at, MARK_NAME_BYTES_MAX)?,
             },
+            FUNCTION => Definition::Function(Function {
+                id: FunctionId(self.small(&mut at)?),
+                language: Language(self.small(&mut at)?.min(255) as u8),
+                first_line: self.small(&mut at)?,
+                name: self.text(&mut at, FUNCTION_NAME_BYTES_MAX)?,
+                file: self.text(&mut at, SOURCE_FILE_BYTES_MAX)?,
+            }),
+            INTERPRETED => self.interpreted(&mut at)?,
             _ => return Err("unknown kind of definition"),
         };
         self.offset = at;

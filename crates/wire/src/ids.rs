@@ -18,6 +18,10 @@ pub struct ThreadId(pub u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct NameId(pub u32);
 
+/// A function that an interpreter runs, numbered from 1. 0 is "not known".
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct FunctionId(pub u32);
+
 /// A sampling rate of one process: 0 is "every block", 1 to 3 are the rates that `defs` names.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct RateId(pub u8);

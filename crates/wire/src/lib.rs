@@ -26,6 +26,7 @@ pub mod definitions;
 pub mod head;
 pub mod heap;
 pub mod ids;
+pub mod language;
 pub mod limits;
 pub mod live;
 mod loss;

@@ -48,6 +48,14 @@ pub const THREADS_MAX: u32 = (1 << THREAD_BITS) - 1;
 
 /// Bytes of a path, name or command line kept.
 pub const NAME_BYTES_MAX: usize = 4096;
+/// Bytes kept of the name of a function that an interpreter runs.
+pub const FUNCTION_NAME_BYTES_MAX: usize = 1024;
+/// Bytes kept of the path of its source file.
+pub const SOURCE_FILE_BYTES_MAX: usize = NAME_BYTES_MAX - FUNCTION_NAME_BYTES_MAX;
+/// Bits of a line in a source file.
+pub const LINE_BITS: u32 = 29;
+/// Bits of the number of a function that an interpreter runs.
+pub const FUNCTION_BITS: u32 = 32;
 /// Names of marks and sections of one process.
 pub const NAMES_MAX: u32 = 4096;
 /// Bytes of the name of a mark or a section kept.

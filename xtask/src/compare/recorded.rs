@@ -17,6 +17,7 @@ use super::pair::Call;
 pub(super) enum Node {
     Frame { caller: u32, pc: u64, guesses: bool },
     Cut { reason: u8 },
+    Interpreted { caller: u32 },
 }
 
 /// A recorded process image.
@@ -131,7 +132,13 @@ impl Process {
                 let name = String::from_utf8_lossy(m.name.rsplit(|b| *b == b'/').next().unwrap_or(m.name));
                 self.modules.insert(m.start, (m.end, m.bias, name.into_owned()));
             }
-            Definition::Name { .. } | Definition::Unmapped | Definition::Rate { .. } => {}
+            Definition::Interpreted(n) => {
+                self.nodes.insert(id.0, Node::Interpreted { caller: n.parent.0 });
+            }
+            Definition::Name { .. }
+            | Definition::Unmapped
+            | Definition::Rate { .. }
+            | Definition::Function(_) => {}
         }
     }
 
@@ -146,6 +153,8 @@ impl Process {
                         Some(LossReason::from_number(reason).map_or("unknown reason", LossReason::name));
                     break;
                 }
+                // The other unwinders do not see these.
+                Node::Interpreted { caller } => at = caller,
                 Node::Frame { caller, pc, guesses } => {
                     stack.frames.push(pc);
                     if guesses && stack.guessed_from.is_none() {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use heapscribe_wire::definitions;
 
-use crate::answer::{CallTree, Frame, Module, Node, NodeId};
+use crate::answer::{CallTree, Frame, InterpretedFunction, Module, Node, NodeId};
 
 /// Builds the merged tree.
 #[derive(Debug, Default)]
@@ -28,6 +28,12 @@ impl TreeBuilder {
             modules.push(Module { path: module.name.to_vec(), build_id: module.build_id.to_vec() });
             modules.len() as u32 - 1
         })
+    }
+
+    /// The number of what stands for a function that an interpreter runs.
+    pub(super) fn function(&mut self, function: &definitions::Function<'_>) -> u32 {
+        let path = InterpretedFunction::path_of(function);
+        self.module(&definitions::Module { name: &path, ..definitions::Module::default() })
     }
 
     /// Puts what follows under a process, or under the root itself.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use heapscribe_wire::definitions::Definition;
-use heapscribe_wire::ids::StackId;
+use heapscribe_wire::ids::{FunctionId, StackId};
 
 use super::builder::TreeBuilder;
 use super::mapped::Mapped;
@@ -23,6 +23,8 @@ pub(crate) struct Definitions {
     /// Sampling rates.
     pub(crate) means: RateMeans,
     mapped: Mapped,
+    /// Modules of the tree that stand for functions that an interpreter runs.
+    functions: HashMap<FunctionId, u32>,
 }
 
 impl Definitions {
@@ -43,6 +45,13 @@ impl Definitions {
                 self.names.insert(id.0, name.to_vec());
             }
             Definition::Rate { .. } => self.means.note(definition),
+            Definition::Function(function) => {
+                self.functions.insert(function.id, tree.function(function));
+            }
+            Definition::Interpreted(node) => {
+                let module = self.functions.get(&node.function).copied();
+                self.put(id, node.parent, Frame { module, address: node.line.into(), ..Frame::default() });
+            }
         }
     }
 

@@ -39,7 +39,7 @@ pub fn convert<W: Write>(
     let (mut ids, mut is_sampled) = (vec![StackId::UNKNOWN], false);
     let read =
         trace.definitions(process.index, &mut Scratch::default(), |id, definition| match definition {
-            Definition::Node(_) | Definition::Cut { .. } => ids.push(id),
+            definition if definition.is_node() => ids.push(id),
             Definition::Rate { .. } => is_sampled = true,
             _ => {}
         })?;

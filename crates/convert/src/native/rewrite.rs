@@ -10,7 +10,7 @@ use heapscribe_formats::{
     ChunkInfo, HeapInfo, HeapSample, Process, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules, Scratch,
     SessionEnd, SessionInfo, Source, Trace,
 };
-use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Module, Position};
+use heapscribe_wire::definitions::{DEFINITION_BYTES_MAX, Definition, Function, Module, Position};
 use heapscribe_wire::ids::{RateId, StackId};
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Event, Events};
@@ -151,7 +151,13 @@ impl<S: Source, W: Write> Rewrite<'_, S, W> {
                     let build_id = if changes.rename.is_some() { &[] } else { module.build_id };
                     pieces.put(None, &Definition::Module(Module { name, build_id, ..module }));
                 }
-                Definition::Node(_) | Definition::Cut { .. } => pieces.put(Some(id), definition),
+                Definition::Function(function) => {
+                    let (name, file) = (&rename(function.name), &rename(function.file));
+                    pieces.put(None, &Definition::Function(Function { name, file, ..function }));
+                }
+                Definition::Node(_) | Definition::Interpreted(_) | Definition::Cut { .. } => {
+                    pieces.put(Some(id), definition);
+                }
                 Definition::Rate { .. } | Definition::Unmapped => pieces.put(None, definition),
             }
         })?;

@@ -9,7 +9,6 @@ use heapscribe_analyze::input::Chosen;
 use heapscribe_formats::heaplog::Style;
 use heapscribe_formats::model::SessionInfo;
 use heapscribe_formats::{ChunkEntry, LiveTable, Process, Scratch, Source, Trace};
-use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::record::{Event, Note};
 
 use super::{dump_go, dump_memtrace, dump_messages, partial};
@@ -145,7 +144,7 @@ impl<S: Source> Dump<'_, S> {
         let mut until = Until::new();
         let index = process.index;
         let skipped = self.trace.definitions(index, &mut self.scratch, |node, definition| {
-            let is_frame = matches!(definition, Definition::Node(_) | Definition::Cut { .. });
+            let is_frame = definition.is_node();
             if self.has_stacks || !is_frame {
                 until.then(|| self.printer.definition(index.0, node, definition));
             }

@@ -11,6 +11,7 @@ mod gotrace;
 mod heaphook;
 mod help;
 mod hotspots;
+mod interpreted;
 mod memtrace;
 mod messages;
 mod names;

@@ -9,9 +9,10 @@ use heapscribe_formats::{
     ChunkInfo, ExitStatus, HowEnded, MemorySample, ProcessEnd, ProcessIndex, ProcessInfo, RealTimeRules,
     SessionEnd, SessionInfo, Stage, Writer,
 };
-use heapscribe_wire::definitions::{Definition, Module, Node, Position};
+use heapscribe_wire::definitions::{Definition, Function, InterpretedNode, Module, Node, Position};
 use heapscribe_wire::head::LossReason;
-use heapscribe_wire::ids::{CodeAddress, NameId, RateId, StackId, ThreadId};
+use heapscribe_wire::ids::{CodeAddress, FunctionId, NameId, RateId, StackId, ThreadId};
+use heapscribe_wire::language::Language;
 use heapscribe_wire::limits::EVENT_BYTES_MAX;
 use heapscribe_wire::record::{Block, Call, Event, Note};
 
@@ -157,6 +158,34 @@ pub(crate) fn one_frame(path: &str, build_id: &[u8], return_address: u64) -> Vec
     let node = Node { parent: StackId(0), pc, guesses: false, exact: false };
     t.define(app, &[Definition::Module(module), Definition::Node(node)]);
     t.chunk(app, 1, 1, &[(1, alloc(Call::Malloc, 5, StackId(1)))]);
+    t.end(app, HowEnded::Exited, 2, &[]);
+    t.finish()
+}
+
+/// A Python program: its loop runs `serve`, in it `handle`, which calls a function of a library that calls back.
+pub(crate) fn interpreted() -> Vec<u8> {
+    let mut t = Recording::start();
+    let app = t.process(100, 1, Stage::Execed, 0);
+    let function = |id, name, file, first_line| {
+        let (id, language) = (FunctionId(id), Language::PYTHON);
+        Definition::Function(Function { id, language, first_line, name, file })
+    };
+    let node = |parent, function, line| {
+        let (parent, function) = (StackId(parent), FunctionId(function));
+        Definition::Interpreted(InterpretedNode { parent, function, line })
+    };
+    let mut all = definitions();
+    all.extend([
+        function(1, b"Server.serve", b"/srv/web.py", 10),
+        function(2, b"handle", b"/srv/app.py", 40),
+    ]);
+    all.extend([node(2, 1, 12), node(7, 2, 44)]);
+    let pc = CodeAddress(0x20060);
+    all.push(Definition::Node(Node { parent: StackId(8), pc, guesses: false, exact: false }));
+    all.push(node(9, 3, 0));
+    t.define(app, &all);
+    let events = [(1, alloc(Call::Malloc, 700, StackId(8))), (1, alloc(Call::Malloc, 50, StackId(10)))];
+    t.chunk(app, 1, 1, &events);
     t.end(app, HowEnded::Exited, 2, &[]);
     t.finish()
 }

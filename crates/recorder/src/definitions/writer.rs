@@ -62,7 +62,7 @@ impl DefinitionWriter {
     pub(crate) fn append(&self, definition: &Definition<'_>, _held: &Held<'_>) -> Result<StackId, NoRoom> {
         let mut position = self.position.get();
         let id = StackId(position.next_node);
-        let is_node = matches!(definition, Definition::Node(_) | Definition::Cut { .. });
+        let is_node = definition.is_node();
         if is_node && id.0 >= STACKS_MAX {
             return Err(NoRoom);
         }

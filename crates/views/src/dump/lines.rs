@@ -10,6 +10,7 @@ use heapscribe_wire::definitions::Definition;
 use heapscribe_wire::head::LossReason;
 use heapscribe_wire::heap::HeapCounts;
 use heapscribe_wire::ids::StackId;
+use heapscribe_wire::language::Language;
 use heapscribe_wire::mode::Mode;
 use heapscribe_wire::record::{Block, Call, Event, Note};
 
@@ -56,6 +57,18 @@ impl<W: Write> Printer for Lines<W> {
                     "stack S{} pc={:#x} caller=S{}{guesses}{exact}",
                     node.0, n.pc.0, n.parent.0
                 )
+            }
+            Definition::Function(f) => writeln!(
+                self.out,
+                "function F{} {} {} {}:{}",
+                f.id.0,
+                language(f.language),
+                text(f.name),
+                text(f.file),
+                f.first_line
+            ),
+            Definition::Interpreted(n) => {
+                writeln!(self.out, "stack S{} F{}:{} caller=S{}", node.0, n.function.0, n.line, n.parent.0)
             }
             Definition::Cut { reason, parent } => {
                 let caller = match *parent {
@@ -239,6 +252,11 @@ pub(super) fn how_ended(how: HowEnded) -> &'static str {
 pub(super) fn reason_name(reason: u8) -> String {
     LossReason::from_number(reason)
         .map_or_else(|| format!("reason_{reason}"), |known| known.name().to_owned())
+}
+
+/// The language's name, or its number when it is of a later version.
+pub(super) fn language(language: Language) -> String {
+    language.name().map_or_else(|| format!("language_{}", language.0), str::to_owned)
 }
 
 /// Bytes in hexadecimal.

@@ -14,7 +14,7 @@ use heapscribe_wire::record::{Block, Call, Event, Note};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::lines::{hex, how_ended, reason_name, role};
+use super::lines::{hex, how_ended, language, reason_name, role};
 use super::printer::{Moment, Printer, Rates, Standing};
 use crate::json::parts::DrainerJson;
 use crate::json::unrecorded::UnrecordedJson;
@@ -59,6 +59,14 @@ impl<W: Write> Printer for Objects<W> {
             Definition::Node(n) => json!({
                 "type": "stack", "process": process, "stack": node.0, "pc": format!("{:#x}", n.pc.0),
                 "caller": n.parent.0, "guesses": n.guesses, "exact": n.exact,
+            }),
+            Definition::Function(f) => json!({
+                "type": "function", "process": process, "function": f.id.0, "language": language(f.language),
+                "first_line": f.first_line, "name": lossy(f.name), "file": lossy(f.file),
+            }),
+            Definition::Interpreted(n) => json!({
+                "type": "stack", "process": process, "stack": node.0, "function": n.function.0, "line": n.line,
+                "caller": n.parent.0,
             }),
             Definition::Cut { reason, parent } => json!({
                 "type": "stack", "process": process, "stack": node.0, "cut": reason_name(*reason),

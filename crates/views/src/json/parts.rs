@@ -234,6 +234,8 @@ impl Serialize for DroppedJson {
 /// One line of a stack.
 #[derive(serde::Serialize)]
 pub struct FrameJson {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'static str>,
     function: Option<String>,
     file: Option<String>,
     line: Option<u32>,
@@ -247,6 +249,7 @@ pub struct FrameJson {
 impl From<NamedFrame> for FrameJson {
     fn from(f: NamedFrame) -> Self {
         FrameJson {
+            language: f.language.map(|language| language.name().unwrap_or("unknown")),
             function: f.function,
             file: f.file,
             line: f.line,

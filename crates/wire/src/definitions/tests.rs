@@ -27,6 +27,19 @@ fn a_stream_round_trips_and_any_cut_is_noticed() {
         Definition::Rate { id: RateId(2), mean_bytes: 512 << 10 },
         Definition::Name { id: NameId(300), name: b"snapshot-one" },
         node(0, 0),
+        Definition::Function(Function {
+            id: FunctionId(1),
+            language: Language::PYTHON,
+            first_line: 10,
+            name: b"Shop.order",
+            file: b"/srv/shop.py",
+        }),
+        Definition::Interpreted(InterpretedNode {
+            parent: StackId(7 - 1),
+            function: FunctionId(1),
+            line: 12,
+        }),
+        node(7, 0x5555_0020),
     ];
     let mut bytes = vec![0; 512];
     let (mut position, mut len) = (Position::default(), 0);
@@ -35,7 +48,7 @@ fn a_stream_round_trips_and_any_cut_is_noticed() {
     }
     let read: Vec<_> = Definitions::new(&bytes[..len], Position::default()).map(|r| r.unwrap().1).collect();
     assert_eq!(read, all);
-    assert_eq!(position.next_node, 7);
+    assert_eq!(position.next_node, 9);
     for cut in 0..len {
         let mut r = Definitions::new(&bytes[..cut], Position::default());
         let whole = r.by_ref().filter(Result::is_ok).count();
@@ -55,7 +68,13 @@ fn no_room_moves_nothing() {
 
 #[test]
 fn a_caller_from_the_future_is_refused() {
-    for bytes in [&[NODE, 0, 0][..], &[NODE, 2, 0], &[CUT | CALLED, 5, 0], &[CUT | CALLED, 5, 2]] {
+    for bytes in [
+        &[NODE, 0, 0][..],
+        &[NODE, 2, 0],
+        &[CUT | CALLED, 5, 0],
+        &[CUT | CALLED, 5, 2],
+        &[INTERPRETED, 0, 1, 1],
+    ] {
         let got = Definitions::new(bytes, Position::default()).next();
         assert!(matches!(got, Some(Err(BadDefinition { offset: 0, .. }))), "{got:?}");
     }

@@ -1,10 +1,14 @@
 //! Definitions: `definitions.rs`.
 
 use heapscribe_wire::definitions::{
-    BadDefinition, DEFINITION_BYTES_MAX, Definition, Definitions, Module, NODE_BYTES_MAX, Node, Position,
+    BadDefinition, DEFINITION_BYTES_MAX, Definition, Definitions, Function, InterpretedNode, Module,
+    NODE_BYTES_MAX, Node, Position,
 };
-use heapscribe_wire::ids::{CodeAddress, NameId, RateId, StackId, ThreadId};
-use heapscribe_wire::limits::{BUILD_ID_BYTES_MAX, MARK_NAME_BYTES_MAX, NAME_BYTES_MAX};
+use heapscribe_wire::ids::{CodeAddress, FunctionId, NameId, RateId, StackId, ThreadId};
+use heapscribe_wire::language::Language;
+use heapscribe_wire::limits::{
+    BUILD_ID_BYTES_MAX, FUNCTION_NAME_BYTES_MAX, MARK_NAME_BYTES_MAX, NAME_BYTES_MAX, SOURCE_FILE_BYTES_MAX,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -24,6 +28,8 @@ enum Owned {
     Unmapped,
     Rate(u8, u64),
     Name(u32, Vec<u8>),
+    Function(u32, u8, u32, Vec<u8>, Vec<u8>),
+    Interpreted(u32, u32, u32),
 }
 
 impl Owned {
@@ -58,6 +64,18 @@ impl Owned {
                 Definition::Name { id: NameId(*id), name: cut(name, MARK_NAME_BYTES_MAX) }
             }
             Owned::Rate(id, mean_bytes) => Definition::Rate { id: RateId(*id), mean_bytes: *mean_bytes },
+            Owned::Function(id, language, first_line, name, file) => Definition::Function(Function {
+                id: FunctionId(*id),
+                language: Language(*language),
+                first_line: *first_line,
+                name: cut(name, FUNCTION_NAME_BYTES_MAX),
+                file: cut(file, SOURCE_FILE_BYTES_MAX),
+            }),
+            Owned::Interpreted(parent, function, line) => Definition::Interpreted(InterpretedNode {
+                parent: StackId(parent % next),
+                function: FunctionId(*function),
+                line: *line,
+            }),
         }
     }
 }
@@ -65,6 +83,8 @@ impl Owned {
 fn owned() -> impl Strategy<Value = Owned> {
     let node = (any::<u32>(), number(), any::<bool>(), any::<bool>());
     let module = (number(), number(), any::<u64>(), name(NAME_BYTES_MAX), name(BUILD_ID_BYTES_MAX));
+    let function =
+        (any::<u32>(), any::<u8>(), any::<u32>(), name(FUNCTION_NAME_BYTES_MAX), name(SOURCE_FILE_BYTES_MAX));
     prop_oneof![
         8 => node.prop_map(|(parent, pc, guesses, exact)| Owned::Node { parent, pc, guesses, exact }),
         1 => (any::<u8>(), any::<u32>()).prop_map(|(reason, parent)| Owned::Cut(reason, parent)),
@@ -73,6 +93,9 @@ fn owned() -> impl Strategy<Value = Owned> {
         1 => module.prop_map(|(start, end, bias, name, id)| Owned::Module(start, end, bias, name, id)),
         1 => Just(Owned::Unmapped),
         1 => (any::<u32>(), name(MARK_NAME_BYTES_MAX)).prop_map(|(id, name)| Owned::Name(id, name)),
+        1 => function.prop_map(|(id, of, line, name, file)| Owned::Function(id, of, line, name, file)),
+        4 => (any::<u32>(), any::<u32>(), any::<u32>())
+            .prop_map(|(parent, function, line)| Owned::Interpreted(parent, function, line)),
         1 => (any::<u8>(), number()).prop_map(|(id, mean_bytes)| Owned::Rate(id, mean_bytes)),
     ]
 }
@@ -103,6 +126,7 @@ fn read_definitions(bytes: &[u8]) -> (Vec<(StackId, Definition<'_>)>, Option<Bad
             Some(Ok((id, definition))) => {
                 assert!(before < definitions.offset() && definitions.offset() <= bytes.len());
                 assert!(!matches!(definition, Definition::Node(node) if node.parent >= id));
+                assert!(!matches!(definition, Definition::Interpreted(node) if node.parent >= id));
                 read.push((id, definition));
             }
             Some(Err(bad)) => {
