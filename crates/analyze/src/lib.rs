@@ -93,8 +93,8 @@ pub use assemble::add_samples;
 pub use input::{History, Recording, selection};
 pub use options::Options;
 pub use passes::{
-    Extent, HeapCuts, HeapOverTime, Highest, LostInChunks, extent, heap_within, highest, lost_in_chunks,
-    over_time,
+    ChunkDamage, Extent, HeapCuts, HeapOverTime, Highest, LostInChunks, chunk_damage, extent, heap_within,
+    highest, lost_in_chunks, over_time,
 };
 pub use stacks::{gathered, placed};
 pub use timeline::{Cutter, ProcessStep, Segment, busiest, intervals};

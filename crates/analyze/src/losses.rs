@@ -6,6 +6,7 @@
 //! | slots of the live table (`live_table`) | the frees of these blocks are unknown ones: sums of what is live are too high |
 //! | frees that nobody saw (`replaced_block`) | the same, as far as their addresses were not used again |
 //! | what was allocated while recording was off | sums, leaks and the peak may be larger; what was recorded is followed to its end |
+//! | events in damaged blocks (`damaged`) | as lost ones; where only a scan finds blocks nobody knows how many there were |
 //! | the end of a process (a trace that was not finished) | nobody knows how much there was: every figure is a least one, and all may have been freed |
 //! | events before the rest of a recording | sums are larger; what these events left live follows from the table |
 //! | events that a ring evicted | how large the heap was before is not known, but for a process whose events came in their order |
@@ -38,7 +39,8 @@ pub struct Losses {
     is_off: bool,
     /// Whether the most that was live before its window is known.
     knows_peak: bool,
-    /// Whether its end is not in the trace, nor the counters that come with it.
+    /// Whether its end is not in the trace, nor the counters that come with it, or nobody knows how many events were in
+    /// damaged parts.
     is_unfinished: bool,
 }
 
@@ -60,13 +62,16 @@ pub struct Seen {
 }
 
 /// What is missing of a process, by reason, and events among it: what its recorder counted, or at least what its chunks
-/// do.
+/// do, and besides what a reader finds damaged.
 pub fn counted(
     recorder: &[u64; DROP_COUNTERS],
     in_chunks: &[u64; DROP_COUNTERS],
 ) -> ([u64; DROP_COUNTERS], u64) {
-    let counters: [u64; DROP_COUNTERS] =
-        std::array::from_fn(|reason| recorder[reason].max(in_chunks[reason]));
+    const DAMAGED: usize = LossReason::Damaged as usize;
+    let counters: [u64; DROP_COUNTERS] = std::array::from_fn(|reason| match reason {
+        DAMAGED => recorder[DAMAGED].saturating_add(in_chunks[DAMAGED]),
+        _ => recorder[reason].max(in_chunks[reason]),
+    });
     let events = LossReason::lost_events(&counters);
     (counters, events.max(in_chunks.iter().copied().fold(0, u64::saturating_add)))
 }
@@ -91,10 +96,8 @@ impl Losses {
         let count = |reason: LossReason| counters[reason as usize];
         // A free that finds no room in the log has left the table all the same, and before there is a session
         // there is nothing in it.
-        let known = [LossReason::LogFull, LossReason::NoSession, LossReason::NotWritten]
-            .map(count)
-            .iter()
-            .fold(0, |sum: u64, n| sum.saturating_add(*n));
+        let seen = [LossReason::LogFull, LossReason::NoSession, LossReason::NotWritten, LossReason::Damaged];
+        let known = seen.map(count).iter().fold(0, |sum: u64, n| sum.saturating_add(*n));
         Losses {
             events: lost_events,
             unseen: lost_events.saturating_sub(known),
@@ -124,7 +127,7 @@ impl Losses {
         Losses { is_off, ..self }
     }
 
-    /// The same of a process whose end is not in the trace.
+    /// The same of a process whose end is not in the trace, or what was in damaged parts of it is not known.
     pub fn unfinished(self, is_unfinished: bool) -> Losses {
         Losses { is_unfinished, ..self }
     }
@@ -261,6 +264,7 @@ mod tests {
         check(&[(LossReason::LogFull, 7)], None, and_more(of(93, 860), 107));
         check(&[(LossReason::ReplacedBlock, 1)], Some(of(10, 60)), between(of(0, 0), of(10, 60)));
         check(&[(LossReason::NotWritten, 7)], Some(of(10, 60)), and_more(of(10, 60), 17));
+        check(&[(LossReason::Damaged, 7)], Some(of(10, 60)), and_more(of(10, 60), 17));
     }
 
     #[test]

@@ -61,7 +61,7 @@ impl<S: Source> Index<S> {
         self.keys().iter().any(|key| key.size == SizeClass::ANY)
     }
 
-    /// What the chunks say is missing among their events.
+    /// What is missing among the events of chunks.
     ///
     /// # Errors
     /// When the index is damaged.

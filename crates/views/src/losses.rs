@@ -21,6 +21,8 @@ pub struct Missing {
     is_sampled: bool,
     /// Processes whose ends are not in the trace, and with them what else there was.
     unfinished: u64,
+    /// Whether nobody knows how many events were in damaged parts.
+    has_gaps: bool,
     /// Whether these are the rest of a recording, of which nobody counted the events before.
     is_rest: bool,
 }
@@ -39,6 +41,7 @@ impl Missing {
             off_ns: answer.processes.iter().filter_map(|process| off::total_ns(&process.off)).collect(),
             is_sampled: answer.sampling.is_some(),
             unfinished: unfinished(answer),
+            has_gaps: has_gaps(answer),
             is_rest: answer.processes.iter().any(|process| !process.evicted.is_counted()),
         }
     }
@@ -55,6 +58,7 @@ impl Missing {
             off_ns: off::total_ns(&off).into_iter().collect(),
             is_sampled: false,
             unfinished: 0,
+            has_gaps: false,
             is_rest: !process.evicted.is_counted(),
         }
     }
@@ -77,15 +81,16 @@ impl Missing {
         .into_iter()
         .filter(|(count, ..)| *count > 0)
         .map(|(n, one, more)| format!("{} {}", heapscribe_units::count(n), if n == 1 { one } else { more }))
-        .chain(self.unfinished())
+        .chain(self.uncounted())
         .chain(self.off())
         .chain(self.before())
         .collect()
     }
 
-    /// That the trace was not finished, where of processes nobody knows what else there was.
-    pub fn unfinished(&self) -> Option<String> {
+    /// That the trace was not finished, or is damaged, where nobody knows how much else there was.
+    pub fn uncounted(&self) -> Option<String> {
         let whose = match self.unfinished {
+            0 if self.has_gaps => return Some(GAPS.to_owned()),
             0 => return None,
             1 => "a process".to_owned(),
             n => format!("{} processes", heapscribe_units::count(n)),
@@ -105,7 +110,7 @@ impl Missing {
 
     /// Whether frees may be missing, so that less may have been live than the trace says.
     pub fn may_lack_frees(&self) -> bool {
-        self.events > 0 || self.untracked > 0 || self.replaced > 0 || self.unfinished > 0
+        self.events > 0 || self.untracked > 0 || self.replaced > 0 || self.uncounted().is_some()
     }
 
     /// Where a block may have been allocated whose free alone was seen.
@@ -117,6 +122,9 @@ impl Missing {
         })
     }
 }
+
+/// That nobody knows what was in damaged parts.
+const GAPS: &str = "parts of the trace are damaged, and how many events were in them is not known";
 
 /// Which blocks of pools nothing is known of.
 pub const NO_POOL_ALLOC: &str = "for which no heapscribe_pool_alloc was recorded";
@@ -181,10 +189,15 @@ fn unfinished(answer: &Answer) -> u64 {
     answer.processes.iter().filter(|process| process.is_unfinished).count() as u64
 }
 
-/// Lost events as a figure: more than were counted, where the trace was not finished.
+/// Whether nobody knows how many events of any process were in damaged parts.
+fn has_gaps(answer: &Answer) -> bool {
+    answer.processes.iter().any(|process| process.has_gaps)
+}
+
+/// Lost events as a figure: more than were counted, where the trace was not finished or is damaged.
 pub fn lost_events_shown(answer: &Answer) -> String {
     let counted = heapscribe_units::count(lost_events(answer));
-    if unfinished(answer) == 0 { counted } else { format!("at least {counted}") }
+    if unfinished(answer) == 0 && !has_gaps(answer) { counted } else { format!("at least {counted}") }
 }
 
 /// Events that are not in the trace: what the recorder counted, or at least those that the trace itself counts.

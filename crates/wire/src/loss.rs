@@ -50,11 +50,13 @@ pub enum LossReason {
     Forbidden = 21,
     /// Events: the trace could not be written any further (a full disk, a limit). The drainer counts them.
     NotWritten = 22,
+    /// Events: they were in a part of the trace that is damaged. Whoever reads it counts them.
+    Damaged = 23,
 }
 
 impl LossReason {
     /// All, in the order of their numbers.
-    pub const ALL: [LossReason; 23] = [
+    pub const ALL: [LossReason; 24] = [
         LossReason::LogFull,
         LossReason::LogMemory,
         LossReason::Reentered,
@@ -78,6 +80,7 @@ impl LossReason {
         LossReason::Untimed,
         LossReason::Forbidden,
         LossReason::NotWritten,
+        LossReason::Damaged,
     ];
 
     /// Stacks that are cut, one after the other: what each thread counts in its own record.
@@ -110,6 +113,7 @@ impl LossReason {
             LossReason::Untimed => "untimed",
             LossReason::Forbidden => "forbidden",
             LossReason::NotWritten => "not_written",
+            LossReason::Damaged => "damaged",
         }
     }
 
@@ -124,6 +128,7 @@ impl LossReason {
                 | LossReason::Held
                 | LossReason::Forbidden
                 | LossReason::NotWritten
+                | LossReason::Damaged
         )
     }
 

@@ -54,6 +54,8 @@ pub struct Process {
     pub ended: Ended,
     /// Whether its end is not in the recording, nor what else there was up to it, and nobody counted that.
     pub is_unfinished: bool,
+    /// Whether events of it may have been in damaged parts of the recording, of which nobody knows what was in them.
+    pub has_gaps: bool,
     /// What a ring did not keep of it.
     pub evicted: Evicted,
     /// What is missing, by reason; only reasons that occurred.

@@ -12,6 +12,7 @@ use super::ascent::ascent;
 use super::ends;
 use super::grid::{choose_grid, span};
 use super::halves::{self, OfProcess};
+use super::lost::chunk_damage;
 use super::results::{PassResults, ProcessResults};
 use crate::counters::Life;
 use crate::events::Blocks;
@@ -294,12 +295,16 @@ fn sum_group<H: History>(
         .par_iter()
         .with_min_len(16)
         .fold(<(H::Scratch, ProcessSums)>::default, |(mut scratch, mut sums), chunk| {
-            match reader.history.events(chunk.number, &mut scratch) {
+            let is_damaged = match reader.history.events(chunk.number, &mut scratch) {
                 Ok(events) => {
                     let mean_of = |rate| reader.rates.mean(chunk.facts.process, rate);
-                    add_chunk(&mut sums, chunk, clock, grid, &mean_of, events);
+                    add_chunk(&mut sums, chunk, clock, grid, &mean_of, events)
                 }
-                Err(why) => sums.problems.push(why),
+                Err(_) => true,
+            };
+            if is_damaged {
+                let damage = chunk_damage(reader.history, chunk.number, &chunk.facts, &mut scratch);
+                damage.into_iter().for_each(|damage| sums.damaged(damage.events, damage.what));
             }
             (scratch, sums)
         })

@@ -16,7 +16,7 @@ use crate::sampling::{SampledLives, Samples, Weight};
 use crate::stacks::StackTable;
 use crate::timeline::{Cutter, Grid};
 
-/// Sums a chunk; `mean_of` says the mean bytes of a rate.
+/// Sums a chunk, up to bytes that are no event; whether there are such. `mean_of` says the mean bytes of a rate.
 pub(crate) fn add_chunk(
     sums: &mut ProcessSums,
     chunk: &NumberedChunk,
@@ -24,7 +24,7 @@ pub(crate) fn add_chunk(
     grid: &Grid,
     mean_of: &dyn Fn(RateId) -> u64,
     events: impl EventsInOrder,
-) {
+) -> bool {
     let facts = &chunk.facts;
     let pass = ChunkPass {
         stacks: &mut sums.stacks,
@@ -49,9 +49,8 @@ pub(crate) fn add_chunk(
     };
     let (mut thread, bad) = pass.run(events, mean_of);
     thread.calls = if facts.is_made_up { Default::default() } else { thread.calls };
-    let problem = bad.map(|bad| format!("chunk {}: {bad}; the rest of it is left out", chunk.number));
-    sums.problems.extend(problem);
     sums.threads.entry(facts.thread).or_default().merge(&thread);
+    bad.is_some()
 }
 
 /// A chunk on its way through the sums.

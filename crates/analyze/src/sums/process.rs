@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use heapscribe_wire::head::DROP_COUNTERS;
+use heapscribe_wire::head::{DROP_COUNTERS, LossReason};
 
 use crate::annotations::Annotations;
 use crate::counters::{Histogram, StackRow, ThreadSums};
@@ -33,6 +33,13 @@ pub(crate) struct ProcessSums {
 }
 
 impl ProcessSums {
+    /// Counts so many events of a chunk that cannot be read, and says why.
+    pub(crate) fn damaged(&mut self, events: u64, what: String) {
+        let lost = &mut self.lost[LossReason::Damaged as usize];
+        *lost = lost.saturating_add(events);
+        self.problems.push(what);
+    }
+
     /// Adds others of the same process.
     pub(crate) fn merge(mut self, mut other: ProcessSums) -> ProcessSums {
         if other.stacks.rows().len() > self.stacks.rows().len() {

@@ -7,17 +7,20 @@ use heapscribe_analyze::answer::Timeline;
 use heapscribe_analyze::input::{Chosen, History};
 use heapscribe_analyze::moments::{NoteMoment, of_name};
 use heapscribe_analyze::{
-    Extent, HeapOverTime, Highest, LostInChunks, Options, add_samples, extent, heap_within, highest,
-    lost_in_chunks, over_time,
+    Extent, HeapOverTime, Highest, LostInChunks, Options, add_samples, chunk_damage, extent, heap_within,
+    highest, lost_in_chunks, over_time,
 };
 use heapscribe_diagnostics::Problem;
 use heapscribe_index::{AgeMap, Amount, Columns, Events, Index, Key, Question, Span};
+use heapscribe_wire::head::LossReason;
 
 use super::index_file::{IndexOptions, open_or_make};
 use crate::file_source::FileSource;
 
 /// Events that a part of the timeline is made of at most: less than a second of reading.
 const EVENTS_AT_ONCE: u64 = 20_000_000;
+/// Damaged chunks that are described, each of which is read once more for that.
+const DAMAGE_MAX: usize = 1000;
 
 /// A trace that is asked for ranges.
 pub struct Ranges<'h, H> {
@@ -115,10 +118,34 @@ impl<'h, H: History> Ranges<'h, H> {
         noted.unwrap_or_else(|| of_name(self.history, name))
     }
 
-    /// What the chunks say is missing among their events; without an index in a pass over all events.
+    /// What is missing among the events of chunks, in those too that could not be read for an answer so far, as they were
+    /// damaged after the index was made; without an index in a pass over all events.
     pub fn lost_in_chunks(&self) -> LostInChunks {
         let known = self.index.as_ref().and_then(|index| index.lost_in_chunks().ok());
-        known.unwrap_or_else(|| lost_in_chunks(self.history))
+        let mut lost = known.unwrap_or_else(|| lost_in_chunks(self.history));
+        let chunks = self.history.chunks();
+        for number in self.events.unread() {
+            let Some(facts) = chunks.get(number).filter(|_| !lost.damaged().contains(&number)) else {
+                continue;
+            };
+            if let Some(damage) = chunk_damage(self.history, number, facts, &mut H::Scratch::default()) {
+                lost.add(facts.process, LossReason::Damaged as u8, damage.events);
+                lost.add_damaged(number);
+            }
+        }
+        lost
+    }
+
+    /// What is wrong with these chunks, in words.
+    pub fn damage(&self, lost: &LostInChunks) -> Vec<String> {
+        let (chunks, mut scratch) = (self.history.chunks(), H::Scratch::default());
+        let of_chunk = |number: &usize| {
+            Some(chunk_damage(self.history, *number, chunks.get(*number)?, &mut scratch)?.what)
+        };
+        let mut damage: Vec<String> = lost.damaged().iter().take(DAMAGE_MAX).filter_map(of_chunk).collect();
+        let more = lost.damaged().len().saturating_sub(DAMAGE_MAX);
+        damage.extend((more > 0).then(|| format!("{more} more chunks are damaged")));
+        damage
     }
 
     /// The names of all marks and sections, if the index has them.

@@ -26,6 +26,8 @@ pub(super) struct Catalog {
     pub processes: BTreeMap<u32, (Process, BlockOffsets)>,
     pub chunks: Vec<ChunkEntry>,
     pub problems: Vec<Problem>,
+    /// Whether events are missing of which nobody knows how many there were.
+    pub has_gaps: bool,
     /// Sums over the evicted events of processes of which the ring kept nothing.
     pub evicted: Evicted,
 }

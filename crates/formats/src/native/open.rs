@@ -24,12 +24,13 @@ pub(super) fn open<S: Source>(source: &S) -> Result<Catalog, TraceError> {
                 let at = footer.index_offset.min(end);
                 catalog.problem(at, 0, "damaged index, blocks were searched instead");
                 end -= FOOTER_BYTES as u64;
-                Scanner::new(source, HEADER_BYTES as u64, end).run(&mut catalog)?;
+                let blocks = Some(footer.blocks);
+                Scanner::new(source, HEADER_BYTES as u64, end, blocks).run(&mut catalog)?;
             }
         }
     } else {
         catalog.problem(end, 0, "the trace was not finished: no footer");
-        Scanner::new(source, HEADER_BYTES as u64, end).run(&mut catalog)?;
+        Scanner::new(source, HEADER_BYTES as u64, end, None).run(&mut catalog)?;
     }
     if !sound {
         catalog.problem(0, 0, "damaged file header");
@@ -77,9 +78,13 @@ fn by_index<S: Source>(source: &S, footer: &Footer) -> Result<Catalog, TraceErro
                 let whose = header.process == process;
                 if !whose || catalog.record(kind, process, payload).is_none() {
                     catalog.problem(offset, header.file_bytes(), kind.damaged());
+                    catalog.has_gaps |= kind == Kind::Evicted;
                 }
             }
-            Err(TraceError::Damaged { what, .. }) => catalog.problem(offset, 0, what),
+            Err(TraceError::Damaged { what, .. }) => {
+                catalog.problem(offset, 0, what);
+                catalog.has_gaps |= kind == Kind::Evicted;
+            }
             Err(e) => return Err(e),
         }
     }

@@ -30,6 +30,7 @@ pub struct Trace<S> {
     offsets: Vec<BlockOffsets>,
     chunks: Vec<ChunkEntry>,
     problems: Vec<Problem>,
+    has_gaps: bool,
     calibration: Calibration,
     some_info: ProcessInfo,
     evicted: Evicted,
@@ -88,6 +89,7 @@ impl<S: Source> Trace<S> {
             offsets,
             chunks: catalog.chunks,
             problems: catalog.problems,
+            has_gaps: catalog.has_gaps,
             calibration,
             some_info,
             evicted: catalog.evicted,
@@ -127,6 +129,12 @@ impl<S: Source> Trace<S> {
     /// that block is read.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
+    }
+
+    /// Whether events were in parts that were skipped, and nobody knows how many. What is damaged of the blocks that the
+    /// index lists is not among them: it says how many events they have.
+    pub fn has_gaps(&self) -> bool {
+        self.has_gaps
     }
 
     /// Whether the recorder finished the trace and nothing was skipped.

@@ -27,6 +27,8 @@ pub(super) struct Scanner<'a, S> {
     at: u64,
     end: u64,
     number: u32,
+    /// How many blocks there are, where the footer says it; the last one is of the index.
+    blocks: Option<u32>,
     /// Bytes that may still be read a second time to find blocks inside damaged ones: at first as many as the
     /// file has, or a file of false lengths would take quadratic time.
     rescan_bytes: u64,
@@ -35,9 +37,9 @@ pub(super) struct Scanner<'a, S> {
 }
 
 impl<'a, S: Source> Scanner<'a, S> {
-    pub(super) fn new(source: &'a S, start: u64, end: u64) -> Self {
-        let scratch = Scratch::default();
-        Scanner { source, at: start, end, number: 0, rescan_bytes: end, scratch, search: Vec::new() }
+    pub(super) fn new(source: &'a S, start: u64, end: u64, blocks: Option<u32>) -> Self {
+        let (scratch, search) = (Scratch::default(), Vec::new());
+        Scanner { source, at: start, end, number: 0, blocks, rescan_bytes: end, scratch, search }
     }
 
     /// Fills the catalog. Each round moves on by at least one byte.
@@ -54,6 +56,8 @@ impl<'a, S: Source> Scanner<'a, S> {
                 Err(_) => break,
             }
         }
+        let next = self.number.saturating_add(1);
+        catalog.has_gaps |= self.blocks.is_some_and(|blocks| next < blocks);
         Ok(())
     }
 
@@ -68,6 +72,10 @@ impl<'a, S: Source> Scanner<'a, S> {
             Err(TraceError::Damaged { what, .. }) => what,
             Err(_) => "damaged block",
         };
+        // One that is cut is the last one of a trace that was not finished.
+        let is_cut = self.is_cut(header);
+        let had_events = [Kind::Events as u8, Kind::Evicted as u8].contains(&header.kind);
+        catalog.has_gaps |= had_events && !is_cut;
         self.at = self.after_damage(start, header)?;
         catalog.problem(start, self.at - start, what);
         Ok(())
@@ -88,10 +96,15 @@ impl<'a, S: Source> Scanner<'a, S> {
         self.search(start + BLOCK_HEADER_BYTES as u64)
     }
 
+    /// Whether the file ends within the block that begins here.
+    fn is_cut(&self, header: &BlockHeader) -> bool {
+        self.at + BLOCK_HEADER_BYTES as u64 + u64::from(header.stored_bytes) > self.end
+    }
+
     fn take(&mut self, header: &BlockHeader, catalog: &mut Catalog) -> Result<(), TraceError> {
         let offset = self.at;
         let damaged = |what| TraceError::Damaged { offset, what };
-        if offset + BLOCK_HEADER_BYTES as u64 + u64::from(header.stored_bytes) > self.end {
+        if self.is_cut(header) {
             return Err(damaged("the file ends within a block"));
         }
         if header.number < self.number {
@@ -99,6 +112,7 @@ impl<'a, S: Source> Scanner<'a, S> {
         }
         if header.number > self.number {
             catalog.problem(offset, 0, "blocks are missing before this one");
+            catalog.has_gaps = true;
         }
         self.number = header.number.saturating_add(1);
         self.scratch.payload(self.source, offset, header)?;

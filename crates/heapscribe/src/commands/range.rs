@@ -286,7 +286,7 @@ pub(super) fn without_stacks(ranges: &Of<'_>, chosen: &Chosen) -> Answer {
         let mut process =
             Process { pid: facts.pid, exe: facts.exe, command: facts.command, ..Process::default() };
         if chosen.processes.iter().any(|(of, _)| *of == number) {
-            process.is_unfinished = facts.is_unfinished;
+            (process.is_unfinished, process.has_gaps) = (facts.is_unfinished, facts.has_gaps);
             process.off = facts.off.iter().map(|(from, to)| (since(*from), since(*to))).collect();
             let (counters, lost) = counted(&facts.drops, &in_chunks.of(number));
             answer.totals.lost_events = answer.totals.lost_events.saturating_add(lost);
@@ -296,6 +296,7 @@ pub(super) fn without_stacks(ranges: &Of<'_>, chosen: &Chosen) -> Answer {
         answer.processes.push(process);
     }
     answer.problems = ranges.history().problems();
+    answer.problems.extend(ranges.damage(&in_chunks));
     answer.problems.extend(problems(answer.totals.lost_events, &dropped));
     answer.dropped = Dropped::list(&dropped);
     answer

@@ -136,8 +136,10 @@ impl<H: History> Events<'_, H> {
         add: &impl Fn(T, Change) -> T,
     ) -> T {
         let facts = &chunk.facts;
-        // What cannot be read is in no other answer either.
-        let Ok(events) = self.history.events(chunk.number, scratch) else { return sum };
+        let Ok(events) = self.history.events(chunk.number, scratch) else {
+            self.cannot_read(chunk);
+            return sum;
+        };
         let clock = &self.clocks[facts.process];
         let (mut ticks, mut scale) = (facts.begin_ticks, Scale::new(facts.thread));
         let mean_of = |rate| self.rates.mean(facts.process, rate);
@@ -147,7 +149,10 @@ impl<H: History> Events<'_, H> {
         };
         let amount = |block: &BlockChange| Amount::new(block.weight.blocks, block.weight.bytes);
         for item in events {
-            let Ok((dt, event)) = item else { break };
+            let Ok((dt, event)) = item else {
+                self.cannot_read(chunk);
+                break;
+            };
             if scale.follow(&event, mean_of) || matches!(event, Event::Took { .. }) {
                 continue;
             }

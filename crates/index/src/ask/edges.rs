@@ -1,7 +1,8 @@
 //! Sums over events: of the leaves in which a question begins or ends, and of all where there is no index.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use heapscribe_analyze::events::{BlockChange, Changes, Rates, Scale};
 use heapscribe_analyze::input::{ChunkFacts, Clock, History};
@@ -21,6 +22,8 @@ pub struct Events<'h, H> {
     pub(super) rates: Rates<'h, H>,
     pub(super) clocks: Vec<Clock>,
     pub(super) chunks: Vec<TimedChunk>,
+    /// Chunks that could not be read, or not to their end.
+    unread: Mutex<BTreeSet<usize>>,
 }
 
 /// A chunk and when it was, ns.
@@ -41,7 +44,19 @@ impl<'h, H: History> Events<'h, H> {
             Some(TimedChunk { number, facts, begin_ns, last_ns })
         };
         let chunks = history.chunks().into_iter().enumerate().filter_map(timed).collect();
-        Events { history, rates: Rates::new(history, clocks.len()), clocks, chunks }
+        let rates = Rates::new(history, clocks.len());
+        Events { history, rates, clocks, chunks, unread: Mutex::default() }
+    }
+
+    /// Chunks that an answer so far should have had events of, and that could not be read, or not to their end.
+    pub fn unread(&self) -> BTreeSet<usize> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes such a chunk.
+    #[cold]
+    pub(super) fn cannot_read(&self, chunk: &TimedChunk) {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner).insert(chunk.number);
     }
 
     /// How many events have to be read to know each that is in a stretch of time.
@@ -99,12 +114,17 @@ impl<'h, H: History> Events<'h, H> {
         let facts = &chunk.facts;
         let mut sums: Vec<ChunkSums> = wanted.iter().map(|_| ChunkSums::default()).collect();
         let end = wanted.iter().map(Wanted::end).max().unwrap_or(0);
-        // What cannot be read is not in the index either, and was reported when it was built.
-        let Ok(events) = self.history.events(chunk.number, scratch) else { return Vec::new() };
+        let Ok(events) = self.history.events(chunk.number, scratch) else {
+            self.cannot_read(chunk);
+            return Vec::new();
+        };
         let (mut ticks, mut scale) = (facts.begin_ticks, Scale::new(facts.thread));
         let mean_of = |rate| self.rates.mean(facts.process, rate);
         for item in events {
-            let Ok((dt, event)) = item else { break };
+            let Ok((dt, event)) = item else {
+                self.cannot_read(chunk);
+                break;
+            };
             if scale.follow(&event, mean_of) || matches!(event, Event::Took { .. }) {
                 continue;
             }

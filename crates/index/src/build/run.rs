@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use heapscribe_analyze::events::Rates;
 use heapscribe_analyze::input::{ChunkFacts, Clock, History, ProcessFacts};
-use heapscribe_analyze::{HeapCuts, LostInChunks, Options, Segment};
+use heapscribe_analyze::{HeapCuts, LostInChunks, Options, Segment, chunk_damage};
+use heapscribe_wire::head::LossReason;
 use rayon::prelude::*;
 
 use super::chunk_pass::ChunkPass;
@@ -193,18 +194,22 @@ impl<H: History> Pass<'_, H> {
                 sums.clear();
             }
         };
-        let problem = match self.history.events(*number, events) {
+        let is_damaged = match self.history.events(*number, events) {
             Ok(events) => {
                 let mean_of = |rate| self.rates.mean(process, rate);
                 let cutter = self.heap.cutter(*number, segments);
                 let pass = ChunkPass::new(facts, ticks, (sums, notes), cutter, leave);
-                let outcome = pass.run(events, &mean_of);
-                outcome.err().map(|bad| format!("chunk {number}: {bad}; the rest of it is left out"))
+                pass.run(events, &mean_of).is_err()
             }
-            Err(why) => Some(why),
+            Err(_) => true,
         };
+        let damage = if is_damaged { chunk_damage(self.history, *number, facts, events) } else { None };
         let mut shared = self.shared();
-        shared.problems.extend(problem);
+        if let Some(damage) = damage {
+            shared.lost.add(process, LossReason::Damaged as u8, damage.events);
+            shared.lost.add_damaged(*number);
+            shared.problems.push(damage.what);
+        }
         shared.segments.append(segments);
         shared.notes.add(facts, clock, &notes.notes);
         notes.lost.iter().for_each(|(reason, count)| shared.lost.add(process, *reason, *count));

@@ -36,10 +36,12 @@ pub(crate) enum Kind {
     Notes = 14,
     /// By process and reason, how many events are missing in chunks.
     Lost = 15,
+    /// Numbers of the chunks that could not be read, or not to their end.
+    Damaged = 16,
 }
 
 impl Kind {
-    const ALL: [Kind; 16] = [
+    const ALL: [Kind; 17] = [
         Kind::Trace,
         Kind::Axis,
         Kind::Processes,
@@ -56,6 +58,7 @@ impl Kind {
         Kind::NoteNames,
         Kind::Notes,
         Kind::Lost,
+        Kind::Damaged,
     ];
 
     /// The kind of this number.

@@ -40,7 +40,7 @@ pub(super) fn not_recorded(out: Out<'_>, answer: &Answer) -> io::Result<()> {
 
 fn events_lost(out: Out<'_>, answer: &Answer) -> io::Result<()> {
     let shown = lost_events_shown(answer);
-    match Missing::of(answer).unfinished() {
+    match Missing::of(answer).uncounted() {
         None => writeln!(out, "  Events lost: {shown}."),
         Some(why) => writeln!(out, "  Events lost: {shown}: {why}."),
     }
@@ -175,6 +175,7 @@ fn meaning(reason: LossReason) -> &'static str {
             "Events after the program gave up the clock or all system calls (seccomp's strict mode)"
         }
         LossReason::NotWritten => "Events lost because the trace could not be written any further",
+        LossReason::Damaged => "Events in damaged parts of the trace",
         LossReason::Untimed => "Calls without a latency because of nested calls on their thread",
         LossReason::ThreadTable => "Threads beyond the limit per process",
     }
