@@ -87,6 +87,14 @@ pub fn date(real_ns: u64) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
+/// `2026-11-21T10:15:00.000000Z`, from µs since 1970.
+pub fn timestamp(real_us: u64) -> String {
+    let seconds = real_us / 1_000_000;
+    let (year, month, day) = civil(seconds / 86_400);
+    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{:06}Z", real_us % 1_000_000)
+}
+
 /// The day of the Gregorian calendar, counted in years that begin in March so that leap days come last.
 fn civil(days_since_1970: u64) -> (u64, u64, u64) {
     let days = days_since_1970 + 719_468;
@@ -134,5 +142,6 @@ mod tests {
         assert_eq!(date(0), "1970-01-01 00:00:00 UTC");
         assert_eq!(date(951_782_400_000_000_000), "2000-02-29 00:00:00 UTC");
         assert_eq!(date(1_795_256_100_000_000_000), "2026-11-21 10:15:00 UTC");
+        assert_eq!(timestamp(1_795_256_100_000_042), "2026-11-21T10:15:00.000042Z");
     }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use heapscribe_convert::tables::output::TableFormat;
 use heapscribe_formats::heaplog::Style;
 use heapscribe_units::parse_duration;
 
@@ -12,6 +13,7 @@ use super::metric::Metric;
 use super::range::PartArgs;
 use super::salvage::SalvageArgs;
 use super::symbols::SymbolArgs;
+use super::tables::TableArgs;
 use crate::exit;
 
 /// Convert a trace to another format
@@ -29,6 +31,7 @@ Examples:
   heapscribe convert run.hst --to pprof -o run.pb.gz && go tool pprof run.pb.gz
   heapscribe convert run.hst --to massif -o massif.out.1 && ms_print massif.out.1
   heapscribe convert run.hst --to heaptrack -o run.heaptrack && heaptrack_print run.heaptrack
+  heapscribe convert run.hst --to parquet -o tables     samples.parquet and stacks.parquet
   heapscribe convert messages.jsonl --to aos -o data.part0.bfbs.sz     the output of `dump --json`
 ")]
 pub(crate) struct ConvertArgs {
@@ -40,7 +43,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_enum)]
     pub(crate) to: ConvertTo,
 
-    /// Where to write the result
+    /// Where to write the result; parquet, arrow and csv: a directory for their files
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: PathBuf,
 
@@ -60,9 +63,13 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_enum)]
     pub(crate) metric: Option<Metric>,
 
-    /// pprof: a profile for each such time, as FILE.0001 and so on: what was allocated in it, what was live at its end
+    /// pprof, otlp: a profile for each such time, as FILE.0001 and so on; parquet, arrow, csv: a window of samples for each:
+    /// what was allocated in it, what was live at its end
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub(crate) every: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) tables: TableArgs,
 
     /// Layout of the message records to write [default: the layout of TRACE, or 2024]
     #[arg(long, value_enum, value_name = "YEAR")]
@@ -113,6 +120,12 @@ pub(crate) enum ConvertTo {
     Pprof,
     /// OpenTelemetry profiles (v1development), compressed if FILE ends in .gz
     Otlp,
+    /// Tables of stacks and samples for DuckDB, ClickHouse, Spark and others, as files of a directory
+    Parquet,
+    /// The same as Arrow files
+    Arrow,
+    /// The same as text
+    Csv,
 }
 
 impl ConvertTo {
@@ -129,6 +142,17 @@ impl ConvertTo {
     pub(crate) fn is_export(self) -> bool {
         use ConvertTo::{ChromeTrace, Dhat, Folded, Heaptrack, Massif, Otlp, Pprof, Speedscope};
         matches!(self, Folded | Speedscope | Massif | Dhat | Heaptrack | ChromeTrace | Pprof | Otlp)
+            || self.table_format().is_some()
+    }
+
+    /// The form of tables, if it is one.
+    pub(crate) fn table_format(self) -> Option<TableFormat> {
+        match self {
+            ConvertTo::Parquet => Some(TableFormat::Parquet),
+            ConvertTo::Arrow => Some(TableFormat::Arrow),
+            ConvertTo::Csv => Some(TableFormat::Csv),
+            _ => None,
+        }
     }
 
     /// Whether it has stacks with figures, of which a range can be chosen.

@@ -35,6 +35,7 @@ mod setup;
 mod snapshot;
 mod subsample;
 mod symbols;
+mod tables;
 mod top;
 mod view;
 

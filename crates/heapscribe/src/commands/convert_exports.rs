@@ -21,7 +21,7 @@ use heapscribe_views::exports::{ExportedStacks, chrome_trace, dhat, massif, spee
 
 use super::convert_one::one;
 use super::output::create;
-use super::{convert_profiles, flame, partial, range};
+use super::{convert_profiles, convert_tables, flame, partial, range};
 use crate::cli::{ConvertArgs, ConvertTo, Metric};
 
 /// Moments of the heap in a massif file: as many as massif has at most.
@@ -30,6 +30,10 @@ const MASSIF_STEPS: u32 = 100;
 /// Runs the command.
 pub(super) fn run(args: &ConvertArgs, input: Input) -> Result<ExitCode> {
     let trace = input.into_trace(args.salvage.into())?;
+    if let Some(format) = args.to.table_format() {
+        return convert_tables::run(args, &trace, format);
+    }
+    reject_tables(args)?;
     match args.to {
         ConvertTo::Heaptrack => return to_heaptrack(args, &trace),
         ConvertTo::Dhat => return to_dhat(args, &trace),
@@ -61,11 +65,20 @@ pub(super) fn run(args: &ConvertArgs, input: Input) -> Result<ExitCode> {
 
 /// Refuses flags of exports where nothing is exported.
 pub(super) fn reject_part(args: &ConvertArgs) -> Result<(), Problem> {
+    reject_tables(args)?;
     if !args.part.range().is_any() && args.metric.is_none() {
         return Ok(());
     }
     let what = "this format holds the events of the whole time, not figures of a part of it".to_owned();
     Err(Problem::new(what, "remove --range, --live-at and --metric; `heapscribe subsample` cuts a trace"))
+}
+
+fn reject_tables(args: &ConvertArgs) -> Result<(), Problem> {
+    if !args.tables.is_any() {
+        return Ok(());
+    }
+    let what = "this format has no tables";
+    Err(Problem::new(what, "remove --events, --label, --service and --service-version, or use --to parquet"))
 }
 
 /// What is known of the stacks, and which figures of them.

@@ -8,6 +8,7 @@ mod convert_aos;
 mod convert_exports;
 mod convert_one;
 mod convert_profiles;
+mod convert_tables;
 pub(crate) mod ctl;
 pub(crate) mod diff;
 pub(crate) mod dump;

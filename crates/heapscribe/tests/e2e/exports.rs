@@ -7,6 +7,7 @@
 //! | heaptrack | `heaptrack_print` | heaptrack |
 //! | pprof | `go tool pprof` | golang-go |
 //! | otlp | the published protobufs, in Python | (`pip install opentelemetry-proto`) |
+//! | parquet, arrow, csv | pyarrow, duckdb, polars | (`pip install pyarrow duckdb polars`) |
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -213,6 +214,61 @@ fn opentelemetry_reads_its_profiles() {
         assert_eq!(sums[kind], recorded.figure(figure), "{kind} {sums}");
     }
     assert!(sums["functions"].as_array().unwrap().contains(&"Perl_safesysmalloc".into()), "{sums}");
+}
+
+/// What readers find in the tables of a recording.
+fn read_tables(python: &str, directory: &Path) -> Value {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/table_sums.py");
+    serde_json::from_str(&printed(Command::new(python).arg(script).arg(directory))).unwrap()
+}
+
+/// Sums, each stack by its frames, and each block: those of the report, in all three formats.
+#[test]
+fn engines_read_the_tables() {
+    let python = std::env::var("HEAPSCRIBE_TABLES_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let output = Command::new(&python).args(["-c", "import pyarrow"]).output();
+    if !has("perl") || !output.is_ok_and(|output| output.status.success()) {
+        return skip("perl or pyarrow is not there (pip install pyarrow duckdb polars)");
+    }
+    let recorded = Recorded::new();
+    let figures = [
+        ("alloc_objects", "/allocations"),
+        ("alloc_bytes", "/bytes_allocated"),
+        ("live_objects", "/leaked/blocks"),
+        ("live_bytes", "/leaked/bytes"),
+    ];
+    let folded = recorded.convert("folded", &["--metric", "allocated"]);
+    let folded = std::fs::read_to_string(folded).unwrap();
+    let mut stacks: Vec<&str> = folded.lines().collect();
+    stacks.sort_unstable();
+    for format in ["parquet", "arrow", "csv"] {
+        let read = read_tables(&python, &recorded.convert(format, &["--events"]));
+        let sums = [&read["sums"], &read["duckdb"], &read["polars"]];
+        for sums in sums.into_iter().filter(|sums| !sums.is_null()) {
+            figures
+                .iter()
+                .for_each(|(name, of)| assert_eq!(sums[name], recorded.figure(of), "{format} {name}"));
+        }
+        let lines = read["allocated"].as_object().unwrap().iter().filter(|(_, n)| **n != 0);
+        let mut lines: Vec<String> = lines.map(|(stack, n)| format!("{stack} {n}")).collect();
+        lines.sort_unstable();
+        assert_eq!(lines, stacks, "{format}");
+        let events = &read["events"];
+        assert_eq!(events["blocks"], recorded.figure("/allocations"), "{format}");
+        assert_eq!(events["bytes"], recorded.figure("/bytes_allocated"), "{format}");
+        assert_eq!(events["never_freed"], recorded.figure("/leaked/bytes"), "{format}");
+        assert_eq!((&events["ages"], &events["unknown_stacks"]), (&true.into(), &0.into()), "{format}");
+        if format == "parquet" {
+            assert_eq!(read["schema"], "1");
+            assert_eq!(read["sorting"], serde_json::json!([0, 1, 2, 3]));
+            assert_eq!(read["statistics"], true);
+        }
+    }
+    let step = format!("{}ns", recorded.figure("/duration_ns") / 3 + 1);
+    let read = read_tables(&python, &recorded.convert("parquet", &["--every", &step]));
+    // In the first third perl may not have called the heap yet.
+    assert!((2..=3).contains(&read["windows"].as_u64().unwrap()), "{}", read["windows"]);
+    assert_eq!(read["sums"]["alloc_bytes"], recorded.figure("/bytes_allocated"));
 }
 
 /// heaptrack's own recordings, raw and interpreted, compressed by both programs: the sums are those that its reader

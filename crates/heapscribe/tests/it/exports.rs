@@ -83,3 +83,78 @@ fn ranges_are_those_of_flame() {
     let said = refused.map(|to| place.failure(&format!("convert run.hst --to {to} -o out --range 1ms..2ms")));
     insta::assert_snapshot!(said.join("\n"));
 }
+
+/// The tables of a trace as text.
+fn tables(trace: &[u8], more: &str) -> Vec<String> {
+    let place = Place::with_trace(trace);
+    place.all(&format!("convert run.hst --to csv -o out {more}"));
+    let names = ["samples", "stacks", "events"].map(|name| place.path(&format!("out/{name}.csv")));
+    names.iter().filter(|path| path.is_file()).map(|path| file(path).replace('\r', "")).collect()
+}
+
+#[test]
+fn tables_of_a_small_trace() {
+    let text = tables(&sample::trace(), "--every 3ms --events --label region=eu,1 --service shop");
+    insta::assert_snapshot!(text.join("\n"));
+}
+
+/// The column of a table, by its name.
+fn column(table: &str, name: &str) -> Vec<f64> {
+    let mut lines = table.lines();
+    let at = lines.next().unwrap().split(',').position(|of| of == name).unwrap();
+    lines.map(|line| line.split(',').nth(at).unwrap().parse().unwrap()).collect()
+}
+
+/// Variances of rows add up to those that the report has, also over windows; what is live was not freed.
+#[test]
+fn rows_of_sampled_blocks_have_the_variance_of_the_report() {
+    let place = Place::with_trace(&sample::sampled());
+    let report: Value = serde_json::from_str(&place.stdout("report run.hst --json")).unwrap();
+    let error = |figure: &str| report.pointer(figure).and_then(Value::as_f64).unwrap();
+    for every in ["", "--every 1ms"] {
+        let samples = &tables(&sample::sampled(), every)[0];
+        let sum = |name| column(samples, name).iter().sum::<f64>();
+        assert_eq!(sum("alloc_bytes"), error("/bytes_allocated"));
+        for (name, figure) in [
+            ("alloc_objects_variance", "/sampling/allocated/blocks/standard_error"),
+            ("alloc_bytes_variance", "/sampling/allocated/bytes/standard_error"),
+        ] {
+            assert!((sum(name).sqrt() - error(figure)).abs() < 0.06, "{name} {}", sum(name).sqrt());
+        }
+    }
+    let samples = &tables(&sample::sampled(), "")[0];
+    let live: f64 = column(samples, "live_bytes_variance").iter().sum();
+    assert!((live.sqrt() - error("/sampling/leaked/bytes/standard_error")).abs() < 0.06);
+}
+
+/// The very bytes that pyarrow, duckdb and polars were seen to read, see `engines_read_the_tables`. Where they change on
+/// purpose, let those read them first: `tests/programs/table_sums.py DIR`; then remove the fixtures and run this twice.
+#[test]
+fn binary_tables_are_those_that_were_read() {
+    let place = Place::with_trace(&sample::trace());
+    let mut new = Vec::new();
+    for format in ["parquet", "arrow"] {
+        place.all(&format!("convert run.hst --to {format} -o out --every 3ms --events"));
+        for table in ["samples", "stacks", "events"] {
+            let name = format!("{table}.{format}");
+            let made = std::fs::read(place.path(&format!("out/{name}"))).unwrap();
+            let fixture =
+                std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tables").join(&name);
+            if !fixture.is_file() {
+                std::fs::create_dir_all(fixture.parent().unwrap()).unwrap();
+                std::fs::write(&fixture, &made).unwrap();
+                new.push(name.clone());
+            }
+            assert!(made == std::fs::read(&fixture).unwrap(), "{name}");
+        }
+    }
+    assert!(new.is_empty(), "{new:?} are new in tests/fixtures/tables: look at them, and run this again");
+}
+
+#[test]
+fn tables_refuse_what_they_do_not_have() {
+    let place = Place::with_trace(&sample::replaced());
+    let refused = ["--to parquet --live-at 1ms", "--to parquet --every 1ns", "--to folded --events"];
+    let errors = refused.map(|flags| place.failure(&format!("convert run.hst -o out {flags}")));
+    insta::assert_snapshot!(errors.join("\n"));
+}
