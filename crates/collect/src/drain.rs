@@ -7,13 +7,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::Result;
 use heapscribe_formats::model::{
     ExitStatus, HowEnded, SessionEnd, SessionInfo, Unrecorded, UnrecordedProgram,
 };
 
-use heapscribe_convert::ring::Limits;
+use heapscribe_convert::ring::{Held, Limits};
 use heapscribe_session::{Alive, SessionKey, base_directory, monotonic_ns, wait};
 
 use crate::forked::Forked;
@@ -43,8 +44,8 @@ pub struct Drain {
     watch: Option<Watch>,
     /// Patterns of the program files that are recorded; none for all.
     only: Vec<String>,
-    /// Whether this is the rest of a recording, whose earlier events are in another trace.
-    is_rest: bool,
+    /// What another trace has of a recording of which this is the rest.
+    rest_of: Option<Rc<Held>>,
 }
 
 impl Drain {
@@ -80,7 +81,7 @@ impl Drain {
             unseen_sessions: Vec::new(),
             watch: None,
             only: Vec::new(),
-            is_rest: false,
+            rest_of: None,
         }
     }
 
@@ -105,9 +106,9 @@ impl Drain {
         self.only = programs;
     }
 
-    /// Takes sessions as the rest of what another trace has the beginning of.
-    pub fn begins_late(&mut self) {
-        self.is_rest = true;
+    /// Takes sessions as the rest of what another trace has the beginning of, but for the chunks that it has.
+    pub fn begins_late(&mut self, held: Held) {
+        self.rest_of = Some(Rc::new(held));
     }
 
     /// Retains the sessions of processes that were killed.
@@ -173,8 +174,8 @@ impl Drain {
         for key in new {
             let Some(mut session) = SessionDrain::open(&self.base, key) else { continue };
             session.ignore_unless(&self.only);
-            if self.is_rest {
-                session.begins_late();
+            if let Some(held) = &self.rest_of {
+                session.begins_late(held.clone());
             }
             if let Some(exe) = session.program() {
                 self.forked.escapes().is_recorded(key, &exe);

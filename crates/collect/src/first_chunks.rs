@@ -4,9 +4,39 @@
 //! what the events of the rest do not account for.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use heapscribe_analyze::answer::Amount;
+use heapscribe_convert::ring::Held;
 use heapscribe_formats::model::{ChunkInfo, Evicted};
+use heapscribe_session::SessionKey;
+use heapscribe_wire::record::Events;
+
+/// What is taken of a session as the rest of a recording.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    /// The first chunks of its threads.
+    pub(crate) first: FirstChunks,
+    /// Chunks that are in another trace already, as the drainer was killed before it freed them.
+    held: Rc<Held>,
+}
+
+impl Rest {
+    /// Nothing yet.
+    pub(crate) fn new(held: Rc<Held>) -> Rest {
+        Rest { first: FirstChunks::default(), held }
+    }
+
+    /// Takes a chunk with these events of a process, unless it is held elsewhere.
+    pub(crate) fn takes(&mut self, key: SessionKey, info: &ChunkInfo, payload: &[u8]) -> bool {
+        let events = || Events::new(payload).take_while(Result::is_ok).count() as u32;
+        let is_held = self.held.has((key.pid, key.created_mono_ns), info, events);
+        if !is_held {
+            self.first.take(info);
+        }
+        !is_held
+    }
+}
 
 /// The first chunk of each thread that a rest has: its number, and when it begins.
 #[derive(Clone, Debug, Default)]

@@ -4,20 +4,24 @@
 //! ```text
 //!   origin      the header of a trace with its session block, as the trace has it
 //!   trace       path of the trace
+//!   held        once `recover` made a trace of the ring: which chunks it has, see `heapscribe_convert::ring::Held`
 //!   recovered   once `recover` took a part out of the sessions: how many chunks the trace has that has it
 //! ```
 
 use std::ffi::OsString;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use heapscribe_convert::ring::Held;
 use heapscribe_formats::model::SessionInfo;
 use heapscribe_formats::{Trace, Writer};
 
 const ORIGIN: &str = "origin";
 const TRACE: &str = "trace";
 const RECOVERED: &str = "recovered";
+const HELD: &str = "held";
 
 /// What a base directory says of its recording.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -45,6 +49,19 @@ impl Origin {
     pub fn leave_recovered(base: &Path, trace: &Path, info: &SessionInfo, chunks: usize) {
         Origin::leave(base, trace, info);
         let _ = fs::write(base.join(RECOVERED), chunks.to_string());
+    }
+
+    /// Leaves behind which chunks the trace has that was made of the ring.
+    ///
+    /// # Errors
+    /// When it cannot be written: then the rest would have them a second time.
+    pub fn leave_held(base: &Path, held: &Held) -> io::Result<()> {
+        fs::write(base.join(HELD), held.to_bytes())
+    }
+
+    /// Finds these.
+    pub fn held(base: &Path) -> Held {
+        Held::from_bytes(&fs::read(base.join(HELD)).unwrap_or_default())
     }
 
     /// Finds it.

@@ -133,7 +133,7 @@ impl Output {
         }
     }
 
-    /// Takes the end of a process image: what its table of live blocks has, when that was read, whether it made any
+    /// Takes the end of a process image, after which its session may go: what its table of live blocks has, when that was read, whether it made any
     /// call and was killed, so that only when its end was seen is known, and how it ended.
     pub(super) fn image_ended(
         &mut self,
@@ -153,7 +153,11 @@ impl Output {
         let figures = summary.process(process, table, &end);
         let figures = EndedImages { first_mono_ns: key.created_mono_ns, ..figures };
         match &mut self.to {
-            To::Native(sink) => sink.process_end(process, &end, is_killed, &figures),
+            To::Native(sink) => {
+                sink.process_end(process, &end, is_killed, &figures);
+                // Should we be killed, its events are in the trace, or in the session.
+                sink.flush();
+            }
             To::Memtrace(files) => files.process_end(process),
         }
     }
@@ -215,6 +219,13 @@ impl Output {
     pub(super) fn flush(&mut self) {
         if let To::Native(sink) = &mut self.to {
             sink.flush();
+        }
+    }
+
+    /// The chunks of a process that were taken so far are in its session no more.
+    pub(super) fn freed(&mut self, process: ProcessIndex) {
+        if let To::Native(sink) = &mut self.to {
+            sink.freed(process);
         }
     }
 

@@ -7,14 +7,14 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use heapscribe_formats::model::{ChunkInfo, EndedImages, Evicted, ProcessIndex, SessionInfo, UNKNOWN};
+use heapscribe_formats::ChunkSums;
+use heapscribe_formats::model::{ChunkInfo, EndedImages, Evicted, ProcessIndex, UNKNOWN};
 use heapscribe_formats::native::block::Kind;
 use heapscribe_formats::native::splice::first_block;
-use heapscribe_formats::{ChunkSums, Writer};
 
 use rustix::process::{Resource, getrlimit};
 
-use heapscribe_convert::ring::{Cutoff, EVENTS, Limits, PAST, PROCESS, SESSION, file, numbers};
+use heapscribe_convert::ring::{Cutoff, EVENTS, Limits, PROCESS, Past, SESSION, file};
 use heapscribe_session::{monotonic_ns, time_stamp_counter};
 
 /// Into how many files of events the ring is cut, about; the oldest one is evicted as a whole.
@@ -35,6 +35,10 @@ pub(crate) struct Ring {
     next: u64,
     /// Of the chunks in the buffer that comes next.
     pending: BTreeMap<u32, Evicted>,
+    /// These chunks: they are in their sessions, too, until they are freed.
+    unfreed: Vec<Unfreed>,
+    /// Of chunks that were evicted before they were freed, the last one, by process and thread.
+    evicted_unfreed: BTreeMap<(u32, u32), u64>,
     /// What was evicted of processes of which nothing is left.
     evicted_images: Evicted,
     /// The end of the newest chunk, as far as that is known: what is old is older than that. A drainer that lags
@@ -71,6 +75,9 @@ impl Image {
     }
 }
 
+/// Process, thread and number of a chunk that was not freed yet.
+type Unfreed = ((u32, u32), u64);
+
 /// A file of events.
 struct Segment {
     number: u64,
@@ -80,6 +87,8 @@ struct Segment {
     began_ns: u64,
     /// What it holds of each process, as it will be counted when it is evicted.
     holds: BTreeMap<u32, Evicted>,
+    /// Chunks in it that are in their sessions, too.
+    unfreed: Vec<Unfreed>,
 }
 
 impl Ring {
@@ -99,6 +108,8 @@ impl Ring {
             segments: VecDeque::new(),
             next: 0,
             pending: BTreeMap::new(),
+            unfreed: Vec::new(),
+            evicted_unfreed: BTreeMap::new(),
             evicted_images: Evicted::default(),
             newest_mono_ns: 0,
             ended_mono_ns: 0,
@@ -119,6 +130,15 @@ impl Ring {
         let ended = if info.end_mono_ns == 0 { monotonic_ns() } else { info.end_mono_ns };
         self.newest_mono_ns = self.newest_mono_ns.max(info.begin_mono_ns).max(info.end_mono_ns);
         self.pending.entry(process.0).or_default().chunk(sums, ended);
+        self.unfreed.push(((process.0, info.thread), info.sequence));
+    }
+
+    /// The chunks of a process that were taken so far are in its session no more.
+    pub(crate) fn freed(&mut self, process: ProcessIndex) {
+        let stays = |chunk: &Unfreed| chunk.0.0 != process.0;
+        self.unfreed.retain(stays);
+        self.segments.iter_mut().for_each(|segment| segment.unfreed.retain(stays));
+        self.evicted_unfreed.retain(|(of, _), _| *of != process.0);
     }
 
     /// Takes what is known of a process that has ended, before the block of its end.
@@ -190,10 +210,11 @@ impl Ring {
             Some(last) => put(&mut last.file, last.bytes, &coming.bytes),
             None => Err(io::ErrorKind::StorageFull.into()),
         })?;
-        let pending = std::mem::take(&mut self.pending);
+        let (pending, mut unfreed) = (std::mem::take(&mut self.pending), std::mem::take(&mut self.unfreed));
         let Some(last) = self.segments.back_mut() else { return Ok(()) };
         last.bytes += coming.bytes.len() as u64;
         last.blocks += coming.blocks;
+        last.unfreed.append(&mut unfreed);
         for (process, sums) in pending {
             self.images.entry(process).or_default().chunks += sums.chunks;
             last.holds.entry(process).or_default().merge(&sums);
@@ -204,14 +225,14 @@ impl Ring {
     fn begin(&mut self, now: u64) -> io::Result<()> {
         let path = file(&self.dir, EVENTS, self.next);
         let file = OpenOptions::new().write(true).create_new(true).open(path)?;
-        let holds = BTreeMap::new();
         self.segments.push_back(Segment {
             number: self.next,
             file,
             bytes: 0,
             blocks: 0,
             began_ns: now,
-            holds,
+            holds: BTreeMap::new(),
+            unfreed: Vec::new(),
         });
         self.next += 1;
         Ok(())
@@ -293,6 +314,10 @@ impl Ring {
             image.chunks = image.chunks.saturating_sub(sums.chunks);
             image.evicted.merge(sums);
         }
+        for (thread, sequence) in going.iter().flat_map(|segment| &segment.unfreed) {
+            let last = self.evicted_unfreed.entry(*thread).or_default();
+            *last = (*sequence).max(*last);
+        }
         let needed = |process: &u32, image: &Image| {
             !image.has_ended || image.chunks > 0 || self.pending.contains_key(process)
         };
@@ -315,22 +340,12 @@ impl Ring {
     /// Counts all that was evicted, files of events below `first` among it, in a new file that replaces the
     /// last one at once.
     fn write_past(&mut self, first: u64) -> io::Result<()> {
-        let (mut writer, mut out) = (Writer::new(), Vec::new());
-        writer.start(&SessionInfo::default(), &mut out);
-        out.clear();
-        if !self.evicted_images.is_empty() {
-            writer.evicted(None, &self.evicted_images, &mut out);
-        }
-        for (process, image) in self.images.iter().filter(|(_, image)| !image.evicted.is_empty()) {
-            writer.evicted(Some(ProcessIndex(*process)), &image.evicted, &mut out);
-        }
-        let (new, path) = (self.dir.join("past.new"), file(&self.dir, PAST, first));
-        fs::write(&new, &out)?;
-        fs::rename(&new, &path)?;
-        self.past_bytes = out.len() as u64;
-        for older in numbers(&self.dir, PAST)?.into_iter().filter(|number| *number < first) {
-            let _ = fs::remove_file(file(&self.dir, PAST, older));
-        }
+        let past = Past {
+            of_none: self.evicted_images,
+            of_processes: self.images.iter().map(|(process, image)| (*process, image.evicted)).collect(),
+            last_chunks: self.evicted_unfreed.clone(),
+        };
+        self.past_bytes = past.write(&self.dir, first)?;
         Ok(())
     }
 

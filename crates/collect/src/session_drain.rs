@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use heapscribe_analyze::answer::Amount;
+use heapscribe_convert::ring::Held;
 use heapscribe_formats::model::{HowEnded, LiveRole, MemorySample, ModeChange, ProcessIndex, Stage};
 use heapscribe_wire::chunk::{Header, State};
 use heapscribe_wire::definitions::Position;
 use heapscribe_wire::head::{Head, Leaving};
 use heapscribe_wire::mode::Mode;
 
-use crate::first_chunks::FirstChunks;
+use crate::first_chunks::Rest;
 use crate::heap_samples::HeapSamples;
 use crate::killed;
 use crate::log::{Log, chunk_info};
@@ -54,8 +55,8 @@ pub(super) struct SessionDrain {
     notes: Vec<String>,
     /// Whether nothing of it goes into the trace.
     is_ignored: bool,
-    /// The first chunks of its threads, where others may have been written to another trace before.
-    first: Option<FirstChunks>,
+    /// What is taken of it, where chunks may have been written to another trace before.
+    rest: Option<Rest>,
 }
 
 impl SessionDrain {
@@ -72,8 +73,7 @@ impl SessionDrain {
             || files().and_then(|files| Some((read_head(&files.0, |head| head.pid_namespace)?, files)));
         let opened = ready();
         let opened = if opened.is_none() && Alive::find(pid, created_mono_ns).is_none() {
-            // It may have made its session, used it and ended since that look: a forked child that lives for
-            // less than a millisecond.
+            // A forked child may have made its session, used it and ended since that look.
             let opened = ready();
             if opened.is_none() {
                 base_directory::remove_session(base, key);
@@ -105,7 +105,7 @@ impl SessionDrain {
             marks: Marks::default(),
             notes: Vec::new(),
             is_ignored: false,
-            first: None,
+            rest: None,
         })
     }
 
@@ -115,9 +115,9 @@ impl SessionDrain {
         self.is_ignored = other_programs::silence(self.head.file(), only);
     }
 
-    /// Tells that `record` may have written and freed chunks of it, which are not in this trace.
-    pub(super) fn begins_late(&mut self) {
-        self.first = Some(FirstChunks::default());
+    /// Tells that `record` may have written and freed chunks of it; those that it did not free are held elsewhere, too.
+    pub(super) fn begins_late(&mut self, held: Rc<Held>) {
+        self.rest = Some(Rest::new(held));
     }
 
     /// Its head.
@@ -130,7 +130,7 @@ impl SessionDrain {
         self.is_ignored
     }
 
-    /// The file of its program, if it is one that was exec'd.
+    /// The file of its program, if that was exec'd.
     pub(super) fn program(&self) -> Option<Vec<u8>> {
         self.head.program()
     }
@@ -188,9 +188,10 @@ impl SessionDrain {
         for (index, header) in &sealed {
             self.take_chunk(process, *index, header, output);
         }
-        // Into the file before the chunks are freed: should we be killed, they are there or here.
+        // Before the chunks are freed: should we be killed, they are there or here.
         output.flush();
         self.free(&sealed);
+        output.freed(process);
         true
     }
 
@@ -270,8 +271,10 @@ impl SessionDrain {
 
     fn write_chunk(&mut self, process: ProcessIndex, header: &Header, payload: &[u8], output: &mut Output) {
         let info = chunk_info(header);
+        if self.rest.as_mut().is_some_and(|rest| !rest.takes(self.key, &info, payload)) {
+            return;
+        }
         let sums = output.events(process, &info, payload);
-        self.first.iter_mut().for_each(|first| first.take(&info));
         self.has_calls |= sums.calls.iter().any(|&n| n > 0);
         self.newest_mono_ns = self.newest_mono_ns.max(info.begin_mono_ns).max(info.end_mono_ns);
         output.summary.add(process, &info, &sums);
@@ -310,8 +313,7 @@ impl SessionDrain {
         let limit = (SAMPLES_OF_ALL / processes.max(1)).clamp(1, SAMPLES_MAX);
         let Some(process) = self.process else { return };
         if self.samples.len() >= limit {
-            let samples = std::mem::take(&mut self.samples);
-            output.memory(process, &samples);
+            output.memory(process, &std::mem::take(&mut self.samples));
         }
         if self.heap.waiting() >= limit {
             self.heap.write(process, output);
@@ -325,9 +327,7 @@ impl SessionDrain {
 
     fn note(&mut self, note: String) {
         const NOTES_MAX: usize = 16;
-        if self.notes.len() < NOTES_MAX {
-            self.notes.push(note);
-        }
+        self.notes.extend((self.notes.len() < NOTES_MAX).then_some(note));
     }
 
     /// What was recorded of it, when that was nothing for a time.
@@ -356,8 +356,8 @@ impl SessionDrain {
             return self.head.into_file();
         }
         let process = self.process(output);
-        // The order of a thread's chunks: what was written out is older than what is still in the log.
         self.take_definitions(process, output);
+        // It is older than what is still in the log.
         let spilled = self.take_spilled(process, output);
         self.drain(output);
         // A thread killed while it wrote a chunk out has left it in both places.
@@ -378,10 +378,10 @@ impl SessionDrain {
         end.modes = self.modes();
         let problems = named_snapshots::write(&self.directory, process, output);
         problems.into_iter().for_each(|problem| self.note(problem));
-        let is_needed = output.is_ring() || self.first.is_some() || losses(&end).touches_leaks();
+        let is_needed = output.is_ring() || self.rest.is_some() || losses(&end).touches_leaks();
         let table = if is_needed { self.write_live(process, how, output) } else { None };
-        if let Some(first) = self.first.take() {
-            output.begins_late(process, first, table);
+        if let Some(rest) = self.rest.take() {
+            output.begins_late(process, rest.first, table);
         }
         let left = |head: &Head<'_>| head.leaving.map_or(u64::MAX, |_| head.leaving_mono_ns);
         let left_mono_ns = read_head(self.head.file(), left).filter(|_| how != HowEnded::Abandoned);

@@ -135,6 +135,13 @@ impl Sink {
         }
     }
 
+    /// The chunks of a process that were taken so far are in its session no more.
+    pub(crate) fn freed(&mut self, process: ProcessIndex) {
+        if let Target::Ring(ring) = &mut self.target {
+            ring.freed(process);
+        }
+    }
+
     /// A pass of the drainer is over.
     pub(crate) fn passed(&mut self) {
         if let Target::Ring(ring) = &mut self.target

@@ -40,6 +40,9 @@ pub struct Watch {
     memory_bytes: u64,
     last: Instant,
     processes: BTreeMap<SessionKey, Watched>,
+    /// How many snapshots of a kind there were of a pid: several triggers are of one kind, and a process that execs
+    /// keeps its pid.
+    numbers: BTreeMap<(u32, &'static str), u64>,
     taken: u64,
     /// The files that are there: some were replaced, or deleted for newer ones.
     files: BTreeSet<PathBuf>,
@@ -73,16 +76,16 @@ struct State {
     has_fired: bool,
     /// Of `peak` the bytes of the last snapshot, of `every` how many times.
     level: u64,
-    /// Snapshots taken.
-    snapshots: u64,
 }
 
 impl Watch {
-    /// Snapshots are written to the directory of `trace`.
-    pub fn new(plan: SnapshotPlan, trace: &Path) -> Watch {
+    /// Snapshots are written to the directory of `trace`. A trigger that is given twice is one.
+    pub fn new(mut plan: SnapshotPlan, trace: &Path) -> Watch {
+        plan.triggers.sort_unstable();
+        plan.triggers.dedup();
         let (memory_bytes, last) = (memory_bytes(), Instant::now());
-        let (processes, files) = (BTreeMap::new(), BTreeSet::new());
-        Watch { plan, trace: trace.to_owned(), memory_bytes, last, processes, taken: 0, files }
+        let (processes, numbers, files) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Watch { plan, trace: trace.to_owned(), memory_bytes, last, processes, numbers, taken: 0, files }
     }
 
     /// What there is of it.
@@ -125,6 +128,7 @@ impl Watch {
             }
             match self.write(pid, trigger, state, &watched.session) {
                 Ok(Some(Written { file, deleted })) => {
+                    *self.numbers.entry((pid, trigger.name())).or_default() += 1;
                     self.taken += 1;
                     self.files.insert(file);
                     deleted.map(|deleted| self.files.remove(&deleted));
@@ -169,8 +173,7 @@ impl Watch {
             }
             state.level = bytes;
         }
-        state.snapshots += 1;
-        let snapshots = state.snapshots;
+        let snapshots = self.numbers.get(&(pid, trigger.name())).map_or(1, |before| before + 1);
         let path = |number: u64| match trigger {
             Trigger::Peak => self.path_of(&format!("{pid}.peak")),
             _ => self.path_of(&format!("{pid}.{}-{number}", trigger.name())),

@@ -1,5 +1,7 @@
 //! Makes one trace of the files of a ring: blocks are copied as they are stored, and each file of events is
-//! removed when it is in the trace, so that all together never take more room than the ring may.
+//! removed when it is in the trace, so that all together never take more room than the ring may. Before that it is
+//! counted as evicted: should the trace not be finished, each event is in it, or in what is left of the ring, which says
+//! how many it lacks.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,6 +17,7 @@ use heapscribe_wire::record::Event;
 
 use super::cut::{Cut, Cutoff, TickClock};
 use super::layout::{EVENTS, PAST, PROCESS, SESSION, file, numbers};
+use super::past::Past;
 use crate::file_source::source;
 use crate::native::trace_output::{CANNOT_WRITE, TraceOutput};
 
@@ -33,8 +36,12 @@ pub struct Gathered {
 pub fn gather_into(dir: &Path, path: &Path, cutoff: Option<Cutoff>) -> Result<Gathered> {
     let shown = path.display();
     let out = File::create(path).with_context(|| format!("cannot write the trace {shown}"))?;
-    let gathered =
-        gather(dir, out, true, cutoff).with_context(|| format!("the rest stays: it is not in {shown}"))?;
+    let mut whole_bytes = 0;
+    let gathered = gather_with(dir, &out, true, cutoff, &mut whole_bytes).inspect_err(|_| {
+        // A file that is not wholly in it is still in the ring.
+        let _ = out.set_len(whole_bytes);
+    });
+    let gathered = gathered.with_context(|| format!("the rest stays: it is not in {shown}"))?;
     fs::remove_dir_all(dir).with_context(|| format!("cannot remove {}", dir.display()))?;
     Ok(gathered)
 }
@@ -42,6 +49,17 @@ pub fn gather_into(dir: &Path, path: &Path, cutoff: Option<Cutoff>) -> Result<Ga
 /// Writes the trace to `out`, but for what is before `cutoff`; with `remove`, removes each file of events that is in
 /// it.
 pub fn gather(dir: &Path, out: impl Write, remove: bool, cutoff: Option<Cutoff>) -> Result<Gathered> {
+    gather_with(dir, out, remove, cutoff, &mut 0)
+}
+
+/// The same; `whole_bytes` are those of the trace with the files that are wholly in it, should it fail.
+pub fn gather_with(
+    dir: &Path,
+    out: impl Write,
+    remove: bool,
+    cutoff: Option<Cutoff>,
+    whole_bytes: &mut u64,
+) -> Result<Gathered> {
     let session = Trace::open(source(&dir.join(SESSION))?)
         .with_context(|| format!("{} is not the ring of a recording", dir.display()))?;
     let mut gatherer = Gatherer {
@@ -51,6 +69,7 @@ pub fn gather(dir: &Path, out: impl Write, remove: bool, cutoff: Option<Cutoff>)
         clocks: BTreeMap::new(),
         cutoff,
         cut: BTreeMap::new(),
+        past: Past::default(),
         gathered: Gathered::default(),
     };
     gatherer.to.writer.start(&session.session().cloned().unwrap_or_default(), &mut gatherer.to.bytes);
@@ -58,7 +77,7 @@ pub fn gather(dir: &Path, out: impl Write, remove: bool, cutoff: Option<Cutoff>)
     for &process in &processes {
         gatherer.process(process, |kind| matches!(kind, Kind::Process | Kind::Definitions))?;
     }
-    gatherer.rows(remove)?;
+    gatherer.rows(remove, whole_bytes)?;
     gatherer.count_cut();
     for &process in &processes {
         gatherer.process(process, |kind| !matches!(kind, Kind::Process | Kind::Definitions))?;
@@ -80,6 +99,8 @@ struct Gatherer<'a, W> {
     clocks: BTreeMap<u32, (TickClock, u64)>,
     /// What was cut off of them.
     cut: BTreeMap<u32, Evicted>,
+    /// What is in none of the files of events any more.
+    past: Past,
     gathered: Gathered,
 }
 
@@ -92,16 +113,22 @@ impl<W: Write> Gatherer<'_, W> {
 
     /// Copies what was let go, and the events that were not. A file whose events are counted already was to
     /// be removed when the one who did it was killed.
-    fn rows(&mut self, remove: bool) -> Result<()> {
+    fn rows(&mut self, remove: bool, whole_bytes: &mut u64) -> Result<()> {
         let past = numbers(self.dir, PAST)?.pop();
         if let Some(past) = past {
-            self.row(&file(self.dir, PAST, past), |_| true)?;
+            self.row(&file(self.dir, PAST, past), |kind| kind == Kind::Evicted)?;
         }
         for number in numbers(self.dir, EVENTS)? {
             let path = file(self.dir, EVENTS, number);
-            if past.is_none_or(|first| first <= number) {
+            let is_counted = past.is_some_and(|first| number < first);
+            if !is_counted {
                 self.row(&path, |_| true)?;
                 self.to.flush().context(CANNOT_WRITE)?;
+                *whole_bytes = self.to.writer.bytes();
+            }
+            if remove && !is_counted {
+                let cannot = || format!("cannot count what was in {}", path.display());
+                self.past.write(self.dir, number + 1).with_context(cannot)?;
             }
             if remove {
                 fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
@@ -123,6 +150,7 @@ impl<W: Write> Gatherer<'_, W> {
                     return Ok(());
                 }
             };
+            self.past.take(&piece);
             if !wanted(piece.kind) {
                 continue;
             }

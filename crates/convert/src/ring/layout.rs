@@ -5,12 +5,12 @@
 //!   session      the header of a trace, its session block, at the end its session end block
 //!   process.P    of one process image: its process block, definitions, how it ended
 //!   events.N     events and memory samples of all processes, in the order in which they were drained
-//!   past.N       what was let go: events.0 to events.N-1 and the process files that nobody needs any more
+//!   past.N       what was let go: events.0 to events.N-1 and the process files that nobody needs any more, see `past`
 //! ```
 //! Blocks have the numbers that they would have in one endless trace, so P is the same everywhere. What is
 //! old goes a whole file at a time, after `past` counts it: at no moment is an event neither in a file nor
 //! counted. `gather` makes one trace of the files, be it `record` at its end or a reader of what a killed
-//! one left.
+//! one left; what is in the trace goes in the same way.
 
 use std::path::{Path, PathBuf};
 

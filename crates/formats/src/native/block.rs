@@ -14,7 +14,7 @@ pub const CHUNK_PREFIX_BYTES: usize = 56;
 pub const EVENTS_BYTES_MAX: usize = 256 << 10;
 
 /// The process number of a block that belongs to none.
-pub(crate) const NO_PROCESS: u32 = u32::MAX;
+pub const NO_PROCESS: u32 = u32::MAX;
 
 /// What a block holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

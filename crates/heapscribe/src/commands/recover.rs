@@ -51,7 +51,7 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
     let level = heapscribe_formats::native::write::DEFAULT_LEVEL;
     let mut drain = Drain::new(&args.dir, &rest, level, None, &info, None)?;
     if let Some(before) = origin.trace.as_ref().filter(|_| first.is_none()) {
-        drain.begins_late();
+        drain.begins_late(held_elsewhere(&args.dir, before));
         message::note(&format!(
             "this takes the rest out of {}; it cannot be joined with {} any more",
             args.dir.display(),
@@ -87,6 +87,21 @@ pub(crate) fn run(args: &RecoverArgs) -> Result<ExitCode> {
         message::note(&format!("{dir} is removed: what it held is in {trace}"));
     }
     Ok(if is_whole { ExitCode::SUCCESS } else { crate::exit::partial() })
+}
+
+/// What of these sessions is in the trace that `record` had begun, or in the ring, or in the trace that was made of it.
+fn held_elsewhere(dir: &Path, trace: &Path) -> ring::Held {
+    let mut held = Origin::held(dir);
+    let ring = ring::directory_of(trace);
+    if ring::is_ring(&ring)
+        && let Ok(of_ring) = ring::Held::of_ring(&ring)
+    {
+        held.merge(of_ring);
+    }
+    if let Ok(Ok(trace)) = source(trace).map(Trace::open) {
+        held.merge(ring::Held::of_trace(&trace));
+    }
+    held
 }
 
 /// Refuses to write the rest alone where figures of it would be wrong, or the first part lost.
@@ -226,9 +241,15 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 /// Writes the trace that a killed `record --ring` did not write.
 fn of_ring(args: &RecoverArgs) -> Result<ExitCode> {
     reject_existing(&args.output, args.force)?;
+    let rest = sessions_of(&args.dir);
+    if !rest.is_empty() {
+        let held = ring::Held::of_ring(&args.dir)?;
+        for dir in &rest {
+            Origin::leave_held(dir, &held).with_context(|| format!("cannot write to {}", dir.display()))?;
+        }
+    }
     let gathered = ring::gather_into(&args.dir, &args.output, None)?;
     gathered.problems.iter().for_each(|problem| message::warning(problem));
-    let rest = sessions_of(&args.dir);
     let trace = args.output.display();
     message::block(&format!(
         "trace: {trace}, {}\nnext: heapscribe report {trace}",
