@@ -66,9 +66,13 @@ impl Lock {
 
     fn spin(&self) -> bool {
         (0..SPINS).any(|_| {
-            core::hint::spin_loop();
-            self.word.load(Ordering::Relaxed) == FREE
-                && self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok()
+            let is_free = self.word.load(Ordering::Relaxed) == FREE;
+            let is_taken = is_free
+                && self.word.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_ok();
+            if !is_taken {
+                core::hint::spin_loop(); // not before the first look: some processors rest for 140 cycles
+            }
+            is_taken
         })
     }
 

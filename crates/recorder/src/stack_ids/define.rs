@@ -25,23 +25,23 @@ pub(super) fn number_of(path: &mut impl Path, hash: PathHash, capture: &Capture<
     }
 }
 
-/// Defines a new stack. `None` when the generation has changed since before the walk.
-fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<StackId> {
+/// Defines a stack that was not found. `None` when the generation has changed since before the walk.
+pub(super) fn define(path: &mut impl Path, capture: &Capture<'_>) -> Option<StackId> {
     let Capture { session, epoch, .. } = *capture;
     if session.definitions.is_refused() {
         session.head.count_loss(LossReason::StackTable);
         return Some(StackId::UNKNOWN);
     }
     path.prepare();
-    let (first, _) = session.interner.first_new(path);
-    name_modules(path, first, capture);
+    let known = session.interner.known_part(path);
+    name_modules(path, known.len, capture);
     let held = session.lock.hold();
     if held.is_some() && modules::epoch().generation() != epoch.generation() {
         return None;
     }
     let unloadable = |frame: Frame| modules::unloadable_bit(code_of(frame));
     let defined =
-        held.and_then(|held| session.interner.define(path, &session.definitions, unloadable, &held));
+        held.and_then(|held| session.interner.define(path, known, &session.definitions, unloadable, &held));
     Some(defined.unwrap_or_else(|| {
         session.head.count_loss(LossReason::StackTable);
         StackId::UNKNOWN

@@ -58,7 +58,8 @@ impl Both {
             return known;
         }
         let held = self.lock.hold().unwrap();
-        let id = self.interner.define(&mut walked, &self.definitions, module_of, &held)?;
+        let known = self.interner.known_part(&walked);
+        let id = self.interner.define(&mut walked, known, &self.definitions, module_of, &held)?;
         assert!(found.is_none_or(|found| found == id), "a part of a stack that was defined before");
         assert_eq!(self.interner.find(walked.hash()), Some(id));
         self.twin.insert(stack.clone(), id);
@@ -180,7 +181,8 @@ fn a_frame_that_guesses_its_caller_says_so() {
     let mut guessing = frames(&[3 | GUESSES, 2, 1]);
     let mut walked = UncachedPath::new(&mut guessing, &mut hashes, None);
     let held = both.lock.hold().unwrap();
-    both.interner.define(&mut walked, &both.definitions, |_| 0, &held).unwrap();
+    let known = both.interner.known_part(&walked);
+    both.interner.define(&mut walked, known, &both.definitions, |_| 0, &held).unwrap();
     let guessed = both.defined().into_iter().map(|d| matches!(d, Definition::Node(n) if n.guesses));
     assert_eq!(guessed.collect::<Vec<_>>(), [false, false, true], "from the outermost in");
 }
